@@ -1,0 +1,66 @@
+# picklock. `make help` lists the targets.
+#
+#   CC=clang        another compiler (gcc and clang are both kept free of warnings)
+#   BUILD=DIR       another build folder
+#   SANITIZE=LIST   address,undefined or thread
+
+BUILD    ?= build
+SANITIZE ?=
+PYTHON   ?= /usr/bin/python3
+PACKAGES := libhiredis libuv yaml-0.1 jansson
+# hiredis 0.14 has its own pkg-config file name
+PACKAGES := $(patsubst libhiredis,hiredis,$(PACKAGES))
+
+# A layer includes only layers to its left (harness/test_layers.py checks).
+LAYERS ?= base redis schemes history checks scenario world explore proxy live run report cmd
+
+WARN   := -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wvla -Werror
+CFLAGS ?= -O2 -g
+FLAGS   = -std=c17 -D_GNU_SOURCE $(WARN) $(CFLAGS) -Isim -isystem /usr/include/hiredis -MMD -MP \
+          $(if $(SANITIZE),-fsanitize=$(SANITIZE) -fno-omit-frame-pointer)
+LIBS    = -lhiredis -luv -lyaml -ljansson -lm -lpthread -ldl
+
+SOURCES := $(filter-out sim/live/clock_shim.c,$(wildcard $(LAYERS:%=sim/%/*.c)))
+OBJECTS := $(SOURCES:sim/%.c=$(BUILD)/%.o)
+PARTS   := $(filter-out $(BUILD)/cmd/main.o,$(OBJECTS))
+TESTS   := $(patsubst sim/test/%.c,%,$(wildcard sim/test/test_*.c))
+
+.PHONY: all unit clean format help $(TESTS)
+
+all: $(BUILD)/picklock ## build the program: build/picklock
+
+$(BUILD)/picklock: $(OBJECTS) $(BUILD)/picklock-clock.so
+	$(CC) $(FLAGS) -rdynamic -o $@ $(OBJECTS) $(LIBS)
+
+$(BUILD)/%.o: sim/%.c
+	@mkdir -p $(@D)
+	$(CC) $(FLAGS) -c -o $@ $<
+
+# The clock shim is preloaded into redis-server: never sanitised, no library of ours.
+$(BUILD)/picklock-clock.so: sim/live/clock_shim.c
+	@mkdir -p $(@D)
+	$(CC) -std=c17 -D_GNU_SOURCE $(WARN) -O2 -Isim -fPIC -shared -o $@ $<
+
+$(BUILD)/parts.a: $(PARTS)
+	rm -f $@
+	ar rcs $@ $(PARTS)
+
+$(BUILD)/test/%: sim/test/%.c $(BUILD)/parts.a
+	@mkdir -p $(@D)
+	$(CC) $(FLAGS) -o $@ $< $(BUILD)/parts.a $(LIBS) -lcmocka
+
+$(TESTS): %: $(BUILD)/test/%
+	$<
+
+unit: $(TESTS) ## build and run the C unit tests
+
+format: ## clang-format everything in sim/
+	clang-format -i $$(find sim -name '*.[ch]')
+
+clean: ## remove the build folder
+	rm -rf $(BUILD)
+
+help: ## list the targets
+	@sed -n 's/^\([a-z][a-z-]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 22
+
+-include $(OBJECTS:.o=.d)

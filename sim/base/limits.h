@@ -1,0 +1,28 @@
+/* limits.h - every limit with its reason. Reaching one is a failure with a message, never a cut. */
+#ifndef PICKLOCK_BASE_LIMITS_H
+#define PICKLOCK_BASE_LIMITS_H
+
+enum {
+    /* Redlock is described for 5; 7 is the largest that anybody runs, and fits a byte of flags. */
+    SERVERS_MAX = 7,
+    /* Clients of one directed run: their names are the letters of the alphabet, a column each. */
+    ACTORS_MAX = 26,
+    /* Clients of one stress run: the proxy holds two descriptors for each, twice with a lane. */
+    CLIENTS_MAX = 10000,
+    /* Locks that the clients of one stress run share among them. */
+    LOCKS_MAX = 1000,
+    /* Fields of a scheme's state: what a state of the explorer can pack. */
+    SCHEME_FIELDS_MAX = 16,
+    /* Asks of one step of a scheme: a command to each server, a timer, and a report. */
+    OUTBOX_MAX = 2 * SERVERS_MAX + 4,
+    /* A name of a client, scheme, property, scenario. */
+    NAME_MAX_BYTES = 64,
+    /* A scenario is a page; a larger file is a wrong file. */
+    SCENARIO_BYTES_MAX = 256 * 1024,
+    /* Steps of one scenario. */
+    STEPS_MAX = 500,
+    /* One line of a history file. */
+    HISTORY_LINE_MAX = 4096,
+};
+
+#endif

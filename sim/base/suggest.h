@@ -1,0 +1,11 @@
+/* suggest.h - "did you mean": the nearest of the words that would have been right. */
+#ifndef PICKLOCK_BASE_SUGGEST_H
+#define PICKLOCK_BASE_SUGGEST_H
+
+#include <stddef.h>
+
+/* The candidate nearest to word (edit distance with transpositions, case ignored), or NULL when
+ * none is near enough to be a likely slip. All borrowed; the result is one of the candidates. */
+const char *suggest_nearest(const char *word, const char *const *candidates, size_t count);
+
+#endif

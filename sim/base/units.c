@@ -1,0 +1,84 @@
+/* units.c - see units.h. Integers only: no float decides anything. */
+#include "base/units.h"
+
+#include <ctype.h>
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const struct unit {
+    const char *name;
+    int64_t us;
+} units[] = {{"us", 1}, {"ms", 1000}, {"s", 1000000}, {"m", 60000000}, {"h", 3600000000}};
+enum { UNITS_COUNT = sizeof units / sizeof units[0] };
+
+static const int64_t duration_max_us = 100 * (int64_t)3600000000;
+
+static const struct unit *unit_named(const char *name)
+{
+    for (int i = 0; i < UNITS_COUNT; i++)
+        if (!strcmp(units[i].name, name))
+            return &units[i];
+    return NULL;
+}
+
+enum fail units_read_duration(const char *text, int64_t *us, struct failure *failure)
+{
+    const char *at = text;
+    bool minus = *at == '-';
+    if (*at == '-' || *at == '+')
+        at++;
+    if (!isdigit((unsigned char)*at))
+        return failure_set(failure, FAIL_INPUT, "'%.40s' is not a duration such as 250ms or 10s",
+                           text);
+    int64_t whole = 0, part = 0, part_of = 1;
+    for (; isdigit((unsigned char)*at); at++)
+        if (whole <= duration_max_us)
+            whole = whole * 10 + (*at - '0');
+    if (*at == '.')
+        for (at++; isdigit((unsigned char)*at); at++)
+            if (part_of < 1000000) {
+                part = part * 10 + (*at - '0');
+                part_of *= 10;
+            }
+    const struct unit *unit = unit_named(at);
+    if (!unit)
+        return failure_set(failure, FAIL_INPUT,
+                           "'%.40s' has %s '%.20s'; a duration ends in us, ms, s, m or h", text,
+                           *at ? "the unknown unit" : "no unit:", at);
+    if (whole > duration_max_us / unit->us)
+        return failure_set(failure, FAIL_INPUT, "'%.40s' is longer than 100h", text);
+    *us = whole * unit->us + part * unit->us / part_of;
+    if (minus)
+        *us = -*us;
+    return FAIL_NONE;
+}
+
+const char *units_print_duration(int64_t us, char *text)
+{
+    const char *sign = us < 0 ? "-" : "";
+    int64_t left = us < 0 ? -us : us;
+    int unit = left >= 1000000 ? 2 : left >= 1000 ? 1 : 0;
+    int64_t whole = left / units[unit].us, part = left % units[unit].us;
+    int digits = unit * 3;
+    while (digits > 0 && part % 10 == 0) {
+        part /= 10;
+        digits--;
+    }
+    if (digits > 0)
+        snprintf(text, UNITS_TEXT_MAX, "%s%" PRId64 ".%0*" PRId64 "%s", sign, whole, digits, part,
+                 units[unit].name);
+    else
+        snprintf(text, UNITS_TEXT_MAX, "%s%" PRId64 "%s", sign, whole, units[unit].name);
+    return text;
+}
+
+const char *units_print_ms(int64_t us, char *text)
+{
+    int64_t tenths = us / 100, size = tenths < 0 ? -tenths : tenths;
+    snprintf(text, UNITS_TEXT_MAX, "%s%" PRId64 ".%" PRId64 " ms", tenths < 0 ? "-" : "", size / 10,
+             size % 10);
+    return text;
+}

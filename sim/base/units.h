@@ -1,0 +1,24 @@
+/* units.h - durations: int64_t microseconds inside, "250ms" outside. */
+#ifndef PICKLOCK_BASE_UNITS_H
+#define PICKLOCK_BASE_UNITS_H
+
+#include "base/fail.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+enum { UNITS_TEXT_MAX = 64 };
+
+/* Reads "250ms", "1.5s", "10us", "2m", "1h"; a sign is allowed. FAIL_INPUT with what was expected
+ * (no unit, unknown unit, not a number, out of range +-100 h). Needs the whole of text (borrowed).
+ */
+enum fail units_read_duration(const char *text, int64_t *us, struct failure *failure);
+
+/* Prints the shortest exact form that reads back: "250ms", "1.5s", "10us". text: UNITS_TEXT_MAX
+ * bytes. */
+const char *units_print_duration(int64_t us, char *text);
+
+/* Prints for sentences, milliseconds with one digit: "312.4 ms". text: UNITS_TEXT_MAX bytes. */
+const char *units_print_ms(int64_t us, char *text);
+
+#endif

@@ -1,0 +1,77 @@
+/* checks.h - the checks over one history: fed event by event, bounded memory, a verdict a property.
+ *
+ * A verdict names its cause, and its witness is sentences: who got the lock when and for how long, what ended it, why that is not an
+ * overrun. Knows no world: the same code judges the simulated one, real Redis and a file. */
+#ifndef PICKLOCK_CHECKS_CHECKS_H
+#define PICKLOCK_CHECKS_CHECKS_H
+
+#include "history/event.h"
+
+enum property {
+#define PROPERTY(id, name, words) PROPERTY_##id,
+#include "checks/properties.def"
+#undef PROPERTY
+    PROPERTY_COUNT
+};
+
+enum blame { BLAME_NOBODY, BLAME_SCHEME, BLAME_DEPLOYMENT };
+
+enum cause {
+#define CAUSE(id, name, blame, words) CAUSE_##id,
+#include "checks/causes.def"
+#undef CAUSE
+    CAUSE_COUNT
+};
+
+/* In order of gravity: the worst of several is the largest. */
+enum verdict { VERDICT_HOLDS, VERDICT_UNKNOWN, VERDICT_VIOLATED };
+
+enum { WITNESS_LINES_MAX = 16, WITNESS_LINE_BYTES = 320 };
+
+struct finding {
+    enum verdict verdict;
+    int64_t count;       /* violations seen */
+    enum cause cause;    /* of the first one whose blame is not BLAME_NOBODY, else of the first */
+    int64_t first_index; /* event at which that one was seen, -1: none */
+    int witness_lines;   /* sentences on that one; for VERDICT_UNKNOWN one that says why */
+    char witness[WITNESS_LINES_MAX][WITNESS_LINE_BYTES];
+};
+
+/* Figures beside the verdicts, for stress reports. */
+struct tally {
+    int64_t operations, grants, refusals, errors; /* calls that returned; granted; refused; failed */
+    int64_t overruns;          /* pairs of overlapping holds with cause overrun */
+    int64_t foreign_releases;  /* releases that removed another client's lock */
+    int64_t lost_updates;
+    int64_t sections;          /* critical sections whose counter write was executed */
+    /* What struck what: fault events inside an attempt by the phase that they hit; "vacuity" in reports. */
+    int64_t faults;
+    int64_t faults_in_hold;
+    int64_t contended; /* attempts that began while somebody held the lock */
+};
+
+struct checks;
+
+/* head is kept until checks_free (its names too). */
+struct checks *checks_new(const struct history_head *head);
+
+/* Feeds one event (borrowed), in order. */
+void checks_event(struct checks *checks, const struct event *event);
+struct event_sink checks_sink(struct checks *checks);
+
+/* Ends the history at time end_us and fills findings[PROPERTY_COUNT]; tally may be NULL. Once. */
+void checks_finish(struct checks *checks, int64_t end_us, struct finding *findings,
+                   struct tally *tally);
+void checks_free(struct checks *checks);
+
+const char *property_name(enum property property);
+const char *property_words(enum property property); /* "holds when ..." */
+const char *verdict_name(enum verdict verdict);     /* "holds", "unknown", "violated" */
+const char *cause_name(enum cause cause);
+const char *cause_words(enum cause cause);
+enum blame cause_blame(enum cause cause);
+bool property_read(const char *name, enum property *property);
+bool verdict_read(const char *name, enum verdict *verdict);
+bool cause_read(const char *name, enum cause *cause);
+
+#endif

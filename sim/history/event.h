@@ -1,0 +1,98 @@
+/* event.h - one event of a history: the vocabulary that both worlds write and every check reads.
+ *
+ * Order is the order of the events (index), never their time: times are for leases. An operation whose RETURN never
+ * comes, or says FAILED, is indeterminate: it may have happened, or may happen later. */
+#ifndef PICKLOCK_HISTORY_EVENT_H
+#define PICKLOCK_HISTORY_EVENT_H
+
+#include "base/limits.h"
+#include "redis/command.h"
+#include "schemes/scheme.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum event_kind {
+#define EVENT(id, name, fields) EVENT_##id,
+#include "history/events.def"
+#undef EVENT
+    EVENT_COUNT
+};
+
+enum operation {
+    OP_ACQUIRE,
+    OP_RELEASE,
+    OP_EXTEND, /* what a scheme does on its own while it holds (LANE_RENEW) */
+    OP_ACCESS, /* the critical section's own commands: counter, list, resource */
+    OP_COUNT
+};
+
+/* How an operation ended. Its outcome in the sense of histories: ok, fail (did not happen), info (unknown). */
+enum result {
+    RESULT_NONE,
+    RESULT_GRANTED,     /* acquire, ok */
+    RESULT_REFUSED,     /* acquire, fail */
+    RESULT_RELEASED,    /* release, ok */
+    RESULT_NOT_MINE,    /* release, fail */
+    RESULT_DONE,        /* access, ok */
+    RESULT_STALE,       /* access, fail: the resource refused the fence */
+    RESULT_FAILED,      /* any, info */
+    RESULT_UNSUPPORTED, /* any, fail: the server cannot do it */
+    RESULT_CRASHED,     /* any, info: the scheme's own code tripped */
+    RESULT_COUNT
+};
+
+enum outcome { OUTCOME_OK, OUTCOME_FAIL, OUTCOME_INFO };
+
+enum { FAULT_NAME_MAX = 32 };
+
+struct event {
+    int64_t index;   /* from 0, without gaps */
+    int64_t time_us; /* world time since the run began: steered where clocks are steered */
+    int64_t from_us; /* EXECUTE: not before this; else equal to time_us */
+    enum event_kind kind;
+    int client;      /* 0 .. clients-1, or -1: nobody */
+    int server;      /* 0 .. servers-1, or -1 */
+    int lock;        /* which lock of the run: 0 in directed runs */
+    int attempt;     /* of this client, from 1: an acquire and all that belongs to it */
+    enum operation op;
+    enum lane lane;
+    struct command command;
+    struct reply reply;
+    enum result result;
+    int64_t token;
+    int64_t fence;
+    int64_t amount_us;
+    char fault[FAULT_NAME_MAX];
+};
+
+/* What a run was: the first line of a history file, and what checks must know. */
+struct history_head {
+    char scheme[NAME_MAX_BYTES];
+    char scenario[NAME_MAX_BYTES]; /* or "stress" */
+    char world[16];                /* "sim", "redis" */
+    char server_version[32];       /* "7.0.15", or "" */
+    int clients, servers, locks;
+    char (*names)[NAME_MAX_BYTES]; /* clients names: "A", "B", ...; kept by whoever made the head */
+    int64_t lease_us;              /* the scheme's, rounded to its unit */
+    int64_t unit_us;               /* the scheme's */
+    int64_t clock_error_us;        /* how far server expiry and our times may disagree: 0 where steered */
+    uint64_t seed;
+};
+
+/* Whoever takes events as they come: the log, the checks, a progress line. */
+struct event_sink {
+    void (*take)(void *context, const struct event *event); /* borrows event */
+    void *context;
+};
+
+const char *event_name(enum event_kind kind);
+const char *operation_name(enum operation op); /* "acquire", "release", "extend", "access" */
+const char *result_name(enum result result);   /* "granted", "refused", ... */
+enum outcome result_outcome(enum result result);
+
+bool event_read(const char *name, enum event_kind *kind);
+bool operation_read(const char *name, enum operation *op);
+bool result_read(const char *name, enum result *result);
+
+#endif

@@ -1,0 +1,122 @@
+/* command.h - the typed commands and replies: what a scheme says to Redis, and what it hears.
+ *
+ * A command is flat (a few integers), so that it can be copied, hashed and compared; the same command is
+ * executed by the model of a server (model.h) and encoded for a real one. Knows neither sockets nor clocks.
+ * Source: the Redis command reference; replies were tried on redis-server 7.0.15. */
+#ifndef PICKLOCK_REDIS_COMMAND_H
+#define PICKLOCK_REDIS_COMMAND_H
+
+#include "base/fail.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* A value that a key holds is an integer; two are not numbers. Text: decimal, "" for VALUE_EMPTY. */
+#define VALUE_NIL   INT64_MIN       /* no value: the key does not exist, or is of another type */
+#define VALUE_EMPTY (INT64_MIN + 1) /* the empty string: what an undefined variable becomes */
+
+enum verb {
+#define VERB(id, name, effect, requests, arguments) VERB_##id,
+#include "redis/commands.def"
+#undef VERB
+    VERB_COUNT
+};
+
+enum effect { EFFECT_READ, EFFECT_SET, EFFECT_EXPIRE, EFFECT_DELETE };
+
+/* The keys of one lock. On the wire: PREFIX + "lock", "fence", ... */
+enum key { KEY_LOCK, KEY_FENCE, KEY_COUNTER, KEY_LIST, KEY_RESOURCE, KEY_COUNT };
+
+struct command {
+    enum verb verb;
+    enum key key;
+    int64_t value;  /* written, or compared with */
+    int64_t number; /* FENCED_SET: the fence of the writer */
+    int64_t ttl_us; /* what SET .. PX/EX, EXPIRE, ... are given; may be 0 or negative */
+};
+
+enum reply_kind {
+    REPLY_NIL,         /* "$-1", or an EXEC that was aborted */
+    REPLY_OK,          /* "+OK" */
+    REPLY_INTEGER,     /* ":n"; value = n */
+    REPLY_VALUE,       /* a bulk string; value = what it says */
+    REPLY_TRANSACTION, /* EXEC of MULTI_*: value = the first element, second = the last one */
+    REPLY_ERROR,       /* "-..."; error says which */
+};
+
+enum reply_error {
+    ERROR_NONE,
+    ERROR_WRONGTYPE,
+    ERROR_OOM,
+    ERROR_NOSCRIPT,
+    ERROR_READONLY,
+    ERROR_LOADING,
+    ERROR_MISCONF,
+    ERROR_CROSSSLOT,
+    ERROR_NOAUTH,
+    ERROR_UNSUPPORTED, /* unknown command, or a syntax that this server does not know */
+    ERROR_EXPIRE,      /* "invalid expire time" */
+    ERROR_OTHER,
+    ERROR_COUNT
+};
+
+struct reply {
+    enum reply_kind kind;
+    enum reply_error error;
+    int64_t value;
+    int64_t second;
+};
+
+/* Static texts; never NULL for values of the enums. */
+const char *verb_name(enum verb verb);      /* "SET", "compare-and-delete" */
+const char *verb_arguments(enum verb verb); /* the column of the table */
+enum effect verb_effect(enum verb verb);
+int verb_requests(enum verb verb); /* requests (and replies) on the wire, at least 1 */
+const char *effect_name(enum effect effect);      /* "read", "set", "expire", "delete" */
+const char *key_name(enum key key);               /* "lock", "fence", ... */
+const char *reply_error_name(enum reply_error e); /* "OOM", ... as on the wire */
+
+/* Read back a name; false when there is none. verb_read takes the first row with that name. */
+bool verb_read(const char *name, enum verb *verb);
+bool effect_read(const char *name, enum effect *effect);
+bool key_read(const char *name, enum key *key);
+bool reply_error_read(const char *name, enum reply_error *error);
+
+/* Prints the command as a person would type it ("SET lock 17 NX PX 300") or the reply ("nil", "OK", "1",
+ * "-OOM"). At most size bytes with the final 0; returns text. value_label (may be NULL) turns a value into words:
+ * it returns a static or caller-kept text, or NULL to have the number printed. */
+const char *command_print(const struct command *command, char *text, size_t size);
+const char *reply_print(const struct reply *reply, char *text, size_t size);
+
+enum { COMMAND_BYTES_MAX = 2048, KEY_PREFIX_MAX = 64 };
+
+/* Encodes all requests of the command as RESP2 arrays, one after the other, with keys under prefix (at most
+ * KEY_PREFIX_MAX bytes). Returns the length, at most COMMAND_BYTES_MAX. bytes: COMMAND_BYTES_MAX. */
+size_t command_encode(const struct command *command, const char *prefix, char *bytes);
+
+/* One reply element as hiredis or the proxy's own framer sees it. */
+struct wire_reply {
+    char type;         /* '+', '-', ':', '$', '*'; RESP3's '_' is told as '$' with text NULL */
+    const char *text;  /* '+', '-', '$': the bytes, NULL for nil; borrowed */
+    size_t length;
+    int64_t integer;   /* ':' */
+    const struct wire_reply *elements; /* '*': borrowed, NULL for a nil array */
+    size_t count;
+};
+
+/* Turns the verb_requests(verb) replies of one command into one typed reply. A reply that no row of the table
+ * knows becomes REPLY_ERROR / ERROR_OTHER. All borrowed. */
+struct reply command_decode(enum verb verb, const struct wire_reply *replies, size_t count);
+
+static inline bool reply_is_ok(const struct reply *reply)
+{
+    return reply->kind == REPLY_OK;
+}
+
+static inline bool reply_is_integer(const struct reply *reply, int64_t value)
+{
+    return reply->kind == REPLY_INTEGER && reply->value == value;
+}
+
+#endif

@@ -1,0 +1,55 @@
+/* model.h - the model of a server: what a redis-server does with the typed commands, clock included.
+ *
+ * Executes the commands of commands.def over the few keys of one lock. Time is what the caller says, in whatever
+ * unit the caller keeps (microseconds, or the explorer's ticks): the model only adds and compares. No malloc, no I/O,
+ * no clock: a struct that can be copied with memcpy. Held to redis-server by a differential test.
+ * Source: Redis command reference (SET, EXPIRE, GETSET, WATCH, transactions, EVAL), redis-server 7.0.15. */
+#ifndef PICKLOCK_REDIS_MODEL_H
+#define PICKLOCK_REDIS_MODEL_H
+
+#include "redis/command.h"
+
+#include <stdint.h>
+
+#define MODEL_NO_EXPIRY INT64_MAX
+
+enum model_type { MODEL_ABSENT, MODEL_STRING, MODEL_LIST };
+
+struct model_key {
+    enum model_type type;
+    int64_t value;     /* MODEL_STRING: what it holds; MODEL_LIST: its length */
+    int64_t expire_us; /* absolute; MODEL_NO_EXPIRY: none. Gone when now > expire_us, as in Redis 7 */
+    uint32_t version;  /* grows with every change, expiry included: what WATCH compares */
+};
+
+struct model {
+    struct model_key keys[KEY_COUNT];
+    int64_t granule_us;       /* expiry counts whole granules: 1000 for a real server (it keeps ms) */
+    enum reply_error refuses; /* ERROR_NONE, or what every (for OOM: every growing) command is answered */
+    bool has_delex, has_delifeq; /* what newer servers know */
+};
+
+/* A client connection's own state at the server. */
+struct model_watch {
+    bool active;
+    uint32_t version[KEY_COUNT]; /* of the watched keys; UINT32_MAX: not watched */
+};
+
+void model_init(struct model *model, int64_t granule_us);
+
+/* Executes one command at time now_us. watch is the connection's, changed by WATCH, UNWATCH and transactions. */
+struct reply model_execute(struct model *model, struct model_watch *watch,
+                           const struct command *command, int64_t now_us);
+
+/* Deletes what has expired by now_us (a real server may do so later; nobody can see the difference). */
+void model_expire(struct model *model, int64_t now_us);
+
+/* What PTTL answers, in the unit of time: -2 absent, -1 no expiry. */
+int64_t model_ttl(const struct model *model, enum key key, int64_t now_us);
+
+/* Faults of a server. */
+void model_restart_empty(struct model *model);
+void model_evict(struct model *model, enum key key);
+void model_failover(struct model *primary, const struct model *lagging_replica);
+
+#endif

@@ -1,0 +1,67 @@
+/* result.h - what one run came to: the rows that every report prints. */
+#ifndef PICKLOCK_RUN_RESULT_H
+#define PICKLOCK_RUN_RESULT_H
+
+#include "checks/checks.h"
+#include "live/live.h"
+#include "scenario/scenario.h"
+
+enum expected { EXPECTED_NOTHING = -1 }; /* property_result.expected: none stated */
+
+struct property_result {
+    enum property property;
+    enum verdict verdict;
+    int expected; /* enum verdict, or EXPECTED_NOTHING */
+    int64_t count;
+    enum cause cause;
+    char **witness; /* sentences */
+    int witness_lines;
+};
+
+struct stress_figures {
+    int clients;
+    int64_t operations, grants, refusals, errors, overruns, foreign_releases, lost_updates;
+    int64_t operations_per_second;
+    struct latency latency_us;
+    int64_t faults, faults_in_hold, contended;
+};
+
+struct run_result {
+    char scenario[NAME_MAX_BYTES]; /* "stress" for a stress run */
+    char scheme[NAME_MAX_BYTES];
+    bool is_naive;
+    enum verdict verdict;  /* the worst property */
+    bool is_unsupported;   /* the server cannot run the scheme; verdict unknown */
+    enum { AS_EXPECTED_NO, AS_EXPECTED_YES, AS_EXPECTED_NONE } as_expected;
+    char *trouble;         /* why the run is unknown (diverged ...), or NULL */
+    int64_t elapsed_us;
+    struct property_result *properties;
+    int properties_count;
+    char *schedule; /* path relative to the run folder, or NULL */
+    char *history;  /* path relative to the run folder, or NULL */
+    char *story;    /* the scenario's, or NULL */
+    char *source;   /* the scenario's, or NULL */
+    bool is_stress;
+    struct stress_figures stress;
+};
+
+struct results {
+    char command[16];        /* "run", "stress" */
+    char world[16];          /* "redis", "sim" */
+    char server_version[32];
+    uint64_t seed;
+    char *invocation;        /* the command line that makes this again; no password */
+    char started[32];        /* 2026-01-31T12:00:00Z */
+    int64_t elapsed_us;
+    struct run_result *rows;
+    int rows_count;
+};
+
+/* Worst property, as-expected and so on are filled in by runner.c; this frees all that a results owns. */
+void results_free(struct results *results);
+struct run_result *results_add(struct results *results); /* a zeroed row, kept by results */
+
+/* Exit status of all rows: not as expected 1 over unknown 2 over 0. */
+enum fail results_status(const struct results *results);
+
+#endif

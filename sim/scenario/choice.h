@@ -1,0 +1,38 @@
+/* choice.h - one choice: the unit of schedules, of the explorer and of directed runs. See choices.def. */
+#ifndef PICKLOCK_SCENARIO_CHOICE_H
+#define PICKLOCK_SCENARIO_CHOICE_H
+
+#include "base/fail.h"
+#include "redis/command.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum choice_kind {
+#define CHOICE(id, name, is_fault, form, words) CHOICE_##id,
+#include "scenario/choices.def"
+#undef CHOICE
+    CHOICE_COUNT
+};
+
+struct choice {
+    enum choice_kind kind;
+    int client;        /* %C, or -1 */
+    int server;        /* %S, from 0, or -1 */
+    enum verb verb;    /* %V */
+    int64_t amount_us; /* %T */
+};
+
+const char *choice_name(enum choice_kind kind);
+const char *choice_words(enum choice_kind kind);
+bool choice_is_fault(enum choice_kind kind);
+
+/* Prints the line of a schedule; names: the clients' names. At most size bytes; returns text. */
+const char *choice_print(const struct choice *choice, const char (*names)[64], char *text, size_t size);
+
+/* Reads such a line back (leading and trailing blanks ignored). FAIL_INPUT: what was expected, did you mean. */
+enum fail choice_read(const char *line, const char (*names)[64], int clients, int servers,
+                      struct choice *choice, struct failure *failure);
+
+#endif

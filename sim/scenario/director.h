@@ -1,0 +1,20 @@
+/* director.h - drives a world through the steps of a scenario, choice by choice.
+ *
+ * Pure but for the world that it drives: it decides from world_ops.messages() and .client() alone, always in the same order, so that
+ * the same scenario makes the same schedule in both worlds. */
+#ifndef PICKLOCK_SCENARIO_DIRECTOR_H
+#define PICKLOCK_SCENARIO_DIRECTOR_H
+
+#include "scenario/scenario.h"
+
+/* Keeps the choices as they are made: a schedule. */
+struct choice_sink {
+    void (*take)(void *context, const struct choice *choice);
+    void *context;
+};
+
+/* Runs all steps. FAIL_UNKNOWN with "file:line:column: step: what happened instead" when the world did not follow. */
+enum fail director_run(const struct scenario *scenario, const struct scheme *scheme,
+                       struct world *world, struct choice_sink choices, struct failure *failure);
+
+#endif

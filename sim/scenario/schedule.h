@@ -1,0 +1,43 @@
+/* schedule.h - a schedule file: a run and its choices, readable, versioned, replayable.
+ *
+ *     picklock schedule 1
+ *     scheme: set-nx-ex-del
+ *     lease: 1s
+ *     clients: A B C
+ *     servers: 1
+ *     seed: 1
+ *     ---
+ *     A acquires
+ *     A's SET reaches server 1
+ *     ...
+ */
+#ifndef PICKLOCK_SCENARIO_SCHEDULE_H
+#define PICKLOCK_SCENARIO_SCHEDULE_H
+
+#include "scenario/world.h"
+
+struct schedule {
+    const struct scheme *scheme;
+    int clients, servers;
+    char names[ACTORS_MAX][NAME_MAX_BYTES];
+    int64_t lease_us;
+    uint64_t seed;
+    uint32_t same_token;
+    bool has_replica;
+    struct choice *choices;
+    int *lines; /* the file line of each choice, when it was read from one */
+    int choices_count;
+};
+
+struct schedule *schedule_new(const struct run *run); /* copies what it needs */
+void schedule_add(struct schedule *schedule, const struct choice *choice);
+/* Written under a temporary name, renamed when whole. */
+enum fail schedule_write(const struct schedule *schedule, const char *path, struct failure *failure);
+/* FAIL_INPUT: file:line: what was expected. */
+enum fail schedule_read(const char *path, struct schedule **schedule, struct failure *failure);
+/* Applies every choice in order. FAIL_UNKNOWN: "file:line: choice: why it was not possible". */
+enum fail schedule_apply(const struct schedule *schedule, const char *path, struct world *world,
+                         struct failure *failure);
+void schedule_free(struct schedule *schedule);
+
+#endif

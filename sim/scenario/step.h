@@ -1,0 +1,31 @@
+/* step.h - one step of a scenario: a short sentence "ACTOR verb [argument]", as data.
+ *
+ * steps.def lists the sentences. A step is larger than a choice: "A acquires" is all the choices that bring A's attempt to
+ * its end, whatever commands the scheme sends. The director turns steps into choices, world in hand. */
+#ifndef PICKLOCK_SCENARIO_STEP_H
+#define PICKLOCK_SCENARIO_STEP_H
+
+#include "scenario/choice.h"
+
+enum step_kind {
+#define STEP(id, form, words) STEP_##id,
+#include "scenario/steps.def"
+#undef STEP
+    STEP_COUNT
+};
+
+enum stall { STALL_NONE, STALL_BEFORE, STALL_AFTER };
+
+struct step {
+    enum step_kind kind;
+    int client, server;     /* -1: none */
+    int line, column;       /* where it stands */
+    int64_t amount_us;      /* a duration, or */
+    int64_t leases_milli;   /* thousandths of the scheme's lease */
+    enum stall stall;       /* "A acquires, stalls before DEL" */
+    bool stalls_at_effect;  /* "before the delete": any command with stall_effect; else of stall_verb's name */
+    enum verb stall_verb;
+    enum effect stall_effect;
+};
+
+#endif

@@ -1,0 +1,163 @@
+/* client.c - see client.h. */
+#include "world/client.h"
+
+#include <assert.h>
+#include <string.h>
+
+void client_init(struct client *client, const struct scheme *scheme, const struct lease *lease)
+{
+    memset(client, 0, sizeof *client);
+    client->scheme = scheme;
+    client->lease = *lease;
+    client->wake_us = INT64_MAX;
+}
+
+static void client_returns(struct client *client, enum phase phase, enum operation op,
+                           enum result result, struct client_news *news)
+{
+    client->phase = phase;
+    client->last = result;
+    news->has_returned = true;
+    news->op = op;
+    news->result = result;
+}
+
+/* An attempt or a release ends without the lock. */
+static void client_ends(struct client *client, enum result result, struct client_news *news)
+{
+    enum operation op = client->phase == PHASE_RELEASING ? OP_RELEASE : OP_ACQUIRE;
+    if (client->phase == PHASE_ACQUIRING || client->phase == PHASE_RELEASING)
+        client_returns(client, PHASE_IDLE, op, result, news);
+}
+
+static void client_take(struct client *client, const struct ask *ask, int64_t now_us,
+                        struct client_news *news)
+{
+    switch (ask->kind) {
+    case ASK_SEND:
+        news->sends[news->sends_count++] = *ask;
+        break;
+    case ASK_SLEEP:
+        client->wake_us = ask->sleep_us == SLEEP_NEVER ? INT64_MAX : now_us + ask->sleep_us;
+        break;
+    case ASK_GRANTED:
+        assert(client->phase == PHASE_ACQUIRING);
+        client->fence = ask->fence;
+        client_returns(client, PHASE_HOLDING, OP_ACQUIRE, RESULT_GRANTED, news);
+        break;
+    case ASK_REFUSED:
+        client_ends(client, RESULT_REFUSED, news);
+        break;
+    case ASK_FAILED:
+        client_ends(client, RESULT_FAILED, news);
+        break;
+    case ASK_RELEASED:
+        client_ends(client, RESULT_RELEASED, news);
+        break;
+    case ASK_NOT_MINE:
+        client_ends(client, RESULT_NOT_MINE, news);
+        break;
+    case ASK_UNSUPPORTED:
+        client_ends(client, RESULT_UNSUPPORTED, news);
+        break;
+    case ASK_CRASHED:
+        client_ends(client, RESULT_CRASHED, news);
+        break;
+    case ASK_LOST:
+        if (client->phase == PHASE_HOLDING) {
+            client->phase = PHASE_IDLE;
+            news->has_noticed_loss = true;
+        }
+        break;
+    }
+}
+
+static void client_step(struct client *client, struct moment *moment, int64_t now_us,
+                        struct client_news *news)
+{
+    struct outbox out = {0};
+    moment->now_us = client->epoch_us + now_us + client->skew_us;
+    client->scheme->step(client->state, &client->lease, moment, &out);
+    assert(out.count <= OUTBOX_MAX);
+    for (int i = 0; i < out.count; i++)
+        client_take(client, &out.asks[i], now_us, news);
+}
+
+void client_acquire(struct client *client, int64_t token, int64_t now_us, struct client_news *news)
+{
+    assert(client->phase == PHASE_IDLE);
+    struct moment moment = {.kind = MOMENT_START};
+    memset(news, 0, sizeof *news);
+    memset(client->state, 0, sizeof client->state);
+    client->lease.token = token;
+    client->phase = PHASE_ACQUIRING;
+    client->attempt++;
+    client->fence = 0;
+    client->wake_us = INT64_MAX;
+    client_step(client, &moment, now_us, news);
+}
+
+void client_release(struct client *client, int64_t now_us, struct client_news *news)
+{
+    assert(client->phase == PHASE_HOLDING);
+    struct moment moment = {.kind = MOMENT_RELEASE};
+    memset(news, 0, sizeof *news);
+    client->phase = PHASE_RELEASING;
+    client_step(client, &moment, now_us, news);
+}
+
+void client_tell(struct client *client, const struct moment *moment, int64_t now_us,
+                 struct client_news *news)
+{
+    struct moment told = *moment;
+    memset(news, 0, sizeof *news);
+    if (told.kind == MOMENT_WAKE)
+        client->wake_us = INT64_MAX;
+    client_step(client, &told, now_us, news);
+}
+
+struct command client_access(struct client *client, int number, enum choice_kind kind)
+{
+    client->is_accessing = true;
+    switch (kind) {
+    case CHOICE_READ_COUNTER:
+        return (struct command){.verb = VERB_GET, .key = KEY_COUNTER};
+    case CHOICE_WRITE_COUNTER:
+        return (struct command){.verb = VERB_SET, .key = KEY_COUNTER, .value = client->counter + 1};
+    default:
+        if (!client->scheme->mints_fence)
+            return (struct command){.verb = VERB_SET, .key = KEY_RESOURCE, .value = number};
+        return (struct command){.verb = VERB_FENCED_SET,
+                                .key = KEY_RESOURCE,
+                                .value = client->fence,
+                                .number = client->fence};
+    }
+}
+
+enum result client_accessed(struct client *client, const struct command *command,
+                            const struct reply *reply)
+{
+    client->is_accessing = false;
+    if (reply->kind == REPLY_ERROR)
+        return client->last = RESULT_FAILED;
+    if (command->verb == VERB_GET && command->key == KEY_COUNTER)
+        client->counter = reply->kind == REPLY_VALUE ? reply->value : 0;
+    if (command->verb == VERB_FENCED_SET && reply_is_integer(reply, 0))
+        return client->last = RESULT_STALE;
+    return client->last = RESULT_DONE;
+}
+
+void client_crash(struct client *client)
+{
+    memset(client->state, 0, sizeof client->state);
+    client->phase = PHASE_DEAD;
+    client->wake_us = INT64_MAX;
+    client->is_accessing = false;
+}
+
+enum operation client_operation(const struct client *client, enum lane lane)
+{
+    if (lane == LANE_RENEW)
+        return OP_EXTEND;
+    return client->phase == PHASE_RELEASING ? OP_RELEASE : OP_ACQUIRE;
+}
