@@ -7,9 +7,6 @@
 BUILD    ?= build
 SANITIZE ?=
 PYTHON   ?= /usr/bin/python3
-PACKAGES := libhiredis libuv yaml-0.1 jansson
-# hiredis 0.14 has its own pkg-config file name
-PACKAGES := $(patsubst libhiredis,hiredis,$(PACKAGES))
 
 # A layer includes only layers to its left (harness/test_layers.py checks).
 LAYERS ?= base redis schemes history checks scenario world explore proxy live run report cmd
@@ -25,7 +22,7 @@ OBJECTS := $(SOURCES:sim/%.c=$(BUILD)/%.o)
 PARTS   := $(filter-out $(BUILD)/cmd/main.o,$(OBJECTS))
 TESTS   := $(patsubst sim/test/%.c,%,$(wildcard sim/test/test_*.c))
 
-.PHONY: all unit clean format help $(TESTS)
+.PHONY: all setup setup-test demo test unit clean format help $(TESTS)
 
 all: $(BUILD)/picklock ## build the program: build/picklock
 
@@ -35,6 +32,9 @@ $(BUILD)/picklock: $(OBJECTS) $(BUILD)/picklock-clock.so
 $(BUILD)/%.o: sim/%.c
 	@mkdir -p $(@D)
 	$(CC) $(FLAGS) -c -o $@ $<
+
+# The report page is in the program (sim/report/assets.c).
+$(BUILD)/report/assets.o: reports/page.html reports/page.css reports/page.js
 
 # The clock shim is preloaded into redis-server: never sanitised, no library of ours.
 $(BUILD)/picklock-clock.so: sim/live/clock_shim.c
@@ -52,6 +52,21 @@ $(BUILD)/test/%: sim/test/%.c $(BUILD)/parts.a
 $(TESTS): %: $(BUILD)/test/%
 	$<
 
+setup: ## install what building and running need (apt), if anything is missing
+	@harness/setup.sh build
+
+setup-test: ## install what the tests need as well
+	@PYTHON=$(PYTHON) harness/setup.sh build test
+
+# The targets that a newcomer calls set everything up first, then come back here to build.
+demo: setup ## build, run every scenario on a real redis-server and a short stress, print the table
+	@$(MAKE) --no-print-directory -s $(BUILD)/picklock
+	@harness/demo.sh $(BUILD)/picklock
+
+test: setup-test ## build, run every test (those in a browser only where one is installed)
+	@$(MAKE) --no-print-directory -s -j2 $(BUILD)/picklock $(TESTS:%=$(BUILD)/test/%)
+	@BUILD=$(abspath $(BUILD)) PYTHONDONTWRITEBYTECODE=1 $(PYTHON) -m pytest -c harness/pytest.ini --rootdir harness harness
+
 unit: $(TESTS) ## build and run the C unit tests
 
 format: ## clang-format everything in sim/
@@ -63,4 +78,4 @@ clean: ## remove the build folder
 help: ## list the targets
 	@sed -n 's/^\([a-z][a-z-]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 22
 
--include $(OBJECTS:.o=.d)
+-include $(OBJECTS:.o=.d) $(wildcard $(BUILD)/test/*.d)

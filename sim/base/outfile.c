@@ -1,0 +1,168 @@
+/* outfile.c - see outfile.h. Never replaces anything but a regular file. */
+#include "base/outfile.h"
+
+#include "base/memory.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { NAMES_TRIED_MAX = 100 };
+
+/* What a stream does when its buffer is full. stdio forgets the errno of a failed write by the time
+ * that anybody asks; the outfile keeps the first one. */
+static ssize_t stream_write(void *cookie, const char *bytes, size_t size)
+{
+    struct outfile *file = cookie;
+    int fd = file->fd < 0 ? STDOUT_FILENO : file->fd;
+    size_t done = 0;
+    while (done < size && !file->error) {
+        ssize_t wrote = write(fd, bytes + done, size - done);
+        if (wrote < 0 && errno != EINTR)
+            file->error = errno;
+        else if (wrote > 0)
+            done += (size_t)wrote;
+    }
+    return file->error ? 0 : (ssize_t)size;
+}
+
+/* Wrong path: the user's to mend. Anything else: ours, or the machine's. */
+static enum fail code_of(int error)
+{
+    switch (error) {
+    case ENOENT:
+    case ENOTDIR:
+    case EISDIR:
+    case EACCES:
+    case EPERM:
+    case EROFS:
+    case ENAMETOOLONG:
+    case ELOOP:
+    case ENXIO:
+        return FAIL_INPUT;
+    default:
+        return FAIL_INTERNAL;
+    }
+}
+
+static enum fail cannot_write(const char *path, int error, struct failure *failure)
+{
+    return failure_set(failure, code_of(error), "%s: cannot be written: %s", path, strerror(error));
+}
+
+static void release(struct outfile *file)
+{
+    free(file->path);
+    free(file->target);
+    free(file->temp);
+    *file = (struct outfile){.fd = -1};
+}
+
+/* A new file beside target that nobody else writes: ".results.json.1234-0.part". */
+static int open_temp(struct outfile *file)
+{
+    const char *slash = strrchr(file->target, '/');
+    const char *base = slash ? slash + 1 : file->target;
+    int folder = (int)(base - file->target);
+    for (int n = 0; n < NAMES_TRIED_MAX; n++) {
+        file->temp =
+            memory_format("%.*s.%s.%ld-%d.part", folder, file->target, base, (long)getpid(), n);
+        int fd = open(file->temp, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+        if (fd >= 0 || errno != EEXIST)
+            return fd;
+        free(file->temp);
+        file->temp = NULL;
+    }
+    return -1;
+}
+
+/* Opens what is to be written to: a temporary file, or the device itself. Returns 0 or an errno. */
+static int open_fd(struct outfile *file)
+{
+    struct stat about;
+    bool exists = stat(file->path, &about) == 0;
+    if (!exists && errno != ENOENT)
+        return errno;
+    if (exists && S_ISDIR(about.st_mode))
+        return EISDIR;
+    if (exists && !S_ISREG(about.st_mode)) {
+        file->fd = open(file->path, O_WRONLY | O_CLOEXEC | O_NOCTTY);
+        return file->fd < 0 ? errno : 0;
+    }
+    /* a file that may not be written is not replaced either, even if its folder would let us */
+    if (exists && access(file->path, W_OK) != 0)
+        return errno;
+    file->target = exists ? realpath(file->path, NULL) : memory_text(file->path);
+    if (!file->target)
+        return errno;
+    file->fd = open_temp(file);
+    return file->fd < 0 ? errno : 0;
+}
+
+enum fail outfile_open(struct outfile *file, const char *path, struct failure *failure)
+{
+    *file = (struct outfile){.fd = -1};
+    if (!*path)
+        return failure_set(failure, FAIL_INPUT, "the empty path cannot be written");
+    bool is_stdout = !strcmp(path, "-");
+    file->path = memory_text(is_stdout ? "standard output" : path);
+    int error = is_stdout ? 0 : open_fd(file);
+    if (error) {
+        enum fail fail = cannot_write(path, error, failure);
+        release(file);
+        return fail;
+    }
+    if (is_stdout)
+        fflush(stdout); /* what others printed comes first */
+    file->stream = fopencookie(file, "w", (cookie_io_functions_t){.write = stream_write});
+    if (!file->stream) {
+        enum fail fail = cannot_write(path, errno, failure);
+        outfile_abandon(file);
+        return fail;
+    }
+    return FAIL_NONE;
+}
+
+/* Everything to the file and, where it can be, to the disk. */
+static void settle(struct outfile *file)
+{
+    if (fclose(file->stream) != 0 && !file->error)
+        file->error = errno ? errno : EIO;
+    file->stream = NULL;
+    if (file->temp && !file->error && fsync(file->fd) != 0)
+        file->error = errno;
+    if (file->fd >= 0 && close(file->fd) != 0 && !file->error)
+        file->error = errno;
+    file->fd = -1;
+}
+
+enum fail outfile_shut(struct outfile *file, struct failure *failure)
+{
+    settle(file);
+    if (!file->error && file->temp && rename(file->temp, file->target) != 0)
+        file->error = errno;
+    enum fail fail = FAIL_NONE;
+    if (file->error) {
+        fail = failure_set(failure, FAIL_INTERNAL, "%s: cannot be written: %s", file->path,
+                           strerror(file->error));
+        if (file->temp && unlink(file->temp) != 0 && errno != ENOENT)
+            failure_wrap(failure, "a partial file is left at %s", file->temp);
+    }
+    release(file);
+    return fail;
+}
+
+void outfile_abandon(struct outfile *file)
+{
+    if (file->stream)
+        settle(file);
+    else if (file->fd >= 0 && close(file->fd) != 0)
+        file->error = errno;
+    if (file->temp)
+        unlink(file->temp); /* nothing can be done about one that stays */
+    release(file);
+}

@@ -1,0 +1,36 @@
+/* outfile.h - files that are whole or not there.
+ *
+ * What is written goes to a temporary file beside the wanted one; outfile_shut() syncs it and
+ * renames it into place. A crash, a full disk or a failed write leaves the old file as it was, or
+ * none. Path "-" is stdout. A device, a pipe or a terminal is written to directly: it cannot be
+ * replaced. A symbolic link keeps pointing where it does: the file behind it is replaced. */
+#ifndef PICKLOCK_BASE_OUTFILE_H
+#define PICKLOCK_BASE_OUTFILE_H
+
+#include "base/fail.h"
+
+#include <stdio.h>
+
+struct outfile {
+    FILE *stream; /* write here; belongs to the outfile, never fclose() it */
+    char *path;   /* as the user wrote it, for messages */
+    char *target; /* what is replaced, links resolved; NULL: written directly */
+    char *temp;   /* beside target; NULL: written directly */
+    int fd;       /* -1: stdout */
+    int error;    /* errno of the first write that failed, or 0 */
+};
+
+/* Opens path (borrowed). FAIL_INPUT when the path is wrong or may not be written (no such folder, a
+ * folder, no right); FAIL_INTERNAL for the rest (disk full, no descriptor). On failure there is
+ * nothing to shut. */
+enum fail outfile_open(struct outfile *file, const char *path, struct failure *failure);
+
+/* Flushes, syncs, renames into place; in any case releases all that file holds. FAIL_INTERNAL, with
+ * the reason of the first write that failed, when the text is not wholly there: then the temporary
+ * file is gone and an older file at path is untouched. */
+enum fail outfile_shut(struct outfile *file, struct failure *failure);
+
+/* Gives up: nothing appears at path. */
+void outfile_abandon(struct outfile *file);
+
+#endif

@@ -1,0 +1,244 @@
+/* test_outfile.c - files that are whole or not there: replaced only when whole, and nothing is left
+ * of a failed one. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <cmocka.h>
+
+#include "base/memory.h"
+#include "base/outfile.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static char folder[] = "/tmp/picklock-outfile-XXXXXX";
+
+static char *path_of(const char *name)
+{
+    return memory_format("%s/%s", folder, name);
+}
+
+static int make_folder(void **state)
+{
+    (void)state;
+    strcpy(strrchr(folder, '-') + 1, "XXXXXX");
+    return mkdtemp(folder) ? 0 : -1;
+}
+
+/* How many names the folder holds; they are removed when remove is set. */
+static int entries(int remove)
+{
+    DIR *dir = opendir(folder);
+    assert_non_null(dir);
+    int count = 0;
+    for (struct dirent *entry = readdir(dir); entry; entry = readdir(dir)) {
+        if (!strcmp(entry->d_name, ".") || !strcmp(entry->d_name, ".."))
+            continue;
+        count++;
+        char *path = path_of(entry->d_name);
+        if (remove)
+            assert_int_equal(unlinkat(AT_FDCWD, path, 0), 0);
+        free(path);
+    }
+    closedir(dir);
+    return count;
+}
+
+static int remove_folder(void **state)
+{
+    (void)state;
+    entries(1);
+    return rmdir(folder);
+}
+
+static void expect_text(const char *path, const char *wanted)
+{
+    char text[256] = "";
+    FILE *in = fopen(path, "r");
+    assert_non_null(in);
+    size_t got = fread(text, 1, sizeof text - 1, in);
+    fclose(in);
+    text[got] = 0;
+    assert_string_equal(text, wanted);
+}
+
+static void write_file(const char *path, const char *text)
+{
+    struct outfile file;
+    struct failure failure;
+    assert_int_equal(outfile_open(&file, path, &failure), FAIL_NONE);
+    fputs(text, file.stream);
+    assert_int_equal(outfile_shut(&file, &failure), FAIL_NONE);
+}
+
+static void a_whole_file_appears_only_at_the_end(void **state)
+{
+    (void)state;
+    char *path = path_of("a.json");
+    write_file(path, "old\n");
+    expect_text(path, "old\n");
+
+    struct outfile file;
+    struct failure failure;
+    assert_int_equal(outfile_open(&file, path, &failure), FAIL_NONE);
+    fputs("new\n", file.stream);
+    fflush(file.stream);
+    expect_text(path, "old\n"); /* not before the end */
+    assert_int_equal(entries(0), 2);
+    assert_int_equal(outfile_shut(&file, &failure), FAIL_NONE);
+    expect_text(path, "new\n");
+    assert_int_equal(entries(0), 1); /* and no temporary file is left */
+    free(path);
+}
+
+static void an_abandoned_file_leaves_the_old_one(void **state)
+{
+    (void)state;
+    char *path = path_of("a.json");
+    write_file(path, "old\n");
+    struct outfile file;
+    assert_int_equal(outfile_open(&file, path, NULL), FAIL_NONE);
+    fputs("half", file.stream);
+    outfile_abandon(&file);
+    expect_text(path, "old\n");
+    assert_int_equal(entries(0), 1);
+    free(path);
+}
+
+static void a_link_keeps_its_file(void **state)
+{
+    (void)state;
+    char *path = path_of("real.json"), *link = path_of("link.json");
+    write_file(path, "old\n");
+    assert_int_equal(symlink("real.json", link), 0);
+    write_file(link, "new\n");
+    expect_text(path, "new\n");
+    struct stat about;
+    assert_int_equal(lstat(link, &about), 0);
+    assert_true(S_ISLNK(about.st_mode));
+    free(path);
+    free(link);
+}
+
+static void new_files_follow_the_umask(void **state)
+{
+    (void)state;
+    char *path = path_of("a.json");
+    mode_t old = umask(027);
+    write_file(path, "x");
+    umask(old);
+    struct stat about;
+    assert_int_equal(stat(path, &about), 0);
+    assert_int_equal(about.st_mode & 0777, 0640);
+    free(path);
+}
+
+static void wrong_paths_are_bad_input(void **state)
+{
+    (void)state;
+    struct outfile file;
+    struct failure failure;
+    char *missing = path_of("no/such/a.json");
+    assert_int_equal(outfile_open(&file, missing, &failure), FAIL_INPUT);
+    assert_non_null(strstr(failure.text, missing));
+    assert_non_null(strstr(failure.text, "No such file or directory"));
+    assert_int_equal(outfile_open(&file, folder, &failure), FAIL_INPUT);
+    assert_non_null(strstr(failure.text, "Is a directory"));
+    assert_int_equal(outfile_open(&file, "", &failure), FAIL_INPUT);
+    assert_int_equal(entries(0), 0);
+    free(missing);
+}
+
+static void a_full_device_is_told_and_not_replaced(void **state)
+{
+    (void)state;
+    struct outfile file;
+    struct failure failure;
+    assert_int_equal(outfile_open(&file, "/dev/full", &failure), FAIL_NONE);
+    fputs("x", file.stream);
+    assert_int_equal(outfile_shut(&file, &failure), FAIL_INTERNAL);
+    assert_string_equal(failure.text, "/dev/full: cannot be written: No space left on device");
+    struct stat about;
+    assert_int_equal(stat("/dev/full", &about), 0);
+    assert_true(S_ISCHR(about.st_mode));
+    write_file("/dev/null", "x"); /* written to, not renamed over */
+    assert_int_equal(stat("/dev/null", &about), 0);
+    assert_true(S_ISCHR(about.st_mode));
+}
+
+/* The limit on a file's size stands for a full disk: some writes succeed, then one fails. */
+static void a_failed_write_leaves_nothing(void **state)
+{
+    (void)state;
+    char *path = path_of("a.json");
+    write_file(path, "old\n");
+    struct rlimit old, small;
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &old), 0);
+    small = old;
+    small.rlim_cur = 20000;
+    void (*handler)(int) = signal(SIGXFSZ, SIG_IGN);
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &small), 0);
+
+    struct outfile file;
+    struct failure failure;
+    enum fail opened = outfile_open(&file, path, &failure);
+    for (int i = 0; opened == FAIL_NONE && i < 10000; i++)
+        fprintf(file.stream, "line %d of a text that is too long\n", i);
+    enum fail shut = opened == FAIL_NONE ? outfile_shut(&file, &failure) : opened;
+
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &old), 0);
+    signal(SIGXFSZ, handler);
+    assert_int_equal(shut, FAIL_INTERNAL);
+    assert_non_null(strstr(failure.text, "File too large")); /* the reason, not just "failed" */
+    expect_text(path, "old\n");
+    assert_int_equal(entries(0), 1);
+    free(path);
+}
+
+static void a_dash_is_standard_output(void **state)
+{
+    (void)state;
+    char *path = path_of("stdout.txt");
+    fflush(stdout);
+    int kept = dup(STDOUT_FILENO);
+    int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0600);
+    assert_true(kept >= 0 && fd >= 0);
+    assert_int_equal(dup2(fd, STDOUT_FILENO), STDOUT_FILENO);
+    printf("before ");
+    struct outfile file;
+    enum fail opened = outfile_open(&file, "-", NULL);
+    fputs("inside", file.stream);
+    enum fail shut = outfile_shut(&file, NULL);
+    printf(" after\n"); /* stdout is still open */
+    fflush(stdout);
+    assert_int_equal(dup2(kept, STDOUT_FILENO), STDOUT_FILENO);
+    close(kept);
+    close(fd);
+    assert_int_equal(opened, FAIL_NONE);
+    assert_int_equal(shut, FAIL_NONE);
+    expect_text(path, "before inside after\n");
+    free(path);
+}
+
+#define TEST(function) cmocka_unit_test_setup_teardown(function, make_folder, remove_folder)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(a_whole_file_appears_only_at_the_end),
+        TEST(an_abandoned_file_leaves_the_old_one),
+        TEST(a_link_keeps_its_file),
+        TEST(new_files_follow_the_umask),
+        TEST(wrong_paths_are_bad_input),
+        TEST(a_full_device_is_told_and_not_replaced),
+        TEST(a_failed_write_leaves_nothing),
+        TEST(a_dash_is_standard_output),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
