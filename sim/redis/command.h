@@ -83,16 +83,17 @@ bool effect_read(const char *name, enum effect *effect);
 bool key_read(const char *name, enum key *key);
 bool reply_error_read(const char *name, enum reply_error *error);
 
-/* Prints the command as a person would type it ("SET lock 17 NX PX 300") or the reply ("nil", "OK", "1",
- * "-OOM"). At most size bytes with the final 0; returns text. value_label (may be NULL) turns a value into words:
- * it returns a static or caller-kept text, or NULL to have the number printed. */
+/* Prints the command as a person would type it ("SET lock 17 NX PX 300", "compare-and-delete lock 17") or the reply
+ * ("nil", "OK", "1", "-OOM", "[1, 1]"); the empty value is printed as "". At most size bytes with the final 0 (a longer
+ * text is cut); returns text. */
 const char *command_print(const struct command *command, char *text, size_t size);
 const char *reply_print(const struct reply *reply, char *text, size_t size);
 
 enum { COMMAND_BYTES_MAX = 2048, KEY_PREFIX_MAX = 64 };
 
 /* Encodes all requests of the command as RESP2 arrays, one after the other, with keys under prefix (at most
- * KEY_PREFIX_MAX bytes). Returns the length, at most COMMAND_BYTES_MAX. bytes: COMMAND_BYTES_MAX. */
+ * KEY_PREFIX_MAX bytes). Returns the length, at most COMMAND_BYTES_MAX. bytes: COMMAND_BYTES_MAX. ttl_us must be whole
+ * seconds where the table says so and whole milliseconds elsewhere, a fence is not negative: anything else is wrong code. */
 size_t command_encode(const struct command *command, const char *prefix, char *bytes);
 
 /* One reply element as hiredis or the proxy's own framer sees it. */
@@ -106,7 +107,9 @@ struct wire_reply {
 };
 
 /* Turns the verb_requests(verb) replies of one command into one typed reply. A reply that no row of the table
- * knows becomes REPLY_ERROR / ERROR_OTHER. All borrowed. */
+ * knows becomes REPLY_ERROR / ERROR_OTHER; an error in any of a transaction's replies is the reply. A text that is not one
+ * of our values (a foreign client wrote it) becomes a fingerprint below every number that we write: equal texts are equal
+ * values, and no value of ours. All borrowed. */
 struct reply command_decode(enum verb verb, const struct wire_reply *replies, size_t count);
 
 static inline bool reply_is_ok(const struct reply *reply)

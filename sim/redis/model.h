@@ -35,9 +35,12 @@ struct model_watch {
     uint32_t version[KEY_COUNT]; /* of the watched keys; UINT32_MAX: not watched */
 };
 
+/* An empty server that refuses nothing and knows neither DELEX nor DELIFEQ. granule_us > 0. */
 void model_init(struct model *model, int64_t granule_us);
 
-/* Executes one command at time now_us. watch is the connection's, changed by WATCH, UNWATCH and transactions. */
+/* Executes one command at time now_us. watch is the connection's, changed by WATCH, UNWATCH and transactions. No value may
+ * be VALUE_NIL. When time goes back, a key that a command has seen expired stays gone. Fences are told apart below 2^53 only:
+ * a real server mints them in Lua, whose numbers are doubles. */
 struct reply model_execute(struct model *model, struct model_watch *watch,
                            const struct command *command, int64_t now_us);
 
@@ -47,7 +50,8 @@ void model_expire(struct model *model, int64_t now_us);
 /* What PTTL answers, in the unit of time: -2 absent, -1 no expiry. */
 int64_t model_ttl(const struct model *model, enum key key, int64_t now_us);
 
-/* Faults of a server. */
+/* Faults of a server: it comes back without its keys; it drops one key; its keys are those of a replica that was cut off
+ * earlier. All three keep refuses and what the server knows; watched keys count as changed. */
 void model_restart_empty(struct model *model);
 void model_evict(struct model *model, enum key key);
 void model_failover(struct model *primary, const struct model *lagging_replica);

@@ -1,0 +1,89 @@
+"""The model of a server against a real redis-server: the same commands, the same times, the same answers."""
+
+import re
+import subprocess
+
+import pytest
+from conftest import BUILD, PATIENCE_S, ROOT
+
+PROGRAM = BUILD / "test" / "differential"
+COMMANDS = 100_000
+
+# What a run must have met to mean anything: command, answer, and at least how often.
+MET = [
+    ("SET (key value NX PX ttl)", "OK", 100),
+    ("SET (key value NX PX ttl)", "nil", 100),
+    ("SET (key value NX PX ttl)", "expire-time", 100),
+    ("GETSET", "value", 100),
+    ("GETSET", "WRONGTYPE", 20),
+    ("DEL", "READONLY", 20),
+    ("INCR", "ERR", 20),
+    ("multi-del", "nil", 100),
+    ("multi-del", "OOM", 20),
+    ("multi-setnx-expire", "transaction", 100),
+    ("compare-and-delete", "READONLY", 1),
+    ("set-and-mint", "integer", 100),
+    ("set-and-mint", "WRONGTYPE", 1),
+    ("set-and-mint", "MISCONF", 20),
+    ("fenced-set", "OOM", 20),
+    ("WATCH", "NOAUTH", 20),
+    ("DELEX", "unsupported", 100),
+]
+
+
+@pytest.fixture(scope="module")
+def differential():
+    made = subprocess.run(["make", "-s", f"BUILD={BUILD}", PROGRAM, BUILD / "picklock-clock.so"],
+                          cwd=ROOT, text=True, capture_output=True, timeout=10 * PATIENCE_S)
+    assert made.returncode == 0, made.stderr[-4000:]
+
+    def call(*words):
+        return subprocess.run([PROGRAM, *map(str, words)], cwd=ROOT, text=True,
+                              capture_output=True, timeout=PATIENCE_S)
+
+    return call
+
+
+def test_model_and_server_agree(differential):
+    done = differential("--seed", 1, "--commands", COMMANDS, "--answers")
+    assert done.returncode == 0, done.stdout + done.stderr
+    summary, *lines = done.stdout.splitlines()
+    assert int(re.search(r"agree: (\d+) commands", summary)[1]) >= COMMANDS
+    for command, answer, least in MET:
+        line = next(line for line in lines if line.startswith(command))
+        seen = re.search(rf" {re.escape(answer)}=(\d+)", line)
+        assert seen and int(seen[1]) >= least, f"{command} was hardly answered {answer}: {line}"
+
+
+def test_another_seed_is_another_run(differential):
+    one, same, other = (differential("--seed", seed, "--commands", 2000, "--answers").stdout
+                        for seed in (7, 7, 8))
+    assert one.splitlines()[1:] == same.splitlines()[1:] != other.splitlines()[1:]
+
+
+# Each planted bug of the model: what the shortest sequence must contain, and how long it may be.
+PLANTED = [
+    ("expires-early", ["time passes"], 5),
+    ("getset-keeps-ttl", ["GETSET", "PTTL"], 5),
+    ("watch-misses-expiry", ["WATCH", "time passes", "multi-"], 8),
+    ("script-rolls-back", ["set-and-mint"], 4),
+    ("full-refuses-delete", ["the server refuses: OOM", "DEL"], 4),
+    ("past-expire-ignored", ["PEXPIRE"], 4),
+]
+
+
+@pytest.mark.parametrize("plant, words, most", PLANTED, ids=[row[0] for row in PLANTED])
+def test_a_planted_bug_is_found_and_shrunk(differential, plant, words, most):
+    done = differential("--plant", plant)
+    assert done.returncode == 1, done.stdout + done.stderr
+    for word in words:
+        assert word in done.stdout
+    assert int(re.search(r"(\d+) steps:", done.stdout)[1]) <= most, done.stdout
+
+
+def test_wrong_use_and_a_missing_server_are_said(differential):
+    assert differential("--plant", "no-such-bug").returncode == 64
+    assert differential("--commands", "many").returncode == 64
+    missing = differential("--server", "/no/such/redis-server")
+    assert missing.returncode == 69
+    assert "redis-server" in missing.stderr

@@ -1,0 +1,224 @@
+/* command.c - names of commands, effects, keys and errors, and how a command or a reply reads in
+ * words.
+ *
+ * Never knows what a command does (model.c) nor how it travels (command_wire.c).
+ * Source: commands.def. */
+#include "redis/command.h"
+#include "redis/command_wire.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <string.h>
+
+struct verb_row {
+    const char *name, *arguments;
+    enum effect effect;
+    int requests;
+};
+
+static const struct verb_row verbs[VERB_COUNT] = {
+#define VERB(id, name, effect, requests, arguments) {name, arguments, effect, requests},
+#include "redis/commands.def"
+#undef VERB
+};
+
+static const char *const effects[] = {"read", "set", "expire", "delete"};
+enum { EFFECT_COUNT = sizeof effects / sizeof effects[0] };
+
+static const char *const keys[KEY_COUNT] = {"lock", "fence", "counter", "list", "resource"};
+
+/* As on the wire where the wire has a code; what arrives as plain "ERR" has a word of ours, without
+ * spaces. */
+static const char *const errors[ERROR_COUNT] = {
+    [ERROR_NONE] = "none",
+    [ERROR_WRONGTYPE] = "WRONGTYPE",
+    [ERROR_OOM] = "OOM",
+    [ERROR_NOSCRIPT] = "NOSCRIPT",
+    [ERROR_READONLY] = "READONLY",
+    [ERROR_LOADING] = "LOADING",
+    [ERROR_MISCONF] = "MISCONF",
+    [ERROR_CROSSSLOT] = "CROSSSLOT",
+    [ERROR_NOAUTH] = "NOAUTH",
+    [ERROR_UNSUPPORTED] = "unsupported",
+    [ERROR_EXPIRE] = "expire-time",
+    [ERROR_OTHER] = "ERR",
+};
+
+const char *verb_name(enum verb verb)
+{
+    assert((unsigned)verb < VERB_COUNT);
+    return verbs[verb].name;
+}
+
+const char *verb_arguments(enum verb verb)
+{
+    assert((unsigned)verb < VERB_COUNT);
+    return verbs[verb].arguments;
+}
+
+enum effect verb_effect(enum verb verb)
+{
+    assert((unsigned)verb < VERB_COUNT);
+    return verbs[verb].effect;
+}
+
+int verb_requests(enum verb verb)
+{
+    assert((unsigned)verb < VERB_COUNT);
+    return verbs[verb].requests;
+}
+
+const char *effect_name(enum effect effect)
+{
+    assert((unsigned)effect < EFFECT_COUNT);
+    return effects[effect];
+}
+
+const char *key_name(enum key key)
+{
+    assert((unsigned)key < KEY_COUNT);
+    return keys[key];
+}
+
+const char *reply_error_name(enum reply_error e)
+{
+    assert((unsigned)e < ERROR_COUNT);
+    return errors[e];
+}
+
+/* The row with that name, or -1. */
+static int find(const char *const *names, int count, const char *name)
+{
+    for (int i = 0; i < count; i++)
+        if (strcmp(names[i], name) == 0)
+            return i;
+    return -1;
+}
+
+bool verb_read(const char *name, enum verb *verb)
+{
+    for (int i = 0; i < VERB_COUNT; i++) {
+        if (strcmp(verbs[i].name, name) != 0)
+            continue;
+        *verb = (enum verb)i;
+        return true;
+    }
+    return false;
+}
+
+bool effect_read(const char *name, enum effect *effect)
+{
+    int row = find(effects, EFFECT_COUNT, name);
+    if (row >= 0)
+        *effect = (enum effect)row;
+    return row >= 0;
+}
+
+bool key_read(const char *name, enum key *key)
+{
+    int row = find(keys, KEY_COUNT, name);
+    if (row >= 0)
+        *key = (enum key)row;
+    return row >= 0;
+}
+
+bool reply_error_read(const char *name, enum reply_error *error)
+{
+    int row = find(errors, ERROR_COUNT, name);
+    if (row >= 0)
+        *error = (enum reply_error)row;
+    return row >= 0;
+}
+
+enum { WORD_MAX = 40 };
+
+static const char *value_print(int64_t value, char *word)
+{
+    if (value == VALUE_EMPTY)
+        return strcpy(word, "\"\"");
+    if (value == VALUE_NIL)
+        return strcpy(word, "nil");
+    snprintf(word, WORD_MAX, "%lld", (long long)value);
+    return word;
+}
+
+/* Whole units as Redis is told them; a remainder (the explorer's ticks) is not hidden. */
+static const char *ttl_print(int64_t ttl_us, int64_t unit_us, char *word)
+{
+    if (ttl_us % unit_us == 0)
+        snprintf(word, WORD_MAX, "%lld", (long long)(ttl_us / unit_us));
+    else
+        snprintf(word, WORD_MAX, "%lldus", (long long)ttl_us);
+    return word;
+}
+
+/* What a word of the wire table stands for in print; scratch: WORD_MAX bytes. */
+static const char *word_print(const struct command *command, const char *part, char *scratch)
+{
+    if (part[0] != '%')
+        return part;
+    switch ((enum wire_part)part[1]) {
+    case WIRE_KEY:
+        return key_name(command->key);
+    case WIRE_FENCE_KEY:
+        return key_name(KEY_FENCE);
+    case WIRE_VALUE:
+        return value_print(command->value, scratch);
+    case WIRE_NUMBER:
+        return value_print(command->number, scratch);
+    case WIRE_SECONDS:
+        return ttl_print(command->ttl_us, 1000000, scratch);
+    case WIRE_MILLISECONDS:
+        return ttl_print(command->ttl_us, 1000, scratch);
+    case WIRE_SCRIPT:
+        break;
+    }
+    assert(false && "a part that people are not shown");
+    return part;
+}
+
+const char *command_print(const struct command *command, char *text, size_t size)
+{
+    assert(size > 0);
+    char shown[WIRE_TEXT_MAX];
+    snprintf(shown, sizeof shown, "%s", wire_shown(command->verb));
+    size_t at = 0;
+    text[0] = '\0';
+    char *rest = NULL;
+    for (char *part = strtok_r(shown, " ", &rest); part; part = strtok_r(NULL, " ", &rest)) {
+        char scratch[WORD_MAX];
+        const char *word = word_print(command, part, scratch);
+        int length = snprintf(text + at, size - at, "%s%s", at > 0 ? " " : "", word);
+        if (length < 0 || (size_t)length >= size - at)
+            break;
+        at += (size_t)length;
+    }
+    return text;
+}
+
+const char *reply_print(const struct reply *reply, char *text, size_t size)
+{
+    char first[WORD_MAX], second[WORD_MAX];
+    switch (reply->kind) {
+    case REPLY_NIL:
+        snprintf(text, size, "nil");
+        break;
+    case REPLY_OK:
+        snprintf(text, size, "OK");
+        break;
+    case REPLY_INTEGER:
+        snprintf(text, size, "%lld", (long long)reply->value);
+        break;
+    case REPLY_VALUE:
+        snprintf(text, size, "%s", value_print(reply->value, first));
+        break;
+    case REPLY_TRANSACTION:
+        snprintf(text, size, "[%s, %s]", value_print(reply->value, first),
+                 value_print(reply->second, second));
+        break;
+    case REPLY_ERROR:
+        snprintf(text, size, "-%s", reply_error_name(reply->error));
+        break;
+    }
+    return text;
+}

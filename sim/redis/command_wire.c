@@ -1,0 +1,374 @@
+/* command_wire.c - typed commands to RESP2 and RESP replies to typed replies, by one table.
+ *
+ * Never executes anything and never reads a socket: bytes in the caller's memory only. Scripts
+ * travel whole, as EVAL: a server that has restarted or flushed its scripts still knows what to do.
+ * Source: the Redis command reference; replies were tried on redis-server 7.0.15. */
+#include "redis/command_wire.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* The scripts. Keys and arguments are numbered as the rows below pass them. */
+
+static const char script_setnx_expire[] = "if redis.call('setnx', KEYS[1], KEYS[2]) == 1 then"
+                                          " redis.call('expire', KEYS[1], KEYS[3])"
+                                          " return 1 "
+                                          "end "
+                                          "return 0";
+
+static const char script_compare_delete[] = "if redis.call('get', KEYS[1]) == ARGV[1] then"
+                                            " return redis.call('del', KEYS[1]) "
+                                            "end "
+                                            "return 0";
+
+static const char script_compare_expire[] = "if redis.call('get', KEYS[1]) == ARGV[1] then"
+                                            " return redis.call('pexpire', KEYS[1], ARGV[2]) "
+                                            "end "
+                                            "return 0";
+
+static const char script_set_mint[] =
+    "if redis.call('set', KEYS[1], ARGV[1], 'NX', 'PX', ARGV[2]) then"
+    " return redis.call('incr', KEYS[2]) "
+    "end "
+    "return false";
+
+/* Fences are compared as decimal texts, the longer one being the larger: Lua's numbers are doubles
+ * and would take two large fences for equal. What is not a fence refuses nobody. */
+static const char script_fenced_set[] = "local seen = redis.call('get', KEYS[1]) "
+                                        "local mine = ARGV[1] "
+                                        "if seen and string.find(seen, '^%d+$') and"
+                                        " (#mine < #seen or (#mine == #seen and mine < seen)) then"
+                                        " return 0 "
+                                        "end "
+                                        "redis.call('set', KEYS[1], mine) "
+                                        "return 1";
+
+/* Which replies a command may have: others mean that it was not our server that answered. */
+enum answer {
+    ANSWER_NIL = 1,
+    ANSWER_OK = 2,
+    ANSWER_INTEGER = 4,
+    ANSWER_VALUE = 8,
+    ANSWER_TRANSACTION = 16,
+};
+
+struct wire_row {
+    const char *wire;
+    const char *script; /* of %b, else NULL */
+    const char *shown;  /* NULL: as on the wire */
+    int answers;        /* enum answer, or-ed */
+};
+
+static const struct wire_row rows[VERB_COUNT] = {
+    [VERB_SETNX] = {"SETNX %k %v", NULL, NULL, ANSWER_INTEGER},
+    [VERB_SET_NX_PX] = {"SET %k %v NX PX %m", NULL, NULL, ANSWER_OK | ANSWER_NIL},
+    [VERB_SET_NX_EX] = {"SET %k %v NX EX %s", NULL, NULL, ANSWER_OK | ANSWER_NIL},
+    [VERB_SET] = {"SET %k %v", NULL, NULL, ANSWER_OK},
+    [VERB_GET] = {"GET %k", NULL, NULL, ANSWER_VALUE | ANSWER_NIL},
+    [VERB_GETSET] = {"GETSET %k %v", NULL, NULL, ANSWER_VALUE | ANSWER_NIL},
+    [VERB_DEL] = {"DEL %k", NULL, NULL, ANSWER_INTEGER},
+    [VERB_EXPIRE] = {"EXPIRE %k %s", NULL, NULL, ANSWER_INTEGER},
+    [VERB_PEXPIRE] = {"PEXPIRE %k %m", NULL, NULL, ANSWER_INTEGER},
+    [VERB_INCR] = {"INCR %k", NULL, NULL, ANSWER_INTEGER},
+    [VERB_RPUSH] = {"RPUSH %k %v", NULL, NULL, ANSWER_INTEGER},
+    [VERB_WATCH] = {"WATCH %k", NULL, NULL, ANSWER_OK},
+    [VERB_UNWATCH] = {"UNWATCH", NULL, NULL, ANSWER_OK},
+    [VERB_MULTI_DEL] = {"MULTI ; DEL %k ; EXEC", NULL, "multi-del %k",
+                        ANSWER_TRANSACTION | ANSWER_NIL},
+    [VERB_MULTI_SETNX_EXPIRE] = {"MULTI ; SETNX %k %v ; EXPIRE %k %s ; EXEC", NULL,
+                                 "multi-setnx-expire %k %v %s", ANSWER_TRANSACTION | ANSWER_NIL},
+    [VERB_LUA_SETNX_EXPIRE] = {"EVAL %b 3 %k %v %s", script_setnx_expire,
+                               "lua-setnx-expire %k %v %s", ANSWER_INTEGER},
+    [VERB_COMPARE_DELETE] = {"EVAL %b 1 %k %v", script_compare_delete, "compare-and-delete %k %v",
+                             ANSWER_INTEGER},
+    [VERB_COMPARE_EXPIRE] = {"EVAL %b 1 %k %v %m", script_compare_expire,
+                             "compare-and-expire %k %v %m", ANSWER_INTEGER},
+    [VERB_SET_MINT] = {"EVAL %b 2 %k %f %v %m", script_set_mint, "set-and-mint %k %v %m",
+                       ANSWER_INTEGER | ANSWER_NIL},
+    [VERB_DELEX] = {"DELEX %k IFEQ %v", NULL, NULL, ANSWER_INTEGER},
+    [VERB_DELIFEQ] = {"DELIFEQ %k %v", NULL, NULL, ANSWER_INTEGER},
+    [VERB_FENCED_SET] = {"EVAL %b 1 %k %n", script_fenced_set, "fenced-set %k %n", ANSWER_INTEGER},
+};
+
+const char *wire_shown(enum verb verb)
+{
+    assert((unsigned)verb < VERB_COUNT);
+    return rows[verb].shown ? rows[verb].shown : rows[verb].wire;
+}
+
+/* --- encoding --- */
+
+struct writer {
+    char *bytes;
+    size_t length;
+};
+
+static void put(struct writer *writer, const char *bytes, size_t length)
+{
+    assert(length <= COMMAND_BYTES_MAX - writer->length);
+    memcpy(writer->bytes + writer->length, bytes, length);
+    writer->length += length;
+}
+
+static void put_header(struct writer *writer, char type, size_t count)
+{
+    char header[32];
+    int length = snprintf(header, sizeof header, "%c%zu\r\n", type, count);
+    put(writer, header, (size_t)length);
+}
+
+static void put_bulk(struct writer *writer, const char *text, size_t length)
+{
+    put_header(writer, '$', length);
+    put(writer, text, length);
+    put(writer, "\r\n", 2);
+}
+
+static void put_text(struct writer *writer, const char *text)
+{
+    put_bulk(writer, text, strlen(text));
+}
+
+static void put_integer(struct writer *writer, int64_t integer)
+{
+    char text[32];
+    snprintf(text, sizeof text, "%lld", (long long)integer);
+    put_text(writer, text);
+}
+
+static void put_value(struct writer *writer, int64_t value)
+{
+    assert(value != VALUE_NIL);
+    if (value == VALUE_EMPTY)
+        put_text(writer, "");
+    else
+        put_integer(writer, value);
+}
+
+static void put_key(struct writer *writer, const char *prefix, enum key key)
+{
+    char text[KEY_PREFIX_MAX + 32];
+    snprintf(text, sizeof text, "%s%s", prefix, key_name(key));
+    put_text(writer, text);
+}
+
+static void put_word(struct writer *writer, const struct command *command, const char *prefix,
+                     const char *word, size_t length)
+{
+    if (word[0] != '%') {
+        put_bulk(writer, word, length);
+        return;
+    }
+    switch ((enum wire_part)word[1]) {
+    case WIRE_KEY:
+        put_key(writer, prefix, command->key);
+        return;
+    case WIRE_FENCE_KEY:
+        put_key(writer, prefix, KEY_FENCE);
+        return;
+    case WIRE_VALUE:
+        put_value(writer, command->value);
+        return;
+    case WIRE_NUMBER:
+        assert(command->number >= 0);
+        put_integer(writer, command->number);
+        return;
+    case WIRE_SECONDS:
+        assert(command->ttl_us % 1000000 == 0);
+        put_integer(writer, command->ttl_us / 1000000);
+        return;
+    case WIRE_MILLISECONDS:
+        assert(command->ttl_us % 1000 == 0);
+        put_integer(writer, command->ttl_us / 1000);
+        return;
+    case WIRE_SCRIPT:
+        put_text(writer, rows[command->verb].script);
+        return;
+    }
+    assert(false && "a part that the table does not know");
+}
+
+/* How many words up to the end of the request. */
+static size_t count_words(const char *wire)
+{
+    size_t count = 1;
+    for (; *wire != '\0' && *wire != ';'; wire++)
+        count += *wire == ' ' && wire[1] != ';';
+    return count;
+}
+
+size_t command_encode(const struct command *command, const char *prefix, char *bytes)
+{
+    assert((unsigned)command->verb < VERB_COUNT);
+    assert(strlen(prefix) <= KEY_PREFIX_MAX);
+    struct writer writer = {.bytes = bytes};
+    const char *wire = rows[command->verb].wire;
+    put_header(&writer, '*', count_words(wire));
+    while (*wire != '\0') {
+        size_t length = strcspn(wire, " ");
+        const char *next = wire + length;
+        next += *next == ' ';
+        if (*wire == ';')
+            put_header(&writer, '*', count_words(next));
+        else
+            put_word(&writer, command, prefix, wire, length);
+        wire = next;
+    }
+    return writer.length;
+}
+
+/* --- decoding --- */
+
+struct error_row {
+    const char *code;  /* the text begins with this word, or NULL: any */
+    const char *words; /* and has these somewhere, or NULL */
+    enum reply_error error;
+};
+
+/* First match wins. A script's errors carry the code of the command inside that failed. */
+static const struct error_row error_rows[] = {
+    {"WRONGTYPE", NULL, ERROR_WRONGTYPE},
+    {"OOM", NULL, ERROR_OOM},
+    {"NOSCRIPT", NULL, ERROR_NOSCRIPT},
+    {"READONLY", NULL, ERROR_READONLY},
+    {"LOADING", NULL, ERROR_LOADING},
+    {"MISCONF", NULL, ERROR_MISCONF},
+    {"CROSSSLOT", NULL, ERROR_CROSSSLOT},
+    {"NOAUTH", NULL, ERROR_NOAUTH},
+    {"WRONGPASS", NULL, ERROR_NOAUTH},
+    {"NOPERM", NULL, ERROR_NOAUTH},
+    {"ERR", "invalid expire time", ERROR_EXPIRE},
+    {"ERR", "unknown command", ERROR_UNSUPPORTED},
+    {"ERR", "Unknown Redis command", ERROR_UNSUPPORTED}, /* in a script */
+    {"ERR", "syntax error", ERROR_UNSUPPORTED},
+    {"ERR", "wrong number of arguments", ERROR_UNSUPPORTED},
+    {"ERR", "should be of string type", ERROR_WRONGTYPE}, /* DELEX of Redis 8.4 */
+};
+
+static bool has_words(const char *text, size_t length, const char *words)
+{
+    return !words || memmem(text, length, words, strlen(words)) != NULL;
+}
+
+static bool has_code(const char *text, size_t length, const char *code)
+{
+    size_t wanted = strlen(code);
+    return length >= wanted && memcmp(text, code, wanted) == 0 &&
+           (length == wanted || text[wanted] == ' ');
+}
+
+static enum reply_error decode_error(const char *text, size_t length)
+{
+    for (size_t i = 0; i < sizeof error_rows / sizeof error_rows[0]; i++) {
+        const struct error_row *row = &error_rows[i];
+        if (has_code(text, length, row->code) && has_words(text, length, row->words))
+            return row->error;
+    }
+    return ERROR_OTHER;
+}
+
+/* Between VALUE_EMPTY and every number of ours: FNV-1a, 61 bits of it. */
+static int64_t fingerprint(const char *text, size_t length)
+{
+    uint64_t hash = 14695981039346656037u;
+    for (size_t i = 0; i < length; i++)
+        hash = (hash ^ (unsigned char)text[i]) * 1099511628211u;
+    return VALUE_EMPTY + 1 + (int64_t)(hash >> 3);
+}
+
+static int64_t decode_value(const char *text, size_t length)
+{
+    if (length == 0)
+        return VALUE_EMPTY;
+    char digits[24], again[24];
+    if (length < sizeof digits) {
+        memcpy(digits, text, length);
+        digits[length] = '\0';
+        /* Only what prints back to the same bytes is a number: "007" and "+7" are other values. */
+        long long number = strtoll(digits, NULL, 10);
+        snprintf(again, sizeof again, "%lld", number);
+        if (strlen(again) == length && memcmp(again, text, length) == 0 && number > VALUE_EMPTY)
+            return number;
+    }
+    return fingerprint(text, length);
+}
+
+static struct reply error_reply(enum reply_error error)
+{
+    return (struct reply){.kind = REPLY_ERROR, .error = error};
+}
+
+static struct reply decode_transaction(const struct wire_reply *wire)
+{
+    if (!wire->elements)
+        return (struct reply){.kind = REPLY_NIL};
+    if (wire->count == 0)
+        return error_reply(ERROR_OTHER);
+    for (size_t i = 0; i < wire->count; i++) {
+        const struct wire_reply *element = &wire->elements[i];
+        if (element->type == '-')
+            return error_reply(decode_error(element->text, element->length));
+        if (element->type != ':')
+            return error_reply(ERROR_OTHER);
+    }
+    return (struct reply){.kind = REPLY_TRANSACTION,
+                          .value = wire->elements[0].integer,
+                          .second = wire->elements[wire->count - 1].integer};
+}
+
+/* One reply element, whatever the command was. */
+static struct reply decode_one(const struct wire_reply *wire)
+{
+    switch (wire->type) {
+    case '+':
+        if (wire->length == 2 && memcmp(wire->text, "OK", 2) == 0)
+            return (struct reply){.kind = REPLY_OK};
+        return error_reply(ERROR_OTHER);
+    case '-':
+        return error_reply(decode_error(wire->text, wire->length));
+    case ':':
+        return (struct reply){.kind = REPLY_INTEGER, .value = wire->integer};
+    case '$':
+        if (!wire->text)
+            return (struct reply){.kind = REPLY_NIL};
+        return (struct reply){.kind = REPLY_VALUE, .value = decode_value(wire->text, wire->length)};
+    case '*':
+        return decode_transaction(wire);
+    default:
+        return error_reply(ERROR_OTHER);
+    }
+}
+
+static bool is_queued(const struct wire_reply *wire)
+{
+    return wire->type == '+' && wire->length == 6 && memcmp(wire->text, "QUEUED", 6) == 0;
+}
+
+struct reply command_decode(enum verb verb, const struct wire_reply *replies, size_t count)
+{
+    assert((unsigned)verb < VERB_COUNT);
+    assert(count == (size_t)verb_requests(verb));
+    /* A pipeline: the reason stands where a command was refused; EXEC only says that there was one.
+     */
+    for (size_t i = 0; i + 1 < count; i++) {
+        if (replies[i].type == '-')
+            return decode_one(&replies[i]);
+        bool is_as_expected =
+            i == 0 ? decode_one(&replies[i]).kind == REPLY_OK : is_queued(&replies[i]);
+        if (!is_as_expected)
+            return error_reply(ERROR_OTHER);
+    }
+    static const int answer_of[] = {
+        [REPLY_NIL] = ANSWER_NIL,
+        [REPLY_OK] = ANSWER_OK,
+        [REPLY_INTEGER] = ANSWER_INTEGER,
+        [REPLY_VALUE] = ANSWER_VALUE,
+        [REPLY_TRANSACTION] = ANSWER_TRANSACTION,
+    };
+    struct reply reply = decode_one(&replies[count - 1]);
+    if (reply.kind != REPLY_ERROR && !(answer_of[reply.kind] & rows[verb].answers))
+        return error_reply(ERROR_OTHER);
+    return reply;
+}

@@ -1,0 +1,222 @@
+/* differential_draw.h - random sequences of commands, times and refusals; and bugs to plant in the
+ * model.
+ *
+ * For differential.c alone, which is why it holds functions. A sequence depends on the seed only;
+ * never on what a server answers. */
+#ifndef PICKLOCK_TEST_DIFFERENTIAL_DRAW_H
+#define PICKLOCK_TEST_DIFFERENTIAL_DRAW_H
+
+#include "base/random.h"
+#include "live/clock.h"
+#include "redis/model.h"
+
+#include <string.h>
+
+enum { CONNECTIONS = 3, GRANULE_US = 1000 };
+
+enum step_kind { STEP_COMMAND, STEP_TIME, STEP_REFUSE };
+
+struct step {
+    enum step_kind kind;
+    int connection;           /* STEP_COMMAND */
+    struct command command;   /* STEP_COMMAND */
+    int64_t us;               /* STEP_TIME */
+    enum reply_error refuses; /* STEP_REFUSE */
+};
+
+/* --- planted bugs: the comparison must find each --- */
+
+struct side { /* the model's side of the comparison */
+    struct model model;
+    struct model_watch watches[CONNECTIONS];
+    int64_t now_us;
+};
+
+typedef struct reply plant_function(struct side *side, const struct step *step);
+
+static struct reply model_says(struct side *side, const struct step *step)
+{
+    return model_execute(&side->model, &side->watches[step->connection], &step->command,
+                         side->now_us);
+}
+
+static struct reply plant_expires_early(struct side *side, const struct step *step)
+{
+    model_expire(&side->model, side->now_us + GRANULE_US); /* when now >= expiry */
+    return model_says(side, step);
+}
+
+static struct reply plant_getset_keeps_ttl(struct side *side, const struct step *step)
+{
+    model_expire(&side->model, side->now_us);
+    struct model_key *key = &side->model.keys[step->command.key];
+    int64_t expire_us = key->expire_us;
+    struct reply reply = model_says(side, step);
+    if (step->command.verb == VERB_GETSET)
+        key->expire_us = expire_us;
+    return reply;
+}
+
+static struct reply plant_watch_misses_expiry(struct side *side, const struct step *step)
+{
+    struct model before = side->model;
+    model_expire(&side->model, side->now_us);
+    for (int i = 0; i < KEY_COUNT; i++)
+        side->model.keys[i].version = before.keys[i].version;
+    return model_says(side, step);
+}
+
+static struct reply plant_script_rolls_back(struct side *side, const struct step *step)
+{
+    model_expire(&side->model, side->now_us);
+    struct model before = side->model;
+    struct reply reply = model_says(side, step);
+    if (step->command.verb == VERB_SET_MINT && reply.kind == REPLY_ERROR)
+        side->model = before;
+    return reply;
+}
+
+static struct reply plant_full_refuses_delete(struct side *side, const struct step *step)
+{
+    if (side->model.refuses == ERROR_OOM && step->command.verb == VERB_DEL)
+        return (struct reply){.kind = REPLY_ERROR, .error = ERROR_OOM};
+    return model_says(side, step);
+}
+
+static struct reply plant_past_expire_ignored(struct side *side, const struct step *step)
+{
+    if (step->command.verb == VERB_PEXPIRE && step->command.ttl_us <= 0)
+        return (struct reply){.kind = REPLY_INTEGER, .value = 0};
+    return model_says(side, step);
+}
+
+static const struct plant {
+    const char *name;
+    plant_function *says;
+} plants[] = {
+    {"none", model_says},
+    {"expires-early", plant_expires_early},
+    {"getset-keeps-ttl", plant_getset_keeps_ttl},
+    {"watch-misses-expiry", plant_watch_misses_expiry},
+    {"script-rolls-back", plant_script_rolls_back},
+    {"full-refuses-delete", plant_full_refuses_delete},
+    {"past-expire-ignored", plant_past_expire_ignored},
+};
+enum { PLANTS_COUNT = sizeof plants / sizeof plants[0] };
+
+/* --- making a sequence --- */
+
+static enum key draw_key(struct random *random)
+{
+    return random_below(random, 2) ? KEY_LOCK : (enum key)random_below(random, KEY_COUNT);
+}
+
+/* The fence is minted by a script, and Lua's numbers are doubles: no fence is near 2^53, so none is
+ * drawn between there and the largest integer, which INCR refuses. */
+static int64_t draw_value(struct random *random, enum key key)
+{
+    static const int64_t small[] = {1, 1, 2, 2, 3, 0, -7, VALUE_EMPTY, INT64_MAX};
+    static const int64_t large[] = {(INT64_C(1) << 53) + 1, INT64_C(1) << 53, -(INT64_C(1) << 61)};
+    if (key != KEY_FENCE && random_below(random, 4) == 0)
+        return large[random_below(random, sizeof large / sizeof large[0])];
+    return small[random_below(random, sizeof small / sizeof small[0])];
+}
+
+static int64_t draw_fence(struct random *random, enum key key)
+{
+    int64_t fence = (int64_t)random_below(random, 5);
+    return key != KEY_FENCE && random_below(random, 8) == 0 ? fence + (INT64_C(1) << 53) : fence;
+}
+
+static int64_t draw_ttl_us(struct random *random, enum verb verb)
+{
+    static const int64_t ms[] = {-1000, -1, 0, 1, 1, 2, 3, 5, 20, 999, 1000, 60000};
+    static const int64_t s[] = {-10, -1, 0, 1, 1, 1, 2, 2, 3, 60, 100000};
+    if (verb == VERB_SET_NX_EX || verb == VERB_EXPIRE || verb == VERB_MULTI_SETNX_EXPIRE ||
+        verb == VERB_LUA_SETNX_EXPIRE)
+        return s[random_below(random, sizeof s / sizeof s[0])] * 1000000;
+    return ms[random_below(random, sizeof ms / sizeof ms[0])] * 1000;
+}
+
+static int64_t draw_time_us(struct random *random, const struct side *side)
+{
+    static const int64_t us[] = {1, 250, 999, 1000, 1001, 2000, 5000, 1000000, 3000000};
+    /* Half of the time to just before, at, or just after the moment when some key goes. */
+    const struct model_key *key = &side->model.keys[random_below(random, KEY_COUNT)];
+    if (random_below(random, 2) && key->type != MODEL_ABSENT && key->expire_us != MODEL_NO_EXPIRY) {
+        int64_t to_us =
+            key->expire_us - side->now_us + ((int64_t)random_below(random, 4) - 1) * 999;
+        if (to_us > 0)
+            return to_us;
+    }
+    return us[random_below(random, sizeof us / sizeof us[0])];
+}
+
+static enum reply_error draw_refuses(struct random *random, enum reply_error now)
+{
+    static const enum reply_error modes[] = {ERROR_OOM, ERROR_READONLY, ERROR_MISCONF,
+                                             ERROR_NOAUTH};
+    return now != ERROR_NONE ? ERROR_NONE
+                             : modes[random_below(random, sizeof modes / sizeof modes[0])];
+}
+
+static void side_init(struct side *side, int64_t now_us)
+{
+    memset(side, 0, sizeof *side);
+    model_init(&side->model, GRANULE_US);
+    side->now_us = now_us;
+}
+
+/* What a step that is no command does to the model's side. */
+static void side_take(struct side *side, const struct step *step)
+{
+    if (step->kind == STEP_TIME)
+        side->now_us += step->us;
+    if (step->kind != STEP_REFUSE)
+        return;
+    side->model.refuses = step->refuses;
+    if (step->refuses == ERROR_NOAUTH) /* all clients come back over new connections */
+        memset(side->watches, 0, sizeof side->watches);
+}
+
+static void draw_step(struct random *random, const struct side *side, int connection,
+                      struct step *step)
+{
+    *step = (struct step){.connection = connection};
+    uint64_t dice = random_below(random, 100);
+    uint64_t change = side->model.refuses != ERROR_NONE ? 6 : 1; /* trouble is short */
+    if (dice < change) {
+        step->kind = STEP_REFUSE;
+        step->refuses = draw_refuses(random, side->model.refuses);
+    } else if (dice < 18) {
+        step->kind = STEP_TIME;
+        step->us = draw_time_us(random, side);
+    } else {
+        enum verb verb = (enum verb)random_below(random, VERB_COUNT);
+        enum key key = draw_key(random);
+        step->command = (struct command){.verb = verb,
+                                         .key = key,
+                                         .value = draw_value(random, key),
+                                         .number = draw_fence(random, key),
+                                         .ttl_us = draw_ttl_us(random, verb)};
+    }
+}
+
+/* The model runs along, so that times can be aimed at expiries. */
+static void draw_sequence(struct random *random, struct step *steps, int count)
+{
+    struct side side;
+    side_init(&side, CLOCK_EPOCH_US);
+    int connection = 0;
+    for (int i = 0; i < count; i++) {
+        if (random_below(random, 4) == 0)
+            connection = (int)random_below(random, CONNECTIONS);
+        draw_step(random, &side, connection, &steps[i]);
+        if (steps[i].kind == STEP_COMMAND)
+            model_says(&side, &steps[i]);
+        else
+            side_take(&side, &steps[i]);
+    }
+}
+
+#endif
