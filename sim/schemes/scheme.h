@@ -181,7 +181,7 @@ void out_crashed(struct outbox *out);
     case SCRIPT_OVER:                                                                              \
         return;                                                                                    \
     default:                                                                                       \
-        assert(!"a step that the script does not know");                                           \
+        assert(0 && "a step that the script does not know");                                          \
     }
 
 #define SCRIPT_OVER 127

@@ -1,0 +1,24 @@
+/* stamp_getset_inverted.c - stamp-getset with the release check as article 4 words it: "if it has
+ * expired, DEL". Follows: article 4, literally. In time it never deletes, so that everybody waits
+ * for the stamp; late it deletes, and what it deletes is the next holder's lock. The steps are
+ * those of stamp_getset.c. */
+#include "schemes/stamp_getset.h"
+
+static void step(void *state, const struct lease *lease, const struct moment *in,
+                 struct outbox *out)
+{
+    stamp_getset_run(state, DELETE_AFTER_STAMP, lease, in, out);
+}
+
+const struct scheme scheme_stamp_getset_inverted = {
+    .name = "stamp-getset-inverted",
+    .summary = "SETNX stamp, GETSET over a dead one; released by DEL once the own stamp has passed",
+    .source = "article 4",
+    .step = step,
+    FIELDS_OF(stamp_getset_fields),
+    .token = TOKEN_FIXED,
+    .unit_us = UNIT_SECOND_US,
+    .is_naive = true,
+    .uses_client_clock = true,
+    .weakness = "in time it never releases; late it deletes the next holder's lock",
+};
