@@ -1,0 +1,88 @@
+/* event.c - the names of what a history is made of; see event.h. Never decides anything. */
+#include "history/event.h"
+
+#include <assert.h>
+#include <string.h>
+
+static const char *const events[EVENT_COUNT] = {
+#define EVENT(id, name, fields) name,
+#include "history/events.def"
+#undef EVENT
+};
+
+static const char *const operations[OP_COUNT] = {
+    [OP_ACQUIRE] = "acquire",
+    [OP_RELEASE] = "release",
+    [OP_EXTEND] = "extend",
+    [OP_ACCESS] = "access",
+};
+
+static const struct {
+    const char *name;
+    enum outcome outcome;
+} results[RESULT_COUNT] = {
+    [RESULT_NONE] = {"none", OUTCOME_INFO},
+    [RESULT_GRANTED] = {"granted", OUTCOME_OK},
+    [RESULT_REFUSED] = {"refused", OUTCOME_FAIL},
+    [RESULT_RELEASED] = {"released", OUTCOME_OK},
+    [RESULT_NOT_MINE] = {"not-mine", OUTCOME_FAIL},
+    [RESULT_DONE] = {"done", OUTCOME_OK},
+    [RESULT_STALE] = {"stale", OUTCOME_FAIL},
+    [RESULT_FAILED] = {"failed", OUTCOME_INFO},
+    [RESULT_UNSUPPORTED] = {"unsupported", OUTCOME_FAIL},
+    [RESULT_CRASHED] = {"crashed", OUTCOME_INFO},
+};
+
+const char *event_name(enum event_kind kind)
+{
+    assert((unsigned)kind < EVENT_COUNT);
+    return events[kind];
+}
+
+const char *operation_name(enum operation op)
+{
+    assert((unsigned)op < OP_COUNT);
+    return operations[op];
+}
+
+const char *result_name(enum result result)
+{
+    assert((unsigned)result < RESULT_COUNT);
+    return results[result].name;
+}
+
+enum outcome result_outcome(enum result result)
+{
+    assert((unsigned)result < RESULT_COUNT);
+    return results[result].outcome;
+}
+
+bool event_read(const char *name, enum event_kind *kind)
+{
+    for (int i = 0; i < EVENT_COUNT; i++)
+        if (!strcmp(events[i], name)) {
+            *kind = (enum event_kind)i;
+            return true;
+        }
+    return false;
+}
+
+bool operation_read(const char *name, enum operation *op)
+{
+    for (int i = 0; i < OP_COUNT; i++)
+        if (!strcmp(operations[i], name)) {
+            *op = (enum operation)i;
+            return true;
+        }
+    return false;
+}
+
+bool result_read(const char *name, enum result *result)
+{
+    for (int i = 0; i < RESULT_COUNT; i++)
+        if (!strcmp(results[i].name, name)) {
+            *result = (enum result)i;
+            return true;
+        }
+    return false;
+}

@@ -1,0 +1,181 @@
+/* log.c - writes the log file of a run, one event a line; see history.h. reader.c reads it back.
+ *
+ * Lines are put together by hand: a stress run writes a million of them. A file that is not whole
+ * never stands at its path (base/outfile.h). */
+#include "history/history.h"
+
+#include "base/memory.h"
+#include "base/outfile.h"
+#include "history/words.h"
+
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { BUFFER_BYTES = 64 * 1024 };
+
+struct history_writer {
+    struct outfile file;
+    int64_t events;
+    size_t used;
+    char buffer[BUFFER_BYTES];
+};
+
+static void flush(struct history_writer *writer)
+{
+    /* The outfile keeps the error of a write that failed until it is shut. */
+    (void)fwrite(writer->buffer, 1, writer->used, writer->file.stream);
+    writer->used = 0;
+}
+
+static void put_bytes(struct history_writer *writer, const char *bytes, size_t size)
+{
+    for (size_t done = 0; done < size;) {
+        size_t room = BUFFER_BYTES - writer->used;
+        size_t part = size - done < room ? size - done : room;
+        memcpy(writer->buffer + writer->used, bytes + done, part);
+        writer->used += part;
+        done += part;
+        if (writer->used == BUFFER_BYTES)
+            flush(writer);
+    }
+}
+
+static void put(struct history_writer *writer, const char *text)
+{
+    put_bytes(writer, text, strlen(text));
+}
+
+static void put_unsigned(struct history_writer *writer, const char *before, uint64_t number)
+{
+    char digits[24];
+    char *at = digits + sizeof digits;
+    do {
+        *--at = (char)('0' + number % 10);
+        number /= 10;
+    } while (number > 0);
+    put(writer, before);
+    put_bytes(writer, at, (size_t)(digits + sizeof digits - at));
+}
+
+static void put_number(struct history_writer *writer, const char *name, int64_t number)
+{
+    put(writer, name);
+    if (number < 0)
+        put_unsigned(writer, "-", -(uint64_t)number);
+    else
+        put_unsigned(writer, "", (uint64_t)number);
+}
+
+/* A word of ours: nothing in it needs an escape. */
+static void put_word(struct history_writer *writer, const char *name, const char *word)
+{
+    put(writer, name);
+    put(writer, word);
+    put_bytes(writer, "\"", 1);
+}
+
+/* A text of anybody's. */
+static void put_text(struct history_writer *writer, const char *name, const char *text)
+{
+    static const char hex[] = "0123456789abcdef";
+    put(writer, name);
+    for (const char *at = text; *at; at++) {
+        unsigned char byte = (unsigned char)*at;
+        char escape[] = {'\\', 'u', '0', '0', hex[byte >> 4], hex[byte & 15]};
+        if (byte < 0x20 || byte == '"' || byte == '\\')
+            put_bytes(writer, escape, sizeof escape);
+        else
+            put_bytes(writer, at, 1);
+    }
+    put_bytes(writer, "\"", 1);
+}
+
+static void put_head(struct history_writer *writer, const struct history_head *head)
+{
+    put_word(writer, "{\"history\":\"", HISTORY_VERSION);
+    put_text(writer, ",\"scheme\":\"", head->scheme);
+    put_text(writer, ",\"scenario\":\"", head->scenario);
+    put_text(writer, ",\"world\":\"", head->world);
+    put_text(writer, ",\"server_version\":\"", head->server_version);
+    put_number(writer, ",\"clients\":", head->clients);
+    put_number(writer, ",\"servers\":", head->servers);
+    put_number(writer, ",\"locks\":", head->locks);
+    put_number(writer, ",\"lease_us\":", head->lease_us);
+    put_number(writer, ",\"unit_us\":", head->unit_us);
+    put_number(writer, ",\"clock_error_us\":", head->clock_error_us);
+    /* As a text: JSON readers keep no more than 63 bits, most of them 53. */
+    put_unsigned(writer, ",\"seed\":\"", head->seed);
+    put(writer, "\",\"names\":[");
+    for (int i = 0; i < head->clients; i++)
+        put_text(writer, i ? ",\"" : "\"", head->names[i]);
+    put(writer, "]}\n");
+}
+
+static void put_fields(struct history_writer *writer, const struct event *event)
+{
+    const int kind = 1 << event->kind;
+#define NUMBER(label, member, type, least, most)                                                   \
+    if (event->member != 0)                                                                        \
+        put_number(writer, ",\"" #label "\":", event->member);
+#define WORD(label, member, type, kinds, print, read)                                              \
+    if ((kind & (kinds)) || event->member)                                                         \
+        put_word(writer, ",\"" #label "\":\"", print(event->member));
+#include "history/fields.def"
+#undef NUMBER
+#undef WORD
+}
+
+static void take(void *context, const struct event *event)
+{
+    struct history_writer *writer = context;
+    put_number(writer, "{\"i\":", event->index);
+    put_number(writer, ",\"t\":", event->time_us);
+    put_word(writer, ",\"kind\":\"", event_name(event->kind));
+    if (event->client >= 0)
+        put_number(writer, ",\"client\":", event->client);
+    if (event->server >= 0)
+        put_number(writer, ",\"server\":", event->server);
+    if (event->from_us != event->time_us)
+        put_number(writer, ",\"from\":", event->from_us);
+    put_fields(writer, event);
+    if (event->fault[0])
+        put_text(writer, ",\"fault\":\"", event->fault);
+    put_bytes(writer, "}\n", 2);
+    writer->events++;
+}
+
+enum fail history_writer_new(struct history_writer **writer, const char *path,
+                             const struct history_head *head, struct failure *failure)
+{
+    struct history_writer *made = memory_new(1, sizeof *made);
+    enum fail fail = outfile_open(&made->file, path, failure);
+    if (fail) {
+        free(made);
+        return fail;
+    }
+    put_head(made, head);
+    *writer = made;
+    return FAIL_NONE;
+}
+
+struct event_sink history_writer_sink(struct history_writer *writer)
+{
+    return (struct event_sink){.take = take, .context = writer};
+}
+
+enum fail history_writer_close(struct history_writer *writer, struct failure *failure)
+{
+    put_number(writer, "{\"end\":", writer->events);
+    put(writer, "}\n");
+    flush(writer);
+    enum fail fail = outfile_shut(&writer->file, failure);
+    free(writer);
+    return fail;
+}
+
+void history_writer_abandon(struct history_writer *writer)
+{
+    outfile_abandon(&writer->file);
+    free(writer);
+}

@@ -1,0 +1,345 @@
+/* reader.c - reads a log file back, strictly; see history.h.
+ *
+ * Whoever reads events from a file relies on their bounds (a client that the head knows, a lock
+ * below its number of locks): what is out of bounds, unknown, missing or of another type is refused
+ * with file and line. */
+#include "history/reader.h"
+
+#include "base/memory.h"
+#include "history/words.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* The head names every client: CLIENTS_MAX names of NAME_MAX_BYTES, quoted, and the rest. */
+enum { HEAD_LINE_MAX = CLIENTS_MAX * (NAME_MAX_BYTES + 3) + HISTORY_LINE_MAX };
+
+enum fail reader_refuses(struct history_reader *reader, struct failure *failure, const char *format,
+                         ...)
+{
+    char words[512];
+    va_list list;
+    va_start(list, format);
+    vsnprintf(words, sizeof words, format, list);
+    va_end(list);
+    return failure_set(failure, FAIL_INPUT, "%s:%" PRId64 ": %s", reader->path, reader->line,
+                       words);
+}
+
+/* --- lines --- */
+
+/* The next line, without its end; *is_there false at the end of the file. */
+static enum fail read_line(struct history_reader *reader, size_t most, bool *is_there,
+                           struct failure *failure)
+{
+    int byte;
+    reader->size = 0;
+    reader->line++;
+    while ((byte = getc_unlocked(reader->file)) != EOF && byte != '\n') {
+        if (reader->size == most)
+            return reader_refuses(reader, failure,
+                                  "a line longer than %zu bytes: not a history of ours", most);
+        reader->bytes[reader->size++] = (char)byte;
+    }
+    if (ferror(reader->file))
+        return failure_set(failure, FAIL_INPUT, "%s: cannot be read: %s", reader->path,
+                           strerror(errno));
+    *is_there = byte == '\n';
+    if (byte == EOF && reader->size > 0)
+        return reader_refuses(reader, failure,
+                              "the file ends in the middle of a line: it was cut off");
+    return FAIL_NONE;
+}
+
+static enum fail parse(struct history_reader *reader, json_t **object, struct failure *failure)
+{
+    json_error_t error;
+    *object = json_loadb(reader->bytes, reader->size, JSON_REJECT_DUPLICATES, &error);
+    if (!*object)
+        return reader_refuses(reader, failure, "not JSON: %s", error.text);
+    if (json_is_object(*object))
+        return FAIL_NONE;
+    json_decref(*object);
+    return reader_refuses(reader, failure, "a line of a history is a JSON object");
+}
+
+/* --- values --- */
+
+enum fail reader_number(struct history_reader *reader, const char *name, const json_t *value,
+                        int64_t least, int64_t most, int64_t *number, struct failure *failure)
+{
+    if (!json_is_integer(value))
+        return reader_refuses(reader, failure, "'%s' wants a whole number", name);
+    *number = json_integer_value(value);
+    if (*number < least || *number > most)
+        return reader_refuses(reader, failure,
+                              "'%s' is %" PRId64 "; it goes from %" PRId64 " to %" PRId64, name,
+                              *number, least, most);
+    return FAIL_NONE;
+}
+
+enum fail reader_text(struct history_reader *reader, const char *name, const json_t *value,
+                      char *text, size_t size, struct failure *failure)
+{
+    if (!json_is_string(value))
+        return reader_refuses(reader, failure, "'%s' wants a text", name);
+    if (json_string_length(value) >= size)
+        return reader_refuses(reader, failure, "'%s' is longer than %zu bytes", name, size - 1);
+    memcpy(text, json_string_value(value), json_string_length(value) + 1);
+    return FAIL_NONE;
+}
+
+/* --- events --- */
+
+/* One field of fields.def: which bit says that it was seen, and how a value gets into the event. */
+struct field {
+    const char *name;
+    int kinds; /* that are not whole without it */
+    enum fail (*take)(struct history_reader *reader, const char *name, const json_t *value,
+                      struct event *event, struct failure *failure);
+};
+
+#define NUMBER(label, member, type, least, most)                                                   \
+    static enum fail take_##label(struct history_reader *reader, const char *name,                 \
+                                  const json_t *value, struct event *event,                        \
+                                  struct failure *failure)                                         \
+    {                                                                                              \
+        int64_t number = 0;                                                                        \
+        enum fail fail = reader_number(reader, name, value, least, most, &number, failure);        \
+        if (!fail)                                                                                 \
+            event->member = (type)number;                                                          \
+        return fail;                                                                               \
+    }
+#define WORD(label, member, type, kinds, print, read)                                              \
+    static enum fail take_##label(struct history_reader *reader, const char *name,                 \
+                                  const json_t *value, struct event *event,                        \
+                                  struct failure *failure)                                         \
+    {                                                                                              \
+        if (!json_is_string(value))                                                                \
+            return reader_refuses(reader, failure, "'%s' wants a text", name);                     \
+        if (!read(json_string_value(value), &event->member))                                       \
+            return reader_refuses(reader, failure, "'%s' knows no '%.40s'", name,                  \
+                                  json_string_value(value));                                       \
+        return FAIL_NONE;                                                                          \
+    }
+#include "history/fields.def"
+#undef NUMBER
+#undef WORD
+
+static const struct field fields[] = {
+#define NUMBER(label, member, type, least, most)      {#label, 0, take_##label},
+#define WORD(label, member, type, kinds, print, read) {#label, kinds, take_##label},
+#include "history/fields.def"
+#undef NUMBER
+#undef WORD
+};
+enum { FIELDS = sizeof fields / sizeof fields[0] };
+
+/* The fields that fields.def does not have: their bounds are the head's, or they are always there.
+ */
+enum { SEEN_INDEX = 1, SEEN_TIME = 2, SEEN_KIND = 4, SEEN_FROM = 8 };
+
+/* *is_taken: the field is one of those. */
+static enum fail take_own(struct history_reader *reader, const char *name, const json_t *value,
+                          struct event *event, int *seen, bool *is_taken, struct failure *failure)
+{
+    const struct {
+        const char *name;
+        int seen;
+        int64_t least, most;
+        int64_t *number;
+    } rows[] = {
+        {"i", SEEN_INDEX, 0, INT64_MAX, &event->index},
+        {"t", SEEN_TIME, 0, INT64_MAX / 4, &event->time_us},
+        {"from", SEEN_FROM, INT64_MIN / 4, INT64_MAX / 4, &event->from_us},
+        {"client", 0, 0, reader->clients - 1, &(int64_t){0}},
+        {"server", 0, 0, reader->servers - 1, &(int64_t){0}},
+    };
+    *is_taken = true;
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        if (strcmp(rows[i].name, name) != 0)
+            continue;
+        enum fail fail = reader_number(reader, name, value, rows[i].least, rows[i].most,
+                                       rows[i].number, failure);
+        *seen |= rows[i].seen;
+        if (!fail && name[0] == 'c')
+            event->client = (int)*rows[i].number;
+        if (!fail && name[0] == 's')
+            event->server = (int)*rows[i].number;
+        return fail;
+    }
+    if (!strcmp(name, "fault"))
+        return reader_text(reader, name, value, event->fault, sizeof event->fault, failure);
+    if (strcmp(name, "kind") != 0) {
+        *is_taken = false;
+        return FAIL_NONE;
+    }
+    *seen |= SEEN_KIND;
+    if (!json_is_string(value) || !event_read(json_string_value(value), &event->kind))
+        return reader_refuses(reader, failure, "'kind' knows no such event");
+    return FAIL_NONE;
+}
+
+static enum fail take_field(struct history_reader *reader, const char *name, const json_t *value,
+                            struct event *event, int *seen, unsigned *filled,
+                            struct failure *failure)
+{
+    bool is_taken;
+    enum fail fail = take_own(reader, name, value, event, seen, &is_taken, failure);
+    if (fail || is_taken)
+        return fail;
+    for (int i = 0; i < FIELDS; i++)
+        if (!strcmp(fields[i].name, name)) {
+            *filled |= 1u << i;
+            return fields[i].take(reader, name, value, event, failure);
+        }
+    return reader_refuses(reader, failure, "an event has no field '%.40s'", name);
+}
+
+/* Is all there that such an event wants, and does it follow the one before? */
+static enum fail check_event(struct history_reader *reader, struct event *event, int seen,
+                             unsigned filled, struct failure *failure)
+{
+    static const int always = SEEN_INDEX | SEEN_TIME | SEEN_KIND;
+    if ((seen & always) != always)
+        return reader_refuses(reader, failure, "an event wants 'i', 't' and 'kind'");
+    for (int i = 0; i < FIELDS; i++)
+        if ((fields[i].kinds & 1 << event->kind) && !(filled & 1u << i))
+            return reader_refuses(reader, failure, "an event of kind '%s' wants '%s'",
+                                  event_name(event->kind), fields[i].name);
+    if (event->client < 0 && (1 << event->kind) & (CALLS | SENDS | EXECUTES | HEARS | RETURNS))
+        return reader_refuses(reader, failure, "an event of kind '%s' wants 'client'",
+                              event_name(event->kind));
+    if (event->server < 0 && (1 << event->kind) & (SENDS | EXECUTES | HEARS))
+        return reader_refuses(reader, failure, "an event of kind '%s' wants 'server'",
+                              event_name(event->kind));
+    if (!(seen & SEEN_FROM))
+        event->from_us = event->time_us;
+    if (event->from_us > event->time_us)
+        return reader_refuses(reader, failure, "'from' is later than 't'");
+    if (event->lock >= reader->locks)
+        return reader_refuses(reader, failure, "'lock' is %d; the head knows %d", event->lock,
+                              reader->locks);
+    if (event->index != reader->events)
+        return reader_refuses(reader, failure,
+                              "event %" PRId64 " where %" PRId64 " should follow: a gap",
+                              event->index, reader->events);
+    return FAIL_NONE;
+}
+
+static enum fail take_event(struct history_reader *reader, json_t *object, struct event *event,
+                            struct failure *failure)
+{
+    const char *name;
+    json_t *value;
+    int seen = 0;
+    unsigned filled = 0;
+    *event = (struct event){.client = -1, .server = -1};
+    json_object_foreach(object, name, value)
+    {
+        enum fail fail = take_field(reader, name, value, event, &seen, &filled, failure);
+        if (fail)
+            return fail;
+    }
+    enum fail fail = check_event(reader, event, seen, filled, failure);
+    if (!fail)
+        reader->events++;
+    return fail;
+}
+
+static enum fail take_end(struct history_reader *reader, const json_t *end, struct failure *failure)
+{
+    int64_t events = 0;
+    bool is_there;
+    enum fail fail = reader_number(reader, "end", end, 0, INT64_MAX, &events, failure);
+    if (fail)
+        return fail;
+    if (events != reader->events)
+        return reader_refuses(reader, failure,
+                              "the end line counts %" PRId64 " events, there are %" PRId64, events,
+                              reader->events);
+    fail = read_line(reader, HISTORY_LINE_MAX, &is_there, failure);
+    if (!fail && is_there)
+        fail = reader_refuses(reader, failure, "something stands behind the end line");
+    reader->is_over = true;
+    return fail;
+}
+
+/* --- contract --- */
+
+enum fail history_reader_next(struct history_reader *reader, struct event *event, bool *is_end,
+                              struct failure *failure)
+{
+    json_t *object;
+    bool is_there;
+    *is_end = reader->is_over;
+    if (reader->is_over)
+        return FAIL_NONE;
+    enum fail fail = read_line(reader, HISTORY_LINE_MAX, &is_there, failure);
+    if (!fail && !is_there)
+        return reader_refuses(reader, failure, "no end line: the file was cut off");
+    if (!fail)
+        fail = parse(reader, &object, failure);
+    if (fail)
+        return fail;
+    const json_t *end = json_object_get(object, "end");
+    if (end)
+        fail = take_end(reader, end, failure);
+    else
+        fail = take_event(reader, object, event, failure);
+    *is_end = reader->is_over;
+    json_decref(object);
+    return fail;
+}
+
+static enum fail read_head(struct history_reader *reader, struct history_head *head,
+                           struct failure *failure)
+{
+    json_t *object;
+    bool is_there;
+    enum fail fail = read_line(reader, HEAD_LINE_MAX, &is_there, failure);
+    if (!fail && !is_there)
+        return reader_refuses(reader, failure, "the file is empty: not a history");
+    if (!fail)
+        fail = parse(reader, &object, failure);
+    if (fail)
+        return fail;
+    fail = reader_head(reader, object, head, failure);
+    json_decref(object);
+    return fail;
+}
+
+enum fail history_reader_new(struct history_reader **reader, const char *path,
+                             struct history_head *head, struct failure *failure)
+{
+    FILE *file = fopen(path, "re");
+    if (!file)
+        return failure_set(failure, FAIL_INPUT, "%s: cannot be read: %s", path, strerror(errno));
+    struct history_reader *made = memory_new(1, sizeof *made);
+    made->file = file;
+    made->path = memory_text(path);
+    made->bytes = memory_new(HEAD_LINE_MAX, 1);
+    *head = (struct history_head){0};
+    enum fail fail = read_head(made, head, failure);
+    if (fail) {
+        history_reader_free(made);
+        head->names = NULL;
+        return fail;
+    }
+    *reader = made;
+    return FAIL_NONE;
+}
+
+void history_reader_free(struct history_reader *reader)
+{
+    /* Only read from: nothing is lost when the close fails. */
+    (void)fclose(reader->file);
+    free(reader->names);
+    free(reader->bytes);
+    free(reader->path);
+    free(reader);
+}

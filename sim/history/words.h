@@ -1,0 +1,26 @@
+/* words.h - the words of a history file that no other header has; for its writer and its reader. */
+#ifndef PICKLOCK_HISTORY_WORDS_H
+#define PICKLOCK_HISTORY_WORDS_H
+
+#include "history/event.h"
+
+#define HISTORY_VERSION "picklock.history/1"
+
+/* Sets of kinds of events, for fields.def. */
+enum {
+    CALLS = 1 << EVENT_CALL,
+    SENDS = 1 << EVENT_SEND,
+    EXECUTES = 1 << EVENT_EXECUTE,
+    HEARS = 1 << EVENT_HEAR,
+    RETURNS = 1 << EVENT_RETURN,
+};
+
+const char *lane_name(enum lane lane);
+const char *reply_kind_name(enum reply_kind kind);
+const char *verb_id(enum verb verb); /* "SET_NX_PX": verb_name() is not unique */
+
+bool lane_read(const char *name, enum lane *lane);
+bool reply_kind_read(const char *name, enum reply_kind *kind);
+bool verb_id_read(const char *name, enum verb *verb);
+
+#endif

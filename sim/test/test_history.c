@@ -1,0 +1,342 @@
+/* test_history.c - the log of a run comes back as it went in, and nothing that is not whole is
+ * taken for one. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <cmocka.h>
+
+#include "base/random.h"
+#include "history/history.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static char folder[] = "/tmp/picklock-history-XXXXXX";
+static char path[sizeof folder + 16];
+static char names[3][NAME_MAX_BYTES] = {"A", "B \"quoted\" \\ \n", "Zoë"};
+
+static struct history_head head(void)
+{
+    return (struct history_head){.scheme = "set-nx-px-cad",
+                                 .scenario = "a story",
+                                 .world = "redis",
+                                 .server_version = "7.0.15",
+                                 .clients = 3,
+                                 .servers = 5,
+                                 .locks = 2,
+                                 .names = names,
+                                 .lease_us = 300000,
+                                 .unit_us = 1000,
+                                 .clock_error_us = 2000,
+                                 .seed = UINT64_MAX};
+}
+
+static int make_folder(void **state)
+{
+    (void)state;
+    if (!mkdtemp(folder))
+        return -1;
+    snprintf(path, sizeof path, "%s/history", folder);
+    return 0;
+}
+
+static int remove_folder(void **state)
+{
+    (void)state;
+    (void)unlink(path);
+    return rmdir(folder);
+}
+
+/* Any value of every field; the bounds of fields.def and of the head. */
+static struct event random_event(struct random *random, int64_t index, enum event_kind kind)
+{
+    static const int64_t values[] = {0, 1, -1, 17, INT64_MAX, VALUE_NIL, VALUE_EMPTY};
+    struct event event = {.index = index, .kind = kind};
+#define ANY_VALUE values[random_below(random, sizeof values / sizeof values[0])]
+    event.time_us = (int64_t)random_below(random, 1000000000);
+    event.from_us = event.time_us - (int64_t)random_below(random, 3);
+    bool may_be_nobodys =
+        kind == EVENT_NOTICE || kind == EVENT_WAKE || kind == EVENT_TIME || kind == EVENT_FAULT;
+    event.client = (int)random_below(random, 3) - (may_be_nobodys && random_below(random, 2));
+    event.server = (int)random_below(random, 5);
+    if ((may_be_nobodys || kind == EVENT_CALL || kind == EVENT_RETURN) && random_below(random, 2))
+        event.server = -1;
+    event.lock = (int)random_below(random, 2);
+    event.attempt = (int)random_below(random, 3);
+    event.op = (enum operation)random_below(random, OP_COUNT);
+    event.lane = (enum lane)random_below(random, LANE_COUNT);
+    event.command.verb = (enum verb)random_below(random, VERB_COUNT);
+    event.command.key = (enum key)random_below(random, KEY_COUNT);
+    event.command.value = ANY_VALUE;
+    event.command.number = ANY_VALUE;
+    event.command.ttl_us = ANY_VALUE;
+    event.reply.kind = (enum reply_kind)random_below(random, REPLY_ERROR + 1);
+    event.reply.error = (enum reply_error)random_below(random, ERROR_COUNT);
+    event.reply.value = ANY_VALUE;
+    event.reply.second = ANY_VALUE;
+    event.result = (enum result)random_below(random, RESULT_COUNT);
+    event.token = ANY_VALUE;
+    event.fence = ANY_VALUE;
+    event.amount_us = ANY_VALUE;
+    static const char *const faults[] = {"", "crash", "\"\\\t", "0123456789012345678901234567890"};
+    strcpy(event.fault, faults[random_below(random, 4)]);
+    return event;
+}
+
+static void assert_same(const struct event *one, const struct event *two)
+{
+#define SAME(member) assert_int_equal(one->member, two->member)
+    SAME(index), SAME(time_us), SAME(from_us), SAME(kind), SAME(client), SAME(server), SAME(lock);
+    SAME(attempt), SAME(op), SAME(lane), SAME(result), SAME(token), SAME(fence), SAME(amount_us);
+    SAME(command.verb), SAME(command.key), SAME(command.value), SAME(command.number);
+    SAME(command.ttl_us), SAME(reply.kind), SAME(reply.error), SAME(reply.value);
+    SAME(reply.second);
+    assert_string_equal(one->fault, two->fault);
+}
+
+static void write_history(const struct event *events, int count)
+{
+    struct history_head run = head();
+    struct history_writer *writer;
+    struct failure failure;
+    assert_int_equal(history_writer_new(&writer, path, &run, &failure), FAIL_NONE);
+    struct event_sink sink = history_writer_sink(writer);
+    for (int i = 0; i < count; i++)
+        sink.take(sink.context, &events[i]);
+    assert_int_equal(access(path, F_OK), -1); /* not before it is whole */
+    assert_int_equal(history_writer_close(writer, &failure), FAIL_NONE);
+}
+
+static void every_field_of_every_kind_comes_back(void **state)
+{
+    enum { EVENTS = EVENT_COUNT * 300 };
+    struct random random = {.seed = 1};
+    struct event *events = calloc(EVENTS, sizeof *events);
+    (void)state;
+    assert_non_null(events);
+    for (int i = 0; i < EVENTS; i++)
+        events[i] = random_event(&random, i, (enum event_kind)(i % EVENT_COUNT));
+    write_history(events, EVENTS);
+    struct history_reader *reader;
+    struct history_head was = head(), is;
+    struct failure failure;
+    assert_int_equal(history_reader_new(&reader, path, &is, &failure), FAIL_NONE);
+    assert_string_equal(is.scheme, was.scheme);
+    assert_string_equal(is.scenario, was.scenario);
+    assert_string_equal(is.world, was.world);
+    assert_string_equal(is.server_version, was.server_version);
+    assert_int_equal(is.clients, was.clients);
+    assert_int_equal(is.servers, was.servers);
+    assert_int_equal(is.locks, was.locks);
+    assert_int_equal(is.lease_us, was.lease_us);
+    assert_int_equal(is.unit_us, was.unit_us);
+    assert_int_equal(is.clock_error_us, was.clock_error_us);
+    assert_true(is.seed == was.seed);
+    for (int i = 0; i < 3; i++)
+        assert_string_equal(is.names[i], names[i]);
+    struct event event;
+    bool is_end = false;
+    for (int i = 0; i < EVENTS; i++) {
+        enum fail fail = history_reader_next(reader, &event, &is_end, &failure);
+        if (fail)
+            fail_msg("%s", failure.text);
+        assert_false(is_end);
+        assert_same(&event, &events[i]);
+    }
+    assert_int_equal(history_reader_next(reader, &event, &is_end, &failure), FAIL_NONE);
+    assert_true(is_end);
+    history_reader_free(reader);
+    free(events);
+}
+
+static void an_abandoned_history_leaves_nothing(void **state)
+{
+    struct history_head run = head();
+    struct history_writer *writer;
+    struct failure failure;
+    (void)state;
+    (void)unlink(path);
+    assert_int_equal(history_writer_new(&writer, path, &run, &failure), FAIL_NONE);
+    history_writer_abandon(writer);
+    assert_int_equal(rmdir(folder), 0); /* no temporary file either: the folder is empty */
+    assert_int_equal(mkdir(folder, 0700), 0);
+}
+
+static void a_full_disk_is_reported(void **state)
+{
+    struct history_head run = head();
+    struct history_writer *writer;
+    struct failure failure;
+    struct random random = {.seed = 2};
+    (void)state;
+    assert_int_equal(history_writer_new(&writer, "/dev/full", &run, &failure), FAIL_NONE);
+    struct event_sink sink = history_writer_sink(writer);
+    for (int i = 0; i < 2000; i++) {
+        struct event event = random_event(&random, i, EVENT_EXECUTE);
+        sink.take(sink.context, &event);
+    }
+    assert_int_equal(history_writer_close(writer, &failure), FAIL_INTERNAL);
+    assert_non_null(strstr(failure.text, "No space left"));
+    assert_int_equal(history_writer_new(&writer, "/no/such/folder/history", &run, &failure),
+                     FAIL_INPUT);
+}
+
+/* --- what is refused --- */
+
+#define HEAD                                                                                       \
+    "{\"history\":\"picklock.history/1\",\"scheme\":\"x\",\"scenario\":\"\",\"world\":\"sim\","    \
+    "\"server_version\":\"\",\"clients\":1,\"servers\":1,\"locks\":1,\"lease_us\":1,"              \
+    "\"unit_us\":1,\"clock_error_us\":0,\"seed\":\"1\",\"names\":[\"A\"]}\n"
+#define CALL "{\"i\":0,\"t\":5,\"kind\":\"call\",\"client\":0,\"op\":\"acquire\"}\n"
+
+/* Reads the file to its end or to the first failure. */
+static enum fail read_all(const char *text, struct failure *failure)
+{
+    FILE *file = fopen(path, "w");
+    assert_non_null(file);
+    assert_int_equal(fwrite(text, 1, strlen(text), file), strlen(text));
+    assert_int_equal(fclose(file), 0);
+    struct history_reader *reader;
+    struct history_head run;
+    enum fail fail = history_reader_new(&reader, path, &run, failure);
+    if (fail)
+        return fail;
+    struct event event;
+    for (bool is_end = false; !is_end && !fail;)
+        fail = history_reader_next(reader, &event, &is_end, failure);
+    history_reader_free(reader);
+    return fail;
+}
+
+static void bad_files_are_refused_with_file_and_line(void **state)
+{
+    static const struct {
+        const char *text;
+        int line;
+        const char *words;
+    } rows[] = {
+        {"", 1, "empty"},
+        {"\n", 1, "not JSON"},
+        {"[1]\n", 1, "JSON object"},
+        {"{\"end\":0}\n", 1, "not a history"},
+        {"{\"history\":\"picklock.history/9\"}\n", 1, "picklock.history/9"},
+        {"{\"history\":\"picklock.history/1\"}\n", 1, "no 'scheme'"},
+        {HEAD, 2, "no end line"},
+        {HEAD CALL, 3, "no end line"},
+        {HEAD "{\"i\":0,\"t\":5,\"kind\":\"call\",\"client\":0,\"op\"", 2, "cut off"},
+        {HEAD "{\"end\":1}\n", 2, "counts 1"},
+        {HEAD CALL "{\"end\":1}\nmore\n", 4, "behind the end"},
+        {HEAD "{\"i\":1,\"t\":5,\"kind\":\"call\",\"client\":0,\"op\":\"acquire\"}\n", 2, "gap"},
+        {HEAD "{\"i\":0,\"t\":5,\"kind\":\"call\",\"client\":1,\"op\":\"acquire\"}\n", 2, "client"},
+        {HEAD "{\"i\":0,\"t\":5,\"kind\":\"call\",\"op\":\"acquire\"}\n", 2, "client"},
+        {HEAD "{\"i\":0,\"t\":5,\"kind\":\"call\",\"client\":0}\n", 2, "wants 'op'"},
+        {HEAD "{\"i\":0,\"t\":5,\"kind\":\"shout\",\"client\":0}\n", 2, "kind"},
+        {HEAD "{\"i\":0,\"t\":\"5\",\"kind\":\"wake\"}\n", 2, "whole number"},
+        {HEAD "{\"i\":0,\"t\":5.5,\"kind\":\"wake\"}\n", 2, "whole number"},
+        {HEAD "{\"i\":0,\"t\":5,\"kind\":\"wake\",\"lock\":1}\n", 2, "lock"},
+        {HEAD "{\"i\":0,\"t\":5,\"kind\":\"wake\",\"from\":6}\n", 2, "later"},
+        {HEAD "{\"i\":0,\"t\":5,\"kind\":\"wake\",\"wake\":6}\n", 2, "no field 'wake'"},
+        {HEAD "{\"i\":0,\"i\":0,\"t\":5,\"kind\":\"wake\"}\n", 2, "duplicate"},
+        {HEAD "{\"i\":0,\"t\":5,\"kind\":\"send\",\"client\":0,\"server\":0,\"verb\":\"SET\","
+              "\"key\":\"lock\"}\n",
+         2, "knows no 'SET'"},
+    };
+    (void)state;
+    struct failure failure;
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        char place[sizeof path + 16];
+        assert_int_equal(read_all(rows[i].text, &failure), FAIL_INPUT);
+        snprintf(place, sizeof place, "%s:%d: ", path, rows[i].line);
+        if (strncmp(failure.text, place, strlen(place)) != 0 ||
+            !strstr(failure.text, rows[i].words))
+            fail_msg("row %zu: wanted line %d and \"%s\", got: %s", i, rows[i].line, rows[i].words,
+                     failure.text);
+    }
+    assert_int_equal(read_all(HEAD CALL "{\"end\":1}\n", &failure), FAIL_NONE);
+    struct history_reader *reader;
+    struct history_head run;
+    assert_int_equal(history_reader_new(&reader, folder, &run, &failure), FAIL_INPUT);
+    assert_int_equal(history_reader_new(&reader, "/no/such/file", &run, &failure), FAIL_INPUT);
+}
+
+static void a_line_without_end_is_refused_early(void **state)
+{
+    struct failure failure;
+    char *text = malloc(sizeof HEAD + 3 * HISTORY_LINE_MAX);
+    (void)state;
+    assert_non_null(text);
+    strcpy(text, HEAD);
+    memset(text + sizeof HEAD - 1, 'x', 3 * HISTORY_LINE_MAX);
+    text[sizeof HEAD - 1 + 3 * HISTORY_LINE_MAX] = '\0';
+    assert_int_equal(read_all(text, &failure), FAIL_INPUT);
+    assert_non_null(strstr(failure.text, "longer than 4096 bytes"));
+    free(text);
+}
+
+/* --- for people --- */
+
+static void an_event_is_a_readable_line(void **state)
+{
+    struct history_head run = head();
+    char text[256];
+    struct event event = {.time_us = 312400,
+                          .kind = EVENT_EXECUTE,
+                          .client = 0,
+                          .server = 0,
+                          .command = {.verb = VERB_SET_NX_PX, .value = 17, .ttl_us = 300000},
+                          .reply = {.kind = REPLY_OK}};
+    (void)state;
+    event_print(&run, &event, text, sizeof text);
+    assert_non_null(strstr(text, "312.4 ms"));
+    assert_non_null(strstr(text, "SET lock 17 NX PX 300 -> OK at server 1"));
+    char tight[20];
+    event_print(&run, &event, tight, sizeof tight);
+    assert_int_equal(strlen(tight), sizeof tight - 1);
+    for (int kind = 0; kind < EVENT_COUNT; kind++) {
+        struct random random = {.seed = (uint64_t)kind};
+        event = random_event(&random, 0, (enum event_kind)kind);
+        assert_true(strlen(event_print(&run, &event, text, sizeof text)) > 22);
+    }
+}
+
+static void names_read_back(void **state)
+{
+    (void)state;
+    for (int i = 0; i < EVENT_COUNT; i++) {
+        enum event_kind kind;
+        assert_true(event_read(event_name((enum event_kind)i), &kind));
+        assert_int_equal(kind, i);
+    }
+    for (int i = 0; i < OP_COUNT; i++) {
+        enum operation op;
+        assert_true(operation_read(operation_name((enum operation)i), &op));
+        assert_int_equal(op, i);
+    }
+    for (int i = 0; i < RESULT_COUNT; i++) {
+        enum result result;
+        assert_true(result_read(result_name((enum result)i), &result));
+        assert_int_equal(result, i);
+    }
+    enum result result;
+    assert_false(result_read("perhaps", &result));
+    assert_int_equal(result_outcome(RESULT_GRANTED), OUTCOME_OK);
+    assert_int_equal(result_outcome(RESULT_REFUSED), OUTCOME_FAIL);
+    assert_int_equal(result_outcome(RESULT_FAILED), OUTCOME_INFO);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_field_of_every_kind_comes_back),
+        cmocka_unit_test(an_abandoned_history_leaves_nothing),
+        cmocka_unit_test(a_full_disk_is_reported),
+        cmocka_unit_test(bad_files_are_refused_with_file_and_line),
+        cmocka_unit_test(a_line_without_end_is_refused_early),
+        cmocka_unit_test(an_event_is_a_readable_line),
+        cmocka_unit_test(names_read_back),
+    };
+    return cmocka_run_group_tests(tests, make_folder, remove_folder);
+}
