@@ -28,4 +28,14 @@ struct step {
     enum effect stall_effect;
 };
 
+struct cast;   /* sentence.h: who may be named */
+struct mishap; /* sentence.h: what is wrong, and where */
+
+/* Reads the whole of text (borrowed); line and column stay 0. FAIL_INPUT and *mishap: what was expected, did you mean. */
+enum fail step_read(const char *text, const struct cast *cast, struct step *step,
+                    struct mishap *mishap);
+
+/* Prints the sentence, at most size bytes with the final 0; names: the clients'. Returns text. */
+const char *step_print(const struct step *step, const char (*names)[64], char *text, size_t size);
+
 #endif

@@ -1,0 +1,95 @@
+/* choice.c - see choice.h. The table is the whole grammar: sentence.c reads and prints its form
+ * column. */
+#include "scenario/choice.h"
+
+#include "scenario/sentence.h"
+
+#include <assert.h>
+#include <ctype.h>
+#include <stdio.h>
+#include <string.h>
+
+static const struct choice_row {
+    const char *name, *form, *words;
+    bool is_fault;
+} rows[CHOICE_COUNT] = {
+#define CHOICE(id, name, is_fault, form, words) {name, form, words, is_fault},
+#include "scenario/choices.def"
+#undef CHOICE
+};
+
+static const char *const forms[CHOICE_COUNT] = {
+#define CHOICE(id, name, is_fault, form, words) form,
+#include "scenario/choices.def"
+#undef CHOICE
+};
+
+static const struct choice_row *row_of(enum choice_kind kind)
+{
+    assert((unsigned)kind < CHOICE_COUNT);
+    return &rows[kind];
+}
+
+const char *choice_name(enum choice_kind kind)
+{
+    return row_of(kind)->name;
+}
+
+const char *choice_words(enum choice_kind kind)
+{
+    return row_of(kind)->words;
+}
+
+bool choice_is_fault(enum choice_kind kind)
+{
+    return row_of(kind)->is_fault;
+}
+
+const char *choice_print(const struct choice *choice, const char (*names)[64], char *text,
+                         size_t size)
+{
+    struct holes holes = {.client = choice->client,
+                          .server = choice->server,
+                          .verb = choice->verb,
+                          .amount_us = choice->amount_us};
+    return sentence_print(row_of(choice->kind)->form, &holes, names, text, size);
+}
+
+static enum fail choice_mishap(const struct mishap *mishap, struct failure *failure)
+{
+    bool is_near = mishap->nearest[0] != '\0';
+    return failure_set(failure, FAIL_INPUT, "%s%s%s%s", mishap->words,
+                       is_near ? "; did you mean '" : "", mishap->nearest, is_near ? "'?" : "");
+}
+
+enum fail choice_read(const char *line, const char (*names)[64], int clients, int servers,
+                      struct choice *choice, struct failure *failure)
+{
+    struct cast cast = {.names = names, .clients = clients, .servers = servers};
+    struct holes holes;
+    struct mishap mishap;
+    char text[SENTENCE_MAX];
+    size_t length = strlen(line);
+    while (length > 0 && isspace((unsigned char)line[length - 1]))
+        length--;
+    for (; length > 0 && isspace((unsigned char)*line); length--)
+        line++;
+    if (length >= sizeof text)
+        return failure_set(failure, FAIL_INPUT, "a choice has at most %d characters",
+                           SENTENCE_MAX - 1);
+    memcpy(text, line, length);
+    text[length] = '\0';
+    int kind = sentence_read(forms, CHOICE_COUNT, "choice", text, &cast, &holes, &mishap);
+    if (kind < 0)
+        return choice_mishap(&mishap, failure);
+    if (kind == CHOICE_TIME && holes.amount_us <= 0)
+        return failure_set(failure, FAIL_INPUT, "time passes forwards only: a duration above 0");
+    if (kind == CHOICE_LEASE && holes.amount_us <= 0)
+        return failure_set(failure, FAIL_INPUT, "a lease is a duration above 0");
+    *choice = (struct choice){.kind = (enum choice_kind)kind,
+                              .client = holes.client,
+                              .server = holes.server,
+                              .verb = holes.verb,
+                              .amount_us = holes.amount_us};
+    return FAIL_NONE;
+}

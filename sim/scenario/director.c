@@ -1,0 +1,297 @@
+/* director.c - see director.h. A row of steps.def, a function; what moves messages and time stands
+ * in moves.c. Never: a clock, randomness, I/O. */
+#include "scenario/moves.h"
+
+#include <assert.h>
+#include <string.h>
+
+/* --- what to act on --- */
+
+/* What the client stalled at and is in that state now; the main lane first. */
+static bool stalled_as(struct director *director, int client, enum message_state state,
+                       struct message *message)
+{
+    for (enum lane lane = 0; lane < LANE_COUNT; lane++)
+        if (moves_find_stalled(director, client, lane, message) && message->state == state)
+            return true;
+    return false;
+}
+
+static bool any_stalled(struct director *director, int client, struct message *message)
+{
+    return moves_find_stalled(director, client, LANE_MAIN, message) ||
+           moves_find_stalled(director, client, LANE_RENEW, message);
+}
+
+static bool any_void(struct director *director, int client, struct message *message)
+{
+    struct message all[MESSAGES_MAX];
+    int count = moves_messages(director, client, all);
+    for (int i = 0; i < count; i++)
+        if (!all[i].is_abandoned && all[i].state == MESSAGE_VOID) {
+            *message = all[i];
+            return true;
+        }
+    return false;
+}
+
+static enum fail refuse_stalled(struct director *director, int client, enum lane lane)
+{
+    const struct stalled *stalled = &director->puppets[client].stalled[lane];
+    if (!stalled->is_set)
+        return FAIL_NONE;
+    return moves_diverged(director, "%s is stalled at its %s: let it go on first",
+                          moves_name(director, client), verb_name(stalled->verb));
+}
+
+/* --- steps --- */
+
+/* ACQUIRES, RELEASES, WRITES, READS_COUNTER, WRITES_COUNTER: one operation, from its call on. */
+static enum fail begin(struct director *director, int client, enum choice_kind kind,
+                       enum phase wanted)
+{
+    static const char *const words[] = {
+        [PHASE_IDLE] = "does not hold the lock",
+        [PHASE_ACQUIRING] = "is still acquiring",
+        [PHASE_HOLDING] = "still holds the lock",
+        [PHASE_RELEASING] = "is still releasing",
+        [PHASE_DEAD] = "has crashed",
+    };
+    struct client_view view = moves_view(director, client);
+    enum fail fail = refuse_stalled(director, client, LANE_MAIN);
+    if (fail)
+        return fail;
+    if (view.phase != wanted)
+        return moves_diverged(director, "%s %s%s%s%s", moves_name(director, client),
+                              words[view.phase],
+                              view.last == RESULT_NONE ? "" : " (its last operation: ",
+                              view.last == RESULT_NONE ? "" : result_name(view.last),
+                              view.last == RESULT_NONE ? "" : ")");
+    if (view.is_accessing)
+        return moves_diverged(director, "%s still waits for a command of its critical section",
+                              moves_name(director, client));
+    fail = moves_client(director, kind, client);
+    return fail ? fail : moves_operation(director, client);
+}
+
+/* Nothing of the client stalls: what it gave up on may be under way still, and arrives now. */
+static enum fail arrive_late(struct director *director, int client)
+{
+    struct message all[MESSAGES_MAX];
+    int count = moves_messages(director, client, all), late = 0;
+    enum fail fail = FAIL_NONE;
+    for (int i = 0; i < count && !fail; i++) {
+        if (!all[i].is_abandoned || all[i].state == MESSAGE_VOID)
+            continue;
+        late++;
+        if (all[i].state == MESSAGE_REPLY)
+            fail = moves_message(director, CHOICE_HEAR, &all[i]);
+        else if (director->puppets[client].cannot_reach[all[i].server])
+            fail = moves_message(director, CHOICE_LOSE_REQUEST, &all[i]);
+        else
+            fail = moves_message(director, CHOICE_ARRIVE, &all[i]);
+    }
+    if (!fail && !late)
+        return moves_diverged(director, "%s is not stalled", moves_name(director, client));
+    return fail ? fail : moves_operation(director, client);
+}
+
+static enum fail go_on(struct director *director, int client)
+{
+    struct puppet *puppet = &director->puppets[client];
+    struct message message;
+    bool was_stalled = false;
+    for (enum lane lane = 0; lane < LANE_COUNT; lane++) {
+        if (!puppet->stalled[lane].is_set)
+            continue;
+        was_stalled = true;
+        bool is_there = moves_find_stalled(director, client, lane, &message);
+        if (is_there && message.state == MESSAGE_VOID)
+            return moves_diverged(director,
+                                  "its %s at server %d is lost: say '%s gives up' or '%s resends'",
+                                  verb_name(message.command.verb), message.server + 1,
+                                  moves_name(director, client), moves_name(director, client));
+        puppet->stalled[lane].is_set = false;
+        enum fail fail = is_there ? moves_one(director, &message) : FAIL_NONE;
+        if (fail)
+            return fail;
+    }
+    return was_stalled ? moves_operation(director, client) : arrive_late(director, client);
+}
+
+static enum fail lose(struct director *director, int client, enum choice_kind kind,
+                      enum message_state wanted)
+{
+    const char *what = wanted == MESSAGE_REQUEST ? "request" : "reply";
+    struct message message;
+    if (stalled_as(director, client, wanted, &message))
+        return moves_message(director, kind, &message);
+    if (!any_stalled(director, client, &message))
+        return moves_diverged(director, "%s is not stalled: there is no %s to lose",
+                              moves_name(director, client), what);
+    return moves_diverged(director, "%s's %s is %s: there is no %s to lose",
+                          moves_name(director, client), verb_name(message.command.verb),
+                          message.state == MESSAGE_VOID    ? "lost already"
+                          : message.state == MESSAGE_REPLY ? "executed"
+                                                           : "not executed yet",
+                          what);
+}
+
+/* RESENDS: a void message. GIVES_UP: a void one, or the stalled one: a time-out. */
+static enum fail give_up_or_resend(struct director *director, int client, enum choice_kind kind)
+{
+    struct message message;
+    bool is_resend = kind == CHOICE_RESEND;
+    bool is_found = stalled_as(director, client, MESSAGE_VOID, &message) ||
+                    (!is_resend && any_stalled(director, client, &message)) ||
+                    any_void(director, client, &message);
+    if (!is_found)
+        return moves_diverged(director, "%s has nothing %s", moves_name(director, client),
+                              is_resend ? "lost to resend" : "in flight to give up on");
+    enum fail fail = moves_message(director, kind, &message);
+    director->puppets[client].stalled[message.lane].is_set = false;
+    return fail ? fail : moves_operation(director, client);
+}
+
+static enum fail renew(struct director *director, int client)
+{
+    struct client_view view = moves_view(director, client);
+    bool is_stalled;
+    enum fail fail = refuse_stalled(director, client, LANE_RENEW);
+    if (fail)
+        return fail;
+    if (view.wake_us == INT64_MAX)
+        return moves_diverged(director, "%s has no timer: its scheme does not renew (now)",
+                              moves_name(director, client));
+    fail = moves_time(director, view.wake_us, client);
+    if (!fail)
+        fail = moves_client(director, CHOICE_WAKE, client);
+    if (!fail)
+        fail = moves_all(director, client, director->step, &is_stalled);
+    if (!fail && director->step->stall != STALL_NONE && !is_stalled)
+        return moves_never_stalled(director, client);
+    return fail;
+}
+
+static enum fail crash(struct director *director, int client)
+{
+    enum fail fail = moves_client(director, CHOICE_CRASH, client);
+    memset(director->puppets[client].stalled, 0, sizeof director->puppets[client].stalled);
+    return fail;
+}
+
+/* What the step's %T is for this scheme: a duration, or so much of its lease. */
+static int64_t amount_of(const struct director *director)
+{
+    const struct step *step = director->step;
+    int64_t lease_us = scheme_lease_us(director->scheme, director->scenario->lease_us);
+    return step->leases_milli ? lease_us / 1000 * step->leases_milli : step->amount_us;
+}
+
+/* A step that is one choice, where the world can make it. */
+static enum fail strike(struct director *director, enum choice_kind kind)
+{
+    const struct step *step = director->step;
+    struct choice choice = {.kind = kind,
+                            .client = step->client,
+                            .server = step->server,
+                            .amount_us = amount_of(director)};
+    struct failure why = {.code = FAIL_UNKNOWN};
+    if (kind == CHOICE_LEASE) /* clients ask for what the scheme can count */
+        choice.amount_us = scheme_lease_us(director->scheme, choice.amount_us);
+    if (director->world->ops->can(director->world, kind, &why))
+        return moves_diverged(director, "%s", why.text);
+    return moves_apply(director, choice);
+}
+
+static enum fail expire(struct director *director)
+{
+    const struct scheme *scheme = director->scheme;
+    int64_t lease_us = scheme_lease_us(scheme, director->scenario->lease_us);
+    /* stamps count whole units, rounded up, and are compared with ">" */
+    int64_t more_us = scheme->uses_client_clock ? 2 * scheme->unit_us : 1000;
+    return moves_time(director, moves_now_us(director) + lease_us + more_us, -1);
+}
+
+static enum fail time_passes(struct director *director)
+{
+    return moves_time(director, moves_now_us(director) + amount_of(director), -1);
+}
+
+static enum fail take_step(struct director *director)
+{
+    const struct step *step = director->step;
+    int client = step->client;
+    if (client >= 0 && moves_view(director, client).phase == PHASE_DEAD)
+        return moves_diverged(director, "%s has crashed", moves_name(director, client));
+    switch (step->kind) {
+    case STEP_ACQUIRES:
+        return begin(director, client, CHOICE_ACQUIRE, PHASE_IDLE);
+    case STEP_LEASE:
+        return strike(director, CHOICE_LEASE);
+    case STEP_RELEASES:
+        return begin(director, client, CHOICE_RELEASE, PHASE_HOLDING);
+    case STEP_WRITES:
+        return begin(director, client, CHOICE_WRITE, PHASE_HOLDING);
+    case STEP_READS_COUNTER:
+        return begin(director, client, CHOICE_READ_COUNTER, PHASE_HOLDING);
+    case STEP_WRITES_COUNTER:
+        return begin(director, client, CHOICE_WRITE_COUNTER, PHASE_HOLDING);
+    case STEP_GOES_ON:
+        return go_on(director, client);
+    case STEP_WAITS:
+        return renew(director, client);
+    case STEP_CRASHES:
+        return crash(director, client);
+    case STEP_LOSES_REQUEST:
+        return lose(director, client, CHOICE_LOSE_REQUEST, MESSAGE_REQUEST);
+    case STEP_LOSES_REPLY:
+        return lose(director, client, CHOICE_LOSE_REPLY, MESSAGE_REPLY);
+    case STEP_RESENDS:
+        return give_up_or_resend(director, client, CHOICE_RESEND);
+    case STEP_GIVES_UP:
+        return give_up_or_resend(director, client, CHOICE_GIVE_UP);
+    case STEP_CANNOT_REACH:
+    case STEP_CAN_REACH:
+        director->puppets[client].cannot_reach[step->server] = step->kind == STEP_CANNOT_REACH;
+        return FAIL_NONE;
+    case STEP_EXPIRES:
+        return expire(director);
+    case STEP_TIME_PASSES:
+        return time_passes(director);
+    case STEP_CLIENT_CLOCK:
+        return strike(director, CHOICE_CLIENT_CLOCK);
+    case STEP_SERVER_CLOCK:
+        return strike(director, CHOICE_SERVER_CLOCK);
+    case STEP_RESTARTS:
+        return strike(director, CHOICE_RESTART);
+    case STEP_CUTS_REPLICA:
+        return strike(director, CHOICE_CUT_REPLICA);
+    case STEP_FAILS_OVER:
+        return strike(director, CHOICE_FAILOVER);
+    case STEP_EVICTS:
+        return strike(director, CHOICE_EVICT);
+    case STEP_COUNT:
+        break;
+    }
+    assert(step->kind < STEP_COUNT); /* each row of the table has its case above */
+    return FAIL_INTERNAL;
+}
+
+enum fail director_run(const struct scenario *scenario, const struct scheme *scheme,
+                       struct world *world, struct choice_sink choices, struct failure *failure)
+{
+    struct failure unread;
+    struct director director = {.scenario = scenario,
+                                .scheme = scheme,
+                                .world = world,
+                                .choices = choices,
+                                .failure = failure ? failure : &unread};
+    enum fail fail = FAIL_NONE;
+    for (int i = 0; i < scenario->steps_count && !fail; i++) {
+        director.step = &scenario->steps[i];
+        director.made = 0;
+        fail = take_step(&director);
+    }
+    return fail;
+}

@@ -1,0 +1,89 @@
+/* expectation.c - see expectation.h: which verdict each scheme is expected to get, property by
+ * property. */
+#include "scenario/expectation.h"
+
+#include "base/memory.h"
+#include "base/suggest.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static enum fail read_verdict(const struct yaml *yaml, const struct yaml_node *key,
+                              struct expectation *expectation, struct failure *failure)
+{
+    enum { VERDICTS = VERDICT_VIOLATED + 1 };
+    const char *names[PROPERTY_COUNT], *verdicts[VERDICTS];
+    enum property property;
+    const struct yaml_node *node = key->first;
+    for (int i = 0; i < PROPERTY_COUNT; i++)
+        names[i] = property_name((enum property)i);
+    for (int i = 0; i < VERDICTS; i++)
+        verdicts[i] = verdict_name((enum verdict)i);
+    if (!property_read(key->text, &property))
+        return yaml_complain(yaml, key, 0, suggest_nearest(key->text, names, PROPERTY_COUNT),
+                             failure, "unknown property '%.40s'", key->text);
+    if (node->kind != YAML_SCALAR)
+        return yaml_complain(yaml, node, 0, NULL, failure, "'%s' wants a verdict, not %s",
+                             key->text, yaml_kind_words(node));
+    if (!verdict_read(node->text, &expectation->verdicts[property]))
+        return yaml_complain(yaml, node, 0, suggest_nearest(node->text, verdicts, VERDICTS),
+                             failure, "unknown verdict '%.40s': holds, violated or unknown",
+                             node->text);
+    expectation->is_expected[property] = true;
+    return FAIL_NONE;
+}
+
+static enum fail read_scheme(const struct yaml *yaml, const struct yaml_node *key,
+                             struct expectation *expectation, struct failure *failure)
+{
+    const struct yaml_node *node = key->first;
+    expectation->scheme = scheme_named(key->text);
+    if (!expectation->scheme) {
+        const char **names = memory_new((size_t)schemes_count, sizeof *names);
+        for (int i = 0; i < schemes_count; i++)
+            names[i] = schemes[i]->name;
+        const char *nearest = suggest_nearest(key->text, names, (size_t)schemes_count);
+        free(names);
+        return yaml_complain(yaml, key, 0, nearest, failure, "unknown scheme '%.40s'", key->text);
+    }
+    if (node->kind == YAML_SCALAR && !strcmp(node->text, "unsupported")) {
+        expectation->is_unsupported = true;
+        return FAIL_NONE;
+    }
+    if (node->kind != YAML_MAPPING || node->count == 0) {
+        static const char *const words[] = {"unsupported"};
+        return yaml_complain(
+            yaml, node, 0, node->kind == YAML_SCALAR ? suggest_nearest(node->text, words, 1) : NULL,
+            failure, "'%s' wants { property: verdict, .. } or the word unsupported", key->text);
+    }
+    enum fail fail = FAIL_NONE;
+    for (const struct yaml_node *at = node->first; !fail && at; at = at->next)
+        fail = read_verdict(yaml, at, expectation, failure);
+    return fail;
+}
+
+enum fail expectations_read(const struct yaml *yaml, const struct yaml_node *node,
+                            struct scenario *scenario, struct failure *failure)
+{
+    enum fail fail = FAIL_NONE;
+    if (node->kind != YAML_MAPPING)
+        return yaml_complain(yaml, node, 0, NULL, failure,
+                             "'expect' wants { scheme: { property: verdict, .. }, .. }, not %s",
+                             yaml_kind_words(node));
+    if (node->count == 0)
+        return yaml_complain(yaml, node, 0, NULL, failure, "'expect' speaks about no scheme");
+    scenario->expectations = memory_new((size_t)node->count, sizeof *scenario->expectations);
+    for (const struct yaml_node *at = node->first; !fail && at; at = at->next)
+        fail =
+            read_scheme(yaml, at, &scenario->expectations[scenario->expectations_count++], failure);
+    return fail;
+}
+
+const struct expectation *scenario_expects(const struct scenario *scenario,
+                                           const struct scheme *scheme)
+{
+    for (int i = 0; i < scenario->expectations_count; i++)
+        if (scenario->expectations[i].scheme == scheme)
+            return &scenario->expectations[i];
+    return NULL;
+}

@@ -1,0 +1,308 @@
+/* moves.c - see moves.h. */
+#include "scenario/moves.h"
+
+#include "scenario/sentence.h"
+
+#include <assert.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+enum {
+    /* Choices of one step: a watchdog that renews every 10 ms for two minutes, but no world that
+       never ends. */
+    STEP_CHOICES_MAX = 50000,
+};
+
+/* --- saying what went wrong --- */
+
+const char *moves_name(const struct director *director, int client)
+{
+    return director->scenario->names[client];
+}
+
+static const char *place_of(const struct director *director, char *text, size_t size)
+{
+    char sentence[SENTENCE_MAX];
+    const struct scenario *scenario = director->scenario;
+    step_print(director->step, (const char(*)[64])scenario->names, sentence, sizeof sentence);
+    snprintf(text, size, "%.600s:%d:%d: %s", scenario->path, director->step->line,
+             director->step->column, sentence);
+    return text;
+}
+
+enum fail moves_diverged(struct director *director, const char *format, ...)
+{
+    char words[500], place[1000];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(words, sizeof words, format, arguments);
+    va_end(arguments);
+    return failure_set(director->failure, FAIL_UNKNOWN, "%s: %s",
+                       place_of(director, place, sizeof place), words);
+}
+
+/* --- the world --- */
+
+struct client_view moves_view(struct director *director, int client)
+{
+    return director->world->ops->client(director->world, client);
+}
+
+int64_t moves_now_us(struct director *director)
+{
+    return director->world->ops->now_us(director->world);
+}
+
+int moves_messages(struct director *director, int client, struct message *messages)
+{
+    int count = director->world->ops->messages(director->world, client, messages);
+    assert(count >= 0 && count <= MESSAGES_MAX);
+    return count;
+}
+
+enum fail moves_apply(struct director *director, struct choice choice)
+{
+    struct failure why = {.code = FAIL_UNKNOWN};
+    char place[1000];
+    if (director->made++ >= STEP_CHOICES_MAX)
+        return moves_diverged(director, "more than %d choices, and no end", STEP_CHOICES_MAX);
+    enum fail fail = director->world->ops->apply(director->world, &choice, &why);
+    if (fail)
+        return failure_set(director->failure, fail, "%s: %.900s",
+                           place_of(director, place, sizeof place), why.text);
+    if (director->choices.take)
+        director->choices.take(director->choices.context, &choice);
+    return FAIL_NONE;
+}
+
+enum fail moves_client(struct director *director, enum choice_kind kind, int client)
+{
+    return moves_apply(director, (struct choice){.kind = kind, .client = client, .server = -1});
+}
+
+static bool same_name(enum verb a, enum verb b)
+{
+    return a == b || !strcmp(verb_name(a), verb_name(b));
+}
+
+/* Whether a choice of that kind, with the message's names, could mean other. */
+static bool could_mean(enum choice_kind kind, const struct message *message,
+                       const struct message *other)
+{
+    if (other->server != message->server || !same_name(other->command.verb, message->command.verb))
+        return false;
+    return kind == CHOICE_GIVE_UP ? !other->is_abandoned : other->state == message->state;
+}
+
+/* A choice names the oldest message of its verb; when that is another one, it would strike the
+ * wrong one. */
+static enum fail check_named(struct director *director, enum choice_kind kind,
+                             const struct message *message)
+{
+    struct message all[MESSAGES_MAX];
+    int count = moves_messages(director, message->client, all);
+    for (int i = 0; i < count; i++) {
+        if (!could_mean(kind, message, &all[i]))
+            continue;
+        if (all[i].lane == message->lane && all[i].is_abandoned == message->is_abandoned &&
+            all[i].state == message->state)
+            return FAIL_NONE;
+        return moves_diverged(director, "an earlier %s of %s at server %d is still on its way",
+                              verb_name(message->command.verb),
+                              moves_name(director, message->client), message->server + 1);
+    }
+    return FAIL_NONE;
+}
+
+enum fail moves_message(struct director *director, enum choice_kind kind,
+                        const struct message *message)
+{
+    enum fail fail = check_named(director, kind, message);
+    if (fail)
+        return fail;
+    return moves_apply(director, (struct choice){.kind = kind,
+                                                 .client = message->client,
+                                                 .server = message->server,
+                                                 .verb = message->command.verb});
+}
+
+/* --- messages --- */
+
+/* Whether candidate moves before best: requests, replies, void; by server; then the oldest. */
+static bool moves_before(const struct message *candidate, const struct message *best)
+{
+    if (candidate->state != best->state)
+        return candidate->state < best->state;
+    return candidate->server < best->server;
+}
+
+/* The next message of the client to move; false when none is left but what is stalled or abandoned.
+ */
+static bool next_message(struct director *director, int client, struct message *next)
+{
+    struct message all[MESSAGES_MAX];
+    int count = moves_messages(director, client, all);
+    bool has_next = false;
+    for (int i = 0; i < count; i++) {
+        if (all[i].is_abandoned || director->puppets[client].stalled[all[i].lane].is_set)
+            continue;
+        if (!has_next || moves_before(&all[i], next))
+            *next = all[i];
+        has_next = true;
+    }
+    return has_next;
+}
+
+enum fail moves_one(struct director *director, const struct message *message)
+{
+    bool is_cut_off = director->puppets[message->client].cannot_reach[message->server];
+    if (message->state == MESSAGE_REPLY)
+        return moves_message(director, CHOICE_HEAR, message);
+    if (message->state == MESSAGE_REQUEST && !is_cut_off)
+        return moves_message(director, CHOICE_ARRIVE, message);
+    if (message->state == MESSAGE_REQUEST && moves_message(director, CHOICE_LOSE_REQUEST, message))
+        return director->failure->code;
+    struct message lost = *message;
+    lost.state = MESSAGE_VOID;
+    return moves_message(director, CHOICE_GIVE_UP, &lost);
+}
+
+static bool stalls_here(const struct step *step, const struct message *message)
+{
+    enum message_state state = step->stall == STALL_BEFORE ? MESSAGE_REQUEST : MESSAGE_REPLY;
+    if (step->stall == STALL_NONE || message->state != state)
+        return false;
+    return step->stalls_at_effect ? verb_effect(message->command.verb) == step->stall_effect
+                                  : same_name(message->command.verb, step->stall_verb);
+}
+
+enum fail moves_all(struct director *director, int client, const struct step *stall,
+                    bool *is_stalled)
+{
+    struct message message;
+    *is_stalled = false;
+    while (next_message(director, client, &message)) {
+        if (stall && stalls_here(stall, &message)) {
+            director->puppets[client].stalled[message.lane] = (struct stalled){
+                .is_set = true, .server = message.server, .verb = message.command.verb};
+            *is_stalled = true;
+            return FAIL_NONE;
+        }
+        enum fail fail = moves_one(director, &message);
+        if (fail)
+            return fail;
+    }
+    return FAIL_NONE;
+}
+
+/* --- time --- */
+
+/* A timer rings; what it sends runs to its end, unless its client stands still. */
+static enum fail ring(struct director *director, int client)
+{
+    bool is_stalled;
+    enum fail fail = moves_client(director, CHOICE_WAKE, client);
+    if (fail || director->puppets[client].stalled[LANE_MAIN].is_set)
+        return fail;
+    return moves_all(director, client, NULL, &is_stalled);
+}
+
+/* The client whose timer is due next and by until, or -1. Ties go to the first. but: left out. */
+static int next_timer(struct director *director, int64_t until_us, int but, int64_t *due_us)
+{
+    int next = -1;
+    *due_us = until_us;
+    for (int i = 0; i < director->scenario->clients; i++) {
+        struct client_view view = moves_view(director, i);
+        if (i == but || view.phase == PHASE_DEAD || view.wake_us == INT64_MAX)
+            continue;
+        if (next < 0 ? view.wake_us <= *due_us : view.wake_us < *due_us) {
+            *due_us = view.wake_us;
+            next = i;
+        }
+    }
+    return next;
+}
+
+static enum fail pass_to(struct director *director, int64_t due_us)
+{
+    int64_t left_us = due_us - moves_now_us(director);
+    if (left_us <= 0)
+        return FAIL_NONE;
+    return moves_apply(
+        director,
+        (struct choice){.kind = CHOICE_TIME, .client = -1, .server = -1, .amount_us = left_us});
+}
+
+enum fail moves_time(struct director *director, int64_t until_us, int but)
+{
+    enum fail fail = FAIL_NONE;
+    while (!fail) {
+        int64_t due_us;
+        int client = next_timer(director, until_us, but, &due_us);
+        fail = pass_to(director, due_us);
+        if (client < 0)
+            break;
+        if (!fail)
+            fail = ring(director, client);
+    }
+    return fail;
+}
+
+/* --- operations --- */
+
+static bool is_over(const struct client_view *view)
+{
+    return view->phase != PHASE_ACQUIRING && view->phase != PHASE_RELEASING && !view->is_accessing;
+}
+
+enum fail moves_never_stalled(struct director *director, int client)
+{
+    const struct step *step = director->step;
+    struct client_view view = moves_view(director, client);
+    return moves_diverged(director, "%s went on to the end (%s) and no %s came to stall %s",
+                          moves_name(director, client), result_name(view.last),
+                          step->stalls_at_effect ? effect_name(step->stall_effect)
+                                                 : verb_name(step->stall_verb),
+                          step->stall == STALL_BEFORE ? "before" : "after");
+}
+
+enum fail moves_operation(struct director *director, int client)
+{
+    const struct step *step = director->step;
+    for (;;) {
+        bool is_stalled;
+        enum fail fail = moves_all(director, client, step, &is_stalled);
+        if (fail || is_stalled)
+            return fail;
+        struct client_view view = moves_view(director, client);
+        if (is_over(&view) || director->puppets[client].stalled[LANE_MAIN].is_set)
+            return step->stall == STALL_NONE ? FAIL_NONE : moves_never_stalled(director, client);
+        if (view.wake_us == INT64_MAX)
+            return moves_diverged(director,
+                                  "%s waits for ever: nothing of it is in flight, and no timer",
+                                  moves_name(director, client));
+        /* a scheme that sleeps between two tries of one attempt */
+        fail = moves_time(director, view.wake_us, client);
+        if (!fail)
+            fail = moves_client(director, CHOICE_WAKE, client);
+        if (fail)
+            return fail;
+    }
+}
+
+bool moves_find_stalled(struct director *director, int client, enum lane lane,
+                        struct message *message)
+{
+    const struct stalled *stalled = &director->puppets[client].stalled[lane];
+    struct message all[MESSAGES_MAX];
+    int count = moves_messages(director, client, all);
+    for (int i = 0; i < count && stalled->is_set; i++)
+        if (!all[i].is_abandoned && all[i].lane == lane && all[i].server == stalled->server &&
+            same_name(all[i].command.verb, stalled->verb)) {
+            *message = all[i];
+            return true;
+        }
+    return false;
+}

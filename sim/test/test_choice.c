@@ -1,0 +1,346 @@
+/* test_choice.c - the sentences of choices.def and steps.def: each is printed and read back, and
+ * what is wrong is said with its place. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <cmocka.h>
+
+#include "base/limits.h"
+#include "scenario/sentence.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static const char names[][64] = {"A", "B", "worker1"};
+enum { CLIENTS = 3, SERVERS = 5 };
+
+static const struct cast cast = {
+    .names = names, .clients = CLIENTS, .servers = SERVERS, .knows_leases = true};
+
+/* --- choices --- */
+
+static void every_kind_reads_back(void **state)
+{
+    (void)state;
+    for (int kind = 0; kind < CHOICE_COUNT; kind++) {
+        struct choice made = {.kind = (enum choice_kind)kind,
+                              .client = 2,
+                              .server = 4,
+                              .verb = VERB_COMPARE_DELETE,
+                              .amount_us = 1500};
+        struct choice back;
+        struct failure failure;
+        char text[SENTENCE_MAX], again[SENTENCE_MAX];
+        choice_print(&made, names, text, sizeof text);
+        assert_null(strchr(text, '%'));
+        if (choice_read(text, names, CLIENTS, SERVERS, &back, &failure))
+            fail_msg("%s: %s", text, failure.text);
+        assert_int_equal(back.kind, kind);
+        assert_string_equal(choice_print(&back, names, again, sizeof again), text);
+        assert_int_equal(back.client, strstr(text, "worker1") ? 2 : -1);
+        assert_int_equal(back.server, strstr(text, "server 5") ? 4 : -1);
+        assert_int_equal(back.amount_us, strstr(text, "1.5ms") ? 1500 : 0);
+        if (strstr(text, "compare-and-delete"))
+            assert_int_equal(back.verb, VERB_COMPARE_DELETE);
+    }
+}
+
+static void every_verb_reads_back_by_name(void **state)
+{
+    (void)state;
+    for (int verb = 0; verb < VERB_COUNT; verb++) {
+        struct choice made = {.kind = CHOICE_ARRIVE, .verb = (enum verb)verb}, back;
+        struct failure failure;
+        char text[SENTENCE_MAX];
+        choice_print(&made, names, text, sizeof text);
+        assert_int_equal(choice_read(text, names, CLIENTS, SERVERS, &back, &failure), FAIL_NONE);
+        assert_string_equal(verb_name(back.verb), verb_name((enum verb)verb));
+    }
+}
+
+static void texts_are_the_tables(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text;
+        struct choice choice;
+    } rows[] = {
+        {"A acquires", {CHOICE_ACQUIRE, 0, -1, 0, 0}},
+        {"worker1's SET reaches server 3", {CHOICE_ARRIVE, 2, 2, VERB_SET_NX_PX, 0}},
+        {"B hears GETSET from server 1", {CHOICE_HEAR, 1, 0, VERB_GETSET, 0}},
+        {"time passes 250ms", {CHOICE_TIME, -1, -1, 0, 250000}},
+        {"A gives up on DEL at server 2", {CHOICE_GIVE_UP, 0, 1, VERB_DEL, 0}},
+        {"A's DEL to server 2 is lost", {CHOICE_LOSE_REQUEST, 0, 1, VERB_DEL, 0}},
+        {"A's reply to SETNX from server 1 is lost", {CHOICE_LOSE_REPLY, 0, 0, VERB_SETNX, 0}},
+        {"A's clock jumps -10s", {CHOICE_CLIENT_CLOCK, 0, -1, 0, -10000000}},
+        {"server 5's clock jumps 1h", {CHOICE_SERVER_CLOCK, -1, 4, 0, 3600000000}},
+        {"server 2's replica is cut off", {CHOICE_CUT_REPLICA, -1, 1, 0, 0}},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        struct choice back;
+        struct failure failure;
+        if (choice_read(rows[i].text, names, CLIENTS, SERVERS, &back, &failure))
+            fail_msg("%s: %s", rows[i].text, failure.text);
+        assert_int_equal(back.kind, rows[i].choice.kind);
+        assert_int_equal(back.client, rows[i].choice.client);
+        assert_int_equal(back.server, rows[i].choice.server);
+        assert_int_equal(back.verb, rows[i].choice.verb);
+        assert_int_equal(back.amount_us, rows[i].choice.amount_us);
+    }
+}
+
+static void blanks_around_and_the_only_server(void **state)
+{
+    (void)state;
+    struct choice choice;
+    struct failure failure;
+    assert_int_equal(choice_read(" \tA crashes \r\n", names, CLIENTS, 1, &choice, &failure), 0);
+    assert_int_equal(choice.kind, CHOICE_CRASH);
+    assert_int_equal(choice_read("server restarts empty", names, CLIENTS, 1, &choice, &failure), 0);
+    assert_int_equal(choice.server, 0);
+    assert_int_equal(choice_read("server's clock jumps 1s", names, CLIENTS, 1, &choice, &failure),
+                     0);
+    assert_int_equal(choice.kind, CHOICE_SERVER_CLOCK);
+}
+
+static void wrong_choices_say_why(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text, *words;
+    } rows[] = {
+        {"A aquires", "no choice says 'A aquires'; did you mean 'A acquires'?"},
+        {"B's SET reach server 1", "did you mean 'B's SET reaches server 1'?"},
+        {"server 2 restart empty", "did you mean 'server 2 restarts empty'?"},
+        {"A dances on the table", "no choice says 'A dances on the table'"},
+        {"", "no choice says ''"},
+        {"A  acquires", "did you mean 'A acquires'?"},
+        {"A acquires now", "no choice says 'A acquires now'"},
+        {"D acquires", "'D' is not a client; the clients are A, B, worker1"},
+        {"worker2 acquires", "did you mean 'worker1'?"},
+        {"server acquires", "no choice says"},
+        {"A's STE reaches server 1", "'STE' is not a command; did you mean 'SET'?"},
+        {"A's SET reaches server 6", "there is no server 6: servers go from 1 to 5"},
+        {"A's SET reaches server 0", "there is no server 0"},
+        {"A's SET reaches server 99999999999999999999", "there is no server 99999"},
+        {"A's SET reaches server", "which server? say 'server 1' to 'server 5'"},
+        {"time passes 250", "'250' has no unit"},
+        {"time passes -1s", "time passes forwards only"},
+        {"time passes 0s", "time passes forwards only"},
+        {"time passes 2 leases", "2 leases"},
+        {"A's lease is -1s", "a lease is a duration above 0"},
+        {"A acquires, stalls before SET", "no choice says"},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        struct choice choice;
+        struct failure failure = {0};
+        assert_int_equal(choice_read(rows[i].text, names, CLIENTS, SERVERS, &choice, &failure),
+                         FAIL_INPUT);
+        if (!strstr(failure.text, rows[i].words))
+            fail_msg("'%s' says: %s", rows[i].text, failure.text);
+    }
+}
+
+static void nothing_is_suggested_for_what_is_far_off(void **state)
+{
+    (void)state;
+    struct choice choice;
+    struct failure failure = {0};
+    choice_read("xyzzy", names, CLIENTS, SERVERS, &choice, &failure);
+    assert_null(strstr(failure.text, "did you mean"));
+}
+
+static void long_lines_and_small_rooms(void **state)
+{
+    (void)state;
+    struct choice choice = {.kind = CHOICE_ACQUIRE, .client = 2};
+    struct failure failure = {0};
+    char line[1000], room[6];
+    memset(line, 'x', sizeof line - 1);
+    line[sizeof line - 1] = '\0';
+    assert_int_equal(choice_read(line, names, CLIENTS, SERVERS, &choice, &failure), FAIL_INPUT);
+    assert_non_null(strstr(failure.text, "at most 255"));
+    choice = (struct choice){.kind = CHOICE_ACQUIRE, .client = 2};
+    assert_string_equal(choice_print(&choice, names, room, sizeof room), "worke");
+}
+
+/* --- steps --- */
+
+static struct step reads(const char *text)
+{
+    struct step step;
+    struct mishap mishap;
+    if (step_read(text, &cast, &step, &mishap))
+        fail_msg("%s: %s", text, mishap.words);
+    return step;
+}
+
+/* Every sentence of the table in its plainest form, in the table's order. */
+static void every_step_reads_back(void **state)
+{
+    (void)state;
+    static const char *const texts[STEP_COUNT] = {
+        "A acquires",
+        "A's lease is 2s",
+        "A releases",
+        "A goes on",
+        "A writes",
+        "A reads the counter",
+        "A writes the counter",
+        "A renews",
+        "A crashes",
+        "A loses the request",
+        "A loses the reply",
+        "A resends",
+        "A gives up",
+        "A cannot reach server 3",
+        "A can reach server 3",
+        "lease expires",
+        "time passes 20ms",
+        "A's clock jumps -10s",
+        "server 2's clock jumps 1s",
+        "server 5 restarts empty",
+        "server 1's replica is cut off",
+        "server 1 fails over",
+        "server 1 evicts the lock",
+    };
+    for (int kind = 0; kind < STEP_COUNT; kind++) {
+        char again[SENTENCE_MAX];
+        assert_non_null(texts[kind]);
+        struct step step = reads(texts[kind]);
+        assert_int_equal(step.kind, kind);
+        assert_int_equal(step.stall, STALL_NONE);
+        assert_string_equal(step_print(&step, names, again, sizeof again), texts[kind]);
+    }
+}
+
+static void stalls_read_back(void **state)
+{
+    (void)state;
+    static const char *const heads[] = {"A acquires", "B releases", "A goes on",
+                                        "A writes",   "A renews",   "A resends"};
+    static const char *const tails[] = {
+        ", stalls before DEL",        ", stalls after SET",
+        ", stalls before the delete", ", stalls after the set",
+        ", stalls before the expire", ", stalls after the read",
+        ", stalls before multi-del",  ", stalls after compare-and-expire"};
+    for (size_t h = 0; h < sizeof heads / sizeof heads[0]; h++)
+        for (size_t t = 0; t < sizeof tails / sizeof tails[0]; t++) {
+            char text[SENTENCE_MAX], again[SENTENCE_MAX];
+            snprintf(text, sizeof text, "%s%s", heads[h], tails[t]);
+            struct step step = reads(text);
+            assert_int_equal(step.stall, strstr(tails[t], "before") ? STALL_BEFORE : STALL_AFTER);
+            assert_int_equal(step.stalls_at_effect, strstr(tails[t], "the ") != NULL);
+            assert_string_equal(step_print(&step, names, again, sizeof again), text);
+        }
+    struct step step = reads("A releases, stalls before the delete");
+    assert_int_equal(step.stall_effect, EFFECT_DELETE);
+    step = reads("A releases, stalls after DEL");
+    assert_int_equal(step.stall_verb, VERB_DEL);
+}
+
+static void leases_are_amounts(void **state)
+{
+    (void)state;
+    char text[SENTENCE_MAX];
+    assert_int_equal(reads("time passes 2 leases").leases_milli, 2000);
+    assert_int_equal(reads("time passes 1 lease").leases_milli, 1000);
+    assert_int_equal(reads("A's clock jumps -0.5 leases").leases_milli, -500);
+    assert_int_equal(reads("time passes 20ms").leases_milli, 0);
+    assert_int_equal(reads("time passes 20ms").amount_us, 20000);
+    struct step step = reads("time passes 0.5 leases");
+    assert_string_equal(step_print(&step, names, text, sizeof text), "time passes 0.500 leases");
+}
+
+static void wrong_steps_say_what_and_where(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text;
+        int offset;
+        const char *words, *nearest;
+    } rows[] = {
+        {"A aquires", 2, "no step says 'A aquires'", "A acquires"},
+        {"A acquire", 2, "no step says", "A acquires"},
+        {"A frobnicates", 2, "no step says", ""},
+        {"Z acquires", 0, "'Z' is not a client", NULL},
+        {"worker acquires", 0, "'worker' is not a client", "worker1"},
+        {"lease expire", 6, "no step says", "lease expires"},
+        {"A cannot reach server 7", 15, "there is no server 7", ""},
+        {"A cannot reach server", 15, "which server?", ""},
+        {"time passes 5 parsecs", 12, "unknown unit", ""},
+        {"time passes soon", 12, "is not a duration", ""},
+        {"time passes -1 lease", 0, "time passes forwards only", ""},
+        {"time passes 0 leases", 12, "out of range", ""},
+        {"time passes 99999 leases", 12, "out of range", ""},
+        {"A's lease is 0s", 0, "a lease is a duration above 0", ""},
+        {"A's clock jumps 0s", 0, "a jump of nothing", ""},
+        {"A acquires stalls before SET", 11, "no step says", NULL},
+        {"A acquires,stalls before SET", 11, "after the comma comes", ""},
+        {"A acquires, stall before SET", 12, "after the comma comes", "stalls"},
+        {"A acquires, stalls befor SET", 19, "'stalls' wants", "before"},
+        {"A acquires, stalls", 18, "'stalls' wants", NULL},
+        {"A acquires, stalls before", 25, "'stalls before' wants a command", ""},
+        {"A acquires, stalls before STE", 26, "'STE' is not a command", "SET"},
+        {"A acquires, stalls before the deletion", 30, "'deletion'", NULL},
+        {"A acquires, stalls before the delet", 30, "'delet'", "delete"},
+        {"A crashes, stalls before SET", 2, "no step says", "A crashes"},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        struct step step;
+        struct mishap mishap = {0};
+        assert_int_equal(step_read(rows[i].text, &cast, &step, &mishap), FAIL_INPUT);
+        if (!strstr(mishap.words, rows[i].words))
+            fail_msg("'%s' says: %s", rows[i].text, mishap.words);
+        if (rows[i].nearest && strcmp(mishap.nearest, rows[i].nearest))
+            fail_msg("'%s' suggests '%s'", rows[i].text, mishap.nearest);
+        if (strcmp(rows[i].text, "A crashes, stalls before SET") && mishap.offset != rows[i].offset)
+            fail_msg("'%s' points at %d", rows[i].text, mishap.offset);
+    }
+}
+
+static void names_of_clients(void **state)
+{
+    (void)state;
+    char longest[NAME_MAX_BYTES + 1];
+    memset(longest, 'n', sizeof longest);
+    longest[NAME_MAX_BYTES] = '\0';
+    assert_false(sentence_is_name(longest));
+    longest[NAME_MAX_BYTES - 1] = '\0';
+    assert_true(sentence_is_name(longest));
+    assert_true(sentence_is_name("A"));
+    assert_true(sentence_is_name("worker1"));
+    assert_false(sentence_is_name(""));
+    assert_false(sentence_is_name("server"));
+    assert_false(sentence_is_name("A B"));
+    assert_false(sentence_is_name("A's"));
+    assert_false(sentence_is_name("\xc3\xa4"));
+}
+
+static void controls_are_not_shown(void **state)
+{
+    (void)state;
+    char shown[32], small[4];
+    assert_string_equal(sentence_show("a\x1b[31mb\x7f", shown, sizeof shown), "a?[31mb?");
+    assert_string_equal(sentence_show("\xc3\xa4\xc3\xa4", small, sizeof small), "\xc3\xa4");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_kind_reads_back),
+        cmocka_unit_test(every_verb_reads_back_by_name),
+        cmocka_unit_test(texts_are_the_tables),
+        cmocka_unit_test(blanks_around_and_the_only_server),
+        cmocka_unit_test(wrong_choices_say_why),
+        cmocka_unit_test(nothing_is_suggested_for_what_is_far_off),
+        cmocka_unit_test(long_lines_and_small_rooms),
+        cmocka_unit_test(every_step_reads_back),
+        cmocka_unit_test(stalls_read_back),
+        cmocka_unit_test(leases_are_amounts),
+        cmocka_unit_test(wrong_steps_say_what_and_where),
+        cmocka_unit_test(names_of_clients),
+        cmocka_unit_test(controls_are_not_shown),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
