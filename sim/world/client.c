@@ -1,6 +1,8 @@
 /* client.c - see client.h. */
 #include "world/client.h"
 
+#include "base/random.h"
+
 #include <assert.h>
 #include <string.h>
 
@@ -10,6 +12,35 @@ void client_init(struct client *client, const struct scheme *scheme, const struc
     client->scheme = scheme;
     client->lease = *lease;
     client->wake_us = INT64_MAX;
+}
+
+/* Unique by its shape: 25 random bits, then 22 of the attempt, then 14 of the client, below 2^62. */
+static int64_t unique_token(const struct run *run, int client, int attempt)
+{
+    uint64_t drawn = random_at(run->seed, (uint64_t)client, (uint64_t)attempt) >> 39;
+    uint64_t number = (uint64_t)attempt & 0x3fffff, who = (uint64_t)client & 0x3fff;
+    return (int64_t)((uint64_t)1 << 61 | drawn << 36 | number << 14 | who);
+}
+
+int64_t client_token(const struct run *run, int client, int attempt)
+{
+    switch (run->scheme->token) {
+    case TOKEN_UNIQUE:
+        return unique_token(run, client, attempt);
+    case TOKEN_EMPTY:
+        return VALUE_EMPTY;
+    case TOKEN_FIXED:
+        return 1;
+    case TOKEN_WEAK:
+        break;
+    }
+    struct random random = {.seed = run->seed, .stream = (uint64_t)client};
+    random.next = (uint64_t)attempt << 8; /* room for the redraws of one number */
+    if (client < ACTORS_MAX && (run->same_token >> client & 1)) {
+        random.stream = ACTORS_MAX + 1; /* one stream, and one number of it, for all of them */
+        random.next = 0;
+    }
+    return 1 + (int64_t)random_below(&random, 100000);
 }
 
 static void client_returns(struct client *client, enum phase phase, enum operation op,
@@ -95,6 +126,13 @@ void client_acquire(struct client *client, int64_t token, int64_t now_us, struct
     client->fence = 0;
     client->wake_us = INT64_MAX;
     client_step(client, &moment, now_us, news);
+}
+
+void client_set_lease(struct client *client, int64_t lease_us)
+{
+    assert(client->phase == PHASE_IDLE);
+    assert(lease_us > 0);
+    client->lease.ttl_us = lease_us;
 }
 
 void client_release(struct client *client, int64_t now_us, struct client_news *news)

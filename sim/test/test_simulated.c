@@ -1,0 +1,648 @@
+/* test_simulated.c - the directed simulated world: whole event sequences, each fault's effect, what
+ * it refuses. */
+/* before cmocka.h, which has a macro named like our enum fail */
+#include "world/client.h"
+#include "world/simulated.h"
+
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <cmocka.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { TRACE_MAX = 8192, LEASE_US = 300000 };
+
+static char names[ACTORS_MAX][NAME_MAX_BYTES] = {"A", "B", "C"};
+
+/* A run, its world, and the events since the last look, one a line. */
+struct stage {
+    struct run run;
+    struct world *world;
+    char trace[TRACE_MAX];
+    int64_t next_index;
+};
+
+static void stage_take(void *context, const struct event *event)
+{
+    struct stage *stage = context;
+    size_t used = strlen(stage->trace);
+    char *end = stage->trace + used;
+    size_t room = sizeof stage->trace - used;
+    char command[128] = "", reply[64] = "";
+    assert_int_equal(event->index, stage->next_index++);
+    assert_int_equal(event->time_us, event->from_us);
+    const char *who = event->client < 0 ? "-" : names[event->client];
+    const char *verb = verb_name(event->command.verb);
+    reply_print(&event->reply, reply, sizeof reply);
+    switch (event->kind) {
+    case EVENT_CALL:
+        snprintf(command, sizeof command, "%s %d", operation_name(event->op), event->attempt);
+        break;
+    case EVENT_RETURN:
+        snprintf(command, sizeof command, "%s %d %s", operation_name(event->op), event->attempt,
+                 result_name(event->result));
+        break;
+    case EVENT_SEND:
+        snprintf(command, sizeof command, "%s to %d", verb, event->server);
+        break;
+    case EVENT_EXECUTE:
+        snprintf(command, sizeof command, "%s at %d for %s %d -> %s", verb, event->server,
+                 operation_name(event->op), event->attempt, reply);
+        break;
+    case EVENT_HEAR:
+        snprintf(command, sizeof command, "%s from %d -> %s", verb, event->server, reply);
+        break;
+    case EVENT_FAULT:
+        snprintf(command, sizeof command, "%s %d %" PRId64, event->fault, event->server,
+                 event->amount_us);
+        break;
+    case EVENT_TIME:
+        snprintf(command, sizeof command, "%" PRId64, event->amount_us);
+        break;
+    default:
+        break;
+    }
+    snprintf(end, room, "%s %s%s%s\n", who, event_name(event->kind), *command ? " " : "", command);
+}
+
+static void stage_open(struct stage *stage, const char *scheme, int servers)
+{
+    memset(stage, 0, sizeof *stage);
+    stage->run = (struct run){.scheme = scheme_named(scheme),
+                              .clients = 3,
+                              .servers = servers,
+                              .names = names,
+                              .seed = 1,
+                              .has_replica = true,
+                              .sink = {.take = stage_take, .context = stage}};
+    assert_non_null(stage->run.scheme);
+    stage->run.lease_us = scheme_lease_us(stage->run.scheme, LEASE_US);
+    stage->world = world_simulated_new(&stage->run);
+}
+
+static void stage_close(struct stage *stage)
+{
+    stage->world->ops->free(stage->world);
+}
+
+static void does(struct stage *stage, struct choice choice)
+{
+    struct failure failure = {0};
+    enum fail fail = stage->world->ops->apply(stage->world, &choice, &failure);
+    if (fail)
+        fail_msg("%s: %s", choice_name(choice.kind), failure.text);
+}
+
+/* The choice is refused with a text that says so, and nothing changes. */
+static void refuses(struct stage *stage, struct choice choice, const char *words)
+{
+    struct failure failure = {0};
+    int64_t now_us = stage->world->ops->now_us(stage->world), index = stage->next_index;
+    assert_int_equal(stage->world->ops->apply(stage->world, &choice, &failure), FAIL_UNKNOWN);
+    assert_non_null(strstr(failure.text, words));
+    assert_int_equal(stage->world->ops->now_us(stage->world), now_us);
+    assert_int_equal(stage->next_index, index);
+}
+
+static void saw(struct stage *stage, const char *trace)
+{
+    assert_string_equal(stage->trace, trace);
+    stage->trace[0] = 0;
+}
+
+static void forget(struct stage *stage)
+{
+    stage->trace[0] = 0;
+}
+
+static void plain(struct stage *stage, enum choice_kind kind, int client)
+{
+    does(stage, (struct choice){.kind = kind, .client = client, .server = -1});
+}
+
+static struct choice about(enum choice_kind kind, int client, enum verb verb, int server)
+{
+    return (struct choice){.kind = kind, .client = client, .verb = verb, .server = server};
+}
+
+static struct choice of_server(enum choice_kind kind, int server, int64_t amount_us)
+{
+    return (struct choice){.kind = kind, .client = -1, .server = server, .amount_us = amount_us};
+}
+
+static void time_passes(struct stage *stage, int64_t amount_us)
+{
+    does(stage, of_server(CHOICE_TIME, -1, amount_us));
+}
+
+static void round_trip(struct stage *stage, int client, enum verb verb, int server)
+{
+    does(stage, about(CHOICE_ARRIVE, client, verb, server));
+    does(stage, about(CHOICE_HEAR, client, verb, server));
+}
+
+static void acquires(struct stage *stage, int client)
+{
+    plain(stage, CHOICE_ACQUIRE, client);
+    round_trip(stage, client, VERB_SET_NX_PX, SERVER_ONE);
+}
+
+static void releases(struct stage *stage, int client, enum verb verb)
+{
+    plain(stage, CHOICE_RELEASE, client);
+    round_trip(stage, client, verb, SERVER_ONE);
+}
+
+static struct client_view view(struct stage *stage, int client)
+{
+    return stage->world->ops->client(stage->world, client);
+}
+
+static int messages(struct stage *stage, int client, struct message *all)
+{
+    return stage->world->ops->messages(stage->world, client, all);
+}
+
+/* --- without faults --- */
+
+static void acquire_and_release(void **state)
+{
+    (void)state;
+    struct stage stage;
+    stage_open(&stage, "set-nx-px-cad", 1);
+    acquires(&stage, 0);
+    saw(&stage, "A call acquire 1\nA send SET to 0\nA execute SET at 0 for acquire 1 -> OK\n"
+                "A hear SET from 0 -> OK\nA return acquire 1 granted\n");
+    assert_int_equal(view(&stage, 0).phase, PHASE_HOLDING);
+    acquires(&stage, 1);
+    saw(&stage, "B call acquire 1\nB send SET to 0\nB execute SET at 0 for acquire 1 -> nil\n"
+                "B hear SET from 0 -> nil\nB return acquire 1 refused\n");
+    assert_int_equal(view(&stage, 1).phase, PHASE_IDLE);
+    assert_int_equal(view(&stage, 1).last, RESULT_REFUSED);
+    releases(&stage, 0, VERB_COMPARE_DELETE);
+    saw(&stage, "A call release 1\nA send compare-and-delete to 0\n"
+                "A execute compare-and-delete at 0 for release 1 -> 1\n"
+                "A hear compare-and-delete from 0 -> 1\nA return release 1 released\n");
+    acquires(&stage, 1);
+    assert_int_equal(view(&stage, 1).last, RESULT_GRANTED);
+    stage_close(&stage);
+}
+
+static void every_choice_takes_its_time(void **state)
+{
+    (void)state;
+    struct stage stage;
+    stage_open(&stage, "set-nx-px-cad", 1);
+    assert_int_equal(stage.world->ops->now_us(stage.world), 0);
+    acquires(&stage, 0);
+    assert_int_equal(stage.world->ops->now_us(stage.world), 3 * CHOICE_TAKES_US);
+    time_passes(&stage, 1234);
+    assert_int_equal(stage.world->ops->now_us(stage.world), 3 * CHOICE_TAKES_US + 1234);
+    stage_close(&stage);
+}
+
+static void lease_ends_at_the_server(void **state)
+{
+    (void)state;
+    struct stage stage;
+    stage_open(&stage, "set-nx-px-cad", 1);
+    acquires(&stage, 0);
+    time_passes(&stage, LEASE_US - 10000);
+    acquires(&stage, 1);
+    assert_int_equal(view(&stage, 1).last, RESULT_REFUSED);
+    time_passes(&stage, 11000);
+    acquires(&stage, 1);
+    assert_int_equal(view(&stage, 1).last, RESULT_GRANTED);
+    assert_int_equal(view(&stage, 0).phase, PHASE_HOLDING); /* A has not been told */
+    forget(&stage);
+    releases(&stage, 0, VERB_COMPARE_DELETE);
+    saw(&stage, "A call release 1\nA send compare-and-delete to 0\n"
+                "A execute compare-and-delete at 0 for release 1 -> 0\n"
+                "A hear compare-and-delete from 0 -> 0\nA return release 1 not-mine\n");
+    stage_close(&stage);
+}
+
+static void sections_read_and_write(void **state)
+{
+    (void)state;
+    struct stage stage;
+    stage_open(&stage, "set-nx-px-cad", 1);
+    refuses(&stage, (struct choice){.kind = CHOICE_WRITE, .client = 0}, "A is idle, not holding");
+    acquires(&stage, 0);
+    forget(&stage);
+    plain(&stage, CHOICE_READ_COUNTER, 0);
+    assert_true(view(&stage, 0).is_accessing);
+    refuses(&stage, (struct choice){.kind = CHOICE_RELEASE, .client = 0}, "still waits");
+    round_trip(&stage, 0, VERB_GET, SERVER_ONE);
+    plain(&stage, CHOICE_WRITE_COUNTER, 0);
+    round_trip(&stage, 0, VERB_SET, SERVER_ONE);
+    plain(&stage, CHOICE_READ_COUNTER, 0);
+    round_trip(&stage, 0, VERB_GET, SERVER_ONE);
+    saw(&stage, "A call access 1\nA send GET to 0\nA execute GET at 0 for access 1 -> nil\n"
+                "A hear GET from 0 -> nil\nA return access 1 done\n"
+                "A call access 1\nA send SET to 0\nA execute SET at 0 for access 1 -> OK\n"
+                "A hear SET from 0 -> OK\nA return access 1 done\n"
+                "A call access 1\nA send GET to 0\nA execute GET at 0 for access 1 -> 1\n"
+                "A hear GET from 0 -> 1\nA return access 1 done\n");
+    stage_close(&stage);
+}
+
+static void fence_is_enforced(void **state)
+{
+    (void)state;
+    struct stage stage;
+    stage_open(&stage, "fenced", 1);
+    for (int i = 0; i < 2; i++) {
+        plain(&stage, CHOICE_ACQUIRE, i);
+        round_trip(&stage, i, VERB_SET_MINT, SERVER_ONE);
+        time_passes(&stage, LEASE_US + 1000);
+    }
+    plain(&stage, CHOICE_WRITE, 1);
+    round_trip(&stage, 1, VERB_FENCED_SET, SERVER_ONE);
+    assert_int_equal(view(&stage, 1).last, RESULT_DONE);
+    plain(&stage, CHOICE_WRITE, 0);
+    round_trip(&stage, 0, VERB_FENCED_SET, SERVER_ONE);
+    assert_int_equal(view(&stage, 0).last, RESULT_STALE);
+    stage_close(&stage);
+}
+
+static void timers_ring_when_chosen(void **state)
+{
+    (void)state;
+    struct stage stage;
+    stage_open(&stage, "watchdog", 1);
+    refuses(&stage, (struct choice){.kind = CHOICE_WAKE, .client = 0}, "A has no timer");
+    acquires(&stage, 0);
+    int64_t wake_us = view(&stage, 0).wake_us, now_us = stage.world->ops->now_us(stage.world);
+    assert_true(wake_us > now_us && wake_us < now_us + LEASE_US);
+    refuses(&stage, (struct choice){.kind = CHOICE_WAKE, .client = 0}, "due in");
+    time_passes(&stage, wake_us - now_us);
+    forget(&stage);
+    plain(&stage, CHOICE_WAKE, 0);
+    round_trip(&stage, 0, VERB_COMPARE_EXPIRE, SERVER_ONE);
+    saw(&stage, "A wake\nA send compare-and-expire to 0\n"
+                "A execute compare-and-expire at 0 for extend 1 -> 1\n"
+                "A hear compare-and-expire from 0 -> 1\n");
+    stage_close(&stage);
+}
+
+static void redlock_needs_a_majority(void **state)
+{
+    (void)state;
+    struct stage stage;
+    struct message all[MESSAGES_MAX];
+    stage_open(&stage, "redlock", 3);
+    plain(&stage, CHOICE_ACQUIRE, 0);
+    assert_int_equal(messages(&stage, 0, all), 3);
+    for (int i = 0; i < 3; i++)
+        assert_int_equal(all[i].server, i);
+    round_trip(&stage, 0, VERB_SET_NX_PX, 2);
+    assert_int_equal(view(&stage, 0).phase, PHASE_ACQUIRING);
+    round_trip(&stage, 0, VERB_SET_NX_PX, 0);
+    round_trip(&stage, 0, VERB_SET_NX_PX, 1);
+    assert_int_equal(view(&stage, 0).phase, PHASE_HOLDING);
+    stage_close(&stage);
+}
+
+static void tokens_are_drawn_as_said(void **state)
+{
+    (void)state;
+    struct run run = {.scheme = scheme_named("set-nx-px-cad"), .clients = 3, .seed = 7};
+    int64_t first = client_token(&run, 0, 1);
+    assert_true(first >= INT64_C(1) << 40 && first < INT64_C(1) << 62);
+    assert_int_equal(first, client_token(&run, 0, 1));
+    assert_int_not_equal(first, client_token(&run, 1, 1));
+    assert_int_not_equal(first, client_token(&run, 0, 2));
+    run.scheme = scheme_named("set-nx-px-cad-weak-token");
+    run.same_token = 3;
+    if (run.scheme->token == TOKEN_WEAK) {
+        assert_int_equal(client_token(&run, 0, 1), client_token(&run, 1, 2));
+        assert_int_not_equal(client_token(&run, 0, 1), client_token(&run, 2, 1));
+        assert_in_range(client_token(&run, 2, 1), 1, 100000);
+    } else {
+        assert_true(client_token(&run, 0, 1) == VALUE_EMPTY);
+    }
+}
+
+/* --- faults --- */
+
+static void lost_request_is_resent(void **state)
+{
+    (void)state;
+    struct stage stage;
+    struct message all[MESSAGES_MAX];
+    stage_open(&stage, "set-nx-px-cad", 1);
+    plain(&stage, CHOICE_ACQUIRE, 0);
+    does(&stage, about(CHOICE_LOSE_REQUEST, 0, VERB_SET_NX_PX, 0));
+    assert_int_equal(messages(&stage, 0, all), 1);
+    assert_int_equal(all[0].state, MESSAGE_VOID);
+    refuses(&stage, about(CHOICE_ARRIVE, 0, VERB_SET_NX_PX, 0), "request on its way");
+    does(&stage, about(CHOICE_RESEND, 0, VERB_SET_NX_PX, 0));
+    refuses(&stage, about(CHOICE_RESEND, 0, VERB_SET_NX_PX, 0), "a lost command");
+    round_trip(&stage, 0, VERB_SET_NX_PX, 0);
+    saw(&stage, "A call acquire 1\nA send SET to 0\nA fault lose-request 0 0\nA fault resend 0 0\n"
+                "A send SET to 0\nA execute SET at 0 for acquire 1 -> OK\nA hear SET from 0 -> OK\n"
+                "A return acquire 1 granted\n");
+    stage_close(&stage);
+}
+
+static void lost_reply_leaves_the_key(void **state)
+{
+    (void)state;
+    struct stage stage;
+    stage_open(&stage, "set-nx-px-cad", 1);
+    plain(&stage, CHOICE_ACQUIRE, 0);
+    does(&stage, about(CHOICE_ARRIVE, 0, VERB_SET_NX_PX, 0));
+    refuses(&stage, about(CHOICE_LOSE_REQUEST, 0, VERB_SET_NX_PX, 0), "request on its way");
+    does(&stage, about(CHOICE_LOSE_REPLY, 0, VERB_SET_NX_PX, 0));
+    refuses(&stage, about(CHOICE_HEAR, 0, VERB_SET_NX_PX, 0), "reply on its way");
+    forget(&stage);
+    does(&stage, about(CHOICE_RESEND, 0, VERB_SET_NX_PX, 0));
+    round_trip(&stage, 0, VERB_SET_NX_PX, 0);
+    saw(&stage, "A fault resend 0 0\nA send SET to 0\nA execute SET at 0 for acquire 1 -> nil\n"
+                "A hear SET from 0 -> nil\nA return acquire 1 refused\n");
+    stage_close(&stage);
+}
+
+static void late_request_executes_for_nobody(void **state)
+{
+    (void)state;
+    struct stage stage;
+    struct message all[MESSAGES_MAX];
+    stage_open(&stage, "set-nx-px-cad", 1);
+    plain(&stage, CHOICE_ACQUIRE, 0);
+    does(&stage, about(CHOICE_GIVE_UP, 0, VERB_SET_NX_PX, 0));
+    assert_true(view(&stage, 0).phase != PHASE_HOLDING);
+    assert_true(messages(&stage, 0, all) >= 1);
+    assert_true(all[0].is_abandoned);
+    assert_int_equal(all[0].state, MESSAGE_REQUEST);
+    refuses(&stage, about(CHOICE_GIVE_UP, 0, VERB_SET_NX_PX, 0), "waits for");
+    does(&stage, about(CHOICE_ARRIVE, 0, VERB_SET_NX_PX, 0));
+    assert_int_equal(view(&stage, 0).phase == PHASE_HOLDING, 0);
+    refuses(&stage, about(CHOICE_HEAR, 0, VERB_SET_NX_PX, 0), "reply on its way");
+    forget(&stage);
+    acquires(&stage, 1);
+    assert_int_equal(view(&stage, 1).last, RESULT_REFUSED); /* the late SET took the lock */
+    stage_close(&stage);
+}
+
+static void give_up_on_a_void_is_a_lost_connection(void **state)
+{
+    (void)state;
+    struct stage stage;
+    struct message all[MESSAGES_MAX];
+    stage_open(&stage, "set-nx-ex-del", 1);
+    plain(&stage, CHOICE_ACQUIRE, 0);
+    does(&stage, about(CHOICE_LOSE_REQUEST, 0, VERB_SET_NX_EX, 0));
+    does(&stage, about(CHOICE_GIVE_UP, 0, VERB_SET_NX_EX, 0));
+    assert_int_equal(messages(&stage, 0, all), 0);
+    assert_int_equal(view(&stage, 0).phase, PHASE_IDLE);
+    assert_int_equal(view(&stage, 0).last, RESULT_FAILED);
+    stage_close(&stage);
+}
+
+static void verbs_go_by_their_name(void **state)
+{
+    (void)state;
+    struct stage stage;
+    stage_open(&stage, "set-nx-ex-del", 1);
+    plain(&stage, CHOICE_ACQUIRE, 0);
+    round_trip(&stage, 0, VERB_SET_NX_PX, 0); /* "A's SET", though it was sent as SET NX EX */
+    assert_int_equal(view(&stage, 0).phase, PHASE_HOLDING);
+    stage_close(&stage);
+}
+
+static void crash_takes_what_was_not_executed(void **state)
+{
+    (void)state;
+    struct stage stage;
+    struct message all[MESSAGES_MAX];
+    stage_open(&stage, "set-nx-px-cad", 1);
+    plain(&stage, CHOICE_ACQUIRE, 0);
+    plain(&stage, CHOICE_CRASH, 0);
+    assert_int_equal(messages(&stage, 0, all), 0);
+    assert_int_equal(view(&stage, 0).phase, PHASE_DEAD);
+    saw(&stage, "A call acquire 1\nA send SET to 0\nA fault crash -1 0\n");
+    refuses(&stage, (struct choice){.kind = CHOICE_CRASH, .client = 0}, "dead already");
+    refuses(&stage, (struct choice){.kind = CHOICE_ACQUIRE, .client = 0}, "A is dead, not idle");
+    plain(&stage, CHOICE_ACQUIRE, 1);
+    does(&stage, about(CHOICE_ARRIVE, 1, VERB_SET_NX_PX, 0));
+    plain(&stage, CHOICE_CRASH, 1); /* executed: stays so */
+    acquires(&stage, 2);
+    assert_int_equal(view(&stage, 2).last, RESULT_REFUSED);
+    time_passes(&stage, LEASE_US + 1000);
+    acquires(&stage, 2);
+    assert_int_equal(view(&stage, 2).last, RESULT_GRANTED);
+    stage_close(&stage);
+}
+
+static void restart_forgets_and_breaks(void **state)
+{
+    (void)state;
+    struct stage stage;
+    struct message all[MESSAGES_MAX];
+    stage_open(&stage, "set-nx-px-cad", 1);
+    acquires(&stage, 0);
+    plain(&stage, CHOICE_ACQUIRE, 1);
+    forget(&stage);
+    does(&stage, of_server(CHOICE_RESTART, 0, 0));
+    saw(&stage, "- fault restart-empty 0 0\n");
+    assert_int_equal(messages(&stage, 1, all), 1);
+    assert_int_equal(all[0].state, MESSAGE_VOID);
+    does(&stage, about(CHOICE_RESEND, 1, VERB_SET_NX_PX, 0));
+    round_trip(&stage, 1, VERB_SET_NX_PX, 0);
+    assert_int_equal(view(&stage, 1).phase, PHASE_HOLDING);
+    assert_int_equal(view(&stage, 0).phase, PHASE_HOLDING);
+    stage_close(&stage);
+}
+
+static void failover_loses_what_the_replica_did_not_hear(void **state)
+{
+    (void)state;
+    struct stage stage;
+    stage_open(&stage, "set-nx-px-cad", 1);
+    does(&stage, of_server(CHOICE_CUT_REPLICA, 0, 0));
+    refuses(&stage, of_server(CHOICE_CUT_REPLICA, 0, 0), "no replica in step");
+    acquires(&stage, 0);
+    does(&stage, of_server(CHOICE_FAILOVER, 0, 0));
+    acquires(&stage, 1);
+    assert_int_equal(view(&stage, 1).last, RESULT_GRANTED);
+    refuses(&stage, of_server(CHOICE_FAILOVER, 0, 0), "no replica to promote");
+    stage_close(&stage);
+}
+
+static void failover_to_a_replica_in_step_loses_nothing(void **state)
+{
+    (void)state;
+    struct stage stage;
+    stage_open(&stage, "set-nx-px-cad", 1);
+    acquires(&stage, 0);
+    does(&stage, of_server(CHOICE_FAILOVER, 0, 0));
+    acquires(&stage, 1);
+    assert_int_equal(view(&stage, 1).last, RESULT_REFUSED);
+    stage_close(&stage);
+}
+
+static void eviction_removes_the_lock_only(void **state)
+{
+    (void)state;
+    struct stage stage;
+    stage_open(&stage, "set-nx-px-cad", 1);
+    refuses(&stage, of_server(CHOICE_EVICT, 0, 0), "no lock key");
+    acquires(&stage, 0);
+    does(&stage, of_server(CHOICE_EVICT, 0, 0));
+    acquires(&stage, 1);
+    assert_int_equal(view(&stage, 1).last, RESULT_GRANTED);
+    stage_close(&stage);
+}
+
+static void server_clock_ends_leases(void **state)
+{
+    (void)state;
+    struct stage stage;
+    stage_open(&stage, "set-nx-px-cad", 1);
+    acquires(&stage, 0);
+    does(&stage, of_server(CHOICE_SERVER_CLOCK, 0, LEASE_US + 1000));
+    acquires(&stage, 1);
+    assert_int_equal(view(&stage, 1).last, RESULT_GRANTED);
+    does(&stage, of_server(CHOICE_SERVER_CLOCK, 0, -LEASE_US - 1000));
+    time_passes(&stage, LEASE_US + 1000); /* B's lease counts from the clock that was ahead */
+    acquires(&stage, 2);
+    assert_int_equal(view(&stage, 2).last, RESULT_REFUSED);
+    stage_close(&stage);
+}
+
+/* A clock that is an hour ahead sees every stamp as past. */
+static void client_clock_is_its_own(void **state)
+{
+    (void)state;
+    struct stage stage;
+    stage_open(&stage, "stamp-getset", 1);
+    plain(&stage, CHOICE_ACQUIRE, 0);
+    round_trip(&stage, 0, VERB_SETNX, 0);
+    assert_int_equal(view(&stage, 0).phase, PHASE_HOLDING);
+    does(&stage,
+         (struct choice){
+             .kind = CHOICE_CLIENT_CLOCK, .client = 1, .server = -1, .amount_us = 3600000000});
+    plain(&stage, CHOICE_ACQUIRE, 1);
+    round_trip(&stage, 1, VERB_SETNX, 0);
+    round_trip(&stage, 1, VERB_GET, 0);
+    round_trip(&stage, 1, VERB_GETSET, 0);
+    assert_int_equal(view(&stage, 1).phase, PHASE_HOLDING);
+    stage_close(&stage);
+}
+
+static void scripts_travel_whole(void **state)
+{
+    (void)state;
+    struct stage stage;
+    stage_open(&stage, "set-nx-px-cad", 1);
+    acquires(&stage, 0);
+    does(&stage, of_server(CHOICE_FLUSH_SCRIPTS, 0, 0));
+    releases(&stage, 0, VERB_COMPARE_DELETE);
+    assert_int_equal(view(&stage, 0).last, RESULT_RELEASED);
+    stage_close(&stage);
+}
+
+/* --- order, and what is not possible --- */
+
+static void a_connection_keeps_its_order(void **state)
+{
+    (void)state;
+    struct stage stage;
+    struct message all[MESSAGES_MAX];
+    stage_open(&stage, "set-nx-px-cad", 1);
+    plain(&stage, CHOICE_ACQUIRE, 0);
+    does(&stage, about(CHOICE_GIVE_UP, 0, VERB_SET_NX_PX, 0));
+    /* Whatever the scheme sends after a time-out waits behind the request that is late. */
+    int count = messages(&stage, 0, all);
+    if (count == 1) {
+        plain(&stage, CHOICE_ACQUIRE, 0);
+        count = messages(&stage, 0, all);
+    }
+    assert_int_equal(count, 2);
+    if (all[1].command.verb != all[0].command.verb)
+        refuses(&stage, about(CHOICE_ARRIVE, 0, all[1].command.verb, 0), "comes before it");
+    does(&stage, about(CHOICE_ARRIVE, 0, VERB_SET_NX_PX, 0));
+    assert_int_equal(messages(&stage, 0, all), 1);
+    round_trip(&stage, 0, all[0].command.verb, 0);
+    stage_close(&stage);
+}
+
+static void refuses_what_is_not_possible(void **state)
+{
+    (void)state;
+    struct stage stage;
+    struct failure failure = {0};
+    stage_open(&stage, "set-nx-px-cad", 1);
+    refuses(&stage, (struct choice){.kind = CHOICE_RELEASE, .client = 0}, "A is idle, not holding");
+    refuses(&stage, (struct choice){.kind = CHOICE_ACQUIRE, .client = 9}, "no client 10");
+    refuses(&stage, of_server(CHOICE_RESTART, 4, 0), "no server 5");
+    refuses(&stage, about(CHOICE_ARRIVE, 1, VERB_DEL, 0), "B has no DEL at server 1");
+    refuses(&stage, of_server(CHOICE_TIME, -1, 0), "forwards");
+    plain(&stage, CHOICE_ACQUIRE, 0);
+    refuses(&stage, (struct choice){.kind = CHOICE_ACQUIRE, .client = 0}, "A is acquiring");
+    assert_int_equal(stage.world->ops->can(stage.world, CHOICE_FAILOVER, &failure), FAIL_NONE);
+    stage_close(&stage);
+    stage_open(&stage, "set-nx-px-cad", 1);
+    stage.run.has_replica = false;
+    assert_int_equal(stage.world->ops->can(stage.world, CHOICE_FAILOVER, &failure), FAIL_UNKNOWN);
+    assert_non_null(strstr(failure.text, "no replicas"));
+    assert_int_equal(stage.world->ops->can(stage.world, CHOICE_EVICT, &failure), FAIL_NONE);
+    stage_close(&stage);
+}
+
+/* An attempt that is over is not resumed by what still comes for it. */
+static void late_reply_of_an_earlier_attempt(void **state)
+{
+    (void)state;
+    struct stage stage;
+    stage_open(&stage, "watchdog", 1);
+    acquires(&stage, 0);
+    time_passes(&stage, LEASE_US / 2);
+    plain(&stage, CHOICE_WAKE, 0);
+    releases(&stage, 0, VERB_COMPARE_DELETE);
+    assert_int_equal(view(&stage, 0).phase, PHASE_IDLE);
+    plain(&stage, CHOICE_ACQUIRE, 0);
+    forget(&stage);
+    round_trip(&stage, 0, VERB_COMPARE_EXPIRE, SERVER_ONE);
+    saw(&stage, "A execute compare-and-expire at 0 for extend 1 -> 0\n"
+                "A hear compare-and-expire from 0 -> 0\n");
+    assert_int_equal(view(&stage, 0).phase, PHASE_ACQUIRING);
+    round_trip(&stage, 0, VERB_SET_NX_PX, SERVER_ONE);
+    assert_int_equal(view(&stage, 0).phase, PHASE_HOLDING);
+    stage_close(&stage);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(acquire_and_release),
+        cmocka_unit_test(every_choice_takes_its_time),
+        cmocka_unit_test(lease_ends_at_the_server),
+        cmocka_unit_test(sections_read_and_write),
+        cmocka_unit_test(fence_is_enforced),
+        cmocka_unit_test(timers_ring_when_chosen),
+        cmocka_unit_test(redlock_needs_a_majority),
+        cmocka_unit_test(tokens_are_drawn_as_said),
+        cmocka_unit_test(lost_request_is_resent),
+        cmocka_unit_test(lost_reply_leaves_the_key),
+        cmocka_unit_test(late_request_executes_for_nobody),
+        cmocka_unit_test(give_up_on_a_void_is_a_lost_connection),
+        cmocka_unit_test(verbs_go_by_their_name),
+        cmocka_unit_test(crash_takes_what_was_not_executed),
+        cmocka_unit_test(restart_forgets_and_breaks),
+        cmocka_unit_test(failover_loses_what_the_replica_did_not_hear),
+        cmocka_unit_test(failover_to_a_replica_in_step_loses_nothing),
+        cmocka_unit_test(eviction_removes_the_lock_only),
+        cmocka_unit_test(server_clock_ends_leases),
+        cmocka_unit_test(client_clock_is_its_own),
+        cmocka_unit_test(scripts_travel_whole),
+        cmocka_unit_test(a_connection_keeps_its_order),
+        cmocka_unit_test(refuses_what_is_not_possible),
+        cmocka_unit_test(late_reply_of_an_earlier_attempt),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,413 @@
+/* simulated.c - the simulated world, one choice at a time. See simulated.h; the contract is
+ * scenario/world.h.
+ *
+ * A choice takes effect, writes its events at the time it was made, and then CHOICE_TAKES_US pass.
+ * A choice that is not possible changes nothing. Never: I/O, a clock, malloc after the start. */
+#include "world/state.h"
+
+#include "base/memory.h"
+
+#include <assert.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* --- events --- */
+
+struct event simulated_event(const struct simulated *sim, enum event_kind kind, int client,
+                             int server)
+{
+    return (struct event){.kind = kind,
+                          .time_us = sim->now_us,
+                          .from_us = sim->now_us,
+                          .client = client,
+                          .server = server};
+}
+
+void simulated_write(struct simulated *sim, struct event *event)
+{
+    event->index = sim->events++;
+    if (sim->run->sink.take)
+        sim->run->sink.take(sim->run->sink.context, event);
+}
+
+struct event simulated_flight_event(const struct simulated *sim, enum event_kind kind,
+                                    const struct flight *flight)
+{
+    const struct message *message = &flight->message;
+    struct event event = simulated_event(sim, kind, message->client, message->server);
+    event.attempt = flight->attempt;
+    event.op = flight->op;
+    event.lane = message->lane;
+    event.command = message->command;
+    event.token = flight->token;
+    return event;
+}
+
+/* CALL, RETURN and NOTICE: what a client does that is not about one command. */
+static void operation_write(struct simulated *sim, enum event_kind kind, int client,
+                            enum operation op, enum result result)
+{
+    const struct client *who = &sim->actors[client].client;
+    struct event event = simulated_event(sim, kind, client, -1);
+    event.op = op;
+    event.attempt = who->attempt;
+    event.token = who->lease.token;
+    event.result = result;
+    if (kind != EVENT_CALL)
+        event.fence = who->fence;
+    simulated_write(sim, &event);
+}
+
+static void request_send(struct simulated *sim, const struct flight *flight)
+{
+    flight_add(sim, flight);
+    struct event sent = simulated_flight_event(sim, EVENT_SEND, flight);
+    simulated_write(sim, &sent);
+}
+
+void simulated_news(struct simulated *sim, int client, const struct client_news *news)
+{
+    const struct client *who = &sim->actors[client].client;
+    if (news->has_returned)
+        operation_write(sim, EVENT_RETURN, client, news->op, news->result);
+    if (news->has_noticed_loss)
+        operation_write(sim, EVENT_NOTICE, client, OP_EXTEND, RESULT_NONE);
+    for (int i = 0; i < news->sends_count; i++) {
+        const struct ask *ask = &news->sends[i];
+        assert(ask->server >= 0 && ask->server < sim->run->servers);
+        const struct flight flight = {.message = {.client = client,
+                                                  .server = ask->server,
+                                                  .lane = ask->lane,
+                                                  .command = ask->command},
+                                      .op = client_operation(who, ask->lane),
+                                      .attempt = who->attempt,
+                                      .token = who->lease.token};
+        request_send(sim, &flight);
+    }
+}
+
+/* --- what clients do --- */
+
+/* A refused access ends like one that the server answered with an error: nobody knows. */
+static void access_ends(struct simulated *sim, const struct flight *flight,
+                        const struct reply *reply)
+{
+    int number = flight->message.client;
+    struct client *client = &sim->actors[number].client;
+    enum result result = client_accessed(client, &flight->message.command, reply);
+    operation_write(sim, EVENT_RETURN, number, OP_ACCESS, result);
+}
+
+void simulated_tell(struct simulated *sim, const struct flight *flight, enum moment_kind kind)
+{
+    struct client *client = &sim->actors[flight->message.client].client;
+    if (flight->op == OP_ACCESS) {
+        const struct reply lost = {.kind = REPLY_ERROR, .error = ERROR_OTHER};
+        access_ends(sim, flight, kind == MOMENT_REPLY ? &flight->reply : &lost);
+        return;
+    }
+    /* An earlier attempt is over: what comes for it is recorded, and resumes nothing. */
+    if (flight->attempt != client->attempt)
+        return;
+    const struct moment moment = {.kind = kind,
+                                  .server = flight->message.server,
+                                  .verb = flight->message.command.verb,
+                                  .reply = flight->reply};
+    struct client_news news;
+    client_tell(client, &moment, sim->now_us, &news);
+    simulated_news(sim, flight->message.client, &news);
+}
+
+static enum fail wants_phase(const struct simulated *sim, const struct choice *choice,
+                             enum phase phase, struct failure *failure)
+{
+    static const char *const words[] = {
+        [PHASE_IDLE] = "idle",       [PHASE_ACQUIRING] = "acquiring",
+        [PHASE_HOLDING] = "holding", [PHASE_RELEASING] = "releasing",
+        [PHASE_DEAD] = "dead",
+    };
+    const struct client *client = &sim->actors[choice->client].client;
+    const char *name = sim->run->names[choice->client];
+    if (client->phase != phase)
+        return failure_set(failure, FAIL_UNKNOWN, "%s is %s, not %s", name, words[client->phase],
+                           words[phase]);
+    if (client->is_accessing)
+        return failure_set(failure, FAIL_UNKNOWN,
+                           "%s still waits for a command of its critical section", name);
+    return FAIL_NONE;
+}
+
+static enum fail apply_acquire(struct simulated *sim, const struct choice *choice,
+                               struct failure *failure)
+{
+    struct client *client = &sim->actors[choice->client].client;
+    struct client_news news;
+    if (wants_phase(sim, choice, PHASE_IDLE, failure))
+        return FAIL_UNKNOWN;
+    int64_t token = client_token(sim->run, choice->client, client->attempt + 1);
+    client_acquire(client, token, sim->now_us, &news);
+    operation_write(sim, EVENT_CALL, choice->client, OP_ACQUIRE, RESULT_NONE);
+    simulated_news(sim, choice->client, &news);
+    return FAIL_NONE;
+}
+
+static enum fail apply_lease(struct simulated *sim, const struct choice *choice,
+                             struct failure *failure)
+{
+    if (wants_phase(sim, choice, PHASE_IDLE, failure))
+        return FAIL_UNKNOWN;
+    if (choice->amount_us <= 0)
+        return failure_set(failure, FAIL_UNKNOWN, "a lease is longer than nothing");
+    client_set_lease(&sim->actors[choice->client].client, choice->amount_us);
+    return FAIL_NONE;
+}
+
+static enum fail apply_release(struct simulated *sim, const struct choice *choice,
+                               struct failure *failure)
+{
+    struct client_news news;
+    if (wants_phase(sim, choice, PHASE_HOLDING, failure))
+        return FAIL_UNKNOWN;
+    operation_write(sim, EVENT_CALL, choice->client, OP_RELEASE, RESULT_NONE);
+    client_release(&sim->actors[choice->client].client, sim->now_us, &news);
+    simulated_news(sim, choice->client, &news);
+    return FAIL_NONE;
+}
+
+/* WRITE, READ_COUNTER, WRITE_COUNTER: the critical section's own commands go to the first server.
+ */
+static enum fail apply_access(struct simulated *sim, const struct choice *choice,
+                              struct failure *failure)
+{
+    struct client *client = &sim->actors[choice->client].client;
+    if (wants_phase(sim, choice, PHASE_HOLDING, failure))
+        return FAIL_UNKNOWN;
+    struct flight flight = {.message = {.client = choice->client, .lane = LANE_MAIN},
+                            .op = OP_ACCESS,
+                            .attempt = client->attempt,
+                            .token = client->lease.token};
+    flight.message.command = client_access(client, choice->client + 1, choice->kind);
+    operation_write(sim, EVENT_CALL, choice->client, OP_ACCESS, RESULT_NONE);
+    request_send(sim, &flight);
+    return FAIL_NONE;
+}
+
+static enum fail apply_wake(struct simulated *sim, const struct choice *choice,
+                            struct failure *failure)
+{
+    struct client *client = &sim->actors[choice->client].client;
+    const char *name = sim->run->names[choice->client];
+    if (client->wake_us == INT64_MAX)
+        return failure_set(failure, FAIL_UNKNOWN, "%s has no timer", name);
+    if (client->wake_us > sim->now_us)
+        return failure_set(failure, FAIL_UNKNOWN, "%s's timer is due in %" PRId64 " us", name,
+                           client->wake_us - sim->now_us);
+    struct event rings = simulated_event(sim, EVENT_WAKE, choice->client, -1);
+    rings.attempt = client->attempt;
+    rings.token = client->lease.token;
+    simulated_write(sim, &rings);
+    struct client_news news;
+    client_tell(client, &(struct moment){.kind = MOMENT_WAKE}, sim->now_us, &news);
+    simulated_news(sim, choice->client, &news);
+    return FAIL_NONE;
+}
+
+/* --- what messages do --- */
+
+static enum fail is_blocked(const struct flight *first, const struct choice *choice,
+                            struct failure *failure)
+{
+    if (!first)
+        return FAIL_NONE;
+    return failure_set(failure, FAIL_UNKNOWN,
+                       "%s to server %d comes before it on the same connection",
+                       verb_name(first->message.command.verb), choice->server + 1);
+}
+
+static enum fail apply_arrive(struct simulated *sim, const struct choice *choice,
+                              struct failure *failure)
+{
+    struct flight *flight = flight_find(sim, choice, FLIGHT_REQUEST, failure);
+    if (!flight || is_blocked(flight_before(sim, flight, MESSAGE_REQUEST), choice, failure))
+        return FAIL_UNKNOWN;
+    struct station *station = &sim->stations[choice->server];
+    struct message *message = &flight->message;
+    flight->reply =
+        model_execute(&station->model, &station->watches[choice->client][message->lane],
+                      &message->command, SIMULATED_EPOCH_US + sim->now_us + station->skew_us);
+    message->state = MESSAGE_REPLY;
+    struct event executed = simulated_flight_event(sim, EVENT_EXECUTE, flight);
+    executed.reply = flight->reply;
+    simulated_write(sim, &executed);
+    if (message->is_abandoned)
+        flight_remove(sim, flight);
+    return FAIL_NONE;
+}
+
+static enum fail apply_hear(struct simulated *sim, const struct choice *choice,
+                            struct failure *failure)
+{
+    struct flight *found = flight_find(sim, choice, FLIGHT_REPLY, failure);
+    if (!found || is_blocked(flight_before(sim, found, MESSAGE_REPLY), choice, failure))
+        return FAIL_UNKNOWN;
+    const struct flight flight = *found;
+    struct event heard = simulated_flight_event(sim, EVENT_HEAR, &flight);
+    heard.reply = flight.reply;
+    simulated_write(sim, &heard);
+    flight_remove(sim, found);
+    simulated_tell(sim, &flight, MOMENT_REPLY);
+    return FAIL_NONE;
+}
+
+static enum fail apply_time(struct simulated *sim, const struct choice *choice,
+                            struct failure *failure)
+{
+    if (choice->amount_us <= 0)
+        return failure_set(failure, FAIL_UNKNOWN, "time only passes forwards");
+    sim->now_us += choice->amount_us;
+    struct event passed = simulated_event(sim, EVENT_TIME, -1, -1);
+    passed.amount_us = choice->amount_us;
+    simulated_write(sim, &passed);
+    return FAIL_NONE;
+}
+
+/* --- scenario/world.h --- */
+
+typedef enum fail apply_function(struct simulated *, const struct choice *, struct failure *);
+
+/* What a choice is about, and who applies it; a kind without a row is a fault. */
+static apply_function *const plain[CHOICE_COUNT] = {
+    [CHOICE_ACQUIRE] = apply_acquire,
+    [CHOICE_LEASE] = apply_lease,
+    [CHOICE_RELEASE] = apply_release,
+    [CHOICE_WRITE] = apply_access,
+    [CHOICE_READ_COUNTER] = apply_access,
+    [CHOICE_WRITE_COUNTER] = apply_access,
+    [CHOICE_WAKE] = apply_wake,
+    [CHOICE_ARRIVE] = apply_arrive,
+    [CHOICE_HEAR] = apply_hear,
+    [CHOICE_TIME] = apply_time,
+};
+
+static bool is_about_client(enum choice_kind kind)
+{
+    return kind != CHOICE_TIME && kind != CHOICE_SERVER_CLOCK && kind != CHOICE_RESTART &&
+           kind != CHOICE_CUT_REPLICA && kind != CHOICE_FAILOVER && kind != CHOICE_EVICT &&
+           kind != CHOICE_FLUSH_SCRIPTS;
+}
+
+static bool is_about_server(enum choice_kind kind)
+{
+    return !is_about_client(kind) ? kind != CHOICE_TIME
+                                  : kind == CHOICE_ARRIVE || kind == CHOICE_HEAR ||
+                                        kind == CHOICE_GIVE_UP || kind == CHOICE_LOSE_REQUEST ||
+                                        kind == CHOICE_LOSE_REPLY || kind == CHOICE_RESEND;
+}
+
+static enum fail names_somebody(const struct run *run, const struct choice *choice,
+                                struct failure *failure)
+{
+    if (is_about_client(choice->kind) && (choice->client < 0 || choice->client >= run->clients))
+        return failure_set(failure, FAIL_UNKNOWN, "there is no client %d", choice->client + 1);
+    if (is_about_server(choice->kind) && (choice->server < 0 || choice->server >= run->servers))
+        return failure_set(failure, FAIL_UNKNOWN, "there is no server %d", choice->server + 1);
+    return FAIL_NONE;
+}
+
+/* A step may send to every server on both lanes; there must be room for it. */
+static enum fail has_room(const struct simulated *sim, const struct choice *choice,
+                          struct failure *failure)
+{
+    if (!is_about_client(choice->kind))
+        return FAIL_NONE;
+    if (sim->actors[choice->client].flights_count + 2 * sim->run->servers <= MESSAGES_MAX)
+        return FAIL_NONE;
+    return failure_set(failure, FAIL_UNKNOWN, "%s has too many messages in flight (at most %d)",
+                       sim->run->names[choice->client], MESSAGES_MAX);
+}
+
+static enum fail simulated_apply(struct world *world, const struct choice *choice,
+                                 struct failure *failure)
+{
+    struct simulated *sim = (struct simulated *)world;
+    assert((int)choice->kind >= 0 && choice->kind < CHOICE_COUNT);
+    enum fail fail = names_somebody(sim->run, choice, failure);
+    if (!fail)
+        fail = has_room(sim, choice, failure);
+    if (fail)
+        return fail;
+    apply_function *apply = plain[choice->kind] ? plain[choice->kind] : simulated_fault;
+    fail = apply(sim, choice, failure);
+    if (!fail && choice->kind != CHOICE_TIME)
+        sim->now_us += CHOICE_TAKES_US;
+    return fail;
+}
+
+static enum fail simulated_can(struct world *world, enum choice_kind kind, struct failure *failure)
+{
+    const struct simulated *sim = (const struct simulated *)world;
+    if ((kind == CHOICE_CUT_REPLICA || kind == CHOICE_FAILOVER) && !sim->run->has_replica)
+        return failure_set(failure, FAIL_UNKNOWN, "this run has no replicas");
+    return FAIL_NONE;
+}
+
+static struct client_view simulated_client(struct world *world, int client)
+{
+    const struct simulated *sim = (const struct simulated *)world;
+    const struct client *who = &sim->actors[client].client;
+    return (struct client_view){.phase = who->phase,
+                                .last = who->last,
+                                .is_accessing = who->is_accessing,
+                                .wake_us = who->wake_us};
+}
+
+static int simulated_messages(struct world *world, int client, struct message *messages)
+{
+    const struct simulated *sim = (const struct simulated *)world;
+    const struct actor *actor = &sim->actors[client];
+    for (int i = 0; i < actor->flights_count; i++)
+        messages[i] = actor->flights[i].message;
+    return actor->flights_count;
+}
+
+static int64_t simulated_now_us(struct world *world)
+{
+    return ((const struct simulated *)world)->now_us;
+}
+
+static void simulated_free(struct world *world)
+{
+    free(world);
+}
+
+static const struct world_ops simulated_ops = {
+    .apply = simulated_apply,
+    .can = simulated_can,
+    .client = simulated_client,
+    .messages = simulated_messages,
+    .now_us = simulated_now_us,
+    .free = simulated_free,
+};
+
+struct world *world_simulated_new(const struct run *run)
+{
+    assert(run->clients > 0 && run->clients <= ACTORS_MAX);
+    assert(run->servers > 0 && run->servers <= SERVERS_MAX);
+    struct simulated *sim = memory_new(1, sizeof *sim);
+    const struct lease lease = {.ttl_us = run->lease_us,
+                                .unit_us = run->scheme->unit_us,
+                                .servers = run->servers,
+                                .server_kind = SERVER_REDIS};
+    sim->world.ops = &simulated_ops;
+    sim->run = run;
+    for (int i = 0; i < run->clients; i++) {
+        client_init(&sim->actors[i].client, run->scheme, &lease);
+        sim->actors[i].client.epoch_us = SIMULATED_EPOCH_US;
+    }
+    for (int i = 0; i < run->servers; i++) {
+        model_init(&sim->stations[i].model, 1000);
+        sim->stations[i].has_replica = run->has_replica;
+    }
+    return &sim->world;
+}
