@@ -29,6 +29,8 @@ enum verdict { VERDICT_HOLDS, VERDICT_UNKNOWN, VERDICT_VIOLATED };
 enum { WITNESS_LINES_MAX = 16, WITNESS_LINE_BYTES = 320 };
 
 struct finding {
+    bool applies;        /* false: the scheme promises nothing of the kind; not to be reported. verdict
+                            is then VERDICT_UNKNOWN, witness[0] says why it does not apply */
     enum verdict verdict;
     int64_t count;       /* violations seen */
     enum cause cause;    /* of the first one whose blame is not BLAME_NOBODY, else of the first */
@@ -54,6 +56,10 @@ struct checks;
 
 /* head is kept until checks_free (its names too). */
 struct checks *checks_new(const struct history_head *head);
+
+/* The same for a scheme that is in no table (a loaded one, or NULL: a foreign library, of which only the
+ * commands tell). scheme is kept until checks_free. checks_new() takes scheme_named(head->scheme). */
+struct checks *checks_new_for(const struct history_head *head, const struct scheme *scheme);
 
 /* Feeds one event (borrowed), in order. */
 void checks_event(struct checks *checks, const struct event *event);

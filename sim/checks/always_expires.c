@@ -1,0 +1,95 @@
+/* always_expires.c - a key of a scheme that promises expiry always has one.
+ *
+ * Between SETNX and EXPIRE it has none, and nobody can blame that; so a key is judged when an
+ * operation of its writer has returned, when its writer is dead, and at the end (where a writer
+ * that is still acquiring gets one lease of patience: the history may have been stopped at that
+ * moment). */
+#include "checks/cause.h"
+#include "checks/property.h"
+
+#include "base/memory.h"
+
+struct always_expires {
+    int64_t *judged; /* one a lock and server: the last grant that was put down here */
+    bool saw_ttl;    /* of a foreign library: it gives its keys expiries */
+};
+
+static void *make(const struct ledger *ledger)
+{
+    size_t keys = (size_t)ledger->head->locks * (size_t)ledger->head->servers;
+    struct always_expires *made = memory_new(1, sizeof *made + keys * sizeof *made->judged);
+    made->judged = (int64_t *)(made + 1);
+    for (size_t i = 0; i < keys; i++)
+        made->judged[i] = NO_INDEX;
+    return made;
+}
+
+static void judge(struct inquiry *inquiry, int lock, int server, int64_t index, const char *when)
+{
+    const struct ledger *ledger = inquiry->ledger;
+    struct always_expires *self = inquiry->state;
+    const struct ledger_key *key = &ledger->locks[lock].keys[server];
+    const struct grant *grant = &key->grant;
+    int64_t *judged = &self->judged[lock * ledger->head->servers + server];
+    if (!key->is_present || key->expire_us != NEVER_US || grant->client == NOBODY ||
+        *judged == grant->index)
+        return;
+    *judged = grant->index;
+    struct finding *finding = &inquiry->finding;
+    if (!finding_hit(finding, CAUSE_NO_EXPIRY, index))
+        return;
+    const char *name = client_name(ledger, grant->client);
+    finding_say(finding, "%s wrote the lock key at %s (%s).", name, MS(grant->time_us),
+                SENT(&grant->command));
+    if (grant->is_touched)
+        finding_say(finding, "%s sent %s at %s.", client_name(ledger, grant->touch.client),
+                    SENT(&grant->touch.command), MS(grant->touch.time_us));
+    finding_say(finding, "%s, and the key has no time to live: it never goes by itself.", when);
+    finding_say(finding, "No expiry in %s.", name);
+}
+
+static void event(struct inquiry *inquiry, const struct event *event)
+{
+    const struct ledger *ledger = inquiry->ledger;
+    struct always_expires *self = inquiry->state;
+    if (event->kind == EVENT_EXECUTE && event->command.ttl_us > 0)
+        self->saw_ttl = true;
+    bool is_death =
+        event->kind == EVENT_FAULT && event->client >= 0 && ledger->clients[event->client].is_dead;
+    if (event->client < 0 || (event->kind != EVENT_RETURN && !is_death))
+        return;
+    const struct ledger_client *client = &ledger->clients[event->client];
+    for (int s = 0; s < ledger->head->servers; s++) {
+        const struct grant *grant = &ledger->locks[client->lock].keys[s].grant;
+        if (grant->client == event->client && grant->ending == ENDING_NONE)
+            judge(inquiry, client->lock, s, event->index,
+                  is_death ? "It crashed" : "Its operation has returned");
+    }
+}
+
+static void finish(struct inquiry *inquiry, int64_t end_us)
+{
+    const struct ledger *ledger = inquiry->ledger;
+    for (int lock = 0; lock < ledger->head->locks; lock++)
+        for (int s = 0; s < ledger->head->servers; s++) {
+            const struct grant *grant = &ledger->locks[lock].keys[s].grant;
+            if (grant->index == NO_INDEX || grant->client == NOBODY)
+                continue;
+            const struct ledger_client *writer = &ledger->clients[grant->client];
+            bool is_under_way = writer->is_acquiring && writer->attempt == grant->attempt;
+            if (!is_under_way || end_us - grant->time_us > ledger->lease_us)
+                judge(inquiry, lock, s, ledger->index, "The history has ended");
+        }
+}
+
+static const char *excused(const struct inquiry *inquiry)
+{
+    const struct scheme *scheme = inquiry->ledger->scheme;
+    const struct always_expires *self = inquiry->state;
+    if (scheme ? scheme->promises_expiry : self->saw_ttl)
+        return NULL;
+    return "the scheme does not promise that its keys expire";
+}
+
+const struct property_rules rules_always_expires = {
+    .make = make, .event = event, .finish = finish, .excused = excused};

@@ -1,0 +1,36 @@
+/* cause.h - why two holds overlap, and the sentences that say so. CHECKS.md's table, row by row. */
+#ifndef PICKLOCK_CHECKS_CAUSE_H
+#define PICKLOCK_CHECKS_CAUSE_H
+
+#include "checks/finding.h"
+
+/* Two clients that both believe, in the order of their grants. */
+struct pair {
+    int first, second;
+    enum cause cause;
+    int server;              /* where the first one's ownership ended; NOBODY: nowhere */
+    const struct grant *end; /* the first one's grant there (borrowed, until the next event) */
+};
+
+/* Puts two clients into order and finds the cause. */
+struct pair pair_judge(const struct ledger *ledger, int client, int other);
+
+/* The story of that pair, chain included. */
+void pair_explain(const struct ledger *ledger, const struct pair *pair, struct finding *finding);
+
+/* What somebody did to another's grant, as one sentence with its context ("A sent DEL, executed at
+ * 330.2 ms; A's own lease had ended at 300.9 ms."). words: of the deed ("removed B's lock"). */
+void deed_explain(const struct ledger *ledger, const struct deed *deed, const char *words,
+                  struct finding *finding);
+
+/* "B got the lock at 312.4 ms (SET ..) for 300.0 ms. It cannot have expired before 612.4 ms." */
+void grant_explain(const struct ledger *ledger, const struct grant *grant, struct finding *finding);
+
+/* What made somebody do that: "A's overrun", "a command that was sent twice"; "" when nothing did.
+ * words: 128 bytes. */
+const char *deed_trigger(const struct ledger *ledger, const struct deed *deed, char *words);
+
+/* The cause that the end of a grant has by itself. */
+enum cause ending_cause(const struct ledger *ledger, const struct grant *grant);
+
+#endif

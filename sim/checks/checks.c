@@ -1,0 +1,187 @@
+/* checks.c - feeds a history to the ledger and the properties, and ends in findings; see checks.h.
+ */
+#include "checks/checks.h"
+
+#include "base/memory.h"
+#include "checks/property.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const struct property_rules *const rules[PROPERTY_COUNT] = {
+    [PROPERTY_MUTUAL_EXCLUSION] = &rules_mutual_exclusion,
+    [PROPERTY_LEASE_EXCLUSION] = &rules_lease_exclusion,
+    [PROPERTY_RELEASE_OWN] = &rules_release_own,
+    [PROPERTY_EXTEND_OWN] = &rules_extend_own,
+    [PROPERTY_ALWAYS_EXPIRES] = &rules_always_expires,
+    [PROPERTY_NO_ORPHAN] = &rules_no_orphan,
+    [PROPERTY_FRESH_GRANT] = &rules_fresh_grant,
+    [PROPERTY_LOSS_NOTICE] = &rules_loss_notice,
+    [PROPERTY_FENCE_ORDER] = &rules_fence_order,
+    [PROPERTY_TRUTHFUL] = &rules_truthful,
+    [PROPERTY_PROGRESS] = &rules_progress,
+    [PROPERTY_NO_LOST_UPDATE] = &rules_no_lost_update,
+    [PROPERTY_NO_CRASH] = &rules_no_crash,
+};
+
+struct checks {
+    struct ledger ledger;
+    struct tally tally;
+    struct inquiry inquiries[PROPERTY_COUNT];
+    int64_t calls;
+    int first_caller;  /* NOBODY: none yet */
+    bool is_contested; /* a second client called, too */
+    bool is_finished;
+};
+
+static void take_fact(void *context, const struct fact *fact)
+{
+    struct checks *checks = context;
+    for (int i = 0; i < PROPERTY_COUNT; i++)
+        if (rules[i]->fact)
+            rules[i]->fact(&checks->inquiries[i], fact);
+}
+
+struct checks *checks_new_for(const struct history_head *head, const struct scheme *scheme)
+{
+    struct checks *checks = memory_new(1, sizeof *checks);
+    ledger_init(&checks->ledger, head, scheme, take_fact, checks);
+    checks->first_caller = NOBODY;
+    for (int i = 0; i < PROPERTY_COUNT; i++) {
+        struct inquiry *inquiry = &checks->inquiries[i];
+        inquiry->rules = rules[i];
+        inquiry->ledger = &checks->ledger;
+        inquiry->tally = &checks->tally;
+        inquiry->finding.first_index = NO_INDEX;
+        if (rules[i]->make)
+            inquiry->state = rules[i]->make(&checks->ledger);
+    }
+    return checks;
+}
+
+struct checks *checks_new(const struct history_head *head)
+{
+    return checks_new_for(head, scheme_named(head->scheme));
+}
+
+/* --- the tally --- */
+
+/* Before the ledger knows of the event. */
+static void count_call(struct checks *checks, const struct event *event)
+{
+    const struct ledger *ledger = &checks->ledger;
+    if (event->kind != EVENT_CALL || event->op != OP_ACQUIRE)
+        return;
+    checks->calls++;
+    if (checks->first_caller == NOBODY)
+        checks->first_caller = event->client;
+    checks->is_contested |= checks->first_caller != event->client;
+    checks->tally.contended += ledger->locks[event->lock].holders > 0;
+}
+
+static void count_fault(struct checks *checks, const struct event *event)
+{
+    const struct ledger *ledger = &checks->ledger;
+    if (event->kind != EVENT_FAULT)
+        return;
+    checks->tally.faults++;
+    bool is_in_hold = event->client >= 0 ? ledger->clients[event->client].is_holding : false;
+    for (int i = 0; event->client < 0 && i < ledger->head->locks && !is_in_hold; i++)
+        is_in_hold = ledger->locks[i].holders > 0;
+    checks->tally.faults_in_hold += is_in_hold;
+}
+
+static void count_return(struct checks *checks, const struct event *event)
+{
+    if (event->kind != EVENT_RETURN)
+        return;
+    checks->tally.operations++;
+    switch (event->result) {
+    case RESULT_GRANTED:
+        checks->tally.grants++;
+        break;
+    case RESULT_REFUSED:
+        checks->tally.refusals++;
+        break;
+    case RESULT_FAILED:
+    case RESULT_UNSUPPORTED:
+    case RESULT_CRASHED:
+        checks->tally.errors++;
+        break;
+    default:
+        break;
+    }
+}
+
+/* --- contract --- */
+
+void checks_event(struct checks *checks, const struct event *event)
+{
+    assert(!checks->is_finished);
+    count_call(checks, event);
+    count_fault(checks, event);
+    ledger_event(&checks->ledger, event);
+    for (int i = 0; i < PROPERTY_COUNT; i++)
+        if (rules[i]->event)
+            rules[i]->event(&checks->inquiries[i], event);
+    count_return(checks, event);
+}
+
+static void sink_take(void *context, const struct event *event)
+{
+    checks_event(context, event);
+}
+
+struct event_sink checks_sink(struct checks *checks)
+{
+    return (struct event_sink){.take = sink_take, .context = checks};
+}
+
+/* Why nothing could have been found; NULL: it could. */
+static const char *vacuous(const struct checks *checks, const struct property_rules *of)
+{
+    if (checks->calls == 0)
+        return "nobody tried to acquire the lock: nothing could be found";
+    if (!of->is_about_two)
+        return NULL;
+    if (checks->tally.grants == 0)
+        return "no acquire was granted: no two holds could overlap";
+    return checks->is_contested ? NULL : "only one client ever tried: no two holds could overlap";
+}
+
+static void conclude(const struct checks *checks, struct inquiry *inquiry, struct finding *finding)
+{
+    const char *excuse = inquiry->rules->excused ? inquiry->rules->excused(inquiry) : NULL;
+    const char *vacuity = vacuous(checks, inquiry->rules);
+    *finding = inquiry->finding;
+    finding->applies = !excuse;
+    if (!excuse && (finding->count > 0 || !vacuity))
+        return; /* violated, or holds */
+    *finding =
+        (struct finding){.applies = !excuse, .verdict = VERDICT_UNKNOWN, .first_index = NO_INDEX};
+    finding_say(finding, "%s.", excuse ? excuse : vacuity);
+}
+
+void checks_finish(struct checks *checks, int64_t end_us, struct finding *findings,
+                   struct tally *tally)
+{
+    assert(!checks->is_finished);
+    ledger_finish(&checks->ledger, end_us);
+    for (int i = 0; i < PROPERTY_COUNT; i++)
+        if (rules[i]->finish)
+            rules[i]->finish(&checks->inquiries[i], end_us);
+    for (int i = 0; i < PROPERTY_COUNT; i++)
+        conclude(checks, &checks->inquiries[i], &findings[i]);
+    if (tally)
+        *tally = checks->tally;
+    checks->is_finished = true;
+}
+
+void checks_free(struct checks *checks)
+{
+    for (int i = 0; i < PROPERTY_COUNT; i++)
+        free(checks->inquiries[i].state);
+    ledger_close(&checks->ledger);
+    free(checks);
+}

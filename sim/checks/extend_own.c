@@ -1,0 +1,44 @@
+/* extend_own.c - nobody lengthens, shortens or overwrites another client's lock.
+ *
+ * A takeover of a lock that was over by its own time is no such thing. */
+#include "checks/cause.h"
+#include "checks/property.h"
+
+#include <stdio.h>
+
+enum { WORDS_BYTES = 128 };
+
+static void hit(struct inquiry *inquiry, const struct fact *fact, const struct deed *deed,
+                enum cause cause, const char *verb)
+{
+    const struct ledger *ledger = inquiry->ledger;
+    struct finding *finding = &inquiry->finding;
+    if (!finding_hit(finding, cause, fact->index))
+        return;
+    char words[WORDS_BYTES];
+    snprintf(words, sizeof words, "%s %s's lock", verb, client_name(ledger, fact->grant->client));
+    grant_explain(ledger, fact->grant, finding);
+    deed_explain(ledger, deed, words, finding);
+    finding_say(finding, "%s in %s.", cause_title(cause), client_name(ledger, deed->client));
+}
+
+static void fact(struct inquiry *inquiry, const struct fact *fact)
+{
+    const struct ledger *ledger = inquiry->ledger;
+    const struct grant *grant = fact->grant;
+    if (fact->kind == FACT_TOUCHED) {
+        bool is_write = verb_effect(grant->touch.command.verb) == EFFECT_SET &&
+                        grant->touch.command.verb == VERB_GETSET;
+        hit(inquiry, fact, &grant->touch, CAUSE_FOREIGN_EXTEND,
+            is_write ? "overwrote" : "changed the expiry of");
+        return;
+    }
+    if (fact->kind != FACT_ENDED || grant->ending != ENDING_TAKEN || grant->client == NOBODY ||
+        grant->by.client == grant->client)
+        return;
+    enum cause cause = ending_cause(ledger, grant);
+    if (cause != CAUSE_OVERRUN)
+        hit(inquiry, fact, &grant->by, cause, "overwrote");
+}
+
+const struct property_rules rules_extend_own = {.fact = fact};

@@ -1,0 +1,190 @@
+/* fence_order.c - fencing tokens grow with grants; the resource accepts no stale write and refuses
+ * no fresh one.
+ *
+ * A write is stale when the writer's lock was over at the server, another client had been granted
+ * it since, and that one had written already: then the resource could have known. Without fences it
+ * never can. */
+#include "checks/cause.h"
+#include "checks/property.h"
+
+#include "base/memory.h"
+
+#include <string.h>
+
+enum { RECENT_MAX = 16 }; /* grants whose replies may still cross */
+
+struct minted {
+    int64_t grant; /* its index; NO_INDEX: none */
+    int64_t fence;
+    int client;
+    int64_t time_us;
+};
+
+struct fence_lock {
+    struct minted recent[RECENT_MAX];
+    int next;
+    struct minted highest; /* of those that are no longer in recent */
+    struct minted newest;  /* the newest grant that has written; time_us: of the write */
+    int64_t forgot_index;  /* the last time that a server forgot its keys */
+};
+
+struct fence_order {
+    bool saw_fence, saw_write;
+    struct fence_lock locks[];
+};
+
+static void *make(const struct ledger *ledger)
+{
+    size_t locks = (size_t)ledger->head->locks;
+    struct fence_order *made = memory_new(1, sizeof *made + locks * sizeof *made->locks);
+    for (size_t i = 0; i < locks; i++) {
+        struct fence_lock *lock = &made->locks[i];
+        for (int k = 0; k < RECENT_MAX; k++)
+            lock->recent[k].grant = NO_INDEX;
+        lock->highest.grant = lock->newest.grant = lock->forgot_index = NO_INDEX;
+    }
+    return made;
+}
+
+/* --- tokens grow with grants --- */
+
+static void disorder(struct inquiry *inquiry, const struct fact *fact, const struct minted *first,
+                     const struct minted *second)
+{
+    const struct ledger *ledger = inquiry->ledger;
+    const struct fence_order *self = inquiry->state;
+    bool is_forgotten = self->locks[fact->lock].forgot_index > first->grant;
+    struct finding *finding = &inquiry->finding;
+    enum cause cause = is_forgotten ? CAUSE_LOST_GRANT : CAUSE_FENCE_DISORDER;
+    if (!finding_hit(finding, cause, fact->index))
+        return;
+    const char *one = client_name(ledger, first->client);
+    const char *two = client_name(ledger, second->client);
+    finding_say(finding, "%s got the lock at %s and carries the fencing token %lld.", one,
+                MS(first->time_us), (long long)first->fence);
+    finding_say(finding, "%s got it after that, at %s, and carries %lld, which is not larger.", two,
+                MS(second->time_us), (long long)second->fence);
+    if (is_forgotten)
+        finding_say(finding, "Between them a server forgot its keys, the counter too.");
+    finding_say(finding, "%s: a resource that trusts the tokens takes %s for the newer holder.",
+                cause_title(cause), one);
+}
+
+static void compare(struct inquiry *inquiry, const struct fact *fact, const struct minted *one,
+                    const struct minted *two)
+{
+    if (one->grant == NO_INDEX || one->grant == two->grant)
+        return;
+    if (one->grant < two->grant && one->fence >= two->fence)
+        disorder(inquiry, fact, one, two);
+    else if (one->grant > two->grant && one->fence <= two->fence)
+        disorder(inquiry, fact, two, one);
+}
+
+static void fact(struct inquiry *inquiry, const struct fact *fact)
+{
+    struct fence_order *self = inquiry->state;
+    if (fact->kind != FACT_HOLD)
+        return;
+    const struct ledger_client *client = &inquiry->ledger->clients[fact->client];
+    if (client->fence == 0)
+        return;
+    struct fence_lock *lock = &self->locks[fact->lock];
+    bool is_known = client->owned_index != NO_INDEX;
+    const struct minted minted = {.grant = is_known ? client->owned_index : client->held_index,
+                                  .fence = client->fence,
+                                  .client = fact->client,
+                                  .time_us = is_known ? client->owned_us : client->held_us};
+    self->saw_fence = true;
+    compare(inquiry, fact, &lock->highest, &minted);
+    for (int i = 0; i < RECENT_MAX; i++)
+        compare(inquiry, fact, &lock->recent[i], &minted);
+    struct minted *oldest = &lock->recent[lock->next];
+    if (oldest->grant != NO_INDEX &&
+        (lock->highest.grant == NO_INDEX || oldest->fence > lock->highest.fence))
+        lock->highest = *oldest;
+    *oldest = minted;
+    lock->next = (lock->next + 1) % RECENT_MAX;
+}
+
+/* --- the resource --- */
+
+static bool was_disowned(const struct ledger *ledger, const struct event *event)
+{
+    const struct ledger_client *client = &ledger->clients[event->client];
+    return client->attempt != event->attempt || client->disowned_index != NO_INDEX;
+}
+
+static void say_write(struct inquiry *inquiry, const struct event *event, enum cause cause,
+                      const char *what)
+{
+    const struct ledger *ledger = inquiry->ledger;
+    const struct fence_order *self = inquiry->state;
+    const struct minted *newest = &self->locks[event->lock].newest;
+    struct finding *finding = &inquiry->finding;
+    if (!finding_hit(finding, cause, event->index))
+        return;
+    const char *name = client_name(ledger, event->client);
+    const struct grant *grant = ledger_grant(ledger, event->client, 0);
+    if (grant->index != NO_INDEX && grant->attempt == event->attempt) {
+        grant_explain(ledger, grant, finding);
+        if (grant->ending != ENDING_NONE)
+            finding_say(finding, "It was over at %s.", MS(grant->ended_us));
+    }
+    if (newest->grant != NO_INDEX && newest->client != event->client)
+        finding_say(finding, "%s, granted later, wrote the resource at %s.",
+                    client_name(ledger, newest->client), MS(newest->time_us));
+    finding_say(finding, "%s sent %s, executed at %s: %s.", name, SENT(&event->command),
+                MS(event->time_us), what);
+    finding_say(finding, "%s of %s.", cause_title(cause), name);
+}
+
+static void written(struct inquiry *inquiry, const struct event *event)
+{
+    const struct ledger *ledger = inquiry->ledger;
+    struct fence_order *self = inquiry->state;
+    bool is_fenced = event->command.verb == VERB_FENCED_SET;
+    bool is_accepted = is_fenced ? reply_is_integer(&event->reply, 1) : reply_is_ok(&event->reply);
+    if (!is_accepted && !(is_fenced && reply_is_integer(&event->reply, 0)))
+        return;
+    self->saw_write = true;
+    int64_t grant = ledger_owned_index(ledger, event->client, event->attempt);
+    if (grant == NO_INDEX)
+        return;
+    struct minted *newest = &self->locks[event->lock].newest;
+    bool is_stale = newest->grant > grant && event->from_us >= newest->time_us;
+    if (is_accepted && is_stale && was_disowned(ledger, event))
+        say_write(inquiry, event, CAUSE_STALE_WRITE, "the resource accepted this stale write");
+    if (!is_accepted && newest->grant <= grant)
+        say_write(inquiry, event, CAUSE_FENCE_DISORDER,
+                  "the resource refused the newest holder's write");
+    if (is_accepted && newest->grant <= grant)
+        *newest =
+            (struct minted){.grant = grant, .client = event->client, .time_us = event->time_us};
+}
+
+static void event(struct inquiry *inquiry, const struct event *event)
+{
+    struct fence_order *self = inquiry->state;
+    if (event->kind == EVENT_EXECUTE && event->command.key == KEY_RESOURCE &&
+        (event->command.verb == VERB_FENCED_SET || event->command.verb == VERB_SET))
+        written(inquiry, event);
+    if (event->kind == EVENT_FAULT &&
+        (!strcmp(event->fault, "restart-empty") || !strcmp(event->fault, "failover")))
+        for (int i = 0; i < inquiry->ledger->head->locks; i++) {
+            self->locks[i].forgot_index = event->index;
+            self->locks[i].newest.grant = NO_INDEX;
+        }
+}
+
+static const char *excused(const struct inquiry *inquiry)
+{
+    const struct scheme *scheme = inquiry->ledger->scheme;
+    const struct fence_order *self = inquiry->state;
+    if ((scheme && scheme->mints_fence) || self->saw_fence || self->saw_write)
+        return NULL;
+    return "no fencing tokens, and nobody wrote the guarded resource";
+}
+
+const struct property_rules rules_fence_order = {
+    .make = make, .event = event, .fact = fact, .excused = excused};

@@ -1,0 +1,28 @@
+/* finding.h - how a property puts down what it found, and the sentences of a witness. */
+#ifndef PICKLOCK_CHECKS_FINDING_H
+#define PICKLOCK_CHECKS_FINDING_H
+
+#include "base/units.h"
+#include "checks/checks.h"
+#include "checks/ledger.h"
+
+/* For sentences: a time, a command, a client's name. Valid until the end of the enclosing block. */
+#define MS(us) units_print_ms((us), (char[UNITS_TEXT_MAX]){0})
+#define SENT(command)                                                                              \
+    command_print((command), (char[WITNESS_LINE_BYTES / 2]){0}, WITNESS_LINE_BYTES / 2)
+
+/* Counts a violation. True: it is the one to be shown (the first, or the first that is somebody's
+ * fault); its witness is empty then, and the caller says what happened. */
+bool finding_hit(struct finding *finding, enum cause cause, int64_t index);
+
+/* Adds a sentence to the witness; one too many, or too long a one, ends in "...". */
+void finding_say(struct finding *finding, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+/* "A", or "somebody unknown". */
+const char *client_name(const struct ledger *ledger, int client);
+
+/* "acquire-bug" as a sentence begins: "Acquire bug". */
+const char *cause_title(enum cause cause);
+
+#endif

@@ -1,0 +1,33 @@
+/* lease_exclusion.c - no two holds overlap when each is cut at the end of its own lease.
+ *
+ * What this finds cannot be explained by an overrun. Two cut holds can come to overlap when one
+ * begins, and when a renewal brings one back that had been cut. */
+#include "checks/cause.h"
+#include "checks/property.h"
+
+static bool is_within(const struct ledger *ledger, int client, int64_t time_us)
+{
+    int64_t end_us = ledger->clients[client].own_end_us;
+    return end_us == NEVER_US || time_us + ledger->error_us < end_us;
+}
+
+static void fact(struct inquiry *inquiry, const struct fact *fact)
+{
+    const struct ledger *ledger = inquiry->ledger;
+    if (fact->kind != FACT_HOLD && fact->kind != FACT_RENEWED)
+        return;
+    if (fact->kind == FACT_RENEWED && fact->time_us + ledger->error_us < fact->before_us)
+        return; /* it had not been cut: nothing new */
+    if (!is_within(ledger, fact->client, fact->time_us))
+        return;
+    int other = ledger->locks[fact->lock].first_holder;
+    for (; other != NOBODY; other = ledger->clients[other].next) {
+        if (other == fact->client || !is_within(ledger, other, fact->time_us))
+            continue;
+        struct pair pair = pair_judge(ledger, fact->client, other);
+        if (finding_hit(&inquiry->finding, pair.cause, fact->index))
+            pair_explain(ledger, &pair, &inquiry->finding);
+    }
+}
+
+const struct property_rules rules_lease_exclusion = {.fact = fact, .is_about_two = true};

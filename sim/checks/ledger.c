@@ -1,0 +1,357 @@
+/* ledger.c - see ledger.h: clients, their calls and what they believe. The keys are in
+ * ledger_key.c. */
+#include "checks/ledger.h"
+
+#include "base/memory.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int quorum_of(const struct history_head *head, const struct scheme *scheme)
+{
+    bool wants_quorum = scheme ? scheme->needs_quorum : head->servers > 1;
+    return wants_quorum ? head->servers / 2 + 1 : 1;
+}
+
+void ledger_init(struct ledger *ledger, const struct history_head *head,
+                 const struct scheme *scheme, void (*take)(void *context, const struct fact *fact),
+                 void *context)
+{
+    *ledger = (struct ledger){.head = head,
+                              .scheme = scheme,
+                              .quorum = quorum_of(head, scheme),
+                              .lease_us = head->lease_us,
+                              .unit_us = head->unit_us,
+                              .error_us = head->clock_error_us,
+                              .index = NO_INDEX,
+                              .take = take,
+                              .context = context};
+    ledger->has_stamps = scheme && scheme->uses_client_clock;
+    ledger->has_lease =
+        head->lease_us > 0 && (!scheme || scheme->promises_expiry || scheme->uses_client_clock);
+    size_t servers = (size_t)head->servers;
+    ledger->clients = memory_new((size_t)head->clients, sizeof *ledger->clients);
+    for (int i = 0; i < head->clients; i++) {
+        struct ledger_client *client = &ledger->clients[i];
+        client->next = client->prev = NOBODY;
+        client->held_index = client->owned_index = client->disowned_index = NO_INDEX;
+        client->previous_owned_index = client->swap.index = NO_INDEX;
+        client->resent = VERB_COUNT;
+        client->grants = memory_new(servers, sizeof *client->grants);
+        client->renewals = memory_new(servers, sizeof *client->renewals);
+        for (size_t s = 0; s < servers; s++) {
+            client->grants[s].index = NO_INDEX;
+            client->renewals[s] = NEVER_US;
+        }
+    }
+    ledger->locks = memory_new((size_t)head->locks, sizeof *ledger->locks);
+    for (int i = 0; i < head->locks; i++) {
+        struct ledger_lock *lock = &ledger->locks[i];
+        lock->first_holder = NOBODY;
+        lock->busy_index = NO_INDEX;
+        lock->keys = memory_new(servers, sizeof *lock->keys);
+        for (size_t s = 0; s < servers; s++)
+            lock->keys[s].grant.index = lock->keys[s].previous.index = NO_INDEX;
+    }
+}
+
+void ledger_close(struct ledger *ledger)
+{
+    for (int i = 0; i < ledger->head->clients; i++) {
+        free(ledger->clients[i].grants);
+        free(ledger->clients[i].renewals);
+    }
+    for (int i = 0; i < ledger->head->locks; i++) {
+        free(ledger->locks[i].keys);
+        free(ledger->locks[i].replica);
+        free(ledger->locks[i].is_cut);
+        free(ledger->locks[i].waiting);
+    }
+    free(ledger->clients);
+    free(ledger->locks);
+}
+
+void ledger_tell(struct ledger *ledger, enum fact_kind kind, const struct event *event, int lock,
+                 int server, int client, const struct grant *grant)
+{
+    const struct fact fact = {.kind = kind,
+                              .event = event,
+                              .time_us = event ? event->time_us : 0,
+                              .index = event ? event->index : ledger->index,
+                              .lock = lock,
+                              .server = server,
+                              .client = client,
+                              .grant = grant};
+    ledger->take(ledger->context, &fact);
+}
+
+/* --- holds --- */
+
+static void hold_link(struct ledger *ledger, int number)
+{
+    struct ledger_client *client = &ledger->clients[number];
+    struct ledger_lock *lock = &ledger->locks[client->lock];
+    client->prev = NOBODY;
+    client->next = lock->first_holder;
+    if (lock->first_holder != NOBODY)
+        ledger->clients[lock->first_holder].prev = number;
+    lock->first_holder = number;
+    lock->holders++;
+}
+
+static void hold_unlink(struct ledger *ledger, int number)
+{
+    struct ledger_client *client = &ledger->clients[number];
+    struct ledger_lock *lock = &ledger->locks[client->lock];
+    if (client->prev != NOBODY)
+        ledger->clients[client->prev].next = client->next;
+    else
+        lock->first_holder = client->next;
+    if (client->next != NOBODY)
+        ledger->clients[client->next].prev = client->prev;
+    lock->holders--;
+}
+
+static void hold_end(struct ledger *ledger, const struct event *event, int number)
+{
+    struct ledger_client *client = &ledger->clients[number];
+    if (!client->is_holding)
+        return;
+    client->is_holding = false;
+    hold_unlink(ledger, number);
+    ledger->locks[client->lock].quiet_us = event->time_us;
+    ledger_tell(ledger, FACT_HOLD_ENDED, event, client->lock, NOBODY, number, NULL);
+}
+
+/* "The lease counts from the request sent": from the call. Of a foreign library the call may have
+ * waited long before it asked: there it counts from the request that won. */
+static int64_t lease_starts_us(const struct ledger *ledger, int number)
+{
+    const struct ledger_client *client = &ledger->clients[number];
+    if (ledger->scheme || client->sent_us < client->call_us)
+        return client->call_us;
+    return client->sent_us;
+}
+
+static void hold_begin(struct ledger *ledger, const struct event *event)
+{
+    struct ledger_client *client = &ledger->clients[event->client];
+    struct ledger_lock *lock = &ledger->locks[client->lock];
+    client->own_end_us = NEVER_US;
+    if (ledger->has_lease)
+        client->own_end_us = lease_starts_us(ledger, event->client) + ledger->lease_us;
+    client->is_late = ledger->has_lease && event->time_us - ledger->error_us >= client->own_end_us;
+    client->is_holding = true;
+    client->held_us = event->time_us;
+    client->held_index = event->index;
+    client->fence = event->fence;
+    hold_link(ledger, event->client);
+    /* With company the order of grants must be known now. */
+    if (lock->holders > 1)
+        ledger_settle(ledger, client->lock);
+    ledger_tell(ledger, FACT_HOLD, event, client->lock, NOBODY, event->client, NULL);
+}
+
+/* --- events --- */
+
+static void attempt_begin(struct ledger *ledger, const struct event *event)
+{
+    struct ledger_client *client = &ledger->clients[event->client];
+    hold_end(ledger, event, event->client);
+    client->previous = client->attempt;
+    client->previous_owned_index = client->owned_index;
+    client->lock = event->lock;
+    client->attempt = event->attempt;
+    client->is_acquiring = true;
+    client->is_releasing = client->is_dead = client->is_late = false;
+    client->call_us = event->time_us;
+    client->call_index = event->index;
+    client->answered_us = NEVER_US;
+    client->refused_itself = 0;
+    client->acquired = RESULT_NONE;
+    client->held_index = client->owned_index = client->disowned_index = NO_INDEX;
+    client->own_end_us = ledger->has_lease ? event->time_us + ledger->lease_us : NEVER_US;
+    client->fence = 0;
+    client->owned = 0;
+    client->has_seen = client->has_heard = false;
+    client->swap.index = NO_INDEX;
+    client->sent_us = INT64_MIN;
+    client->resent = VERB_COUNT;
+    client->was_free = ledger_is_free(ledger, event->lock, event->time_us);
+    for (int s = 0; s < ledger->head->servers; s++) {
+        client->grants[s].index = NO_INDEX;
+        client->renewals[s] = NEVER_US;
+    }
+}
+
+static void called(struct ledger *ledger, const struct event *event)
+{
+    struct ledger_client *client = &ledger->clients[event->client];
+    if (event->op == OP_ACQUIRE) {
+        attempt_begin(ledger, event);
+    } else if (event->op == OP_RELEASE) {
+        hold_end(ledger, event, event->client);
+        client->is_releasing = true;
+    }
+}
+
+static void sent(struct ledger *ledger, const struct event *event)
+{
+    struct ledger_client *client = &ledger->clients[event->client];
+    if (event->command.key != KEY_LOCK)
+        return;
+    if (event->op != OP_EXTEND && event->lane != LANE_RENEW)
+        client->sent_us = event->time_us;
+    else if (client->renewals[event->server] == NEVER_US)
+        client->renewals[event->server] = event->time_us;
+}
+
+static void executed(struct ledger *ledger, const struct event *event)
+{
+    struct ledger_client *client = &ledger->clients[event->client];
+    if (client->attempt == event->attempt)
+        client->answered_us = event->time_us;
+    ledger_execute(ledger, event);
+}
+
+static void heard(struct ledger *ledger, const struct event *event)
+{
+    struct ledger_client *client = &ledger->clients[event->client];
+    client->has_heard = true;
+    client->asked = event->command;
+    client->heard = event->reply;
+    if (event->op == OP_EXTEND || event->lane == LANE_RENEW)
+        client->renewals[event->server] = NEVER_US;
+}
+
+static void returned(struct ledger *ledger, const struct event *event)
+{
+    struct ledger_client *client = &ledger->clients[event->client];
+    if (event->op == OP_ACQUIRE && event->attempt == client->attempt) {
+        client->is_acquiring = false;
+        client->acquired = event->result;
+        client->acquired_us = event->time_us;
+        ledger_judge_swap(ledger, event);
+        if (event->result == RESULT_GRANTED)
+            hold_begin(ledger, event);
+    } else if (event->op == OP_RELEASE && event->attempt == client->attempt) {
+        client->is_releasing = false;
+    }
+}
+
+static void struck(struct ledger *ledger, const struct event *event)
+{
+    ledger_fault(ledger, event);
+    if (event->client < 0)
+        return;
+    struct ledger_client *client = &ledger->clients[event->client];
+    if (!strcmp(event->fault, "crash")) {
+        hold_end(ledger, event, event->client);
+        if (client->is_acquiring || client->owned > 0)
+            ledger->locks[client->lock].quiet_us = event->time_us;
+        client->is_acquiring = client->is_releasing = false;
+        client->is_dead = true;
+    } else if (!strcmp(event->fault, "client-clock")) {
+        client->skew_us += event->amount_us;
+        client->is_clock_struck = true;
+    } else if (!strcmp(event->fault, "resend")) {
+        client->resent = event->command.verb;
+    } else if (event->server >= 0 && (event->op == OP_EXTEND || event->lane == LANE_RENEW)) {
+        /* A lost or given up renewal: which of them a later one answers is no longer known. */
+        client->renewals[event->server] = NEVER_US;
+    }
+}
+
+void ledger_event(struct ledger *ledger, const struct event *event)
+{
+    assert(event->client < ledger->head->clients);
+    assert(event->server < ledger->head->servers);
+    assert(event->lock >= 0 && event->lock < ledger->head->locks);
+    ledger->index = event->index;
+    switch (event->kind) {
+    case EVENT_CALL:
+        called(ledger, event);
+        break;
+    case EVENT_SEND:
+        sent(ledger, event);
+        break;
+    case EVENT_EXECUTE:
+        if (event->command.key == KEY_LOCK && event->client >= 0 && event->server >= 0)
+            executed(ledger, event);
+        break;
+    case EVENT_HEAR:
+        heard(ledger, event);
+        break;
+    case EVENT_RETURN:
+        returned(ledger, event);
+        break;
+    case EVENT_NOTICE:
+        hold_end(ledger, event, event->client);
+        break;
+    case EVENT_FAULT:
+        struck(ledger, event);
+        break;
+    case EVENT_WAKE:
+    case EVENT_TIME:
+    case EVENT_COUNT:
+        break;
+    }
+}
+
+void ledger_finish(struct ledger *ledger, int64_t end_us)
+{
+    for (int i = 0; i < ledger->head->locks; i++) {
+        ledger_settle(ledger, i);
+        for (int s = 0; s < ledger->head->servers; s++) {
+            const struct ledger_key *key = &ledger->locks[i].keys[s];
+            if (key->is_present && key->expire_us != NEVER_US && key->latest_us < end_us)
+                ledger_gone(ledger, NULL, i, s, end_us);
+        }
+    }
+}
+
+/* --- questions --- */
+
+static bool grant_is_of(const struct grant *grant, int client, int attempt)
+{
+    return grant->index != NO_INDEX && grant->client == client && grant->attempt == attempt;
+}
+
+const struct grant *ledger_grant(const struct ledger *ledger, int client, int server)
+{
+    const struct ledger_client *who = &ledger->clients[client];
+    const struct grant *last = &ledger->locks[who->lock].keys[server].grant;
+    if (last->ending == ENDING_NONE && grant_is_of(last, client, who->attempt))
+        return last;
+    return &who->grants[server];
+}
+
+bool ledger_is_free(const struct ledger *ledger, int lock, int64_t time_us)
+{
+    for (int s = 0; s < ledger->head->servers; s++) {
+        const struct ledger_key *key = &ledger->locks[lock].keys[s];
+        if (key->is_present && time_us <= key->latest_us)
+            return false;
+    }
+    return true;
+}
+
+bool ledger_is_owner(const struct ledger *ledger, int client, int64_t time_us)
+{
+    int owned = 0;
+    for (int s = 0; s < ledger->head->servers; s++) {
+        const struct grant *grant = ledger_grant(ledger, client, s);
+        owned += grant->index != NO_INDEX && grant->ending == ENDING_NONE &&
+                 (grant->until_us == NEVER_US || time_us + ledger->error_us < grant->until_us);
+    }
+    return owned >= ledger->quorum;
+}
+
+int64_t ledger_owned_index(const struct ledger *ledger, int client, int attempt)
+{
+    const struct ledger_client *who = &ledger->clients[client];
+    if (attempt == who->attempt)
+        return who->owned_index;
+    return attempt == who->previous ? who->previous_owned_index : NO_INDEX;
+}

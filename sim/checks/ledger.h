@@ -1,0 +1,219 @@
+/* ledger.h - the account book of a history: who owned each lock at the servers when, how that
+ * ended, and who believed to hold it.
+ *
+ * Replays EXECUTE events on a light record of every lock key (a lock and a server each), in the
+ * order of events, and tells facts as they become known. Times are for leases only. Needs memory
+ * for clients, locks and servers, never for events. Never: verdicts, worlds, clocks.
+ *
+ * Two kinds of truth (CHECKS.md): a grant happens at a server; a hold is what a client believes. A
+ * scheme that needs a quorum owns a lock while a majority of servers keep its grant. A scheme that
+ * lets clients judge stamps has no expiry at the server: its grant counts until its stamp has
+ * passed.
+ *
+ * Real-time histories: an EXECUTE happened some time between from_us and time_us, and two of them
+ * may stand in the wrong order when those spans overlap. What the book cannot explain yet waits a
+ * moment for an event that explains it. */
+#ifndef PICKLOCK_CHECKS_LEDGER_H
+#define PICKLOCK_CHECKS_LEDGER_H
+
+#include "history/event.h"
+
+#include <stddef.h>
+
+#define NEVER_US INT64_MAX
+#define NO_INDEX (-1)
+#define NOBODY   (-1)
+
+/* How a grant ended at its server. */
+enum ending {
+    ENDING_NONE,    /* it lives */
+    ENDING_EXPIRED, /* by itself, not before the time that its owner may count on */
+    ENDING_EARLY,   /* gone before that time, and the history does not say why */
+    ENDING_CUT,     /* expired early because another client had changed its expiry */
+    ENDING_CLOCK,   /* expired early because the server's clock was stepped */
+    ENDING_DELETED, /* by a command */
+    ENDING_TAKEN,   /* overwritten by another attempt's value */
+    ENDING_RESTART, /* the server forgot it */
+    ENDING_FAILOVER,
+    ENDING_EVICTED,
+};
+
+/* Who did something to a key, with what, and how that client stood then. */
+struct deed {
+    int client, attempt;
+    enum operation op;
+    struct command command;
+    int64_t time_us, index;
+    bool was_resent;        /* a library had sent that command again */
+    bool is_clock_struck;   /* that client's clock had been stepped */
+    int64_t own_end_us;     /* when its own lease ended (had it one); NEVER_US: not known */
+    enum ending own_ending; /* how its own grant at that server had ended before */
+    int own_ended_by;       /* the client whose command ended it, or NOBODY */
+    int64_t own_ended_us;
+};
+
+struct grant {
+    int client, attempt;    /* client NOBODY: written by nobody that the history knows */
+    struct command command; /* what wrote it */
+    int64_t index;          /* of its EXECUTE; NO_INDEX: there is no grant */
+    int64_t from_us, time_us;
+    int64_t until_us;  /* the owner may count on the key until then */
+    bool is_tentative; /* by GETSET: it stands only when the acquire says "granted" */
+    bool is_touched;   /* another client changed its expiry or its value */
+    struct deed touch; /* the last one who did */
+    enum ending ending;
+    int64_t ended_us, ended_index;
+    struct deed by; /* DELETED, TAKEN */
+};
+
+/* The lock key at one server. */
+struct ledger_key {
+    bool is_present;
+    int64_t value;
+    int64_t expire_us;     /* not before that, the server's clock included; NEVER_US: no expiry */
+    int64_t latest_us;     /* gone (or a dead stamp) after that for sure */
+    bool is_clock_shifted; /* by a step of the server's clock */
+    int64_t shifted_us;    /* how much longer it lives for it */
+    struct grant grant;    /* the last one, alive or ended */
+    struct grant previous; /* what a tentative grant was written over */
+};
+
+struct ledger_lock {
+    struct ledger_key *keys;    /* one a server */
+    struct ledger_key *replica; /* what cut-off replicas keep; NULL: none is cut off */
+    bool *is_cut;               /* with replica: which */
+    int first_holder;           /* believers, linked through ledger_client.next; NOBODY: none */
+    int64_t holders;
+    int64_t quiet_us;      /* since then: no belief, no new grant */
+    int64_t busy_index;    /* the last event that found or made a key there */
+    struct event *waiting; /* EXECUTE events that nothing explains yet */
+    int waiting_count, waiting_size;
+};
+
+/* A client's GETSET that it will probably judge as "refused". */
+struct swap {
+    int64_t index; /* NO_INDEX: none */
+    int server;
+    int64_t value;
+    int64_t from_us, time_us;
+};
+
+/* A client and its last attempt. */
+struct ledger_client {
+    int lock, attempt; /* attempt 0: none yet */
+    bool is_acquiring, is_releasing, is_dead;
+    int64_t call_us, call_index; /* of the acquire */
+    bool was_free;               /* nobody's key was there at the call */
+    unsigned
+        refused_itself;   /* bit a server: it said "taken" to this attempt because of its own key */
+    int64_t answered_us;  /* when a server last executed a command of it on the lock key */
+    enum result acquired; /* how the acquire returned; RESULT_NONE: not yet */
+    int64_t acquired_us;
+    bool is_holding; /* it believes so */
+    bool is_late;    /* told after its own lease */
+    int next, prev;
+    int64_t held_us, held_index; /* when the hold began; NO_INDEX: it never did */
+    int64_t own_end_us;          /* end of the own lease; NEVER_US: a lock without one */
+    int64_t fence;
+    int owned;           /* servers that keep the grant */
+    int64_t owned_index; /* of the event that made it the owner; NO_INDEX: never was */
+    int64_t owned_us;
+    int64_t disowned_index; /* of the event that ended that; NO_INDEX: not yet */
+    int64_t skew_us;        /* of its clock, as far as faults stepped it */
+    bool is_clock_struck;
+    bool has_seen; /* its last GET of the lock key in this attempt said */
+    int64_t seen;
+    struct swap swap;
+    int64_t sent_us;  /* when its last request on the main lane left */
+    enum verb resent; /* the last command that was sent again; VERB_COUNT: none */
+    bool has_heard;
+    struct command asked; /* what the last reply that it heard was to */
+    struct reply heard;
+    int previous; /* the attempt before, and when that became the owner */
+    int64_t previous_owned_index;
+    struct grant *grants; /* one a server: of this attempt, once ended; see ledger_grant() */
+    int64_t *renewals; /* one a server: when the oldest unanswered renewal left; NEVER_US: none */
+};
+
+enum fact_kind {
+    FACT_GRANT,      /* an attempt's value stands in a key */
+    FACT_ENDED,      /* a grant ended: grant->ending says how */
+    FACT_TOUCHED,    /* another client changed a living grant: grant->touch */
+    FACT_HOLD,       /* a client believes from here on */
+    FACT_RENEWED,    /* its own lease moved on; before_us: its end until now */
+    FACT_HOLD_ENDED, /* by a release, a notice, a crash: event says which */
+};
+
+struct fact {
+    enum fact_kind kind;
+    const struct event *event; /* which told it; NULL: the end of the history */
+    int64_t time_us, index;
+    int lock, server, client;
+    const struct grant *grant; /* GRANT, ENDED, TOUCHED; borrowed */
+    int64_t before_us;         /* RENEWED */
+};
+
+struct ledger {
+    const struct history_head *head;
+    const struct scheme *scheme; /* NULL: foreign */
+    int quorum;
+    bool has_lease;  /* own leases end */
+    bool has_stamps; /* clients judge expiry */
+    int64_t lease_us, unit_us, error_us;
+    int64_t index; /* of the event in hand, or the last one */
+    struct ledger_client *clients;
+    struct ledger_lock *locks;
+    void (*take)(void *context, const struct fact *fact);
+    void *context;
+};
+
+/* head and scheme (may be NULL) are kept; take is called with every fact. ledger: caller's memory.
+ */
+void ledger_init(struct ledger *ledger, const struct history_head *head,
+                 const struct scheme *scheme, void (*take)(void *context, const struct fact *fact),
+                 void *context);
+void ledger_event(struct ledger *ledger, const struct event *event);
+/* What waits is taken as it is; keys that have expired by then end. */
+void ledger_finish(struct ledger *ledger, int64_t end_us);
+void ledger_close(struct ledger *ledger);
+
+/* The grant that a client's last attempt has, or had, at a server; index NO_INDEX: none. Borrowed.
+ */
+const struct grant *ledger_grant(const struct ledger *ledger, int client, int server);
+
+/* Takes what waits on a lock as it is: somebody must know now. */
+void ledger_settle(struct ledger *ledger, int lock);
+
+/* Is a key of that lock there at that time, for all that is known? A dead stamp is not. */
+bool ledger_is_free(const struct ledger *ledger, int lock, int64_t time_us);
+
+/* A majority of servers keep the last attempt's grant, and at that time it still counts. */
+bool ledger_is_owner(const struct ledger *ledger, int client, int64_t time_us);
+
+/* When that attempt became the owner (event index), NO_INDEX: never, or too long ago to know. */
+int64_t ledger_owned_index(const struct ledger *ledger, int client, int attempt);
+
+/* --- between ledger.c, ledger_key.c, ledger_wait.c and ledger_fault.c --- */
+enum explained {
+    EXPLAINED, /* the book agrees with the reply */
+    UNEXPLAINED,
+    UNEXPLAINED_HARMLESS, /* and the command changed nothing */
+};
+enum explained ledger_explains(struct ledger *ledger, const struct event *event);
+/* Takes the event as it is: the reply is right, the book is made to agree. */
+void ledger_apply(struct ledger *ledger, const struct event *event);
+/* Takes from it what the client has seen. */
+void ledger_look(struct ledger *ledger, const struct event *event);
+void ledger_execute(struct ledger *ledger, const struct event *event);
+/* An acquire has returned: a tentative grant stands or falls. */
+void ledger_judge_swap(struct ledger *ledger, const struct event *event);
+void ledger_fault(struct ledger *ledger, const struct event *event);
+void ledger_tell(struct ledger *ledger, enum fact_kind kind, const struct event *event, int lock,
+                 int server, int client, const struct grant *grant);
+/* The key is gone for a reason that time or the history must give. */
+void ledger_gone(struct ledger *ledger, const struct event *event, int lock, int server,
+                 int64_t time_us);
+void ledger_end(struct ledger *ledger, const struct event *event, int lock, int server,
+                enum ending ending, int64_t time_us);
+
+#endif

@@ -1,0 +1,184 @@
+/* ledger_fault.c - see ledger.h: what faults of servers do to lock keys, and how a tentative grant
+ * is judged. */
+#include "checks/ledger.h"
+
+#include "base/memory.h"
+
+#include <string.h>
+
+/* --- GETSET, judged by the return of the acquire --- */
+
+/* It was taken for a winner and is told that it lost: the lock stays whose it was, overwritten
+ * (which was told as a fact when it happened). */
+static void swap_lost(struct ledger *ledger, const struct event *event, int server)
+{
+    struct ledger_client *client = &ledger->clients[event->client];
+    struct ledger_key *key = &ledger->locks[client->lock].keys[server];
+    struct grant before = key->previous;
+    key->grant.is_tentative = false;
+    if (before.index == NO_INDEX || before.client == NOBODY || before.ending != ENDING_TAKEN)
+        return;
+    client->owned--;
+    client->owned_index = NO_INDEX;
+    client->grants[server].index = NO_INDEX;
+    before.ending = ENDING_NONE;
+    before.is_touched = true;
+    before.touch = before.by;
+    key->grant = before;
+    struct ledger_client *owner = &ledger->clients[before.client];
+    if (owner->attempt == before.attempt && owner->lock == client->lock) {
+        owner->owned++;
+        owner->disowned_index = NO_INDEX;
+        owner->grants[server].index = NO_INDEX;
+    }
+}
+
+/* It was taken for a loser and is told "granted": it is the owner since its GETSET. */
+static void swap_won(struct ledger *ledger, const struct event *event)
+{
+    struct ledger_client *client = &ledger->clients[event->client];
+    const struct swap *swap = &client->swap;
+    struct ledger_key *key = &ledger->locks[client->lock].keys[swap->server];
+    struct grant old = key->grant;
+    bool is_later_touched = old.is_touched && old.touch.index > swap->index;
+    struct deed deed = {.client = event->client,
+                        .attempt = event->attempt,
+                        .op = OP_ACQUIRE,
+                        .command = {.verb = VERB_GETSET, .value = swap->value},
+                        .time_us = swap->time_us,
+                        .index = swap->index,
+                        .is_clock_struck = client->is_clock_struck,
+                        .own_end_us = NEVER_US,
+                        .own_ended_by = NOBODY};
+    if (!key->is_present || old.ending != ENDING_NONE)
+        return;
+    bool was_touched = old.is_touched && !is_later_touched &&
+                       !(old.touch.client == event->client && old.touch.attempt == event->attempt);
+    key->grant.is_touched = was_touched;
+    key->grant.by = deed;
+    struct event then = *event;
+    then.index = swap->index;
+    then.time_us = swap->time_us;
+    ledger_end(ledger, &then, client->lock, swap->server, ENDING_TAKEN, swap->time_us);
+    key->is_present = true;
+    key->grant = (struct grant){.client = event->client,
+                                .attempt = event->attempt,
+                                .command = deed.command,
+                                .index = swap->index,
+                                .from_us = swap->from_us,
+                                .time_us = swap->time_us,
+                                .until_us = client->call_us + ledger->lease_us + ledger->unit_us,
+                                .is_touched = is_later_touched,
+                                .touch = old.touch};
+    client->owned++;
+    client->owned_index = swap->index;
+    client->owned_us = swap->time_us;
+    ledger_tell(ledger, FACT_GRANT, event, client->lock, swap->server, event->client, &key->grant);
+}
+
+void ledger_judge_swap(struct ledger *ledger, const struct event *event)
+{
+    struct ledger_client *client = &ledger->clients[event->client];
+    for (int s = 0; s < ledger->head->servers; s++) {
+        struct grant *grant = &ledger->locks[client->lock].keys[s].grant;
+        if (!grant->is_tentative || grant->ending != ENDING_NONE ||
+            grant->client != event->client || grant->attempt != event->attempt)
+            continue;
+        if (event->result == RESULT_REFUSED)
+            swap_lost(ledger, event, s);
+        else
+            grant->is_tentative = false;
+    }
+    if (client->swap.index != NO_INDEX && event->result == RESULT_GRANTED)
+        swap_won(ledger, event);
+    client->swap.index = NO_INDEX;
+}
+
+/* --- faults of servers --- */
+
+static void forget(struct ledger *ledger, const struct event *event, int lock, enum ending ending)
+{
+    struct ledger_key *key = &ledger->locks[lock].keys[event->server];
+    if (!key->is_present)
+        return;
+    if (key->expire_us != NEVER_US && event->time_us >= key->expire_us - ledger->error_us)
+        ledger_gone(ledger, event, lock, event->server, event->time_us);
+    else
+        ledger_end(ledger, event, lock, event->server, ending, event->time_us);
+}
+
+static void cut_replica(struct ledger *ledger, int lock, int server)
+{
+    struct ledger_lock *it = &ledger->locks[lock];
+    if (!it->replica) {
+        it->replica = memory_new((size_t)ledger->head->servers, sizeof *it->replica);
+        it->is_cut = memory_new((size_t)ledger->head->servers, sizeof *it->is_cut);
+    }
+    it->replica[server] = it->keys[server];
+    it->is_cut[server] = true;
+}
+
+/* The replica's key takes the place of the primary's. What it brings back was granted long ago. */
+static void fail_over(struct ledger *ledger, const struct event *event, int lock)
+{
+    struct ledger_lock *it = &ledger->locks[lock];
+    if (!it->is_cut || !it->is_cut[event->server])
+        return;
+    const struct ledger_key *kept = &it->replica[event->server];
+    struct ledger_key *key = &it->keys[event->server];
+    it->is_cut[event->server] = false;
+    bool is_same = kept->is_present && key->is_present && kept->grant.index == key->grant.index;
+    if (!is_same)
+        forget(ledger, event, lock, ENDING_FAILOVER);
+    if (!kept->is_present || (kept->expire_us != NEVER_US && event->time_us > kept->latest_us))
+        return;
+    struct grant grant = is_same ? key->grant : kept->grant;
+    *key = *kept;
+    key->grant = grant;
+    if (is_same || grant.client == NOBODY)
+        return;
+    struct ledger_client *client = &ledger->clients[grant.client];
+    if (client->attempt == grant.attempt && client->lock == lock) {
+        client->owned++;
+        client->grants[event->server].index = NO_INDEX;
+    }
+}
+
+static void step_clock(struct ledger *ledger, const struct event *event, int lock)
+{
+    struct ledger_key *key = &ledger->locks[lock].keys[event->server];
+    if (!key->is_present || key->expire_us == NEVER_US)
+        return;
+    key->expire_us -= event->amount_us;
+    key->latest_us -= event->amount_us;
+    key->is_clock_shifted = true;
+    key->shifted_us -= event->amount_us;
+}
+
+void ledger_fault(struct ledger *ledger, const struct event *event)
+{
+    if (event->server < 0)
+        return;
+    bool is_evict = !strcmp(event->fault, "evict");
+    bool is_restart = !strcmp(event->fault, "restart-empty");
+    bool is_cut = !strcmp(event->fault, "cut-replica");
+    bool is_failover = !strcmp(event->fault, "failover");
+    bool is_clock = !strcmp(event->fault, "server-clock");
+    if (is_evict) {
+        ledger_settle(ledger, event->lock);
+        forget(ledger, event, event->lock, ENDING_EVICTED);
+    }
+    if (!is_restart && !is_cut && !is_failover && !is_clock)
+        return;
+    for (int lock = 0; lock < ledger->head->locks; lock++) {
+        ledger_settle(ledger, lock);
+        if (is_restart)
+            forget(ledger, event, lock, ENDING_RESTART);
+        else if (is_cut)
+            cut_replica(ledger, lock, event->server);
+        else if (is_failover)
+            fail_over(ledger, event, lock);
+        else
+            step_clock(ledger, event, lock);
+    }
+}

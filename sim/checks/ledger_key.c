@@ -1,0 +1,408 @@
+/* ledger_key.c - see ledger.h: what executions and faults do to the lock keys.
+ *
+ * The order of the parts: what a grant is, how it ends, what a command changes, which commands must
+ * wait, faults. */
+#include "checks/ledger.h"
+
+#include "checks/change.h"
+
+enum { GRANULE_US = 1000 }; /* a server counts whole milliseconds */
+
+/* What one EXECUTE is about. */
+struct scene {
+    struct ledger *ledger;
+    const struct event *event;
+    struct ledger_lock *lock;
+    struct ledger_key *key;
+    struct change change;
+};
+
+static struct scene scene_of(struct ledger *ledger, const struct event *event)
+{
+    struct ledger_lock *lock = &ledger->locks[event->lock];
+    return (struct scene){.ledger = ledger,
+                          .event = event,
+                          .lock = lock,
+                          .key = &lock->keys[event->server],
+                          .change = change_read(&event->command, &event->reply)};
+}
+
+static bool is_own(const struct grant *grant, const struct event *event)
+{
+    return grant->client == event->client && grant->attempt == event->attempt;
+}
+
+/* --- grants end --- */
+
+void ledger_end(struct ledger *ledger, const struct event *event, int lock, int server,
+                enum ending ending, int64_t time_us)
+{
+    struct ledger_key *key = &ledger->locks[lock].keys[server];
+    struct grant *grant = &key->grant;
+    key->is_present = false;
+    if (grant->index == NO_INDEX || grant->ending != ENDING_NONE)
+        return;
+    grant->ending = ending;
+    grant->ended_us = time_us;
+    grant->ended_index = event ? event->index : ledger->index;
+    if (grant->client != NOBODY) {
+        struct ledger_client *client = &ledger->clients[grant->client];
+        if (client->attempt == grant->attempt && client->lock == lock) {
+            client->grants[server] = *grant;
+            if (client->owned-- == ledger->quorum)
+                client->disowned_index = grant->ended_index;
+        }
+    }
+    ledger_tell(ledger, FACT_ENDED, event, lock, server, grant->client, grant);
+}
+
+void ledger_gone(struct ledger *ledger, const struct event *event, int lock, int server,
+                 int64_t time_us)
+{
+    struct ledger_key *key = &ledger->locks[lock].keys[server];
+    enum ending ending = ENDING_EARLY;
+    int64_t ended_us = time_us;
+    if (key->expire_us != NEVER_US && time_us >= key->expire_us - ledger->error_us) {
+        ended_us = key->expire_us < time_us ? key->expire_us : time_us;
+        if (key->expire_us >= key->grant.until_us || key->grant.until_us == NEVER_US)
+            ending = ENDING_EXPIRED;
+        else if (key->is_clock_shifted)
+            ending = ENDING_CLOCK;
+        else if (key->grant.is_touched)
+            ending = ENDING_CUT;
+    }
+    ledger_end(ledger, event, lock, server, ending, ended_us);
+}
+
+static struct deed deed_of(const struct ledger *ledger, const struct event *event)
+{
+    const struct ledger_client *client = &ledger->clients[event->client];
+    struct deed deed = {.client = event->client,
+                        .attempt = event->attempt,
+                        .op = event->op,
+                        .command = event->command,
+                        .time_us = event->time_us,
+                        .index = event->index,
+                        .was_resent = client->resent == event->command.verb &&
+                                      client->attempt == event->attempt,
+                        .is_clock_struck = client->is_clock_struck,
+                        .own_end_us = NEVER_US,
+                        .own_ended_by = NOBODY};
+    if (client->attempt != event->attempt || client->lock != event->lock)
+        return deed;
+    if (client->acquired == RESULT_GRANTED)
+        deed.own_end_us = client->own_end_us;
+    const struct grant *own = ledger_grant(ledger, event->client, event->server);
+    if (own->index == NO_INDEX)
+        return deed;
+    deed.own_ending = own->ending;
+    deed.own_ended_us = own->ended_us;
+    if (own->ending == ENDING_DELETED || own->ending == ENDING_TAKEN)
+        deed.own_ended_by = own->by.client;
+    return deed;
+}
+
+static void end_by(struct scene *scene, enum ending ending)
+{
+    const struct event *event = scene->event;
+    if (scene->key->grant.index != NO_INDEX)
+        scene->key->grant.by = deed_of(scene->ledger, event);
+    ledger_end(scene->ledger, event, event->lock, event->server, ending, event->time_us);
+}
+
+/* --- grants begin --- */
+
+/* When a stamp that this attempt writes passes: now + ttl + 1 units, cut to whole units, and "past"
+ * is "greater than". */
+static void stamp_times(const struct scene *scene, int64_t *until_us, int64_t *latest_us)
+{
+    const struct ledger *ledger = scene->ledger;
+    const struct ledger_client *client = &ledger->clients[scene->event->client];
+    bool is_current = client->attempt == scene->event->attempt;
+    int64_t early_us = client->skew_us < 0 ? -client->skew_us : 0;
+    int64_t late_us = client->skew_us > 0 ? client->skew_us : 0;
+    int64_t from_us = is_current ? client->call_us : scene->event->from_us;
+    *until_us = from_us + ledger->lease_us + ledger->unit_us;
+    *latest_us = scene->event->time_us + ledger->lease_us + 2 * ledger->unit_us + late_us +
+                 early_us + ledger->error_us;
+}
+
+static void set_expiry(struct scene *scene)
+{
+    struct ledger_key *key = scene->key;
+    const struct event *event = scene->event;
+    key->is_clock_shifted = false;
+    key->shifted_us = 0;
+    key->expire_us = key->latest_us = NEVER_US;
+    if (!scene->change.has_ttl)
+        return;
+    key->expire_us = event->from_us + scene->change.ttl_us;
+    key->latest_us = event->time_us + scene->change.ttl_us + GRANULE_US + scene->ledger->error_us;
+}
+
+/* What the owner may count on from here. */
+static int64_t count_until(const struct scene *scene)
+{
+    const struct ledger *ledger = scene->ledger;
+    return ledger->has_lease ? scene->event->from_us + ledger->lease_us : NEVER_US;
+}
+
+static void own_one_more(struct ledger *ledger, const struct event *event)
+{
+    struct ledger_client *client = &ledger->clients[event->client];
+    if (client->attempt != event->attempt || client->lock != event->lock)
+        return;
+    client->grants[event->server].index = NO_INDEX;
+    client->owned++;
+    if (client->owned == ledger->quorum && client->owned_index == NO_INDEX) {
+        client->owned_index = event->index;
+        client->owned_us = event->time_us;
+    }
+    if (client->owned >= ledger->quorum)
+        client->disowned_index = NO_INDEX;
+}
+
+static void grant_begin(struct scene *scene, bool is_tentative)
+{
+    struct ledger *ledger = scene->ledger;
+    const struct event *event = scene->event;
+    struct ledger_key *key = scene->key;
+    key->is_present = true;
+    key->value = event->command.value;
+    set_expiry(scene);
+    key->grant = (struct grant){.client = event->client,
+                                .attempt = event->attempt,
+                                .command = event->command,
+                                .index = event->index,
+                                .from_us = event->from_us,
+                                .time_us = event->time_us,
+                                .until_us = count_until(scene),
+                                .is_tentative = is_tentative};
+    if (ledger->has_stamps)
+        stamp_times(scene, &key->grant.until_us, &key->latest_us);
+    scene->lock->busy_index = event->index;
+    own_one_more(ledger, event);
+    ledger_tell(ledger, FACT_GRANT, event, event->lock, event->server, event->client, &key->grant);
+    /* Only a lock that is had, not one part of a split vote, is a sign of life. */
+    if (ledger->clients[event->client].owned >= ledger->quorum)
+        scene->lock->quiet_us = event->time_us;
+}
+
+/* --- what commands change --- */
+
+static void touched(struct scene *scene)
+{
+    struct ledger_key *key = scene->key;
+    const struct event *event = scene->event;
+    if (key->grant.client == NOBODY)
+        return;
+    key->grant.is_touched = true;
+    key->grant.touch = deed_of(scene->ledger, event);
+    if (key->grant.client != event->client)
+        ledger_tell(scene->ledger, FACT_TOUCHED, event, event->lock, event->server,
+                    key->grant.client, &key->grant);
+}
+
+static void extended(struct scene *scene)
+{
+    struct ledger *ledger = scene->ledger;
+    const struct event *event = scene->event;
+    struct grant *grant = &scene->key->grant;
+    set_expiry(scene);
+    if (!is_own(grant, event)) {
+        touched(scene);
+        return;
+    }
+    grant->until_us = count_until(scene);
+    grant->is_touched = false;
+    struct ledger_client *client = &ledger->clients[event->client];
+    int64_t sent_us = client->renewals[event->server];
+    if (event->op != OP_EXTEND || !client->is_holding || client->attempt != event->attempt ||
+        sent_us == NEVER_US || !ledger->has_lease)
+        return;
+    int64_t before_us = client->own_end_us;
+    if (sent_us + ledger->lease_us <= before_us)
+        return;
+    client->own_end_us = sent_us + ledger->lease_us;
+    client->is_late = false; /* there is lease left again */
+    const struct fact fact = {.kind = FACT_RENEWED,
+                              .event = event,
+                              .time_us = event->time_us,
+                              .index = event->index,
+                              .lock = event->lock,
+                              .server = event->server,
+                              .client = event->client,
+                              .grant = grant,
+                              .before_us = before_us};
+    ledger->take(ledger->context, &fact);
+}
+
+/* GETSET over a key that is there. Who got back the very value that its GET had judged dead has
+ * won; who got another one has most likely lost, and has overwritten the winner's. The return of
+ * the acquire says for sure. */
+static void swapped(struct scene *scene)
+{
+    struct ledger *ledger = scene->ledger;
+    const struct event *event = scene->event;
+    struct ledger_key *key = scene->key;
+    struct ledger_client *client = &ledger->clients[event->client];
+    bool is_current = client->attempt == event->attempt;
+    bool wins = is_current && client->has_seen && scene->change.has_value &&
+                scene->change.value <= client->seen;
+    if (is_own(&key->grant, event) || key->grant.client == NOBODY || wins) {
+        end_by(scene, ENDING_TAKEN);
+        key->previous = key->grant;
+        grant_begin(scene, true);
+        return;
+    }
+    client->swap = (struct swap){.index = is_current ? event->index : NO_INDEX,
+                                 .server = event->server,
+                                 .value = event->command.value,
+                                 .from_us = event->from_us,
+                                 .time_us = event->time_us};
+    int64_t until_us;
+    key->value = event->command.value;
+    stamp_times(scene, &until_us, &key->latest_us);
+    /* A stamp that had passed was nobody's lock any more. */
+    if (event->time_us + ledger->error_us < key->grant.until_us)
+        touched(scene);
+}
+
+static void changed(struct scene *scene)
+{
+    struct ledger_key *key = scene->key;
+    switch (scene->change.kind) {
+    case CHANGE_NONE:
+        break;
+    case CHANGE_WRITE_IF_NEW:
+        if (!key->is_present)
+            grant_begin(scene, false);
+        break;
+    case CHANGE_SWAP:
+        if (key->is_present) {
+            swapped(scene);
+            break;
+        }
+        grant_begin(scene, false);
+        break;
+    case CHANGE_WRITE:
+        if (key->is_present)
+            end_by(scene, ENDING_TAKEN);
+        grant_begin(scene, false);
+        break;
+    case CHANGE_EXPIRY:
+        extended(scene);
+        break;
+    case CHANGE_DELETE:
+        end_by(scene, ENDING_DELETED);
+        break;
+    }
+}
+
+/* --- what the reply says of the key before --- */
+
+static bool may_be_gone(const struct scene *scene)
+{
+    const struct ledger_key *key = scene->key;
+    return !key->is_present || (key->expire_us != NEVER_US &&
+                                scene->event->time_us >= key->expire_us - scene->ledger->error_us);
+}
+
+static bool may_be_there(const struct scene *scene)
+{
+    const struct ledger_key *key = scene->key;
+    if (!key->is_present)
+        return false;
+    if (key->expire_us != NEVER_US && scene->event->from_us > key->latest_us)
+        return false;
+    return !scene->change.has_value || scene->change.value == key->value;
+}
+
+/* Does the book explain the reply? */
+static bool is_explained(const struct scene *scene)
+{
+    const struct change *change = &scene->change;
+    if (change->is_unlike)
+        return scene->key->value != change->value || may_be_gone(scene);
+    return change->before == BEFORE_UNKNOWN ||
+           (change->before == BEFORE_ABSENT ? may_be_gone(scene) : may_be_there(scene));
+}
+
+/* The key holds what the history does not know the writer of. */
+static void found_unknown(struct scene *scene)
+{
+    const struct event *event = scene->event;
+    struct ledger_key *key = scene->key;
+    key->is_present = true;
+    key->value = scene->change.value;
+    key->expire_us = key->latest_us = NEVER_US;
+    key->grant = (struct grant){.client = NOBODY,
+                                .index = event->index,
+                                .from_us = event->from_us,
+                                .time_us = event->time_us,
+                                .until_us = NEVER_US};
+}
+
+/* Makes the record agree with the reply, which is what the server knew. */
+static void reconcile(struct scene *scene)
+{
+    struct ledger *ledger = scene->ledger;
+    const struct event *event = scene->event;
+    const struct change *change = &scene->change;
+    struct ledger_key *key = scene->key;
+    bool is_gone = change->before == BEFORE_ABSENT ||
+                   (change->is_unlike && key->is_present && key->value == change->value);
+    if (is_gone && key->is_present) {
+        ledger_gone(ledger, event, event->lock, event->server, event->time_us);
+    } else if (change->before == BEFORE_PRESENT && !may_be_there(scene)) {
+        if (key->is_present && (!change->has_value || key->value == change->value)) {
+            key->latest_us = event->time_us; /* it lives longer than its expiry said */
+        } else {
+            if (key->is_present)
+                ledger_gone(ledger, event, event->lock, event->server, event->time_us);
+            found_unknown(scene);
+        }
+    }
+    if (change->before == BEFORE_PRESENT)
+        scene->lock->busy_index = event->index;
+}
+
+static void see(struct scene *scene)
+{
+    const struct event *event = scene->event;
+    struct ledger_client *client = &scene->ledger->clients[event->client];
+    if (client->attempt != event->attempt)
+        return;
+    if (verb_effect(event->command.verb) == EFFECT_SET && scene->change.kind == CHANGE_NONE &&
+        scene->change.before == BEFORE_PRESENT && scene->key->is_present &&
+        is_own(&scene->key->grant, event))
+        client->refused_itself |= 1u << event->server;
+    if (event->command.verb != VERB_GET)
+        return;
+    client->has_seen = scene->change.has_value;
+    client->seen = scene->change.value;
+}
+
+void ledger_apply(struct ledger *ledger, const struct event *event)
+{
+    struct scene scene = scene_of(ledger, event);
+    reconcile(&scene);
+    see(&scene);
+    changed(&scene);
+}
+
+enum explained ledger_explains(struct ledger *ledger, const struct event *event)
+{
+    struct scene scene = scene_of(ledger, event);
+    if (is_explained(&scene))
+        return EXPLAINED;
+    return scene.change.kind == CHANGE_NONE ? UNEXPLAINED_HARMLESS : UNEXPLAINED;
+}
+
+void ledger_look(struct ledger *ledger, const struct event *event)
+{
+    struct scene scene = scene_of(ledger, event);
+    see(&scene);
+    if (scene.change.before == BEFORE_PRESENT)
+        scene.lock->busy_index = event->index;
+}

@@ -1,0 +1,91 @@
+/* ledger_wait.c - see ledger.h: executions of a real-time history that nothing explains yet.
+ *
+ * A server answers many clients in one turn of its loop, and their replies are read in any order: a
+ * SET NX that succeeded can stand before the DEL that made it possible. Such a one waits for the
+ * other, until it is certain that nothing older can come. */
+#include "checks/ledger.h"
+
+#include "base/memory.h"
+
+#include <string.h>
+
+enum {
+    REORDER_MAX_US = 50 * 1000, /* how long an execution waits for one that explains it */
+    WAITING_MAX = 64,           /* of a lock: the replies that one turn of a loop reads */
+};
+
+static struct event waiting_take(struct ledger_lock *lock, int at)
+{
+    struct event taken = lock->waiting[at];
+    lock->waiting_count--;
+    memmove(&lock->waiting[at], &lock->waiting[at + 1],
+            (size_t)(lock->waiting_count - at) * sizeof taken);
+    return taken;
+}
+
+/* Whatever can be explained by now. */
+static void retry(struct ledger *ledger, struct ledger_lock *lock)
+{
+    for (int i = 0; i < lock->waiting_count;) {
+        if (ledger_explains(ledger, &lock->waiting[i]) != EXPLAINED) {
+            i++;
+            continue;
+        }
+        struct event event = waiting_take(lock, i);
+        ledger_apply(ledger, &event);
+        i = 0;
+    }
+}
+
+static void force_first(struct ledger *ledger, struct ledger_lock *lock)
+{
+    struct event event = waiting_take(lock, 0);
+    ledger_apply(ledger, &event);
+    retry(ledger, lock);
+}
+
+void ledger_settle(struct ledger *ledger, int lock)
+{
+    while (ledger->locks[lock].waiting_count > 0)
+        force_first(ledger, &ledger->locks[lock]);
+}
+
+/* Nothing that comes from here on can have happened before the first that waits. */
+static bool is_overdue(const struct ledger_lock *lock, const struct event *event)
+{
+    const struct event *first = &lock->waiting[0];
+    return event->time_us - first->time_us > REORDER_MAX_US ||
+           (event->server == first->server &&
+            (event->from_us > first->time_us || event->client == first->client));
+}
+
+static void wait_for_more(struct ledger *ledger, struct ledger_lock *lock,
+                          const struct event *event)
+{
+    if (lock->waiting_count == WAITING_MAX)
+        force_first(ledger, lock);
+    if (lock->waiting_count == lock->waiting_size) {
+        lock->waiting_size = lock->waiting_size ? 2 * lock->waiting_size : 4;
+        lock->waiting = memory_resize(lock->waiting, (size_t)lock->waiting_size, sizeof *event);
+    }
+    lock->waiting[lock->waiting_count++] = *event;
+}
+
+void ledger_execute(struct ledger *ledger, const struct event *event)
+{
+    struct ledger_lock *lock = &ledger->locks[event->lock];
+    while (lock->waiting_count > 0 && is_overdue(lock, event))
+        force_first(ledger, lock);
+    /* Steered histories are exact: there a reply that the book does not explain is news. */
+    bool is_precise = event->from_us == event->time_us;
+    enum explained explained = is_precise ? EXPLAINED : ledger_explains(ledger, event);
+    if (explained == UNEXPLAINED)
+        wait_for_more(ledger, lock, event);
+    if (explained == UNEXPLAINED_HARMLESS)
+        ledger_look(ledger, event);
+    if (explained != EXPLAINED)
+        return;
+    ledger_apply(ledger, event);
+    if (lock->waiting_count > 0)
+        retry(ledger, lock);
+}

@@ -1,0 +1,87 @@
+/* loss_notice.c - a client that promises to know is told of the loss by the end of its lease.
+ *
+ * Lost is a hold whose grant has ended at the server other than by its own release. Told is what
+ * ends the belief. A timer that rings at the very end of the lease rings a little late: a twentieth
+ * of the lease is forgiven. */
+#include "checks/cause.h"
+#include "checks/property.h"
+
+enum { FORGIVEN_PART = 20 };
+
+/* The grant whose end lost the lock; NULL: it is not lost. */
+static const struct grant *find_loss(const struct ledger *ledger, int client)
+{
+    int owned = 0;
+    const struct grant *lost = NULL;
+    for (int s = 0; s < ledger->head->servers; s++) {
+        const struct grant *grant = ledger_grant(ledger, client, s);
+        if (grant->index != NO_INDEX && grant->ending == ENDING_NONE)
+            owned++;
+        else if (grant->index != NO_INDEX && !lost)
+            lost = grant;
+    }
+    return owned < ledger->quorum ? lost : NULL;
+}
+
+/* Also what time alone has ended, and nobody has looked at yet. */
+static bool has_run_out(const struct ledger *ledger, int client, int64_t time_us)
+{
+    int running = 0;
+    for (int s = 0; s < ledger->head->servers; s++) {
+        const struct ledger_key *key = &ledger->locks[ledger->clients[client].lock].keys[s];
+        const struct grant *grant = ledger_grant(ledger, client, s);
+        running += grant == &key->grant && grant->index != NO_INDEX && time_us <= key->latest_us;
+    }
+    return running < ledger->quorum;
+}
+
+static void judge(struct inquiry *inquiry, int number, int64_t told_us, int64_t index, bool is_told)
+{
+    const struct ledger *ledger = inquiry->ledger;
+    const struct ledger_client *client = &ledger->clients[number];
+    int64_t slack_us = ledger->lease_us / FORGIVEN_PART + ledger->error_us;
+    if (client->own_end_us == NEVER_US || told_us <= client->own_end_us + slack_us)
+        return;
+    const struct grant *lost = find_loss(ledger, number);
+    if (!lost && !has_run_out(ledger, number, told_us))
+        return;
+    struct finding *finding = &inquiry->finding;
+    if (!finding_hit(finding, CAUSE_NO_NOTICE, index))
+        return;
+    const char *name = client_name(ledger, number);
+    finding_say(finding, "%s was granted the lock at %s.", name, MS(client->held_us));
+    finding_say(finding, "Its own lease ended at %s.", MS(client->own_end_us));
+    if (lost)
+        finding_say(finding, "Its lock was gone at the server at %s.", MS(lost->ended_us));
+    else
+        finding_say(finding, "Its lock had run out at the server by %s.", MS(told_us));
+    finding_say(finding, "%s %s %s.", name,
+                is_told ? "believed to hold it until" : "still believed to hold it at",
+                MS(told_us));
+    finding_say(finding, "No notice to %s, which the scheme promises.", name);
+}
+
+static void fact(struct inquiry *inquiry, const struct fact *fact)
+{
+    if (fact->kind == FACT_HOLD_ENDED)
+        judge(inquiry, fact->client, fact->time_us, fact->index, true);
+}
+
+static void finish(struct inquiry *inquiry, int64_t end_us)
+{
+    const struct ledger *ledger = inquiry->ledger;
+    for (int i = 0; i < ledger->head->clients; i++)
+        if (ledger->clients[i].is_holding)
+            judge(inquiry, i, end_us, ledger->index, false);
+}
+
+static const char *excused(const struct inquiry *inquiry)
+{
+    const struct scheme *scheme = inquiry->ledger->scheme;
+    if (scheme && scheme->promises_notice)
+        return NULL;
+    return "the scheme does not promise to tell its holder of a loss";
+}
+
+const struct property_rules rules_loss_notice = {
+    .fact = fact, .finish = finish, .excused = excused};

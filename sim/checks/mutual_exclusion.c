@@ -1,0 +1,24 @@
+/* mutual_exclusion.c - no two holds overlap in time.
+ *
+ * An overlap is found when the later of the two is told; the pair is ordered by grant, and its
+ * cause says whether that is a bug or an overrun, which every lease without a fence has. */
+#include "checks/cause.h"
+#include "checks/property.h"
+
+static void fact(struct inquiry *inquiry, const struct fact *fact)
+{
+    const struct ledger *ledger = inquiry->ledger;
+    if (fact->kind != FACT_HOLD)
+        return;
+    int other = ledger->locks[fact->lock].first_holder;
+    for (; other != NOBODY; other = ledger->clients[other].next) {
+        if (other == fact->client)
+            continue;
+        struct pair pair = pair_judge(ledger, fact->client, other);
+        inquiry->tally->overruns += pair.cause == CAUSE_OVERRUN;
+        if (finding_hit(&inquiry->finding, pair.cause, fact->index))
+            pair_explain(ledger, &pair, &inquiry->finding);
+    }
+}
+
+const struct property_rules rules_mutual_exclusion = {.fact = fact, .is_about_two = true};

@@ -1,0 +1,92 @@
+/* names.c - the words of properties, verdicts and causes; see checks.h. */
+#include "checks/checks.h"
+
+#include <assert.h>
+#include <string.h>
+
+static const struct {
+    const char *name, *words;
+} properties[PROPERTY_COUNT] = {
+#define PROPERTY(id, name, words) {name, words},
+#include "checks/properties.def"
+#undef PROPERTY
+};
+
+static const struct {
+    const char *name, *words;
+    enum blame blame;
+} causes[CAUSE_COUNT] = {
+#define CAUSE(id, name, blame, words) {name, words, blame},
+#include "checks/causes.def"
+#undef CAUSE
+};
+
+static const char *const verdicts[] = {
+    [VERDICT_HOLDS] = "holds", [VERDICT_UNKNOWN] = "unknown", [VERDICT_VIOLATED] = "violated"};
+enum { VERDICTS = sizeof verdicts / sizeof verdicts[0] };
+
+const char *property_name(enum property property)
+{
+    assert((unsigned)property < PROPERTY_COUNT);
+    return properties[property].name;
+}
+
+const char *property_words(enum property property)
+{
+    assert((unsigned)property < PROPERTY_COUNT);
+    return properties[property].words;
+}
+
+const char *verdict_name(enum verdict verdict)
+{
+    assert((unsigned)verdict < VERDICTS);
+    return verdicts[verdict];
+}
+
+const char *cause_name(enum cause cause)
+{
+    assert((unsigned)cause < CAUSE_COUNT);
+    return causes[cause].name;
+}
+
+const char *cause_words(enum cause cause)
+{
+    assert((unsigned)cause < CAUSE_COUNT);
+    return causes[cause].words;
+}
+
+enum blame cause_blame(enum cause cause)
+{
+    assert((unsigned)cause < CAUSE_COUNT);
+    return causes[cause].blame;
+}
+
+bool property_read(const char *name, enum property *property)
+{
+    for (int i = 0; i < PROPERTY_COUNT; i++)
+        if (!strcmp(properties[i].name, name)) {
+            *property = (enum property)i;
+            return true;
+        }
+    return false;
+}
+
+bool verdict_read(const char *name, enum verdict *verdict)
+{
+    for (int i = 0; i < VERDICTS; i++)
+        if (!strcmp(verdicts[i], name)) {
+            *verdict = (enum verdict)i;
+            return true;
+        }
+    return false;
+}
+
+bool cause_read(const char *name, enum cause *cause)
+{
+    for (int i = 0; i < CAUSE_COUNT; i++)
+        if (!strcmp(causes[i].name, name)) {
+            *cause = (enum cause)i;
+            return true;
+        }
+    return false;
+}

@@ -1,0 +1,200 @@
+/* no_lost_update.c - the guarded counter and list show every critical section exactly once.
+ *
+ * A section reads the counter and writes it back plus one. A write that is not "what was there,
+ * plus one" has lost an update. A write that a library sent twice is one write. */
+#include "checks/cause.h"
+#include "checks/property.h"
+
+#include "base/memory.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+/* The last who wrote. */
+struct writer {
+    int client, attempt; /* NOBODY: none */
+    int64_t value, time_us;
+    bool was_holding;
+};
+
+struct guarded {
+    bool is_known; /* what the counter says */
+    int64_t counter;
+    struct writer last;
+    int64_t pushes; /* entries of the list */
+    struct writer pushed;
+};
+
+/* With whom a client's hold last overlapped. */
+struct overlap {
+    int attempt; /* 0: with nobody */
+    struct pair pair;
+};
+
+struct no_lost_update {
+    bool saw_counter;
+    struct guarded *locks;
+    struct overlap overlaps[];
+};
+
+static void *make(const struct ledger *ledger)
+{
+    size_t clients = (size_t)ledger->head->clients, locks = (size_t)ledger->head->locks;
+    struct no_lost_update *made = memory_new(1, sizeof *made + clients * sizeof *made->overlaps +
+                                                    locks * sizeof *made->locks);
+    made->locks = (struct guarded *)(made->overlaps + clients);
+    for (size_t i = 0; i < locks; i++)
+        made->locks[i].last.client = made->locks[i].pushed.client = NOBODY;
+    return made;
+}
+
+static void fact(struct inquiry *inquiry, const struct fact *fact)
+{
+    const struct ledger *ledger = inquiry->ledger;
+    struct no_lost_update *self = inquiry->state;
+    if (fact->kind != FACT_HOLD)
+        return;
+    int other = ledger->locks[fact->lock].first_holder;
+    for (; other != NOBODY; other = ledger->clients[other].next) {
+        if (other == fact->client)
+            continue;
+        struct pair pair = pair_judge(ledger, fact->client, other);
+        pair.end = NULL; /* it will not live that long */
+        self->overlaps[fact->client] =
+            (struct overlap){.attempt = ledger->clients[fact->client].attempt, .pair = pair};
+        self->overlaps[other] =
+            (struct overlap){.attempt = ledger->clients[other].attempt, .pair = pair};
+    }
+}
+
+static struct writer writer_of(const struct ledger *ledger, const struct event *event)
+{
+    const struct ledger_client *client = &ledger->clients[event->client];
+    return (struct writer){.client = event->client,
+                           .attempt = event->attempt,
+                           .value = event->command.value,
+                           .time_us = event->time_us,
+                           .was_holding = client->is_holding && client->attempt == event->attempt};
+}
+
+static bool is_same(const struct writer *one, const struct writer *two)
+{
+    return one->client == two->client && one->attempt == two->attempt && one->value == two->value;
+}
+
+/* The overlap that explains it: of the writer, or of the one that it wrote over. */
+static const struct overlap *find_overlap(const struct no_lost_update *self,
+                                          const struct writer *writer, const struct writer *last)
+{
+    const struct writer *const both[] = {writer, last};
+    for (int i = 0; i < 2; i++) {
+        if (both[i]->client == NOBODY)
+            continue;
+        const struct overlap *overlap = &self->overlaps[both[i]->client];
+        if (overlap->attempt != 0 && overlap->attempt == both[i]->attempt)
+            return overlap;
+    }
+    return NULL;
+}
+
+static void lost(struct inquiry *inquiry, const struct event *event, const struct guarded *lock,
+                 const struct writer *writer)
+{
+    const struct ledger *ledger = inquiry->ledger;
+    const struct overlap *overlap = find_overlap(inquiry->state, writer, &lock->last);
+    bool is_late = !writer->was_holding || (lock->last.client != NOBODY && !lock->last.was_holding);
+    enum cause cause = overlap ? overlap->pair.cause : is_late ? CAUSE_OVERRUN : CAUSE_STALE_WRITE;
+    struct finding *finding = &inquiry->finding;
+    if (!finding_hit(finding, cause, event->index))
+        return;
+    const char *name = client_name(ledger, event->client);
+    if (lock->last.client != NOBODY)
+        finding_say(finding, "%s wrote the counter at %s: %" PRId64 ".",
+                    client_name(ledger, lock->last.client), MS(lock->last.time_us), lock->counter);
+    finding_say(finding,
+                "%s wrote %" PRId64 " at %s, where %" PRId64
+                " was due: it had read the counter before.",
+                name, writer->value, MS(event->time_us), lock->counter + 1);
+    if (overlap)
+        finding_say(finding, "The holds of %s and %s overlapped. (%s,%s): %s.",
+                    client_name(ledger, overlap->pair.first),
+                    client_name(ledger, overlap->pair.second),
+                    client_name(ledger, overlap->pair.first),
+                    client_name(ledger, overlap->pair.second), cause_title(cause));
+    else if (is_late)
+        finding_say(finding, "%s's write came when its hold was over: only a fence stops that.",
+                    writer->was_holding ? client_name(ledger, lock->last.client) : name);
+}
+
+static void counted(struct inquiry *inquiry, const struct event *event)
+{
+    const struct ledger *ledger = inquiry->ledger;
+    struct no_lost_update *self = inquiry->state;
+    struct guarded *lock = &self->locks[event->lock];
+    self->saw_counter = true;
+    if (event->command.verb == VERB_INCR && event->reply.kind == REPLY_INTEGER) {
+        lock->is_known = true;
+        lock->counter = event->reply.value;
+    }
+    if (event->command.verb == VERB_GET && !lock->is_known &&
+        (event->reply.kind == REPLY_VALUE || event->reply.kind == REPLY_NIL)) {
+        lock->is_known = true;
+        lock->counter = event->reply.kind == REPLY_VALUE ? event->reply.value : 0;
+    }
+    if (event->command.verb != VERB_SET || event->reply.kind != REPLY_OK)
+        return;
+    struct writer writer = writer_of(ledger, event);
+    if (is_same(&writer, &lock->last))
+        return; /* sent twice */
+    inquiry->tally->sections++;
+    if (lock->is_known && writer.value != lock->counter + 1) {
+        inquiry->tally->lost_updates++;
+        lost(inquiry, event, lock, &writer);
+    }
+    lock->is_known = true;
+    lock->counter = writer.value;
+    lock->last = writer;
+}
+
+static void event(struct inquiry *inquiry, const struct event *event)
+{
+    struct no_lost_update *self = inquiry->state;
+    if (event->kind == EVENT_EXECUTE && event->command.key == KEY_COUNTER) {
+        counted(inquiry, event);
+    } else if (event->kind == EVENT_EXECUTE && event->command.verb == VERB_RPUSH &&
+               event->reply.kind == REPLY_INTEGER) {
+        struct writer writer = writer_of(inquiry->ledger, event);
+        struct guarded *lock = &self->locks[event->lock];
+        lock->pushes += !is_same(&writer, &lock->pushed);
+        lock->pushed = writer;
+    } else if (event->kind == EVENT_FAULT &&
+               (!strcmp(event->fault, "restart-empty") || !strcmp(event->fault, "failover"))) {
+        for (int i = 0; i < inquiry->ledger->head->locks; i++) {
+            self->locks[i].is_known = false;
+            self->locks[i].last.client = NOBODY;
+        }
+    }
+}
+
+static void finish(struct inquiry *inquiry, int64_t end_us)
+{
+    const struct no_lost_update *self = inquiry->state;
+    (void)end_us;
+    for (int i = 0; i < inquiry->ledger->head->locks && inquiry->finding.count > 0; i++)
+        if (self->locks[i].pushes > self->locks[i].counter) {
+            finding_say(&inquiry->finding,
+                        "At the end the list has %" PRId64 " entries, the counter says %" PRId64
+                        ".",
+                        self->locks[i].pushes, self->locks[i].counter);
+            return;
+        }
+}
+
+static const char *excused(const struct inquiry *inquiry)
+{
+    const struct no_lost_update *self = inquiry->state;
+    return self->saw_counter ? NULL : "nobody touched the guarded counter";
+}
+
+const struct property_rules rules_no_lost_update = {
+    .make = make, .event = event, .fact = fact, .finish = finish, .excused = excused};

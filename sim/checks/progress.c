@@ -1,0 +1,112 @@
+/* progress.c - a free, or dead holder's, lock can be acquired within its lease plus a bound.
+ *
+ * Stuck is: an acquire is refused, or goes on trying, while nobody believes to hold the lock, and
+ * more than a lease and a bound of one more have passed since the last belief ended, the last
+ * holder died or the lock was last given. A key without an expiry whose writer is gone never goes:
+ * one lease is enough to say so. Who still believes, however wrongly, or hangs, is not stuck. */
+#include "checks/cause.h"
+#include "checks/property.h"
+
+#include "base/memory.h"
+
+#include <string.h>
+
+enum { TRIES_MAX = 3 }; /* an acquire that has not returned: rounds after the bound */
+
+struct progress {
+    int64_t fault_us; /* the last fault: a quorum may rightly be missed until then */
+    int tries[];      /* one a client: of the attempt under way */
+};
+
+static void *make(const struct ledger *ledger)
+{
+    struct progress *made =
+        memory_new(1, sizeof *made + (size_t)ledger->head->clients * sizeof *made->tries);
+    return made;
+}
+
+/* A key that never goes, and nobody who would delete it. */
+static const struct grant *find_lasting(const struct ledger *ledger, int lock)
+{
+    const struct ledger_key *key = &ledger->locks[lock].keys[0];
+    const struct grant *grant = &key->grant;
+    if (ledger->has_stamps || ledger->head->servers > 1 || !key->is_present ||
+        key->expire_us != NEVER_US || grant->client == NOBODY)
+        return NULL;
+    const struct ledger_client *writer = &ledger->clients[grant->client];
+    if (writer->attempt != grant->attempt || writer->is_dead)
+        return grant;
+    return writer->is_acquiring || writer->is_releasing || writer->is_holding ? NULL : grant;
+}
+
+static int64_t limit_us(const struct inquiry *inquiry, int lock)
+{
+    const struct ledger *ledger = inquiry->ledger;
+    const struct progress *self = inquiry->state;
+    int64_t since_us = ledger->locks[lock].quiet_us;
+    int64_t shifted_us = 0;
+    if (ledger->quorum > 1 && self->fault_us > since_us)
+        since_us = self->fault_us;
+    for (int s = 0; s < ledger->head->servers; s++)
+        if (ledger->locks[lock].keys[s].shifted_us > shifted_us)
+            shifted_us = ledger->locks[lock].keys[s].shifted_us;
+    int64_t leases = find_lasting(ledger, lock) ? 1 : 2;
+    return since_us + leases * ledger->lease_us + (ledger->has_stamps ? 2 * ledger->unit_us : 0) +
+           shifted_us + ledger->error_us;
+}
+
+static void hit(struct inquiry *inquiry, const struct event *event, int lock)
+{
+    const struct ledger *ledger = inquiry->ledger;
+    struct finding *finding = &inquiry->finding;
+    if (!finding_hit(finding, CAUSE_STUCK, event->index))
+        return;
+    const char *name = client_name(ledger, event->client);
+    for (int s = 0; s < ledger->head->servers; s++) {
+        const struct ledger_key *key = &ledger->locks[lock].keys[s];
+        const struct grant *grant = &key->grant;
+        if (!key->is_present || grant->client == NOBODY)
+            continue;
+        const char *owner = client_name(ledger, grant->client);
+        finding_say(finding, "%s's %s stands in the lock key since %s%s%s.", owner,
+                    SENT(&grant->command), MS(grant->time_us),
+                    key->expire_us == NEVER_US && !ledger->has_stamps ? " and never expires" : "",
+                    ledger->clients[grant->client].is_dead ? "; its writer has crashed" : "");
+        if (grant->is_touched)
+            finding_say(finding, "The last to change it was %s (%s at %s).",
+                        client_name(ledger, grant->touch.client), SENT(&grant->touch.command),
+                        MS(grant->touch.time_us));
+    }
+    finding_say(finding, "Since %s nobody believes to hold the lock; a lease is %s.",
+                MS(ledger->locks[lock].quiet_us), MS(ledger->lease_us));
+    finding_say(finding, "%s %s at %s, %s later.", name,
+                event->kind == EVENT_RETURN ? "was refused" : "was still waiting",
+                MS(event->time_us), MS(event->time_us - ledger->locks[lock].quiet_us));
+    finding_say(finding, "Stuck: nobody gets the lock.");
+}
+
+static void event(struct inquiry *inquiry, const struct event *event)
+{
+    const struct ledger *ledger = inquiry->ledger;
+    struct progress *self = inquiry->state;
+    if (event->kind == EVENT_FAULT)
+        self->fault_us = event->time_us;
+    if (event->client < 0 || ledger->lease_us == 0)
+        return;
+    const struct ledger_client *client = &ledger->clients[event->client];
+    if (event->kind == EVENT_CALL && event->op == OP_ACQUIRE)
+        self->tries[event->client] = 0;
+    bool is_refused =
+        event->kind == EVENT_RETURN && event->op == OP_ACQUIRE && event->result == RESULT_REFUSED;
+    bool is_trying = event->kind == EVENT_WAKE && client->is_acquiring;
+    /* The answer counts from when the server gave it, however slowly it came. */
+    int64_t asked_us = client->answered_us < event->time_us ? client->answered_us : event->time_us;
+    if ((!is_refused && !is_trying) || ledger->locks[client->lock].holders > 0 ||
+        asked_us <= limit_us(inquiry, client->lock))
+        return;
+    if (is_trying && ++self->tries[event->client] != TRIES_MAX)
+        return;
+    hit(inquiry, event, client->lock);
+}
+
+const struct property_rules rules_progress = {.make = make, .event = event};

@@ -1,0 +1,36 @@
+/* property.h - the shape of one property: consumes events and facts, ends in a finding. One file a
+ * property.
+ *
+ * Memory that a property keeps grows with clients, locks and servers, never with events. */
+#ifndef PICKLOCK_CHECKS_PROPERTY_H
+#define PICKLOCK_CHECKS_PROPERTY_H
+
+#include "checks/finding.h"
+#include "checks/ledger.h"
+
+struct inquiry {
+    const struct property_rules *rules;
+    const struct ledger *ledger;
+    struct finding finding;
+    struct tally *tally; /* of all properties together */
+    void *state;         /* what make() returned; freed with free() */
+};
+
+/* A NULL function: not needed. */
+struct property_rules {
+    void *(*make)(const struct ledger *ledger);
+    /* After the ledger has taken the event. */
+    void (*event)(struct inquiry *inquiry, const struct event *event);
+    void (*fact)(struct inquiry *inquiry, const struct fact *fact);
+    void (*finish)(struct inquiry *inquiry, int64_t end_us);
+    /* Why the property says nothing about this scheme or history; NULL: it does. Asked at the end.
+     */
+    const char *(*excused)(const struct inquiry *inquiry);
+    bool is_about_two; /* needs a grant and a second client to be worth anything */
+};
+
+extern const struct property_rules rules_mutual_exclusion, rules_lease_exclusion, rules_release_own,
+    rules_extend_own, rules_always_expires, rules_no_orphan, rules_fresh_grant, rules_loss_notice,
+    rules_fence_order, rules_truthful, rules_progress, rules_no_lost_update, rules_no_crash;
+
+#endif

@@ -1,0 +1,203 @@
+/* story.c - see cause.h: the sentences of a witness. They say who, what, when, and why it is not
+ * something else. */
+#include "checks/cause.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { TRIGGER_BYTES = 128 };
+
+void grant_explain(const struct ledger *ledger, const struct grant *grant, struct finding *finding)
+{
+    const char *who = client_name(ledger, grant->client);
+    if (grant->until_us == NEVER_US) {
+        finding_say(finding, "%s got the lock at %s (%s). It has no end of its own.", who,
+                    MS(grant->time_us), SENT(&grant->command));
+        return;
+    }
+    finding_say(finding, "%s got the lock at %s (%s) for %s. %s %s.", who, MS(grant->time_us),
+                SENT(&grant->command), MS(ledger->lease_us),
+                ledger->has_stamps ? "Its stamp does not pass before"
+                                   : "It cannot have expired before",
+                MS(grant->until_us));
+}
+
+const char *deed_trigger(const struct ledger *ledger, const struct deed *deed, char *words)
+{
+    const char *who = client_name(ledger, deed->client);
+    words[0] = '\0';
+    if (deed->was_resent)
+        snprintf(words, TRIGGER_BYTES, "a %s that was sent again", verb_name(deed->command.verb));
+    else if (deed->is_clock_struck && ledger->has_stamps)
+        snprintf(words, TRIGGER_BYTES, "%s's wrong clock", who);
+    else if (deed->own_ending == ENDING_EXPIRED ||
+             (deed->own_ending == ENDING_TAKEN && deed->own_end_us <= deed->own_ended_us))
+        snprintf(words, TRIGGER_BYTES, "%s's overrun", who);
+    else if ((deed->own_ending == ENDING_DELETED || deed->own_ending == ENDING_TAKEN) &&
+             deed->own_ended_by != deed->client)
+        snprintf(words, TRIGGER_BYTES, "%s's lock being removed by %s at %s", who,
+                 client_name(ledger, deed->own_ended_by), MS(deed->own_ended_us));
+    else if (deed->own_ending > ENDING_EXPIRED && deed->own_ending != ENDING_DELETED &&
+             deed->own_ending != ENDING_TAKEN)
+        snprintf(words, TRIGGER_BYTES, "the loss of %s's lock at %s", who, MS(deed->own_ended_us));
+    else if (deed->own_end_us <= deed->time_us)
+        snprintf(words, TRIGGER_BYTES, "%s's overrun", who);
+    return words;
+}
+
+void deed_explain(const struct ledger *ledger, const struct deed *deed, const char *words,
+                  struct finding *finding)
+{
+    const char *who = client_name(ledger, deed->client);
+    char context[WITNESS_LINE_BYTES / 2] = "";
+    if (deed->was_resent)
+        snprintf(context, sizeof context, "; its library had sent that command again");
+    else if (deed->own_end_us <= deed->time_us)
+        snprintf(context, sizeof context, "; %s's own lease had ended at %s", who,
+                 MS(deed->own_end_us));
+    else if (deed->own_ending != ENDING_NONE)
+        snprintf(context, sizeof context, "; %s's own lock had been gone since %s", who,
+                 MS(deed->own_ended_us));
+    finding_say(finding, "%s sent %s, executed at %s: it %s%s.", who, SENT(&deed->command),
+                MS(deed->time_us), words, context);
+}
+
+/* --- how the first one's grant ended --- */
+
+static void explain_touch(const struct ledger *ledger, const struct grant *grant,
+                          struct finding *finding)
+{
+    char words[WITNESS_LINE_BYTES / 2];
+    const char *what =
+        ledger->has_stamps ? "overwrote %s's stamp" : "changed the expiry of %s's lock";
+    char *at = strstr(what, "%s");
+    snprintf(words, sizeof words, "%.*s%s%s", (int)(at - what), what,
+             client_name(ledger, grant->client), at + 2);
+    deed_explain(ledger, &grant->touch, words, finding);
+}
+
+static void explain_end(const struct ledger *ledger, const struct grant *grant,
+                        struct finding *finding)
+{
+    const char *owner = client_name(ledger, grant->client);
+    char words[WITNESS_LINE_BYTES / 2];
+    switch (grant->ending) {
+    case ENDING_NONE:
+        finding_say(finding, "%s's lock was still alive at the server.", owner);
+        return;
+    case ENDING_EXPIRED:
+        finding_say(finding, "%s's lock expired at %s, not before its time.", owner,
+                    MS(grant->ended_us));
+        return;
+    case ENDING_EARLY:
+        finding_say(finding,
+                    "At %s %s's key was gone, %s before its time, and no command removed it.",
+                    MS(grant->ended_us), owner, MS(grant->until_us - grant->ended_us));
+        return;
+    case ENDING_CUT:
+        explain_touch(ledger, grant, finding);
+        finding_say(finding, "So it expired at %s.", MS(grant->ended_us));
+        return;
+    case ENDING_CLOCK:
+        finding_say(finding, "The server's clock was stepped: %s's lock expired at %s, %s early.",
+                    owner, MS(grant->ended_us), MS(grant->until_us - grant->ended_us));
+        return;
+    case ENDING_RESTART:
+        finding_say(finding, "The server restarted empty at %s and forgot %s's lock.",
+                    MS(grant->ended_us), owner);
+        return;
+    case ENDING_FAILOVER:
+        finding_say(finding, "At %s a replica without %s's lock took the server's place.",
+                    MS(grant->ended_us), owner);
+        return;
+    case ENDING_EVICTED:
+        finding_say(finding, "The server evicted %s's lock at %s.", owner, MS(grant->ended_us));
+        return;
+    case ENDING_DELETED:
+    case ENDING_TAKEN:
+        if (grant->is_touched && grant->touch.index < grant->by.index)
+            explain_touch(ledger, grant, finding);
+        snprintf(words, sizeof words, "%s %s's lock",
+                 grant->ending == ENDING_DELETED ? "removed" : "overwrote", owner);
+        deed_explain(ledger, &grant->by, words, finding);
+        return;
+    }
+}
+
+/* --- the pair --- */
+
+static void explain_hold(const struct ledger *ledger, int client, const char *also,
+                         struct finding *finding)
+{
+    const struct ledger_client *who = &ledger->clients[client];
+    const char *name = client_name(ledger, client);
+    int server = 0;
+    while (server < ledger->head->servers - 1 &&
+           ledger_grant(ledger, client, server)->index == NO_INDEX)
+        server++;
+    const struct grant *grant = ledger_grant(ledger, client, server);
+    if (ledger->quorum > 1 && who->owned_index != NO_INDEX)
+        finding_say(finding, "%s had the lock%s on a majority of servers at %s.", name, also,
+                    MS(who->owned_us));
+    else if (grant->index != NO_INDEX && !*also)
+        grant_explain(ledger, grant, finding);
+    else if (grant->index != NO_INDEX)
+        finding_say(finding, "%s got it%s at %s (%s).", name, also, MS(grant->time_us),
+                    SENT(&grant->command));
+    else
+        finding_say(finding, "%s was told at %s that it has the lock%s; no server had given it.",
+                    name, MS(who->held_us), also);
+    if (who->is_late)
+        finding_say(finding, "%s was told so at %s; its own lease had ended at %s.", name,
+                    MS(who->held_us), MS(who->own_end_us));
+}
+
+/* "Unlock bug in A." */
+static void conclude(const struct ledger *ledger, const struct pair *pair, struct finding *finding)
+{
+    const char *first = client_name(ledger, pair->first),
+               *second = client_name(ledger, pair->second);
+    const struct grant *end = pair->end;
+    char trigger[TRIGGER_BYTES] = "";
+    int culprit = NOBODY;
+    if (pair->cause == CAUSE_LATE_GRANT)
+        culprit = ledger->clients[pair->second].is_late ? pair->second : pair->first;
+    else if (pair->cause == CAUSE_OVERRUN)
+        culprit = pair->first;
+    else if (pair->cause == CAUSE_FOREIGN_EXTEND && end && end->is_touched)
+        culprit = end->touch.client;
+    else if (end && (end->ending == ENDING_DELETED || end->ending == ENDING_TAKEN))
+        culprit = end->by.client;
+    else if (pair->cause == CAUSE_ACQUIRE_BUG)
+        culprit = pair->second;
+    if (end && pair->cause == CAUSE_UNLOCK_BUG)
+        deed_trigger(ledger, &end->by, trigger);
+    finding_say(finding, "(%s,%s): %s%s%s%s%s.", first, second, cause_title(pair->cause),
+                culprit != NOBODY ? " in " : "",
+                culprit != NOBODY ? client_name(ledger, culprit) : "",
+                *trigger ? ", triggered by " : "", trigger);
+    if (pair->cause == CAUSE_OVERRUN)
+        finding_say(finding, "Nobody's bug: %s", cause_words(CAUSE_OVERRUN));
+}
+
+void pair_explain(const struct ledger *ledger, const struct pair *pair, struct finding *finding)
+{
+    const struct ledger_client *first = &ledger->clients[pair->first];
+    const struct ledger_client *second = &ledger->clients[pair->second];
+    explain_hold(ledger, pair->first, "", finding);
+    explain_hold(ledger, pair->second, " too", finding);
+    if (pair->end && pair->end->ending != ENDING_NONE) {
+        if (pair->server > 0 || ledger->head->servers > 1)
+            finding_say(finding, "Server %d decided it:", pair->server + 1);
+        explain_end(ledger, pair->end, finding);
+    } else if (pair->cause == CAUSE_SPLIT_GRANT) {
+        finding_say(finding, "No server that gave it to %s had taken it from %s: two majorities.",
+                    client_name(ledger, pair->second), client_name(ledger, pair->first));
+    } else {
+        finding_say(finding, "Nothing had ended %s's lock at the server.",
+                    client_name(ledger, pair->first));
+    }
+    int64_t both_us = first->held_us > second->held_us ? first->held_us : second->held_us;
+    finding_say(finding, "From %s on both believed to hold it.", MS(both_us));
+    conclude(ledger, pair, finding);
+}

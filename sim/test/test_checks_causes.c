@@ -1,0 +1,574 @@
+/* test_checks_causes.c - every cause: stamps and their takeovers, servers that forget, clocks,
+ * quorums, chains. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <cmocka.h>
+
+#include "test/story.h"
+
+/* --- stamps: a lease of 1 s; a stamp of an attempt that begins at t passes between t + 2 s and t +
+ * 3 s --- */
+
+/* What an attempt that starts now writes: int(now) + 1 + 1. */
+static int64_t stamp_now(const struct story *story)
+{
+    return story->now_us / 1000000 + 2;
+}
+
+/* CALL, SETNX answered 0, GET answered the stamp that is there. */
+static int64_t looks(struct story *story, int client, int64_t there)
+{
+    int64_t stamp = stamp_now(story);
+    calls(story, client, OP_ACQUIRE);
+    executes(story, client, OP_ACQUIRE, command(VERB_SETNX, stamp, 0), INTEGER(0));
+    executes(story, client, OP_ACQUIRE, command(VERB_GET, 0, 0), VALUE(there));
+    return stamp;
+}
+
+static void swaps(struct story *story, int client, int64_t stamp, int64_t old)
+{
+    executes(story, client, OP_ACQUIRE, command(VERB_GETSET, stamp, 0), VALUE(old));
+}
+
+static int64_t stamps_first(struct story *story, int client)
+{
+    int64_t stamp = stamp_now(story);
+    calls(story, client, OP_ACQUIRE);
+    executes(story, client, OP_ACQUIRE, command(VERB_SETNX, stamp, 0), INTEGER(1));
+    returns(story, client, OP_ACQUIRE, RESULT_GRANTED);
+    return stamp;
+}
+
+static void two_takers_of_a_dead_stamp_one_wins(void **state)
+{
+    struct story *story = story_new(&stamping, 1, STORY_SECOND_MS);
+    int64_t dead, mine, yours;
+    (void)state;
+    dead = stamps_first(story, A);
+    crashes(story, A);
+    at(story, 3500);
+    mine = looks(story, B, dead);
+    yours = looks(story, C, dead);
+    swaps(story, B, mine, dead);
+    swaps(story, C, yours, mine);
+    returns(story, C, OP_ACQUIRE, RESULT_REFUSED); /* told before the winner */
+    returns(story, B, OP_ACQUIRE, RESULT_GRANTED);
+    deletes(story, B, 1);
+    ends(story);
+    assert_holds(story, PROPERTY_MUTUAL_EXCLUSION);
+    assert_holds(story, PROPERTY_LEASE_EXCLUSION);
+    assert_holds(story, PROPERTY_RELEASE_OWN);
+    assert_holds(story, PROPERTY_TRUTHFUL);
+    assert_violated(story, PROPERTY_EXTEND_OWN, 1, CAUSE_FOREIGN_EXTEND); /* C's stamp over B's */
+    assert_says(&story->findings[PROPERTY_EXTEND_OWN], "it overwrote B's lock");
+    story_free(story);
+}
+
+static void a_takeover_of_a_dead_holders_stamp_is_silent(void **state)
+{
+    struct story *story = story_new(&stamping, 1, STORY_SECOND_MS);
+    int64_t dead, mine;
+    (void)state;
+    dead = stamps_first(story, A);
+    crashes(story, A);
+    at(story, 3500);
+    mine = looks(story, B, dead);
+    swaps(story, B, mine, dead);
+    returns(story, B, OP_ACQUIRE, RESULT_GRANTED);
+    deletes(story, B, 1);
+    ends(story);
+    assert_silent(story);
+    story_free(story);
+}
+
+static void a_takeover_of_a_slow_holders_stamp_is_an_overrun(void **state)
+{
+    struct story *story = story_new(&stamping, 1, STORY_SECOND_MS);
+    int64_t dead, mine;
+    (void)state;
+    dead = stamps_first(story, A);
+    at(story, 3500);
+    mine = looks(story, B, dead);
+    swaps(story, B, mine, dead);
+    returns(story, B, OP_ACQUIRE, RESULT_GRANTED);
+    deletes(story, A, 1); /* A's release is late, and removes B's stamp */
+    ends(story);
+    assert_violated(story, PROPERTY_MUTUAL_EXCLUSION, 1, CAUSE_OVERRUN);
+    assert_holds(story, PROPERTY_LEASE_EXCLUSION);
+    assert_holds(story, PROPERTY_EXTEND_OWN);
+    assert_violated(story, PROPERTY_RELEASE_OWN, 1, CAUSE_UNLOCK_BUG);
+    assert_says(&story->findings[PROPERTY_RELEASE_OWN], "triggered by A's overrun");
+    story_free(story);
+}
+
+static void a_stalled_losers_older_stamp_lets_a_third_client_in(void **state)
+{
+    struct story *story = story_new(&stamping, 1, STORY_SECOND_MS);
+    int64_t dead, old, mine, next;
+    (void)state;
+    dead = stamps_first(story, A);
+    crashes(story, A);
+    at(story, 3500);
+    old = looks(story, C, dead); /* stalls before its GETSET, its clock read at 3.5 s */
+    at(story, 6900);
+    mine = looks(story, B, dead);
+    swaps(story, B, mine, dead);
+    returns(story, B, OP_ACQUIRE, RESULT_GRANTED);
+    swaps(story, C, old, mine);
+    returns(story, C, OP_ACQUIRE, RESULT_REFUSED);
+    at(story, 7100); /* C's stamp, of 5 s, is dead; B's lease goes on to 7.9 s */
+    next = looks(story, D, old);
+    swaps(story, D, next, old);
+    returns(story, D, OP_ACQUIRE, RESULT_GRANTED);
+    ends(story);
+    assert_violated(story, PROPERTY_LEASE_EXCLUSION, 1, CAUSE_FOREIGN_EXTEND);
+    assert_says(&story->findings[PROPERTY_LEASE_EXCLUSION], "it overwrote B's stamp");
+    assert_says(&story->findings[PROPERTY_LEASE_EXCLUSION], "(B,D): Foreign extend in C.");
+    assert_int_equal(story->findings[PROPERTY_EXTEND_OWN].cause, CAUSE_FOREIGN_EXTEND);
+    story_free(story);
+}
+
+static void a_getset_that_wins_against_the_odds_is_corrected_at_its_return(void **state)
+{
+    struct story *story = story_new(&stamping, 1, STORY_SECOND_MS);
+    int64_t dead, live, mine;
+    (void)state;
+    dead = stamps_first(story, A);
+    crashes(story, A);
+    at(story, 3500);
+    mine = looks(story, B, dead); /* stalls */
+    live = looks(story, C, dead);
+    swaps(story, C, live, dead);
+    returns(story, C, OP_ACQUIRE, RESULT_GRANTED);
+    at(story, 8000); /* C's stamp, larger than the one that B judged, has passed by now, too */
+    swaps(story, B, mine + 5, live);
+    returns(story, B, OP_ACQUIRE, RESULT_GRANTED);
+    deletes(story, B, 1);
+    ends(story);
+    assert_violated(story, PROPERTY_MUTUAL_EXCLUSION, 1, CAUSE_LATE_GRANT); /* B called at 3.5 s */
+    assert_says(&story->findings[PROPERTY_MUTUAL_EXCLUSION], "B sent GETSET lock 10, executed at");
+    assert_holds(story, PROPERTY_LEASE_EXCLUSION);
+    assert_holds(story, PROPERTY_RELEASE_OWN);
+    story_free(story);
+
+    story = story_new(&stamping, 1,
+                      STORY_SECOND_MS); /* and the other way round: expected to win, refused */
+    live = stamps_first(story, A);
+    mine = looks(story, B, live);
+    swaps(story, B, mine, live);
+    returns(story, B, OP_ACQUIRE, RESULT_REFUSED);
+    deletes(story, A, 1);
+    ends(story);
+    assert_violated(story, PROPERTY_EXTEND_OWN, 1, CAUSE_ACQUIRE_BUG);
+    assert_holds(story, PROPERTY_LEASE_EXCLUSION);
+    assert_holds(story, PROPERTY_RELEASE_OWN); /* the key is A's, whatever stands in it */
+    story_free(story);
+}
+
+static void a_takers_wrong_clock_is_named(void **state)
+{
+    struct story *story = story_new(&stamping, 1, STORY_SECOND_MS);
+    int64_t live;
+    (void)state;
+    live = stamps_first(story, A);
+    strikes(story, "client-clock", B, -1, 10000);
+    looks(story, B, live);
+    swaps(story, B, live + 10, live);
+    returns(story, B, OP_ACQUIRE, RESULT_GRANTED);
+    ends(story);
+    assert_violated(story, PROPERTY_LEASE_EXCLUSION, 1, CAUSE_CLIENT_CLOCK);
+    assert_says(&story->findings[PROPERTY_LEASE_EXCLUSION], "(A,B): Wrong client clock in B.");
+    story_free(story);
+}
+
+/* Two clients see the same dead stamp; the second one's DEL removes the first one's new lock. */
+static void delete_and_setnx_takes_a_live_lock(void **state)
+{
+    struct story *story = story_new(&stamping, 1, STORY_SECOND_MS);
+    int64_t dead, mine, yours;
+    (void)state;
+    dead = stamps_first(story, A);
+    crashes(story, A);
+    at(story, 3500);
+    mine = looks(story, B, dead);
+    yours = looks(story, C, dead);
+    executes(story, B, OP_ACQUIRE, command(VERB_DEL, 0, 0), INTEGER(1));
+    executes(story, B, OP_ACQUIRE, command(VERB_SETNX, mine, 0), INTEGER(1));
+    returns(story, B, OP_ACQUIRE, RESULT_GRANTED);
+    executes(story, C, OP_ACQUIRE, command(VERB_DEL, 0, 0), INTEGER(1));
+    executes(story, C, OP_ACQUIRE, command(VERB_SETNX, yours, 0), INTEGER(1));
+    returns(story, C, OP_ACQUIRE, RESULT_GRANTED);
+    ends(story);
+    assert_violated(story, PROPERTY_LEASE_EXCLUSION, 1, CAUSE_ACQUIRE_BUG);
+    assert_says(&story->findings[PROPERTY_LEASE_EXCLUSION], "C sent DEL lock");
+    assert_says(&story->findings[PROPERTY_LEASE_EXCLUSION], "(B,C): Acquire bug in C.");
+    assert_holds(story, PROPERTY_RELEASE_OWN);
+    story_free(story);
+}
+
+/* --- servers --- */
+
+static void a_server_that_forgets_loses_the_grant(void **state)
+{
+    static const struct {
+        const char *fault, *words;
+    } rows[] = {{"restart-empty", "restarted empty"}, {"evict", "evicted A's lock"}};
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        struct story *story = story_new(&expiring, 1, 300);
+        acquires(story, A);
+        strikes(story, rows[i].fault, -1, 0, 0);
+        acquires(story, B);
+        ends(story);
+        assert_violated(story, PROPERTY_LEASE_EXCLUSION, 1, CAUSE_LOST_GRANT);
+        assert_int_equal(cause_blame(CAUSE_LOST_GRANT), BLAME_DEPLOYMENT);
+        assert_says(&story->findings[PROPERTY_LEASE_EXCLUSION], rows[i].words);
+        assert_holds(story, PROPERTY_RELEASE_OWN);
+        story_free(story);
+    }
+}
+
+static void a_lagging_replica_loses_the_grant_and_one_in_step_does_not(void **state)
+{
+    (void)state;
+    for (int is_cut = 0; is_cut < 2; is_cut++) {
+        struct story *story = story_new(&expiring, 1, 300);
+        if (is_cut)
+            strikes(story, "cut-replica", -1, 0, 0);
+        acquires(story, A);
+        strikes(story, "failover", -1, 0, 0);
+        if (is_cut)
+            acquires(story, B);
+        else
+            is_refused(story, B);
+        ends(story);
+        if (is_cut)
+            assert_violated(story, PROPERTY_LEASE_EXCLUSION, 1, CAUSE_LOST_GRANT);
+        else
+            assert_silent(story);
+        story_free(story);
+    }
+}
+
+static void a_replica_brings_back_an_older_lock(void **state)
+{
+    struct story *story = story_new(&expiring, 1, 300);
+    (void)state;
+    acquires(story, A);
+    strikes(story, "cut-replica", -1, 0, 0);
+    releases(story, A, 1);
+    acquires(story, B);
+    strikes(story, "failover", -1, 0, 0);
+    is_refused(story, C); /* by A's old key: nobody lies, nobody is to blame but the failover */
+    releases(story, B, 0);
+    at(story, 400);
+    acquires(story, C);
+    ends(story);
+    assert_holds(story, PROPERTY_LEASE_EXCLUSION);
+    assert_holds(story, PROPERTY_TRUTHFUL);
+    assert_holds(story, PROPERTY_PROGRESS);
+    story_free(story);
+}
+
+static void a_clock_jump_is_an_early_expiry(void **state)
+{
+    struct story *story = story_new(&expiring, 1, 300);
+    (void)state;
+    acquires(story, A);
+    strikes(story, "server-clock", -1, 0, 250);
+    at(story, 60);
+    acquires(story, B);
+    ends(story);
+    assert_violated(story, PROPERTY_LEASE_EXCLUSION, 1, CAUSE_EARLY_EXPIRY);
+    assert_says(&story->findings[PROPERTY_LEASE_EXCLUSION], "The server's clock was stepped");
+    story_free(story);
+
+    story =
+        story_new(&expiring, 1, 300); /* backwards: the lock lives longer, and nobody is stuck */
+    acquires(story, A);
+    strikes(story, "server-clock", -1, 0, -5000);
+    crashes(story, A);
+    at(story, 2000);
+    is_refused(story, B);
+    at(story, 5302);
+    acquires(story, B);
+    ends(story);
+    assert_silent(story);
+    story_free(story);
+}
+
+static void a_unit_mixed_up_is_an_early_expiry(void **state)
+{
+    struct story *story = story_new(&expiring, 1, 300);
+    (void)state;
+    calls(story, A, OP_ACQUIRE);
+    executes(story, A, OP_ACQUIRE, command(VERB_SET_NX_PX, 1, 3), OK); /* 3 ms for 300 */
+    returns(story, A, OP_ACQUIRE, RESULT_GRANTED);
+    at(story, 10);
+    acquires(story, B);
+    ends(story);
+    assert_violated(story, PROPERTY_LEASE_EXCLUSION, 1, CAUSE_EARLY_EXPIRY);
+    story_free(story);
+}
+
+static void a_set_over_a_live_key_is_an_acquire_bug(void **state)
+{
+    struct story *story = story_new(&expiring, 1, 300);
+    (void)state;
+    acquires(story, A);
+    calls(story, B, OP_ACQUIRE);
+    executes(story, B, OP_ACQUIRE, command(VERB_SET, 2, 0), OK);
+    returns(story, B, OP_ACQUIRE, RESULT_GRANTED);
+    ends(story);
+    assert_violated(story, PROPERTY_LEASE_EXCLUSION, 1, CAUSE_ACQUIRE_BUG);
+    assert_violated(story, PROPERTY_EXTEND_OWN, 1, CAUSE_ACQUIRE_BUG);
+    story_free(story);
+
+    story = story_new(&expiring, 1, 300); /* told so, and no server gave it */
+    acquires(story, A);
+    calls(story, B, OP_ACQUIRE);
+    executes(story, B, OP_ACQUIRE, set(story, B), NIL);
+    returns(story, B, OP_ACQUIRE, RESULT_GRANTED);
+    ends(story);
+    assert_violated(story, PROPERTY_LEASE_EXCLUSION, 1, CAUSE_ACQUIRE_BUG);
+    assert_says(&story->findings[PROPERTY_LEASE_EXCLUSION], "no server had given it");
+    assert_says(&story->findings[PROPERTY_LEASE_EXCLUSION], "(A,B): Acquire bug in B.");
+    story_free(story);
+}
+
+/* --- chains --- */
+
+static void a_chain_names_its_links(void **state)
+{
+    struct story *story = story_new(&expiring, 1, 300);
+    (void)state;
+    acquires(story, A);
+    at(story, 310);
+    acquires(story, B);
+    deletes(story, A, 1);
+    acquires(story, C);
+    deletes(story, B, 1); /* B's release is in time, but A had removed B's lock */
+    acquires(story, D);
+    ends(story);
+    assert_violated(story, PROPERTY_RELEASE_OWN, 2, CAUSE_UNLOCK_BUG);
+    assert_violated(story, PROPERTY_LEASE_EXCLUSION, 2, CAUSE_UNLOCK_BUG); /* (B,C), (C,D) */
+    assert_says(&story->findings[PROPERTY_LEASE_EXCLUSION],
+                "(B,C): Unlock bug in A, triggered by A's overrun.");
+    story_free(story);
+
+    story = story_new(&expiring, 1, 300); /* the same from the second link on */
+    acquires(story, B);
+    strikes(story, "restart-empty", -1, 0, 0);
+    acquires(story, C);
+    deletes(story, B, 1);
+    ends(story);
+    assert_says(&story->findings[PROPERTY_RELEASE_OWN], "triggered by the loss of B's lock");
+    story_free(story);
+}
+
+static void a_resent_delete_is_named(void **state)
+{
+    struct story *story = story_new(&expiring, 1, 300);
+    struct event resend = {.kind = EVENT_FAULT,
+                           .client = A,
+                           .server = 0,
+                           .fault = "resend",
+                           .command = {.verb = VERB_DEL}};
+    (void)state;
+    acquires(story, A);
+    calls(story, A, OP_RELEASE);
+    executes(story, A, OP_RELEASE, command(VERB_DEL, 0, 0), INTEGER(1));
+    strikes(story, "lose-reply", A, 0, 0);
+    acquires(story, B);
+    happens(story, resend);
+    executes(story, A, OP_RELEASE, command(VERB_DEL, 0, 0), INTEGER(1));
+    returns(story, A, OP_RELEASE, RESULT_RELEASED);
+    acquires(story, C);
+    ends(story);
+    assert_violated(story, PROPERTY_RELEASE_OWN, 1, CAUSE_UNLOCK_BUG);
+    assert_says(&story->findings[PROPERTY_RELEASE_OWN],
+                "Unlock bug in A, triggered by a DEL that was sent again.");
+    assert_violated(story, PROPERTY_LEASE_EXCLUSION, 1, CAUSE_UNLOCK_BUG);
+    story_free(story);
+}
+
+static void one_token_for_two_is_an_unlock_bug(void **state)
+{
+    struct story *story = story_new(&expiring, 1, 300);
+    struct command weak = command(VERB_SET_NX_PX, 7, 300),
+                   compare = command(VERB_COMPARE_DELETE, 7, 0);
+    (void)state;
+    for (int client = A; client <= B; client++) {
+        at(story, 310.0 * client);
+        calls(story, client, OP_ACQUIRE);
+        executes(story, client, OP_ACQUIRE, weak, OK);
+        returns(story, client, OP_ACQUIRE, RESULT_GRANTED);
+    }
+    calls(story, A, OP_RELEASE);
+    executes(story, A, OP_RELEASE, compare, INTEGER(1));
+    returns(story, A, OP_RELEASE, RESULT_RELEASED);
+    ends(story);
+    assert_violated(story, PROPERTY_RELEASE_OWN, 1, CAUSE_UNLOCK_BUG);
+    story_free(story);
+}
+
+/* --- redlock --- */
+
+/* SET on these servers (bits), answered OK; on the others nil. */
+static void asks(struct story *story, int client, unsigned yes)
+{
+    calls(story, client, OP_ACQUIRE);
+    for (int s = 0; s < story->head.servers; s++)
+        executes_at(story, client, s, OP_ACQUIRE, set(story, client), yes >> s & 1 ? OK : NIL);
+}
+
+static void cleans(struct story *story, int client, enum operation op, unsigned had)
+{
+    for (int s = 0; s < story->head.servers; s++)
+        executes_at(story, client, s, op, command(VERB_COMPARE_DELETE, token(story, client), 0),
+                    INTEGER(had >> s & 1));
+}
+
+static void a_majority_of_five_excludes(void **state)
+{
+    struct story *story = story_new(&majority, 5, 300);
+    (void)state;
+    asks(story, A, 0x07); /* servers 1 to 3; the SETs to 4 and 5 came after C's */
+    returns(story, A, OP_ACQUIRE, RESULT_GRANTED);
+    asks(story, C, 0x18);
+    cleans(story, C, OP_ACQUIRE, 0x18);
+    returns(story, C, OP_ACQUIRE, RESULT_REFUSED);
+    calls(story, A, OP_RELEASE);
+    cleans(story, A, OP_RELEASE, 0x07);
+    returns(story, A, OP_RELEASE, RESULT_RELEASED);
+    asks(story, C, 0x1f);
+    returns(story, C, OP_ACQUIRE, RESULT_GRANTED);
+    ends(story);
+    assert_silent(story);
+    assert_holds(story, PROPERTY_LEASE_EXCLUSION);
+    assert_holds(story, PROPERTY_NO_ORPHAN);
+    story_free(story);
+}
+
+static void one_of_five_that_restarts_empty_loses_the_grant(void **state)
+{
+    struct story *story = story_new(&majority, 5, 300);
+    (void)state;
+    asks(story, A, 0x07);
+    returns(story, A, OP_ACQUIRE, RESULT_GRANTED);
+    strikes(story, "restart-empty", -1, 2, 0);
+    asks(story, C, 0x1c);
+    returns(story, C, OP_ACQUIRE, RESULT_GRANTED);
+    ends(story);
+    assert_violated(story, PROPERTY_LEASE_EXCLUSION, 1, CAUSE_LOST_GRANT);
+    assert_says(&story->findings[PROPERTY_LEASE_EXCLUSION], "Server 3 decided it:");
+    assert_says(&story->findings[PROPERTY_LEASE_EXCLUSION], "on a majority of servers");
+    story_free(story);
+}
+
+static void two_believers_without_a_common_server_are_a_split_grant(void **state)
+{
+    struct story *story = story_new(&majority, 5, 300);
+    (void)state;
+    asks(story, A, 0x07);
+    returns(story, A, OP_ACQUIRE, RESULT_GRANTED);
+    asks(story, B, 0x18); /* two of five, and takes that for a majority */
+    returns(story, B, OP_ACQUIRE, RESULT_GRANTED);
+    ends(story);
+    assert_violated(story, PROPERTY_LEASE_EXCLUSION, 1, CAUSE_SPLIT_GRANT);
+    assert_says(&story->findings[PROPERTY_LEASE_EXCLUSION], "(A,B): Split grant");
+    story_free(story);
+}
+
+static void a_quorum_that_expires_is_an_overrun(void **state)
+{
+    struct story *story = story_new(&majority, 3, 300);
+    (void)state;
+    asks(story, A, 0x7);
+    returns(story, A, OP_ACQUIRE, RESULT_GRANTED);
+    at(story, 310);
+    asks(story, B, 0x7);
+    returns(story, B, OP_ACQUIRE, RESULT_GRANTED);
+    ends(story);
+    assert_violated(story, PROPERTY_MUTUAL_EXCLUSION, 1, CAUSE_OVERRUN);
+    assert_holds(story, PROPERTY_LEASE_EXCLUSION);
+    story_free(story);
+}
+
+/* --- locks are apart; scripts that fail half way --- */
+
+static void two_locks_have_nothing_to_do_with_each_other(void **state)
+{
+    struct story *story = story_new(&expiring, 1, 300);
+    (void)state;
+    acquires(story, A);
+    story->lock = 1;
+    acquires(story, B);
+    story->lock = 0;
+    releases(story, A, 1);
+    story->lock = 1;
+    releases(story, B, 1);
+    ends(story);
+    assert_silent(story);
+    assert_holds(story, PROPERTY_MUTUAL_EXCLUSION);
+    story_free(story);
+}
+
+static void a_script_that_fails_half_way_leaves_a_key_without_expiry(void **state)
+{
+    struct story *story = story_new(&expiring, 1, 1000);
+    struct reply error = {.kind = REPLY_ERROR, .error = ERROR_EXPIRE};
+    (void)state;
+    calls(story, A, OP_ACQUIRE);
+    executes(story, A, OP_ACQUIRE, command(VERB_LUA_SETNX_EXPIRE, 1, 1000), error);
+    returns(story, A, OP_ACQUIRE, RESULT_FAILED);
+    ends(story);
+    assert_violated(story, PROPERTY_ALWAYS_EXPIRES, 1, CAUSE_NO_EXPIRY);
+    story_free(story);
+}
+
+static void what_nobody_here_wrote_is_nobodys(void **state)
+{
+    struct story *story = story_new(&expiring, 1, 300);
+    (void)state;
+    is_refused(story, A); /* a key was there before the run */
+    calls(story, B, OP_ACQUIRE);
+    returns(story, B, OP_ACQUIRE, RESULT_FAILED);
+    deletes(story, B, 1);
+    acquires(story, A);
+    ends(story);
+    assert_holds(story, PROPERTY_RELEASE_OWN);
+    assert_holds(story, PROPERTY_LEASE_EXCLUSION);
+    story_free(story);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(two_takers_of_a_dead_stamp_one_wins),
+        cmocka_unit_test(a_takeover_of_a_dead_holders_stamp_is_silent),
+        cmocka_unit_test(a_takeover_of_a_slow_holders_stamp_is_an_overrun),
+        cmocka_unit_test(a_stalled_losers_older_stamp_lets_a_third_client_in),
+        cmocka_unit_test(a_getset_that_wins_against_the_odds_is_corrected_at_its_return),
+        cmocka_unit_test(a_takers_wrong_clock_is_named),
+        cmocka_unit_test(delete_and_setnx_takes_a_live_lock),
+        cmocka_unit_test(a_server_that_forgets_loses_the_grant),
+        cmocka_unit_test(a_lagging_replica_loses_the_grant_and_one_in_step_does_not),
+        cmocka_unit_test(a_replica_brings_back_an_older_lock),
+        cmocka_unit_test(a_clock_jump_is_an_early_expiry),
+        cmocka_unit_test(a_unit_mixed_up_is_an_early_expiry),
+        cmocka_unit_test(a_set_over_a_live_key_is_an_acquire_bug),
+        cmocka_unit_test(a_chain_names_its_links),
+        cmocka_unit_test(a_resent_delete_is_named),
+        cmocka_unit_test(one_token_for_two_is_an_unlock_bug),
+        cmocka_unit_test(a_majority_of_five_excludes),
+        cmocka_unit_test(one_of_five_that_restarts_empty_loses_the_grant),
+        cmocka_unit_test(two_believers_without_a_common_server_are_a_split_grant),
+        cmocka_unit_test(a_quorum_that_expires_is_an_overrun),
+        cmocka_unit_test(two_locks_have_nothing_to_do_with_each_other),
+        cmocka_unit_test(a_script_that_fails_half_way_leaves_a_key_without_expiry),
+        cmocka_unit_test(what_nobody_here_wrote_is_nobodys),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

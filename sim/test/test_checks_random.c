@@ -1,0 +1,407 @@
+/* test_checks_random.c - random small histories: the streaming checks against a brute-force count
+ * of overlaps, and executions that are logged in a wrong order against what must never be said
+ * about them. Fixed seeds. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <cmocka.h>
+
+#include "base/random.h"
+#include "test/story.h"
+
+enum { CLIENTS = 4, EVENTS_MAX = 60, HOLDS_MAX = 64, LEASE_MS = 2, ROUNDS = 20000 };
+
+/* --- a server that is right, and clients that are slow --- */
+
+struct server {
+    bool is_there;
+    int64_t token, expire_us;
+};
+
+static void server_expire(struct server *server, int64_t now_us)
+{
+    if (server->is_there && now_us > server->expire_us)
+        server->is_there = false;
+}
+
+enum at { IDLE, CALLED, TOLD_YES, TOLD_NO, HOLDING, RENEWING, LEAVING, LEFT };
+
+struct player {
+    enum at at;
+    int64_t token;
+    int64_t renewal_us; /* sent */
+};
+
+/* What a believer had: its hold, and the parts of it that its own lease covered. */
+struct hold {
+    int client;
+    int64_t begin_us, end_us;
+    int spans;
+    int64_t from_us[8], until_us[8];
+};
+
+struct play {
+    struct story *story;
+    struct server server;
+    struct player players[CLIENTS];
+    struct hold holds[HOLDS_MAX];
+    int holds_count;
+    int open[CLIENTS]; /* the hold under way, or -1 */
+    int64_t called_us[CLIENTS];
+    bool is_blind; /* releases by DEL, whoever it belongs to */
+};
+
+static void play_set(struct play *play, int client)
+{
+    struct command set_it = set(play->story, client);
+    int64_t now_us = play->story->now_us;
+    server_expire(&play->server, now_us);
+    bool is_free = !play->server.is_there;
+    if (is_free)
+        play->server = (struct server){true, set_it.value, now_us + set_it.ttl_us};
+    executes(play->story, client, OP_ACQUIRE, set_it, is_free ? OK : NIL);
+    play->players[client].token = set_it.value;
+    play->players[client].at = is_free ? TOLD_YES : TOLD_NO;
+}
+
+static void play_told(struct play *play, int client)
+{
+    bool is_granted_now = play->players[client].at == TOLD_YES;
+    if (is_granted_now) {
+        struct hold *hold = &play->holds[play->holds_count];
+        play->open[client] = play->holds_count++;
+        *hold = (struct hold){
+            .client = client, .begin_us = play->story->now_us, .end_us = INT64_MAX, .spans = 1};
+        hold->from_us[0] = play->story->now_us;
+        hold->until_us[0] = play->called_us[client] + LEASE_MS * 1000;
+    }
+    returns(play->story, client, OP_ACQUIRE, is_granted_now ? RESULT_GRANTED : RESULT_REFUSED);
+    play->players[client].at = is_granted_now ? HOLDING : IDLE;
+}
+
+static void play_renew(struct play *play, int client)
+{
+    struct player *player = &play->players[client];
+    struct hold *hold = &play->holds[play->open[client]];
+    struct command renew = command(VERB_COMPARE_EXPIRE, player->token, LEASE_MS);
+    int64_t now_us = play->story->now_us;
+    server_expire(&play->server, now_us);
+    bool is_mine = play->server.is_there && play->server.token == player->token;
+    if (is_mine) {
+        play->server.expire_us = now_us + LEASE_MS * 1000;
+        int64_t until_us = player->renewal_us + LEASE_MS * 1000;
+        int last = hold->spans - 1;
+        if (hold->until_us[last] >= now_us) {
+            hold->until_us[last] =
+                until_us > hold->until_us[last] ? until_us : hold->until_us[last];
+        } else if (until_us > now_us && hold->spans < 8) {
+            hold->from_us[hold->spans] = now_us;
+            hold->until_us[hold->spans++] = until_us;
+        }
+    }
+    executes(play->story, client, OP_EXTEND, renew, INTEGER(is_mine));
+    hears(play->story, client, 0, OP_EXTEND, renew, INTEGER(is_mine));
+    player->at = HOLDING;
+}
+
+static void play_leave(struct play *play, int client)
+{
+    struct player *player = &play->players[client];
+    struct command leave =
+        command(play->is_blind ? VERB_DEL : VERB_COMPARE_DELETE, player->token, 0);
+    server_expire(&play->server, play->story->now_us);
+    bool is_gone = play->server.is_there && (play->is_blind || play->server.token == player->token);
+    if (is_gone)
+        play->server.is_there = false;
+    executes(play->story, client, OP_RELEASE, leave, INTEGER(is_gone));
+    player->at = LEFT;
+}
+
+/* One step of one client. */
+static void play_step(struct play *play, struct random *random)
+{
+    int client = (int)random_below(random, CLIENTS);
+    struct player *player = &play->players[client];
+    struct story *story = play->story;
+    switch (player->at) {
+    case IDLE:
+        if (play->holds_count + CLIENTS >= HOLDS_MAX)
+            return;
+        play->called_us[client] = story->now_us;
+        calls(story, client, OP_ACQUIRE);
+        sends(story, client, 0, OP_ACQUIRE, set(story, client));
+        player->at = CALLED;
+        break;
+    case CALLED:
+        play_set(play, client);
+        break;
+    case TOLD_YES:
+    case TOLD_NO:
+        play_told(play, client);
+        break;
+    case HOLDING:
+        if (random_below(random, 3) == 0) {
+            player->renewal_us = story->now_us;
+            sends(story, client, 0, OP_EXTEND,
+                  command(VERB_COMPARE_EXPIRE, player->token, LEASE_MS));
+            player->at = RENEWING;
+            break;
+        }
+        play->holds[play->open[client]].end_us = story->now_us;
+        calls(story, client, OP_RELEASE);
+        player->at = LEAVING;
+        break;
+    case RENEWING:
+        play_renew(play, client);
+        break;
+    case LEAVING:
+        play_leave(play, client);
+        break;
+    case LEFT:
+        returns(story, client, OP_RELEASE, RESULT_RELEASED);
+        player->at = IDLE;
+        break;
+    }
+}
+
+static int64_t least(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
+static int64_t most(int64_t a, int64_t b)
+{
+    return a > b ? a : b;
+}
+
+/* How often two cut holds begin to overlap: a span that begins inside another hold's span. */
+static int overlaps_of_cut(const struct hold *one, const struct hold *two)
+{
+    int count = 0;
+    for (int i = 0; i < one->spans; i++)
+        for (int k = 0; k < two->spans; k++) {
+            int64_t begin_us = most(one->from_us[i], two->from_us[k]);
+            int64_t end_us =
+                least(least(one->until_us[i], two->until_us[k]), least(one->end_us, two->end_us));
+            count += begin_us < end_us;
+        }
+    return count;
+}
+
+static void assert_counts(const struct play *play, int round)
+{
+    int64_t mutual = 0, cut = 0;
+    for (int i = 0; i < play->holds_count; i++)
+        for (int k = 0; k < i; k++) {
+            const struct hold *one = &play->holds[i], *two = &play->holds[k];
+            mutual += most(one->begin_us, two->begin_us) < least(one->end_us, two->end_us);
+            cut += overlaps_of_cut(one, two);
+        }
+    const struct finding *findings = play->story->findings;
+    if (findings[PROPERTY_MUTUAL_EXCLUSION].count != mutual ||
+        findings[PROPERTY_LEASE_EXCLUSION].count != cut)
+        fail_msg("round %d: mutual %d and lease %d, brute force says %d and %d", round,
+                 (int)findings[PROPERTY_MUTUAL_EXCLUSION].count,
+                 (int)findings[PROPERTY_LEASE_EXCLUSION].count, (int)mutual, (int)cut);
+}
+
+/* What may be said of a right server, slow clients and nothing else. */
+static void assert_causes(const struct play *play)
+{
+    const struct story *story = play->story;
+    enum cause mutual = story->findings[PROPERTY_MUTUAL_EXCLUSION].cause;
+    if (!play->is_blind) {
+        assert_int_equal(story->findings[PROPERTY_LEASE_EXCLUSION].count, 0);
+        assert_int_equal(story->findings[PROPERTY_RELEASE_OWN].count, 0);
+        assert_true(mutual == CAUSE_NONE || mutual == CAUSE_OVERRUN || mutual == CAUSE_LATE_GRANT);
+    } else if (story->findings[PROPERTY_LEASE_EXCLUSION].count > 0) {
+        assert_int_equal(story->findings[PROPERTY_LEASE_EXCLUSION].cause, CAUSE_UNLOCK_BUG);
+    }
+    assert_int_equal(story->findings[PROPERTY_EXTEND_OWN].count, 0);
+    assert_int_equal(story->findings[PROPERTY_TRUTHFUL].count, 0);
+    assert_int_equal(story->findings[PROPERTY_PROGRESS].count, 0);
+    assert_int_equal(story->findings[PROPERTY_ALWAYS_EXPIRES].count, 0);
+}
+
+static void streaming_and_brute_force_agree(void **state)
+{
+    int64_t mutual = 0, cut = 0, foreign = 0;
+    (void)state;
+    for (int round = 0; round < ROUNDS; round++) {
+        struct random random = {.seed = 7, .stream = (uint64_t)round};
+        struct play play = {.story = story_new(&expiring, 1, LEASE_MS), .is_blind = round % 2};
+        int steps = 10 + (int)random_below(&random, EVENTS_MAX);
+        for (int i = 0; i < steps; i++) {
+            play_step(&play, &random);
+            if (random_below(&random, 12) == 0)
+                play.story->now_us += (int64_t)random_below(&random, 2500);
+        }
+        for (int i = 0; i < play.holds_count; i++)
+            if (play.holds[i].end_us == INT64_MAX)
+                play.holds[i].end_us = play.story->now_us;
+        ends(play.story);
+        assert_counts(&play, round);
+        assert_causes(&play);
+        mutual += play.story->findings[PROPERTY_MUTUAL_EXCLUSION].count;
+        cut += play.story->findings[PROPERTY_LEASE_EXCLUSION].count;
+        foreign += play.story->findings[PROPERTY_RELEASE_OWN].count;
+        story_free(play.story);
+    }
+    /* The histories were worth it. */
+    assert_true(mutual > ROUNDS / 10);
+    assert_true(cut > ROUNDS / 100);
+    assert_true(foreign > ROUNDS / 100);
+}
+
+/* --- real-time histories: replies of one turn of a loop are read in any order --- */
+
+enum { TURNS = 40, TURN_US = 200 };
+
+/* One turn: every client that has something to ask asks it; the server answers in one order, the
+ * log has another. */
+static void turn(struct play *play, struct random *random)
+{
+    struct event executed[CLIENTS];
+    int count = 0, order[CLIENTS] = {0, 1, 2, 3};
+    struct story *story = play->story;
+    int64_t from_us = story->now_us, time_us = from_us + TURN_US;
+    for (int i = CLIENTS - 1; i > 0; i--) {
+        int k = (int)random_below(random, (uint64_t)i + 1), kept = order[i];
+        order[i] = order[k];
+        order[k] = kept;
+    }
+    for (int i = 0; i < CLIENTS; i++) {
+        int client = order[i];
+        struct player *player = &play->players[client];
+        struct event event = {.kind = EVENT_EXECUTE, .client = client, .from_us = from_us};
+        bool is_mine = play->server.is_there && play->server.token == player->token;
+        event.attempt = story->attempts[client];
+        if (player->at == CALLED) {
+            event.command = set(story, client);
+            event.reply = play->server.is_there ? NIL : OK;
+            player->token = event.command.value;
+            player->at = play->server.is_there ? TOLD_NO : TOLD_YES;
+            if (player->at == TOLD_YES)
+                play->server = (struct server){true, player->token, 0};
+        } else if (player->at == LEAVING) {
+            event.op = OP_RELEASE;
+            event.command =
+                command(play->is_blind ? VERB_DEL : VERB_COMPARE_DELETE, player->token, 0);
+            event.reply = INTEGER(is_mine);
+            assert_true(is_mine); /* nobody is late here */
+            play->server.is_there = false;
+            player->at = LEFT;
+        } else {
+            continue;
+        }
+        executed[count++] = event;
+    }
+    story->now_us = time_us;
+    while (count > 0) {
+        int k = (int)random_below(random, (uint64_t)count);
+        executed[k].index = story->index++;
+        executed[k].time_us = time_us;
+        checks_event(story->checks, &executed[k]);
+        executed[k] = executed[--count];
+    }
+    story->now_us += 50;
+    for (int client = 0; client < CLIENTS; client++) {
+        struct player *player = &play->players[client];
+        if (player->at == TOLD_YES || player->at == TOLD_NO)
+            play_told(play, client);
+    }
+}
+
+/* What the clients do in a turn, without renewals. */
+static void react(struct play *play, struct random *random)
+{
+    struct story *story = play->story;
+    for (int client = 0; client < CLIENTS; client++) {
+        struct player *player = &play->players[client];
+        if (random_below(random, 3) == 0)
+            continue;
+        if (player->at == IDLE) {
+            calls(story, client, OP_ACQUIRE);
+            sends(story, client, 0, OP_ACQUIRE, set(story, client));
+            player->at = CALLED;
+        } else if (player->at == HOLDING) {
+            calls(story, client, OP_RELEASE);
+            player->at = LEAVING;
+        } else if (player->at == LEFT) {
+            returns(story, client, OP_RELEASE, RESULT_RELEASED);
+            player->at = IDLE;
+        }
+    }
+}
+
+static void a_wrong_order_within_a_turn_is_no_violation(void **state)
+{
+    int64_t grants = 0;
+    (void)state;
+    for (int round = 0; round < 3000; round++) {
+        struct random random = {.seed = 11, .stream = (uint64_t)round};
+        struct play play = {.story = story_new(&expiring, 1, 100000), .is_blind = round % 2};
+        play.story->head.clock_error_us = 2000;
+        for (int i = 0; i < TURNS; i++) {
+            react(&play, &random);
+            turn(&play, &random);
+            play.holds_count = 0;
+        }
+        ends(play.story);
+        assert_silent(play.story);
+        grants += play.story->tally.grants;
+        story_free(play.story);
+    }
+    assert_true(grants > 3000);
+}
+
+static void a_real_violation_survives_a_wrong_order(void **state)
+{
+    /* A's key is evicted; nothing explains B's SET, whatever comes later. */
+    struct story *story = story_new(&expiring, 1, 300);
+    struct event late;
+    (void)state;
+    acquires(story, A);
+    calls(story, B, OP_ACQUIRE);
+    late = (struct event){.kind = EVENT_EXECUTE,
+                          .client = B,
+                          .attempt = 1,
+                          .index = story->index++,
+                          .from_us = story->now_us,
+                          .time_us = story->now_us + 80,
+                          .command = set(story, B),
+                          .reply = OK};
+    checks_event(story->checks, &late);
+    at(story, 1);
+    returns(story, B, OP_ACQUIRE, RESULT_GRANTED);
+    ends(story);
+    assert_violated(story, PROPERTY_LEASE_EXCLUSION, 1, CAUSE_EARLY_EXPIRY);
+    story_free(story);
+}
+
+static void clocks_that_disagree_a_little_are_no_early_expiry(void **state)
+{
+    struct story *story = story_new(&expiring, 1, 300);
+    (void)state;
+    checks_free(story->checks);
+    story->head.clock_error_us = 5000;
+    story->checks = checks_new_for(&story->head, &expiring);
+    acquires(story, A);
+    at(story, 297); /* by the server's clock 302 */
+    acquires(story, B);
+    ends(story);
+    assert_violated(story, PROPERTY_MUTUAL_EXCLUSION, 1, CAUSE_OVERRUN);
+    assert_holds(story, PROPERTY_LEASE_EXCLUSION);
+    story_free(story);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(streaming_and_brute_force_agree),
+        cmocka_unit_test(a_wrong_order_within_a_turn_is_no_violation),
+        cmocka_unit_test(a_real_violation_survives_a_wrong_order),
+        cmocka_unit_test(clocks_that_disagree_a_little_are_no_early_expiry),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
