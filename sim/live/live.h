@@ -1,24 +1,29 @@
-/* live.h - the real world: redis-server processes, hiredis clients on a libuv loop, every command through the fault proxy.
+/* live.h - the real world: redis-server processes, hiredis clients on a libuv loop, every command
+ * through the fault proxy.
  *
- * Two ways to run: directed (behind scenario/world.h: all is held at the proxy, one choice at a time) and free (stress: clients
- * run by themselves, faults are drawn). Single-threaded. Servers bind loopback on free ports and die with this process, also after SIGKILL. */
+ * Two ways to run: directed (behind scenario/world.h: all is held at the proxy, one choice at a
+ * time) and free (stress: clients run by themselves, faults are drawn). Single-threaded. Servers
+ * bind loopback on free ports and die with this process, also after SIGKILL. */
 #ifndef PICKLOCK_LIVE_LIVE_H
 #define PICKLOCK_LIVE_LIVE_H
 
 #include "scenario/world.h"
 
 enum steering {
-    STEERED,   /* the servers' clocks are frozen and moved by the choices, through the preloaded shim */
+    STEERED, /* the servers' clocks are frozen and moved by the choices, through the preloaded shim
+              */
     REAL_TIME, /* no shim: time passes for real */
 };
 
 struct live_options {
     const char *redis_server; /* --redis-server PATH, or NULL: "redis-server" on the PATH */
-    const char *url;          /* --redis URL of an existing server, or NULL: private servers. Implies REAL_TIME */
+    const char
+        *url; /* --redis URL of an existing server, or NULL: private servers. Implies REAL_TIME */
     enum steering steering;
 };
 
-/* The servers of a program run: started at first use, emptied and used again by the runs that follow, stopped by live_free(). */
+/* The servers of a program run: started at first use, emptied and used again by the runs that
+ * follow, stopped by live_free(). */
 struct live;
 enum fail live_new(struct live **live, const struct live_options *options, struct failure *failure);
 const char *live_server_version(const struct live *live); /* "" before the first world */
@@ -33,22 +38,24 @@ int64_t live_clock_error_us(const struct live *live);
 
 /* --- free running: stress --- */
 
-/* Chances are per million of the thing that they strike; durations are drawn evenly from 0 .. 2 x the mean. */
+/* Chances are per million of the thing that they strike; durations are drawn evenly from 0 .. 2 x
+ * the mean. */
 struct stress_options {
     const struct scheme *scheme;
     int clients, servers, locks;
     int64_t lease_us;
     int64_t duration_us;
     uint64_t seed;
-    uint32_t pause_ppm;      /* of critical sections: the holder stalls for about pause_us */
+    uint32_t pause_ppm; /* of critical sections: the holder stalls for about pause_us */
     int64_t pause_us;
-    uint32_t delay_ppm;      /* of commands: held at the proxy, before or after execution, for about delay_us */
+    uint32_t delay_ppm; /* of commands: held at the proxy, before or after execution, for about
+                           delay_us */
     int64_t delay_us;
     uint32_t lose_reply_ppm; /* of commands: executed, the reply lost, the connection reset */
     uint32_t lose_request_ppm;
-    uint32_t crash_ppm;      /* of operations: the client dies and is born again */
-    int64_t timeout_us;      /* a client's command time-out */
-    int64_t think_us;        /* between attempts */
+    uint32_t crash_ppm; /* of operations: the client dies and is born again */
+    int64_t timeout_us; /* a client's command time-out */
+    int64_t think_us;   /* between attempts */
     struct event_sink sink;
     /* Called about once a second with the operations, grants and seconds so far (may be NULL). */
     void (*progress)(void *context, int64_t elapsed_us, int64_t operations, int64_t grants);

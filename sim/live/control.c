@@ -1,0 +1,166 @@
+/* control.c - see control.h. */
+#include "live/control.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { ANSWER_SECONDS = 5 };
+
+static enum fail not_connected(const struct url *url, const redisContext *control,
+                               struct failure *failure)
+{
+    return failure_set(failure, FAIL_UNAVAILABLE, "no connection to the server at %s: %s",
+                       url->shown, control ? control->errstr : "out of memory");
+}
+
+/* Says what an error answer means for us; the answer itself never repeats a password. */
+static enum fail login_refused(const struct url *url, const char *error, struct failure *failure)
+{
+    const char *meaning = "the server refused the login";
+    if (strncmp(error, "WRONGPASS", 9) == 0)
+        meaning = "the user or password is wrong";
+    else if (strstr(error, "without any password configured"))
+        meaning = "the URL has a password, but the server has none";
+    return failure_set(failure, FAIL_UNAVAILABLE, "server at %s: %s (%.100s)", url->shown, meaning,
+                       error);
+}
+
+static enum fail log_in(redisContext *control, const struct url *url, struct failure *failure)
+{
+    redisReply *reply = url->user[0] ? redisCommand(control, "AUTH %s %s", url->user, url->password)
+                                     : redisCommand(control, "AUTH %s", url->password);
+    if (!reply)
+        return not_connected(url, control, failure);
+    enum fail fail = FAIL_NONE;
+    if (reply->type == REDIS_REPLY_ERROR)
+        fail = login_refused(url, reply->str, failure);
+    freeReplyObject(reply);
+    return fail;
+}
+
+static enum fail prepare(redisContext *control, const struct url *url, struct failure *failure)
+{
+    if (redisSetTimeout(control, (struct timeval){.tv_sec = ANSWER_SECONDS}) != REDIS_OK)
+        return not_connected(url, control, failure);
+    if (url->has_login && log_in(control, url, failure))
+        return failure ? failure->code : FAIL_UNAVAILABLE;
+    if (url->database && control_do(control, failure, "SELECT %d", url->database))
+        return failure_wrap(failure, "server at %s", url->shown);
+    return FAIL_NONE;
+}
+
+enum fail control_open(redisContext **control, const struct url *url, struct failure *failure)
+{
+    const struct timeval limit = {.tv_sec = ANSWER_SECONDS};
+    *control = url->path[0] ? redisConnectUnixWithTimeout(url->path, limit)
+                            : redisConnectWithTimeout(url->host, url->port, limit);
+    enum fail fail = !*control || (*control)->err ? not_connected(url, *control, failure)
+                                                  : prepare(*control, url, failure);
+    if (fail) {
+        control_shut(*control);
+        *control = NULL;
+    }
+    return fail;
+}
+
+void control_shut(redisContext *control)
+{
+    if (control)
+        redisFree(control);
+}
+
+static const char *error_meaning(const char *error)
+{
+    static const struct {
+        const char *prefix, *words;
+    } rows[] = {
+        {"NOAUTH", "it wants a password, and the URL has none"},
+        {"NOPERM", "this user may not do that"},
+        {"LOADING", "it is still loading its data; try again when it has done so"},
+        {"READONLY", "it is a replica, which takes no writes; name its primary"},
+        {"MASTERDOWN", "it is a replica that has lost its primary"},
+        {"OOM", "it is out of memory (maxmemory) and takes no writes"},
+        {"MISCONF", "it cannot save to disk and takes no writes"},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        if (strncmp(error, rows[i].prefix, strlen(rows[i].prefix)) == 0)
+            return rows[i].words;
+    return "it answered with an error";
+}
+
+static redisReply *ask(redisContext *control, struct failure *failure, const char *format,
+                       va_list values)
+{
+    char what[16];
+    size_t length = strcspn(format, " ");
+    (void)snprintf(what, sizeof what, "%.*s", (int)length, format);
+    if (!control) {
+        failure_set(failure, FAIL_UNAVAILABLE, "%s: there is no connection to the server", what);
+        return NULL;
+    }
+    redisReply *reply = redisvCommand(control, format, values);
+    if (!reply) {
+        failure_set(failure, FAIL_UNAVAILABLE, "%s was not answered: %s", what, control->errstr);
+        return NULL;
+    }
+    if (reply->type != REDIS_REPLY_ERROR)
+        return reply;
+    failure_set(failure, FAIL_UNAVAILABLE, "%s: %s (%.200s)", what, error_meaning(reply->str),
+                reply->str);
+    freeReplyObject(reply);
+    return NULL;
+}
+
+redisReply *control_ask(redisContext *control, struct failure *failure, const char *format, ...)
+{
+    va_list values;
+    va_start(values, format);
+    redisReply *reply = ask(control, failure, format, values);
+    va_end(values);
+    return reply;
+}
+
+enum fail control_do(redisContext *control, struct failure *failure, const char *format, ...)
+{
+    va_list values;
+    va_start(values, format);
+    redisReply *reply = ask(control, failure, format, values);
+    va_end(values);
+    if (!reply)
+        return FAIL_UNAVAILABLE;
+    freeReplyObject(reply);
+    return FAIL_NONE;
+}
+
+int64_t control_integer(redisContext *control, struct failure *failure, const char *format, ...)
+{
+    va_list values;
+    va_start(values, format);
+    redisReply *reply = ask(control, failure, format, values);
+    va_end(values);
+    if (!reply)
+        return INT64_MIN;
+    int64_t value = INT64_MIN;
+    if (reply->type == REDIS_REPLY_INTEGER)
+        value = reply->integer;
+    else
+        failure_set(failure, FAIL_UNAVAILABLE, "%.16s was not answered with a number", format);
+    freeReplyObject(reply);
+    return value;
+}
+
+void control_field(const char *info, const char *name, char *value, size_t size)
+{
+    size_t length = strlen(name);
+    value[0] = '\0';
+    for (const char *line = info; line && *line; line = strchr(line, '\n')) {
+        if (*line == '\n')
+            line++;
+        if (strncmp(line, name, length) != 0 || line[length] != ':')
+            continue;
+        line += length + 1;
+        (void)snprintf(value, size, "%.*s", (int)strcspn(line, "\r\n"), line);
+        return;
+    }
+}

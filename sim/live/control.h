@@ -1,0 +1,33 @@
+/* control.h - our own connection to a server, beside the clients': start-up checks, clearing keys,
+ * faults of the server.
+ *
+ * Blocking, with a time limit, straight to the server (never through the proxy). Failure texts hold
+ * no password. */
+#ifndef PICKLOCK_LIVE_CONTROL_H
+#define PICKLOCK_LIVE_CONTROL_H
+
+#include "live/url.h"
+
+#include <hiredis/hiredis.h>
+#include <stdint.h>
+
+/* Connects, logs in and selects the database as url (borrowed) says. FAIL_UNAVAILABLE: what the
+ * server or the system said. */
+enum fail control_open(redisContext **control, const struct url *url, struct failure *failure);
+void control_shut(redisContext *control); /* takes; NULL is fine */
+
+/* Sends one command (hiredis format) and returns its reply, which the caller frees; NULL and
+ * FAIL_UNAVAILABLE in failure when the server did not answer, or answered with an error. */
+redisReply *control_ask(redisContext *control, struct failure *failure, const char *format, ...);
+
+/* The same where only success matters. */
+enum fail control_do(redisContext *control, struct failure *failure, const char *format, ...);
+
+/* What an integer reply says; INT64_MIN and the failure's text when it is none. */
+int64_t control_integer(redisContext *control, struct failure *failure, const char *format, ...);
+
+/* A field of an INFO text (borrowed): copies the value of "name:value" into value; "" when there is
+ * none. */
+void control_field(const char *info, const char *name, char *value, size_t size);
+
+#endif

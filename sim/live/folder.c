@@ -1,0 +1,151 @@
+/* folder.c - see folder.h. */
+#include "live/folder.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <ftw.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define FOLDER_PREFIX "picklock-"
+
+enum { DESCRIPTORS_WALK = 16, TRIES = 10, STREAMS = 3 };
+
+static const char *parent_folder(void)
+{
+    const char *path = getenv("TMPDIR");
+    /* A unix socket or a clock page must not outgrow its path, so an odd TMPDIR is not followed. */
+    return path && *path == '/' && strlen(path) < FOLDER_PATH_MAX / 2 ? path : "/tmp";
+}
+
+static int remove_one(const char *path, const struct stat *status, int type, struct FTW *walk)
+{
+    (void)status;
+    (void)type;
+    (void)walk;
+    /* What cannot be removed stays: the next start tries again. */
+    (void)remove(path);
+    return 0;
+}
+
+static void remove_all(const char *path)
+{
+    (void)nftw(path, remove_one, DESCRIPTORS_WALK, FTW_DEPTH | FTW_PHYS | FTW_MOUNT);
+}
+
+/* Opens and locks the folder; -1 when somebody holds it, or it is not ours. */
+static int hold(const char *path)
+{
+    struct stat opened, named;
+    int held = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (held < 0)
+        return -1;
+    /* Between opening and locking it may have been removed, and its name used again. */
+    if (fstat(held, &opened) == 0 && opened.st_uid == geteuid() &&
+        flock(held, LOCK_EX | LOCK_NB) == 0 && lstat(path, &named) == 0 &&
+        named.st_ino == opened.st_ino && named.st_dev == opened.st_dev)
+        return held;
+    (void)close(held);
+    return -1;
+}
+
+static void sweep_stale(const char *parent)
+{
+    DIR *rows = opendir(parent);
+    if (!rows)
+        return;
+    for (struct dirent *row; (row = readdir(rows));) {
+        char path[FOLDER_PATH_MAX];
+        if (strncmp(row->d_name, FOLDER_PREFIX, sizeof FOLDER_PREFIX - 1) != 0)
+            continue;
+        int printed = snprintf(path, sizeof path, "%s/%s", parent, row->d_name);
+        if (printed < 0 || printed >= (int)sizeof path)
+            continue;
+        int held = hold(path);
+        if (held < 0)
+            continue;
+        remove_all(path);
+        (void)close(held);
+    }
+    (void)closedir(rows);
+}
+
+/* The sweeper's whole life. Nothing of ours stays open in it: whoever reads our output must see its
+ * end when we end. */
+static _Noreturn void sweeper_run(const char *path, int waits)
+{
+    char byte;
+    (void)setsid();
+    int nowhere = open("/dev/null", O_RDWR);
+    for (int i = 0; nowhere >= 0 && i < STREAMS; i++)
+        (void)dup2(nowhere, i);
+    if (waits != STREAMS && dup2(waits, STREAMS) == STREAMS)
+        waits = STREAMS;
+    (void)close_range(STREAMS + 1, ~0U, 0);
+    for (int signal_number = 1; signal_number < NSIG; signal_number++)
+        (void)signal(signal_number, SIG_IGN);
+    while (read(waits, &byte, 1) < 0 && errno == EINTR)
+        ;
+    remove_all(path);
+    _exit(0);
+}
+
+static enum fail sweeper_start(struct folder *folder, struct failure *failure)
+{
+    int ends[2];
+    if (pipe2(ends, O_CLOEXEC) != 0)
+        return failure_set(failure, FAIL_UNAVAILABLE, "pipe: %s", strerror(errno));
+    folder->sweeper = fork();
+    if (folder->sweeper == 0) {
+        (void)close(ends[1]);
+        sweeper_run(folder->path, ends[0]);
+    }
+    int trouble = errno;
+    (void)close(ends[0]);
+    folder->alive = ends[1];
+    if (folder->sweeper > 0)
+        return FAIL_NONE;
+    (void)close(ends[1]);
+    return failure_set(failure, FAIL_UNAVAILABLE, "fork: %s", strerror(trouble));
+}
+
+enum fail folder_open(struct folder *folder, struct failure *failure)
+{
+    const char *parent = parent_folder();
+    sweep_stale(parent);
+    for (int i = 0; i < TRIES; i++) {
+        (void)snprintf(folder->path, sizeof folder->path, "%s/" FOLDER_PREFIX "%d-XXXXXX", parent,
+                       (int)getpid());
+        if (!mkdtemp(folder->path))
+            return failure_set(failure, FAIL_UNAVAILABLE,
+                               "no temporary folder can be made in %s: %s", parent,
+                               strerror(errno));
+        folder->held = hold(folder->path);
+        /* Another start may have taken it for stale before we held it: then once more. */
+        if (folder->held < 0)
+            continue;
+        if (!sweeper_start(folder, failure))
+            return FAIL_NONE;
+        remove_all(folder->path);
+        (void)close(folder->held);
+        return failure ? failure->code : FAIL_UNAVAILABLE;
+    }
+    return failure_set(failure, FAIL_UNAVAILABLE, "no temporary folder can be kept in %s", parent);
+}
+
+void folder_shut(struct folder *folder)
+{
+    /* The sweeper does it, so that there is one way only; its end says that it is done. */
+    (void)close(folder->alive);
+    while (waitpid(folder->sweeper, NULL, 0) < 0 && errno == EINTR)
+        ;
+    (void)close(folder->held);
+    *folder = (struct folder){.held = -1, .alive = -1};
+}

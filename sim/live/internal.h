@@ -1,0 +1,42 @@
+/* internal.h - what the files of the real world share: the loop, the servers, the proxies before
+ * them. */
+#ifndef PICKLOCK_LIVE_INTERNAL_H
+#define PICKLOCK_LIVE_INTERNAL_H
+
+#include "live/live.h"
+#include "live/servers.h"
+#include "live/wire.h"
+
+struct live {
+    uv_loop_t loop;
+    uv_timer_t tick;
+    struct servers servers;
+    struct station stations[SERVERS_MAX];
+    int stations_count;
+    char prefix[KEY_PREFIX_MAX]; /* of all our keys: "picklock:<hex>:" */
+    bool is_busy;                /* a world or a stress run stands on it */
+};
+
+/* Servers as asked for, empty, and a proxy before each that points at it. Marks live busy. */
+enum fail live_prepare(struct live *live, int servers, bool has_replica,
+                       const struct wire_events *events, struct failure *failure);
+
+/* After a run: all wires must be cut. Waits for their end, and deletes the keys of locks numbered 0
+ * .. locks-1 (at most LOCKS_MAX) from a server that is not ours. */
+enum fail live_finish(struct live *live, int locks, struct failure *failure);
+
+/* All wires are cut: runs the loop until they have ended on both sides. */
+void live_wait_for_wires(struct live *live);
+
+/* The prefix of a lock's keys: prefix of at least KEY_PREFIX_MAX bytes. */
+void live_lock_prefix(const struct live *live, int lock, char *prefix);
+
+/* After a server was replaced: new connections go to the new one. */
+void live_follow_server(struct live *live, int server);
+
+/* Runs the loop until is_done(context) says so. FAIL_UNAVAILABLE when a server died, FAIL_UNKNOWN
+ * after limit_us without it: what was awaited is the caller's to say. */
+enum fail live_run_until(struct live *live, bool (*is_done)(void *context), void *context,
+                         int64_t limit_us, struct failure *failure);
+
+#endif

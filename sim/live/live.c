@@ -1,0 +1,201 @@
+/* live.c - see live.h: what all runs in the real world stand on. */
+#include "live/internal.h"
+
+#include "base/memory.h"
+#include "live/control.h"
+
+#include <assert.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+
+enum {
+    TICK_MS = 50,          /* how often a waiting world looks whether its servers still live */
+    ERROR_LOCAL_US = 2000, /* a server counts whole milliseconds; both clocks may be slewed */
+    ERROR_REMOTE_US = 5000,
+};
+
+#define CLOSE_LIMIT_NS UINT64_C(10000000000) /* connections on loopback end at once, or never */
+
+static void looked(uv_timer_t *timer)
+{
+    (void)timer;
+}
+
+/* As many open files as we may have: a client's connection takes three. Fewer are no failure yet.
+ */
+static void raise_limit(void)
+{
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= limit.rlim_max)
+        return;
+    limit.rlim_cur = limit.rlim_max;
+    (void)setrlimit(RLIMIT_NOFILE, &limit);
+}
+
+enum fail live_new(struct live **made, const struct live_options *options, struct failure *failure)
+{
+    struct live *live = memory_new(1, sizeof *live);
+    struct failure local, *why = failure ? failure : &local;
+    unsigned long long drawn = 0;
+    *made = NULL;
+    raise_limit();
+    int trouble = uv_loop_init(&live->loop);
+    if (trouble < 0) {
+        free(live);
+        return failure_set(why, FAIL_UNAVAILABLE, "libuv: %s", uv_strerror(trouble));
+    }
+    (void)uv_timer_init(&live->loop, &live->tick);
+    (void)signal(SIGPIPE, SIG_IGN); /* a peer that is gone is an error of write(), not our end */
+    trouble = uv_random(NULL, NULL, &drawn, sizeof drawn, 0, NULL);
+    (void)snprintf(live->prefix, sizeof live->prefix, "picklock:%016llx:", drawn);
+    if (trouble < 0)
+        failure_set(why, FAIL_UNAVAILABLE, "no random numbers: %s", uv_strerror(trouble));
+    else if (!servers_open(&live->servers, options, &live->loop, &live->tick, why)) {
+        *made = live;
+        return FAIL_NONE;
+    }
+    enum fail fail = why->code;
+    live_free(live);
+    return fail;
+}
+
+void live_free(struct live *live)
+{
+    if (!live)
+        return;
+    for (int i = 0; i < live->stations_count; i++)
+        station_shut(&live->stations[i]);
+    servers_close(&live->servers);
+    uv_close((uv_handle_t *)&live->tick, NULL);
+    (void)uv_run(&live->loop, UV_RUN_DEFAULT);
+    int left = uv_loop_close(&live->loop);
+    assert(left == 0);
+    for (int i = 0; i < live->stations_count; i++)
+        station_free(&live->stations[i]);
+    free(live);
+}
+
+const char *live_server_version(const struct live *live)
+{
+    return live->servers.version;
+}
+
+int64_t live_clock_error_us(const struct live *live)
+{
+    if (live->servers.steering == STEERED)
+        return 0;
+    return live->servers.is_foreign ? ERROR_REMOTE_US : ERROR_LOCAL_US;
+}
+
+/* --- a run --- */
+
+void live_follow_server(struct live *live, int server)
+{
+    const struct proxy_address upstream = servers_address(&live->servers, server);
+    proxy_set_upstream(live->stations[server].proxy, &upstream);
+}
+
+enum fail live_prepare(struct live *live, int servers, bool has_replica,
+                       const struct wire_events *events, struct failure *failure)
+{
+    assert(!live->is_busy && servers > 0 && servers <= SERVERS_MAX);
+    if (servers_prepare(&live->servers, servers, has_replica, failure))
+        return failure->code;
+    const struct url *login = live->servers.is_foreign ? &live->servers.url : NULL;
+    for (; live->stations_count < servers; live->stations_count++) {
+        int number = live->stations_count;
+        const struct proxy_address upstream = servers_address(&live->servers, number);
+        if (station_open(&live->stations[number], &live->loop, number, &upstream, login, failure))
+            return failure->code;
+    }
+    for (int i = 0; i < live->stations_count; i++) {
+        live->stations[i].events = events;
+        live->stations[i].trouble[0] = '\0';
+    }
+    for (int i = 0; i < servers; i++)
+        live_follow_server(live, i);
+    live->is_busy = true;
+    return FAIL_NONE;
+}
+
+void live_lock_prefix(const struct live *live, int lock, char *prefix)
+{
+    (void)snprintf(prefix, KEY_PREFIX_MAX, "%.40s%d:", live->prefix, lock);
+}
+
+static bool has_wires(const struct live *live)
+{
+    for (int i = 0; i < live->stations_count; i++)
+        if (live->stations[i].wires)
+            return true;
+    return false;
+}
+
+void live_wait_for_wires(struct live *live)
+{
+    uint64_t limit_ns = uv_hrtime() + CLOSE_LIMIT_NS;
+    /* Without a look at the servers: connections end whether those live or not. */
+    (void)uv_timer_start(&live->tick, looked, TICK_MS, TICK_MS);
+    while (has_wires(live) && uv_hrtime() < limit_ns)
+        (void)uv_run(&live->loop, UV_RUN_ONCE);
+    (void)uv_timer_stop(&live->tick);
+}
+
+static enum fail clear_keys(struct live *live, int locks, struct failure *failure)
+{
+    char prefix[KEY_PREFIX_MAX];
+    for (int lock = 0; lock < locks; lock++) {
+        live_lock_prefix(live, lock, prefix);
+        for (int key = 0; key < KEY_COUNT; key++)
+            if (control_do(live->servers.foreign, failure, "DEL %s%s", prefix,
+                           key_name((enum key)key)))
+                return failure_wrap(failure, "server at %s", live->servers.url.shown);
+    }
+    return FAIL_NONE;
+}
+
+enum fail live_finish(struct live *live, int locks, struct failure *failure)
+{
+    enum fail fail = FAIL_NONE;
+    live->is_busy = false;
+    live_wait_for_wires(live);
+    if (live->servers.is_foreign && live->servers.foreign && clear_keys(live, locks, failure))
+        fail = failure->code;
+    for (int i = 0; i < live->stations_count; i++)
+        live->stations[i].events = NULL;
+    return fail;
+}
+
+/* --- waiting --- */
+
+static void ticked(uv_timer_t *timer)
+{
+    *(bool *)timer->data = true;
+}
+
+enum fail live_run_until(struct live *live, bool (*is_done)(void *context), void *context,
+                         int64_t limit_us, struct failure *failure)
+{
+    bool has_ticked = false;
+    enum fail fail = FAIL_NONE;
+    if (is_done(context))
+        return FAIL_NONE;
+    uint64_t limit_ns = uv_hrtime() + (uint64_t)limit_us * 1000;
+    live->tick.data = &has_ticked;
+    uv_update_time(&live->loop);
+    (void)uv_timer_start(&live->tick, ticked, TICK_MS, TICK_MS);
+    while (!fail && !is_done(context)) {
+        (void)uv_run(&live->loop, UV_RUN_ONCE);
+        if (!has_ticked || is_done(context))
+            continue;
+        has_ticked = false;
+        fail = servers_check(&live->servers, failure);
+        if (!fail && uv_hrtime() > limit_ns)
+            fail = failure_set(failure, FAIL_UNKNOWN, "nothing came");
+    }
+    (void)uv_timer_stop(&live->tick);
+    return fail;
+}

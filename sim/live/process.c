@@ -1,0 +1,331 @@
+/* process.c - see process.h. Source: prctl(2), PR_SET_PDEATHSIG; the redis.conf of
+ * redis-server 7.0. */
+#include "live/process.h"
+
+#include "live/clock.h"
+#include "live/control.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { READY_SECONDS = 20, PORT_TRIES = 20, VERSION_MAJOR = 6, VERSION_MINOR = 2 };
+
+#define TAKEN "Address already in use"
+
+static int64_t monotonic_ms(void)
+{
+    struct timespec now;
+    (void)clock_gettime(CLOCK_MONOTONIC, &now);
+    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+struct url process_url(const struct process *process)
+{
+    struct url url = {.host = "127.0.0.1", .port = process->port};
+    (void)snprintf(url.shown, sizeof url.shown, "127.0.0.1:%d", process->port);
+    return url;
+}
+
+/* A port that is free now. Somebody may take it before the server does: the server says so, and we
+ * try the next. */
+static int free_port(void)
+{
+    struct sockaddr_in address = {.sin_family = AF_INET,
+                                  .sin_addr = {.s_addr = htonl(INADDR_LOOPBACK)}};
+    socklen_t size = sizeof address;
+    int listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    int port = 0;
+    if (listener >= 0 && bind(listener, (struct sockaddr *)&address, size) == 0 &&
+        getsockname(listener, (struct sockaddr *)&address, &size) == 0)
+        port = ntohs(address.sin_port);
+    if (listener >= 0)
+        (void)close(listener);
+    return port;
+}
+
+/* --- the child, between fork and exec --- */
+
+static void child_streams(const char *log)
+{
+    int in = open("/dev/null", O_RDONLY);
+    int out = open(log, O_WRONLY | O_CREAT | O_APPEND, 0600);
+    if (in >= 0)
+        (void)dup2(in, STDIN_FILENO);
+    if (out >= 0) {
+        (void)dup2(out, STDOUT_FILENO);
+        (void)dup2(out, STDERR_FILENO);
+    }
+}
+
+/* Ends with the errno of the step that failed in the pipe; a good exec closes the pipe. */
+static _Noreturn void child_run(const struct process_options *options, char *const *arguments,
+                                const char *log, int parent, int tell)
+{
+    sigset_t none;
+    (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+    /* The parent may have gone before the line above: then nobody would kill us. */
+    if (getppid() != parent)
+        _exit(0);
+    (void)setsid(); /* Ctrl-C at the terminal is for picklock, which ends its servers itself */
+    for (int number = 1; number < NSIG; number++)
+        (void)signal(number, SIG_DFL);
+    (void)sigemptyset(&none);
+    (void)sigprocmask(SIG_SETMASK, &none, NULL);
+    child_streams(log);
+    int trouble = 0;
+    if (options->shim && clock_preload(options->shim, options->page, NULL))
+        trouble = ENOMEM;
+    if (!trouble) {
+        (void)execvp(arguments[0], arguments);
+        trouble = errno;
+    }
+    ssize_t told = write(tell, &trouble, sizeof trouble);
+    (void)told;
+    _exit(127);
+}
+
+/* Forks and runs; *trouble is the errno when the program could not be run at all. */
+static int spawn(const struct process_options *options, char *const *arguments, const char *log,
+                 int *trouble)
+{
+    int ends[2], parent = (int)getpid();
+    *trouble = 0;
+    if (pipe2(ends, O_CLOEXEC) != 0) {
+        *trouble = errno;
+        return -1;
+    }
+    int pid = fork();
+    if (pid == 0)
+        child_run(options, arguments, log, parent, ends[1]);
+    *trouble = pid < 0 ? errno : 0;
+    (void)close(ends[1]);
+    ssize_t got;
+    do
+        got = pid < 0 ? 0 : read(ends[0], trouble, sizeof *trouble);
+    while (got < 0 && errno == EINTR);
+    (void)close(ends[0]);
+    if (pid > 0 && *trouble) {
+        while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
+            ;
+        return -1;
+    }
+    return pid;
+}
+
+/* --- its log --- */
+
+static void log_path(const struct process *process, char *path, size_t size)
+{
+    (void)snprintf(path, size, "%s/log", process->folder);
+}
+
+/* The end of the log; and whether it says that the port was taken. */
+static bool log_end(const struct process *process, char *text, size_t size)
+{
+    char path[PROCESS_PATH_MAX + 8];
+    log_path(process, path, sizeof path);
+    text[0] = '\0';
+    int descriptor = open(path, O_RDONLY | O_CLOEXEC);
+    if (descriptor < 0)
+        return false;
+    struct stat status;
+    if (fstat(descriptor, &status) == 0 && status.st_size > (off_t)size - 1)
+        (void)lseek(descriptor, status.st_size - (off_t)size + 1, SEEK_SET);
+    ssize_t got = read(descriptor, text, size - 1);
+    (void)close(descriptor);
+    text[got > 0 ? got : 0] = '\0';
+    return strstr(text, TAKEN) != NULL;
+}
+
+static enum fail how_it_ended(struct process *process, int status, struct failure *failure)
+{
+    char text[600], how[64];
+    (void)log_end(process, text, sizeof text);
+    size_t length = strlen(text);
+    while (length && text[length - 1] == '\n')
+        text[--length] = '\0';
+    const char *line = strrchr(text, '\n');
+    line = line ? line + 1 : text;
+    if (WIFSIGNALED(status))
+        (void)snprintf(how, sizeof how, "was killed by signal %d", WTERMSIG(status));
+    else
+        (void)snprintf(how, sizeof how, "ended with status %d", WEXITSTATUS(status));
+    return failure_set(failure, FAIL_UNAVAILABLE, "redis-server %s%s%s", how,
+                       *line ? "; its last words: " : "", line);
+}
+
+static void forget(struct process *process)
+{
+    control_shut(process->control);
+    process->control = NULL;
+    process->pid = 0;
+}
+
+enum fail process_check(struct process *process, struct failure *failure)
+{
+    int status;
+    if (!process->pid)
+        return failure_set(failure, FAIL_UNAVAILABLE, "redis-server is not running");
+    if (waitpid(process->pid, &status, WNOHANG) != process->pid)
+        return FAIL_NONE;
+    forget(process);
+    return how_it_ended(process, status, failure);
+}
+
+void process_kill(struct process *process)
+{
+    if (!process->pid)
+        return;
+    (void)kill(process->pid, SIGKILL);
+    while (waitpid(process->pid, NULL, 0) < 0 && errno == EINTR)
+        ;
+    forget(process);
+}
+
+/* --- ready --- */
+
+static enum fail check_version(struct process *process, const char *info, struct failure *failure)
+{
+    char pid[16];
+    int major = 0, minor = 0;
+    control_field(info, "process_id", pid, sizeof pid);
+    if (atoi(pid) != process->pid)
+        return failure_set(failure, FAIL_UNAVAILABLE, "port %d: " TAKEN, process->port);
+    control_field(info, "redis_version", process->version, sizeof process->version);
+    if (sscanf(process->version, "%d.%d", &major, &minor) != 2)
+        return failure_set(failure, FAIL_UNAVAILABLE, "it does not tell a Redis version");
+    if (major > VERSION_MAJOR || (major == VERSION_MAJOR && minor >= VERSION_MINOR))
+        return FAIL_NONE;
+    return failure_set(failure, FAIL_UNAVAILABLE,
+                       "it is version %s, and picklock needs %d.%d or newer", process->version,
+                       VERSION_MAJOR, VERSION_MINOR);
+}
+
+/* One try: is it there, and is it ours? FAIL_UNKNOWN: not yet. */
+static enum fail is_ready(struct process *process, struct failure *failure)
+{
+    const struct url url = process_url(process);
+    struct failure why;
+    if (control_open(&process->control, &url, &why))
+        return FAIL_UNKNOWN;
+    redisReply *info = control_ask(process->control, &why, "INFO server");
+    if (!info) {
+        control_shut(process->control);
+        process->control = NULL;
+        return FAIL_UNKNOWN;
+    }
+    enum fail fail = info->type == REDIS_REPLY_STRING
+                         ? check_version(process, info->str, failure)
+                         : failure_set(failure, FAIL_UNAVAILABLE, "it answers INFO with no text");
+    freeReplyObject(info);
+    return fail;
+}
+
+static enum fail wait_until_ready(struct process *process, struct failure *failure)
+{
+    int64_t limit_ms = monotonic_ms() + READY_SECONDS * 1000;
+    const struct timespec between = {.tv_nsec = 1000000};
+    for (;;) {
+        if (process_check(process, failure))
+            return FAIL_UNAVAILABLE;
+        enum fail fail = is_ready(process, failure);
+        if (fail != FAIL_UNKNOWN)
+            return fail;
+        if (monotonic_ms() > limit_ms)
+            return failure_set(failure, FAIL_UNAVAILABLE, "it did not answer within %d s",
+                               READY_SECONDS);
+        (void)nanosleep(&between, NULL);
+    }
+}
+
+/* --- start --- */
+
+/* Keeps nothing but what a full synchronisation of a replica writes for a moment. Without a disk in
+ * between, the primary starts a new replica's stream only at its next acknowledgement, up to a
+ * second later. */
+static const char settings[] = "bind 127.0.0.1\n"
+                               "save \"\"\n"
+                               "appendonly no\n"
+                               "daemonize no\n"
+                               "tcp-backlog 4096\n"
+                               "maxclients 20000\n"
+                               "hz 100\n"
+                               "repl-diskless-sync no\n"
+                               "repl-timeout 1000000000\n"
+                               "maxmemory-policy volatile-lfu\n"
+                               "lfu-log-factor 0\n"
+                               "lfu-decay-time 0\n";
+
+static enum fail write_settings(const struct process *process, const char *path,
+                                struct failure *failure)
+{
+    FILE *file = fopen(path, "we");
+    if (!file)
+        return failure_set(failure, FAIL_UNAVAILABLE, "%s: %s", path, strerror(errno));
+    int printed =
+        fprintf(file, "%sport %d\ndir \"%s\"\n", settings, process->port, process->folder);
+    if (fclose(file) == 0 && printed > 0)
+        return FAIL_NONE;
+    return failure_set(failure, FAIL_UNAVAILABLE, "%s: %s", path, strerror(errno));
+}
+
+static enum fail start_at(struct process *process, const struct process_options *options, int port,
+                          struct failure *failure)
+{
+    char conf[PROCESS_PATH_MAX + 8], log[PROCESS_PATH_MAX + 8];
+    const char *program = options->program ? options->program : "redis-server";
+    process->port = port;
+    (void)snprintf(conf, sizeof conf, "%s/conf", process->folder);
+    log_path(process, log, sizeof log);
+    if (write_settings(process, conf, failure))
+        return FAIL_UNAVAILABLE;
+    const char *const arguments[] = {program, conf, NULL};
+    int trouble;
+    (void)unlink(log);
+    process->pid = spawn(options, (char *const *)(uintptr_t)arguments, log, &trouble);
+    if (process->pid > 0)
+        return wait_until_ready(process, failure);
+    process->pid = 0;
+    return failure_set(failure, FAIL_UNAVAILABLE, "it cannot be run: %s%s", strerror(trouble),
+                       trouble == ENOENT && !options->program
+                           ? " (install it, or name one with --redis-server PATH)"
+                           : "");
+}
+
+enum fail process_start(struct process *process, const struct process_options *options,
+                        struct failure *failure)
+{
+    struct failure local, *why = failure ? failure : &local;
+    memset(process, 0, sizeof *process);
+    (void)snprintf(process->folder, sizeof process->folder, "%s", options->folder);
+    if (mkdir(process->folder, 0700) != 0 && errno != EEXIST)
+        return failure_set(failure, FAIL_UNAVAILABLE, "%s: %s", process->folder, strerror(errno));
+    for (int i = 0; i < PORT_TRIES; i++) {
+        char text[600];
+        int port = i == 0 && options->port ? options->port : free_port();
+        if (port == 0)
+            return failure_set(failure, FAIL_UNAVAILABLE,
+                               "no free port on 127.0.0.1 for a redis-server");
+        if (!start_at(process, options, port, why))
+            return FAIL_NONE;
+        bool was_taken = log_end(process, text, sizeof text) || strstr(why->text, TAKEN);
+        process_kill(process);
+        if (!was_taken)
+            return failure_wrap(why, "%s", options->program ? options->program : "redis-server");
+    }
+    return failure_set(failure, FAIL_UNAVAILABLE,
+                       "redis-server found every port taken that was tried (%d of them)",
+                       PORT_TRIES);
+}

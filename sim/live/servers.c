@@ -1,0 +1,210 @@
+/* servers.c - see servers.h: start, empty, steer, check. Faults are in server_faults.c, replicas in
+ * replica.c. */
+#include "live/servers.h"
+
+#include "live/control.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum fail servers_open(struct servers *servers, const struct live_options *options, uv_loop_t *loop,
+                       uv_timer_t *tick, struct failure *failure)
+{
+    memset(servers, 0, sizeof *servers);
+    servers->loop = loop;
+    servers->tick = tick;
+    servers->program = options->redis_server;
+    servers->steering = options->url ? REAL_TIME : options->steering;
+    servers->is_foreign = options->url != NULL;
+    if (options->url && options->redis_server)
+        return failure_set(failure, FAIL_INPUT,
+                           "a URL and a redis-server program exclude each other");
+    return options->url ? url_read(options->url, &servers->url, failure) : FAIL_NONE;
+}
+
+/* --- somebody else's server --- */
+
+static enum fail foreign_check_role(redisContext *control, char *version, struct failure *failure)
+{
+    char role[16] = "";
+    redisReply *info = control_ask(control, failure, "INFO");
+    if (!info)
+        return FAIL_UNAVAILABLE;
+    if (info->type == REDIS_REPLY_STRING) {
+        control_field(info->str, "redis_version", version, VERSION_MAX);
+        control_field(info->str, "role", role, sizeof role);
+    }
+    freeReplyObject(info);
+    if (strcmp(role, "slave") == 0)
+        return failure_set(failure, FAIL_UNAVAILABLE,
+                           "it is a replica, which takes no writes; name its primary");
+    return FAIL_NONE;
+}
+
+/* One key of ours, written and gone again: finds OOM, READONLY, LOADING, NOPERM before a run would.
+ */
+static enum fail foreign_check(struct servers *servers, struct failure *failure)
+{
+    redisContext *control = servers->foreign;
+    if (control_do(control, failure, "PING") ||
+        foreign_check_role(control, servers->version, failure))
+        return FAIL_UNAVAILABLE;
+    char key[64];
+    unsigned long long drawn = 0;
+    if (uv_random(NULL, NULL, &drawn, sizeof drawn, 0, NULL) != 0)
+        return failure_set(failure, FAIL_UNAVAILABLE, "the system gives no random numbers");
+    (void)snprintf(key, sizeof key, "picklock:%016llx:probe", drawn);
+    if (control_do(control, failure, "SET %s 1 PX 10000", key) ||
+        control_do(control, failure, "DEL %s", key))
+        return FAIL_UNAVAILABLE;
+    return FAIL_NONE;
+}
+
+static enum fail foreign_prepare(struct servers *servers, int count, bool has_replica,
+                                 struct failure *failure)
+{
+    if (count != 1)
+        return failure_set(failure, FAIL_UNAVAILABLE,
+                           "a URL names one server, and this run needs %d; leave the URL out to "
+                           "use private servers",
+                           count);
+    if (has_replica)
+        return failure_set(failure, FAIL_UNAVAILABLE,
+                           "this run needs a replica to promote, and a server behind a URL is left "
+                           "as it is; leave the URL out to use private servers");
+    if (!servers->foreign && control_open(&servers->foreign, &servers->url, failure))
+        return FAIL_UNAVAILABLE;
+    servers->count = 1;
+    if (foreign_check(servers, failure))
+        return failure_wrap(failure, "server at %s", servers->url.shown);
+    return FAIL_NONE;
+}
+
+/* --- private servers --- */
+
+static enum fail page_open(struct servers *servers, struct server *server, struct failure *failure)
+{
+    if (servers->steering == REAL_TIME)
+        return FAIL_NONE;
+    if (!servers->shim[0] && clock_shim_find(servers->shim, failure))
+        return FAIL_UNAVAILABLE;
+    (void)snprintf(server->page_path, sizeof server->page_path, "%s/clock-%d", servers->folder.path,
+                   server->number + 1);
+    if (clock_page_open(&server->page, server->page_path, failure))
+        return FAIL_UNAVAILABLE;
+    clock_freeze_at(server->page, CLOCK_EPOCH_US);
+    return FAIL_NONE;
+}
+
+static enum fail server_start(struct servers *servers, struct server *server,
+                              struct failure *failure)
+{
+    char folder[PROCESS_PATH_MAX];
+    (void)snprintf(folder, sizeof folder, "%s/server-%d-%d", servers->folder.path,
+                   server->number + 1, servers->started++);
+    if (!server->page && page_open(servers, server, failure))
+        return FAIL_UNAVAILABLE;
+    const struct process_options options = {.program = servers->program,
+                                            .folder = folder,
+                                            .shim = server->page ? servers->shim : NULL,
+                                            .page = server->page_path,
+                                            .port = server->process.port};
+    if (process_start(&server->process, &options, failure))
+        return failure_wrap(failure, "server %d", server->number + 1);
+    (void)snprintf(servers->version, sizeof servers->version, "%s", server->process.version);
+    return FAIL_NONE;
+}
+
+enum fail servers_check(struct servers *servers, struct failure *failure)
+{
+    for (int i = 0; !servers->is_foreign && i < servers->count; i++) {
+        struct server *server = &servers->rows[i];
+        if (process_check(&server->process, failure) ||
+            (server->replica.pid && process_check(&server->replica, failure)))
+            return failure_wrap(failure, "server %d", i + 1);
+    }
+    return FAIL_NONE;
+}
+
+static enum fail server_empty(struct servers *servers, struct server *server, bool has_replica,
+                              struct failure *failure)
+{
+    if (server->page)
+        clock_set_offset(server->page, 0);
+    if (!has_replica || server->is_cut)
+        replica_stop(server);
+    if (control_do(server->process.control, failure, "FLUSHALL") ||
+        control_do(server->process.control, failure, "SCRIPT FLUSH"))
+        return failure_wrap(failure, "server %d", server->number + 1);
+    if (!has_replica)
+        return FAIL_NONE;
+    if (!server->replica.pid && replica_start(servers, server, failure))
+        return failure_wrap(failure, "replica of server %d", server->number + 1);
+    return replica_wait_in_step(servers, server, failure);
+}
+
+enum fail servers_prepare(struct servers *servers, int count, bool has_replica,
+                          struct failure *failure)
+{
+    if (servers->is_foreign)
+        return foreign_prepare(servers, count, has_replica, failure);
+    if (!servers->has_folder && folder_open(&servers->folder, failure))
+        return FAIL_UNAVAILABLE;
+    servers->has_folder = true;
+    if (servers_check(servers, failure))
+        return FAIL_UNAVAILABLE;
+    for (; servers->count < count; servers->count++) {
+        struct server *server = &servers->rows[servers->count];
+        server->number = servers->count;
+        if (server_start(servers, server, failure))
+            return FAIL_UNAVAILABLE;
+    }
+    servers_set_clock(servers, 0);
+    for (int i = 0; i < count; i++)
+        if (server_empty(servers, &servers->rows[i], has_replica, failure))
+            return FAIL_UNAVAILABLE;
+    return FAIL_NONE;
+}
+
+void servers_close(struct servers *servers)
+{
+    for (int i = 0; i < SERVERS_MAX; i++) {
+        struct server *server = &servers->rows[i];
+        replica_stop(server);
+        if (server->feed)
+            proxy_close(server->feed, NULL, NULL);
+        server->feed = NULL;
+        process_kill(&server->process);
+        clock_page_shut(server->page);
+        server->page = NULL;
+    }
+    control_shut(servers->foreign);
+    servers->foreign = NULL;
+    if (servers->has_folder)
+        folder_shut(&servers->folder);
+    servers->has_folder = false;
+    servers->count = 0;
+}
+
+struct proxy_address servers_address(const struct servers *servers, int server)
+{
+    const struct url url =
+        servers->is_foreign ? servers->url : process_url(&servers->rows[server].process);
+    struct proxy_address address = {.port = url.port};
+    memcpy(address.host, url.host, sizeof address.host);
+    memcpy(address.path, url.path, sizeof address.path);
+    return address;
+}
+
+redisContext *servers_control(const struct servers *servers, int server)
+{
+    return servers->is_foreign ? servers->foreign : servers->rows[server].process.control;
+}
+
+void servers_set_clock(struct servers *servers, int64_t now_us)
+{
+    for (int i = 0; i < servers->count; i++)
+        if (servers->rows[i].page)
+            clock_freeze_at(servers->rows[i].page, CLOCK_EPOCH_US + now_us);
+}

@@ -1,0 +1,90 @@
+/* servers.h - the servers of a program run: private redis-server processes, or the one that a URL
+ * names.
+ *
+ * Started at first use and used again by the runs that follow. A private server is killed, emptied,
+ * promoted and starved at will; a server behind a URL is somebody else's: only keys under our own
+ * prefix are touched there, and whatever would touch more is refused. */
+#ifndef PICKLOCK_LIVE_SERVERS_H
+#define PICKLOCK_LIVE_SERVERS_H
+
+#include "live/clock.h"
+#include "live/live.h"
+#include "live/process.h"
+#include "proxy/proxy.h"
+
+struct server {
+    struct process process;
+    struct process replica;  /* pid 0: none */
+    struct clock_page *page; /* NULL: not steered */
+    char page_path[PROCESS_PATH_MAX];
+    int number; /* from 0 */
+    /* The replica's link goes through a proxy of its own, so that it can be cut for real. */
+    struct proxy *feed;
+    bool is_cut;
+    struct proxy_link *feed_link;
+};
+
+struct servers {
+    uv_loop_t *loop;  /* borrowed */
+    uv_timer_t *tick; /* borrowed: wakes the loop while somebody waits */
+    int started;      /* processes so far: each has a folder of its own */
+    const char *program;
+    enum steering steering;
+    bool is_foreign; /* a URL */
+    struct url url;
+    redisContext *foreign; /* our connection to it */
+    struct folder folder;
+    bool has_folder;
+    char shim[CLOCK_PATH_MAX];
+    struct server rows[SERVERS_MAX];
+    int count; /* that run now */
+    char version[VERSION_MAX];
+};
+
+/* Reads the options (borrowed; texts are kept): FAIL_INPUT for a bad URL. Starts nothing yet. */
+enum fail servers_open(struct servers *servers, const struct live_options *options, uv_loop_t *loop,
+                       uv_timer_t *tick, struct failure *failure);
+
+/* Stops what was started. feed proxies close on the loop: run it until it is empty. */
+void servers_close(struct servers *servers);
+
+/* Makes count servers (each with a replica in step, where asked for) run with empty keyspaces and
+ * the clock at world time 0. */
+enum fail servers_prepare(struct servers *servers, int count, bool has_replica,
+                          struct failure *failure);
+
+/* Where clients' connections go (through the front proxy). */
+struct proxy_address servers_address(const struct servers *servers, int server);
+redisContext *servers_control(const struct servers *servers, int server);
+
+/* Moves every steered clock to world time now_us. */
+void servers_set_clock(struct servers *servers, int64_t now_us);
+
+/* FAIL_NONE while all of them live; else FAIL_UNAVAILABLE: which one ended, and how. */
+enum fail servers_check(struct servers *servers, struct failure *failure);
+
+/* --- faults; the caller breaks the clients' connections --- */
+
+enum fail servers_can(const struct servers *servers, enum choice_kind kind,
+                      struct failure *failure);
+/* Killed with SIGKILL, started again without its keys. Its port may change. */
+enum fail servers_restart(struct servers *servers, int server, struct failure *failure);
+enum fail servers_cut_replica(struct servers *servers, int server, struct failure *failure);
+/* The replica (in step, unless cut) is promoted and takes the row; the old primary is killed. */
+enum fail servers_failover(struct servers *servers, int server, struct failure *failure);
+/* Memory pressure until the server has evicted key. */
+enum fail servers_evict(struct servers *servers, int server, const char *key,
+                        struct failure *failure);
+enum fail servers_flush_scripts(struct servers *servers, int server, struct failure *failure);
+
+/* --- replica.c --- */
+
+enum fail replica_start(struct servers *servers, struct server *server, struct failure *failure);
+/* Runs the loop until the replica has all that its primary has. */
+enum fail replica_wait_in_step(struct servers *servers, struct server *server,
+                               struct failure *failure);
+/* Makes it ask its primary again at once, not at its own pace. */
+enum fail replica_reconnect(struct server *server, struct failure *failure);
+void replica_stop(struct server *server);
+
+#endif

@@ -1,0 +1,371 @@
+/* stress.c - the free run: its loop, clock and alarms, the faults' dice, the end. See stress.h and
+ * live.h. */
+#include "live/stress.h"
+
+#include "base/memory.h"
+#include "base/random.h"
+#include "live/control.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <time.h>
+#include <unistd.h>
+
+enum {
+    DESCRIPTORS_SPARE = 200, /* of ours beside clients' connections: servers, listeners, files */
+    DESCRIPTORS_OF_WIRE = 3, /* the client's, and the proxy's two */
+    WIRES_OF_SERVER = 15000, /* below its maxclients, and the ports of one address */
+    GREET_BATCH = 200,       /* connections that are being made at a time before the run begins */
+    GREET_LIMIT_US = 20000000,
+    DRAIN_LIMIT_US = 2000000, /* after the end, for what is under way */
+    CHECK_EVERY_US = 100000,
+    PROGRESS_EVERY_US = 1000000,
+};
+
+/* --- time, events, dice --- */
+
+int64_t stress_now_us(const struct stress *stress)
+{
+    return (int64_t)(uv_hrtime() / 1000) - stress->began_us;
+}
+
+struct event stress_event(struct stress *stress, enum event_kind kind, const struct player *player,
+                          int server)
+{
+    int64_t now_us = stress_now_us(stress);
+    return (struct event){.kind = kind,
+                          .time_us = now_us,
+                          .from_us = now_us,
+                          .client = player->number,
+                          .server = server,
+                          .lock = player->lock,
+                          .attempt = player->client.attempt,
+                          .token = player->client.lease.token};
+}
+
+void stress_write(struct stress *stress, struct event *event)
+{
+    event->index = stress->events++;
+    if (stress->options->sink.take)
+        stress->options->sink.take(stress->options->sink.context, event);
+}
+
+uint64_t stress_draw(const struct stress *stress, int client, enum draw draw, int64_t n)
+{
+    /* Streams of their own, away from those that tokens are drawn from. */
+    uint64_t stream = ((uint64_t)client + 1) << 32 | (uint64_t)draw;
+    return random_at(stress->options->seed, stream, (uint64_t)n);
+}
+
+int64_t stress_spread(uint64_t drawn, int64_t mean_us)
+{
+    return mean_us > 0 ? (int64_t)(drawn % (2 * (uint64_t)mean_us + 1)) : 0;
+}
+
+void stress_alarm(struct stress *stress, struct alarm *alarm, int64_t in_us)
+{
+    timers_push(&stress->timers, &alarm->timer, stress_now_us(stress) + in_us);
+}
+
+/* --- the loop --- */
+
+static void tick(uv_timer_t *timer)
+{
+    (void)timer;
+}
+
+static void ring_alarms(struct stress *stress)
+{
+    struct timer *timer;
+    int64_t now_us = stress_now_us(stress);
+    while (!stress->trouble.code && (timer = timers_pop(&stress->timers, now_us))) {
+        struct alarm *alarm = (struct alarm *)timer;
+        alarm->rings(alarm);
+    }
+}
+
+/* One turn: what is due, then what has come; sleeps at most until the next alarm or until_us. */
+static void turn(struct stress *stress, int64_t until_us)
+{
+    ring_alarms(stress);
+    int64_t next_us = timers_next_us(&stress->timers);
+    int64_t sleep_us = (next_us < until_us ? next_us : until_us) - stress_now_us(stress);
+    uv_loop_t *loop = &stress->live->loop;
+    if (sleep_us < 1000) {
+        /* Shorter than the loop can sleep. */
+        (void)uv_run(loop, UV_RUN_NOWAIT);
+        return;
+    }
+    uv_update_time(loop);
+    (void)uv_timer_start(&stress->live->tick, tick, (uint64_t)sleep_us / 1000, 0);
+    (void)uv_run(loop, UV_RUN_ONCE);
+    (void)uv_timer_stop(&stress->live->tick);
+}
+
+static bool is_stopped(const struct stress *stress)
+{
+    return stress->options->stop && *stress->options->stop;
+}
+
+/* A server's death is told as such, not as the broken connections that it leads to. */
+static void check_servers(struct stress *stress)
+{
+    struct failure why;
+    if (servers_check(&stress->live->servers, &why))
+        stress->trouble = why;
+}
+
+static void run_for(struct stress *stress, int64_t duration_us)
+{
+    const struct stress_options *options = stress->options;
+    int64_t now_us = 0, checked_us = 0, told_us = 0;
+    while (!stress->trouble.code && !is_stopped(stress) && now_us < duration_us) {
+        int64_t until_us = checked_us + CHECK_EVERY_US;
+        turn(stress, until_us < duration_us ? until_us : duration_us);
+        now_us = stress_now_us(stress);
+        if (now_us >= until_us) {
+            checked_us = now_us;
+            check_servers(stress);
+        }
+        if (now_us < told_us + PROGRESS_EVERY_US)
+            continue;
+        told_us = now_us;
+        if (options->progress)
+            options->progress(options->progress_context, now_us, stress->operations,
+                              stress->grants);
+    }
+}
+
+static bool is_at_rest(const struct stress *stress)
+{
+    for (int i = 0; i < stress->options->servers; i++)
+        if (stress->queues[i].running)
+            return false;
+    for (int i = 0; i < stress->options->clients; i++) {
+        enum phase phase = stress->players[i].client.phase;
+        if (phase != PHASE_IDLE && phase != PHASE_DEAD)
+            return false;
+    }
+    return true;
+}
+
+/* No new attempts; what is under way comes to its end, or stays open. */
+static void drain(struct stress *stress)
+{
+    stress->is_ending = true;
+    int64_t limit_us = stress_now_us(stress) + DRAIN_LIMIT_US;
+    while (!stress->trouble.code && !is_at_rest(stress) && stress_now_us(stress) < limit_us)
+        turn(stress, limit_us);
+}
+
+/* --- before --- */
+
+/* So many connections can there be at a time, with the descriptors that the system lets us have. */
+static int64_t wires_for(const struct stress_options *options)
+{
+    struct rlimit limit;
+    const int64_t most = (int64_t)WIRES_OF_SERVER * options->servers;
+    if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur > INT32_MAX)
+        return most;
+    int64_t wires = ((int64_t)limit.rlim_cur - DESCRIPTORS_SPARE) / DESCRIPTORS_OF_WIRE;
+    return wires < most ? wires : most;
+}
+
+/* A watchdog has a second connection; one that was given up lives on for a while: a tenth is left
+ * for those. */
+static int seats_for(const struct stress_options *options, int64_t wires)
+{
+    int64_t lanes = options->scheme->promises_notice ? LANE_COUNT : 1;
+    int64_t seats = wires * 9 / 10 / (lanes * options->servers);
+    return seats < options->clients ? (int)seats : options->clients;
+}
+
+static enum fail no_seats(const struct stress_options *options, struct failure *failure)
+{
+    return failure_set(failure, FAIL_UNAVAILABLE,
+                       "not one of %d clients can be connected to %d servers with the open files "
+                       "that this process may have; raise the limit (ulimit -n)",
+                       options->clients, options->servers);
+}
+
+struct greeting {
+    struct stress *stress;
+    int upto; /* players */
+};
+
+static bool are_connected(void *context)
+{
+    const struct greeting *greeting = context;
+    const struct stress *stress = greeting->stress;
+    for (int i = 0; i < stress->options->servers; i++)
+        for (int j = greeting->upto - 1; j >= 0 && j >= greeting->upto - GREET_BATCH; j--) {
+            const struct wire *wire = stress->players[j].wires[i][LANE_MAIN];
+            if (wire && !wire->is_opened)
+                return false;
+        }
+    return true;
+}
+
+/* Connects those that have a seat before the clock starts: a storm of connections is not what is
+ * measured. */
+static enum fail greet(struct stress *stress, struct failure *failure)
+{
+    for (int i = 0; i < stress->seats; i++) {
+        struct player *player = &stress->players[i];
+        for (int server = 0; server < stress->options->servers; server++)
+            if (wire_new(&player->wires[server][LANE_MAIN], &stress->live->stations[server], player,
+                         failure))
+                return failure->code;
+        struct greeting greeting = {stress, i + 1};
+        if ((i + 1) % GREET_BATCH && i + 1 < stress->seats)
+            continue;
+        enum fail fail =
+            live_run_until(stress->live, are_connected, &greeting, GREET_LIMIT_US, failure);
+        if (fail == FAIL_UNKNOWN)
+            return failure_set(failure, FAIL_UNAVAILABLE,
+                               "%d clients could not be connected within %d s: %s", i + 1,
+                               GREET_LIMIT_US / 1000000, stress->live->stations[0].trouble);
+        if (fail || stress->trouble.code)
+            return fail ? fail
+                        : failure_set(failure, stress->trouble.code, "%s", stress->trouble.text);
+    }
+    return FAIL_NONE;
+}
+
+static enum fail prepare(struct stress *stress, struct failure *failure)
+{
+    const struct stress_options *options = stress->options;
+    int64_t wires = wires_for(options);
+    stress->wires_max = (int)wires;
+    stress->seats = seats_for(options, wires);
+    if (stress->seats < 1)
+        return no_seats(options, failure);
+    if (live_prepare(stress->live, options->servers, false, &stress_wire_events, failure))
+        return failure->code;
+    stress->run = (struct run){.scheme = options->scheme,
+                               .clients = options->clients,
+                               .servers = options->servers,
+                               .lease_us = options->lease_us,
+                               .seed = options->seed};
+    stress->latency = memory_new(1, sizeof *stress->latency);
+    stress->players = memory_new((size_t)options->clients, sizeof *stress->players);
+    stress->prefixes = memory_new((size_t)options->locks, sizeof *stress->prefixes);
+    timers_init(&stress->timers);
+    for (int i = 0; i < options->locks; i++)
+        live_lock_prefix(stress->live, i, stress->prefixes[i]);
+    for (int i = 0; i < options->clients; i++)
+        player_init(&stress->players[i], stress, i);
+    return greet(stress, failure);
+}
+
+static void begin(struct stress *stress)
+{
+    const struct stress_options *options = stress->options;
+    struct timespec wall;
+    stress->began_us = (int64_t)(uv_hrtime() / 1000);
+    (void)clock_gettime(CLOCK_REALTIME, &wall);
+    for (int i = 0; i < options->clients; i++) {
+        struct player *player = &stress->players[i];
+        player->client.epoch_us = (int64_t)wall.tv_sec * 1000000 + wall.tv_nsec / 1000;
+        if (i < stress->seats) {
+            player->has_seat = true;
+            stress->seats_taken++;
+        }
+        player_start(player,
+                     stress_spread(stress_draw(stress, i, DRAW_THINK, 0), options->think_us));
+    }
+}
+
+/* --- after --- */
+
+/* What the counters say in the end, as executions of nobody: the truth that lost updates are
+ * counted against. */
+static enum fail read_counters(struct stress *stress, struct failure *failure)
+{
+    const struct player nobody = {.stress = stress, .number = -1};
+    for (int lock = 0; lock < stress->options->locks; lock++) {
+        redisReply *got = control_ask(servers_control(&stress->live->servers, 0), failure,
+                                      "GET %s%s", stress->prefixes[lock], key_name(KEY_COUNTER));
+        if (!got)
+            return failure_wrap(failure, "the counter of lock %d at the end", lock + 1);
+        struct event event = stress_event(stress, EVENT_EXECUTE, &nobody, 0);
+        event.lock = lock;
+        event.op = OP_ACCESS;
+        event.command = (struct command){.verb = VERB_GET, .key = KEY_COUNTER};
+        event.reply = (struct reply){.kind = REPLY_NIL};
+        if (got->type == REDIS_REPLY_STRING)
+            event.reply = (struct reply){.kind = REPLY_VALUE, .value = atoll(got->str)};
+        freeReplyObject(got);
+        stress_write(stress, &event);
+    }
+    return FAIL_NONE;
+}
+
+static void fill_outcome(const struct stress *stress, struct stress_outcome *outcome)
+{
+    outcome->was_stopped = is_stopped(stress);
+    outcome->latency_us = (struct latency){.p50 = histogram_at(stress->latency, 500),
+                                           .p99 = histogram_at(stress->latency, 990),
+                                           .p999 = histogram_at(stress->latency, 999),
+                                           .max = stress->latency->max};
+    memcpy(outcome->struck, stress->struck, sizeof outcome->struck);
+}
+
+static void hang_up(struct stress *stress)
+{
+    const struct stress_options *options = stress->options;
+    for (int i = 0; stress->players && i < options->clients; i++) {
+        struct player *player = &stress->players[i];
+        for (struct order *order = player->orders, *next; order; order = next) {
+            next = order->next;
+            if (order->wire)
+                wire_cut(order->wire);
+            free(order);
+        }
+        for (int server = 0; server < options->servers; server++)
+            for (int lane = 0; lane < LANE_COUNT; lane++)
+                if (player->wires[server][lane])
+                    wire_cut(player->wires[server][lane]);
+    }
+}
+
+static void clean_up(struct stress *stress)
+{
+    timers_close(&stress->timers);
+    free(stress->players);
+    free(stress->prefixes);
+    free(stress->latency);
+}
+
+enum fail live_stress(struct live *live, const struct stress_options *options,
+                      struct stress_outcome *outcome, struct failure *failure)
+{
+    struct failure local, *why = failure ? failure : &local;
+    struct stress stress = {.live = live, .options = options};
+    assert(options->clients > 0 && options->locks > 0 && options->servers > 0);
+    memset(outcome, 0, sizeof *outcome);
+    enum fail fail = prepare(&stress, why);
+    if (!fail) {
+        begin(&stress);
+        run_for(&stress, options->duration_us);
+        outcome->elapsed_us = stress_now_us(&stress);
+        drain(&stress);
+        check_servers(&stress);
+        if (stress.trouble.code)
+            fail = failure_set(why, stress.trouble.code, "%s", stress.trouble.text);
+    }
+    hang_up(&stress);
+    live_wait_for_wires(live);
+    if (!fail)
+        fail = read_counters(&stress, why);
+    if (!fail)
+        fill_outcome(&stress, outcome);
+    if (live->is_busy && live_finish(live, options->locks, fail ? &local : why) && !fail)
+        fail = why->code;
+    clean_up(&stress);
+    return fail;
+}

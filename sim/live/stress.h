@@ -1,0 +1,154 @@
+/* stress.h - what the files of the stress run share. Private to this folder.
+ *
+ *     player (a client's endless loop)  --order-->  queue before each server  -->  server
+ *
+ * An order is one command of a client on its way. Before each server all orders stand in one queue,
+ * and one at a time is with the server: so the order of execution is known exactly. A delayed
+ * command waits outside the queue. Faults are drawn by (seed, client, n-th thing), whatever the
+ * timing. */
+#ifndef PICKLOCK_LIVE_STRESS_H
+#define PICKLOCK_LIVE_STRESS_H
+
+#include "base/histogram.h"
+#include "base/timers.h"
+#include "live/internal.h"
+#include "world/client.h"
+
+struct stress;
+struct player;
+
+/* A timer that knows what to do. */
+struct alarm {
+    struct timer timer; /* first */
+    void (*rings)(struct alarm *alarm);
+    void *owner;
+};
+
+enum order_place {
+    PLACE_UNSENT,   /* waits until there is a connection that is free */
+    PLACE_UNDERWAY, /* between the client and the proxy */
+    PLACE_DELAYED,  /* held before the queue */
+    PLACE_QUEUED,
+    PLACE_RUNNING,  /* with the server */
+    PLACE_ANSWERED, /* its reply is held, or on its way to the client */
+};
+
+struct order {
+    struct player *player;
+    struct order *next;  /* of the player */
+    struct order *after; /* in the queue */
+    struct call *call;   /* NULL: its connection is gone */
+    struct wire *wire;
+    enum order_place place;
+    int server, lock, attempt;
+    enum lane lane;
+    enum operation op;
+    struct command command;
+    int64_t token;
+    struct alarm timeout, delay;
+    enum {
+        STRIKE_NONE,
+        STRIKE_REQUEST,
+        STRIKE_REPLY,
+        STRIKE_DELAY_BEFORE,
+        STRIKE_DELAY_AFTER
+    } strike;
+    int64_t delay_us;
+    bool is_abandoned; /* the client does not wait for it any more */
+    bool ends_wire;    /* when it has executed, its connection is cut */
+    bool is_cut_off;   /* on the way out of wire_end() */
+    bool is_kept_back; /* heard while the client was stalled */
+};
+
+enum player_place {
+    PLAYER_THINKS,
+    PLAYER_WAITS, /* for a seat */
+    PLAYER_ACQUIRES,
+    PLAYER_WRITES_FENCED,
+    PLAYER_READS,
+    PLAYER_WRITES,
+    PLAYER_APPENDS,
+    PLAYER_RELEASES,
+    PLAYER_DEAD,
+};
+
+struct player {
+    struct stress *stress;
+    struct client client;
+    int number;
+    int lock;
+    enum player_place place;
+    struct order *orders;
+    struct wire *wires[SERVERS_MAX][LANE_COUNT];
+    struct wire *late[SERVERS_MAX][LANE_COUNT]; /* what it gave up on is still on them */
+    struct alarm wake;                          /* the scheme's own timer */
+    struct alarm next;                          /* think, pause, rebirth */
+    struct player *behind;                      /* waits for a seat after it */
+    int64_t called_us;
+    int64_t commands; /* sent so far: what faults are drawn by */
+    int64_t operations;
+    int crash_in; /* so many moments from now, -1: not */
+    bool has_seat, is_paused, was_paused;
+};
+
+struct queue {
+    struct order *first, *last;
+    struct order *running;
+};
+
+struct stress {
+    struct live *live;
+    const struct stress_options *options;
+    struct run run; /* what tokens are drawn by */
+    int64_t began_us;
+    int64_t events;
+    struct timers timers;
+    struct player *players;
+    struct queue queues[SERVERS_MAX];
+    char (*prefixes)[KEY_PREFIX_MAX]; /* a lock each */
+    struct histogram *latency;
+    int64_t operations, grants;
+    int64_t struck[5];
+    int wires_max; /* connections that there are descriptors for */
+    int seats, seats_taken;
+    struct player *waiting_first, *waiting_last;
+    bool is_ending;
+    struct failure trouble;
+};
+
+enum { STRUCK_PAUSE, STRUCK_DELAY, STRUCK_REPLY, STRUCK_REQUEST, STRUCK_CRASH };
+
+/* --- stress.c --- */
+int64_t stress_now_us(const struct stress *stress);
+struct event stress_event(struct stress *stress, enum event_kind kind, const struct player *player,
+                          int server);
+void stress_write(struct stress *stress, struct event *event);
+void stress_alarm(struct stress *stress, struct alarm *alarm, int64_t in_us);
+/* The n-th draw of a client for one kind of fault: 0 .. 999999, and a second number. */
+enum draw { DRAW_LOCK, DRAW_COMMAND, DRAW_PAUSE, DRAW_CRASH, DRAW_THINK, DRAW_COUNT };
+uint64_t stress_draw(const struct stress *stress, int client, enum draw draw, int64_t n);
+/* 0 .. 2 x mean, from one draw. */
+int64_t stress_spread(uint64_t drawn, int64_t mean_us);
+
+/* --- orders.c --- */
+extern const struct wire_events stress_wire_events;
+/* Sends a command of the player's on a lane to a server. */
+void order_send(struct player *player, int server, enum lane lane, enum operation op,
+                const struct command *command);
+/* The orders of a player that dies: what is with a server runs there to its end, the rest is gone.
+ */
+void orders_drop(struct player *player);
+/* Closes the player's connections, when nothing is on them. */
+void orders_hang_up(struct player *player);
+/* Takes up again what came while the player was stalled. */
+void orders_resume(struct player *player);
+struct event order_event(struct order *order, enum event_kind kind);
+
+/* --- players.c --- */
+void player_init(struct player *player, struct stress *stress, int number);
+void player_start(struct player *player, int64_t in_us);
+/* An order of the player's has ended for it. order is borrowed. */
+void player_told(struct player *player, const struct order *order, enum moment_kind kind,
+                 const struct reply *reply);
+
+#endif
