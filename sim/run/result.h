@@ -16,6 +16,7 @@ struct property_result {
     enum cause cause;
     char **witness; /* sentences */
     int witness_lines;
+    int64_t first_index; /* of the event at which it was seen, -1 or 0: not known; reports draw what is around it */
 };
 
 struct stress_figures {
@@ -41,6 +42,7 @@ struct run_result {
     char *history;  /* path relative to the run folder, or NULL */
     char *story;    /* the scenario's, or NULL */
     char *source;   /* the scenario's, or NULL */
+    char *path;     /* the scenario's file, as the user named it, or NULL: scenarios/NAME.yaml */
     bool is_stress;
     struct stress_figures stress;
 };
@@ -59,7 +61,25 @@ struct results {
 
 /* Worst property, as-expected and so on are filled in by runner.c; this frees all that a results owns. */
 void results_free(struct results *results);
+/* Starts a row: its names. scenario is copied. */
+void result_name_row(struct run_result *row, const char *scenario, const struct scheme *scheme);
+
+/* Fills in the verdict, the properties and as_expected from findings[PROPERTY_COUNT]. expectation NULL: none stated, the policy
+ * says what counts as failed (fails_on_any: overruns too). trouble: why the run diverged, or NULL. All borrowed. */
+void result_judge(struct run_result *row, const struct finding *findings,
+                  const struct expectation *expectation, bool is_unsupported, const char *trouble,
+                  bool fails_on_any);
+
 struct run_result *results_add(struct results *results); /* a zeroed row, kept by results */
+
+/* Where a row stands: what summaries count and the exit status follows. */
+enum standing {
+    STANDING_EXPECTED,   /* as the scenario says */
+    STANDING_UNEXPECTED, /* not as it says, or a failure where it says nothing */
+    STANDING_UNKNOWN,    /* what was to be judged could not be */
+    STANDING_UNSTATED,   /* nothing was expected, and nothing failed */
+};
+enum standing result_standing(const struct run_result *row);
 
 /* Exit status of all rows: not as expected 1 over unknown 2 over 0. */
 enum fail results_status(const struct results *results);

@@ -1,26 +1,36 @@
-/* runner.h - one run: a scheme in a world through a scenario (or stress), its history to the file and the checks, its result.
+/* runner.h - one run: a scheme in a world through a scenario (or stress), its history to the file
+ * and the checks, its result.
  *
  * Knows both worlds and the checks; prints nothing. */
 #ifndef PICKLOCK_RUN_RUNNER_H
 #define PICKLOCK_RUN_RUNNER_H
 
 #include "run/result.h"
+#include "scenario/schedule.h"
 
 enum world_kind { WORLD_REDIS, WORLD_SIM };
 
 struct runner {
     enum world_kind world;
-    struct live *live;        /* WORLD_REDIS; borrowed */
-    const char *folder;       /* the run folder, exists; NULL: write no history, no schedule */
+    struct live *live;  /* WORLD_REDIS; borrowed */
+    const char *folder; /* the run folder, exists; NULL: write no history, no schedule */
     uint64_t seed;
-    enum { FAIL_ON_BUG, FAIL_ON_ANY } fail_on; /* where nothing is expected: what counts as failed */
+    int round; /* 1, 2, ..: repetitions write files of their own; 0 as 1 */
+    enum {
+        FAIL_ON_BUG,
+        FAIL_ON_ANY
+    } fail_on; /* where nothing is expected: what counts as failed */
 };
 
-/* Runs and appends a row to results. A diverged run is a row with verdict unknown and FAIL_NONE; failures are for what ends the
- * program: no server, an unwritable folder. */
+/* Runs and appends a row to results. A diverged run is a row with verdict unknown and FAIL_NONE;
+ * failures are for what ends the program: no server, an unwritable folder. */
 enum fail runner_scenario(struct runner *runner, const struct scenario *scenario,
                           const struct scheme *scheme, struct results *results,
                           struct failure *failure);
+/* Enforces a schedule (borrowed; path names it in messages). Nothing is expected of it: the policy
+ * judges. */
+enum fail runner_schedule(struct runner *runner, const struct schedule *schedule, const char *path,
+                          struct results *results, struct failure *failure);
 enum fail runner_stress(struct runner *runner, struct stress_options *options,
                         struct results *results, struct failure *failure);
 

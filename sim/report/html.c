@@ -1,0 +1,280 @@
+/* html.c - one self-contained page: the template of reports/page.html, filled in. No network,
+ * readable without its script. */
+#include "report/html.h"
+
+#include "base/memory.h"
+#include "base/outfile.h"
+#include "base/version.h"
+#include "report/assets.h"
+#include "report/report.h"
+#include "report/text.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { TROUBLES_SHOWN = 5 };
+
+void html_text(const struct page *page, const char *text)
+{
+    text_print(page->out, TEXT_MARKUP, text);
+}
+
+const char *html_verdict_class(const struct run_result *row)
+{
+    if (row->verdict == VERDICT_HOLDS)
+        return "holds";
+    if (row->verdict == VERDICT_UNKNOWN)
+        return "unknown";
+    switch (view_blame(row)) {
+    case BLAME_SCHEME:
+        return "bug";
+    case BLAME_DEPLOYMENT:
+        return "world";
+    default:
+        return "overrun";
+    }
+}
+
+const char *html_verdict_mark(const struct run_result *row)
+{
+    if (row->verdict == VERDICT_HOLDS)
+        return "✓";
+    if (row->verdict == VERDICT_UNKNOWN)
+        return row->is_unsupported ? "–" : "?";
+    return view_blame(row) == BLAME_NOBODY ? "△" : "✗";
+}
+
+/* Only what may stand in an id and in a link to it; *is_plain: nothing had to be replaced. */
+static void plain(char *text, bool *is_plain)
+{
+    for (; *text; text++)
+        if (!isalnum((unsigned char)*text) && !strchr("-_.", *text)) {
+            *text = '-';
+            *is_plain = false;
+        }
+}
+
+char *html_row_id(const struct view *view, int at)
+{
+    const struct run_result *row = view->rows[at];
+    bool is_plain = true;
+    for (int i = at - 1; i >= 0 && is_plain && !strcmp(view->rows[i]->scenario, row->scenario); i--)
+        is_plain = strcmp(view->rows[i]->scheme, row->scheme) != 0;
+    char *id = memory_format("%s--%s", row->scenario, row->scheme);
+    plain(id, &is_plain);
+    if (is_plain)
+        return id;
+    char *longer = memory_format("%s--%d", id, at); /* a second run, or names that look alike */
+    free(id);
+    return longer;
+}
+
+/* --- what the template asks for --- */
+
+static void put_title(const struct page *page)
+{
+    char *words = view_verdict_words(page->view);
+    html_text(page, words);
+    free(words);
+}
+
+static void put_scope(const struct page *page)
+{
+    char *words = view_scope_words(page->view);
+    html_text(page, words);
+    free(words);
+}
+
+static void put_sides(const struct page *page)
+{
+    char *words = view_sides_words(page->view);
+    html_text(page, words);
+    free(words);
+}
+
+static void put_mood(const struct page *page)
+{
+    struct view_counts counts = view_count(page->view);
+    fputs(counts.standing[STANDING_UNEXPECTED] ? "bad"
+          : counts.standing[STANDING_UNKNOWN]  ? "open"
+                                               : "good",
+          page->out);
+}
+
+static void put_counts(const struct page *page)
+{
+    static const struct {
+        enum standing standing;
+        const char *style, *words;
+    } shown[] = {{STANDING_EXPECTED, "good", "as expected"},
+                 {STANDING_UNEXPECTED, "bad", "not as expected"},
+                 {STANDING_UNKNOWN, "open", "unknown"},
+                 {STANDING_UNSTATED, "", "without expectation"}};
+    struct view_counts counts = view_count(page->view);
+    for (size_t i = 0; i < sizeof shown / sizeof shown[0]; i++) {
+        int count = counts.standing[shown[i].standing];
+        if (count || shown[i].standing == STANDING_UNEXPECTED)
+            fprintf(page->out, "<li class=\"%s\"><b>%d</b> %s</li>\n", count ? shown[i].style : "",
+                    count, shown[i].words);
+    }
+}
+
+static bool is_trouble(const struct run_result *row)
+{
+    enum standing standing = result_standing(row);
+    return standing == STANDING_UNEXPECTED || standing == STANDING_UNKNOWN;
+}
+
+static void put_trouble(const struct page *page, int at)
+{
+    const struct run_result *row = page->view->rows[at];
+    char *id = html_row_id(page->view, at), *words = view_row_words(row);
+    fprintf(page->out, "<li><a href=\"#%s\">", id);
+    html_text(page, row->scenario);
+    fputs(", ", page->out);
+    html_text(page, row->scheme);
+    fputs("</a>: ", page->out);
+    html_text(page, words);
+    fputs("</li>\n", page->out);
+    free(id);
+    free(words);
+}
+
+/* What is not as expected, as links; the reader of a red CI run needs nothing else. Many of them
+ * must not push the table off the first screen. */
+static void put_troubles(const struct page *page)
+{
+    int all = 0, shown = 0;
+    for (int i = 0; i < page->view->count; i++)
+        all += is_trouble(page->view->rows[i]);
+    if (all)
+        fputs("<div class=\"troubles\"><ul>\n", page->out);
+    for (int i = 0; i < page->view->count; i++) {
+        if (!is_trouble(page->view->rows[i]))
+            continue;
+        if (shown++ == TROUBLES_SHOWN)
+            fprintf(page->out, "</ul><details><summary>and %d more</summary><ul>\n",
+                    all - TROUBLES_SHOWN);
+        put_trouble(page, i);
+    }
+    if (all)
+        fprintf(page->out, "</ul>%s</div>\n", all > TROUBLES_SHOWN ? "</details>" : "");
+}
+
+static void put_properties(const struct page *page)
+{
+    for (int i = 0; i < PROPERTY_COUNT; i++) {
+        fprintf(page->out, "<dt>%s</dt><dd>", property_name((enum property)i));
+        html_text(page, property_words((enum property)i));
+        fputs("</dd>\n", page->out);
+    }
+}
+
+static void put_causes(const struct page *page)
+{
+    static const char *const blames[] = {[BLAME_NOBODY] = "nobody’s fault",
+                                         [BLAME_SCHEME] = "the scheme’s fault",
+                                         [BLAME_DEPLOYMENT] = "the deployment’s fault"};
+    for (int i = CAUSE_NONE + 1; i < CAUSE_COUNT; i++) {
+        enum cause cause = (enum cause)i;
+        fprintf(page->out, "<dt>%s</dt><dd>", cause_name(cause));
+        html_text(page, cause_words(cause));
+        fprintf(page->out, " <i>(%s)</i></dd>\n", blames[cause_blame(cause)]);
+    }
+}
+
+static void put_invocation(const struct page *page)
+{
+    if (!page->view->results->invocation)
+        return;
+    fputs("<p>This page was made by <code>", page->out);
+    html_text(page, page->view->results->invocation);
+    fputs("</code>", page->out);
+    if (*page->view->results->started) {
+        fputs(" at ", page->out);
+        html_text(page, page->view->results->started);
+    }
+    fputs(".</p>\n", page->out);
+}
+
+static void put_version(const struct page *page)
+{
+    fputs(PICKLOCK_VERSION, page->out);
+}
+
+static void put_style(const struct page *page)
+{
+    fputs(asset_style, page->out);
+}
+
+static void put_script(const struct page *page)
+{
+    fputs(asset_script, page->out);
+}
+
+static const struct {
+    const char *name;
+    void (*put)(const struct page *page);
+} blanks[] = {
+    {"title", put_title},     {"scope", put_scope},           {"sides", put_sides},
+    {"mood", put_mood},       {"counts", put_counts},         {"troubles", put_troubles},
+    {"matrix", html_matrix},  {"stress", html_stress},        {"details", html_details},
+    {"causes", put_causes},   {"properties", put_properties}, {"invocation", put_invocation},
+    {"version", put_version}, {"style", put_style},           {"script", put_script},
+};
+
+/* Copies the template; "{{name}}" is filled in. An unknown name is a defect of the template. */
+static enum fail fill(const struct page *page, struct failure *failure)
+{
+    const char *at = asset_page;
+    for (const char *open = strstr(at, "{{"); open; open = strstr(at, "{{")) {
+        const char *close = strstr(open, "}}");
+        size_t size = close ? (size_t)(close - open) - 2 : 0, i = 0;
+        while (i < sizeof blanks / sizeof blanks[0] &&
+               (strlen(blanks[i].name) != size || memcmp(blanks[i].name, open + 2, size) != 0))
+            i++;
+        if (i == sizeof blanks / sizeof blanks[0])
+            return failure_set(failure, FAIL_INTERNAL,
+                               "reports/page.html: nothing is known for '%.20s'", open);
+        fwrite(at, 1, (size_t)(open - at), page->out);
+        blanks[i].put(page);
+        at = close + 2;
+    }
+    fputs(at, page->out);
+    return FAIL_NONE;
+}
+
+/* Does the page lie in the run folder, so that its paths hold as links? */
+static bool is_in_folder(const char *path, const char *folder)
+{
+    if (!folder)
+        return false;
+    size_t size = strlen(folder);
+    while (size > 1 && folder[size - 1] == '/')
+        size--;
+    const char *slash = strrchr(path, '/');
+    return slash && (size_t)(slash - path) == size && !strncmp(path, folder, size);
+}
+
+enum fail report_html(const char *path, const struct results *results, const char *run_folder,
+                      struct failure *failure)
+{
+    struct outfile file;
+    struct view view;
+    enum fail fail = outfile_open(&file, path, failure);
+    if (fail)
+        return fail;
+    view_init(&view, results);
+    struct page page = {.out = file.stream,
+                        .view = &view,
+                        .run_folder = run_folder,
+                        .is_in_folder = is_in_folder(path, run_folder)};
+    fail = fill(&page, failure);
+    view_close(&view);
+    if (fail) {
+        outfile_abandon(&file);
+        return fail;
+    }
+    return outfile_shut(&file, failure);
+}

@@ -1,0 +1,37 @@
+/* text.h - text from outside on its way into a report: made harmless and readable, whatever bytes
+ * it holds.
+ *
+ * Every text goes through here: broken UTF-8 becomes U+FFFD, control and direction characters are
+ * left out, and what the format would take for markup is escaped. */
+#ifndef PICKLOCK_REPORT_TEXT_H
+#define PICKLOCK_REPORT_TEXT_H
+
+#include <stdint.h>
+#include <stdio.h>
+
+enum text_for {
+    TEXT_PLAIN,    /* a terminal: one line */
+    TEXT_MARKUP,   /* HTML or XML, inside an element or a quoted attribute */
+    TEXT_MARKDOWN, /* one line, also inside a table cell */
+};
+
+/* Prints text (borrowed, NULL prints nothing). Line ends stay in TEXT_MARKUP and become blanks
+ * elsewhere. */
+void text_print(FILE *out, enum text_for use, const char *text);
+
+/* Prints text in lines of at most columns characters, each behind indent blanks, broken at blanks.
+ */
+void text_print_wrapped(FILE *out, const char *text, int indent, int columns);
+
+/* A copy with nothing but valid characters, line ends kept: for JSON. NULL stays NULL. The caller
+ * frees. */
+char *text_clean(const char *text);
+
+/* How many characters text has once printed. */
+int text_width(const char *text);
+
+/* The next character of a text that does not stand at its final 0: *at moves on, broken bytes come
+ * back as U+FFFD one by one. */
+uint32_t text_next(const char **at);
+
+#endif

@@ -1,0 +1,393 @@
+/* timeline_build.c - lays a history out: rows of text, bars of holds and keys, arrows of messages.
+ *
+ * A row is an event, or several of one client at one instant, or a deadline that passes between two
+ * events. */
+#include "report/timeline.h"
+
+#include "report/timeline_words.h"
+
+#include <assert.h>
+#include <string.h>
+
+enum { NONE = -1 };
+
+/* What a client believes while the events go by. */
+struct belief {
+    int bar;              /* of its hold, or NONE */
+    int64_t called_us;    /* its last acquire */
+    int64_t lease_end_us; /* of its hold; INT64_MAX: told already */
+    int64_t renewal_us;   /* when its last renewal was sent */
+};
+
+/* What the lock key at a server is. */
+struct standing_key {
+    int bar;           /* or NONE: no key */
+    int client;        /* who wrote it */
+    int64_t expiry_us; /* INT64_MAX: none */
+};
+
+struct builder {
+    struct timeline *timeline;
+    struct belief beliefs[TIMELINE_CLIENTS_MAX];
+    struct standing_key keys[SERVERS_MAX];
+    struct flight {
+        int client, server;
+        enum verb verb;
+        int row; /* at which it left, or was executed */
+        enum { FLIGHT_OVER, FLIGHT_SENT, FLIGHT_EXECUTED } state;
+    } flights[TIMELINE_EVENTS_MAX];
+    int flights_count;
+    const struct event *last; /* merged into the last row, or NULL */
+};
+
+int timeline_column_of_client(const struct timeline *timeline, int client)
+{
+    for (int i = 0; i < timeline->clients_count; i++)
+        if (timeline->clients[i] == client)
+            return i;
+    return NONE;
+}
+
+int timeline_column_of_server(const struct timeline *timeline, int server)
+{
+    return server >= 0 && server < timeline->servers_count ? timeline->clients_count + server
+                                                           : NONE;
+}
+
+/* --- rows, bars, arrows --- */
+
+static int add_row(struct builder *builder, int64_t time_us, enum row_kind kind)
+{
+    struct timeline *timeline = builder->timeline;
+    assert(timeline->rows_count < TIMELINE_ROWS_MAX);
+    timeline->rows[timeline->rows_count] = (struct timeline_row){.time_us = time_us, .kind = kind};
+    builder->last = NULL;
+    return timeline->rows_count++;
+}
+
+static int last_row(const struct builder *builder)
+{
+    return builder->timeline->rows_count - 1;
+}
+
+static int start_bar(struct builder *builder, enum bar_kind kind, int column, int client)
+{
+    struct timeline *timeline = builder->timeline;
+    assert(timeline->bars_count < TIMELINE_BARS_MAX);
+    timeline->bars[timeline->bars_count] = (struct timeline_bar){.kind = kind,
+                                                                 .column = column,
+                                                                 .client = client,
+                                                                 .from = last_row(builder),
+                                                                 .late_from = NONE,
+                                                                 .is_open = true};
+    return timeline->bars_count++;
+}
+
+static void end_bar(struct builder *builder, int *bar)
+{
+    if (*bar == NONE)
+        return;
+    builder->timeline->bars[*bar].to = last_row(builder);
+    builder->timeline->bars[*bar].is_open = false;
+    *bar = NONE;
+}
+
+static void add_arrow(struct builder *builder, enum arrow_kind kind, const struct flight *flight,
+                      int to)
+{
+    struct timeline *timeline = builder->timeline;
+    int client = timeline_column_of_client(timeline, flight->client);
+    int server = timeline_column_of_server(timeline, flight->server);
+    bool is_reply = kind == ARROW_REPLY || kind == ARROW_REPLY_LOST;
+    if (client == NONE || server == NONE)
+        return;
+    assert(timeline->arrows_count < TIMELINE_ARROWS_MAX);
+    timeline->arrows[timeline->arrows_count++] =
+        (struct timeline_arrow){.kind = kind,
+                                .client = flight->client,
+                                .from_column = is_reply ? server : client,
+                                .from = flight->row,
+                                .to_column = is_reply ? client : server,
+                                .to = to};
+}
+
+/* --- messages --- */
+
+/* The oldest message of that client, server and command in that state. */
+static struct flight *find_flight(struct builder *builder, const struct event *event, int state)
+{
+    for (int i = 0; i < builder->flights_count; i++) {
+        struct flight *flight = &builder->flights[i];
+        if ((int)flight->state == state && flight->client == event->client &&
+            flight->server == event->server && flight->verb == event->command.verb)
+            return flight;
+    }
+    return NULL;
+}
+
+static void message_sent(struct builder *builder, const struct event *event)
+{
+    struct flight *known = find_flight(builder, event, FLIGHT_SENT);
+    if (known && known->row == last_row(builder))
+        return; /* a resend that is told twice: as a fault and as a request */
+    assert(builder->flights_count < TIMELINE_EVENTS_MAX);
+    builder->flights[builder->flights_count++] = (struct flight){.client = event->client,
+                                                                 .server = event->server,
+                                                                 .verb = event->command.verb,
+                                                                 .row = last_row(builder),
+                                                                 .state = FLIGHT_SENT};
+}
+
+static void message_executed(struct builder *builder, const struct event *event)
+{
+    struct flight *flight = find_flight(builder, event, FLIGHT_SENT);
+    if (!flight)
+        return;
+    add_arrow(builder, ARROW_REQUEST, flight, last_row(builder));
+    flight->state = FLIGHT_EXECUTED;
+    flight->row = last_row(builder);
+}
+
+static void message_heard(struct builder *builder, const struct event *event)
+{
+    struct flight *flight = find_flight(builder, event, FLIGHT_EXECUTED);
+    if (!flight)
+        return;
+    add_arrow(builder, ARROW_REPLY, flight, last_row(builder));
+    flight->state = FLIGHT_OVER;
+}
+
+static void message_lost(struct builder *builder, const struct event *event, int state,
+                         enum arrow_kind kind)
+{
+    struct flight *flight = find_flight(builder, event, state);
+    if (!flight)
+        return;
+    add_arrow(builder, kind, flight, last_row(builder));
+    flight->state = FLIGHT_OVER;
+}
+
+/* What is still under way when the history ends. */
+static void leave_pending(struct builder *builder)
+{
+    for (int i = 0; i < builder->flights_count; i++)
+        if (builder->flights[i].state == FLIGHT_SENT && builder->flights[i].row < last_row(builder))
+            add_arrow(builder, ARROW_PENDING, &builder->flights[i], last_row(builder));
+}
+
+/* --- holds --- */
+
+static void end_hold(struct builder *builder, struct belief *belief)
+{
+    end_bar(builder, &belief->bar);
+    belief->lease_end_us = INT64_MAX;
+}
+
+static void client_event(struct builder *builder, const struct event *event, int column)
+{
+    struct belief *belief = &builder->beliefs[column];
+    int64_t lease_us = builder->timeline->head.lease_us;
+    bool is_renewal = event->command.verb == VERB_COMPARE_EXPIRE;
+    if (event->kind == EVENT_CALL && event->op == OP_ACQUIRE)
+        belief->called_us = event->time_us;
+    if (event->kind == EVENT_SEND && is_renewal)
+        belief->renewal_us = event->time_us;
+    if (event->kind == EVENT_HEAR && is_renewal && belief->bar != NONE &&
+        reply_is_integer(&event->reply, 1)) {
+        belief->lease_end_us = belief->renewal_us + lease_us;
+        builder->timeline->bars[belief->bar].late_from = NONE;
+    }
+    if (event->kind == EVENT_RETURN && event->op == OP_ACQUIRE && event->result == RESULT_GRANTED) {
+        end_bar(builder, &belief->bar);
+        belief->bar = start_bar(builder, BAR_HOLD, column, event->client);
+        belief->lease_end_us = lease_us > 0 ? belief->called_us + lease_us : INT64_MAX;
+        if (belief->lease_end_us <= event->time_us) { /* granted behind its own end */
+            builder->timeline->bars[belief->bar].late_from = last_row(builder);
+            belief->lease_end_us = INT64_MAX;
+        }
+    }
+    if ((event->kind == EVENT_CALL && event->op == OP_RELEASE) || event->kind == EVENT_NOTICE ||
+        (event->kind == EVENT_FAULT && !strcmp(event->fault, "crash")))
+        end_hold(builder, belief);
+}
+
+/* --- keys --- */
+
+static void key_expiry(struct builder *builder, const struct event *event, int64_t ttl_us)
+{
+    struct standing_key *key = &builder->keys[event->server];
+    if (key->bar != NONE)
+        key->expiry_us = event->time_us + ttl_us;
+}
+
+static void key_gone(struct builder *builder, int server)
+{
+    struct standing_key *key = &builder->keys[server];
+    end_bar(builder, &key->bar);
+    key->client = NONE;
+    key->expiry_us = INT64_MAX;
+}
+
+static void key_executed(struct builder *builder, const struct event *event)
+{
+    struct standing_key *key = &builder->keys[event->server];
+    switch (words_key_change(event)) {
+    case KEY_WRITTEN:
+        if (key->bar != NONE && key->client == event->client) {
+            key->expiry_us = INT64_MAX; /* its own again: the bar goes on */
+            break;
+        }
+        key_gone(builder, event->server);
+        key->bar =
+            start_bar(builder, BAR_KEY, timeline_column_of_server(builder->timeline, event->server),
+                      event->client);
+        key->client = event->client;
+        break;
+    case KEY_REMOVED:
+        key_gone(builder, event->server);
+        break;
+    case KEY_EXTENDED:
+    case KEY_KEPT:
+        break;
+    }
+    if (words_sets_expiry(event))
+        key_expiry(builder, event, event->command.ttl_us);
+}
+
+static void server_fault(struct builder *builder, const struct event *event)
+{
+    int server = event->server;
+    if (!strcmp(event->fault, "restart-empty") || !strcmp(event->fault, "failover") ||
+        !strcmp(event->fault, "evict"))
+        key_gone(builder, server);
+    if (!strcmp(event->fault, "server-clock") && builder->keys[server].expiry_us != INT64_MAX)
+        builder->keys[server].expiry_us -= event->amount_us;
+}
+
+/* --- deadlines: leases that end and keys that expire between two events --- */
+
+struct deadline {
+    int64_t time_us;
+    int client, server; /* one of them NONE */
+};
+
+static struct deadline next_deadline(const struct builder *builder)
+{
+    struct deadline next = {.time_us = INT64_MAX, .client = NONE, .server = NONE};
+    for (int i = 0; i < builder->timeline->clients_count; i++)
+        if (builder->beliefs[i].bar != NONE && builder->beliefs[i].lease_end_us < next.time_us)
+            next = (struct deadline){builder->beliefs[i].lease_end_us, i, NONE};
+    for (int i = 0; i < builder->timeline->servers_count; i++)
+        if (builder->keys[i].bar != NONE && builder->keys[i].expiry_us < next.time_us)
+            next = (struct deadline){builder->keys[i].expiry_us, NONE, i};
+    return next;
+}
+
+static void pass_deadline(struct builder *builder, const struct deadline *deadline)
+{
+    struct timeline *timeline = builder->timeline;
+    /* a clock that jumped puts a deadline into the past: it passes now */
+    int64_t now_us = last_row(builder) < 0 ? 0 : timeline->rows[last_row(builder)].time_us;
+    int row = add_row(builder, deadline->time_us > now_us ? deadline->time_us : now_us, ROW_QUIET);
+    char *text = timeline->rows[row].text;
+    if (deadline->server != NONE) {
+        words_key_expires(timeline, deadline->server, builder->keys[deadline->server].client, text);
+        key_gone(builder, deadline->server);
+        return;
+    }
+    struct belief *belief = &builder->beliefs[deadline->client];
+    timeline->bars[belief->bar].late_from = row;
+    belief->lease_end_us = INT64_MAX;
+    words_lease_ends(timeline, timeline->clients[deadline->client], text);
+}
+
+static void pass_deadlines(struct builder *builder, int64_t time_us)
+{
+    for (struct deadline next = next_deadline(builder); next.time_us <= time_us;
+         next = next_deadline(builder))
+        pass_deadline(builder, &next);
+}
+
+/* --- events --- */
+
+static bool is_drawn(const struct event *event)
+{
+    return event->kind != EVENT_TIME && !(event->kind == EVENT_CALL && event->op == OP_ACCESS);
+}
+
+/* What a client does at one instant is one row: it hears, returns, sends. */
+static bool can_join(const struct event *last, const struct event *event)
+{
+    return last && last->kind != EVENT_EXECUTE && last->kind != EVENT_FAULT &&
+           event->kind != EVENT_EXECUTE && event->kind != EVENT_FAULT &&
+           event->kind != EVENT_HEAR && last->client == event->client &&
+           last->time_us == event->time_us;
+}
+
+static void apply(struct builder *builder, const struct event *event)
+{
+    int column = timeline_column_of_client(builder->timeline, event->client);
+    bool has_server = timeline_column_of_server(builder->timeline, event->server) != NONE;
+    if (column != NONE)
+        client_event(builder, event, column);
+    if (event->kind == EVENT_SEND)
+        message_sent(builder, event);
+    if (event->kind == EVENT_HEAR)
+        message_heard(builder, event);
+    if (event->kind == EVENT_EXECUTE && has_server) {
+        message_executed(builder, event);
+        if (event->command.key == KEY_LOCK)
+            key_executed(builder, event);
+    }
+    if (event->kind != EVENT_FAULT)
+        return;
+    if (has_server)
+        server_fault(builder, event);
+    if (!strcmp(event->fault, "lose-request"))
+        message_lost(builder, event, FLIGHT_SENT, ARROW_REQUEST_LOST);
+    if (!strcmp(event->fault, "lose-reply"))
+        message_lost(builder, event, FLIGHT_EXECUTED, ARROW_REPLY_LOST);
+    if (!strcmp(event->fault, "resend"))
+        message_sent(builder, event);
+}
+
+static void take(struct builder *builder, const struct event *event)
+{
+    struct timeline *timeline = builder->timeline;
+    pass_deadlines(builder, event->time_us);
+    bool is_joined = can_join(builder->last, event);
+    int row = is_joined ? last_row(builder)
+                        : add_row(builder, event->time_us,
+                                  event->kind == EVENT_FAULT ? ROW_FAULT : ROW_PLAIN);
+    struct timeline_row *line = &timeline->rows[row];
+    int holder = event->kind == EVENT_EXECUTE && event->server >= 0 &&
+                         event->server < timeline->servers_count
+                     ? builder->keys[event->server].client
+                     : NONE;
+    words_event(timeline, event, is_joined ? builder->last : NULL, line->text);
+    if (words_strike(timeline, event, holder, line->text))
+        line->kind = ROW_ALERT;
+    if (timeline->first_index > 0 && event->index == timeline->first_index)
+        line->is_violation = true;
+    apply(builder, event);
+    builder->last = event;
+}
+
+void timeline_build(struct timeline *timeline)
+{
+    struct builder builder = {.timeline = timeline};
+    timeline->servers_count =
+        timeline->head.servers < SERVERS_MAX ? timeline->head.servers : SERVERS_MAX;
+    for (int i = 0; i < TIMELINE_CLIENTS_MAX; i++)
+        builder.beliefs[i] = (struct belief){.bar = NONE, .lease_end_us = INT64_MAX};
+    for (int i = 0; i < SERVERS_MAX; i++)
+        builder.keys[i] =
+            (struct standing_key){.bar = NONE, .client = NONE, .expiry_us = INT64_MAX};
+    for (int i = 0; i < timeline->events_count; i++)
+        if (is_drawn(&timeline->events[i]))
+            take(&builder, &timeline->events[i]);
+    leave_pending(&builder);
+    for (int i = 0; i < timeline->bars_count; i++)
+        if (timeline->bars[i].is_open)
+            timeline->bars[i].to = last_row(&builder);
+}

@@ -1,0 +1,277 @@
+/* timeline_words.c - see timeline_words.h. Words only: nothing here decides what a run means. */
+#include "report/timeline_words.h"
+
+#include "base/units.h"
+#include "scenario/choice.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { COMMAND_TEXT_MAX = 100, SERVER_TEXT_MAX = 24 };
+
+/* A number this large is drawn at random (or an instant in microseconds, which nobody called a
+ * token). */
+static const int64_t token_least = 100000000000;
+
+static void put(char *text, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+static void put(char *text, const char *format, ...)
+{
+    size_t used = strlen(text);
+    va_list words;
+    va_start(words, format);
+    vsnprintf(text + used, TIMELINE_TEXT_MAX - used, format, words);
+    va_end(words);
+}
+
+static const char *client_name(const struct timeline *timeline, int client)
+{
+    return client >= 0 && client < timeline->head.clients ? timeline->head.names[client] : "nobody";
+}
+
+/* "the server", or "server 2" where there are several. */
+static const char *server_name(const struct timeline *timeline, int server, char *text)
+{
+    if (timeline->head.servers <= 1)
+        return "the server";
+    snprintf(text, SERVER_TEXT_MAX, "server %d", server + 1);
+    return text;
+}
+
+/* Tokens are long random numbers; in a row they are called by their attempt: "A1". What is short
+ * stays a number. */
+static void name_token(const struct timeline *timeline, int64_t value, char *text)
+{
+    char number[24], name[NAME_MAX_BYTES + 16], rest[TIMELINE_TEXT_MAX];
+    snprintf(number, sizeof number, "%" PRId64, value);
+    char *at = strstr(text, number);
+    if (value < token_least || !at)
+        return;
+    for (int i = 0; i < timeline->events_count; i++) {
+        const struct event *event = &timeline->events[i];
+        if (event->kind != EVENT_CALL || event->op != OP_ACQUIRE || event->token != value)
+            continue;
+        snprintf(name, sizeof name, "%s%d", client_name(timeline, event->client), event->attempt);
+        if (strlen(name) >= strlen(number))
+            return;
+        snprintf(rest, sizeof rest, "%s%s", name, at + strlen(number));
+        memcpy(at, rest, strlen(rest) + 1); /* shorter than what stood there */
+        return;
+    }
+}
+
+/* --- the key --- */
+
+static bool is_one(const struct reply *reply)
+{
+    return (reply->kind == REPLY_INTEGER || reply->kind == REPLY_TRANSACTION) && reply->value == 1;
+}
+
+enum key_change words_key_change(const struct event *event)
+{
+    const struct reply *reply = &event->reply;
+    if (reply->kind == REPLY_ERROR || reply->kind == REPLY_NIL)
+        return event->command.verb == VERB_GETSET && reply->kind == REPLY_NIL ? KEY_WRITTEN
+                                                                              : KEY_KEPT;
+    switch (event->command.verb) {
+    case VERB_SET_NX_PX:
+    case VERB_SET_NX_EX:
+    case VERB_SET:
+    case VERB_GETSET:
+    case VERB_SET_MINT:
+        return KEY_WRITTEN;
+    case VERB_SETNX:
+    case VERB_LUA_SETNX_EXPIRE:
+        return is_one(reply) ? KEY_WRITTEN : KEY_KEPT;
+    case VERB_MULTI_SETNX_EXPIRE:
+        return is_one(reply) ? KEY_WRITTEN : reply->second == 1 ? KEY_EXTENDED : KEY_KEPT;
+    case VERB_EXPIRE:
+    case VERB_PEXPIRE:
+    case VERB_COMPARE_EXPIRE:
+        return is_one(reply) ? KEY_EXTENDED : KEY_KEPT;
+    case VERB_DEL:
+    case VERB_MULTI_DEL:
+    case VERB_COMPARE_DELETE:
+    case VERB_DELEX:
+    case VERB_DELIFEQ:
+        return is_one(reply) ? KEY_REMOVED : KEY_KEPT;
+    default:
+        return KEY_KEPT;
+    }
+}
+
+bool words_sets_expiry(const struct event *event)
+{
+    enum key_change change = words_key_change(event);
+    enum verb verb = event->command.verb;
+    return change == KEY_EXTENDED ||
+           (change == KEY_WRITTEN && verb != VERB_SETNX && verb != VERB_SET && verb != VERB_GETSET);
+}
+
+bool words_strike(const struct timeline *timeline, const struct event *event, int holder,
+                  char *text)
+{
+    if (event->kind != EVENT_EXECUTE || event->command.key != KEY_LOCK || holder < 0 ||
+        holder == event->client)
+        return false;
+    const char *owner = client_name(timeline, holder);
+    switch (words_key_change(event)) {
+    case KEY_KEPT:
+        return false;
+    case KEY_WRITTEN:
+        put(text, ", overwrites %s's key", owner);
+        break;
+    case KEY_EXTENDED:
+        put(text, ", changes the expiry of %s's key", owner);
+        break;
+    case KEY_REMOVED:
+        put(text, ", removes %s's key", owner);
+        break;
+    }
+    return true;
+}
+
+void words_key_expires(const struct timeline *timeline, int server, int client, char *text)
+{
+    char name[SERVER_TEXT_MAX];
+    put(text, "%s's key expires", client_name(timeline, client));
+    if (timeline->head.servers > 1)
+        put(text, " at %s", server_name(timeline, server, name));
+}
+
+void words_lease_ends(const struct timeline *timeline, int client, char *text)
+{
+    put(text, "%s's own lease ends", client_name(timeline, client));
+}
+
+/* --- events --- */
+
+static void put_call(const struct timeline *timeline, const struct event *event, char *text)
+{
+    static const char *const verbs[OP_COUNT] = {[OP_ACQUIRE] = "acquires",
+                                                [OP_RELEASE] = "releases",
+                                                [OP_EXTEND] = "renews",
+                                                [OP_ACCESS] = "works"};
+    put(text, "%s%s %s", *text ? "; " : "", client_name(timeline, event->client), verbs[event->op]);
+}
+
+static void put_send(const struct timeline *timeline, const struct event *event,
+                     const struct event *last, char *text)
+{
+    char command[COMMAND_TEXT_MAX], name[SERVER_TEXT_MAX];
+    command_print(&event->command, command, sizeof command);
+    name_token(timeline, event->command.value, command);
+    if (last && last->kind == EVENT_SEND && last->command.verb == event->command.verb) {
+        put(text, ", %d", event->server + 1);
+        return;
+    }
+    if (last && last->kind == EVENT_CALL)
+        put(text, ": %s", command);
+    else if (last)
+        put(text, ", sends %s", command);
+    else
+        put(text, "%s sends %s", client_name(timeline, event->client), command);
+    if (timeline->head.servers > 1)
+        put(text, " to %s", server_name(timeline, event->server, name));
+}
+
+static void put_execute(const struct timeline *timeline, const struct event *event, char *text)
+{
+    char reply[COMMAND_TEXT_MAX], name[SERVER_TEXT_MAX];
+    reply_print(&event->reply, reply, sizeof reply);
+    name_token(timeline, event->reply.value, reply);
+    put(text, "%s executes %s's %s → %s", server_name(timeline, event->server, name),
+        client_name(timeline, event->client), verb_name(event->command.verb), reply);
+}
+
+static void put_hear(const struct timeline *timeline, const struct event *event, char *text)
+{
+    char reply[COMMAND_TEXT_MAX], name[SERVER_TEXT_MAX];
+    reply_print(&event->reply, reply, sizeof reply);
+    name_token(timeline, event->reply.value, reply);
+    put(text, "%s hears %s", client_name(timeline, event->client), reply);
+    if (timeline->head.servers > 1)
+        put(text, " from %s", server_name(timeline, event->server, name));
+}
+
+static void put_return(const struct timeline *timeline, const struct event *event,
+                       const struct event *last, char *text)
+{
+    static const char *const ends[RESULT_COUNT] = {
+        [RESULT_GRANTED] = "it has the lock",
+        [RESULT_REFUSED] = "refused",
+        [RESULT_RELEASED] = "released",
+        [RESULT_NOT_MINE] = "not its lock any more",
+        [RESULT_DONE] = "done",
+        [RESULT_STALE] = "refused as stale",
+        [RESULT_FAILED] = "failed, outcome unknown",
+        [RESULT_UNSUPPORTED] = "not supported",
+        [RESULT_CRASHED] = "its own code trips",
+    };
+    if (!last)
+        put(text, "%s", client_name(timeline, event->client));
+    put(text, ": %s", ends[event->result] ? ends[event->result] : "returns");
+    if (event->result == RESULT_GRANTED && event->fence > 0)
+        put(text, " with fence %lld", (long long)event->fence);
+}
+
+/* As the schedule would say it, where the fault is a choice. */
+static void put_fault(const struct timeline *timeline, const struct event *event, char *text)
+{
+    char line[COMMAND_TEXT_MAX], amount[UNITS_TEXT_MAX];
+    for (int kind = 0; kind < CHOICE_COUNT; kind++) {
+        if (strcmp(choice_name((enum choice_kind)kind), event->fault) != 0)
+            continue;
+        struct choice choice = {.kind = (enum choice_kind)kind,
+                                .client = event->client,
+                                .server = event->server,
+                                .verb = event->command.verb,
+                                .amount_us = event->amount_us};
+        put(text, "%s",
+            choice_print(&choice, (const char(*)[NAME_MAX_BYTES])timeline->head.names, line,
+                         sizeof line));
+        return;
+    }
+    put(text, "%s", event->fault);
+    if (event->client >= 0)
+        put(text, " strikes %s", client_name(timeline, event->client));
+    if (event->amount_us)
+        put(text, ", %s", units_print_duration(event->amount_us, amount));
+}
+
+void words_event(const struct timeline *timeline, const struct event *event,
+                 const struct event *last, char *text)
+{
+    switch (event->kind) {
+    case EVENT_CALL:
+        put_call(timeline, event, text);
+        break;
+    case EVENT_SEND:
+        put_send(timeline, event, last, text);
+        break;
+    case EVENT_EXECUTE:
+        put_execute(timeline, event, text);
+        break;
+    case EVENT_HEAR:
+        put_hear(timeline, event, text);
+        break;
+    case EVENT_RETURN:
+        put_return(timeline, event, last, text);
+        break;
+    case EVENT_NOTICE:
+        put(text, "%s%s is told that it lost the lock", *text ? "; " : "",
+            client_name(timeline, event->client));
+        break;
+    case EVENT_WAKE:
+        put(text, "%s's timer rings", client_name(timeline, event->client));
+        break;
+    case EVENT_FAULT:
+        put_fault(timeline, event, text);
+        break;
+    case EVENT_TIME:
+    case EVENT_COUNT:
+        break;
+    }
+}

@@ -1,0 +1,279 @@
+/* view.c - see view.h. */
+#include "report/view.h"
+
+#include "base/memory.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* --- order --- */
+
+/* Adds the rows of `scenario` that are on this side of the table. */
+static void take_rows(struct view *view, const char *scenario, bool is_stress, bool is_naive)
+{
+    for (int i = 0; i < view->results->rows_count; i++) {
+        const struct run_result *row = &view->results->rows[i];
+        if (row->is_stress == is_stress && row->is_naive == is_naive &&
+            !strcmp(row->scenario, scenario))
+            view->rows[view->count++] = row;
+    }
+}
+
+static bool is_first_of_scenario(const struct results *results, int at)
+{
+    for (int i = 0; i < at; i++)
+        if (results->rows[i].is_stress == results->rows[at].is_stress &&
+            !strcmp(results->rows[i].scenario, results->rows[at].scenario))
+            return false;
+    return true;
+}
+
+void view_init(struct view *view, const struct results *results)
+{
+    *view = (struct view){.results = results};
+    view->rows = memory_new((size_t)results->rows_count, sizeof(void *));
+    for (int stress = 0; stress <= 1; stress++)
+        for (int i = 0; i < results->rows_count; i++) {
+            const struct run_result *row = &results->rows[i];
+            if (row->is_stress != stress || !is_first_of_scenario(results, i))
+                continue;
+            take_rows(view, row->scenario, row->is_stress, true);
+            take_rows(view, row->scenario, row->is_stress, false);
+        }
+}
+
+void view_close(struct view *view)
+{
+    free(view->rows);
+    *view = (struct view){0};
+}
+
+int view_group_end(const struct view *view, int from)
+{
+    int end = from + 1;
+    while (end < view->count && view->rows[end]->is_stress == view->rows[from]->is_stress &&
+           !strcmp(view->rows[end]->scenario, view->rows[from]->scenario))
+        end++;
+    return end;
+}
+
+/* --- what stands for a row --- */
+
+/* By blame; among equals "two hold at once" says less than the property that says how it came to
+ * that. */
+static int gravity_of_cause(const struct property_result *property)
+{
+    static const int gravities[] = {[BLAME_NOBODY] = 0, [BLAME_DEPLOYMENT] = 2, [BLAME_SCHEME] = 4};
+    return gravities[cause_blame(property->cause)] +
+           (property->property != PROPERTY_MUTUAL_EXCLUSION);
+}
+
+static int gravity(const struct run_result *row, const struct property_result *property)
+{
+    bool is_stated = property->expected != EXPECTED_NOTHING;
+    bool differs = is_stated ? property->expected != (int)property->verdict
+                             : property->verdict == VERDICT_VIOLATED;
+    int grave = 0;
+    if (row->as_expected == AS_EXPECTED_NO && differs)
+        grave += 1000;
+    if (property->verdict == row->verdict)
+        grave += 100;
+    if (is_stated)
+        grave += 10;
+    return grave + gravity_of_cause(property);
+}
+
+const struct property_result *view_headline(const struct run_result *row)
+{
+    const struct property_result *worst = NULL;
+    for (int i = 0; i < row->properties_count; i++)
+        if (!worst || gravity(row, &row->properties[i]) > gravity(row, worst))
+            worst = &row->properties[i];
+    return worst;
+}
+
+enum blame view_blame(const struct run_result *row)
+{
+    enum blame worst = BLAME_NOBODY;
+    for (int i = 0; i < row->properties_count; i++) {
+        const struct property_result *property = &row->properties[i];
+        if (property->verdict != VERDICT_VIOLATED)
+            continue;
+        enum blame blame = cause_blame(property->cause);
+        if (blame == BLAME_SCHEME)
+            return blame;
+        if (blame == BLAME_DEPLOYMENT)
+            worst = blame;
+    }
+    return worst;
+}
+
+const struct run_result *view_first_bug(const struct view *view)
+{
+    const struct run_result *first = NULL;
+    for (int i = 0; i < view->count; i++) {
+        if (view->rows[i]->verdict != VERDICT_VIOLATED)
+            continue;
+        if (view_blame(view->rows[i]) == BLAME_SCHEME)
+            return view->rows[i];
+        if (!first)
+            first = view->rows[i];
+    }
+    return first;
+}
+
+/* --- counts --- */
+
+static bool is_first_of_scheme(const struct results *results, int at)
+{
+    for (int i = 0; i < at; i++)
+        if (!strcmp(results->rows[i].scheme, results->rows[at].scheme))
+            return false;
+    return true;
+}
+
+/* Was the lock itself lost, and by the scheme's own doing? A key left behind or an untrue answer is
+ * another matter. */
+static bool has_lost_lock(const struct run_result *row)
+{
+    for (int i = 0; i < row->properties_count; i++) {
+        const struct property_result *property = &row->properties[i];
+        if (property->verdict == VERDICT_VIOLATED && property->property <= PROPERTY_EXTEND_OWN &&
+            cause_blame(property->cause) == BLAME_SCHEME)
+            return true;
+    }
+    return false;
+}
+
+struct view_counts view_count(const struct view *view)
+{
+    const struct results *results = view->results;
+    struct view_counts counts = {.rows = results->rows_count};
+    for (int i = 0; i < results->rows_count; i++) {
+        const struct run_result *row = &results->rows[i];
+        bool is_broken = has_lost_lock(row);
+        counts.standing[result_standing(row)]++;
+        counts.stress += row->is_stress;
+        counts.scenarios += !row->is_stress && is_first_of_scenario(results, i);
+        counts.schemes += is_first_of_scheme(results, i);
+        counts.naive += row->is_naive;
+        counts.naive_broken += row->is_naive && is_broken;
+        counts.safe += !row->is_naive;
+        counts.safe_broken += !row->is_naive && is_broken;
+    }
+    return counts;
+}
+
+/* --- words --- */
+
+const char *view_standing_words(enum standing standing)
+{
+    switch (standing) {
+    case STANDING_EXPECTED:
+        return "as expected";
+    case STANDING_UNEXPECTED:
+        return "NOT expected";
+    case STANDING_UNKNOWN:
+        return "unknown";
+    case STANDING_UNSTATED:
+        break;
+    }
+    return "";
+}
+
+static const char *plural(int count)
+{
+    return count == 1 ? "" : "s";
+}
+
+char *view_verdict_words(const struct view *view)
+{
+    struct view_counts counts = view_count(view);
+    int not = counts.standing[STANDING_UNEXPECTED], open = counts.standing[STANDING_UNKNOWN];
+    if (counts.rows == 0)
+        return memory_text("Nothing ran.");
+    if (not == 0 && open == 0 && counts.standing[STANDING_EXPECTED] == counts.rows)
+        return counts.rows == 1 ? memory_text("The verdict is as expected.")
+                                : memory_format("All %d verdicts are as expected.", counts.rows);
+    if (not == 0 && open == 0 && counts.standing[STANDING_UNSTATED] == counts.rows)
+        return memory_text("Nothing was violated that is anybody's fault.");
+    if (not == 0 && open == 0)
+        return memory_text("Nothing is other than expected.");
+    if (not &&counts.stress == counts.rows)
+        return memory_format("%d of %d schemes lost the lock.", not, counts.rows);
+    char *more =
+        open ? memory_format("%s%d could not be judged", not ? ", " : "", open) : memory_text("");
+    char *words = not ? memory_format("%d of %d verdicts %s not as expected%s.", not, counts.rows,
+                                      not == 1 ? "is" : "are", more)
+                      : memory_format("%s of %d verdicts.", more, counts.rows);
+    free(more);
+    return words;
+}
+
+char *view_scope_words(const struct view *view)
+{
+    struct view_counts counts = view_count(view);
+    const struct results *results = view->results;
+    bool is_sim = !strcmp(results->world, "sim");
+    char *server = is_sim
+                       ? memory_text("in the simulated world")
+                       : memory_format("on redis-server%s%s", *results->server_version ? " " : "",
+                                       results->server_version);
+    int directed = counts.rows - counts.stress;
+    char *runs = directed ? memory_format("%d run%s of %d scenario%s", directed, plural(directed),
+                                          counts.scenarios, plural(counts.scenarios))
+                          : memory_text("");
+    char *stress = counts.stress ? memory_format("%s%d stress run%s", directed ? " and " : "",
+                                                 counts.stress, plural(counts.stress))
+                                 : memory_text("");
+    char *words = memory_format("%s%s with %d scheme%s %s, seed %" PRIu64 ".", runs, stress,
+                                counts.schemes, plural(counts.schemes), server, results->seed);
+    free(server);
+    free(runs);
+    free(stress);
+    return words;
+}
+
+char *view_sides_words(const struct view *view)
+{
+    struct view_counts counts = view_count(view);
+    if (!counts.naive || !counts.safe)
+        return NULL;
+    return memory_format("Naive schemes lost the lock by their own doing in %d of %d runs, safe "
+                         "schemes in %d of %d.",
+                         counts.naive_broken, counts.naive, counts.safe_broken, counts.safe);
+}
+
+char *view_row_words(const struct run_result *row)
+{
+    const struct property_result *headline = view_headline(row);
+    if (row->trouble)
+        return memory_text(row->trouble);
+    if (!headline)
+        return memory_text("nothing was checked");
+    bool has_cause = headline->verdict == VERDICT_VIOLATED && headline->cause != CAUSE_NONE;
+    bool differs =
+        headline->expected != EXPECTED_NOTHING && headline->expected != (int)headline->verdict;
+    const char *is = headline->verdict == VERDICT_HOLDS ? "" : "is ";
+    return memory_format("%s %s%s%s%s%s%s%s", property_name(headline->property), is,
+                         verdict_name(headline->verdict), has_cause ? " (" : "",
+                         has_cause ? cause_name(headline->cause) : "", has_cause ? ")" : "",
+                         differs ? ", expected " : "",
+                         differs ? verdict_name((enum verdict)headline->expected) : "");
+}
+
+char *view_command(const struct results *results, const struct run_result *row)
+{
+    if (row->is_stress)
+        return results->invocation ? memory_text(results->invocation) : NULL;
+    const char *on = !strcmp(results->world, "sim") ? " --on sim" : "";
+    char *seed =
+        results->seed == 1 ? memory_text("") : memory_format(" --seed %" PRIu64, results->seed);
+    char *words = row->path ? memory_format("picklock run --scheme %s%s%s %s", row->scheme, on,
+                                            seed, row->path)
+                            : memory_format("picklock run --scheme %s%s%s scenarios/%s.yaml",
+                                            row->scheme, on, seed, row->scenario);
+    free(seed);
+    return words;
+}

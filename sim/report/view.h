@@ -1,0 +1,64 @@
+/* view.h - what every format says in the same way: the order of rows, the property that stands for
+ * a row, counts, words.
+ *
+ * Verdicts come from the results; nothing is judged here. */
+#ifndef PICKLOCK_REPORT_VIEW_H
+#define PICKLOCK_REPORT_VIEW_H
+
+#include "run/result.h"
+
+/* Rows in the order of reading: scenarios as they first came, stress last; within one the naive
+ * schemes before the safe ones. */
+struct view {
+    const struct results *results; /* borrowed */
+    const struct run_result **rows;
+    int count;
+};
+
+void view_init(struct view *view, const struct results *results);
+void view_close(struct view *view);
+
+/* The first row behind `from` that is of another scenario, or count. */
+int view_group_end(const struct view *view, int from);
+
+/* The property that a line about the row names: not as expected before stated before the rest, then
+ * by blame, then by the order of the table, among those with the row's verdict. NULL: the row has
+ * none. */
+const struct property_result *view_headline(const struct run_result *row);
+
+/* Does the row's verdict name a fault of the scheme itself, of its surroundings, or of nobody? */
+enum blame view_blame(const struct run_result *row);
+
+/* "as expected", "NOT expected", "unknown", "" (nothing stated). */
+const char *view_standing_words(enum standing standing);
+
+struct view_counts {
+    int rows, scenarios, schemes;
+    int standing[STANDING_UNSTATED + 1];
+    int naive, naive_broken, safe,
+        safe_broken; /* broken: the lock was lost by the scheme's own doing */
+    int stress;
+};
+struct view_counts view_count(const struct view *view);
+
+/* The verdict of all rows in one sentence; the caller frees. */
+char *view_verdict_words(const struct view *view);
+
+/* What ran, in one sentence: how many runs of what on which server; the caller frees. */
+char *view_scope_words(const struct view *view);
+
+/* How naive and safe schemes fared, in one sentence, or NULL; the caller frees. */
+char *view_sides_words(const struct view *view);
+
+/* "release-own is violated (unlock-bug), expected holds"; for a row that could not be judged its
+ * trouble. The caller frees. */
+char *view_row_words(const struct run_result *row);
+
+/* The command that makes this row again; the caller frees. */
+char *view_command(const struct results *results, const struct run_result *row);
+
+/* The row whose sentences are worth showing when all is as expected: the first one broken by its
+ * own scheme, else the first violated, else NULL. */
+const struct run_result *view_first_bug(const struct view *view);
+
+#endif

@@ -1,0 +1,93 @@
+/* judge.c - holds what was found against what was expected. */
+#include "run/result.h"
+
+#include "base/memory.h"
+
+#include <stdio.h>
+
+static const char *const unsupported = "not supported by this server";
+
+void result_name_row(struct run_result *row, const char *scenario, const struct scheme *scheme)
+{
+    snprintf(row->scenario, sizeof row->scenario, "%s", scenario);
+    snprintf(row->scheme, sizeof row->scheme, "%s", scheme->name);
+    row->is_naive = scheme->is_naive;
+}
+
+static void add_property(struct run_result *row, enum property property,
+                         const struct finding *finding, const struct expectation *expectation)
+{
+    row->properties =
+        memory_resize(row->properties, (size_t)row->properties_count + 1, sizeof *row->properties);
+    struct property_result *made = &row->properties[row->properties_count++];
+    *made = (struct property_result){.property = property,
+                                     .verdict = finding->verdict,
+                                     .expected = EXPECTED_NOTHING,
+                                     .count = finding->count,
+                                     .cause = finding->cause,
+                                     .first_index = finding->first_index,
+                                     .witness_lines = finding->witness_lines};
+    if (expectation && expectation->is_expected[property])
+        made->expected = (int)expectation->verdicts[property];
+    made->witness = memory_new((size_t)finding->witness_lines, sizeof *made->witness);
+    for (int i = 0; i < finding->witness_lines; i++)
+        made->witness[i] = memory_text(finding->witness[i]);
+}
+
+/* Expected: all that is listed, and no violation that is not listed. A listed "holds" that could
+ * not be decided leaves the row open. */
+static void compare(struct run_result *row)
+{
+    row->as_expected = AS_EXPECTED_YES;
+    for (int i = 0; i < row->properties_count; i++) {
+        const struct property_result *property = &row->properties[i];
+        int wanted = property->expected;
+        if (wanted == EXPECTED_NOTHING)
+            wanted = VERDICT_HOLDS;
+        if ((int)property->verdict == wanted)
+            continue;
+        if (property->verdict == VERDICT_UNKNOWN) {
+            if (property->expected != EXPECTED_NOTHING && row->as_expected == AS_EXPECTED_YES)
+                row->as_expected = AS_EXPECTED_NONE;
+        } else {
+            row->as_expected = AS_EXPECTED_NO;
+        }
+    }
+}
+
+/* Nothing was stated: what the policy calls a failure is not as expected. */
+static void apply_policy(struct run_result *row, bool fails_on_any)
+{
+    row->as_expected = AS_EXPECTED_NONE;
+    for (int i = 0; i < row->properties_count; i++)
+        if (row->properties[i].verdict == VERDICT_VIOLATED &&
+            (fails_on_any || cause_blame(row->properties[i].cause) != BLAME_NOBODY))
+            row->as_expected = AS_EXPECTED_NO;
+}
+
+void result_judge(struct run_result *row, const struct finding *findings,
+                  const struct expectation *expectation, bool is_unsupported, const char *trouble,
+                  bool fails_on_any)
+{
+    row->is_unsupported = is_unsupported;
+    if (is_unsupported || trouble) {
+        row->verdict = VERDICT_UNKNOWN;
+        row->trouble = memory_text(is_unsupported ? unsupported : trouble);
+        row->as_expected = is_unsupported && expectation && expectation->is_unsupported
+                               ? AS_EXPECTED_YES
+                               : AS_EXPECTED_NONE;
+        return;
+    }
+    for (int i = 0; i < PROPERTY_COUNT; i++) {
+        bool listed = expectation && expectation->is_expected[i];
+        if (!findings[i].applies && !listed)
+            continue;
+        add_property(row, (enum property)i, &findings[i], expectation);
+        if (findings[i].verdict > row->verdict)
+            row->verdict = findings[i].verdict;
+    }
+    if (expectation && !expectation->is_unsupported)
+        compare(row);
+    else
+        apply_policy(row, fails_on_any);
+}

@@ -1,0 +1,305 @@
+/* runner.c - see runner.h. Ties a world, the director, the history and the checks together; judges
+ * nothing itself. */
+#include "run/runner.h"
+
+#include "base/memory.h"
+#include "history/history.h"
+#include "scenario/director.h"
+#include "world/simulated.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+
+/* One run under way: where its events go. */
+struct recording {
+    struct history_head head;
+    struct history_writer *writer; /* NULL: no file */
+    struct checks *checks;
+    struct schedule *schedule;
+    int64_t events;
+    int64_t last_us;
+    bool is_unsupported;
+};
+
+static void recording_take(void *context, const struct event *event)
+{
+    struct recording *recording = context;
+    struct event numbered = *event;
+    numbered.index = recording->events++;
+    recording->last_us = event->time_us;
+    if (event->kind == EVENT_RETURN && event->result == RESULT_UNSUPPORTED)
+        recording->is_unsupported = true;
+    checks_event(recording->checks, &numbered);
+    if (recording->writer) {
+        struct event_sink file = history_writer_sink(recording->writer);
+        file.take(file.context, &numbered);
+    }
+}
+
+static void recording_choice(void *context, const struct choice *choice)
+{
+    struct recording *recording = context;
+    schedule_add(recording->schedule, choice);
+}
+
+static struct event_sink recording_sink(struct recording *recording)
+{
+    return (struct event_sink){.take = recording_take, .context = recording};
+}
+
+static void recording_close(struct recording *recording)
+{
+    if (recording->writer)
+        history_writer_abandon(recording->writer);
+    checks_free(recording->checks);
+    if (recording->schedule)
+        schedule_free(recording->schedule);
+}
+
+/* "histories/NAME-SCHEME.jsonl" in the run folder; makes the folder in between. */
+static char *part_path(const struct runner *runner, const char *kind, const char *name,
+                       const char *scheme, const char *ending)
+{
+    char *folder = memory_format("%s/%s", runner->folder, kind);
+    if (mkdir(folder, 0777) && errno != EEXIST) {
+        /* The file that goes there cannot be opened then: that failure names the path. */
+    }
+    free(folder);
+    if (runner->round > 1)
+        return memory_format("%s/%s-%s-%d.%s", kind, name, scheme, runner->round, ending);
+    return memory_format("%s/%s-%s.%s", kind, name, scheme, ending);
+}
+
+static enum fail recording_open(struct recording *recording, const struct runner *runner,
+                                struct run_result *row, struct failure *failure)
+{
+    recording->checks = checks_new(&recording->head);
+    if (!runner->folder)
+        return FAIL_NONE;
+    row->history = part_path(runner, "histories", row->scenario, row->scheme, "jsonl");
+    char *path = memory_format("%s/%s", runner->folder, row->history);
+    enum fail fail = history_writer_new(&recording->writer, path, &recording->head, failure);
+    free(path);
+    return fail;
+}
+
+/* Files are whole, or their failure ends the program: a report must not point at half a history. */
+static enum fail recording_save(struct recording *recording, const struct runner *runner,
+                                struct run_result *row, struct failure *failure)
+{
+    if (recording->writer) {
+        struct history_writer *writer = recording->writer;
+        recording->writer = NULL;
+        if (history_writer_close(writer, failure))
+            return failure->code;
+    }
+    if (!runner->folder || !recording->schedule)
+        return FAIL_NONE;
+    row->schedule = part_path(runner, "schedules", row->scenario, row->scheme, "schedule");
+    char *path = memory_format("%s/%s", runner->folder, row->schedule);
+    enum fail fail = schedule_write(recording->schedule, path, failure);
+    free(path);
+    return fail;
+}
+
+static void head_fill(struct recording *recording, const struct runner *runner,
+                      const struct scheme *scheme, const char *scenario)
+{
+    struct history_head *head = &recording->head;
+    snprintf(head->scheme, sizeof head->scheme, "%s", scheme->name);
+    snprintf(head->scenario, sizeof head->scenario, "%s", scenario);
+    snprintf(head->world, sizeof head->world, "%s", runner->world == WORLD_SIM ? "sim" : "redis");
+    if (runner->world == WORLD_REDIS) {
+        snprintf(head->server_version, sizeof head->server_version, "%s",
+                 live_server_version(runner->live));
+        head->clock_error_us = live_clock_error_us(runner->live);
+    }
+    head->unit_us = scheme->unit_us;
+    head->seed = runner->seed;
+}
+
+static int64_t monotonic_us(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000;
+}
+
+/* What a directed run is told to do: a scenario's steps, or a schedule's choices. */
+struct script {
+    const struct scenario *scenario; /* or */
+    const struct schedule *schedule;
+    const char *path; /* of the schedule */
+};
+
+static enum fail world_open(struct world **world, const struct runner *runner,
+                            const struct run *run, struct failure *failure)
+{
+    if (runner->world == WORLD_REDIS)
+        return world_live_new(world, runner->live, run, failure);
+    *world = world_simulated_new(run);
+    return FAIL_NONE;
+}
+
+/* Runs the script in a world. FAIL_UNKNOWN: it diverged. */
+static enum fail drive(const struct script *script, const struct run *run, struct world *world,
+                       struct recording *recording, struct failure *failure)
+{
+    struct choice_sink choices = {.take = recording_choice, .context = recording};
+    enum fail fail;
+    if (script->scenario)
+        fail = director_run(script->scenario, run->scheme, world, choices, failure);
+    else
+        fail = schedule_apply(script->schedule, script->path, world, failure);
+    int64_t end_us = world->ops->now_us(world);
+    if (end_us > recording->last_us)
+        recording->last_us = end_us;
+    return fail;
+}
+
+/* One directed run from start to judged row. */
+static enum fail direct(struct runner *runner, const struct script *script, struct run *run,
+                        struct results *results, struct run_result *row, struct failure *failure)
+{
+    int64_t began_us = monotonic_us();
+    struct recording recording = {0};
+    struct finding findings[PROPERTY_COUNT];
+    struct world *world;
+    run->sink = recording_sink(&recording);
+    /* The world first: which server it is stands in the head of the history. */
+    if (world_open(&world, runner, run, failure))
+        return failure->code;
+    head_fill(&recording, runner, run->scheme, row->scenario);
+    recording.head.clients = run->clients;
+    recording.head.servers = run->servers;
+    recording.head.locks = 1;
+    recording.head.names = run->names;
+    recording.head.lease_us = run->lease_us;
+    recording.schedule = schedule_new(run);
+    enum fail fail = recording_open(&recording, runner, row, failure);
+    if (!fail)
+        fail = drive(script, run, world, &recording, failure);
+    world->ops->free(world);
+    if (fail && fail != FAIL_UNKNOWN) {
+        recording_close(&recording);
+        return fail;
+    }
+    checks_finish(recording.checks, recording.last_us, findings, NULL);
+    result_judge(row, findings,
+                 script->scenario ? scenario_expects(script->scenario, run->scheme) : NULL,
+                 recording.is_unsupported, fail == FAIL_UNKNOWN ? failure->text : NULL,
+                 runner->fail_on == FAIL_ON_ANY);
+    row->elapsed_us = monotonic_us() - began_us;
+    if (runner->world == WORLD_REDIS)
+        snprintf(results->server_version, sizeof results->server_version, "%s",
+                 live_server_version(runner->live));
+    fail = recording_save(&recording, runner, row, failure);
+    recording_close(&recording);
+    return fail;
+}
+
+enum fail runner_scenario(struct runner *runner, const struct scenario *scenario,
+                          const struct scheme *scheme, struct results *results,
+                          struct failure *failure)
+{
+    struct run_result *row = results_add(results);
+    struct script script = {.scenario = scenario};
+    struct run run = {.scheme = scheme,
+                      .clients = scenario->clients,
+                      .servers = scenario->servers,
+                      .names = (char(*)[NAME_MAX_BYTES])(uintptr_t)scenario->names,
+                      .lease_us = scheme_lease_us(scheme, scenario->lease_us),
+                      .seed = runner->seed,
+                      .same_token = scenario->same_token,
+                      .has_replica = scenario->has_replica};
+    result_name_row(row, scenario->name, scheme);
+    row->path = memory_text(scenario->path);
+    row->story = memory_text(scenario->story ? scenario->story : "");
+    row->source = memory_text(scenario->source);
+    return direct(runner, &script, &run, results, row, failure);
+}
+
+enum fail runner_schedule(struct runner *runner, const struct schedule *schedule, const char *path,
+                          struct results *results, struct failure *failure)
+{
+    struct run_result *row = results_add(results);
+    struct script script = {.schedule = schedule, .path = path};
+    struct run run = {.scheme = schedule->scheme,
+                      .clients = schedule->clients,
+                      .servers = schedule->servers,
+                      .names = (char(*)[NAME_MAX_BYTES])(uintptr_t)schedule->names,
+                      .lease_us = schedule->lease_us,
+                      .seed = schedule->seed,
+                      .same_token = schedule->same_token,
+                      .has_replica = schedule->has_replica};
+    result_name_row(row, "replay", schedule->scheme);
+    return direct(runner, &script, &run, results, row, failure);
+}
+
+static char (*client_names(int clients))[NAME_MAX_BYTES]
+{
+    char(*names)[NAME_MAX_BYTES] = memory_new((size_t)clients, NAME_MAX_BYTES);
+    for (int i = 0; i < clients; i++)
+        snprintf(names[i], NAME_MAX_BYTES, "c%d", i + 1);
+    return names;
+}
+
+static void fill_figures(struct stress_figures *figures, const struct stress_options *options,
+                         const struct stress_outcome *outcome, const struct tally *tally)
+{
+    figures->clients = options->clients;
+    figures->operations = tally->operations;
+    figures->grants = tally->grants;
+    figures->refusals = tally->refusals;
+    figures->errors = tally->errors;
+    figures->overruns = tally->overruns;
+    figures->foreign_releases = tally->foreign_releases;
+    figures->lost_updates = tally->lost_updates;
+    figures->faults = tally->faults;
+    figures->faults_in_hold = tally->faults_in_hold;
+    figures->contended = tally->contended;
+    figures->latency_us = outcome->latency_us;
+    if (outcome->elapsed_us > 0)
+        figures->operations_per_second = tally->operations * 1000000 / outcome->elapsed_us;
+}
+
+enum fail runner_stress(struct runner *runner, struct stress_options *options,
+                        struct results *results, struct failure *failure)
+{
+    struct run_result *row = results_add(results);
+    struct recording recording = {0};
+    struct stress_outcome outcome = {0};
+    result_name_row(row, "stress", options->scheme);
+    row->is_stress = true;
+    head_fill(&recording, runner, options->scheme, "stress");
+    recording.head.clients = options->clients;
+    recording.head.servers = options->servers;
+    recording.head.locks = options->locks;
+    recording.head.names = client_names(options->clients);
+    options->lease_us = scheme_lease_us(options->scheme, options->lease_us);
+    recording.head.lease_us = options->lease_us;
+    options->sink = recording_sink(&recording);
+    enum fail fail = recording_open(&recording, runner, row, failure);
+    if (!fail)
+        fail = live_stress(runner->live, options, &outcome, failure);
+    if (!fail) {
+        struct finding findings[PROPERTY_COUNT];
+        struct tally tally;
+        checks_finish(recording.checks, recording.last_us, findings, &tally);
+        result_judge(row, findings, NULL, recording.is_unsupported, NULL,
+                     runner->fail_on == FAIL_ON_ANY);
+        fill_figures(&row->stress, options, &outcome, &tally);
+        row->elapsed_us = outcome.elapsed_us;
+        snprintf(results->server_version, sizeof results->server_version, "%s",
+                 live_server_version(runner->live));
+        fail = recording_save(&recording, runner, row, failure);
+    }
+    recording_close(&recording);
+    free(recording.head.names);
+    return fail;
+}

@@ -1,0 +1,285 @@
+/* test_results.c - results as data: the exit status, and results.json there and back, in step with
+ * its schema. */
+#include "report/report.h"
+#include "report/text.h"
+#include "test/sample_results.h"
+
+#include <jansson.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <cmocka.h> /* last: its fail() is a macro */
+
+#include "test/report_common.h"
+
+/* --- the exit status --- */
+
+static enum fail status_of(int count, const int *as_expected, const enum verdict *verdicts)
+{
+    struct results results = {0};
+    for (int i = 0; i < count; i++)
+        sample_row(&results, "s", "x", false, verdicts[i], as_expected[i]);
+    enum fail status = results_status(&results);
+    results_free(&results);
+    return status;
+}
+
+static void failed_outranks_unknown(void **state)
+{
+    (void)state;
+    static const int yes_none_no[] = {AS_EXPECTED_YES, AS_EXPECTED_NONE, AS_EXPECTED_NO};
+    static const enum verdict verdicts[] = {VERDICT_VIOLATED, VERDICT_UNKNOWN, VERDICT_HOLDS};
+    assert_int_equal(status_of(0, yes_none_no, verdicts), FAIL_NONE);
+    assert_int_equal(status_of(1, yes_none_no, verdicts), FAIL_NONE);
+    assert_int_equal(status_of(2, yes_none_no, verdicts), FAIL_UNKNOWN);
+    assert_int_equal(status_of(3, yes_none_no, verdicts), FAIL_EXPECTATION);
+    /* an overrun where nothing was expected is a warning; a server that cannot run a scheme may be
+     * expected */
+    assert_int_equal(status_of(1, (int[]){AS_EXPECTED_NONE}, verdicts), FAIL_NONE);
+    assert_int_equal(status_of(1, (int[]){AS_EXPECTED_YES}, &verdicts[1]), FAIL_NONE);
+}
+
+static void a_stated_property_left_open_is_unknown(void **state)
+{
+    (void)state;
+    struct results results = {0};
+    struct run_result *row =
+        sample_row(&results, "s", "x", false, VERDICT_VIOLATED, AS_EXPECTED_NONE);
+    sample_property(row, PROPERTY_RELEASE_OWN, VERDICT_UNKNOWN, VERDICT_HOLDS, CAUSE_NONE, NULL);
+    assert_int_equal(result_standing(row), STANDING_UNKNOWN);
+    row->properties[0].expected = EXPECTED_NOTHING;
+    assert_int_equal(result_standing(row), STANDING_UNSTATED);
+    results_free(&results);
+}
+
+static void many_rows_are_kept(void **state)
+{
+    (void)state;
+    struct results results = {0};
+    for (int i = 0; i < 1000; i++)
+        results_add(&results)->elapsed_us = i;
+    assert_int_equal(results.rows_count, 1000);
+    for (int i = 0; i < 1000; i++)
+        assert_int_equal(results.rows[i].elapsed_us, i);
+    results_free(&results);
+}
+
+/* A results.json in the folder; the caller frees its text. */
+static char *printed(void)
+{
+    struct failure failure = {0};
+    char *path = path_of("results.json");
+    if (report_json(path, &sample, &failure))
+        fail_msg("%s", failure.text);
+    char *text = text_of(path);
+    free(path);
+    return text;
+}
+
+/* --- json --- */
+
+static void json_comes_back_the_same(void **state)
+{
+    (void)state;
+    struct failure failure = {0};
+    struct results again;
+    char *text = printed(), *path = path_of("results.json");
+    if (report_read(path, &again, &failure))
+        fail_msg("%s", failure.text);
+    assert_int_equal(again.rows_count, sample.rows_count);
+    assert_int_equal(again.elapsed_us, sample.elapsed_us);
+    assert_int_equal(again.rows[0].elapsed_us, 123456);
+    assert_int_equal(again.rows[1].properties[1].first_index,
+                     sample.rows[1].properties[1].first_index);
+    assert_int_equal(again.rows[1].properties[1].cause, CAUSE_UNLOCK_BUG);
+    assert_int_equal(again.rows[2].as_expected, AS_EXPECTED_NO);
+    assert_true(again.rows[6].is_unsupported);
+    assert_true(again.rows[8].is_stress);
+    assert_int_equal(again.rows[8].stress.latency_us.p999, 80100);
+    assert_int_equal(report_json(path, &again, &failure), FAIL_NONE);
+    char *second = text_of(path);
+    assert_string_equal(second, text); /* nothing is lost on the way */
+    results_free(&again);
+    free(second);
+    free(text);
+    free(path);
+}
+
+static void json_has_the_shape_that_others_rely_on(void **state)
+{
+    (void)state;
+    char *text = printed();
+    json_t *whole = json_loads(text, 0, NULL), *row, *property;
+    assert_non_null(whole);
+    assert_string_equal(json_string_value(json_object_get(whole, "schema")), "picklock.results/1");
+    row = json_array_get(json_object_get(whole, "results"), 1);
+    assert_string_equal(json_string_value(json_object_get(row, "scheme")), "set-nx-ex-del");
+    assert_true(json_is_true(json_object_get(row, "as_expected")));
+    assert_true(json_is_null(json_object_get(row, "schedule")));
+    property = json_array_get(json_object_get(row, "properties"), 1);
+    assert_string_equal(json_string_value(json_object_get(property, "cause")), "unlock-bug");
+    assert_int_equal(json_array_size(json_object_get(property, "witness")), 2);
+    row = json_array_get(json_object_get(whole, "results"), 0);
+    property = json_array_get(json_object_get(row, "properties"), 0);
+    assert_true(json_is_null(json_object_get(property, "cause")));
+    assert_null(json_object_get(row, "clients")); /* figures are for stress rows */
+    json_decref(whole);
+    free(text);
+}
+
+/* Replaces the first `from` of a good file and expects to be told where it is bad. */
+static void expect_refused(const char *good, const char *from, const char *to, const char *words)
+{
+    struct results results;
+    struct failure failure = {0};
+    char *path = path_of("bad.json");
+    const char *at = strstr(good, from);
+    assert_non_null(at);
+    FILE *out = fopen(path, "w");
+    assert_non_null(out);
+    fprintf(out, "%.*s%s%s", (int)(at - good), good, to, at + strlen(from));
+    assert_int_equal(fclose(out), 0);
+    assert_int_equal(report_read(path, &results, &failure), FAIL_INPUT);
+    expect_in(failure.text, path);
+    expect_in(failure.text, words);
+    assert_int_equal(results.rows_count, 0);
+    free(path);
+}
+
+static void bad_json_is_told_with_its_place(void **state)
+{
+    static const struct {
+        const char *from, *to, *words;
+    } rows[] = {
+        {"results/1", "results/2", "schema: wants \"picklock.results/1\""},
+        {"\"naive\": false", "\"naive\": 0", "results[0].naive: wants true or false"},
+        {"\"scheme\": \"set-nx-ex-del\"", "\"scheme\": null", "results[1].scheme: wants a text"},
+        {"\"seconds\": 0.123456", "\"seconds\": -1",
+         "results[0].seconds: wants a number of seconds"},
+        {"\"property\": \"mutual-exclusion\"", "\"property\": \"exclusion\"",
+         "results[1].properties[0].property: wants the name of a property"},
+        {"\"cause\": \"unlock-bug\"", "\"cause\": \"bug\"", "results[1].properties[0].cause"},
+        {"\"verdict\": \"violated\"", "\"verdict\": \"broken\"",
+         "wants holds, unknown or violated"},
+        {"\"lost_updates\": 3", "\"lost_update\": 3", "did you mean 'lost_updates'?"},
+        {"\"witness\": [", "\"witness\": 3, \"more\": [", "is unknown here"},
+        {"\"seed\": 1,", "", "seed: is missing"},
+        {"\"seed\": 1,", "\"seed\": 1, \"seed\": 2,", "duplicate object key"},
+        {"{", "", "bad.json:"},
+        {"}\n", "", "bad.json:"},
+    };
+    (void)state;
+    char *good = printed();
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
+        expect_refused(good, rows[i].from, rows[i].to, rows[i].words);
+    struct results results;
+    struct failure failure = {0};
+    assert_int_equal(report_read(folder, &results, &failure), FAIL_INPUT);
+    expect_in(failure.text, "is a folder");
+    assert_int_equal(report_read("/no/such/results.json", &results, &failure), FAIL_INPUT);
+    expect_in(failure.text, "/no/such/results.json");
+    free(good);
+}
+
+static void a_seed_that_json_cannot_hold_is_told(void **state)
+{
+    (void)state;
+    struct results results = {.seed = UINT64_MAX};
+    struct failure failure = {0};
+    char *path = path_of("seed.json");
+    assert_int_equal(report_json(path, &results, &failure), FAIL_INPUT);
+    expect_in(failure.text, "18446744073709551615");
+    assert_int_not_equal(access(path, F_OK), 0);
+    free(path);
+}
+
+/* The words of a schema are those of a table, all of them and no others. */
+static void expect_words(json_t *schema, const char *def, const char *field,
+                         const char *(*name)(int), int count)
+{
+    json_t *of = json_object_get(json_object_get(schema, "$defs"), def);
+    json_t *list =
+        json_object_get(json_object_get(json_object_get(of, "properties"), field), "enum");
+    size_t texts = 0, i;
+    json_t *word;
+    assert_non_null(list);
+    json_array_foreach(list, i, word) texts += json_is_string(word);
+    for (int row = 0; row < count; row++) {
+        bool is_there = false;
+        json_array_foreach(list, i, word) is_there |=
+            json_is_string(word) && !strcmp(json_string_value(word), name(row));
+        if (!is_there)
+            fail_msg("the schema lacks %s '%s'", field, name(row));
+    }
+    assert_int_equal(texts, count);
+}
+
+static const char *name_of_property(int row)
+{
+    return property_name((enum property)row);
+}
+
+static const char *name_of_cause(int row)
+{
+    return cause_name((enum cause)(row + 1)); /* "none" is null */
+}
+
+static const char *name_of_event(int row)
+{
+    return event_name((enum event_kind)row);
+}
+
+static const char *name_of_verb(int row)
+{
+    static const char *const ids[] = {
+#define VERB(id, name, effect, requests, arguments) #id,
+#include "redis/commands.def"
+#undef VERB
+    };
+    return ids[row];
+}
+
+static const char *name_of_result(int row)
+{
+    return result_name((enum result)row);
+}
+
+static const char *name_of_error(int row)
+{
+    return reply_error_name((enum reply_error)row);
+}
+
+static void schemas_are_in_step_with_the_tables(void **state)
+{
+    (void)state;
+    json_t *results = json_load_file("reports/results.schema.json", 0, NULL);
+    json_t *history = json_load_file("reports/history.schema.json", 0, NULL);
+    assert_non_null(results);
+    assert_non_null(history);
+    expect_words(results, "property", "property", name_of_property, PROPERTY_COUNT);
+    expect_words(results, "property", "cause", name_of_cause, CAUSE_COUNT - 1);
+    expect_words(history, "event", "kind", name_of_event, EVENT_COUNT);
+    expect_words(history, "event", "verb", name_of_verb, VERB_COUNT);
+    expect_words(history, "event", "result", name_of_result, RESULT_COUNT);
+    expect_words(history, "event", "error", name_of_error, ERROR_COUNT);
+    json_decref(results);
+    json_decref(history);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(failed_outranks_unknown),
+        cmocka_unit_test(a_stated_property_left_open_is_unknown),
+        cmocka_unit_test(many_rows_are_kept),
+        cmocka_unit_test(json_comes_back_the_same),
+        cmocka_unit_test(json_has_the_shape_that_others_rely_on),
+        cmocka_unit_test(bad_json_is_told_with_its_place),
+        cmocka_unit_test(a_seed_that_json_cannot_hold_is_told),
+        cmocka_unit_test(schemas_are_in_step_with_the_tables),
+    };
+    return cmocka_run_group_tests(tests, set_up, tear_down);
+}
