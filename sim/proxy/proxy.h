@@ -1,8 +1,11 @@
-/* proxy.h - the fault proxy: a byte-exact RESP-aware relay that can stop at every command and every reply.
+/* proxy.h - the fault proxy: a byte-exact RESP-aware relay that can stop at every command and every
+ * reply.
  *
- * A proxy is one listener on loopback in front of one upstream address, on the caller's libuv loop. Each client connection (a link) has an upstream
- * connection of its own. Requests and replies are framed (redis/resp.h), paired, and shown to the owner's hooks, which decide: pass on, hold,
- * drop, answer, cut. Knows commands by name and bytes; knows nothing of locks. Facts of the wire: see README.md of this folder. */
+ * A proxy is one listener on loopback in front of one upstream address, on the caller's libuv loop.
+ * Each client connection (a link) has an upstream connection of its own. Requests and replies are
+ * framed (redis/resp.h), paired, and shown to the owner's hooks, which decide: pass on, hold, drop,
+ * answer, cut. Knows commands by name and bytes; knows nothing of locks. Facts of the wire: see
+ * README.md of this folder. */
 #ifndef PICKLOCK_PROXY_PROXY_H
 #define PICKLOCK_PROXY_PROXY_H
 
@@ -23,29 +26,45 @@ struct proxy_address {
     char path[108]; /* unix socket, or "" */
 };
 
-/* A request as it stands in the proxy. Valid until it is answered, dropped, or its reply has gone. */
+/* A request as it stands in the proxy. Valid until it is answered, dropped, or its reply has gone.
+ */
 struct proxy_request {
     struct proxy_link *link;
-    uint64_t number;         /* of its link, from 1 */
-    const char *name;        /* command name in upper case: "SET"; "" when the bytes were not understood */
-    const char *first_key;   /* first argument (capped, see length), NULL: none */
+    uint64_t number;  /* of its link, from 1 */
+    const char *name; /* command name in upper case: "SET"; "" when the bytes were not understood */
+    const char
+        *first_key; /* first argument (capped at PROXY_KEY_MAX bytes), NULL: none. Of EVAL and its
+                       kin the first key; of AUTH and HELLO always NULL: passwords go nowhere */
     size_t first_key_length;
-    bool in_transaction;     /* between MULTI and EXEC */
-    bool expects_reply;      /* false: CLIENT REPLY OFF/SKIP and the like */
-    int64_t forwarded_us;    /* uv_hrtime()/1000 when its last byte went upstream, 0: not yet */
-    void *owner;             /* the owner's own */
+    bool in_transaction;  /* between MULTI and EXEC */
+    bool expects_reply;   /* false: CLIENT REPLY OFF/SKIP and the like */
+    int64_t forwarded_us; /* uv_hrtime()/1000 when its last byte went upstream, 0: not yet */
+    void *owner;          /* the owner's own */
+    const char *script;   /* in the request hook only: the first argument of EVAL, EVALSHA and kin,
+                             NULL: none */
+    size_t script_length;
+    const char *bytes; /* in the request hook only, else NULL: the request, or the first capped part
+                          of a large one */
+    size_t length;
+    int copies; /* the owner may set it while deciding: so many more copies go upstream (their
+                   replies are thrown away); only for a request that is looked at whole */
 };
 
-/* What the hooks say. HOLD keeps it (and all later ones of that direction of the link) until proxy_*_forward() or _drop(). */
+enum { PROXY_KEY_MAX = 256, PROXY_NAME_MAX = 32 };
+
+/* What the hooks say. HOLD keeps it (and all later ones of that direction of the link) until
+ * proxy_*_forward() or _drop(). */
 enum proxy_decision { PROXY_PASS, PROXY_HOLD, PROXY_DROP };
 
 /* Every hook may be NULL: pass. Hooks may call any proxy_* function on that link. */
 struct proxy_hooks {
-    /* A client connected; peer_port tells who (0 on a unix socket). The owner may set *link_owner. */
+    /* A client connected; peer_port tells who (0 on a unix socket). The owner may set *link_owner.
+     */
     void (*opened)(void *context, struct proxy_link *link, int peer_port, void **link_owner);
     /* A whole request has come, or as much of it as will be looked at. */
     enum proxy_decision (*request)(void *context, void *link_owner, struct proxy_request *request);
-    /* Its whole reply has come; bytes are borrowed (the first capped part of a large one). */
+    /* Its whole reply has come; bytes are borrowed (the first capped part of a large one). Once a
+     * reply: SUBSCRIBE a b has two. */
     enum proxy_decision (*reply)(void *context, void *link_owner, struct proxy_request *request,
                                  const char *bytes, size_t length);
     /* The link is gone; requests without a reply count as unknown. Last call for this link. */
@@ -59,23 +78,45 @@ enum fail proxy_new(struct proxy **proxy, uv_loop_t *loop, const struct proxy_ad
                     const struct proxy_address *upstream, const struct proxy_hooks *hooks,
                     struct failure *failure);
 int proxy_port(const struct proxy *proxy); /* the port that it listens on */
+/* Links that there are, with those that have ended and still hold descriptors. */
+int64_t proxy_links_count(const struct proxy *proxy);
 /* New links go there from now on (a restarted or promoted server). */
 void proxy_set_upstream(struct proxy *proxy, const struct proxy_address *upstream);
-/* Closes listener and links; closed() comes for each; done(context) when all handles are closed. Takes proxy. */
+/* Closes listener and links; closed() comes for each; done(context) when all handles are closed.
+ * Takes proxy. */
 void proxy_close(struct proxy *proxy, void (*done)(void *context), void *context);
 
-/* The held request goes on to the server / is thrown away / is answered with these bytes instead. */
+/* The held request goes on to the server / is thrown away / is answered with these bytes instead.
+ */
 void proxy_request_forward(struct proxy_request *request);
 void proxy_request_drop(struct proxy_request *request);
 void proxy_request_answer(struct proxy_request *request, const char *bytes, size_t length);
 /* The held reply goes on to the client / is thrown away. */
 void proxy_reply_forward(struct proxy_request *request);
 void proxy_reply_drop(struct proxy_request *request);
+/* Other bytes go to the client instead of the reply (the held one, or inside the reply hook). */
+void proxy_reply_answer(struct proxy_request *request, const char *bytes, size_t length);
 
 enum proxy_cut { PROXY_FIN, PROXY_RST };
 /* Ends both sides of the link; the client sees FIN or RST. closed() follows. */
 void proxy_link_cut(struct proxy_link *link, enum proxy_cut how);
 /* From here on nothing passes in either direction, and nothing is closed: half-open. */
 void proxy_link_silence(struct proxy_link *link);
+/* Ends the silence; not a byte was lost. */
+void proxy_link_speak(struct proxy_link *link);
+
+/* The next bytes of the held request (reply) go on, the rest stays held. Never the last byte of
+ * what has come: returns how many went. */
+size_t proxy_request_forward_part(struct proxy_request *request, size_t bytes);
+size_t proxy_reply_forward_part(struct proxy_request *request, size_t bytes);
+
+uint64_t proxy_link_number(
+    const struct proxy_link *link); /* of its proxy, from 1, in the order of arrival */
+const char *
+proxy_link_name(const struct proxy_link *link); /* what CLIENT SETNAME or HELLO said, or "" */
+
+/* Reads "host:port", "port", "[::1]:port", "unix:/path". FAIL_INPUT with what was expected. */
+enum fail proxy_address_read(const char *text, struct proxy_address *address,
+                             struct failure *failure);
 
 #endif

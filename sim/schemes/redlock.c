@@ -82,9 +82,9 @@ static void step(void *state, const struct lease *lease, const struct moment *in
             AWAIT(self, CLEANED);
             self->heard++;
         }
-        /* Refused only when a server said that the key was there; time-outs and lateness are
-         * failures. */
-        if (self->no > 0)
+        /* Refused is the word only where servers said that the key was there; time-outs, and a
+         * majority that came too late, are failures. */
+        if (!redlock_is_majority(lease, self->yes) && self->no > 0)
             out_refused(out);
         else if (self->unsupported > 0)
             out_unsupported(out);

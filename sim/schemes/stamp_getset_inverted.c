@@ -19,6 +19,7 @@ const struct scheme scheme_stamp_getset_inverted = {
     .token = TOKEN_FIXED,
     .unit_us = UNIT_SECOND_US,
     .is_naive = true,
+    .promises_token = true, /* its stamp says whose key it is that a release leaves behind */
     .uses_client_clock = true,
     .weakness = "in time it never releases; late it deletes the next holder's lock",
 };

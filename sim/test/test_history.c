@@ -240,9 +240,9 @@ static void bad_files_are_refused_with_file_and_line(void **state)
         {HEAD "{\"i\":0,\"t\":5,\"kind\":\"wake\",\"from\":6}\n", 2, "later"},
         {HEAD "{\"i\":0,\"t\":5,\"kind\":\"wake\",\"wake\":6}\n", 2, "no field 'wake'"},
         {HEAD "{\"i\":0,\"i\":0,\"t\":5,\"kind\":\"wake\"}\n", 2, "duplicate"},
-        {HEAD "{\"i\":0,\"t\":5,\"kind\":\"send\",\"client\":0,\"server\":0,\"verb\":\"SET\","
+        {HEAD "{\"i\":0,\"t\":5,\"kind\":\"send\",\"client\":0,\"server\":0,\"verb\":\"GIVE\","
               "\"key\":\"lock\"}\n",
-         2, "knows no 'SET'"},
+         2, "knows no 'GIVE'"},
     };
     (void)state;
     struct failure failure;

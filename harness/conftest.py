@@ -1,0 +1,91 @@
+"""What every test shares: the program, a way to run it, and what it leaves behind."""
+
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+
+import pytest
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+BUILD = pathlib.Path(os.environ.get("BUILD", ROOT / "build")).resolve()
+PICKLOCK = BUILD / "picklock"
+
+# Generous: what takes this long hangs.
+PATIENCE_S = 120
+
+
+class Ran:
+    """A finished picklock: status, what it printed, and the JSON when it was asked for."""
+
+    def __init__(self, done):
+        self.status, self.out, self.err = done.returncode, done.stdout, done.stderr
+
+    @property
+    def json(self):
+        return json.loads(self.out)
+
+    def __repr__(self):
+        return f"status {self.status}\n--- stdout\n{self.out}\n--- stderr\n{self.err}"
+
+
+def run(*words, env=None, cwd=ROOT, **more):
+    done = subprocess.run([PICKLOCK, *map(str, words)], cwd=cwd, text=True, capture_output=True,
+                          timeout=PATIENCE_S, env={**os.environ, **(env or {})}, **more)
+    return Ran(done)
+
+
+@pytest.fixture
+def picklock(tmp_path):
+    """Runs the program with its run folders in the test's own folder."""
+
+    def call(*words, **more):
+        words = list(words)
+        if words and words[0] in ("run", "stress", "replay") and "--out" not in words:
+            words += ["--out", tmp_path / "runs"]
+        return run(*words, **more)
+
+    return call
+
+
+@pytest.fixture(autouse=True)
+def no_server_is_left():
+    """Every server that a test's picklock started is gone when the test ends."""
+    before = servers()
+    yield
+    left = servers() - before
+    assert not left, f"redis-server processes were left behind: {left}"
+
+
+def servers():
+    """Pids of the redis-servers that descend from this test run, or that nobody owns any more."""
+    found = set()
+    for entry in pathlib.Path("/proc").iterdir():
+        if not entry.name.isdigit():
+            continue
+        try:
+            words = (entry / "cmdline").read_bytes().split(b"\0")
+            state = (entry / "stat").read_text().rsplit(")", 1)[1].split()[0]
+        except OSError:
+            continue
+        if state != "Z" and b"redis-server" in words[0]:
+            found.add(int(entry.name))
+    return found
+
+
+def listed(section):
+    done = run("list", section, "--json")
+    assert done.status == 0, done
+    return done.json[section]
+
+
+def has_browser():
+    return bool(shutil.which("chromium") and shutil.which("chromedriver"))
+
+
+def pytest_terminal_summary(terminalreporter):
+    if not has_browser():
+        terminalreporter.write_line("left out: the tests of the HTML report in a browser "
+                                    "(no chromium and chromedriver here; "
+                                    "`harness/setup.sh browser` installs them)")

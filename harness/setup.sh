@@ -1,0 +1,87 @@
+#!/bin/sh
+# Installs what is missing, and nothing else: setup.sh build|test|browser ...
+#
+# A part counts as present when what needs it works, however it came here (apt, a source build, another compiler).
+# Missing parts are installed with apt, through sudo when not root. Without apt or rights: the list, and exit 69.
+set -u
+
+# part | Debian package | a command that succeeds when it is there | why
+parts() {
+    case "$1" in
+    build) cat <<'PARTS'
+cc|gcc libc6-dev|command -v ${CC:-cc}|the C compiler
+hiredis|libhiredis-dev|header hiredis/async.h|client connections to Redis
+libuv|libuv1-dev|header uv.h|the event loop
+libyaml|libyaml-dev|header yaml.h|scenario files
+jansson|libjansson-dev|header jansson.h|JSON in and out
+redis-server|redis-server|command -v redis-server|the server under test
+PARTS
+    ;;
+    test) cat <<'PARTS'
+cmocka|libcmocka-dev|cmocka|the C unit tests
+pytest|python3-pytest|module pytest|the test suite
+hypothesis|python3-hypothesis|module hypothesis|property tests
+jsonschema|python3-jsonschema|module jsonschema|results against their schema
+redis-cli|redis-tools|command -v redis-cli|the tests look into a server
+PARTS
+    ;;
+    browser) cat <<'PARTS'
+chromium|chromium|command -v chromium|the HTML report in a real browser
+chromedriver|chromium-driver|command -v chromedriver|drives the browser
+selenium|python3-selenium|module selenium|drives the browser
+PARTS
+    ;;
+    *) echo "setup.sh: unknown set of parts '$1'" >&2; exit 64 ;;
+    esac
+}
+
+header() {
+    printf '#include <stddef.h>\n#include <%s>\n' "$1" | ${CC:-cc} -fsyntax-only -x c - 2>/dev/null
+}
+
+cmocka() {
+    printf '#include <stdarg.h>\n#include <stddef.h>\n#include <stdint.h>\n#include <setjmp.h>\n#include <cmocka.h>\n' |
+        ${CC:-cc} -fsyntax-only -x c - 2>/dev/null
+}
+
+module() {
+    "${PYTHON:-/usr/bin/python3}" -c "import $1" 2>/dev/null
+}
+
+missing() {
+    for set in "$@"; do
+        parts "$set" | while IFS='|' read -r part packages check why; do
+            eval "$check" >/dev/null 2>&1 </dev/null || echo "$part|$packages|$why"
+        done
+    done
+}
+
+lacking=$(missing "$@")
+[ -n "$lacking" ] || exit 0
+
+packages=$(echo "$lacking" | cut -d'|' -f2 | tr '\n' ' ')
+echo "picklock needs what is missing here:"
+echo "$lacking" | while IFS='|' read -r part package why; do
+    printf '  %-14s %-22s %s\n' "$part" "($package)" "$why"
+done
+
+root=
+if [ "$(id -u)" != 0 ]; then
+    root=sudo
+fi
+if ! command -v apt-get >/dev/null || { [ -n "$root" ] && ! command -v sudo >/dev/null; }; then
+    echo "No apt-get here, or no right to use it: install the packages above, then try again." >&2
+    exit 69
+fi
+echo "Installing with apt:${root:+ (through sudo)} $packages"
+# shellcheck disable=SC2086 # several packages, several words
+if ! $root apt-get update -q >/dev/null ||
+    ! $root env DEBIAN_FRONTEND=noninteractive apt-get install -y -q --no-install-recommends $packages >/dev/null; then
+    echo "apt-get failed; needed: $packages" >&2
+    exit 69
+fi
+lacking=$(missing "$@")
+if [ -n "$lacking" ]; then
+    echo "still missing after the installation: $(echo "$lacking" | cut -d'|' -f1 | tr '\n' ' ')" >&2
+    exit 69
+fi

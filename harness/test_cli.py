@@ -1,0 +1,225 @@
+"""The command line: what it prints, what it refuses, and the exit status of each."""
+
+import json
+
+import pytest
+from conftest import ROOT, run
+
+GOOD = (ROOT / "scenarios" / "expired-lease-double-delete.yaml").read_text()
+
+
+def test_without_arguments_it_says_how_to_use_it():
+    ran = run()
+    assert ran.status == 64 and "usage: picklock" in ran.err and ran.out == ""
+
+
+@pytest.mark.parametrize("command", ["run", "stress", "replay", "check", "report", "proxy", "list"])
+def test_every_command_has_help(command):
+    ran = run(command, "--help")
+    assert ran.status == 0 and f"usage: picklock {command}" in ran.out and ran.err == ""
+
+
+def test_version():
+    assert run("--version").out == "picklock 0.1.0\n"
+
+
+@pytest.mark.parametrize("words, status, says", [
+    (["stres"], 64, "did you mean 'stress'?"),
+    (["run", "--shceme", "x"], 64, "did you mean '--scheme'?"),
+    (["run", "--scheme", "set-nx-px-cda"], 64, "did you mean 'set-nx-px-cad'?"),
+    (["run", "--scheme"], 64, "--scheme wants a value"),
+    (["run", "--on", "mars"], 64, "--on wants redis or sim"),
+    (["run", "--seed", "x"], 64, "--seed wants a whole number"),
+    (["run", "--repeat", "0"], 64, "--repeat wants 1 to"),
+    (["run", "--fail-on", "luck"], 64, "--fail-on wants bug or any"),
+    (["run", "--on", "sim", "--real-time"], 64, "need --on redis"),
+    (["run", "no-such.yaml"], 64, "no-such.yaml"),
+    (["run", "scenarios"], 64, "directory"),
+    (["stress", "--clients", "0"], 64, "--clients wants 1 to 10000"),
+    (["stress", "--clients", "10001"], 64, "--clients wants 1 to 10000"),
+    (["stress", "--duration", "10"], 64, "no unit"),
+    (["stress", "--duration", "10 parsecs"], 64, "unknown unit"),
+    (["stress", "--pause", "150%"], 64, "rate from 0% to 100%"),
+    (["stress", "operand"], 64, "takes no operand"),
+    (["check"], 64, "wants one history file"),
+    (["check", "no-such.jsonl"], 64, "no-such.jsonl"),
+    (["report"], 64, "wants one run folder"),
+    (["report", "no-such-folder"], 64, "no-such-folder"),
+    (["replay", "no-such.schedule"], 64, "no-such.schedule"),
+    (["list", "shemes"], 64, "did you mean 'schemes'?"),
+])
+def test_bad_usage(words, status, says):
+    ran = run(*words)
+    assert (ran.status, ran.out) == (status, "") and says in ran.err, ran
+    assert ran.err.startswith("picklock: ")
+
+
+def scenario(tmp_path, text, name="expired-lease-double-delete.yaml"):
+    path = tmp_path / name
+    path.write_bytes(text if isinstance(text, bytes) else text.encode())
+    return path
+
+
+@pytest.mark.parametrize("change, line, says", [
+    (("lease: 300ms", "lease: 300 parsecs"), "lease", "duration"),
+    (("lease: 300ms", "laese: 300ms"), "laese", "did you mean 'lease'?"),
+    (("[A, B, C]", "[A, B, A]"), "clients", "A"),
+    (("- B acquires", "- B aquires"), "aquires", "did you mean"),
+    (("- B acquires", "- D acquires"), "D acquires", "D"),
+    (("release-own: violated", "release-won: violated"), "release-won", "did you mean 'release-own'?"),
+    (("release-own: violated", "release-own: broken"), "broken", "violated"),
+    (("set-nx-ex-del:", "set-nx-ex-dle:"), "set-nx-ex-dle", "did you mean 'set-nx-ex-del'?"),
+    (("steps:", "steps: ["), "steps", ""),
+])
+def test_a_bad_scenario_names_the_place(tmp_path, change, line, says):
+    assert change[0] in GOOD, "the test changes what is there"
+    text = GOOD.replace(change[0], change[1], 1)
+    path = scenario(tmp_path, text)
+    ran = run("run", path)
+    assert ran.status == 64 and ran.out == "" and says in ran.err, ran
+    # file:line:column, and a caret below the line
+    place = ran.err.split(str(path), 1)[1].split(":")
+    assert place[1].isdigit() and place[2].strip().isdigit(), ran.err
+    assert line in text.splitlines()[int(place[1]) - 1] or change[0] == "steps:", ran.err
+    assert "^" in ran.err
+
+
+@pytest.mark.parametrize("content, says", [
+    (b"", "empty"),
+    (bytes(range(256)) * 8, ""),
+    (b"#" * (10 * 1024 * 1024), "at most 262144"),
+    (b"- just\n- a list\n", ""),
+], ids=["empty", "binary", "10 MB", "a list"])
+def test_a_file_that_is_no_scenario(tmp_path, content, says):
+    path = scenario(tmp_path, content)
+    ran = run("run", path)
+    assert ran.status == 64 and str(path) in ran.err and says in ran.err, ran
+    assert ran.out == "" and len(ran.err) < 2500
+
+
+def test_all_bad_scenarios_are_named_at_once(tmp_path):
+    one = scenario(tmp_path, b"", "one.yaml")
+    two = scenario(tmp_path, b"nmae: two\n", "two.yaml")
+    ran = run("run", one, two)
+    assert ran.status == 64 and str(one) in ran.err and str(two) in ran.err, ran
+
+
+def test_an_expectation_that_fails_is_exit_1(tmp_path, picklock):
+    text = GOOD.replace("release-own: violated", "release-own: holds", 1)
+    ran = picklock("run", scenario(tmp_path, text), "--scheme", "set-nx-ex-del", "--json", "-")
+    assert ran.status == 1, ran
+    assert ran.json["results"][0]["as_expected"] is False
+
+
+def test_a_violation_that_nobody_expected_is_exit_1(tmp_path, picklock):
+    """What is not listed may not be violated: a regression cannot hide behind a short list."""
+    text = GOOD[:GOOD.index("expect:")] + "expect:\n  set-nx-ex-del: {no-crash: holds}\n"
+    ran = picklock("run", scenario(tmp_path, text), "--json", "-")
+    assert ran.status == 1 and ran.json["results"][0]["as_expected"] is False, ran
+
+
+def test_reality_that_diverges_is_exit_2_and_says_where(tmp_path, picklock):
+    text = GOOD.replace("- B acquires", "- B goes on", 1)
+    path = scenario(tmp_path, text)
+    ran = picklock("run", path, "--json", "-")
+    assert ran.status == 2, ran
+    row = ran.json["results"][0]
+    assert row["verdict"] == "unknown" and f"{path}:" in row["trouble"] and "B goes on" in row["trouble"]
+
+
+def test_json_on_stdout_is_alone(picklock):
+    ran = picklock("run", "--on", "sim", "scenarios/expired-lease-double-delete.yaml", "--json", "-")
+    assert json.loads(ran.out)["schema"] == "picklock.results/1"
+
+
+def test_the_same_seed_gives_the_same_bytes(picklock, tmp_path):
+    """Steered runs are deterministic: two of them write the same histories and schedules."""
+    kept = []
+    for name in ("one", "two"):
+        ran = run("run", "--seed", "7", "--out", tmp_path / name,
+                  "scenarios/expired-lease-double-delete.yaml")
+        assert ran.status == 0, ran
+        folder = (tmp_path / name / "latest").resolve()
+        kept.append({path.name: path.read_bytes() for path in sorted(folder.glob("*/*"))})
+    assert kept[0] and kept[0] == kept[1]
+
+
+def test_both_worlds_make_the_same_schedule(tmp_path):
+    kept = []
+    for world in ("redis", "sim"):
+        ran = run("run", "--on", world, "--out", tmp_path / world,
+                  "scenarios/expired-lease-double-delete.yaml")
+        assert ran.status == 0, ran
+        folder = (tmp_path / world / "latest" / "schedules").resolve()
+        kept.append({path.name: path.read_text() for path in sorted(folder.iterdir())})
+    assert kept[0] and kept[0] == kept[1]
+
+
+@pytest.mark.parametrize("world", ["redis", "sim"])
+def test_a_schedule_replays_to_the_same_verdict(tmp_path, picklock, world):
+    ran = run("run", "--on", "sim", "--scheme", "set-nx-ex-del", "--out", tmp_path / "first",
+              "scenarios/expired-lease-double-delete.yaml")
+    assert ran.status == 0, ran
+    folder = (tmp_path / "first" / "latest").resolve()
+    schedule = next((folder / "schedules").iterdir())
+    again = picklock("replay", schedule, "--on", world, "--json", "-")
+    first = json.loads((folder / "results.json").read_text())["results"][0]
+    row = again.json["results"][0]
+    found = [{p["property"]: (p["verdict"], p["cause"], p["count"]) for p in r["properties"]}
+             for r in (first, row)]
+    assert found[0] == found[1]
+    assert again.status == 1, "nothing is expected of a replay: an unlock bug fails it"
+
+
+def test_a_stale_schedule_names_the_line(tmp_path, picklock):
+    ran = run("run", "--on", "sim", "--scheme", "set-nx-ex-del", "--out", tmp_path / "first",
+              "scenarios/expired-lease-double-delete.yaml")
+    schedule = next((tmp_path / "first" / "latest" / "schedules").resolve().iterdir())
+    lines = schedule.read_text().splitlines()
+    at = lines.index("---") + 2
+    edited = tmp_path / "edited.schedule"
+    edited.write_text("\n".join(lines[:at] + lines[at + 1:]) + "\n")
+    again = picklock("replay", edited, "--on", "sim", "--json", "-")
+    assert again.status == 2, again
+    assert f"{edited}:{at + 1}" in again.json["results"][0]["trouble"], again
+
+
+def test_check_judges_a_history_like_the_run_did(tmp_path):
+    ran = run("run", "--on", "sim", "--scheme", "set-nx-ex-del", "--out", tmp_path / "first",
+              "scenarios/expired-lease-double-delete.yaml")
+    assert ran.status == 0, ran
+    folder = (tmp_path / "first" / "latest").resolve()
+    history = next((folder / "histories").iterdir())
+    first = json.loads((folder / "results.json").read_text())["results"][0]
+    again = run("check", history, "--json", "-")
+    found = [{p["property"]: (p["verdict"], p["cause"], p["count"]) for p in r["properties"]
+              if p["verdict"] == "violated"} for r in (first, again.json["results"][0])]
+    assert found[0] == found[1] and again.status == 1
+
+
+def test_a_history_that_was_cut_off_is_refused(tmp_path):
+    ran = run("run", "--on", "sim", "--scheme", "set-nx-ex-del", "--out", tmp_path / "first",
+              "scenarios/expired-lease-double-delete.yaml")
+    history = next((tmp_path / "first" / "latest" / "histories").resolve().iterdir())
+    whole = history.read_text().splitlines(True)
+    cut = tmp_path / "cut.jsonl"
+    cut.write_text("".join(whole[:-1]))
+    ran = run("check", cut)
+    assert ran.status == 64 and str(cut) in ran.err and "end" in ran.err, ran
+
+
+def test_report_prints_a_run_folder_again(tmp_path):
+    ran = run("run", "--on", "sim", "--out", tmp_path / "first",
+              "scenarios/expired-lease-double-delete.yaml")
+    folder = (tmp_path / "first" / "latest").resolve()
+    again = tmp_path / "again.md"
+    assert run("report", folder, "--markdown", again).status == 0
+    assert again.read_text() == (folder / "report.md").read_text()
+
+
+def test_an_unwritable_out_is_said_before_anything_runs(tmp_path):
+    blocked = tmp_path / "file"
+    blocked.write_text("")
+    ran = run("run", "--on", "sim", "--out", blocked / "below",
+              "scenarios/expired-lease-double-delete.yaml")
+    assert ran.status in (64, 70) and str(blocked) in ran.err and ran.out == "", ran

@@ -1,0 +1,379 @@
+"""Reports: against their schemas, as their readers read them, and the page in a real headless browser.
+
+The sample is written by the C test of the reports and has every kind of row, hostile texts among them; a real run is
+read the same way. Nothing here leaves the machine.
+"""
+
+import base64
+import errno
+import hashlib
+import html
+import json
+import os
+import re
+import shutil
+import subprocess
+import xml.etree.ElementTree as ET
+
+import pytest
+from conftest import BUILD, ROOT, has_browser, run
+
+jsonschema = pytest.importorskip("jsonschema")
+
+REPORTS = ROOT / "reports"
+WRITER = BUILD / "test" / "test_report"
+
+
+def schema(name):
+    loaded = json.loads((REPORTS / name).read_text())
+    jsonschema.Draft202012Validator.check_schema(loaded)
+    return jsonschema.Draft202012Validator(loaded)
+
+
+def write_sample(folder, **more):
+    return subprocess.run([WRITER, "--sample", folder], cwd=ROOT, text=True, capture_output=True, **more)
+
+
+@pytest.fixture(scope="module")
+def sample(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("sample")
+    done = write_sample(folder)
+    assert done.returncode == 0, done.stderr
+    return folder
+
+
+@pytest.fixture(scope="module")
+def real(tmp_path_factory):
+    """The run folder of one real run, in the simulated world."""
+    out = tmp_path_factory.mktemp("real")
+    ran = run("run", "--on", "sim", "--out", out, "scenarios/expired-lease-double-delete.yaml")
+    assert ran.status == 0, ran
+    return out / "latest"
+
+
+# --- data ---
+
+@pytest.mark.parametrize("folder", ["sample", "real"])
+def test_results_follow_their_schema(folder, request):
+    results = json.loads((request.getfixturevalue(folder) / "results.json").read_text())
+    schema("results.schema.json").validate(results)
+    assert len(results["results"]) >= 2
+
+
+@pytest.mark.parametrize("spoil", [
+    lambda row: row.pop("verdict"),
+    lambda row: row.update(verdict="broken"),
+    lambda row: row.update(more=1),
+    lambda row: row.update(as_expected="yes"),
+    lambda row: row.update(clients=3),  # one figure of a stress run alone
+    lambda row: row["properties"][0].update(cause="bug"),
+], ids=["missing", "verdict", "unknown key", "as_expected", "half a stress row", "cause"])
+def test_the_schema_refuses_what_is_wrong(sample, spoil):
+    results = json.loads((sample / "results.json").read_text())
+    spoil(results["results"][0])
+    with pytest.raises(jsonschema.ValidationError):
+        schema("results.schema.json").validate(results)
+
+
+@pytest.mark.parametrize("folder", ["sample", "real"])
+def test_histories_follow_their_schema(folder, request):
+    checker = schema("history.schema.json")
+    files = sorted((request.getfixturevalue(folder) / "histories").iterdir())
+    assert files
+    for file in files:
+        lines = [json.loads(line) for line in file.read_text().splitlines()]
+        for line in lines:
+            checker.validate(line)
+        assert "history" in lines[0] and lines[-1] == {"end": len(lines) - 2}
+
+
+def test_the_history_schema_refuses_what_is_wrong():
+    checker = schema("history.schema.json")
+    for line in [{}, {"end": -1}, {"i": 0, "t": 0}, {"i": 0, "t": 0, "kind": "wish"},
+                 {"i": 0, "t": 0, "kind": "call", "verb": "DEL", "more": 1}]:
+        assert not checker.is_valid(line), line
+
+
+@pytest.mark.parametrize("folder", ["sample", "real"])
+def test_junit_is_well_formed_and_counts(folder, request):
+    folder = request.getfixturevalue(folder)
+    results = json.loads((folder / "results.json").read_text())["results"]
+    root = ET.parse(folder / "junit.xml").getroot()
+    assert root.tag == "testsuites"
+    cases = root.findall("./testsuite/testcase")
+    assert len(cases) == int(root.get("tests")) == len(results)
+    assert ({(case.get("classname"), case.get("name")) for case in cases}
+            == {(row["scenario"], row["scheme"]) for row in results})
+    failed = {(row["scenario"], row["scheme"]) for row in results if row["as_expected"] is False}
+    assert {(case.get("classname"), case.get("name"))
+            for case in cases if case.find("failure") is not None} == failed
+    assert int(root.get("failures")) == len(failed)
+    for suite in root:
+        assert int(suite.get("tests")) == len(suite.findall("testcase"))
+
+
+@pytest.mark.parametrize("folder", ["sample", "real"])
+def test_markdown_has_a_row_for_every_result(folder, request):
+    folder = request.getfixturevalue(folder)
+    text = (folder / "report.md").read_text()
+    tables = [line for line in text.splitlines() if line.startswith("|")]
+    for row in json.loads((folder / "results.json").read_text())["results"]:
+        assert any(row["scheme"] in line and row["verdict"][:4] in line or "unsupported" in line
+                   for line in tables), row["scheme"]
+    assert text.startswith("## picklock: ")
+    assert "<script" not in text
+    # every row of a table has as many cells as its head
+    for table in re.findall(r"(?:^\|.*\n)+", text, re.M):
+        cells = {len(re.findall(r"(?<!\\)\|", line)) for line in table.splitlines()}
+        assert len(cells) == 1, table
+
+
+def test_a_run_folder_can_be_printed_again(real, tmp_path):
+    again = tmp_path / "again.html"
+    ran = run("report", real)
+    assert ran.status == 0 and "expired-lease-double-delete" in ran.out, ran
+    ran = run("report", real, "--html", again)
+    assert ran.status == 0 and "verdicts are as expected" in again.read_text(), ran
+
+
+# --- a full disk ---
+
+def tiny_disk(folder, command):
+    """Runs a shell command with a tmpfs of 48 KiB at folder, in a mount namespace of its own."""
+    script = f"mount -t tmpfs -o size=48k none {folder} && {command}"
+    return subprocess.run(["unshare", "--mount", "--map-root-user", "sh", "-c", script], cwd=ROOT,
+                          text=True, capture_output=True)
+
+
+def test_a_full_disk_leaves_no_half_file(tmp_path):
+    if tiny_disk(tmp_path, "true").returncode:
+        pytest.skip("this machine allows no mount namespace (unshare --mount --map-root-user)")
+    done = tiny_disk(tmp_path, f"{WRITER} --sample {tmp_path}; echo status $?; ls -A {tmp_path}")
+    assert "status 70" in done.stdout, done
+    assert os.strerror(errno.ENOSPC) in done.stderr and "index.html" in done.stderr
+    left = done.stdout.split("\n")[1:]
+    assert "index.html" not in left and not [name for name in left if name.endswith(".part")]
+    assert "results.json" in left  # what had room is whole
+
+
+# --- the page as text ---
+
+def test_the_page_allows_its_own_script_and_nothing_else(sample):
+    page = (sample / "index.html").read_text()
+    policy = html.unescape(re.search(r'Content-Security-Policy" content="([^"]*)"', page).group(1))
+    script = re.search(r"<script>(.*?)</script>", page, re.S).group(1)
+    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    assert "default-src 'none'" in policy
+    assert f"script-src 'sha256-{digest}'" in policy, \
+        f"reports/page.js has changed: put sha256-{digest} into reports/page.html"
+    assert page.count("<script") == 1
+
+
+def test_the_page_names_no_other_place(sample):
+    page = (sample / "index.html").read_text()
+    assert not re.search(r"https?://|//[a-z]|@import|url\(", page)
+    assert not re.search(r"<(link|img|iframe|object|embed|base)\b", page)
+
+
+# --- the page in a browser ---
+
+def make_browser(scripts=True):
+    webdriver = pytest.importorskip("selenium.webdriver")
+    from selenium.webdriver.chrome.service import Service
+    options = webdriver.ChromeOptions()
+    options.binary_location = shutil.which("chromium")
+    for word in ["--headless=new", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
+                 "--disable-background-networking", "--disable-component-update", "--disable-sync",
+                 "--disable-dev-shm-usage", "--window-size=1400,900"]:
+        options.add_argument(word)
+    options.set_capability("goog:loggingPrefs", {"performance": "ALL", "browser": "ALL"})
+    if not scripts:
+        options.add_experimental_option(
+            "prefs", {"profile.managed_default_content_settings.javascript": 2})
+    return webdriver.Chrome(options=options, service=Service(shutil.which("chromedriver")))
+
+
+needs_browser = pytest.mark.skipif(not has_browser(), reason="no chromium and chromedriver here")
+
+
+@pytest.fixture(scope="module")
+def browser():
+    driver = make_browser()
+    yield driver
+    driver.quit()
+
+
+@pytest.fixture
+def page(browser, sample):
+    browser.get("about:blank")
+    browser.get_log("performance")
+    browser.get_log("browser")
+    browser.get((sample / "index.html").as_uri())
+    return browser
+
+
+def css(driver, selector):
+    return driver.find_elements("css selector", selector)
+
+
+def scenarios(driver):
+    return [row.text for row in css(driver, "#matrix tbody th") if row.is_displayed()]
+
+
+@needs_browser
+def test_the_page_asks_for_nothing_and_complains_of_nothing(page, sample):
+    asked = [json.loads(entry["message"])["message"] for entry in page.get_log("performance")]
+    urls = {message["params"]["request"]["url"] for message in asked
+            if message["method"] == "Network.requestWillBeSent"}
+    assert urls == {(sample / "index.html").as_uri()}
+    assert page.get_log("browser") == []
+
+
+@needs_browser
+def test_hostile_texts_stay_texts(page):
+    assert page.execute_script("return window.pwned") is None
+    assert "<script>window.pwned=1</script>" in page.find_element("tag name", "main").text
+    assert css(page, "main img, main b > script") == []
+    assert 'odd "name" & <b>' in scenarios(page)
+
+
+@needs_browser
+def test_the_first_screen_has_the_verdict_and_the_table(page):
+    assert page.find_element("tag name", "h1").text == \
+        "2 of 9 verdicts are not as expected, 1 could not be judged."
+    height = page.execute_script("return innerHeight")
+    assert page.find_element("id", "matrix").location["y"] < height
+    sides = [side.text for side in css(page, "#matrix .sides th")]
+    assert sides == ["Naive schemes", "Safe schemes"]
+    heads = [head.text for head in css(page, "#matrix thead tr:last-child th")]
+    assert heads == ["Scenario", "setnx-del", "set-nx-ex-del", "set-nx-px-cad", "redlock", "set-ifeq-delex",
+                     "own-scheme"]
+    naive = page.find_element("css selector", "td.bug[data-scheme='set-nx-ex-del'] a").text
+    assert "unlock-bug" in naive and "=" in naive
+    assert "not expected" in page.find_element("css selector", "td.differs a").text
+
+
+@needs_browser
+def test_a_click_on_a_head_sorts(page):
+    heads = css(page, "#matrix thead tr:last-child th button")
+    before = scenarios(page)
+    heads[0].click()
+    assert scenarios(page) == sorted(before)
+    heads[0].click()
+    assert scenarios(page) == sorted(before, reverse=True)
+    heads[4].click()  # redlock: the only row with a verdict comes first
+    assert scenarios(page)[0] == "late-grant"
+    marked = [head.get_attribute("aria-sort") for head in css(page, "#matrix thead tr:last-child th")]
+    assert marked == [None, None, None, None, "descending", None, None]
+    heads[4].click()
+    assert scenarios(page)[0] == "late-grant"  # rows without a verdict stay behind
+
+
+@needs_browser
+def test_the_filter_keeps_what_matches(page):
+    box = page.find_element("id", "query")
+    box.send_keys("late-grant redlock")
+    assert scenarios(page) == ["late-grant"]
+    heads = [head.text for head in css(page, "#matrix thead tr:last-child th") if head.is_displayed()]
+    assert heads == ["Scenario", "redlock"]
+    assert page.find_element("id", "found").text == "1 result"
+    shown = [part.get_attribute("id") for part in css(page, "article") if part.is_displayed()]
+    assert shown == ["late-grant--redlock"]
+    box.clear()
+    box.send_keys("no such thing")
+    assert scenarios(page) == [] and page.find_element("id", "found").text == "0 results"
+    box.clear()
+    box.send_keys(" ")
+    assert len(scenarios(page)) == 4
+
+
+@needs_browser
+def test_links_lead_to_what_is_there(page):
+    ids = [part.get_attribute("id") for part in css(page, "[id]")]
+    assert len(ids) == len(set(ids))
+    targets = [link.get_dom_attribute("href") for link in css(page, "a")]
+    inside = [target[1:] for target in targets if target.startswith("#")]
+    assert len(inside) > 20 and set(inside) <= set(ids)
+    assert all(target.startswith("./") for target in targets if not target.startswith("#"))
+    page.find_element("css selector", "td.holds[data-scheme='set-nx-px-cad'] a").click()
+    article = page.find_element("id", "expired-lease-double-delete--set-nx-px-cad")
+    assert article.find_element("css selector", "svg.timeline").is_displayed()  # opened by the link
+
+
+@needs_browser
+def test_the_timeline_shows_the_violation(page):
+    article = page.find_element("id", "expired-lease-double-delete--set-nx-ex-del")
+    svg = article.find_element("css selector", "svg.timeline")
+    assert svg.is_displayed()
+    assert "removes B's key" in svg.find_element("css selector", ".alert").text
+    assert svg.find_elements("css selector", "rect.overlap") and svg.find_elements("css selector", "rect.hit")
+    heads = [head.text for head in svg.find_elements("css selector", ".head")]
+    assert heads == ["A", "B", "C", "server"]
+
+
+@needs_browser
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [400, 1400])
+def test_it_fits_the_window_and_can_be_read(page, width, scheme):
+    page.execute_cdp_cmd("Emulation.setDeviceMetricsOverride",
+                         {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": False})
+    page.execute_cdp_cmd("Emulation.setEmulatedMedia",
+                         {"features": [{"name": "prefers-color-scheme", "value": scheme}]})
+    try:
+        assert page.execute_script("return document.documentElement.scrollWidth") <= width
+        assert page.execute_script(FAINT) == []
+    finally:
+        page.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+        page.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": []})
+
+
+# Texts whose contrast to what is behind them is below 4.5 : 1 (WCAG 2, AA).
+FAINT = """
+const parse = text => { const n = text.match(/[\\d.]+/g).map(Number); return n.length < 4 ? [...n, 1] : n; };
+const light = c => { const [r, g, b] = c.map(v => v / 255).map(v => v <= .03928 ? v / 12.92 : ((v + .055) / 1.055) ** 2.4);
+                     return .2126 * r + .7152 * g + .0722 * b; };
+const behind = node => { for (; node; node = node.parentElement) {
+                           const c = parse(getComputedStyle(node).backgroundColor); if (c[3] > .99) return c.slice(0, 3); }
+                         return [255, 255, 255]; };
+const faint = [];
+for (const node of document.querySelectorAll('body *')) {
+  const own = [...node.childNodes].some(n => n.nodeType === 3 && n.data.trim());
+  if (!own || node.closest('svg, script, style, .unseen') || !node.checkVisibility()) continue;
+  const front = light(parse(getComputedStyle(node).color).slice(0, 3)), back = light(behind(node));
+  const ratio = (Math.max(front, back) + .05) / (Math.min(front, back) + .05);
+  if (ratio < 4.5) faint.push([node.tagName, node.className, node.textContent.trim().slice(0, 30), ratio.toFixed(2)]);
+}
+return faint;
+"""
+
+
+@needs_browser
+def test_it_reads_without_scripts(sample):
+    driver = make_browser(scripts=False)
+    try:
+        driver.get((sample / "index.html").as_uri())
+        assert not css(driver, "#matrix thead button")  # the script did not run
+        assert not driver.find_element("id", "filter").is_displayed()  # and nothing dead is offered
+        assert len(scenarios(driver)) == 4
+        driver.find_element("css selector", "td.bug[data-scheme='set-nx-ex-del'] a").click()
+        assert driver.current_url.endswith("#expired-lease-double-delete--set-nx-ex-del")
+        assert css(driver, "article:target svg.timeline")[0].is_displayed()
+        assert css(driver, "article:target .witness li")[0].is_displayed()
+    finally:
+        driver.quit()
+
+
+@needs_browser
+def test_it_prints(page):
+    sheet = page.execute_cdp_cmd("Page.printToPDF", {"preferCSSPageSize": True, "printBackground": True})
+    assert base64.b64decode(sheet["data"]).startswith(b"%PDF")
+
+
+@needs_browser
+def test_a_real_run_reads_the_same_way(browser, real):
+    browser.get_log("browser")
+    browser.get((real / "index.html").resolve().as_uri())
+    assert browser.find_element("tag name", "h1").text.startswith("All ")
+    assert scenarios(browser) == ["expired-lease-double-delete"]
+    assert css(browser, "article.bug svg.timeline")
+    assert browser.get_log("browser") == []

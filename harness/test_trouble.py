@@ -1,0 +1,220 @@
+"""Servers that are missing, refuse, want a password or die; and what remains of picklock when it is killed."""
+
+import contextlib
+import os
+import pathlib
+import signal
+import socket
+import subprocess
+import sys
+import time
+
+import pytest
+from conftest import PATIENCE_S, PICKLOCK, ROOT, run, servers
+
+ONE = "scenarios/expired-lease-double-delete.yaml"
+SECRET = "hunter2-is-no-password"
+
+
+def free_port():
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+def ask(port, *words):
+    return subprocess.run(["redis-cli", "-p", str(port), *words], text=True, capture_output=True,
+                          timeout=PATIENCE_S).stdout.strip()
+
+
+def until(condition, what):
+    end = time.monotonic() + PATIENCE_S
+    while not condition():
+        assert time.monotonic() < end, f"never happened: {what}"
+        time.sleep(0.02)
+
+
+@contextlib.contextmanager
+def server(*options):
+    """A redis-server of the test's own; ends with the block."""
+    port = free_port()
+    process = subprocess.Popen(
+        ["redis-server", "--port", str(port), "--bind", "127.0.0.1", "--save", "", "--appendonly",
+         "no", *options], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    try:
+        until(lambda: ask(port, "PING") in ("PONG", "NOAUTH Authentication required."),
+              "the server answers")
+        yield port
+    finally:
+        process.kill()
+        process.wait()
+
+
+def test_an_existing_server_keeps_its_keys(picklock):
+    with server() as port:
+        ask(port, "SET", "mine", "1")
+        ran = picklock("run", "--scheme", "set-nx-px-cad", ONE, "--redis",
+                       f"redis://127.0.0.1:{port}", "--json", "-")
+        assert ran.status == 0, ran
+        assert ask(port, "KEYS", "*") == "mine"
+
+
+def test_a_password_is_used_and_never_shown(picklock, tmp_path):
+    with server("--requirepass", SECRET) as port:
+        ran = picklock("run", "--scheme", "set-nx-px-cad", ONE, "--redis",
+                       f"redis://:{SECRET}@127.0.0.1:{port}")
+        assert ran.status == 0, ran
+        assert SECRET not in ran.out + ran.err
+        for path in (tmp_path / "runs").rglob("*"):
+            if path.is_file():
+                assert SECRET.encode() not in path.read_bytes(), path
+
+
+def test_a_password_is_not_in_the_process_title(tmp_path):
+    with server("--requirepass", SECRET) as port:
+        process = subprocess.Popen(
+            [PICKLOCK, "stress", "--redis", f"redis://:{SECRET}@127.0.0.1:{port}", "--clients", "2",
+             "--duration", "60s", "--scheme", "set-nx-px-cad", "--out", tmp_path],
+            stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+        try:
+            process.stderr.readline()  # the first progress line: it runs
+            title = pathlib.Path(f"/proc/{process.pid}/cmdline").read_text()
+            assert "stress" in title and SECRET not in title
+        finally:
+            process.send_signal(signal.SIGINT)
+            process.communicate(timeout=PATIENCE_S)
+
+
+@pytest.mark.parametrize("user, says", [("", "password"), (":wrong-one@", "password")])
+def test_a_missing_or_wrong_password(picklock, user, says):
+    with server("--requirepass", SECRET) as port:
+        ran = picklock("run", ONE, "--redis", f"redis://{user}127.0.0.1:{port}")
+    assert ran.status == 69 and says in ran.err.lower() and "wrong-one" not in ran.err, ran
+
+
+def test_a_server_that_refuses(picklock):
+    ran = picklock("run", ONE, "--redis", f"redis://127.0.0.1:{free_port()}")
+    assert ran.status == 69 and "refused" in ran.err, ran
+
+
+@pytest.mark.parametrize("url", ["http://127.0.0.1", "redis://127.0.0.1:99999", "redis://",
+                                 "redis://127.0.0.1/x"])
+def test_a_url_that_is_none(picklock, url):
+    ran = picklock("run", ONE, "--redis", url)
+    assert ran.status == 64 and "redis://" in ran.err, ran
+
+
+def test_a_replica_is_refused(picklock):
+    with server() as primary, server("--replicaof", f"127.0.0.1 {primary}") as port:
+        ran = picklock("run", ONE, "--redis", f"redis://127.0.0.1:{port}")
+    assert ran.status == 69 and "replica" in ran.err, ran
+
+
+def test_a_server_out_of_memory(picklock):
+    with server("--maxmemory", "1", "--maxmemory-policy", "noeviction") as port:
+        ran = picklock("run", ONE, "--redis", f"redis://127.0.0.1:{port}")
+    assert ran.status == 69 and "memory" in ran.err, ran
+
+
+@contextlib.contextmanager
+def loading_server():
+    """A server that answers -LOADING: a real one has too short a time of it to be caught."""
+    code = ("import socket,threading\n"
+            "s=socket.create_server(('127.0.0.1',0));print(s.getsockname()[1],flush=True)\n"
+            "def serve(c):\n"
+            "  while c.recv(4096): c.sendall(b'-LOADING Redis is loading the dataset in memory\\r\\n')\n"
+            "while True: threading.Thread(target=serve,args=(s.accept()[0],),daemon=True).start()\n")
+    process = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True)
+    try:
+        yield int(process.stdout.readline())
+    finally:
+        process.kill()
+        process.communicate()
+
+
+def test_a_server_that_is_loading(picklock):
+    with loading_server() as port:
+        ran = picklock("run", ONE, "--redis", f"redis://127.0.0.1:{port}")
+    assert ran.status == 69 and "loading" in ran.err.lower(), ran
+
+
+def test_no_redis_server_binary(picklock):
+    ran = picklock("run", ONE, "--redis-server", "/nowhere/redis-server")
+    assert ran.status == 69 and "/nowhere/redis-server" in ran.err, ran
+    ran = picklock("run", ONE, env={"PATH": "/nowhere"})
+    assert ran.status == 69 and "redis-server" in ran.err, ran
+
+
+def test_a_redis_server_that_is_too_old(picklock, tmp_path):
+    old = tmp_path / "redis-server"
+    old.write_text("#!/bin/sh\necho 'Redis server v=3.0.6 sha=00000000:0 malloc=libc bits=64'\n")
+    old.chmod(0o755)
+    ran = picklock("run", ONE, "--redis-server", old)
+    assert ran.status == 69 and "3.0.6" in ran.err, ran
+
+
+def test_a_binary_that_is_no_redis_server(picklock):
+    ran = picklock("run", ONE, "--redis-server", "/bin/true")
+    assert ran.status == 69 and "/bin/true" in ran.err, ran
+
+
+def stressing(tmp_path, *more):
+    process = subprocess.Popen([PICKLOCK, "stress", "--scheme", "set-nx-px-cad", "--clients", "5",
+                                "--duration", "60s", "--out", tmp_path, *more], cwd=ROOT,
+                               stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    process.stderr.readline()  # the first progress line: servers run, clients work
+    return process
+
+
+def test_killed_without_warning_it_leaves_no_server(tmp_path):
+    before = servers()
+    process = stressing(tmp_path)
+    assert servers() - before, "a server runs"
+    process.kill()
+    process.communicate()
+    until(lambda: not servers() - before, "the server is gone")
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_interrupted_it_reports_what_was_seen(tmp_path, number):
+    before = servers()
+    process = stressing(tmp_path)
+    process.send_signal(number)
+    out, err = process.communicate(timeout=PATIENCE_S)
+    assert process.returncode in (0, 2), err
+    assert "set-nx-px-cad" in out and (tmp_path / "latest" / "results.json").exists()
+    assert not servers() - before
+
+
+def test_a_server_that_dies_in_the_middle(tmp_path):
+    before = servers()
+    process = stressing(tmp_path)
+    for pid in servers() - before:
+        os.kill(pid, signal.SIGKILL)
+    out, err = process.communicate(timeout=PATIENCE_S)
+    assert process.returncode == 69 and "redis-server" in err, (out, err)
+
+
+def test_a_full_disk_leaves_no_half_file(tmp_path):
+    """A file system of 64 kB: the history does not fit."""
+    if os.geteuid() != 0 or subprocess.run(["unshare", "-m", "true"], capture_output=True).returncode:
+        pytest.skip("mounting a small file system needs root")
+    mount = tmp_path / "small"
+    mount.mkdir()
+    script = (f"mount -t tmpfs -o size=64k none {mount} && "
+              f"{PICKLOCK} run --on sim --out {mount}; status=$?; "
+              f"find {mount} -type f -size +0 | sed 's/^/left: /'; exit $status")
+    done = subprocess.run(["unshare", "-m", "sh", "-c", script], cwd=ROOT, text=True,
+                          capture_output=True, timeout=PATIENCE_S)
+    assert done.returncode == 70 and "space" in done.stderr, done
+    for line in done.stdout.splitlines():
+        if line.startswith("left: "):
+            assert line.endswith((".jsonl", ".schedule")), line  # whole ones, written before the disk was full
+
+
+def test_ports_run_out(picklock):
+    """No descriptor left: one message, no leftover."""
+    ran = picklock("stress", "--clients", "500", "--duration", "1s", "--scheme", "set-nx-px-cad",
+                   preexec_fn=lambda: __import__("resource").setrlimit(
+                       __import__("resource").RLIMIT_NOFILE, (200, 200)))
+    assert ran.status == 69 and "open files" in ran.err, ran

@@ -1,0 +1,84 @@
+/* check.c - `picklock check`: judges a history file. */
+#include "cmd/cmd.h"
+#include "cmd/options.h"
+
+#include "history/history.h"
+#include "report/report.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static const char help[] =
+    "\n"
+    "  --lease TIME           judge by this lease, not by the one in the file\n"
+    "  --fail-on bug|any      what counts as failed (default bug)\n"
+    "  --json FILE            results as JSON; - is stdout, and nothing else goes there\n";
+
+static enum fail judge(const char *path, int64_t lease_us, int fails_on_any,
+                       struct results *results, struct failure *failure)
+{
+    struct history_reader *reader;
+    struct history_head head;
+    struct event event;
+    bool is_end = false;
+    int64_t last_us = 0;
+    enum fail fail = history_reader_new(&reader, path, &head, failure);
+    if (fail)
+        return fail;
+    if (lease_us)
+        head.lease_us = lease_us;
+    struct checks *checks = checks_new(&head);
+    while (!(fail = history_reader_next(reader, &event, &is_end, failure)) && !is_end) {
+        checks_event(checks, &event);
+        last_us = event.time_us;
+    }
+    if (!fail) {
+        struct finding findings[PROPERTY_COUNT];
+        struct run_result *row = results_add(results);
+        checks_finish(checks, last_us, findings, NULL);
+        snprintf(row->scenario, sizeof row->scenario, "%s", head.scenario);
+        snprintf(row->scheme, sizeof row->scheme, "%s", head.scheme);
+        snprintf(results->world, sizeof results->world, "%s", head.world);
+        snprintf(results->server_version, sizeof results->server_version, "%s",
+                 head.server_version);
+        results->seed = head.seed;
+        result_judge(row, findings, NULL, false, NULL, fails_on_any);
+    }
+    checks_free(checks);
+    history_reader_free(reader);
+    return fail;
+}
+
+int cmd_check(int argc, char **argv)
+{
+    struct failure failure = {0};
+    struct results results = {.command = "check"};
+    const char *json = NULL, *fail_on = "bug";
+    int64_t lease_us = 0;
+    int operands, wants_help = 0;
+    const struct option_row rows[] = {
+        {"--lease", OPTION_DURATION, &lease_us, 1, (int64_t)3600000000 * 24},
+        {"--fail-on", OPTION_TEXT, &fail_on, 0, 0},
+        {"--json", OPTION_TEXT, &json, 0, 0}};
+    if (options_parse(argc, argv, rows, 3, &operands, &wants_help, &failure))
+        return cmd_failed(&failure);
+    if (wants_help)
+        return cmd_help("check", help);
+    if (operands != 1 || (strcmp(fail_on, "bug") != 0 && strcmp(fail_on, "any") != 0)) {
+        failure_set(&failure, FAIL_INPUT,
+                    operands != 1 ? "check wants one history file%s"
+                                  : "--fail-on wants bug or any, not '%s'",
+                    operands != 1 ? "" : fail_on);
+        return cmd_failed(&failure);
+    }
+    enum fail fail = judge(argv[1], lease_us, !strcmp(fail_on, "any"), &results, &failure);
+    if (!fail && json)
+        fail = report_json(json, &results, &failure);
+    if (!fail && (!json || strcmp(json, "-") != 0))
+        report_terminal(stdout, &results, isatty(STDOUT_FILENO) && !getenv("NO_COLOR"));
+    int status = fail ? cmd_failed(&failure) : (int)results_status(&results);
+    results_free(&results);
+    return status;
+}

@@ -1,0 +1,29 @@
+/* cmd.h - the command line: a subcommand a file, each takes its own arguments and returns the exit
+ * status.
+ *
+ * Subcommands parse, call a part, print; they hold no logic. Results go to stdout, progress and
+ * failures to stderr. */
+#ifndef PICKLOCK_CMD_CMD_H
+#define PICKLOCK_CMD_CMD_H
+
+#include "base/fail.h"
+
+#include <stddef.h>
+
+/* argv[0] is the subcommand's name. Returns the exit status (enum fail). */
+#define CMD(name, function, usage, words) int function(int argc, char **argv);
+#include "cmd/cmds.def"
+#undef CMD
+
+/* Prints "picklock: text" to stderr and returns the exit status of the failure (borrowed). */
+int cmd_failed(const struct failure *failure);
+
+/* Prints the usage of a subcommand and its options to stdout; returns 0. */
+int cmd_help(const char *name, const char *options);
+
+/* Set when SIGINT or SIGTERM has come: end early and cleanly, report what was seen. A second one
+ * ends at once. */
+extern volatile int cmd_stop;
+void cmd_catch_signals(void);
+
+#endif

@@ -1,0 +1,146 @@
+/* list.c - `picklock list`: schemes, faults, properties, scenarios; for people and for programs. */
+#include "cmd/cmd.h"
+#include "cmd/options.h"
+
+#include "base/suggest.h"
+#include "scenario/scenario.h"
+
+#include <glob.h>
+#include <jansson.h>
+#include <stdio.h>
+#include <string.h>
+
+static const char help[] = "\n"
+                           "  --json                 machine-readable, one document on stdout\n"
+                           "  --dir DIR              where the scenarios are (default scenarios)\n";
+
+struct listing {
+    const char *dir;
+    struct failure failure;
+};
+
+static json_t *list_schemes(struct listing *listing)
+{
+    json_t *rows = json_array();
+    (void)listing;
+    for (int i = 0; i < schemes_count; i++) {
+        const struct scheme *scheme = schemes[i];
+        json_array_append_new(rows,
+                              json_pack("{s:s, s:s, s:s, s:b, s:s?}", "name", scheme->name,
+                                        "summary", scheme->summary, "source", scheme->source,
+                                        "naive", scheme->is_naive, "weakness", scheme->weakness));
+    }
+    return rows;
+}
+
+static json_t *list_faults(struct listing *listing)
+{
+    json_t *rows = json_array();
+    (void)listing;
+    for (int i = 0; i < CHOICE_COUNT; i++)
+        if (choice_is_fault((enum choice_kind)i))
+            json_array_append_new(rows,
+                                  json_pack("{s:s, s:s}", "name", choice_name((enum choice_kind)i),
+                                            "summary", choice_words((enum choice_kind)i)));
+    return rows;
+}
+
+static json_t *list_properties(struct listing *listing)
+{
+    json_t *rows = json_array();
+    (void)listing;
+    for (int i = 0; i < PROPERTY_COUNT; i++)
+        json_array_append_new(rows, json_pack("{s:s, s:s}", "name", property_name((enum property)i),
+                                              "summary", property_words((enum property)i)));
+    return rows;
+}
+
+static json_t *scenario_row(const char *path, const struct scenario *scenario)
+{
+    json_t *asked = json_array();
+    char first[256];
+    for (int i = 0; i < scenario->expectations_count; i++)
+        json_array_append_new(asked, json_string(scenario->expectations[i].scheme->name));
+    snprintf(first, sizeof first, "%.*s", (int)strcspn(scenario->story, "\n"), scenario->story);
+    return json_pack("{s:s, s:s, s:s, s:s, s:o}", "name", scenario->name, "path", path, "summary",
+                     first, "source", scenario->source, "schemes", asked);
+}
+
+static json_t *list_scenarios(struct listing *listing)
+{
+    char pattern[4096];
+    glob_t found = {0};
+    json_t *rows = json_array();
+    snprintf(pattern, sizeof pattern, "%s/*.yaml", listing->dir);
+    if (glob(pattern, 0, NULL, &found) != 0)
+        failure_set(&listing->failure, FAIL_INPUT, "no scenario matches %s", pattern);
+    for (size_t i = 0; i < found.gl_pathc && !listing->failure.code; i++) {
+        struct scenario *scenario;
+        if (!strcmp(strrchr(found.gl_pathv[i], '/') + 1, "matrix.yaml"))
+            continue;
+        if (scenario_read(found.gl_pathv[i], &scenario, &listing->failure))
+            break;
+        json_array_append_new(rows, scenario_row(found.gl_pathv[i], scenario));
+        scenario_free(scenario);
+    }
+    globfree(&found);
+    return rows;
+}
+
+static const struct {
+    const char *name;
+    json_t *(*list)(struct listing *listing);
+} sections[] = {{"schemes", list_schemes},
+                {"faults", list_faults},
+                {"properties", list_properties},
+                {"scenarios", list_scenarios}};
+enum { SECTIONS_COUNT = sizeof sections / sizeof sections[0] };
+
+static void print_rows(const char *title, const json_t *rows)
+{
+    size_t i;
+    json_t *row;
+    printf("%s\n", title);
+    json_array_foreach(rows, i, row)
+    {
+        const char *name = json_string_value(json_object_get(row, "name"));
+        const char *summary = json_string_value(json_object_get(row, "summary"));
+        printf("  %-30s %s\n", name, summary);
+    }
+    printf("\n");
+}
+
+int cmd_list(int argc, char **argv)
+{
+    struct listing listing = {.dir = "scenarios"};
+    const char *names[SECTIONS_COUNT];
+    int operands, wants_help = 0, as_json = 0, matched = 0;
+    const struct option_row rows[] = {{"--json", OPTION_FLAG, &as_json, 0, 0},
+                                      {"--dir", OPTION_TEXT, &listing.dir, 0, 0}};
+    if (options_parse(argc, argv, rows, 2, &operands, &wants_help, &listing.failure))
+        return cmd_failed(&listing.failure);
+    if (wants_help)
+        return cmd_help("list", help);
+    json_t *all = json_object();
+    for (int i = 0; i < SECTIONS_COUNT; i++) {
+        names[i] = sections[i].name;
+        if (operands && strcmp(argv[1], sections[i].name) != 0)
+            continue;
+        matched++;
+        json_object_set_new(all, sections[i].name, sections[i].list(&listing));
+        if (!as_json && !listing.failure.code)
+            print_rows(sections[i].name, json_object_get(all, sections[i].name));
+    }
+    if (!matched) {
+        const char *near = suggest_nearest(argv[1], names, SECTIONS_COUNT);
+        failure_set(&listing.failure, FAIL_INPUT,
+                    "list knows schemes, faults, properties and scenarios, not '%s'%s%s%s", argv[1],
+                    near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
+    }
+    if (as_json && !listing.failure.code) {
+        json_dumpf(all, stdout, JSON_INDENT(1));
+        printf("\n");
+    }
+    json_decref(all);
+    return listing.failure.code ? cmd_failed(&listing.failure) : FAIL_NONE;
+}

@@ -1,0 +1,128 @@
+/* options.c - see options.h. */
+#include "cmd/options.h"
+
+#include "base/suggest.h"
+#include "base/units.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { OPTIONS_MAX = 40 };
+
+static const struct option_row *row_named(const struct option_row *rows, int count,
+                                          const char *name, size_t length)
+{
+    for (int i = 0; i < count; i++)
+        if (strlen(rows[i].name) == length && !memcmp(rows[i].name, name, length))
+            return &rows[i];
+    return NULL;
+}
+
+static enum fail unknown_option(const struct option_row *rows, int count, const char *given,
+                                struct failure *failure)
+{
+    const char *names[OPTIONS_MAX];
+    int known = 0;
+    for (; known < count && known < OPTIONS_MAX; known++)
+        names[known] = rows[known].name;
+    const char *near = suggest_nearest(given, names, (size_t)known);
+    return failure_set(failure, FAIL_INPUT, "unknown option '%s'%s%s%s", given,
+                       near ? "; did you mean '" : "; --help lists them", near ? near : "",
+                       near ? "'?" : "");
+}
+
+static enum fail in_range(const struct option_row *row, const char *text, int64_t value,
+                          struct failure *failure)
+{
+    char least[UNITS_TEXT_MAX], most[UNITS_TEXT_MAX];
+    if ((row->least == 0 && row->most == 0) || (value >= row->least && value <= row->most))
+        return FAIL_NONE;
+    if (row->kind == OPTION_DURATION)
+        return failure_set(failure, FAIL_INPUT, "%s wants %s to %s, not '%s'", row->name,
+                           units_print_duration(row->least, least),
+                           units_print_duration(row->most, most), text);
+    return failure_set(failure, FAIL_INPUT, "%s wants %" PRId64 " to %" PRId64 ", not '%s'",
+                       row->name, row->least, row->most, text);
+}
+
+static enum fail take_number(const struct option_row *row, const char *text,
+                             struct failure *failure)
+{
+    char *end;
+    errno = 0;
+    long long value = strtoll(text, &end, 10);
+    if (errno || end == text || *end)
+        return failure_set(failure, FAIL_INPUT, "%s wants a whole number, not '%s'", row->name,
+                           text);
+    *(int64_t *)row->target = value;
+    return in_range(row, text, value, failure);
+}
+
+static enum fail take_rate(const struct option_row *row, const char *text, struct failure *failure)
+{
+    char *end;
+    double percent = strtod(text, &end);
+    if (end == text || strcmp(end, "%") != 0 || !(percent >= 0) || percent > 100)
+        return failure_set(failure, FAIL_INPUT, "%s wants a rate from 0%% to 100%%, not '%s'",
+                           row->name, text);
+    *(uint32_t *)row->target = (uint32_t)(percent * 10000 + 0.5);
+    return FAIL_NONE;
+}
+
+static enum fail take_value(const struct option_row *row, const char *text, struct failure *failure)
+{
+    switch (row->kind) {
+    case OPTION_FLAG:
+        *(int *)row->target = 1;
+        return FAIL_NONE;
+    case OPTION_TEXT:
+        *(const char **)row->target = text;
+        return FAIL_NONE;
+    case OPTION_NUMBER:
+        return take_number(row, text, failure);
+    case OPTION_RATE:
+        return take_rate(row, text, failure);
+    case OPTION_DURATION:
+        if (units_read_duration(text, row->target, failure))
+            return failure_wrap(failure, "%s", row->name);
+        return in_range(row, text, *(int64_t *)row->target, failure);
+    }
+    return FAIL_INTERNAL;
+}
+
+enum fail options_parse(int argc, char **argv, const struct option_row *rows, int count,
+                        int *operands, int *wants_help, struct failure *failure)
+{
+    int kept = 0, only_operands = 0;
+    for (int i = 1; i < argc; i++) {
+        char *word = argv[i];
+        if (only_operands || word[0] != '-' || !word[1]) {
+            argv[1 + kept++] = word;
+            continue;
+        }
+        if (!strcmp(word, "--")) {
+            only_operands = 1;
+            continue;
+        }
+        if (!strcmp(word, "--help") || !strcmp(word, "-h")) {
+            *wants_help = 1;
+            continue;
+        }
+        const char *equals = strchr(word, '=');
+        size_t length = equals ? (size_t)(equals - word) : strlen(word);
+        const struct option_row *row = row_named(rows, count, word, length);
+        if (!row)
+            return unknown_option(rows, count, word, failure);
+        if (row->kind == OPTION_FLAG && equals)
+            return failure_set(failure, FAIL_INPUT, "%s takes no value", row->name);
+        if (row->kind != OPTION_FLAG && !equals && i + 1 == argc)
+            return failure_set(failure, FAIL_INPUT, "%s wants a value", row->name);
+        const char *value = equals ? equals + 1 : row->kind == OPTION_FLAG ? "" : argv[++i];
+        if (take_value(row, value, failure))
+            return failure->code;
+    }
+    *operands = kept;
+    return FAIL_NONE;
+}

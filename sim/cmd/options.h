@@ -1,0 +1,31 @@
+/* options.h - options of a subcommand, from one table: "--name VALUE", "--name=VALUE", flags, and
+ * operands. */
+#ifndef PICKLOCK_CMD_OPTIONS_H
+#define PICKLOCK_CMD_OPTIONS_H
+
+#include "base/fail.h"
+
+#include <stdint.h>
+
+enum option_kind {
+    OPTION_FLAG,     /* int *: 1 when given */
+    OPTION_TEXT,     /* const char **: as given, borrowed from argv */
+    OPTION_NUMBER,   /* int64_t *: in least .. most */
+    OPTION_DURATION, /* int64_t *: us, in least .. most */
+    OPTION_RATE,     /* uint32_t *: parts per million, given as "1%", "0.05%" */
+};
+
+struct option_row {
+    const char *name; /* "--clients" */
+    enum option_kind kind;
+    void *target;
+    int64_t least, most; /* NUMBER, DURATION; both 0: any */
+};
+
+/* Fills the targets and moves the operands to the front of argv[1..]; *operands is how many. "--"
+ * ends the options. FAIL_INPUT: unknown option (did you mean), value missing or out of range.
+ * "--help" sets *wants_help. */
+enum fail options_parse(int argc, char **argv, const struct option_row *rows, int count,
+                        int *operands, int *wants_help, struct failure *failure);
+
+#endif

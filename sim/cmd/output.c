@@ -1,0 +1,182 @@
+/* output.c - see output.h. */
+#include "cmd/output.h"
+
+#include "base/memory.h"
+#include "base/suggest.h"
+#include "report/report.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { SECRETS_MAX = 8 };
+
+static struct {
+    const char *blotted; /* in argv */
+    char *whole;
+} secrets[SECRETS_MAX];
+static int secrets_count;
+
+enum fail scheme_list_read(const char *text, struct scheme_list *list, struct failure *failure)
+{
+    char *copy = memory_text(text ? text : ""), *rest = copy, *word;
+    enum fail fail = FAIL_NONE;
+    list->count = 0;
+    list->rows = memory_new(strlen(copy) / 2 + 1, sizeof(void *));
+    while (!fail && (word = strsep(&rest, ","))) {
+        const struct scheme *scheme = scheme_named(word);
+        if (scheme) {
+            list->rows[list->count++] = scheme;
+            continue;
+        }
+        if (text == NULL)
+            break;
+        const char **names = memory_new((size_t)schemes_count, sizeof *names);
+        for (int i = 0; i < schemes_count; i++)
+            names[i] = schemes[i]->name;
+        const char *near = suggest_nearest(word, names, (size_t)schemes_count);
+        fail = failure_set(failure, FAIL_INPUT,
+                           near ? "unknown scheme '%s'; did you mean '%s'?"
+                                : "unknown scheme '%s'; `picklock list schemes` lists them%s",
+                           word, near ? near : "");
+        free(names);
+    }
+    free(copy);
+    return fail;
+}
+
+/* The end of "user:password@" in a URL, or NULL: nothing to hide. */
+static char *userinfo_end(char *text)
+{
+    char *start = strstr(text, "://");
+    return start && (!strncmp(start - 5 >= text ? start - 5 : text, "redis", 5) ||
+                     strstr(text, "unix://"))
+               ? strrchr(start, '@')
+               : NULL;
+}
+
+void secrets_hide(int argc, char **argv)
+{
+    for (int i = 1; i < argc && secrets_count < SECRETS_MAX; i++) {
+        char *end = userinfo_end(argv[i]);
+        if (!end)
+            continue;
+        secrets[secrets_count].blotted = argv[i];
+        secrets[secrets_count++].whole = memory_text(argv[i]);
+        for (char *at = strstr(argv[i], "://") + 3; at < end; at++)
+            *at = '*';
+    }
+}
+
+const char *secrets_reveal(const char *argument)
+{
+    for (int i = 0; argument && i < secrets_count; i++) {
+        const char *start = secrets[i].blotted;
+        /* "--redis=URL" is handed on as a pointer into the argument. */
+        if (argument >= start && argument <= start + strlen(start))
+            return secrets[i].whole + (argument - start);
+    }
+    return argument;
+}
+
+enum fail run_choices_read(const struct run_choices *choices, struct runner *runner,
+                           struct live_options *live, struct failure *failure)
+{
+    const char *on = choices->on ? choices->on : "redis";
+    const char *fail_on = choices->fail_on ? choices->fail_on : "bug";
+    if (strcmp(on, "redis") != 0 && strcmp(on, "sim") != 0)
+        return failure_set(failure, FAIL_INPUT, "--on wants redis or sim, not '%s'", on);
+    if (strcmp(fail_on, "bug") != 0 && strcmp(fail_on, "any") != 0)
+        return failure_set(failure, FAIL_INPUT, "--fail-on wants bug or any, not '%s'", fail_on);
+    runner->world = strcmp(on, "sim") == 0 ? WORLD_SIM : WORLD_REDIS;
+    runner->fail_on = strcmp(fail_on, "any") == 0 ? FAIL_ON_ANY : FAIL_ON_BUG;
+    *live = (struct live_options){.redis_server = choices->redis_server,
+                                  .url = secrets_reveal(choices->redis),
+                                  .steering = choices->real_time ? REAL_TIME : STEERED};
+    if (runner->world == WORLD_SIM &&
+        (choices->redis || choices->redis_server || choices->real_time))
+        return failure_set(failure, FAIL_INPUT,
+                           "--redis, --redis-server and --real-time need --on redis");
+    if (choices->redis && choices->redis_server)
+        return failure_set(failure, FAIL_INPUT, "--redis and --redis-server exclude each other");
+    return FAIL_NONE;
+}
+
+/* The command line that makes this again, quoted where a shell needs it. */
+static char *invocation(int argc, char **argv)
+{
+    char *line = memory_text("picklock");
+    for (int i = 0; i < argc; i++) {
+        const char *quote = argv[i][strcspn(argv[i], " \t\"'$*;&|<>(){}[]?~#")] ? "'" : "";
+        char *longer = memory_format("%s %s%s%s", line, quote, argv[i], quote);
+        free(line);
+        line = longer;
+    }
+    return line;
+}
+
+static int64_t monotonic_us(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000;
+}
+
+enum fail output_open(struct output *output, struct results *results, const char *command, int argc,
+                      char **argv, struct failure *failure)
+{
+    time_t now = time(NULL);
+    output->began_us = monotonic_us();
+    struct tm parts;
+    gmtime_r(&now, &parts);
+    strftime(results->started, sizeof results->started, "%Y-%m-%dT%H:%M:%SZ", &parts);
+    snprintf(results->command, sizeof results->command, "%s", command);
+    results->invocation = invocation(argc, argv);
+    return report_folder_new(output->out, command, &output->folder, failure);
+}
+
+static enum fail write_folder(struct output *output, const struct results *results,
+                              struct failure *failure)
+{
+    char *json = memory_format("%s/results.json", output->folder);
+    char *markdown = memory_format("%s/report.md", output->folder);
+    char *junit = memory_format("%s/junit.xml", output->folder);
+    char *html = memory_format("%s/index.html", output->folder);
+    enum fail fail = report_json(json, results, failure);
+    if (!fail)
+        fail = report_markdown(markdown, results, failure);
+    if (!fail)
+        fail = report_junit(junit, results, failure);
+    if (!fail)
+        fail = report_html(html, results, output->folder, failure);
+    if (!fail)
+        fail = report_folder_latest(output->folder, failure);
+    free(json);
+    free(markdown);
+    free(junit);
+    free(html);
+    return fail;
+}
+
+enum fail output_close(struct output *output, struct results *results, struct failure *failure)
+{
+    results->elapsed_us = monotonic_us() - output->began_us;
+    if (write_folder(output, results, failure))
+        return failure->code;
+    if (output->json && report_json(output->json, results, failure))
+        return failure->code;
+    if (output->markdown && report_markdown(output->markdown, results, failure))
+        return failure->code;
+    if (output->junit && report_junit(output->junit, results, failure))
+        return failure->code;
+    if (output->html && report_html(output->html, results, output->folder, failure))
+        return failure->code;
+    if (!output->json || strcmp(output->json, "-") != 0) {
+        report_terminal(stdout, results, isatty(STDOUT_FILENO) && !getenv("NO_COLOR"));
+        printf("report: %s/index.html\n", output->folder);
+    }
+    free(output->folder);
+    output->folder = NULL;
+    return FAIL_NONE;
+}

@@ -1,0 +1,79 @@
+/* output.h - what run, stress and replay share on the command line: which servers, which schemes,
+ * where the reports go. */
+#ifndef PICKLOCK_CMD_OUTPUT_H
+#define PICKLOCK_CMD_OUTPUT_H
+
+#include "cmd/options.h"
+#include "run/runner.h"
+
+/* --- schemes --- */
+
+struct scheme_list {
+    const struct scheme **rows; /* owned */
+    int count;
+};
+
+/* Reads "A,B" (borrowed; NULL: an empty list). FAIL_INPUT: unknown scheme, did you mean. Free
+ * list->rows. */
+enum fail scheme_list_read(const char *text, struct scheme_list *list, struct failure *failure);
+
+/* --- servers --- */
+
+/* Hides user and password of a redis:// or unix:// URL in argv (the process title), after copying
+ * it; argv is changed. Call first: the copies live until the program ends. */
+void secrets_hide(int argc, char **argv);
+
+/* The URL as it was given, for an argument that secrets_hide() has blotted out; other arguments
+ * come back as they are. */
+const char *secrets_reveal(const char *argument);
+
+/* The options that say where to run: given to run and replay alike. */
+struct run_choices {
+    const char *on, *redis, *redis_server, *fail_on;
+    int real_time;
+};
+
+#define RUN_CHOICES_ROWS(choices)                                                                  \
+    {"--on", OPTION_TEXT, &(choices).on, 0, 0}, {"--redis", OPTION_TEXT, &(choices).redis, 0, 0},  \
+        {"--redis-server", OPTION_TEXT, &(choices).redis_server, 0, 0},                            \
+        {"--real-time", OPTION_FLAG, &(choices).real_time, 0, 0},                                  \
+    {                                                                                              \
+        "--fail-on", OPTION_TEXT, &(choices).fail_on, 0, 0                                         \
+    }
+
+/* Fills runner's world and policy, and *live (its texts are borrowed from argv). FAIL_INPUT: not a
+ * known word, or a contradiction. */
+enum fail run_choices_read(const struct run_choices *choices, struct runner *runner,
+                           struct live_options *live, struct failure *failure);
+
+/* --- reports --- */
+
+struct output {
+    const char *out;      /* --out DIR, or NULL */
+    const char *json;     /* --json FILE or "-", or NULL */
+    const char *markdown; /* --markdown, --junit, --html: further copies */
+    const char *junit;
+    const char *html;
+    char *folder;     /* the run folder, made by output_open() */
+    int64_t began_us; /* monotonic */
+};
+
+#define OUTPUT_ROWS(output)                                                                        \
+    {"--out", OPTION_TEXT, &(output).out, 0, 0}, {"--json", OPTION_TEXT, &(output).json, 0, 0},    \
+        {"--markdown", OPTION_TEXT, &(output).markdown, 0, 0},                                     \
+        {"--junit", OPTION_TEXT, &(output).junit, 0, 0},                                           \
+    {                                                                                              \
+        "--html", OPTION_TEXT, &(output).html, 0, 0                                                \
+    }
+
+/* Fills in results' command, started and invocation (from argv, without secrets) and makes the run
+ * folder. */
+enum fail output_open(struct output *output, struct results *results, const char *command, int argc,
+                      char **argv, struct failure *failure);
+
+/* Fills in results' time and writes all reports into the folder and where asked, prints the
+ * summary, says where the page is.
+ */
+enum fail output_close(struct output *output, struct results *results, struct failure *failure);
+
+#endif

@@ -1,0 +1,73 @@
+/* replay.c - `picklock replay`: a schedule file, enforced choice by choice. */
+#include "cmd/cmd.h"
+#include "cmd/output.h"
+
+#include "base/memory.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char help[] =
+    "\n"
+    "  --on redis|sim         a real redis-server (default), or the simulated world\n"
+    "  --real-time            no steered clocks: leases run out for real\n"
+    "  --fail-on bug|any      what counts as failed (default bug)\n"
+    "  --redis URL, --redis-server PATH, --out DIR, --json FILE, --markdown FILE, --junit FILE,\n"
+    "  --html FILE            as of `picklock run`\n";
+
+static enum fail replay(struct runner *runner, const struct live_options *live, const char *path,
+                        struct output *output, struct results *results, int argc, char **argv,
+                        struct failure *failure)
+{
+    struct schedule *schedule = NULL;
+    if (schedule_read(path, &schedule, failure))
+        return failure->code;
+    results->seed = runner->seed = schedule->seed;
+    enum fail fail =
+        runner->world == WORLD_REDIS ? live_new(&runner->live, live, failure) : FAIL_NONE;
+    if (!fail)
+        fail = output_open(output, results, "replay", argc, argv, failure);
+    runner->folder = output->folder;
+    if (!fail)
+        fail = runner_schedule(runner, schedule, path, results, failure);
+    live_free(runner->live);
+    if (!fail)
+        fail = output_close(output, results, failure);
+    schedule_free(schedule);
+    return fail;
+}
+
+int cmd_replay(int argc, char **argv)
+{
+    struct failure failure = {0};
+    struct output output = {0};
+    struct runner runner = {0};
+    struct results results = {0};
+    struct run_choices choices = {0};
+    int operands, wants_help = 0;
+    secrets_hide(argc, argv);
+    char **line = memory_new((size_t)argc + 1, sizeof *line);
+    memcpy(line, argv, (size_t)argc * sizeof *line);
+    const struct option_row rows[] = {RUN_CHOICES_ROWS(choices), OUTPUT_ROWS(output)};
+    if (options_parse(argc, argv, rows, sizeof rows / sizeof rows[0], &operands, &wants_help,
+                      &failure))
+        return cmd_failed(&failure);
+    if (wants_help)
+        return cmd_help("replay", help);
+    if (operands != 1) {
+        failure_set(&failure, FAIL_INPUT, "replay wants one schedule file");
+        return cmd_failed(&failure);
+    }
+    struct live_options live;
+    if (run_choices_read(&choices, &runner, &live, &failure))
+        return cmd_failed(&failure);
+    cmd_catch_signals();
+    snprintf(results.world, sizeof results.world, "%s",
+             runner.world == WORLD_SIM ? "sim" : "redis");
+    enum fail fail = replay(&runner, &live, argv[1], &output, &results, argc, line, &failure);
+    int status = fail ? cmd_failed(&failure) : (int)results_status(&results);
+    results_free(&results);
+    free(line);
+    return status;
+}

@@ -1,0 +1,187 @@
+/* run.c - `picklock run`: scenarios against schemes. */
+#include "cmd/cmd.h"
+#include "cmd/output.h"
+
+#include "base/memory.h"
+
+#include <glob.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static const char help[] =
+    "\n"
+    "  SCENARIO...            scenario files; none: all of scenarios/\n"
+    "  --scheme A,B           only these schemes (default: all that a scenario speaks about)\n"
+    "  --on redis|sim         a real redis-server (default), or the simulated world\n"
+    "  --redis URL            an existing server: redis://[user:password@]host[:port][/db], "
+    "unix://path\n"
+    "  --redis-server PATH    the binary for the private servers (default: redis-server on the "
+    "PATH)\n"
+    "  --real-time            no steered clocks: leases run out for real\n"
+    "  --repeat N             the whole list N times (default 1)\n"
+    "  --seed N               draws the tokens (default 1)\n"
+    "  --fail-on bug|any      without an expectation: what counts as failed (default bug)\n"
+    "  --out DIR              where run folders are made (default reports/runs)\n"
+    "  --json FILE            results.json there too; - is stdout, and nothing else goes there\n"
+    "  --markdown FILE, --junit FILE, --html FILE   further copies\n";
+
+struct run_options {
+    const char *scheme;
+    int wants_help, operands;
+    int64_t seed, repeat;
+    struct run_choices choices;
+    struct live_options live;
+    struct output output;
+};
+
+/* Default: scenarios/ here, or beside the program's build folder. */
+static enum fail find_scenarios(glob_t *found, struct failure *failure)
+{
+    char program[PATH_MAX];
+    if (glob("scenarios/*.yaml", 0, NULL, found) == 0)
+        return FAIL_NONE;
+    ssize_t size = readlink("/proc/self/exe", program, sizeof program - 1);
+    if (size > 0) {
+        program[size] = 0;
+        for (int up = 0; up < 2; up++)
+            *strrchr(program, '/') = 0;
+        char *pattern = memory_format("%s/scenarios/*.yaml", program);
+        int missing = glob(pattern, 0, NULL, found);
+        free(pattern);
+        if (!missing)
+            return FAIL_NONE;
+    }
+    return failure_set(failure, FAIL_INPUT, "no scenario given, and none in scenarios/");
+}
+
+static enum fail parse(int argc, char **argv, struct run_options *options, struct runner *runner,
+                       struct failure *failure)
+{
+    const struct option_row rows[] = {
+        {"--scheme", OPTION_TEXT, &options->scheme, 0, 0},
+        {"--repeat", OPTION_NUMBER, &options->repeat, 1, 1000000},
+        {"--seed", OPTION_NUMBER, &options->seed, 0, INT64_MAX},
+        RUN_CHOICES_ROWS(options->choices),
+        OUTPUT_ROWS(options->output),
+    };
+    if (options_parse(argc, argv, rows, sizeof rows / sizeof rows[0], &options->operands,
+                      &options->wants_help, failure))
+        return failure->code;
+    runner->seed = (uint64_t)options->seed;
+    return run_choices_read(&options->choices, runner, &options->live, failure);
+}
+
+/* One scenario against the schemes asked for, or those that it speaks about. */
+static enum fail run_one(struct runner *runner, const struct scenario *scenario,
+                         const struct scheme_list *wanted, struct results *results,
+                         struct failure *failure)
+{
+    int count = wanted->count ? wanted->count : scenario->expectations_count;
+    enum fail fail = FAIL_NONE;
+    for (int i = 0; !fail && !cmd_stop && i < count; i++)
+        fail = runner_scenario(runner, scenario,
+                               wanted->count ? wanted->rows[i] : scenario->expectations[i].scheme,
+                               results, failure);
+    return fail;
+}
+
+static enum fail run_all(struct run_options *options, struct runner *runner,
+                         struct scenario *const *scenarios, int count,
+                         const struct scheme_list *wanted, struct results *results,
+                         struct failure *failure)
+{
+    int chatty = isatty(STDERR_FILENO);
+    enum fail fail = FAIL_NONE;
+    for (int64_t round = 1; !fail && !cmd_stop && round <= options->repeat; round++)
+        for (int i = 0; !fail && !cmd_stop && i < count; i++) {
+            runner->round = (int)round;
+            if (chatty)
+                fprintf(stderr, "\r\033[K%d/%d %s", i + 1, count, scenarios[i]->name);
+            fail = run_one(runner, scenarios[i], wanted, results, failure);
+        }
+    if (chatty)
+        fprintf(stderr, "\r\033[K");
+    return fail;
+}
+
+/* Reads every scenario before anything runs, so that all that is wrong is said at once. */
+static enum fail read_all(char **paths, int count, struct scenario **scenarios,
+                          struct failure *failure)
+{
+    struct failure one;
+    enum fail fail = FAIL_NONE;
+    for (int i = 0; i < count; i++) {
+        if (!scenario_read(paths[i], &scenarios[i], &one))
+            continue;
+        if (fail)
+            cmd_failed(failure);
+        *failure = one;
+        fail = one.code;
+    }
+    return fail;
+}
+
+/* Runs what was parsed, and reports it. argv is the whole command line, for the report. */
+static enum fail run_and_report(struct run_options *options, struct runner *runner,
+                                struct scenario *const *scenarios, int count,
+                                const struct scheme_list *wanted, int argc, char **argv,
+                                struct failure *failure)
+{
+    struct results results = {.seed = runner->seed};
+    snprintf(results.world, sizeof results.world, "%s",
+             runner->world == WORLD_SIM ? "sim" : "redis");
+    enum fail fail = FAIL_NONE;
+    if (runner->world == WORLD_REDIS)
+        fail = live_new(&runner->live, &options->live, failure);
+    if (!fail)
+        fail = output_open(&options->output, &results, "run", argc, argv, failure);
+    runner->folder = options->output.folder;
+    if (!fail)
+        fail = run_all(options, runner, scenarios, count, wanted, &results, failure);
+    live_free(runner->live);
+    if (!fail)
+        fail = output_close(&options->output, &results, failure);
+    if (!fail)
+        fail = results_status(&results);
+    else
+        cmd_failed(failure);
+    results_free(&results);
+    return fail;
+}
+
+int cmd_run(int argc, char **argv)
+{
+    struct run_options options = {.seed = 1, .repeat = 1};
+    struct runner runner = {0};
+    struct scheme_list wanted = {0};
+    struct failure failure = {0};
+    glob_t found = {0};
+    secrets_hide(argc, argv);
+    char **line = memory_new((size_t)argc + 1, sizeof *line);
+    memcpy(line, argv, (size_t)argc * sizeof *line);
+    if (parse(argc, argv, &options, &runner, &failure) ||
+        scheme_list_read(options.scheme, &wanted, &failure))
+        return cmd_failed(&failure);
+    if (options.wants_help)
+        return cmd_help("run", help);
+    if (!options.operands && find_scenarios(&found, &failure))
+        return cmd_failed(&failure);
+    char **paths = options.operands ? argv + 1 : found.gl_pathv;
+    int count = options.operands ? options.operands : (int)found.gl_pathc;
+    struct scenario **scenarios = memory_new((size_t)count, sizeof(void *));
+    if (read_all(paths, count, scenarios, &failure))
+        return cmd_failed(&failure);
+    cmd_catch_signals();
+    enum fail status =
+        run_and_report(&options, &runner, scenarios, count, &wanted, argc, line, &failure);
+    for (int i = 0; i < count; i++)
+        scenario_free(scenarios[i]);
+    free(scenarios);
+    free(line);
+    free(wanted.rows);
+    globfree(&found);
+    return (int)status;
+}

@@ -1,0 +1,189 @@
+/* stress.c - `picklock stress`: many clients, random faults, the figures. */
+#include "cmd/cmd.h"
+#include "cmd/output.h"
+
+#include "base/memory.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static const char help[] =
+    "\n"
+    "  --scheme A,B           one after the other (default set-nx-ex-del,set-nx-px-cad)\n"
+    "  --clients N            1 to 10000 (default 50)\n"
+    "  --locks N              locks that they share (default: one for 25 clients)\n"
+    "  --servers N            1 to 7, for redlock (default 1; 5 for schemes that need a quorum)\n"
+    "  --duration TIME        of each scheme (default 10s)\n"
+    "  --lease TIME           rounded up to the scheme's unit (default 500ms)\n"
+    "  --pause RATE           of critical sections: the holder stalls (default 1%)\n"
+    "  --pause-time TIME      for about so long (default 1.5 leases)\n"
+    "  --delay RATE           of commands: late, before or after the server (default 0.1%)\n"
+    "  --delay-time TIME      for about so long (default half a lease)\n"
+    "  --lose-reply RATE      of commands: executed, the answer lost (default 0.05%)\n"
+    "  --lose-request RATE    of commands: never executed (default 0.05%)\n"
+    "  --crash RATE           of operations: the client dies, another is born (default 0.05%)\n"
+    "  --no-faults            all rates 0\n"
+    "  --timeout TIME         of a command (default a quarter of a lease)\n"
+    "  --think TIME           between attempts (default 200us for each client)\n"
+    "  --seed N               draws the faults and tokens (default 1)\n"
+    "  --history              keep every event (some 1 kB an operation)\n"
+    "  --fail-on bug|any      what counts as failed (default bug)\n"
+    "  --redis URL, --redis-server PATH, --out DIR, --json FILE, --markdown FILE, --junit FILE,\n"
+    "  --html FILE            as of `picklock run`\n";
+
+struct options {
+    struct stress_options stress;
+    const char *scheme;
+    struct run_choices choices;
+    int64_t clients, locks, servers, seed;
+    int no_faults, keep_history, wants_help, operands;
+    struct output output;
+};
+
+static enum fail parse(int argc, char **argv, struct options *options, struct failure *failure)
+{
+    const int64_t hour_us = 3600000000, day_us = 24 * hour_us;
+    struct stress_options *stress = &options->stress;
+    const struct option_row rows[] = {
+        {"--scheme", OPTION_TEXT, &options->scheme, 0, 0},
+        {"--clients", OPTION_NUMBER, &options->clients, 1, CLIENTS_MAX},
+        {"--locks", OPTION_NUMBER, &options->locks, 1, LOCKS_MAX},
+        {"--servers", OPTION_NUMBER, &options->servers, 1, SERVERS_MAX},
+        {"--duration", OPTION_DURATION, &stress->duration_us, 1000, day_us},
+        {"--lease", OPTION_DURATION, &stress->lease_us, 1000, hour_us},
+        {"--pause", OPTION_RATE, &stress->pause_ppm, 0, 0},
+        {"--pause-time", OPTION_DURATION, &stress->pause_us, 1, hour_us},
+        {"--delay", OPTION_RATE, &stress->delay_ppm, 0, 0},
+        {"--delay-time", OPTION_DURATION, &stress->delay_us, 1, hour_us},
+        {"--lose-reply", OPTION_RATE, &stress->lose_reply_ppm, 0, 0},
+        {"--lose-request", OPTION_RATE, &stress->lose_request_ppm, 0, 0},
+        {"--crash", OPTION_RATE, &stress->crash_ppm, 0, 0},
+        {"--no-faults", OPTION_FLAG, &options->no_faults, 0, 0},
+        {"--timeout", OPTION_DURATION, &stress->timeout_us, 1000, hour_us},
+        {"--think", OPTION_DURATION, &stress->think_us, 1, hour_us},
+        {"--seed", OPTION_NUMBER, &options->seed, 0, INT64_MAX},
+        {"--history", OPTION_FLAG, &options->keep_history, 0, 0},
+        {"--fail-on", OPTION_TEXT, &options->choices.fail_on, 0, 0},
+        {"--redis", OPTION_TEXT, &options->choices.redis, 0, 0},
+        {"--redis-server", OPTION_TEXT, &options->choices.redis_server, 0, 0},
+        OUTPUT_ROWS(options->output),
+    };
+    if (options_parse(argc, argv, rows, sizeof rows / sizeof rows[0], &options->operands,
+                      &options->wants_help, failure))
+        return failure->code;
+    if (options->operands)
+        return failure_set(failure, FAIL_INPUT, "stress takes no operand: '%s'", argv[1]);
+    return FAIL_NONE;
+}
+
+/* The options of one scheme: defaults that depend on its lease. */
+static struct stress_options stress_for(const struct options *options, const struct scheme *scheme)
+{
+    struct stress_options stress = options->stress;
+    int64_t lease_us = scheme_lease_us(scheme, stress.lease_us);
+    stress.scheme = scheme;
+    stress.clients = (int)options->clients;
+    stress.locks = (int)options->locks;
+    stress.servers = options->servers ? (int)options->servers : scheme->needs_quorum ? 5 : 1;
+    stress.seed = (uint64_t)options->seed;
+    if (!stress.pause_us)
+        stress.pause_us = lease_us * 3 / 2;
+    if (!stress.delay_us)
+        stress.delay_us = lease_us / 2;
+    /* Clients that poll faster than a server answers would only measure the queue in front of it.
+     */
+    if (!stress.think_us)
+        stress.think_us = options->clients * 200;
+    if (!stress.locks)
+        stress.locks = 1 + ((int)options->clients - 1) / 25;
+    if (!stress.timeout_us)
+        stress.timeout_us = lease_us / 4;
+    if (options->no_faults)
+        stress.pause_ppm = stress.delay_ppm = stress.lose_reply_ppm = stress.lose_request_ppm =
+            stress.crash_ppm = 0;
+    stress.stop = &cmd_stop;
+    return stress;
+}
+
+static void show_progress(void *context, int64_t elapsed_us, int64_t operations, int64_t grants)
+{
+    fprintf(stderr, "%s%s: %" PRId64 " s, %" PRId64 " operations, %" PRId64 " grants%s",
+            isatty(STDERR_FILENO) ? "\r\033[K" : "", (const char *)context, elapsed_us / 1000000,
+            operations, grants, isatty(STDERR_FILENO) ? "" : "\n");
+}
+
+static enum fail stress_all(struct options *options, struct runner *runner,
+                            const struct scheme_list *schemes_asked, struct results *results,
+                            struct failure *failure)
+{
+    enum fail fail = FAIL_NONE;
+    for (int i = 0; !fail && !cmd_stop && i < schemes_asked->count; i++) {
+        struct stress_options stress = stress_for(options, schemes_asked->rows[i]);
+        stress.progress = show_progress;
+        stress.progress_context = (void *)(uintptr_t)stress.scheme->name;
+        fail = runner_stress(runner, &stress, results, failure);
+        if (isatty(STDERR_FILENO))
+            fprintf(stderr, "\r\033[K");
+    }
+    return fail;
+}
+
+static enum fail stress_and_report(struct options *options, const struct scheme_list *asked,
+                                   int argc, char **argv, struct failure *failure)
+{
+    struct results results = {.seed = (uint64_t)options->seed, .world = "redis"};
+    struct runner runner = {.seed = (uint64_t)options->seed};
+    struct live_options live;
+    options->choices.real_time = 1;
+    if (run_choices_read(&options->choices, &runner, &live, failure))
+        return (enum fail)cmd_failed(failure);
+    enum fail fail = live_new(&runner.live, &live, failure);
+    if (!fail)
+        fail = output_open(&options->output, &results, "stress", argc, argv, failure);
+    runner.folder = options->keep_history ? options->output.folder : NULL;
+    if (!fail)
+        fail = stress_all(options, &runner, asked, &results, failure);
+    live_free(runner.live);
+    if (!fail)
+        fail = output_close(&options->output, &results, failure);
+    if (!fail)
+        fail = results_status(&results);
+    else
+        cmd_failed(failure);
+    results_free(&results);
+    return fail;
+}
+
+int cmd_stress(int argc, char **argv)
+{
+    struct options options = {.stress = {.duration_us = 10000000,
+                                         .lease_us = 500000,
+                                         .pause_ppm = 10000,
+                                         .delay_ppm = 1000,
+                                         .lose_reply_ppm = 500,
+                                         .lose_request_ppm = 500,
+                                         .crash_ppm = 500,
+                                         .think_us = 0},
+                              .clients = 50,
+                              .seed = 1,
+                              .scheme = "set-nx-ex-del,set-nx-px-cad"};
+    struct scheme_list asked = {0};
+    struct failure failure = {0};
+    secrets_hide(argc, argv);
+    char **line = memory_new((size_t)argc + 1, sizeof *line);
+    memcpy(line, argv, (size_t)argc * sizeof *line);
+    if (parse(argc, argv, &options, &failure))
+        return cmd_failed(&failure);
+    if (options.wants_help)
+        return cmd_help("stress", help);
+    if (scheme_list_read(options.scheme, &asked, &failure))
+        return cmd_failed(&failure);
+    cmd_catch_signals();
+    enum fail status = stress_and_report(&options, &asked, argc, line, &failure);
+    free(line);
+    free(asked.rows);
+    return (int)status;
+}

@@ -1,0 +1,126 @@
+/* fault.h - one rule, one strike, one wait: shared by rules*.c and the fault_*.c files. */
+#ifndef PICKLOCK_PROXY_FAULT_H
+#define PICKLOCK_PROXY_FAULT_H
+
+#include "base/limits.h"
+#include "proxy/rules.h"
+
+enum argument {
+    ARGUMENT_NOTHING = 0,
+    ARGUMENT_TIME = 1 << 0,
+    ARGUMENT_SIZE = 1 << 1,
+    ARGUMENT_CUT = 1 << 2,
+    ARGUMENT_BYTES = 1 << 3,
+    ARGUMENT_LABEL = 1 << 4,
+    ARGUMENT_UNTIL = 1 << 5,
+    ARGUMENT_BARRIER = 1 << 6,
+    ARGUMENT_BOUND = 1 << 7,
+};
+
+struct fault_arguments {
+    unsigned given; /* enum argument */
+    int64_t time_us, max_us;
+    uint64_t size, barrier;
+    enum proxy_cut cut;
+    char label[NAME_MAX_BYTES]; /* LABEL, UNTIL */
+    char *bytes;                /* BYTES; kept by the rule */
+    size_t bytes_length;
+};
+
+struct strike {
+    struct rules_link *link;
+    struct rule *rule;
+    struct proxy_request *request;
+    enum point point;
+};
+
+/* A row of faults.def. strike says what the hook is to say. */
+struct fault {
+    const char *name, *form, *words;
+    unsigned points; /* bits of enum point */
+    enum point usual;
+    unsigned needs, takes; /* enum argument */
+    enum proxy_decision (*strike)(const struct strike *strike);
+};
+
+extern const struct fault faults[];
+extern const int faults_count;
+
+enum multi { MULTI_ANY, MULTI_INSIDE, MULTI_OUTSIDE };
+
+struct text {
+    char *bytes; /* NULL: none */
+    size_t length;
+};
+
+struct rule {
+    char name[NAME_MAX_BYTES];
+    enum point point;
+    char *commands; /* ",SET,DEL,"; NULL: any */
+    struct text key, script, reply, client_name;
+    int script_bit;  /* of request.owner: the script matched when the request came */
+    uint64_t client; /* 0: any */
+    uint64_t nth, every, first, beyond; /* 0: not said */
+    bool has_chance, is_each_client;
+    uint32_t chance_ppm;
+    int64_t from_us, till_us; /* since the rules were started; 0: not said */
+    enum multi multi;
+    const struct fault *fault;
+    struct fault_arguments arguments;
+    uint64_t stream;  /* of its chances: from its name */
+    uint64_t matches; /* of all clients */
+};
+
+struct label {
+    char name[NAME_MAX_BYTES];
+    bool is_open; /* released once: open for good */
+};
+
+struct rules {
+    struct rule *rules;
+    int count;
+    struct label *labels;
+    int labels_count;
+    uv_loop_t *loop;
+    uint64_t seed;
+    int64_t started_us;
+    struct wait *waits;
+    void (*told)(void *context, struct rules_link *link, const struct rules_told *told);
+    void *context;
+};
+
+struct rules_link {
+    struct rules *rules;
+    struct proxy_link *link;
+    uint64_t *matches;     /* a count a rule */
+    struct wait *waits[2]; /* of the request, of the reply in hand */
+};
+
+/* Something held, and what is to happen next. One a direction of a link: what is held holds the
+ * rest. */
+struct wait {
+    uv_timer_t timer;
+    struct strike strike;
+    struct wait *next, *previous;
+    int64_t since_us;
+    void (*then)(struct wait *wait); /* when the time is over; must end or begin the wait again */
+};
+
+void rules_tell(const struct strike *strike, const char *words);
+struct label *rules_label(struct rules *rules, const char *name); /* makes it when it is new */
+
+/* wait.c */
+struct wait *wait_new(const struct strike *strike, int64_t us, void (*then)(struct wait *wait));
+void wait_again(struct wait *wait, int64_t us);
+void wait_free(struct wait *wait);    /* forgets it; what was held stays held */
+void wait_forward(struct wait *wait); /* ends it: what was held goes on. Takes wait */
+
+/* fault_hold.c: those of a label, or of a rule's barrier, go on. */
+void hold_release(struct rules *rules, const struct rule *of_rule, const char *label);
+
+#define FAULT(id, name, points, usual, needs, takes, form, words)                                  \
+    enum proxy_decision fault_##id(const struct strike *strike);
+#include "proxy/faults.def"
+#undef FAULT
+
+#endif

@@ -1,0 +1,335 @@
+/* flow.c - one direction of a link: reads, finds frames, lets them pass, keeps what must wait,
+ * writes.
+ *
+ * Never looks at a byte twice, never writes past a frame that is held, never keeps more than
+ * KEPT_MAX and one read. */
+#include "proxy/internal.h"
+
+#include <assert.h>
+#include <string.h>
+
+void flow_init(struct flow *flow, struct proxy_link *link, struct side *from, struct side *to,
+               enum resp_side resp_side)
+{
+    flow->link = link;
+    flow->from = from;
+    flow->to = to;
+    flow->is_to_server = resp_side == RESP_REQUESTS;
+    resp_init(&flow->framer, resp_side);
+}
+
+void flow_free(struct flow *flow)
+{
+    block_free(&flow->held);
+    block_free(&flow->backlog);
+    if (!flow->is_writing) /* else on_written() does */
+        block_free(&flow->writing);
+}
+
+/* --- writing --- */
+
+static void sink_gone(struct flow *flow)
+{
+    flow->is_mute = true;
+    flow->written += block_length(&flow->backlog);
+    block_free(&flow->backlog);
+}
+
+static void took(struct flow *flow, size_t length)
+{
+    flow->written += length;
+    if (flow->is_to_server)
+        request_stamp(flow->link);
+}
+
+static void on_written(uv_write_t *write, int status)
+{
+    struct flow *flow = write->data;
+    size_t length = block_length(&flow->writing);
+    flow->is_writing = false;
+    block_free(&flow->writing);
+    if (status == UV_ECANCELED)
+        return; /* the handle is being closed */
+    took(flow, length);
+    if (status < 0)
+        sink_gone(flow);
+    flow_push(flow);
+    if (flow->link->is_over)
+        link_flushed(flow);
+    else
+        flow_run(flow);
+}
+
+void flow_push(struct flow *flow)
+{
+    struct proxy_link *link = flow->link;
+    if (flow->is_writing || !block_length(&flow->backlog) || !flow->to->is_connected ||
+        !flow->to->is_open || link->is_silent)
+        return;
+    flow->writing = flow->backlog;
+    flow->backlog = (struct block){0};
+    uv_buf_t buffer = uv_buf_init(flow->writing.bytes + flow->writing.begin,
+                                  (unsigned)block_length(&flow->writing));
+    flow->write.data = flow;
+    flow->is_writing = true;
+    if (uv_write(&flow->write, &flow->to->socket.stream, &buffer, 1, on_written) < 0) {
+        flow->is_writing = false;
+        block_free(&flow->writing);
+        sink_gone(flow);
+    }
+}
+
+void flow_emit(struct flow *flow, const char *bytes, size_t length)
+{
+    struct proxy_link *link = flow->link;
+    if (!length)
+        return;
+    if (flow->is_mute) {
+        took(flow, length);
+        return;
+    }
+    if (!flow->is_writing && !block_length(&flow->backlog) && flow->to->is_connected &&
+        !link->is_silent) {
+        uv_buf_t buffer = uv_buf_init((char *)(uintptr_t)bytes, (unsigned)length);
+        int wrote = uv_try_write(&flow->to->socket.stream, &buffer, 1);
+        if (wrote < 0 && wrote != UV_EAGAIN) {
+            sink_gone(flow);
+            took(flow, length);
+            return;
+        }
+        if (wrote > 0) {
+            took(flow, (size_t)wrote);
+            bytes += wrote;
+            length -= (size_t)wrote;
+        }
+    }
+    block_append(&flow->backlog, bytes, length);
+    flow_push(flow);
+}
+
+/* --- looking --- */
+
+void flow_turn_raw(struct flow *flow, const char *why)
+{
+    struct proxy_link *link = flow->link;
+    if (flow->is_raw)
+        return;
+    flow->is_raw = true;
+    if (why)
+        proxy_notice(
+            link->proxy, link->owner, "%s bytes %llu: %s; relayed unread from here on, both ways",
+            flow->is_to_server ? "request" : "reply", (unsigned long long)flow->settled, why);
+    if (!flow->is_to_server)
+        flow_turn_raw(&link->to_server,
+                      NULL); /* what is not answered in frames need not be asked so */
+}
+
+/* Where flow_scan() stands in its window: [done, begin) passes and is not written yet, [begin, at)
+ * is the frame in hand. */
+struct scan {
+    const char *bytes;
+    size_t length, done, begin, at;
+};
+
+static void write_passed(struct flow *flow, struct scan *scan)
+{
+    flow_emit(flow, scan->bytes + scan->done, scan->begin - scan->done);
+    scan->done = scan->begin;
+}
+
+static void write_copies(struct flow *flow, struct scan *scan, size_t frame_length, int copies)
+{
+    write_passed(flow, scan);
+    for (; copies > 0; copies--) {
+        flow->settled += frame_length;
+        flow_emit(flow, scan->bytes + scan->begin - frame_length, frame_length);
+    }
+}
+
+/* The frame in hand is decided, and as much of it as has come goes or is dropped. */
+static void settle(struct flow *flow, struct scan *scan)
+{
+    size_t length = scan->at - scan->begin;
+    if (flow->frame == FRAME_DROP) {
+        write_passed(flow, scan);
+        scan->done = scan->at;
+        if (!flow->is_to_server)
+            reply_dropped(flow);
+    } else {
+        flow->settled += length;
+    }
+    scan->begin = scan->at;
+    if (!flow->is_whole) {
+        flow->is_streaming = true;
+        return;
+    }
+    bool was_streaming = flow->is_streaming;
+    flow->frame = FRAME_OPEN;
+    flow->is_whole = flow->is_streaming = false;
+    if (flow->is_to_server) {
+        if (was_streaming)
+            flow->copies = 0; /* its beginning is not here any more */
+        int copies = request_ended(flow);
+        if (copies)
+            write_copies(flow, scan, length, copies);
+    } else {
+        reply_ended(flow);
+        if (reply_has_answers(flow->link)) {
+            write_passed(flow, scan);
+            reply_emit_answers(flow->link);
+        }
+    }
+}
+
+/* Feeds the framer; decides when there is enough to decide on. */
+static void look(struct flow *flow, struct scan *scan)
+{
+    enum resp_status status;
+    scan->at += resp_feed(&flow->framer, scan->bytes + scan->at, scan->length - scan->at, &status);
+    if (status == RESP_BAD) {
+        if (flow->frame == FRAME_DROP)
+            scan->done = scan->begin =
+                scan->at; /* its beginning is gone: so is what was read of it */
+        flow->frame = FRAME_OPEN;
+        flow->is_streaming = false;
+        flow->request = NULL;
+        flow_turn_raw(flow, flow->framer.why);
+        return;
+    }
+    flow->is_whole = status == RESP_WHOLE;
+    if (flow->frame != FRAME_OPEN || (!flow->is_whole && flow->framer.seen < LOOKED_AT_MAX))
+        return;
+    const char *frame = scan->bytes + scan->begin;
+    size_t length = scan->at - scan->begin;
+    flow->frame = flow->is_to_server ? request_decide(flow, frame, length)
+                                     : reply_decide(flow, frame, length);
+}
+
+/* Looks at a window of bytes, the first flow->parsed of which the framer has seen. Returns how many
+ * of its front are written or dropped; what is left must wait. */
+static size_t flow_scan(struct flow *flow, const char *bytes, size_t length)
+{
+    struct scan scan = {.bytes = bytes, .length = length, .at = flow->parsed};
+    flow->is_running = true;
+    while (!flow->link->is_over) {
+        if (flow->frame == FRAME_PASS || flow->frame == FRAME_DROP)
+            settle(flow, &scan);
+        if (flow->link->is_over || flow->frame == FRAME_HELD)
+            break;
+        if (flow->is_raw && flow->frame == FRAME_OPEN) {
+            flow->settled += length - scan.begin;
+            scan.begin = scan.at = length;
+            break;
+        }
+        if (scan.at == length)
+            break;
+        look(flow, &scan);
+    }
+    write_passed(flow, &scan);
+    flow->is_running = false;
+    flow->parsed = scan.at - scan.begin;
+    return scan.begin;
+}
+
+/* --- ending --- */
+
+/* The end of the stream goes on when everything before it has. */
+static void finish(struct flow *flow)
+{
+    struct proxy_link *link = flow->link;
+    if (flow->ending == NOT_ENDED || flow->is_done || flow->frame == FRAME_HELD || link->is_over ||
+        link->is_silent)
+        return;
+    if (block_length(&flow->held)) { /* a frame that will never be whole */
+        flow_emit(flow, flow->held.bytes + flow->held.begin, block_length(&flow->held));
+        block_free(&flow->held);
+        flow->parsed = 0;
+    }
+    if (flow->is_writing || block_length(&flow->backlog) || !flow->to->is_connected)
+        return;
+    flow->is_done = true;
+    link_flow_done(flow);
+}
+
+/* --- reading --- */
+
+static void flow_take(struct flow *flow, const char *bytes, size_t length)
+{
+    if (!block_length(&flow->held)) {
+        size_t done = flow_scan(flow, bytes, length);
+        bytes += done;
+        length -= done;
+    }
+    block_append(&flow->held, bytes, length);
+    flow_run(flow);
+}
+
+static void on_allocate(uv_handle_t *handle, size_t wanted, uv_buf_t *buffer)
+{
+    struct flow *flow = handle->data;
+    (void)wanted;
+    *buffer = uv_buf_init(flow->link->proxy->read_buffer, READ_MAX);
+}
+
+static void on_read(uv_stream_t *stream, ssize_t length, const uv_buf_t *buffer)
+{
+    struct flow *flow = stream->data;
+    struct proxy_link *link = flow->link;
+    if (link->is_over || length == 0)
+        return;
+    if (length > 0) {
+        flow_take(flow, buffer->base, (size_t)length);
+        return;
+    }
+    uv_read_stop(stream);
+    flow->is_reading = false;
+    flow->from->has_ended = true;
+    flow->ending = length == UV_EOF ? ENDED_BY_FIN : ENDED_BY_RST;
+    /* A client's reset overtakes what it sent, as it does on a wire without a proxy. */
+    if (flow->is_to_server && flow->ending == ENDED_BY_RST)
+        link_over(link, LEAVE_NOW, LEAVE_RST);
+    else
+        flow_run(flow);
+}
+
+/* Reads as long as there is room. */
+void flow_start(struct flow *flow)
+{
+    struct proxy_link *link = flow->link;
+    size_t kept =
+        block_length(&flow->held) + block_length(&flow->backlog) + block_length(&flow->writing);
+    size_t room_below = flow->is_reading ? KEPT_MAX : KEPT_MAX / 2;
+    bool can_read = flow->from->is_open && flow->from->is_connected && !flow->ending &&
+                    !link->is_over && !link->is_silent && kept < room_below;
+    if (can_read == flow->is_reading || !flow->from->is_open)
+        return;
+    flow->is_reading = can_read;
+    if (!can_read)
+        uv_read_stop(&flow->from->socket.stream);
+    else if (uv_read_start(&flow->from->socket.stream, on_allocate, on_read) < 0)
+        link_over(link, LEAVE_RST, LEAVE_FIN);
+}
+
+void flow_run(struct flow *flow)
+{
+    if (flow->is_running) {
+        flow->runs_again = true;
+        return;
+    }
+    if (flow->link->is_over)
+        return;
+    do {
+        flow->runs_again = false;
+        size_t waiting = block_length(&flow->held) - flow->parsed;
+        if ((waiting || flow->frame == FRAME_PASS || flow->frame == FRAME_DROP) &&
+            block_length(&flow->held)) {
+            size_t done =
+                flow_scan(flow, flow->held.bytes + flow->held.begin, block_length(&flow->held));
+            block_eat(&flow->held, done);
+        }
+    } while (flow->runs_again && !flow->link->is_over);
+    if (!flow->is_to_server && !flow->is_streaming)
+        reply_emit_answers(flow->link);
+    finish(flow);
+    flow_start(flow);
+}

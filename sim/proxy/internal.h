@@ -1,0 +1,206 @@
+/* internal.h - the proxy's own structs, shared by the files of this folder; owners include proxy.h.
+ *
+ *                 flow to_server                       flow to_client
+ *   client side  ------------------>  server side  ------------------->  client side
+ *                 held | backlog                       held | backlog
+ *
+ * A link is two sides (sockets) and two flows (directions). What a flow reads is framed and decided
+ * in place; what passes is written at once from where it was read. Only what must wait is copied:
+ * into held (not decided, or held by the owner) or into backlog (decided, the peer is full). Both
+ * together are bounded: a full flow stops reading. */
+#ifndef PICKLOCK_PROXY_INTERNAL_H
+#define PICKLOCK_PROXY_INTERNAL_H
+
+#include "proxy/pairing.h"
+#include "proxy/proxy.h"
+#include "redis/resp.h"
+
+#include <sys/socket.h>
+#include <uv.h>
+
+enum {
+    LOOKED_AT_MAX =
+        16 * 1024,         /* a frame is decided when it is whole, or this much of it has come */
+    KEPT_MAX = 256 * 1024, /* of one flow: then it stops reading, until half of it is gone */
+    READ_MAX = 64 * 1024,  /* one read */
+    LINGER_MS = 2000,      /* an ended link waits so long for its peers to take the last bytes */
+    BACKLOG_OF_LISTENER = 1024,
+};
+
+struct block {
+    char *bytes;
+    size_t begin, end, capacity;
+};
+
+size_t block_length(const struct block *block);
+void block_append(struct block *block, const char *bytes, size_t length);
+void block_eat(struct block *block,
+               size_t length); /* from the front; gives memory back when empty */
+void block_free(struct block *block);
+
+union socket {
+    uv_handle_t handle;
+    uv_stream_t stream;
+    uv_tcp_t tcp;
+    uv_pipe_t pipe;
+};
+
+struct side {
+    union socket socket;
+    bool is_unix;
+    bool is_open;      /* initialised and not yet closed */
+    bool is_connected; /* bytes may be written */
+    bool has_ended;    /* its last byte has been read */
+};
+
+enum frame {
+    FRAME_OPEN, /* not decided */
+    FRAME_PASS,
+    FRAME_DROP,
+    FRAME_HELD,
+};
+
+enum ending { NOT_ENDED, ENDED_BY_FIN, ENDED_BY_RST };
+
+enum said { SAID_NOTHING, SAID_FORWARD, SAID_DROP, SAID_ANSWER };
+
+struct request {
+    struct proxy_request shown; /* first: the owner's pointer is ours */
+    struct request *next;       /* of those that wait for a reply */
+    char name[PROXY_NAME_MAX];
+    char key[PROXY_KEY_MAX];
+    struct pairing_command command;
+    int64_t replies_left;
+    uint64_t end; /* where it ends in the stream to the server, once it is known */
+    enum pairing_feed feed;
+    enum { HOOK_NONE, HOOK_REQUEST, HOOK_REPLY } in_hook;
+    enum said said;   /* by the owner, inside the hook */
+    bool is_queued;   /* waits for its reply */
+    bool is_answered; /* by the owner: the bytes wait for their turn */
+    bool is_ghost;    /* a copy: its reply is for nobody */
+    char *answer;
+    size_t answer_length;
+};
+
+struct flow {
+    struct proxy_link *link;
+    struct side *from, *to;
+    bool is_to_server;
+    struct resp framer;
+    struct block held; /* begins with the frame in hand */
+    size_t parsed;     /* of held: seen by the framer */
+    struct block backlog, writing;
+    uv_write_t write;
+    bool is_writing, is_reading, is_running, runs_again;
+    bool is_raw;  /* relayed unread from here on */
+    bool is_mute; /* nobody takes what is written */
+    enum frame frame;
+    bool is_whole;           /* the frame in hand is complete */
+    bool is_streaming;       /* the beginning of the frame in hand has gone */
+    struct request *request; /* that the frame in hand is, or answers; NULL: none */
+    int copies;              /* of the frame in hand that the owner wants */
+    enum ending ending;
+    bool is_done;
+    uint64_t settled, written; /* bytes that passed; bytes that the kernel took */
+};
+
+enum leave { LEAVE_NOW, LEAVE_FIN, LEAVE_RST };
+
+struct proxy_link {
+    struct proxy *proxy;
+    struct proxy_link *next, *previous;
+    void *owner;
+    uint64_t number, requests_count;
+    char name[PROXY_NAME_MAX * 2];
+    struct side client, server;
+    struct flow to_server, to_client;
+    uv_connect_t dial;
+    uv_timer_t timer;
+    int handles; /* open ones */
+    struct pairing pairing;
+    struct request *first, *last; /* wait for replies, in order */
+    struct request *unstamped;    /* the first of them that is not wholly written */
+    bool is_over, is_told, is_silent;
+    enum leave client_leaves, server_leaves;
+};
+
+struct address {
+    struct sockaddr_storage storage;
+    socklen_t length; /* 0: a unix socket */
+    char path[108];
+    char text[300]; /* for messages */
+};
+
+struct proxy {
+    uv_loop_t *loop;
+    struct proxy_hooks hooks;
+    struct side listener;
+    struct address upstream;
+    bool upstream_is_known;
+    struct proxy_link *links;
+    uint64_t links_opened;
+    int64_t links_count, links_max;
+    bool was_full;
+    struct request *spare; /* requests to use again */
+    bool is_closing;
+    void (*done)(void *context);
+    void *done_context;
+    char read_buffer[READ_MAX];
+};
+
+/* address.c */
+enum fail address_resolve(const struct proxy_address *wanted, struct address *address,
+                          struct failure *failure);
+
+/* proxy.c */
+void proxy_link_gone(struct proxy_link *link); /* takes link */
+void proxy_notice(struct proxy *proxy, void *link_owner, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+/* side.c */
+void side_set_up(struct proxy *proxy, struct side *side, bool is_unix, void *data);
+void side_connected(struct side *side);
+void side_shut_writing(struct side *side);          /* the peer sees FIN */
+void side_close(struct side *side, enum leave how); /* LEAVE_RST: the peer sees RST */
+
+/* link.c */
+void link_side_closed(uv_handle_t *handle);
+void link_abandon(struct proxy_link *link); /* closes what an ended link still has open */
+void link_new(struct proxy *proxy);
+/* Ends it: nothing passes any more; closed() and the farewell to both sides follow in the next turn
+ * of the loop. */
+void link_over(struct proxy_link *link, enum leave client_leaves, enum leave server_leaves);
+void link_flow_done(struct flow *flow); /* all of it has gone through: its end goes on */
+void link_flushed(struct flow *flow);   /* an ended link's backlog has been written */
+
+/* flow.c */
+void flow_init(struct flow *flow, struct proxy_link *link, struct side *from, struct side *to,
+               enum resp_side resp_side);
+void flow_start(struct flow *flow); /* starts to read, unless it must not */
+void flow_run(struct flow *flow);   /* looks again at what is held; finishes if it can */
+void flow_emit(struct flow *flow, const char *bytes,
+               size_t length); /* writes now or later; borrows bytes */
+void flow_turn_raw(struct flow *flow, const char *why);
+void flow_push(struct flow *flow); /* the sink can take bytes again: writes the backlog */
+void flow_free(struct flow *flow);
+
+/* request.c */
+enum frame request_decide(struct flow *flow, const char *bytes, size_t length);
+int request_ended(struct flow *flow); /* returns how many copies of the frame go on behind it */
+void request_stamp(struct proxy_link *link);
+void request_done(struct request *request); /* the first that waits has all its replies: frees it */
+void request_free(struct request *request);
+void request_keep_answer(struct request *request, const char *bytes, size_t length); /* copies */
+void requests_free_all(struct proxy_link *link);
+void requests_free_spare(struct proxy *proxy);
+
+/* reply.c */
+enum frame reply_decide(struct flow *flow, const char *bytes, size_t length);
+void reply_dropped(
+    struct flow *flow); /* the reply in hand goes nowhere: what goes instead of it? */
+void reply_ended(struct flow *flow);
+bool reply_has_answers(const struct proxy_link *link);
+void reply_emit_answers(struct proxy_link *link); /* those whose turn it is */
+void reply_check_feed(struct proxy_link *link);   /* from here on replies cannot be framed? */
+
+#endif

@@ -1,0 +1,266 @@
+/* link.c - the life of a link: accepted, dialled, served, ended. A farewell is never said inside a
+ * hook. */
+#include "proxy/internal.h"
+
+#include "base/memory.h"
+
+#include <arpa/inet.h>
+#include <assert.h>
+#include <netinet/in.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* --- the end --- */
+
+void link_side_closed(uv_handle_t *handle)
+{
+    struct flow *flow = handle->data;
+    struct proxy_link *link = flow->link;
+    link->handles--;
+    if (!link->client.is_open && !link->server.is_open &&
+        !uv_is_closing((uv_handle_t *)&link->timer))
+        uv_close((uv_handle_t *)&link->timer, link_side_closed);
+    if (link->handles > 0)
+        return;
+    flow_free(&link->to_server);
+    flow_free(&link->to_client);
+    proxy_link_gone(link);
+}
+
+static void on_drained(uv_stream_t *stream, ssize_t length, const uv_buf_t *buffer)
+{
+    struct flow *flow = stream->data;
+    (void)buffer;
+    if (length < 0)
+        side_close(flow->from, LEAVE_NOW);
+}
+
+static void on_drain(uv_handle_t *handle, size_t wanted, uv_buf_t *buffer)
+{
+    struct flow *flow = handle->data;
+    (void)wanted;
+    *buffer = uv_buf_init(flow->link->proxy->read_buffer, READ_MAX);
+}
+
+/* A close with unread bytes would send RST: so say FIN, and read until the peer has said so too. */
+void link_flushed(struct flow *flow)
+{
+    struct side *side = flow->to;
+    if (!side->is_open || !flow->link->is_told || flow->is_writing || block_length(&flow->backlog))
+        return;
+    side_shut_writing(side);
+    if (side->has_ended || flow->is_mute ||
+        uv_read_start(&side->socket.stream, on_drain, on_drained) < 0)
+        side_close(side, LEAVE_NOW);
+}
+
+static void leave(struct side *side, struct flow *sink, enum leave how)
+{
+    block_free(&sink->held);
+    if (sink->link->is_silent)
+        block_free(&sink->backlog);
+    if (how == LEAVE_FIN && side->is_connected) {
+        flow_push(sink);
+        link_flushed(sink);
+    } else {
+        side_close(side, how);
+    }
+}
+
+void link_abandon(struct proxy_link *link)
+{
+    side_close(&link->client, LEAVE_NOW);
+    side_close(&link->server, LEAVE_NOW);
+}
+
+static void on_lingered(uv_timer_t *timer)
+{
+    struct flow *flow = timer->data;
+    link_abandon(flow->link);
+}
+
+static void on_farewell(uv_timer_t *timer)
+{
+    struct flow *flow = timer->data;
+    struct proxy_link *link = flow->link;
+    struct proxy_hooks *hooks = &link->proxy->hooks;
+    link->is_told = true;
+    if (hooks->closed)
+        hooks->closed(hooks->context, link->owner);
+    requests_free_all(link);
+    leave(&link->client, &link->to_client, link->client_leaves);
+    leave(&link->server, &link->to_server, link->server_leaves);
+    int error = uv_timer_start(timer, on_lingered, LINGER_MS, 0);
+    assert(!error || uv_is_closing((uv_handle_t *)timer));
+}
+
+static void stop_reading(struct flow *flow)
+{
+    if (flow->is_reading && flow->from->is_open)
+        uv_read_stop(&flow->from->socket.stream);
+    flow->is_reading = false;
+}
+
+void link_over(struct proxy_link *link, enum leave client_leaves, enum leave server_leaves)
+{
+    if (link->is_over)
+        return;
+    link->is_over = true;
+    link->client_leaves = client_leaves;
+    link->server_leaves = server_leaves;
+    stop_reading(&link->to_server);
+    stop_reading(&link->to_client);
+    int error = uv_timer_start(&link->timer, on_farewell, 0, 0);
+    assert(!error);
+}
+
+void link_flow_done(struct flow *flow)
+{
+    struct proxy_link *link = flow->link;
+    if (flow->ending == ENDED_BY_RST) {
+        link_over(link, LEAVE_RST, LEAVE_NOW);
+        return;
+    }
+    if (!flow->is_mute)
+        side_shut_writing(flow->to);
+    if (link->to_server.is_done && link->to_client.is_done)
+        link_over(link, LEAVE_NOW, LEAVE_NOW);
+}
+
+void proxy_link_cut(struct proxy_link *link, enum proxy_cut how)
+{
+    /* What went on to the server is executed: it gets FIN behind the last byte, whatever the client
+     * gets. */
+    link_over(link, how == PROXY_RST ? LEAVE_RST : LEAVE_FIN, LEAVE_FIN);
+}
+
+void proxy_link_silence(struct proxy_link *link)
+{
+    link->is_silent = true;
+    stop_reading(&link->to_server);
+    stop_reading(&link->to_client);
+}
+
+void proxy_link_speak(struct proxy_link *link)
+{
+    if (!link->is_silent || link->is_over)
+        return;
+    link->is_silent = false;
+    flow_push(&link->to_server);
+    flow_push(&link->to_client);
+    flow_run(&link->to_server);
+    flow_run(&link->to_client);
+}
+
+uint64_t proxy_link_number(const struct proxy_link *link)
+{
+    return link->number;
+}
+
+const char *proxy_link_name(const struct proxy_link *link)
+{
+    return link->name;
+}
+
+/* --- the beginning --- */
+
+static void dial_failed(struct proxy_link *link, int error)
+{
+    struct proxy *proxy = link->proxy;
+    bool is_exhausted = error == UV_EMFILE || error == UV_ENFILE;
+    proxy_notice(proxy, link->owner, "cannot reach %s: %s%s", proxy->upstream.text,
+                 uv_strerror(error),
+                 is_exhausted ? "; raise the limit of open files (ulimit -n)" : "");
+    link_over(link, LEAVE_RST, LEAVE_NOW);
+}
+
+static void on_dialled(uv_connect_t *dial, int status)
+{
+    struct proxy_link *link = dial->data;
+    if (status == UV_ECANCELED || link->is_over)
+        return;
+    if (status < 0) {
+        dial_failed(link, status);
+        return;
+    }
+    side_connected(&link->server);
+    flow_push(&link->to_server);
+    flow_run(&link->to_server);
+    flow_start(&link->to_client);
+}
+
+static void start_dial(struct proxy_link *link)
+{
+    const struct address *upstream = &link->proxy->upstream;
+    link->dial.data = link;
+    if (!link->proxy->upstream_is_known) {
+        dial_failed(link, UV_EAI_NONAME);
+    } else if (!upstream->length) {
+        uv_pipe_connect(&link->dial, &link->server.socket.pipe, upstream->path, on_dialled);
+    } else {
+        int error = uv_tcp_connect(&link->dial, &link->server.socket.tcp,
+                                   (const struct sockaddr *)&upstream->storage, on_dialled);
+        if (error)
+            dial_failed(link, error);
+    }
+}
+
+static int peer_port(struct side *side)
+{
+    struct sockaddr_storage peer;
+    int length = sizeof peer;
+    if (side->is_unix ||
+        uv_tcp_getpeername(&side->socket.tcp, (struct sockaddr *)&peer, &length) < 0)
+        return 0;
+    if (peer.ss_family == AF_INET6)
+        return ntohs(((struct sockaddr_in6 *)&peer)->sin6_port);
+    return ntohs(((struct sockaddr_in *)&peer)->sin_port);
+}
+
+static void insert(struct proxy *proxy, struct proxy_link *link)
+{
+    link->proxy = proxy;
+    link->next = proxy->links;
+    if (link->next)
+        link->next->previous = link;
+    proxy->links = link;
+    proxy->links_count++;
+}
+
+void link_new(struct proxy *proxy)
+{
+    struct proxy_link *link = memory_new(1, sizeof *link);
+    insert(proxy, link);
+    pairing_init(&link->pairing);
+    flow_init(&link->to_server, link, &link->client, &link->server, RESP_REQUESTS);
+    flow_init(&link->to_client, link, &link->server, &link->client, RESP_REPLIES);
+    side_set_up(proxy, &link->client, proxy->listener.is_unix, &link->to_server);
+    side_set_up(proxy, &link->server, !proxy->upstream.length, &link->to_client);
+    int error = uv_timer_init(proxy->loop, &link->timer);
+    assert(!error);
+    link->timer.data = &link->to_server;
+    link->handles = 3;
+    if (uv_accept(&proxy->listener.socket.stream, &link->client.socket.stream) < 0) {
+        link->is_over = link->is_told = true; /* nobody has heard of it yet */
+        link_abandon(link);
+        return;
+    }
+    side_connected(&link->client);
+    link->number = ++proxy->links_opened;
+    if (proxy->hooks.opened)
+        proxy->hooks.opened(proxy->hooks.context, link, peer_port(&link->client), &link->owner);
+    if (proxy->links_count > proxy->links_max) {
+        if (!proxy->was_full)
+            proxy_notice(
+                proxy, link->owner,
+                "no room for more than %lld links: raise the limit of open files (ulimit -n)",
+                (long long)proxy->links_max);
+        proxy->was_full = true;
+        link_over(link, LEAVE_RST, LEAVE_NOW);
+        return;
+    }
+    if (link->is_over) /* the owner did not want it */
+        return;
+    start_dial(link);
+    flow_start(&link->to_server);
+}

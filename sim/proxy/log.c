@@ -1,0 +1,182 @@
+/* log.c - see log.h. */
+#include "proxy/log.h"
+
+#include "base/memory.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct log {
+    FILE *file;
+    char *path;
+    int64_t started_us;
+    int error; /* errno of the first write that failed */
+    bool is_dirty;
+};
+
+enum { REPLY_WORD_MAX = 32 };
+
+enum fail log_new(struct log **made, const char *path, struct failure *failure)
+{
+    FILE *file = strcmp(path, "-") ? fopen(path, "we") : stderr;
+    if (!file)
+        return failure_set(failure, FAIL_INPUT, "cannot write the log %s: %s", path,
+                           strerror(errno));
+    struct log *log = *made = memory_new(1, sizeof *log);
+    log->file = file;
+    log->path = memory_text(path);
+    log->started_us = (int64_t)(uv_hrtime() / 1000);
+    return FAIL_NONE;
+}
+
+enum fail log_flush(struct log *log, struct failure *failure)
+{
+    if (log->is_dirty && fflush(log->file) && !log->error)
+        log->error = errno ? errno : EIO;
+    log->is_dirty = false;
+    if (!log->error)
+        return FAIL_NONE;
+    return failure_set(failure, FAIL_INTERNAL, "cannot write the log %s: %s", log->path,
+                       strerror(log->error));
+}
+
+enum fail log_close(struct log *log, struct failure *failure)
+{
+    enum fail fail = log_flush(log, failure);
+    if (log->file != stderr && fclose(log->file) && !fail)
+        fail = failure_set(failure, FAIL_INTERNAL, "cannot write the log %s: %s", log->path,
+                           strerror(errno));
+    free(log->path);
+    free(log);
+    return fail;
+}
+
+static void begin(struct log *log, const char *event)
+{
+    log->is_dirty = true;
+    fprintf(log->file, "{\"time_us\":%" PRId64 ",\"event\":\"%s\"",
+            (int64_t)(uv_hrtime() / 1000) - log->started_us, event);
+}
+
+/* Bytes are written as the code points of the same number: what is no ASCII stays tellable, and the
+ * line valid. */
+static void put_text(struct log *log, const char *name, const char *bytes, size_t length)
+{
+    fprintf(log->file, ",\"%s\":\"", name);
+    for (size_t i = 0; i < length; i++) {
+        unsigned char byte = (unsigned char)bytes[i];
+        if (byte == '"' || byte == '\\')
+            fprintf(log->file, "\\%c", byte);
+        else if (byte < 0x20 || byte >= 0x7f)
+            fprintf(log->file, "\\u%04x", byte);
+        else
+            fputc(byte, log->file);
+    }
+    fputc('"', log->file);
+}
+
+static void put_words(struct log *log, const char *name, const char *words)
+{
+    put_text(log, name, words, strlen(words));
+}
+
+static void put_number(struct log *log, const char *name, uint64_t number)
+{
+    fprintf(log->file, ",\"%s\":%" PRIu64, name, number);
+}
+
+static void end(struct log *log)
+{
+    fputs("}\n", log->file);
+    if (ferror(log->file) && !log->error)
+        log->error = errno ? errno : EIO;
+}
+
+void log_begin(struct log *log, const char *listen, const char *upstream, uint64_t seed)
+{
+    begin(log, "begin");
+    put_words(log, "log", "picklock.proxy/1");
+    put_words(log, "listen", listen);
+    put_words(log, "upstream", upstream);
+    put_number(log, "seed", seed);
+    end(log);
+}
+
+void log_open(struct log *log, uint64_t client, int peer_port)
+{
+    begin(log, "open");
+    put_number(log, "client", client);
+    put_number(log, "peer_port", (uint64_t)peer_port);
+    end(log);
+}
+
+void log_shut(struct log *log, uint64_t client)
+{
+    begin(log, "close");
+    put_number(log, "client", client);
+    end(log);
+}
+
+static void put_request(struct log *log, const struct proxy_request *request)
+{
+    put_number(log, "client", proxy_link_number(request->link));
+    put_number(log, "number", request->number);
+    put_words(log, "command", request->name);
+    if (request->first_key)
+        put_text(log, "key", request->first_key, request->first_key_length);
+}
+
+void log_request(struct log *log, const struct proxy_request *request)
+{
+    begin(log, "request");
+    put_request(log, request);
+    if (request->in_transaction)
+        fputs(",\"in_multi\":true", log->file);
+    if (!request->expects_reply)
+        fputs(",\"expects_reply\":false", log->file);
+    end(log);
+}
+
+void log_reply(struct log *log, const struct proxy_request *request, const char *bytes,
+               size_t length)
+{
+    size_t word = 0; /* the rest of an error may quote the request */
+    while (word < length && word < REPLY_WORD_MAX && bytes[word] != ' ' && bytes[word] != '\r')
+        word++;
+    begin(log, "reply");
+    put_request(log, request);
+    put_text(log, "reply", bytes, word);
+    put_number(log, "bytes", length);
+    end(log);
+}
+
+void log_fault(struct log *log, const struct rules_told *told)
+{
+    begin(log, "fault");
+    put_request(log, told->request);
+    put_words(log, "rule", told->rule);
+    put_words(log, "action", told->fault);
+    put_words(log, "point", point_name(told->point));
+    if (told->words)
+        put_words(log, "words", told->words);
+    end(log);
+}
+
+void log_notice(struct log *log, uint64_t client, const char *words)
+{
+    begin(log, "notice");
+    if (client)
+        put_number(log, "client", client);
+    put_words(log, "words", words);
+    end(log);
+}
+
+void log_end(struct log *log, const char *why)
+{
+    begin(log, "end");
+    put_words(log, "words", why);
+    end(log);
+}

@@ -1,0 +1,32 @@
+/* log.h - the log of the proxy that stands alone: JSON Lines, an event a line, no password in any
+ * of them.
+ *
+ * First line: {"log":"picklock.proxy/1",...}. Of a request: number, command, first key; of a reply:
+ * its first word and its length. Never an argument that could be a secret. README.md lists the
+ * fields. */
+#ifndef PICKLOCK_PROXY_LOG_H
+#define PICKLOCK_PROXY_LOG_H
+
+#include "base/fail.h"
+#include "proxy/rules.h"
+
+struct log;
+
+enum fail log_new(struct log **log, const char *path, struct failure *failure);
+/* Writes what is not written yet. FAIL_INTERNAL when the file cannot be written (and has not been
+ * since). */
+enum fail log_flush(struct log *log, struct failure *failure);
+/* Takes log. */
+enum fail log_close(struct log *log, struct failure *failure);
+
+void log_begin(struct log *log, const char *listen, const char *upstream, uint64_t seed);
+void log_open(struct log *log, uint64_t client, int peer_port);
+void log_shut(struct log *log, uint64_t client);
+void log_request(struct log *log, const struct proxy_request *request);
+void log_reply(struct log *log, const struct proxy_request *request, const char *bytes,
+               size_t length);
+void log_fault(struct log *log, const struct rules_told *told);
+void log_notice(struct log *log, uint64_t client, const char *words); /* 0: of no client */
+void log_end(struct log *log, const char *why);
+
+#endif

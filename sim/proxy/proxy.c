@@ -1,0 +1,187 @@
+/* proxy.c - the listener: makes the proxy, accepts, closes. Never waits for anything. */
+#include "proxy/internal.h"
+
+#include "base/memory.h"
+
+#include <arpa/inet.h>
+#include <assert.h>
+#include <errno.h>
+#include <netinet/in.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+
+enum {
+    DESCRIPTORS_OF_OTHERS = 64,      /* files, pipes, the loop's own */
+    DESCRIPTORS_WANTED = 128 * 1024, /* no use in more */
+};
+
+void proxy_notice(struct proxy *proxy, void *link_owner, const char *format, ...)
+{
+    char words[512];
+    va_list arguments;
+    if (!proxy->hooks.notice)
+        return;
+    va_start(arguments, format);
+    vsnprintf(words, sizeof words, format, arguments);
+    va_end(arguments);
+    proxy->hooks.notice(proxy->hooks.context, link_owner, words);
+}
+
+/* Raises the soft limit of open files as far as the hard one lets us. Returns how many links that
+ * allows. */
+static int64_t room_for_links(void)
+{
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_NOFILE, &limit) < 0)
+        return 256;
+    rlim_t wanted = limit.rlim_max < DESCRIPTORS_WANTED ? limit.rlim_max : DESCRIPTORS_WANTED;
+    if (limit.rlim_cur < wanted) {
+        struct rlimit raised = {.rlim_cur = wanted, .rlim_max = limit.rlim_max};
+        if (setrlimit(RLIMIT_NOFILE, &raised) == 0)
+            limit.rlim_cur = wanted;
+    }
+    if (limit.rlim_cur > DESCRIPTORS_WANTED)
+        limit.rlim_cur = DESCRIPTORS_WANTED;
+    int64_t left = (int64_t)limit.rlim_cur - DESCRIPTORS_OF_OTHERS;
+    return left < 2 ? 1 : left / 2;
+}
+
+/* A write to a peer that is gone must be an error, not the end of the process. */
+static void ignore_broken_pipes(void)
+{
+    struct sigaction now;
+    if (sigaction(SIGPIPE, NULL, &now) == 0 && now.sa_handler == SIG_DFL) {
+        now.sa_handler = SIG_IGN;
+        int error = sigaction(SIGPIPE, &now, NULL);
+        assert(!error);
+    }
+}
+
+static void on_connection(uv_stream_t *listener, int status)
+{
+    struct proxy *proxy = listener->data;
+    if (status < 0)
+        proxy_notice(proxy, NULL, "cannot accept: %s", uv_strerror(status));
+    else
+        link_new(proxy);
+}
+
+static int bind_listener(struct proxy *proxy, const struct address *address)
+{
+    struct side *listener = &proxy->listener;
+    side_set_up(proxy, listener, !address->length, proxy);
+    int error = address->length ? uv_tcp_bind(&listener->socket.tcp,
+                                              (const struct sockaddr *)&address->storage, 0)
+                                : uv_pipe_bind(&listener->socket.pipe, address->path);
+    return error ? error : uv_listen(&listener->socket.stream, BACKLOG_OF_LISTENER, on_connection);
+}
+
+static void free_when_closed(uv_handle_t *handle)
+{
+    free(handle->data);
+}
+
+enum fail proxy_new(struct proxy **made, uv_loop_t *loop, const struct proxy_address *listen,
+                    const struct proxy_address *upstream, const struct proxy_hooks *hooks,
+                    struct failure *failure)
+{
+    struct address where, server;
+    if (address_resolve(listen, &where, failure) || address_resolve(upstream, &server, failure))
+        return failure->code;
+    struct proxy *proxy = memory_new(1, sizeof *proxy);
+    proxy->loop = loop;
+    proxy->hooks = *hooks;
+    proxy->upstream = server;
+    proxy->upstream_is_known = true;
+    proxy->links_max = room_for_links();
+    ignore_broken_pipes();
+    int error = bind_listener(proxy, &where);
+    if (error) {
+        uv_close(&proxy->listener.socket.handle, free_when_closed);
+        return failure_set(failure, FAIL_UNAVAILABLE, "cannot listen on %s: %s", where.text,
+                           uv_strerror(error));
+    }
+    *made = proxy;
+    return FAIL_NONE;
+}
+
+int64_t proxy_links_count(const struct proxy *proxy)
+{
+    return proxy->links_count;
+}
+
+int proxy_port(const struct proxy *proxy)
+{
+    struct sockaddr_storage bound;
+    int length = sizeof bound;
+    if (proxy->listener.is_unix ||
+        uv_tcp_getsockname(&proxy->listener.socket.tcp, (struct sockaddr *)&bound, &length) < 0)
+        return 0;
+    return ntohs(bound.ss_family == AF_INET6 ? ((struct sockaddr_in6 *)&bound)->sin6_port
+                                             : ((struct sockaddr_in *)&bound)->sin_port);
+}
+
+void proxy_set_upstream(struct proxy *proxy, const struct proxy_address *upstream)
+{
+    struct failure failure;
+    struct address address;
+    proxy->upstream_is_known = address_resolve(upstream, &address, &failure) == FAIL_NONE;
+    proxy->upstream = address;
+    if (!proxy->upstream_is_known)
+        proxy_notice(proxy, NULL, "%s", failure.text);
+}
+
+/* --- the end --- */
+
+static void free_if_closed(struct proxy *proxy)
+{
+    if (!proxy->is_closing || proxy->links || proxy->listener.is_open)
+        return;
+    void (*done)(void *) = proxy->done;
+    void *context = proxy->done_context;
+    requests_free_spare(proxy);
+    free(proxy);
+    if (done)
+        done(context);
+}
+
+void proxy_link_gone(struct proxy_link *link)
+{
+    struct proxy *proxy = link->proxy;
+    if (link->previous)
+        link->previous->next = link->next;
+    else
+        proxy->links = link->next;
+    if (link->next)
+        link->next->previous = link->previous;
+    if (--proxy->links_count < proxy->links_max)
+        proxy->was_full = false;
+    free(link);
+    free_if_closed(proxy);
+}
+
+static void on_listener_closed(uv_handle_t *handle)
+{
+    struct proxy *proxy = handle->data;
+    proxy->listener.is_open = false;
+    free_if_closed(proxy);
+}
+
+void proxy_close(struct proxy *proxy, void (*done)(void *context), void *context)
+{
+    assert(!proxy->is_closing);
+    proxy->is_closing = true;
+    proxy->done = done;
+    proxy->done_context = context;
+    uv_close(&proxy->listener.socket.handle, on_listener_closed);
+    for (struct proxy_link *link = proxy->links; link; link = link->next) {
+        if (link->is_told)
+            link_abandon(link);
+        link_over(link, LEAVE_NOW, LEAVE_NOW);
+        link->client_leaves = link->server_leaves = LEAVE_NOW;
+    }
+}

@@ -1,0 +1,185 @@
+/* reply.c - what becomes of a reply: paired with its request, shown, decided; and the owner's own
+ * answers in their turn. */
+#include "proxy/internal.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+bool reply_has_answers(const struct proxy_link *link)
+{
+    return link->first && link->first->is_answered;
+}
+
+void reply_emit_answers(struct proxy_link *link)
+{
+    while (reply_has_answers(link)) {
+        struct request *request = link->first;
+        link->to_client.settled += request->answer_length;
+        flow_emit(&link->to_client, request->answer, request->answer_length);
+        request_done(request);
+    }
+    reply_check_feed(link);
+}
+
+void reply_check_feed(struct proxy_link *link)
+{
+    struct flow *flow = &link->to_client;
+    bool is_between = flow->framer.is_done && flow->frame == FRAME_OPEN && !flow->is_whole;
+    if (is_between && link->first && link->first->feed == FEED_AT_REPLY)
+        flow_turn_raw(flow, NULL);
+}
+
+static enum proxy_decision ask(struct request *request, const char *bytes, size_t length)
+{
+    struct proxy_link *link = request->shown.link;
+    struct proxy_hooks *hooks = &link->proxy->hooks;
+    if (!hooks->reply)
+        return PROXY_PASS;
+    request->in_hook = HOOK_REPLY;
+    enum proxy_decision decision =
+        hooks->reply(hooks->context, link->owner, &request->shown, bytes, length);
+    request->in_hook = HOOK_NONE;
+    if (request->said == SAID_FORWARD)
+        decision = PROXY_PASS;
+    else if (request->said != SAID_NOTHING)
+        decision = PROXY_DROP;
+    request->said = SAID_NOTHING;
+    return decision;
+}
+
+/* Nobody asked for it, as far as we know: then we know too little to go on pairing. */
+static enum frame unasked(struct flow *flow)
+{
+    flow->is_whole = false;
+    flow_turn_raw(flow, flow->link->to_server.is_raw ? NULL : "a reply that no request asked for");
+    return FRAME_OPEN;
+}
+
+enum frame reply_decide(struct flow *flow, const char *bytes, size_t length)
+{
+    struct proxy_link *link = flow->link;
+    struct request *request;
+    flow->request = NULL;
+    for (;;) {
+        request = link->first;
+        enum pairing_match match = pairing_match(&link->pairing, &flow->framer, bytes, length,
+                                                 request ? &request->command : NULL);
+        if (match == MATCH_PUSH)
+            return FRAME_PASS;
+        if (!request)
+            return unasked(flow);
+        if (match == MATCH_REPLY)
+            break;
+        request_done(request);
+    }
+    if (request->is_answered)
+        return unasked(flow); /* behind a muted SUBSCRIBE that was refused: its turn was not seen */
+    flow->request = request;
+    if (request->is_ghost)
+        return FRAME_DROP;
+    enum proxy_decision decision = ask(request, bytes, length);
+    if (link->is_over || decision == PROXY_HOLD)
+        return FRAME_HELD;
+    return decision == PROXY_DROP ? FRAME_DROP : FRAME_PASS;
+}
+
+void reply_dropped(struct flow *flow)
+{
+    struct request *request = flow->request;
+    if (!request || !request->answer)
+        return;
+    flow->settled += request->answer_length;
+    flow_emit(flow, request->answer, request->answer_length);
+    free(request->answer);
+    request->answer = NULL;
+}
+
+void reply_ended(struct flow *flow)
+{
+    struct proxy_link *link = flow->link;
+    struct request *request = flow->request;
+    flow->request = NULL;
+    if (request) {
+        int64_t left = pairing_replied(&link->pairing, &flow->framer, &request->command,
+                                       request->replies_left);
+        bool is_feed = left == 0 && request->feed == FEED_AFTER_REPLY;
+        request->replies_left = left;
+        if (left == 0)
+            request_done(request);
+        if (is_feed)
+            flow_turn_raw(flow, NULL);
+    }
+    reply_check_feed(link);
+}
+
+/* --- what owners say --- */
+
+static struct flow *held(struct proxy_request *shown, enum said said)
+{
+    struct request *request = (struct request *)shown;
+    struct flow *flow = &shown->link->to_client;
+    if (shown->link->is_over)
+        return NULL;
+    if (request->in_hook == HOOK_REPLY) {
+        request->said = said;
+        return NULL;
+    }
+    assert(flow->request == request && flow->frame == FRAME_HELD);
+    return flow;
+}
+
+void proxy_reply_forward(struct proxy_request *request)
+{
+    struct flow *flow = held(request, SAID_FORWARD);
+    if (!flow)
+        return;
+    flow->frame = FRAME_PASS;
+    flow_run(flow);
+}
+
+void proxy_reply_drop(struct proxy_request *request)
+{
+    struct flow *flow = held(request, SAID_DROP);
+    if (!flow)
+        return;
+    flow->frame = FRAME_DROP;
+    flow_run(flow);
+}
+
+void proxy_reply_answer(struct proxy_request *shown, const char *bytes, size_t length)
+{
+    struct flow *flow = held(shown, SAID_ANSWER);
+    if (shown->link->is_over)
+        return;
+    request_keep_answer((struct request *)shown, bytes, length);
+    if (!flow)
+        return;
+    flow->frame = FRAME_DROP;
+    flow_run(flow);
+}
+
+static size_t forward_part(struct flow *flow, size_t bytes)
+{
+    if (flow->frame != FRAME_HELD || flow->link->is_over)
+        return 0;
+    /* The last byte stays: with it the frame would be whole, and that is for forward to say. */
+    if (bytes >= flow->parsed)
+        bytes = flow->parsed - 1;
+    flow_emit(flow, flow->held.bytes + flow->held.begin, bytes);
+    flow->settled += bytes;
+    flow->parsed -= bytes;
+    flow->is_streaming = flow->is_streaming || bytes > 0;
+    block_eat(&flow->held, bytes);
+    return bytes;
+}
+
+size_t proxy_request_forward_part(struct proxy_request *request, size_t bytes)
+{
+    return forward_part(&request->link->to_server, bytes);
+}
+
+size_t proxy_reply_forward_part(struct proxy_request *request, size_t bytes)
+{
+    return forward_part(&request->link->to_client, bytes);
+}

@@ -1,0 +1,292 @@
+/* request.c - what becomes of a request: shown, decided, sent on, remembered until its reply. */
+#include "proxy/internal.h"
+
+#include "base/memory.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+static struct request *request_new(struct proxy_link *link)
+{
+    struct proxy *proxy = link->proxy;
+    struct request *request = proxy->spare;
+    if (request) {
+        proxy->spare = request->next;
+        memset(request, 0, offsetof(struct request, key)); /* the key's bytes need no zeroing */
+        memset(&request->command, 0, sizeof *request - offsetof(struct request, command));
+    } else {
+        request = memory_new(1, sizeof *request);
+    }
+    request->shown.link = link;
+    request->end = UINT64_MAX;
+    return request;
+}
+
+void request_free(struct request *request)
+{
+    struct proxy *proxy = request->shown.link->proxy;
+    free(request->answer);
+    request->answer = NULL;
+    request->next = proxy->spare;
+    proxy->spare = request;
+}
+
+void requests_free_spare(struct proxy *proxy)
+{
+    while (proxy->spare) {
+        struct request *request = proxy->spare;
+        proxy->spare = request->next;
+        free(request);
+    }
+}
+
+void requests_free_all(struct proxy_link *link)
+{
+    struct request *in_hand = link->to_server.request;
+    if (in_hand && !in_hand->is_queued)
+        request_free(in_hand);
+    link->to_server.request = link->to_client.request = NULL;
+    while (link->first) {
+        struct request *request = link->first;
+        link->first = request->next;
+        request_free(request);
+    }
+    link->last = link->unstamped = NULL;
+}
+
+static void append(struct request *request)
+{
+    struct proxy_link *link = request->shown.link;
+    request->is_queued = true;
+    if (link->last)
+        link->last->next = request;
+    else
+        link->first = request;
+    link->last = request;
+    if (!link->unstamped)
+        link->unstamped = request;
+}
+
+void request_done(struct request *request)
+{
+    struct proxy_link *link = request->shown.link;
+    assert(link->first == request);
+    link->first = request->next;
+    if (!link->first)
+        link->last = NULL;
+    if (link->unstamped == request)
+        link->unstamped = request->next;
+    if (link->to_server.request == request)
+        link->to_server.request = NULL;
+    request_free(request);
+}
+
+/* Writes down when the last byte of each request went to the server. */
+void request_stamp(struct proxy_link *link)
+{
+    int64_t now_us = 0;
+    while (link->unstamped &&
+           (link->unstamped->end <= link->to_server.written || link->unstamped->is_answered)) {
+        if (!now_us)
+            now_us = (int64_t)(uv_hrtime() / 1000);
+        if (!link->unstamped->is_answered)
+            link->unstamped->shown.forwarded_us = now_us;
+        link->unstamped = link->unstamped->next;
+    }
+}
+
+/* --- decided --- */
+
+/* It goes on: nothing of it may be asked of the bytes any more. */
+static void pass(struct request *request)
+{
+    struct proxy_link *link = request->shown.link;
+    struct flow *flow = &link->to_server;
+    flow->copies = request->shown.copies;
+    request->feed = pairing_feed(&link->pairing, &request->command);
+    request->replies_left = pairing_expects(&link->pairing, &request->command);
+    pairing_forwarded(&link->pairing, &request->command);
+    if (request->feed != FEED_NONE) {
+        if (request->replies_left == 0)
+            request->feed = FEED_AT_REPLY;
+        proxy_notice(link->proxy, link->owner,
+                     "%s: what follows has no frames; relayed unread from here on", request->name);
+        flow_turn_raw(flow, NULL);
+    } else if (request->replies_left == 0) {
+        request_free(request);
+        flow->request = NULL;
+        return;
+    }
+    append(request);
+    reply_check_feed(link);
+}
+
+void request_keep_answer(struct request *request, const char *bytes, size_t length)
+{
+    free(request->answer);
+    request->answer = memory_new(length, 1);
+    memcpy(request->answer, bytes, length);
+    request->answer_length = length;
+}
+
+/* Thrown away, or answered by the owner in its turn. */
+static void divert(struct request *request)
+{
+    struct proxy_link *link = request->shown.link;
+    link->to_server.request = NULL;
+    if (!request->answer || !request->shown.expects_reply) {
+        request_free(request);
+        return;
+    }
+    request->is_answered = true;
+    append(request);
+    request_stamp(link);
+    flow_run(&link->to_client);
+}
+
+static struct request *read_request(struct flow *flow, const struct pairing_request *read)
+{
+    struct proxy_link *link = flow->link;
+    struct request *request = request_new(link);
+    struct proxy_request *shown = &request->shown;
+    memcpy(request->name, read->name, sizeof request->name);
+    request->command = read->command;
+    shown->number = ++link->requests_count;
+    shown->name = request->name;
+    shown->in_transaction = link->pairing.in_transaction;
+    shown->expects_reply = pairing_expects(&link->pairing, &read->command) != 0;
+    if (read->key) {
+        shown->first_key_length =
+            read->key_length < PROXY_KEY_MAX ? read->key_length : PROXY_KEY_MAX;
+        memcpy(request->key, read->key, shown->first_key_length);
+        shown->first_key = request->key;
+    }
+    shown->script = read->script;
+    shown->script_length = read->script_length;
+    if (read->client_name) {
+        size_t length = read->client_name_length;
+        if (length >= sizeof link->name)
+            length = sizeof link->name - 1;
+        memcpy(link->name, read->client_name, length);
+        link->name[length] = 0;
+    }
+    return request;
+}
+
+static enum proxy_decision ask(struct request *request, const char *bytes, size_t length)
+{
+    struct proxy_link *link = request->shown.link;
+    struct proxy_hooks *hooks = &link->proxy->hooks;
+    if (!hooks->request)
+        return PROXY_PASS;
+    request->shown.bytes = bytes;
+    request->shown.length = length;
+    request->in_hook = HOOK_REQUEST;
+    enum proxy_decision decision = hooks->request(hooks->context, link->owner, &request->shown);
+    request->in_hook = HOOK_NONE;
+    request->shown.bytes = request->shown.script = NULL;
+    if (request->said == SAID_FORWARD)
+        return PROXY_PASS;
+    if (request->said == SAID_DROP || request->said == SAID_ANSWER)
+        return PROXY_DROP;
+    return decision;
+}
+
+enum frame request_decide(struct flow *flow, const char *bytes, size_t length)
+{
+    struct proxy_link *link = flow->link;
+    struct pairing_request read;
+    flow->request = NULL;
+    flow->copies = 0;
+    if (!pairing_read(&flow->framer, bytes, length, &read)) {
+        pairing_forwarded_nothing(&link->pairing);
+        return FRAME_PASS;
+    }
+    struct request *request = flow->request = read_request(flow, &read);
+    enum proxy_decision decision = ask(request, bytes, length);
+    request->said = SAID_NOTHING;
+    if (link->is_over || decision == PROXY_HOLD)
+        return FRAME_HELD;
+    if (decision == PROXY_DROP) {
+        divert(request);
+        return FRAME_DROP;
+    }
+    pass(request);
+    return FRAME_PASS;
+}
+
+int request_ended(struct flow *flow)
+{
+    struct proxy_link *link = flow->link;
+    struct request *request = flow->request;
+    int copies = flow->copies;
+    flow->copies = 0;
+    flow->request = NULL;
+    if (!request)
+        return copies;
+    request->end = flow->settled;
+    for (int i = 0; i < copies; i++) {
+        struct request *ghost = request_new(link);
+        memcpy(ghost->name, request->name, sizeof ghost->name);
+        ghost->shown.name = ghost->name;
+        ghost->command = request->command;
+        ghost->is_ghost = true;
+        ghost->end = 0;
+        ghost->replies_left = pairing_expects(&link->pairing, &ghost->command);
+        pairing_forwarded(&link->pairing, &ghost->command);
+        append(ghost);
+    }
+    return copies;
+}
+
+/* --- what owners say --- */
+
+/* The held request's flow, or NULL: the link has ended, or the owner speaks inside the hook. */
+static struct flow *held(struct proxy_request *shown, enum said said)
+{
+    struct request *request = (struct request *)shown;
+    struct flow *flow = &shown->link->to_server;
+    if (shown->link->is_over)
+        return NULL;
+    if (request->in_hook == HOOK_REQUEST) {
+        request->said = said;
+        return NULL;
+    }
+    assert(flow->request == request && flow->frame == FRAME_HELD);
+    return flow;
+}
+
+void proxy_request_forward(struct proxy_request *shown)
+{
+    struct flow *flow = held(shown, SAID_FORWARD);
+    if (!flow)
+        return;
+    flow->frame = FRAME_PASS;
+    pass((struct request *)shown);
+    flow_run(flow);
+}
+
+void proxy_request_drop(struct proxy_request *shown)
+{
+    struct flow *flow = held(shown, SAID_DROP);
+    if (!flow)
+        return;
+    flow->frame = FRAME_DROP;
+    divert((struct request *)shown);
+    flow_run(flow);
+}
+
+void proxy_request_answer(struct proxy_request *shown, const char *bytes, size_t length)
+{
+    struct request *request = (struct request *)shown;
+    struct flow *flow = held(shown, SAID_ANSWER);
+    if (shown->link->is_over)
+        return;
+    request_keep_answer(request, bytes, length);
+    if (!flow)
+        return;
+    flow->frame = FRAME_DROP;
+    divert(request);
+    flow_run(flow);
+}

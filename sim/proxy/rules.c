@@ -1,0 +1,205 @@
+/* rules.c - see rules.h. Every rule is asked about every request, whatever the others said: then
+ * each one's counts are its own. The first in the file that strikes does. */
+#include "proxy/fault.h"
+
+#include "base/memory.h"
+#include "base/random.h"
+#include "proxy/glob.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+const char *point_name(enum point point)
+{
+    static const char *const names[] = {"before", "after", "done"};
+    return names[point];
+}
+
+void rules_start(struct rules *rules, uv_loop_t *loop, uint64_t seed,
+                 void (*told)(void *context, struct rules_link *link, const struct rules_told *),
+                 void *context)
+{
+    rules->loop = loop;
+    rules->seed = seed;
+    rules->told = told;
+    rules->context = context;
+    rules->started_us = (int64_t)(uv_hrtime() / 1000);
+}
+
+struct rules_link *rules_link_new(struct rules *rules, struct proxy_link *link)
+{
+    struct rules_link *made = memory_new(1, sizeof *made);
+    made->rules = rules;
+    made->link = link;
+    made->matches = memory_new((size_t)rules->count, sizeof *made->matches);
+    return made;
+}
+
+struct proxy_link *rules_link_of(const struct rules_link *link)
+{
+    return link->link;
+}
+
+void rules_link_free(struct rules_link *link)
+{
+    for (int i = 0; i < 2; i++)
+        if (link->waits[i])
+            wait_free(link->waits[i]);
+    free(link->matches);
+    free(link);
+}
+
+void rules_free(struct rules *rules)
+{
+    assert(!rules->waits);
+    for (int i = 0; i < rules->count; i++) {
+        struct rule *rule = &rules->rules[i];
+        free(rule->commands);
+        free(rule->key.bytes);
+        free(rule->script.bytes);
+        free(rule->reply.bytes);
+        free(rule->client_name.bytes);
+        free(rule->arguments.bytes);
+    }
+    free(rules->rules);
+    free(rules->labels);
+    free(rules);
+}
+
+void rules_tell(const struct strike *strike, const char *words)
+{
+    struct rules *rules = strike->link->rules;
+    const struct rules_told told = {strike->request, strike->rule->name, strike->rule->fault->name,
+                                    strike->point, words};
+    if (rules->told)
+        rules->told(rules->context, strike->link, &told);
+}
+
+struct label *rules_label(struct rules *rules, const char *name)
+{
+    for (int i = 0; i < rules->labels_count; i++)
+        if (!strcmp(rules->labels[i].name, name))
+            return &rules->labels[i];
+    rules->labels =
+        memory_resize(rules->labels, (size_t)rules->labels_count + 1, sizeof *rules->labels);
+    struct label *label = &rules->labels[rules->labels_count++];
+    *label = (struct label){0};
+    snprintf(label->name, sizeof label->name, "%s", name);
+    return label;
+}
+
+/* --- matching --- */
+
+static bool text_matches(const struct text *pattern, const char *bytes, size_t length)
+{
+    return !pattern->bytes ||
+           (bytes && glob_matches(pattern->bytes, pattern->length, bytes, length));
+}
+
+static bool command_matches(const char *commands, const char *name)
+{
+    char wanted[PROXY_NAME_MAX + 3];
+    if (!commands)
+        return true;
+    snprintf(wanted, sizeof wanted, ",%s,", name);
+    return strstr(commands, wanted) != NULL;
+}
+
+static bool client_matches(const struct rule *rule, const struct rules_link *link)
+{
+    const char *name = proxy_link_name(link->link);
+    if (rule->client && rule->client != proxy_link_number(link->link))
+        return false;
+    return text_matches(&rule->client_name, name, strlen(name));
+}
+
+static bool time_matches(const struct rule *rule, const struct rules *rules)
+{
+    int64_t now_us =
+        (rule->from_us || rule->till_us) ? (int64_t)(uv_hrtime() / 1000) - rules->started_us : 0;
+    return now_us >= rule->from_us && (!rule->till_us || now_us < rule->till_us);
+}
+
+/* A script can be seen only while its request is there: remembered in the request for its reply. */
+static void remember_scripts(const struct rules *rules, struct proxy_request *request)
+{
+    uint64_t bits = 0;
+    for (int i = 0; i < rules->count; i++) {
+        const struct rule *rule = &rules->rules[i];
+        if (rule->script.bytes &&
+            text_matches(&rule->script, request->script, request->script_length))
+            bits |= UINT64_C(1) << rule->script_bit;
+    }
+    request->owner = (void *)(uintptr_t)bits;
+}
+
+static bool script_matches(const struct rule *rule, const struct proxy_request *request)
+{
+    return !rule->script.bytes || (uintptr_t)request->owner >> rule->script_bit & 1;
+}
+
+static bool request_matches(const struct rule *rule, const struct rules_link *link,
+                            const struct proxy_request *request)
+{
+    bool is_multi_right =
+        rule->multi == MULTI_ANY || (rule->multi == MULTI_INSIDE) == request->in_transaction;
+    return is_multi_right && command_matches(rule->commands, request->name) &&
+           text_matches(&rule->key, request->first_key, request->first_key_length) &&
+           script_matches(rule, request) && client_matches(rule, link) &&
+           time_matches(rule, link->rules);
+}
+
+/* It matched: is it one of those that are meant? */
+static bool is_due(struct rule *rule, struct rules_link *link)
+{
+    struct rules *rules = link->rules;
+    uint64_t of_client = ++link->matches[rule - rules->rules];
+    uint64_t of_all = ++rule->matches;
+    uint64_t n = rule->is_each_client ? of_client : of_all;
+    if ((rule->nth && n != rule->nth) || (rule->first && n > rule->first) ||
+        (rule->beyond && n <= rule->beyond) || (rule->every && n % rule->every != 0))
+        return false;
+    if (!rule->has_chance)
+        return true;
+    struct random random = {.seed = rules->seed,
+                            .stream = random_at(rule->stream, proxy_link_number(link->link), 0),
+                            .next = of_client * 64}; /* a draw may need a few numbers */
+    return random_chance(&random, rule->chance_ppm);
+}
+
+static enum proxy_decision ask_rules(struct rules_link *link, struct proxy_request *request,
+                                     const char *reply, size_t length)
+{
+    struct rules *rules = link->rules;
+    struct rule *striking = NULL;
+    for (int i = 0; i < rules->count; i++) {
+        struct rule *rule = &rules->rules[i];
+        if ((rule->point == POINT_BEFORE) != !reply)
+            continue;
+        if (!request_matches(rule, link, request) ||
+            (reply && !text_matches(&rule->reply, reply, length)))
+            continue;
+        if (is_due(rule, link) && !striking)
+            striking = rule;
+    }
+    if (!striking)
+        return PROXY_PASS;
+    const struct strike strike = {link, striking, request, striking->point};
+    rules_tell(&strike, NULL);
+    return striking->fault->strike(&strike);
+}
+
+enum proxy_decision rules_request(struct rules_link *link, struct proxy_request *request)
+{
+    if (request->script)
+        remember_scripts(link->rules, request);
+    return ask_rules(link, request, NULL, 0);
+}
+
+enum proxy_decision rules_reply(struct rules_link *link, struct proxy_request *request,
+                                const char *bytes, size_t length)
+{
+    return ask_rules(link, request, bytes, length);
+}

@@ -1,0 +1,58 @@
+/* rules.h - a rules file: which requests and replies meet which fault, in the proxy that stands
+ * alone.
+ *
+ * Decisions depend on what is sent, never on when: each rule counts its own matches, and a chance
+ * is a function of (seed, rule's name, client, n-th match of that client), so that a rule more or
+ * less changes nothing for the others. The file's form is told in README.md. */
+#ifndef PICKLOCK_PROXY_RULES_H
+#define PICKLOCK_PROXY_RULES_H
+
+#include "base/fail.h"
+#include "proxy/proxy.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <uv.h>
+
+enum {
+    RULES_MAX = 200,
+    RULES_BYTES_MAX = 256 * 1024
+}; /* a page or two; more is another file by mistake */
+
+enum point { POINT_BEFORE, POINT_AFTER, POINT_DONE };
+const char *point_name(enum point point);
+
+/* What a rule came to; told to whoever started the rules. */
+struct rules_told {
+    const struct proxy_request *request;
+    const char *rule, *fault;
+    enum point point;
+    const char *words; /* NULL: it struck; else what became of it later */
+};
+
+struct rules;      /* of a file */
+struct rules_link; /* what they remember of one link */
+
+/* FAIL_INPUT with file:line:column, what was expected, and what was probably meant. */
+enum fail rules_read(struct rules **rules, const char *path, struct failure *failure);
+
+/* Before the first link. told (may be NULL) is called for every strike. */
+void rules_start(struct rules *rules, uv_loop_t *loop, uint64_t seed,
+                 void (*told)(void *context, struct rules_link *link, const struct rules_told *),
+                 void *context);
+
+struct rules_link *rules_link_new(struct rules *rules, struct proxy_link *link);
+struct proxy_link *rules_link_of(const struct rules_link *link);
+/* Forgets the link, and what it still waits for. Takes link. */
+void rules_link_free(struct rules_link *link);
+
+/* For the proxy's hooks of the same names. */
+enum proxy_decision rules_request(struct rules_link *link, struct proxy_request *request);
+enum proxy_decision rules_reply(struct rules_link *link, struct proxy_request *request,
+                                const char *bytes, size_t length);
+
+/* After the last link is gone, and before the loop's last turns (timers are closed there). Takes
+ * rules. */
+void rules_free(struct rules *rules);
+
+#endif

@@ -1,0 +1,120 @@
+/* rules_action.c - what stands behind the arrow of a rule: an action of faults.def and its
+ * arguments. */
+#include "proxy/rules_words.h"
+
+#include "base/memory.h"
+#include "base/units.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { COPIES_MAX = 100 }; /* of one request */
+
+static bool begins(const char *word, const char *with, const char **rest)
+{
+    size_t length = strlen(with);
+    *rest = word + length;
+    return !strncmp(word, with, length);
+}
+
+static bool read_bytes(const struct word *word, struct fault_arguments *arguments)
+{
+    bool is_nil = !strcmp(word->text, "nil");
+    const char *bytes = is_nil ? "$-1" : word->text;
+    size_t length = is_nil ? 3 : word->length;
+    bool is_whole = length >= 2 && !memcmp(bytes + length - 2, "\r\n", 2);
+    if (!length)
+        return false;
+    arguments->bytes = memory_new(length + 2, 1);
+    memcpy(arguments->bytes, bytes, length);
+    if (!is_whole) { /* a line of RESP ends so; nobody should have to write it */
+        memcpy(arguments->bytes + length, "\r\n", 2);
+        length += 2;
+    }
+    arguments->bytes_length = length;
+    return true;
+}
+
+static bool read_label(const char *text, char *label)
+{
+    size_t length = strlen(text);
+    if (!length || length >= NAME_MAX_BYTES)
+        return false;
+    memcpy(label, text, length + 1);
+    return true;
+}
+
+/* Which argument is this word, of those that the action takes? 0: none of them. */
+static unsigned read_argument(const struct word *word, unsigned takes,
+                              struct fault_arguments *arguments)
+{
+    const char *rest, *text = word->text;
+    struct failure ignored;
+    if (takes & ARGUMENT_UNTIL && begins(text, "until=", &rest))
+        return read_label(rest, arguments->label) ? ARGUMENT_UNTIL : 0;
+    if (takes & ARGUMENT_BARRIER && begins(text, "barrier=", &rest))
+        return word_read_count(rest, &arguments->barrier) ? ARGUMENT_BARRIER : 0;
+    if (takes & ARGUMENT_BOUND && begins(text, "max=", &rest))
+        return !units_read_duration(rest, &arguments->max_us, &ignored) && arguments->max_us > 0
+                   ? ARGUMENT_BOUND
+                   : 0;
+    if (takes & ARGUMENT_CUT && (!strcmp(text, "fin") || !strcmp(text, "rst"))) {
+        arguments->cut = text[0] == 'f' ? PROXY_FIN : PROXY_RST;
+        return ARGUMENT_CUT;
+    }
+    if (takes & ARGUMENT_BYTES)
+        return read_bytes(word, arguments) ? ARGUMENT_BYTES : 0;
+    if (takes & ARGUMENT_LABEL)
+        return read_label(text, arguments->label) ? ARGUMENT_LABEL : 0;
+    if (takes & ARGUMENT_SIZE && word_read_count(text, &arguments->size))
+        return ARGUMENT_SIZE;
+    if (takes & ARGUMENT_TIME && !units_read_duration(text, &arguments->time_us, &ignored) &&
+        arguments->time_us > 0)
+        return ARGUMENT_TIME;
+    return 0;
+}
+
+static const struct fault *find_fault(const char *name)
+{
+    for (int i = 0; i < faults_count; i++)
+        if (!strcmp(faults[i].name, name))
+            return &faults[i];
+    return NULL;
+}
+
+static enum fail unknown_fault(const struct line *line, const struct word *word,
+                               struct failure *failure)
+{
+    const char *names[32];
+    char near[512];
+    for (int i = 0; i < faults_count; i++)
+        names[i] = faults[i].name;
+    return line_wrong(line, word->column, failure, "unknown action '%.100s'%s", word->text,
+                      word_near(word->text, names, (size_t)faults_count, near));
+}
+
+enum fail action_read(const struct line *line, int from, struct rule *rule, struct failure *failure)
+{
+    const struct word *name = &line->words[from];
+    const struct fault *fault = rule->fault = find_fault(name->text);
+    struct fault_arguments *arguments = &rule->arguments;
+    if (!fault)
+        return unknown_fault(line, name, failure);
+    for (int i = from + 1; i < line->count; i++) {
+        const struct word *word = &line->words[i];
+        unsigned given =
+            read_argument(word, (fault->needs | fault->takes) & ~arguments->given, arguments);
+        if (!given)
+            return line_wrong(line, word->column, failure, "'%.100s' is no argument of %s%s%s",
+                              word->text, fault->name, fault->form[0] ? ", which takes " : "",
+                              fault->form);
+        arguments->given |= given;
+    }
+    if (fault->needs & ~arguments->given)
+        return line_wrong(line, name->column, failure, "%s wants %s", fault->name, fault->form);
+    if ((fault->needs | fault->takes) == ARGUMENT_SIZE && arguments->size > COPIES_MAX)
+        return line_wrong(line, name->column, failure, "%s makes at most %d copies", fault->name,
+                          COPIES_MAX);
+    return FAIL_NONE;
+}

@@ -1,0 +1,126 @@
+/* rules_words.c - see rules_words.h: words, quotes, escapes, and what is said when something is
+ * wrong. */
+#include "proxy/rules_words.h"
+
+#include "base/suggest.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum fail line_wrong(const struct line *line, int column, struct failure *failure,
+                     const char *format, ...)
+{
+    char words[1024];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(words, sizeof words, format, arguments);
+    va_end(arguments);
+    return failure_set(failure, FAIL_INPUT, "%s:%d:%d: %s", line->path, line->number,
+                       column ? column : 1, words);
+}
+
+static bool is_blank(char byte)
+{
+    return byte == ' ' || byte == '\t' || byte == '\r';
+}
+
+static int hex_digit(char byte)
+{
+    if (!isxdigit((unsigned char)byte))
+        return -1;
+    return isdigit((unsigned char)byte) ? byte - '0' : tolower((unsigned char)byte) - 'a' + 10;
+}
+
+/* The escape behind a backslash at *at; false when it is none. */
+static bool read_escape(const char *text, size_t length, size_t *at, char *byte)
+{
+    static const char from[] = "rnt0\\\"", to[] = "\r\n\t\0\\\"";
+    char escape = *at < length ? text[*at] : 0;
+    const char *known = escape ? strchr(from, escape) : NULL;
+    if (known) {
+        *byte = to[known - from];
+        (*at)++;
+        return true;
+    }
+    if (escape != 'x' || *at + 2 >= length || hex_digit(text[*at + 1]) < 0 ||
+        hex_digit(text[*at + 2]) < 0)
+        return false;
+    *byte = (char)(hex_digit(text[*at + 1]) * 16 + hex_digit(text[*at + 2]));
+    *at += 3;
+    return true;
+}
+
+static enum fail split_word(struct line *line, const char *text, size_t length, size_t *at,
+                            struct failure *failure)
+{
+    struct word *word = &line->words[line->count];
+    bool is_quoted = false;
+    word->column = (int)*at + 1;
+    word->length = 0;
+    for (; *at < length && (is_quoted || !is_blank(text[*at])); (*at)++) {
+        char byte = text[*at];
+        if (byte == '"') {
+            is_quoted = !is_quoted;
+            continue;
+        }
+        if (word->length + 1 == WORD_MAX)
+            return line_wrong(line, word->column, failure, "a word of more than %d bytes",
+                              WORD_MAX - 1);
+        if (is_quoted && byte == '\\') {
+            size_t escape = *at + 1;
+            if (!read_escape(text, length, &escape, &byte))
+                return line_wrong(line, (int)*at + 1, failure,
+                                  "an unknown escape; there are \\r \\n \\t \\0 \\\\ \\\" \\xHH");
+            *at = escape - 1;
+        }
+        word->text[word->length++] = byte;
+    }
+    word->text[word->length] = 0;
+    if (is_quoted)
+        return line_wrong(line, word->column, failure, "a quote that does not end");
+    line->count++;
+    return FAIL_NONE;
+}
+
+enum fail line_split(struct line *line, const char *text, size_t length, struct failure *failure)
+{
+    line->count = 0;
+    for (size_t at = 0;;) {
+        while (at < length && is_blank(text[at]))
+            at++;
+        if (at == length || text[at] == '#')
+            return FAIL_NONE;
+        if (line->count == WORDS_MAX)
+            return line_wrong(line, (int)at + 1, failure, "more than %d words", WORDS_MAX);
+        if (split_word(line, text, length, &at, failure))
+            return FAIL_INPUT;
+    }
+}
+
+bool word_read_count(const char *text, uint64_t *count)
+{
+    char *end;
+    if (!isdigit((unsigned char)text[0]))
+        return false;
+    errno = 0;
+    *count = strtoull(text, &end, 10);
+    return !errno && !*end && *count > 0 && *count <= INT64_MAX;
+}
+
+const char *word_near(const char *word, const char *const *candidates, size_t count, char *text)
+{
+    const char *near = suggest_nearest(word, candidates, count);
+    if (near) {
+        snprintf(text, 512, "; did you mean '%s'?", near);
+        return text;
+    }
+    int used = snprintf(text, 512, "; there are");
+    for (size_t i = 0; i < count && used < 480; i++)
+        used += snprintf(text + used, 512 - (size_t)used, " %s", candidates[i]);
+    return text;
+}

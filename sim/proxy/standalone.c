@@ -1,0 +1,214 @@
+/* standalone.c - see standalone.h: ties proxy, rules, log, signals and the parent's life to one
+ * loop. */
+#include "proxy/standalone.h"
+
+#include "base/memory.h"
+#include "proxy/log.h"
+#include "proxy/rules.h"
+
+#include <assert.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+enum {
+    PARENT_ASKED_MS = 250
+}; /* a death signal of the kernel follows the parent's thread, not the parent */
+
+struct standalone {
+    const struct standalone_options *options;
+    uv_loop_t loop;
+    struct proxy *proxy;
+    struct rules *rules;
+    struct log *log;
+    uv_signal_t interrupt, terminate;
+    uv_timer_t parent_timer;
+    uv_prepare_t before_sleep;
+    pid_t parent;
+    bool is_ending;
+    enum fail fail;
+    struct failure *failure;
+};
+
+/* What the proxy keeps for us of one link. */
+struct owned {
+    struct standalone *self;
+    struct rules_link *rules; /* NULL: no rules */
+    struct proxy_link *link;
+};
+
+static void on_opened(void *context, struct proxy_link *link, int peer_port, void **owner)
+{
+    struct standalone *self = context;
+    struct owned *owned = *owner = memory_new(1, sizeof *owned);
+    owned->self = self;
+    owned->link = link;
+    if (self->rules)
+        owned->rules = rules_link_new(self->rules, link);
+    if (self->log)
+        log_open(self->log, proxy_link_number(link), peer_port);
+}
+
+static enum proxy_decision on_request(void *context, void *owner, struct proxy_request *request)
+{
+    struct standalone *self = context;
+    struct owned *owned = owner;
+    if (self->log)
+        log_request(self->log, request);
+    return owned->rules ? rules_request(owned->rules, request) : PROXY_PASS;
+}
+
+static enum proxy_decision on_reply(void *context, void *owner, struct proxy_request *request,
+                                    const char *bytes, size_t length)
+{
+    struct standalone *self = context;
+    struct owned *owned = owner;
+    if (self->log)
+        log_reply(self->log, request, bytes, length);
+    return owned->rules ? rules_reply(owned->rules, request, bytes, length) : PROXY_PASS;
+}
+
+static void on_closed(void *context, void *owner)
+{
+    struct standalone *self = context;
+    struct owned *owned = owner;
+    if (self->log)
+        log_shut(self->log, proxy_link_number(owned->link));
+    if (owned->rules)
+        rules_link_free(owned->rules);
+    free(owned);
+}
+
+static void on_notice(void *context, void *owner, const char *words)
+{
+    struct standalone *self = context;
+    struct owned *owned = owner;
+    if (self->log)
+        log_notice(self->log, owned ? proxy_link_number(owned->link) : 0, words);
+    else if (self->options->notice)
+        self->options->notice(self->options->context, words);
+}
+
+static void on_struck(void *context, struct rules_link *link, const struct rules_told *told)
+{
+    struct standalone *self = context;
+    (void)link;
+    if (self->log)
+        log_fault(self->log, told);
+}
+
+/* --- the end --- */
+
+static void on_proxy_closed(void *context)
+{
+    struct standalone *self = context;
+    self->proxy = NULL;
+    uv_close((uv_handle_t *)&self->interrupt, NULL);
+    uv_close((uv_handle_t *)&self->terminate, NULL);
+    uv_close((uv_handle_t *)&self->parent_timer, NULL);
+    uv_close((uv_handle_t *)&self->before_sleep, NULL);
+}
+
+static void end(struct standalone *self, const char *why)
+{
+    if (self->is_ending)
+        return;
+    self->is_ending = true;
+    if (self->log)
+        log_end(self->log, why);
+    proxy_close(self->proxy, on_proxy_closed, self);
+}
+
+static void on_signal(uv_signal_t *signal, int number)
+{
+    end(signal->data, number == SIGINT ? "interrupted" : "terminated");
+}
+
+static void on_parent_timer(uv_timer_t *timer)
+{
+    struct standalone *self = timer->data;
+    if (getppid() != self->parent)
+        end(self, "the parent is gone");
+}
+
+static void on_before_sleep(uv_prepare_t *prepare)
+{
+    struct standalone *self = prepare->data;
+    if (self->fail || log_flush(self->log, self->failure) == FAIL_NONE)
+        return;
+    self->fail = self->failure->code;
+    end(self, "the log cannot be written");
+}
+
+/* --- the beginning --- */
+
+static void watch(struct standalone *self)
+{
+    self->interrupt.data = self->terminate.data = self->parent_timer.data =
+        self->before_sleep.data = self;
+    int error =
+        uv_signal_init(&self->loop, &self->interrupt) |
+        uv_signal_init(&self->loop, &self->terminate) |
+        uv_timer_init(&self->loop, &self->parent_timer) |
+        uv_prepare_init(&self->loop, &self->before_sleep) |
+        uv_signal_start(&self->interrupt, on_signal, SIGINT) |
+        uv_signal_start(&self->terminate, on_signal, SIGTERM) |
+        uv_timer_start(&self->parent_timer, on_parent_timer, PARENT_ASKED_MS, PARENT_ASKED_MS);
+    if (self->log)
+        error |= uv_prepare_start(&self->before_sleep, on_before_sleep);
+    assert(!error);
+}
+
+static enum fail serve(struct standalone *self, const struct proxy_address *listen,
+                       const struct proxy_address *upstream)
+{
+    const struct standalone_options *options = self->options;
+    bool looks = self->rules || self->log;
+    const struct proxy_hooks hooks = {
+        on_opened, looks ? on_request : NULL, looks ? on_reply : NULL, on_closed, on_notice, self};
+    if (self->rules)
+        rules_start(self->rules, &self->loop, options->seed, on_struck, self);
+    enum fail fail = proxy_new(&self->proxy, &self->loop, listen, upstream, &hooks, self->failure);
+    if (fail) {
+        uv_run(&self->loop, UV_RUN_DEFAULT); /* what was opened is closed there */
+        return fail;
+    }
+    watch(self);
+    if (self->log)
+        log_begin(self->log, options->listen, options->upstream, options->seed);
+    if (options->ready)
+        options->ready(options->context, proxy_port(self->proxy));
+    uv_run(&self->loop, UV_RUN_DEFAULT);
+    return self->fail;
+}
+
+enum fail standalone_run(const struct standalone_options *options, struct failure *failure)
+{
+    struct proxy_address listen, upstream;
+    struct standalone *self = memory_new(1, sizeof *self);
+    self->options = options;
+    self->failure = failure;
+    self->parent = getppid();
+    enum fail fail = proxy_address_read(options->listen, &listen, failure);
+    if (fail)
+        failure_wrap(failure, "--listen");
+    else if ((fail = proxy_address_read(options->upstream, &upstream, failure)))
+        failure_wrap(failure, "--upstream");
+    if (!fail && options->rules)
+        fail = rules_read(&self->rules, options->rules, failure);
+    if (!fail && options->log)
+        fail = log_new(&self->log, options->log, failure);
+    if (!fail && uv_loop_init(&self->loop) < 0)
+        fail = failure_set(failure, FAIL_UNAVAILABLE, "no event loop: out of file descriptors?");
+    else if (!fail) {
+        fail = serve(self, &listen, &upstream);
+        int error = uv_loop_close(&self->loop);
+        assert(!error);
+    }
+    if (self->rules)
+        rules_free(self->rules);
+    if (self->log && log_close(self->log, fail ? NULL : failure) && !fail)
+        fail = FAIL_INTERNAL;
+    free(self);
+    return fail;
+}
