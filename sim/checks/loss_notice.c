@@ -2,11 +2,29 @@
  *
  * Lost is a hold whose grant has ended at the server other than by its own release. Told is what
  * ends the belief. A timer that rings at the very end of the lease rings a little late: a twentieth
- * of the lease is forgiven. */
+ * of the lease is forgiven. A client that is paused ("pause", with its length) can be told nothing
+ * meanwhile: it is told in time when it is told as the pause ends. */
 #include "checks/cause.h"
 #include "checks/property.h"
 
+#include "base/memory.h"
+
+#include <string.h>
+
 enum { FORGIVEN_PART = 20 };
+
+/* When the last pause of each client ends. */
+static void *make(const struct ledger *ledger)
+{
+    return memory_new((size_t)ledger->head->clients, sizeof(int64_t));
+}
+
+static void event(struct inquiry *inquiry, const struct event *event)
+{
+    int64_t *awake_us = inquiry->state;
+    if (event->kind == EVENT_FAULT && event->client >= 0 && !strcmp(event->fault, "pause"))
+        awake_us[event->client] = event->time_us + event->amount_us;
+}
 
 /* The grant whose end lost the lock; NULL: it is not lost. */
 static const struct grant *find_loss(const struct ledger *ledger, int client)
@@ -40,7 +58,9 @@ static void judge(struct inquiry *inquiry, int number, int64_t told_us, int64_t 
     const struct ledger *ledger = inquiry->ledger;
     const struct ledger_client *client = &ledger->clients[number];
     int64_t slack_us = ledger->lease_us / FORGIVEN_PART + ledger->error_us;
-    if (client->own_end_us == NEVER_US || told_us <= client->own_end_us + slack_us)
+    const int64_t *awake_us = inquiry->state;
+    int64_t due_us = client->own_end_us > awake_us[number] ? client->own_end_us : awake_us[number];
+    if (client->own_end_us == NEVER_US || told_us <= due_us + slack_us)
         return;
     const struct grant *lost = find_loss(ledger, number);
     if (!lost && !has_run_out(ledger, number, told_us))
@@ -84,4 +104,4 @@ static const char *excused(const struct inquiry *inquiry)
 }
 
 const struct property_rules rules_loss_notice = {
-    .fact = fact, .finish = finish, .excused = excused};
+    .make = make, .event = event, .fact = fact, .finish = finish, .excused = excused};

@@ -107,11 +107,9 @@ static bool begin_body(struct resp *resp)
     return true;
 }
 
-/* The line with a number is over. */
+/* The line with a number is over; seen counts up to behind it. */
 static bool take_number(struct resp *resp)
 {
-    if (!resp->is_minus)
-        resp->number = -resp->number;
     switch (resp->element) {
     case ':':
         resp->integer = resp->number;
@@ -254,10 +252,13 @@ static bool line_feed(struct resp *resp, char byte)
         return bad(resp, "a line feed was expected");
     resp->seen++; /* what follows is counted from behind it */
     bool went_on = true;
-    if (resp->after_line == RESP_IN_NUMBER)
+    if (resp->after_line == RESP_IN_NUMBER) {
+        if (!resp->is_minus)
+            resp->number = -resp->number;
         went_on = take_number(resp);
-    else
+    } else {
         end_element(resp);
+    }
     resp->seen--;
     return went_on;
 }
@@ -334,12 +335,59 @@ static size_t eat_body(struct resp *resp, size_t length)
     return run;
 }
 
+/* The plain case at once: '$' or '*', a short number without a sign, CR LF, all at hand. Returns
+ * the length of that head, 0 when it is another case. What it refuses, the machine above judges. */
+static size_t plain_head(const char *bytes, size_t length, int64_t *number)
+{
+    enum { DIGITS_MAX = 8 };
+    size_t at = 1;
+    int64_t value = 0;
+    for (; at < length && at <= DIGITS_MAX && bytes[at] >= '0' && bytes[at] <= '9'; at++)
+        value = value * 10 + (bytes[at] - '0');
+    if (at == 1 || at + 1 >= length || bytes[at] != '\r' || bytes[at + 1] != '\n' ||
+        (bytes[1] == '0' && at > 2))
+        return 0;
+    *number = value;
+    return at + 2;
+}
+
+/* A plain array head, or a plain bulk as far as it is at hand. Returns how many bytes were eaten.
+ */
+static size_t eat_plain(struct resp *resp, const char *bytes, size_t length)
+{
+    bool may_be = resp->side == RESP_REPLIES || bytes[0] == (resp->depth ? '$' : '*');
+    size_t head = may_be ? plain_head(bytes, length, &resp->number) : 0;
+    if (!head)
+        return 0;
+    begin_element(resp);
+    if (resp->depth == 0)
+        resp->type = bytes[0];
+    resp->element = bytes[0];
+    resp->is_minus = false;
+    resp->seen += head;
+    if (!take_number(resp) || bytes[0] == '*')
+        return head;
+    size_t body = (size_t)resp->left;
+    if (length - head < body + 2 || bytes[head + body] != '\r' || bytes[head + body + 1] != '\n')
+        return head;
+    resp->seen += body + 2;
+    resp->left = 0;
+    end_element(resp);
+    return head + body + 2;
+}
+
 size_t resp_feed(struct resp *resp, const char *bytes, size_t length, enum resp_status *status)
 {
     size_t at = 0;
     if (resp->is_done && length && !resp->is_bad)
         begin_frame(resp);
     while (at < length && !resp->is_bad && !resp->is_done) {
+        if (resp->state == RESP_AT_TYPE && (bytes[at] == '$' || bytes[at] == '*')) {
+            size_t plain = eat_plain(resp, bytes + at, length - at);
+            at += plain;
+            if (plain)
+                continue;
+        }
         if (resp->state == RESP_IN_NUMBER) {
             at += eat_number(resp, bytes + at, length - at);
         } else if (resp->state == RESP_IN_BODY) {

@@ -139,7 +139,9 @@ static void print_all(FILE *out, const struct view *view)
     }
     const struct run_result *bug = has_trouble ? NULL : view_first_bug(view);
     if (bug)
-        print_sentences(out, "The first bug: ", view, bug);
+        print_sentences(
+            out, view_blame(bug) == BLAME_NOBODY ? "Nobody's fault: " : "The first bug: ", view,
+            bug);
     print_stress(out, view);
     print_table(out, view);
     free(verdict);

@@ -110,9 +110,12 @@ static void print_figures(const struct terminal *terminal, const struct run_resu
     fprintf(terminal->out, " %8" PRId64 " %7" PRId64 " %8" PRId64 " %8" PRId64 " %7" PRId64,
             figures->operations, figures->grants, figures->overruns, figures->foreign_releases,
             figures->lost_updates);
-    fprintf(terminal->out, " %9s %9s  ", units_print_ms(figures->latency_us.p50, p50),
-            units_print_ms(figures->latency_us.p99, p99));
+    fprintf(terminal->out, " %9s %9s  ", units_print_duration(figures->latency_us.p50, p50),
+            units_print_duration(figures->latency_us.p99, p99));
     cell(terminal, colour_of(row), verdict_words(row), 0);
+    const struct property_result *headline = view_headline(row);
+    if (headline && headline->verdict == VERDICT_VIOLATED)
+        fprintf(terminal->out, " (%s)", cause_name(headline->cause));
     fputc('\n', terminal->out);
 }
 
@@ -190,7 +193,9 @@ void report_terminal(FILE *out, const struct results *results, int colours)
     }
     const struct run_result *bug = has_trouble ? NULL : view_first_bug(&view);
     if (bug)
-        print_sentences(&terminal, "the first bug: ", bug);
+        print_sentences(
+            &terminal,
+            view_blame(bug) == BLAME_NOBODY ? "nobody's fault: " : "the first bug: ", bug);
     print_totals(&terminal, &view);
     view_close(&view);
 }
