@@ -45,7 +45,7 @@ $(BUILD)/parts.a: $(PARTS)
 	rm -f $@
 	ar rcs $@ $(PARTS)
 
-$(BUILD)/test/%: sim/test/%.c $(BUILD)/parts.a
+$(BUILD)/test/%: sim/test/%.c $(BUILD)/parts.a | $(BUILD)/picklock-clock.so
 	@mkdir -p $(@D)
 	$(CC) $(FLAGS) -o $@ $< $(BUILD)/parts.a $(LIBS) -lcmocka
 

@@ -138,6 +138,7 @@ static void hold_begin(struct ledger *ledger, const struct event *event)
 {
     struct ledger_client *client = &ledger->clients[event->client];
     struct ledger_lock *lock = &ledger->locks[client->lock];
+    hold_end(ledger, event, event->client); /* told twice */
     client->own_end_us = NEVER_US;
     if (ledger->has_lease)
         client->own_end_us = lease_starts_us(ledger, event->client) + ledger->lease_us;
@@ -187,6 +188,7 @@ static void attempt_begin(struct ledger *ledger, const struct event *event)
 
 static void called(struct ledger *ledger, const struct event *event)
 {
+    assert(event->client >= 0);
     struct ledger_client *client = &ledger->clients[event->client];
     if (event->op == OP_ACQUIRE) {
         attempt_begin(ledger, event);
@@ -198,6 +200,7 @@ static void called(struct ledger *ledger, const struct event *event)
 
 static void sent(struct ledger *ledger, const struct event *event)
 {
+    assert(event->client >= 0 && event->server >= 0);
     struct ledger_client *client = &ledger->clients[event->client];
     if (event->command.key != KEY_LOCK)
         return;
@@ -217,6 +220,8 @@ static void executed(struct ledger *ledger, const struct event *event)
 
 static void heard(struct ledger *ledger, const struct event *event)
 {
+    assert(event->server >= 0);
+    assert(event->client >= 0);
     struct ledger_client *client = &ledger->clients[event->client];
     client->has_heard = true;
     client->asked = event->command;
@@ -227,6 +232,7 @@ static void heard(struct ledger *ledger, const struct event *event)
 
 static void returned(struct ledger *ledger, const struct event *event)
 {
+    assert(event->client >= 0);
     struct ledger_client *client = &ledger->clients[event->client];
     if (event->op == OP_ACQUIRE && event->attempt == client->attempt) {
         client->is_acquiring = false;
@@ -287,6 +293,7 @@ void ledger_event(struct ledger *ledger, const struct event *event)
         returned(ledger, event);
         break;
     case EVENT_NOTICE:
+        assert(event->client >= 0);
         hold_end(ledger, event, event->client);
         break;
     case EVENT_FAULT:

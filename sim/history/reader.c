@@ -154,8 +154,8 @@ static enum fail take_own(struct history_reader *reader, const char *name, const
         int64_t *number;
     } rows[] = {
         {"i", SEEN_INDEX, 0, INT64_MAX, &event->index},
-        {"t", SEEN_TIME, 0, INT64_MAX / 4, &event->time_us},
-        {"from", SEEN_FROM, INT64_MIN / 4, INT64_MAX / 4, &event->from_us},
+        {"t", SEEN_TIME, 0, HISTORY_LONGEST_US, &event->time_us},
+        {"from", SEEN_FROM, -HISTORY_LONGEST_US, HISTORY_LONGEST_US, &event->from_us},
         {"client", 0, 0, reader->clients - 1, &(int64_t){0}},
         {"server", 0, 0, reader->servers - 1, &(int64_t){0}},
     };
@@ -211,7 +211,8 @@ static enum fail check_event(struct history_reader *reader, struct event *event,
         if ((fields[i].kinds & 1 << event->kind) && !(filled & 1u << i))
             return reader_refuses(reader, failure, "an event of kind '%s' wants '%s'",
                                   event_name(event->kind), fields[i].name);
-    if (event->client < 0 && (1 << event->kind) & (CALLS | SENDS | EXECUTES | HEARS | RETURNS))
+    if (event->client < 0 &&
+        (1 << event->kind) & (CALLS | SENDS | EXECUTES | HEARS | RETURNS | NOTICES))
         return reader_refuses(reader, failure, "an event of kind '%s' wants 'client'",
                               event_name(event->kind));
     if (event->server < 0 && (1 << event->kind) & (SENDS | EXECUTES | HEARS))

@@ -44,9 +44,9 @@ static enum fail read_counts(struct history_reader *reader, json_t *object,
         {"clients", 1, CLIENTS_MAX, &(int64_t){0}},
         {"servers", 1, SERVERS_MAX, &(int64_t){0}},
         {"locks", 1, LOCKS_MAX, &(int64_t){0}},
-        {"lease_us", 0, INT64_MAX / 4, &head->lease_us},
-        {"unit_us", 0, INT64_MAX / 4, &head->unit_us},
-        {"clock_error_us", 0, INT64_MAX / 4, &head->clock_error_us},
+        {"lease_us", 0, HISTORY_LONGEST_US, &head->lease_us},
+        {"unit_us", 0, HISTORY_LONGEST_US, &head->unit_us},
+        {"clock_error_us", 0, HISTORY_LONGEST_US, &head->clock_error_us},
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         enum fail fail = reader_number(reader, rows[i].name, json_object_get(object, rows[i].name),

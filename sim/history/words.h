@@ -6,6 +6,10 @@
 
 #define HISTORY_VERSION "picklock.history/1"
 
+/* Times and durations of a file that is read, 31 years: whoever adds a few of them up cannot
+ * overflow. */
+#define HISTORY_LONGEST_US INT64_C(1000000000000000)
+
 /* Sets of kinds of events, for fields.def. */
 enum {
     CALLS = 1 << EVENT_CALL,
@@ -13,6 +17,7 @@ enum {
     EXECUTES = 1 << EVENT_EXECUTE,
     HEARS = 1 << EVENT_HEAR,
     RETURNS = 1 << EVENT_RETURN,
+    NOTICES = 1 << EVENT_NOTICE,
 };
 
 const char *lane_name(enum lane lane);

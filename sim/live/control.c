@@ -5,8 +5,6 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { ANSWER_SECONDS = 5 };
-
 static enum fail not_connected(const struct url *url, const redisContext *control,
                                struct failure *failure)
 {
@@ -41,7 +39,7 @@ static enum fail log_in(redisContext *control, const struct url *url, struct fai
 
 static enum fail prepare(redisContext *control, const struct url *url, struct failure *failure)
 {
-    if (redisSetTimeout(control, (struct timeval){.tv_sec = ANSWER_SECONDS}) != REDIS_OK)
+    if (redisSetTimeout(control, (struct timeval){.tv_sec = CONTROL_SECONDS}) != REDIS_OK)
         return not_connected(url, control, failure);
     if (url->has_login && log_in(control, url, failure))
         return failure ? failure->code : FAIL_UNAVAILABLE;
@@ -52,7 +50,7 @@ static enum fail prepare(redisContext *control, const struct url *url, struct fa
 
 enum fail control_open(redisContext **control, const struct url *url, struct failure *failure)
 {
-    const struct timeval limit = {.tv_sec = ANSWER_SECONDS};
+    const struct timeval limit = {.tv_sec = CONTROL_SECONDS};
     *control = url->path[0] ? redisConnectUnixWithTimeout(url->path, limit)
                             : redisConnectWithTimeout(url->host, url->port, limit);
     enum fail fail = !*control || (*control)->err ? not_connected(url, *control, failure)
@@ -145,7 +143,8 @@ int64_t control_integer(redisContext *control, struct failure *failure, const ch
     if (reply->type == REDIS_REPLY_INTEGER)
         value = reply->integer;
     else
-        failure_set(failure, FAIL_UNAVAILABLE, "%.16s was not answered with a number", format);
+        failure_set(failure, FAIL_UNAVAILABLE, "%.*s was not answered with a number",
+                    (int)strcspn(format, " "), format);
     freeReplyObject(reply);
     return value;
 }

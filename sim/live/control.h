@@ -11,6 +11,8 @@
 #include <hiredis/hiredis.h>
 #include <stdint.h>
 
+enum { CONTROL_SECONDS = 5 }; /* how long an answer may take */
+
 /* Connects, logs in and selects the database as url (borrowed) says. FAIL_UNAVAILABLE: what the
  * server or the system said. */
 enum fail control_open(redisContext **control, const struct url *url, struct failure *failure);

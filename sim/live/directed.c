@@ -134,7 +134,7 @@ static enum fail apply_arrive(struct directed *directed, const struct choice *ch
     struct event executed = directed_flight_event(directed, EVENT_EXECUTE, flight);
     executed.reply = flight->reply;
     if (directed->live->servers.steering == REAL_TIME) {
-        executed.from_us = call->forwarded_us - directed->began_us;
+        executed.from_us = call->released_us - directed->began_us;
         executed.time_us = call->answered_us - directed->began_us;
     }
     directed_write(directed, &executed);

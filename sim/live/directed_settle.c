@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { SETTLE_LIMIT_US = 10000000, DEATH_LIMIT_US = 300000 };
+enum { SETTLE_LIMIT_US = 10000000 };
 
 /* --- what broke by itself --- */
 
@@ -109,19 +109,13 @@ static enum fail did_not_come(const struct settling *settling, struct failure *f
                        wires_leaving(directed), SETTLE_LIMIT_US / 1000000);
 }
 
-static bool never(void *context)
-{
-    (void)context;
-    return false;
-}
-
 /* A server that died is the reason; its end may take a moment longer than that of its connections.
  */
 static enum fail why_broken(struct directed *directed, struct failure *failure)
 {
     int server = directed->broken_server - 1;
     const char *words = directed->live->stations[server].trouble;
-    if (live_run_until(directed->live, never, NULL, DEATH_LIMIT_US, failure) == FAIL_UNAVAILABLE)
+    if (live_server_died(directed->live, failure))
         return FAIL_UNAVAILABLE;
     return failure_set(failure, FAIL_UNAVAILABLE, "server %d closed the connection%s%s", server + 1,
                        *words ? ": " : "", words);

@@ -39,4 +39,8 @@ void live_follow_server(struct live *live, int server);
 enum fail live_run_until(struct live *live, bool (*is_done)(void *context), void *context,
                          int64_t limit_us, struct failure *failure);
 
+/* A connection broke: was it because a server has died? Then the failure's text says so. Looks for
+ * a moment: the death of a process shows a little later than that of its connections. */
+bool live_server_died(struct live *live, struct failure *failure);
+
 #endif

@@ -12,8 +12,9 @@
 #include <sys/resource.h>
 
 enum {
-    TICK_MS = 50,          /* how often a waiting world looks whether its servers still live */
-    ERROR_LOCAL_US = 2000, /* a server counts whole milliseconds; both clocks may be slewed */
+    TICK_MS = 50,            /* how often a waiting world looks whether its servers still live */
+    DEATH_LIMIT_US = 300000, /* its connections end before the system tells of its end */
+    ERROR_LOCAL_US = 2000,   /* a server counts whole milliseconds; both clocks may be slewed */
     ERROR_REMOTE_US = 5000,
 };
 
@@ -198,4 +199,15 @@ enum fail live_run_until(struct live *live, bool (*is_done)(void *context), void
     }
     (void)uv_timer_stop(&live->tick);
     return fail;
+}
+
+static bool never(void *context)
+{
+    (void)context;
+    return false;
+}
+
+bool live_server_died(struct live *live, struct failure *failure)
+{
+    return live_run_until(live, never, NULL, DEATH_LIMIT_US, failure) == FAIL_UNAVAILABLE;
 }

@@ -10,7 +10,6 @@
 
 enum {
     RETRY_US = 5000,
-    SPARE_PART = 20, /* of the connections: for those that are just ending */
 };
 
 /* --- events --- */
@@ -27,7 +26,7 @@ struct event order_event(struct order *order, enum event_kind kind)
     return event;
 }
 
-static void order_fault(struct order *order, const char *name, int64_t amount_us)
+void order_fault(struct order *order, const char *name, int64_t amount_us)
 {
     struct event event = order_event(order, EVENT_FAULT);
     event.amount_us = amount_us;
@@ -36,11 +35,6 @@ static void order_fault(struct order *order, const char *name, int64_t amount_us
 }
 
 /* --- life and death --- */
-
-static struct stress *stress_of(const struct order *order)
-{
-    return order->player->stress;
-}
 
 static void order_unlink(struct order *order)
 {
@@ -52,7 +46,7 @@ static void order_unlink(struct order *order)
 }
 
 /* Out of everything; not while it is in a queue or with a server. */
-static void order_free(struct order *order)
+void order_free(struct order *order)
 {
     struct stress *stress = stress_of(order);
     timers_remove(&stress->timers, &order->timeout.timer);
@@ -61,8 +55,9 @@ static void order_free(struct order *order)
     free(order);
 }
 
-static void queue_remove(struct queue *queue, struct order *order)
+void order_dequeue(struct order *order)
 {
+    struct queue *queue = &stress_of(order)->queues[order->server];
     struct order *before = NULL;
     for (struct order *at = queue->first; at != order; at = at->after)
         before = at;
@@ -102,170 +97,6 @@ static void enqueue(struct order *order)
     pump(stress, order->server);
 }
 
-/* --- connections end --- */
-
-static void forget_wire(struct player *player, const struct wire *wire)
-{
-    for (int server = 0; server < SERVERS_MAX; server++)
-        for (int lane = 0; lane < LANE_COUNT; lane++) {
-            if (player->wires[server][lane] == wire)
-                player->wires[server][lane] = NULL;
-            else if (player->late[server][lane] == wire)
-                player->late[server][lane] = NULL;
-        }
-}
-
-static bool wire_is_used(const struct player *player, const struct wire *wire)
-{
-    for (const struct order *order = player->orders; order; order = order->next)
-        if (order->wire == wire)
-            return true;
-    return false;
-}
-
-static void order_go(struct order *order);
-
-/* Commands that had to wait for a connection, oldest first. */
-static void unsent_go(struct player *player, int server, enum lane lane)
-{
-    struct order *order = player->orders;
-    while (order) {
-        struct order *next = order->next;
-        if (order->place == PLACE_UNSENT && order->server == server && order->lane == lane)
-            order_go(order);
-        order = next;
-    }
-}
-
-static bool wire_is_busy(const struct player *player, const struct wire *wire)
-{
-    for (const struct order *order = player->orders; order; order = order->next)
-        if (order->wire == wire && order->is_abandoned)
-            return true;
-    return false;
-}
-
-/* What was given up on a connection has come back to nobody: the connection can be used again,
- * where there is need for it. */
-static void wire_is_free(struct player *player, struct wire *wire, int server, enum lane lane)
-{
-    struct wire **current = &player->wires[server][lane], **late = &player->late[server][lane];
-    if (wire_is_used(player, wire))
-        return;
-    if (*late == wire && *current && wire_is_busy(player, *current)) {
-        *late = *current;
-        *current = wire;
-    } else if (*late == wire && !*current && player->has_seat) {
-        *late = NULL;
-        *current = wire;
-    } else if (*current != wire) {
-        forget_wire(player, wire);
-        wire_cut(wire);
-    }
-    unsent_go(player, server, lane);
-}
-
-/* Takes an order off a connection that ends; true: it is with the server, and runs there to its
- * end. */
-static bool order_detach(struct order *order)
-{
-    struct stress *stress = stress_of(order);
-    timers_remove(&stress->timers, &order->timeout.timer);
-    timers_remove(&stress->timers, &order->delay.timer);
-    order->is_cut_off = true;
-    if (order->place == PLACE_RUNNING) {
-        order->ends_wire = true;
-        return true;
-    }
-    if (order->place == PLACE_QUEUED)
-        queue_remove(&stress->queues[order->server], order);
-    order->call->owner = NULL;
-    order->call = NULL;
-    order->wire = NULL;
-    return false;
-}
-
-static struct order *next_cut_off(const struct player *player)
-{
-    struct order *order = player->orders;
-    while (order && !order->is_cut_off)
-        order = order->next;
-    return order;
-}
-
-/* Ends a connection with all that is on it, as soon as nothing of it is with the server. The client
- * is told of those that it waits for: of struck (may be NULL), which an event has named already, as
- * kind says; of the others that they are lost. */
-static void wire_end(struct player *player, struct wire *wire, const struct order *struck,
-                     enum moment_kind kind)
-{
-    struct order *order;
-    bool is_running = false;
-    forget_wire(player, wire);
-    for (order = player->orders; order; order = order->next)
-        if (order->wire == wire)
-            is_running |= order_detach(order);
-    if (!is_running)
-        wire_cut(wire);
-    while ((order = next_cut_off(player))) {
-        const struct order gone = *order;
-        bool is_struck = order == struck, is_told = !order->is_abandoned;
-        order->is_cut_off = false;
-        order->is_abandoned = true;
-        if (is_told && !is_struck && player->place != PLAYER_DEAD)
-            order_fault(order, choice_name(CHOICE_GIVE_UP), 0);
-        if (!order->ends_wire)
-            order_free(order);
-        if (is_told)
-            player_told(player, &gone, is_struck ? kind : MOMENT_LOST, NULL);
-        unsent_go(player, gone.server, gone.lane);
-    }
-}
-
-void orders_hang_up(struct player *player)
-{
-    for (int server = 0; server < SERVERS_MAX; server++)
-        for (int lane = 0; lane < LANE_COUNT; lane++) {
-            struct wire *wire = player->wires[server][lane];
-            if (wire && !wire_is_used(player, wire)) {
-                player->wires[server][lane] = NULL;
-                wire_cut(wire);
-            }
-        }
-}
-
-void orders_drop(struct player *player)
-{
-    for (struct order *order = player->orders; order; order = order->next)
-        order->is_abandoned = true;
-    /* Every wire that an order is on ends; then those that nothing is on. */
-    for (;;) {
-        struct order *order = player->orders;
-        while (order && order->ends_wire)
-            order = order->next;
-        if (!order)
-            break;
-        if (!order->wire)
-            order_free(order); /* not sent, or cut off already */
-        else
-            wire_end(player, order->wire, NULL, MOMENT_LOST);
-    }
-    orders_hang_up(player);
-}
-
-/* --- as many connections as there are descriptors for --- */
-
-static int64_t wires_alive(const struct stress *stress)
-{
-    int64_t alive = 0;
-    for (int i = 0; i < stress->options->servers; i++) {
-        const struct station *station = &stress->live->stations[i];
-        int64_t links = proxy_links_count(station->proxy);
-        alive += links > station->wires ? links : station->wires;
-    }
-    return alive;
-}
-
 /* --- what the station tells --- */
 
 static void delay_before_ends(struct alarm *alarm)
@@ -297,7 +128,7 @@ static void came(struct call *call)
     if (order->strike == STRIKE_REQUEST && !order->is_abandoned) {
         stress->struck[STRUCK_REQUEST]++;
         order_fault(order, choice_name(CHOICE_LOSE_REQUEST), 0);
-        wire_end(order->player, order->wire, order, MOMENT_LOST);
+        lane_end(order->player, order->wire, order, MOMENT_LOST);
     } else if (order->strike == STRIKE_DELAY_BEFORE) {
         order->place = PLACE_DELAYED;
         order_delayed(order, delay_before_ends);
@@ -330,7 +161,7 @@ static void executed(struct call *call)
     order->place = PLACE_ANSWERED;
     struct event event = order_event(order, EVENT_EXECUTE);
     event.reply = call->reply;
-    event.from_us = call->forwarded_us - stress->began_us;
+    event.from_us = call->released_us - stress->began_us;
     stress_write(stress, &event);
     int server = order->server;
     if (order->is_abandoned) {
@@ -338,7 +169,7 @@ static void executed(struct call *call)
     } else if (order->strike == STRIKE_REPLY) {
         stress->struck[STRUCK_REPLY]++;
         order_fault(order, choice_name(CHOICE_LOSE_REPLY), 0);
-        wire_end(order->player, order->wire, order, MOMENT_LOST);
+        lane_end(order->player, order->wire, order, MOMENT_LOST);
     } else if (order->strike == STRIKE_DELAY_AFTER) {
         order_delayed(order, delay_after_ends);
     } else {
@@ -352,7 +183,7 @@ static void late_one_heard(struct order *order)
     const struct order gone = *order;
     order_free(order);
     call_let_go(gone.call);
-    wire_is_free(gone.player, gone.wire, gone.server, gone.lane);
+    lane_is_free(gone.player, gone.wire, gone.server, gone.lane);
 }
 
 static void order_heard(struct order *order)
@@ -404,7 +235,7 @@ static void broken(struct wire *wire)
         failure_set(&stress->trouble, FAIL_UNAVAILABLE, "server %d closed a connection%s%s",
                     wire->station->number + 1, wire->station->trouble[0] ? ": " : "",
                     wire->station->trouble);
-    forget_wire(player, wire);
+    lanes_forget(player, wire);
     for (struct order *order = player->orders; order; order = order->next)
         if (order->wire == wire)
             order->wire = NULL;
@@ -431,8 +262,7 @@ static void timed_out(struct alarm *alarm)
     order->is_abandoned = true;
     /* A second connection, where there is room for one; else the next command waits until this one
      * is free. */
-    if (*current == order->wire && !*late &&
-        wires_alive(stress) + stress->wires_max / SPARE_PART < stress->wires_max) {
+    if (*current == order->wire && !*late && lanes_have_room(stress)) {
         *late = order->wire;
         *current = NULL;
     }
@@ -461,16 +291,16 @@ static void draw_strike(struct order *order)
 
 /* Now, or when a connection is free. What cannot be sent at all ends the run: it is in
  * stress->trouble. */
-static void order_go(struct order *order)
+void order_go(struct order *order)
 {
     struct player *player = order->player;
     struct stress *stress = player->stress;
     struct wire **wire = &player->wires[order->server][order->lane];
     order->place = PLACE_UNSENT;
     timers_remove(&stress->timers, &order->delay.timer);
-    if (*wire && wire_is_busy(player, *wire))
-        return; /* wire_is_free() takes it up */
-    if (!*wire && wires_alive(stress) >= stress->wires_max) {
+    if (*wire && lane_is_busy(player, *wire))
+        return; /* lane_is_free() takes it up */
+    if (!*wire && lanes_alive(stress) >= stress->wires_max) {
         stress_alarm(stress, &order->delay, RETRY_US);
         return;
     }

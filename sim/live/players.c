@@ -67,7 +67,7 @@ static void player_crashes(struct player *player)
     player->is_paused = false;
     client_crash(&player->client);
     timers_remove(&stress->timers, &player->wake.timer);
-    orders_drop(player);
+    lanes_drop(player);
     seat_pass_on(player);
     uint64_t drawn = stress_draw(stress, player->number, DRAW_CRASH, ~player->operations);
     player->next.rings = reborn;
@@ -350,7 +350,7 @@ static void seat_pass_on(struct player *player)
     struct player *first = stress->waiting_first;
     if (!player->has_seat)
         return;
-    orders_hang_up(player);
+    lanes_hang_up(player);
     player->has_seat = false;
     if (!first) {
         stress->seats_taken--;

@@ -20,7 +20,13 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { READY_SECONDS = 20, PORT_TRIES = 20, VERSION_MAJOR = 6, VERSION_MINOR = 2 };
+enum {
+    READY_SECONDS = 20,
+    PROBE_US = 200000,
+    PORT_TRIES = 20,
+    VERSION_MAJOR = 6,
+    VERSION_MINOR = 2
+};
 
 #define TAKEN "Address already in use"
 
@@ -220,7 +226,10 @@ static enum fail is_ready(struct process *process, struct failure *failure)
     struct failure why;
     if (control_open(&process->control, &url, &why))
         return FAIL_UNKNOWN;
+    /* Somebody else may sit on the port and say nothing: then ours has died meanwhile. */
+    (void)redisSetTimeout(process->control, (struct timeval){.tv_usec = PROBE_US});
     redisReply *info = control_ask(process->control, &why, "INFO server");
+    (void)redisSetTimeout(process->control, (struct timeval){.tv_sec = CONTROL_SECONDS});
     if (!info) {
         control_shut(process->control);
         process->control = NULL;

@@ -129,8 +129,6 @@ static enum proxy_decision hook_reply(void *context, void *link_owner,
     if (!wire || !call)
         return PROXY_PASS;
     call->at_proxy[call->answered] = NULL;
-    if (call->answered == 0)
-        call->forwarded_us = request->forwarded_us;
     call->replies[call->answered] = parse(bytes, length);
     if (!call->replies[call->answered])
         return PROXY_PASS; /* cannot be: the proxy has framed it */
@@ -191,6 +189,8 @@ void call_execute(struct call *call)
 {
     struct wire *wire = call->wire;
     call->may_execute = true;
+    /* Before it is written: what stands behind the writing may be later than the execution. */
+    call->released_us = now_us();
     /* The proxy shows a reply only when the one before it has gone. */
     for (struct call *earlier = wire->first; earlier != call; earlier = earlier->next)
         if (call_is_answered(earlier) && !earlier->may_be_heard) {

@@ -132,17 +132,44 @@ int64_t stress_spread(uint64_t drawn, int64_t mean_us);
 
 /* --- orders.c --- */
 extern const struct wire_events stress_wire_events;
+static inline struct stress *stress_of(const struct order *order)
+{
+    return order->player->stress;
+}
 /* Sends a command of the player's on a lane to a server. */
 void order_send(struct player *player, int server, enum lane lane, enum operation op,
                 const struct command *command);
-/* The orders of a player that dies: what is with a server runs there to its end, the rest is gone.
- */
-void orders_drop(struct player *player);
-/* Closes the player's connections, when nothing is on them. */
-void orders_hang_up(struct player *player);
+/* Sends what could not be sent yet, if it can now. */
+void order_go(struct order *order);
 /* Takes up again what came while the player was stalled. */
 void orders_resume(struct player *player);
-struct event order_event(struct order *order, enum event_kind kind);
+void order_fault(struct order *order, const char *name, int64_t amount_us);
+/* Out of its queue, in which it stands. */
+void order_dequeue(struct order *order);
+/* Frees it; not while it is in a queue or with a server. */
+void order_free(struct order *order);
+
+/* --- lanes.c --- */
+/* The player does not use the connection any more, as far as it is concerned. */
+void lanes_forget(struct player *player, const struct wire *wire);
+/* Is something that was given up on still on it? */
+bool lane_is_busy(const struct player *player, const struct wire *wire);
+/* What was given up on a connection has come back to nobody: it can be used again, where there is
+ * need for it. */
+void lane_is_free(struct player *player, struct wire *wire, int server, enum lane lane);
+/* Ends a connection with all that is on it, as soon as nothing of it is with the server. The client
+ * is told of those that it waits for: of struck (may be NULL), which an event has named already, as
+ * kind says; of the others that they are lost. */
+void lane_end(struct player *player, struct wire *wire, const struct order *struck,
+              enum moment_kind kind);
+/* Closes the player's connections that nothing is on. */
+void lanes_hang_up(struct player *player);
+/* The player dies: what is with a server runs there to its end, the rest is gone. */
+void lanes_drop(struct player *player);
+/* Connections that there are, those that are just ending too. */
+int64_t lanes_alive(const struct stress *stress);
+/* Is there room for more of them than every client needs? */
+bool lanes_have_room(const struct stress *stress);
 
 /* --- players.c --- */
 void player_init(struct player *player, struct stress *stress, int number);

@@ -147,6 +147,9 @@ static void clean_up(void *data)
     wire->async = NULL;
     uv_close((uv_handle_t *)&wire->poll, poll_closed);
     wire_broke(wire);
+    /* What is held there would wait for ever. */
+    if (wire->link)
+        proxy_link_cut(wire->link, PROXY_RST);
 }
 
 static void connected(const redisAsyncContext *async, int status)

@@ -35,7 +35,7 @@ struct call {
     bool came_early;    /* its reply was let through to free the way for later ones; it is not heard
                            yet */
     struct reply reply; /* when all are answered: as the server gave it */
-    int64_t forwarded_us; /* when its first request went to the server, of uv_hrtime() */
+    int64_t released_us; /* when it was let go to the server: not executed before; of uv_hrtime() */
     int64_t answered_us;
     struct proxy_request *at_proxy[CALL_REQUESTS_MAX];
     redisReply *replies[CALL_REQUESTS_MAX];

@@ -12,10 +12,11 @@ static void on_time(uv_timer_t *timer)
     wait->then(wait);
 }
 
-/* Timers of libuv count whole milliseconds: rounded up, never early. */
+/* Timers of libuv count whole milliseconds from a clock that is cut to whole ones: rounded up, and
+ * one more, or the wait would end early. */
 static uint64_t rounded_ms(int64_t us)
 {
-    return us <= 0 ? 0 : (uint64_t)(us + 999) / 1000;
+    return us <= 0 ? 0 : (uint64_t)(us + 999) / 1000 + 1;
 }
 
 static struct wait **slot(const struct strike *strike)

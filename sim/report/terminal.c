@@ -112,10 +112,10 @@ static void print_figures(const struct terminal *terminal, const struct run_resu
             figures->lost_updates);
     fprintf(terminal->out, " %9s %9s  ", units_print_duration(figures->latency_us.p50, p50),
             units_print_duration(figures->latency_us.p99, p99));
-    cell(terminal, colour_of(row), verdict_words(row), 0);
     const struct property_result *headline = view_headline(row);
-    if (headline && headline->verdict == VERDICT_VIOLATED)
-        fprintf(terminal->out, " (%s)", cause_name(headline->cause));
+    bool is_violated = headline && headline->verdict == VERDICT_VIOLATED;
+    cell(terminal, colour_of(row), is_violated ? cause_name(headline->cause) : verdict_words(row),
+         0);
     fputc('\n', terminal->out);
 }
 

@@ -379,6 +379,40 @@ static void a_real_violation_survives_a_wrong_order(void **state)
     story_free(story);
 }
 
+static void a_client_is_never_taken_to_delete_before_it_set(void **state)
+{
+    /* A is dead, its key gone without a word; B sets, is told, and deletes: its own key, not A's.
+     */
+    struct story *story = story_new(&expiring, 1, 300);
+    const struct command commands[] = {set(story, B), command(VERB_DEL, 0, 0)};
+    const struct reply replies[] = {OK, INTEGER(1)};
+    (void)state;
+    acquires(story, A);
+    crashes(story, A);
+    calls(story, B, OP_ACQUIRE);
+    for (int i = 0; i < 2; i++) {
+        struct event event = {.kind = EVENT_EXECUTE,
+                              .client = B,
+                              .attempt = 1,
+                              .op = i ? OP_RELEASE : OP_ACQUIRE,
+                              .index = story->index++,
+                              .from_us = story->now_us,
+                              .time_us = story->now_us + 80,
+                              .command = commands[i],
+                              .reply = replies[i]};
+        checks_event(story->checks, &event);
+        story->now_us += 100;
+        if (i == 0)
+            returns(story, B, OP_ACQUIRE, RESULT_GRANTED);
+        if (i == 0)
+            calls(story, B, OP_RELEASE);
+    }
+    ends(story);
+    assert_holds(story, PROPERTY_RELEASE_OWN);
+    assert_holds(story, PROPERTY_MUTUAL_EXCLUSION);
+    story_free(story);
+}
+
 static void clocks_that_disagree_a_little_are_no_early_expiry(void **state)
 {
     struct story *story = story_new(&expiring, 1, 300);
@@ -395,6 +429,75 @@ static void clocks_that_disagree_a_little_are_no_early_expiry(void **state)
     story_free(story);
 }
 
+/* --- a history that makes no sense is no reason to fall over --- */
+
+static struct event senseless(struct random *random, struct story *story)
+{
+    static const char *const faults[] = {"crash",        "resend",       "give-up",
+                                         "server-clock", "cut-replica",  "failover",
+                                         "evict",        "client-clock", "restart-empty"};
+    struct event event = {.index = story->index, .time_us = story->now_us};
+    event.kind = (enum event_kind)random_below(random, EVENT_COUNT);
+    event.from_us = event.time_us - (int64_t)random_below(random, 2) * 300;
+    event.client = (int)random_below(random, 4);
+    event.server = (int)random_below(random, (uint64_t)story->head.servers);
+    event.lock = random_below(random, 8) == 0;
+    event.op = (enum operation)random_below(random, OP_COUNT);
+    if (event.kind == EVENT_CALL && event.op == OP_ACQUIRE)
+        story->attempts[event.client]++;
+    event.attempt = story->attempts[event.client] - (random_below(random, 8) == 0);
+    event.lane = (enum lane)random_below(random, LANE_COUNT);
+    event.command.verb = (enum verb)random_below(random, VERB_COUNT);
+    if (random_below(random, 3) == 0)
+        event.command.key = (enum key)random_below(random, KEY_COUNT);
+    event.command.value = (int64_t)random_below(random, 5);
+    event.command.number = (int64_t)random_below(random, 5);
+    event.command.ttl_us = (int64_t)random_below(random, 4) * 1000;
+    event.reply.kind = (enum reply_kind)random_below(random, REPLY_ERROR + 1);
+    event.reply.error = (enum reply_error)random_below(random, ERROR_COUNT);
+    event.reply.value = (int64_t)random_below(random, 3);
+    event.reply.second = (int64_t)random_below(random, 2);
+    event.result =
+        random_below(random, 2) ? RESULT_GRANTED : (enum result)random_below(random, RESULT_COUNT);
+    event.fence = (int64_t)random_below(random, 3);
+    event.amount_us = (int64_t)random_below(random, 5000) - 2500;
+    strcpy(event.fault, faults[random_below(random, sizeof faults / sizeof faults[0])]);
+    return event;
+}
+
+static void a_senseless_history_is_survived(void **state)
+{
+    static const struct scheme *const schemes_tried[] = {
+        &expiring, &everlasting, &stamping, &noticing, &minting, &majority, NULL};
+    enum { TRIED = sizeof schemes_tried / sizeof schemes_tried[0] };
+    int64_t found[PROPERTY_COUNT] = {0};
+    (void)state;
+    for (int round = 0; round < 3000; round++) {
+        struct random random = {.seed = 13, .stream = (uint64_t)round};
+        struct story *story =
+            story_new(schemes_tried[round % TRIED], 1 + 2 * (round % 3), round % 4 ? 20 : 2);
+        for (int i = 0; i < 120; i++) {
+            struct event event = senseless(&random, story);
+            checks_event(story->checks, &event);
+            story->index++;
+            story->now_us += (int64_t)random_below(&random, 500);
+        }
+        ends(story);
+        for (int i = 0; i < PROPERTY_COUNT; i++) {
+            const struct finding *finding = &story->findings[i];
+            found[i] += finding->count;
+            assert_int_equal(finding->count > 0, finding->verdict == VERDICT_VIOLATED);
+            assert_int_equal(finding->count > 0, finding->first_index >= 0);
+            assert_int_equal(finding->count > 0, finding->cause != CAUSE_NONE);
+            assert_int_equal(finding->verdict != VERDICT_HOLDS, finding->witness_lines > 0);
+        }
+        story_free(story);
+    }
+    for (int i = 0; i < PROPERTY_COUNT; i++)
+        if (found[i] == 0) /* it came by everywhere */
+            fail_msg("%s never fired", property_name((enum property)i));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -402,6 +505,8 @@ int main(void)
         cmocka_unit_test(a_wrong_order_within_a_turn_is_no_violation),
         cmocka_unit_test(a_real_violation_survives_a_wrong_order),
         cmocka_unit_test(clocks_that_disagree_a_little_are_no_early_expiry),
+        cmocka_unit_test(a_senseless_history_is_survived),
+        cmocka_unit_test(a_client_is_never_taken_to_delete_before_it_set),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -54,12 +54,12 @@ static int remove_folder(void **state)
 static struct event random_event(struct random *random, int64_t index, enum event_kind kind)
 {
     static const int64_t values[] = {0, 1, -1, 17, INT64_MAX, VALUE_NIL, VALUE_EMPTY};
+    static const int64_t durations[] = {0, 300000, -1, 1000000000000000};
     struct event event = {.index = index, .kind = kind};
 #define ANY_VALUE values[random_below(random, sizeof values / sizeof values[0])]
     event.time_us = (int64_t)random_below(random, 1000000000);
     event.from_us = event.time_us - (int64_t)random_below(random, 3);
-    bool may_be_nobodys =
-        kind == EVENT_NOTICE || kind == EVENT_WAKE || kind == EVENT_TIME || kind == EVENT_FAULT;
+    bool may_be_nobodys = kind == EVENT_WAKE || kind == EVENT_TIME || kind == EVENT_FAULT;
     event.client = (int)random_below(random, 3) - (may_be_nobodys && random_below(random, 2));
     event.server = (int)random_below(random, 5);
     if ((may_be_nobodys || kind == EVENT_CALL || kind == EVENT_RETURN) && random_below(random, 2))
@@ -72,7 +72,7 @@ static struct event random_event(struct random *random, int64_t index, enum even
     event.command.key = (enum key)random_below(random, KEY_COUNT);
     event.command.value = ANY_VALUE;
     event.command.number = ANY_VALUE;
-    event.command.ttl_us = ANY_VALUE;
+    event.command.ttl_us = durations[random_below(random, 4)];
     event.reply.kind = (enum reply_kind)random_below(random, REPLY_ERROR + 1);
     event.reply.error = (enum reply_error)random_below(random, ERROR_COUNT);
     event.reply.value = ANY_VALUE;
@@ -80,7 +80,7 @@ static struct event random_event(struct random *random, int64_t index, enum even
     event.result = (enum result)random_below(random, RESULT_COUNT);
     event.token = ANY_VALUE;
     event.fence = ANY_VALUE;
-    event.amount_us = ANY_VALUE;
+    event.amount_us = durations[random_below(random, 4)];
     static const char *const faults[] = {"", "crash", "\"\\\t", "0123456789012345678901234567890"};
     strcpy(event.fault, faults[random_below(random, 4)]);
     return event;
@@ -236,6 +236,8 @@ static void bad_files_are_refused_with_file_and_line(void **state)
         {HEAD "{\"i\":0,\"t\":5,\"kind\":\"shout\",\"client\":0}\n", 2, "kind"},
         {HEAD "{\"i\":0,\"t\":\"5\",\"kind\":\"wake\"}\n", 2, "whole number"},
         {HEAD "{\"i\":0,\"t\":5.5,\"kind\":\"wake\"}\n", 2, "whole number"},
+        {HEAD "{\"i\":0,\"t\":1000000000000001,\"kind\":\"wake\"}\n", 2, "'t' is 1000000000000001"},
+        {HEAD "{\"i\":0,\"t\":5,\"kind\":\"notice\"}\n", 2, "client"},
         {HEAD "{\"i\":0,\"t\":5,\"kind\":\"wake\",\"lock\":1}\n", 2, "lock"},
         {HEAD "{\"i\":0,\"t\":5,\"kind\":\"wake\",\"from\":6}\n", 2, "later"},
         {HEAD "{\"i\":0,\"t\":5,\"kind\":\"wake\",\"wake\":6}\n", 2, "no field 'wake'"},

@@ -71,6 +71,10 @@ static const struct exchange exchanges[] = {
     {"a muted SUBSCRIBE that is refused has none",
      "CLIENT REPLY OFF\r\nSUBSCRIBE\r\nCLIENT REPLY ON\r\nPING done\r\n", "3:+OK\r\n4:" DONE, DONE,
      NULL},
+    {"a muted SUBSCRIBE without the right to it has none",
+     "ACL SETUSER u on nopass +@all\r\nAUTH u x\r\nCLIENT REPLY OFF\r\nSUBSCRIBE a\r\n"
+     "CLIENT REPLY ON\r\nPING done\r\n",
+     "1:+OK\r\n2:+OK\r\n5:+OK\r\n6:" DONE, DONE, NULL},
     {"RESET ends what there was",
      "CLIENT REPLY OFF\r\nMULTI\r\nRESET\r\nSUBSCRIBE a\r\nRESET\r\nPING done\r\n",
      "3:+RESET\r\n4:" SUBSCRIBED("a", 1) "5:+RESET\r\n6:" DONE, DONE, NULL},

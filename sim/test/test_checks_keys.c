@@ -1,0 +1,294 @@
+/* test_checks.c - every property: a history in which it fires, and one in which it must stay
+ * silent. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <cmocka.h>
+
+#include "test/story.h"
+
+/* --- always-expires --- */
+
+static void a_crash_between_setnx_and_expire_leaves_no_expiry(void **state)
+{
+    struct story *story = story_new(&expiring, 1, 1000);
+    (void)state;
+    calls(story, A, OP_ACQUIRE);
+    executes(story, A, OP_ACQUIRE, command(VERB_SETNX, 1, 0), INTEGER(1));
+    crashes(story, A);
+    at(story, 1100);
+    calls(story, B, OP_ACQUIRE);
+    executes(story, B, OP_ACQUIRE, command(VERB_SETNX, 1, 0), INTEGER(0));
+    returns(story, B, OP_ACQUIRE, RESULT_REFUSED);
+    ends(story);
+    assert_violated(story, PROPERTY_ALWAYS_EXPIRES, 1, CAUSE_NO_EXPIRY);
+    assert_says(&story->findings[PROPERTY_ALWAYS_EXPIRES], "It crashed, and the key has no time");
+    assert_violated(story, PROPERTY_PROGRESS, 1, CAUSE_STUCK);
+    assert_says(&story->findings[PROPERTY_PROGRESS], "its writer has crashed");
+    story_free(story);
+}
+
+static void between_setnx_and_expire_is_not_yet_too_late(void **state)
+{
+    struct story *story = story_new(&expiring, 1, 1000);
+    (void)state;
+    calls(story, A, OP_ACQUIRE);
+    executes(story, A, OP_ACQUIRE, command(VERB_SETNX, 1, 0), INTEGER(1));
+    is_refused(story, B); /* a return, but not A's */
+    executes(story, A, OP_ACQUIRE, command(VERB_EXPIRE, 0, 1000), INTEGER(1));
+    returns(story, A, OP_ACQUIRE, RESULT_GRANTED);
+    calls(story, C, OP_ACQUIRE); /* the history stops in the middle of its acquire */
+    ends(story);
+    assert_holds(story, PROPERTY_ALWAYS_EXPIRES);
+    story_free(story);
+}
+
+static void a_history_that_stops_in_an_acquire_says_nothing_of_expiry(void **state)
+{
+    (void)state;
+    for (int is_late = 0; is_late < 2; is_late++) {
+        struct story *story = story_new(&expiring, 1, 1000);
+        calls(story, A, OP_ACQUIRE);
+        executes(story, A, OP_ACQUIRE, command(VERB_SETNX, 1, 0), INTEGER(1));
+        at(story, is_late ? 1100 : 900); /* but for a whole lease nobody is patient */
+        ends(story);
+        if (is_late)
+            assert_violated(story, PROPERTY_ALWAYS_EXPIRES, 1, CAUSE_NO_EXPIRY);
+        else
+            assert_holds(story, PROPERTY_ALWAYS_EXPIRES);
+        story_free(story);
+    }
+}
+
+static void a_lost_expire_is_seen_at_the_return_and_once(void **state)
+{
+    struct story *story = story_new(&expiring, 1, 1000);
+    (void)state;
+    calls(story, A, OP_ACQUIRE);
+    executes(story, A, OP_ACQUIRE, command(VERB_SETNX, 1, 0), INTEGER(1));
+    returns(story, A, OP_ACQUIRE, RESULT_FAILED);
+    calls(story, A, OP_RELEASE);
+    returns(story, A, OP_RELEASE, RESULT_FAILED);
+    at(story, 5000);
+    ends(story);
+    assert_violated(story, PROPERTY_ALWAYS_EXPIRES, 1, CAUSE_NO_EXPIRY);
+    assert_int_equal(story->findings[PROPERTY_ALWAYS_EXPIRES].first_index, 2);
+    story_free(story);
+}
+
+/* --- no-orphan, truthful: a resent SET NX --- */
+
+static struct story *resent_set(bool cleans_up)
+{
+    struct story *story = story_new(&expiring, 1, 300);
+    is_granted(story, A);
+    strikes(story, "lose-reply", A, 0, 0);
+    strikes(story, "resend", A, 0, 0);
+    executes(story, A, OP_ACQUIRE, set(story, A), NIL);
+    if (cleans_up)
+        executes(story, A, OP_ACQUIRE, command(VERB_COMPARE_DELETE, token(story, A), 0),
+                 INTEGER(1));
+    returns(story, A, OP_ACQUIRE, cleans_up ? RESULT_FAILED : RESULT_REFUSED);
+    at(story, 100);
+    if (!cleans_up)
+        is_refused(story, B);
+    at(story, 400);
+    acquires(story, B);
+    releases(story, B, 1);
+    ends(story);
+    return story;
+}
+
+static void a_resent_set_leaves_an_orphan_and_is_told_an_untruth(void **state)
+{
+    struct story *story = resent_set(false);
+    (void)state;
+    assert_violated(story, PROPERTY_NO_ORPHAN, 1, CAUSE_LEFTOVER);
+    assert_says(&story->findings[PROPERTY_NO_ORPHAN], "A's acquire returned \"refused\"");
+    assert_says(&story->findings[PROPERTY_NO_ORPHAN], "It stayed until it expired.");
+    assert_violated(story, PROPERTY_TRUTHFUL, 1, CAUSE_UNTRUE_ANSWER);
+    assert_says(&story->findings[PROPERTY_TRUTHFUL], "A was told \"refused\"");
+    story_free(story);
+}
+
+static void an_acquire_that_cleans_up_leaves_no_orphan(void **state)
+{
+    struct story *story = resent_set(true);
+    (void)state;
+    assert_silent(story); /* "failed" is no untruth */
+    assert_holds(story, PROPERTY_NO_ORPHAN);
+    assert_holds(story, PROPERTY_TRUTHFUL);
+    story_free(story);
+}
+
+static void refused_because_of_ones_own_key_is_an_untruth_cleaned_up_or_not(void **state)
+{
+    struct story *story = story_new(&majority, 1, 300);
+    (void)state;
+    is_granted(story, A);
+    executes(story, A, OP_ACQUIRE, set(story, A), NIL);
+    executes(story, A, OP_ACQUIRE, command(VERB_COMPARE_DELETE, token(story, A), 0), INTEGER(1));
+    returns(story, A, OP_ACQUIRE, RESULT_REFUSED);
+    ends(story);
+    assert_violated(story, PROPERTY_TRUTHFUL, 1, CAUSE_UNTRUE_ANSWER);
+    assert_says(&story->findings[PROPERTY_TRUTHFUL], "A removed it itself");
+    assert_holds(story, PROPERTY_NO_ORPHAN);
+    story_free(story);
+}
+
+static void a_set_that_comes_after_its_acquire_is_an_orphan(void **state)
+{
+    struct story *story = story_new(&expiring, 1, 300);
+    (void)state;
+    calls(story, A, OP_ACQUIRE);
+    sends(story, A, 0, OP_ACQUIRE, set(story, A));
+    strikes(story, "give-up", A, 0, 0);
+    returns(story, A, OP_ACQUIRE, RESULT_FAILED);
+    executes(story, A, OP_ACQUIRE, set(story, A), OK);
+    ends(story);
+    assert_violated(story, PROPERTY_NO_ORPHAN, 1, CAUSE_LEFTOVER);
+    assert_says(&story->findings[PROPERTY_NO_ORPHAN], "still there at the end");
+    story_free(story);
+}
+
+static void a_late_release_takes_the_orphan_away(void **state)
+{
+    struct story *story = story_new(&expiring, 1, 300);
+    (void)state;
+    acquires(story, A);
+    calls(story, A, OP_RELEASE);
+    strikes(story, "give-up", A, 0, 0);
+    returns(story, A, OP_RELEASE, RESULT_FAILED);
+    executes(story, A, OP_RELEASE, command(VERB_COMPARE_DELETE, token(story, A), 0), INTEGER(1));
+    at(story, 1000);
+    ends(story);
+    assert_holds(story, PROPERTY_NO_ORPHAN);
+    story_free(story);
+}
+
+static void a_resent_compare_and_delete_is_an_untruth_only(void **state)
+{
+    struct story *story = story_new(&expiring, 1, 300);
+    struct command compare;
+    (void)state;
+    acquires(story, A);
+    compare = command(VERB_COMPARE_DELETE, token(story, A), 0);
+    calls(story, A, OP_RELEASE);
+    executes(story, A, OP_RELEASE, compare, INTEGER(1));
+    acquires(story, B);
+    executes(story, A, OP_RELEASE, compare, INTEGER(0));
+    returns(story, A, OP_RELEASE, RESULT_NOT_MINE);
+    releases(story, B, 1);
+    ends(story);
+    assert_violated(story, PROPERTY_TRUTHFUL, 1, CAUSE_UNTRUE_ANSWER);
+    assert_says(&story->findings[PROPERTY_TRUTHFUL], "A removed it itself");
+    story->findings[PROPERTY_TRUTHFUL].applies = false;
+    assert_silent(story);
+    story_free(story);
+}
+
+static void refused_though_free_is_an_untruth(void **state)
+{
+    struct story *story = story_new(&expiring, 1, 300);
+    (void)state;
+    calls(story, A, OP_ACQUIRE);
+    returns(story, A, OP_ACQUIRE, RESULT_REFUSED);
+    ends(story);
+    assert_violated(story, PROPERTY_TRUTHFUL, 1, CAUSE_UNTRUE_ANSWER);
+    assert_says(&story->findings[PROPERTY_TRUTHFUL], "Nobody held the lock");
+    story_free(story);
+
+    story = story_new(&expiring, 1, 300); /* somebody had it for a moment of the call */
+    calls(story, A, OP_ACQUIRE);
+    acquires(story, B);
+    executes(story, A, OP_ACQUIRE, set(story, A), NIL);
+    releases(story, B, 1);
+    returns(story, A, OP_ACQUIRE, RESULT_REFUSED);
+    ends(story);
+    assert_holds(story, PROPERTY_TRUTHFUL);
+    story_free(story);
+}
+
+/* --- progress --- */
+
+static void losers_that_keep_a_dead_lock_alive_are_stuck(void **state)
+{
+    struct story *story = story_new(&expiring, 1, 300);
+    struct command multi = command(VERB_MULTI_SETNX_EXPIRE, 7, 300);
+    (void)state;
+    calls(story, A, OP_ACQUIRE);
+    executes(story, A, OP_ACQUIRE, multi, PAIR(1, 1));
+    returns(story, A, OP_ACQUIRE, RESULT_GRANTED);
+    crashes(story, A);
+    for (int ms = 200; ms <= 800; ms += 200) {
+        at(story, ms);
+        calls(story, B, OP_ACQUIRE);
+        executes(story, B, OP_ACQUIRE, multi, PAIR(0, 1));
+        returns(story, B, OP_ACQUIRE, RESULT_REFUSED);
+    }
+    ends(story);
+    assert_violated(story, PROPERTY_PROGRESS, 1, CAUSE_STUCK); /* two leases end at 600 */
+    assert_says(&story->findings[PROPERTY_PROGRESS], "The last to change it was B");
+    assert_violated(story, PROPERTY_EXTEND_OWN, 4, CAUSE_FOREIGN_EXTEND);
+    story_free(story);
+}
+
+static void an_acquire_that_tries_for_ever_is_stuck(void **state)
+{
+    struct story *story = story_new(&everlasting, 1, 300);
+    (void)state;
+    calls(story, A, OP_ACQUIRE);
+    executes(story, A, OP_ACQUIRE, command(VERB_SETNX, 1, 0), INTEGER(1));
+    returns(story, A, OP_ACQUIRE, RESULT_GRANTED);
+    crashes(story, A);
+    calls(story, B, OP_ACQUIRE);
+    for (int ms = 100; ms <= 1000; ms += 100) {
+        at(story, ms);
+        executes(story, B, OP_ACQUIRE, command(VERB_SETNX, 1, 0), INTEGER(0));
+        happens(story, (struct event){.kind = EVENT_WAKE, .client = B, .server = -1});
+    }
+    ends(story);
+    assert_violated(story, PROPERTY_PROGRESS, 1, CAUSE_STUCK);
+    assert_says(&story->findings[PROPERTY_PROGRESS], "B was still waiting");
+    story_free(story);
+}
+
+static void a_refusal_within_the_bound_is_progress(void **state)
+{
+    struct story *story = story_new(&expiring, 1, 300);
+    (void)state;
+    acquires(story, A);
+    crashes(story, A);
+    at(story, 200);
+    is_refused(story, B);
+    at(story, 302);
+    acquires(story, B);
+    at(story, 900); /* B still believes: slow, not stuck */
+    calls(story, C, OP_ACQUIRE);
+    executes(story, C, OP_ACQUIRE, set(story, C), NIL);
+    returns(story, C, OP_ACQUIRE, RESULT_REFUSED);
+    ends(story);
+    assert_holds(story, PROPERTY_PROGRESS);
+    story_free(story);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_crash_between_setnx_and_expire_leaves_no_expiry),
+        cmocka_unit_test(between_setnx_and_expire_is_not_yet_too_late),
+        cmocka_unit_test(a_lost_expire_is_seen_at_the_return_and_once),
+        cmocka_unit_test(a_resent_set_leaves_an_orphan_and_is_told_an_untruth),
+        cmocka_unit_test(an_acquire_that_cleans_up_leaves_no_orphan),
+        cmocka_unit_test(refused_because_of_ones_own_key_is_an_untruth_cleaned_up_or_not),
+        cmocka_unit_test(a_set_that_comes_after_its_acquire_is_an_orphan),
+        cmocka_unit_test(a_late_release_takes_the_orphan_away),
+        cmocka_unit_test(a_resent_compare_and_delete_is_an_untruth_only),
+        cmocka_unit_test(refused_though_free_is_an_untruth),
+        cmocka_unit_test(losers_that_keep_a_dead_lock_alive_are_stuck),
+        cmocka_unit_test(an_acquire_that_tries_for_ever_is_stuck),
+        cmocka_unit_test(a_refusal_within_the_bound_is_progress),
+        cmocka_unit_test(a_history_that_stops_in_an_acquire_says_nothing_of_expiry),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

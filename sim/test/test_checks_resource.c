@@ -1,0 +1,245 @@
+/* test_checks.c - every property: a history in which it fires, and one in which it must stay
+ * silent. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <cmocka.h>
+
+#include "test/story.h"
+
+/* --- fence-order --- */
+
+/* RETURN granted with a fence. */
+static void is_told(struct story *story, int client, int64_t fence)
+{
+    happens(story, (struct event){.kind = EVENT_RETURN,
+                                  .client = client,
+                                  .server = -1,
+                                  .op = OP_ACQUIRE,
+                                  .result = RESULT_GRANTED,
+                                  .fence = fence});
+}
+
+static void writes(struct story *story, int client, int64_t fence, struct reply reply)
+{
+    struct command write = {.verb = fence ? VERB_FENCED_SET : VERB_SET,
+                            .key = KEY_RESOURCE,
+                            .value = fence ? fence : client + 1,
+                            .number = fence};
+    executes(story, client, OP_ACCESS, write, reply);
+}
+
+static void a_stale_holder_with_the_larger_token_fires(void **state)
+{
+    struct story *story = story_new(&minting, 1, 300);
+    (void)state;
+    is_granted(story, A); /* and stalls before its INCR */
+    at(story, 310);
+    is_granted(story, B);
+    is_told(story, B, 1);
+    writes(story, B, 1, INTEGER(1));
+    is_told(story, A, 2);
+    writes(story, A, 2, INTEGER(1)); /* stale, and accepted */
+    writes(story, B, 1, INTEGER(0)); /* fresh, and refused */
+    ends(story);
+    assert_violated(story, PROPERTY_FENCE_ORDER, 3, CAUSE_FENCE_DISORDER);
+    assert_says(&story->findings[PROPERTY_FENCE_ORDER], "carries the fencing token 2");
+    story_free(story);
+}
+
+static void tokens_that_grow_with_grants_are_silent_though_replies_cross(void **state)
+{
+    struct story *story = story_new(&minting, 1, 300);
+    (void)state;
+    is_granted(story, A);
+    at(story, 310);
+    is_granted(story, B);
+    is_told(story, B, 2);
+    is_told(story, A, 1);
+    writes(story, A, 1, INTEGER(1)); /* nobody newer has written yet: the resource cannot know */
+    writes(story, B, 2, INTEGER(1));
+    writes(story, A, 1, INTEGER(0));
+    ends(story);
+    assert_holds(story, PROPERTY_FENCE_ORDER);
+    story_free(story);
+}
+
+static void without_a_fence_a_stale_write_is_accepted(void **state)
+{
+    struct story *story = story_new(&expiring, 1, 300);
+    (void)state;
+    acquires(story, A);
+    at(story, 310);
+    acquires(story, B);
+    writes(story, B, 0, OK);
+    writes(story, A, 0, OK);
+    ends(story);
+    assert_violated(story, PROPERTY_FENCE_ORDER, 1, CAUSE_STALE_WRITE);
+    assert_says(&story->findings[PROPERTY_FENCE_ORDER], "B, granted later, wrote the resource");
+    story_free(story);
+}
+
+static void a_write_before_the_newer_holder_writes_cannot_be_known_as_stale(void **state)
+{
+    struct story *story = story_new(&expiring, 1, 300);
+    (void)state;
+    acquires(story, A);
+    writes(story, A, 0, OK);
+    at(story, 310);
+    acquires(story, B);
+    writes(story, A, 0, OK);
+    writes(story, B, 0, OK);
+    ends(story);
+    assert_holds(story, PROPERTY_FENCE_ORDER);
+    story_free(story);
+}
+
+static void a_counter_that_a_restart_forgot_is_the_deployments(void **state)
+{
+    struct story *story = story_new(&minting, 1, 300);
+    (void)state;
+    is_granted(story, A);
+    is_told(story, A, 1);
+    releases(story, A, 1);
+    strikes(story, "restart-empty", -1, 0, 0);
+    is_granted(story, B);
+    is_told(story, B, 1);
+    ends(story);
+    assert_violated(story, PROPERTY_FENCE_ORDER, 1, CAUSE_LOST_GRANT);
+    story_free(story);
+}
+
+/* --- no-lost-update --- */
+
+static void counts(struct story *story, int client, int64_t value)
+{
+    executes(story, client, OP_ACCESS,
+             (struct command){.verb = VERB_SET, .key = KEY_COUNTER, .value = value}, OK);
+    executes(story, client, OP_ACCESS,
+             (struct command){.verb = VERB_RPUSH, .key = KEY_LIST, .value = story->index},
+             INTEGER(1));
+}
+
+static void reads(struct story *story, int client, int64_t value)
+{
+    executes(story, client, OP_ACCESS, (struct command){.verb = VERB_GET, .key = KEY_COUNTER},
+             value ? VALUE(value) : NIL);
+}
+
+static void an_overlap_that_loses_an_update_gives_it_its_cause(void **state)
+{
+    struct story *story = story_new(&expiring, 1, 300);
+    (void)state;
+    acquires(story, A);
+    reads(story, A, 0);
+    at(story, 310);
+    acquires(story, B);
+    reads(story, B, 0);
+    counts(story, B, 1);
+    counts(story, A, 1);
+    ends(story);
+    assert_violated(story, PROPERTY_NO_LOST_UPDATE, 1, CAUSE_OVERRUN);
+    assert_says(&story->findings[PROPERTY_NO_LOST_UPDATE], "A wrote 1 at");
+    assert_says(&story->findings[PROPERTY_NO_LOST_UPDATE], "(A,B): Overrun.");
+    assert_says(&story->findings[PROPERTY_NO_LOST_UPDATE], "the list has 2 entries");
+    assert_int_equal(story->tally.lost_updates, 1);
+    assert_int_equal(story->tally.sections, 2);
+    story_free(story);
+}
+
+static void sections_one_after_the_other_lose_nothing(void **state)
+{
+    struct story *story = story_new(&expiring, 1, 300);
+    (void)state;
+    for (int i = 0; i < 5; i++) {
+        acquires(story, i % 2);
+        reads(story, i % 2, i);
+        counts(story, i % 2, i + 1);
+        if (i == 3) /* its library sends the write again */
+            executes(story, i % 2, OP_ACCESS,
+                     (struct command){.verb = VERB_SET, .key = KEY_COUNTER, .value = i + 1}, OK);
+        releases(story, i % 2, 1);
+    }
+    ends(story);
+    assert_silent(story);
+    assert_holds(story, PROPERTY_NO_LOST_UPDATE);
+    assert_int_equal(story->tally.sections, 5);
+    story_free(story);
+}
+
+/* --- no-crash --- */
+
+static void code_that_trips_fires(void **state)
+{
+    struct story *story = story_new(&stamping, 1, 1000);
+    (void)state;
+    calls(story, A, OP_ACQUIRE);
+    executes(story, A, OP_ACQUIRE, command(VERB_GET, 0, 0), NIL);
+    hears(story, A, 0, OP_ACQUIRE, command(VERB_GET, 0, 0), NIL);
+    returns(story, A, OP_ACQUIRE, RESULT_CRASHED);
+    ends(story);
+    assert_violated(story, PROPERTY_NO_CRASH, 1, CAUSE_UNEXPECTED_REPLY);
+    assert_says(&story->findings[PROPERTY_NO_CRASH], "A sent GET lock and heard nil.");
+    story_free(story);
+
+    story = story_new(&stamping, 1, 1000); /* a crash of the machine is not the scheme's */
+    calls(story, A, OP_ACQUIRE);
+    crashes(story, A);
+    ends(story);
+    assert_holds(story, PROPERTY_NO_CRASH);
+    story_free(story);
+}
+
+/* --- figures, names --- */
+
+static void faults_are_counted_by_what_they_struck(void **state)
+{
+    struct story *story = story_new(&expiring, 1, 300);
+    (void)state;
+    strikes(story, "server-clock", -1, 0, 0);
+    acquires(story, A);
+    strikes(story, "server-clock", -1, 0, 0);
+    strikes(story, "client-clock", B, -1, 1);
+    crashes(story, A);
+    ends(story);
+    assert_int_equal(story->tally.faults, 4);
+    assert_int_equal(story->tally.faults_in_hold, 2); /* the second step, and the crash */
+    story_free(story);
+}
+
+static void names_read_back(void **state)
+{
+    (void)state;
+    for (int i = 0; i < PROPERTY_COUNT; i++) {
+        enum property property;
+        assert_true(property_read(property_name((enum property)i), &property));
+        assert_int_equal(property, i);
+        assert_true(strlen(property_words(property)) > 10);
+    }
+    for (int i = 0; i < CAUSE_COUNT; i++) {
+        enum cause cause;
+        assert_true(cause_read(cause_name((enum cause)i), &cause));
+        assert_int_equal(cause, i);
+    }
+    enum verdict verdict;
+    assert_true(verdict_read("unknown", &verdict));
+    assert_int_equal(verdict, VERDICT_UNKNOWN);
+    assert_false(verdict_read("perhaps", &verdict));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_stale_holder_with_the_larger_token_fires),
+        cmocka_unit_test(tokens_that_grow_with_grants_are_silent_though_replies_cross),
+        cmocka_unit_test(without_a_fence_a_stale_write_is_accepted),
+        cmocka_unit_test(a_counter_that_a_restart_forgot_is_the_deployments),
+        cmocka_unit_test(an_overlap_that_loses_an_update_gives_it_its_cause),
+        cmocka_unit_test(sections_one_after_the_other_lose_nothing),
+        cmocka_unit_test(code_that_trips_fires),
+        cmocka_unit_test(faults_are_counted_by_what_they_struck),
+        cmocka_unit_test(names_read_back),
+        cmocka_unit_test(a_write_before_the_newer_holder_writes_cannot_be_known_as_stale),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
