@@ -58,18 +58,37 @@ def no_server_is_left():
     assert not left, f"redis-server processes were left behind: {left}"
 
 
+def stat_of(pid):
+    """State and parent of a process, or None when it is gone."""
+    try:
+        fields = pathlib.Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
+        return fields[0], int(fields[1])
+    except OSError:
+        return None
+
+
+def is_ours(pid):
+    """Descends from this test run, or is an orphan: nobody else's server is counted."""
+    while pid > 1:
+        found = stat_of(pid)
+        if pid == os.getpid() or not found:
+            return bool(found)
+        pid = found[1]
+    return True
+
+
 def servers():
-    """Pids of the redis-servers that descend from this test run, or that nobody owns any more."""
+    """Pids of the redis-servers of this test run."""
     found = set()
     for entry in pathlib.Path("/proc").iterdir():
         if not entry.name.isdigit():
             continue
         try:
-            words = (entry / "cmdline").read_bytes().split(b"\0")
-            state = (entry / "stat").read_text().rsplit(")", 1)[1].split()[0]
+            name = (entry / "cmdline").read_bytes().split(b"\0")[0]
         except OSError:
             continue
-        if state != "Z" and b"redis-server" in words[0]:
+        stat = stat_of(entry.name)
+        if b"redis-server" in name and stat and stat[0] != "Z" and is_ours(int(entry.name)):
             found.add(int(entry.name))
     return found
 

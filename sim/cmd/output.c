@@ -4,6 +4,7 @@
 #include "base/memory.h"
 #include "base/suggest.h"
 #include "report/report.h"
+#include "run/guest.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -18,29 +19,39 @@ static struct {
 } secrets[SECRETS_MAX];
 static int secrets_count;
 
+static enum fail unknown_scheme(const char *word, struct failure *failure)
+{
+    const char **names = memory_new((size_t)schemes_count, sizeof *names);
+    for (int i = 0; i < schemes_count; i++)
+        names[i] = schemes[i]->name;
+    const char *near = suggest_nearest(word, names, (size_t)schemes_count);
+    free(names);
+    if (near)
+        return failure_set(failure, FAIL_INPUT, "unknown scheme '%s'; did you mean '%s'?", word,
+                           near);
+    return failure_set(failure, FAIL_INPUT,
+                       "unknown scheme '%s'; `picklock list schemes` lists them", word);
+}
+
+static bool is_shared_object(const char *word)
+{
+    size_t length = strlen(word);
+    return length > 3 && !strcmp(word + length - 3, ".so");
+}
+
 enum fail scheme_list_read(const char *text, struct scheme_list *list, struct failure *failure)
 {
-    char *copy = memory_text(text ? text : ""), *rest = copy, *word;
+    char *copy = memory_text(text ? text : ""), *rest = text ? copy : NULL, *word;
     enum fail fail = FAIL_NONE;
     list->count = 0;
-    list->rows = memory_new(strlen(copy) / 2 + 1, sizeof(void *));
+    list->rows = memory_new(strlen(copy) / 2 + 2, sizeof(void *));
     while (!fail && (word = strsep(&rest, ","))) {
-        const struct scheme *scheme = scheme_named(word);
-        if (scheme) {
-            list->rows[list->count++] = scheme;
-            continue;
-        }
-        if (text == NULL)
-            break;
-        const char **names = memory_new((size_t)schemes_count, sizeof *names);
-        for (int i = 0; i < schemes_count; i++)
-            names[i] = schemes[i]->name;
-        const char *near = suggest_nearest(word, names, (size_t)schemes_count);
-        fail = failure_set(failure, FAIL_INPUT,
-                           near ? "unknown scheme '%s'; did you mean '%s'?"
-                                : "unknown scheme '%s'; `picklock list schemes` lists them%s",
-                           word, near ? near : "");
-        free(names);
+        const struct scheme *scheme = NULL;
+        if (is_shared_object(word))
+            fail = guest_load(word, &scheme, failure);
+        else if (!(scheme = scheme_named(word)))
+            fail = unknown_scheme(word, failure);
+        list->rows[list->count++] = scheme;
     }
     free(copy);
     return fail;

@@ -13,8 +13,8 @@ struct scheme_list {
     int count;
 };
 
-/* Reads "A,B" (borrowed; NULL: an empty list). FAIL_INPUT: unknown scheme, did you mean. Free
- * list->rows. */
+/* Reads "A,B,./my_lock.so" (borrowed; NULL: an empty list); a shared object is loaded
+ * (run/guest.h). FAIL_INPUT: unknown scheme, did you mean. Free list->rows. */
 enum fail scheme_list_read(const char *text, struct scheme_list *list, struct failure *failure);
 
 /* --- servers --- */

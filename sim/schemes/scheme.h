@@ -118,6 +118,10 @@ struct scheme {
 extern const struct scheme *const schemes[];
 extern const int schemes_count;
 
+/* Makes a scheme from outside the table (a user's shared object) known by its name; keeps it. False: SCHEME_GUESTS_MAX are
+ * known already. Not part of schemes[]. */
+bool scheme_add(const struct scheme *scheme);
+
 /* The scheme of that name, or NULL. */
 const struct scheme *scheme_named(const char *name);
 

@@ -15,11 +15,27 @@ const struct scheme *const schemes[] = {
 
 const int schemes_count = sizeof schemes / sizeof *schemes;
 
+/* Those that a user brought along; set before anything runs. */
+static const struct scheme *guests[SCHEME_GUESTS_MAX];
+static int guests_count;
+
+bool scheme_add(const struct scheme *scheme)
+{
+    if (guests_count == SCHEME_GUESTS_MAX)
+        return false;
+    guests[guests_count++] = scheme;
+    return true;
+}
+
 const struct scheme *scheme_named(const char *name)
 {
     for (int i = 0; i < schemes_count; i++) {
         if (strcmp(schemes[i]->name, name) == 0)
             return schemes[i];
+    }
+    for (int i = 0; i < guests_count; i++) {
+        if (strcmp(guests[i]->name, name) == 0)
+            return guests[i];
     }
     return NULL;
 }

@@ -8,6 +8,11 @@
  *   2. a row SCHEME(its_name) in schemes.def,
  *   3. a scenario in scenarios/ that says what is expected of it.
  *
+ * Without touching the tree: build it alone and name the file where a scheme is asked for,
+ *     cc -std=c17 -Isim -shared -fPIC -o my_lock.so my_lock.c
+ *     picklock run --scheme ./my_lock.so scenarios/expired-lease-double-delete.yaml
+ * with `scheme_my_lock` as the name of the descriptor below.
+ *
  * Rules that the worlds rely on: no clock but in->now_us (the client's own, which may be wrong), no
  * randomness (the world draws lease->token), no I/O, no malloc, no static variable. A file head
  * says what the scheme is, whom it follows, where it is weak. */

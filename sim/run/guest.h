@@ -1,0 +1,18 @@
+/* guest.h - a scheme from a shared object that a user built from schemes/skeleton.c.
+ *
+ *     cc -std=c17 -Isim -shared -fPIC -o my_lock.so my_lock.c
+ *
+ * my_lock.so must define `const struct scheme scheme_my_lock`; what it calls (out_send() and so on)
+ * is the program's. It runs inside the program, so it is trusted like the program. */
+#ifndef PICKLOCK_RUN_GUEST_H
+#define PICKLOCK_RUN_GUEST_H
+
+#include "base/fail.h"
+#include "schemes/scheme.h"
+
+/* Loads path (borrowed) and makes its scheme known by name. *scheme lives until the program ends.
+ * FAIL_INPUT: no such file, not a shared object, no such symbol, a descriptor that is not filled
+ * in, a name that is taken. */
+enum fail guest_load(const char *path, const struct scheme **scheme, struct failure *failure);
+
+#endif
