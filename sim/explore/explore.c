@@ -1,0 +1,175 @@
+/* explore.c - see explore.h: one search from its options to its outcome, and the table of faults.
+ */
+#include "explore/explore.h"
+
+#include "explore/search.h"
+#include "explore/translate.h"
+#include "explore/witness.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const struct {
+    const char *name;
+    enum fault_blame blame;
+    const char *words;
+} faults[] = {
+#define FAULT(id, name, blame, words) {name, blame, words},
+#include "explore/faults.def"
+#undef FAULT
+};
+
+const char *fault_name(enum fault fault)
+{
+    assert((unsigned)fault < FAULT_COUNT);
+    return faults[fault].name;
+}
+
+const char *fault_words(enum fault fault)
+{
+    assert((unsigned)fault < FAULT_COUNT);
+    return faults[fault].words;
+}
+
+enum fault_blame fault_blame(enum fault fault)
+{
+    assert((unsigned)fault < FAULT_COUNT);
+    return faults[fault].blame;
+}
+
+bool fault_read(const char *name, enum fault *fault)
+{
+    for (int i = 0; i < FAULT_COUNT; i++) {
+        if (strcmp(faults[i].name, name) != 0)
+            continue;
+        *fault = (enum fault)i;
+        return true;
+    }
+    return false;
+}
+
+const char *explore_end_words(enum explore_end end)
+{
+    switch (end) {
+    case END_COMPLETE:
+        return "every state was visited";
+    case END_STATES:
+        return "the limit of states was reached";
+    case END_BYTES:
+        return "the limit of memory was reached";
+    case END_TIME:
+        return "the time was up";
+    case END_UNSUPPORTED:
+        return "the scheme needs a command that this server does not know";
+    }
+    return "";
+}
+
+bool explore_judges(enum property property)
+{
+    return property != PROPERTY_FENCE_ORDER && property != PROPERTY_NO_LOST_UPDATE;
+}
+
+/* --- options --- */
+
+static enum fail bound(const char *what, int64_t value, int64_t least, int64_t most,
+                       struct failure *failure)
+{
+    if (value >= least && value <= most)
+        return FAIL_NONE;
+    return failure_set(failure, FAIL_INPUT, "%s wants %lld to %lld, not %lld", what,
+                       (long long)least, (long long)most, (long long)value);
+}
+
+static enum fail options_read(const struct explore_options *given, struct explore_options *options,
+                              struct failure *failure)
+{
+    int sum = 0;
+    *options = *given;
+    for (int i = 0; i < FAULT_COUNT; i++)
+        sum += options->budget[i];
+    /* Two ticks are enough to tell "in time" from "too late"; timers at a third of the lease need
+     * three. */
+    if (options->lease_ticks == 0)
+        options->lease_ticks = options->scheme->promises_notice ? 3 : 2;
+    enum fail fail = bound("clients", options->clients, 1, EXPLORE_CLIENTS_MAX, failure);
+    if (!fail)
+        fail = bound("rounds", options->rounds, 1, EXPLORE_ROUNDS_MAX, failure);
+    if (!fail)
+        fail = bound("servers", options->servers, 1, SERVERS_MAX, failure);
+    if (!fail)
+        fail = bound("lease", options->lease_ticks, 1, 8, failure);
+    if (!fail)
+        fail = bound("faults", sum, 0, EXPLORE_FAULTS_MAX, failure);
+    return fail;
+}
+
+/* --- the outcome --- */
+
+static bool is_excused(const struct explore_options *options, enum property property)
+{
+    const struct scheme *scheme = options->scheme;
+    switch (property) {
+    case PROPERTY_PROGRESS:
+        return options->skips_progress;
+    case PROPERTY_ALWAYS_EXPIRES:
+        return !scheme->promises_expiry;
+    case PROPERTY_NO_ORPHAN:
+        return !scheme->promises_token;
+    case PROPERTY_LOSS_NOTICE:
+        return !scheme->promises_notice;
+    default:
+        return !explore_judges(property);
+    }
+}
+
+static void outcome_fill(struct search *search, struct explore_outcome *outcome)
+{
+    const struct setting *setting = &search->space.setting;
+    double states = (double)search->visited.count;
+    outcome->end = search->end;
+    outcome->states = search->visited.count;
+    outcome->transitions = search->transitions;
+    outcome->depth = search->depth;
+    outcome->bytes = search->bytes;
+    outcome->lost = search->visited.states ? 0 : states * states / 36893488147419103232.0;
+    outcome->lease_us = translate_lease_us(setting);
+    outcome->same_token = setting->is_collision ? (1u << setting->clients) - 1 : 0;
+    outcome->has_replica = setting->has_fault[FAULT_FAILOVER];
+    for (int i = 0; i < PROPERTY_COUNT; i++) {
+        struct explore_finding *finding = &outcome->findings[i];
+        if (search->sightings[i].state != VISITED_NONE) {
+            finding->verdict = VERDICT_VIOLATED;
+            witness_build(search, &search->sightings[i], finding);
+        } else {
+            bool is_sure =
+                search->end == END_COMPLETE && !is_excused(search->options, (enum property)i);
+            finding->verdict = is_sure ? VERDICT_HOLDS : VERDICT_UNKNOWN;
+        }
+    }
+}
+
+enum fail explore(const struct explore_options *given, struct explore_outcome *outcome,
+                  struct failure *failure)
+{
+    struct explore_options options;
+    struct search search;
+    memset(outcome, 0, sizeof *outcome);
+    if (options_read(given, &options, failure))
+        return FAIL_INPUT;
+    search_init(&search, &options);
+    search_run(&search);
+    if (search.end == END_COMPLETE && search.keeps_edges)
+        search_progress(&search);
+    outcome_fill(&search, outcome);
+    search_close(&search);
+    return FAIL_NONE;
+}
+
+void explore_outcome_free(struct explore_outcome *outcome)
+{
+    for (int i = 0; i < PROPERTY_COUNT; i++)
+        free(outcome->findings[i].choices);
+    memset(outcome, 0, sizeof *outcome);
+}

@@ -1,0 +1,90 @@
+/* explore.h - every interleaving of a scheme up to a bound: "holds up to here", or the shortest
+ * schedule that breaks it.
+ *
+ * Breadth-first over hashed states, faults before events: a witness has the fewest faults, then the
+ * fewest events. The scheme's own step function, world/client.c and redis/model.c are run; nothing
+ * is modelled a second time. A witness is a list of choices that either world can replay. Pure: no
+ * I/O; the clock is the caller's, asked only to keep to the deadline. */
+#ifndef PICKLOCK_EXPLORE_EXPLORE_H
+#define PICKLOCK_EXPLORE_EXPLORE_H
+
+#include "checks/checks.h"
+#include "scenario/choice.h"
+#include "scenario/world.h"
+
+enum fault {
+#define FAULT(id, name, blame, words) FAULT_##id,
+#include "explore/faults.def"
+#undef FAULT
+    FAULT_COUNT
+};
+
+enum fault_blame { FAULT_OF_CLIENT, FAULT_OF_SERVER, FAULT_OF_RUN };
+
+const char *fault_name(enum fault fault);
+const char *fault_words(enum fault fault);
+enum fault_blame fault_blame(enum fault fault);
+bool fault_read(const char *name, enum fault *fault);
+
+/* What makes the space smaller without changing a verdict; each can be switched off. */
+enum reduction {
+    REDUCE_CLIENTS = 1, /* clients are interchangeable */
+    REDUCE_SERVERS = 2, /* servers are interchangeable */
+    REDUCE_EAGER =
+        4, /* a reply that changes nothing but the client's own counters is heard at once */
+    REDUCE_ALL = 7,
+};
+
+/* Bounds of the explorer itself. */
+enum { EXPLORE_CLIENTS_MAX = 6, EXPLORE_ROUNDS_MAX = 7, EXPLORE_FAULTS_MAX = 7 };
+
+struct explore_options {
+    const struct scheme *scheme;
+    int clients, rounds, servers;
+    int lease_ticks; /* 0: what suits the scheme (2, or 3 where a timer counts thirds) */
+    uint8_t budget[FAULT_COUNT]; /* how often each may strike; sum at most EXPLORE_FAULTS_MAX */
+    unsigned reductions;         /* of enum reduction */
+    bool has_full_states; /* keep whole states, not fingerprints: nothing is lost to collisions */
+    bool skips_progress;  /* keep no edges: progress stays unknown, and memory is saved */
+    uint64_t hash_seed;
+    uint64_t states_max;     /* 0: no limit */
+    uint64_t bytes_max;      /* 0: no limit */
+    int64_t deadline_us;     /* an instant of now_us(); 0: none */
+    int64_t (*now_us)(void); /* the caller's clock; NULL: no deadline */
+};
+
+/* Why a search ended before its end. */
+enum explore_end { END_COMPLETE, END_STATES, END_BYTES, END_TIME, END_UNSUPPORTED };
+
+struct explore_finding {
+    enum verdict verdict; /* VERDICT_UNKNOWN: not violated as far as the search came */
+    int faults, events;   /* of the witness: fewest faults, then fewest events */
+    struct choice *choices;
+    int choices_count;
+};
+
+struct explore_outcome {
+    enum explore_end end;
+    uint64_t states, transitions;
+    int depth;      /* events of the longest shortest path */
+    uint64_t bytes; /* memory of the search, at its largest */
+    double
+        lost; /* states expected to be lost to equal fingerprints: n^2 / 2^65; 0 with full states */
+    struct explore_finding findings[PROPERTY_COUNT];
+    /* How the witnesses are to be replayed. */
+    int64_t lease_us;
+    uint32_t same_token;
+    bool has_replica;
+};
+
+/* Which properties the explorer judges; the others stay VERDICT_UNKNOWN. */
+bool explore_judges(enum property property);
+
+/* One search. *outcome: explore_outcome_free. FAIL_INPUT: options out of bounds, with why. */
+enum fail explore(const struct explore_options *options, struct explore_outcome *outcome,
+                  struct failure *failure);
+void explore_outcome_free(struct explore_outcome *outcome);
+
+const char *explore_end_words(enum explore_end end);
+
+#endif

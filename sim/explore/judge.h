@@ -1,0 +1,32 @@
+/* judge.h - what the explorer remembers so that it can judge properties on the way, and the judging
+ * of one execution.
+ *
+ * A small image of checks/ledger.h: who owns the lock at each server, for how long that counts. A
+ * test holds the verdicts of both to each other; a witness counts only when checks/ says the same
+ * of its replay. */
+#ifndef PICKLOCK_EXPLORE_JUDGE_H
+#define PICKLOCK_EXPLORE_JUDGE_H
+
+#include "explore/local.h"
+#include "explore/post.h"
+
+/* What an execution, or an acquire's return, was found to be; beside enum effect_bit. */
+enum judged {
+    FOREIGN_RELEASE = 1, /* a release removed another client's lock */
+    FOREIGN_TOUCH = 2,   /* another client's live lock was written over, or its expiry changed */
+    LEFT_ORPHAN = 4,     /* a lock for an attempt that has ended without it */
+};
+
+/* A command of the local's parcel was executed: before and after are the server's, the claims of
+ * after are put right, and the local's own memory of it (what it saw, a renewed lease). */
+unsigned judge_execution(const struct setting *setting, struct local *local, int parcel,
+                         int position, const struct reply *reply, const struct post *before,
+                         struct post *after);
+
+/* The acquire of the client at that position has returned: what it claimed by GETSET stands, or
+ * falls. */
+enum judge_return { RETURN_GRANTED, RETURN_REFUSED, RETURN_OTHER };
+void judge_return(const struct setting *setting, const struct local *local, int position,
+                  enum judge_return how, struct post *post);
+
+#endif

@@ -1,0 +1,120 @@
+/* local.h - one client of the explorer with its messages in flight, in a normal form.
+ *
+ * Equal situations are equal bytes: times are what remains, own tokens carry no position, what can
+ * no longer matter is zero. So that a record can be interned, and a step of the scheme is computed
+ * once for each of them. The step itself is world/client.c's, with the scheme's own function:
+ * nothing is modelled twice. */
+#ifndef PICKLOCK_EXPLORE_LOCAL_H
+#define PICKLOCK_EXPLORE_LOCAL_H
+
+#include "explore/setting.h"
+#include "world/client.h"
+
+enum { PARCELS_MAX = 2 * SERVERS_MAX + 2 };
+
+enum parcel_flag {
+    PARCEL_ABANDONED = 1, /* nobody waits for it */
+    PARCEL_LATE = 2,      /* a fault: it need not go on before time passes */
+    PARCEL_CURRENT = 4,   /* of the attempt under way: the scheme is told of it */
+    PARCEL_WON = 8,       /* its attempt was granted */
+};
+
+/* parcel.left of what was sent in an attempt before the last one: what it writes counts from its
+ * execution, as in checks/. */
+enum { PARCEL_LEFT_FROM_NOW = 0xff };
+
+/* A message in flight. */
+struct parcel {
+    uint8_t state; /* enum message_state */
+    uint8_t flags;
+    uint8_t server, lane, op, verb, key;
+    uint8_t reply_kind, reply_error;
+    uint8_t age;  /* of a renewal: ticks since it was sent, at most the lease */
+    uint8_t left; /* of a request that outlived its attempt, schemes with stamps: its call_left */
+    uint8_t spare;
+    int32_t value, number,
+        ttl_us; /* of the command; number of a GETSET with left: what its GET saw */
+    int32_t reply_value, reply_second;
+};
+
+enum local_flag {
+    LOCAL_STALLED = 1, /* it need not take a step before time passes */
+    LOCAL_SLOW = 2,    /* nor end its critical section */
+    LOCAL_STRUCK = 4,  /* a fault cost this attempt an answer */
+    LOCAL_SWAPPED = 8, /* its GETSET was judged to have lost */
+};
+
+struct local {
+    uint8_t phase;
+    uint8_t rounds; /* attempts left */
+    uint8_t flags;
+    uint8_t
+        call_left; /* since the call: LEASE_OVER and below when the own lease is over; see below */
+    int16_t wake;  /* ticks to the timer, or NO_TIME */
+    int8_t skew;   /* own clock - world clock, in ticks */
+    uint8_t count; /* parcels */
+    uint8_t deleted; /* bit a server: its release has removed its own lock there */
+    uint8_t refused; /* bit a server: this attempt was refused there because of its own key */
+    uint8_t spare[2];
+    int32_t token; /* of the attempt, position POSITION_SELF; 0: no attempt */
+    int32_t fence;
+    int32_t seen; /* the stamp that its GET was answered with, while it acquires; 0: none. For the
+                     judge */
+    int32_t fields[SCHEME_FIELDS_MAX];
+    struct parcel parcels[PARCELS_MAX]; /* by server, oldest first; only count of them count */
+};
+
+/* Bytes that count: what is interned. */
+static inline size_t local_size(const struct local *local)
+{
+    return offsetof(struct local, parcels) + local->count * sizeof(struct parcel);
+}
+
+/* call_left counts down from the lease + LEASE_OVER: stamps outlive the lease by up to two units,
+ * and a notice may come a little late. */
+enum { LEASE_OVER = 2 };
+
+/* Is anything left of its own lease? A lock without a lease never ends. */
+static inline bool local_has_lease_left(const struct local *local)
+{
+    return local->call_left > LEASE_OVER;
+}
+
+void local_init(struct local *local, const struct setting *setting);
+
+/* To the client that world/client.c steps, and back. What a step sent is added to the parcels. */
+void local_to_client(const struct local *local, const struct setting *setting,
+                     struct client *client);
+void local_take(struct local *local, const struct setting *setting, const struct client *client,
+                const struct client_news *news);
+
+/* Zeroes what can no longer matter. Last act of every change. */
+void local_settle(struct local *local, const struct setting *setting);
+
+/* A tick passes; are_stamps_kept: all stamps are so long past that they stay where they are. */
+void local_age(struct local *local, const struct setting *setting, bool are_stamps_kept);
+
+/* The server is another process now: what is in flight on its connections is void, or gone. lane
+ * LANE_COUNT: on every lane. */
+void local_break(struct local *local, int server, enum lane lane);
+
+/* Clients changed places, or servers did. */
+void local_rename_clients(struct local *local, const uint8_t *new_position);
+void local_rename_servers(struct local *local, const uint8_t *new_number);
+
+/* The newest stamp that is past, in ticks before now, at least 0; -1: none. */
+int local_newest_past(const struct local *local);
+
+/* Does it hold a token of another client? */
+bool local_mentions(const struct local *local);
+
+/* Puts it behind the others of its server, so that connections to different servers keep no order
+ * among them. */
+void local_add(struct local *local, const struct parcel *parcel);
+void local_remove(struct local *local, int parcel);
+struct command parcel_command(const struct parcel *parcel);
+
+/* The first waited-for parcel before this one on its connection in that state, or -1. */
+bool local_is_blocked(const struct local *local, int parcel, enum message_state state);
+
+#endif

@@ -1,0 +1,171 @@
+/* matrix.c - see matrix.h. */
+#include "explore/matrix.h"
+
+#include "base/memory.h"
+#include "base/suggest.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+void cell_init(struct cell *cell, const struct scheme *scheme)
+{
+    memset(cell, 0, sizeof *cell);
+    cell->options = (struct explore_options){.scheme = scheme,
+                                             .clients = scheme->needs_quorum ? 2 : 3,
+                                             .rounds = 2,
+                                             .servers = scheme->needs_quorum ? 3 : 1,
+                                             .reductions = REDUCE_ALL};
+    snprintf(cell->faults, sizeof cell->faults, "none");
+}
+
+/* --- the name of a budget --- */
+
+static enum fail unknown_fault(const char *name, struct failure *failure)
+{
+    const char *names[FAULT_COUNT];
+    for (int i = 0; i < FAULT_COUNT; i++)
+        names[i] = fault_name((enum fault)i);
+    const char *near = suggest_nearest(name, names, FAULT_COUNT);
+    return failure_set(failure, FAIL_INPUT, "there is no fault \"%s\"%s%s%s", name,
+                       near ? ": did you mean \"" : "", near ? near : "", near ? "\"?" : "");
+}
+
+static void name_budget(struct cell *cell)
+{
+    size_t used = 0;
+    for (int i = 0; i < FAULT_COUNT; i++)
+        for (int k = 0; k < cell->options.budget[i] && used < sizeof cell->faults; k++)
+            used += (size_t)snprintf(cell->faults + used, sizeof cell->faults - used, "%s%s",
+                                     used ? "+" : "", fault_name((enum fault)i));
+    if (used == 0)
+        snprintf(cell->faults, sizeof cell->faults, "none");
+}
+
+enum fail cell_add_faults(struct cell *cell, const char *text, struct failure *failure)
+{
+    char name[NAME_MAX_BYTES];
+    enum fault fault;
+    while (*text) {
+        size_t length = strcspn(text, "+");
+        snprintf(name, sizeof name, "%.*s", (int)(length < sizeof name ? length : sizeof name - 1),
+                 text);
+        text += length + (text[length] == '+');
+        if (strcmp(name, "none") == 0)
+            continue;
+        if (!fault_read(name, &fault))
+            return unknown_fault(name, failure);
+        cell->options.budget[fault]++;
+    }
+    name_budget(cell);
+    return FAIL_NONE;
+}
+
+/* --- running --- */
+
+static void cell_confirm(struct cell *cell, enum property property, char (*names)[NAME_MAX_BYTES],
+                         struct finding *findings)
+{
+    struct cell_witness *witness = &cell->witnesses[property];
+    struct failure failure = {0};
+    struct run run = confirm_run(&cell->options, &cell->outcome, names);
+    if (confirm(&run, &cell->outcome.findings[property], NULL, findings, &failure)) {
+        witness->trouble = memory_text(failure.text);
+        return;
+    }
+    const struct finding *found = &findings[property];
+    witness->is_confirmed = found->verdict == VERDICT_VIOLATED;
+    if (!witness->is_confirmed) {
+        witness->trouble = memory_text("the checks do not see it in the replay");
+        return;
+    }
+    witness->cause = found->cause;
+    witness->lines = found->witness_lines;
+    witness->text = memory_new((size_t)found->witness_lines + 1, sizeof *witness->text);
+    memcpy(witness->text, found->witness, (size_t)found->witness_lines * sizeof *witness->text);
+}
+
+enum fail cell_run(struct cell *cell, struct failure *failure)
+{
+    char names[EXPLORE_CLIENTS_MAX][NAME_MAX_BYTES] = {"A", "B", "C", "D", "E", "F"};
+    int64_t began_us = cell->options.now_us ? cell->options.now_us() : 0;
+    if (explore(&cell->options, &cell->outcome, failure))
+        return failure ? failure->code : FAIL_INPUT;
+    struct finding *findings = memory_new(PROPERTY_COUNT, sizeof *findings);
+    for (int i = 0; i < PROPERTY_COUNT; i++)
+        if (cell->outcome.findings[i].verdict == VERDICT_VIOLATED)
+            cell_confirm(cell, (enum property)i, names, findings);
+    free(findings);
+    if (cell->options.now_us)
+        cell->elapsed_us = cell->options.now_us() - began_us;
+    return FAIL_NONE;
+}
+
+void cell_close(struct cell *cell)
+{
+    for (int i = 0; i < PROPERTY_COUNT; i++) {
+        free(cell->witnesses[i].text);
+        free(cell->witnesses[i].trouble);
+    }
+    explore_outcome_free(&cell->outcome);
+}
+
+/* --- the word --- */
+
+/* The gravest first: what lets two clients in, then who is locked out, then the rest. */
+static const enum property gravity[] = {
+    PROPERTY_LEASE_EXCLUSION,  PROPERTY_RELEASE_OWN, PROPERTY_EXTEND_OWN,     PROPERTY_PROGRESS,
+    PROPERTY_MUTUAL_EXCLUSION, PROPERTY_FRESH_GRANT, PROPERTY_ALWAYS_EXPIRES, PROPERTY_NO_CRASH,
+    PROPERTY_LOSS_NOTICE,      PROPERTY_TRUTHFUL,    PROPERTY_NO_ORPHAN,
+};
+
+static enum cell_word word_of(const struct cell *cell, enum property property)
+{
+    if (cause_blame(cell->witnesses[property].cause) == BLAME_NOBODY)
+        return CELL_INHERENT;
+    return property == PROPERTY_PROGRESS ? CELL_STUCK : CELL_BROKEN;
+}
+
+enum cell_word cell_judge(const struct cell *cell, enum property *property)
+{
+    bool is_complete = cell->outcome.end == END_COMPLETE;
+    enum cell_word word = is_complete ? CELL_SAFE : CELL_UNKNOWN;
+    for (size_t i = 0; i < sizeof gravity / sizeof *gravity; i++) {
+        if (cell->outcome.findings[gravity[i]].verdict != VERDICT_VIOLATED)
+            continue;
+        enum cell_word found = word_of(cell, gravity[i]);
+        if (found == CELL_INHERENT && word != CELL_SAFE)
+            continue;
+        *property = gravity[i];
+        word = found;
+        if (found != CELL_INHERENT)
+            break;
+    }
+    return word;
+}
+
+const char *cell_print(const struct cell *cell, char *text, size_t size)
+{
+    enum property property = PROPERTY_MUTUAL_EXCLUSION;
+    enum cell_word word = cell_judge(cell, &property);
+    int steps = cell->outcome.findings[property].events;
+    switch (word) {
+    case CELL_SAFE:
+        snprintf(text, size, "safe");
+        break;
+    case CELL_INHERENT:
+        snprintf(text, size, "%s only", cause_name(cell->witnesses[property].cause));
+        break;
+    case CELL_BROKEN:
+        snprintf(text, size, "broken (%s, %d steps)", cause_name(cell->witnesses[property].cause),
+                 steps);
+        break;
+    case CELL_STUCK:
+        snprintf(text, size, "stuck (%d steps)", steps);
+        break;
+    case CELL_UNKNOWN:
+        snprintf(text, size, "unknown (%s)", explore_end_words(cell->outcome.end));
+        break;
+    }
+    return text;
+}

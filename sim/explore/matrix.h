@@ -1,0 +1,48 @@
+/* matrix.h - one cell of the matrix scheme x faults: a search, its witnesses confirmed, and the
+ * word that sums it up. */
+#ifndef PICKLOCK_EXPLORE_MATRIX_H
+#define PICKLOCK_EXPLORE_MATRIX_H
+
+#include "explore/confirm.h"
+
+enum { CELL_NAME_MAX = 128 };
+
+/* What the checks say of the replay of a property's witness. */
+struct cell_witness {
+    bool is_confirmed; /* the replay ends in the same verdict */
+    enum cause cause;
+    int lines;
+    char (*text)[WITNESS_LINE_BYTES]; /* the sentences */
+    char *trouble;                    /* not confirmed: why */
+};
+
+struct cell {
+    struct explore_options options; /* in */
+    char faults[CELL_NAME_MAX];     /* "none", "stall", "stall+crash" */
+    struct explore_outcome outcome; /* out, as all that follows */
+    struct cell_witness witnesses[PROPERTY_COUNT];
+    int64_t elapsed_us; /* by options.now_us, 0 without it */
+};
+
+/* Bounds that suit the scheme: 3 clients and 2 rounds for one server, 2 clients on 3 servers for a
+ * quorum; all reductions. */
+void cell_init(struct cell *cell, const struct scheme *scheme);
+
+/* Adds "stall" or "stall+crash" ("none": nothing) to the budget and the name. FAIL_INPUT: unknown
+ * fault, did you mean. */
+enum fail cell_add_faults(struct cell *cell, const char *text, struct failure *failure);
+
+/* Searches, and replays every witness in the simulated world. FAIL_INPUT: the options. */
+enum fail cell_run(struct cell *cell, struct failure *failure);
+void cell_close(struct cell *cell);
+
+/* INHERENT: nothing that is anybody's fault, such as an overrun. */
+enum cell_word { CELL_SAFE, CELL_INHERENT, CELL_BROKEN, CELL_STUCK, CELL_UNKNOWN };
+
+/* The worst that was found; *property is the one that says so (CELL_INHERENT, BROKEN, STUCK). */
+enum cell_word cell_judge(const struct cell *cell, enum property *property);
+
+/* "safe", "overrun only", "broken (unlock-bug, 14 steps)", ... At most size bytes; returns text. */
+const char *cell_print(const struct cell *cell, char *text, size_t size);
+
+#endif

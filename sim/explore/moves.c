@@ -1,0 +1,412 @@
+/* moves.c - see moves.h. The rules of messages are those of world/simulated.c. */
+#include "explore/moves.h"
+
+#include <assert.h>
+#include <string.h>
+
+struct listing {
+    const struct local *local;
+    const struct setting *setting;
+    struct draft *drafts;
+    int count;
+};
+
+static struct draft *list_add(struct listing *list, enum move_kind kind, int parcel, int fault)
+{
+    assert(list->count < MOVES_MAX);
+    struct draft *draft = &list->drafts[list->count++];
+    draft->kind = kind;
+    draft->parcel = parcel;
+    draft->server = parcel >= 0 ? list->local->parcels[parcel].server : NO_SERVER;
+    draft->fault = fault;
+    draft->is_urgent = draft->is_eager = false;
+    draft->did = 0;
+    draft->after = *list->local;
+    return draft;
+}
+
+/* --- steps of the scheme --- */
+
+static unsigned did_return(const struct client_news *news)
+{
+    if (!news->has_returned)
+        return 0;
+    switch (news->result) {
+    case RESULT_GRANTED:
+        return DID_GRANT;
+    case RESULT_REFUSED:
+        return DID_RETURN | DID_REFUSE;
+    case RESULT_NOT_MINE:
+        return DID_RETURN | DID_NOT_MINE;
+    case RESULT_CRASHED:
+        return DID_RETURN | DID_CRASH;
+    case RESULT_UNSUPPORTED:
+        return DID_RETURN | DID_UNSUPPORTED;
+    default:
+        return DID_RETURN;
+    }
+}
+
+/* A refused attempt that left nothing behind may be made again: trying is free. */
+static bool is_as_before(const struct local *after, unsigned did)
+{
+    return (did & DID_REFUSE) && !(after->flags & LOCAL_STRUCK) && after->count == 0 &&
+           after->phase == PHASE_IDLE;
+}
+
+static void draft_takes(struct draft *draft, const struct setting *setting,
+                        const struct client *client, const struct client_news *news)
+{
+    draft->did |= did_return(news);
+    local_take(&draft->after, setting, client, news);
+    draft->after.flags &= (uint8_t)~LOCAL_STALLED;
+    for (int i = 0; i < draft->after.count && draft->did & DID_GRANT; i++)
+        if (draft->after.parcels[i].flags & PARCEL_CURRENT)
+            draft->after.parcels[i].flags |= PARCEL_WON;
+    if (is_as_before(&draft->after, draft->did))
+        draft->after.rounds++;
+    local_settle(&draft->after, setting);
+}
+
+static int64_t attempt_token(const struct setting *setting, int rounds)
+{
+    switch (setting->scheme->token) {
+    case TOKEN_EMPTY:
+        return VALUE_EMPTY;
+    case TOKEN_FIXED:
+        return 1;
+    default:
+        break;
+    }
+    if (setting->is_collision)
+        return TOKEN_SHARED;
+    return TOKEN_BASE + POSITION_SELF * TOKENS_EACH + rounds;
+}
+
+/* A new attempt begins while it is still in flight. */
+static void parcel_outlives(struct parcel *parcel, const struct setting *setting)
+{
+    parcel->flags &= (uint8_t)~PARCEL_CURRENT;
+    if (!setting->scheme->uses_client_clock || parcel->state != MESSAGE_REQUEST)
+        return;
+    parcel->left = PARCEL_LEFT_FROM_NOW;
+    if (parcel->verb == VERB_GETSET)
+        parcel->number = 0;
+}
+
+static void list_acquire(struct listing *list)
+{
+    if (list->local->phase != PHASE_IDLE || list->local->rounds == 0 ||
+        list->local->count + list->setting->servers > PARCELS_MAX)
+        return;
+    struct draft *draft = list_add(list, MOVE_ACQUIRE, -1, NO_FAULT);
+    struct local *after = &draft->after;
+    struct client client;
+    struct client_news news;
+    for (int i = 0; i < after->count; i++)
+        parcel_outlives(&after->parcels[i], list->setting);
+    after->flags = 0;
+    after->call_left = (uint8_t)(list->setting->ttl + LEASE_OVER);
+    local_to_client(after, list->setting, &client);
+    client_acquire(&client, attempt_token(list->setting, after->rounds), 0, &news);
+    after->rounds--;
+    draft_takes(draft, list->setting, &client, &news);
+}
+
+static void list_release(struct listing *list)
+{
+    if (list->local->phase != PHASE_HOLDING)
+        return;
+    struct draft *draft = list_add(list, MOVE_RELEASE, -1, NO_FAULT);
+    struct client client;
+    struct client_news news;
+    draft->is_urgent = !(list->local->flags & (LOCAL_STALLED | LOCAL_SLOW));
+    local_to_client(&draft->after, list->setting, &client);
+    client_release(&client, 0, &news);
+    draft_takes(draft, list->setting, &client, &news);
+}
+
+static void draft_tells(struct draft *draft, const struct setting *setting,
+                        const struct moment *moment)
+{
+    struct client client;
+    struct client_news news;
+    local_to_client(&draft->after, setting, &client);
+    client_tell(&client, moment, 0, &news);
+    draft_takes(draft, setting, &client, &news);
+}
+
+static void list_wake(struct listing *list)
+{
+    if (list->local->wake != 0)
+        return;
+    struct draft *draft = list_add(list, MOVE_WAKE, -1, NO_FAULT);
+    draft->is_urgent = !(list->local->flags & LOCAL_STALLED);
+    draft_tells(draft, list->setting, &(struct moment){.kind = MOMENT_WAKE});
+}
+
+/* --- messages --- */
+
+/* A choice names a message by client, server and the verb's text: it means the oldest such message.
+ */
+static bool is_oldest_named(const struct local *local, int parcel,
+                            bool (*wanted)(const struct parcel *))
+{
+    const struct parcel *it = &local->parcels[parcel];
+    for (int i = 0; i < parcel; i++) {
+        const struct parcel *other = &local->parcels[i];
+        if (other->server == it->server && wanted(other) &&
+            strcmp(verb_name(other->verb), verb_name(it->verb)) == 0)
+            return false;
+    }
+    return wanted(it);
+}
+
+static bool is_request(const struct parcel *parcel)
+{
+    return parcel->state == MESSAGE_REQUEST;
+}
+
+static bool is_reply(const struct parcel *parcel)
+{
+    return parcel->state == MESSAGE_REPLY;
+}
+
+static bool is_waited_for(const struct parcel *parcel)
+{
+    return !(parcel->flags & PARCEL_ABANDONED);
+}
+
+static bool can_arrive(const struct local *local, int parcel)
+{
+    return is_oldest_named(local, parcel, is_request) &&
+           !local_is_blocked(local, parcel, MESSAGE_REQUEST);
+}
+
+static bool can_be_heard(const struct local *local, int parcel)
+{
+    return is_oldest_named(local, parcel, is_reply) &&
+           !local_is_blocked(local, parcel, MESSAGE_REPLY);
+}
+
+static void list_arrive(struct listing *list, int parcel)
+{
+    const struct parcel *it = &list->local->parcels[parcel];
+    if (!can_arrive(list->local, parcel))
+        return;
+    struct draft *draft = list_add(list, MOVE_ARRIVE, parcel, NO_FAULT);
+    draft->is_urgent = !(it->flags & PARCEL_LATE);
+}
+
+void moves_answered(struct local *local, const struct setting *setting, int parcel,
+                    const struct reply *reply)
+{
+    struct parcel *it = &local->parcels[parcel];
+    if (it->flags & PARCEL_ABANDONED) {
+        local_remove(local, parcel);
+    } else {
+        it->state = MESSAGE_REPLY;
+        it->flags &= (uint8_t)~PARCEL_LATE;
+        it->age = 0;
+        it->reply_kind = (uint8_t)reply->kind;
+        it->reply_error = (uint8_t)reply->error;
+        it->reply_value = narrow(reply->value);
+        it->reply_second = narrow(reply->second);
+        if (!setting->has_fault[FAULT_RESEND]) /* the command will never be needed again */
+            it->value = it->number = it->ttl_us = 0;
+    }
+    local_settle(local, setting);
+}
+
+static struct moment parcel_moment(const struct parcel *parcel, enum moment_kind kind)
+{
+    return (struct moment){.kind = kind,
+                           .server = parcel->server,
+                           .verb = parcel->verb,
+                           .reply = {.kind = parcel->reply_kind,
+                                     .error = parcel->reply_error,
+                                     .value = widen(parcel->reply_value),
+                                     .second = widen(parcel->reply_second)}};
+}
+
+/* Takes the parcel out and tells the client of its end, when it is of the attempt under way. */
+static void draft_ends(struct draft *draft, const struct setting *setting, enum moment_kind kind)
+{
+    const struct parcel parcel = draft->after.parcels[draft->parcel];
+    struct moment moment = parcel_moment(&parcel, kind);
+    bool stays = kind == MOMENT_TIMEOUT && parcel.state == MESSAGE_REQUEST;
+    if (stays)
+        draft->after.parcels[draft->parcel].flags |= PARCEL_ABANDONED;
+    else
+        local_remove(&draft->after, draft->parcel);
+    if (kind != MOMENT_REPLY)
+        draft->after.flags |= LOCAL_STRUCK;
+    if (parcel.flags & PARCEL_CURRENT) {
+        draft_tells(draft, setting, &moment);
+    } else {
+        draft->after.flags &= (uint8_t)~LOCAL_STALLED;
+        local_settle(&draft->after, setting);
+    }
+}
+
+static bool is_alone(const struct local *local, int parcel)
+{
+    const struct parcel *it = &local->parcels[parcel];
+    for (int i = 0; i < local->count; i++)
+        if (i != parcel && local->parcels[i].server == it->server &&
+            local->parcels[i].lane == it->lane)
+            return false;
+    return true;
+}
+
+/* Would the client have done the same a tick later, and did it nothing but count? */
+static bool is_silent(const struct draft *draft, const struct setting *setting,
+                      const struct local *before)
+{
+    const struct local *after = &draft->after;
+    if (draft->did || after->count >= before->count || after->phase != before->phase ||
+        after->wake != before->wake || (before->flags ^ after->flags) & LOCAL_STALLED)
+        return false;
+    struct local later = *before, aged = *after;
+    struct draft other = *draft;
+    local_age(&later, setting, false);
+    local_age(&aged, setting, false);
+    other.after = later;
+    other.did = 0;
+    draft_ends(&other, setting, MOMENT_REPLY);
+    return local_size(&other.after) == local_size(&aged) &&
+           memcmp(&other.after, &aged, local_size(&aged)) == 0;
+}
+
+static void list_hear(struct listing *list, int parcel)
+{
+    const struct parcel *it = &list->local->parcels[parcel];
+    if (!can_be_heard(list->local, parcel))
+        return;
+    struct draft *draft = list_add(list, MOVE_HEAR, parcel, NO_FAULT);
+    draft->is_urgent = !(it->flags & PARCEL_LATE) && !(list->local->flags & LOCAL_STALLED);
+    draft_ends(draft, list->setting, MOMENT_REPLY);
+    draft->is_eager = draft->is_urgent && is_alone(list->local, parcel) &&
+                      is_silent(draft, list->setting, list->local);
+}
+
+static void list_give_up(struct listing *list, int parcel)
+{
+    const struct parcel *it = &list->local->parcels[parcel];
+    bool is_void = it->state == MESSAGE_VOID;
+    if (!is_oldest_named(list->local, parcel, is_waited_for) ||
+        !(is_void || it->flags & PARCEL_LATE))
+        return;
+    struct draft *draft = list_add(list, MOVE_GIVE_UP, parcel, NO_FAULT);
+    draft->is_urgent = is_void && !(list->local->flags & LOCAL_STALLED);
+    draft_ends(draft, list->setting, is_void ? MOMENT_LOST : MOMENT_TIMEOUT);
+}
+
+/* --- faults --- */
+
+static bool may(const struct listing *list, enum fault fault)
+{
+    return list->setting->has_fault[fault];
+}
+
+static void list_late(struct listing *list, int parcel)
+{
+    const struct parcel *it = &list->local->parcels[parcel];
+    enum fault fault = it->state == MESSAGE_REQUEST ? FAULT_LATE_REQUEST : FAULT_LATE_REPLY;
+    bool is_moving = (it->state == MESSAGE_REQUEST && can_arrive(list->local, parcel)) ||
+                     (it->state == MESSAGE_REPLY && can_be_heard(list->local, parcel));
+    if (!may(list, fault) || !is_moving || it->flags & PARCEL_LATE)
+        return;
+    struct draft *draft = list_add(list, MOVE_LATE, parcel, (int)fault);
+    draft->after.parcels[parcel].flags |= PARCEL_LATE;
+}
+
+static void list_lose(struct listing *list, int parcel)
+{
+    const struct parcel *it = &list->local->parcels[parcel];
+    enum fault fault = it->state == MESSAGE_REQUEST ? FAULT_LOSE_REQUEST : FAULT_LOSE_REPLY;
+    if (!may(list, fault) || it->state == MESSAGE_VOID ||
+        !is_oldest_named(list->local, parcel, it->state == MESSAGE_REQUEST ? is_request : is_reply))
+        return;
+    struct draft *draft = list_add(list, MOVE_LOSE, parcel, (int)fault);
+    draft->did = DID_DISCONNECT;
+    local_break(&draft->after, it->server, it->lane);
+    local_settle(&draft->after, list->setting);
+}
+
+static void list_resend(struct listing *list, int parcel)
+{
+    struct parcel it = list->local->parcels[parcel];
+    if (!may(list, FAULT_RESEND) || !is_oldest_named(list->local, parcel, is_reply))
+        return;
+    struct draft *draft = list_add(list, MOVE_RESEND, parcel, FAULT_RESEND);
+    draft->did = DID_DISCONNECT;
+    local_remove(&draft->after, parcel);
+    local_break(&draft->after, it.server, it.lane);
+    draft->after.flags |= LOCAL_STRUCK;
+    it.state = MESSAGE_REQUEST;
+    it.flags &= PARCEL_CURRENT | PARCEL_WON;
+    it.reply_kind = it.reply_error = 0;
+    it.reply_value = it.reply_second = 0;
+    local_add(&draft->after, &it);
+    local_settle(&draft->after, list->setting);
+}
+
+static void list_crash(struct listing *list)
+{
+    bool is_busy = list->local->phase != PHASE_IDLE || list->local->wake != NO_TIME;
+    if (!may(list, FAULT_CRASH) || list->local->phase == PHASE_DEAD || !is_busy)
+        return;
+    struct draft *draft = list_add(list, MOVE_CRASH, -1, FAULT_CRASH);
+    draft->did = DID_DISCONNECT;
+    draft->after.phase = PHASE_DEAD;
+    local_settle(&draft->after, list->setting);
+}
+
+static void list_clock(struct listing *list, enum move_kind kind, int ticks)
+{
+    if (!may(list, FAULT_CLIENT_CLOCK) || list->local->phase == PHASE_DEAD ||
+        !list->setting->reads_clock)
+        return;
+    struct draft *draft = list_add(list, kind, -1, FAULT_CLIENT_CLOCK);
+    draft->after.skew = (int8_t)(draft->after.skew + ticks);
+}
+
+static void list_pauses(struct listing *list, bool has_own_step)
+{
+    if (may(list, FAULT_SLOW_WORK) && list->local->phase == PHASE_HOLDING &&
+        !(list->local->flags & LOCAL_SLOW)) {
+        struct draft *draft = list_add(list, MOVE_SLOW, -1, FAULT_SLOW_WORK);
+        draft->after.flags |= LOCAL_SLOW;
+    }
+    if (may(list, FAULT_STALL) && has_own_step && !(list->local->flags & LOCAL_STALLED)) {
+        struct draft *draft = list_add(list, MOVE_STALL, -1, FAULT_STALL);
+        draft->after.flags |= LOCAL_STALLED;
+    }
+}
+
+int moves_list(const struct local *local, const struct setting *setting, struct draft *drafts)
+{
+    struct listing list = {.local = local, .setting = setting, .drafts = drafts};
+    bool has_own_step = false;
+    list_acquire(&list);
+    list_release(&list);
+    list_wake(&list);
+    for (int i = 0; i < local->count; i++) {
+        list_arrive(&list, i);
+        list_hear(&list, i);
+        list_give_up(&list, i);
+    }
+    for (int i = 0; i < list.count; i++)
+        has_own_step |= drafts[i].is_urgent && drafts[i].kind != MOVE_ARRIVE;
+    list_pauses(&list, has_own_step);
+    for (int i = 0; i < local->count; i++) {
+        list_late(&list, i);
+        list_lose(&list, i);
+        list_resend(&list, i);
+    }
+    list_crash(&list);
+    list_clock(&list, MOVE_CLOCK_AHEAD, setting->jump);
+    list_clock(&list, MOVE_CLOCK_BACK, -setting->jump);
+    return list.count;
+}

@@ -1,0 +1,62 @@
+/* pool.h - equal bytes get one number: records are interned, and states are made of their numbers.
+ *
+ * Numbers count from 0 in the order in which records were first seen, so that a search is the same
+ * on every machine. */
+#ifndef PICKLOCK_EXPLORE_POOL_H
+#define PICKLOCK_EXPLORE_POOL_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct pool {
+    unsigned char *bytes; /* all records, one after the other */
+    size_t bytes_used, bytes_size;
+    size_t *offsets; /* count + 1 of them */
+    uint32_t count, offsets_size;
+    uint32_t *slots; /* hash table of number + 1 */
+    uint32_t slots_size;
+};
+
+void pool_init(struct pool *pool);
+void pool_close(struct pool *pool);
+
+/* The number of a record (borrowed). */
+uint32_t pool_put(struct pool *pool, const void *record, size_t size);
+
+/* Copies the record of that number; returns its size. */
+size_t pool_get(const struct pool *pool, uint32_t number, void *record);
+
+size_t pool_bytes(const struct pool *pool);
+
+/* A map from one number to another: what was computed once. Keys are any but UINT64_MAX. */
+struct memo {
+    uint64_t *keys;
+    uint64_t *values;
+    size_t count, size;
+};
+
+void memo_init(struct memo *memo);
+void memo_close(struct memo *memo);
+void memo_put(struct memo *memo, uint64_t key, uint64_t value);
+size_t memo_bytes(const struct memo *memo);
+
+static inline uint64_t memo_mix(uint64_t key)
+{
+    key = (key ^ (key >> 30)) * 0xbf58476d1ce4e5b9u;
+    key = (key ^ (key >> 27)) * 0x94d049bb133111ebu;
+    return key ^ (key >> 31);
+}
+
+/* The value, or NULL: not there. Valid until the next put. */
+static inline const uint64_t *memo_find(const struct memo *memo, uint64_t key)
+{
+    size_t mask = memo->size - 1;
+    for (size_t at = memo_mix(key) & mask;; at = (at + 1) & mask) {
+        if (memo->keys[at] == key)
+            return &memo->values[at];
+        if (memo->keys[at] == UINT64_MAX)
+            return NULL;
+    }
+}
+
+#endif

@@ -1,0 +1,50 @@
+/* search.h - breadth-first by faults, then by events: every state once, the first way to it kept.
+ *
+ * A layer is all that is reached with so many faults. A step that costs one waits as a seed for the
+ * next layer, at the depth that it would have had, so that there too the shortest comes first. */
+#ifndef PICKLOCK_EXPLORE_SEARCH_H
+#define PICKLOCK_EXPLORE_SEARCH_H
+
+#include "explore/steps.h"
+#include "explore/visited.h"
+
+/* Where a property was violated first: by the step-th step that follows a state (VISITED_NONE:
+ * never). */
+struct sighting {
+    uint32_t state;
+    int step;
+    int faults, events;
+};
+
+struct search {
+    const struct explore_options *options;
+    struct space space;
+    struct stepper stepper;
+    struct visited visited;
+    struct sighting sightings[PROPERTY_COUNT];
+    enum explore_end end;
+    uint64_t transitions;
+    uint64_t bytes; /* at the largest */
+    int depth;
+    /* For progress: where each state's steps without a fault lead, in the order of states. */
+    bool keeps_edges;
+    uint32_t *edges;
+    uint64_t edges_count;
+    uint64_t *edges_start; /* by state; one more than states that were expanded */
+    uint32_t starts_count;
+    size_t edges_size, starts_size;
+    uint8_t *notes; /* by state: enum state_note */
+    size_t notes_size;
+};
+
+enum state_note { STATE_GRANTS = 1, STATE_WANTS = 2 };
+
+void search_init(struct search *search, const struct explore_options *options);
+void search_run(struct search *search);
+void search_close(struct search *search);
+
+/* Fills sightings[PROPERTY_PROGRESS]: a state from which no way without a fault leads to a grant,
+ * though somebody can still ask. */
+void search_progress(struct search *search);
+
+#endif

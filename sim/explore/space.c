@@ -1,0 +1,392 @@
+/* space.c - see space.h. */
+#include "explore/space.h"
+
+#include "base/memory.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { PLACES_FIRST = 1024, ID_BITS = 24, ID_MASK = (1 << ID_BITS) - 1 };
+
+void space_init(struct space *space, const struct explore_options *options)
+{
+    memset(space, 0, sizeof *space);
+    setting_init(&space->setting, options);
+    pool_init(&space->locals);
+    pool_init(&space->posts);
+    struct memo *memos[] = {&space->arrivals,      &space->breaks,       &space->renamed_locals,
+                            &space->renamed_posts, &space->post_changes, &space->returns};
+    for (size_t i = 0; i < sizeof memos / sizeof *memos; i++)
+        memo_init(memos[i]);
+    space->places_size = space->notes_size = space->moves_size = PLACES_FIRST;
+    space->places = memory_new(space->places_size, sizeof *space->places);
+    space->notes = memory_new(space->notes_size, sizeof *space->notes);
+    space->moves = memory_new(space->moves_size, sizeof *space->moves);
+    space->drafts = memory_new(MOVES_MAX, sizeof *space->drafts);
+}
+
+void space_close(struct space *space)
+{
+    pool_close(&space->locals);
+    pool_close(&space->posts);
+    memo_close(&space->arrivals);
+    memo_close(&space->breaks);
+    memo_close(&space->renamed_locals);
+    memo_close(&space->renamed_posts);
+    memo_close(&space->post_changes);
+    memo_close(&space->returns);
+    free(space->places);
+    free(space->notes);
+    free(space->moves);
+    free(space->drafts);
+}
+
+size_t space_bytes(const struct space *space)
+{
+    return pool_bytes(&space->locals) + pool_bytes(&space->posts) +
+           space->places_size * sizeof *space->places + space->notes_size * sizeof *space->notes +
+           space->moves_size * sizeof *space->moves + memo_bytes(&space->arrivals) +
+           memo_bytes(&space->breaks) + memo_bytes(&space->renamed_locals) +
+           memo_bytes(&space->renamed_posts) + memo_bytes(&space->post_changes) +
+           memo_bytes(&space->returns) + MOVES_MAX * sizeof *space->drafts;
+}
+
+/* --- records in, numbers out --- */
+
+static void local_read(const struct space *space, uint32_t number, struct local *local)
+{
+    memset(local, 0, sizeof *local);
+    pool_get(&space->locals, number, local);
+}
+
+static uint32_t local_number(struct space *space, const struct local *local)
+{
+    uint32_t number = pool_put(&space->locals, local, local_size(local));
+    assert(number <= ID_MASK);
+    while (number >= space->places_size) {
+        space->places_size *= 2;
+        space->places = memory_resize(space->places, space->places_size, sizeof *space->places);
+    }
+    if (number + 1 == space->locals.count)
+        space->places[number].is_known = false;
+    return number;
+}
+
+static void note_write(struct space *space, uint32_t number, const struct post *post)
+{
+    struct post_note *note = &space->notes[number];
+    memset(note, 0, sizeof *note);
+    note->newest_past = (int16_t)post_newest_past(post);
+    note->aged[0] = note->aged[1] = UNKNOWN_ID;
+    note->claim = post->stock.claim;
+    note->replica_state = post->replica_state;
+    note->is_watched = post->watching != 0;
+    note->is_there = post->stock.type != MODEL_ABSENT;
+    note->is_endless = note->is_there && post->stock.left == NO_TIME;
+    for (int i = 0; i < EXPLORE_CLIENTS_MAX; i++)
+        note->mentions[i] = (uint16_t)post_mentions(post, i);
+}
+
+static uint32_t post_number(struct space *space, const struct post *post)
+{
+    uint32_t before = space->posts.count;
+    uint32_t number = pool_put(&space->posts, post, sizeof *post);
+    assert(number <= ID_MASK);
+    while (number >= space->notes_size) {
+        space->notes_size *= 2;
+        space->notes = memory_resize(space->notes, space->notes_size, sizeof *space->notes);
+    }
+    if (number == before)
+        note_write(space, number, post);
+    return number;
+}
+
+static void post_read(const struct space *space, uint32_t number, struct post *post)
+{
+    pool_get(&space->posts, number, post);
+}
+
+const struct post_note *space_note(struct space *space, uint32_t post)
+{
+    return &space->notes[post];
+}
+
+void space_start(struct space *space, uint32_t *words)
+{
+    struct local local;
+    struct post post;
+    local_init(&local, &space->setting);
+    post_init(&post);
+    uint32_t client = local_number(space, &local), server = post_number(space, &post);
+    int at = 0;
+    for (int i = 0; i < space->setting.clients; i++)
+        words[at++] = client;
+    for (int i = 0; i < space->setting.servers; i++)
+        words[at++] = server;
+    words[at] = 0;
+}
+
+/* --- moves --- */
+
+static void place_list(struct space *space, uint32_t number)
+{
+    struct local local;
+    local_read(space, number, &local);
+    int count = moves_list(&local, &space->setting, space->drafts);
+    while (space->moves_count + (uint32_t)count > space->moves_size) {
+        space->moves_size *= 2;
+        space->moves = memory_resize(space->moves, space->moves_size, sizeof *space->moves);
+    }
+    struct place place = {.moves_start = space->moves_count,
+                          .moves_count = (uint16_t)count,
+                          .newest_past = (int16_t)local_newest_past(&local),
+                          .is_known = true,
+                          .phase = local.phase,
+                          .rounds = local.rounds,
+                          .call_left = local.call_left,
+                          .deleted = local.deleted,
+                          .refused = local.refused,
+                          .can_begin = local.phase == PHASE_IDLE && local.rounds > 0,
+                          .has_mentions = local_mentions(&local),
+                          .aged = {UNKNOWN_ID, UNKNOWN_ID}};
+    space->moves_count += (uint32_t)count;
+    for (int i = 0; i < count; i++) {
+        const struct draft *draft = &space->drafts[i];
+        uint32_t to = draft->kind == MOVE_ARRIVE ? number : local_number(space, &draft->after);
+        space->moves[place.moves_start + (uint32_t)i] =
+            (struct move){.to = to,
+                          .did = (uint16_t)draft->did,
+                          .kind = (uint8_t)draft->kind,
+                          .parcel = (uint8_t)draft->parcel,
+                          .server = (int8_t)draft->server,
+                          .fault = (int8_t)draft->fault,
+                          .is_urgent = draft->is_urgent,
+                          .is_eager = draft->is_eager};
+        place.is_urgent |= draft->is_urgent;
+        place.is_eager |= draft->is_eager;
+    }
+    space->places[number] = place;
+}
+
+const struct place *space_place(struct space *space, uint32_t local)
+{
+    if (!space->places[local].is_known)
+        place_list(space, local);
+    return &space->places[local];
+}
+
+/* --- executions --- */
+
+static uint64_t pack(uint32_t local, uint32_t post, unsigned judged)
+{
+    return (uint64_t)local | (uint64_t)post << ID_BITS | (uint64_t)judged << (2 * ID_BITS);
+}
+
+static unsigned unpack(uint64_t packed, uint32_t *local, uint32_t *post)
+{
+    *local = (uint32_t)packed & ID_MASK;
+    *post = (uint32_t)(packed >> ID_BITS) & ID_MASK;
+    return (unsigned)(packed >> (2 * ID_BITS));
+}
+
+unsigned space_arrive(struct space *space, uint32_t *local, int parcel, uint32_t *post,
+                      int position)
+{
+    uint64_t key = pack(*local, *post, (unsigned)(parcel << 3 | position));
+    const uint64_t *known = memo_find(&space->arrivals, key);
+    if (known)
+        return unpack(*known, local, post);
+    struct local client;
+    struct post before, after;
+    local_read(space, *local, &client);
+    post_read(space, *post, &before);
+    after = before;
+    struct command command = parcel_command(&client.parcels[parcel]);
+    if (is_token(command.value))
+        command.value = token_at(command.value, position);
+    struct reply reply = post_execute(&after, &space->setting, position, &command);
+    if (is_token(reply.value) && token_position(reply.value) == position)
+        reply.value = token_at(reply.value, POSITION_SELF);
+    unsigned judged =
+        judge_execution(&space->setting, &client, parcel, position, &reply, &before, &after);
+    moves_answered(&client, &space->setting, parcel, &reply);
+    *local = local_number(space, &client);
+    *post = post_number(space, &after);
+    memo_put(&space->arrivals, key, pack(*local, *post, judged));
+    return judged;
+}
+
+uint32_t space_return(struct space *space, uint32_t local, int position, enum judge_return how,
+                      uint32_t post)
+{
+    uint64_t key = pack(local, post, (unsigned)how << 3 | (unsigned)position);
+    const uint64_t *known = memo_find(&space->returns, key);
+    if (known)
+        return (uint32_t)*known;
+    struct local client;
+    struct post after;
+    local_read(space, local, &client);
+    post_read(space, post, &after);
+    judge_return(&space->setting, &client, position, how, &after);
+    uint32_t number = post_number(space, &after);
+    memo_put(&space->returns, key, number);
+    return number;
+}
+
+/* --- faults of servers and connections --- */
+
+uint32_t space_change_post(struct space *space, uint32_t post, enum post_change change,
+                           int position)
+{
+    uint64_t key = (uint64_t)post << 8 | (uint64_t)change << 4 | (uint64_t)(position + 1);
+    const uint64_t *known = memo_find(&space->post_changes, key);
+    if (known)
+        return (uint32_t)*known;
+    struct post after;
+    post_read(space, post, &after);
+    switch (change) {
+    case POST_JUMP:
+        post_jump(&after, space->setting.ttl);
+        break;
+    case POST_RESTART:
+        post_restart(&after);
+        break;
+    case POST_CUT:
+        post_cut(&after);
+        break;
+    case POST_FAILOVER:
+        post_failover(&after);
+        break;
+    case POST_EVICT:
+        post_evict(&after);
+        break;
+    case POST_DISCONNECT:
+        post_disconnect(&after, position);
+        break;
+    }
+    uint32_t number = post_number(space, &after);
+    memo_put(&space->post_changes, key, number);
+    return number;
+}
+
+uint32_t space_break(struct space *space, uint32_t local, int server)
+{
+    uint64_t key = (uint64_t)local << 4 | (uint64_t)server;
+    const uint64_t *known = memo_find(&space->breaks, key);
+    if (known)
+        return (uint32_t)*known;
+    struct local after;
+    local_read(space, local, &after);
+    local_break(&after, server, LANE_COUNT);
+    local_settle(&after, &space->setting);
+    uint32_t number = local_number(space, &after);
+    memo_put(&space->breaks, key, number);
+    return number;
+}
+
+/* --- time --- */
+
+uint32_t space_age_local(struct space *space, uint32_t local, bool are_stamps_kept)
+{
+    uint32_t known = space_place(space, local)->aged[are_stamps_kept];
+    if (known != UNKNOWN_ID)
+        return known;
+    struct local after;
+    local_read(space, local, &after);
+    local_age(&after, &space->setting, are_stamps_kept);
+    uint32_t number = local_number(space, &after);
+    space->places[local].aged[are_stamps_kept] = number;
+    return number;
+}
+
+uint32_t space_age_post(struct space *space, uint32_t post, bool are_stamps_kept)
+{
+    uint32_t known = space->notes[post].aged[are_stamps_kept];
+    if (known != UNKNOWN_ID)
+        return known;
+    struct post after;
+    post_read(space, post, &after);
+    post_tick(&after, are_stamps_kept);
+    uint32_t number = post_number(space, &after);
+    space->notes[post].aged[are_stamps_kept] = number;
+    return number;
+}
+
+/* --- places --- */
+
+static uint64_t permutation_key(uint32_t number, const uint8_t *to, int count)
+{
+    uint64_t key = number;
+    for (int i = 0; i < count; i++)
+        key = key << 3 | to[i];
+    return key;
+}
+
+uint32_t space_rename_local(struct space *space, uint32_t local, const uint8_t *new_position)
+{
+    uint64_t key = permutation_key(local, new_position, EXPLORE_CLIENTS_MAX);
+    const uint64_t *known = memo_find(&space->renamed_locals, key);
+    if (known)
+        return (uint32_t)*known;
+    struct local after;
+    local_read(space, local, &after);
+    local_rename_clients(&after, new_position);
+    uint32_t number = local_number(space, &after);
+    memo_put(&space->renamed_locals, key, number);
+    return number;
+}
+
+uint32_t space_rename_post(struct space *space, uint32_t post, const uint8_t *new_position)
+{
+    uint64_t key = permutation_key(post, new_position, EXPLORE_CLIENTS_MAX);
+    const uint64_t *known = memo_find(&space->renamed_posts, key);
+    if (known)
+        return (uint32_t)*known;
+    struct post after;
+    post_read(space, post, &after);
+    post_rename(&after, new_position);
+    uint32_t number = post_number(space, &after);
+    memo_put(&space->renamed_posts, key, number);
+    return number;
+}
+
+enum { KEY_SERVERS = 1, KEY_SLICE = 2 }; /* above the bits of a key of clients */
+
+uint32_t space_renumber_local(struct space *space, uint32_t local, const uint8_t *new_number)
+{
+    uint64_t key = permutation_key(local, new_number, SERVERS_MAX) | (uint64_t)KEY_SERVERS << 60;
+    const uint64_t *known = memo_find(&space->renamed_locals, key);
+    if (known)
+        return (uint32_t)*known;
+    struct local after;
+    local_read(space, local, &after);
+    local_rename_servers(&after, new_number);
+    uint32_t number = local_number(space, &after);
+    memo_put(&space->renamed_locals, key, number);
+    return number;
+}
+
+uint32_t space_slice(struct space *space, uint32_t local, int server)
+{
+    uint64_t key = (uint64_t)local << 3 | (uint64_t)server | (uint64_t)KEY_SLICE << 60;
+    const uint64_t *known = memo_find(&space->renamed_locals, key);
+    if (known)
+        return (uint32_t)*known;
+    struct local whole, slice;
+    local_read(space, local, &whole);
+    memset(&slice, 0, sizeof slice);
+    for (int i = 0; i < whole.count; i++) {
+        if (whole.parcels[i].server != server)
+            continue;
+        slice.parcels[slice.count] = whole.parcels[i];
+        slice.parcels[slice.count++].server = 0;
+    }
+    slice.deleted = whole.deleted >> server & 1;
+    slice.refused = whole.refused >> server & 1;
+    /* Interned among the locals; its phase is none of theirs, so no two are confused. */
+    slice.phase = 0xff;
+    uint32_t number = local_number(space, &slice);
+    memo_put(&space->renamed_locals, key, number);
+    return number;
+}

@@ -1,0 +1,107 @@
+/* space.h - states as a few numbers, and what follows from each: the compiled form of clients and
+ * servers.
+ *
+ * A state is an array of words: a local's number for each client, a post's number for each server,
+ * and what is left of the budgets. A record's moves, ageing and renaming are computed once, by the
+ * code that steps it, and looked up from then on. */
+#ifndef PICKLOCK_EXPLORE_SPACE_H
+#define PICKLOCK_EXPLORE_SPACE_H
+
+#include "explore/judge.h"
+#include "explore/moves.h"
+#include "explore/pool.h"
+
+enum { WORDS_MAX = EXPLORE_CLIENTS_MAX + SERVERS_MAX + 1 };
+
+#define UNKNOWN_ID UINT32_MAX
+
+/* Budgets share one word: four bits a fault; FAULT_OF_RUN has none. */
+enum { BUDGET_BITS = 4 };
+
+struct move {
+    uint32_t to;  /* local number; not of MOVE_ARRIVE */
+    uint16_t did; /* enum effect_bit */
+    uint8_t kind; /* enum move_kind */
+    uint8_t parcel;
+    int8_t server;
+    int8_t fault; /* enum fault, or NO_FAULT */
+    bool is_urgent, is_eager;
+};
+
+/* What is kept of a local beside its record. */
+struct place {
+    uint32_t moves_start;
+    uint16_t moves_count;
+    int16_t newest_past;
+    bool is_known;  /* the moves are listed */
+    bool is_urgent; /* one of them must happen before time passes */
+    bool is_eager;  /* one of them is */
+    uint8_t phase, rounds, call_left;
+    uint8_t deleted, refused; /* of struct local */
+    bool can_begin, has_mentions;
+    uint32_t aged[2]; /* by a tick; [1]: stamps kept */
+};
+
+struct post_note {
+    int16_t newest_past;
+    uint32_t aged[2];
+    uint16_t mentions[EXPLORE_CLIENTS_MAX];
+    struct claim claim; /* whose the lock is; nobody's when the key is gone */
+    uint8_t replica_state;
+    bool is_watched;
+    bool is_there;   /* the lock key exists */
+    bool is_endless; /* and never expires */
+};
+
+struct space {
+    struct setting setting;
+    struct pool locals, posts;
+    struct place *places;
+    struct post_note *notes;
+    uint32_t places_size, notes_size;
+    struct move *moves;
+    uint32_t moves_count, moves_size;
+    struct memo arrivals, breaks, renamed_locals, renamed_posts, post_changes, returns;
+    struct draft *drafts; /* of the record in hand */
+};
+
+void space_init(struct space *space, const struct explore_options *options);
+void space_close(struct space *space);
+size_t space_bytes(const struct space *space);
+
+/* The words of the first state, without a budget. */
+void space_start(struct space *space, uint32_t *words);
+
+static inline int space_words(const struct space *space)
+{
+    return space->setting.clients + space->setting.servers + 1;
+}
+
+/* The moves of a local, listed. The pointer is good until another local is looked at. */
+const struct place *space_place(struct space *space, uint32_t local);
+
+/* A request of a client executes: local and post become what they are then; returns enum judged. */
+unsigned space_arrive(struct space *space, uint32_t *local, int parcel, uint32_t *post,
+                      int position);
+
+/* An acquire ended (scheme with stamps): the post with its claims put right. */
+uint32_t space_return(struct space *space, uint32_t local, int position, enum judge_return how,
+                      uint32_t post);
+
+/* What faults do to servers, and to connections. */
+enum post_change { POST_JUMP, POST_RESTART, POST_CUT, POST_FAILOVER, POST_EVICT, POST_DISCONNECT };
+uint32_t space_change_post(struct space *space, uint32_t post, enum post_change change,
+                           int position);
+uint32_t space_break(struct space *space, uint32_t local, int server);
+
+const struct post_note *space_note(struct space *space, uint32_t post);
+uint32_t space_age_local(struct space *space, uint32_t local, bool are_stamps_kept);
+uint32_t space_age_post(struct space *space, uint32_t post, bool are_stamps_kept);
+
+uint32_t space_rename_local(struct space *space, uint32_t local, const uint8_t *new_position);
+uint32_t space_rename_post(struct space *space, uint32_t post, const uint8_t *new_position);
+uint32_t space_renumber_local(struct space *space, uint32_t local, const uint8_t *new_number);
+/* A number for what a client has in flight with a server; equal for equal. */
+uint32_t space_slice(struct space *space, uint32_t local, int server);
+
+#endif

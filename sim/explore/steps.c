@@ -1,0 +1,246 @@
+/* steps.c - see steps.h. */
+#include "explore/steps.h"
+
+#include "explore/canon.h"
+#include "explore/verdict.h"
+
+#include <string.h>
+
+void stepper_init(struct stepper *stepper, struct space *space,
+                  const struct explore_options *options)
+{
+    memset(stepper, 0, sizeof *stepper);
+    stepper->space = space;
+    stepper->reductions = options->reductions;
+    for (int i = 0; i < FAULT_COUNT; i++) {
+        bool has_slot = options->budget[i] > 0 && fault_blame((enum fault)i) != FAULT_OF_RUN;
+        stepper->slot_of[i] = has_slot ? stepper->slots++ : -1;
+    }
+}
+
+void stepper_start(const struct stepper *stepper, const struct explore_options *options,
+                   uint32_t *words)
+{
+    space_start(stepper->space, words);
+    uint32_t *budget = &words[space_words(stepper->space) - 1];
+    for (int i = 0; i < FAULT_COUNT; i++)
+        if (stepper->slot_of[i] >= 0)
+            *budget |= (uint32_t)options->budget[i] << (BUDGET_BITS * stepper->slot_of[i]);
+}
+
+bool stepper_wants_lock(const struct stepper *stepper, const uint32_t *words)
+{
+    for (int i = 0; i < stepper->space->setting.clients; i++)
+        if (space_place(stepper->space, words[i])->can_begin)
+            return true;
+    return false;
+}
+
+/* --- one step --- */
+
+struct expansion {
+    struct stepper *stepper;
+    struct space *space;
+    const uint32_t *words; /* before */
+    struct step_taken step;
+};
+
+static uint32_t *budget_of(const struct space *space, uint32_t *words)
+{
+    return &words[space_words(space) - 1];
+}
+
+static bool has_budget(const struct expansion *it, enum fault fault)
+{
+    int slot = it->stepper->slot_of[fault];
+    uint32_t budget = it->words[space_words(it->space) - 1];
+    return slot >= 0 && (budget >> (BUDGET_BITS * slot) & ((1u << BUDGET_BITS) - 1)) > 0;
+}
+
+static void step_open(struct expansion *it, enum move_kind kind, int client, int server, int fault)
+{
+    struct step_taken *step = &it->step;
+    step->kind = kind;
+    step->client = client;
+    step->server = server;
+    step->parcel = -1;
+    step->fault = fault;
+    step->violated = 0;
+    step->is_grant = step->is_unsupported = false;
+    memcpy(step->words, it->words, (size_t)space_words(it->space) * sizeof *it->words);
+    if (fault != NO_FAULT)
+        *budget_of(it->space, step->words) -= 1u << (BUDGET_BITS * it->stepper->slot_of[fault]);
+}
+
+static void step_close(struct expansion *it)
+{
+    it->step.violated |= verdict_of_state(it->space, it->step.words);
+    canon_sort(it->space, it->stepper->reductions, it->step.words, it->step.new_position,
+               it->step.new_number);
+    it->stepper->take(it->stepper->context, &it->step);
+}
+
+/* A scheme with stamps claims by GETSET, and its acquire's return decides. */
+static void step_return(struct expansion *it, int client, unsigned did)
+{
+    const struct place *before = space_place(it->space, it->words[client]);
+    if (!(did & (DID_GRANT | DID_RETURN)) || before->phase != PHASE_ACQUIRING ||
+        !it->space->setting.scheme->uses_client_clock)
+        return;
+    enum judge_return how = did & DID_GRANT    ? RETURN_GRANTED
+                            : did & DID_REFUSE ? RETURN_REFUSED
+                                               : RETURN_OTHER;
+    uint32_t *post = &it->step.words[it->space->setting.clients];
+    *post = space_return(it->space, it->words[client], client, how, *post);
+}
+
+static void step_disconnect(struct expansion *it, int client, int server)
+{
+    const struct setting *setting = &it->space->setting;
+    for (int s = 0; s < setting->servers; s++) {
+        uint32_t *post = &it->step.words[setting->clients + s];
+        if ((server == NO_SERVER || server == s) && space_note(it->space, *post)->is_watched)
+            *post = space_change_post(it->space, *post, POST_DISCONNECT, client);
+    }
+}
+
+static void step_client(struct expansion *it, int client, const struct move *move)
+{
+    const struct setting *setting = &it->space->setting;
+    struct step_taken *step = &it->step;
+    step_open(it, move->kind, client, move->server, move->fault);
+    step->parcel = move->parcel;
+    if (move->kind == MOVE_ARRIVE) {
+        uint32_t *post = &step->words[setting->clients + move->server];
+        unsigned judged = space_arrive(it->space, &step->words[client], move->parcel, post, client);
+        step->violated = verdict_of_execution(setting, judged);
+        step_close(it);
+        return;
+    }
+    step->words[client] = move->to;
+    step->is_grant = move->did & DID_GRANT;
+    step->is_unsupported = move->did & DID_UNSUPPORTED;
+    if (move->did & DID_DISCONNECT)
+        step_disconnect(it, client, move->server);
+    if (move->did & (DID_GRANT | DID_RETURN)) {
+        step->violated = verdict_of_return(it->space, it->words, client, move->did);
+        step_return(it, client, move->did);
+    }
+    step_close(it);
+}
+
+static void step_server(struct expansion *it, enum move_kind kind, int server, int fault,
+                        enum post_change change, bool breaks)
+{
+    const struct setting *setting = &it->space->setting;
+    step_open(it, kind, -1, server, fault);
+    uint32_t *post = &it->step.words[setting->clients + server];
+    *post = space_change_post(it->space, *post, change, -1);
+    for (int i = 0; breaks && i < setting->clients; i++)
+        it->step.words[i] = space_break(it->space, it->step.words[i], server);
+    step_close(it);
+}
+
+static void expand_server(struct expansion *it, int server)
+{
+    uint32_t post = it->words[it->space->setting.clients + server];
+    const struct post_note note = *space_note(it->space, post);
+    if (has_budget(it, FAULT_SERVER_CLOCK))
+        step_server(it, MOVE_SERVER_CLOCK, server, FAULT_SERVER_CLOCK, POST_JUMP, false);
+    if (has_budget(it, FAULT_RESTART))
+        step_server(it, MOVE_RESTART, server, FAULT_RESTART, POST_RESTART, true);
+    if (has_budget(it, FAULT_EVICT) && note.is_there)
+        step_server(it, MOVE_EVICT, server, FAULT_EVICT, POST_EVICT, false);
+    if (has_budget(it, FAULT_FAILOVER) && note.replica_state == REPLICA_IN_STEP)
+        step_server(it, MOVE_CUT, server, FAULT_FAILOVER, POST_CUT, false);
+    if (note.replica_state == REPLICA_CUT)
+        step_server(it, MOVE_FAILOVER, server, NO_FAULT, POST_FAILOVER, true);
+}
+
+/* Stamps so long past that no comparison can tell how long stay where they are; else they would
+ * grow old for ever. */
+static bool are_stamps_kept(struct expansion *it)
+{
+    const struct setting *setting = &it->space->setting;
+    int newest = -1;
+    if (!setting->scheme->uses_client_clock)
+        return false;
+    for (int i = 0; i < setting->clients + setting->servers; i++) {
+        int past = i < setting->clients ? space_place(it->space, it->words[i])->newest_past
+                                        : space_note(it->space, it->words[i])->newest_past;
+        if (past >= 0 && (newest < 0 || past < newest))
+            newest = past;
+    }
+    return newest >= setting->past;
+}
+
+static void expand_time(struct expansion *it)
+{
+    const struct setting *setting = &it->space->setting;
+    bool kept = are_stamps_kept(it);
+    step_open(it, MOVE_TIME, -1, -1, NO_FAULT);
+    for (int i = 0; i < setting->clients; i++)
+        it->step.words[i] = space_age_local(it->space, it->words[i], kept);
+    for (int i = setting->clients; i < setting->clients + setting->servers; i++)
+        it->step.words[i] = space_age_post(it->space, it->words[i], kept);
+    step_close(it);
+}
+
+/* Faults that do to a reply on its way what they do not to one that was heard. All others strike
+ * alike before and after. */
+static const enum fault reply_faults[] = {FAULT_LATE_REPLY, FAULT_LOSE_REPLY, FAULT_RESEND,
+                                          FAULT_RESTART, FAULT_FAILOVER};
+
+static bool can_be_eager(const struct expansion *it)
+{
+    const struct setting *setting = &it->space->setting;
+    if (!(it->stepper->reductions & REDUCE_EAGER))
+        return false;
+    for (size_t i = 0; i < sizeof reply_faults / sizeof *reply_faults; i++)
+        if (has_budget(it, reply_faults[i]))
+            return false;
+    for (int s = 0; s < setting->servers; s++)
+        if (space_note(it->space, it->words[setting->clients + s])->replica_state == REPLICA_CUT)
+            return false;
+    return true;
+}
+
+/* A move that nobody could tell from its absence is made at once, and nothing else. */
+static bool expand_eager(struct expansion *it)
+{
+    if (!can_be_eager(it))
+        return false;
+    for (int i = 0; i < it->space->setting.clients; i++) {
+        const struct place place = *space_place(it->space, it->words[i]);
+        for (uint32_t m = 0; place.is_eager && m < place.moves_count; m++) {
+            const struct move move = it->space->moves[place.moves_start + m];
+            if (!move.is_eager)
+                continue;
+            step_client(it, i, &move);
+            return true;
+        }
+    }
+    return false;
+}
+
+void stepper_expand(struct stepper *stepper, const uint32_t *words)
+{
+    struct expansion it = {.stepper = stepper, .space = stepper->space, .words = words};
+    const struct setting *setting = &stepper->space->setting;
+    bool is_urgent = false;
+    if (expand_eager(&it))
+        return;
+    for (int i = 0; i < setting->clients; i++) {
+        const struct place place = *space_place(it.space, words[i]);
+        is_urgent |= place.is_urgent;
+        for (uint32_t m = 0; m < place.moves_count; m++) {
+            const struct move move = it.space->moves[place.moves_start + m];
+            if (move.fault == NO_FAULT || has_budget(&it, (enum fault)move.fault))
+                step_client(&it, i, &move);
+        }
+    }
+    for (int s = 0; s < setting->servers; s++)
+        expand_server(&it, s);
+    if (!is_urgent)
+        expand_time(&it);
+}

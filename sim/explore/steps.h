@@ -1,0 +1,47 @@
+/* steps.h - all that can follow a state, one step after the other, each in its canonical form.
+ *
+ * The one place that knows which moves are possible together: the prompt rule, the budgets, what
+ * one client's move does to servers and to the verdict. */
+#ifndef PICKLOCK_EXPLORE_STEPS_H
+#define PICKLOCK_EXPLORE_STEPS_H
+
+#include "explore/space.h"
+
+/* One step: who moved, what was violated by it, and the state after it. */
+struct step_taken {
+    enum move_kind kind;
+    int client, server; /* positions before the step; -1: none */
+    int parcel;
+    int fault;         /* enum fault that it cost, or NO_FAULT */
+    unsigned violated; /* bit a property */
+    bool is_grant, is_unsupported;
+    uint32_t words[WORDS_MAX];
+    /* Where clients and servers stand in those words: new_position[old]. */
+    uint8_t new_position[EXPLORE_CLIENTS_MAX];
+    uint8_t new_number[SERVERS_MAX];
+};
+
+struct stepper {
+    struct space *space;
+    unsigned reductions;
+    int slots;                /* faults with a budget */
+    int slot_of[FAULT_COUNT]; /* -1: none */
+    void (*take)(void *context, const struct step_taken *step);
+    void *context;
+};
+
+/* space and context are kept. */
+void stepper_init(struct stepper *stepper, struct space *space,
+                  const struct explore_options *options);
+
+/* The first state. */
+void stepper_start(const struct stepper *stepper, const struct explore_options *options,
+                   uint32_t *words);
+
+/* Calls take for every step from that state, in a fixed order. */
+void stepper_expand(struct stepper *stepper, const uint32_t *words);
+
+/* Can a client that lives still begin an attempt? */
+bool stepper_wants_lock(const struct stepper *stepper, const uint32_t *words);
+
+#endif

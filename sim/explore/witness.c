@@ -1,0 +1,180 @@
+/* witness.c - see witness.h. The way is found backwards by parents, then walked forwards again: the
+ * step to take is the one that leads to the next state of the way. Clients and servers keep their
+ * names although states are sorted. */
+#include "explore/witness.h"
+
+#include "base/memory.h"
+#include "explore/translate.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Whoever is under way goes on; then time passes, for longer than anything lasts; then somebody
+ * asks again, in vain. */
+enum rank { RANK_UNDER_WAY, RANK_PAST_WAITING, RANK_ASK, RANK_WAIT, RANK_NEVER };
+
+/* Walking forwards. */
+struct walk {
+    struct search *search;
+    struct explore_finding *finding;
+    int size; /* of finding->choices */
+    uint32_t words[WORDS_MAX];
+    uint8_t name_of[EXPLORE_CLIENTS_MAX]; /* by position */
+    uint8_t server_of[SERVERS_MAX];
+    /* What is looked for, and what was found. */
+    uint32_t wanted; /* state, or VISITED_NONE: the wanted_step-th step */
+    int wanted_step, step;
+    bool is_found;
+    struct step_taken found;
+    enum rank rank; /* of found, while a stuck state is shown */
+    bool has_waited;
+};
+
+static void add(struct walk *walk, const struct choice *choice)
+{
+    struct explore_finding *finding = walk->finding;
+    if (finding->choices_count == walk->size) {
+        walk->size = walk->size ? walk->size * 2 : 32;
+        finding->choices =
+            memory_resize(finding->choices, (size_t)walk->size, sizeof *finding->choices);
+    }
+    finding->choices[finding->choices_count++] = *choice;
+}
+
+static void add_step(struct walk *walk, const struct step_taken *step)
+{
+    struct choice choices[TRANSLATED_MAX];
+    int count = translate_step(&walk->search->space, walk->words, step, choices);
+    for (int i = 0; i < count; i++) {
+        if (choices[i].client >= 0)
+            choices[i].client = walk->name_of[choices[i].client];
+        if (choices[i].server >= 0)
+            choices[i].server = walk->server_of[choices[i].server];
+        add(walk, &choices[i]);
+    }
+}
+
+/* --- walking --- */
+
+static void walk_take(void *context, const struct step_taken *step)
+{
+    struct walk *walk = context;
+    const struct visited *visited = &walk->search->visited;
+    bool is_it = walk->wanted == VISITED_NONE
+                     ? walk->step == walk->wanted_step
+                     : visited_find(visited, visited_print(visited, step->words), step->words) ==
+                           walk->wanted;
+    if (is_it && !walk->is_found) {
+        walk->is_found = true;
+        walk->found = *step;
+    }
+    walk->step++;
+}
+
+/* Makes the step that was found. */
+static void take_step(struct walk *walk)
+{
+    const struct step_taken *step = &walk->found;
+    uint8_t names[EXPLORE_CLIENTS_MAX], servers[SERVERS_MAX];
+    add_step(walk, step);
+    walk->finding->events++;
+    walk->finding->faults += step->fault != NO_FAULT;
+    memcpy(names, walk->name_of, sizeof names);
+    memcpy(servers, walk->server_of, sizeof servers);
+    for (int i = 0; i < EXPLORE_CLIENTS_MAX; i++)
+        walk->name_of[step->new_position[i]] = names[i];
+    for (int i = 0; i < SERVERS_MAX; i++)
+        walk->server_of[step->new_number[i]] = servers[i];
+    memcpy(walk->words, step->words, sizeof walk->words);
+}
+
+static void go(struct walk *walk)
+{
+    walk->step = 0;
+    walk->is_found = false;
+    stepper_expand(&walk->search->stepper, walk->words);
+    assert(walk->is_found);
+    take_step(walk);
+}
+
+static void walk_open(struct walk *walk, struct search *search, struct explore_finding *finding)
+{
+    memset(walk, 0, sizeof *walk);
+    walk->search = search;
+    walk->finding = finding;
+    for (int i = 0; i < EXPLORE_CLIENTS_MAX; i++)
+        walk->name_of[i] = (uint8_t)i;
+    for (int i = 0; i < SERVERS_MAX; i++)
+        walk->server_of[i] = (uint8_t)i;
+    search->stepper.take = walk_take;
+    search->stepper.context = walk;
+    stepper_start(&search->stepper, search->options, walk->words);
+}
+
+/* --- what shows that a state is stuck --- */
+
+enum { SHOWN_STEPS_MAX = 200 };
+
+static enum rank rank_of(const struct walk *walk, const struct step_taken *step)
+{
+    if (step->fault != NO_FAULT || step->kind == MOVE_FAILOVER)
+        return RANK_NEVER;
+    if (step->kind == MOVE_TIME)
+        return walk->has_waited ? RANK_WAIT : RANK_PAST_WAITING;
+    return step->kind == MOVE_ACQUIRE ? RANK_ASK : RANK_UNDER_WAY;
+}
+
+static void show_take(void *context, const struct step_taken *step)
+{
+    struct walk *walk = context;
+    enum rank rank = rank_of(walk, step);
+    if (rank < walk->rank) {
+        walk->rank = rank;
+        walk->found = *step;
+    }
+}
+
+static void show_stuck(struct walk *walk)
+{
+    int waits = 3 * walk->search->space.setting.ttl + 3, events = walk->finding->events;
+    bool has_asked = false;
+    walk->search->stepper.take = show_take;
+    for (int i = 0; i < SHOWN_STEPS_MAX; i++) {
+        walk->rank = RANK_NEVER;
+        stepper_expand(&walk->search->stepper, walk->words);
+        if (walk->rank == RANK_NEVER || (has_asked && walk->rank != RANK_UNDER_WAY))
+            break;
+        has_asked |= walk->rank == RANK_ASK;
+        if (walk->found.kind == MOVE_TIME)
+            walk->has_waited = --waits <= 0;
+        take_step(walk);
+    }
+    walk->finding->events = events;
+}
+
+void witness_build(struct search *search, const struct sighting *sighting,
+                   struct explore_finding *finding)
+{
+    struct walk walk;
+    uint32_t length = 0;
+    walk_open(&walk, search, finding);
+    for (uint32_t i = sighting->state; i != VISITED_NONE; i = search->visited.parents[i])
+        length++;
+    uint32_t *way = memory_new(length, sizeof *way);
+    uint32_t at = length;
+    for (uint32_t i = sighting->state; i != VISITED_NONE; i = search->visited.parents[i])
+        way[--at] = i;
+    for (uint32_t i = 1; i < length; i++) {
+        walk.wanted = way[i];
+        go(&walk);
+    }
+    if (sighting->step >= 0) {
+        walk.wanted = VISITED_NONE;
+        walk.wanted_step = sighting->step;
+        go(&walk);
+    } else {
+        show_stuck(&walk);
+    }
+    free(way);
+}

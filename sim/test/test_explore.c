@@ -1,0 +1,423 @@
+/* test_explore.c - the explorer: what it must find and must not, witnesses that replay, reductions
+ * that change no verdict. */
+
+/* before cmocka.h, which has a macro named like our enum fail */
+#include "explore/explore.h"
+#include "test/explore_replay.h"
+
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <cmocka.h>
+
+#include <stdlib.h>
+
+enum { NONE = FAULT_COUNT }; /* in tables: no fault */
+
+static struct explore_options options_of(const char *scheme, int fault)
+{
+    struct explore_options options = {
+        .scheme = scheme_named(scheme), .clients = 3, .rounds = 2, .servers = 1};
+    options.reductions = REDUCE_ALL;
+    assert_non_null(options.scheme);
+    if (options.scheme->needs_quorum) {
+        options.clients = 2;
+        options.rounds = 1;
+        options.servers = 3;
+    }
+    if (fault != NONE)
+        options.budget[fault] = 1;
+    return options;
+}
+
+static void run(const struct explore_options *options, struct explore_outcome *outcome)
+{
+    struct failure failure = {0};
+    if (explore(options, outcome, &failure))
+        fail_msg("%s", failure.text);
+}
+
+/* --- what is known --- */
+
+/* Claims of the articles and of HAZARDS, and what repairs each: scheme, fault, property, verdict.
+ */
+static const struct {
+    const char *scheme;
+    int fault;
+    enum property property;
+    enum verdict verdict;
+} known[] = {
+    /* A plain DEL is safe until something is slow; a compare-and-delete stays safe, but for the
+       overrun. */
+    {"set-nx-ex-del", NONE, PROPERTY_MUTUAL_EXCLUSION, VERDICT_HOLDS},
+    {"set-nx-ex-del", NONE, PROPERTY_RELEASE_OWN, VERDICT_HOLDS},
+    {"set-nx-ex-del", FAULT_SLOW_WORK, PROPERTY_RELEASE_OWN, VERDICT_VIOLATED},
+    {"set-nx-ex-del", FAULT_STALL, PROPERTY_RELEASE_OWN, VERDICT_VIOLATED},
+    {"set-nx-ex-del", FAULT_STALL, PROPERTY_LEASE_EXCLUSION, VERDICT_VIOLATED},
+    {"set-nx-ex-del", FAULT_RESEND, PROPERTY_RELEASE_OWN, VERDICT_VIOLATED},
+    {"set-nx-px-cad", FAULT_SLOW_WORK, PROPERTY_MUTUAL_EXCLUSION, VERDICT_VIOLATED},
+    {"set-nx-px-cad", FAULT_SLOW_WORK, PROPERTY_LEASE_EXCLUSION, VERDICT_HOLDS},
+    {"set-nx-px-cad", FAULT_STALL, PROPERTY_LEASE_EXCLUSION, VERDICT_HOLDS},
+    {"set-nx-px-cad", FAULT_STALL, PROPERTY_RELEASE_OWN, VERDICT_HOLDS},
+    {"set-nx-px-cad", FAULT_RESEND, PROPERTY_RELEASE_OWN, VERDICT_HOLDS},
+    /* The gap between GET and DEL; WATCH closes it, when it comes first. */
+    {"set-nx-ex-get-del", FAULT_STALL, PROPERTY_RELEASE_OWN, VERDICT_VIOLATED},
+    {"watch-multi-del", FAULT_STALL, PROPERTY_RELEASE_OWN, VERDICT_HOLDS},
+    {"get-watch-multi-del", FAULT_STALL, PROPERTY_RELEASE_OWN, VERDICT_VIOLATED},
+    /* Tokens that collide make the comparison worthless. */
+    {"set-nx-px-cad-weak-token", FAULT_SLOW_WORK, PROPERTY_RELEASE_OWN, VERDICT_HOLDS},
+    {"set-nx-px-cad-empty-token", FAULT_SLOW_WORK, PROPERTY_RELEASE_OWN, VERDICT_VIOLATED},
+    /* A crash between two steps leaves a key for ever; one command, or a script, does not. */
+    {"setnx-expire-del", FAULT_CRASH, PROPERTY_ALWAYS_EXPIRES, VERDICT_VIOLATED},
+    {"setnx-expire-del", FAULT_CRASH, PROPERTY_PROGRESS, VERDICT_VIOLATED},
+    {"lua-setnx-expire-del", FAULT_CRASH, PROPERTY_ALWAYS_EXPIRES, VERDICT_HOLDS},
+    {"lua-setnx-expire-del", FAULT_CRASH, PROPERTY_PROGRESS, VERDICT_HOLDS},
+    {"setnx-del", FAULT_CRASH, PROPERTY_PROGRESS, VERDICT_VIOLATED},
+    {"setnx-del", NONE, PROPERTY_PROGRESS, VERDICT_HOLDS},
+    {"set-nx-ex-del", FAULT_CRASH, PROPERTY_PROGRESS, VERDICT_HOLDS},
+    /* Every loser refreshes the winner's expiry. */
+    {"multi-setnx-expire-del", NONE, PROPERTY_EXTEND_OWN, VERDICT_VIOLATED},
+    {"lua-setnx-expire-del", NONE, PROPERTY_EXTEND_OWN, VERDICT_HOLDS},
+    /* A nil between SETNX and GET trips the article's code. */
+    {"stamp-getset", NONE, PROPERTY_NO_CRASH, VERDICT_VIOLATED},
+    {"stamp-del-setnx", NONE, PROPERTY_NO_CRASH, VERDICT_HOLDS},
+    {"stamp-getset", NONE, PROPERTY_LEASE_EXCLUSION, VERDICT_HOLDS},
+    {"stamp-getset", FAULT_STALL, PROPERTY_EXTEND_OWN, VERDICT_VIOLATED},
+    {"stamp-getset", FAULT_CLIENT_CLOCK, PROPERTY_LEASE_EXCLUSION, VERDICT_VIOLATED},
+    {"set-nx-px-cad", FAULT_CLIENT_CLOCK, PROPERTY_LEASE_EXCLUSION, VERDICT_HOLDS},
+    /* Late grants: who does not look at the clock believes them; redlock looks. */
+    {"set-nx-px-cad", FAULT_LATE_REPLY, PROPERTY_FRESH_GRANT, VERDICT_VIOLATED},
+    {"redlock", FAULT_LATE_REPLY, PROPERTY_FRESH_GRANT, VERDICT_HOLDS},
+    {"redlock", NONE, PROPERTY_LEASE_EXCLUSION, VERDICT_HOLDS},
+    {"redlock", FAULT_LOSE_REQUEST, PROPERTY_LEASE_EXCLUSION, VERDICT_HOLDS},
+    {"redlock", FAULT_RESTART, PROPERTY_LEASE_EXCLUSION, VERDICT_VIOLATED},
+    {"redlock", FAULT_SERVER_CLOCK, PROPERTY_LEASE_EXCLUSION, VERDICT_VIOLATED},
+    /* A lost reply leaves a key behind; sent again, the client is refused for its own. */
+    {"set-nx-px-cad", FAULT_LOSE_REPLY, PROPERTY_NO_ORPHAN, VERDICT_VIOLATED},
+    {"set-nx-px-cad", NONE, PROPERTY_NO_ORPHAN, VERDICT_HOLDS},
+    {"set-nx-px-cad", FAULT_RESEND, PROPERTY_TRUTHFUL, VERDICT_VIOLATED},
+    {"set-nx-px-cad", NONE, PROPERTY_TRUTHFUL, VERDICT_HOLDS},
+    /* The server forgets. */
+    {"set-nx-px-cad", FAULT_RESTART, PROPERTY_LEASE_EXCLUSION, VERDICT_VIOLATED},
+    {"set-nx-px-cad", FAULT_FAILOVER, PROPERTY_LEASE_EXCLUSION, VERDICT_VIOLATED},
+    {"set-nx-px-cad", FAULT_EVICT, PROPERTY_LEASE_EXCLUSION, VERDICT_VIOLATED},
+    {"set-nx-px-cad", FAULT_SERVER_CLOCK, PROPERTY_LEASE_EXCLUSION, VERDICT_VIOLATED},
+    /* A watchdog that renews, and one that also tells. */
+    {"watchdog", FAULT_SLOW_WORK, PROPERTY_MUTUAL_EXCLUSION, VERDICT_HOLDS},
+    {"watchdog", FAULT_EVICT, PROPERTY_LOSS_NOTICE, VERDICT_HOLDS},
+    {"watchdog-guarded", FAULT_SLOW_WORK, PROPERTY_MUTUAL_EXCLUSION, VERDICT_HOLDS},
+    {"watchdog-guarded", FAULT_LATE_REPLY, PROPERTY_FRESH_GRANT, VERDICT_HOLDS},
+};
+
+static void finds_what_is_known(void **state)
+{
+    (void)state;
+    int wrong = 0;
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
+        struct explore_options options = options_of(known[i].scheme, known[i].fault);
+        struct explore_outcome outcome;
+        run(&options, &outcome);
+        enum verdict verdict = outcome.findings[known[i].property].verdict;
+        if (verdict != known[i].verdict) {
+            print_error("%s with %s: %s %s, not %s\n", known[i].scheme,
+                        known[i].fault == NONE ? "no fault"
+                                               : fault_name((enum fault)known[i].fault),
+                        property_name(known[i].property), verdict_name(verdict),
+                        verdict_name(known[i].verdict));
+            wrong++;
+        }
+        explore_outcome_free(&outcome);
+    }
+    assert_int_equal(wrong, 0);
+}
+
+/* The stalled loser's older stamp lets a third client in: it takes two faults, and that is what a
+ * witness shows. */
+static void finds_what_takes_two_faults(void **state)
+{
+    (void)state;
+    struct explore_options options = options_of("stamp-getset", FAULT_STALL);
+    struct explore_outcome outcome;
+    run(&options, &outcome);
+    assert_int_equal(outcome.findings[PROPERTY_LEASE_EXCLUSION].verdict, VERDICT_HOLDS);
+    explore_outcome_free(&outcome);
+    options.budget[FAULT_CRASH] = 1;
+    run(&options, &outcome);
+    assert_int_equal(outcome.findings[PROPERTY_LEASE_EXCLUSION].verdict, VERDICT_VIOLATED);
+    assert_int_equal(outcome.findings[PROPERTY_LEASE_EXCLUSION].faults, 2);
+    explore_outcome_free(&outcome);
+}
+
+/* Counted by hand: A's SET (call, arrive, hear), its stall and two ticks, B's SET (call, arrive),
+ * A's DEL (call, arrive). */
+static void witness_is_the_shortest(void **state)
+{
+    (void)state;
+    struct explore_options options = options_of("set-nx-ex-del", FAULT_STALL);
+    struct explore_outcome outcome;
+    run(&options, &outcome);
+    const struct explore_finding *finding = &outcome.findings[PROPERTY_RELEASE_OWN];
+    assert_int_equal(finding->faults, 1);
+    assert_int_equal(finding->events, 10);
+    assert_int_equal(finding->choices_count, 9); /* the stall is nothing but the time that passes */
+    explore_outcome_free(&outcome);
+}
+
+/* --- witnesses --- */
+
+static void witnesses_replay(void **state)
+{
+    (void)state;
+    static struct finding findings[PROPERTY_COUNT];
+    int replayed = 0, wrong = 0;
+    for (int i = 0; i < schemes_count; i++) {
+        for (int fault = 0; fault <= FAULT_COUNT; fault++) {
+            struct explore_options options = options_of(schemes[i]->name, fault);
+            struct explore_outcome outcome;
+            run(&options, &outcome);
+            const struct replay replay = {.scheme = schemes[i],
+                                          .clients = options.clients,
+                                          .servers = options.servers,
+                                          .lease_us = outcome.lease_us,
+                                          .same_token = outcome.same_token,
+                                          .has_replica = outcome.has_replica};
+            for (int p = 0; p < PROPERTY_COUNT; p++) {
+                const struct explore_finding *finding = &outcome.findings[p];
+                struct failure failure = {0};
+                if (finding->verdict != VERDICT_VIOLATED)
+                    continue;
+                bool follows = replay_choices(&replay, finding->choices, finding->choices_count,
+                                              findings, &failure);
+                replayed++;
+                if (follows && findings[p].verdict == VERDICT_VIOLATED)
+                    continue;
+                wrong++;
+                print_error("%s with %s: %s: %s\n", schemes[i]->name,
+                            fault == NONE ? "no fault" : fault_name((enum fault)fault),
+                            property_name((enum property)p),
+                            follows ? "not seen by the checks" : failure.text);
+            }
+            explore_outcome_free(&outcome);
+        }
+    }
+    assert_true(replayed > 100);
+    assert_int_equal(wrong, 0);
+}
+
+static void same_search_same_witness(void **state)
+{
+    (void)state;
+    struct explore_options options = options_of("stamp-getset", FAULT_STALL);
+    struct explore_outcome one, two;
+    run(&options, &one);
+    run(&options, &two);
+    assert_int_equal(one.states, two.states);
+    assert_int_equal(one.transitions, two.transitions);
+    for (int i = 0; i < PROPERTY_COUNT; i++) {
+        assert_int_equal(one.findings[i].choices_count, two.findings[i].choices_count);
+        for (int k = 0; k < one.findings[i].choices_count; k++)
+            assert_memory_equal(&one.findings[i].choices[k], &two.findings[i].choices[k],
+                                sizeof(struct choice));
+    }
+    explore_outcome_free(&one);
+    explore_outcome_free(&two);
+}
+
+/* --- reductions, hashing --- */
+
+/* Verdicts, and the costs of the witnesses, are the same; an early heard reply may cost an event.
+ */
+static int differences(const char *what, const struct explore_options *options,
+                       const struct explore_outcome *one, const struct explore_outcome *two)
+{
+    int wrong = 0;
+    for (int i = 0; i < PROPERTY_COUNT; i++) {
+        const struct explore_finding *a = &one->findings[i], *b = &two->findings[i];
+        bool is_eager = options->reductions & REDUCE_EAGER;
+        if (a->verdict == b->verdict && a->faults == b->faults &&
+            (a->events == b->events || is_eager))
+            continue;
+        wrong++;
+        print_error("%s: %s: %s: %s (%d, %d) or %s (%d, %d)\n", options->scheme->name, what,
+                    property_name((enum property)i), verdict_name(a->verdict), a->faults, a->events,
+                    verdict_name(b->verdict), b->faults, b->events);
+    }
+    return wrong;
+}
+
+static int compare_reductions(const char *scheme, int fault)
+{
+    static const unsigned subsets[] = {REDUCE_CLIENTS, REDUCE_SERVERS, REDUCE_EAGER, REDUCE_ALL};
+    struct explore_options options = options_of(scheme, fault);
+    struct explore_outcome plain, reduced;
+    int wrong = 0;
+    options.rounds = 1;
+    options.reductions = 0;
+    run(&options, &plain);
+    for (size_t i = 0; i < sizeof subsets / sizeof *subsets; i++) {
+        options.reductions = subsets[i];
+        run(&options, &reduced);
+        wrong += differences(fault == NONE ? "no fault" : fault_name((enum fault)fault), &options,
+                             &plain, &reduced);
+        assert_true(reduced.states <= plain.states);
+        explore_outcome_free(&reduced);
+    }
+    explore_outcome_free(&plain);
+    return wrong;
+}
+
+static void reductions_change_no_verdict(void **state)
+{
+    (void)state;
+    int wrong = 0;
+    for (int i = 0; i < schemes_count; i++)
+        for (int fault = 0; fault <= FAULT_COUNT && !schemes[i]->needs_quorum; fault++)
+            wrong += compare_reductions(schemes[i]->name, fault);
+    static const int faults[] = {NONE,          FAULT_LOSE_REQUEST, FAULT_CRASH,
+                                 FAULT_RESTART, FAULT_SERVER_CLOCK, FAULT_STALL};
+    for (size_t i = 0; i < sizeof faults / sizeof *faults; i++)
+        wrong += compare_reductions("redlock", faults[i]);
+    assert_int_equal(wrong, 0);
+}
+
+static void nothing_is_lost_to_hashing(void **state)
+{
+    (void)state;
+    struct explore_options options = options_of("stamp-getset", FAULT_CLIENT_CLOCK);
+    struct explore_outcome plain, other;
+    run(&options, &plain);
+    assert_true(plain.lost > 0 && plain.lost < 1e-6);
+    options.hash_seed = 0x5eed;
+    run(&options, &other);
+    assert_int_equal(plain.states, other.states);
+    assert_int_equal(differences("another seed", &options, &plain, &other), 0);
+    explore_outcome_free(&other);
+    options.has_full_states = true;
+    run(&options, &other);
+    assert_int_equal(plain.states, other.states);
+    assert_int_equal(plain.transitions, other.transitions);
+    assert_true(other.lost == 0);
+    explore_outcome_free(&other);
+    explore_outcome_free(&plain);
+}
+
+/* Two ticks express every order: with more of them the verdicts are the same. */
+static void a_lease_of_two_ticks_is_enough(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"set-nx-ex-del", "set-nx-ex-get-del", "set-nx-px-cad",
+                                        "setnx-expire-del", "watch-multi-del"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        struct explore_options options = options_of(names[i], FAULT_STALL);
+        struct explore_outcome two, more;
+        run(&options, &two);
+        for (int ticks = 3; ticks <= 4; ticks++) {
+            options.lease_ticks = ticks;
+            run(&options, &more);
+            for (int p = 0; p < PROPERTY_COUNT; p++)
+                assert_int_equal(two.findings[p].verdict, more.findings[p].verdict);
+            explore_outcome_free(&more);
+        }
+        explore_outcome_free(&two);
+    }
+}
+
+/* --- limits and bad input --- */
+
+static void a_limit_leaves_what_is_not_known(void **state)
+{
+    (void)state;
+    struct explore_options options = options_of("stamp-getset", FAULT_STALL);
+    struct explore_outcome outcome;
+    options.states_max = 2000;
+    run(&options, &outcome);
+    assert_int_equal(outcome.end, END_STATES);
+    assert_int_equal(outcome.findings[PROPERTY_RELEASE_OWN].verdict, VERDICT_UNKNOWN);
+    assert_int_equal(outcome.findings[PROPERTY_NO_CRASH].verdict, VERDICT_VIOLATED);
+    assert_int_equal(outcome.findings[PROPERTY_PROGRESS].verdict, VERDICT_UNKNOWN);
+    explore_outcome_free(&outcome);
+    options.states_max = 0;
+    options.bytes_max = 1;
+    run(&options, &outcome);
+    assert_int_equal(outcome.end, END_BYTES);
+    explore_outcome_free(&outcome);
+}
+
+static int64_t a_late_hour(void)
+{
+    return 1000;
+}
+
+static void time_that_is_up_ends_a_search(void **state)
+{
+    (void)state;
+    struct explore_options options = options_of("stamp-getset", FAULT_STALL);
+    struct explore_outcome outcome;
+    options.now_us = a_late_hour;
+    options.deadline_us = 1000;
+    run(&options, &outcome);
+    assert_int_equal(outcome.end, END_TIME);
+    explore_outcome_free(&outcome);
+}
+
+static void what_a_server_lacks_is_not_explored(void **state)
+{
+    (void)state;
+    struct explore_options options = options_of("set-ifeq-delex", NONE);
+    struct explore_outcome outcome;
+    run(&options, &outcome);
+    assert_int_equal(outcome.end, END_UNSUPPORTED);
+    assert_int_equal(outcome.findings[PROPERTY_MUTUAL_EXCLUSION].verdict, VERDICT_UNKNOWN);
+    explore_outcome_free(&outcome);
+}
+
+static void bounds_are_told(void **state)
+{
+    (void)state;
+    struct explore_options options = options_of("set-nx-px-cad", NONE);
+    struct explore_outcome outcome;
+    struct failure failure = {0};
+    options.clients = EXPLORE_CLIENTS_MAX + 1;
+    assert_int_equal(explore(&options, &outcome, &failure), FAIL_INPUT);
+    assert_non_null(strstr(failure.text, "clients wants 1 to 6, not 7"));
+    options.clients = 2;
+    options.budget[FAULT_STALL] = EXPLORE_FAULTS_MAX + 1;
+    assert_int_equal(explore(&options, &outcome, &failure), FAIL_INPUT);
+    assert_non_null(strstr(failure.text, "faults"));
+    options.budget[FAULT_STALL] = 0;
+    options.rounds = 0;
+    assert_int_equal(explore(&options, &outcome, &failure), FAIL_INPUT);
+}
+
+static void faults_have_names(void **state)
+{
+    (void)state;
+    for (int i = 0; i < FAULT_COUNT; i++) {
+        enum fault fault;
+        assert_true(fault_read(fault_name((enum fault)i), &fault));
+        assert_int_equal(fault, i);
+        assert_true(*fault_words(fault));
+    }
+    enum fault fault;
+    assert_false(fault_read("no-such-fault", &fault));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(finds_what_is_known),
+        cmocka_unit_test(finds_what_takes_two_faults),
+        cmocka_unit_test(witness_is_the_shortest),
+        cmocka_unit_test(witnesses_replay),
+        cmocka_unit_test(same_search_same_witness),
+        cmocka_unit_test(reductions_change_no_verdict),
+        cmocka_unit_test(nothing_is_lost_to_hashing),
+        cmocka_unit_test(a_lease_of_two_ticks_is_enough),
+        cmocka_unit_test(a_limit_leaves_what_is_not_known),
+        cmocka_unit_test(time_that_is_up_ends_a_search),
+        cmocka_unit_test(what_a_server_lacks_is_not_explored),
+        cmocka_unit_test(bounds_are_told),
+        cmocka_unit_test(faults_have_names),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

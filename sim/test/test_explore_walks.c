@@ -1,0 +1,191 @@
+/* test_explore_walks.c - the explorer's judge against checks/: random walks, judged by both.
+ *
+ * Each walk is also a test that the simulated world can follow every step of the explorer. Two ways
+ * of agreeing: what checks/ finds at the end of a walk, the explorer saw on the way; what the
+ * explorer saw at a step, checks/ finds when the history ends there. */
+
+/* before cmocka.h, which has a macro named like our enum fail */
+#include "base/random.h"
+#include "explore/translate.h"
+#include "test/explore_replay.h"
+
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <cmocka.h>
+
+enum { STEPS_OF_WALK = 60, CHOICES_OF_WALK = 2 * STEPS_OF_WALK, WALKS = 400 };
+
+struct walker {
+    struct explore_options options;
+    struct space space;
+    struct stepper stepper;
+    struct random random;
+    uint32_t words[WORDS_MAX];
+    struct step_taken chosen;
+    uint64_t seen; /* weight of the steps offered so far */
+    /* What came of it. */
+    struct choice choices[CHOICES_OF_WALK];
+    int count;
+    unsigned violated;
+    int first[PROPERTY_COUNT]; /* choices up to the first violation */
+};
+
+/* One of all steps, drawn as they come; a fault seldom, a way out of idleness more often than
+ * idleness. */
+static void draw(void *context, const struct step_taken *step)
+{
+    struct walker *walker = context;
+    uint64_t weight = step->fault == NO_FAULT ? 10 : 2;
+    walker->seen += weight;
+    if (random_below(&walker->random, walker->seen) < weight)
+        walker->chosen = *step;
+}
+
+static bool walk_on(struct walker *walker)
+{
+    walker->seen = 0;
+    stepper_expand(&walker->stepper, walker->words);
+    if (walker->seen == 0)
+        return false;
+    const struct step_taken *step = &walker->chosen;
+    walker->count +=
+        translate_step(&walker->space, walker->words, step, walker->choices + walker->count);
+    for (int i = 0; i < PROPERTY_COUNT; i++)
+        if (step->violated >> i & 1 && !(walker->violated >> i & 1))
+            walker->first[i] = walker->count;
+    walker->violated |= step->violated;
+    memcpy(walker->words, step->words, sizeof walker->words);
+    return true;
+}
+
+/* Not judged step by step: progress is about all ways on, and two are left to checks/. */
+static bool is_compared(enum property property)
+{
+    return explore_judges(property) && property != PROPERTY_PROGRESS;
+}
+
+/* The book of checks/ keeps a key that has expired until somebody looks at it: an attempt that
+ * returns meanwhile seems to leave it behind, and one whose key a clock jump has ended seems to
+ * have it still. */
+static bool is_stricter_in_checks(const struct walker *walker, enum property property)
+{
+    return property == PROPERTY_NO_ORPHAN ||
+           (property == PROPERTY_TRUTHFUL && walker->options.budget[FAULT_SERVER_CLOCK] > 0);
+}
+
+static void say(const struct walker *walker, const char *what, enum property property, int count)
+{
+    char line[256];
+    print_error("%s: %s: %s\n", walker->options.scheme->name, property_name(property), what);
+    for (int i = 0; i < count; i++)
+        print_error("  %s\n",
+                    choice_print(&walker->choices[i], (const char(*)[NAME_MAX_BYTES])replay_names,
+                                 line, sizeof line));
+}
+
+static void compare(struct walker *walker)
+{
+    static struct finding findings[PROPERTY_COUNT];
+    struct failure failure = {0};
+    const struct setting *setting = &walker->space.setting;
+    const struct replay replay = {.scheme = setting->scheme,
+                                  .clients = setting->clients,
+                                  .servers = setting->servers,
+                                  .lease_us = translate_lease_us(setting),
+                                  .same_token = setting->is_collision ? 0xff : 0,
+                                  .has_replica = true};
+    if (!replay_choices(&replay, walker->choices, walker->count, findings, &failure)) {
+        say(walker, failure.text, PROPERTY_COUNT - 1, walker->count);
+        fail_msg("the simulated world did not follow: %s", failure.text);
+    }
+    for (int i = 0; i < PROPERTY_COUNT; i++) {
+        if (!is_compared((enum property)i) || is_stricter_in_checks(walker, (enum property)i) ||
+            findings[i].verdict != VERDICT_VIOLATED || walker->violated >> i & 1)
+            continue;
+        say(walker, "found by the checks only", (enum property)i, walker->count);
+        for (int k = 0; k < findings[i].witness_lines; k++)
+            print_error("  %s\n", findings[i].witness[k]);
+        fail();
+    }
+    for (int i = 0; i < PROPERTY_COUNT; i++) {
+        if (!(walker->violated >> i & 1))
+            continue;
+        assert_true(replay_choices(&replay, walker->choices, walker->first[i], findings, &failure));
+        if (findings[i].verdict == VERDICT_VIOLATED)
+            continue;
+        say(walker, "found by the explorer only", (enum property)i, walker->first[i]);
+        fail();
+    }
+}
+
+/* Walks of one scheme with one budget; returns the properties that were violated in some of them.
+ */
+static unsigned walk(const struct scheme *scheme, const enum fault *faults, int faults_count,
+                     int clients, int servers)
+{
+    struct walker walker = {.options = {.scheme = scheme,
+                                        .clients = clients,
+                                        .rounds = 3,
+                                        .servers = servers,
+                                        .lease_ticks = scheme->promises_notice ? 3 : 2}};
+    unsigned violated = 0;
+    for (int i = 0; i < faults_count; i++)
+        walker.options.budget[faults[i]]++;
+    space_init(&walker.space, &walker.options);
+    stepper_init(&walker.stepper, &walker.space, &walker.options);
+    walker.stepper.take = draw;
+    walker.stepper.context = &walker;
+    for (uint64_t n = 0; n < WALKS; n++) {
+        walker.random = (struct random){.seed = 20260101, .stream = n};
+        walker.count = 0;
+        walker.violated = 0;
+        stepper_start(&walker.stepper, &walker.options, walker.words);
+        for (int i = 0; i < STEPS_OF_WALK && walk_on(&walker); i++)
+            ;
+        compare(&walker);
+        violated |= walker.violated;
+    }
+    space_close(&walker.space);
+    return violated;
+}
+
+static unsigned walk_every_fault(const struct scheme *scheme, int clients, int servers)
+{
+    unsigned violated = walk(scheme, NULL, 0, clients, servers);
+    for (int i = 0; i < FAULT_COUNT; i++) {
+        const enum fault one[] = {(enum fault)i, (enum fault)i};
+        violated |= walk(scheme, one, 2, clients, servers);
+        const enum fault other[] = {(enum fault)i, FAULT_STALL, FAULT_LATE_REQUEST};
+        violated |= walk(scheme, other, 3, clients, servers);
+    }
+    return violated;
+}
+
+static void judge_agrees_with_checks(void **state)
+{
+    (void)state;
+    unsigned violated = 0;
+    for (int i = 0; i < schemes_count; i++)
+        if (!schemes[i]->needs_quorum)
+            violated |= walk_every_fault(schemes[i], 3, 1);
+    /* The walks go where each of them can be violated. */
+    for (int i = 0; i < PROPERTY_COUNT; i++)
+        if (is_compared((enum property)i) && !(violated >> i & 1))
+            fail_msg("no walk violated %s", property_name((enum property)i));
+}
+
+static void judge_agrees_with_checks_on_quorums(void **state)
+{
+    (void)state;
+    walk_every_fault(scheme_named("redlock"), 2, 3);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(judge_agrees_with_checks),
+        cmocka_unit_test(judge_agrees_with_checks_on_quorums),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
