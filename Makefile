@@ -22,7 +22,7 @@ OBJECTS := $(SOURCES:sim/%.c=$(BUILD)/%.o)
 PARTS   := $(filter-out $(BUILD)/cmd/main.o,$(OBJECTS))
 TESTS   := $(patsubst sim/test/%.c,%,$(wildcard sim/test/test_*.c))
 
-.PHONY: all setup setup-test demo test unit clean format help $(TESTS)
+.PHONY: all setup setup-test demo test determinism unit clean format help $(TESTS)
 
 all: $(BUILD)/picklock ## build the program: build/picklock
 
@@ -66,6 +66,9 @@ demo: setup ## build, run every scenario on a real redis-server and a short stre
 test: setup-test ## build, run every test (those in a browser only where one is installed)
 	@$(MAKE) --no-print-directory -s -j2 $(BUILD)/picklock $(TESTS:%=$(BUILD)/test/%)
 	@BUILD=$(abspath $(BUILD)) PYTHONDONTWRITEBYTECODE=1 $(PYTHON) -m pytest -c harness/pytest.ini --rootdir harness harness
+
+determinism: $(BUILD)/picklock ## run the same twice, with other jobs, and compare every byte but the times
+	@BUILD=$(abspath $(BUILD)) harness/determinism.sh
 
 unit: $(TESTS) ## build and run the C unit tests
 

@@ -69,12 +69,14 @@ def stat_of(pid):
 
 def is_ours(pid):
     """Descends from this test run, or is an orphan: nobody else's server is counted."""
-    while pid > 1:
-        found = stat_of(pid)
-        if pid == os.getpid() or not found:
-            return bool(found)
-        pid = found[1]
-    return True
+    found = stat_of(pid)
+    if found and found[1] == 1:
+        return True
+    while found and pid > 1:
+        if pid == os.getpid():
+            return True
+        pid, found = found[1], stat_of(found[1])
+    return False
 
 
 def servers():

@@ -6,6 +6,7 @@
 
 #include "base/memory.h"
 #include "live/live.h"
+#include "report/report.h"
 #include "scenario/schedule.h"
 
 #include <assert.h>
@@ -302,6 +303,8 @@ static enum fail explore_and_print(struct cells *cells, const struct explore_arg
     enum fail fail = add_cells(cells, args, failure);
     if (!fail)
         fail = run_cells(cells, (int)args->jobs, failure);
+    if (!fail && args->out)
+        fail = report_folder_make(args->out, failure);
     if (!fail && args->out)
         fail = write_all(cells, args->out, failure);
     if (!fail && args->confirm)

@@ -107,6 +107,24 @@ static enum fail run_all(struct run_options *options, struct runner *runner,
     return fail;
 }
 
+/* scenarios/ also holds the explorer's expected matrix, which a shell's *.yaml brings along. Moves
+ * it to the end of the list; returns how many stand before it. */
+static int leave_out_matrix(char **paths, int count, int was_named)
+{
+    int kept = 0;
+    for (int i = 0; i < count; i++) {
+        char *path = paths[i];
+        const char *slash = strrchr(path, '/');
+        if (strcmp(slash ? slash + 1 : path, "matrix.yaml") != 0) {
+            paths[i] = paths[kept];
+            paths[kept++] = path;
+        } else if (was_named) {
+            fprintf(stderr, "picklock: left out %s: the explorer's matrix, not a scenario\n", path);
+        }
+    }
+    return kept;
+}
+
 /* Reads every scenario before anything runs, so that all that is wrong is said at once. */
 static enum fail read_all(char **paths, int count, struct scenario **scenarios,
                           struct failure *failure)
@@ -171,6 +189,7 @@ int cmd_run(int argc, char **argv)
         return cmd_failed(&failure);
     char **paths = options.operands ? argv + 1 : found.gl_pathv;
     int count = options.operands ? options.operands : (int)found.gl_pathc;
+    count = leave_out_matrix(paths, count, options.operands);
     struct scenario **scenarios = memory_new((size_t)count, sizeof(void *));
     if (read_all(paths, count, scenarios, &failure))
         return cmd_failed(&failure);

@@ -24,8 +24,7 @@ static enum fail cannot_make(const char *path, int error, struct failure *failur
                        strerror(error));
 }
 
-/* mkdir -p. */
-static enum fail make_parents(const char *path, struct failure *failure)
+enum fail report_folder_make(const char *path, struct failure *failure)
 {
     char *part = memory_text(path);
     int error = 0;
@@ -69,7 +68,7 @@ enum fail report_folder_new(const char *out, const char *name, char **folder,
     plain_name(name, plain);
     if (out && !*out)
         return failure_set(failure, FAIL_INPUT, "the folder for reports has an empty name");
-    if (make_parents(out ? out : default_out, failure))
+    if (report_folder_make(out ? out : default_out, failure))
         return failure->code;
     const char *under = out ? out : default_out;
     const char *slash = under[strlen(under) - 1] == '/' ? "" : "/";

@@ -12,6 +12,33 @@
 /* The terminal summary. colours: 0 or 1. */
 void report_terminal(FILE *out, const struct results *results, int colours);
 
+/* What characters a terminal can show. */
+enum charset { CHARSET_ASCII, CHARSET_UTF8 };
+
+/* Prints the history at path as a space-time diagram of at most 100 columns: a column a client and
+ * a server, arrows for messages, bars for holds and for the key's owner, words at the right. A
+ * history with too many columns is printed as a list of its events; one too long, with no place to
+ * look at (first_index less than 1, see timeline.h), as a sentence that says so. FAIL_INPUT: not a
+ * history.
+ */
+enum fail report_timeline(FILE *out, const char *history_path, int64_t first_index,
+                          enum charset charset, struct failure *failure);
+
+/* The first_index of what the summary says about a row: -1 where nothing tells. */
+int64_t report_first_index(const struct run_result *row);
+
+/* Which rows of results are drawn. */
+struct timeline_choice {
+    const char *scenario, *scheme; /* NULL: any; borrowed */
+    const char *run_folder;        /* where histories are; borrowed */
+};
+
+/* The diagram of each violated row that is chosen and has a history, under its name and over its
+ * sentences. *count (may be NULL): how many were drawn. */
+enum fail report_timelines(FILE *out, const struct results *results,
+                           const struct timeline_choice *choice, enum charset charset, int *count,
+                           struct failure *failure);
+
 /* Each writes one file; path "-" is stdout. FAIL_INPUT when the path is wrong or may not be
  * written, FAIL_INTERNAL when writing fails (disk full); an older file is then untouched.
  * run_folder: where histories are (borrowed, may be NULL). */
@@ -30,6 +57,9 @@ enum fail report_read(const char *path, struct results *results, struct failure 
  * written. */
 enum fail report_folder_new(const char *out, const char *name, char **folder,
                             struct failure *failure);
+/* Makes the folder path and those above it, where they are missing. FAIL_INPUT: not possible there.
+ */
+enum fail report_folder_make(const char *path, struct failure *failure);
 /* Points the `latest` link beside the folder at it; after the reports are written. */
 enum fail report_folder_latest(const char *folder, struct failure *failure);
 

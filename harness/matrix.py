@@ -1,0 +1,46 @@
+#!/usr/bin/python3
+"""Writes scenarios/matrix.yaml anew: what `picklock explore` finds at its default bounds.
+
+Read a change of it like a change of the code: every cell says what it takes to break a scheme, and in how many steps."""
+
+import os
+import pathlib
+import re
+import subprocess
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+MATRIX = ROOT / "scenarios" / "matrix.yaml"
+HEAD = """# What `picklock explore` finds at its default bounds (3 clients, 2 rounds, 1 fault; 2 clients and 3 servers for schemes that
+# need a quorum): a row a fault for every scheme. `safe` is up to these bounds. harness/matrix.py writes this file anew.
+"""
+
+
+def rows(text):
+    """{scheme: {fault: cell}} of the terminal's matrix."""
+    found, scheme = {}, None
+    for line in text.splitlines():
+        cell = re.match(r"  (\S+)\s{2,}(.*?)\s+\d+ states\s+\d+ transitions$", line)
+        if cell:
+            found[scheme][cell[1]] = cell[2]
+        elif re.fullmatch(r"[a-z][a-z0-9-]*", line):
+            scheme = line
+            found[scheme] = {}
+    return found
+
+
+def as_yaml(found):
+    lines = [HEAD]
+    for scheme, cells in found.items():
+        width = max(map(len, cells)) + 1
+        lines.append(f"{scheme}:\n" + "".join(f"  {fault + ':':{width}} {cell}\n" for fault, cell in cells.items()))
+    return "\n".join(lines)
+
+
+def explored(*words):
+    program = pathlib.Path(os.environ.get("BUILD", ROOT / "build")) / "picklock"
+    return subprocess.run([program, "explore", *words], text=True, capture_output=True, check=True,
+                          cwd=ROOT).stdout
+
+
+if __name__ == "__main__":
+    MATRIX.write_text(as_yaml(rows(explored())))

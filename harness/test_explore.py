@@ -1,0 +1,110 @@
+"""The explorer on the command line: the matrix, its witnesses on real Redis, determinism, bounds."""
+
+import json
+
+import pytest
+from conftest import ROOT, run
+from matrix import MATRIX, as_yaml, explored, rows
+from test_guest import build, mine
+
+# What `picklock explore --json` promises of every row.
+FIELDS = {"scheme", "fault", "property", "verdict", "cause", "clients", "rounds", "faults", "states",
+          "transitions", "seconds", "complete", "witness_steps", "confirmed"}
+
+
+def cells(ran):
+    return {(row["scheme"], row["fault"], row["property"]): row for row in ran.json["results"]}
+
+
+def test_the_matrix_is_the_committed_one():
+    assert as_yaml(rows(explored())) == MATRIX.read_text(), "harness/matrix.py writes it anew"
+
+
+def test_every_witness_is_confirmed_on_real_redis():
+    """A witness that does not reproduce would be a defect of picklock."""
+    ran = run("explore", "--confirm", "--json", "-")
+    assert ran.status == 0, ran.err
+    violated = [row for row in ran.json["results"] if row["verdict"] == "violated"]
+    assert len(violated) > 100
+    assert [row for row in violated if row["confirmed"] is not True] == []
+    assert all(FIELDS <= row.keys() for row in ran.json["results"])
+
+
+def test_a_plain_del_is_safe_until_something_is_slow():
+    found = cells(run("explore", "--scheme", "set-nx-ex-del,set-nx-px-cad", "--json", "-"))
+    for scheme in ("set-nx-ex-del", "set-nx-px-cad"):
+        assert found[scheme, "none", "mutual-exclusion"]["verdict"] == "holds"
+        assert found[scheme, "none", "release-own"]["verdict"] == "holds"
+    slow = found["set-nx-ex-del", "stall", "release-own"]
+    assert (slow["verdict"], slow["cause"]) == ("violated", "unlock-bug")
+    assert found["set-nx-px-cad", "stall", "release-own"]["verdict"] == "holds"
+    assert found["set-nx-px-cad", "slow-work", "mutual-exclusion"]["cause"] == "overrun"
+    assert found["set-nx-px-cad", "slow-work", "lease-exclusion"]["verdict"] == "holds"
+
+
+@pytest.mark.parametrize("words", [["--jobs", "1"], ["--jobs", "3"], ["--seed", "99"],
+                                   ["--full-states"]])
+def test_the_result_does_not_depend_on(words):
+    """Not on the number of jobs, not on the fingerprints."""
+    def without_time(ran):
+        return [{k: v for k, v in row.items() if k not in ("seconds", "states_lost")}
+                for row in ran.json["results"]]
+    some = ["explore", "--scheme", "set-nx-ex-del,stamp-getset,redlock", "--fault", "none,stall,crash",
+            "--json", "-"]
+    assert without_time(run(*some)) == without_time(run(*some, *words))
+
+
+@pytest.mark.parametrize("scheme", ["set-nx-ex-del", "stamp-getset", "watch-multi-del", "redlock"])
+def test_reductions_change_no_verdict(scheme):
+    some = ["explore", "--scheme", scheme, "--fault", "none,stall,crash,lose-reply", "--json", "-"]
+    reduced, whole = (cells(run(*some, *more)) for more in ([], ["--no-reductions"]))
+    assert reduced.keys() == whole.keys()
+    for key, row in reduced.items():
+        assert (row["verdict"], row["witness_steps"]) == (whole[key]["verdict"], whole[key]["witness_steps"]), key
+        assert row["states"] <= whole[key]["states"]
+
+
+@pytest.mark.parametrize("world", ["sim", "redis"])
+def test_a_witness_is_a_schedule_that_replays(tmp_path, picklock, world):
+    ran = run("explore", "--scheme", "set-nx-ex-del", "--fault", "stall", "--out", tmp_path / "found")
+    schedules = sorted((tmp_path / "found").rglob("*.schedule"))
+    assert ran.status == 0 and schedules, ran
+    for schedule in schedules:
+        again = picklock("replay", schedule, "--on", world, "--fail-on", "any", "--json", "-")
+        assert again.status == 1 and again.json["results"][0]["trouble"] is None, (schedule, again)
+
+
+def test_a_users_scheme_is_explored_like_one_of_the_table(tmp_path):
+    good = run("explore", "--scheme", build(tmp_path, mine()), "--confirm", "--json", "-")
+    known = run("explore", "--scheme", "set-nx-px-cad", "--json", "-")
+    ours, theirs = ({key[1:]: (row["verdict"], row["cause"], row["witness_steps"])
+                     for key, row in cells(ran).items()} for ran in (good, known))
+    assert ours == theirs
+    assert all(row["confirmed"] for row in good.json["results"] if row["verdict"] == "violated")
+
+
+def test_out_of_states_is_unknown_not_safe():
+    ran = run("explore", "--scheme", "redlock", "--fault", "failover", "--states", "1000", "--json", "-")
+    verdicts = {row["verdict"] for row in ran.json["results"]}
+    assert "holds" not in verdicts and "unknown" in verdicts
+    assert not any(row["complete"] for row in ran.json["results"])
+    assert ran.status == 2, ran
+
+
+@pytest.mark.parametrize("words, says", [
+    (["--scheme", "nope"], "unknown scheme"),
+    (["--fault", "stal"], "did you mean \"stall\"?"),
+    (["--clients", "7"], "--clients wants 1 to 6"),
+    (["--budget", "1"], "no unit"),
+    (["more"], "takes no operand"),
+])
+def test_bad_usage(words, says):
+    ran = run("explore", *words)
+    assert ran.status == 64 and says in ran.err and ran.out == "", ran
+
+
+def test_the_committed_matrix_is_no_scenario(picklock):
+    """`picklock run scenarios/*.yaml` skips it, and says so."""
+    ran = picklock("run", "--on", "sim", MATRIX, ROOT / "scenarios" / "hand-over.yaml", "--json", "-")
+    assert ran.status == 0 and "matrix.yaml" in ran.err, ran
+    assert {row["scenario"] for row in json.loads(ran.out)["results"]} == {"hand-over"}
