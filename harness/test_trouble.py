@@ -77,6 +77,7 @@ def test_a_password_is_not_in_the_process_title(tmp_path):
              "--duration", "60s", "--scheme", "set-nx-px-cad", "--out", tmp_path],
             stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
         try:
+            process.stderr.readline()  # the rates
             process.stderr.readline()  # the first progress line: it runs
             title = pathlib.Path(f"/proc/{process.pid}/cmdline").read_text()
             assert "stress" in title and SECRET not in title
@@ -162,6 +163,7 @@ def stressing(tmp_path, *more):
     process = subprocess.Popen([PICKLOCK, "stress", "--scheme", "set-nx-px-cad", "--clients", "5",
                                 "--duration", "60s", "--out", tmp_path, *more], cwd=ROOT,
                                stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    assert "seed 1" in process.stderr.readline()  # the rates
     process.stderr.readline()  # the first progress line: servers run, clients work
     return process
 

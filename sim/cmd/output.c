@@ -6,6 +6,7 @@
 #include "report/report.h"
 #include "run/guest.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -185,7 +186,7 @@ enum fail output_close(struct output *output, struct results *results, struct fa
         return failure->code;
     if (!output->json || strcmp(output->json, "-") != 0) {
         report_terminal(stdout, results, isatty(STDOUT_FILENO) && !getenv("NO_COLOR"));
-        printf("report: %s/index.html\n", output->folder);
+        printf("seed %" PRIu64 ", report: %s/index.html\n", results->seed, output->folder);
     }
     free(output->folder);
     output->folder = NULL;

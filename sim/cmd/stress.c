@@ -3,6 +3,7 @@
 #include "cmd/output.h"
 
 #include "base/memory.h"
+#include "base/units.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -115,6 +116,32 @@ static void show_progress(void *context, int64_t elapsed_us, int64_t operations,
             operations, grants, isatty(STDERR_FILENO) ? "" : "\n");
 }
 
+/* What a run is about to suffer, with its seed: the figures mean nothing without. */
+static void show_rates(const struct stress_options *stress)
+{
+    const struct {
+        uint32_t ppm;
+        int64_t us; /* 0: no length */
+        const char *what;
+    } rates[] = {{stress->pause_ppm, stress->pause_us, "of sections stall"},
+                 {stress->delay_ppm, stress->delay_us, "of commands are late"},
+                 {stress->lose_reply_ppm, 0, "of replies are lost"},
+                 {stress->lose_request_ppm, 0, "of requests are lost"},
+                 {stress->crash_ppm, 0, "of operations crash"}};
+    char lease[UNITS_TEXT_MAX], length[UNITS_TEXT_MAX];
+    fprintf(stderr, "%s: %d clients, %d locks, lease %s, seed %" PRIu64, stress->scheme->name,
+            stress->clients, stress->locks,
+            units_print_duration(scheme_lease_us(stress->scheme, stress->lease_us), lease),
+            stress->seed);
+    for (size_t i = 0; i < sizeof rates / sizeof rates[0]; i++) {
+        fprintf(stderr, "; %u.%02u%% %s", rates[i].ppm / 10000, rates[i].ppm / 100 % 100,
+                rates[i].what);
+        if (rates[i].us)
+            fprintf(stderr, " (about %s)", units_print_duration(rates[i].us, length));
+    }
+    fprintf(stderr, "\n");
+}
+
 static enum fail stress_all(struct options *options, struct runner *runner,
                             const struct scheme_list *schemes_asked, struct results *results,
                             struct failure *failure)
@@ -122,6 +149,7 @@ static enum fail stress_all(struct options *options, struct runner *runner,
     enum fail fail = FAIL_NONE;
     for (int i = 0; !fail && !cmd_stop && i < schemes_asked->count; i++) {
         struct stress_options stress = stress_for(options, schemes_asked->rows[i]);
+        show_rates(&stress);
         stress.progress = show_progress;
         stress.progress_context = (void *)(uintptr_t)stress.scheme->name;
         fail = runner_stress(runner, &stress, results, failure);

@@ -217,8 +217,10 @@ void local_rename_servers(struct local *local, const uint8_t *new_number)
 
 static void newest(int32_t value, int *past)
 {
+    if (!is_stamp(value) || value > EPOCH_TICKS)
+        return;
     int ago = EPOCH_TICKS - value;
-    if (is_stamp(value) && ago >= 0 && (*past < 0 || ago < *past))
+    if (*past < 0 || ago < *past)
         *past = ago;
 }
 

@@ -74,12 +74,6 @@ static inline size_t local_size(const struct local *local)
  * and a notice may come a little late. */
 enum { LEASE_OVER = 2 };
 
-/* Is anything left of its own lease? A lock without a lease never ends. */
-static inline bool local_has_lease_left(const struct local *local)
-{
-    return local->call_left > LEASE_OVER;
-}
-
 void local_init(struct local *local, const struct setting *setting);
 
 /* To the client that world/client.c steps, and back. What a step sent is added to the parcels. */

@@ -78,12 +78,10 @@ static void watch_from_model(struct post *post, int position, const struct model
         post->changed |= bit;
 }
 
-struct reply post_execute(struct post *post, const struct setting *setting, int position,
-                          const struct command *command)
+struct reply post_execute(struct post *post, int position, const struct command *command)
 {
     struct model model;
     struct model_watch watch;
-    (void)setting;
     stock_to_model(&post->stock, &model);
     model.keys[KEY_LOCK].version = VERSION_NOW;
     watch_to_model(post, position, &watch);
@@ -228,8 +226,10 @@ void post_rename(struct post *post, const uint8_t *new_position)
 
 static void newest(const struct stock *stock, int *past)
 {
+    if (!is_stamp(stock->value) || stock->value > EPOCH_TICKS)
+        return;
     int ago = EPOCH_TICKS - stock->value;
-    if (is_stamp(stock->value) && ago >= 0 && (*past < 0 || ago < *past))
+    if (*past < 0 || ago < *past)
         *past = ago;
 }
 

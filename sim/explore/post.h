@@ -49,8 +49,7 @@ struct post {
 void post_init(struct post *post);
 
 /* Executes a command of the client at that position. */
-struct reply post_execute(struct post *post, const struct setting *setting, int position,
-                          const struct command *command);
+struct reply post_execute(struct post *post, int position, const struct command *command);
 
 /* A tick passes; are_stamps_kept as in local_age(). */
 void post_tick(struct post *post, bool are_stamps_kept);

@@ -143,7 +143,7 @@ static void ring_push(struct run_of *run, const uint32_t *words)
     struct candidate *it = &run->ring[(run->ring_first + run->ring_count++) % RING];
     it->print = visited_print(&run->search->visited, words);
     it->from = run->state;
-    memcpy(it->words, words, (size_t)run->words * sizeof *words);
+    memcpy(it->words, words, sizeof it->words);
     VISITED_PREFETCH(&run->search->visited, it->print);
 }
 
@@ -247,7 +247,7 @@ static void run_layer(struct run_of *run)
         if (run->depth > run->search->depth)
             run->search->depth = run->depth;
         for (size_t i = 0; i < run->now.count && !run->is_over; i++) {
-            uint32_t words[WORDS_MAX];
+            uint32_t words[WORDS_MAX] = {0};
             memcpy(words, run->now.words + i * (size_t)run->words,
                    (size_t)run->words * sizeof *words);
             expand(run, run->now.numbers[i], words);
@@ -278,7 +278,7 @@ void search_init(struct search *search, const struct explore_options *options)
 void search_run(struct search *search)
 {
     struct run_of run = {.search = search, .words = space_words(&search->space)};
-    uint32_t start[WORDS_MAX];
+    uint32_t start[WORDS_MAX] = {0};
     search->stepper.take = take;
     search->stepper.context = &run;
     stepper_start(&search->stepper, search->options, start);

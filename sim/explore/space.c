@@ -205,7 +205,7 @@ unsigned space_arrive(struct space *space, uint32_t *local, int parcel, uint32_t
     struct command command = parcel_command(&client.parcels[parcel]);
     if (is_token(command.value))
         command.value = token_at(command.value, position);
-    struct reply reply = post_execute(&after, &space->setting, position, &command);
+    struct reply reply = post_execute(&after, position, &command);
     if (is_token(reply.value) && token_position(reply.value) == position)
         reply.value = token_at(reply.value, POSITION_SELF);
     unsigned judged =

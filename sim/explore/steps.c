@@ -67,7 +67,7 @@ static void step_open(struct expansion *it, enum move_kind kind, int client, int
     step->fault = fault;
     step->violated = 0;
     step->is_grant = step->is_unsupported = false;
-    memcpy(step->words, it->words, (size_t)space_words(it->space) * sizeof *it->words);
+    memcpy(step->words, it->words, sizeof step->words);
     if (fault != NO_FAULT)
         *budget_of(it->space, step->words) -= 1u << (BUDGET_BITS * it->stepper->slot_of[fault]);
 }
