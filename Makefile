@@ -22,7 +22,7 @@ OBJECTS := $(SOURCES:sim/%.c=$(BUILD)/%.o)
 PARTS   := $(filter-out $(BUILD)/cmd/main.o,$(OBJECTS))
 TESTS   := $(patsubst sim/test/%.c,%,$(wildcard sim/test/test_*.c))
 
-.PHONY: all setup setup-test demo test determinism unit clean format help $(TESTS)
+.PHONY: all setup setup-test demo test determinism bench unit clean format help $(TESTS)
 
 all: $(BUILD)/picklock ## build the program: build/picklock
 
@@ -69,6 +69,11 @@ test: setup-test ## build, run every test (those in a browser only where one is 
 
 determinism: $(BUILD)/picklock ## run the same twice, with other jobs, and compare every byte but the times
 	@BUILD=$(abspath $(BUILD)) harness/determinism.sh
+
+bench: $(BUILD)/picklock $(BUILD)/test/bench_checks ## what the checks, the proxy, the explorer and stress cost
+	$(BUILD)/test/bench_checks
+	BUILD=$(BUILD) sim/test/bench_proxy.sh 3
+	BUILD=$(abspath $(BUILD)) $(PYTHON) harness/bench_scale.py
 
 unit: $(TESTS) ## build and run the C unit tests
 

@@ -14,6 +14,7 @@ struct orphan {
     int64_t since_us;
     enum operation op; /* that returned */
     enum result result;
+    bool has_come_late; /* after the return: what was told was true then */
 };
 
 static void *make(const struct ledger *ledger)
@@ -31,12 +32,23 @@ static struct orphan *orphan_at(struct inquiry *inquiry, int lock, int server)
     return &orphans[lock * inquiry->ledger->head->servers + server];
 }
 
+/* "failed" promises nothing: that the key stays until its lease ends is the price of a lost
+ * message. Any other answer says that the key is not, or no longer, the client's; a quorum may be
+ * missed and leave a key. */
+static enum cause cause_of(const struct ledger *ledger, const struct orphan *orphan)
+{
+    bool is_open =
+        result_outcome(orphan->result) == OUTCOME_INFO || orphan->result == RESULT_UNSUPPORTED;
+    return is_open || orphan->has_come_late || ledger->quorum > 1 ? CAUSE_LEFTOVER
+                                                                  : CAUSE_UNTRUE_ANSWER;
+}
+
 static void hit(struct inquiry *inquiry, const struct grant *grant, const struct orphan *orphan,
                 int64_t index, const char *fate)
 {
     const struct ledger *ledger = inquiry->ledger;
     struct finding *finding = &inquiry->finding;
-    if (!finding_hit(finding, CAUSE_LEFTOVER, index))
+    if (!finding_hit(finding, cause_of(ledger, orphan), index))
         return;
     const char *name = client_name(ledger, grant->client);
     finding_say(finding, "%s's %s stood in the lock key since %s.", name, SENT(&grant->command),
@@ -80,6 +92,7 @@ static void came_late(struct inquiry *inquiry, const struct fact *fact)
     *orphan = (struct orphan){.grant = fact->grant->index,
                               .since_us = is_old ? fact->time_us : client->acquired_us,
                               .op = OP_ACQUIRE,
+                              .has_come_late = true,
                               .result = is_old ? RESULT_FAILED : client->acquired};
 }
 

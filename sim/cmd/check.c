@@ -1,4 +1,5 @@
 /* check.c - `picklock check`: judges a history file. */
+#include "cmd/charset.h"
 #include "cmd/cmd.h"
 #include "cmd/options.h"
 
@@ -14,7 +15,16 @@ static const char help[] =
     "\n"
     "  --lease TIME           judge by this lease, not by the one in the file\n"
     "  --fail-on bug|any      what counts as failed (default bug)\n"
-    "  --json FILE            results as JSON; - is stdout, and nothing else goes there\n";
+    "  --json FILE            results as JSON; - is stdout, and nothing else goes there\n"
+    "  --timeline             the history as a space-time diagram, below the summary\n";
+
+static enum fail print_timeline(const char *path, const struct results *results,
+                                struct failure *failure)
+{
+    int64_t first_index = report_first_index(&results->rows[0]);
+    putchar('\n');
+    return report_timeline(stdout, path, first_index, charset_of_locale(), failure);
+}
 
 static enum fail judge(const char *path, int64_t lease_us, int fails_on_any,
                        struct results *results, struct failure *failure)
@@ -57,12 +67,14 @@ int cmd_check(int argc, char **argv)
     struct results results = {.command = "check"};
     const char *json = NULL, *fail_on = "bug";
     int64_t lease_us = 0;
-    int operands, wants_help = 0;
+    int operands, wants_help = 0, wants_timeline = 0;
     const struct option_row rows[] = {
         {"--lease", OPTION_DURATION, &lease_us, 1, (int64_t)3600000000 * 24},
         {"--fail-on", OPTION_TEXT, &fail_on, 0, 0},
-        {"--json", OPTION_TEXT, &json, 0, 0}};
-    if (options_parse(argc, argv, rows, 3, &operands, &wants_help, &failure))
+        {"--json", OPTION_TEXT, &json, 0, 0},
+        {"--timeline", OPTION_FLAG, &wants_timeline, 0, 0}};
+    if (options_parse(argc, argv, rows, sizeof rows / sizeof rows[0], &operands, &wants_help,
+                      &failure))
         return cmd_failed(&failure);
     if (wants_help)
         return cmd_help("check", help);
@@ -73,11 +85,17 @@ int cmd_check(int argc, char **argv)
                     operands != 1 ? "" : fail_on);
         return cmd_failed(&failure);
     }
+    if (wants_timeline && json && !strcmp(json, "-")) {
+        failure_set(&failure, FAIL_INPUT, "--timeline and --json - both want stdout");
+        return cmd_failed(&failure);
+    }
     enum fail fail = judge(argv[1], lease_us, !strcmp(fail_on, "any"), &results, &failure);
     if (!fail && json)
         fail = report_json(json, &results, &failure);
     if (!fail && (!json || strcmp(json, "-") != 0))
         report_terminal(stdout, &results, isatty(STDOUT_FILENO) && !getenv("NO_COLOR"));
+    if (!fail && wants_timeline)
+        fail = print_timeline(argv[1], &results, &failure);
     int status = fail ? cmd_failed(&failure) : (int)results_status(&results);
     results_free(&results);
     return status;

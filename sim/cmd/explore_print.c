@@ -13,6 +13,19 @@ static const char names[EXPLORE_CLIENTS_MAX][NAME_MAX_BYTES] = {"A", "B", "C", "
 
 /* --- for people --- */
 
+/* What --confirm found for all the witnesses of a cell; "" where there is none, or nobody asked. */
+static const char *confirmed_words(const struct cells *cells, int at)
+{
+    const char *words = "";
+    for (int p = 0; p < PROPERTY_COUNT; p++) {
+        if (cells->on_redis[at][p] == 0)
+            return "  NOT CONFIRMED";
+        if (cells->on_redis[at][p] > 0)
+            words = "  confirmed";
+    }
+    return words;
+}
+
 void explore_print_matrix(FILE *out, const struct cells *cells)
 {
     char word[WORD_MAX];
@@ -22,9 +35,9 @@ void explore_print_matrix(FILE *out, const struct cells *cells)
         if (cell->options.scheme != last)
             fprintf(out, "%s%s\n", last ? "\n" : "", cell->options.scheme->name);
         last = cell->options.scheme;
-        fprintf(out, "  %-24s %-40s %10" PRIu64 " states %11" PRIu64 " transitions\n", cell->faults,
-                cell_print(cell, word, sizeof word), cell->outcome.states,
-                cell->outcome.transitions);
+        fprintf(out, "  %-24s %-40s %10" PRIu64 " states %11" PRIu64 " transitions%s\n",
+                cell->faults, cell_print(cell, word, sizeof word), cell->outcome.states,
+                cell->outcome.transitions, confirmed_words(cells, i));
     }
 }
 

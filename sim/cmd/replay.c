@@ -1,8 +1,10 @@
 /* replay.c - `picklock replay`: a schedule file, enforced choice by choice. */
+#include "cmd/charset.h"
 #include "cmd/cmd.h"
 #include "cmd/output.h"
 
 #include "base/memory.h"
+#include "report/report.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,13 +14,29 @@ static const char help[] =
     "\n"
     "  --on redis|sim         a real redis-server (default), or the simulated world\n"
     "  --real-time            no steered clocks: leases run out for real\n"
+    "  --timeline             what happened as a space-time diagram, below the summary\n"
     "  --fail-on bug|any      what counts as failed (default bug)\n"
     "  --redis URL, --redis-server PATH, --out DIR, --json FILE, --markdown FILE, --junit FILE,\n"
     "  --html FILE            as of `picklock run`\n";
 
+/* Whatever the verdict: the one run that there was. folder: where its history is, borrowed. */
+static enum fail print_timeline(const char *folder, const struct results *results,
+                                struct failure *failure)
+{
+    const struct run_result *row = &results->rows[0];
+    if (!results->rows_count || !row->history)
+        return FAIL_NONE;
+    char *path = memory_format("%s/%s", folder, row->history);
+    putchar('\n');
+    enum fail fail =
+        report_timeline(stdout, path, report_first_index(row), charset_of_locale(), failure);
+    free(path);
+    return fail;
+}
+
 static enum fail replay(struct runner *runner, const struct live_options *live, const char *path,
-                        struct output *output, struct results *results, int argc, char **argv,
-                        struct failure *failure)
+                        struct output *output, struct results *results, int wants_timeline,
+                        int argc, char **argv, struct failure *failure)
 {
     struct schedule *schedule = NULL;
     if (schedule_read(path, &schedule, failure))
@@ -32,8 +50,12 @@ static enum fail replay(struct runner *runner, const struct live_options *live, 
     if (!fail)
         fail = runner_schedule(runner, schedule, path, results, failure);
     live_free(runner->live);
+    char *folder = output->folder ? memory_text(output->folder) : NULL;
     if (!fail)
         fail = output_close(output, results, failure);
+    if (!fail && wants_timeline)
+        fail = print_timeline(folder, results, failure);
+    free(folder);
     schedule_free(schedule);
     return fail;
 }
@@ -45,11 +67,13 @@ int cmd_replay(int argc, char **argv)
     struct runner runner = {0};
     struct results results = {0};
     struct run_choices choices = {0};
-    int operands, wants_help = 0;
+    int operands, wants_help = 0, wants_timeline = 0;
     secrets_hide(argc, argv);
     char **line = memory_new((size_t)argc + 1, sizeof *line);
     memcpy(line, argv, (size_t)argc * sizeof *line);
-    const struct option_row rows[] = {RUN_CHOICES_ROWS(choices), OUTPUT_ROWS(output)};
+    const struct option_row rows[] = {RUN_CHOICES_ROWS(choices),
+                                      OUTPUT_ROWS(output),
+                                      {"--timeline", OPTION_FLAG, &wants_timeline, 0, 0}};
     if (options_parse(argc, argv, rows, sizeof rows / sizeof rows[0], &operands, &wants_help,
                       &failure))
         return cmd_failed(&failure);
@@ -59,13 +83,18 @@ int cmd_replay(int argc, char **argv)
         failure_set(&failure, FAIL_INPUT, "replay wants one schedule file");
         return cmd_failed(&failure);
     }
+    if (wants_timeline && output.json && !strcmp(output.json, "-")) {
+        failure_set(&failure, FAIL_INPUT, "--timeline and --json - both want stdout");
+        return cmd_failed(&failure);
+    }
     struct live_options live;
     if (run_choices_read(&choices, &runner, &live, &failure))
         return cmd_failed(&failure);
     cmd_catch_signals();
     snprintf(results.world, sizeof results.world, "%s",
              runner.world == WORLD_SIM ? "sim" : "redis");
-    enum fail fail = replay(&runner, &live, argv[1], &output, &results, argc, line, &failure);
+    enum fail fail =
+        replay(&runner, &live, argv[1], &output, &results, wants_timeline, argc, line, &failure);
     int status = fail ? cmd_failed(&failure) : (int)results_status(&results);
     results_free(&results);
     free(line);

@@ -1,4 +1,5 @@
 /* report.c - `picklock report`: a run folder again, in another format. */
+#include "cmd/charset.h"
 #include "cmd/cmd.h"
 #include "cmd/options.h"
 
@@ -7,24 +8,51 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 static const char help[] =
     "\n"
     "  --html FILE, --junit FILE, --markdown FILE, --json FILE   where to write; - is stdout\n"
+    "  --timeline             each violated run as a space-time diagram, on the terminal\n"
+    "  --scenario NAME, --scheme NAME   with --timeline: of these only\n"
     "  none of them: the summary, on the terminal\n";
+
+static enum fail print_timelines(const struct results *results,
+                                 const struct timeline_choice *choice, struct failure *failure)
+{
+    int count;
+    enum fail fail =
+        report_timelines(stdout, results, choice, charset_of_locale(), &count, failure);
+    if (!fail && !count)
+        return failure_set(failure, FAIL_INPUT, "no violated run%s%s%s%s has a history in %s",
+                           choice->scenario ? " of " : "", choice->scenario ? choice->scenario : "",
+                           choice->scheme ? " with " : "", choice->scheme ? choice->scheme : "",
+                           choice->run_folder);
+    return fail;
+}
+
+static bool is_stdout(const char *path)
+{
+    return path && !strcmp(path, "-");
+}
 
 int cmd_report(int argc, char **argv)
 {
     struct failure failure = {0};
     struct results results = {0};
     const char *html = NULL, *junit = NULL, *markdown = NULL, *json = NULL;
-    int operands, wants_help = 0;
+    struct timeline_choice choice = {0};
+    int operands, wants_help = 0, wants_timeline = 0;
     const struct option_row rows[] = {{"--html", OPTION_TEXT, &html, 0, 0},
                                       {"--junit", OPTION_TEXT, &junit, 0, 0},
                                       {"--markdown", OPTION_TEXT, &markdown, 0, 0},
-                                      {"--json", OPTION_TEXT, &json, 0, 0}};
-    if (options_parse(argc, argv, rows, 4, &operands, &wants_help, &failure))
+                                      {"--json", OPTION_TEXT, &json, 0, 0},
+                                      {"--timeline", OPTION_FLAG, &wants_timeline, 0, 0},
+                                      {"--scenario", OPTION_TEXT, &choice.scenario, 0, 0},
+                                      {"--scheme", OPTION_TEXT, &choice.scheme, 0, 0}};
+    if (options_parse(argc, argv, rows, sizeof rows / sizeof rows[0], &operands, &wants_help,
+                      &failure))
         return cmd_failed(&failure);
     if (wants_help)
         return cmd_help("report", help);
@@ -33,6 +61,17 @@ int cmd_report(int argc, char **argv)
                     "report wants one run folder, such as reports/runs/latest");
         return cmd_failed(&failure);
     }
+    if ((choice.scenario || choice.scheme) && !wants_timeline) {
+        failure_set(&failure, FAIL_INPUT, "--scenario and --scheme go with --timeline");
+        return cmd_failed(&failure);
+    }
+    if (wants_timeline &&
+        (is_stdout(html) || is_stdout(junit) || is_stdout(markdown) || is_stdout(json))) {
+        failure_set(&failure, FAIL_INPUT,
+                    "--timeline prints on stdout: only one thing can go there");
+        return cmd_failed(&failure);
+    }
+    choice.run_folder = argv[1];
     char *path = memory_format("%s/results.json", argv[1]);
     enum fail fail = report_read(path, &results, &failure);
     if (!fail && html)
@@ -43,7 +82,9 @@ int cmd_report(int argc, char **argv)
         fail = report_markdown(markdown, &results, &failure);
     if (!fail && json)
         fail = report_json(json, &results, &failure);
-    if (!fail && !html && !junit && !markdown && !json)
+    if (!fail && wants_timeline)
+        fail = print_timelines(&results, &choice, &failure);
+    if (!fail && !html && !junit && !markdown && !json && !wants_timeline)
         report_terminal(stdout, &results, isatty(STDOUT_FILENO) && !getenv("NO_COLOR"));
     free(path);
     results_free(&results);

@@ -3,7 +3,8 @@
  *
  * It draws what the history says (who believed what, whose key stood at the server) and judges
  * nothing: verdicts are the checks'. timeline_read.c picks the events, timeline_build.c lays them
- * out, timeline_draw.c prints SVG. */
+ * out, timeline_draw.c prints SVG, timeline_sketch.c and
+ * timeline_text.c print text for a terminal. */
 #ifndef PICKLOCK_REPORT_TIMELINE_H
 #define PICKLOCK_REPORT_TIMELINE_H
 

@@ -127,9 +127,6 @@ static struct flight *find_flight(struct builder *builder, const struct event *e
 
 static void message_sent(struct builder *builder, const struct event *event)
 {
-    struct flight *known = find_flight(builder, event, FLIGHT_SENT);
-    if (known && known->row == last_row(builder))
-        return; /* a resend that is told twice: as a fault and as a request */
     assert(builder->flights_count < TIMELINE_EVENTS_MAX);
     builder->flights[builder->flights_count++] = (struct flight){.client = event->client,
                                                                  .server = event->server,
@@ -347,8 +344,6 @@ static void apply(struct builder *builder, const struct event *event)
         message_lost(builder, event, FLIGHT_SENT, ARROW_REQUEST_LOST);
     if (!strcmp(event->fault, "lose-reply"))
         message_lost(builder, event, FLIGHT_EXECUTED, ARROW_REPLY_LOST);
-    if (!strcmp(event->fault, "resend"))
-        message_sent(builder, event);
 }
 
 static void take(struct builder *builder, const struct event *event)

@@ -103,7 +103,7 @@ static void a_resent_set_leaves_an_orphan_and_is_told_an_untruth(void **state)
 {
     struct story *story = resent_set(false);
     (void)state;
-    assert_violated(story, PROPERTY_NO_ORPHAN, 1, CAUSE_LEFTOVER);
+    assert_violated(story, PROPERTY_NO_ORPHAN, 1, CAUSE_UNTRUE_ANSWER);
     assert_says(&story->findings[PROPERTY_NO_ORPHAN], "A's acquire returned \"refused\"");
     assert_says(&story->findings[PROPERTY_NO_ORPHAN], "It stayed until it expired.");
     assert_violated(story, PROPERTY_TRUTHFUL, 1, CAUSE_UNTRUE_ANSWER);

@@ -1,0 +1,56 @@
+#!/usr/bin/python3
+"""What a stress run costs at 10, 1 000 and 10 000 clients, and a check at 1 k and 1 M events: one row each.
+
+`make bench` runs it. Figures of a shared machine: compare rows of one run with each other, not with yesterday's."""
+
+import json
+import os
+import pathlib
+import resource
+import subprocess
+import tempfile
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+PICKLOCK = pathlib.Path(os.environ.get("BUILD", ROOT / "build")) / "picklock"
+
+
+def measured(*words):
+    """stdout, CPU seconds and peak MB of one run."""
+    with tempfile.TemporaryFile("w+") as out:
+        process = subprocess.Popen([PICKLOCK, *map(str, words)], stdout=out, stderr=subprocess.DEVNULL)
+        _, status, used = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+        out.seek(0)
+        return out.read(), used.ru_utime + used.ru_stime, used.ru_maxrss / 1024
+
+
+def stress(clients, folder):
+    out, cpu_s, peak_mb = measured("stress", "--scheme", "set-nx-px-cad", "--clients", clients, "--no-faults",
+                                   "--duration", "5s", "--timeout", "10s", "--out", folder, "--json", "-")
+    row = json.loads(out)["results"][0]
+    per = cpu_s / max(row["operations"], 1) * 1e6
+    print(f"{clients:>8} {row['operations']:>11} {row['operations_per_second']:>8} {per:>12.1f} {peak_mb:>9.0f}")
+
+
+def check(events, folder):
+    """A history of about so many events: a stress run's, kept."""
+    subprocess.run([PICKLOCK, "stress", "--scheme", "set-nx-px-cad", "--clients", "20", "--no-faults", "--history",
+                    "--duration", "300ms" if events < 10_000 else "12s", "--think", "100ms" if events < 10_000 else "1us",
+                    "--out", folder], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False)
+    history = next((pathlib.Path(folder) / "latest" / "histories").iterdir())
+    count = sum(1 for _ in history.open()) - 2
+    _, cpu_s, peak_mb = measured("check", history)
+    print(f"{count:>8} {cpu_s:>11.2f} {cpu_s / count * 1e6:>8.2f} {peak_mb:>22.0f}")
+
+
+if __name__ == "__main__":
+    resource.setrlimit(resource.RLIMIT_NOFILE, (resource.getrlimit(resource.RLIMIT_NOFILE)[1],) * 2)
+    with tempfile.TemporaryDirectory() as made:
+        print("stress, set-nx-px-cad, no faults, 5 s:")
+        print(" clients  operations    ops/s  CPU us each   peak MB")
+        for clients in (10, 1000, 10_000):
+            stress(clients, made)
+        print("check of a history file, reading included:")
+        print("  events  CPU s       us each               peak MB")
+        for events in (1000, 1_000_000):
+            check(events, made)

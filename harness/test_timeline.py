@@ -1,0 +1,102 @@
+"""The space-time diagram on a terminal: of a run folder, a replay, a history."""
+
+import os
+import re
+
+import pytest
+from conftest import ROOT
+
+COLUMNS = 100
+UTF8, ASCII = {"LC_ALL": "C.UTF-8"}, {"LC_ALL": "C"}
+
+
+@pytest.fixture
+def double_delete(picklock, tmp_path):
+    """A run folder with one row that a bug broke and one that was only an overrun."""
+    ran = picklock("run", "--on", "sim", "--scheme", "set-nx-ex-del,set-nx-px-cad",
+                   ROOT / "scenarios" / "expired-lease-double-delete.yaml")
+    assert ran.status == 0, ran
+    return (tmp_path / "runs" / "latest").resolve()  # a replay moves the link
+
+
+def line_with(text, words):
+    found = [line for line in text.splitlines() if line.endswith(words)]
+    assert len(found) == 1, (words, text)
+    return found[0]
+
+
+def test_a_run_folder_is_drawn(picklock, double_delete):
+    ran = picklock("report", double_delete, "--timeline", env=UTF8)
+    assert ran.status == 0 and ran.err == ""
+    assert "expired-lease-double-delete, set-nx-ex-del\n" in ran.out
+    assert "expired-lease-double-delete, set-nx-px-cad\n" in ran.out
+    assert max(map(len, ran.out.splitlines())) <= COLUMNS
+    # A's late DEL reaches the server (▶), finds B's key there and strikes it (✗)
+    assert "▶✗" in line_with(ran.out, "the server executes A's DEL → 1, removes B's key")
+    # the compared delete leaves it standing
+    assert "▶B" in line_with(ran.out, "the server executes A's compare-and-delete → 0")
+    # the sentence is under the picture
+    assert ran.out.index("!! two hold at once") < ran.out.index("Unlock bug in A")
+
+
+def test_one_scheme_alone(picklock, double_delete):
+    ran = picklock("report", double_delete, "--timeline", "--scheme", "set-nx-px-cad", env=UTF8)
+    assert ran.status == 0 and "set-nx-ex-del" not in ran.out
+    # an overrun only: two hold at once, one of them late, and that is where it was seen
+    seen = [line for line in ran.out.splitlines() if line.startswith("▶")]
+    assert len(seen) == 1 and re.search(r"░ .*▄.* !  B hears OK: it has the lock$", seen[0])
+    assert "!!" not in ran.out
+
+
+@pytest.mark.parametrize("locale", [ASCII, {"LC_ALL": "no-such-locale"}])
+def test_a_plain_locale_gets_plain_ascii(picklock, double_delete, locale):
+    ran = picklock("report", double_delete, "--timeline", env=locale)
+    assert ran.status == 0 and ran.out.isascii()
+    assert ">x" in line_with(ran.out, "the server executes A's DEL -> 1, removes B's key")
+
+
+def test_a_replay_and_a_history_are_drawn_below_their_summary(picklock, double_delete):
+    name = "expired-lease-double-delete-set-nx-ex-del"
+    history = double_delete / "histories" / f"{name}.jsonl"
+    whole = picklock("report", double_delete, "--timeline", "--scheme", "set-nx-ex-del", env=UTF8)
+    picture = whole.out[whole.out.index("       ms"):whole.out.index("\n\n  lease-exclusion")]
+    for ran in (picklock("replay", double_delete / "schedules" / f"{name}.schedule", "--on", "sim",
+                         "--timeline", env=UTF8),
+                picklock("check", history, "--timeline", env=UTF8)):
+        assert ran.out.rstrip().endswith(picture.rstrip()), ran
+        assert ran.out.index("1 run:") < ran.out.index(picture)
+    assert "       ms" not in picklock("check", history, env=UTF8).out
+
+
+def test_five_servers_side_by_side(picklock, tmp_path):
+    scenario = ROOT / "scenarios" / "restart-empty-quorum.yaml"
+    assert picklock("run", "--on", "sim", scenario).status == 0
+    ran = picklock("report", tmp_path / "runs" / "latest", "--timeline", env=UTF8)
+    assert ran.status == 0 and max(map(len, ran.out.splitlines())) <= COLUMNS
+    assert re.search(r"ms +A +B +s1 +s2 +s3 +s4 +s5\n", ran.out)
+    # A's majority was s1, s2, s3; s3 forgot it; B got s3, s4, s5
+    last = next(line for line in ran.out.splitlines() if line.startswith("▶"))
+    assert re.search(r"█ .*▄.*A.*A.*B.*B.*B !! B hears OK", last)
+
+
+@pytest.mark.parametrize("words, says", [
+    (["--scheme", "set-nx-px-cad"], "go with --timeline"),
+    (["--timeline", "--json", "-"], "only one thing can go there"),
+    (["--timeline", "--scheme", "redlock"], "no violated run with redlock has a history"),
+    (["--timelin"], "did you mean '--timeline'?"),
+])
+def test_what_a_report_cannot_draw(picklock, double_delete, words, says):
+    ran = picklock("report", double_delete, *words)
+    assert (ran.status, ran.out) == (64, "") and says in ran.err, ran
+
+
+@pytest.mark.parametrize("command", ["check", "replay"])
+def test_json_on_stdout_is_alone_there(picklock, tmp_path, command):
+    ran = picklock(command, tmp_path / "x", "--timeline", "--json", "-")
+    assert (ran.status, ran.out) == (64, "") and "both want stdout" in ran.err
+    assert not os.path.exists(tmp_path / "runs")
+
+
+@pytest.mark.parametrize("command", ["report", "check", "replay"])
+def test_the_help_says_so(picklock, command):
+    assert "--timeline" in picklock(command, "--help").out

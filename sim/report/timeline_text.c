@@ -1,0 +1,343 @@
+/* timeline_text.c - prints a timeline for a terminal of 100 columns: times, the sketch, words, and
+ * what the signs mean. It judges nothing: the sentences are the results'. */
+#include "report/timeline_sketch.h"
+
+#include "base/memory.h"
+#include "report/text.h"
+#include "report/view.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* More than this between two rows is a gap in the picture. */
+static const int64_t gap_us = 5000;
+
+/* How many bytes of text fit into so many columns, broken at a blank where there is one. */
+static int bytes_that_fit(const char *text, int columns)
+{
+    const char *at = text, *blank = NULL;
+    for (int width = 0; *at && width < columns; width++) {
+        if (*at == ' ')
+            blank = at;
+        text_next(&at);
+    }
+    if (!*at || *at == ' ' || !blank || blank == text)
+        return (int)(at - text);
+    return (int)(blank - text);
+}
+
+/* --- overlaps --- */
+
+enum overlap { OVERLAP_NONE, OVERLAP_LATE, OVERLAP_FULL };
+
+/* Do two hold at once behind the row, and both inside their own leases? */
+static enum overlap overlap_after(const struct timeline *timeline, int row)
+{
+    int holders = 0, in_lease = 0;
+    for (int i = 0; i < timeline->bars_count; i++) {
+        const struct timeline_bar *bar = &timeline->bars[i];
+        if (bar->kind != BAR_HOLD || !sketch_stands_after(bar, row))
+            continue;
+        holders++;
+        in_lease += !sketch_is_late(bar, row);
+    }
+    return holders < 2 ? OVERLAP_NONE : in_lease < 2 ? OVERLAP_LATE : OVERLAP_FULL;
+}
+
+static void mark_overlap(struct canvas *canvas, int row, int x, enum overlap overlap)
+{
+    static const char *const marks[] = {
+        [OVERLAP_NONE] = "", [OVERLAP_LATE] = "!", [OVERLAP_FULL] = "!!"};
+    canvas_text(canvas, row, x, marks[overlap], MARK_WIDTH);
+}
+
+/* --- lines --- */
+
+static void print_words(const struct sketch *sketch, int column, const char *words, int bytes)
+{
+    int pad = bytes ? sketch->words_left - column : 0;
+    fprintf(sketch->out, "%*s%.*s\n", pad, "", bytes, words);
+}
+
+/* What stands in the time behind a row, as a line of its own: for gaps, and beside words that need
+ * a second line. */
+static void draw_between(const struct sketch *sketch, struct canvas *line, int row)
+{
+    const struct timeline *timeline = sketch->timeline;
+    int columns = timeline->clients_count + timeline->servers_count;
+    enum line kind;
+    char mark[NAME_MAX_BYTES];
+    canvas_init(line, 1, SKETCH_WIDTH);
+    for (int column = 0; column < columns; column++)
+        canvas_glyph(line, 0, sketch_x(sketch, column), GLYPH_LIFE);
+    for (int x = sketch_x(sketch, timeline->clients_count - 1) + 1; x < SKETCH_WIDTH; x++)
+        if (canvas_goes_down(&sketch->canvas, row, x, &kind))
+            canvas_line(line, 0, x, kind, SIDE_UP | SIDE_DOWN);
+    for (int i = 0; i < timeline->bars_count; i++) {
+        const struct timeline_bar *bar = &timeline->bars[i];
+        int x = sketch_x(sketch, bar->column);
+        if (!sketch_stands_after(bar, row))
+            continue;
+        if (bar->kind == BAR_KEY)
+            canvas_text(line, 0, x, sketch_owner(timeline, bar->client, mark), OWNER_MOST);
+        else
+            canvas_glyph(line, 0, x, sketch_is_late(bar, row) ? GLYPH_HOLD_LATE : GLYPH_HOLD);
+    }
+    mark_overlap(line, 0, sketch->mark_left, overlap_after(timeline, row));
+}
+
+static void print_gap(const struct sketch *sketch, int row)
+{
+    const struct timeline_row *rows = sketch->timeline->rows;
+    int64_t gap_ms = (rows[row + 1].time_us - rows[row].time_us) / 1000;
+    struct canvas line;
+    char text[32];
+    draw_between(sketch, &line, row);
+    if (gap_ms < 10000)
+        snprintf(text, sizeof text, "%" PRId64 " ms", gap_ms);
+    else
+        snprintf(text, sizeof text, "%" PRId64 " s", gap_ms / 1000);
+    int left = TIME_WIDTH - (int)strlen(text);
+    canvas_glyph(&line, 0, left - 2, GLYPH_GAP);
+    canvas_text(&line, 0, left, text, TIME_WIDTH);
+    canvas_print(sketch->out, &line, 0, sketch->charset);
+    fputc('\n', sketch->out);
+    canvas_close(&line);
+}
+
+static void print_row(struct sketch *sketch, int row)
+{
+    const struct timeline_row *line = &sketch->timeline->rows[row];
+    const char *words = sketch->words[row];
+    char time[32];
+    snprintf(time, sizeof time, "%" PRId64 ".%" PRId64, line->time_us / 1000,
+             line->time_us % 1000 / 100);
+    int left = TIME_WIDTH - (int)strlen(time);
+    canvas_text(&sketch->canvas, row, left > 1 ? left : 1, time, TIME_WIDTH);
+    if (line->kind == ROW_FAULT)
+        canvas_text(&sketch->canvas, row, 0, "*", 1);
+    if (line->is_violation)
+        canvas_glyph(&sketch->canvas, row, 0, GLYPH_SEEN);
+    mark_overlap(&sketch->canvas, row, sketch->mark_left, overlap_after(sketch->timeline, row));
+    int width = canvas_print(sketch->out, &sketch->canvas, row, sketch->charset);
+    int bytes = bytes_that_fit(words, SKETCH_WIDTH - sketch->words_left);
+    print_words(sketch, width, words, bytes);
+    for (words += bytes; *words; words += bytes) {
+        struct canvas between;
+        words += *words == ' ';
+        draw_between(sketch, &between, row);
+        width = canvas_print(sketch->out, &between, 0, sketch->charset);
+        bytes = bytes_that_fit(words, SKETCH_WIDTH - sketch->words_left);
+        print_words(sketch, width, words, bytes);
+        canvas_close(&between);
+    }
+}
+
+static void print_heads(const struct sketch *sketch)
+{
+    const struct timeline *timeline = sketch->timeline;
+    struct canvas head;
+    char name[NAME_MAX_BYTES];
+    canvas_init(&head, 1, SKETCH_WIDTH);
+    canvas_text(&head, 0, TIME_WIDTH - 2, "ms", 2);
+    for (int i = 0; i < timeline->clients_count; i++) {
+        const char *whole = timeline->head.names[timeline->clients[i]];
+        int room = sketch->client_step - 1, x = sketch_x(sketch, i);
+        bool is_cut = text_width(whole) > room;
+        canvas_text(&head, 0, x, whole, is_cut ? room - 1 : room);
+        if (is_cut)
+            canvas_glyph(&head, 0, x + room - 1, GLYPH_MORE);
+    }
+    for (int i = 0; i < timeline->servers_count; i++) {
+        snprintf(name, sizeof name, timeline->servers_count > 1 ? "s%d" : "server", i + 1);
+        canvas_text(&head, 0, sketch_x(sketch, timeline->clients_count + i), name, 6);
+    }
+    canvas_print(sketch->out, &head, 0, sketch->charset);
+    fputc('\n', sketch->out);
+    canvas_close(&head);
+}
+
+/* Without room for the columns: the events alone. */
+static void print_list(const struct sketch *sketch)
+{
+    const struct timeline *timeline = sketch->timeline;
+    fprintf(sketch->out, "(%d clients and %d servers do not fit side by side: the events alone)\n",
+            timeline->clients_count, timeline->servers_count);
+    for (int row = 0; row < timeline->rows_count; row++) {
+        const struct timeline_row *line = &timeline->rows[row];
+        const char *words = sketch->words[row];
+        char time[32];
+        snprintf(time, sizeof time, "%" PRId64 ".%" PRId64, line->time_us / 1000,
+                 line->time_us % 1000 / 100);
+        canvas_print_glyph(sketch->out, line->is_violation ? GLYPH_SEEN : GLYPH_NONE,
+                           sketch->charset);
+        fprintf(sketch->out, "%*s  ", TIME_WIDTH - 1, time);
+        int bytes = bytes_that_fit(words, SKETCH_WIDTH - COLUMNS_LEFT);
+        fprintf(sketch->out, "%.*s\n", bytes, words);
+        for (words += bytes; *words; words += bytes) {
+            words += *words == ' ';
+            bytes = bytes_that_fit(words, SKETCH_WIDTH - COLUMNS_LEFT);
+            fprintf(sketch->out, "%*s%.*s\n", COLUMNS_LEFT - 1, "", bytes, words);
+        }
+    }
+}
+
+/* --- what the signs mean --- */
+
+struct sign {
+    bool is_used;
+    enum glyph glyph;
+    const char *letters; /* or NULL: the glyph */
+    const char *words;
+};
+
+static void print_signs(const struct sketch *sketch, const struct sign *signs, int count)
+{
+    int column = 0;
+    fputc('\n', sketch->out);
+    for (int i = 0; i < count; i++) {
+        const char *letters = signs[i].letters;
+        int width = (letters ? text_width(letters) : 1) + 1 + text_width(signs[i].words);
+        if (!signs[i].is_used)
+            continue;
+        if (column && column + 3 + width > SKETCH_WIDTH) {
+            fputc('\n', sketch->out);
+            column = 0;
+        }
+        column += fprintf(sketch->out, "%*s", column ? 3 : 2, "") + width;
+        if (letters)
+            fputs(letters, sketch->out);
+        else
+            canvas_print_glyph(sketch->out, signs[i].glyph, sketch->charset);
+        fprintf(sketch->out, " %s", signs[i].words);
+    }
+    if (column)
+        fputc('\n', sketch->out);
+}
+
+static void print_legend(const struct sketch *sketch)
+{
+    const struct timeline *timeline = sketch->timeline;
+    enum { HOLD, LATE, KEY, ALONE, BOTH, SEEN, FAULT, SIGNS };
+    struct sign signs[SIGNS] = {
+        [HOLD] = {false, GLYPH_HOLD, NULL, "believes that it has the lock"},
+        [LATE] = {false, GLYPH_HOLD_LATE, NULL, "and its own lease is over"},
+        [KEY] = {false, GLYPH_NONE, "", "whose key the server has"},
+        [ALONE] = {false, GLYPH_NONE, "!", "two hold at once, not both within their leases"},
+        [BOTH] = {false, GLYPH_NONE, "!!", "two hold at once, both within their leases"},
+        [SEEN] = {false, GLYPH_SEEN, NULL, "seen here"},
+        [FAULT] = {false, GLYPH_NONE, "*", "injected"},
+    };
+    char owner[NAME_MAX_BYTES];
+    for (int i = 0; i < timeline->bars_count; i++) {
+        const struct timeline_bar *bar = &timeline->bars[i];
+        signs[HOLD].is_used |= bar->kind == BAR_HOLD;
+        signs[LATE].is_used |= bar->kind == BAR_HOLD && bar->late_from >= 0;
+        if (bar->kind == BAR_KEY && !signs[KEY].is_used) {
+            signs[KEY].is_used = true;
+            signs[KEY].letters = sketch_owner(timeline, bar->client, owner);
+        }
+    }
+    for (int row = 0; row < timeline->rows_count; row++) {
+        enum overlap overlap = overlap_after(timeline, row);
+        signs[ALONE].is_used |= overlap == OVERLAP_LATE;
+        signs[BOTH].is_used |= overlap == OVERLAP_FULL;
+        signs[SEEN].is_used |= timeline->rows[row].is_violation;
+        signs[FAULT].is_used |= timeline->rows[row].kind == ROW_FAULT;
+    }
+    print_signs(sketch, signs, SIGNS);
+}
+
+static void print_timeline(FILE *out, const struct timeline *timeline, enum charset charset)
+{
+    struct sketch *sketch = sketch_new(out, timeline, charset);
+    if (timeline->is_part)
+        fprintf(out, "(the events around the violation, of %d of %d clients)\n",
+                timeline->clients_count, timeline->head.clients);
+    if (sketch->is_fitting) {
+        print_heads(sketch);
+        for (int row = 0; row < timeline->rows_count; row++) {
+            if (row > 0 && timeline->rows[row].time_us - timeline->rows[row - 1].time_us >= gap_us)
+                print_gap(sketch, row - 1);
+            print_row(sketch, row);
+        }
+        print_legend(sketch);
+    } else {
+        print_list(sketch);
+    }
+    sketch_free(sketch);
+}
+
+enum fail report_timeline(FILE *out, const char *history_path, int64_t first_index,
+                          enum charset charset, struct failure *failure)
+{
+    struct timeline *timeline;
+    if (timeline_new(&timeline, history_path, first_index, failure))
+        return failure->code;
+    if (timeline)
+        print_timeline(out, timeline, charset);
+    else
+        fputs("(too long to be drawn, and no violation says where to look)\n", out);
+    timeline_free(timeline);
+    return FAIL_NONE;
+}
+
+/* --- rows --- */
+
+int64_t report_first_index(const struct run_result *row)
+{
+    const struct property_result *headline = view_headline(row);
+    return headline && row->verdict == VERDICT_VIOLATED ? headline->first_index : -1;
+}
+
+static bool is_chosen(const struct run_result *row, const struct timeline_choice *choice)
+{
+    return row->verdict == VERDICT_VIOLATED && row->history &&
+           (!choice->scenario || !strcmp(choice->scenario, row->scenario)) &&
+           (!choice->scheme || !strcmp(choice->scheme, row->scheme));
+}
+
+static enum fail print_chosen(FILE *out, const struct run_result *row,
+                              const struct timeline_choice *choice, enum charset charset,
+                              struct failure *failure)
+{
+    const struct property_result *headline = view_headline(row);
+    char *path = memory_format("%s/%s", choice->run_folder, row->history);
+    char *words = view_row_words(row);
+    fputc('\n', out);
+    text_print(out, TEXT_PLAIN, row->scenario);
+    fputs(", ", out);
+    text_print(out, TEXT_PLAIN, row->scheme);
+    fputs("\n\n", out);
+    enum fail fail = report_timeline(out, path, report_first_index(row), charset, failure);
+    if (!fail) {
+        fputc('\n', out);
+        text_print_wrapped(out, words, 2, SKETCH_WIDTH - 2);
+        for (int i = 0; headline && i < headline->witness_lines; i++)
+            text_print_wrapped(out, headline->witness[i], 4, SKETCH_WIDTH - 4);
+    }
+    free(words);
+    free(path);
+    return fail;
+}
+
+enum fail report_timelines(FILE *out, const struct results *results,
+                           const struct timeline_choice *choice, enum charset charset, int *count,
+                           struct failure *failure)
+{
+    struct view view;
+    enum fail fail = FAIL_NONE;
+    int printed = 0;
+    view_init(&view, results);
+    for (int i = 0; i < view.count && !fail; i++) {
+        if (!is_chosen(view.rows[i], choice))
+            continue;
+        fail = print_chosen(out, view.rows[i], choice, charset, failure);
+        printed++;
+    }
+    view_close(&view);
+    if (count)
+        *count = printed;
+    return fail;
+}
