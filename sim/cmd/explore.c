@@ -1,6 +1,8 @@
 /* explore.c - `picklock explore`: every interleaving up to a bound, the matrix scheme x faults, the
  * shortest witnesses. */
 #include "cmd/cmd.h"
+#include "cmd/explore_crew.h"
+#include "cmd/explore_frontier.h"
 #include "cmd/explore_print.h"
 #include "cmd/output.h"
 
@@ -10,7 +12,6 @@
 #include "scenario/schedule.h"
 
 #include <assert.h>
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,6 +23,9 @@ static const char help[] =
     "  --scheme A,B           default: every scheme\n"
     "  --fault F,G            columns: none, a fault, or several at once as stall+crash\n"
     "                         (default: none, and every fault by itself)\n"
+    "  --frontier             for each property the smallest sets of up to two faults that\n"
+    "                         break it: of all faults, or of those that --fault names; for two\n"
+    "                         at once at most 200000 states a cell, or what --states says\n"
     "  --clients N            1 to 6 (default 3; 2 for schemes that need a quorum)\n"
     "  --rounds N             attempts of each client, 1 to 7 (default 2); a clean refusal is "
     "free\n"
@@ -43,7 +47,7 @@ static const char help[] =
 struct explore_args {
     const char *scheme, *fault, *redis_server, *out, *json;
     int64_t clients, rounds, servers, lease_ticks, budget_us, states, memory_mb, seed, jobs;
-    int no_reductions, full_states, witness, confirm, wants_help, operands;
+    int frontier, no_reductions, full_states, witness, confirm, wants_help, operands;
 };
 
 static enum fail parse(int argc, char **argv, struct explore_args *args, struct failure *failure)
@@ -52,6 +56,7 @@ static enum fail parse(int argc, char **argv, struct explore_args *args, struct 
     const struct option_row rows[] = {
         {"--scheme", OPTION_TEXT, &args->scheme, 0, 0},
         {"--fault", OPTION_TEXT, &args->fault, 0, 0},
+        {"--frontier", OPTION_FLAG, &args->frontier, 0, 0},
         {"--clients", OPTION_NUMBER, &args->clients, 1, EXPLORE_CLIENTS_MAX},
         {"--rounds", OPTION_NUMBER, &args->rounds, 1, EXPLORE_ROUNDS_MAX},
         {"--servers", OPTION_NUMBER, &args->servers, 1, SERVERS_MAX},
@@ -86,12 +91,9 @@ static int64_t now_us(void)
 
 /* --- cells --- */
 
-static enum fail add_cell(struct cells *cells, const struct explore_args *args,
-                          const struct scheme *scheme, const char *faults, int64_t deadline_us,
-                          struct failure *failure)
+static void init_cell(struct cell *cell, const struct explore_args *args,
+                      const struct scheme *scheme, int64_t deadline_us)
 {
-    cells->rows = memory_resize(cells->rows, (size_t)cells->count + 1, sizeof *cells->rows);
-    struct cell *cell = &cells->rows[cells->count++];
     cell_init(cell, scheme);
     struct explore_options *options = &cell->options;
     if (args->clients)
@@ -108,6 +110,15 @@ static enum fail add_cell(struct cells *cells, const struct explore_args *args,
     options->reductions = args->no_reductions ? 0 : REDUCE_ALL;
     options->now_us = now_us;
     options->deadline_us = deadline_us;
+}
+
+static enum fail add_cell(struct cells *cells, const struct explore_args *args,
+                          const struct scheme *scheme, const char *faults, int64_t deadline_us,
+                          struct failure *failure)
+{
+    cells->rows = memory_resize(cells->rows, (size_t)cells->count + 1, sizeof *cells->rows);
+    struct cell *cell = &cells->rows[cells->count++];
+    init_cell(cell, args, scheme, deadline_us);
     return cell_add_faults(cell, faults, failure);
 }
 
@@ -129,76 +140,71 @@ static enum fail add_row(struct cells *cells, const struct explore_args *args,
     return fail;
 }
 
-static enum fail add_cells(struct cells *cells, const struct explore_args *args,
-                           struct failure *failure)
+/* The matrix: cells side by side, all at once. */
+static enum fail fill_matrix(struct cells *cells, const struct explore_args *args,
+                             const struct scheme_list *wanted, int64_t deadline_us,
+                             struct failure *failure)
 {
-    struct scheme_list wanted;
-    int64_t deadline_us = args->budget_us ? now_us() + args->budget_us : 0;
-    enum fail fail = scheme_list_read(args->scheme, &wanted, failure);
-    for (int i = 0; i < (wanted.count ? wanted.count : schemes_count) && !fail; i++)
-        fail =
-            add_row(cells, args, wanted.count ? wanted.rows[i] : schemes[i], deadline_us, failure);
-    free(wanted.rows);
-    cells->on_redis = memory_new((size_t)cells->count + 1, sizeof *cells->on_redis);
-    memset(cells->on_redis, 0xff, (size_t)cells->count * sizeof *cells->on_redis);
+    enum fail fail = FAIL_NONE;
+    for (int i = 0; i < wanted->count && !fail; i++)
+        fail = add_row(cells, args, wanted->rows[i], deadline_us, failure);
+    struct cell **all = memory_new((size_t)cells->count + 1, sizeof *all);
+    for (int i = 0; i < cells->count; i++)
+        all[i] = &cells->rows[i];
+    if (!fail)
+        fail = explore_crew_run(all, cells->count, (int)args->jobs, failure);
+    free(all);
     return fail;
 }
 
-/* --- several at a time; each cell is by itself, so the order does not matter --- */
+/* --- the frontier --- */
 
-struct crew {
-    struct cells *cells;
-    pthread_mutex_t lock;
-    int next, done;
-    enum fail fail;
-    struct failure failure;
-};
-
-static void *crew_work(void *context)
+/* Faults to choose from: those that were named, or all. */
+static enum fail read_faults(const char *text, unsigned *faults, struct failure *failure)
 {
-    struct crew *crew = context;
-    struct failure failure = {0};
-    for (;;) {
-        pthread_mutex_lock(&crew->lock);
-        int at = crew->fail || cmd_stop ? crew->cells->count : crew->next++;
-        pthread_mutex_unlock(&crew->lock);
-        if (at >= crew->cells->count)
-            return NULL;
-        enum fail fail = cell_run(&crew->cells->rows[at], &failure);
-        pthread_mutex_lock(&crew->lock);
-        if (fail && !crew->fail) {
-            crew->fail = fail;
-            crew->failure = failure;
-        }
-        crew->done++;
-        if (isatty(STDERR_FILENO))
-            fprintf(stderr, "\r\033[K%d/%d", crew->done, crew->cells->count);
-        pthread_mutex_unlock(&crew->lock);
-    }
+    struct cell cell;
+    cell_init(&cell, schemes[0]);
+    *faults = text ? 0 : (1u << FAULT_COUNT) - 1;
+    if (text && strchr(text, '+'))
+        return failure_set(failure, FAIL_INPUT,
+                           "--frontier makes the pairs itself: --fault wants "
+                           "faults by themselves, as in stall,crash");
+    char *names = memory_text(text ? text : ""), *rest = names;
+    enum fail fail = FAIL_NONE;
+    for (char *name = strtok_r(names, ",", &rest); name && !fail; name = strtok_r(NULL, ",", &rest))
+        fail = cell_add_faults(&cell, name, failure);
+    free(names);
+    for (int i = 0; i < FAULT_COUNT; i++)
+        *faults |= (unsigned)(cell.options.budget[i] > 0) << i;
+    return fail;
 }
 
-static enum fail run_cells(struct cells *cells, int jobs, struct failure *failure)
+/* The cells of the walks become cells like those of the matrix; who borrows them for printing
+ * closes nothing. */
+static void take_cells(struct cells *cells, const struct frontier *frontier)
 {
-    struct crew crew = {.cells = cells, .lock = PTHREAD_MUTEX_INITIALIZER};
-    pthread_t *threads = memory_new((size_t)jobs, sizeof *threads);
-    int started = 0;
-    while (started < jobs && pthread_create(&threads[started], NULL, crew_work, &crew) == 0)
-        started++;
-    if (started == 0)
-        crew_work(&crew);
-    for (int i = 0; i < started; i++) {
-        int failed = pthread_join(threads[i], NULL);
-        assert(failed == 0);
+    cells->rows = memory_resize(cells->rows, (size_t)(cells->count + frontier->count) + 1,
+                                sizeof *cells->rows);
+    for (int i = 0; i < frontier->count; i++)
+        cells->rows[cells->count++] = frontier->rows[i];
+}
+
+static enum fail fill_frontiers(struct cells *cells, struct frontier *frontiers,
+                                const struct explore_args *args, const struct scheme_list *wanted,
+                                int64_t deadline_us, struct failure *failure)
+{
+    unsigned faults;
+    if (read_faults(args->fault, &faults, failure))
+        return failure->code;
+    for (int i = 0; i < wanted->count; i++) {
+        struct cell start;
+        init_cell(&start, args, wanted->rows[i], deadline_us);
+        frontier_init(&frontiers[i], &start, faults);
     }
-    free(threads);
-    if (isatty(STDERR_FILENO))
-        fprintf(stderr, "\r\033[K");
-    if (crew.fail)
-        *failure = crew.failure;
-    else if (crew.done < cells->count)
-        return failure_set(failure, FAIL_UNKNOWN, "stopped after %d of %d cells", crew.done,
-                           cells->count);
-    return crew.fail;
+    enum fail fail = explore_frontier_run(frontiers, wanted->count, (int)args->jobs, failure);
+    for (int i = 0; i < wanted->count; i++)
+        take_cells(cells, &frontiers[i]);
+    return fail;
 }
 
 /* --- witnesses: to files, and on real Redis --- */
@@ -296,35 +302,77 @@ static enum fail sum_up(const struct cells *cells, int unconfirmed, struct failu
                       : FAIL_NONE;
 }
 
-static enum fail explore_and_print(struct cells *cells, const struct explore_args *args,
-                                   struct failure *failure)
+static enum fail show(const struct cells *cells, const struct frontier *frontiers, int count,
+                      const struct explore_args *args, struct failure *failure)
 {
-    int unconfirmed = 0;
-    enum fail fail = add_cells(cells, args, failure);
-    if (!fail)
-        fail = run_cells(cells, (int)args->jobs, failure);
-    if (!fail && args->out)
+    bool is_json_alone = args->json && strcmp(args->json, "-") == 0;
+    if (!is_json_alone && args->frontier)
+        explore_frontier_print(stdout, frontiers, count);
+    else if (!is_json_alone)
+        explore_print_matrix(stdout, cells);
+    if (!is_json_alone && args->witness)
+        explore_print_witnesses(stdout, cells);
+    return args->json ? explore_print_json(args->json, cells, failure) : FAIL_NONE;
+}
+
+/* --out and --confirm. */
+static enum fail use_witnesses(struct cells *cells, const struct explore_args *args,
+                               int *unconfirmed, struct failure *failure)
+{
+    enum fail fail = FAIL_NONE;
+    cells->on_redis = memory_new((size_t)cells->count + 1, sizeof *cells->on_redis);
+    memset(cells->on_redis, 0xff, (size_t)cells->count * sizeof *cells->on_redis);
+    if (args->out)
         fail = report_folder_make(args->out, failure);
     if (!fail && args->out)
         fail = write_all(cells, args->out, failure);
     if (!fail && args->confirm)
-        fail = confirm_all(cells, args, &unconfirmed, failure);
-    if (fail)
+        fail = confirm_all(cells, args, unconfirmed, failure);
+    return fail;
+}
+
+static enum fail explore_and_print(const struct scheme_list *wanted,
+                                   const struct explore_args *args, struct failure *failure)
+{
+    struct cells cells = {0};
+    int unconfirmed = 0;
+    int64_t deadline_us = args->budget_us ? now_us() + args->budget_us : 0;
+    struct frontier *frontiers = memory_new((size_t)wanted->count, sizeof *frontiers);
+    enum fail fail = args->frontier
+                         ? fill_frontiers(&cells, frontiers, args, wanted, deadline_us, failure)
+                         : fill_matrix(&cells, args, wanted, deadline_us, failure);
+    if (!fail)
+        fail = use_witnesses(&cells, args, &unconfirmed, failure);
+    if (!fail)
+        fail = show(&cells, frontiers, wanted->count, args, failure);
+    if (!fail)
+        fail = sum_up(&cells, unconfirmed, failure);
+    for (int i = 0; i < cells.count; i++)
+        cell_close(&cells.rows[i]);
+    for (int i = 0; i < wanted->count; i++)
+        free(frontiers[i].rows);
+    free(frontiers);
+    free(cells.rows);
+    free(cells.on_redis);
+    return fail;
+}
+
+/* Those that were named, or every scheme of the table. */
+static enum fail read_schemes(const char *text, struct scheme_list *wanted, struct failure *failure)
+{
+    enum fail fail = scheme_list_read(text, wanted, failure);
+    if (fail || wanted->count > 0)
         return fail;
-    bool is_json_alone = args->json && strcmp(args->json, "-") == 0;
-    if (!is_json_alone)
-        explore_print_matrix(stdout, cells);
-    if (!is_json_alone && args->witness)
-        explore_print_witnesses(stdout, cells);
-    if (args->json && explore_print_json(args->json, cells, failure))
-        return failure->code;
-    return sum_up(cells, unconfirmed, failure);
+    wanted->rows = memory_resize(wanted->rows, (size_t)schemes_count, sizeof *wanted->rows);
+    for (int i = 0; i < schemes_count; i++)
+        wanted->rows[wanted->count++] = schemes[i];
+    return FAIL_NONE;
 }
 
 int cmd_explore(int argc, char **argv)
 {
     struct failure failure = {0};
-    struct cells cells = {0};
+    struct scheme_list wanted = {0};
     long cores = sysconf(_SC_NPROCESSORS_ONLN);
     struct explore_args args = {.memory_mb = 2000, .jobs = cores > 0 ? cores : 1};
     if (parse(argc, argv, &args, &failure))
@@ -332,10 +380,9 @@ int cmd_explore(int argc, char **argv)
     if (args.wants_help)
         return cmd_help("explore", help);
     cmd_catch_signals();
-    enum fail fail = explore_and_print(&cells, &args, &failure);
-    for (int i = 0; i < cells.count; i++)
-        cell_close(&cells.rows[i]);
-    free(cells.rows);
-    free(cells.on_redis);
+    enum fail fail = read_schemes(args.scheme, &wanted, &failure);
+    if (!fail)
+        fail = explore_and_print(&wanted, &args, &failure);
+    free(wanted.rows);
     return fail ? cmd_failed(&failure) : FAIL_NONE;
 }

@@ -118,7 +118,7 @@ enum fail explore_print_json(const char *path, const struct cells *cells, struct
     json_t *results = json_array(), *made = json_object();
     for (int i = 0; i < cells->count; i++)
         for (int p = 0; p < PROPERTY_COUNT; p++)
-            if (explore_judges((enum property)p))
+            if (explore_judges((enum property)p) && !(cells->rows[i].ignored >> p & 1))
                 json_array_append_new(results, row_json(cells, i, (enum property)p));
     json_object_set_new(made, "schema", json_string("picklock.explore/1"));
     json_object_set_new(made, "results", results);

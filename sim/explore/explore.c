@@ -107,20 +107,20 @@ static enum fail options_read(const struct explore_options *given, struct explor
 
 /* --- the outcome --- */
 
-static bool is_excused(const struct explore_options *options, enum property property)
+bool explore_promises(const struct explore_options *options, enum property property)
 {
     const struct scheme *scheme = options->scheme;
     switch (property) {
     case PROPERTY_PROGRESS:
-        return options->skips_progress;
+        return !options->skips_progress;
     case PROPERTY_ALWAYS_EXPIRES:
-        return !scheme->promises_expiry;
+        return scheme->promises_expiry;
     case PROPERTY_NO_ORPHAN:
-        return !scheme->promises_token;
+        return scheme->promises_token;
     case PROPERTY_LOSS_NOTICE:
-        return !scheme->promises_notice;
+        return scheme->promises_notice;
     default:
-        return !explore_judges(property);
+        return explore_judges(property);
     }
 }
 
@@ -144,7 +144,7 @@ static void outcome_fill(struct search *search, struct explore_outcome *outcome)
             witness_build(search, &search->sightings[i], finding);
         } else {
             bool is_sure =
-                search->end == END_COMPLETE && !is_excused(search->options, (enum property)i);
+                search->end == END_COMPLETE && explore_promises(search->options, (enum property)i);
             finding->verdict = is_sure ? VERDICT_HOLDS : VERDICT_UNKNOWN;
         }
     }

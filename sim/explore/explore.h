@@ -80,6 +80,9 @@ struct explore_outcome {
 /* Which properties the explorer judges; the others stay VERDICT_UNKNOWN. */
 bool explore_judges(enum property property);
 
+/* And which of them a search with these options is about: the scheme promises them all to hold. */
+bool explore_promises(const struct explore_options *options, enum property property);
+
 /* One search. *outcome: explore_outcome_free. FAIL_INPUT: options out of bounds, with why. */
 enum fail explore(const struct explore_options *options, struct explore_outcome *outcome,
                   struct failure *failure);

@@ -85,12 +85,23 @@ static void cell_confirm(struct cell *cell, enum property property, char (*names
     memcpy(witness->text, found->witness, (size_t)found->witness_lines * sizeof *witness->text);
 }
 
+static void drop_ignored(struct cell *cell)
+{
+    for (int i = 0; i < PROPERTY_COUNT; i++) {
+        if (!(cell->ignored >> i & 1))
+            continue;
+        free(cell->outcome.findings[i].choices);
+        cell->outcome.findings[i] = (struct explore_finding){.verdict = VERDICT_UNKNOWN};
+    }
+}
+
 enum fail cell_run(struct cell *cell, struct failure *failure)
 {
     char names[EXPLORE_CLIENTS_MAX][NAME_MAX_BYTES] = {"A", "B", "C", "D", "E", "F"};
     int64_t began_us = cell->options.now_us ? cell->options.now_us() : 0;
     if (explore(&cell->options, &cell->outcome, failure))
         return failure ? failure->code : FAIL_INPUT;
+    drop_ignored(cell);
     struct finding *findings = memory_new(PROPERTY_COUNT, sizeof *findings);
     for (int i = 0; i < PROPERTY_COUNT; i++)
         if (cell->outcome.findings[i].verdict == VERDICT_VIOLATED)

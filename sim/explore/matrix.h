@@ -19,6 +19,7 @@ struct cell_witness {
 struct cell {
     struct explore_options options; /* in */
     char faults[CELL_NAME_MAX];     /* "none", "stall", "stall+crash" */
+    unsigned ignored;               /* in; bit a property: not asked, found VERDICT_UNKNOWN */
     struct explore_outcome outcome; /* out, as all that follows */
     struct cell_witness witnesses[PROPERTY_COUNT];
     int64_t elapsed_us; /* by options.now_us, 0 without it */

@@ -110,6 +110,8 @@ static void both_worlds_write_the_same_history(void **state)
     for (size_t i = 0; i < found.gl_pathc; i++) {
         struct scenario *scenario;
         struct failure why = {0};
+        if (strstr(found.gl_pathv[i], "/matrix.yaml"))
+            continue; /* the explorer's, not a scenario */
         if (scenario_read(found.gl_pathv[i], &scenario, &why))
             fail_msg("%s", why.text);
         for (int j = 0; j < scenario->expectations_count; j++, runs++)
