@@ -74,6 +74,7 @@ bench: $(BUILD)/picklock $(BUILD)/test/bench_checks ## what the checks, the prox
 	$(BUILD)/test/bench_checks
 	BUILD=$(BUILD) sim/test/bench_proxy.sh 3
 	BUILD=$(abspath $(BUILD)) $(PYTHON) harness/bench_scale.py
+	BUILD=$(BUILD) sim/test/bench_explore.sh
 
 unit: $(TESTS) ## build and run the C unit tests
 

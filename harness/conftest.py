@@ -106,6 +106,9 @@ def has_browser():
 
 
 def pytest_terminal_summary(terminalreporter):
+    if not shutil.which("spin"):
+        terminalreporter.write_line("left out: the second opinion on the explorer (no spin here; "
+                                    "`harness/setup.sh opinion` installs it)")
     if not has_browser():
         terminalreporter.write_line("left out: the tests of the HTML report in a browser "
                                     "(no chromium and chromedriver here; "

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Installs what is missing, and nothing else: setup.sh build|test|browser ...
+# Installs what is missing, and nothing else: setup.sh build|test|browser|opinion ...
 #
 # A part counts as present when what needs it works, however it came here (apt, a source build, another compiler).
 # Missing parts are installed with apt, through sudo when not root. Without apt or rights: the list, and exit 69.
@@ -29,6 +29,10 @@ PARTS
 chromium|chromium|command -v chromium|the HTML report in a real browser
 chromedriver|chromium-driver|command -v chromedriver|drives the browser
 selenium|python3-selenium|module selenium|drives the browser
+PARTS
+    ;;
+    opinion) cat <<'PARTS'
+spin|spin|command -v spin|a second opinion on the explorer
 PARTS
     ;;
     *) echo "setup.sh: unknown set of parts '$1'" >&2; exit 64 ;;

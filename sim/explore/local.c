@@ -142,23 +142,20 @@ void local_age(struct local *local, const struct setting *setting, bool are_stam
         enum scheme_field kind = setting->scheme->fields[i];
         if (kind == FIELD_TIME)
             time_age(&local->fields[i], local, setting);
-        else if (!are_stamps_kept && (kind == FIELD_STAMP || kind == FIELD_VALUE))
-            local->fields[i] = value_aged(local->fields[i]);
+        else if (kind == FIELD_STAMP || kind == FIELD_VALUE)
+            local->fields[i] = value_aged(local->fields[i], are_stamps_kept);
     }
-    if (!are_stamps_kept)
-        local->seen = value_aged(local->seen);
+    local->seen = value_aged(local->seen, are_stamps_kept);
     for (int i = 0; i < local->count; i++) {
         struct parcel *parcel = &local->parcels[i];
         if (parcel->op == OP_EXTEND && parcel->state != MESSAGE_REPLY && parcel->age < setting->ttl)
             parcel->age++;
         if (parcel->left > 0 && parcel->left != PARCEL_LEFT_FROM_NOW)
             parcel->left--;
-        if (are_stamps_kept)
-            continue;
-        parcel->value = value_aged(parcel->value);
-        parcel->number = value_aged(parcel->number);
-        parcel->reply_value = value_aged(parcel->reply_value);
-        parcel->reply_second = value_aged(parcel->reply_second);
+        parcel->value = value_aged(parcel->value, are_stamps_kept);
+        parcel->number = value_aged(parcel->number, are_stamps_kept);
+        parcel->reply_value = value_aged(parcel->reply_value, are_stamps_kept);
+        parcel->reply_second = value_aged(parcel->reply_second, are_stamps_kept);
     }
 }
 

@@ -85,7 +85,7 @@ void local_take(struct local *local, const struct setting *setting, const struct
 /* Zeroes what can no longer matter. Last act of every change. */
 void local_settle(struct local *local, const struct setting *setting);
 
-/* A tick passes; are_stamps_kept: all stamps are so long past that they stay where they are. */
+/* A tick passes; are_stamps_kept: all past stamps are so long past that they stay where they are. */
 void local_age(struct local *local, const struct setting *setting, bool are_stamps_kept);
 
 /* The server is another process now: what is in flight on its connections is void, or gone. lane

@@ -104,11 +104,9 @@ static void claim_age(struct claim *claim)
         claim->left--;
 }
 
-static bool stock_age(struct stock *stock, int ticks, bool are_stamps_kept)
+static bool stock_age(struct stock *stock, int ticks)
 {
     struct model model;
-    if (!are_stamps_kept && stock->type != MODEL_ABSENT)
-        stock->value = value_aged(stock->value);
     if (stock->type == MODEL_ABSENT || stock->left == NO_TIME)
         return false;
     stock_to_model(stock, &model);
@@ -119,12 +117,12 @@ static bool stock_age(struct stock *stock, int ticks, bool are_stamps_kept)
     return stock->type == MODEL_ABSENT;
 }
 
-static void post_clock(struct post *post, int ticks, bool are_stamps_kept)
+static void post_clock(struct post *post, int ticks)
 {
-    if (stock_age(&post->stock, ticks, are_stamps_kept))
+    if (stock_age(&post->stock, ticks))
         post_changes(post);
     if (post->replica_state == REPLICA_CUT)
-        stock_age(&post->replica, ticks, are_stamps_kept);
+        stock_age(&post->replica, ticks);
 }
 
 void post_tick(struct post *post, bool are_stamps_kept)
@@ -133,12 +131,14 @@ void post_tick(struct post *post, bool are_stamps_kept)
     claim_age(&post->stock.previous);
     claim_age(&post->replica.claim);
     claim_age(&post->replica.previous);
-    post_clock(post, 1, are_stamps_kept);
+    post->stock.value = value_aged(post->stock.value, are_stamps_kept);
+    post->replica.value = value_aged(post->replica.value, are_stamps_kept);
+    post_clock(post, 1);
 }
 
 void post_jump(struct post *post, int ticks)
 {
-    post_clock(post, ticks, true);
+    post_clock(post, ticks);
 }
 
 /* --- faults --- */

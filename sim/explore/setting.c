@@ -41,9 +41,10 @@ void setting_init(struct setting *setting, const struct explore_options *options
                                     .server_kind = SERVER_REDIS};
 }
 
-int32_t value_aged(int32_t value)
+int32_t value_aged(int32_t value, bool are_stamps_kept)
 {
-    if (!is_stamp(value) || value <= EPOCH_TICKS - STAMP_OLDEST)
+    int32_t oldest = are_stamps_kept ? EPOCH_TICKS : EPOCH_TICKS - STAMP_OLDEST;
+    if (!is_stamp(value) || value <= oldest)
         return value;
     return value - 1;
 }

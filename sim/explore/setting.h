@@ -81,8 +81,9 @@ static inline int64_t widen(int32_t value)
     return value;
 }
 
-/* A value after a tick (a stamp moves away, up to a bound) and after clients changed places. */
-int32_t value_aged(int32_t value);
+/* A value after a tick (a stamp moves away, up to a bound; are_stamps_kept: only one that is not past yet) and after
+ * clients changed places. */
+int32_t value_aged(int32_t value, bool are_stamps_kept);
 int32_t value_renamed(int32_t value, const uint8_t *new_position);
 
 #endif

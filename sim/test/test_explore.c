@@ -280,8 +280,8 @@ static void reductions_change_no_verdict(void **state)
     assert_int_equal(wrong, 0);
 }
 
-/* Counted by SPIN 6.5.2 on lock.pml, the same protocol written by hand (test_explore_spin.c runs it
- * where SPIN is installed). */
+/* Counted by SPIN 6.5.2 on the same protocol written by hand; harness/test_spin.py runs it again
+ * where SPIN is installed. */
 static void counts_the_states_that_spin_counts(void **state)
 {
     (void)state;

@@ -1,0 +1,97 @@
+#!/bin/sh
+# bench_explore.sh - the explorer against SPIN on the same protocol and the same state graph:
+# set-nx-px-cad, one stall, no reductions on either side, one core each, one after the other in
+# pairs so that a noisy machine is noisy for both.
+#
+#   sim/test/bench_explore.sh [PAIRS]     BUILD=DIR names another build folder
+#
+# SPIN runs twice in a pair: as one process, which keeps its states smallest, and with a process for each
+# client, as one would write it first. It has no partial-order reduction to lose (every step touches
+# what all can see), exact states (hash compaction lost 4 % of them here), its faster hash, no bound
+# checks, and a table sized to the states. Compile time is left out on both sides.
+#
+# In favour of SPIN: nothing is asserted in its models, while the explorer judges its properties (but
+# progress) as it goes, and starts with a small table that it doubles.
+#
+# Prints medians: seconds with their spread, states and transitions a second, memory a state; and
+# whether the counts are equal. When they are not, the rates do not compare: status 1.
+set -eu
+pairs=${1:-3} build=${BUILD:-build}
+here=$(dirname "$0")
+root=$(cd "$here/../.." && pwd)
+for tool in spin cc make; do
+    command -v $tool >/dev/null || { echo "bench_explore.sh: no $tool" >&2; exit 69; }
+done
+opinion=$build/test/opinion
+(cd "$root" && make -s BUILD="$build" "$opinion") || exit 70
+case $opinion in /*) ;; *) opinion=$root/$opinion ;; esac
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+trap 'exit 130' INT TERM
+
+# clients rounds log2(slots of SPIN's table)
+cases='3 7 20
+4 4 22'
+cpu=$(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo | head -1)
+echo "set-nx-px-cad, one stall, nothing asserted, every state visited; medians of $pairs; $(nproc) x ${cpu:-?}"
+
+build_pan() { # NAME CLIENTS ROUNDS MORE
+    mkdir "$folder/$1"
+    (cd "$folder/$1" &&
+        spin -a -DN="$2" -DROUNDS="$3" -DSTALLS=1 $4 "$root/sim/test/spin/set-nx-px-cad.pml" &&
+        cc -O3 -w -DSAFETY -DNOFAIR -DNOREDUCE -DSFH -DNOBOUNDCHECK -DMEMLIM=8000 -o pan pan.c)
+}
+# A run appends "seconds states transitions megabytes" to $folder/NAME.runs. SPIN counts the way
+# into the first state as a transition, too.
+run_pan() { # NAME LOG2
+    (cd "$folder/$1" && ./pan -m100000 -w"$2") >"$folder/out"
+    ! grep -q 'max search depth too small\|out of memory' "$folder/out" ||
+        { echo "bench_explore.sh: SPIN did not visit everything" >&2; exit 70; }
+    awk '/states, stored/ {states = $1} /transitions \(=/ {moves = $1 - 1} /total actual memory/ {mb = $1}
+         /elapsed time/ {s = $4} END {print s, states, moves, mb}' "$folder/out" >>"$folder/$1.runs"
+}
+run_explorer() { # NAME CLIENTS ROUNDS
+    "$opinion" set-nx-px-cad "$2" "$3" stall off >"$folder/out"
+    sed 's/.*"states": \([0-9]*\), "transitions": \([0-9]*\),.*"seconds": \([0-9.]*\), "bytes": \([0-9]*\),.*/\3 \1 \2 \4/' \
+        "$folder/out" | awk '{print $1, $2, $3, $4 / 1048576}' >>"$folder/$1.runs"
+}
+median() { # NAME FIELD
+    sort -n -k"$2,$2" "$folder/$1.runs" | awk -v f="$2" '{v[NR] = $f} END {print v[int((NR + 1) / 2)]}'
+}
+spread() { cut -d' ' -f1 "$folder/$1.runs" | sort -n | awk '{v[NR] = $1} END {printf "%.2f-%.2f", v[1], v[NR]}'; }
+row() { # NAME WORDS
+    awk -v words="$2" -v spread="$(spread "$1")" -v s="$(median "$1" 1)" -v states="$(median "$1" 2)" \
+        -v moves="$(median "$1" 3)" -v mb="$(median "$1" 4)" 'BEGIN {
+            if (s == 0) s = 0.005 # half of what SPIN can tell
+            printf "  %-24s %10d %11d %7.2f  %-11s %8.2f %8.2f %7.0f %6.0f\n", words, states, moves, s, spread,
+                   states / s / 1e6, moves / s / 1e6, mb, mb * 1048576 / states}'
+}
+
+status=0
+echo "$cases" >"$folder/cases"
+while read -r clients rounds log2; do
+    rm -rf "$folder"/*.runs "$folder/one" "$folder/each"
+    build_pan one "$clients" "$rounds" ""
+    build_pan each "$clients" "$rounds" -DEACH
+    for _ in $(seq "$pairs"); do
+        run_explorer ours "$clients" "$rounds"
+        run_pan one "$log2"
+        run_pan each "$log2"
+    done
+    echo "$clients clients, $rounds rounds"
+    printf '  %-24s %10s %11s %7s  %-11s %8s %8s %7s %6s\n' '' states transitions s spread Mstates/s Mtrans/s MB B/state
+    row ours explorer
+    row one 'SPIN, one process'
+    row each 'SPIN, a process each'
+    awk -v a="$(median ours 1)" -v b="$(median one 1)" -v c="$(median each 1)" 'BEGIN {
+        printf "  the explorer is %.1f times as fast as SPIN with one process, %.1f times as with a process each\n", b / a, c / a}'
+    counts=$(cut -d' ' -f2,3 "$folder/ours.runs" "$folder/one.runs" "$folder/each.runs" | sort -u | wc -l)
+    if [ "$counts" = 1 ]; then
+        echo "  equal states and transitions in every run: the same graph"
+    else
+        echo "  the counts differ: model and explorer no longer walk the same graph (harness/test_spin.py says where);" \
+            "the rates do not compare"
+        status=1
+    fi
+done <"$folder/cases"
+exit $status
