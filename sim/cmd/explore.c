@@ -25,7 +25,7 @@ static const char help[] =
     "                         (default: none, and every fault by itself)\n"
     "  --frontier             for each property the smallest sets of up to two faults that\n"
     "                         break it: of all faults, or of those that --fault names; for two\n"
-    "                         at once at most 200000 states a cell, or what --states says\n"
+    "                         at once at most 500000 states a cell, or what --states says\n"
     "  --clients N            1 to 6 (default 3; 2 for schemes that need a quorum)\n"
     "  --rounds N             attempts of each client, 1 to 7 (default 2); a clean refusal is "
     "free\n"

@@ -1,0 +1,13 @@
+/* explore_crew.h - several cells of the explorer at a time.
+ *
+ * Each cell is by itself, so neither the order nor the number of jobs changes a result. */
+#ifndef PICKLOCK_CMD_EXPLORE_CREW_H
+#define PICKLOCK_CMD_EXPLORE_CREW_H
+
+#include "explore/matrix.h"
+
+/* Runs every cell, and shows how far it is where somebody watches. FAIL_UNKNOWN: stopped by a
+ * signal. */
+enum fail explore_crew_run(struct cell **cells, int count, int jobs, struct failure *failure);
+
+#endif

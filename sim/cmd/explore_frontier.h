@@ -1,0 +1,20 @@
+/* explore_frontier.h - `picklock explore --frontier`: the walks of several schemes side by side,
+ * and what is printed of them. */
+#ifndef PICKLOCK_CMD_EXPLORE_FRONTIER_H
+#define PICKLOCK_CMD_EXPLORE_FRONTIER_H
+
+#include "explore/frontier.h"
+
+#include <stdio.h>
+
+/* At most so many states for two faults at once, where the rows carry no limit of their own. */
+enum { FRONTIER_STATES = 500000 };
+
+/* All sets of a weight are searched before the next is chosen. As explore_crew_run. */
+enum fail explore_frontier_run(struct frontier *frontiers, int count, int jobs,
+                               struct failure *failure);
+
+/* A paragraph a scheme, a line a property. */
+void explore_frontier_print(FILE *out, const struct frontier *frontiers, int count);
+
+#endif
