@@ -59,6 +59,17 @@ def test_an_existing_server_keeps_its_keys(picklock):
         assert ask(port, "KEYS", "*") == "mine"
 
 
+def test_what_an_existing_server_cannot_be_used_for_is_left_open(picklock):
+    """A server behind a URL is not restarted, promoted or steered: those rows are unknown, and say why; the others run."""
+    with server() as port:
+        ran = picklock("run", "--scheme", "set-nx-px-cad", ONE, "scenarios/failover-loses-lock.yaml",
+                       "--redis", f"redis://127.0.0.1:{port}", "--json", "-")
+    good, left = ran.json["results"]
+    assert good["as_expected"] is True
+    assert left["verdict"] == "unknown" and "private servers" in left["trouble"]
+    assert ran.status == 2, ran
+
+
 def test_a_password_is_used_and_never_shown(picklock, tmp_path):
     with server("--requirepass", SECRET) as port:
         ran = picklock("run", "--scheme", "set-nx-px-cad", ONE, "--redis",

@@ -64,13 +64,14 @@ static enum fail foreign_check(struct servers *servers, struct failure *failure)
 static enum fail foreign_prepare(struct servers *servers, int count, bool has_replica,
                                  struct failure *failure)
 {
+    /* Nothing is wrong with that server: this run cannot be made with it, others can. */
     if (count != 1)
-        return failure_set(failure, FAIL_UNAVAILABLE,
+        return failure_set(failure, FAIL_UNKNOWN,
                            "a URL names one server, and this run needs %d; leave the URL out to "
                            "use private servers",
                            count);
     if (has_replica)
-        return failure_set(failure, FAIL_UNAVAILABLE,
+        return failure_set(failure, FAIL_UNKNOWN,
                            "this run needs a replica to promote, and a server behind a URL is left "
                            "as it is; leave the URL out to use private servers");
     if (!servers->foreign && control_open(&servers->foreign, &servers->url, failure))

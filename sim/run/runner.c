@@ -172,8 +172,11 @@ static enum fail direct(struct runner *runner, const struct script *script, stru
     struct world *world;
     run->sink = recording_sink(&recording);
     /* The world first: which server it is stands in the head of the history. */
-    if (world_open(&world, runner, run, failure))
-        return failure->code;
+    if (world_open(&world, runner, run, failure)) {
+        if (failure->code == FAIL_UNKNOWN)
+            result_judge(row, findings, NULL, false, failure->text, false);
+        return failure->code == FAIL_UNKNOWN ? FAIL_NONE : failure->code;
+    }
     head_fill(&recording, runner, run->scheme, row->scenario);
     recording.head.clients = run->clients;
     recording.head.servers = run->servers;
