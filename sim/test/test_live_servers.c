@@ -23,58 +23,13 @@
 #include <setjmp.h>
 #include <cmocka.h>
 
-enum { GONE_TRIES = 5000 };
+#include "test/live_trouble.h"
 
-static char names[ACTORS_MAX][NAME_MAX_BYTES] = {"A", "B"};
-static char parent_folder[64]; /* TMPDIR of these tests */
+enum { GONE_TRIES = 5000 };
 
 static void short_wait(void)
 {
     (void)nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
-}
-
-static void no_event(void *context, const struct event *event)
-{
-    (void)context;
-    (void)event;
-}
-
-static struct run a_run(int servers, bool has_replica)
-{
-    return (struct run){.scheme = scheme_named("set-nx-px-cad"),
-                        .clients = 2,
-                        .servers = servers,
-                        .names = names,
-                        .lease_us = 300000,
-                        .seed = 1,
-                        .has_replica = has_replica,
-                        .sink = {.take = no_event}};
-}
-
-/* Opens a world and closes it again; how that ended. */
-static enum fail opens(const struct live_options *options, int servers, bool has_replica,
-                       struct failure *why)
-{
-    struct live *live;
-    struct world *world;
-    struct run run = a_run(servers, has_replica);
-    memset(why, 0, sizeof *why);
-    if (live_new(&live, options, why))
-        return why->code;
-    enum fail fail = world_live_new(&world, live, &run, why);
-    if (!fail)
-        world->ops->free(world);
-    live_free(live);
-    return fail;
-}
-
-static void expect_trouble(const struct live_options *options, enum fail code, const char *words)
-{
-    struct failure why;
-    enum fail seen = opens(options, 1, false, &why);
-    if (seen != code || !strstr(why.text, words))
-        fail_msg("wanted %d and \"%s\", got %d and \"%s\"", code, words, seen, why.text);
-    assert_null(strchr(why.text, '\n'));
 }
 
 /* --- our own --- */
@@ -200,12 +155,14 @@ static void wrong_programs_are_told(void **state)
 {
     (void)state;
     struct live_options options = {.redis_server = "/nowhere/redis-server"};
+    struct failure why;
     expect_trouble(&options, FAIL_UNAVAILABLE,
-                   "server 1: /nowhere/redis-server: it cannot be run: No such file");
+                   "server 1: /nowhere/redis-server: it cannot be run: No such file", &why);
     options.redis_server = "/bin/true";
-    expect_trouble(&options, FAIL_UNAVAILABLE, "ended with status 0");
+    expect_trouble(&options, FAIL_UNAVAILABLE, "ended with status 0", &why);
     options.redis_server = script("fails", "#!/bin/sh\necho out of luck\nexit 3\n");
-    expect_trouble(&options, FAIL_UNAVAILABLE, "ended with status 3; its last words: out of luck");
+    expect_trouble(&options, FAIL_UNAVAILABLE, "ended with status 3; its last words: out of luck",
+                   &why);
     options.redis_server = script(
         "old", "#!/usr/bin/python3\n"
                "import os, re, socket, sys\n"
@@ -216,17 +173,19 @@ static void wrong_programs_are_told(void **state)
                "    while client.recv(4096):\n"
                "        info = 'redis_version:5.0.14\\r\\nprocess_id:%d\\r\\n' % os.getpid()\n"
                "        client.sendall(b'$%d\\r\\n%s\\r\\n' % (len(info), info.encode()))\n");
-    expect_trouble(&options, FAIL_UNAVAILABLE, "it is version 5.0.14, and picklock needs 6.2");
+    expect_trouble(&options, FAIL_UNAVAILABLE, "it is version 5.0.14, and picklock needs 6.2",
+                   &why);
 }
 
 static void a_missing_server_is_told(void **state)
 {
     (void)state;
     struct live_options options = {0};
+    struct failure why;
     char path[4096];
     (void)snprintf(path, sizeof path, "%s", getenv("PATH"));
     assert_int_equal(setenv("PATH", "/nowhere", 1), 0);
-    expect_trouble(&options, FAIL_UNAVAILABLE, "install it, or name one with --redis-server");
+    expect_trouble(&options, FAIL_UNAVAILABLE, "install it, or name one with --redis-server", &why);
     assert_int_equal(setenv("PATH", path, 1), 0);
 }
 
