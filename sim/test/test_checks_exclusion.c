@@ -333,6 +333,37 @@ static void a_notice_is_in_time_until_a_twentieth_of_the_lease_has_passed(void *
     story_free(story);
 }
 
+/* A's lease ends at 300 ms. Who is paused from 250 to 450 ms can be told of it at 450 ms at the
+ * earliest. */
+static struct story *is_paused_and_ends_at(int paused, double ms)
+{
+    struct story *story = story_new(&noticing, 1, 300);
+    acquires(story, A);
+    at(story, 250);
+    strikes(story, "pause", paused, -1, 200);
+    at(story, 350);
+    acquires(story, B);
+    releases(story, B, 1);
+    at(story, ms);
+    releases(story, A, 0);
+    ends(story);
+    return story;
+}
+
+static void a_paused_client_can_be_told_nothing_until_it_wakes(void **state)
+{
+    struct story *story = is_paused_and_ends_at(A, 455);
+    (void)state;
+    assert_holds(story, PROPERTY_LOSS_NOTICE);
+    story_free(story);
+    story = is_paused_and_ends_at(A, 480); /* awake for longer than is forgiven */
+    assert_violated(story, PROPERTY_LOSS_NOTICE, 1, CAUSE_NO_NOTICE);
+    story_free(story);
+    story = is_paused_and_ends_at(B, 455); /* another one's pause excuses nobody */
+    assert_violated(story, PROPERTY_LOSS_NOTICE, 1, CAUSE_NO_NOTICE);
+    story_free(story);
+}
+
 static void who_still_has_the_key_has_lost_nothing(void **state)
 {
     struct story *story = story_new(&noticing, 1, 300);
@@ -365,6 +396,7 @@ int main(void)
         cmocka_unit_test(a_grant_with_a_little_lease_left_is_fresh),
         cmocka_unit_test(a_holder_that_is_not_told_of_its_loss_fires),
         cmocka_unit_test(a_notice_is_in_time_until_a_twentieth_of_the_lease_has_passed),
+        cmocka_unit_test(a_paused_client_can_be_told_nothing_until_it_wakes),
         cmocka_unit_test(who_still_has_the_key_has_lost_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
