@@ -76,6 +76,7 @@ static void print_schedule(FILE *out, const struct schedule *schedule)
         fprintf(out, "%s\n",
                 choice_print(&schedule->choices[i], (const char(*)[64])schedule->names, line,
                              sizeof line));
+    fputs("end\n", out);
 }
 
 enum fail schedule_write(const struct schedule *schedule, const char *path, struct failure *failure)

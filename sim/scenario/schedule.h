@@ -10,7 +10,9 @@
  *     A acquires
  *     A's SET reaches server 1
  *     ...
- */
+ *     end
+ *
+ * Blank lines and lines that begin with # say nothing. Without the line "end" it is taken for cut off. */
 #ifndef PICKLOCK_SCENARIO_SCHEDULE_H
 #define PICKLOCK_SCENARIO_SCHEDULE_H
 

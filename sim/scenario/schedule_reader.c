@@ -25,6 +25,7 @@ struct schedule_reader {
     struct failure *failure;
     char *rest; /* of the file: what is not read yet */
     int line;
+    bool has_ended;
 };
 
 static enum fail complain(struct schedule_reader *reader, const char *nearest, const char *format,
@@ -249,12 +250,19 @@ static enum fail read_choices(struct schedule_reader *reader)
         const char *text = line + strspn(line, " \t");
         if (!*text || *text == '#')
             continue;
+        if (reader->has_ended)
+            return complain(reader, NULL, "there is more behind the line 'end'");
+        reader->has_ended = !strcmp(text, "end");
+        if (reader->has_ended)
+            continue;
         if (choice_read(line, (const char(*)[64])schedule->names, schedule->clients,
                         schedule->servers, &choice, &why))
             return complain(reader, NULL, "%s", why.text);
         schedule_add(schedule, &choice);
         schedule->lines[schedule->choices_count - 1] = reader->line;
     }
+    if (!reader->has_ended)
+        return complain(reader, NULL, "the line 'end' is missing: the file is cut off");
     return FAIL_NONE;
 }
 

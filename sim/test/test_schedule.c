@@ -92,7 +92,8 @@ static void a_schedule_is_a_readable_file(void **state)
                                "A's SET reaches server 2\n"
                                "time passes 1.001s\n"
                                "server 1's clock jumps -5s\n"
-                               "worker1's reply to DEL from server 1 is lost\n");
+                               "worker1's reply to DEL from server 1 is lost\n"
+                               "end\n");
 }
 
 static void what_was_written_reads_back(void **state)
@@ -126,7 +127,7 @@ static void edited_by_hand(void **state)
     (void)state;
     struct failure failure = {0};
     struct schedule *schedule = NULL;
-    write_file(HEAD "---\r\n\n# a remark\n  A acquires  \n\tB's lease is 2s\r\nA crashes");
+    write_file(HEAD "---\r\n\n# a remark\n  A acquires  \n\tB's lease is 2s\r\nA crashes\nend");
     if (schedule_read(path, &schedule, &failure))
         fail_msg("%s", failure.text);
     assert_int_equal(schedule->choices_count, 3);
@@ -190,6 +191,9 @@ static void wrong_files_say_the_line(void **state)
     refuses(HEAD "---\nA's SET reaches server 3\n", "8: there is no server 3");
     refuses(HEAD "---\nC acquires\n", "8: 'C' is not a client; the clients are A, B, worker1");
     refuses(HEAD "---\nA acquires\xff\n", "8:11: not a text file");
+    refuses(HEAD "---\nA acquires\nA's SET reaches ser", "9: ");
+    refuses(HEAD "---\nA acquires\n", "8: the line 'end' is missing: the file is cut off");
+    refuses(HEAD "---\nend\nA acquires\n", "9: there is more behind the line 'end'");
     refuses("picklock schedule 1\nscheme: \x1b[31m\n", "2: unknown scheme '?[31m'");
 }
 
