@@ -1,0 +1,68 @@
+/* explore_args.c - see explore_args.h. */
+#include "cmd/explore_args.h"
+
+#include "cmd/options.h"
+#include "cmd/output.h"
+#include "explore/explore.h"
+
+#include <unistd.h>
+
+const char explore_help[] =
+    "\n"
+    "  --scheme A,B           default: every scheme\n"
+    "  --fault F,G            columns: none, a fault, or several at once as stall+crash\n"
+    "                         (default: none, and every fault by itself)\n"
+    "  --frontier             for each property the smallest sets of up to two faults that\n"
+    "                         break it: of all faults, or of those that --fault names; for two\n"
+    "                         at once at most 500000 states a cell, or what --states says\n"
+    "  --clients N            1 to 6 (default 3; 2 for schemes that need a quorum)\n"
+    "  --rounds N             attempts of each client, 1 to 7 (default 2); a clean refusal is "
+    "free\n"
+    "  --servers N            1 to 7 (default 1; 3 for schemes that need a quorum)\n"
+    "  --lease-ticks N        1 to 8 (default 2, or 3 where a timer counts thirds of it)\n"
+    "  --budget TIME          of the whole matrix; what is not done by then is unknown\n"
+    "  --states N             at most so many states a cell\n"
+    "  --memory N             at most so many MB a cell (default 2000)\n"
+    "  --no-reductions        every state, not one for all that differ in who is who\n"
+    "  --full-states          keep whole states: nothing is lost to equal fingerprints\n"
+    "  --seed N               of the fingerprints\n"
+    "  --jobs N               cells at a time (default: one a core); the result is the same\n"
+    "  --witness              print each witness: its choices, and what they come to\n"
+    "  --confirm              replay each witness on real Redis, too\n"
+    "  --redis-server PATH    for --confirm\n"
+    "  --out DIR              write each witness as a schedule, for `picklock replay`\n"
+    "  --json FILE            one row a scheme, fault and property; - is stdout\n";
+
+enum fail explore_args_parse(int argc, char **argv, struct explore_args *args,
+                             struct failure *failure)
+{
+    const int64_t day_us = 24 * INT64_C(3600000000);
+    long cores = sysconf(_SC_NPROCESSORS_ONLN);
+    const struct option_row rows[] = {
+        {"--scheme", OPTION_TEXT, &args->scheme, 0, 0},
+        {"--fault", OPTION_TEXT, &args->fault, 0, 0},
+        {"--frontier", OPTION_FLAG, &args->frontier, 0, 0},
+        {"--clients", OPTION_NUMBER, &args->clients, 1, EXPLORE_CLIENTS_MAX},
+        {"--rounds", OPTION_NUMBER, &args->rounds, 1, EXPLORE_ROUNDS_MAX},
+        {"--servers", OPTION_NUMBER, &args->servers, 1, SERVERS_MAX},
+        {"--lease-ticks", OPTION_NUMBER, &args->lease_ticks, 1, 8},
+        {"--budget", OPTION_DURATION, &args->budget_us, 1000, day_us},
+        {"--states", OPTION_NUMBER, &args->states, 1, INT32_MAX},
+        {"--memory", OPTION_NUMBER, &args->memory_mb, 1, 1 << 20},
+        {"--seed", OPTION_NUMBER, &args->seed, 0, 0},
+        {"--jobs", OPTION_NUMBER, &args->jobs, 1, 256},
+        {"--no-reductions", OPTION_FLAG, &args->no_reductions, 0, 0},
+        {"--full-states", OPTION_FLAG, &args->full_states, 0, 0},
+        {"--witness", OPTION_FLAG, &args->witness, 0, 0},
+        {"--confirm", OPTION_FLAG, &args->confirm, 0, 0},
+        {"--redis-server", OPTION_TEXT, &args->redis_server, 0, 0},
+        {"--out", OPTION_TEXT, &args->out, 0, 0},
+        {"--json", OPTION_TEXT, &args->json, 0, 0},
+    };
+    *args = (struct explore_args){.memory_mb = 2000, .jobs = cores > 0 ? cores : 1};
+    enum fail fail = options_parse(argc, argv, rows, sizeof rows / sizeof *rows, &args->operands,
+                                   &args->wants_help, failure);
+    if (!fail && !args->wants_help && args->operands > 0)
+        return failure_set(failure, FAIL_INPUT, "explore takes no operand: %s", argv[1]);
+    return fail;
+}

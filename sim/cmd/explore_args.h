@@ -1,0 +1,22 @@
+/* explore_args.h - the options of `picklock explore`. */
+#ifndef PICKLOCK_CMD_EXPLORE_ARGS_H
+#define PICKLOCK_CMD_EXPLORE_ARGS_H
+
+#include "base/fail.h"
+
+#include <stdint.h>
+
+extern const char explore_help[];
+
+/* As given; texts are borrowed from argv, and a number that is 0 was not given. */
+struct explore_args {
+    const char *scheme, *fault, *redis_server, *out, *json;
+    int64_t clients, rounds, servers, lease_ticks, budget_us, states, memory_mb, seed, jobs;
+    int frontier, no_reductions, full_states, witness, confirm, wants_help, operands;
+};
+
+/* Defaults, then the command line. FAIL_INPUT: as options_parse. */
+enum fail explore_args_parse(int argc, char **argv, struct explore_args *args,
+                             struct failure *failure);
+
+#endif

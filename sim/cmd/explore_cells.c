@@ -1,0 +1,165 @@
+/* explore_cells.c - see explore_cells.h. */
+#include "cmd/explore_cells.h"
+
+#include "base/memory.h"
+#include "cmd/explore_crew.h"
+#include "cmd/explore_frontier.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+static int64_t now_us(void)
+{
+    struct timespec now;
+    int failed = clock_gettime(CLOCK_MONOTONIC, &now);
+    assert(failed == 0);
+    return (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000;
+}
+
+/* --- the matrix --- */
+
+static void init_cell(struct cell *cell, const struct explore_args *args,
+                      const struct scheme *scheme, int64_t deadline_us)
+{
+    cell_init(cell, scheme);
+    struct explore_options *options = &cell->options;
+    if (args->clients)
+        options->clients = (int)args->clients;
+    if (args->rounds)
+        options->rounds = (int)args->rounds;
+    if (args->servers)
+        options->servers = (int)args->servers;
+    options->lease_ticks = (int)args->lease_ticks;
+    options->states_max = (uint64_t)args->states;
+    options->bytes_max = (uint64_t)args->memory_mb * 1000000;
+    options->hash_seed = (uint64_t)args->seed;
+    options->has_full_states = args->full_states;
+    options->reductions = args->no_reductions ? 0 : REDUCE_ALL;
+    options->now_us = now_us;
+    options->deadline_us = deadline_us;
+}
+
+static enum fail add_cell(struct cells *cells, const struct explore_args *args,
+                          const struct scheme *scheme, const char *faults, int64_t deadline_us,
+                          struct failure *failure)
+{
+    cells->rows = memory_resize(cells->rows, (size_t)cells->count + 1, sizeof *cells->rows);
+    struct cell *cell = &cells->rows[cells->count++];
+    init_cell(cell, args, scheme, deadline_us);
+    return cell_add_faults(cell, faults, failure);
+}
+
+/* The columns that were asked for, or none and every fault alone. */
+static enum fail add_row(struct cells *cells, const struct explore_args *args,
+                         const struct scheme *scheme, int64_t deadline_us, struct failure *failure)
+{
+    enum fail fail = FAIL_NONE;
+    if (!args->fault) {
+        fail = add_cell(cells, args, scheme, "none", deadline_us, failure);
+        for (int i = 0; i < FAULT_COUNT && !fail; i++)
+            fail = add_cell(cells, args, scheme, fault_name((enum fault)i), deadline_us, failure);
+        return fail;
+    }
+    char *names = memory_text(args->fault), *rest = names;
+    for (char *name = strtok_r(names, ",", &rest); name && !fail; name = strtok_r(NULL, ",", &rest))
+        fail = add_cell(cells, args, scheme, name, deadline_us, failure);
+    free(names);
+    return fail;
+}
+
+/* The matrix: cells side by side, all at once. */
+static enum fail fill_matrix(struct cells *cells, const struct explore_args *args,
+                             const struct scheme_list *wanted, int64_t deadline_us,
+                             struct failure *failure)
+{
+    enum fail fail = FAIL_NONE;
+    for (int i = 0; i < wanted->count && !fail; i++)
+        fail = add_row(cells, args, wanted->rows[i], deadline_us, failure);
+    struct cell **all = memory_new((size_t)cells->count + 1, sizeof *all);
+    for (int i = 0; i < cells->count; i++)
+        all[i] = &cells->rows[i];
+    if (!fail)
+        fail = explore_crew_run(all, cells->count, (int)args->jobs, failure);
+    free(all);
+    return fail;
+}
+
+/* --- the frontier --- */
+
+/* Faults to choose from: those that were named, or all. */
+static enum fail read_faults(const char *text, unsigned *faults, struct failure *failure)
+{
+    struct cell cell;
+    cell_init(&cell, schemes[0]);
+    *faults = text ? 0 : (1u << FAULT_COUNT) - 1;
+    if (text && strchr(text, '+'))
+        return failure_set(failure, FAIL_INPUT,
+                           "--frontier makes the pairs itself: --fault wants "
+                           "faults by themselves, as in stall,crash");
+    char *names = memory_text(text ? text : ""), *rest = names;
+    enum fail fail = FAIL_NONE;
+    for (char *name = strtok_r(names, ",", &rest); name && !fail; name = strtok_r(NULL, ",", &rest))
+        fail = cell_add_faults(&cell, name, failure);
+    free(names);
+    for (int i = 0; i < FAULT_COUNT; i++)
+        *faults |= (unsigned)(cell.options.budget[i] > 0) << i;
+    return fail;
+}
+
+/* The cells of the walks become cells like those of the matrix; who borrows them for printing
+ * closes nothing. */
+static void take_cells(struct cells *cells, const struct frontier *frontier)
+{
+    cells->rows = memory_resize(cells->rows, (size_t)(cells->count + frontier->count) + 1,
+                                sizeof *cells->rows);
+    for (int i = 0; i < frontier->count; i++)
+        cells->rows[cells->count++] = frontier->rows[i];
+}
+
+static enum fail fill_frontiers(struct cells *cells, const struct explore_args *args,
+                                const struct scheme_list *wanted, int64_t deadline_us,
+                                struct failure *failure)
+{
+    unsigned faults;
+    if (read_faults(args->fault, &faults, failure))
+        return failure->code;
+    cells->frontiers = memory_new((size_t)wanted->count, sizeof *cells->frontiers);
+    cells->frontiers_count = wanted->count;
+    for (int i = 0; i < wanted->count; i++) {
+        struct cell start;
+        init_cell(&start, args, wanted->rows[i], deadline_us);
+        frontier_init(&cells->frontiers[i], &start, faults);
+    }
+    enum fail fail =
+        explore_frontier_run(cells->frontiers, wanted->count, (int)args->jobs, failure);
+    for (int i = 0; i < wanted->count; i++)
+        take_cells(cells, &cells->frontiers[i]);
+    return fail;
+}
+
+/* --- either --- */
+
+enum fail cells_fill(struct cells *cells, const struct explore_args *args,
+                     const struct scheme_list *wanted, struct failure *failure)
+{
+    int64_t deadline_us = args->budget_us ? now_us() + args->budget_us : 0;
+    *cells = (struct cells){0};
+    enum fail fail = args->frontier ? fill_frontiers(cells, args, wanted, deadline_us, failure)
+                                    : fill_matrix(cells, args, wanted, deadline_us, failure);
+    cells->on_redis = memory_new((size_t)cells->count + 1, sizeof *cells->on_redis);
+    memset(cells->on_redis, 0xff, (size_t)cells->count * sizeof *cells->on_redis);
+    return fail;
+}
+
+void cells_close(struct cells *cells)
+{
+    for (int i = 0; i < cells->count; i++)
+        cell_close(&cells->rows[i]);
+    for (int i = 0; i < cells->frontiers_count; i++)
+        free(cells->frontiers[i].rows);
+    free(cells->frontiers);
+    free(cells->rows);
+    free(cells->on_redis);
+}

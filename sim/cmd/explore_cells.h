@@ -1,0 +1,25 @@
+/* explore_cells.h - the cells that `picklock explore` was asked for: scheme x faults, each
+ * searched.
+ */
+#ifndef PICKLOCK_CMD_EXPLORE_CELLS_H
+#define PICKLOCK_CMD_EXPLORE_CELLS_H
+
+#include "cmd/explore_args.h"
+#include "cmd/output.h"
+#include "explore/frontier.h"
+
+/* Cells, and what --confirm found: for each cell and property 1 confirmed, 0 not, -1 not asked. */
+struct cells {
+    struct cell *rows;
+    int (*on_redis)[PROPERTY_COUNT];
+    int count;
+    struct frontier *frontiers; /* with --frontier, one a scheme; its rows are borrowed by `rows` */
+    int frontiers_count;
+};
+
+/* Makes and searches every cell. In any case: cells_close. FAIL_UNKNOWN: stopped by a signal. */
+enum fail cells_fill(struct cells *cells, const struct explore_args *args,
+                     const struct scheme_list *wanted, struct failure *failure);
+void cells_close(struct cells *cells);
+
+#endif
