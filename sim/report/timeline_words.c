@@ -228,7 +228,8 @@ static void put_fault(const struct timeline *timeline, const struct event *event
                                 .client = event->client,
                                 .server = event->server,
                                 .verb = event->command.verb,
-                                .amount_us = event->amount_us};
+                                .amount_us = event->amount_us,
+                                .error = event->reply.error};
         put(text, "%s",
             choice_print(&choice, (const char(*)[NAME_MAX_BYTES])timeline->head.names, line,
                          sizeof line));

@@ -45,13 +45,20 @@ bool choice_is_fault(enum choice_kind kind)
     return row_of(kind)->is_fault;
 }
 
+bool choice_is_same(const struct choice *a, const struct choice *b)
+{
+    return a->kind == b->kind && a->client == b->client && a->server == b->server &&
+           a->verb == b->verb && a->amount_us == b->amount_us && a->error == b->error;
+}
+
 const char *choice_print(const struct choice *choice, const char (*names)[64], char *text,
                          size_t size)
 {
     struct holes holes = {.client = choice->client,
                           .server = choice->server,
                           .verb = choice->verb,
-                          .amount_us = choice->amount_us};
+                          .amount_us = choice->amount_us,
+                          .error = choice->error};
     return sentence_print(row_of(choice->kind)->form, &holes, names, text, size);
 }
 
@@ -90,6 +97,7 @@ enum fail choice_read(const char *line, const char (*names)[64], int clients, in
                               .client = holes.client,
                               .server = holes.server,
                               .verb = holes.verb,
-                              .amount_us = holes.amount_us};
+                              .amount_us = holes.amount_us,
+                              .error = holes.error};
     return FAIL_NONE;
 }

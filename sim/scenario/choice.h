@@ -1,4 +1,5 @@
-/* choice.h - one choice: the unit of schedules, of the explorer and of directed runs. See choices.def. */
+/* choice.h - one choice: the unit of schedules, of the explorer and of directed runs. See
+ * choices.def. */
 #ifndef PICKLOCK_SCENARIO_CHOICE_H
 #define PICKLOCK_SCENARIO_CHOICE_H
 
@@ -18,20 +19,26 @@ enum choice_kind {
 
 struct choice {
     enum choice_kind kind;
-    int client;        /* %C, or -1 */
-    int server;        /* %S, from 0, or -1 */
-    enum verb verb;    /* %V */
-    int64_t amount_us; /* %T */
+    int client;             /* %C, or -1 */
+    int server;             /* %S, from 0, or -1 */
+    enum verb verb;         /* %V */
+    int64_t amount_us;      /* %T */
+    enum reply_error error; /* %E */
 };
 
 const char *choice_name(enum choice_kind kind);
 const char *choice_words(enum choice_kind kind);
 bool choice_is_fault(enum choice_kind kind);
 
-/* Prints the line of a schedule; names: the clients' names. At most size bytes; returns text. */
-const char *choice_print(const struct choice *choice, const char (*names)[64], char *text, size_t size);
+/* Field by field: the struct has a gap, so bytes cannot be compared. */
+bool choice_is_same(const struct choice *a, const struct choice *b);
 
-/* Reads such a line back (leading and trailing blanks ignored). FAIL_INPUT: what was expected, did you mean. */
+/* Prints the line of a schedule; names: the clients' names. At most size bytes; returns text. */
+const char *choice_print(const struct choice *choice, const char (*names)[64], char *text,
+                         size_t size);
+
+/* Reads such a line back (leading and trailing blanks ignored). FAIL_INPUT: what was expected, did
+ * you mean. */
 enum fail choice_read(const char *line, const char (*names)[64], int clients, int servers,
                       struct choice *choice, struct failure *failure);
 

@@ -19,7 +19,7 @@ enum { HOLES_MAX = 4, LEASES_MILLI_MAX = 1000 * 1000 };
 
 /* Where the holes of a form lie in a text. */
 struct span {
-    char hole; /* 'C', 'S', 'V', 'T', 'P' */
+    char hole; /* 'C', 'S', 'V', 'T', 'E', 'P' */
     int from, length;
 };
 
@@ -90,7 +90,7 @@ static int hole_length(char hole, const char *text)
             for (length = 8; isdigit((unsigned char)text[length]);)
                 length++;
         return isalnum((unsigned char)text[length]) ? 0 : length;
-    default: /* T and P take the rest */
+    default: /* T, E and P take the rest */
         return (int)strlen(text);
     }
 }
@@ -211,6 +211,19 @@ static int read_amount(const char *word, int offset, const struct cast *cast, st
     return 0;
 }
 
+static int read_error(const char *word, int offset, enum reply_error *error, struct mishap *mishap)
+{
+    const char *names[ERROR_COUNT];
+    int count = 0;
+    if (reply_error_read(word, error) && *error != ERROR_NONE)
+        return 0;
+    for (int i = ERROR_NONE + 1; i < ERROR_COUNT; i++)
+        names[count++] = reply_error_name((enum reply_error)i);
+    mishap_set(mishap, offset, "'%.40s' is not an error of a server, such as LOADING or OOM", word);
+    mishap_suggest(mishap, suggest_nearest(word, names, (size_t)count));
+    return -1;
+}
+
 /* Takes the next word of a stall suffix; "" at its end. */
 static const char *take_word(const char *text, int *at, char *word, size_t size)
 {
@@ -288,6 +301,8 @@ static int read_hole(const char *text, const struct span *span, const struct cas
         return read_verb(word, span->from, &holes->verb, mishap);
     case 'T':
         return read_amount(word, span->from, cast, holes, mishap);
+    case 'E':
+        return read_error(word, span->from, &holes->error, mishap);
     default:
         return span->length ? read_stall(word, span->from, holes, mishap) : 0;
     }
@@ -298,7 +313,7 @@ static int read_hole(const char *text, const struct span *span, const struct cas
 /* Fills holes with what the text seems to speak of, so that the forms can be compared with it. */
 static struct holes guess_holes(const char *text, const struct cast *cast)
 {
-    struct holes holes = {.verb = VERB_SET_NX_PX, .amount_us = 1000000};
+    struct holes holes = {.verb = VERB_SET_NX_PX, .amount_us = 1000000, .error = ERROR_LOADING};
     struct mishap ignored;
     char word[SENTENCE_MAX];
     for (int at = 0; *take_word(text, &at, word, sizeof word); at += (int)strlen(word)) {
@@ -311,6 +326,7 @@ static struct holes guess_holes(const char *text, const struct cast *cast)
             holes.server = number >= 1 && number <= cast->servers ? (int)number - 1 : 0;
         }
         verb_read(word, &holes.verb);
+        reply_error_read(word, &holes.error);
         word[strcspn(word, "',")] = '\0';
         for (int i = 0; i < cast->clients && at == 0; i++)
             if (!strcmp(word, cast->names[i]))
@@ -387,6 +403,8 @@ static void print_hole(char hole, const struct holes *holes, const char (*names)
                  milli == 1000 ? "lease" : "leases");
     else if (hole == 'T')
         snprintf(text, size, "%s", units_print_duration(holes->amount_us, words));
+    else if (hole == 'E')
+        snprintf(text, size, "%s", reply_error_name(holes->error));
     else if (hole == 'P' && holes->stall)
         snprintf(text, size, ", stalls %s %s%s", holes->stall == STALL_BEFORE ? "before" : "after",
                  holes->stalls_at_effect ? "the " : "",

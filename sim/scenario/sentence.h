@@ -2,7 +2,7 @@
  * what fills them.
  *
  * A form is literal text with the holes %C (client), %S ("server N"), %V (command name), %T
- * (duration), %P (stall suffix); %T and %P stand last. Knows neither files nor worlds. */
+ * (duration), %E (error code), %P (stall suffix); %T, %E and %P stand last. Knows neither files nor worlds. */
 #ifndef PICKLOCK_SCENARIO_SENTENCE_H
 #define PICKLOCK_SCENARIO_SENTENCE_H
 
@@ -23,6 +23,7 @@ struct holes {
     enum verb verb;
     int64_t amount_us;
     int64_t leases_milli; /* 0: amount_us counts */
+    enum reply_error error;
     enum stall stall;
     bool stalls_at_effect;
     enum verb stall_verb;

@@ -27,7 +27,8 @@ static void every_kind_reads_back(void **state)
                               .client = 2,
                               .server = 4,
                               .verb = VERB_COMPARE_DELETE,
-                              .amount_us = 1500};
+                              .amount_us = 1500,
+                              .error = ERROR_LOADING};
         struct choice back;
         struct failure failure;
         char text[SENTENCE_MAX], again[SENTENCE_MAX];
@@ -40,6 +41,7 @@ static void every_kind_reads_back(void **state)
         assert_int_equal(back.client, strstr(text, "worker1") ? 2 : -1);
         assert_int_equal(back.server, strstr(text, "server 5") ? 4 : -1);
         assert_int_equal(back.amount_us, strstr(text, "1.5ms") ? 1500 : 0);
+        assert_int_equal(back.error, strstr(text, "LOADING") ? ERROR_LOADING : ERROR_NONE);
         if (strstr(text, "compare-and-delete"))
             assert_int_equal(back.verb, VERB_COMPARE_DELETE);
     }
@@ -65,16 +67,21 @@ static void texts_are_the_tables(void **state)
         const char *text;
         struct choice choice;
     } rows[] = {
-        {"A acquires", {CHOICE_ACQUIRE, 0, -1, 0, 0}},
-        {"worker1's SET reaches server 3", {CHOICE_ARRIVE, 2, 2, VERB_SET_NX_PX, 0}},
-        {"B hears GETSET from server 1", {CHOICE_HEAR, 1, 0, VERB_GETSET, 0}},
-        {"time passes 250ms", {CHOICE_TIME, -1, -1, 0, 250000}},
-        {"A gives up on DEL at server 2", {CHOICE_GIVE_UP, 0, 1, VERB_DEL, 0}},
-        {"A's DEL to server 2 is lost", {CHOICE_LOSE_REQUEST, 0, 1, VERB_DEL, 0}},
-        {"A's reply to SETNX from server 1 is lost", {CHOICE_LOSE_REPLY, 0, 0, VERB_SETNX, 0}},
-        {"A's clock jumps -10s", {CHOICE_CLIENT_CLOCK, 0, -1, 0, -10000000}},
-        {"server 5's clock jumps 1h", {CHOICE_SERVER_CLOCK, -1, 4, 0, 3600000000}},
-        {"server 2's replica is cut off", {CHOICE_CUT_REPLICA, -1, 1, 0, 0}},
+        {"A acquires", {CHOICE_ACQUIRE, 0, -1, 0, 0, 0}},
+        {"worker1's SET reaches server 3", {CHOICE_ARRIVE, 2, 2, VERB_SET_NX_PX, 0, 0}},
+        {"B hears GETSET from server 1", {CHOICE_HEAR, 1, 0, VERB_GETSET, 0, 0}},
+        {"time passes 250ms", {CHOICE_TIME, -1, -1, 0, 250000, 0}},
+        {"A gives up on DEL at server 2", {CHOICE_GIVE_UP, 0, 1, VERB_DEL, 0, 0}},
+        {"A's DEL to server 2 is lost", {CHOICE_LOSE_REQUEST, 0, 1, VERB_DEL, 0, 0}},
+        {"A's reply to SETNX from server 1 is lost", {CHOICE_LOSE_REPLY, 0, 0, VERB_SETNX, 0, 0}},
+        {"B's DEL to server 1 is sent twice", {CHOICE_DUPLICATE, 1, 0, VERB_DEL, 0, 0}},
+        {"A's EXPIRE to server 2 is answered with READONLY",
+         {CHOICE_ANSWER_ERROR, 0, 1, VERB_EXPIRE, 0, ERROR_READONLY}},
+        {"A's DEL to server 1 is answered with ERR",
+         {CHOICE_ANSWER_ERROR, 0, 0, VERB_DEL, 0, ERROR_OTHER}},
+        {"A's clock jumps -10s", {CHOICE_CLIENT_CLOCK, 0, -1, 0, -10000000, 0}},
+        {"server 5's clock jumps 1h", {CHOICE_SERVER_CLOCK, -1, 4, 0, 3600000000, 0}},
+        {"server 2's replica is cut off", {CHOICE_CUT_REPLICA, -1, 1, 0, 0, 0}},
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         struct choice back;
@@ -86,6 +93,7 @@ static void texts_are_the_tables(void **state)
         assert_int_equal(back.server, rows[i].choice.server);
         assert_int_equal(back.verb, rows[i].choice.verb);
         assert_int_equal(back.amount_us, rows[i].choice.amount_us);
+        assert_int_equal(back.error, rows[i].choice.error);
     }
 }
 
@@ -124,6 +132,13 @@ static void wrong_choices_say_why(void **state)
         {"A's SET reaches server 0", "there is no server 0"},
         {"A's SET reaches server 99999999999999999999", "there is no server 99999"},
         {"A's SET reaches server", "which server? say 'server 1' to 'server 5'"},
+        {"A's SET to server 1 is answered with LOADIN",
+         "'LOADIN' is not an error of a server, such as LOADING or OOM; did you mean 'LOADING'?"},
+        {"A's SET to server 1 is answered with none", "'none' is not an error"},
+        {"A's SET to server 1 is answered with loading", "'loading' is not an error"},
+        {"A's SET to server 1 is answerd with OOM",
+         "did you mean 'A's SET to server 1 is answered with OOM'?"},
+        {"A's SET to server 1 is send twice", "did you mean 'A's SET to server 1 is sent twice'?"},
         {"time passes 250", "'250' has no unit"},
         {"time passes -1s", "time passes forwards only"},
         {"time passes 0s", "time passes forwards only"},

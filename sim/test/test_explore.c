@@ -216,8 +216,7 @@ static void same_search_same_witness(void **state)
     for (int i = 0; i < PROPERTY_COUNT; i++) {
         assert_int_equal(one.findings[i].choices_count, two.findings[i].choices_count);
         for (int k = 0; k < one.findings[i].choices_count; k++)
-            assert_memory_equal(&one.findings[i].choices[k], &two.findings[i].choices[k],
-                                sizeof(struct choice));
+            assert_true(choice_is_same(&one.findings[i].choices[k], &two.findings[i].choices[k]));
     }
     explore_outcome_free(&one);
     explore_outcome_free(&two);

@@ -24,9 +24,13 @@ static char names[ACTORS_MAX][NAME_MAX_BYTES] = {"A", "B", "worker1"};
     "2\nseed: 7\n"
 
 static const struct choice choices[] = {
-    {CHOICE_ACQUIRE, 0, -1, 0, 0},          {CHOICE_ARRIVE, 0, 1, VERB_SET_NX_PX, 0},
-    {CHOICE_TIME, -1, -1, 0, 1001000},      {CHOICE_SERVER_CLOCK, -1, 0, 0, -5000000},
-    {CHOICE_LOSE_REPLY, 2, 0, VERB_DEL, 0},
+    {CHOICE_ACQUIRE, 0, -1, 0, 0, 0},
+    {CHOICE_ARRIVE, 0, 1, VERB_SET_NX_PX, 0, 0},
+    {CHOICE_TIME, -1, -1, 0, 1001000, 0},
+    {CHOICE_SERVER_CLOCK, -1, 0, 0, -5000000, 0},
+    {CHOICE_LOSE_REPLY, 2, 0, VERB_DEL, 0, 0},
+    {CHOICE_DUPLICATE, 1, 0, VERB_DEL, 0, 0},
+    {CHOICE_ANSWER_ERROR, 0, 1, VERB_EXPIRE, 0, ERROR_LOADING},
 };
 enum { CHOICES = sizeof choices / sizeof choices[0] };
 
@@ -93,6 +97,8 @@ static void a_schedule_is_a_readable_file(void **state)
                                "time passes 1.001s\n"
                                "server 1's clock jumps -5s\n"
                                "worker1's reply to DEL from server 1 is lost\n"
+                               "B's DEL to server 1 is sent twice\n"
+                               "A's EXPIRE to server 2 is answered with LOADING\n"
                                "end\n");
 }
 
@@ -114,7 +120,7 @@ static void what_was_written_reads_back(void **state)
     assert_true(back->has_replica);
     assert_int_equal(back->choices_count, CHOICES);
     for (int i = 0; i < CHOICES; i++) {
-        assert_memory_equal(&back->choices[i], &choices[i], sizeof choices[i]);
+        assert_true(choice_is_same(&back->choices[i], &choices[i]));
         assert_int_equal(back->lines[i], 10 + i);
         assert_int_equal(made->lines[i], 0);
     }
