@@ -30,6 +30,22 @@ def test_every_witness_is_confirmed_on_real_redis():
     assert all(FIELDS <= row.keys() for row in ran.json["results"])
 
 
+def test_its_faults_are_listed():
+    """By name, whom they strike, words, and the choices that they are in a schedule."""
+    faults = {row["name"]: row for row in run("list", "faults", "--json").json["faults"]}
+    choices = {row["name"]: row for row in run("list", "choices", "--json").json["choices"]}
+    matrix = run("explore", "--scheme", "setnx-del", "--json", "-").json["results"]
+    assert list(faults) == list(dict.fromkeys(row["fault"] for row in matrix if row["fault"] != "none"))
+    assert {row["strikes"] for row in faults.values()} == {"client", "server", "run"}
+    assert all(row["summary"] for row in faults.values())
+    assert faults["stall"]["choices"] == []
+    assert faults["resend"]["choices"] == ["lose-reply", "resend"]
+    assert all(choices[name]["fault"] for row in faults.values() for name in row["choices"])
+    text = run("list", "faults").out
+    assert all(name in text and row["summary"] in text for name, row in faults.items())
+    assert "picklock list faults" in run("explore", "--help").out
+
+
 def test_a_plain_del_is_safe_until_something_is_slow():
     found = cells(run("explore", "--scheme", "set-nx-ex-del,set-nx-px-cad", "--json", "-"))
     for scheme in ("set-nx-ex-del", "set-nx-px-cad"):

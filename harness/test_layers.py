@@ -68,3 +68,16 @@ def test_nothing_exits_below_cmd():
             text = re.sub(r"/\*.*?\*/", "", path.read_text(), flags=re.S)
             calls = re.findall(r"(?<![\w.>])exit\(", text)
             assert not calls, f"{path.relative_to(ROOT)} exits"
+
+
+def test_every_fault_of_the_explorer_has_a_row_a_file_and_a_story():
+    table = (SIM / "explore" / "faults.def").read_text()
+    rows = re.findall(r'^FAULT\((\w+),\s*(\w+),\s*"([^"]+)"', table, re.M)
+    assert rows and len(rows) == len(re.findall(r"^FAULT\(", table, re.M))
+    files = {path.name for path in (SIM / "explore").glob("fault_*.c")}
+    assert files == {f"fault_{file}.c" for _, file, _ in rows}
+    for _, file, name in rows:
+        assert file == name.replace("-", "_")
+        text = (SIM / "explore" / f"fault_{file}.c").read_text()
+        assert text.startswith(f"/* fault_{file}.c - "), file
+        assert re.search(rf"^const struct fault_kind fault_{file}_kind = ", text, re.M), file

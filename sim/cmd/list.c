@@ -1,8 +1,10 @@
-/* list.c - `picklock list`: schemes, faults, properties, scenarios; for people and for programs. */
+/* list.c - `picklock list`: schemes, faults, choices, properties, scenarios; for people and for
+ * programs. */
 #include "cmd/cmd.h"
 #include "cmd/options.h"
 
 #include "base/suggest.h"
+#include "explore/explore.h"
 #include "scenario/scenario.h"
 
 #include <glob.h>
@@ -33,15 +35,36 @@ static json_t *list_schemes(struct listing *listing)
     return rows;
 }
 
+/* What the explorer may let go wrong, and which choices that is in a schedule. */
 static json_t *list_faults(struct listing *listing)
 {
     json_t *rows = json_array();
     (void)listing;
-    for (int i = 0; i < CHOICE_COUNT; i++)
-        if (choice_is_fault((enum choice_kind)i))
-            json_array_append_new(rows,
-                                  json_pack("{s:s, s:s}", "name", choice_name((enum choice_kind)i),
-                                            "summary", choice_words((enum choice_kind)i)));
+    for (int i = 0; i < FAULT_COUNT; i++) {
+        enum fault fault = (enum fault)i;
+        enum choice_kind choices[FAULT_CHOICES_MAX];
+        int count = fault_becomes(fault, choices);
+        json_t *becomes = json_array();
+        for (int k = 0; k < count; k++)
+            json_array_append_new(becomes, json_string(choice_name(choices[k])));
+        json_array_append_new(rows, json_pack("{s:s, s:s, s:s, s:o}", "name", fault_name(fault),
+                                              "strikes", fault_struck(fault), "summary",
+                                              fault_words(fault), "choices", becomes));
+    }
+    return rows;
+}
+
+/* What schedules are made of. */
+static json_t *list_choices(struct listing *listing)
+{
+    json_t *rows = json_array();
+    (void)listing;
+    for (int i = 0; i < CHOICE_COUNT; i++) {
+        enum choice_kind kind = (enum choice_kind)i;
+        json_array_append_new(rows,
+                              json_pack("{s:s, s:s, s:b}", "name", choice_name(kind), "summary",
+                                        choice_words(kind), "fault", choice_is_fault(kind)));
+    }
     return rows;
 }
 
@@ -92,6 +115,7 @@ static const struct {
     json_t *(*list)(struct listing *listing);
 } sections[] = {{"schemes", list_schemes},
                 {"faults", list_faults},
+                {"choices", list_choices},
                 {"properties", list_properties},
                 {"scenarios", list_scenarios}};
 enum { SECTIONS_COUNT = sizeof sections / sizeof sections[0] };
@@ -105,7 +129,11 @@ static void print_rows(const char *title, const json_t *rows)
     {
         const char *name = json_string_value(json_object_get(row, "name"));
         const char *summary = json_string_value(json_object_get(row, "summary"));
-        printf("  %-30s %s\n", name, summary);
+        const char *strikes = json_string_value(json_object_get(row, "strikes"));
+        printf("  %-30s ", name);
+        if (strikes)
+            printf("%-7s ", strikes);
+        printf("%s\n", summary);
     }
     printf("\n");
 }
@@ -134,8 +162,8 @@ int cmd_list(int argc, char **argv)
     if (!matched) {
         const char *near = suggest_nearest(argv[1], names, SECTIONS_COUNT);
         failure_set(&listing.failure, FAIL_INPUT,
-                    "list knows schemes, faults, properties and scenarios, not '%s'%s%s%s", argv[1],
-                    near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
+                    "list knows schemes, faults, choices, properties and scenarios, not '%s'%s%s%s",
+                    argv[1], near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
     }
     if (as_json && !listing.failure.code) {
         json_dumpf(all, stdout, JSON_INDENT(1));

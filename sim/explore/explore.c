@@ -1,53 +1,12 @@
-/* explore.c - see explore.h: one search from its options to its outcome, and the table of faults.
- */
+/* explore.c - see explore.h: one search from its options to its outcome. */
 #include "explore/explore.h"
 
 #include "explore/search.h"
 #include "explore/translate.h"
 #include "explore/witness.h"
 
-#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
-
-static const struct {
-    const char *name;
-    enum fault_blame blame;
-    const char *words;
-} faults[] = {
-#define FAULT(id, name, blame, words) {name, blame, words},
-#include "explore/faults.def"
-#undef FAULT
-};
-
-const char *fault_name(enum fault fault)
-{
-    assert((unsigned)fault < FAULT_COUNT);
-    return faults[fault].name;
-}
-
-const char *fault_words(enum fault fault)
-{
-    assert((unsigned)fault < FAULT_COUNT);
-    return faults[fault].words;
-}
-
-enum fault_blame fault_blame(enum fault fault)
-{
-    assert((unsigned)fault < FAULT_COUNT);
-    return faults[fault].blame;
-}
-
-bool fault_read(const char *name, enum fault *fault)
-{
-    for (int i = 0; i < FAULT_COUNT; i++) {
-        if (strcmp(faults[i].name, name) != 0)
-            continue;
-        *fault = (enum fault)i;
-        return true;
-    }
-    return false;
-}
 
 const char *explore_end_words(enum explore_end end)
 {
@@ -136,7 +95,7 @@ static void outcome_fill(struct search *search, struct explore_outcome *outcome)
     outcome->lost = search->visited.states ? 0 : states * states / 36893488147419103232.0;
     outcome->lease_us = translate_lease_us(setting);
     outcome->same_token = setting->is_collision ? (1u << setting->clients) - 1 : 0;
-    outcome->has_replica = setting->has_fault[FAULT_FAILOVER];
+    outcome->has_replica = setting->has_replica;
     for (int i = 0; i < PROPERTY_COUNT; i++) {
         struct explore_finding *finding = &outcome->findings[i];
         if (search->sightings[i].state != VISITED_NONE) {

@@ -13,7 +13,7 @@
 #include "scenario/world.h"
 
 enum fault {
-#define FAULT(id, name, blame, words) FAULT_##id,
+#define FAULT(id, file, name, struck, words) FAULT_##id,
 #include "explore/faults.def"
 #undef FAULT
     FAULT_COUNT
@@ -24,7 +24,15 @@ enum fault_blame { FAULT_OF_CLIENT, FAULT_OF_SERVER, FAULT_OF_RUN };
 const char *fault_name(enum fault fault);
 const char *fault_words(enum fault fault);
 enum fault_blame fault_blame(enum fault fault);
+const char *fault_struck(enum fault fault); /* its blame in a word */
 bool fault_read(const char *name, enum fault *fault);
+
+/* Has this scheme anything that it could strike? If not, a search with it is one without. */
+bool fault_can_strike(enum fault fault, const struct scheme *scheme);
+
+/* The choices that it becomes in a schedule, in order; returns how many, none for a pause. */
+enum { FAULT_CHOICES_MAX = 3 };
+int fault_becomes(enum fault fault, enum choice_kind *choices);
 
 /* What makes the space smaller without changing a verdict; each can be switched off. */
 enum reduction {

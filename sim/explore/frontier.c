@@ -101,7 +101,7 @@ static bool is_chosen(const struct frontier *frontier, int fault)
 /* In company it would only repeat the search of the other fault. */
 static bool is_idle(const struct frontier *frontier, int fault)
 {
-    return fault == FAULT_SAME_TOKEN && frontier->start.options.scheme->token != TOKEN_WEAK;
+    return !fault_can_strike((enum fault)fault, frontier->start.options.scheme);
 }
 
 static void add_pairs(struct frontier *frontier)

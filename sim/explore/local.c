@@ -281,3 +281,28 @@ bool local_is_blocked(const struct local *local, int parcel, enum message_state 
     }
     return false;
 }
+
+bool local_is_oldest(const struct local *local, int parcel,
+                     bool (*is_wanted)(const struct parcel *parcel))
+{
+    const struct parcel *it = &local->parcels[parcel];
+    for (int i = 0; i < parcel; i++) {
+        const struct parcel *other = &local->parcels[i];
+        if (other->server == it->server && is_wanted(other) &&
+            strcmp(verb_name(other->verb), verb_name(it->verb)) == 0)
+            return false;
+    }
+    return is_wanted(it);
+}
+
+bool local_can_arrive(const struct local *local, int parcel)
+{
+    return local_is_oldest(local, parcel, parcel_is_request) &&
+           !local_is_blocked(local, parcel, MESSAGE_REQUEST);
+}
+
+bool local_can_be_heard(const struct local *local, int parcel)
+{
+    return local_is_oldest(local, parcel, parcel_is_reply) &&
+           !local_is_blocked(local, parcel, MESSAGE_REPLY);
+}

@@ -85,7 +85,8 @@ void local_take(struct local *local, const struct setting *setting, const struct
 /* Zeroes what can no longer matter. Last act of every change. */
 void local_settle(struct local *local, const struct setting *setting);
 
-/* A tick passes; are_stamps_kept: all past stamps are so long past that they stay where they are. */
+/* A tick passes; are_stamps_kept: all past stamps are so long past that they stay where they are.
+ */
 void local_age(struct local *local, const struct setting *setting, bool are_stamps_kept);
 
 /* The server is another process now: what is in flight on its connections is void, or gone. lane
@@ -108,7 +109,26 @@ void local_add(struct local *local, const struct parcel *parcel);
 void local_remove(struct local *local, int parcel);
 struct command parcel_command(const struct parcel *parcel);
 
-/* The first waited-for parcel before this one on its connection in that state, or -1. */
+/* Is another one in that state before it on its connection? */
 bool local_is_blocked(const struct local *local, int parcel, enum message_state state);
+
+static inline bool parcel_is_request(const struct parcel *parcel)
+{
+    return parcel->state == MESSAGE_REQUEST;
+}
+
+static inline bool parcel_is_reply(const struct parcel *parcel)
+{
+    return parcel->state == MESSAGE_REPLY;
+}
+
+/* A choice names a message by client, server and the verb's text: it means the oldest such message
+ * that is wanted. */
+bool local_is_oldest(const struct local *local, int parcel,
+                     bool (*is_wanted)(const struct parcel *parcel));
+
+/* Can this request be executed, this reply be heard, before any other message moves? */
+bool local_can_arrive(const struct local *local, int parcel);
+bool local_can_be_heard(const struct local *local, int parcel);
 
 #endif

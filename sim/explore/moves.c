@@ -1,28 +1,31 @@
 /* moves.c - see moves.h. The rules of messages are those of world/simulated.c. */
 #include "explore/moves.h"
 
+#include "explore/fault.h"
+
 #include <assert.h>
 #include <string.h>
 
-struct listing {
-    const struct local *local;
-    const struct setting *setting;
-    struct draft *drafts;
-    int count;
-};
-
-static struct draft *list_add(struct listing *list, enum move_kind kind, int parcel, int fault)
+struct draft *moves_add(struct listing *list, enum move_kind kind, int parcel)
 {
     assert(list->count < MOVES_MAX);
     struct draft *draft = &list->drafts[list->count++];
     draft->kind = kind;
     draft->parcel = parcel;
     draft->server = parcel >= 0 ? list->local->parcels[parcel].server : NO_SERVER;
-    draft->fault = fault;
+    draft->fault = list->fault;
+    draft->ticks = 0;
     draft->is_urgent = draft->is_eager = false;
     draft->did = 0;
     draft->after = *list->local;
     return draft;
+}
+
+void moves_disconnect(const struct listing *list, struct draft *draft)
+{
+    const struct parcel *parcel = &list->local->parcels[draft->parcel];
+    draft->did = DID_DISCONNECT;
+    local_break(&draft->after, parcel->server, parcel->lane);
 }
 
 /* --- steps of the scheme --- */
@@ -99,7 +102,7 @@ static void list_acquire(struct listing *list)
     if (list->local->phase != PHASE_IDLE || list->local->rounds == 0 ||
         list->local->count + list->setting->servers > PARCELS_MAX)
         return;
-    struct draft *draft = list_add(list, MOVE_ACQUIRE, -1, NO_FAULT);
+    struct draft *draft = moves_add(list, MOVE_ACQUIRE, -1);
     struct local *after = &draft->after;
     struct client client;
     struct client_news news;
@@ -117,7 +120,7 @@ static void list_release(struct listing *list)
 {
     if (list->local->phase != PHASE_HOLDING)
         return;
-    struct draft *draft = list_add(list, MOVE_RELEASE, -1, NO_FAULT);
+    struct draft *draft = moves_add(list, MOVE_RELEASE, -1);
     struct client client;
     struct client_news news;
     draft->is_urgent = !(list->local->flags & (LOCAL_STALLED | LOCAL_SLOW));
@@ -140,61 +143,24 @@ static void list_wake(struct listing *list)
 {
     if (list->local->wake != 0)
         return;
-    struct draft *draft = list_add(list, MOVE_WAKE, -1, NO_FAULT);
+    struct draft *draft = moves_add(list, MOVE_WAKE, -1);
     draft->is_urgent = !(list->local->flags & LOCAL_STALLED);
     draft_tells(draft, list->setting, &(struct moment){.kind = MOMENT_WAKE});
 }
 
 /* --- messages --- */
 
-/* A choice names a message by client, server and the verb's text: it means the oldest such message.
- */
-static bool is_oldest_named(const struct local *local, int parcel,
-                            bool (*wanted)(const struct parcel *))
-{
-    const struct parcel *it = &local->parcels[parcel];
-    for (int i = 0; i < parcel; i++) {
-        const struct parcel *other = &local->parcels[i];
-        if (other->server == it->server && wanted(other) &&
-            strcmp(verb_name(other->verb), verb_name(it->verb)) == 0)
-            return false;
-    }
-    return wanted(it);
-}
-
-static bool is_request(const struct parcel *parcel)
-{
-    return parcel->state == MESSAGE_REQUEST;
-}
-
-static bool is_reply(const struct parcel *parcel)
-{
-    return parcel->state == MESSAGE_REPLY;
-}
-
 static bool is_waited_for(const struct parcel *parcel)
 {
     return !(parcel->flags & PARCEL_ABANDONED);
 }
 
-static bool can_arrive(const struct local *local, int parcel)
-{
-    return is_oldest_named(local, parcel, is_request) &&
-           !local_is_blocked(local, parcel, MESSAGE_REQUEST);
-}
-
-static bool can_be_heard(const struct local *local, int parcel)
-{
-    return is_oldest_named(local, parcel, is_reply) &&
-           !local_is_blocked(local, parcel, MESSAGE_REPLY);
-}
-
 static void list_arrive(struct listing *list, int parcel)
 {
     const struct parcel *it = &list->local->parcels[parcel];
-    if (!can_arrive(list->local, parcel))
+    if (!local_can_arrive(list->local, parcel))
         return;
-    struct draft *draft = list_add(list, MOVE_ARRIVE, parcel, NO_FAULT);
+    struct draft *draft = moves_add(list, MOVE_ARRIVE, parcel);
     draft->is_urgent = !(it->flags & PARCEL_LATE);
 }
 
@@ -212,7 +178,7 @@ void moves_answered(struct local *local, const struct setting *setting, int parc
         it->reply_error = (uint8_t)reply->error;
         it->reply_value = narrow(reply->value);
         it->reply_second = narrow(reply->second);
-        if (!setting->has_fault[FAULT_RESEND]) /* the command will never be needed again */
+        if (!setting->keeps_commands)
             it->value = it->number = it->ttl_us = 0;
     }
     local_settle(local, setting);
@@ -281,9 +247,9 @@ static bool is_silent(const struct draft *draft, const struct setting *setting,
 static void list_hear(struct listing *list, int parcel)
 {
     const struct parcel *it = &list->local->parcels[parcel];
-    if (!can_be_heard(list->local, parcel))
+    if (!local_can_be_heard(list->local, parcel))
         return;
-    struct draft *draft = list_add(list, MOVE_HEAR, parcel, NO_FAULT);
+    struct draft *draft = moves_add(list, MOVE_HEAR, parcel);
     draft->is_urgent = !(it->flags & PARCEL_LATE) && !(list->local->flags & LOCAL_STALLED);
     draft_ends(draft, list->setting, MOMENT_REPLY);
     draft->is_eager = draft->is_urgent && is_alone(list->local, parcel) &&
@@ -294,101 +260,29 @@ static void list_give_up(struct listing *list, int parcel)
 {
     const struct parcel *it = &list->local->parcels[parcel];
     bool is_void = it->state == MESSAGE_VOID;
-    if (!is_oldest_named(list->local, parcel, is_waited_for) ||
+    if (!local_is_oldest(list->local, parcel, is_waited_for) ||
         !(is_void || it->flags & PARCEL_LATE))
         return;
-    struct draft *draft = list_add(list, MOVE_GIVE_UP, parcel, NO_FAULT);
+    struct draft *draft = moves_add(list, MOVE_GIVE_UP, parcel);
     draft->is_urgent = is_void && !(list->local->flags & LOCAL_STALLED);
     draft_ends(draft, list->setting, is_void ? MOMENT_LOST : MOMENT_TIMEOUT);
 }
 
-/* --- faults --- */
+/* --- all of them --- */
 
-static bool may(const struct listing *list, enum fault fault)
+static void list_faults(struct listing *list)
 {
-    return list->setting->has_fault[fault];
-}
-
-static void list_late(struct listing *list, int parcel)
-{
-    const struct parcel *it = &list->local->parcels[parcel];
-    enum fault fault = it->state == MESSAGE_REQUEST ? FAULT_LATE_REQUEST : FAULT_LATE_REPLY;
-    bool is_moving = (it->state == MESSAGE_REQUEST && can_arrive(list->local, parcel)) ||
-                     (it->state == MESSAGE_REPLY && can_be_heard(list->local, parcel));
-    if (!may(list, fault) || !is_moving || it->flags & PARCEL_LATE)
-        return;
-    struct draft *draft = list_add(list, MOVE_LATE, parcel, (int)fault);
-    draft->after.parcels[parcel].flags |= PARCEL_LATE;
-}
-
-static void list_lose(struct listing *list, int parcel)
-{
-    const struct parcel *it = &list->local->parcels[parcel];
-    enum fault fault = it->state == MESSAGE_REQUEST ? FAULT_LOSE_REQUEST : FAULT_LOSE_REPLY;
-    if (!may(list, fault) || it->state == MESSAGE_VOID ||
-        !is_oldest_named(list->local, parcel, it->state == MESSAGE_REQUEST ? is_request : is_reply))
-        return;
-    struct draft *draft = list_add(list, MOVE_LOSE, parcel, (int)fault);
-    draft->did = DID_DISCONNECT;
-    local_break(&draft->after, it->server, it->lane);
-    local_settle(&draft->after, list->setting);
-}
-
-static void list_resend(struct listing *list, int parcel)
-{
-    struct parcel it = list->local->parcels[parcel];
-    if (!may(list, FAULT_RESEND) || !is_oldest_named(list->local, parcel, is_reply))
-        return;
-    struct draft *draft = list_add(list, MOVE_RESEND, parcel, FAULT_RESEND);
-    draft->did = DID_DISCONNECT;
-    local_remove(&draft->after, parcel);
-    local_break(&draft->after, it.server, it.lane);
-    draft->after.flags |= LOCAL_STRUCK;
-    it.state = MESSAGE_REQUEST;
-    it.flags &= PARCEL_CURRENT | PARCEL_WON;
-    it.reply_kind = it.reply_error = 0;
-    it.reply_value = it.reply_second = 0;
-    local_add(&draft->after, &it);
-    local_settle(&draft->after, list->setting);
-}
-
-static void list_crash(struct listing *list)
-{
-    bool is_busy = list->local->phase != PHASE_IDLE || list->local->wake != NO_TIME;
-    if (!may(list, FAULT_CRASH) || list->local->phase == PHASE_DEAD || !is_busy)
-        return;
-    struct draft *draft = list_add(list, MOVE_CRASH, -1, FAULT_CRASH);
-    draft->did = DID_DISCONNECT;
-    draft->after.phase = PHASE_DEAD;
-    local_settle(&draft->after, list->setting);
-}
-
-static void list_clock(struct listing *list, enum move_kind kind, int ticks)
-{
-    if (!may(list, FAULT_CLIENT_CLOCK) || list->local->phase == PHASE_DEAD ||
-        !list->setting->reads_clock)
-        return;
-    struct draft *draft = list_add(list, kind, -1, FAULT_CLIENT_CLOCK);
-    draft->after.skew = (int8_t)(draft->after.skew + ticks);
-}
-
-static void list_pauses(struct listing *list, bool has_own_step)
-{
-    if (may(list, FAULT_SLOW_WORK) && list->local->phase == PHASE_HOLDING &&
-        !(list->local->flags & LOCAL_SLOW)) {
-        struct draft *draft = list_add(list, MOVE_SLOW, -1, FAULT_SLOW_WORK);
-        draft->after.flags |= LOCAL_SLOW;
-    }
-    if (may(list, FAULT_STALL) && has_own_step && !(list->local->flags & LOCAL_STALLED)) {
-        struct draft *draft = list_add(list, MOVE_STALL, -1, FAULT_STALL);
-        draft->after.flags |= LOCAL_STALLED;
+    for (int i = 0; i < FAULT_COUNT; i++) {
+        const struct fault_kind *kind = fault_kind((enum fault)i);
+        list->fault = i;
+        if (list->setting->has_fault[i] && kind->list_client)
+            kind->list_client(list);
     }
 }
 
 int moves_list(const struct local *local, const struct setting *setting, struct draft *drafts)
 {
-    struct listing list = {.local = local, .setting = setting, .drafts = drafts};
-    bool has_own_step = false;
+    struct listing list = {.local = local, .setting = setting, .drafts = drafts, .fault = NO_FAULT};
     list_acquire(&list);
     list_release(&list);
     list_wake(&list);
@@ -397,16 +291,27 @@ int moves_list(const struct local *local, const struct setting *setting, struct 
         list_hear(&list, i);
         list_give_up(&list, i);
     }
-    for (int i = 0; i < list.count; i++)
-        has_own_step |= drafts[i].is_urgent && drafts[i].kind != MOVE_ARRIVE;
-    list_pauses(&list, has_own_step);
-    for (int i = 0; i < local->count; i++) {
-        list_late(&list, i);
-        list_lose(&list, i);
-        list_resend(&list, i);
+    list_faults(&list);
+    return list.count;
+}
+
+struct server_draft *moves_add_server(struct server_listing *list, enum move_kind kind)
+{
+    assert(list->count < SERVER_MOVES_MAX);
+    struct server_draft *draft = &list->drafts[list->count++];
+    *draft = (struct server_draft){.kind = kind, .fault = list->fault, .after = *list->post};
+    return draft;
+}
+
+int moves_list_server(const struct post *post, const struct setting *setting,
+                      struct server_draft *drafts)
+{
+    struct server_listing list = {.post = post, .setting = setting, .drafts = drafts};
+    for (int i = 0; i < FAULT_COUNT; i++) {
+        const struct fault_kind *kind = fault_kind((enum fault)i);
+        list.fault = i;
+        if (setting->has_fault[i] && kind->list_server)
+            kind->list_server(&list);
     }
-    list_crash(&list);
-    list_clock(&list, MOVE_CLOCK_AHEAD, setting->jump);
-    list_clock(&list, MOVE_CLOCK_BACK, -setting->jump);
     return list.count;
 }

@@ -1,12 +1,14 @@
-/* moves.h - what a client can do next, and what can be done to it: the moves of one local record.
+/* moves.h - what a client can do next, and what can be done to it or to a server: the moves of one
+ * record.
  *
  * Pure functions of the record: computed once for each, then kept by space.h. What a request does
  * at its server is not known here: MOVE_ARRIVE is listed, and executed by whoever has the server.
- */
+ * What goes wrong is not known here either, but asked of each fault of the setting (fault.h). */
 #ifndef PICKLOCK_EXPLORE_MOVES_H
 #define PICKLOCK_EXPLORE_MOVES_H
 
 #include "explore/local.h"
+#include "explore/post.h"
 
 enum move_kind {
     MOVE_TIME, /* a tick; of nobody */
@@ -16,21 +18,8 @@ enum move_kind {
     MOVE_ARRIVE,
     MOVE_HEAR,
     MOVE_GIVE_UP,
-    /* faults that strike a client */
-    MOVE_SLOW,
-    MOVE_STALL,
-    MOVE_LATE,
-    MOVE_LOSE,   /* request or reply, as the parcel stands */
-    MOVE_RESEND, /* the reply is lost, and the command sent again */
-    MOVE_CRASH,
-    MOVE_CLOCK_AHEAD,
-    MOVE_CLOCK_BACK,
-    /* faults that strike a server */
-    MOVE_SERVER_CLOCK,
-    MOVE_RESTART,
-    MOVE_CUT,
-    MOVE_FAILOVER,
-    MOVE_EVICT,
+    MOVE_STRIKE, /* a fault, which costs a strike of its budget */
+    MOVE_FOLLOW, /* what a fault that struck leads to; costs nothing more */
 };
 
 /* What a move did that others must know. */
@@ -48,17 +37,55 @@ enum { NO_FAULT = -1, NO_SERVER = -1, MOVES_MAX = 8 + 8 * PARCELS_MAX };
 
 struct draft {
     enum move_kind kind;
-    int parcel; /* ARRIVE, HEAR, GIVE_UP, LATE, LOSE, RESEND */
+    int parcel; /* that it is about, or -1 */
     int server;
-    int fault;      /* enum fault that it costs, or NO_FAULT */
+    int fault;      /* enum fault of MOVE_STRIKE and MOVE_FOLLOW, or NO_FAULT */
+    int ticks;      /* that a clock jumps by it */
     bool is_urgent; /* must happen before time passes */
     bool is_eager;  /* changes nothing that anybody else, or a property, could see */
     unsigned did;
     struct local after; /* not of MOVE_ARRIVE */
 };
 
+/* A list in the making. */
+struct listing {
+    const struct local *local;
+    const struct setting *setting;
+    struct draft *drafts;
+    int count;
+    int fault; /* whose moves are being listed, or NO_FAULT */
+};
+
+/* Adds a move that leaves all as it is, to be filled in. parcel: -1 for none. */
+struct draft *moves_add(struct listing *list, enum move_kind kind, int parcel);
+
+/* In a draft about a parcel: its connection breaks. */
+void moves_disconnect(const struct listing *list, struct draft *draft);
+
 /* All moves, in a fixed order; returns how many. drafts: MOVES_MAX. */
 int moves_list(const struct local *local, const struct setting *setting, struct draft *drafts);
+
+/* The same of a server: only faults move it. */
+struct server_draft {
+    enum move_kind kind;
+    int fault, ticks;
+    bool breaks; /* every connection */
+    struct post after;
+};
+
+enum { SERVER_MOVES_MAX = 2 * FAULT_COUNT };
+
+struct server_listing {
+    const struct post *post;
+    const struct setting *setting;
+    struct server_draft *drafts;
+    int count;
+    int fault;
+};
+
+struct server_draft *moves_add_server(struct server_listing *list, enum move_kind kind);
+int moves_list_server(const struct post *post, const struct setting *setting,
+                      struct server_draft *drafts);
 
 /* MOVE_ARRIVE, once the server has answered: the request is a reply now, or gone when nobody waits
  * for it. */

@@ -158,7 +158,7 @@ static void take(void *context, const struct step_taken *step)
     struct run_of *run = context;
     struct search *search = run->search;
     search->transitions++;
-    bool is_fault = step->fault != NO_FAULT;
+    bool is_fault = step_is_fault(step);
     if (step->is_unsupported && search->end == END_COMPLETE)
         search->end = END_UNSUPPORTED;
     if (step->violated)

@@ -2,19 +2,13 @@
  */
 #include "explore/setting.h"
 
+#include "explore/fault.h"
+
 #include <string.h>
 
 /* A stamp is kept apart from another one as long as this many ticks; older ones count as equally
  * old. */
 enum { STAMP_OLDEST = 64 };
-
-static bool has_field(const struct scheme *scheme, enum scheme_field field)
-{
-    for (int i = 0; i < scheme->fields_count; i++)
-        if (scheme->fields[i] == field)
-            return true;
-    return false;
-}
 
 void setting_init(struct setting *setting, const struct explore_options *options)
 {
@@ -26,19 +20,19 @@ void setting_init(struct setting *setting, const struct explore_options *options
     setting->servers = options->servers;
     setting->ttl = options->lease_ticks;
     setting->jump = setting->ttl + 2;
-    for (int i = 0; i < FAULT_COUNT; i++)
-        setting->has_fault[i] = options->budget[i] > 0;
-    setting->is_collision = setting->has_fault[FAULT_SAME_TOKEN] && scheme->token == TOKEN_WEAK;
-    setting->reads_clock = has_field(scheme, FIELD_TIME) || has_field(scheme, FIELD_STAMP);
     setting->has_lease = scheme->promises_expiry || scheme->uses_client_clock;
     setting->call_left_min = scheme->uses_client_clock ? 0 : scheme->promises_notice ? 1 : 2;
     setting->past = setting->ttl + 3;
-    if (setting->has_fault[FAULT_CLIENT_CLOCK])
-        setting->past += setting->jump * options->budget[FAULT_CLIENT_CLOCK];
     setting->lease = (struct lease){.ttl_us = setting->ttl * TICK_US,
                                     .unit_us = scheme->uses_client_clock ? TICK_US : 1,
                                     .servers = options->servers,
                                     .server_kind = SERVER_REDIS};
+    for (int i = 0; i < FAULT_COUNT; i++) {
+        const struct fault_kind *kind = fault_kind((enum fault)i);
+        setting->has_fault[i] = options->budget[i] > 0 && fault_can_strike((enum fault)i, scheme);
+        if (setting->has_fault[i] && kind->prepare)
+            kind->prepare(setting, options->budget[i]);
+    }
 }
 
 int32_t value_aged(int32_t value, bool are_stamps_kept)

@@ -31,12 +31,14 @@ struct setting {
     int ttl;  /* the lease, in ticks */
     int jump; /* a client clock's, in ticks: past the lease and the stamps' rounding */
     int past; /* stamps this long past are all past for everybody */
-    bool has_fault[FAULT_COUNT]; /* has a budget */
-    bool is_collision;           /* FAULT_SAME_TOKEN */
+    bool has_fault[FAULT_COUNT]; /* has a budget, and something to strike */
     bool has_lease;              /* own leases end */
     int call_left_min;           /* of local.call_left: further down makes no difference */
-    bool reads_clock;            /* the scheme reads its client's clock */
     struct lease lease;          /* of every attempt, but for its token */
+    /* What faults ask for: fault_kind.prepare. */
+    bool is_collision;   /* all draw the same token */
+    bool keeps_commands; /* of what was executed: it may be needed again */
+    bool has_replica;
 };
 
 void setting_init(struct setting *setting, const struct explore_options *options);
@@ -81,8 +83,8 @@ static inline int64_t widen(int32_t value)
     return value;
 }
 
-/* A value after a tick (a stamp moves away, up to a bound; are_stamps_kept: only one that is not past yet) and after
- * clients changed places. */
+/* A value after a tick (a stamp moves away, up to a bound; are_stamps_kept: only one that is not
+ * past yet) and after clients changed places. */
 int32_t value_aged(int32_t value, bool are_stamps_kept);
 int32_t value_renamed(int32_t value, const uint8_t *new_position);
 

@@ -15,8 +15,8 @@ void space_init(struct space *space, const struct explore_options *options)
     setting_init(&space->setting, options);
     pool_init(&space->locals);
     pool_init(&space->posts);
-    struct memo *memos[] = {&space->arrivals,      &space->breaks,       &space->renamed_locals,
-                            &space->renamed_posts, &space->post_changes, &space->returns};
+    struct memo *memos[] = {&space->arrivals,      &space->breaks,      &space->renamed_locals,
+                            &space->renamed_posts, &space->disconnects, &space->returns};
     for (size_t i = 0; i < sizeof memos / sizeof *memos; i++)
         memo_init(memos[i]);
     space->places_size = space->notes_size = space->moves_size = PLACES_FIRST;
@@ -34,7 +34,7 @@ void space_close(struct space *space)
     memo_close(&space->breaks);
     memo_close(&space->renamed_locals);
     memo_close(&space->renamed_posts);
-    memo_close(&space->post_changes);
+    memo_close(&space->disconnects);
     memo_close(&space->returns);
     free(space->places);
     free(space->notes);
@@ -48,7 +48,7 @@ size_t space_bytes(const struct space *space)
            space->places_size * sizeof *space->places + space->notes_size * sizeof *space->notes +
            space->moves_size * sizeof *space->moves + memo_bytes(&space->arrivals) +
            memo_bytes(&space->breaks) + memo_bytes(&space->renamed_locals) +
-           memo_bytes(&space->renamed_posts) + memo_bytes(&space->post_changes) +
+           memo_bytes(&space->renamed_posts) + memo_bytes(&space->disconnects) +
            memo_bytes(&space->returns) + MOVES_MAX * sizeof *space->drafts;
 }
 
@@ -80,7 +80,6 @@ static void note_write(struct space *space, uint32_t number, const struct post *
     note->newest_past = (int16_t)post_newest_past(post);
     note->aged[0] = note->aged[1] = UNKNOWN_ID;
     note->claim = post->stock.claim;
-    note->replica_state = post->replica_state;
     note->is_watched = post->watching != 0;
     note->is_there = post->stock.type != MODEL_ABSENT;
     note->is_endless = note->is_there && post->stock.left == NO_TIME;
@@ -129,15 +128,20 @@ void space_start(struct space *space, uint32_t *words)
 
 /* --- moves --- */
 
+static void moves_reserve(struct space *space, int count)
+{
+    while (space->moves_count + (uint32_t)count > space->moves_size) {
+        space->moves_size *= 2;
+        space->moves = memory_resize(space->moves, space->moves_size, sizeof *space->moves);
+    }
+}
+
 static void place_list(struct space *space, uint32_t number)
 {
     struct local local;
     local_read(space, number, &local);
     int count = moves_list(&local, &space->setting, space->drafts);
-    while (space->moves_count + (uint32_t)count > space->moves_size) {
-        space->moves_size *= 2;
-        space->moves = memory_resize(space->moves, space->moves_size, sizeof *space->moves);
-    }
+    moves_reserve(space, count);
     struct place place = {.moves_start = space->moves_count,
                           .moves_count = (uint16_t)count,
                           .newest_past = (int16_t)local_newest_past(&local),
@@ -150,23 +154,55 @@ static void place_list(struct space *space, uint32_t number)
                           .can_begin = local.phase == PHASE_IDLE && local.rounds > 0,
                           .has_mentions = local_mentions(&local),
                           .aged = {UNKNOWN_ID, UNKNOWN_ID}};
-    space->moves_count += (uint32_t)count;
     for (int i = 0; i < count; i++) {
         const struct draft *draft = &space->drafts[i];
         uint32_t to = draft->kind == MOVE_ARRIVE ? number : local_number(space, &draft->after);
-        space->moves[place.moves_start + (uint32_t)i] =
-            (struct move){.to = to,
-                          .did = (uint16_t)draft->did,
-                          .kind = (uint8_t)draft->kind,
-                          .parcel = (uint8_t)draft->parcel,
-                          .server = (int8_t)draft->server,
-                          .fault = (int8_t)draft->fault,
-                          .is_urgent = draft->is_urgent,
-                          .is_eager = draft->is_eager};
+        space->moves[space->moves_count++] = (struct move){.to = to,
+                                                           .did = (uint16_t)draft->did,
+                                                           .kind = (uint8_t)draft->kind,
+                                                           .parcel = (int8_t)draft->parcel,
+                                                           .server = (int8_t)draft->server,
+                                                           .fault = (int8_t)draft->fault,
+                                                           .ticks = (int8_t)draft->ticks,
+                                                           .is_urgent = draft->is_urgent,
+                                                           .is_eager = draft->is_eager};
         place.is_urgent |= draft->is_urgent;
         place.is_eager |= draft->is_eager;
     }
     space->places[number] = place;
+}
+
+static void note_list(struct space *space, uint32_t number)
+{
+    struct post post;
+    post_read(space, number, &post);
+    int count = moves_list_server(&post, &space->setting, space->server_drafts);
+    uint32_t start = space->moves_count;
+    bool has_follow = false;
+    moves_reserve(space, count);
+    for (int i = 0; i < count; i++) {
+        const struct server_draft *draft = &space->server_drafts[i];
+        space->moves[space->moves_count++] =
+            (struct move){.to = post_number(space, &draft->after),
+                          .did = draft->breaks ? DID_DISCONNECT : 0,
+                          .kind = (uint8_t)draft->kind,
+                          .parcel = -1,
+                          .fault = (int8_t)draft->fault,
+                          .ticks = (int8_t)draft->ticks};
+        has_follow |= draft->kind == MOVE_FOLLOW;
+    }
+    struct post_note *note = &space->notes[number];
+    note->moves_start = start;
+    note->moves_count = (uint16_t)count;
+    note->has_follow = has_follow;
+    note->is_known = true;
+}
+
+const struct post_note *space_post(struct space *space, uint32_t post)
+{
+    if (!space->notes[post].is_known)
+        note_list(space, post);
+    return &space->notes[post];
 }
 
 const struct place *space_place(struct space *space, uint32_t local)
@@ -234,39 +270,19 @@ uint32_t space_return(struct space *space, uint32_t local, int position, enum ju
     return number;
 }
 
-/* --- faults of servers and connections --- */
+/* --- connections that break --- */
 
-uint32_t space_change_post(struct space *space, uint32_t post, enum post_change change,
-                           int position)
+uint32_t space_disconnect(struct space *space, uint32_t post, int position)
 {
-    uint64_t key = (uint64_t)post << 8 | (uint64_t)change << 4 | (uint64_t)(position + 1);
-    const uint64_t *known = memo_find(&space->post_changes, key);
+    uint64_t key = (uint64_t)post << 4 | (uint64_t)position;
+    const uint64_t *known = memo_find(&space->disconnects, key);
     if (known)
         return (uint32_t)*known;
     struct post after;
     post_read(space, post, &after);
-    switch (change) {
-    case POST_JUMP:
-        post_jump(&after, space->setting.ttl);
-        break;
-    case POST_RESTART:
-        post_restart(&after);
-        break;
-    case POST_CUT:
-        post_cut(&after);
-        break;
-    case POST_FAILOVER:
-        post_failover(&after);
-        break;
-    case POST_EVICT:
-        post_evict(&after);
-        break;
-    case POST_DISCONNECT:
-        post_disconnect(&after, position);
-        break;
-    }
+    post_disconnect(&after, position);
     uint32_t number = post_number(space, &after);
-    memo_put(&space->post_changes, key, number);
+    memo_put(&space->disconnects, key, number);
     return number;
 }
 

@@ -17,14 +17,16 @@ enum { WORDS_MAX = EXPLORE_CLIENTS_MAX + SERVERS_MAX + 1 };
 
 /* Budgets share one word: four bits a fault; FAULT_OF_RUN has none. */
 enum { BUDGET_BITS = 4 };
+#define BUDGET_MASK ((1u << BUDGET_BITS) - 1)
 
 struct move {
-    uint32_t to;  /* local number; not of MOVE_ARRIVE */
+    uint32_t to;  /* number of the local, not of MOVE_ARRIVE; or of the post */
     uint16_t did; /* enum effect_bit */
     uint8_t kind; /* enum move_kind */
-    uint8_t parcel;
+    int8_t parcel;
     int8_t server;
     int8_t fault; /* enum fault, or NO_FAULT */
+    int8_t ticks;
     bool is_urgent, is_eager;
 };
 
@@ -43,11 +45,14 @@ struct place {
 };
 
 struct post_note {
+    uint32_t moves_start;
+    uint16_t moves_count;
     int16_t newest_past;
     uint32_t aged[2];
     uint16_t mentions[EXPLORE_CLIENTS_MAX];
     struct claim claim; /* whose the lock is; nobody's when the key is gone */
-    uint8_t replica_state;
+    bool is_known;      /* the moves are listed */
+    bool has_follow;    /* one of them follows an earlier fault */
     bool is_watched;
     bool is_there;   /* the lock key exists */
     bool is_endless; /* and never expires */
@@ -61,8 +66,9 @@ struct space {
     uint32_t places_size, notes_size;
     struct move *moves;
     uint32_t moves_count, moves_size;
-    struct memo arrivals, breaks, renamed_locals, renamed_posts, post_changes, returns;
+    struct memo arrivals, breaks, renamed_locals, renamed_posts, disconnects, returns;
     struct draft *drafts; /* of the record in hand */
+    struct server_draft server_drafts[SERVER_MOVES_MAX];
 };
 
 void space_init(struct space *space, const struct explore_options *options);
@@ -77,8 +83,9 @@ static inline int space_words(const struct space *space)
     return space->setting.clients + space->setting.servers + 1;
 }
 
-/* The moves of a local, listed. The pointer is good until another local is looked at. */
+/* The moves of a local or a post, listed. The pointer is good until another one is looked at. */
 const struct place *space_place(struct space *space, uint32_t local);
+const struct post_note *space_post(struct space *space, uint32_t post);
 
 /* A request of a client executes: local and post become what they are then; returns enum judged. */
 unsigned space_arrive(struct space *space, uint32_t *local, int parcel, uint32_t *post,
@@ -88,10 +95,8 @@ unsigned space_arrive(struct space *space, uint32_t *local, int parcel, uint32_t
 uint32_t space_return(struct space *space, uint32_t local, int position, enum judge_return how,
                       uint32_t post);
 
-/* What faults do to servers, and to connections. */
-enum post_change { POST_JUMP, POST_RESTART, POST_CUT, POST_FAILOVER, POST_EVICT, POST_DISCONNECT };
-uint32_t space_change_post(struct space *space, uint32_t post, enum post_change change,
-                           int position);
+/* Connections break: of a client, as its server sees it; to a server, as the client sees it. */
+uint32_t space_disconnect(struct space *space, uint32_t post, int position);
 uint32_t space_break(struct space *space, uint32_t local, int server);
 
 const struct post_note *space_note(struct space *space, uint32_t post);

@@ -2,6 +2,7 @@
 #include "explore/steps.h"
 
 #include "explore/canon.h"
+#include "explore/fault.h"
 #include "explore/verdict.h"
 
 #include <string.h>
@@ -15,6 +16,8 @@ void stepper_init(struct stepper *stepper, struct space *space,
     for (int i = 0; i < FAULT_COUNT; i++) {
         bool has_slot = options->budget[i] > 0 && fault_blame((enum fault)i) != FAULT_OF_RUN;
         stepper->slot_of[i] = has_slot ? stepper->slots++ : -1;
+        if (has_slot && fault_kind((enum fault)i)->strikes_replies)
+            stepper->reply_budgets |= BUDGET_MASK << (BUDGET_BITS * stepper->slot_of[i]);
     }
 }
 
@@ -54,22 +57,24 @@ static bool has_budget(const struct expansion *it, enum fault fault)
 {
     int slot = it->stepper->slot_of[fault];
     uint32_t budget = it->words[space_words(it->space) - 1];
-    return slot >= 0 && (budget >> (BUDGET_BITS * slot) & ((1u << BUDGET_BITS) - 1)) > 0;
+    return slot >= 0 && (budget >> (BUDGET_BITS * slot) & BUDGET_MASK) > 0;
 }
 
-static void step_open(struct expansion *it, enum move_kind kind, int client, int server, int fault)
+static void step_open(struct expansion *it, const struct move *move, int client, int server)
 {
     struct step_taken *step = &it->step;
-    step->kind = kind;
+    step->kind = move->kind;
     step->client = client;
     step->server = server;
-    step->parcel = -1;
-    step->fault = fault;
+    step->parcel = move->parcel;
+    step->fault = move->fault;
+    step->ticks = move->ticks;
     step->violated = 0;
     step->is_grant = step->is_unsupported = false;
     memcpy(step->words, it->words, sizeof step->words);
-    if (fault != NO_FAULT)
-        *budget_of(it->space, step->words) -= 1u << (BUDGET_BITS * it->stepper->slot_of[fault]);
+    if (move->kind == MOVE_STRIKE)
+        *budget_of(it->space, step->words) -= 1u
+                                              << (BUDGET_BITS * it->stepper->slot_of[move->fault]);
 }
 
 static void step_close(struct expansion *it)
@@ -100,7 +105,7 @@ static void step_disconnect(struct expansion *it, int client, int server)
     for (int s = 0; s < setting->servers; s++) {
         uint32_t *post = &it->step.words[setting->clients + s];
         if ((server == NO_SERVER || server == s) && space_note(it->space, *post)->is_watched)
-            *post = space_change_post(it->space, *post, POST_DISCONNECT, client);
+            *post = space_disconnect(it->space, *post, client);
     }
 }
 
@@ -108,8 +113,7 @@ static void step_client(struct expansion *it, int client, const struct move *mov
 {
     const struct setting *setting = &it->space->setting;
     struct step_taken *step = &it->step;
-    step_open(it, move->kind, client, move->server, move->fault);
-    step->parcel = move->parcel;
+    step_open(it, move, client, move->server);
     if (move->kind == MOVE_ARRIVE) {
         uint32_t *post = &step->words[setting->clients + move->server];
         unsigned judged = space_arrive(it->space, &step->words[client], move->parcel, post, client);
@@ -129,32 +133,31 @@ static void step_client(struct expansion *it, int client, const struct move *mov
     step_close(it);
 }
 
-static void step_server(struct expansion *it, enum move_kind kind, int server, int fault,
-                        enum post_change change, bool breaks)
+static void step_server(struct expansion *it, int server, const struct move *move)
 {
     const struct setting *setting = &it->space->setting;
-    step_open(it, kind, -1, server, fault);
-    uint32_t *post = &it->step.words[setting->clients + server];
-    *post = space_change_post(it->space, *post, change, -1);
-    for (int i = 0; breaks && i < setting->clients; i++)
+    step_open(it, move, -1, server);
+    it->step.words[setting->clients + server] = move->to;
+    for (int i = 0; move->did & DID_DISCONNECT && i < setting->clients; i++)
         it->step.words[i] = space_break(it->space, it->step.words[i], server);
     step_close(it);
 }
 
+static bool can_pay(const struct expansion *it, const struct move *move)
+{
+    return move->kind != MOVE_STRIKE || has_budget(it, (enum fault)move->fault);
+}
+
 static void expand_server(struct expansion *it, int server)
 {
-    uint32_t post = it->words[it->space->setting.clients + server];
-    const struct post_note note = *space_note(it->space, post);
-    if (has_budget(it, FAULT_SERVER_CLOCK))
-        step_server(it, MOVE_SERVER_CLOCK, server, FAULT_SERVER_CLOCK, POST_JUMP, false);
-    if (has_budget(it, FAULT_RESTART))
-        step_server(it, MOVE_RESTART, server, FAULT_RESTART, POST_RESTART, true);
-    if (has_budget(it, FAULT_EVICT) && note.is_there)
-        step_server(it, MOVE_EVICT, server, FAULT_EVICT, POST_EVICT, false);
-    if (has_budget(it, FAULT_FAILOVER) && note.replica_state == REPLICA_IN_STEP)
-        step_server(it, MOVE_CUT, server, FAULT_FAILOVER, POST_CUT, false);
-    if (note.replica_state == REPLICA_CUT)
-        step_server(it, MOVE_FAILOVER, server, NO_FAULT, POST_FAILOVER, true);
+    const struct post_note *note =
+        space_post(it->space, it->words[it->space->setting.clients + server]);
+    uint32_t start = note->moves_start, end = start + note->moves_count;
+    for (uint32_t m = start; m < end; m++) {
+        const struct move move = it->space->moves[m];
+        if (can_pay(it, &move))
+            step_server(it, server, &move);
+    }
 }
 
 /* Stamps so long past that no comparison can tell how long stay where they are; else they would
@@ -176,9 +179,10 @@ static bool are_stamps_kept(struct expansion *it)
 
 static void expand_time(struct expansion *it)
 {
+    static const struct move tick = {.kind = MOVE_TIME, .parcel = -1, .fault = NO_FAULT};
     const struct setting *setting = &it->space->setting;
     bool kept = are_stamps_kept(it);
-    step_open(it, MOVE_TIME, -1, -1, NO_FAULT);
+    step_open(it, &tick, -1, -1);
     for (int i = 0; i < setting->clients; i++)
         it->step.words[i] = space_age_local(it->space, it->words[i], kept);
     for (int i = setting->clients; i < setting->clients + setting->servers; i++)
@@ -186,21 +190,14 @@ static void expand_time(struct expansion *it)
     step_close(it);
 }
 
-/* Faults that do to a reply on its way what they do not to one that was heard. All others strike
- * alike before and after. */
-static const enum fault reply_faults[] = {FAULT_LATE_REPLY, FAULT_LOSE_REPLY, FAULT_RESEND,
-                                          FAULT_RESTART, FAULT_FAILOVER};
-
 static bool can_be_eager(const struct expansion *it)
 {
     const struct setting *setting = &it->space->setting;
-    if (!(it->stepper->reductions & REDUCE_EAGER))
+    uint32_t budget = it->words[space_words(it->space) - 1];
+    if (!(it->stepper->reductions & REDUCE_EAGER) || budget & it->stepper->reply_budgets)
         return false;
-    for (size_t i = 0; i < sizeof reply_faults / sizeof *reply_faults; i++)
-        if (has_budget(it, reply_faults[i]))
-            return false;
     for (int s = 0; s < setting->servers; s++)
-        if (space_note(it->space, it->words[setting->clients + s])->replica_state == REPLICA_CUT)
+        if (space_post(it->space, it->words[setting->clients + s])->has_follow)
             return false;
     return true;
 }
@@ -235,7 +232,7 @@ void stepper_expand(struct stepper *stepper, const uint32_t *words)
         is_urgent |= place.is_urgent;
         for (uint32_t m = 0; m < place.moves_count; m++) {
             const struct move move = it.space->moves[place.moves_start + m];
-            if (move.fault == NO_FAULT || has_budget(&it, (enum fault)move.fault))
+            if (can_pay(&it, &move))
                 step_client(&it, i, &move);
         }
     }

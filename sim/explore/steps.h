@@ -11,9 +11,10 @@
 struct step_taken {
     enum move_kind kind;
     int client, server; /* positions before the step; -1: none */
-    int parcel;
-    int fault;         /* enum fault that it cost, or NO_FAULT */
-    unsigned violated; /* bit a property */
+    int parcel;         /* that it is about, or -1 */
+    int fault;          /* enum fault of MOVE_STRIKE, which it costs, and of MOVE_FOLLOW */
+    int ticks;          /* that a clock jumped by it */
+    unsigned violated;  /* bit a property */
     bool is_grant, is_unsupported;
     uint32_t words[WORDS_MAX];
     /* Where clients and servers stand in those words: new_position[old]. */
@@ -26,9 +27,15 @@ struct stepper {
     unsigned reductions;
     int slots;                /* faults with a budget */
     int slot_of[FAULT_COUNT]; /* -1: none */
+    uint32_t reply_budgets;   /* bits of the word of budgets: faults that strike replies */
     void (*take)(void *context, const struct step_taken *step);
     void *context;
 };
+
+static inline bool step_is_fault(const struct step_taken *step)
+{
+    return step->kind == MOVE_STRIKE;
+}
 
 /* space and context are kept. */
 void stepper_init(struct stepper *stepper, struct space *space,

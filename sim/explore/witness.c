@@ -79,7 +79,7 @@ static void take_step(struct walk *walk)
     uint8_t names[EXPLORE_CLIENTS_MAX], servers[SERVERS_MAX];
     add_step(walk, step);
     walk->finding->events++;
-    walk->finding->faults += step->fault != NO_FAULT;
+    walk->finding->faults += step_is_fault(step);
     memcpy(names, walk->name_of, sizeof names);
     memcpy(servers, walk->server_of, sizeof servers);
     for (int i = 0; i < EXPLORE_CLIENTS_MAX; i++)
@@ -118,7 +118,7 @@ enum { SHOWN_STEPS_MAX = 200 };
 
 static enum rank rank_of(const struct walk *walk, const struct step_taken *step)
 {
-    if (step->fault != NO_FAULT || step->kind == MOVE_FAILOVER)
+    if (step->kind == MOVE_STRIKE || step->kind == MOVE_FOLLOW)
         return RANK_NEVER;
     if (step->kind == MOVE_TIME)
         return walk->has_waited ? RANK_WAIT : RANK_PAST_WAITING;

@@ -131,6 +131,53 @@ static void finds_what_is_known(void **state)
     assert_int_equal(wrong, 0);
 }
 
+/* What each fault is good for: a scheme that holds without it and is broken with it. */
+static const struct {
+    const char *scheme;
+    enum property property;
+    bool needs_slow_work; /* in both */
+} broken_by[FAULT_COUNT] = {
+    [FAULT_SLOW_WORK] = {"set-nx-ex-del", PROPERTY_RELEASE_OWN},
+    [FAULT_STALL] = {"set-nx-ex-get-del", PROPERTY_RELEASE_OWN},
+    [FAULT_LATE_REQUEST] = {"setnx-del", PROPERTY_PROGRESS},
+    [FAULT_LATE_REPLY] = {"set-nx-px-cad", PROPERTY_FRESH_GRANT},
+    [FAULT_LOSE_REQUEST] = {"setnx-del", PROPERTY_PROGRESS},
+    [FAULT_LOSE_REPLY] = {"set-nx-px-cad", PROPERTY_NO_ORPHAN},
+    [FAULT_RESEND] = {"set-nx-px-cad", PROPERTY_TRUTHFUL},
+    [FAULT_CRASH] = {"setnx-expire-del", PROPERTY_ALWAYS_EXPIRES},
+    [FAULT_CLIENT_CLOCK] = {"stamp-getset", PROPERTY_LEASE_EXCLUSION},
+    [FAULT_SERVER_CLOCK] = {"set-nx-px-cad", PROPERTY_LEASE_EXCLUSION},
+    [FAULT_RESTART] = {"set-nx-px-cad", PROPERTY_LEASE_EXCLUSION},
+    [FAULT_FAILOVER] = {"set-nx-px-cad", PROPERTY_LEASE_EXCLUSION},
+    [FAULT_EVICT] = {"set-nx-px-cad", PROPERTY_LEASE_EXCLUSION},
+    [FAULT_SAME_TOKEN] = {"set-nx-px-cad-weak-token", PROPERTY_RELEASE_OWN, true},
+};
+
+static enum verdict verdict_with(int fault, int row)
+{
+    struct explore_options options = options_of(broken_by[row].scheme, fault);
+    struct explore_outcome outcome;
+    options.budget[FAULT_SLOW_WORK] |= broken_by[row].needs_slow_work;
+    run(&options, &outcome);
+    enum verdict verdict = outcome.findings[broken_by[row].property].verdict;
+    explore_outcome_free(&outcome);
+    return verdict;
+}
+
+static void every_fault_breaks_what_holds_without(void **state)
+{
+    (void)state;
+    for (int i = 0; i < FAULT_COUNT; i++) {
+        const char *name = fault_name((enum fault)i);
+        if (!broken_by[i].scheme)
+            fail_msg("nothing shows what %s does", name);
+        if (verdict_with(NONE, i) != VERDICT_HOLDS)
+            fail_msg("%s is broken without %s", broken_by[i].scheme, name);
+        if (verdict_with(i, i) != VERDICT_VIOLATED)
+            fail_msg("%s does not break %s", name, broken_by[i].scheme);
+    }
+}
+
 /* The stalled loser's older stamp lets a third client in: it takes two faults, and that is what a
  * witness shows. */
 static void finds_what_takes_two_faults(void **state)
@@ -431,6 +478,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(finds_what_is_known),
+        cmocka_unit_test(every_fault_breaks_what_holds_without),
         cmocka_unit_test(finds_what_takes_two_faults),
         cmocka_unit_test(witness_is_the_shortest),
         cmocka_unit_test(witnesses_replay),

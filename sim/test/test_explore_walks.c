@@ -36,7 +36,7 @@ struct walker {
 static void draw(void *context, const struct step_taken *step)
 {
     struct walker *walker = context;
-    uint64_t weight = step->fault == NO_FAULT ? 10 : 2;
+    uint64_t weight = step_is_fault(step) ? 2 : 10;
     walker->seen += weight;
     if (random_below(&walker->random, walker->seen) < weight)
         walker->chosen = *step;
