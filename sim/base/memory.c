@@ -3,11 +3,13 @@
 
 #include "base/fail.h"
 
+#include <assert.h>
 #include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 static void end_without_memory(size_t count, size_t size)
 {
@@ -29,6 +31,78 @@ void *memory_resize(void *old, size_t count, size_t size)
     if (!made)
         end_without_memory(count, size);
     return made;
+}
+
+/* --- what grows large --- */
+
+enum { HUGE_PAGE = 2 << 20, LARGE = 2 * HUGE_PAGE };
+
+static size_t pages(size_t bytes)
+{
+    return (bytes + HUGE_PAGE - 1) & ~(size_t)(HUGE_PAGE - 1);
+}
+
+static void unmap_pages(unsigned char *made, size_t bytes)
+{
+    if (bytes == 0)
+        return;
+    int failed = munmap(made, bytes);
+    assert(!failed);
+}
+
+/* Fresh pages that begin where a huge one can. */
+static unsigned char *map_pages(size_t bytes)
+{
+    size_t more = bytes + HUGE_PAGE;
+    unsigned char *made =
+        mmap(NULL, more, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (made == MAP_FAILED)
+        end_without_memory(bytes, 1);
+    size_t before = (HUGE_PAGE - (uintptr_t)made % HUGE_PAGE) % HUGE_PAGE;
+    unmap_pages(made, before);
+    unmap_pages(made + before + bytes, HUGE_PAGE - before);
+    madvise(made + before, bytes, MADV_HUGEPAGE); /* a wish: without it, it is only slower */
+    return made + before;
+}
+
+static size_t product(size_t count, size_t size)
+{
+    size_t bytes;
+    if (__builtin_mul_overflow(count, size, &bytes) || bytes > SIZE_MAX / 2)
+        end_without_memory(count, size);
+    return bytes;
+}
+
+void *memory_extend(void *old, size_t old_count, size_t count, size_t size)
+{
+    size_t was = old ? product(old_count, size) : 0, bytes = product(count, size);
+    assert(bytes >= was);
+    if (bytes < LARGE) {
+        unsigned char *made = memory_resize(old, count, size);
+        memset(made + was, 0, bytes - was);
+        return made;
+    }
+    if (was >= LARGE && pages(was) == pages(bytes))
+        return old;
+    unsigned char *made = map_pages(pages(bytes));
+    if (was >= LARGE) {
+        int how = MREMAP_MAYMOVE | MREMAP_FIXED;
+        if (mremap(old, pages(was), pages(bytes), how, made) == MAP_FAILED)
+            end_without_memory(count, size);
+        madvise(made, pages(bytes), MADV_HUGEPAGE);
+    } else if (was > 0) {
+        memcpy(made, old, was);
+        free(old);
+    }
+    return made;
+}
+
+void memory_drop(void *old, size_t count, size_t size)
+{
+    if (!old || product(count, size) < LARGE)
+        free(old);
+    else
+        unmap_pages(old, pages(product(count, size)));
 }
 
 char *memory_text(const char *text)

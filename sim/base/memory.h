@@ -12,6 +12,14 @@ void *memory_new(size_t count, size_t size);
 /* Like realloc() to count things of size bytes; what is added is not zeroed. Takes old. */
 void *memory_resize(void *old, size_t count, size_t size);
 
+/* A list or table that grows to many megabytes: count things instead of old_count, what is added
+ * zeroed. Takes old (NULL with 0: a new one); where it lies changes. Once large it is moved by its
+ * pages and not copied, so that growing needs no memory for both, and huge pages are asked for. */
+void *memory_extend(void *old, size_t old_count, size_t count, size_t size);
+
+/* Frees what memory_extend() made last with that count and size. NULL does nothing. */
+void memory_drop(void *old, size_t count, size_t size);
+
 /* A copy of text (borrowed). The caller frees. */
 char *memory_text(const char *text);
 

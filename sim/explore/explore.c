@@ -92,7 +92,7 @@ static void outcome_fill(struct search *search, struct explore_outcome *outcome)
     outcome->transitions = search->transitions;
     outcome->depth = search->depth;
     outcome->bytes = search->bytes;
-    outcome->lost = search->visited.states ? 0 : states * states / 36893488147419103232.0;
+    outcome->lost = search->visited.has_full_states ? 0 : states * states / 36893488147419103232.0;
     outcome->lease_us = translate_lease_us(setting);
     outcome->same_token = setting->is_collision ? (1u << setting->clients) - 1 : 0;
     outcome->has_replica = setting->has_replica;

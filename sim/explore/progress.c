@@ -1,66 +1,45 @@
-/* progress.c - from every state some way without a fault must lead to a grant: one sweep backwards
- * over the edges.
+/* progress.c - from every state some way without a fault must lead to a grant: sweeps backwards
+ * over the states until none is found good that was not before.
  *
  * No fairness is needed: it is asked whether the lock can be had, not whether it will. Source: AG
- * EF, as in every model checker. */
+ * EF, as in every model checker. Most edges lead to a later state, so that few sweeps do, and the
+ * edges need not be turned round, for which there would have to be memory. */
 #include "explore/search.h"
 
-#include "base/memory.h"
-
-#include <stdlib.h>
-
-/* The edges turned round: who leads to state i stands at from[start[i]] .. from[start[i + 1] - 1].
- */
-struct backwards {
-    uint32_t *from;
-    uint64_t *start;
-};
-
-static void turn_round(const struct search *search, struct backwards *back)
+/* One sweep; true: some state was found good that was not. */
+static bool sweep(struct search *search)
 {
-    uint32_t states = search->visited.count;
-    uint64_t edges = search->edges_start[states];
-    back->start = memory_new((size_t)states + 2, sizeof *back->start);
-    back->from = memory_new((size_t)edges + 1, sizeof *back->from);
-    for (uint64_t i = 0; i < edges; i++)
-        back->start[search->edges[i] + 2]++;
-    for (uint32_t i = 0; i < states; i++)
-        back->start[i + 2] += back->start[i + 1];
-    for (uint32_t i = 0; i < states; i++)
-        for (uint64_t k = search->edges_start[i]; k < search->edges_start[i + 1]; k++)
-            back->from[back->start[search->edges[k] + 1]++] = i;
+    uint8_t *notes = search->notes;
+    uint64_t edge = search->edges.count;
+    bool has_found = false;
+    for (uint32_t i = (uint32_t)search->visited.count; i-- > 0;) {
+        bool is_good = notes[i] & STATE_GRANTS;
+        for (bool has_more = notes[i] & STATE_LEADS; has_more;) {
+            uint32_t to = *tape_at(&search->edges, --edge);
+            has_more = !(to & EDGE_FIRST);
+            is_good |= (notes[to & ~EDGE_FIRST] & STATE_GRANTS) != 0;
+        }
+        if (!is_good)
+            continue;
+        has_found |= !(notes[i] & STATE_GRANTS);
+        notes[i] |= STATE_GRANTS;
+        if (notes[i] & STATE_SEEDED)
+            continue;
+        uint8_t *parent = &notes[visited_parent(&search->visited, i)];
+        has_found |= !(*parent & STATE_GRANTS);
+        *parent |= STATE_GRANTS;
+    }
+    return has_found;
 }
 
 void search_progress(struct search *search)
 {
-    uint32_t states = search->visited.count, used = 0;
-    struct backwards back;
-    turn_round(search, &back);
-    uint8_t *is_good = memory_new((size_t)states + 1, 1);
-    uint32_t *line = memory_new((size_t)states + 1, sizeof *line);
-    for (uint32_t i = 0; i < states; i++) {
-        if (!(search->notes[i] & STATE_GRANTS))
-            continue;
-        is_good[i] = 1;
-        line[used++] = i;
-    }
-    for (uint32_t at = 0; at < used; at++) {
-        for (uint64_t k = back.start[line[at]]; k < back.start[line[at] + 1]; k++) {
-            uint32_t from = back.from[k];
-            if (is_good[from])
-                continue;
-            is_good[from] = 1;
-            line[used++] = from;
-        }
-    }
-    for (uint32_t i = 0; i < states; i++) {
-        if (is_good[i] || !(search->notes[i] & STATE_WANTS))
+    while (sweep(search))
+        ;
+    for (uint32_t i = 0; i < search->visited.count; i++) {
+        if (search->notes[i] & STATE_GRANTS || !(search->notes[i] & STATE_WANTS))
             continue;
         search->sightings[PROPERTY_PROGRESS] = (struct sighting){.state = i, .step = -1};
-        break;
+        return;
     }
-    free(back.from);
-    free(back.start);
-    free(is_good);
-    free(line);
 }

@@ -3,16 +3,8 @@
 
 #include "base/memory.h"
 
-#include <stdlib.h>
+#include <assert.h>
 #include <string.h>
-
-/* States in the order in which they will be expanded. */
-struct line {
-    uint32_t *words;   /* space_words() each */
-    uint32_t *numbers; /* of the state; of its parent, in a line of seeds */
-    int *depths;       /* seeds only */
-    size_t count, size;
-};
 
 /* A state that a step led to, on its way into the table: the memory it will need is fetched
  * meanwhile. */
@@ -24,53 +16,24 @@ struct candidate {
 
 enum { RING = 32 };
 
+/* A seed: the words of a state, then its parent, and the depth that it would have. */
+enum { SEED_PARENT, SEED_DEPTH, SEED_WORDS };
+
 /* One run under way. */
 struct run_of {
     struct search *search;
-    struct line now, next, seeds, later; /* later: the seeds of the next layer */
+    struct tape seeds, later; /* of this layer, by depth; of the next one */
+    uint64_t seed;            /* the next to be sown */
     int words, layer, depth;
     uint32_t state; /* in hand */
     int step;       /* of it */
+    bool is_sowing;
     bool is_over;
     struct candidate ring[RING];
     unsigned ring_first, ring_count;
 };
 
-enum { LINE_FIRST = 1024, CHECK_EVERY = 4096 };
-
-/* A list that must grow: doubled while it is small, by a quarter when that would be much. */
-static size_t larger(size_t size)
-{
-    enum { MUCH = 1 << 20 };
-    return size == 0 ? LINE_FIRST : size < MUCH ? 2 * size : size + size / 4;
-}
-
-static void line_add(struct line *line, int words, const uint32_t *state, uint32_t number,
-                     int depth)
-{
-    if (line->count == line->size) {
-        line->size = larger(line->size);
-        line->words = memory_resize(line->words, line->size, (size_t)words * sizeof *line->words);
-        line->numbers = memory_resize(line->numbers, line->size, sizeof *line->numbers);
-        line->depths = memory_resize(line->depths, line->size, sizeof *line->depths);
-    }
-    memcpy(line->words + line->count * (size_t)words, state, (size_t)words * sizeof *state);
-    line->numbers[line->count] = number;
-    line->depths[line->count++] = depth;
-}
-
-static void line_close(struct line *line)
-{
-    free(line->words);
-    free(line->numbers);
-    free(line->depths);
-}
-
-static size_t line_bytes(const struct line *line, int words)
-{
-    return line->size *
-           ((size_t)words * sizeof *line->words + sizeof *line->numbers + sizeof *line->depths);
-}
+enum { NOTES_FIRST = 1024, MUCH = 1 << 20, CHECK_EVERY = 4096 };
 
 /* --- what is remembered --- */
 
@@ -85,38 +48,25 @@ static void sight(struct run_of *run, unsigned violated, int faults)
     }
 }
 
-/* The states up to this one have no more edges than are there now. */
-static void starts_fill(struct search *search, uint32_t state)
-{
-    while (search->starts_count <= state) {
-        if (search->starts_count == search->starts_size) {
-            search->starts_size = larger(search->starts_size);
-            search->edges_start = memory_resize(search->edges_start, search->starts_size,
-                                                sizeof *search->edges_start);
-        }
-        search->edges_start[search->starts_count++] = search->edges_count;
-    }
-}
-
 static void edge_add(struct search *search, uint32_t from, uint32_t to)
 {
-    starts_fill(search, from);
-    if (search->edges_count == search->edges_size) {
-        search->edges_size = larger(search->edges_size);
-        search->edges = memory_resize(search->edges, search->edges_size, sizeof *search->edges);
-    }
-    search->edges[search->edges_count++] = to;
+    assert(to < EDGE_FIRST);
+    bool is_first = search->edges_from != from;
+    if (is_first)
+        search->notes[from] |= STATE_LEADS;
+    search->edges_from = from;
+    *tape_push(&search->edges) = to | (is_first ? EDGE_FIRST : 0);
 }
 
-static void note_state(struct search *search, uint32_t state, uint8_t note)
+/* A state that was not there before. */
+static void notes_add(struct search *search, uint32_t state, bool is_seed)
 {
-    while (state >= search->notes_size) {
-        size_t old = search->notes_size;
-        search->notes_size = larger(old);
-        search->notes = memory_resize(search->notes, search->notes_size, 1);
-        memset(search->notes + old, 0, search->notes_size - old);
+    size_t size = search->notes_size;
+    if (state >= size) {
+        search->notes_size = size == 0 ? NOTES_FIRST : size < MUCH ? 2 * size : size + size / 4;
+        search->notes = memory_extend(search->notes, size, search->notes_size, 1);
     }
-    search->notes[state] |= note;
+    search->notes[state] = is_seed ? STATE_SEEDED : 0;
 }
 
 /* --- one state --- */
@@ -128,22 +78,24 @@ static void ring_pop(struct run_of *run)
     const struct candidate *it = &run->ring[run->ring_first];
     bool is_new;
     uint32_t number = visited_put(&search->visited, it->print, it->words, it->from, &is_new);
-    if (is_new)
-        line_add(&run->next, run->words, it->words, number, run->depth + 1);
-    if (search->keeps_edges)
-        edge_add(search, it->from, number);
+    if (search->keeps_edges) {
+        if (is_new)
+            notes_add(search, number, run->is_sowing);
+        else if (!run->is_sowing && !(search->notes[it->from] & STATE_GRANTS))
+            edge_add(search, it->from, number);
+    }
     run->ring_first = (run->ring_first + 1) % RING;
     run->ring_count--;
 }
 
-static void ring_push(struct run_of *run, const uint32_t *words)
+static void ring_push(struct run_of *run, const uint32_t *words, uint32_t from)
 {
     if (run->ring_count == RING)
         ring_pop(run);
     struct candidate *it = &run->ring[(run->ring_first + run->ring_count++) % RING];
     it->print = visited_print(&run->search->visited, words);
-    it->from = run->state;
-    memcpy(it->words, words, sizeof it->words);
+    it->from = from;
+    words_copy(it->words, words, run->words);
     VISITED_PREFETCH(&run->search->visited, it->print);
 }
 
@@ -151,6 +103,15 @@ static void ring_flush(struct run_of *run)
 {
     while (run->ring_count > 0)
         ring_pop(run);
+}
+
+/* A step that costs a fault waits for the next layer. */
+static void seed_add(struct run_of *run, const uint32_t *words)
+{
+    uint32_t *seed = tape_push(&run->later);
+    seed[SEED_PARENT] = run->state;
+    seed[SEED_DEPTH] = (uint32_t)run->depth + 1;
+    memcpy(seed + SEED_WORDS, words, (size_t)run->words * sizeof *words);
 }
 
 static void take(void *context, const struct step_taken *step)
@@ -164,11 +125,11 @@ static void take(void *context, const struct step_taken *step)
     if (step->violated)
         sight(run, step->violated, run->layer + is_fault);
     if (is_fault)
-        line_add(&run->later, run->words, step->words, run->state, run->depth + 1);
+        seed_add(run, step->words);
     else
-        ring_push(run, step->words);
+        ring_push(run, step->words, run->state);
     if (step->is_grant && search->keeps_edges)
-        note_state(search, run->state, STATE_GRANTS);
+        search->notes[run->state] |= STATE_GRANTS;
     run->step++;
 }
 
@@ -176,10 +137,8 @@ static void measure(struct run_of *run)
 {
     struct search *search = run->search;
     uint64_t bytes = visited_bytes(&search->visited) + space_bytes(&search->space) +
-                     line_bytes(&run->now, run->words) + line_bytes(&run->next, run->words) +
-                     line_bytes(&run->seeds, run->words) + line_bytes(&run->later, run->words) +
-                     search->edges_size * sizeof *search->edges +
-                     search->starts_size * sizeof *search->edges_start + search->notes_size;
+                     tape_bytes(&run->seeds) + tape_bytes(&run->later) +
+                     tape_bytes(&search->edges) + search->notes_size;
     if (bytes > search->bytes)
         search->bytes = bytes;
 }
@@ -190,6 +149,7 @@ static bool is_spent(struct run_of *run)
     struct search *search = run->search;
     const struct explore_options *options = search->options;
     measure(run);
+    visited_forget(&search->visited, run->state);
     if (options->states_max && search->visited.count >= options->states_max)
         search->end = END_STATES;
     else if (options->bytes_max && search->bytes >= options->bytes_max)
@@ -199,66 +159,68 @@ static bool is_spent(struct run_of *run)
     return search->end != END_COMPLETE;
 }
 
-static void expand(struct run_of *run, uint32_t state, const uint32_t *words)
+static void expand(struct run_of *run, const uint32_t *words)
 {
     struct search *search = run->search;
-    run->state = state;
     run->step = 0;
     if (search->keeps_edges && stepper_wants_lock(&search->stepper, words))
-        note_state(search, state, STATE_WANTS);
+        search->notes[run->state] |= STATE_WANTS;
     stepper_expand(&search->stepper, words);
 }
 
 /* --- layers --- */
 
 /* Seeds of this depth join what the last depth led to. */
-static size_t sow(struct run_of *run, size_t seed)
+static void sow(struct run_of *run)
 {
-    struct search *search = run->search;
-    for (; seed < run->seeds.count && run->seeds.depths[seed] == run->depth; seed++) {
-        const uint32_t *words = run->seeds.words + seed * (size_t)run->words;
-        bool is_new;
-        uint32_t number = visited_put(&search->visited, visited_print(&search->visited, words),
-                                      words, run->seeds.numbers[seed], &is_new);
-        if (is_new)
-            line_add(&run->now, run->words, words, number, run->depth);
+    run->is_sowing = true;
+    for (; run->seed < run->seeds.count; run->seed++) {
+        const uint32_t *seed = tape_at(&run->seeds, run->seed);
+        if (seed[SEED_DEPTH] != (uint32_t)run->depth)
+            break;
+        ring_push(run, seed + SEED_WORDS, seed[SEED_PARENT]);
     }
-    return seed;
+    ring_flush(run);
+    tape_drop(&run->seeds, run->seed);
+    run->is_sowing = false;
 }
 
-static void swap_lines(struct line *a, struct line *b)
+/* States are expanded in the order of their numbers: those of this depth are the next up to
+ * the last that there is. */
+static void run_depth(struct run_of *run)
 {
-    struct line kept = *a;
-    *a = *b;
-    *b = kept;
+    struct visited *visited = &run->search->visited;
+    uint32_t end = (uint32_t)visited->count;
+    if (run->depth > run->search->depth)
+        run->search->depth = run->depth;
+    for (uint32_t i = 0; run->state < end && !run->is_over; i++, run->state++) {
+        expand(run, visited_words(visited, run->state));
+        if (i % CHECK_EVERY == 0)
+            run->is_over = is_spent(run);
+    }
+    ring_flush(run);
 }
 
 static void run_layer(struct run_of *run)
 {
-    size_t seed = 0;
-    run->now.count = run->next.count = 0;
-    run->depth = run->seeds.count > 0 ? run->seeds.depths[0] : 0;
-    while (!run->is_over) {
-        if (run->now.count == 0 && seed < run->seeds.count)
-            run->depth = run->seeds.depths[seed];
-        seed = sow(run, seed);
-        if (run->now.count == 0)
+    const struct visited *visited = &run->search->visited;
+    for (run->depth = 0; !run->is_over; run->depth++) {
+        if (run->state == visited->count && run->seed < run->seeds.count)
+            run->depth = (int)tape_at(&run->seeds, run->seed)[SEED_DEPTH];
+        sow(run);
+        if (run->state == visited->count)
             return;
-        if (run->depth > run->search->depth)
-            run->search->depth = run->depth;
-        for (size_t i = 0; i < run->now.count && !run->is_over; i++) {
-            uint32_t words[WORDS_MAX] = {0};
-            memcpy(words, run->now.words + i * (size_t)run->words,
-                   (size_t)run->words * sizeof *words);
-            expand(run, run->now.numbers[i], words);
-            if (i % CHECK_EVERY == 0)
-                run->is_over = is_spent(run);
-        }
-        ring_flush(run);
-        swap_lines(&run->now, &run->next);
-        run->next.count = 0;
-        run->depth++;
+        run_depth(run);
     }
+}
+
+/* The seeds that wait are those of the layer that begins. */
+static void next_layer(struct run_of *run)
+{
+    tape_close(&run->seeds);
+    run->seeds = run->later;
+    run->seed = 0;
+    tape_init(&run->later, SEED_WORDS + run->words);
 }
 
 void search_init(struct search *search, const struct explore_options *options)
@@ -270,7 +232,8 @@ void search_init(struct search *search, const struct explore_options *options)
     stepper_init(&search->stepper, &search->space, options);
     visited_init(&search->visited, space_words(&search->space), options->hash_seed,
                  options->has_full_states);
-    search->visited.tells_numbers = search->keeps_edges;
+    tape_init(&search->edges, 1);
+    search->edges_from = VISITED_NONE;
     for (int i = 0; i < PROPERTY_COUNT; i++)
         search->sightings[i].state = VISITED_NONE;
 }
@@ -282,28 +245,25 @@ void search_run(struct search *search)
     search->stepper.take = take;
     search->stepper.context = &run;
     stepper_start(&search->stepper, search->options, start);
-    line_add(&run.seeds, run.words, start, VISITED_NONE, 0);
-    for (; run.seeds.count > 0 && !run.is_over; run.layer++) {
+    tape_init(&run.seeds, SEED_WORDS + run.words);
+    tape_init(&run.later, SEED_WORDS + run.words);
+    run.state = VISITED_NONE;
+    run.depth = -1;
+    seed_add(&run, start);
+    run.state = 0;
+    for (; run.later.count > 0 && !run.is_over; run.layer++) {
+        next_layer(&run);
         run_layer(&run);
-        swap_lines(&run.seeds, &run.later);
-        run.later.count = 0;
     }
     measure(&run);
-    if (search->keeps_edges) {
-        starts_fill(search, search->visited.count);
-        note_state(search, search->visited.count, 0);
-    }
-    line_close(&run.now);
-    line_close(&run.next);
-    line_close(&run.seeds);
-    line_close(&run.later);
+    tape_close(&run.seeds);
+    tape_close(&run.later);
 }
 
 void search_close(struct search *search)
 {
     space_close(&search->space);
     visited_close(&search->visited);
-    free(search->edges);
-    free(search->edges_start);
-    free(search->notes);
+    tape_close(&search->edges);
+    memory_drop(search->notes, search->notes_size, sizeof *search->notes);
 }

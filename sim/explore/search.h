@@ -16,6 +16,16 @@ struct sighting {
     int faults, events;
 };
 
+enum state_note {
+    STATE_GRANTS = 1, /* a step without a fault grants; after the sweep: a way without a fault */
+    STATE_WANTS = 2,
+    STATE_LEADS = 4,  /* has edges */
+    STATE_SEEDED = 8, /* its parent led to it by a fault */
+};
+
+/* The first edge of each state. */
+#define EDGE_FIRST 0x80000000u
+
 struct search {
     const struct explore_options *options;
     struct space space;
@@ -26,18 +36,15 @@ struct search {
     uint64_t transitions;
     uint64_t bytes; /* at the largest */
     int depth;
-    /* For progress: where each state's steps without a fault lead, in the order of states. */
+    /* For progress: where the steps without a fault lead, in the order of the states that they come
+     * from. Left out is what leads to a state for the first time, which its parent tells, and what
+     * comes from a state that grants. */
     bool keeps_edges;
-    uint32_t *edges;
-    uint64_t edges_count;
-    uint64_t *edges_start; /* by state; one more than states that were expanded */
-    uint32_t starts_count;
-    size_t edges_size, starts_size;
-    uint8_t *notes; /* by state: enum state_note */
+    struct tape edges;
+    uint32_t edges_from; /* whose edges are being added */
+    uint8_t *notes;      /* by state: enum state_note */
     size_t notes_size;
 };
-
-enum state_note { STATE_GRANTS = 1, STATE_WANTS = 2 };
 
 void search_init(struct search *search, const struct explore_options *options);
 void search_run(struct search *search);

@@ -11,6 +11,8 @@
 #include "explore/moves.h"
 #include "explore/pool.h"
 
+#include <string.h>
+
 enum { WORDS_MAX = EXPLORE_CLIENTS_MAX + SERVERS_MAX + 1 };
 
 #define UNKNOWN_ID UINT32_MAX
@@ -81,6 +83,13 @@ void space_start(struct space *space, uint32_t *words);
 static inline int space_words(const struct space *space)
 {
     return space->setting.clients + space->setting.servers + 1;
+}
+
+/* Two at a time: the word after an odd number of them is copied along. */
+static inline void words_copy(uint32_t *to, const uint32_t *from, int words)
+{
+    for (int i = 0; i < words; i += 2)
+        memcpy(to + i, from + i, 2 * sizeof *to);
 }
 
 /* The moves of a local or a post, listed. The pointer is good until another one is looked at. */

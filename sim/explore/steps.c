@@ -71,7 +71,7 @@ static void step_open(struct expansion *it, const struct move *move, int client,
     step->ticks = move->ticks;
     step->violated = 0;
     step->is_grant = step->is_unsupported = false;
-    memcpy(step->words, it->words, sizeof step->words);
+    words_copy(step->words, it->words, space_words(it->space));
     if (move->kind == MOVE_STRIKE)
         *budget_of(it->space, step->words) -= 1u
                                               << (BUDGET_BITS * it->stepper->slot_of[move->fault]);

@@ -4,136 +4,135 @@
 #include "base/memory.h"
 
 #include <assert.h>
-#include <stdlib.h>
 #include <string.h>
 
-enum { VISITED_FIRST = 1 << 14 };
+/* PAST_THE_END: buckets beyond the last home, for what finds no room; a search never wraps. */
+enum { VISITED_FIRST = 1 << 10, PAST_THE_END = 64, MUCH = 1 << 16 };
+
+_Static_assert(sizeof(struct bucket) == 64, "a bucket is a cache line");
+
+static void size_set(struct visited *visited, size_t size)
+{
+    visited->size = size;
+    visited->full = (uint64_t)size * BUCKET_PRINTS / 5 * 4;
+}
+
+/* splitmix64: the numbers drawn from one seed. */
+static uint64_t draw(uint64_t *state)
+{
+    uint64_t drawn = *state += 0x9e3779b97f4a7c15u;
+    drawn = (drawn ^ (drawn >> 30)) * 0xbf58476d1ce4e5b9u;
+    drawn = (drawn ^ (drawn >> 27)) * 0x94d049bb133111ebu;
+    return drawn ^ (drawn >> 31);
+}
 
 void visited_init(struct visited *visited, int words, uint64_t seed, bool has_full_states)
 {
+    assert(words <= VISITED_WORDS_MAX);
     memset(visited, 0, sizeof *visited);
     visited->words = words;
-    visited->seed = seed;
-    visited->size = VISITED_FIRST;
-    visited->prints = memory_new(visited->size, sizeof *visited->prints);
-    visited->numbers = memory_new(visited->size, sizeof *visited->numbers);
-    visited->parents_size = VISITED_FIRST;
-    visited->parents = memory_new(visited->parents_size, sizeof *visited->parents);
-    if (has_full_states) {
-        visited->states_size = VISITED_FIRST;
-        visited->states = memory_new(visited->states_size, (size_t)words * sizeof(uint32_t));
+    visited->has_full_states = has_full_states;
+    for (int i = 0; i < words; i++) {
+        uint64_t high = draw(&seed);
+        visited->keys[i] = (visited_sum)high << 64 | draw(&seed);
     }
+    size_set(visited, VISITED_FIRST);
+    visited->buckets =
+        memory_extend(NULL, 0, visited->size + PAST_THE_END, sizeof *visited->buckets);
+    tape_init(&visited->parents, 1);
+    tape_init(&visited->states, words);
 }
 
 void visited_close(struct visited *visited)
 {
-    free(visited->prints);
-    free(visited->numbers);
-    free(visited->parents);
-    free(visited->states);
+    memory_drop(visited->buckets, visited->size + PAST_THE_END, sizeof *visited->buckets);
+    tape_close(&visited->parents);
+    tape_close(&visited->states);
     memset(visited, 0, sizeof *visited);
 }
 
 size_t visited_bytes(const struct visited *visited)
 {
-    return visited->size * (sizeof *visited->prints + sizeof *visited->numbers) +
-           visited->parents_size * sizeof *visited->parents +
-           visited->states_size * (size_t)visited->words * sizeof(uint32_t);
+    return (visited->size + PAST_THE_END) * sizeof *visited->buckets +
+           tape_bytes(&visited->parents) + tape_bytes(&visited->states);
 }
 
-/* Each pair of words is mixed in by a multiplication of its own, and the whole once more at the
- * end. */
-uint64_t visited_print(const struct visited *visited, const uint32_t *words)
+void visited_forget(struct visited *visited, uint32_t before)
 {
-    uint64_t hash = visited->seed ^ 0x9e3779b97f4a7c15u;
-    for (int i = 0; i < visited->words; i += 2) {
-        uint64_t pair = words[i];
-        if (i + 1 < visited->words)
-            pair |= (uint64_t)words[i + 1] << 32;
-        hash = (hash ^ pair) * 0xd6e8feb86659fd93u;
-        hash ^= hash >> 32;
+    if (!visited->has_full_states)
+        tape_drop(&visited->states, before);
+}
+
+/* Puts in what is not there; false: no room up to the end. */
+static bool insert(struct visited *visited, uint64_t print, uint32_t number)
+{
+    const struct bucket *end = visited->buckets + visited->size + PAST_THE_END;
+    for (struct bucket *it = visited_home(visited, print); it < end; it++) {
+        for (int i = 0; i < BUCKET_PRINTS; i++) {
+            if (it->prints[i] != 0)
+                continue;
+            it->prints[i] = print;
+            it->numbers[i] = number;
+            return true;
+        }
     }
-    hash = (hash ^ (hash >> 29)) * 0xbf58476d1ce4e5b9u;
-    hash = (hash ^ (hash >> 32)) * 0x94d049bb133111ebu;
-    hash ^= hash >> 29;
-    return hash ? hash : 1;
+    return false;
 }
 
-static bool is_same(const struct visited *visited, size_t at, uint64_t print, const uint32_t *words)
+/* All buckets move to the end of the larger table; then, from the first on, each is emptied and its
+ * prints go where they belong. That is never behind where they were taken from, for homes are in
+ * the order of the prints: what was not moved yet is not in the way. */
+static void grow(struct visited *visited)
 {
-    if (visited->prints[at] != print)
-        return false;
-    if (!visited->states)
-        return true;
-    const uint32_t *state = visited->states + (size_t)visited->numbers[at] * (size_t)visited->words;
-    return memcmp(state, words, (size_t)visited->words * sizeof *words) == 0;
-}
-
-static size_t seek(const struct visited *visited, uint64_t print, const uint32_t *words)
-{
-    size_t mask = visited->size - 1, at = print & mask;
-    while (visited->prints[at] != 0 && !is_same(visited, at, print, words))
-        at = (at + 1) & mask;
-    return at;
-}
-
-static void grow_table(struct visited *visited)
-{
-    struct visited old = *visited;
-    visited->size = old.size * 2;
-    visited->prints = memory_new(visited->size, sizeof *visited->prints);
-    visited->numbers = memory_new(visited->size, sizeof *visited->numbers);
-    size_t mask = visited->size - 1;
-    for (size_t i = 0; i < old.size; i++) {
-        if (old.prints[i] == 0)
-            continue;
-        size_t at = old.prints[i] & mask;
-        while (visited->prints[at] != 0)
-            at = (at + 1) & mask;
-        visited->prints[at] = old.prints[i];
-        visited->numbers[at] = old.numbers[i];
+    size_t old = visited->size, all = old + PAST_THE_END;
+    size_t size = old < MUCH ? 2 * old : old + old / 2, gap = size - old;
+    visited->buckets = memory_extend(visited->buckets, all, all + gap, sizeof *visited->buckets);
+    size_set(visited, size);
+    memmove(visited->buckets + gap, visited->buckets, all * sizeof *visited->buckets);
+    memset(visited->buckets, 0, gap * sizeof *visited->buckets);
+    for (size_t i = 0; i < all; i++) {
+        struct bucket moved = visited->buckets[gap + i];
+        memset(&visited->buckets[gap + i], 0, sizeof moved);
+        for (int k = 0; k < BUCKET_PRINTS && moved.prints[k] != 0; k++) {
+            bool has_room = insert(visited, moved.prints[k], moved.numbers[k]);
+            assert(has_room);
+        }
     }
-    free(old.prints);
-    free(old.numbers);
 }
 
-static void grow_lists(struct visited *visited)
+static bool is_same(const struct visited *visited, uint32_t number, const uint32_t *words)
 {
-    if (visited->count == visited->parents_size) {
-        visited->parents_size += visited->parents_size / 2;
-        visited->parents =
-            memory_resize(visited->parents, visited->parents_size, sizeof *visited->parents);
+    return !visited->has_full_states || memcmp(visited_words(visited, number), words,
+                                               (size_t)visited->words * sizeof *words) == 0;
+}
+
+uint32_t visited_find(const struct visited *visited, uint64_t print, const uint32_t *words)
+{
+    const struct bucket *end = visited->buckets + visited->size + PAST_THE_END;
+    for (const struct bucket *it = visited_home(visited, print); it < end; it++) {
+        for (int i = 0; i < BUCKET_PRINTS; i++)
+            if (it->prints[i] == print && is_same(visited, it->numbers[i], words))
+                return it->numbers[i];
+        if (it->prints[BUCKET_PRINTS - 1] == 0)
+            return VISITED_NONE;
     }
-    if (visited->states && visited->count == visited->states_size) {
-        visited->states_size += visited->states_size / 2;
-        visited->states = memory_resize(visited->states, visited->states_size,
-                                        (size_t)visited->words * sizeof(uint32_t));
-    }
+    return VISITED_NONE;
 }
 
 uint32_t visited_put(struct visited *visited, uint64_t print, const uint32_t *words,
                      uint32_t parent, bool *is_new)
 {
-    size_t at = seek(visited, print, words);
-    *is_new = visited->prints[at] == 0;
+    uint32_t number = visited_find(visited, print, words);
+    *is_new = number == VISITED_NONE;
     if (!*is_new)
-        return visited->tells_numbers ? visited->numbers[at] : VISITED_NONE;
+        return number;
     assert(visited->count < VISITED_NONE);
-    grow_lists(visited);
-    uint32_t number = visited->count++;
-    visited->prints[at] = print;
-    visited->numbers[at] = number;
-    visited->parents[number] = parent;
-    if (visited->states)
-        memcpy(visited->states + (size_t)number * (size_t)visited->words, words,
-               (size_t)visited->words * sizeof *words);
-    if ((size_t)visited->count * 4 > visited->size * 3)
-        grow_table(visited);
+    number = (uint32_t)visited->count++;
+    if (visited->count > visited->full)
+        grow(visited);
+    while (!insert(visited, print, number))
+        grow(visited);
+    *tape_push(&visited->parents) = parent;
+    memcpy(tape_push(&visited->states), words, (size_t)visited->words * sizeof *words);
     return number;
-}
-
-uint32_t visited_find(const struct visited *visited, uint64_t print, const uint32_t *words)
-{
-    size_t at = seek(visited, print, words);
-    return visited->prints[at] == 0 ? VISITED_NONE : visited->numbers[at];
 }

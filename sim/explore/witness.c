@@ -159,11 +159,11 @@ void witness_build(struct search *search, const struct sighting *sighting,
     struct walk walk;
     uint32_t length = 0;
     walk_open(&walk, search, finding);
-    for (uint32_t i = sighting->state; i != VISITED_NONE; i = search->visited.parents[i])
+    for (uint32_t i = sighting->state; i != VISITED_NONE; i = visited_parent(&search->visited, i))
         length++;
     uint32_t *way = memory_new(length, sizeof *way);
     uint32_t at = length;
-    for (uint32_t i = sighting->state; i != VISITED_NONE; i = search->visited.parents[i])
+    for (uint32_t i = sighting->state; i != VISITED_NONE; i = visited_parent(&search->visited, i))
         way[--at] = i;
     for (uint32_t i = 1; i < length; i++) {
         walk.wanted = way[i];

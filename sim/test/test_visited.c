@@ -1,0 +1,178 @@
+/* test_visited.c - what the explorer remembers states in: memory that grows, tapes, the table. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <cmocka.h>
+
+#include "base/memory.h"
+#include "explore/visited.h"
+
+#include <string.h>
+
+/* --- memory_extend --- */
+
+static void grown_memory_keeps_what_it_held_and_adds_zeroes(void **state)
+{
+    (void)state;
+    /* On the heap, on the way to pages, within a page, by a page that is left over, and far. */
+    static const size_t counts[] = {1, 1000, 524287, 524288, 786432, 786433, 5000000};
+    uint64_t *numbers = NULL;
+    size_t old = 0;
+    for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
+        size_t count = counts[i];
+        numbers = memory_extend(numbers, old, count, sizeof *numbers);
+        for (size_t k = 0; k < old; k++)
+            assert_int_equal(numbers[k], k + 1);
+        for (size_t k = old; k < count; k++) {
+            assert_int_equal(numbers[k], 0);
+            numbers[k] = k + 1;
+        }
+        old = count;
+    }
+    memory_drop(numbers, old, sizeof *numbers);
+    memory_drop(NULL, 0, 1);
+}
+
+/* --- tapes --- */
+
+static void a_tape_keeps_its_records_until_they_are_dropped(void **state)
+{
+    (void)state;
+    enum { WIDTH = 3, COUNT = 5 * TAPE_PIECE + 7 };
+    struct tape tape;
+    tape_init(&tape, WIDTH);
+    assert_int_equal(tape_bytes(&tape), 0);
+    for (uint32_t i = 0; i < COUNT; i++) {
+        uint32_t *record = tape_push(&tape);
+        for (uint32_t k = 0; k < WIDTH; k++)
+            record[k] = i * WIDTH + k;
+    }
+    size_t full = tape_bytes(&tape);
+    tape_drop(&tape, 2 * TAPE_PIECE - 1);
+    size_t less = tape_bytes(&tape);
+    assert_true(full - less >= TAPE_PIECE * WIDTH * sizeof(uint32_t));
+    tape_drop(&tape, 2 * TAPE_PIECE - 1);
+    assert_int_equal(tape_bytes(&tape), less);
+    assert_int_equal(tape.count, COUNT);
+    for (uint32_t i = TAPE_PIECE; i < COUNT; i++)
+        assert_int_equal(tape_at(&tape, i)[WIDTH - 1], i * WIDTH + WIDTH - 1);
+    tape_close(&tape);
+}
+
+/* --- the table --- */
+
+enum { WORDS = 5, STATES = 700000 };
+
+/* Small numbers, as records have them, a state for each i. */
+static void words_of(uint32_t i, uint32_t *words)
+{
+    for (int k = 0; k < WORDS - 1; k++, i /= 30)
+        words[k] = i % 30;
+    words[WORDS - 1] = i << 4;
+}
+
+static void numbers_states_in_the_order_in_which_they_came(void **state)
+{
+    (void)state;
+    static const uint64_t seeds[] = {0, 0x5eed};
+    uint32_t words[WORDS];
+    for (int full = 0; full < 2; full++) {
+        struct visited visited;
+        visited_init(&visited, WORDS, seeds[full], full);
+        for (int turn = 0; turn < 2; turn++) {
+            for (uint32_t i = 0; i < STATES; i++) {
+                bool is_new;
+                words_of(i, words);
+                uint32_t number =
+                    visited_put(&visited, visited_print(&visited, words), words, i / 2, &is_new);
+                assert_int_equal(number, i);
+                assert_int_equal(is_new, turn == 0);
+            }
+        }
+        for (uint32_t i = 0; i < STATES; i += 7) {
+            words_of(i, words);
+            assert_int_equal(visited_find(&visited, visited_print(&visited, words), words), i);
+            assert_int_equal(visited_parent(&visited, i), i / 2);
+            assert_memory_equal(visited_words(&visited, i), words, sizeof words);
+        }
+        words_of(STATES, words);
+        assert_int_equal(visited_find(&visited, visited_print(&visited, words), words),
+                         VISITED_NONE);
+        /* No fuller than four fifths, no emptier than growing by a half leaves it; 4 for the
+         * parent. */
+        visited_forget(&visited, STATES);
+        double each = (double)visited_bytes(&visited) / STATES;
+        if (!full)
+            assert_true(each >= 16 + 4 && each <= 24.5 + 4);
+        visited_close(&visited);
+    }
+}
+
+/* Whole states are told apart even where fingerprints are not, however many share one. */
+static void whole_states_need_no_luck(void **state)
+{
+    (void)state;
+    enum { SHARED = 0x1234, SAME = 40 };
+    for (int full = 0; full < 2; full++) {
+        struct visited visited;
+        uint32_t words[WORDS];
+        visited_init(&visited, WORDS, 0, full);
+        for (uint32_t i = 0; i < SAME; i++) {
+            bool is_new;
+            words_of(i, words);
+            visited_put(&visited, SHARED, words, 0, &is_new);
+            assert_int_equal(is_new, full || i == 0);
+        }
+        assert_int_equal(visited.count, full ? SAME : 1);
+        visited_close(&visited);
+    }
+}
+
+/* More prints at the very end of the table than there is room behind it: it grows until there is.
+ */
+static void a_crowded_end_makes_the_table_grow(void **state)
+{
+    (void)state;
+    struct visited visited;
+    uint32_t words[WORDS] = {0};
+    visited_init(&visited, WORDS, 0, false);
+    size_t size = visited.size;
+    for (uint32_t i = 0; i < 600; i++) {
+        bool is_new;
+        visited_put(&visited, UINT64_MAX - ((uint64_t)i << 47), words, 0, &is_new);
+        assert_true(is_new);
+    }
+    assert_true(visited.size > size);
+    for (uint32_t i = 0; i < 600; i++)
+        assert_int_equal(visited_find(&visited, UINT64_MAX - ((uint64_t)i << 47), words), i);
+    visited_close(&visited);
+}
+
+/* A state with another word has the sum that differs by the two terms. */
+static void a_sum_can_be_changed_word_by_word(void **state)
+{
+    (void)state;
+    struct visited visited;
+    uint32_t words[WORDS];
+    visited_init(&visited, WORDS, 7, false);
+    words_of(12345, words);
+    visited_sum sum = visited_sum_of(&visited, words);
+    sum -= visited_term(&visited, 2, words[2]);
+    words[2] = 99;
+    sum += visited_term(&visited, 2, words[2]);
+    assert_true(visited_print_of(sum) == visited_print(&visited, words));
+    visited_close(&visited);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(grown_memory_keeps_what_it_held_and_adds_zeroes),
+        cmocka_unit_test(a_tape_keeps_its_records_until_they_are_dropped),
+        cmocka_unit_test(numbers_states_in_the_order_in_which_they_came),
+        cmocka_unit_test(whole_states_need_no_luck),
+        cmocka_unit_test(a_crowded_end_makes_the_table_grow),
+        cmocka_unit_test(a_sum_can_be_changed_word_by_word),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
