@@ -27,7 +27,18 @@ static bool redlock_is_majority(const struct lease *lease, int64_t servers)
 
 static void redlock_start_count(struct redlock *self)
 {
-    self->heard = self->yes = self->no = self->unsupported = 0;
+    self->asked_us = self->heard = self->yes = self->no = self->unsupported = 0;
+}
+
+/* Counts that make no difference any more are cleared: states that cannot be told apart are equal.
+ */
+static void redlock_keep_answer(struct redlock *self, const struct lease *lease)
+{
+    if (redlock_is_majority(lease, self->yes))
+        self->no = 0;
+    self->no = self->no > 0;
+    self->unsupported = self->unsupported > 0;
+    self->asked_us = self->heard = self->yes = 0;
 }
 
 static void redlock_count(struct redlock *self, const struct moment *in)
@@ -77,14 +88,14 @@ static void step(void *state, const struct lease *lease, const struct moment *in
      * locked. */
     if (!redlock_is_majority(lease, self->yes) || !redlock_is_valid(self, lease, in->now_us)) {
         redlock_delete_on_all(lease, out);
-        self->heard = 0;
+        redlock_keep_answer(self, lease);
         while (self->heard < lease->servers) {
             AWAIT(self, CLEANED);
             self->heard++;
         }
         /* Refused is the word only where servers said that the key was there; time-outs, and a
          * majority that came too late, are failures. */
-        if (!redlock_is_majority(lease, self->yes) && self->no > 0)
+        if (self->no > 0)
             out_refused(out);
         else if (self->unsupported > 0)
             out_unsupported(out);
@@ -92,11 +103,11 @@ static void step(void *state, const struct lease *lease, const struct moment *in
             out_failed(out);
         SCRIPT_RETURN(self);
     }
+    redlock_start_count(self);
     out_granted(out);
     AWAIT(self, HELD);
 
     /* Release: compare-and-delete on all servers, believed to be locked or not. */
-    redlock_start_count(self);
     redlock_delete_on_all(lease, out);
     while (self->heard < lease->servers) {
         AWAIT(self, COMPARED);
