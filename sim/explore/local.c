@@ -97,6 +97,24 @@ static void settle_over(struct local *local, const struct setting *setting, uint
     local->fence = 0;
 }
 
+/* A clock that is only ever compared with what it showed before may as well be right: the instants
+ * that were read move instead of it. */
+static void settle_clock(struct local *local, const struct setting *setting)
+{
+    const int32_t oldest = EPOCH_US - setting->past * TICK_US;
+    if (local->skew == 0 || setting->writes_stamps)
+        return;
+    for (int i = 0; i < setting->scheme->fields_count; i++) {
+        int32_t *field = &local->fields[i];
+        if (setting->scheme->fields[i] != FIELD_TIME || *field == 0)
+            continue;
+        *field -= local->skew * TICK_US;
+        if (*field < oldest)
+            *field = oldest;
+    }
+    local->skew = 0;
+}
+
 void local_settle(struct local *local, const struct setting *setting)
 {
     uint8_t call_left = local->call_left;
@@ -123,11 +141,12 @@ void local_settle(struct local *local, const struct setting *setting)
         memset(&local->fields[1], 0, sizeof local->fields - sizeof local->fields[0]);
     if (local_is_over(local))
         settle_over(local, setting, call_left, seen);
+    settle_clock(local, setting);
 }
 
 static void time_age(int32_t *time_us, const struct local *local, const struct setting *setting)
 {
-    int32_t oldest = EPOCH_US + (local->skew - setting->ttl - 2 - 2 * setting->jump) * TICK_US;
+    int32_t oldest = EPOCH_US + (local->skew - setting->past) * TICK_US;
     if (*time_us != 0 && *time_us - TICK_US >= oldest)
         *time_us -= TICK_US;
 }

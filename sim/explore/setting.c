@@ -20,6 +20,8 @@ void setting_init(struct setting *setting, const struct explore_options *options
     setting->servers = options->servers;
     setting->ttl = options->lease_ticks;
     setting->jump = setting->ttl + 2;
+    for (int i = 0; i < scheme->fields_count; i++)
+        setting->writes_stamps |= scheme->fields[i] == FIELD_STAMP;
     setting->has_lease = scheme->promises_expiry || scheme->uses_client_clock;
     setting->call_left_min = scheme->uses_client_clock ? 0 : scheme->promises_notice ? 1 : 2;
     setting->past = setting->ttl + 3;

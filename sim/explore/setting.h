@@ -30,9 +30,10 @@ struct setting {
     int clients, rounds, servers;
     int ttl;  /* the lease, in ticks */
     int jump; /* a client clock's, in ticks: past the lease and the stamps' rounding */
-    int past; /* stamps this long past are all past for everybody */
+    int past; /* what is this long past is past for everybody, whatever the clocks still do */
     bool has_fault[FAULT_COUNT]; /* has a budget, and something to strike */
     bool has_lease;              /* own leases end */
+    bool writes_stamps;          /* the scheme shows others what its client's clock says */
     int call_left_min;           /* of local.call_left: further down makes no difference */
     struct lease lease;          /* of every attempt, but for its token */
     /* What faults ask for: fault_kind.prepare. */
