@@ -20,6 +20,7 @@ LIBS    = -lhiredis -luv -lyaml -ljansson -lm -lpthread -ldl
 SOURCES := $(filter-out sim/live/clock_shim.c,$(wildcard $(LAYERS:%=sim/%/*.c)))
 OBJECTS := $(SOURCES:sim/%.c=$(BUILD)/%.o)
 PARTS   := $(filter-out $(BUILD)/cmd/main.o,$(OBJECTS))
+MUTANTS := $(patsubst sim/%.c,$(BUILD)/%.o,$(wildcard sim/test/mutants/*.c))
 TESTS   := $(patsubst sim/test/%.c,%,$(wildcard sim/test/test_*.c))
 
 .PHONY: all setup setup-test demo test determinism bench unit clean format help $(TESTS)
@@ -47,7 +48,10 @@ $(BUILD)/parts.a: $(PARTS)
 
 $(BUILD)/test/%: sim/test/%.c $(BUILD)/parts.a | $(BUILD)/picklock-clock.so
 	@mkdir -p $(@D)
-	$(CC) $(FLAGS) -o $@ $< $(BUILD)/parts.a $(LIBS) -lcmocka
+	$(CC) $(FLAGS) -o $@ $(filter %.c %.o,$^) $(BUILD)/parts.a $(LIBS) -lcmocka
+
+# Schemes with planted bugs, and the same without.
+$(BUILD)/test/test_mutants: $(MUTANTS)
 
 $(TESTS): %: $(BUILD)/test/%
 	$<
@@ -87,4 +91,4 @@ clean: ## remove the build folder
 help: ## list the targets
 	@sed -n 's/^\([a-z][a-z-]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 22
 
--include $(OBJECTS:.o=.d) $(wildcard $(BUILD)/test/*.d)
+-include $(OBJECTS:.o=.d) $(wildcard $(BUILD)/test/*.d) $(MUTANTS:.o=.d)

@@ -44,7 +44,7 @@ enum fail confirm(const struct run *given, const struct explore_finding *finding
         world = &simulated;
     head.clock_error_us = world->clock_error_us;
     snprintf(head.scheme, sizeof head.scheme, "%s", given->scheme->name);
-    struct checks *checks = checks_new(&head);
+    struct checks *checks = checks_new_for(&head, given->scheme);
     struct run run = *given;
     struct world *stage = NULL;
     run.sink = checks_sink(checks);

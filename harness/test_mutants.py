@@ -1,0 +1,62 @@
+"""Bugs that are planted in schemes (sim/test/mutants/): found, and confirmed on real Redis; in the same code without them, not.
+
+sim/test/test_mutants.c asks more of the explorer, in the simulated world only."""
+
+import re
+import subprocess
+
+import pytest
+from conftest import ROOT, run
+
+MUTANTS = ROOT / "sim" / "test" / "mutants"
+TEXT = "\\s*\"([^\"]*)\""
+PLANT = re.compile(rf"^PLANT\((\w+), (\w+),{TEXT},{TEXT},{TEXT}, (\d+),{TEXT}\)$", re.MULTILINE)
+ROWS = PLANT.findall((MUTANTS / "mutants.def").read_text())
+
+assert len(ROWS) == (MUTANTS / "mutants.def").read_text().count("\nPLANT("), "a row is not understood"
+
+
+@pytest.fixture(scope="module")
+def guest(tmp_path_factory):
+    """All of them in one shared object, with a name for each."""
+    folder = tmp_path_factory.mktemp("mutants")
+    made = folder / "mutants.so"
+    subprocess.run(["cc", "-std=c17", "-Isim", "-shared", "-fPIC", "-o", made, *MUTANTS.glob("*.c")],
+                   cwd=ROOT, check=True)
+
+    def named(name):
+        link = folder / f"{name}.so"
+        if not link.exists():
+            link.symlink_to(made)
+        return link
+
+    return named
+
+
+def explored(guest, names, faults, *words):
+    """{scheme: {property: row}}"""
+    ran = run("explore", "--scheme", ",".join(str(guest(name)) for name in names), "--fault", faults,
+              "--json", "-", *words)
+    assert ran.status == 0, ran
+    found = {}
+    for row in ran.json["results"]:
+        found.setdefault(row["scheme"], {})[row["property"]] = row
+    return found
+
+
+def violated(rows):
+    return {name for name, row in rows.items() if row["verdict"] == "violated"}
+
+
+@pytest.mark.parametrize("row", ROWS, ids=[row[0] for row in ROWS])
+def test_a_mutant_is_found_on_real_redis_and_its_twin_is_not(guest, row):
+    mutant, twin, faults, broken, cause, events, _ = row
+    found = explored(guest, [mutant, twin], faults, "--confirm")
+    properties = broken.split()
+    assert violated(found[mutant]) - violated(found[twin]) == set(properties)
+    assert all(found[twin][name]["verdict"] == "holds" for name in properties)
+    for name in violated(found[mutant]):
+        assert found[mutant][name]["confirmed"] is True, name
+    first = found[mutant][properties[0]]
+    assert (first["cause"], first["witness_steps"]) == (cause, int(events))
+
