@@ -367,7 +367,7 @@ uint32_t space_rename_post(struct space *space, uint32_t post, const uint8_t *ne
     return number;
 }
 
-enum { KEY_SERVERS = 1, KEY_SLICE = 2 }; /* above the bits of a key of clients */
+enum { KEY_SERVERS = 1, KEY_SLICE = 2, KEY_SPENT = 3 }; /* above the bits of a key of clients */
 
 uint32_t space_renumber_local(struct space *space, uint32_t local, const uint8_t *new_number)
 {
@@ -378,6 +378,20 @@ uint32_t space_renumber_local(struct space *space, uint32_t local, const uint8_t
     struct local after;
     local_read(space, local, &after);
     local_rename_servers(&after, new_number);
+    uint32_t number = local_number(space, &after);
+    memo_put(&space->renamed_locals, key, number);
+    return number;
+}
+
+uint32_t space_spend_round(struct space *space, uint32_t local)
+{
+    uint64_t key = (uint64_t)local | (uint64_t)KEY_SPENT << 60;
+    const uint64_t *known = memo_find(&space->renamed_locals, key);
+    if (known)
+        return (uint32_t)*known;
+    struct local after;
+    local_read(space, local, &after);
+    after.rounds--;
     uint32_t number = local_number(space, &after);
     memo_put(&space->renamed_locals, key, number);
     return number;

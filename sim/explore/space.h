@@ -108,6 +108,9 @@ uint32_t space_return(struct space *space, uint32_t local, int position, enum ju
 uint32_t space_disconnect(struct space *space, uint32_t post, int position);
 uint32_t space_break(struct space *space, uint32_t local, int server);
 
+/* A refused attempt that was to be made again for nothing counts after all. */
+uint32_t space_spend_round(struct space *space, uint32_t local);
+
 const struct post_note *space_note(struct space *space, uint32_t post);
 uint32_t space_age_local(struct space *space, uint32_t local, bool are_stamps_kept);
 uint32_t space_age_post(struct space *space, uint32_t post, bool are_stamps_kept);

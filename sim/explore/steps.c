@@ -109,6 +109,24 @@ static void step_disconnect(struct expansion *it, int client, int server)
     }
 }
 
+/* A clean refusal is free: the attempt is made again. One that left a key behind was not clean, and
+ * the next attempt has another token than that key. */
+static void step_refused(struct expansion *it, int client)
+{
+    const struct setting *setting = &it->space->setting;
+    uint8_t rounds = space_place(it->space, it->words[client])->rounds;
+    uint32_t *after = &it->step.words[client];
+    if (setting->scheme->uses_client_clock || space_place(it->space, *after)->rounds == rounds)
+        return;
+    for (int s = 0; s < setting->servers; s++) {
+        const struct claim claim = space_note(it->space, it->words[setting->clients + s])->claim;
+        if (claim.owner != client + 1 || claim.rounds != rounds)
+            continue;
+        *after = space_spend_round(it->space, *after);
+        return;
+    }
+}
+
 static void step_client(struct expansion *it, int client, const struct move *move)
 {
     const struct setting *setting = &it->space->setting;
@@ -130,6 +148,8 @@ static void step_client(struct expansion *it, int client, const struct move *mov
         step->violated = verdict_of_return(it->space, it->words, client, move->did);
         step_return(it, client, move->did);
     }
+    if (move->did & DID_REFUSE)
+        step_refused(it, client);
     step_close(it);
 }
 

@@ -68,7 +68,8 @@ static void run(struct quorum_lock *self, enum planted planted, const struct lea
     }
     if (!quorum_is_majority(planted, lease, self->yes) ||
         !quorum_is_valid(self, planted, lease, in)) {
-        quorum_give_back(self, planted, lease, out);
+        if (!MUTANT(minority_left))
+            quorum_give_back(self, planted, lease, out);
         while (self->heard < lease->servers) {
             AWAIT(self, CLEANED);
             self->heard++;
@@ -115,5 +116,6 @@ static void run(struct quorum_lock *self, enum planted planted, const struct lea
 
 QUORUM_LOCK(quorum_lock)
 QUORUM_LOCK(quorum_off_by_one)
+QUORUM_LOCK(minority_left)
 QUORUM_LOCK(quorum_validity_unchecked)
 QUORUM_LOCK(last_server_first)
