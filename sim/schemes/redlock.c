@@ -136,4 +136,5 @@ const struct scheme scheme_redlock = {
     .promises_expiry = true,
     .promises_token = true,
     .needs_quorum = true,
+    .is_even_handed = true,
 };

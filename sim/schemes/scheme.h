@@ -111,6 +111,8 @@ struct scheme {
     bool mints_fence;      /* a grant carries a fencing token */
     bool uses_client_clock; /* expiry is decided from stamps by clients, not by the server */
     bool needs_quorum;     /* talks to lease->servers servers, a majority grants */
+    bool is_even_handed;   /* needs_quorum: it does the same with every server and counts answers: no server's number is in
+                              its state, and no order among them matters. The explorer then takes one server for another */
     const char *weakness;  /* is_naive: why, in one line; else NULL */
 };
 

@@ -88,4 +88,5 @@ const struct scheme scheme_skeleton = {
     .mints_fence = false,     /* it grants with out_granted_with_fence() */
     .uses_client_clock = false, /* clients judge expiry by stamps */
     .needs_quorum = false,      /* it talks to lease->servers servers */
+    .is_even_handed = false,    /* and does the same with each: no server's number in the state */
 };

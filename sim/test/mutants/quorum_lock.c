@@ -9,10 +9,11 @@ struct quorum_lock {
     int64_t heard;    /* servers that answered, timed out or broke the connection */
     int64_t yes;      /* servers that said OK, or 1 */
     int64_t no;       /* servers that said nil, or 0 */
+    int64_t locked;   /* bit a server: it said OK; unlocked_not_released only */
 };
 
-static const enum scheme_field fields[] = {FIELD_STEP, FIELD_TIME, FIELD_COUNT, FIELD_COUNT,
-                                           FIELD_COUNT};
+static const enum scheme_field fields[] = {FIELD_STEP,  FIELD_TIME,  FIELD_COUNT,
+                                           FIELD_COUNT, FIELD_COUNT, FIELD_COUNT};
 FIELDS_FIT(struct quorum_lock, fields);
 
 enum step { START, ASKED, CLEANED, HELD, COMPARED };
@@ -34,9 +35,11 @@ static bool quorum_is_valid(const struct quorum_lock *self, enum planted planted
     return lease->ttl_us - (in->now_us - self->asked_us) - drift_us > 0;
 }
 
-static void quorum_count(struct quorum_lock *self, const struct moment *in)
+static void quorum_count(struct quorum_lock *self, enum planted planted, const struct moment *in)
 {
     self->heard++;
+    if (MUTANT(unlocked_not_released) && moment_is_ok(in))
+        self->locked |= 1 << in->server;
     if (moment_is_ok(in) || moment_is_integer(in, 1))
         self->yes++;
     else if (moment_is_nil(in) || moment_is_integer(in, 0))
@@ -50,7 +53,10 @@ static void quorum_give_back(struct quorum_lock *self, enum planted planted,
     self->heard = 0;
     for (int i = 0; i < lease->servers; i++) {
         int server = MUTANT(last_server_first) ? lease->servers - 1 - i : i;
-        out_compare_and_delete(out, server, lease);
+        if (MUTANT(unlocked_not_released) && !(self->locked >> server & 1))
+            self->heard++;
+        else
+            out_compare_and_delete(out, server, lease);
     }
 }
 
@@ -64,7 +70,7 @@ static void run(struct quorum_lock *self, enum planted planted, const struct lea
         out_set_nx_px(out, server, lease);
     while (self->heard < lease->servers) {
         AWAIT(self, ASKED);
-        quorum_count(self, in);
+        quorum_count(self, planted, in);
     }
     if (!quorum_is_majority(planted, lease, self->yes) ||
         !quorum_is_valid(self, planted, lease, in)) {
@@ -87,7 +93,7 @@ static void run(struct quorum_lock *self, enum planted planted, const struct lea
     quorum_give_back(self, planted, lease, out);
     while (self->heard < lease->servers) {
         AWAIT(self, COMPARED);
-        quorum_count(self, in);
+        quorum_count(self, planted, in);
     }
     if (quorum_is_majority(planted, lease, self->yes))
         out_released(out);
@@ -112,10 +118,12 @@ static void run(struct quorum_lock *self, enum planted planted, const struct lea
         .promises_expiry = true,                                                                   \
         .promises_token = true,                                                                    \
         .needs_quorum = true,                                                                      \
+        .is_even_handed = PLANTED_##id != PLANTED_unlocked_not_released,                           \
     };
 
 QUORUM_LOCK(quorum_lock)
 QUORUM_LOCK(quorum_off_by_one)
 QUORUM_LOCK(minority_left)
 QUORUM_LOCK(quorum_validity_unchecked)
+QUORUM_LOCK(unlocked_not_released)
 QUORUM_LOCK(last_server_first)
