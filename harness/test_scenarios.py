@@ -56,6 +56,7 @@ def test_naive_and_safe_stand_side_by_side(picklock):
 
 def test_in_real_time(picklock):
     ran = picklock("run", "--real-time", "--scheme", "set-nx-ex-del,set-nx-px-cad",
-                   "scenarios/expired-lease-double-delete.yaml", "--json", "-")
+                   "scenarios/expired-lease-double-delete.yaml", "scenarios/late-grant.yaml",
+                   "--json", "-")
     assert ran.status == 0, ran
     assert all(row["as_expected"] for row in ran.json["results"])

@@ -204,12 +204,16 @@ static enum fail strike(struct director *director, enum choice_kind kind)
     return moves_apply(director, choice);
 }
 
+/* How long past its end a lease is when it has expired: more than the checks allow any clock to be
+ * wrong by, so that what comes then comes too late in real time as well. */
+enum { EXPIRED_BY_US = 10000 };
+
 static enum fail expire(struct director *director)
 {
     const struct scheme *scheme = director->scheme;
     int64_t lease_us = scheme_lease_us(scheme, director->scenario->lease_us);
     /* stamps count whole units, rounded up, and are compared with ">" */
-    int64_t more_us = scheme->uses_client_clock ? 2 * scheme->unit_us : 1000;
+    int64_t more_us = scheme->uses_client_clock ? 2 * scheme->unit_us : EXPIRED_BY_US;
     return moves_time(director, moves_now_us(director) + lease_us + more_us, -1);
 }
 

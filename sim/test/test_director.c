@@ -53,7 +53,7 @@ static void stalls_before_and_goes_on(void **state)
                A_GRANTED "A releases\n"
                          "A's GET reaches server 1\n"
                          "A hears GET from server 1\n"
-                         "time passes 301ms\n" B_GRANTED "A's DEL reaches server 1\n"
+                         "time passes 310ms\n" B_GRANTED "A's DEL reaches server 1\n"
                          "A hears DEL from server 1\n");
 }
 
@@ -165,7 +165,7 @@ static void lost_reply_then_resend(void **state)
                "A's SET reaches server 1\n"
                "A's reply to SET from server 1 is lost\n"
                "A resends SET to server 1\n"
-               "time passes 301ms\n"
+               "time passes 310ms\n"
                "A's SET reaches server 1\n"
                "A hears SET from server 1\n");
 }
@@ -269,7 +269,7 @@ static void stalled_and_dead_clients_do_not_renew(void **state)
           A_GRANTED "A writes\n"
                     "time passes 199.9ms\n"
                     "A wakes\n"
-                    "time passes 101ms\n"
+                    "time passes 110ms\n"
                     "A's SET reaches server 1\n"
                     "A's compare-and-expire reaches server 1\n"
                     "A hears SET from server 1\n"
@@ -278,7 +278,7 @@ static void stalled_and_dead_clients_do_not_renew(void **state)
     play->fake.period_us = 100000;
     makes(play, "A acquires\nA crashes\nlease expires",
           A_GRANTED "A crashes\n"
-                    "time passes 301ms\n");
+                    "time passes 310ms\n");
     free(play);
 }
 
@@ -320,7 +320,7 @@ static void a_renewal_that_cannot_reach_its_server(void **state)
                     "A wakes\n"
                     "A's compare-and-expire to server 1 is lost\n"
                     "A gives up on compare-and-expire at server 1\n"
-                    "time passes 100.7ms\n");
+                    "time passes 109.7ms\n");
     free(play);
 }
 
