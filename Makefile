@@ -48,10 +48,13 @@ $(BUILD)/parts.a: $(PARTS)
 
 $(BUILD)/test/%: sim/test/%.c $(BUILD)/parts.a | $(BUILD)/picklock-clock.so
 	@mkdir -p $(@D)
-	$(CC) $(FLAGS) -o $@ $(filter %.c %.o,$^) $(BUILD)/parts.a $(LIBS) -lcmocka
+	$(CC) $(FLAGS) $(WRAP) -o $@ $(filter %.c %.o,$^) $(BUILD)/parts.a $(LIBS) -lcmocka
 
 # Schemes with planted bugs, and the same without.
 $(BUILD)/test/test_mutants: $(MUTANTS)
+
+# Right schemes on a server with planted bugs: its model is reached through the test.
+$(BUILD)/test/test_mutant_servers: WRAP := -Wl,--wrap=model_execute
 
 $(TESTS): %: $(BUILD)/test/%
 	$<

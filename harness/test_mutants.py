@@ -12,6 +12,8 @@ MUTANTS = ROOT / "sim" / "test" / "mutants"
 TEXT = "\\s*\"([^\"]*)\""
 PLANT = re.compile(rf"^PLANT\((\w+), (\w+),{TEXT},{TEXT},{TEXT}, (\d+),{TEXT}\)$", re.MULTILINE)
 ROWS = PLANT.findall((MUTANTS / "mutants.def").read_text())
+STORY = re.compile(rf"^STORY\((\w+), (\w+),{TEXT},{TEXT},{TEXT}\)$", re.MULTILINE)
+STORIES = STORY.findall((MUTANTS / "mutants.def").read_text())
 
 assert len(ROWS) == (MUTANTS / "mutants.def").read_text().count("\nPLANT("), "a row is not understood"
 
@@ -60,3 +62,30 @@ def test_a_mutant_is_found_on_real_redis_and_its_twin_is_not(guest, row):
     first = found[mutant][properties[0]]
     assert (first["cause"], first["witness_steps"]) == (cause, int(events))
 
+
+def told(guest, picklock, world, scenario, *names):
+    """{scheme: row} of a scenario beside the mutants."""
+    ran = picklock("run", "--on", world, "--scheme", ",".join(str(guest(name)) for name in names),
+                   MUTANTS / scenario, "--json", "-")
+    return {row["scheme"]: row for row in ran.json["results"]}
+
+
+def verdicts(row):
+    return {p["property"]: (p["verdict"], p["cause"]) for p in row["properties"]}
+
+
+@pytest.mark.parametrize("world", ["redis", "sim"])
+def test_an_early_fencing_token_is_found_and_its_twin_is_not(guest, picklock, world):
+    [(mutant, twin, name, cause, _)] = STORIES
+    rows = told(guest, picklock, world, "early-fence-token.yaml", mutant, twin)
+    assert verdicts(rows[mutant])[name] == ("violated", cause)
+    assert verdicts(rows[twin])[name] == ("holds", None)
+    assert all(row["as_expected"] for row in rows.values())
+
+
+@pytest.mark.parametrize("world", ["redis", "sim"])
+def test_a_release_that_does_not_compare_loses_an_update_and_its_twin_lets_nobody_in(guest, picklock, world):
+    rows = told(guest, picklock, world, "lost-update-by-release.yaml", "release_by_del", "lease_lock")
+    assert verdicts(rows["release_by_del"])["no-lost-update"] == ("violated", "unlock-bug")
+    assert rows["release_by_del"]["as_expected"]
+    assert "C does not hold the lock (its last operation: refused)" in rows["lease_lock"]["trouble"]

@@ -18,10 +18,12 @@
 enum planted {
 #define BASE(id, words)                                      PLANTED_##id,
 #define PLANT(id, base, faults, broken, cause, events, slip) PLANTED_##id,
+#define STORY(id, base, property, cause, slip)               PLANTED_##id,
 #define SILENT(id, base, change)                             PLANTED_##id,
 #include "test/mutants/mutants.def"
 #undef BASE
 #undef PLANT
+#undef STORY
 #undef SILENT
 };
 
