@@ -90,6 +90,28 @@ def test_a_witness_is_a_schedule_that_replays(tmp_path, picklock, world):
         assert again.status == 1 and again.json["results"][0]["trouble"] is None, (schedule, again)
 
 
+def test_shards_are_the_whole_in_parts():
+    some = ["explore", "--scheme", "set-nx-ex-del,stamp-getset", "--json", "-"]
+    whole, found = cells(run(*some)), {}
+    for number in (1, 2, 3):
+        part = run(*some, "--shard", f"{number}/3")
+        assert part.json["shard"]["number"] == number and part.json["shard"]["of"] == 3
+        assert part.json["shard"]["whole"] == len({key[:2] for key in whole})
+        assert not found.keys() & cells(part).keys()
+        found.update(cells(part))
+    assert {key: row["cell"] for key, row in found.items()} == {key: row["cell"] for key, row in whole.items()}
+
+
+@pytest.mark.parametrize("fail_on, status", [(None, 0), ("bug", 0), ("any", 1)])
+def test_nothing_fails_unless_somebody_says_so(fail_on, status):
+    """An overrun is nobody's fault; what is violated is found, not failed, unless --fail-on says so."""
+    more = ["--fail-on", fail_on] if fail_on else []
+    ran = run("explore", "--scheme", "set-nx-px-cad", "--fault", "slow-work", "--json", "-", *more)
+    assert ran.status == status, ran
+    assert {row["as_expected"] for row in ran.json["results"] if row["verdict"] == "violated"} == \
+        ({False} if status else {None})
+
+
 def test_a_users_scheme_is_explored_like_one_of_the_table(tmp_path):
     good = run("explore", "--scheme", build(tmp_path, mine()), "--confirm", "--json", "-")
     known = run("explore", "--scheme", "set-nx-px-cad", "--json", "-")
@@ -112,6 +134,9 @@ def test_out_of_states_is_unknown_not_safe():
     (["--fault", "stal"], "did you mean \"stall\"?"),
     (["--clients", "7"], "--clients wants 1 to 6"),
     (["--budget", "1"], "no unit"),
+    (["--shard", "5/4"], "there is no shard 5 of 4"),
+    (["--shard", "four"], "--shard wants K/N"),
+    (["--fail-on", "bugs"], "--fail-on wants bug or any"),
     (["more"], "takes no operand"),
 ])
 def test_bad_usage(words, says):

@@ -71,7 +71,7 @@ def test_the_witnesses_of_pairs_are_confirmed_on_real_redis(tmp_path):
     violated = [row for row in rows(ran) if row["verdict"] == "violated"]
     assert any(len(members(row)) == 2 for row in violated)
     assert all(row["confirmed"] is True for row in violated)
-    assert len(list((tmp_path / "found").glob("*.schedule"))) == len(violated)
+    assert len(list((tmp_path / "found").rglob("*.schedule"))) == len(violated)
 
 
 @pytest.mark.parametrize("words, says", [

@@ -51,9 +51,29 @@ def real(tmp_path_factory):
     return out / "latest"
 
 
+@pytest.fixture(scope="module")
+def explored(tmp_path_factory):
+    """The run folder of the explorer: safe, overrun, broken, stuck, not searched to the end, a failure."""
+    out = tmp_path_factory.mktemp("explored")
+    ran = run("explore", "--scheme", "set-nx-ex-del,set-nx-px-cad,setnx-del,redlock",
+              "--fault", "none,stall,slow-work,crash", "--states", "4000", "--fail-on", "bug", "--out", out)
+    assert ran.status == 1, ran
+    return out / "latest"
+
+
+def name_of(row):
+    """Class and name of a result's case in JUnit, where there is one origin."""
+    if "cell" not in row:
+        return row["scenario"], row["scheme"]
+    s = {count: "" if count == 1 else "s" for count in range(10)}
+    bounds = ", ".join(f"{row[key]} {key[:-1]}{s[row[key]]}" for key in ("clients", "rounds", "servers"))
+    return (f"explore {row['scheme']}: {bounds}, lease of {row['lease_ticks']} ticks",
+            f"{row['fault']}: {row['property']}")
+
+
 # --- data ---
 
-@pytest.mark.parametrize("folder", ["sample", "real"])
+@pytest.mark.parametrize("folder", ["sample", "real", "explored"])
 def test_results_follow_their_schema(folder, request):
     results = json.loads((request.getfixturevalue(folder) / "results.json").read_text())
     schema("results.schema.json").validate(results)
@@ -75,7 +95,48 @@ def test_the_schema_refuses_what_is_wrong(sample, spoil):
         schema("results.schema.json").validate(results)
 
 
-@pytest.mark.parametrize("folder", ["sample", "real"])
+def test_the_explorers_results_are_whole(explored):
+    """Every row says its bounds, and how far and how sure; every witness is there as a schedule and as a history."""
+    results = json.loads((explored / "results.json").read_text())
+    assert (results["command"], results["world"]) == ("explore", "sim")
+    cells = {}
+    for row in results["results"]:
+        assert all(isinstance(row[key], int) for key in
+                   ("clients", "rounds", "servers", "lease_ticks", "faults_max", "states", "transitions")), row
+        assert 0 < row["states_lost"] < 1
+        assert row["faults_max"] == (row["fault"] != "none")
+        cells.setdefault((row["scheme"], row["fault"]), []).append(row)
+        if row["verdict"] != "violated":
+            assert row["schedule"] is None and row["witness"] == [] == row["sentences"]
+            continue
+        assert row["witness"] and row["witness_steps"] > 0 and row["sentences"]
+        assert (explored / row["schedule"]).exists() and (explored / row["history"]).exists()
+        history = [json.loads(line) for line in (explored / row["history"]).read_text().splitlines()]
+        assert history[0]["scheme"] == row["scheme"]
+        assert row["event"] is None or history[row["event"] + 1]["i"] == row["event"]
+    assert len(cells) == 16
+    words = {rows[0]["cell"].split(" (")[0] for rows in cells.values()}
+    assert words == {"safe", "overrun only", "broken", "stuck", "unknown"}
+    for rows in cells.values():
+        assert sum(row["headline"] for row in rows) == (rows[0]["cell"][:4] not in ("safe", "unkn"))
+
+
+@pytest.mark.parametrize("spoil", [
+    lambda row: row.pop("lease_ticks"),
+    lambda row: row.update(verdict="safe"),
+    lambda row: row.update(more=1),
+    lambda row: row.update(as_expected=True),
+    lambda row: row.update(scenario="x"),
+    lambda row: row.update(states_lost=-1),
+], ids=["missing", "verdict", "unknown key", "as_expected", "half a run", "states_lost"])
+def test_the_schema_refuses_a_wrong_cell(explored, spoil):
+    results = json.loads((explored / "results.json").read_text())
+    spoil(results["results"][0])
+    with pytest.raises(jsonschema.ValidationError):
+        schema("results.schema.json").validate(results)
+
+
+@pytest.mark.parametrize("folder", ["sample", "real", "explored"])
 def test_histories_follow_their_schema(folder, request):
     checker = schema("history.schema.json")
     files = sorted((request.getfixturevalue(folder) / "histories").iterdir())
@@ -94,7 +155,7 @@ def test_the_history_schema_refuses_what_is_wrong():
         assert not checker.is_valid(line), line
 
 
-@pytest.mark.parametrize("folder", ["sample", "real"])
+@pytest.mark.parametrize("folder", ["sample", "real", "explored"])
 def test_junit_is_well_formed_and_counts(folder, request):
     folder = request.getfixturevalue(folder)
     results = json.loads((folder / "results.json").read_text())["results"]
@@ -103,8 +164,8 @@ def test_junit_is_well_formed_and_counts(folder, request):
     cases = root.findall("./testsuite/testcase")
     assert len(cases) == int(root.get("tests")) == len(results)
     assert ({(case.get("classname"), case.get("name")) for case in cases}
-            == {(row["scenario"], row["scheme"]) for row in results})
-    failed = {(row["scenario"], row["scheme"]) for row in results if row["as_expected"] is False}
+            == {name_of(row) for row in results})
+    failed = {name_of(row) for row in results if row["as_expected"] is False}
     assert {(case.get("classname"), case.get("name"))
             for case in cases if case.find("failure") is not None} == failed
     assert int(root.get("failures")) == len(failed)
@@ -112,12 +173,31 @@ def test_junit_is_well_formed_and_counts(folder, request):
         assert int(suite.get("tests")) == len(suite.findall("testcase"))
 
 
-@pytest.mark.parametrize("folder", ["sample", "real"])
+def test_junit_tells_what_a_violation_and_an_open_cell_are(explored):
+    results = json.loads((explored / "results.json").read_text())["results"]
+    cases = {(case.get("classname"), case.get("name")): case
+             for case in ET.parse(explored / "junit.xml").getroot().iter("testcase")}
+    assert len(cases) == len(results)
+    for row in results:
+        inside = {part.tag for part in cases[name_of(row)]}
+        if row["verdict"] == "violated":  # not a failure: an overrun is nobody's fault, and told
+            assert inside == ({"failure"} if row["as_expected"] is False else {"system-out"}), row
+        elif row["verdict"] == "unknown":
+            assert inside == ({"skipped"} if row["complete"] else {"error"}), row
+        else:
+            assert inside == set()
+
+
+@pytest.mark.parametrize("folder", ["sample", "real", "explored"])
 def test_markdown_has_a_row_for_every_result(folder, request):
     folder = request.getfixturevalue(folder)
     text = (folder / "report.md").read_text()
     tables = [line for line in text.splitlines() if line.startswith("|")]
     for row in json.loads((folder / "results.json").read_text())["results"]:
+        if "cell" in row:
+            assert any(row["cell"].split(" (")[0] in line and f"| {row['fault']} |" in line
+                       and f"| {row['states']} |" in line for line in tables), row
+            continue
         assert any(row["scheme"] in line and row["verdict"][:4] in line or "unsupported" in line
                    for line in tables), row["scheme"]
     assert text.startswith("## picklock: ")
@@ -367,6 +447,83 @@ def test_it_reads_without_scripts(sample):
 def test_it_prints(page):
     sheet = page.execute_cdp_cmd("Page.printToPDF", {"preferCSSPageSize": True, "printBackground": True})
     assert base64.b64decode(sheet["data"]).startswith(b"%PDF")
+
+
+def cell_texts(driver):
+    """{(faults, scheme): text} of the explorer's matrix, as far as it is shown."""
+    return {(row.find_element("css selector", "th").text, cell.get_attribute("data-scheme")): cell.text
+            for row in css(driver, "table.explored tbody tr") if row.is_displayed()
+            for cell in row.find_elements("css selector", "td:not(.none)") if cell.is_displayed()}
+
+
+@needs_browser
+def test_the_explorers_matrix_says_what_was_found(browser, explored):
+    results = json.loads((explored / "results.json").read_text())["results"]
+    browser.get_log("browser")
+    browser.get((explored / "index.html").resolve().as_uri())
+    texts = cell_texts(browser)
+    assert set(texts) == {(row["fault"], row["scheme"]) for row in results}
+    for row in results:
+        text = texts[row["fault"], row["scheme"]].replace("\n", " ")
+        assert row["cell"] in text and f"{row['states']} states" in text and " lost" in text, (row, text)
+    heads = [head.text for head in css(browser, "table.explored thead tr:last-child th")]
+    assert "3 clients, 2 rounds, 1 server, lease of 2 ticks" in heads[1]
+    assert "2 clients, 2 rounds, 3 servers, lease of 2 ticks" in heads[-1]
+    ids = [part.get_attribute("id") for part in css(browser, "[id]")]
+    assert len(ids) == len(set(ids))
+    browser.find_element("css selector", "td.bug[data-scheme='set-nx-ex-del'] a").click()
+    article = browser.find_element("css selector", "article:target")
+    svg = article.find_element("css selector", "svg.timeline")
+    assert svg.is_displayed() and "hears OK" in svg.text
+    sentences = article.find_element("css selector", "ol.witness")
+    assert sentences.location["y"] > svg.location["y"]  # under the picture
+    replay = article.find_element("css selector", ".again code").text
+    assert replay.startswith("picklock replay ")
+    again = run(*replay.split()[1:], "--on", "sim", "--out", explored / "again", "--json", "-")
+    assert again.json["results"][0]["verdict"] == "violated", again
+    assert browser.get_log("browser") == []
+
+
+@needs_browser
+def test_the_explorers_matrix_sorts_and_filters(browser, explored):
+    browser.get((explored / "index.html").resolve().as_uri())
+    box = browser.find_element("id", "query")
+    box.send_keys("stall redlock")
+    assert set(cell_texts(browser)) == {("stall", "redlock")}
+    shown = [part.get_attribute("id") for part in css(browser, "article") if part.is_displayed()]
+    assert shown == ["explore--redlock--stall"]
+    box.clear()
+    box.send_keys(" ")
+    assert len(cell_texts(browser)) == 16
+    css(browser, "table.explored thead button")[0].click()
+    names = [row.text for row in css(browser, "table.explored tbody th")]
+    assert names == sorted(names)
+
+
+@needs_browser
+def test_the_explorers_page_reads_without_scripts(explored):
+    driver = make_browser(scripts=False)
+    try:
+        driver.get((explored / "index.html").resolve().as_uri())
+        assert not css(driver, "table.explored thead button")
+        assert len(cell_texts(driver)) == 16
+        driver.find_element("css selector", "td.bug[data-scheme='set-nx-ex-del'] a").click()
+        assert css(driver, "article:target svg.timeline")[0].is_displayed()
+    finally:
+        driver.quit()
+
+
+@needs_browser
+@pytest.mark.parametrize("width", [400, 1400])
+def test_the_explorers_page_fits_the_window_and_can_be_read(browser, explored, width):
+    browser.get((explored / "index.html").resolve().as_uri())
+    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride",
+                            {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": False})
+    try:
+        assert browser.execute_script("return document.documentElement.scrollWidth") <= width
+        assert browser.execute_script(FAINT) == []
+    finally:
+        browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
 
 
 @needs_browser

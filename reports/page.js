@@ -2,7 +2,7 @@
 (function () {
   'use strict';
 
-  var matrix = document.getElementById('matrix');
+  var matrices = Array.prototype.slice.call(document.querySelectorAll('table.matrix'));
   var stress = document.getElementById('stress');
   var form = document.getElementById('filter');
   var query = document.getElementById('query');
@@ -68,7 +68,7 @@
       link.textContent + ' ' + link.title;
   }
 
-  function spanSides(columns) {
+  function spanSides(matrix, columns) {
     var sides = matrix.tHead.rows[0].cells;
     for (var i = 1; i < sides.length; i++) {
       var count = 0;
@@ -81,7 +81,7 @@
     }
   }
 
-  function filterMatrix(wanted) {
+  function filterMatrix(matrix, wanted) {
     var columns = [true];
     var rows = Array.prototype.slice.call(matrix.tBodies[0].rows);
     var count = 0;
@@ -101,7 +101,7 @@
     rows.concat([matrix.tHead.rows[1]]).forEach(function (row) {
       for (var c = 1; c < row.cells.length; c++) row.cells[c].hidden = !columns[c];
     });
-    spanSides(columns);
+    spanSides(matrix, columns);
     return count;
   }
 
@@ -129,7 +129,7 @@
   function filter() {
     var wanted = words(query.value);
     var count = 0;
-    if (matrix) count += filterMatrix(wanted);
+    matrices.forEach(function (matrix) { count += filterMatrix(matrix, wanted); });
     if (stress) count += filterStress(wanted);
     filterDetails(wanted);
     found.textContent = wanted.length ? (count === 1 ? '1 result' : count + ' results') : '';
@@ -147,7 +147,7 @@
     target.scrollIntoView();
   }
 
-  makeSortable(matrix);
+  matrices.forEach(makeSortable);
   makeSortable(stress);
   form.hidden = false;
   form.addEventListener('submit', function (event) { event.preventDefault(); });

@@ -3,6 +3,7 @@
 #include "cmd/cmd.h"
 #include "cmd/options.h"
 
+#include "base/version.h"
 #include "history/history.h"
 #include "report/report.h"
 
@@ -64,7 +65,7 @@ static enum fail judge(const char *path, int64_t lease_us, int fails_on_any,
 int cmd_check(int argc, char **argv)
 {
     struct failure failure = {0};
-    struct results results = {.command = "check"};
+    struct results results = {.picklock = PICKLOCK_VERSION, .command = "check"};
     const char *json = NULL, *fail_on = "bug";
     int64_t lease_us = 0;
     int operands, wants_help = 0, wants_timeline = 0;

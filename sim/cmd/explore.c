@@ -8,55 +8,121 @@
 #include "cmd/explore_witness.h"
 
 #include "base/memory.h"
+#include "report/report.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
+
+static void fill_results(struct results *results, const struct cells *cells,
+                         enum explored_failure fail_on)
+{
+    for (int i = 0; i < cells->count; i++)
+        explored_fill(results_add_cell(results), &cells->rows[i], cells->on_redis[i], fail_on);
+}
+
+/* --- files --- */
+
+/* Histories are drawn from files: without a run folder they stand in one that goes again. */
+static enum fail make_scratch(char **folder, struct failure *failure)
+{
+    const char *under = getenv("TMPDIR");
+    *folder = memory_format("%s/picklock-XXXXXX", under && *under ? under : "/tmp");
+    if (mkdtemp(*folder))
+        return FAIL_NONE;
+    failure_set(failure, FAIL_INTERNAL, "%s: no folder for the diagrams: %s", *folder,
+                strerror(errno));
+    free(*folder);
+    *folder = NULL;
+    return failure->code;
+}
+
+static void remove_part(const char *folder, const char *part)
+{
+    char *path = memory_format("%s/%s", folder, part);
+    remove(path); /* what stays behind in the temporary folder does no harm */
+    free(path);
+}
+
+static void drop_scratch(const char *folder, const struct results *results)
+{
+    for (int i = 0; i < results->cells_count; i++)
+        for (int p = 0; p < results->cells[i].properties_count; p++) {
+            const struct explored_property *property = &results->cells[i].properties[p];
+            if (property->schedule)
+                remove_part(folder, property->schedule);
+            if (property->history)
+                remove_part(folder, property->history);
+        }
+    remove_part(folder, "schedules");
+    remove_part(folder, "histories");
+    remove(folder);
+}
+
+/* --- the command --- */
+
+/* The results are written by now: that the witnesses get files here stands in no report. */
+static enum fail show_witnesses(const struct cells *cells, struct results *results,
+                                const char *folder, struct failure *failure)
+{
+    char *scratch = NULL;
+    if (folder)
+        return explore_print_witnesses(stdout, results, folder, failure);
+    if (make_scratch(&scratch, failure))
+        return failure->code;
+    enum fail fail = explore_witness_write(cells, results, scratch, failure);
+    if (!fail)
+        fail = explore_print_witnesses(stdout, results, scratch, failure);
+    drop_scratch(scratch, results);
+    free(scratch);
+    return fail;
+}
+
+static enum fail show(const struct cells *cells, struct results *results,
+                      const struct explore_args *args, struct failure *failure)
+{
+    const char *folder = args->output.folder;
+    if (args->frontier)
+        explore_frontier_print(stdout, cells->frontiers, cells->frontiers_count);
+    else
+        report_terminal(stdout, results, isatty(STDOUT_FILENO) && !getenv("NO_COLOR"));
+    if (folder)
+        printf("report: %s/index.html\n", folder);
+    return args->witness ? show_witnesses(cells, results, folder, failure) : FAIL_NONE;
+}
 
 /* A witness that does not replay is a defect of picklock; what was not finished is unknown. */
-static enum fail sum_up(const struct cells *cells, int unconfirmed, struct failure *failure)
+static enum fail sum_up(const struct results *results, struct failure *failure)
 {
-    bool is_unknown = false;
-    for (int i = 0; i < cells->count; i++) {
-        const struct cell *cell = &cells->rows[i];
-        is_unknown |= cell->outcome.end != END_COMPLETE && cell->outcome.end != END_UNSUPPORTED;
-        for (int p = 0; p < PROPERTY_COUNT; p++)
-            unconfirmed += cell->witnesses[p].trouble != NULL;
-    }
-    if (unconfirmed)
-        return failure_set(failure, FAIL_INTERNAL,
-                           "%d witnesses did not reproduce: a defect of picklock", unconfirmed);
-    return is_unknown ? failure_set(failure, FAIL_UNKNOWN, "not every cell was searched to its end")
-                      : FAIL_NONE;
+    int defects = 0;
+    enum fail status = results_status(results);
+    for (int i = 0; i < results->cells_count; i++)
+        defects += explored_has_defect(&results->cells[i]);
+    if (status == FAIL_INTERNAL)
+        failure_set(failure, status,
+                    "the witnesses of %d cells did not reproduce: a defect of picklock", defects);
+    if (status == FAIL_UNKNOWN)
+        failure_set(failure, status, "not every cell was searched to its end");
+    return status;
 }
 
-static enum fail show(const struct cells *cells, const struct explore_args *args,
-                      struct failure *failure)
+static enum fail explore_and_report(const struct scheme_list *wanted, struct explore_args *args,
+                                    struct results *results, struct failure *failure)
 {
-    bool is_json_alone = args->json && strcmp(args->json, "-") == 0;
-    if (!is_json_alone && args->frontier)
-        explore_frontier_print(stdout, cells->frontiers, cells->frontiers_count);
-    else if (!is_json_alone)
-        explore_print_matrix(stdout, cells);
-    if (!is_json_alone && args->witness)
-        explore_print_witnesses(stdout, cells);
-    return args->json ? explore_print_json(args->json, cells, failure) : FAIL_NONE;
-}
-
-static enum fail explore_and_print(const struct scheme_list *wanted,
-                                   const struct explore_args *args, struct failure *failure)
-{
-    struct cells cells;
-    int unconfirmed = 0;
-    enum fail fail = cells_fill(&cells, args, wanted, failure);
-    if (!fail && args->out)
-        fail = explore_witness_write(&cells, args->out, failure);
+    struct cells cells = {0};
+    enum fail fail = cells_fill(&cells, args, wanted, &results->shard, &results->whole, failure);
     if (!fail && args->confirm)
-        fail = explore_witness_confirm(&cells, args, &unconfirmed, failure);
+        fail = explore_witness_confirm(&cells, args, failure);
     if (!fail)
-        fail = show(&cells, args, failure);
+        fill_results(results, &cells, args->fail_on);
+    if (!fail && args->output.folder)
+        fail = explore_witness_write(&cells, results, args->output.folder, failure);
     if (!fail)
-        fail = sum_up(&cells, unconfirmed, failure);
+        fail = output_write(&args->output, results, failure);
+    if (!fail && !output_is_json_alone(&args->output))
+        fail = show(&cells, results, args, failure);
     cells_close(&cells);
     return fail;
 }
@@ -77,15 +143,28 @@ int cmd_explore(int argc, char **argv)
 {
     struct failure failure = {0};
     struct scheme_list wanted = {0};
+    struct results results = {.world = "sim"};
     struct explore_args args;
+    char **line = memory_new((size_t)argc + 1, sizeof *line);
+    memcpy(line, argv, (size_t)argc * sizeof *line);
     if (explore_args_parse(argc, argv, &args, &failure))
         return cmd_failed(&failure);
     if (args.wants_help)
         return cmd_help("explore", explore_help);
     cmd_catch_signals();
+    results.seed = (uint64_t)args.seed;
+    results.shard = args.shard;
     enum fail fail = read_schemes(args.scheme, &wanted, &failure);
     if (!fail)
-        fail = explore_and_print(&wanted, &args, &failure);
+        fail = output_open(&args.output, &results, "explore", argc, line, &failure);
+    if (!fail)
+        fail = explore_and_report(&wanted, &args, &results, &failure);
+    int status = fail ? (int)fail : (int)sum_up(&results, &failure);
+    if (status && status != FAIL_EXPECTATION)
+        cmd_failed(&failure);
+    results_free(&results);
+    free(args.output.folder);
     free(wanted.rows);
-    return fail ? cmd_failed(&failure) : FAIL_NONE;
+    free(line);
+    return status;
 }

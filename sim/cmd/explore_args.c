@@ -1,10 +1,9 @@
 /* explore_args.c - see explore_args.h. */
 #include "cmd/explore_args.h"
 
-#include "cmd/options.h"
-#include "cmd/output.h"
 #include "explore/explore.h"
 
+#include <string.h>
 #include <unistd.h>
 
 const char explore_help[] =
@@ -28,16 +27,39 @@ const char explore_help[] =
     "  --full-states          keep whole states: nothing is lost to equal fingerprints\n"
     "  --seed N               of the fingerprints\n"
     "  --jobs N               cells at a time (default: one a core); the result is the same\n"
-    "  --witness              print each witness: its choices, and what they come to\n"
+    "  --witness              print each witness: its choices, what they come to, and a "
+    "space-time\n"
+    "                         diagram\n"
     "  --confirm              replay each witness on real Redis, too\n"
     "  --redis-server PATH    for --confirm\n"
-    "  --out DIR              write each witness as a schedule, for `picklock replay`\n"
-    "  --json FILE            one row a scheme, fault and property; - is stdout\n";
+    "  --fail-on bug|any      a violation is a failure, status 1: one that is somebody's fault, "
+    "or\n"
+    "                         any (default: none is)\n"
+    "  --shard K/N            only the cells that fall to shard K of N (with --frontier: the\n"
+    "                         schemes); `picklock report` puts the folders of all shards together\n"
+    "  --out DIR              make a run folder there: the results in every format, each witness "
+    "as\n"
+    "                         a schedule, for `picklock replay`, and as a history\n"
+    "  --json FILE            one row a scheme, fault and property; - is stdout, and nothing else\n"
+    "                         goes there\n"
+    "  --markdown FILE, --junit FILE, --html FILE   further copies\n";
+
+static enum fail read_fail_on(const char *text, enum explored_failure *fail_on,
+                              struct failure *failure)
+{
+    *fail_on = !text                      ? FAIL_ON_NOTHING
+               : strcmp(text, "any") == 0 ? FAIL_ON_VIOLATIONS
+                                          : FAIL_ON_BUGS;
+    if (!text || *fail_on == FAIL_ON_VIOLATIONS || strcmp(text, "bug") == 0)
+        return FAIL_NONE;
+    return failure_set(failure, FAIL_INPUT, "--fail-on wants bug or any, not '%s'", text);
+}
 
 enum fail explore_args_parse(int argc, char **argv, struct explore_args *args,
                              struct failure *failure)
 {
     const int64_t day_us = 24 * INT64_C(3600000000);
+    const char *shard = NULL, *fail_on = NULL;
     long cores = sysconf(_SC_NPROCESSORS_ONLN);
     const struct option_row rows[] = {
         {"--scheme", OPTION_TEXT, &args->scheme, 0, 0},
@@ -57,13 +79,17 @@ enum fail explore_args_parse(int argc, char **argv, struct explore_args *args,
         {"--witness", OPTION_FLAG, &args->witness, 0, 0},
         {"--confirm", OPTION_FLAG, &args->confirm, 0, 0},
         {"--redis-server", OPTION_TEXT, &args->redis_server, 0, 0},
-        {"--out", OPTION_TEXT, &args->out, 0, 0},
-        {"--json", OPTION_TEXT, &args->json, 0, 0},
+        {"--shard", OPTION_TEXT, &shard, 0, 0},
+        {"--fail-on", OPTION_TEXT, &fail_on, 0, 0},
+        OUTPUT_ROWS(args->output),
     };
     *args = (struct explore_args){.memory_mb = 2000, .jobs = cores > 0 ? cores : 1};
     enum fail fail = options_parse(argc, argv, rows, sizeof rows / sizeof *rows, &args->operands,
                                    &args->wants_help, failure);
+    args->output.is_folder_optional = true;
     if (!fail && !args->wants_help && args->operands > 0)
         return failure_set(failure, FAIL_INPUT, "explore takes no operand: %s", argv[1]);
-    return fail;
+    if (!fail)
+        fail = read_fail_on(fail_on, &args->fail_on, failure);
+    return fail ? fail : shard_read(shard, &args->shard, failure);
 }

@@ -2,15 +2,16 @@
 #ifndef PICKLOCK_CMD_EXPLORE_ARGS_H
 #define PICKLOCK_CMD_EXPLORE_ARGS_H
 
-#include "base/fail.h"
-
-#include <stdint.h>
+#include "cmd/output.h"
 
 extern const char explore_help[];
 
 /* As given; texts are borrowed from argv, and a number that is 0 was not given. */
 struct explore_args {
-    const char *scheme, *fault, *redis_server, *out, *json;
+    const char *scheme, *fault, *redis_server;
+    struct shard shard;
+    enum explored_failure fail_on;
+    struct output output;
     int64_t clients, rounds, servers, lease_ticks, budget_us, states, memory_mb, seed, jobs;
     int frontier, no_reductions, full_states, witness, confirm, wants_help, operands;
 };

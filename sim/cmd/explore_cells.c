@@ -69,14 +69,26 @@ static enum fail add_row(struct cells *cells, const struct explore_args *args,
     return fail;
 }
 
+/* Leaves only those cells of the whole matrix that fall to the shard. */
+static void keep_shard(struct cells *cells, const struct shard *shard)
+{
+    int kept = 0;
+    for (int i = 0; i < cells->count; i++)
+        if (shard_has(shard, i))
+            cells->rows[kept++] = cells->rows[i];
+    cells->count = kept;
+}
+
 /* The matrix: cells side by side, all at once. */
 static enum fail fill_matrix(struct cells *cells, const struct explore_args *args,
-                             const struct scheme_list *wanted, int64_t deadline_us,
-                             struct failure *failure)
+                             const struct scheme_list *wanted, const struct shard *shard,
+                             int64_t deadline_us, int64_t *whole, struct failure *failure)
 {
     enum fail fail = FAIL_NONE;
     for (int i = 0; i < wanted->count && !fail; i++)
         fail = add_row(cells, args, wanted->rows[i], deadline_us, failure);
+    *whole = cells->count;
+    keep_shard(cells, shard);
     struct cell **all = memory_new((size_t)cells->count + 1, sizeof *all);
     for (int i = 0; i < cells->count; i++)
         all[i] = &cells->rows[i];
@@ -119,22 +131,24 @@ static void take_cells(struct cells *cells, const struct frontier *frontier)
 }
 
 static enum fail fill_frontiers(struct cells *cells, const struct explore_args *args,
-                                const struct scheme_list *wanted, int64_t deadline_us,
-                                struct failure *failure)
+                                const struct scheme_list *wanted, const struct shard *shard,
+                                int64_t deadline_us, int64_t *whole, struct failure *failure)
 {
     unsigned faults;
     if (read_faults(args->fault, &faults, failure))
         return failure->code;
-    cells->frontiers = memory_new((size_t)wanted->count, sizeof *cells->frontiers);
-    cells->frontiers_count = wanted->count;
+    cells->frontiers = memory_new((size_t)wanted->count + 1, sizeof *cells->frontiers);
+    *whole = wanted->count;
     for (int i = 0; i < wanted->count; i++) {
         struct cell start;
+        if (!shard_has(shard, i))
+            continue;
         init_cell(&start, args, wanted->rows[i], deadline_us);
-        frontier_init(&cells->frontiers[i], &start, faults);
+        frontier_init(&cells->frontiers[cells->frontiers_count++], &start, faults);
     }
     enum fail fail =
-        explore_frontier_run(cells->frontiers, wanted->count, (int)args->jobs, failure);
-    for (int i = 0; i < wanted->count; i++)
+        explore_frontier_run(cells->frontiers, cells->frontiers_count, (int)args->jobs, failure);
+    for (int i = 0; i < cells->frontiers_count; i++)
         take_cells(cells, &cells->frontiers[i]);
     return fail;
 }
@@ -142,12 +156,14 @@ static enum fail fill_frontiers(struct cells *cells, const struct explore_args *
 /* --- either --- */
 
 enum fail cells_fill(struct cells *cells, const struct explore_args *args,
-                     const struct scheme_list *wanted, struct failure *failure)
+                     const struct scheme_list *wanted, const struct shard *shard, int64_t *whole,
+                     struct failure *failure)
 {
     int64_t deadline_us = args->budget_us ? now_us() + args->budget_us : 0;
     *cells = (struct cells){0};
-    enum fail fail = args->frontier ? fill_frontiers(cells, args, wanted, deadline_us, failure)
-                                    : fill_matrix(cells, args, wanted, deadline_us, failure);
+    enum fail fail = args->frontier
+                         ? fill_frontiers(cells, args, wanted, shard, deadline_us, whole, failure)
+                         : fill_matrix(cells, args, wanted, shard, deadline_us, whole, failure);
     cells->on_redis = memory_new((size_t)cells->count + 1, sizeof *cells->on_redis);
     memset(cells->on_redis, 0xff, (size_t)cells->count * sizeof *cells->on_redis);
     return fail;

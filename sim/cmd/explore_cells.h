@@ -13,13 +13,16 @@ struct cells {
     struct cell *rows;
     int (*on_redis)[PROPERTY_COUNT];
     int count;
-    struct frontier *frontiers; /* with --frontier, one a scheme; its rows are borrowed by `rows` */
+    struct frontier *
+        frontiers; /* with --frontier, one a scheme of the shard; its rows are borrowed by `rows` */
     int frontiers_count;
 };
 
-/* Makes and searches every cell. In any case: cells_close. FAIL_UNKNOWN: stopped by a signal. */
+/* Makes and searches every cell that falls to the shard; *whole: how many all shards have (with
+ * --frontier: schemes). In any case: cells_close. FAIL_UNKNOWN: stopped by a signal. */
 enum fail cells_fill(struct cells *cells, const struct explore_args *args,
-                     const struct scheme_list *wanted, struct failure *failure);
+                     const struct scheme_list *wanted, const struct shard *shard, int64_t *whole,
+                     struct failure *failure);
 void cells_close(struct cells *cells);
 
 #endif

@@ -5,38 +5,11 @@
 #include "cmd/cmd.h"
 #include "live/live.h"
 #include "report/report.h"
+#include "history/history.h"
 #include "scenario/schedule.h"
 
 #include <stdio.h>
 #include <stdlib.h>
-
-static char actor_names[EXPLORE_CLIENTS_MAX][NAME_MAX_BYTES] = {"A", "B", "C", "D", "E", "F"};
-
-static enum fail write_schedule(const struct cell *cell, enum property property, const char *out,
-                                struct failure *failure)
-{
-    const struct explore_finding *finding = &cell->outcome.findings[property];
-    struct run run = confirm_run(&cell->options, &cell->outcome, actor_names);
-    struct schedule *schedule = schedule_new(&run);
-    for (int i = 0; i < finding->choices_count; i++)
-        schedule_add(schedule, &finding->choices[i]);
-    char *path = memory_format("%s/%s-%s-%s.schedule", out, cell->options.scheme->name,
-                               cell->faults, property_name(property));
-    enum fail fail = schedule_write(schedule, path, failure);
-    free(path);
-    schedule_free(schedule);
-    return fail;
-}
-
-enum fail explore_witness_write(const struct cells *cells, const char *out, struct failure *failure)
-{
-    enum fail fail = report_folder_make(out, failure);
-    for (int i = 0; i < cells->count && !fail; i++)
-        for (int p = 0; p < PROPERTY_COUNT && !fail; p++)
-            if (cells->rows[i].outcome.findings[p].verdict == VERDICT_VIOLATED)
-                fail = write_schedule(&cells->rows[i], (enum property)p, out, failure);
-    return fail;
-}
 
 /* --- on real Redis --- */
 
@@ -49,12 +22,12 @@ static enum fail open_live(void *context, const struct run *run, struct world **
 /* A witness that real Redis does not follow is told, and counted; a server that is not there ends
  * the program. */
 static enum fail confirm_one(struct cells *cells, int at, enum property property, struct live *live,
-                             struct finding *findings, int *unconfirmed, struct failure *failure)
+                             struct finding *findings, struct failure *failure)
 {
     const struct cell *cell = &cells->rows[at];
     const struct confirm_world world = {
         .open = open_live, .context = live, .clock_error_us = live_clock_error_us(live)};
-    struct run run = confirm_run(&cell->options, &cell->outcome, actor_names);
+    struct run run = confirm_run(&cell->options, &cell->outcome, explored_clients);
     enum fail fail = confirm(&run, &cell->outcome.findings[property], &world, findings, failure);
     if (fail && fail != FAIL_UNKNOWN)
         return fail;
@@ -62,7 +35,6 @@ static enum fail confirm_one(struct cells *cells, int at, enum property property
     cells->on_redis[at][property] = is_seen;
     if (is_seen)
         return FAIL_NONE;
-    (*unconfirmed)++;
     fprintf(stderr, "picklock: not confirmed: %s, %s, %s: %s\n", cell->options.scheme->name,
             cell->faults, property_name(property),
             fail ? failure->text : "the checks do not see it on real Redis");
@@ -70,7 +42,7 @@ static enum fail confirm_one(struct cells *cells, int at, enum property property
 }
 
 enum fail explore_witness_confirm(struct cells *cells, const struct explore_args *args,
-                                  int *unconfirmed, struct failure *failure)
+                                  struct failure *failure)
 {
     const struct live_options options = {.redis_server = args->redis_server, .steering = STEERED};
     struct live *live = NULL;
@@ -79,9 +51,93 @@ enum fail explore_witness_confirm(struct cells *cells, const struct explore_args
     for (int i = 0; i < cells->count && !fail && !cmd_stop; i++)
         for (int p = 0; p < PROPERTY_COUNT && !fail && !cmd_stop; p++)
             if (cells->rows[i].outcome.findings[p].verdict == VERDICT_VIOLATED)
-                fail =
-                    confirm_one(cells, i, (enum property)p, live, findings, unconfirmed, failure);
+                fail = confirm_one(cells, i, (enum property)p, live, findings, failure);
     free(findings);
     live_free(live);
+    return fail;
+}
+
+/* --- files --- */
+
+/* A path under the run folder; the folder in between is made by explore_witness_write(). */
+static char *path_in(const char *folder, const char *part)
+{
+    return memory_format("%s/%s", folder, part);
+}
+
+static enum fail write_schedule(const struct run *run, const struct explore_finding *finding,
+                                const char *path, struct failure *failure)
+{
+    struct schedule *schedule = schedule_new(run);
+    for (int i = 0; i < finding->choices_count; i++)
+        schedule_add(schedule, &finding->choices[i]);
+    enum fail fail = schedule_write(schedule, path, failure);
+    schedule_free(schedule);
+    return fail;
+}
+
+/* What confirm() replayed once already, this time with somebody who writes it down. */
+static enum fail write_history(const struct run *run, const struct explore_finding *finding,
+                               const char *path, struct finding *findings, struct failure *failure)
+{
+    struct history_head head = confirm_head(run);
+    struct history_writer *writer;
+    snprintf(head.scenario, sizeof head.scenario, "explore");
+    enum fail fail = history_writer_new(&writer, path, &head, failure);
+    if (fail)
+        return fail;
+    struct event_sink file = history_writer_sink(writer);
+    const struct confirm_world world = {.also = &file};
+    fail = confirm(run, finding, &world, findings, failure);
+    if (!fail)
+        return history_writer_close(writer, failure);
+    history_writer_abandon(writer);
+    return fail;
+}
+
+/* A witness that does not replay has no history: its row says why. */
+static enum fail write_witness(const struct cell *cell, struct explored_property *row,
+                               const char *folder, struct finding *findings,
+                               struct failure *failure)
+{
+    const struct explore_finding *finding = &cell->outcome.findings[row->property];
+    struct run run = confirm_run(&cell->options, &cell->outcome, explored_clients);
+    const char *scheme = cell->options.scheme->name, *property = property_name(row->property);
+    row->schedule = memory_format("schedules/%s-%s-%s.schedule", scheme, cell->faults, property);
+    char *path = path_in(folder, row->schedule);
+    enum fail fail = write_schedule(&run, finding, path, failure);
+    free(path);
+    if (fail || row->trouble)
+        return fail;
+    row->history = memory_format("histories/%s-%s-%s.jsonl", scheme, cell->faults, property);
+    path = path_in(folder, row->history);
+    fail = write_history(&run, finding, path, findings, failure);
+    free(path);
+    return fail;
+}
+
+static enum fail make_part(const char *folder, const char *part, struct failure *failure)
+{
+    char *path = path_in(folder, part);
+    enum fail fail = report_folder_make(path, failure);
+    free(path);
+    return fail;
+}
+
+enum fail explore_witness_write(const struct cells *cells, struct results *results,
+                                const char *folder, struct failure *failure)
+{
+    enum fail fail = make_part(folder, "schedules", failure);
+    if (!fail)
+        fail = make_part(folder, "histories", failure);
+    struct finding *findings = memory_new(PROPERTY_COUNT, sizeof *findings);
+    for (int i = 0; i < cells->count && !fail; i++) {
+        struct explored *row = &results->cells[i];
+        for (int p = 0; p < row->properties_count && !fail; p++)
+            if (row->properties[p].verdict == VERDICT_VIOLATED)
+                fail =
+                    write_witness(&cells->rows[i], &row->properties[p], folder, findings, failure);
+    }
+    free(findings);
     return fail;
 }

@@ -3,6 +3,7 @@
 
 #include "base/memory.h"
 #include "base/suggest.h"
+#include "base/version.h"
 #include "report/report.h"
 #include "run/guest.h"
 
@@ -128,6 +129,29 @@ static char *invocation(int argc, char **argv)
     return line;
 }
 
+/* The command line without what differs from shard to shard: which one it is, where its reports go,
+ * how many processors it uses. */
+static char *campaign(int argc, char **argv)
+{
+    static const char *const differing[] = {"--shard",    "--out",   "--json", "--jobs",
+                                            "--markdown", "--junit", "--html"};
+    char **kept = memory_new((size_t)argc + 1, sizeof *kept);
+    int count = 0;
+    for (int i = 0; i < argc; i++) {
+        size_t length = strcspn(argv[i], "="), d = 0;
+        while (d < sizeof differing / sizeof differing[0] &&
+               (strlen(differing[d]) != length || strncmp(argv[i], differing[d], length) != 0))
+            d++;
+        if (d == sizeof differing / sizeof differing[0])
+            kept[count++] = argv[i];
+        else if (!argv[i][length])
+            i++; /* its value is the next word */
+    }
+    char *line = invocation(count, kept);
+    free(kept);
+    return line;
+}
+
 static int64_t monotonic_us(void)
 {
     struct timespec now;
@@ -143,8 +167,13 @@ enum fail output_open(struct output *output, struct results *results, const char
     struct tm parts;
     gmtime_r(&now, &parts);
     strftime(results->started, sizeof results->started, "%Y-%m-%dT%H:%M:%SZ", &parts);
+    snprintf(results->picklock, sizeof results->picklock, "%s", PICKLOCK_VERSION);
     snprintf(results->command, sizeof results->command, "%s", command);
     results->invocation = invocation(argc, argv);
+    if (results->shard.count)
+        results->campaign = campaign(argc, argv);
+    if (!output->out && output->is_folder_optional)
+        return FAIL_NONE;
     return report_folder_new(output->out, command, &output->folder, failure);
 }
 
@@ -171,10 +200,10 @@ static enum fail write_folder(struct output *output, const struct results *resul
     return fail;
 }
 
-enum fail output_close(struct output *output, struct results *results, struct failure *failure)
+enum fail output_write(struct output *output, struct results *results, struct failure *failure)
 {
     results->elapsed_us = monotonic_us() - output->began_us;
-    if (write_folder(output, results, failure))
+    if (output->folder && write_folder(output, results, failure))
         return failure->code;
     if (output->json && report_json(output->json, results, failure))
         return failure->code;
@@ -184,7 +213,19 @@ enum fail output_close(struct output *output, struct results *results, struct fa
         return failure->code;
     if (output->html && report_html(output->html, results, output->folder, failure))
         return failure->code;
-    if (!output->json || strcmp(output->json, "-") != 0) {
+    return FAIL_NONE;
+}
+
+bool output_is_json_alone(const struct output *output)
+{
+    return output->json && strcmp(output->json, "-") == 0;
+}
+
+enum fail output_close(struct output *output, struct results *results, struct failure *failure)
+{
+    if (output_write(output, results, failure))
+        return failure->code;
+    if (!output_is_json_alone(output)) {
         report_terminal(stdout, results, isatty(STDOUT_FILENO) && !getenv("NO_COLOR"));
         printf("seed %" PRIu64 ", report: %s/index.html\n", results->seed, output->folder);
     }

@@ -54,8 +54,9 @@ struct output {
     const char *markdown; /* --markdown, --junit, --html: further copies */
     const char *junit;
     const char *html;
-    char *folder;     /* the run folder, made by output_open() */
-    int64_t began_us; /* monotonic */
+    bool is_folder_optional; /* without --out there is none */
+    char *folder;            /* the run folder, made by output_open(), or NULL */
+    int64_t began_us;        /* monotonic */
 };
 
 #define OUTPUT_ROWS(output)                                                                        \
@@ -66,14 +67,18 @@ struct output {
         "--html", OPTION_TEXT, &(output).html, 0, 0                                                \
     }
 
-/* Fills in results' command, started and invocation (from argv, without secrets) and makes the run
- * folder. */
+/* Fills in results' command, started, invocation and, where it has a shard, campaign (from argv,
+ * without secrets), and makes the run folder. */
 enum fail output_open(struct output *output, struct results *results, const char *command, int argc,
                       char **argv, struct failure *failure);
 
-/* Fills in results' time and writes all reports into the folder and where asked, prints the
- * summary, says where the page is.
- */
+/* Fills in results' time and writes all reports into the folder and where asked. */
+enum fail output_write(struct output *output, struct results *results, struct failure *failure);
+
+/* Does the JSON go to stdout, so that nothing else may? */
+bool output_is_json_alone(const struct output *output);
+
+/* output_write(), then prints the summary and says where the page is; frees the folder's name. */
 enum fail output_close(struct output *output, struct results *results, struct failure *failure);
 
 #endif

@@ -22,6 +22,8 @@ static const char help[] =
     "PATH)\n"
     "  --real-time            no steered clocks: leases run out for real\n"
     "  --repeat N             the whole list N times (default 1)\n"
+    "  --shard K/N            only the runs that fall to shard K of N; `picklock report` puts the\n"
+    "                         folders of all shards together\n"
     "  --seed N               draws the tokens (default 1)\n"
     "  --fail-on bug|any      without an expectation: what counts as failed (default bug)\n"
     "  --out DIR              where run folders are made (default reports/runs)\n"
@@ -29,7 +31,7 @@ static const char help[] =
     "  --markdown FILE, --junit FILE, --html FILE   further copies\n";
 
 struct run_options {
-    const char *scheme;
+    const char *scheme, *shard;
     int wants_help, operands;
     int64_t seed, repeat;
     struct run_choices choices;
@@ -63,6 +65,7 @@ static enum fail parse(int argc, char **argv, struct run_options *options, struc
     const struct option_row rows[] = {
         {"--scheme", OPTION_TEXT, &options->scheme, 0, 0},
         {"--repeat", OPTION_NUMBER, &options->repeat, 1, 1000000},
+        {"--shard", OPTION_TEXT, &options->shard, 0, 0},
         {"--seed", OPTION_NUMBER, &options->seed, 0, INT64_MAX},
         RUN_CHOICES_ROWS(options->choices),
         OUTPUT_ROWS(options->output),
@@ -74,17 +77,25 @@ static enum fail parse(int argc, char **argv, struct run_options *options, struc
     return run_choices_read(&options->choices, runner, &options->live, failure);
 }
 
-/* One scenario against the schemes asked for, or those that it speaks about. */
+/* The schemes asked for, or those that the scenario speaks about. */
+static int count_schemes(const struct scenario *scenario, const struct scheme_list *wanted)
+{
+    return wanted->count ? wanted->count : scenario->expectations_count;
+}
+
+/* One scenario against its schemes; *index counts the runs of all shards. */
 static enum fail run_one(struct runner *runner, const struct scenario *scenario,
-                         const struct scheme_list *wanted, struct results *results,
+                         const struct scheme_list *wanted, int64_t *index, struct results *results,
                          struct failure *failure)
 {
-    int count = wanted->count ? wanted->count : scenario->expectations_count;
+    int count = count_schemes(scenario, wanted);
     enum fail fail = FAIL_NONE;
     for (int i = 0; !fail && !cmd_stop && i < count; i++)
-        fail = runner_scenario(runner, scenario,
-                               wanted->count ? wanted->rows[i] : scenario->expectations[i].scheme,
-                               results, failure);
+        if (shard_has(&results->shard, (*index)++))
+            fail =
+                runner_scenario(runner, scenario,
+                                wanted->count ? wanted->rows[i] : scenario->expectations[i].scheme,
+                                results, failure);
     return fail;
 }
 
@@ -94,13 +105,16 @@ static enum fail run_all(struct run_options *options, struct runner *runner,
                          struct failure *failure)
 {
     int chatty = isatty(STDERR_FILENO);
+    int64_t index = 0;
     enum fail fail = FAIL_NONE;
+    for (int i = 0; i < count; i++)
+        results->whole += count_schemes(scenarios[i], wanted) * options->repeat;
     for (int64_t round = 1; !fail && !cmd_stop && round <= options->repeat; round++)
         for (int i = 0; !fail && !cmd_stop && i < count; i++) {
             runner->round = (int)round;
             if (chatty)
                 fprintf(stderr, "\r\033[K%d/%d %s", i + 1, count, scenarios[i]->name);
-            fail = run_one(runner, scenarios[i], wanted, results, failure);
+            fail = run_one(runner, scenarios[i], wanted, &index, results, failure);
         }
     if (chatty)
         fprintf(stderr, "\r\033[K");
@@ -151,8 +165,8 @@ static enum fail run_and_report(struct run_options *options, struct runner *runn
     struct results results = {.seed = runner->seed};
     snprintf(results.world, sizeof results.world, "%s",
              runner->world == WORLD_SIM ? "sim" : "redis");
-    enum fail fail = FAIL_NONE;
-    if (runner->world == WORLD_REDIS)
+    enum fail fail = shard_read(options->shard, &results.shard, failure);
+    if (!fail && runner->world == WORLD_REDIS)
         fail = live_new(&runner->live, &options->live, failure);
     if (!fail)
         fail = output_open(&options->output, &results, "run", argc, argv, failure);

@@ -30,6 +30,7 @@ static const char help[] =
     "  --timeout TIME         of a command (default a quarter of a lease)\n"
     "  --think TIME           between attempts (default 200us for each client)\n"
     "  --seed N               draws the faults and tokens (default 1)\n"
+    "  --shard K/N            only the schemes that fall to shard K of N\n"
     "  --history              keep every event (some 1 kB an operation)\n"
     "  --fail-on bug|any      what counts as failed (default bug)\n"
     "  --redis URL, --redis-server PATH, --out DIR, --json FILE, --markdown FILE, --junit FILE,\n"
@@ -37,7 +38,7 @@ static const char help[] =
 
 struct options {
     struct stress_options stress;
-    const char *scheme;
+    const char *scheme, *shard;
     struct run_choices choices;
     int64_t clients, locks, servers, seed;
     int no_faults, keep_history, wants_help, operands;
@@ -66,6 +67,7 @@ static enum fail parse(int argc, char **argv, struct options *options, struct fa
         {"--timeout", OPTION_DURATION, &stress->timeout_us, 1000, hour_us},
         {"--think", OPTION_DURATION, &stress->think_us, 1, hour_us},
         {"--seed", OPTION_NUMBER, &options->seed, 0, INT64_MAX},
+        {"--shard", OPTION_TEXT, &options->shard, 0, 0},
         {"--history", OPTION_FLAG, &options->keep_history, 0, 0},
         {"--fail-on", OPTION_TEXT, &options->choices.fail_on, 0, 0},
         {"--redis", OPTION_TEXT, &options->choices.redis, 0, 0},
@@ -147,7 +149,10 @@ static enum fail stress_all(struct options *options, struct runner *runner,
                             struct failure *failure)
 {
     enum fail fail = FAIL_NONE;
+    results->whole = schemes_asked->count;
     for (int i = 0; !fail && !cmd_stop && i < schemes_asked->count; i++) {
+        if (!shard_has(&results->shard, i))
+            continue;
         struct stress_options stress = stress_for(options, schemes_asked->rows[i]);
         show_rates(&stress);
         stress.progress = show_progress;
@@ -166,7 +171,8 @@ static enum fail stress_and_report(struct options *options, const struct scheme_
     struct runner runner = {.seed = (uint64_t)options->seed};
     struct live_options live;
     options->choices.real_time = 1;
-    if (run_choices_read(&options->choices, &runner, &live, failure))
+    if (run_choices_read(&options->choices, &runner, &live, failure) ||
+        shard_read(options->shard, &results.shard, failure))
         return (enum fail)cmd_failed(failure);
     enum fail fail = live_new(&runner.live, &live, failure);
     if (!fail)

@@ -28,27 +28,54 @@ static enum fail open_simulated(void *context, const struct run *run, struct wor
     return FAIL_NONE;
 }
 
+struct history_head confirm_head(const struct run *run)
+{
+    struct history_head head = {.clients = run->clients,
+                                .servers = run->servers,
+                                .locks = 1,
+                                .names = run->names,
+                                .lease_us = run->lease_us,
+                                .unit_us = run->scheme->unit_us,
+                                .seed = run->seed,
+                                .world = "sim"};
+    snprintf(head.scheme, sizeof head.scheme, "%s", run->scheme->name);
+    return head;
+}
+
+/* The events of a replay on their way to the checks, and to whoever else listens. */
+struct relay {
+    struct event_sink checks;
+    const struct event_sink *also; /* or NULL */
+    int64_t events;
+};
+
+static void relay_take(void *context, const struct event *event)
+{
+    struct relay *relay = context;
+    struct event numbered = *event;
+    numbered.index = relay->events++;
+    relay->checks.take(relay->checks.context, &numbered);
+    if (relay->also)
+        relay->also->take(relay->also->context, &numbered);
+}
+
 enum fail confirm(const struct run *given, const struct explore_finding *finding,
                   const struct confirm_world *world, struct finding *findings,
                   struct failure *failure)
 {
     const struct confirm_world simulated = {.open = open_simulated};
-    struct history_head head = {.clients = given->clients,
-                                .servers = given->servers,
-                                .locks = 1,
-                                .names = given->names,
-                                .lease_us = given->lease_us,
-                                .unit_us = given->scheme->unit_us,
-                                .seed = given->seed};
+    struct history_head head = confirm_head(given);
     if (!world)
         world = &simulated;
     head.clock_error_us = world->clock_error_us;
-    snprintf(head.scheme, sizeof head.scheme, "%s", given->scheme->name);
     struct checks *checks = checks_new_for(&head, given->scheme);
+    struct relay relay = {.checks = checks_sink(checks), .also = world->also};
     struct run run = *given;
     struct world *stage = NULL;
-    run.sink = checks_sink(checks);
-    enum fail fail = world->open(world->context, &run, &stage, failure);
+    run.sink = (struct event_sink){.take = relay_take, .context = &relay};
+    enum fail (*open)(void *, const struct run *, struct world **, struct failure *) =
+        world->open ? world->open : open_simulated;
+    enum fail fail = open(world->context, &run, &stage, failure);
     for (int i = 0; i < finding->choices_count && !fail; i++)
         fail = stage->ops->apply(stage, &finding->choices[i], failure);
     checks_finish(checks, stage ? stage->ops->now_us(stage) : 0, findings, NULL);

@@ -7,18 +7,22 @@
 
 #include "explore/explore.h"
 
-/* How to make a world; run's sink is set. */
+/* How to make a world; run's sink is set. open NULL: the simulated one. */
 struct confirm_world {
     enum fail (*open)(void *context, const struct run *run, struct world **world,
                       struct failure *failure);
     void *context;
-    int64_t clock_error_us; /* as in history_head */
+    int64_t clock_error_us;        /* as in history_head */
+    const struct event_sink *also; /* hears every event, numbered, as the checks do; NULL: nobody */
 };
 
 /* The run that a witness of this search belongs to; names (EXPLORE_CLIENTS_MAX of them) are kept by
  * it. */
 struct run confirm_run(const struct explore_options *options, const struct explore_outcome *outcome,
                        char (*names)[NAME_MAX_BYTES]);
+
+/* The head of the history of such a run in the simulated world; keeps run->names. */
+struct history_head confirm_head(const struct run *run);
 
 /* Replays the choices of a finding and fills findings[PROPERTY_COUNT]. world NULL: the simulated
  * one. FAIL_UNKNOWN: the world did not follow, with why; whatever open() failed with. */

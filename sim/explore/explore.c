@@ -91,6 +91,7 @@ static void outcome_fill(struct search *search, struct explore_outcome *outcome)
     const struct setting *setting = &search->space.setting;
     double states = (double)search->visited.count;
     outcome->end = search->end;
+    outcome->lease_ticks = setting->ttl;
     outcome->states = search->visited.count;
     outcome->transitions = search->transitions;
     outcome->depth = search->depth;

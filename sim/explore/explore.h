@@ -74,7 +74,8 @@ struct explore_finding {
 struct explore_outcome {
     enum explore_end end;
     uint64_t states, transitions;
-    int depth;      /* events of the longest shortest path */
+    int lease_ticks; /* as searched */
+    int depth;       /* events of the longest shortest path */
     uint64_t bytes; /* memory of the search, at its largest */
     double
         lost; /* states expected to be lost to equal fingerprints: n^2 / 2^65; 0 with full states */

@@ -80,6 +80,7 @@ static void cell_confirm(struct cell *cell, enum property property, char (*names
         return;
     }
     witness->cause = found->cause;
+    witness->first_index = found->first_index;
     witness->lines = found->witness_lines;
     witness->text = memory_new((size_t)found->witness_lines + 1, sizeof *witness->text);
     memcpy(witness->text, found->witness, (size_t)found->witness_lines * sizeof *witness->text);

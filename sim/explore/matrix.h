@@ -11,6 +11,7 @@ enum { CELL_NAME_MAX = 128 };
 struct cell_witness {
     bool is_confirmed; /* the replay ends in the same verdict */
     enum cause cause;
+    int64_t first_index; /* of the event at which it was seen, in the history of the replay */
     int lines;
     char (*text)[WITNESS_LINE_BYTES]; /* the sentences */
     char *trouble;                    /* not confirmed: why */

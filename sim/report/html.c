@@ -45,29 +45,40 @@ const char *html_verdict_mark(const struct run_result *row)
     return view_blame(row) == BLAME_NOBODY ? "△" : "✗";
 }
 
-/* Only what may stand in an id and in a link to it; *is_plain: nothing had to be replaced. */
-static void plain(char *text, bool *is_plain)
+char *html_plain_id(const char *words, int at)
 {
-    for (; *text; text++)
-        if (!isalnum((unsigned char)*text) && !strchr("-_.", *text)) {
-            *text = '-';
-            *is_plain = false;
+    char *id = memory_text(words);
+    bool is_plain = at < 0;
+    for (char *c = id; *c; c++)
+        if (!isalnum((unsigned char)*c) && !strchr("-_.", *c)) {
+            *c = '-';
+            is_plain = false;
         }
+    if (is_plain)
+        return id;
+    char *longer = memory_format("%s--%d", id, at);
+    free(id);
+    return longer;
 }
 
 char *html_row_id(const struct view *view, int at)
 {
     const struct run_result *row = view->rows[at];
     bool is_plain = true;
-    for (int i = at - 1; i >= 0 && is_plain && !strcmp(view->rows[i]->scenario, row->scenario); i--)
-        is_plain = strcmp(view->rows[i]->scheme, row->scheme) != 0;
-    char *id = memory_format("%s--%s", row->scenario, row->scheme);
-    plain(id, &is_plain);
-    if (is_plain)
-        return id;
-    char *longer = memory_format("%s--%d", id, at); /* a second run, or names that look alike */
-    free(id);
-    return longer;
+    for (int i = at - 1; i >= 0 && is_plain; i--)
+        is_plain = strcmp(view->rows[i]->scenario, row->scenario) != 0 ||
+                   strcmp(view->rows[i]->scheme, row->scheme) != 0;
+    char *words = memory_format("%s--%s", row->scenario, row->scheme);
+    char *id =
+        html_plain_id(words, is_plain ? -1 : at); /* a second run, or names that look alike */
+    free(words);
+    return id;
+}
+
+void html_origin(const struct page *page, int origin)
+{
+    if (page->view->results->origins_count)
+        fprintf(page->out, " <small>[%d]</small>", origin + 1);
 }
 
 /* --- what the template asks for --- */
@@ -95,11 +106,24 @@ static void put_sides(const struct page *page)
 
 static void put_mood(const struct page *page)
 {
-    struct view_counts counts = view_count(page->view);
-    fputs(counts.standing[STANDING_UNEXPECTED] ? "bad"
-          : counts.standing[STANDING_UNKNOWN]  ? "open"
-                                               : "good",
-          page->out);
+    static const char *const moods[] = {
+        [FAIL_NONE] = "good", [FAIL_EXPECTATION] = "bad", [FAIL_UNKNOWN] = "open"};
+    enum fail status = results_status(page->view->results);
+    fputs(status == FAIL_INTERNAL ? "bad" : moods[status], page->out);
+}
+
+static void put_cell_counts(const struct page *page)
+{
+    static const char *const styles[] = {[CELL_SAFE] = "good",
+                                         [CELL_INHERENT] = "",
+                                         [CELL_BROKEN] = "bad",
+                                         [CELL_STUCK] = "bad",
+                                         [CELL_UNKNOWN] = "open"};
+    struct view_explored counts = view_count_explored(page->view->results);
+    for (int i = CELL_SAFE; i <= CELL_UNKNOWN; i++)
+        if (counts.words[i])
+            fprintf(page->out, "<li class=\"%s\"><b>%d</b> cells: %s</li>\n", styles[i],
+                    counts.words[i], view_cell_words[i]);
 }
 
 static void put_counts(const struct page *page)
@@ -114,10 +138,11 @@ static void put_counts(const struct page *page)
     struct view_counts counts = view_count(page->view);
     for (size_t i = 0; i < sizeof shown / sizeof shown[0]; i++) {
         int count = counts.standing[shown[i].standing];
-        if (count || shown[i].standing == STANDING_UNEXPECTED)
+        if (count || (shown[i].standing == STANDING_UNEXPECTED && counts.rows))
             fprintf(page->out, "<li class=\"%s\"><b>%d</b> %s</li>\n", count ? shown[i].style : "",
                     count, shown[i].words);
     }
+    put_cell_counts(page);
 }
 
 static bool is_trouble(const struct run_result *row)
@@ -141,22 +166,62 @@ static void put_trouble(const struct page *page, int at)
     free(words);
 }
 
+static bool is_cell_trouble(const struct explored *cell)
+{
+    return explored_has_failure(cell) || explored_is_open(cell) || explored_has_defect(cell);
+}
+
+static void put_cell_trouble(const struct page *page, int at)
+{
+    const struct explored *cell = &page->view->results->cells[at];
+    char *id = html_cell_id(page->view->results, at);
+    fprintf(page->out, "<li><a href=\"#%s\">", id);
+    html_text(page, cell->scheme);
+    fputs(", ", page->out);
+    html_text(page, cell->faults);
+    fputs("</a>: ", page->out);
+    html_text(page, explored_has_defect(cell) ? "a witness did not reproduce" : cell->words);
+    fputs("</li>\n", page->out);
+    free(id);
+}
+
+static void put_missing(const struct page *page)
+{
+    const struct results *results = page->view->results;
+    if (!results->missing_count)
+        return;
+    fputs("<div class=\"troubles missing\"><ul>\n", page->out);
+    for (int i = 0; i < results->missing_count; i++) {
+        fputs("<li>", page->out);
+        html_text(page, results->missing[i]);
+        fputs("</li>\n", page->out);
+    }
+    fputs("</ul></div>\n", page->out);
+}
+
 /* What is not as expected, as links; the reader of a red CI run needs nothing else. Many of them
  * must not push the table off the first screen. */
 static void put_troubles(const struct page *page)
 {
-    int all = 0, shown = 0;
-    for (int i = 0; i < page->view->count; i++)
-        all += is_trouble(page->view->rows[i]);
+    const struct results *results = page->view->results;
+    int rows = page->view->count, all = 0, shown = 0;
+    put_missing(page);
+    for (int i = 0; i < rows + results->cells_count; i++)
+        all +=
+            i < rows ? is_trouble(page->view->rows[i]) : is_cell_trouble(&results->cells[i - rows]);
     if (all)
         fputs("<div class=\"troubles\"><ul>\n", page->out);
-    for (int i = 0; i < page->view->count; i++) {
-        if (!is_trouble(page->view->rows[i]))
+    for (int i = 0; i < rows + results->cells_count; i++) {
+        if (i < rows ? !is_trouble(page->view->rows[i])
+                     : !is_cell_trouble(&results->cells[i - rows]))
             continue;
         if (shown++ == TROUBLES_SHOWN)
             fprintf(page->out, "</ul><details><summary>and %d more</summary><ul>\n",
                     all - TROUBLES_SHOWN);
-        put_trouble(page, i);
+        if (i < rows)
+            put_trouble(page, i);
+        else
+            put_cell_trouble(page, i - rows);
     }
     if (all)
         fprintf(page->out, "</ul>%s</div>\n", all > TROUBLES_SHOWN ? "</details>" : "");
@@ -184,16 +249,39 @@ static void put_causes(const struct page *page)
     }
 }
 
+static void put_origins(const struct page *page)
+{
+    const struct results *results = page->view->results;
+    if (results->origins_count)
+        fputs("<ol class=\"origins\">\n", page->out);
+    for (int i = 0; i < results->origins_count; i++) {
+        char *words = view_origin_words(results, i);
+        fputs("<li>", page->out);
+        html_text(page, words);
+        fputs("</li>\n", page->out);
+        free(words);
+    }
+    if (results->origins_count)
+        fputs("</ol>\n", page->out);
+    for (int i = 0; i < results->notes_count; i++) {
+        fputs("<p>", page->out);
+        html_text(page, results->notes[i]);
+        fputs("</p>\n", page->out);
+    }
+}
+
 static void put_invocation(const struct page *page)
 {
-    if (!page->view->results->invocation)
+    const struct results *results = page->view->results;
+    put_origins(page);
+    if (!results->invocation)
         return;
     fputs("<p>This page was made by <code>", page->out);
-    html_text(page, page->view->results->invocation);
+    html_text(page, results->invocation);
     fputs("</code>", page->out);
-    if (*page->view->results->started) {
+    if (*results->started) {
         fputs(" at ", page->out);
-        html_text(page, page->view->results->started);
+        html_text(page, results->started);
     }
     fputs(".</p>\n", page->out);
 }
@@ -217,11 +305,23 @@ static const struct {
     const char *name;
     void (*put)(const struct page *page);
 } blanks[] = {
-    {"title", put_title},     {"scope", put_scope},           {"sides", put_sides},
-    {"mood", put_mood},       {"counts", put_counts},         {"troubles", put_troubles},
-    {"matrix", html_matrix},  {"stress", html_stress},        {"details", html_details},
-    {"causes", put_causes},   {"properties", put_properties}, {"invocation", put_invocation},
-    {"version", put_version}, {"style", put_style},           {"script", put_script},
+    {"title", put_title},
+    {"scope", put_scope},
+    {"sides", put_sides},
+    {"mood", put_mood},
+    {"counts", put_counts},
+    {"troubles", put_troubles},
+    {"matrix", html_matrix},
+    {"explored", html_explored},
+    {"explored-details", html_explored_details},
+    {"stress", html_stress},
+    {"details", html_details},
+    {"causes", put_causes},
+    {"properties", put_properties},
+    {"invocation", put_invocation},
+    {"version", put_version},
+    {"style", put_style},
+    {"script", put_script},
 };
 
 /* Copies the template; "{{name}}" is filled in. An unknown name is a defect of the template. */

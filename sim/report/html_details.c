@@ -9,14 +9,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void put_sentences(const struct page *page, const struct property_result *property)
+void html_sentences(const struct page *page, char *const *sentences, int count)
 {
-    if (!property->witness_lines)
+    if (!count)
         return;
     fputs("<ol class=\"witness\">\n", page->out);
-    for (int i = 0; i < property->witness_lines; i++) {
+    for (int i = 0; i < count; i++) {
         fputs("<li>", page->out);
-        html_text(page, property->witness[i]);
+        html_text(page, sentences[i]);
         fputs("</li>\n", page->out);
     }
     fputs("</ol>\n", page->out);
@@ -52,7 +52,7 @@ static void put_heading(const struct page *page, const struct run_result *row)
         fputs(".</p>\n", page->out);
     }
     if (headline && !row->trouble)
-        put_sentences(page, headline);
+        html_sentences(page, headline->witness, headline->witness_lines);
 }
 
 static void put_legend(const struct page *page, const struct timeline *timeline)
@@ -72,15 +72,17 @@ static void put_legend(const struct page *page, const struct timeline *timeline)
     fputs("</figcaption>\n", page->out);
 }
 
-static void put_timeline(const struct page *page, const struct run_result *row)
+void html_timeline(const struct page *page, const char *folder, const char *history,
+                   int64_t first_index, const char *label, bool is_open)
 {
-    const struct property_result *headline = view_headline(row);
     struct timeline *timeline;
     struct failure failure;
-    if (!row->history || !page->run_folder)
+    if (!folder)
+        folder = page->run_folder;
+    if (!history || !folder)
         return;
-    char *path = memory_format("%s/%s", page->run_folder, row->history);
-    enum fail fail = timeline_new(&timeline, path, headline ? headline->first_index : -1, &failure);
+    char *path = memory_format("%s/%s", folder, history);
+    enum fail fail = timeline_new(&timeline, path, first_index, &failure);
     free(path);
     if (fail) {
         fputs("<p class=\"soft\">There is no timeline: ", page->out);
@@ -90,8 +92,6 @@ static void put_timeline(const struct page *page, const struct run_result *row)
     }
     if (!timeline)
         return;
-    char *label = memory_format("Timeline of %s in %s", row->scheme, row->scenario);
-    bool is_open = row->verdict == VERDICT_VIOLATED;
     fprintf(
         page->out,
         "<details%s><summary>Timeline</summary>\n<figure>\n<div class=\"scroll\" role=\"region\" "
@@ -103,8 +103,16 @@ static void put_timeline(const struct page *page, const struct run_result *row)
     fputs("</div>\n", page->out);
     put_legend(page, timeline);
     fputs("</figure>\n</details>\n", page->out);
-    free(label);
     timeline_free(timeline);
+}
+
+static void put_timeline(const struct page *page, const struct run_result *row)
+{
+    const struct property_result *headline = view_headline(row);
+    char *label = memory_format("Timeline of %s in %s", row->scheme, row->scenario);
+    html_timeline(page, row->folder, row->history, headline ? headline->first_index : -1, label,
+                  row->verdict == VERDICT_VIOLATED);
+    free(label);
 }
 
 static void put_property(const struct page *page, const struct property_result *property)
@@ -145,15 +153,15 @@ static void put_properties(const struct page *page, const struct run_result *row
             continue;
         fprintf(page->out, "<p><b>%s</b>, %s:</p>\n", property_name(property->property),
                 verdict_name(property->verdict));
-        put_sentences(page, property);
+        html_sentences(page, property->witness, property->witness_lines);
     }
     fputs("</details>\n", page->out);
 }
 
-static void put_path(const struct page *page, const char *what, const char *path)
+void html_path(const struct page *page, const char *what, const char *folder, const char *path)
 {
     fprintf(page->out, "<dt>%s</dt><dd>", what);
-    if (page->is_in_folder) {
+    if (page->is_in_folder && !folder) {
         fputs("<a href=\"./", page->out);
         html_text(page, path);
         fputs("\">", page->out);
@@ -161,6 +169,8 @@ static void put_path(const struct page *page, const char *what, const char *path
         fputs("</a>", page->out);
     } else {
         fputs("<code>", page->out);
+        html_text(page, folder);
+        fputs(folder ? "/" : "", page->out);
         html_text(page, path);
         fputs("</code>", page->out);
     }
@@ -177,9 +187,9 @@ static void put_again(const struct page *page, const struct run_result *row)
         fputs("</code></dd>\n", page->out);
     }
     if (row->schedule)
-        put_path(page, "Schedule", row->schedule);
+        html_path(page, "Schedule", row->folder, row->schedule);
     if (row->history)
-        put_path(page, "History", row->history);
+        html_path(page, "History", row->folder, row->history);
     if (row->is_stress)
         fprintf(page->out,
                 "<dt>Struck</dt><dd>%" PRId64 " faults, %" PRId64 " of them inside a hold; %" PRId64
@@ -216,6 +226,7 @@ void html_details(const struct page *page)
         html_text(page, first->scenario);
         fputs("\">\n<h2>", page->out);
         html_text(page, first->is_stress ? "Stress, in detail" : first->scenario);
+        html_origin(page, first->origin);
         fputs(" <a class=\"up\" href=\"#top\">back to the top</a></h2>\n", page->out);
         if (first->story && *first->story) {
             fputs("<p class=\"story\">", page->out);

@@ -48,22 +48,27 @@ static void columns_init(struct columns *columns, const struct view *view)
     }
 }
 
-static void put_heads(const struct page *page, const struct columns *columns)
+void html_sides(const struct page *page, int naive, int safe)
 {
-    int safe = columns->count - columns->naive;
     fputs("<thead role=\"rowgroup\">\n<tr role=\"row\" class=\"sides\"><td role=\"cell\"></td>",
           page->out);
-    if (columns->naive)
+    if (naive)
         fprintf(page->out,
                 "<th role=\"columnheader\" scope=\"colgroup\" class=\"naive\" "
                 "colspan=\"%d\">Naive schemes</th>",
-                columns->naive);
+                naive);
     if (safe)
         fprintf(page->out,
                 "<th role=\"columnheader\" scope=\"colgroup\" class=\"safe\" "
                 "colspan=\"%d\">Safe schemes</th>",
                 safe);
-    fputs("</tr>\n<tr role=\"row\"><th role=\"columnheader\" scope=\"col\" class=\"name\">"
+    fputs("</tr>\n", page->out);
+}
+
+static void put_heads(const struct page *page, const struct columns *columns)
+{
+    html_sides(page, columns->naive, columns->count - columns->naive);
+    fputs("<tr role=\"row\"><th role=\"columnheader\" scope=\"col\" class=\"name\">"
           "Scenario</th>",
           page->out);
     for (int i = 0; i < columns->count; i++) {
@@ -179,7 +184,9 @@ void html_matrix(const struct page *page)
                   page->out);
             fprintf(page->out, "<a href=\"#%s\">", id);
             html_text(page, view->rows[from]->scenario);
-            fputs("</a></th>", page->out);
+            fputs("</a>", page->out);
+            html_origin(page, view->rows[from]->origin);
+            fputs("</th>", page->out);
             put_cells(page, &columns, from, end);
             fputs("</tr>\n", page->out);
             free(id);
@@ -213,7 +220,9 @@ static void put_stress_row(const struct page *page, int at)
     char *id = html_row_id(page->view, at);
     fprintf(page->out, "<tr><th scope=\"row\" class=\"name\"><a href=\"#%s\">", id);
     html_text(page, row->scheme);
-    fprintf(page->out, "</a> <small>%s</small></th>", row->is_naive ? "naive" : "safe");
+    fprintf(page->out, "</a> <small>%s</small>", row->is_naive ? "naive" : "safe");
+    html_origin(page, row->origin);
+    fputs("</th>", page->out);
     fprintf(page->out, "<td class=\"%s\" data-rank=\"%d\">", style, rank_of(row));
     put_cell_link(page, at, 1);
     fputs("</td>", page->out);

@@ -4,16 +4,16 @@
 
 #include "base/outfile.h"
 #include "base/version.h"
+#include "report/json_parts.h"
 #include "report/text.h"
 
 #include <inttypes.h>
-#include <jansson.h>
 #include <stdlib.h>
 
 /* Digits of a number of seconds: microseconds stay exact up to some days. */
 enum { REAL_DIGITS = 12 };
 
-static json_t *text_or_null(const char *text)
+json_t *json_text_or_null(const char *text)
 {
     if (!text)
         return json_null();
@@ -23,16 +23,22 @@ static json_t *text_or_null(const char *text)
     return made;
 }
 
-static json_t *seconds(int64_t us)
+json_t *json_seconds(int64_t us)
 {
     return json_real((double)us / 1e6);
 }
 
+json_t *json_texts(char *const *texts, int count)
+{
+    json_t *made = json_array();
+    for (int i = 0; i < count; i++)
+        json_array_append_new(made, json_text_or_null(texts[i]));
+    return made;
+}
+
 static json_t *property_json(const struct property_result *property)
 {
-    json_t *made = json_object(), *witness = json_array();
-    for (int i = 0; i < property->witness_lines; i++)
-        json_array_append_new(witness, text_or_null(property->witness[i]));
+    json_t *made = json_object();
     json_object_set_new(made, "property", json_string(property_name(property->property)));
     json_object_set_new(made, "verdict", json_string(verdict_name(property->verdict)));
     json_object_set_new(made, "expected",
@@ -47,7 +53,7 @@ static json_t *property_json(const struct property_result *property)
                         property->count > 0 && property->first_index > 0
                             ? json_integer(property->first_index)
                             : json_null());
-    json_object_set_new(made, "witness", witness);
+    json_object_set_new(made, "witness", json_texts(property->witness, property->witness_lines));
     return made;
 }
 
@@ -86,8 +92,8 @@ static json_t *row_json(const struct run_result *row)
     json_t *made = json_object(), *properties = json_array();
     for (int i = 0; i < row->properties_count; i++)
         json_array_append_new(properties, property_json(&row->properties[i]));
-    json_object_set_new(made, "scenario", text_or_null(row->scenario));
-    json_object_set_new(made, "scheme", text_or_null(row->scheme));
+    json_object_set_new(made, "scenario", json_text_or_null(row->scenario));
+    json_object_set_new(made, "scheme", json_text_or_null(row->scheme));
     json_object_set_new(made, "naive", json_boolean(row->is_naive));
     json_object_set_new(made, "verdict", json_string(verdict_name(row->verdict)));
     json_object_set_new(made, "as_expected",
@@ -95,34 +101,87 @@ static json_t *row_json(const struct run_result *row)
                             ? json_null()
                             : json_boolean(row->as_expected == AS_EXPECTED_YES));
     json_object_set_new(made, "unsupported", json_boolean(row->is_unsupported));
-    json_object_set_new(made, "trouble", text_or_null(row->trouble));
-    json_object_set_new(made, "seconds", seconds(row->elapsed_us));
+    json_object_set_new(made, "trouble", json_text_or_null(row->trouble));
+    json_object_set_new(made, "seconds", json_seconds(row->elapsed_us));
     json_object_set_new(made, "properties", properties);
-    json_object_set_new(made, "schedule", text_or_null(row->schedule));
-    json_object_set_new(made, "history", text_or_null(row->history));
-    json_object_set_new(made, "story", text_or_null(row->story));
-    json_object_set_new(made, "source", text_or_null(row->source));
-    json_object_set_new(made, "path", text_or_null(row->path));
+    json_object_set_new(made, "schedule", json_text_or_null(row->schedule));
+    json_object_set_new(made, "history", json_text_or_null(row->history));
+    json_object_set_new(made, "story", json_text_or_null(row->story));
+    json_object_set_new(made, "source", json_text_or_null(row->source));
+    json_object_set_new(made, "path", json_text_or_null(row->path));
     if (row->is_stress)
         add_figures(made, &row->stress);
     return made;
 }
 
+/* What made the rows. */
+static void add_head(json_t *made, const struct results *results)
+{
+    json_object_set_new(made, "picklock", json_text_or_null(results->picklock));
+    json_object_set_new(made, "command", json_text_or_null(results->command));
+    json_object_set_new(made, "world", json_text_or_null(results->world));
+    json_object_set_new(made, "server", json_text_or_null(results->server_version));
+    json_object_set_new(made, "seed", json_integer((json_int_t)results->seed));
+    json_object_set_new(made, "invocation", json_text_or_null(results->invocation));
+    json_object_set_new(made, "started", json_text_or_null(results->started));
+    json_object_set_new(made, "seconds", json_seconds(results->elapsed_us));
+    if (!results->shard.count)
+        return;
+    json_t *shard = json_object();
+    json_object_set_new(shard, "number", json_integer(results->shard.number));
+    json_object_set_new(shard, "of", json_integer(results->shard.count));
+    json_object_set_new(shard, "whole", json_integer(results->whole));
+    json_object_set_new(shard, "campaign", json_text_or_null(results->campaign));
+    json_object_set_new(made, "shard", shard);
+}
+
+/* Where a row of merged results comes from. */
+static json_t *with_origin(const struct results *results, json_t *row, int origin,
+                           const char *folder)
+{
+    if (results->origins_count)
+        json_object_set_new(row, "origin", json_integer(origin));
+    if (folder)
+        json_object_set_new(row, "folder", json_text_or_null(folder));
+    return row;
+}
+
+static json_t *rows_json(const struct results *results)
+{
+    json_t *rows = json_array();
+    for (int i = 0; i < results->rows_count; i++) {
+        const struct run_result *row = &results->rows[i];
+        json_array_append_new(rows, with_origin(results, row_json(row), row->origin, row->folder));
+    }
+    for (int i = 0; i < results->cells_count; i++) {
+        const struct explored *cell = &results->cells[i];
+        for (int p = 0; p < cell->properties_count; p++)
+            json_array_append_new(rows,
+                                  with_origin(results, json_explored(cell, &cell->properties[p]),
+                                              cell->origin, cell->folder));
+    }
+    return rows;
+}
+
 static json_t *results_json(const struct results *results)
 {
-    json_t *made = json_object(), *rows = json_array();
-    for (int i = 0; i < results->rows_count; i++)
-        json_array_append_new(rows, row_json(&results->rows[i]));
+    json_t *made = json_object();
     json_object_set_new(made, "schema", json_string("picklock.results/1"));
-    json_object_set_new(made, "picklock", json_string(PICKLOCK_VERSION));
-    json_object_set_new(made, "command", text_or_null(results->command));
-    json_object_set_new(made, "world", text_or_null(results->world));
-    json_object_set_new(made, "server", text_or_null(results->server_version));
-    json_object_set_new(made, "seed", json_integer((json_int_t)results->seed));
-    json_object_set_new(made, "invocation", text_or_null(results->invocation));
-    json_object_set_new(made, "started", text_or_null(results->started));
-    json_object_set_new(made, "seconds", seconds(results->elapsed_us));
-    json_object_set_new(made, "results", rows);
+    add_head(made, results);
+    if (results->origins_count) {
+        json_t *origins = json_array();
+        for (int i = 0; i < results->origins_count; i++) {
+            json_t *origin = json_object();
+            add_head(origin, &results->origins[i]);
+            json_array_append_new(origins, origin);
+        }
+        json_object_set_new(made, "origins", origins);
+    }
+    if (results->notes_count)
+        json_object_set_new(made, "notes", json_texts(results->notes, results->notes_count));
+    if (results->missing_count)
+        json_object_set_new(made, "missing", json_texts(results->missing, results->missing_count));
+    json_object_set_new(made, "results", rows_json(results));
     return made;
 }
 

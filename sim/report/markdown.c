@@ -2,8 +2,10 @@
  * with its sentences, the tables. */
 #include "report/report.h"
 
+#include "base/memory.h"
 #include "base/outfile.h"
 #include "base/units.h"
+#include "report/markdown.h"
 #include "report/text.h"
 #include "report/view.h"
 
@@ -29,13 +31,26 @@ static void text_cell(FILE *out, const char *text)
     fputs(" |", out);
 }
 
-static void print_row(FILE *out, const struct run_result *row, bool is_first)
+/* "late-grant [2]" on the first row of a group. */
+static void scenario_cell(FILE *out, const struct view *view, const struct run_result *row,
+                          bool is_first)
+{
+    char *origin =
+        view->results->origins_count ? memory_format(" [%d]", row->origin + 1) : memory_text("");
+    char *words = memory_format("%s%s", row->scenario, origin);
+    text_cell(out, is_first ? words : "");
+    free(words);
+    free(origin);
+}
+
+static void print_row(FILE *out, const struct view *view, const struct run_result *row,
+                      bool is_first)
 {
     const struct property_result *headline = view_headline(row);
     bool is_violated = row->verdict == VERDICT_VIOLATED && headline;
     enum standing standing = result_standing(row);
     fputs("|", out);
-    text_cell(out, is_first ? row->scenario : "");
+    scenario_cell(out, view, row, is_first);
     text_cell(out, row->is_naive ? "naive" : "safe");
     text_cell(out, row->scheme);
     text_cell(out, mark_of(row));
@@ -54,7 +69,7 @@ static void print_table(FILE *out, const struct view *view)
           "|---|---|---|---|---|---|---|\n",
           out);
     for (int i = 0; i < view->count && !view->rows[i]->is_stress; i++) {
-        print_row(out, view->rows[i], i == end);
+        print_row(out, view, view->rows[i], i == end);
         if (i == end)
             end = view_group_end(view, i);
     }
@@ -112,6 +127,27 @@ static void print_sentences(FILE *out, const char *title, const struct view *vie
     free(command);
 }
 
+static void print_line(FILE *out, const char *head, const char *text)
+{
+    fprintf(out, "\n%s", head);
+    text_print(out, TEXT_MARKDOWN, text);
+    fputc('\n', out);
+}
+
+/* Where merged rows come from; the tables name them by these numbers. */
+static void print_origins(FILE *out, const struct results *results)
+{
+    char head[32];
+    for (int i = 0; i < results->origins_count; i++) {
+        char *words = view_origin_words(results, i);
+        snprintf(head, sizeof head, "\\[%d\\] ", i + 1);
+        print_line(out, head, words);
+        free(words);
+    }
+    for (int i = 0; i < results->notes_count; i++)
+        print_line(out, "Note: ", results->notes[i]);
+}
+
 static void print_all(FILE *out, const struct view *view)
 {
     char *verdict = view_verdict_words(view), *scope = view_scope_words(view),
@@ -125,6 +161,8 @@ static void print_all(FILE *out, const struct view *view)
     fputs(sides ? " " : "", out);
     text_print(out, TEXT_MARKDOWN, sides);
     fputc('\n', out);
+    for (int i = 0; i < view->results->missing_count; i++)
+        print_line(out, "**Missing:** ", view->results->missing[i]);
     for (int i = 0; i < view->count; i++) {
         enum standing standing = result_standing(view->rows[i]);
         if (standing != STANDING_UNEXPECTED && standing != STANDING_UNKNOWN)
@@ -144,6 +182,8 @@ static void print_all(FILE *out, const struct view *view)
             bug);
     print_stress(out, view);
     print_table(out, view);
+    markdown_explored(out, view->results);
+    print_origins(out, view->results);
     free(verdict);
     free(scope);
     free(sides);

@@ -4,95 +4,83 @@
 
 #include "base/memory.h"
 #include "base/suggest.h"
+#include "report/json_parts.h"
 
-#include <inttypes.h>
-#include <jansson.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
-enum { PLACE_MAX = 160, SECONDS_MAX = 1000000000 };
+enum { SECONDS_MAX = 1000000000 };
 
-/* The first failure is kept; everything after it reads zeros. */
-struct reading {
-    const char *path;
-    struct failure *failure;
-    enum fail fail;
-    char place[PLACE_MAX]; /* "results[3].properties[0]" */
-};
-
-static void bad(struct reading *reading, const char *key, const char *words)
+void read_bad(struct reading *reading, const char *key, const char *words)
 {
     if (!reading->fail)
         reading->fail = failure_set(reading->failure, FAIL_INPUT, "%s: %s%s%s: %s", reading->path,
                                     reading->place, *reading->place && *key ? "." : "", key, words);
 }
 
-static json_t *member(struct reading *reading, json_t *object, const char *key)
+json_t *read_member(struct reading *reading, json_t *object, const char *key)
 {
     json_t *found = json_object_get(object, key);
     if (!found)
-        bad(reading, key, "is missing");
+        read_bad(reading, key, "is missing");
     return found;
 }
 
-static int64_t number(struct reading *reading, json_t *object, const char *key)
+int64_t read_number(struct reading *reading, json_t *object, const char *key)
 {
-    json_t *found = member(reading, object, key);
+    json_t *found = read_member(reading, object, key);
     if (found && (!json_is_integer(found) || json_integer_value(found) < 0))
-        bad(reading, key, "wants a whole number, 0 or more");
+        read_bad(reading, key, "wants a whole number, 0 or more");
     return json_integer_value(found);
 }
 
-static int64_t seconds_us(struct reading *reading, json_t *object, const char *key)
+int64_t read_seconds_us(struct reading *reading, json_t *object, const char *key)
 {
-    json_t *found = member(reading, object, key);
+    json_t *found = read_member(reading, object, key);
     double value = json_number_value(found);
     if (found && !(json_is_number(found) && value >= 0 && value < SECONDS_MAX)) {
-        bad(reading, key, "wants a number of seconds");
+        read_bad(reading, key, "wants a number of seconds");
         return 0;
     }
     return llround(value * 1e6);
 }
 
-static bool truth(struct reading *reading, json_t *object, const char *key)
+bool read_truth(struct reading *reading, json_t *object, const char *key)
 {
-    json_t *found = member(reading, object, key);
+    json_t *found = read_member(reading, object, key);
     if (found && !json_is_boolean(found))
-        bad(reading, key, "wants true or false");
+        read_bad(reading, key, "wants true or false");
     return json_is_true(found);
 }
 
-/* A text or null; the caller frees. */
-static char *text_or_null(struct reading *reading, json_t *object, const char *key)
+char *read_text_or_null(struct reading *reading, json_t *object, const char *key)
 {
-    json_t *found = member(reading, object, key);
+    json_t *found = read_member(reading, object, key);
     if (found && !json_is_string(found) && !json_is_null(found))
-        bad(reading, key, "wants a text or null");
+        read_bad(reading, key, "wants a text or null");
     return json_is_string(found) ? memory_text(json_string_value(found)) : NULL;
 }
 
-static void short_text(struct reading *reading, json_t *object, const char *key, char *text,
-                       size_t size)
+void read_short_text(struct reading *reading, json_t *object, const char *key, char *text,
+                     size_t size)
 {
-    json_t *found = member(reading, object, key);
+    json_t *found = read_member(reading, object, key);
     if (found && !json_is_string(found))
-        bad(reading, key, "wants a text");
+        read_bad(reading, key, "wants a text");
     else if (json_string_length(found) >= size)
-        bad(reading, key, "is too long");
+        read_bad(reading, key, "is too long");
     else if (found)
         memcpy(text, json_string_value(found), json_string_length(found) + 1);
 }
 
-/* Only the keys listed; NULL ends the list. */
-static void only_keys(struct reading *reading, json_t *object, const char *const *known,
-                      size_t count)
+void read_only_keys(struct reading *reading, json_t *object, const char *const *known, size_t count)
 {
     const char *key;
     json_t *value;
     if (!json_is_object(object)) {
-        bad(reading, "", "wants an object");
+        read_bad(reading, "", "wants an object");
         return;
     }
     json_object_foreach(object, key, value)
@@ -106,64 +94,93 @@ static void only_keys(struct reading *reading, json_t *object, const char *const
         const char *near = suggest_nearest(key, known, count);
         snprintf(words, sizeof words, "is unknown here%s%s%s", near ? "; did you mean '" : "",
                  near ? near : "", near ? "'?" : "");
-        bad(reading, key, words);
+        read_bad(reading, key, words);
     }
 }
 
-#define ONLY(reading, object, ...)                                                                 \
-    only_keys(reading, object, (const char *const[]){__VA_ARGS__},                                 \
-              sizeof(const char *const[]){__VA_ARGS__} / sizeof(const char *))
-
-static enum verdict verdict_at(struct reading *reading, json_t *object, const char *key)
+enum verdict read_verdict(struct reading *reading, json_t *object, const char *key)
 {
     enum verdict verdict = VERDICT_UNKNOWN;
-    const char *name = json_string_value(member(reading, object, key));
+    const char *name = json_string_value(read_member(reading, object, key));
     if (!name || !verdict_read(name, &verdict))
-        bad(reading, key, "wants holds, unknown or violated");
+        read_bad(reading, key, "wants holds, unknown or violated");
     return verdict;
 }
 
-static void read_witness(struct reading *reading, json_t *list, struct property_result *property)
+char **read_texts(struct reading *reading, json_t *object, const char *key, int *count)
 {
-    if (list && !json_is_array(list))
-        bad(reading, "witness", "wants a list of sentences");
-    property->witness = memory_new(json_array_size(list), sizeof *property->witness);
+    json_t *list = read_member(reading, object, key), *line;
+    char **texts = memory_new(json_array_size(list), sizeof *texts);
     size_t i;
-    json_t *line;
+    if (list && !json_is_array(list))
+        read_bad(reading, key, "wants a list of sentences");
+    *count = 0;
     json_array_foreach(list, i, line)
     {
         if (!json_is_string(line))
-            bad(reading, "witness", "wants a list of sentences");
-        property->witness[property->witness_lines++] =
-            memory_text(json_is_string(line) ? json_string_value(line) : "");
+            read_bad(reading, key, "wants a list of sentences");
+        texts[(*count)++] = memory_text(json_is_string(line) ? json_string_value(line) : "");
     }
+    return texts;
+}
+
+enum property read_property_name(struct reading *reading, json_t *object)
+{
+    enum property property = PROPERTY_MUTUAL_EXCLUSION;
+    const char *name = json_string_value(read_member(reading, object, "property"));
+    if (!name || !property_read(name, &property))
+        read_bad(reading, "property", "wants the name of a property");
+    return property;
+}
+
+enum cause read_cause(struct reading *reading, json_t *object)
+{
+    enum cause cause = CAUSE_NONE;
+    json_t *found = read_member(reading, object, "cause");
+    if (!json_is_null(found) &&
+        (!json_is_string(found) || !cause_read(json_string_value(found), &cause)))
+        read_bad(reading, "cause", "wants the name of a cause or null");
+    return cause;
+}
+
+int read_origin(struct reading *reading, json_t *object, const struct results *results)
+{
+    if (!json_object_get(object, "origin"))
+        return 0;
+    int64_t origin = read_number(reading, object, "origin");
+    if (origin < results->origins_count)
+        return (int)origin;
+    read_bad(reading, "origin", "wants the place of one of the origins");
+    return 0;
+}
+
+char *read_folder(struct reading *reading, json_t *object)
+{
+    return json_object_get(object, "folder") ? read_text_or_null(reading, object, "folder") : NULL;
 }
 
 static void read_property(struct reading *reading, json_t *object, struct property_result *property)
 {
-    ONLY(reading, object, "property", "verdict", "expected", "count", "cause", "event", "witness");
-    const char *name = json_string_value(member(reading, object, "property"));
-    if (!name || !property_read(name, &property->property))
-        bad(reading, "property", "wants the name of a property");
-    property->verdict = verdict_at(reading, object, "verdict");
-    property->expected = json_is_null(member(reading, object, "expected"))
+    READ_ONLY(reading, object, "property", "verdict", "expected", "count", "cause", "event",
+              "witness");
+    property->property = read_property_name(reading, object);
+    property->verdict = read_verdict(reading, object, "verdict");
+    property->expected = json_is_null(read_member(reading, object, "expected"))
                              ? EXPECTED_NOTHING
-                             : (int)verdict_at(reading, object, "expected");
-    property->count = number(reading, object, "count");
-    property->first_index =
-        json_is_null(member(reading, object, "event")) ? -1 : number(reading, object, "event");
-    json_t *cause = member(reading, object, "cause");
-    if (!json_is_null(cause) &&
-        (!json_is_string(cause) || !cause_read(json_string_value(cause), &property->cause)))
-        bad(reading, "cause", "wants the name of a cause or null");
-    read_witness(reading, member(reading, object, "witness"), property);
+                             : (int)read_verdict(reading, object, "expected");
+    property->count = read_number(reading, object, "count");
+    property->first_index = json_is_null(read_member(reading, object, "event"))
+                                ? -1
+                                : read_number(reading, object, "event");
+    property->cause = read_cause(reading, object);
+    property->witness = read_texts(reading, object, "witness", &property->witness_lines);
 }
 
 static void read_properties(struct reading *reading, json_t *list, struct run_result *row)
 {
     char place[PLACE_MAX];
     if (list && !json_is_array(list))
-        bad(reading, "properties", "wants a list");
+        read_bad(reading, "properties", "wants a list");
     row->properties = memory_new(json_array_size(list), sizeof *row->properties);
     memcpy(place, reading->place, sizeof place);
     size_t i;
@@ -178,90 +195,150 @@ static void read_properties(struct reading *reading, json_t *list, struct run_re
 
 static void read_figures(struct reading *reading, json_t *object, struct stress_figures *figures)
 {
-    int64_t clients = number(reading, object, "clients");
+    int64_t clients = read_number(reading, object, "clients");
     if (clients > CLIENTS_MAX)
-        bad(reading, "clients", "is more than a run can have");
+        read_bad(reading, "clients", "is more than a run can have");
     figures->clients = (int)clients;
-    figures->operations = number(reading, object, "operations");
-    figures->grants = number(reading, object, "grants");
-    figures->refusals = number(reading, object, "refusals");
-    figures->errors = number(reading, object, "errors");
-    figures->overruns = number(reading, object, "overruns");
-    figures->foreign_releases = number(reading, object, "foreign_releases");
-    figures->lost_updates = number(reading, object, "lost_updates");
-    figures->operations_per_second = number(reading, object, "operations_per_second");
-    figures->faults = number(reading, object, "faults");
-    figures->faults_in_hold = number(reading, object, "faults_in_hold");
-    figures->contended = number(reading, object, "contended");
-    json_t *latency = member(reading, object, "latency_us");
+    figures->operations = read_number(reading, object, "operations");
+    figures->grants = read_number(reading, object, "grants");
+    figures->refusals = read_number(reading, object, "refusals");
+    figures->errors = read_number(reading, object, "errors");
+    figures->overruns = read_number(reading, object, "overruns");
+    figures->foreign_releases = read_number(reading, object, "foreign_releases");
+    figures->lost_updates = read_number(reading, object, "lost_updates");
+    figures->operations_per_second = read_number(reading, object, "operations_per_second");
+    figures->faults = read_number(reading, object, "faults");
+    figures->faults_in_hold = read_number(reading, object, "faults_in_hold");
+    figures->contended = read_number(reading, object, "contended");
+    json_t *latency = read_member(reading, object, "latency_us");
     if (!latency)
         return;
-    ONLY(reading, latency, "p50", "p99", "p999", "max");
-    figures->latency_us = (struct latency){.p50 = number(reading, latency, "p50"),
-                                           .p99 = number(reading, latency, "p99"),
-                                           .p999 = number(reading, latency, "p999"),
-                                           .max = number(reading, latency, "max")};
+    READ_ONLY(reading, latency, "p50", "p99", "p999", "max");
+    figures->latency_us = (struct latency){.p50 = read_number(reading, latency, "p50"),
+                                           .p99 = read_number(reading, latency, "p99"),
+                                           .p999 = read_number(reading, latency, "p999"),
+                                           .max = read_number(reading, latency, "max")};
 }
 
 #define ROW_KEYS                                                                                   \
     "scenario", "scheme", "naive", "verdict", "as_expected", "unsupported", "trouble", "seconds",  \
-        "properties", "schedule", "history", "story", "source", "path"
+        "properties", "schedule", "history", "story", "source", "path", "origin", "folder"
+#define HEAD_KEYS                                                                                  \
+    "picklock", "command", "world", "server", "seed", "invocation", "started", "seconds", "shard"
 #define FIGURE_KEYS                                                                                \
     "clients", "operations", "grants", "refusals", "errors", "overruns", "foreign_releases",       \
         "lost_updates", "operations_per_second", "faults", "faults_in_hold", "contended",          \
         "latency_us"
 
-static void read_row(struct reading *reading, json_t *object, struct run_result *row)
+static void read_row(struct reading *reading, json_t *object, struct results *results)
 {
+    struct run_result *row = results_add(results);
     row->is_stress = json_object_get(object, "latency_us") != NULL;
     if (row->is_stress)
-        ONLY(reading, object, ROW_KEYS, FIGURE_KEYS);
+        READ_ONLY(reading, object, ROW_KEYS, FIGURE_KEYS);
     else
-        ONLY(reading, object, ROW_KEYS);
-    short_text(reading, object, "scenario", row->scenario, sizeof row->scenario);
-    short_text(reading, object, "scheme", row->scheme, sizeof row->scheme);
-    row->is_naive = truth(reading, object, "naive");
-    row->verdict = verdict_at(reading, object, "verdict");
+        READ_ONLY(reading, object, ROW_KEYS);
+    read_short_text(reading, object, "scenario", row->scenario, sizeof row->scenario);
+    read_short_text(reading, object, "scheme", row->scheme, sizeof row->scheme);
+    row->is_naive = read_truth(reading, object, "naive");
+    row->verdict = read_verdict(reading, object, "verdict");
     row->as_expected = AS_EXPECTED_NONE;
-    if (!json_is_null(member(reading, object, "as_expected")))
-        row->as_expected = truth(reading, object, "as_expected") ? AS_EXPECTED_YES : AS_EXPECTED_NO;
-    row->is_unsupported = truth(reading, object, "unsupported");
-    row->trouble = text_or_null(reading, object, "trouble");
-    row->elapsed_us = seconds_us(reading, object, "seconds");
-    row->schedule = text_or_null(reading, object, "schedule");
-    row->history = text_or_null(reading, object, "history");
-    row->story = text_or_null(reading, object, "story");
-    row->source = text_or_null(reading, object, "source");
-    row->path = text_or_null(reading, object, "path");
-    read_properties(reading, member(reading, object, "properties"), row);
+    if (!json_is_null(read_member(reading, object, "as_expected")))
+        row->as_expected =
+            read_truth(reading, object, "as_expected") ? AS_EXPECTED_YES : AS_EXPECTED_NO;
+    row->is_unsupported = read_truth(reading, object, "unsupported");
+    row->trouble = read_text_or_null(reading, object, "trouble");
+    row->elapsed_us = read_seconds_us(reading, object, "seconds");
+    row->schedule = read_text_or_null(reading, object, "schedule");
+    row->history = read_text_or_null(reading, object, "history");
+    row->story = read_text_or_null(reading, object, "story");
+    row->source = read_text_or_null(reading, object, "source");
+    row->path = read_text_or_null(reading, object, "path");
+    row->origin = read_origin(reading, object, results);
+    row->folder = read_folder(reading, object);
+    read_properties(reading, read_member(reading, object, "properties"), row);
     if (row->is_stress)
         read_figures(reading, object, &row->stress);
 }
 
+static void read_shard(struct reading *reading, json_t *object, struct results *results)
+{
+    json_t *shard = json_object_get(object, "shard");
+    char place[PLACE_MAX];
+    if (!shard)
+        return;
+    memcpy(place, reading->place, sizeof place);
+    snprintf(reading->place, sizeof reading->place, "%.100s%sshard", place, *place ? "." : "");
+    READ_ONLY(reading, shard, "number", "of", "whole", "campaign");
+    int64_t number = read_number(reading, shard, "number"), of = read_number(reading, shard, "of");
+    if (number < 1 || number > of || of > SHARDS_MAX)
+        read_bad(reading, "number", "wants 1 to the number of shards");
+    results->shard = (struct shard){.number = (int)number, .count = (int)of};
+    results->whole = read_number(reading, shard, "whole");
+    results->campaign = read_text_or_null(reading, shard, "campaign");
+    memcpy(reading->place, place, sizeof place);
+}
+
+/* What made the rows: the head of the file, or of one of its origins. */
+static void read_head(struct reading *reading, json_t *object, struct results *results)
+{
+    read_short_text(reading, object, "picklock", results->picklock, sizeof results->picklock);
+    read_short_text(reading, object, "command", results->command, sizeof results->command);
+    read_short_text(reading, object, "world", results->world, sizeof results->world);
+    read_short_text(reading, object, "server", results->server_version,
+                    sizeof results->server_version);
+    read_short_text(reading, object, "started", results->started, sizeof results->started);
+    results->seed = (uint64_t)read_number(reading, object, "seed");
+    results->invocation = read_text_or_null(reading, object, "invocation");
+    results->elapsed_us = read_seconds_us(reading, object, "seconds");
+    read_shard(reading, object, results);
+}
+
+static json_t *optional_list(struct reading *reading, json_t *object, const char *key)
+{
+    json_t *list = json_object_get(object, key);
+    if (list && !json_is_array(list))
+        read_bad(reading, key, "wants a list");
+    return list;
+}
+
+static void read_origins(struct reading *reading, json_t *whole, struct results *results)
+{
+    json_t *list = optional_list(reading, whole, "origins"), *origin;
+    results->origins = memory_new(json_array_size(list), sizeof *results->origins);
+    size_t i;
+    json_array_foreach(list, i, origin)
+    {
+        snprintf(reading->place, sizeof reading->place, "origins[%zu]", i);
+        READ_ONLY(reading, origin, HEAD_KEYS);
+        read_head(reading, origin, &results->origins[results->origins_count++]);
+    }
+    *reading->place = 0;
+    if (json_object_get(whole, "notes"))
+        results->notes = read_texts(reading, whole, "notes", &results->notes_count);
+    if (json_object_get(whole, "missing"))
+        results->missing = read_texts(reading, whole, "missing", &results->missing_count);
+}
+
 static void read_whole(struct reading *reading, json_t *whole, struct results *results)
 {
-    ONLY(reading, whole, "schema", "picklock", "command", "world", "server", "seed", "invocation",
-         "started", "seconds", "results");
-    const char *schema = json_string_value(member(reading, whole, "schema"));
+    READ_ONLY(reading, whole, "schema", HEAD_KEYS, "results", "origins", "notes", "missing");
+    const char *schema = json_string_value(read_member(reading, whole, "schema"));
     if (!schema || strcmp(schema, "picklock.results/1") != 0)
-        bad(reading, "schema", "wants \"picklock.results/1\"");
-    if (!json_is_string(member(reading, whole, "picklock")))
-        bad(reading, "picklock", "wants a text");
-    short_text(reading, whole, "command", results->command, sizeof results->command);
-    short_text(reading, whole, "world", results->world, sizeof results->world);
-    short_text(reading, whole, "server", results->server_version, sizeof results->server_version);
-    short_text(reading, whole, "started", results->started, sizeof results->started);
-    results->seed = (uint64_t)number(reading, whole, "seed");
-    results->invocation = text_or_null(reading, whole, "invocation");
-    results->elapsed_us = seconds_us(reading, whole, "seconds");
-    json_t *rows = member(reading, whole, "results"), *row;
+        read_bad(reading, "schema", "wants \"picklock.results/1\"");
+    read_head(reading, whole, results);
+    read_origins(reading, whole, results);
+    json_t *rows = read_member(reading, whole, "results"), *row;
     if (rows && !json_is_array(rows))
-        bad(reading, "results", "wants a list");
+        read_bad(reading, "results", "wants a list");
     size_t i;
     json_array_foreach(rows, i, row)
     {
         snprintf(reading->place, sizeof reading->place, "results[%zu]", i);
-        read_row(reading, row, results_add(results));
+        if (read_is_explored(row))
+            read_explored(reading, row, results);
+        else
+            read_row(reading, row, results);
     }
 }
 

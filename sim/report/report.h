@@ -12,6 +12,9 @@
 /* The terminal summary. colours: 0 or 1. */
 void report_terminal(FILE *out, const struct results *results, int colours);
 
+/* The explorer's matrix alone, which is a part of it. colours: 0 or 1. */
+void report_terminal_explored(FILE *out, const struct results *results, int colours);
+
 /* What characters a terminal can show. */
 enum charset { CHARSET_ASCII, CHARSET_UTF8 };
 

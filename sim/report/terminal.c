@@ -93,6 +93,8 @@ static void print_groups(const struct terminal *terminal, const struct view *vie
     for (int from = 0; from < view->count && !view->rows[from]->is_stress;) {
         int end = view_group_end(view, from);
         cell(terminal, bold, view->rows[from]->scenario, 0);
+        if (view->results->origins_count)
+            fprintf(terminal->out, "  [%d]", view->rows[from]->origin + 1);
         fputc('\n', terminal->out);
         for (int i = from; i < end; i++)
             print_row(terminal, view->rows[i]);
@@ -174,28 +176,57 @@ static void print_totals(const struct terminal *terminal, const struct view *vie
     fputc('\n', terminal->out);
 }
 
+static void print_all(const char *title, const struct terminal *terminal, char *const *texts,
+                      int count, const char *colour)
+{
+    for (int i = 0; i < count; i++) {
+        fputc('\n', terminal->out);
+        cell(terminal, colour, title, 0);
+        text_print_wrapped(terminal->out, texts[i], 0, COLUMNS - text_width(title));
+    }
+}
+
+/* What was run, as far as it was: a matrix alone needs no table of runs. */
+static void print_runs(const struct terminal *terminal, const struct view *view)
+{
+    print_groups(terminal, view);
+    print_stress(terminal, view);
+    bool has_trouble = false;
+    for (int i = 0; i < view->count; i++) {
+        enum standing standing = result_standing(view->rows[i]);
+        if (standing != STANDING_UNEXPECTED && standing != STANDING_UNKNOWN)
+            continue;
+        has_trouble = true;
+        print_sentences(
+            terminal, standing == STANDING_UNKNOWN ? "unknown: " : "NOT expected: ", view->rows[i]);
+    }
+    const struct run_result *bug = has_trouble ? NULL : view_first_bug(view);
+    if (bug)
+        print_sentences(
+            terminal,
+            view_blame(bug) == BLAME_NOBODY ? "nobody's fault: " : "the first bug: ", bug);
+    print_totals(terminal, view);
+}
+
 void report_terminal(FILE *out, const struct results *results, int colours)
 {
     struct view view;
     view_init(&view, results);
     struct terminal terminal = {
         .out = out, .colours = colours, .scheme_columns = scheme_columns(&view)};
-    print_groups(&terminal, &view);
-    print_stress(&terminal, &view);
-    bool has_trouble = false;
-    for (int i = 0; i < view.count; i++) {
-        enum standing standing = result_standing(view.rows[i]);
-        if (standing != STANDING_UNEXPECTED && standing != STANDING_UNKNOWN)
-            continue;
-        has_trouble = true;
-        print_sentences(
-            &terminal, standing == STANDING_UNKNOWN ? "unknown: " : "NOT expected: ", view.rows[i]);
+    if (results->rows_count || !results->cells_count)
+        print_runs(&terminal, &view);
+    if (results->rows_count && results->cells_count)
+        fputc('\n', out);
+    report_terminal_explored(out, results, colours);
+    for (int i = 0; i < results->origins_count; i++) {
+        char *words = view_origin_words(results, i);
+        fprintf(out, "%s[%d] ", i ? "" : "\n", i + 1);
+        cell(&terminal, NULL, words, 0);
+        fputc('\n', out);
+        free(words);
     }
-    const struct run_result *bug = has_trouble ? NULL : view_first_bug(&view);
-    if (bug)
-        print_sentences(
-            &terminal,
-            view_blame(bug) == BLAME_NOBODY ? "nobody's fault: " : "the first bug: ", bug);
-    print_totals(&terminal, &view);
+    print_all("note: ", &terminal, results->notes, results->notes_count, dim);
+    print_all("MISSING: ", &terminal, results->missing, results->missing_count, alarm);
     view_close(&view);
 }

@@ -9,22 +9,27 @@
 
 /* --- order --- */
 
-/* Adds the rows of `scenario` that are on this side of the table. */
-static void take_rows(struct view *view, const char *scenario, bool is_stress, bool is_naive)
+/* The same scenario, made by the same: rows that stand beside one another. */
+static bool is_same_group(const struct run_result *a, const struct run_result *b)
+{
+    return a->is_stress == b->is_stress && a->origin == b->origin &&
+           !strcmp(a->scenario, b->scenario);
+}
+
+/* Adds the rows of the group of `first` that are on this side of the table. */
+static void take_rows(struct view *view, const struct run_result *first, bool is_naive)
 {
     for (int i = 0; i < view->results->rows_count; i++) {
         const struct run_result *row = &view->results->rows[i];
-        if (row->is_stress == is_stress && row->is_naive == is_naive &&
-            !strcmp(row->scenario, scenario))
+        if (row->is_naive == is_naive && is_same_group(row, first))
             view->rows[view->count++] = row;
     }
 }
 
-static bool is_first_of_scenario(const struct results *results, int at)
+static bool is_first_of_group(const struct results *results, int at)
 {
     for (int i = 0; i < at; i++)
-        if (results->rows[i].is_stress == results->rows[at].is_stress &&
-            !strcmp(results->rows[i].scenario, results->rows[at].scenario))
+        if (is_same_group(&results->rows[i], &results->rows[at]))
             return false;
     return true;
 }
@@ -36,10 +41,10 @@ void view_init(struct view *view, const struct results *results)
     for (int stress = 0; stress <= 1; stress++)
         for (int i = 0; i < results->rows_count; i++) {
             const struct run_result *row = &results->rows[i];
-            if (row->is_stress != stress || !is_first_of_scenario(results, i))
+            if (row->is_stress != stress || !is_first_of_group(results, i))
                 continue;
-            take_rows(view, row->scenario, row->is_stress, true);
-            take_rows(view, row->scenario, row->is_stress, false);
+            take_rows(view, row, true);
+            take_rows(view, row, false);
         }
 }
 
@@ -52,8 +57,7 @@ void view_close(struct view *view)
 int view_group_end(const struct view *view, int from)
 {
     int end = from + 1;
-    while (end < view->count && view->rows[end]->is_stress == view->rows[from]->is_stress &&
-           !strcmp(view->rows[end]->scenario, view->rows[from]->scenario))
+    while (end < view->count && is_same_group(view->rows[end], view->rows[from]))
         end++;
     return end;
 }
@@ -125,6 +129,15 @@ const struct run_result *view_first_bug(const struct view *view)
 
 /* --- counts --- */
 
+static bool is_first_of_scenario(const struct results *results, int at)
+{
+    for (int i = 0; i < at; i++)
+        if (!results->rows[i].is_stress &&
+            !strcmp(results->rows[i].scenario, results->rows[at].scenario))
+            return false;
+    return true;
+}
+
 static bool is_first_of_scheme(const struct results *results, int at)
 {
     for (int i = 0; i < at; i++)
@@ -187,7 +200,7 @@ static const char *plural(int count)
     return count == 1 ? "" : "s";
 }
 
-char *view_verdict_words(const struct view *view)
+static char *runs_words(const struct view *view)
 {
     struct view_counts counts = view_count(view);
     int not = counts.standing[STANDING_UNEXPECTED], open = counts.standing[STANDING_UNKNOWN];
@@ -211,12 +224,12 @@ char *view_verdict_words(const struct view *view)
     return words;
 }
 
-char *view_scope_words(const struct view *view)
+static char *runs_scope(const struct view *view)
 {
     struct view_counts counts = view_count(view);
     const struct results *results = view->results;
-    bool is_sim = !strcmp(results->world, "sim");
-    char *server = is_sim
+    char *server = !strcmp(results->world, "mixed") ? memory_text("in several worlds")
+                   : !strcmp(results->world, "sim")
                        ? memory_text("in the simulated world")
                        : memory_format("on redis-server%s%s", *results->server_version ? " " : "",
                                        results->server_version);
@@ -227,12 +240,57 @@ char *view_scope_words(const struct view *view)
     char *stress = counts.stress ? memory_format("%s%d stress run%s", directed ? " and " : "",
                                                  counts.stress, plural(counts.stress))
                                  : memory_text("");
-    char *words = memory_format("%s%s with %d scheme%s %s, seed %" PRIu64 ".", runs, stress,
-                                counts.schemes, plural(counts.schemes), server, results->seed);
+    char *seed =
+        results->origins_count ? memory_text("") : memory_format(", seed %" PRIu64, results->seed);
+    char *words = memory_format("%s%s with %d scheme%s %s%s.", runs, stress, counts.schemes,
+                                plural(counts.schemes), server, seed);
+    free(seed);
     free(server);
     free(runs);
     free(stress);
     return words;
+}
+
+/* Two sentences, either of which may be empty; takes both. */
+static char *joined(char *first, char *second)
+{
+    char *words = memory_format("%s%s%s", first, *first && *second ? " " : "", second);
+    free(first);
+    free(second);
+    return words;
+}
+
+/* What is missing comes first: whatever else is said is not the whole. */
+char *view_verdict_words(const struct view *view)
+{
+    const struct results *results = view->results;
+    char *missing =
+        results->missing_count ? memory_text("Not all of it is here.") : memory_text("");
+    char *runs = results->rows_count || !results->cells_count ? runs_words(view) : memory_text("");
+    return joined(missing, joined(runs, view_explored_words(results)));
+}
+
+char *view_scope_words(const struct view *view)
+{
+    const struct results *results = view->results;
+    struct view_explored counts = view_count_explored(results);
+    char *runs = results->rows_count || !counts.cells ? runs_scope(view) : memory_text("");
+    char *cells = counts.cells
+                      ? memory_format("Every interleaving up to a bound: %d cell%s of %d scheme%s.",
+                                      counts.cells, plural(counts.cells), counts.schemes,
+                                      plural(counts.schemes))
+                      : memory_text("");
+    return joined(runs, cells);
+}
+
+char *view_origin_words(const struct results *results, int origin)
+{
+    const struct results *of = &results->origins[origin];
+    bool is_sim = !strcmp(of->world, "sim");
+    return memory_format("%s (picklock %s, %s%s, seed %" PRIu64 ", %s)",
+                         of->invocation ? of->invocation : of->command, of->picklock,
+                         is_sim ? "simulated world" : "redis-server ",
+                         is_sim ? "" : of->server_version, of->seed, of->started);
 }
 
 char *view_sides_words(const struct view *view)
@@ -263,8 +321,9 @@ char *view_row_words(const struct run_result *row)
                          differs ? verdict_name((enum verdict)headline->expected) : "");
 }
 
-char *view_command(const struct results *results, const struct run_result *row)
+char *view_command(const struct results *all, const struct run_result *row)
 {
+    const struct results *results = results_origin(all, row->origin);
     if (row->is_stress)
         return results->invocation ? memory_text(results->invocation) : NULL;
     const char *on = !strcmp(results->world, "sim") ? " --on sim" : "";

@@ -7,7 +7,8 @@
 
 #include "run/result.h"
 
-/* Rows in the order of reading: scenarios as they first came, stress last; within one the naive
+/* Rows in the order of reading: scenarios as they first came (one of another
+ * origin is another one), stress last; within one the naive
  * schemes before the safe ones. */
 struct view {
     const struct results *results; /* borrowed */
@@ -40,6 +41,43 @@ struct view_counts {
     int stress;
 };
 struct view_counts view_count(const struct view *view);
+
+/* --- cells of the explorer --- */
+
+struct view_explored {
+    int cells, schemes;
+    int words[CELL_UNKNOWN + 1];
+    int failed, open, defects; /* what the exit status follows */
+};
+struct view_explored view_count_explored(const struct results *results);
+
+/* "safe", "nobody's fault", "broken" ...; by enum cell_word. */
+extern const char *const view_cell_words[];
+
+/* The first cell behind `from` that has other bounds, another scheme or origin, or count. */
+int view_cells_end(const struct results *results, int from);
+
+/* Their verdict in one sentence, "" where there are none; the caller frees. */
+char *view_explored_words(const struct results *results);
+
+/* "release-own is violated (unlock-bug) in 14 steps"; the caller frees. */
+char *view_property_words(const struct explored_property *property);
+
+/* "confirmed on real Redis", "replayed", "NOT CONFIRMED", "". */
+const char *view_confirmed_words(const struct explored_property *property);
+
+/* The command that searches the cell again; the caller frees. */
+char *view_explore_command(const struct explored *cell);
+
+/* The command that replays the property's witness, or NULL; run_folder (may be NULL) is where its
+ * schedule is unless the cell says otherwise. The caller frees. */
+char *view_replay_command(const struct explored *cell, const struct explored_property *property,
+                          const char *run_folder);
+
+/* --- words --- */
+
+/* What made the rows of an origin, in one line; the caller frees. */
+char *view_origin_words(const struct results *results, int origin);
 
 /* The verdict of all rows in one sentence; the caller frees. */
 char *view_verdict_words(const struct view *view);

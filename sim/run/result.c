@@ -25,6 +25,14 @@ static void row_close(struct run_result *row)
     free(row->story);
     free(row->source);
     free(row->path);
+    free(row->folder);
+}
+
+static void texts_free(char **texts, int count)
+{
+    for (int i = 0; i < count; i++)
+        free(texts[i]);
+    free(texts);
 }
 
 void results_free(struct results *results)
@@ -32,20 +40,49 @@ void results_free(struct results *results)
     for (int i = 0; i < results->rows_count; i++)
         row_close(&results->rows[i]);
     free(results->rows);
+    for (int i = 0; i < results->cells_count; i++)
+        explored_close(&results->cells[i]);
+    free(results->cells);
+    for (int i = 0; i < results->origins_count; i++) {
+        free(results->origins[i].invocation);
+        free(results->origins[i].campaign);
+    }
+    free(results->origins);
+    texts_free(results->notes, results->notes_count);
+    texts_free(results->missing, results->missing_count);
     free(results->invocation);
+    free(results->campaign);
     *results = (struct results){0};
 }
 
-/* Room doubles at powers of two, so that no capacity has to be kept. */
+/* Room for one more: it doubles at powers of two, so that no capacity has to be kept. */
+static void *with_room(void *rows, int count, size_t size)
+{
+    size_t used = (size_t)count;
+    if (used == 0 || (used >= ROWS_FIRST && (used & (used - 1)) == 0))
+        return memory_resize(rows, used ? 2 * used : ROWS_FIRST, size);
+    return rows;
+}
+
 struct run_result *results_add(struct results *results)
 {
-    size_t count = (size_t)results->rows_count;
-    if (count == 0 || (count >= ROWS_FIRST && (count & (count - 1)) == 0))
-        results->rows =
-            memory_resize(results->rows, count ? 2 * count : ROWS_FIRST, sizeof *results->rows);
+    results->rows = with_room(results->rows, results->rows_count, sizeof *results->rows);
     struct run_result *row = &results->rows[results->rows_count++];
     *row = (struct run_result){.as_expected = AS_EXPECTED_NONE};
     return row;
+}
+
+struct explored *results_add_cell(struct results *results)
+{
+    results->cells = with_room(results->cells, results->cells_count, sizeof *results->cells);
+    struct explored *cell = &results->cells[results->cells_count++];
+    *cell = (struct explored){0};
+    return cell;
+}
+
+const struct results *results_origin(const struct results *results, int origin)
+{
+    return results->origins_count ? &results->origins[origin] : results;
 }
 
 /* A stated expectation that could not be decided. */
@@ -70,13 +107,16 @@ enum standing result_standing(const struct run_result *row)
 
 enum fail results_status(const struct results *results)
 {
-    enum fail status = FAIL_NONE;
+    bool is_defect = false, is_failed = false, is_open = results->missing_count > 0;
     for (int i = 0; i < results->rows_count; i++) {
         enum standing standing = result_standing(&results->rows[i]);
-        if (standing == STANDING_UNEXPECTED)
-            return FAIL_EXPECTATION;
-        if (standing == STANDING_UNKNOWN)
-            status = FAIL_UNKNOWN;
+        is_failed |= standing == STANDING_UNEXPECTED;
+        is_open |= standing == STANDING_UNKNOWN;
     }
-    return status;
+    for (int i = 0; i < results->cells_count; i++) {
+        is_defect |= explored_has_defect(&results->cells[i]);
+        is_failed |= explored_has_failure(&results->cells[i]);
+        is_open |= explored_is_open(&results->cells[i]);
+    }
+    return is_defect ? FAIL_INTERNAL : is_failed ? FAIL_EXPECTATION : is_open ? FAIL_UNKNOWN : FAIL_NONE;
 }

@@ -2,8 +2,10 @@
 #ifndef PICKLOCK_RUN_RESULT_H
 #define PICKLOCK_RUN_RESULT_H
 
+#include "base/shard.h"
 #include "checks/checks.h"
 #include "live/live.h"
+#include "run/explored.h"
 #include "scenario/scenario.h"
 
 enum expected { EXPECTED_NOTHING = -1 }; /* property_result.expected: none stated */
@@ -45,18 +47,34 @@ struct run_result {
     char *path;     /* the scenario's file, as the user named it, or NULL: scenarios/NAME.yaml */
     bool is_stress;
     struct stress_figures stress;
+    int origin;              /* which of the results' origins it comes from; 0 where there are none */
+    char *folder;            /* what schedule and history are relative to, as the user named it; NULL: the results' own folder */
 };
 
 struct results {
-    char command[16];        /* "run", "stress" */
+    char picklock[16];       /* the version that made them */
+    char command[16];        /* "run", "stress", "explore"; "report" where it is not the same for all rows */
     char world[16];          /* "redis", "sim" */
     char server_version[32];
     uint64_t seed;
     char *invocation;        /* the command line that makes this again; no password */
     char started[32];        /* 2026-01-31T12:00:00Z */
     int64_t elapsed_us;
+    struct shard shard;      /* this is a part of a campaign; both 0: the whole of it */
+    int64_t whole;           /* with a shard: how many rows all shards together have */
+    char *campaign;          /* with a shard: what all shards were told, the same words for each; else NULL */
     struct run_result *rows;
     int rows_count;
+    struct explored *cells;  /* of the explorer */
+    int cells_count;
+
+    /* results of several run folders in one (merge.h): */
+    struct results *origins; /* without rows: what they were made by, where it is not the same for all; 0 of them: as above for all rows */
+    int origins_count;
+    char **notes;            /* what a reader must know about how they came together */
+    int notes_count;
+    char **missing;          /* what is not here and should be: the results are unknown as a whole */
+    int missing_count;
 };
 
 /* Worst property, as-expected and so on are filled in by runner.c; this frees all that a results owns. */
@@ -71,6 +89,10 @@ void result_judge(struct run_result *row, const struct finding *findings,
                   bool fails_on_any);
 
 struct run_result *results_add(struct results *results); /* a zeroed row, kept by results */
+struct explored *results_add_cell(struct results *results); /* as above */
+
+/* What made the rows with this origin (borrowed): command, world, seed and so on. */
+const struct results *results_origin(const struct results *results, int origin);
 
 /* Where a row stands: what summaries count and the exit status follows. */
 enum standing {
@@ -81,7 +103,8 @@ enum standing {
 };
 enum standing result_standing(const struct run_result *row);
 
-/* Exit status of all rows: not as expected 1 over unknown 2 over 0. */
+/* Exit status of all rows and cells: not as expected 1 over unknown 2 over 0; a witness of the explorer that does not
+ * replay is a defect of picklock, 70 over all. What is missing is unknown. */
 enum fail results_status(const struct results *results);
 
 #endif

@@ -7,6 +7,7 @@
 #define PICKLOCK_TEST_SAMPLE_RESULTS_H
 
 #include "base/memory.h"
+#include "base/version.h"
 #include "history/history.h"
 #include "run/result.h"
 
@@ -213,7 +214,8 @@ static void sample_stress(struct results *results)
 /* Every kind of row. folder: histories are written there; NULL: none. Free with results_free(). */
 static void sample_results(struct results *results, const char *folder)
 {
-    *results = (struct results){.command = "run",
+    *results = (struct results){.picklock = PICKLOCK_VERSION,
+                                .command = "run",
                                 .world = "redis",
                                 .server_version = "7.0.15",
                                 .seed = 1,

@@ -1,0 +1,89 @@
+/* explored.h - what a cell of the explorer came to: the rows that every report prints.
+ *
+ * Taken from a cell once it was searched, or read back from results.json; judges nothing. */
+#ifndef PICKLOCK_RUN_EXPLORED_H
+#define PICKLOCK_RUN_EXPLORED_H
+
+#include "explore/matrix.h"
+
+enum { EXPLORED_WORDS_MAX = 160 };
+
+/* What --confirm found on a real server. */
+enum confirmed { CONFIRMED_NOT_ASKED = -1, CONFIRMED_NO, CONFIRMED_YES };
+
+struct explored_property {
+    enum property property;
+    enum verdict verdict;
+    bool is_headline; /* the one that the cell's words speak of */
+
+    /* violated: */
+    enum cause cause;
+    int64_t faults, steps; /* of the witness: fewest faults, then fewest steps */
+    char **choices;        /* its steps, as of a schedule */
+    int choices_count;
+    char **witness; /* it in sentences */
+    int witness_lines;
+    int64_t first_index; /* as in property_result */
+    bool is_replayed;    /* the simulated world and the checks come to the same */
+    enum confirmed confirmed;
+    char *trouble;   /* why it was not replayed, or NULL */
+    bool is_failure; /* by --fail-on */
+    char *schedule;  /* paths relative to the run folder, or NULL */
+    char *history;
+};
+
+struct explored {
+    char scheme[NAME_MAX_BYTES];
+    bool is_naive;
+    char faults[CELL_NAME_MAX];     /* "none", "stall", "stall+crash" */
+    char words[EXPLORED_WORDS_MAX]; /* as cell_print() */
+#define BOUND(name, member)  int64_t member;
+#define FIGURE(name, member) int64_t member;
+#include "run/explored.def"
+#undef BOUND
+#undef FIGURE
+    double lost; /* states expected to be lost to equal fingerprints */
+    bool is_complete, is_unsupported;
+    char end[EXPLORED_WORDS_MAX]; /* why the search ended */
+    int64_t elapsed_us;
+    struct explored_property *properties; /* those that the explorer judges */
+    int properties_count;
+    int origin;   /* as in run_result */
+    char *folder; /* as in run_result */
+};
+
+/* What counts as failed: nothing is expected of a cell, so that a policy says it. */
+enum explored_failure { FAIL_ON_NOTHING, FAIL_ON_BUGS, FAIL_ON_VIOLATIONS };
+
+/* Fills a zeroed row from a cell that was searched (borrowed). on_redis: PROPERTY_COUNT enum
+ * confirmed. */
+void explored_fill(struct explored *row, const struct cell *cell, const int *on_redis,
+                   enum explored_failure fail_on);
+void explored_close(struct explored *row);
+
+/* The names of the clients, as in every schedule that the explorer writes; EXPLORE_CLIENTS_MAX. */
+extern char explored_clients[EXPLORE_CLIENTS_MAX][NAME_MAX_BYTES];
+
+/* The property that the cell's words speak of, or NULL: nothing is violated, or unknown. */
+const struct explored_property *explored_headline(const struct explored *row);
+
+/* What the cell's words come to, for colours and counts; as cell_judge(). */
+enum cell_word explored_word(const struct explored *row);
+
+/* Is there a witness that did not replay, or that real Redis did not follow: a defect of picklock?
+ */
+bool explored_has_defect(const struct explored *row);
+
+/* Was it not searched to its end, though it could have been? */
+bool explored_is_open(const struct explored *row);
+
+bool explored_has_failure(const struct explored *row);
+
+/* "3 clients, 2 rounds, 1 server, lease of 2 ticks", the bounds that all cells of a scheme share;
+ * the caller frees. */
+char *explored_bounds(const struct explored *row);
+
+/* The same cell: scheme, faults and every bound. */
+bool explored_is_same_cell(const struct explored *a, const struct explored *b);
+
+#endif
