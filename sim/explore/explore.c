@@ -21,6 +21,8 @@ const char *explore_end_words(enum explore_end end)
         return "the time was up";
     case END_UNSUPPORTED:
         return "the scheme needs a command that this server does not know";
+    case END_ENOUGH:
+        return "nothing was left to look for";
     }
     return "";
 }

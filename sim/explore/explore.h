@@ -34,12 +34,14 @@ bool fault_can_strike(enum fault fault, const struct scheme *scheme);
 enum { FAULT_CHOICES_MAX = 3 };
 int fault_becomes(enum fault fault, enum choice_kind *choices);
 
-/* What makes the space smaller without changing a verdict; each can be switched off. */
+/* What makes the space smaller without changing a verdict; each can be switched off. Symmetries keep
+ * the length of a way as well. */
 enum reduction {
     REDUCE_CLIENTS = 1, /* clients are interchangeable */
     REDUCE_SERVERS = 2, /* servers are interchangeable */
     REDUCE_EAGER =
         4, /* a reply that changes nothing but the client's own counters is heard at once */
+    REDUCE_SYMMETRIES = REDUCE_CLIENTS | REDUCE_SERVERS,
     REDUCE_ALL = 7,
 };
 
@@ -62,7 +64,14 @@ struct explore_options {
 };
 
 /* Why a search ended before its end. */
-enum explore_end { END_COMPLETE, END_STATES, END_BYTES, END_TIME, END_UNSUPPORTED };
+enum explore_end {
+    END_COMPLETE,
+    END_STATES,
+    END_BYTES,
+    END_TIME,
+    END_UNSUPPORTED,
+    END_ENOUGH, /* all that was asked of it was found, or is not there */
+};
 
 struct explore_finding {
     enum verdict verdict; /* VERDICT_UNKNOWN: not violated as far as the search came */

@@ -156,6 +156,9 @@ static bool is_spent(struct run_of *run)
         search->end = END_BYTES;
     else if (options->deadline_us && options->now_us && options->now_us() >= options->deadline_us)
         search->end = END_TIME;
+    else if (search->is_enough &&
+             search->is_enough(search->context, search, run->layer, run->depth))
+        search->end = END_ENOUGH;
     return search->end != END_COMPLETE;
 }
 

@@ -44,6 +44,10 @@ struct search {
     uint32_t edges_from; /* whose edges are being added */
     uint8_t *notes;      /* by state: enum state_note */
     size_t notes_size;
+    /* Asked now and then, and before every depth: is there nothing more to look for with so many
+     * faults, this deep? Then the search ends. NULL: go on. */
+    bool (*is_enough)(void *context, const struct search *search, int faults, int depth);
+    void *context;
 };
 
 void search_init(struct search *search, const struct explore_options *options);

@@ -245,8 +245,10 @@ void stepper_expand(struct stepper *stepper, const uint32_t *words)
     struct expansion it = {.stepper = stepper, .space = stepper->space, .words = words};
     const struct setting *setting = &stepper->space->setting;
     bool is_urgent = false;
-    if (expand_eager(&it))
+    if (expand_eager(&it)) {
+        stepper->was_eager = true;
         return;
+    }
     for (int i = 0; i < setting->clients; i++) {
         const struct place place = *space_place(it.space, words[i]);
         is_urgent |= place.is_urgent;

@@ -28,6 +28,9 @@ struct stepper {
     int slots;                /* faults with a budget */
     int slot_of[FAULT_COUNT]; /* -1: none */
     uint32_t reply_budgets;   /* bits of the word of budgets: faults that strike replies */
+    /* Out: a move was made at once, alone, though it might have waited: a way is perhaps longer
+     * than it need be. */
+    bool was_eager;
     void (*take)(void *context, const struct step_taken *step);
     void *context;
 };

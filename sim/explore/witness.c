@@ -18,7 +18,8 @@ enum rank { RANK_UNDER_WAY, RANK_PAST_WAITING, RANK_ASK, RANK_WAIT, RANK_NEVER }
 struct walk {
     struct search *search;
     struct explore_finding *finding;
-    int size; /* of finding->choices */
+    int size;          /* of finding->choices */
+    struct path *path; /* NULL: not wanted */
     uint32_t words[WORDS_MAX];
     uint8_t name_of[EXPLORE_CLIENTS_MAX]; /* by position */
     uint8_t server_of[SERVERS_MAX];
@@ -55,6 +56,16 @@ static void add_step(struct walk *walk, const struct step_taken *step)
     }
 }
 
+static void add_deed(struct walk *walk, const struct step_taken *step)
+{
+    struct deed deed = deed_of(&walk->search->space, walk->words, step);
+    if (deed.client >= 0)
+        deed.client = walk->name_of[deed.client];
+    if (deed.server >= 0)
+        deed.server = walk->server_of[deed.server];
+    path_add(walk->path, &deed);
+}
+
 /* --- walking --- */
 
 static void walk_take(void *context, const struct step_taken *step)
@@ -78,6 +89,8 @@ static void take_step(struct walk *walk)
     const struct step_taken *step = &walk->found;
     uint8_t names[EXPLORE_CLIENTS_MAX], servers[SERVERS_MAX];
     add_step(walk, step);
+    if (walk->path)
+        add_deed(walk, step);
     walk->finding->events++;
     walk->finding->faults += step_is_fault(step);
     memcpy(names, walk->name_of, sizeof names);
@@ -153,28 +166,45 @@ static void show_stuck(struct walk *walk)
     walk->finding->events = events;
 }
 
+/* Makes every step of the way, but for what shows that its end is stuck. */
+static void walk_way(struct walk *walk, const struct sighting *sighting)
+{
+    const struct visited *visited = &walk->search->visited;
+    uint32_t length = 0;
+    for (uint32_t i = sighting->state; i != VISITED_NONE; i = visited_parent(visited, i))
+        length++;
+    uint32_t *way = memory_new(length, sizeof *way);
+    uint32_t at = length;
+    for (uint32_t i = sighting->state; i != VISITED_NONE; i = visited_parent(visited, i))
+        way[--at] = i;
+    for (uint32_t i = 1; i < length; i++) {
+        walk->wanted = way[i];
+        go(walk);
+    }
+    free(way);
+    if (sighting->step < 0)
+        return;
+    walk->wanted = VISITED_NONE;
+    walk->wanted_step = sighting->step;
+    go(walk);
+}
+
 void witness_build(struct search *search, const struct sighting *sighting,
                    struct explore_finding *finding)
 {
     struct walk walk;
-    uint32_t length = 0;
     walk_open(&walk, search, finding);
-    for (uint32_t i = sighting->state; i != VISITED_NONE; i = visited_parent(&search->visited, i))
-        length++;
-    uint32_t *way = memory_new(length, sizeof *way);
-    uint32_t at = length;
-    for (uint32_t i = sighting->state; i != VISITED_NONE; i = visited_parent(&search->visited, i))
-        way[--at] = i;
-    for (uint32_t i = 1; i < length; i++) {
-        walk.wanted = way[i];
-        go(&walk);
-    }
-    if (sighting->step >= 0) {
-        walk.wanted = VISITED_NONE;
-        walk.wanted_step = sighting->step;
-        go(&walk);
-    } else {
+    walk_way(&walk, sighting);
+    if (sighting->step < 0)
         show_stuck(&walk);
-    }
-    free(way);
+}
+
+void witness_path(struct search *search, const struct sighting *sighting, struct path *path)
+{
+    struct explore_finding finding = {0};
+    struct walk walk;
+    walk_open(&walk, search, &finding);
+    walk.path = path;
+    walk_way(&walk, sighting);
+    free(finding.choices);
 }
