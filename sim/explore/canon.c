@@ -85,11 +85,16 @@ static void sort_clients(struct space *space, uint32_t *words, uint8_t *new_posi
     }
 }
 
-void canon_sort(struct space *space, unsigned reductions, uint32_t *words, uint8_t *new_position,
-                uint8_t *new_number)
+void canon_none(uint8_t *new_position, uint8_t *new_number)
 {
     identity(new_position, EXPLORE_CLIENTS_MAX);
     identity(new_number, SERVERS_MAX);
+}
+
+void canon_sort(struct space *space, unsigned reductions, uint32_t *words, uint8_t *new_position,
+                uint8_t *new_number)
+{
+    canon_none(new_position, new_number);
     if (reductions & REDUCE_SERVERS && space->setting.servers > 1)
         sort_servers(space, words, new_number);
     if (reductions & REDUCE_CLIENTS)

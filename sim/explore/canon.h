@@ -12,4 +12,7 @@
 void canon_sort(struct space *space, unsigned reductions, uint32_t *words, uint8_t *new_position,
                 uint8_t *new_number);
 
+/* Everybody stays where he is. */
+void canon_none(uint8_t *new_position, uint8_t *new_number);
+
 #endif

@@ -24,13 +24,14 @@ struct run_of {
     struct search *search;
     struct tape seeds, later; /* of this layer, by depth; of the next one */
     uint64_t seed;            /* the next to be sown */
-    int words, layer, depth;
+    int words;                /* of a state, with the 0 after an odd number */
+    int layer, depth;
     uint32_t state; /* in hand */
     int step;       /* of it */
     bool is_sowing;
     bool is_over;
     struct candidate ring[RING];
-    unsigned ring_first, ring_count;
+    unsigned ring_popped, ring_pushed; /* ever */
 };
 
 enum { NOTES_FIRST = 1024, MUCH = 1 << 20, CHECK_EVERY = 4096 };
@@ -71,37 +72,41 @@ static void notes_add(struct search *search, uint32_t state, bool is_seed)
 
 /* --- one state --- */
 
-/* The oldest candidate reaches the table. */
-static void ring_pop(struct run_of *run)
+/* Of progress: what there is to be kept about a step without a fault. */
+static void note_arrival(struct run_of *run, uint32_t from, uint32_t number, bool is_new)
 {
     struct search *search = run->search;
-    const struct candidate *it = &run->ring[run->ring_first];
-    bool is_new;
-    uint32_t number = visited_put(&search->visited, it->print, it->words, it->from, &is_new);
-    if (search->keeps_edges) {
-        if (is_new)
-            notes_add(search, number, run->is_sowing);
-        else if (!run->is_sowing && !(search->notes[it->from] & STATE_GRANTS))
-            edge_add(search, it->from, number);
-    }
-    run->ring_first = (run->ring_first + 1) % RING;
-    run->ring_count--;
+    if (is_new)
+        notes_add(search, number, run->is_sowing);
+    else if (!run->is_sowing && !(search->notes[from] & STATE_GRANTS))
+        edge_add(search, from, number);
 }
 
-static void ring_push(struct run_of *run, const uint32_t *words, uint32_t from)
+/* The oldest candidate reaches the table. */
+static inline void ring_pop(struct run_of *run)
 {
-    if (run->ring_count == RING)
+    struct search *search = run->search;
+    const struct candidate *it = &run->ring[run->ring_popped++ % RING];
+    bool is_new;
+    uint32_t number = visited_put(&search->visited, it->print, it->words, it->from, &is_new);
+    if (search->keeps_edges)
+        note_arrival(run, it->from, number, is_new);
+}
+
+static inline void ring_push(struct run_of *run, const uint32_t *words, uint32_t from)
+{
+    if (run->ring_pushed - run->ring_popped == RING)
         ring_pop(run);
-    struct candidate *it = &run->ring[(run->ring_first + run->ring_count++) % RING];
-    it->print = visited_print(&run->search->visited, words);
+    struct candidate *it = &run->ring[run->ring_pushed++ % RING];
+    uint64_t print = visited_print_copied(&run->search->visited, words, it->words);
+    it->print = print;
     it->from = from;
-    words_copy(it->words, words, run->words);
-    VISITED_PREFETCH(&run->search->visited, it->print);
+    VISITED_PREFETCH(&run->search->visited, print);
 }
 
 static void ring_flush(struct run_of *run)
 {
-    while (run->ring_count > 0)
+    while (run->ring_popped != run->ring_pushed)
         ring_pop(run);
 }
 
@@ -111,7 +116,7 @@ static void seed_add(struct run_of *run, const uint32_t *words)
     uint32_t *seed = tape_push(&run->later);
     seed[SEED_PARENT] = run->state;
     seed[SEED_DEPTH] = (uint32_t)run->depth + 1;
-    memcpy(seed + SEED_WORDS, words, (size_t)run->words * sizeof *words);
+    words_copy(seed + SEED_WORDS, words, run->words);
 }
 
 static void take(void *context, const struct step_taken *step)
@@ -243,7 +248,7 @@ void search_init(struct search *search, const struct explore_options *options)
 
 void search_run(struct search *search)
 {
-    struct run_of run = {.search = search, .words = space_words(&search->space)};
+    struct run_of run = {.search = search, .words = search->visited.words};
     uint32_t start[WORDS_MAX] = {0};
     search->stepper.take = take;
     search->stepper.context = &run;

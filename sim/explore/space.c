@@ -13,6 +13,7 @@ void space_init(struct space *space, const struct explore_options *options)
 {
     memset(space, 0, sizeof *space);
     setting_init(&space->setting, options);
+    space->can_states_be_wrong = options->scheme->promises_notice;
     pool_init(&space->locals);
     pool_init(&space->posts);
     struct memo *memos[] = {&space->arrivals,      &space->breaks,      &space->renamed_locals,
@@ -83,6 +84,7 @@ static void note_write(struct space *space, uint32_t number, const struct post *
     note->is_watched = post->watching != 0;
     note->is_there = post->stock.type != MODEL_ABSENT;
     note->is_endless = note->is_there && post->stock.left == NO_TIME;
+    space->can_states_be_wrong |= note->is_endless && space->setting.scheme->promises_expiry;
     for (int i = 0; i < EXPLORE_CLIENTS_MAX; i++)
         note->mentions[i] = (uint16_t)post_mentions(post, i);
 }
@@ -104,11 +106,6 @@ static uint32_t post_number(struct space *space, const struct post *post)
 static void post_read(const struct space *space, uint32_t number, struct post *post)
 {
     pool_get(&space->posts, number, post);
-}
-
-const struct post_note *space_note(struct space *space, uint32_t post)
-{
-    return &space->notes[post];
 }
 
 void space_start(struct space *space, uint32_t *words)
@@ -136,7 +133,7 @@ static void moves_reserve(struct space *space, int count)
     }
 }
 
-static void place_list(struct space *space, uint32_t number)
+void space_list_place(struct space *space, uint32_t number)
 {
     struct local local;
     local_read(space, number, &local);
@@ -172,7 +169,7 @@ static void place_list(struct space *space, uint32_t number)
     space->places[number] = place;
 }
 
-static void note_list(struct space *space, uint32_t number)
+void space_list_post(struct space *space, uint32_t number)
 {
     struct post post;
     post_read(space, number, &post);
@@ -196,20 +193,6 @@ static void note_list(struct space *space, uint32_t number)
     note->moves_count = (uint16_t)count;
     note->has_follow = has_follow;
     note->is_known = true;
-}
-
-const struct post_note *space_post(struct space *space, uint32_t post)
-{
-    if (!space->notes[post].is_known)
-        note_list(space, post);
-    return &space->notes[post];
-}
-
-const struct place *space_place(struct space *space, uint32_t local)
-{
-    if (!space->places[local].is_known)
-        place_list(space, local);
-    return &space->places[local];
 }
 
 /* --- executions --- */
@@ -303,11 +286,8 @@ uint32_t space_break(struct space *space, uint32_t local, int server)
 
 /* --- time --- */
 
-uint32_t space_age_local(struct space *space, uint32_t local, bool are_stamps_kept)
+uint32_t space_make_local_older(struct space *space, uint32_t local, bool are_stamps_kept)
 {
-    uint32_t known = space_place(space, local)->aged[are_stamps_kept];
-    if (known != UNKNOWN_ID)
-        return known;
     struct local after;
     local_read(space, local, &after);
     local_age(&after, &space->setting, are_stamps_kept);
@@ -316,11 +296,8 @@ uint32_t space_age_local(struct space *space, uint32_t local, bool are_stamps_ke
     return number;
 }
 
-uint32_t space_age_post(struct space *space, uint32_t post, bool are_stamps_kept)
+uint32_t space_make_post_older(struct space *space, uint32_t post, bool are_stamps_kept)
 {
-    uint32_t known = space->notes[post].aged[are_stamps_kept];
-    if (known != UNKNOWN_ID)
-        return known;
     struct post after;
     post_read(space, post, &after);
     post_tick(&after, are_stamps_kept);

@@ -10,10 +10,10 @@
 #include "explore/judge.h"
 #include "explore/moves.h"
 #include "explore/pool.h"
+#include "explore/tape.h"
 
-#include <string.h>
-
-enum { WORDS_MAX = EXPLORE_CLIENTS_MAX + SERVERS_MAX + 1 };
+/* Even: words are copied two at a time, and a 0 follows an odd number of them. */
+enum { WORDS_MAX = (EXPLORE_CLIENTS_MAX + SERVERS_MAX + 2) / 2 * 2 };
 
 #define UNKNOWN_ID UINT32_MAX
 
@@ -68,6 +68,7 @@ struct space {
     uint32_t places_size, notes_size;
     struct move *moves;
     uint32_t moves_count, moves_size;
+    bool can_states_be_wrong; /* the scheme promises what a state alone can break, and one may */
     struct memo arrivals, breaks, renamed_locals, renamed_posts, disconnects, returns;
     struct draft *drafts; /* of the record in hand */
     struct server_draft server_drafts[SERVER_MOVES_MAX];
@@ -77,6 +78,11 @@ void space_init(struct space *space, const struct explore_options *options);
 void space_close(struct space *space);
 size_t space_bytes(const struct space *space);
 
+/* Lists the moves of a local or of a post: space_place() and space_post() call them once for each.
+ */
+void space_list_place(struct space *space, uint32_t local);
+void space_list_post(struct space *space, uint32_t post);
+
 /* The words of the first state, without a budget. */
 void space_start(struct space *space, uint32_t *words);
 
@@ -85,16 +91,26 @@ static inline int space_words(const struct space *space)
     return space->setting.clients + space->setting.servers + 1;
 }
 
-/* Two at a time: the word after an odd number of them is copied along. */
-static inline void words_copy(uint32_t *to, const uint32_t *from, int words)
+/* The moves of a local or a post, listed. The pointer is good until another one is looked at. */
+static inline const struct place *space_place(struct space *space, uint32_t local)
 {
-    for (int i = 0; i < words; i += 2)
-        memcpy(to + i, from + i, 2 * sizeof *to);
+    if (!space->places[local].is_known)
+        space_list_place(space, local);
+    return &space->places[local];
 }
 
-/* The moves of a local or a post, listed. The pointer is good until another one is looked at. */
-const struct place *space_place(struct space *space, uint32_t local);
-const struct post_note *space_post(struct space *space, uint32_t post);
+static inline const struct post_note *space_post(struct space *space, uint32_t post)
+{
+    if (!space->notes[post].is_known)
+        space_list_post(space, post);
+    return &space->notes[post];
+}
+
+/* What is known of a post without its moves. */
+static inline const struct post_note *space_note(const struct space *space, uint32_t post)
+{
+    return &space->notes[post];
+}
 
 /* A request of a client executes: local and post become what they are then; returns enum judged. */
 unsigned space_arrive(struct space *space, uint32_t *local, int parcel, uint32_t *post,
@@ -111,9 +127,21 @@ uint32_t space_break(struct space *space, uint32_t local, int server);
 /* A refused attempt that was to be made again for nothing counts after all. */
 uint32_t space_spend_round(struct space *space, uint32_t local);
 
-const struct post_note *space_note(struct space *space, uint32_t post);
-uint32_t space_age_local(struct space *space, uint32_t local, bool are_stamps_kept);
-uint32_t space_age_post(struct space *space, uint32_t post, bool are_stamps_kept);
+/* A tick passes. */
+uint32_t space_make_local_older(struct space *space, uint32_t local, bool are_stamps_kept);
+uint32_t space_make_post_older(struct space *space, uint32_t post, bool are_stamps_kept);
+
+static inline uint32_t space_age_local(struct space *space, uint32_t local, bool are_stamps_kept)
+{
+    uint32_t known = space_place(space, local)->aged[are_stamps_kept];
+    return known != UNKNOWN_ID ? known : space_make_local_older(space, local, are_stamps_kept);
+}
+
+static inline uint32_t space_age_post(struct space *space, uint32_t post, bool are_stamps_kept)
+{
+    uint32_t known = space_note(space, post)->aged[are_stamps_kept];
+    return known != UNKNOWN_ID ? known : space_make_post_older(space, post, are_stamps_kept);
+}
 
 uint32_t space_rename_local(struct space *space, uint32_t local, const uint8_t *new_position);
 uint32_t space_rename_post(struct space *space, uint32_t post, const uint8_t *new_position);

@@ -45,6 +45,7 @@ struct expansion {
     struct stepper *stepper;
     struct space *space;
     const uint32_t *words; /* before */
+    int words_even;        /* how many of them, with the 0 after an odd number */
     struct step_taken step;
 };
 
@@ -53,14 +54,14 @@ static uint32_t *budget_of(const struct space *space, uint32_t *words)
     return &words[space_words(space) - 1];
 }
 
-static bool has_budget(const struct expansion *it, enum fault fault)
+static inline bool has_budget(const struct expansion *it, enum fault fault)
 {
     int slot = it->stepper->slot_of[fault];
     uint32_t budget = it->words[space_words(it->space) - 1];
     return slot >= 0 && (budget >> (BUDGET_BITS * slot) & BUDGET_MASK) > 0;
 }
 
-static void step_open(struct expansion *it, const struct move *move, int client, int server)
+static inline void step_open(struct expansion *it, const struct move *move, int client, int server)
 {
     struct step_taken *step = &it->step;
     step->kind = move->kind;
@@ -71,17 +72,18 @@ static void step_open(struct expansion *it, const struct move *move, int client,
     step->ticks = move->ticks;
     step->violated = 0;
     step->is_grant = step->is_unsupported = false;
-    words_copy(step->words, it->words, space_words(it->space));
+    words_copy(step->words, it->words, it->words_even);
     if (move->kind == MOVE_STRIKE)
         *budget_of(it->space, step->words) -= 1u
                                               << (BUDGET_BITS * it->stepper->slot_of[move->fault]);
 }
 
-static void step_close(struct expansion *it)
+static inline void step_close(struct expansion *it)
 {
     it->step.violated |= verdict_of_state(it->space, it->step.words);
-    canon_sort(it->space, it->stepper->reductions, it->step.words, it->step.new_position,
-               it->step.new_number);
+    if (it->stepper->reductions & (REDUCE_CLIENTS | REDUCE_SERVERS))
+        canon_sort(it->space, it->stepper->reductions, it->step.words, it->step.new_position,
+                   it->step.new_number);
     it->stepper->take(it->stepper->context, &it->step);
 }
 
@@ -163,7 +165,7 @@ static void step_server(struct expansion *it, int server, const struct move *mov
     step_close(it);
 }
 
-static bool can_pay(const struct expansion *it, const struct move *move)
+static inline bool can_pay(const struct expansion *it, const struct move *move)
 {
     return move->kind != MOVE_STRIKE || has_budget(it, (enum fault)move->fault);
 }
@@ -242,7 +244,12 @@ static bool expand_eager(struct expansion *it)
 
 void stepper_expand(struct stepper *stepper, const uint32_t *words)
 {
-    struct expansion it = {.stepper = stepper, .space = stepper->space, .words = words};
+    struct expansion it;
+    it.stepper = stepper;
+    it.space = stepper->space;
+    it.words = words;
+    it.words_even = (space_words(it.space) + 1) / 2 * 2;
+    canon_none(it.step.new_position, it.step.new_number);
     const struct setting *setting = &stepper->space->setting;
     bool is_urgent = false;
     if (expand_eager(&it)) {
@@ -250,10 +257,11 @@ void stepper_expand(struct stepper *stepper, const uint32_t *words)
         return;
     }
     for (int i = 0; i < setting->clients; i++) {
-        const struct place place = *space_place(it.space, words[i]);
-        is_urgent |= place.is_urgent;
-        for (uint32_t m = 0; m < place.moves_count; m++) {
-            const struct move move = it.space->moves[place.moves_start + m];
+        const struct place *place = space_place(it.space, words[i]);
+        is_urgent |= place->is_urgent;
+        uint32_t end = place->moves_start + place->moves_count;
+        for (uint32_t m = place->moves_start; m < end; m++) {
+            const struct move move = it.space->moves[m];
             if (can_pay(&it, &move))
                 step_client(&it, i, &move);
         }

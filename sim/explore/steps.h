@@ -48,8 +48,8 @@ void stepper_init(struct stepper *stepper, struct space *space,
 void stepper_start(const struct stepper *stepper, const struct explore_options *options,
                    uint32_t *words);
 
-/* Calls take for every step from that state, in a fixed order. words: one more than there are can
- * be read (words_copy). */
+/* Calls take for every step from that state, in a fixed order. words: with a 0 after an odd number
+ * of them, here and in the steps. */
 void stepper_expand(struct stepper *stepper, const uint32_t *words);
 
 /* Can a client that lives still begin an attempt? */

@@ -22,10 +22,9 @@ void tape_close(struct tape *tape)
     memset(tape, 0, sizeof *tape);
 }
 
-/* With a word more, so that records can be copied two words at a time. */
 static size_t piece_words(const struct tape *tape)
 {
-    return TAPE_PIECE * (size_t)tape->width + 1;
+    return TAPE_PIECE * (size_t)tape->width;
 }
 
 size_t tape_bytes(const struct tape *tape)
@@ -40,7 +39,9 @@ void tape_grow(struct tape *tape)
         tape->pieces_size = tape->pieces_size ? 2 * tape->pieces_size : PIECES_FIRST;
         tape->pieces = memory_resize(tape->pieces, tape->pieces_size, sizeof *tape->pieces);
     }
-    tape->pieces[tape->pieces_count++] = memory_resize(NULL, piece_words(tape), sizeof(uint32_t));
+    tape->next = memory_resize(NULL, piece_words(tape), sizeof *tape->next);
+    tape->piece_end = tape->next + piece_words(tape);
+    tape->pieces[tape->pieces_count++] = tape->next;
 }
 
 void tape_drop(struct tape *tape, uint64_t before)

@@ -7,6 +7,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 enum { TAPE_PIECE_BITS = 12, TAPE_PIECE = 1 << TAPE_PIECE_BITS }; /* records */
 
@@ -16,14 +17,16 @@ struct tape {
     size_t pieces_size;
     size_t pieces_dropped; /* the first so many of them */
     uint64_t count;        /* records, with those that were dropped */
-    int width;             /* numbers of a record */
+    uint32_t *next;        /* where the next one goes; at piece_end: into a new piece */
+    uint32_t *piece_end;
+    int width; /* numbers of a record */
 };
 
 void tape_init(struct tape *tape, int width);
 void tape_close(struct tape *tape);
 size_t tape_bytes(const struct tape *tape);
 
-/* Room for one more piece: tape_push() calls it. */
+/* One more piece: tape_push() calls it. */
 void tape_grow(struct tape *tape);
 
 /* Records before that one will not be read again. */
@@ -35,12 +38,25 @@ static inline uint32_t *tape_at(const struct tape *tape, uint64_t at)
     return tape->pieces[at >> TAPE_PIECE_BITS] + (at & (TAPE_PIECE - 1)) * (size_t)tape->width;
 }
 
-/* One more record, to be filled in. The word after it may be written, too: the next record's. */
+/* One more record, to be filled in. */
 static inline uint32_t *tape_push(struct tape *tape)
 {
-    if (tape->count >> TAPE_PIECE_BITS == tape->pieces_count)
+    if (tape->next == tape->piece_end)
         tape_grow(tape);
-    return tape_at(tape, tape->count++);
+    uint32_t *record = tape->next;
+    tape->next += tape->width;
+    tape->count++;
+    return record;
+}
+
+/* Two at a time: an even number of them. */
+static inline void words_copy(uint32_t *to, const uint32_t *from, int words)
+{
+    for (int i = 0; i < words; i += 2) {
+        uint64_t pair;
+        memcpy(&pair, from + i, sizeof pair);
+        memcpy(to + i, &pair, sizeof pair);
+    }
 }
 
 #endif

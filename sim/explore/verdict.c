@@ -38,11 +38,18 @@ static int count_kept(struct space *space, const uint32_t *words, int client)
     return kept;
 }
 
+/* Servers that said "taken" because of the client's own key, or "not yours" of a lock that it had
+ * removed itself; as bits. */
+static unsigned said_untrue(struct space *space, const uint32_t *words, int client, unsigned did)
+{
+    const struct place *place = space_place(space, words[client]);
+    return did & DID_NOT_MINE ? place->deleted : place->refused;
+}
+
 /* Servers whose "taken", or "not yours", was not so. */
 static int count_untrue(struct space *space, const uint32_t *words, int client, unsigned did)
 {
-    const struct place *place = space_place(space, words[client]);
-    unsigned bits = did & DID_NOT_MINE ? place->deleted : place->refused;
+    unsigned bits = said_untrue(space, words, client, did);
     int untrue = 0;
     for (int s = 0; s < space->setting.servers; s++)
         untrue += (bits >> s & 1) || (is_kept(space, words, client, s) &&
@@ -78,9 +85,11 @@ unsigned verdict_of_return(struct space *space, const uint32_t *words, int clien
     if (did & DID_GRANT)
         return verdict_of_grant(space, words, client);
     unsigned violated = did & DID_CRASH ? bit(PROPERTY_NO_CRASH) : 0;
-    if (count_kept(space, words, client) > 0 && setting->scheme->promises_token)
+    bool is_any_kept = count_kept(space, words, client) > 0;
+    if (is_any_kept && setting->scheme->promises_token)
         violated |= bit(PROPERTY_NO_ORPHAN);
     if (did & (DID_REFUSE | DID_NOT_MINE) &&
+        (is_any_kept || said_untrue(space, words, client, did)) &&
         count_untrue(space, words, client, did) >= quorum(setting))
         violated |= bit(PROPERTY_TRUTHFUL);
     return violated;
@@ -99,7 +108,7 @@ static bool is_under_way(const struct place *owner, const struct claim *claim)
     return owner->phase == PHASE_ACQUIRING && owner->rounds == claim->rounds;
 }
 
-unsigned verdict_of_state(struct space *space, const uint32_t *words)
+unsigned verdict_of_any_state(struct space *space, const uint32_t *words)
 {
     const struct setting *setting = &space->setting;
     unsigned violated = 0;

@@ -28,11 +28,11 @@ static uint64_t draw(uint64_t *state)
 
 void visited_init(struct visited *visited, int words, uint64_t seed, bool has_full_states)
 {
-    assert(words <= VISITED_WORDS_MAX);
     memset(visited, 0, sizeof *visited);
-    visited->words = words;
+    visited->words = (words + 1) / 2 * 2;
+    assert(visited->words <= VISITED_WORDS_MAX);
     visited->has_full_states = has_full_states;
-    for (int i = 0; i < words; i++) {
+    for (int i = 0; i < VISITED_WORDS_MAX / 2; i++) {
         uint64_t high = draw(&seed);
         visited->keys[i] = (visited_sum)high << 64 | draw(&seed);
     }
@@ -40,7 +40,7 @@ void visited_init(struct visited *visited, int words, uint64_t seed, bool has_fu
     visited->buckets =
         memory_extend(NULL, 0, visited->size + PAST_THE_END, sizeof *visited->buckets);
     tape_init(&visited->parents, 1);
-    tape_init(&visited->states, words);
+    tape_init(&visited->states, visited->words);
 }
 
 void visited_close(struct visited *visited)
@@ -63,20 +63,19 @@ void visited_forget(struct visited *visited, uint32_t before)
         tape_drop(&visited->states, before);
 }
 
-/* Puts in what is not there; false: no room up to the end. */
-static bool insert(struct visited *visited, uint64_t print, uint32_t number)
+/* Puts in what is not there, in the first bucket with room from that one on; false: no room up to
+ * the end. */
+static bool insert(struct visited *visited, struct bucket *it, uint64_t print, uint32_t number)
 {
     const struct bucket *end = visited->buckets + visited->size + PAST_THE_END;
-    for (struct bucket *it = visited_home(visited, print); it < end; it++) {
-        for (int i = 0; i < BUCKET_PRINTS; i++) {
-            if (it->prints[i] != 0)
-                continue;
-            it->prints[i] = print;
-            it->numbers[i] = number;
-            return true;
-        }
-    }
-    return false;
+    while (it->prints[BUCKET_PRINTS - 1] != 0)
+        if (++it == end)
+            return false;
+    int used =
+        (it->prints[0] != 0) + (it->prints[1] != 0) + (it->prints[2] != 0) + (it->prints[3] != 0);
+    it->prints[used] = print;
+    it->numbers[used] = number;
+    return true;
 }
 
 /* All buckets move to the end of the larger table; then, from the first on, each is emptied and its
@@ -94,7 +93,8 @@ static void grow(struct visited *visited)
         struct bucket moved = visited->buckets[gap + i];
         memset(&visited->buckets[gap + i], 0, sizeof moved);
         for (int k = 0; k < BUCKET_PRINTS && moved.prints[k] != 0; k++) {
-            bool has_room = insert(visited, moved.prints[k], moved.numbers[k]);
+            bool has_room = insert(visited, visited_home(visited, moved.prints[k]), moved.prints[k],
+                                   moved.numbers[k]);
             assert(has_room);
         }
     }
@@ -102,37 +102,63 @@ static void grow(struct visited *visited)
 
 static bool is_same(const struct visited *visited, uint32_t number, const uint32_t *words)
 {
-    return !visited->has_full_states || memcmp(visited_words(visited, number), words,
-                                               (size_t)visited->words * sizeof *words) == 0;
+    return memcmp(visited_words(visited, number), words, (size_t)visited->words * sizeof *words) ==
+           0;
 }
 
-uint32_t visited_find(const struct visited *visited, uint64_t print, const uint32_t *words)
+/* The state in one bucket, or VISITED_NONE. */
+static inline uint32_t look_in(const struct visited *visited, const struct bucket *bucket,
+                               uint64_t print, const uint32_t *words)
 {
-    const struct bucket *end = visited->buckets + visited->size + PAST_THE_END;
-    for (const struct bucket *it = visited_home(visited, print); it < end; it++) {
-        for (int i = 0; i < BUCKET_PRINTS; i++)
-            if (it->prints[i] == print && is_same(visited, it->numbers[i], words))
-                return it->numbers[i];
-        if (it->prints[BUCKET_PRINTS - 1] == 0)
-            return VISITED_NONE;
+    for (unsigned bits = bucket_matches(bucket, print); bits != 0; bits &= bits - 1) {
+        uint32_t number = bucket->numbers[__builtin_ctz(bits)];
+        if (!visited->has_full_states || is_same(visited, number, words))
+            return number;
     }
     return VISITED_NONE;
 }
 
-uint32_t visited_put(struct visited *visited, uint64_t print, const uint32_t *words,
-                     uint32_t parent, bool *is_new)
+static inline bool is_full(const struct bucket *bucket)
 {
-    uint32_t number = visited_find(visited, print, words);
-    *is_new = number == VISITED_NONE;
-    if (!*is_new)
-        return number;
+    return bucket->prints[BUCKET_PRINTS - 1] != 0;
+}
+
+static inline const struct bucket *last_of(const struct visited *visited)
+{
+    return visited->buckets + visited->size + PAST_THE_END - 1;
+}
+
+uint32_t visited_find(const struct visited *visited, uint64_t print, const uint32_t *words)
+{
+    const struct bucket *it = visited_home(visited, print), *last = last_of(visited);
+    uint32_t number = look_in(visited, it, print, words);
+    while (number == VISITED_NONE && is_full(it) && it != last)
+        number = look_in(visited, ++it, print, words);
+    return number;
+}
+
+uint32_t visited_put_far(struct visited *visited, uint64_t print, const uint32_t *words,
+                         uint32_t parent, bool *is_new)
+{
+    struct bucket *it = visited_home(visited, print);
+    if (is_full(it) || visited->has_full_states) {
+        uint32_t known = visited_find(visited, print, words);
+        *is_new = known == VISITED_NONE;
+        if (!*is_new)
+            return known;
+    }
+    *is_new = true;
     assert(visited->count < VISITED_NONE);
-    number = (uint32_t)visited->count++;
-    if (visited->count > visited->full)
+    uint32_t number = (uint32_t)visited->count++;
+    if (visited->count > visited->full) {
         grow(visited);
-    while (!insert(visited, print, number))
+        it = visited_home(visited, print);
+    }
+    while (!insert(visited, it, print, number)) {
         grow(visited);
+        it = visited_home(visited, print);
+    }
     *tape_push(&visited->parents) = parent;
-    memcpy(tape_push(&visited->states), words, (size_t)visited->words * sizeof *words);
+    words_copy(tape_push(&visited->states), words, visited->words);
     return number;
 }

@@ -5,9 +5,10 @@
  * grows in place by any factor, in one pass, without memory for old and new at once. It is at most
  * four fifths full.
  *
- * A fingerprint is 64 bits of a sum: every word times a 128-bit number that was drawn for its
- * place. Over the draw of those numbers two different states share one with probability 2^-64, and
- * are then taken for one: n states lose about n^2 / 2^65. With whole states nothing is lost. */
+ * A fingerprint is the upper half of a 128-bit sum: every two words, as one number, times a 128-bit
+ * number that was drawn for their place. Over the draw of those, two different states share one
+ * with probability 2^-64, and are then taken for one: n states lose about n^2 / 2^65. With whole
+ * states nothing is lost. Source: Dietzfelbinger, universal hashing without primes. */
 #ifndef PICKLOCK_EXPLORE_VISITED_H
 #define PICKLOCK_EXPLORE_VISITED_H
 
@@ -33,13 +34,15 @@ struct visited {
     size_t size;   /* buckets where a search can begin; a few more follow them */
     uint64_t full; /* it grows when it holds so many states */
     uint64_t count;
-    struct tape parents; /* by number */
-    struct tape states;  /* whole, by number, until they are forgotten */
-    int words;
-    bool has_full_states; /* none is forgotten */
-    visited_sum keys[VISITED_WORDS_MAX];
+    struct tape parents;                     /* by number */
+    struct tape states;                      /* whole, by number, until they are forgotten */
+    int words;                               /* of a state as it is kept: even */
+    bool has_full_states;                    /* none is forgotten */
+    visited_sum keys[VISITED_WORDS_MAX / 2]; /* of two words each */
 };
 
+/* A state of an odd number of words has a 0 after the last: everywhere where states are read here.
+ */
 void visited_init(struct visited *visited, int words, uint64_t seed, bool has_full_states);
 void visited_close(struct visited *visited);
 size_t visited_bytes(const struct visited *visited);
@@ -54,14 +57,16 @@ static inline uint64_t visited_mix(uint64_t sum)
 /* What a word adds to the sum: that of a state with another word there differs by no more. */
 static inline visited_sum visited_term(const struct visited *visited, int place, uint32_t word)
 {
-    return visited->keys[place] * word;
+    return visited->keys[place / 2] * ((uint64_t)word << (place % 2 * 32));
 }
 
 static inline visited_sum visited_sum_of(const struct visited *visited, const uint32_t *words)
 {
+    const visited_sum *key = visited->keys;
+    const uint32_t *end = words + visited->words;
     visited_sum sum = 0;
-    for (int i = 0; i < visited->words; i++)
-        sum += visited_term(visited, i, words[i]);
+    for (; words < end; words += 2)
+        sum += *key++ * (words[0] | (uint64_t)words[1] << 32);
     return sum;
 }
 
@@ -75,15 +80,53 @@ static inline uint64_t visited_print(const struct visited *visited, const uint32
     return visited_print_of(visited_sum_of(visited, words));
 }
 
+/* The same, and the words are copied on the way. */
+static inline uint64_t visited_print_copied(const struct visited *visited, const uint32_t *words,
+                                            uint32_t *to)
+{
+    const visited_sum *key = visited->keys;
+    const uint32_t *end = words + visited->words;
+    visited_sum sum = 0;
+    for (; words < end; words += 2, to += 2) {
+        uint32_t low = words[0], high = words[1];
+        sum += *key++ * (low | (uint64_t)high << 32);
+        to[0] = low;
+        to[1] = high;
+    }
+    return visited_print_of(sum);
+}
+
 static inline struct bucket *visited_home(const struct visited *visited, uint64_t print)
 {
     return &visited->buckets[(size_t)((visited_sum)print * visited->size >> 64)];
 }
 
+/* Which of its prints it is, as bits, without a branch: where in a bucket a print lies nobody can
+ * guess. */
+static inline unsigned bucket_matches(const struct bucket *bucket, uint64_t print)
+{
+    const uint64_t *prints = bucket->prints;
+    return (unsigned)(prints[0] == print) | (unsigned)(prints[1] == print) << 1 |
+           (unsigned)(prints[2] == print) << 2 | (unsigned)(prints[3] == print) << 3 |
+           (unsigned)(prints[4] == print) << 4;
+}
+
+/* visited_put() of what is not found where it is looked for first. */
+uint32_t visited_put_far(struct visited *visited, uint64_t print, const uint32_t *words,
+                         uint32_t parent, bool *is_new);
+
 /* The number of a state; *is_new: it was not there, and was put in with that parent, as the next
  * number. */
-uint32_t visited_put(struct visited *visited, uint64_t print, const uint32_t *words,
-                     uint32_t parent, bool *is_new);
+static inline uint32_t visited_put(struct visited *visited, uint64_t print, const uint32_t *words,
+                                   uint32_t parent, bool *is_new)
+{
+    const struct bucket *home = visited_home(visited, print);
+    unsigned bits = bucket_matches(home, print);
+    if (bits == 0 || visited->has_full_states)
+        return visited_put_far(visited, print, words, parent, is_new);
+    *is_new = false;
+    return home->numbers[__builtin_ctz(bits)];
+}
 
 /* The number of a state, or VISITED_NONE. */
 uint32_t visited_find(const struct visited *visited, uint64_t print, const uint32_t *words);

@@ -63,7 +63,7 @@ static void a_tape_keeps_its_records_until_they_are_dropped(void **state)
 
 enum { WORDS = 5, STATES = 700000 };
 
-/* Small numbers, as records have them, a state for each i. */
+/* Small numbers, as records have them, a state for each i; the word after them stays 0. */
 static void words_of(uint32_t i, uint32_t *words)
 {
     for (int k = 0; k < WORDS - 1; k++, i /= 30)
@@ -75,7 +75,7 @@ static void numbers_states_in_the_order_in_which_they_came(void **state)
 {
     (void)state;
     static const uint64_t seeds[] = {0, 0x5eed};
-    uint32_t words[WORDS];
+    uint32_t words[WORDS + 1] = {0};
     for (int full = 0; full < 2; full++) {
         struct visited visited;
         visited_init(&visited, WORDS, seeds[full], full);
@@ -115,7 +115,7 @@ static void whole_states_need_no_luck(void **state)
     enum { SHARED = 0x1234, SAME = 40 };
     for (int full = 0; full < 2; full++) {
         struct visited visited;
-        uint32_t words[WORDS];
+        uint32_t words[WORDS + 1] = {0};
         visited_init(&visited, WORDS, 0, full);
         for (uint32_t i = 0; i < SAME; i++) {
             bool is_new;
@@ -134,7 +134,7 @@ static void a_crowded_end_makes_the_table_grow(void **state)
 {
     (void)state;
     struct visited visited;
-    uint32_t words[WORDS] = {0};
+    uint32_t words[WORDS + 1] = {0};
     visited_init(&visited, WORDS, 0, false);
     size_t size = visited.size;
     for (uint32_t i = 0; i < 600; i++) {
@@ -153,7 +153,7 @@ static void a_sum_can_be_changed_word_by_word(void **state)
 {
     (void)state;
     struct visited visited;
-    uint32_t words[WORDS];
+    uint32_t words[WORDS + 1] = {0};
     visited_init(&visited, WORDS, 7, false);
     words_of(12345, words);
     visited_sum sum = visited_sum_of(&visited, words);
