@@ -129,7 +129,7 @@ void local_settle(struct local *local, const struct setting *setting)
         local->flags &= (uint8_t)~LOCAL_SLOW;
     if (local->phase != PHASE_ACQUIRING) {
         local->seen = 0;
-        local->flags &= (uint8_t) ~(LOCAL_STRUCK | LOCAL_SWAPPED);
+        local->flags &= (uint8_t) ~(LOCAL_STRUCK | LOCAL_SWAPPED | LOCAL_TAKEN);
     }
     if (local->phase != PHASE_ACQUIRING && local->phase != PHASE_HOLDING)
         local->call_left = 0;

@@ -42,6 +42,7 @@ enum local_flag {
     LOCAL_SLOW = 2,    /* nor end its critical section */
     LOCAL_STRUCK = 4,  /* a fault cost this attempt an answer */
     LOCAL_SWAPPED = 8, /* its GETSET was judged to have lost */
+    LOCAL_TAKEN = 16,  /* a server has told this attempt that the lock key is there */
 };
 
 struct local {

@@ -1,6 +1,8 @@
 /* moves.c - see moves.h. The rules of messages are those of world/simulated.c. */
 #include "explore/moves.h"
 
+#include "checks/change.h"
+
 #include "explore/fault.h"
 
 #include <assert.h>
@@ -63,6 +65,8 @@ static void draft_takes(struct draft *draft, const struct setting *setting,
     draft->did |= did_return(news);
     local_take(&draft->after, setting, client, news);
     draft->after.flags &= (uint8_t)~LOCAL_STALLED;
+    if (draft->did & DID_REFUSE && !(draft->after.flags & LOCAL_TAKEN))
+        draft->did |= DID_GUESS;
     for (int i = 0; i < draft->after.count && draft->did & DID_GRANT; i++)
         if (draft->after.parcels[i].flags & PARCEL_CURRENT)
             draft->after.parcels[i].flags |= PARCEL_WON;
@@ -195,6 +199,14 @@ static struct moment parcel_moment(const struct parcel *parcel, enum moment_kind
                                      .second = widen(parcel->reply_second)}};
 }
 
+/* Does that reply say that somebody has the lock? */
+static bool is_taken(const struct parcel *parcel, const struct moment *moment)
+{
+    const struct command command = parcel_command(parcel);
+    return moment->kind == MOMENT_REPLY && parcel->key == KEY_LOCK &&
+           change_read(&command, &moment->reply).before == BEFORE_PRESENT;
+}
+
 /* Takes the parcel out and tells the client of its end, when it is of the attempt under way. */
 static void draft_ends(struct draft *draft, const struct setting *setting, enum moment_kind kind)
 {
@@ -208,6 +220,8 @@ static void draft_ends(struct draft *draft, const struct setting *setting, enum 
     if (kind != MOMENT_REPLY)
         draft->after.flags |= LOCAL_STRUCK;
     if (parcel.flags & PARCEL_CURRENT) {
+        if (draft->after.phase == PHASE_ACQUIRING && is_taken(&parcel, &moment))
+            draft->after.flags |= LOCAL_TAKEN;
         draft_tells(draft, setting, &moment);
     } else {
         draft->after.flags &= (uint8_t)~LOCAL_STALLED;

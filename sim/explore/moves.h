@@ -30,6 +30,7 @@ enum effect_bit {
     DID_RETURN = 8, /* an operation ended, in any way but "granted" */
     DID_CRASH = 16, /* the scheme's own code tripped */
     DID_UNSUPPORTED = 32,
+    DID_GUESS = 128,     /* with DID_REFUSE: no server had told it that the lock is taken */
     DID_DISCONNECT = 64, /* from the move's server; from all when it is NO_SERVER */
 };
 

@@ -79,6 +79,18 @@ static unsigned verdict_of_grant(struct space *space, const uint32_t *words, int
     return violated;
 }
 
+/* It was told "refused" on no server's word, and no key is there. */
+static bool is_guess_wrong(struct space *space, const uint32_t *words, unsigned did)
+{
+    const struct setting *setting = &space->setting;
+    if (!(did & DID_GUESS) || quorum(setting) > 1)
+        return false;
+    for (int s = 0; s < setting->servers; s++)
+        if (space_note(space, words[setting->clients + s])->is_there)
+            return false;
+    return true;
+}
+
 unsigned verdict_of_return(struct space *space, const uint32_t *words, int client, unsigned did)
 {
     const struct setting *setting = &space->setting;
@@ -91,6 +103,8 @@ unsigned verdict_of_return(struct space *space, const uint32_t *words, int clien
     if (did & (DID_REFUSE | DID_NOT_MINE) &&
         (is_any_kept || said_untrue(space, words, client, did)) &&
         count_untrue(space, words, client, did) >= quorum(setting))
+        violated |= bit(PROPERTY_TRUTHFUL);
+    if (is_guess_wrong(space, words, did))
         violated |= bit(PROPERTY_TRUTHFUL);
     return violated;
 }

@@ -42,6 +42,8 @@ static bool lease_is_refused(enum planted planted, const struct moment *in)
     bool is_set = moment_is_ok(in) || moment_is_integer(in, 1);
     if (MUTANT(error_is_refusal))
         return !is_set;
+    if (MUTANT(lost_is_refusal) && in->kind == MOMENT_LOST)
+        return true;
     return moment_is_nil(in) || moment_is_integer(in, 0);
 }
 
@@ -110,6 +112,7 @@ LEASE_LOCK(expiry_forgotten)
 LEASE_LOCK(late_key_left)
 LEASE_LOCK(validity_unchecked)
 LEASE_LOCK(error_is_refusal)
+LEASE_LOCK(lost_is_refusal)
 LEASE_LOCK(another_token)
 LEASE_LOCK(harmless_read)
 LEASE_LOCK(validity_other_side)
