@@ -37,7 +37,6 @@ void ledger_init(struct ledger *ledger, const struct history_head *head,
         client->next = client->prev = NOBODY;
         client->held_index = client->owned_index = client->disowned_index = NO_INDEX;
         client->previous_owned_index = client->swap.index = NO_INDEX;
-        client->resent = VERB_COUNT;
         client->grants = memory_new(servers, sizeof *client->grants);
         client->renewals = memory_new(servers, sizeof *client->renewals);
         for (size_t s = 0; s < servers; s++) {
@@ -178,7 +177,7 @@ static void attempt_begin(struct ledger *ledger, const struct event *event)
     client->has_seen = client->has_heard = false;
     client->swap.index = NO_INDEX;
     client->sent_us = INT64_MIN;
-    client->resent = VERB_COUNT;
+    client->released = RESULT_NONE;
     client->was_free = ledger_is_free(ledger, event->lock, event->time_us);
     for (int s = 0; s < ledger->head->servers; s++) {
         client->grants[s].index = NO_INDEX;
@@ -243,7 +242,26 @@ static void returned(struct ledger *ledger, const struct event *event)
             hold_begin(ledger, event);
     } else if (event->op == OP_RELEASE && event->attempt == client->attempt) {
         client->is_releasing = false;
+        client->released = event->result;
+        client->released_us = event->time_us;
     }
+}
+
+static void crashed(struct ledger *ledger, const struct event *event)
+{
+    struct ledger_client *client = &ledger->clients[event->client];
+    hold_end(ledger, event, event->client);
+    if (client->is_acquiring || client->owned > 0)
+        ledger->locks[client->lock].quiet_us = event->time_us;
+    client->is_acquiring = client->is_releasing = false;
+    client->is_dead = true;
+}
+
+static void repeated(struct ledger_client *client, const struct event *event, enum repeat how)
+{
+    client->repeated.how = how;
+    client->repeated.verb = event->command.verb;
+    client->repeated.attempt = event->attempt;
 }
 
 static void struck(struct ledger *ledger, const struct event *event)
@@ -253,17 +271,16 @@ static void struck(struct ledger *ledger, const struct event *event)
         return;
     struct ledger_client *client = &ledger->clients[event->client];
     if (!strcmp(event->fault, "crash")) {
-        hold_end(ledger, event, event->client);
-        if (client->is_acquiring || client->owned > 0)
-            ledger->locks[client->lock].quiet_us = event->time_us;
-        client->is_acquiring = client->is_releasing = false;
-        client->is_dead = true;
+        crashed(ledger, event);
     } else if (!strcmp(event->fault, "client-clock")) {
         client->skew_us += event->amount_us;
         client->is_clock_struck = true;
     } else if (!strcmp(event->fault, "resend")) {
-        client->resent = event->command.verb;
-    } else if (event->server >= 0 && (event->op == OP_EXTEND || event->lane == LANE_RENEW)) {
+        repeated(client, event, REPEAT_RESENT);
+    } else if (!strcmp(event->fault, "duplicate")) {
+        repeated(client, event, REPEAT_COPIED);
+    } else if (strcmp(event->fault, "answer-error") != 0 && event->server >= 0 &&
+               (event->op == OP_EXTEND || event->lane == LANE_RENEW)) {
         /* A lost or given up renewal: which of them a later one answers is no longer known. */
         client->renewals[event->server] = NEVER_US;
     }

@@ -38,13 +38,20 @@ enum ending {
     ENDING_EVICTED,
 };
 
+/* Why a command may have been executed once more than its client meant. */
+enum repeat {
+    REPEAT_NONE,
+    REPEAT_RESENT, /* the client's library sent it again */
+    REPEAT_COPIED, /* a copy of it was on its way */
+};
+
 /* Who did something to a key, with what, and how that client stood then. */
 struct deed {
     int client, attempt;
     enum operation op;
     struct command command;
     int64_t time_us, index;
-    bool was_resent;        /* a library had sent that command again */
+    enum repeat repeat;     /* of that command in that attempt */
     bool is_clock_struck;   /* that client's clock had been stepped */
     int64_t own_end_us;     /* when its own lease ended (had it one); NEVER_US: not known */
     enum ending own_ending; /* how its own grant at that server had ended before */
@@ -109,6 +116,8 @@ struct ledger_client {
     int64_t answered_us;  /* when a server last executed a command of it on the lock key */
     enum result acquired; /* how the acquire returned; RESULT_NONE: not yet */
     int64_t acquired_us;
+    enum result released; /* how its release returned; RESULT_NONE: not yet */
+    int64_t released_us;
     bool is_holding; /* it believes so */
     bool is_late;    /* told after its own lease */
     int next, prev;
@@ -125,7 +134,11 @@ struct ledger_client {
     int64_t seen;
     struct swap swap;
     int64_t sent_us;  /* when its last request on the main lane left */
-    enum verb resent; /* the last command that was sent again; VERB_COUNT: none */
+    struct {
+        enum repeat how; /* the last command that was repeated */
+        enum verb verb;
+        int attempt;
+    } repeated;
     bool has_heard;
     struct command asked; /* what the last reply that it heard was to */
     struct reply heard;

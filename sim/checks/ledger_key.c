@@ -74,6 +74,13 @@ void ledger_gone(struct ledger *ledger, const struct event *event, int lock, int
     ledger_end(ledger, event, lock, server, ending, ended_us);
 }
 
+static enum repeat repeat_of(const struct ledger_client *client, const struct event *event)
+{
+    bool is_it =
+        client->repeated.verb == event->command.verb && client->repeated.attempt == event->attempt;
+    return is_it ? client->repeated.how : REPEAT_NONE;
+}
+
 static struct deed deed_of(const struct ledger *ledger, const struct event *event)
 {
     const struct ledger_client *client = &ledger->clients[event->client];
@@ -83,8 +90,7 @@ static struct deed deed_of(const struct ledger *ledger, const struct event *even
                         .command = event->command,
                         .time_us = event->time_us,
                         .index = event->index,
-                        .was_resent = client->resent == event->command.verb &&
-                                      client->attempt == event->attempt,
+                        .repeat = repeat_of(client, event),
                         .is_clock_struck = client->is_clock_struck,
                         .own_end_us = NEVER_US,
                         .own_ended_by = NOBODY};

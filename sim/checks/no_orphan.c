@@ -79,21 +79,29 @@ static void event(struct inquiry *inquiry, const struct event *event)
     }
 }
 
-/* A request that comes when its acquire is over. */
+/* A request that comes when its attempt is over: when its acquire has failed, or its release is
+ * done. */
 static void came_late(struct inquiry *inquiry, const struct fact *fact)
 {
     const struct ledger_client *client = &inquiry->ledger->clients[fact->client];
     struct orphan *orphan = orphan_at(inquiry, fact->lock, fact->server);
-    bool is_old = client->attempt != fact->grant->attempt;
     orphan->grant = NO_INDEX;
-    if (!is_old && (client->is_dead || client->is_acquiring || client->acquired == RESULT_NONE ||
-                    client->acquired == RESULT_GRANTED))
+    if (client->attempt != fact->grant->attempt) {
+        *orphan =
+            (struct orphan){.since_us = fact->time_us, .op = OP_ACQUIRE, .result = RESULT_FAILED};
+    } else if (client->is_dead || client->is_acquiring || client->acquired == RESULT_NONE) {
         return;
-    *orphan = (struct orphan){.grant = fact->grant->index,
-                              .since_us = is_old ? fact->time_us : client->acquired_us,
-                              .op = OP_ACQUIRE,
-                              .has_come_late = true,
-                              .result = is_old ? RESULT_FAILED : client->acquired};
+    } else if (client->acquired != RESULT_GRANTED) {
+        *orphan = (struct orphan){
+            .since_us = client->acquired_us, .op = OP_ACQUIRE, .result = client->acquired};
+    } else if (client->released != RESULT_NONE) {
+        *orphan = (struct orphan){
+            .since_us = client->released_us, .op = OP_RELEASE, .result = client->released};
+    } else {
+        return;
+    }
+    orphan->grant = fact->grant->index;
+    orphan->has_come_late = true;
 }
 
 static void fact(struct inquiry *inquiry, const struct fact *fact)

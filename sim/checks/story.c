@@ -26,8 +26,9 @@ const char *deed_trigger(const struct ledger *ledger, const struct deed *deed, c
 {
     const char *who = client_name(ledger, deed->client);
     words[0] = '\0';
-    if (deed->was_resent)
-        snprintf(words, TRIGGER_BYTES, "a %s that was sent again", verb_name(deed->command.verb));
+    if (deed->repeat != REPEAT_NONE)
+        snprintf(words, TRIGGER_BYTES, "a %s that was sent %s", verb_name(deed->command.verb),
+                 deed->repeat == REPEAT_RESENT ? "again" : "twice");
     else if (deed->is_clock_struck && ledger->has_stamps)
         snprintf(words, TRIGGER_BYTES, "%s's wrong clock", who);
     else if (deed->own_ending == ENDING_EXPIRED ||
@@ -50,7 +51,9 @@ void deed_explain(const struct ledger *ledger, const struct deed *deed, const ch
 {
     const char *who = client_name(ledger, deed->client);
     char context[WITNESS_LINE_BYTES / 2] = "";
-    if (deed->was_resent)
+    if (deed->repeat == REPEAT_COPIED)
+        snprintf(context, sizeof context, "; a copy of that command was on its way");
+    else if (deed->repeat == REPEAT_RESENT)
         snprintf(context, sizeof context, "; its library had sent that command again");
     else if (deed->own_end_us <= deed->time_us)
         snprintf(context, sizeof context, "; %s's own lease had ended at %s", who,

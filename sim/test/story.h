@@ -154,6 +154,17 @@ static inline void strikes(struct story *story, const char *fault, int client, i
     happens(story, event);
 }
 
+/* A fault that struck that command of the client's. */
+static inline void strikes_command(struct story *story, const char *fault, int client,
+                                   enum operation op, struct command command)
+{
+    struct event event = {
+        .kind = EVENT_FAULT, .client = client, .server = 0, .op = op, .command = command};
+    event.lane = op == OP_EXTEND ? LANE_RENEW : LANE_MAIN;
+    strcpy(event.fault, fault);
+    happens(story, event);
+}
+
 /* --- commands and replies --- */
 
 #define NIL        ((struct reply){.kind = REPLY_NIL})

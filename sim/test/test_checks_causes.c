@@ -192,6 +192,48 @@ static void a_resent_delete_is_named(void **state)
     story_free(story);
 }
 
+/* A's release is on its way twice; the copy comes when B has the lock. */
+static struct story *copied_release(struct command release, int64_t late_answer)
+{
+    struct story *story = story_new(&expiring, 1, 300);
+    acquires(story, A);
+    release.value = release.verb == VERB_DEL ? 0 : token(story, A);
+    calls(story, A, OP_RELEASE);
+    sends(story, A, 0, OP_RELEASE, release);
+    strikes_command(story, "duplicate", A, OP_RELEASE, release);
+    executes(story, A, OP_RELEASE, release, INTEGER(1));
+    returns(story, A, OP_RELEASE, RESULT_RELEASED);
+    acquires(story, B);
+    executes(story, A, OP_RELEASE, release, INTEGER(late_answer));
+    if (late_answer)
+        acquires(story, C);
+    else
+        is_refused(story, C);
+    ends(story);
+    return story;
+}
+
+static void a_late_copy_of_a_delete_is_named(void **state)
+{
+    (void)state;
+    struct story *story = copied_release(command(VERB_DEL, 0, 0), 1);
+    const struct finding *finding = &story->findings[PROPERTY_RELEASE_OWN];
+    assert_violated(story, PROPERTY_RELEASE_OWN, 1, CAUSE_UNLOCK_BUG);
+    assert_says(finding, "a copy of that command was on its way");
+    assert_says(finding, "triggered by a DEL that was sent twice");
+    assert_violated(story, PROPERTY_LEASE_EXCLUSION, 1, CAUSE_UNLOCK_BUG);
+    story_free(story);
+}
+
+static void a_late_copy_that_compares_is_harmless(void **state)
+{
+    (void)state;
+    struct story *story = copied_release(command(VERB_COMPARE_DELETE, 0, 0), 0);
+    assert_silent(story);
+    assert_holds(story, PROPERTY_RELEASE_OWN);
+    story_free(story);
+}
+
 static void one_token_for_two_is_an_unlock_bug(void **state)
 {
     struct story *story = story_new(&expiring, 1, 300);
@@ -353,6 +395,8 @@ int main(void)
         cmocka_unit_test(a_set_over_a_live_key_is_an_acquire_bug),
         cmocka_unit_test(a_chain_names_its_links),
         cmocka_unit_test(a_resent_delete_is_named),
+        cmocka_unit_test(a_late_copy_of_a_delete_is_named),
+        cmocka_unit_test(a_late_copy_that_compares_is_harmless),
         cmocka_unit_test(one_token_for_two_is_an_unlock_bug),
         cmocka_unit_test(a_majority_of_five_excludes),
         cmocka_unit_test(one_of_five_that_restarts_empty_loses_the_grant),

@@ -151,6 +151,74 @@ static void a_set_that_comes_after_its_acquire_is_an_orphan(void **state)
     story_free(story);
 }
 
+/* A has released; a copy of its SET comes, and finds the lock free, or held by B. */
+static struct story *copied_set(bool is_held)
+{
+    struct story *story = story_new(&expiring, 1, 300);
+    calls(story, A, OP_ACQUIRE);
+    sends(story, A, 0, OP_ACQUIRE, set(story, A));
+    strikes_command(story, "duplicate", A, OP_ACQUIRE, set(story, A));
+    executes(story, A, OP_ACQUIRE, set(story, A), OK);
+    returns(story, A, OP_ACQUIRE, RESULT_GRANTED);
+    releases(story, A, 1);
+    if (is_held)
+        acquires(story, B);
+    executes(story, A, OP_ACQUIRE, set(story, A), is_held ? NIL : OK);
+    if (is_held)
+        releases(story, B, 1);
+    else
+        at(story, 400);
+    acquires(story, B);
+    releases(story, B, 1);
+    ends(story);
+    return story;
+}
+
+static void a_late_copy_of_a_set_is_an_orphan(void **state)
+{
+    (void)state;
+    struct story *story = copied_set(false);
+    assert_violated(story, PROPERTY_NO_ORPHAN, 1, CAUSE_LEFTOVER);
+    assert_says(&story->findings[PROPERTY_NO_ORPHAN], "A's release returned \"released\"");
+    assert_says(&story->findings[PROPERTY_NO_ORPHAN], "It stayed until it expired.");
+    assert_holds(story, PROPERTY_MUTUAL_EXCLUSION);
+    story_free(story);
+}
+
+static void a_late_copy_that_finds_a_key_does_nothing(void **state)
+{
+    (void)state;
+    struct story *story = copied_set(true);
+    assert_silent(story);
+    assert_holds(story, PROPERTY_NO_ORPHAN);
+    story_free(story);
+}
+
+/* What struck the first renewal decides whether it is known which one the second answer is of:
+ * after a refusal and a copy it is. */
+static void a_refused_or_copied_renewal_is_not_a_lost_one(void **state)
+{
+    static const char *const faults[] = {"answer-error", "duplicate", "lose-request"};
+    (void)state;
+    for (int i = 0; i < 3; i++) {
+        struct story *story = story_new(&noticing, 1, 300);
+        struct command renew = command(VERB_COMPARE_EXPIRE, 0, 300);
+        acquires(story, A);
+        renew.value = token(story, A);
+        at(story, 100);
+        sends(story, A, 0, OP_EXTEND, renew);
+        strikes_command(story, faults[i], A, OP_EXTEND, renew);
+        executes(story, A, OP_EXTEND, renew, INTEGER(1));
+        at(story, 500); /* past the end of a lease that was renewed, or was not */
+        happens(story, (struct event){.kind = EVENT_NOTICE, .client = A, .server = -1});
+        ends(story);
+        const struct finding *finding = &story->findings[PROPERTY_LOSS_NOTICE];
+        assert_int_equal(finding->verdict, VERDICT_VIOLATED);
+        assert_says(finding, i < 2 ? "Its own lease ended at 400." : "Its own lease ended at 300");
+        story_free(story);
+    }
+}
+
 static void a_late_release_takes_the_orphan_away(void **state)
 {
     struct story *story = story_new(&expiring, 1, 300);
@@ -282,6 +350,9 @@ int main(void)
         cmocka_unit_test(an_acquire_that_cleans_up_leaves_no_orphan),
         cmocka_unit_test(refused_because_of_ones_own_key_is_an_untruth_cleaned_up_or_not),
         cmocka_unit_test(a_set_that_comes_after_its_acquire_is_an_orphan),
+        cmocka_unit_test(a_late_copy_of_a_set_is_an_orphan),
+        cmocka_unit_test(a_late_copy_that_finds_a_key_does_nothing),
+        cmocka_unit_test(a_refused_or_copied_renewal_is_not_a_lost_one),
         cmocka_unit_test(a_late_release_takes_the_orphan_away),
         cmocka_unit_test(a_resent_compare_and_delete_is_an_untruth_only),
         cmocka_unit_test(refused_though_free_is_an_untruth),
