@@ -31,9 +31,10 @@ struct builder {
     struct belief beliefs[TIMELINE_CLIENTS_MAX];
     struct standing_key keys[SERVERS_MAX];
     struct flight {
-        int client, server;
+        int client, server, attempt;
         enum verb verb;
-        int row; /* at which it left, or was executed */
+        int row;         /* at which it left, or was executed */
+        bool is_unheard; /* nobody waits for its reply: given up on, or a copy */
         enum { FLIGHT_OVER, FLIGHT_SENT, FLIGHT_EXECUTED } state;
     } flights[TIMELINE_EVENTS_MAX];
     int flights_count;
@@ -119,7 +120,8 @@ static struct flight *find_flight(struct builder *builder, const struct event *e
     for (int i = 0; i < builder->flights_count; i++) {
         struct flight *flight = &builder->flights[i];
         if ((int)flight->state == state && flight->client == event->client &&
-            flight->server == event->server && flight->verb == event->command.verb)
+            flight->server == event->server && flight->verb == event->command.verb &&
+            flight->attempt == event->attempt)
             return flight;
     }
     return NULL;
@@ -130,6 +132,7 @@ static void message_sent(struct builder *builder, const struct event *event)
     assert(builder->flights_count < TIMELINE_EVENTS_MAX);
     builder->flights[builder->flights_count++] = (struct flight){.client = event->client,
                                                                  .server = event->server,
+                                                                 .attempt = event->attempt,
                                                                  .verb = event->command.verb,
                                                                  .row = last_row(builder),
                                                                  .state = FLIGHT_SENT};
@@ -141,7 +144,7 @@ static void message_executed(struct builder *builder, const struct event *event)
     if (!flight)
         return;
     add_arrow(builder, ARROW_REQUEST, flight, last_row(builder));
-    flight->state = FLIGHT_EXECUTED;
+    flight->state = flight->is_unheard ? FLIGHT_OVER : FLIGHT_EXECUTED;
     flight->row = last_row(builder);
 }
 
@@ -162,6 +165,22 @@ static void message_lost(struct builder *builder, const struct event *event, int
         return;
     add_arrow(builder, kind, flight, last_row(builder));
     flight->state = FLIGHT_OVER;
+}
+
+/* It may still arrive, for nobody; what was executed already comes back to nobody. */
+static void message_given_up(struct builder *builder, const struct event *event)
+{
+    struct flight *flight = find_flight(builder, event, FLIGHT_EXECUTED);
+    if (flight)
+        flight->state = FLIGHT_OVER;
+    else if ((flight = find_flight(builder, event, FLIGHT_SENT)))
+        flight->is_unheard = true;
+}
+
+static void message_copied(struct builder *builder, const struct event *event)
+{
+    message_sent(builder, event);
+    builder->flights[builder->flights_count - 1].is_unheard = true;
 }
 
 /* What is still under way when the history ends. */
@@ -344,6 +363,12 @@ static void apply(struct builder *builder, const struct event *event)
         message_lost(builder, event, FLIGHT_SENT, ARROW_REQUEST_LOST);
     if (!strcmp(event->fault, "lose-reply"))
         message_lost(builder, event, FLIGHT_EXECUTED, ARROW_REPLY_LOST);
+    if (!strcmp(event->fault, "give-up"))
+        message_given_up(builder, event);
+    if (!strcmp(event->fault, "duplicate"))
+        message_copied(builder, event);
+    if (!strcmp(event->fault, "answer-error")) /* it got there, and its answer is on its way */
+        message_executed(builder, event);
 }
 
 static void take(struct builder *builder, const struct event *event)

@@ -175,6 +175,45 @@ static void faults_end_what_they_end(void **state)
     timeline_free(timeline);
 }
 
+/* A copy travels from where it was made, a refusal comes back from where it was given; what nobody
+ * waits for is heard by nobody. */
+static void copies_and_refusals_are_drawn(void **state)
+{
+    (void)state;
+    char names[2][NAME_MAX_BYTES] = {"A", "B"};
+    struct history_writer *writer;
+    struct sample_history history;
+    struct command del = {.verb = VERB_DEL};
+    begin(&history, &writer, "copies.jsonl", 2, names);
+    struct event sent = {.kind = EVENT_SEND, .server = 0, .op = OP_RELEASE, .command = del};
+    struct event executed = sent, heard = sent;
+    executed.kind = EVENT_EXECUTE;
+    heard.kind = EVENT_HEAR;
+    sample_event(&history, sent);
+    fault(&history, "duplicate", 0, 0, VERB_DEL, 0);
+    sample_event(&history, executed);
+    sample_event(&history, executed);
+    sample_event(&history, heard);
+    sample_event(&history, sent);
+    fault(&history, "answer-error", 0, 0, VERB_DEL, 0);
+    sample_event(&history, heard);
+    assert_int_equal(history_writer_close(writer, NULL), FAIL_NONE);
+
+    struct timeline *timeline = timeline_of("copies.jsonl", -1);
+    static const enum arrow_kind kinds[] = {ARROW_REQUEST, ARROW_REQUEST, ARROW_REPLY,
+                                            ARROW_REQUEST, ARROW_REPLY};
+    int copied = row_with(timeline, "A's DEL to server 1 is sent twice");
+    int refused = row_with(timeline, "A's DEL to server 1 is answered with");
+    assert_int_equal(timeline->arrows_count, 5);
+    for (int i = 0; i < 5; i++)
+        assert_int_equal(timeline->arrows[i].kind, kinds[i]);
+    assert_int_equal(timeline->arrows[1].from, copied);
+    assert_int_equal(timeline->arrows[2].from, timeline->arrows[0].to);
+    assert_int_equal(timeline->arrows[3].to, refused);
+    assert_int_equal(timeline->arrows[4].from, refused);
+    timeline_free(timeline);
+}
+
 /* --- long histories --- */
 
 enum { CROWD = 50, ROUNDS = 200 };
@@ -264,6 +303,7 @@ int main(void)
         cmocka_unit_test(the_double_delete_is_drawn_as_it_was),
         cmocka_unit_test(a_compared_delete_strikes_nobody),
         cmocka_unit_test(faults_end_what_they_end),
+        cmocka_unit_test(copies_and_refusals_are_drawn),
         cmocka_unit_test(a_long_history_is_drawn_around_the_violation),
         cmocka_unit_test(a_cut_history_is_told),
     };
