@@ -1,8 +1,8 @@
 /* fault_late_request.c - a request is on its way for as long as it likes.
  *
  * The client waits, or stops waiting: a time-out. Then nobody hears the reply any more, but the
- * request may still be executed, when the client has long done something else. Those behind it on
- * its connection wait as well. */
+ * request may still be executed, when the client has long done something else, on a new connection.
+ * Those behind it on its own connection wait as well. */
 #include "explore/fault.h"
 
 static void list_late_request(struct listing *list)

@@ -2,13 +2,14 @@
  *
  * The connection breaks with all that is in flight on it, a WATCH goes with it, and the client
  * notices: it hears "connection lost", the same as when the reply was lost. It cannot know which.
- */
+ * What nobody waits for is as good as lost while it does not come. */
 #include "explore/fault.h"
 
 static void list_lose_request(struct listing *list)
 {
     for (int i = 0; i < list->local->count; i++) {
-        if (!local_is_oldest(list->local, i, parcel_is_request))
+        if (!local_is_oldest(list->local, i, parcel_is_request) ||
+            parcel_is_late(&list->local->parcels[i]))
             continue;
         struct draft *draft = moves_add(list, MOVE_STRIKE, i);
         moves_disconnect(list, draft);

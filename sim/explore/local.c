@@ -183,9 +183,12 @@ void local_break(struct local *local, int server, enum lane lane)
     int kept = 0;
     for (int i = 0; i < local->count; i++) {
         struct parcel parcel = local->parcels[i];
-        if (parcel.server == server && (lane == LANE_COUNT || parcel.lane == lane)) {
+        bool is_late = parcel_is_late(&parcel);
+        bool is_hit =
+            parcel.server == server && (lane == LANE_COUNT || (parcel.lane == lane && !is_late));
+        if (is_hit) {
             local->flags |= LOCAL_STRUCK;
-            if (parcel.flags & PARCEL_ABANDONED)
+            if (is_late)
                 continue;
             parcel.state = MESSAGE_VOID;
             parcel.flags &= (uint8_t)~PARCEL_LATE;
@@ -290,12 +293,30 @@ struct command parcel_command(const struct parcel *parcel)
                             .ttl_us = widen(parcel->ttl_us)};
 }
 
+bool parcel_keeps_watch(const struct parcel *parcel)
+{
+    return parcel_is_late(parcel) && verb_requests(parcel->verb) > 1;
+}
+
+bool local_keeps_watch(const struct local *local, int server, int lane)
+{
+    for (int i = 0; i < local->count; i++) {
+        const struct parcel *it = &local->parcels[i];
+        if (it->server == server && it->lane == lane && parcel_keeps_watch(it))
+            return true;
+    }
+    return false;
+}
+
 bool local_is_blocked(const struct local *local, int parcel, enum message_state state)
 {
     const struct parcel *it = &local->parcels[parcel];
+    if (parcel_is_late(it))
+        return false;
     for (int i = 0; i < parcel; i++) {
         const struct parcel *other = &local->parcels[i];
-        if (other->server == it->server && other->lane == it->lane && other->state == state)
+        if (other->server == it->server && other->lane == it->lane && other->state == state &&
+            (!parcel_is_late(other) || parcel_keeps_watch(other)))
             return true;
     }
     return false;
@@ -305,18 +326,26 @@ bool local_is_oldest(const struct local *local, int parcel,
                      bool (*is_wanted)(const struct parcel *parcel))
 {
     const struct parcel *it = &local->parcels[parcel];
-    for (int i = 0; i < parcel; i++) {
+    for (int i = 0; i < local->count; i++) {
         const struct parcel *other = &local->parcels[i];
-        if (other->server == it->server && is_wanted(other) &&
+        bool comes_first =
+            parcel_is_late(other) == parcel_is_late(it) ? i < parcel : parcel_is_late(it);
+        if (comes_first && other->server == it->server && is_wanted(other) &&
             strcmp(verb_name(other->verb), verb_name(it->verb)) == 0)
             return false;
     }
     return is_wanted(it);
 }
 
+static bool is_late_request(const struct parcel *parcel)
+{
+    return parcel_is_request(parcel) && parcel_is_late(parcel);
+}
+
 bool local_can_arrive(const struct local *local, int parcel)
 {
-    return local_is_oldest(local, parcel, parcel_is_request) &&
+    bool is_late = parcel_is_late(&local->parcels[parcel]);
+    return local_is_oldest(local, parcel, is_late ? is_late_request : parcel_is_request) &&
            !local_is_blocked(local, parcel, MESSAGE_REQUEST);
 }
 

@@ -90,8 +90,8 @@ void local_settle(struct local *local, const struct setting *setting);
  */
 void local_age(struct local *local, const struct setting *setting, bool are_stamps_kept);
 
-/* The server is another process now: what is in flight on its connections is void, or gone. lane
- * LANE_COUNT: on every lane. */
+/* The connection of a lane breaks: what the client waits for on it is void. lane LANE_COUNT: the
+ * server is another process now; so is what is in flight on every lane, and the rest is gone. */
 void local_break(struct local *local, int server, enum lane lane);
 
 /* Clients changed places, or servers did. */
@@ -110,7 +110,15 @@ void local_add(struct local *local, const struct parcel *parcel);
 void local_remove(struct local *local, int parcel);
 struct command parcel_command(const struct parcel *parcel);
 
-/* Is another one in that state before it on its connection? */
+/* A transaction that nobody waits for any more. Of these alone it is known which WATCH they came
+ * with: that of their client, who sends nothing more on that lane until they have come. */
+bool parcel_keeps_watch(const struct parcel *parcel);
+
+/* Is there such a one in flight on the lane? */
+bool local_keeps_watch(const struct local *local, int server, int lane);
+
+/* Is there a parcel in that state before this one on its connection? What was given up on is on a
+ * connection that its client has left. */
 bool local_is_blocked(const struct local *local, int parcel, enum message_state state);
 
 static inline bool parcel_is_request(const struct parcel *parcel)
@@ -123,8 +131,14 @@ static inline bool parcel_is_reply(const struct parcel *parcel)
     return parcel->state == MESSAGE_REPLY;
 }
 
-/* A choice names a message by client, server and the verb's text: it means the oldest such message
- * that is wanted. */
+/* Nobody waits for it: given up on, or a copy. */
+static inline bool parcel_is_late(const struct parcel *parcel)
+{
+    return (parcel->flags & PARCEL_ABANDONED) != 0;
+}
+
+/* A choice names a message by client, server and the verb's text: is this the one that it means, of
+ * those wanted? The rule of scenario/naming.h. */
 bool local_is_oldest(const struct local *local, int parcel,
                      bool (*is_wanted)(const struct parcel *parcel));
 

@@ -23,11 +23,18 @@ struct draft *moves_add(struct listing *list, enum move_kind kind, int parcel)
     return draft;
 }
 
+/* The client goes on with a new connection, on which nothing is watched. after: the parcel is
+ * struck. */
+static unsigned did_leave(const struct local *after, const struct parcel *parcel)
+{
+    return local_keeps_watch(after, parcel->server, parcel->lane) ? 0 : DID_DISCONNECT;
+}
+
 void moves_disconnect(const struct listing *list, struct draft *draft)
 {
     const struct parcel *parcel = &list->local->parcels[draft->parcel];
-    draft->did = DID_DISCONNECT;
     local_break(&draft->after, parcel->server, parcel->lane);
+    draft->did = did_leave(&draft->after, parcel);
 }
 
 /* --- steps of the scheme --- */
@@ -156,7 +163,7 @@ static void list_wake(struct listing *list)
 
 static bool is_waited_for(const struct parcel *parcel)
 {
-    return !(parcel->flags & PARCEL_ABANDONED);
+    return !parcel_is_late(parcel);
 }
 
 static void list_arrive(struct listing *list, int parcel)
@@ -219,6 +226,8 @@ static void draft_ends(struct draft *draft, const struct setting *setting, enum 
         local_remove(&draft->after, draft->parcel);
     if (kind != MOMENT_REPLY)
         draft->after.flags |= LOCAL_STRUCK;
+    if (kind == MOMENT_TIMEOUT)
+        draft->did |= did_leave(&draft->after, &parcel);
     if (parcel.flags & PARCEL_CURRENT) {
         if (draft->after.phase == PHASE_ACQUIRING && is_taken(&parcel, &moment))
             draft->after.flags |= LOCAL_TAKEN;

@@ -55,7 +55,7 @@ enum { VERSION_WATCHED = 1, VERSION_NOW = 2 };
 static void watch_to_model(const struct post *post, int position, struct model_watch *watch)
 {
     memset(watch, 0, sizeof *watch);
-    if (!(post->watching >> position & 1))
+    if (position == POST_NO_WATCH || !(post->watching >> position & 1))
         return;
     watch->active = true;
     memset(watch->version, 0xff, sizeof watch->version);
@@ -65,7 +65,7 @@ static void watch_to_model(const struct post *post, int position, struct model_w
 static void watch_from_model(struct post *post, int position, const struct model_watch *watch,
                              const struct model *model)
 {
-    uint8_t bit = (uint8_t)(1u << position);
+    uint8_t bit = (uint8_t)(position == POST_NO_WATCH ? 0 : 1u << position);
     uint32_t version = model->keys[KEY_LOCK].version;
     if (version != VERSION_NOW)
         post->changed |= post->watching;

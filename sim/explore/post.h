@@ -48,7 +48,8 @@ struct post {
 
 void post_init(struct post *post);
 
-/* Executes a command of the client at that position. */
+/* Executes a command of the client at that position, on the connection that it uses; POST_NO_WATCH: on another one. */
+enum { POST_NO_WATCH = -1 };
 struct reply post_execute(struct post *post, int position, const struct command *command);
 
 /* A tick passes; are_stamps_kept as in local_age(). */

@@ -224,7 +224,9 @@ unsigned space_arrive(struct space *space, uint32_t *local, int parcel, uint32_t
     struct command command = parcel_command(&client.parcels[parcel]);
     if (is_token(command.value))
         command.value = token_at(command.value, position);
-    struct reply reply = post_execute(&after, position, &command);
+    const struct parcel *it = &client.parcels[parcel];
+    bool is_elsewhere = parcel_is_late(it) && !parcel_keeps_watch(it);
+    struct reply reply = post_execute(&after, is_elsewhere ? POST_NO_WATCH : position, &command);
     if (is_token(reply.value) && token_position(reply.value) == position)
         reply.value = token_at(reply.value, POSITION_SELF);
     unsigned judged =

@@ -63,16 +63,25 @@ static struct parcel parcel_of(const struct space *space, const uint32_t *words,
     return local.parcels[step->parcel];
 }
 
+/* What nobody waits for is named as such. */
+static enum choice_kind naming(enum choice_kind kind, const struct parcel *parcel)
+{
+    return kind == CHOICE_ARRIVE && parcel_is_late(parcel) ? CHOICE_ARRIVE_LATE : kind;
+}
+
 int translate_step(const struct space *space, const uint32_t *words, const struct step_taken *step,
                    struct choice *choices)
 {
     const struct fault_text text = text_of(step);
+    struct parcel parcel = {0};
+    if (step->parcel >= 0)
+        parcel = parcel_of(space, words, step);
     for (int i = 0; i < text.count; i++)
         choices[i] =
-            (struct choice){.kind = text.choices[i],
+            (struct choice){.kind = naming(text.choices[i], &parcel),
                             .client = step->client,
                             .server = step->server,
-                            .verb = step->parcel >= 0 ? parcel_of(space, words, step).verb : 0,
+                            .verb = parcel.verb,
                             .amount_us = amount_us(&space->setting, text.choices[i], step->ticks)};
     return text.count;
 }

@@ -6,10 +6,10 @@
 
 #include "base/memory.h"
 #include "live/clock.h"
+#include "world/rules.h"
 #include "world/simulated.h"
 
 #include <assert.h>
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -17,20 +17,8 @@
 static enum fail wants_phase(const struct directed *directed, const struct choice *choice,
                              enum phase phase, struct failure *failure)
 {
-    static const char *const words[] = {
-        [PHASE_IDLE] = "idle",       [PHASE_ACQUIRING] = "acquiring",
-        [PHASE_HOLDING] = "holding", [PHASE_RELEASING] = "releasing",
-        [PHASE_DEAD] = "dead",
-    };
-    const struct client *client = &directed->actors[choice->client].client;
-    const char *name = directed->run->names[choice->client];
-    if (client->phase != phase)
-        return failure_set(failure, FAIL_UNKNOWN, "%s is %s, not %s", name, words[client->phase],
-                           words[phase]);
-    if (client->is_accessing)
-        return failure_set(failure, FAIL_UNKNOWN,
-                           "%s still waits for a command of its critical section", name);
-    return FAIL_NONE;
+    return rules_want_phase(directed->run, choice, &directed->actors[choice->client].client, phase,
+                            failure);
 }
 
 static enum fail apply_acquire(struct directed *directed, const struct choice *choice,
@@ -92,12 +80,8 @@ static enum fail apply_wake(struct directed *directed, const struct choice *choi
                             struct failure *failure)
 {
     struct client *client = &directed->actors[choice->client].client;
-    const char *name = directed->run->names[choice->client];
-    if (client->wake_us == INT64_MAX)
-        return failure_set(failure, FAIL_UNKNOWN, "%s has no timer", name);
-    if (client->wake_us > directed->now_us)
-        return failure_set(failure, FAIL_UNKNOWN, "%s's timer is due in %" PRId64 " us", name,
-                           client->wake_us - directed->now_us);
+    if (rules_want_timer(directed->run, choice, client, directed->now_us, failure))
+        return FAIL_UNKNOWN;
     struct event wakes = directed_event(directed, EVENT_WAKE, choice->client, -1);
     wakes.attempt = client->attempt;
     wakes.token = client->lease.token;
@@ -108,21 +92,11 @@ static enum fail apply_wake(struct directed *directed, const struct choice *choi
     return directed_settle(directed, NULL, AWAITED_NOTHING, failure);
 }
 
-static enum fail is_blocked(const struct flight *first, const struct choice *choice,
-                            struct failure *failure)
-{
-    if (!first)
-        return FAIL_NONE;
-    return failure_set(failure, FAIL_UNKNOWN,
-                       "%s to server %d comes before it on the same connection",
-                       verb_name(first->message.command.verb), choice->server + 1);
-}
-
 static enum fail apply_arrive(struct directed *directed, const struct choice *choice,
                               struct failure *failure)
 {
-    struct flight *flight = directed_find(directed, choice, FLIGHT_REQUEST, failure);
-    if (!flight || is_blocked(directed_before(directed, flight, MESSAGE_REQUEST), choice, failure))
+    struct flight *flight = directed_find(directed, choice, failure);
+    if (!flight || rules_want_turn(choice, directed_before(directed, flight), failure))
         return FAIL_UNKNOWN;
     struct call *call = flight->call;
     assert(call);
@@ -141,22 +115,20 @@ static enum fail apply_arrive(struct directed *directed, const struct choice *ch
     if (!flight->message.is_abandoned)
         return FAIL_NONE;
     directed_remove(directed, flight);
-    call_let_go(call);
-    return FAIL_NONE;
+    return directed_settle(directed, NULL, AWAITED_NOTHING, failure);
 }
 
 static enum fail apply_hear(struct directed *directed, const struct choice *choice,
                             struct failure *failure)
 {
-    struct flight *found = directed_find(directed, choice, FLIGHT_REPLY, failure);
-    if (!found || is_blocked(directed_before(directed, found, MESSAGE_REPLY), choice, failure))
+    struct flight *found = directed_find(directed, choice, failure);
+    if (!found || rules_want_turn(choice, directed_before(directed, found), failure))
         return FAIL_UNKNOWN;
     const struct flight flight = *found;
     call_hear(flight.call);
     if (directed_settle(directed, flight.call, AWAITED_HEARING, failure))
         return failure->code;
     directed_remove(directed, found);
-    call_let_go(flight.call);
     struct event heard = directed_flight_event(directed, EVENT_HEAR, &flight);
     heard.reply = flight.reply;
     directed_write(directed, &heard);
@@ -188,35 +160,8 @@ static apply_function *const plain[CHOICE_COUNT] = {
     [CHOICE_READ_COUNTER] = apply_access, [CHOICE_WRITE_COUNTER] = apply_access,
     [CHOICE_WAKE] = apply_wake,           [CHOICE_ARRIVE] = apply_arrive,
     [CHOICE_HEAR] = apply_hear,           [CHOICE_TIME] = apply_time,
+    [CHOICE_ARRIVE_LATE] = apply_arrive,
 };
-
-static const bool is_of_server_alone[CHOICE_COUNT] = {
-    [CHOICE_SERVER_CLOCK] = true, [CHOICE_RESTART] = true, [CHOICE_CUT_REPLICA] = true,
-    [CHOICE_FAILOVER] = true,     [CHOICE_EVICT] = true,   [CHOICE_FLUSH_SCRIPTS] = true,
-};
-
-static const bool is_of_message[CHOICE_COUNT] = {
-    [CHOICE_ARRIVE] = true,       [CHOICE_HEAR] = true,       [CHOICE_GIVE_UP] = true,
-    [CHOICE_LOSE_REQUEST] = true, [CHOICE_LOSE_REPLY] = true, [CHOICE_RESEND] = true,
-};
-
-/* The choice names a client and a server that exist, and there is room for what a step may send. */
-static enum fail names_somebody(const struct directed *directed, const struct choice *choice,
-                                struct failure *failure)
-{
-    const struct run *run = directed->run;
-    bool has_client = choice->kind != CHOICE_TIME && !is_of_server_alone[choice->kind];
-    bool has_server = is_of_server_alone[choice->kind] || is_of_message[choice->kind];
-    if (has_client && (choice->client < 0 || choice->client >= run->clients))
-        return failure_set(failure, FAIL_UNKNOWN, "there is no client %d", choice->client + 1);
-    if (has_server && (choice->server < 0 || choice->server >= run->servers))
-        return failure_set(failure, FAIL_UNKNOWN, "there is no server %d", choice->server + 1);
-    if (has_client &&
-        directed->actors[choice->client].flights_count + 2 * run->servers > MESSAGES_MAX)
-        return failure_set(failure, FAIL_UNKNOWN, "%s has too many messages in flight (at most %d)",
-                           run->names[choice->client], MESSAGES_MAX);
-    return FAIL_NONE;
-}
 
 static enum fail directed_can(struct world *world, enum choice_kind kind, struct failure *failure)
 {
@@ -232,7 +177,10 @@ static enum fail directed_apply(struct world *world, const struct choice *choice
     struct directed *directed = (struct directed *)world;
     struct failure local, *why = failure ? failure : &local;
     assert((int)choice->kind >= 0 && choice->kind < CHOICE_COUNT);
-    enum fail fail = names_somebody(directed, choice, why);
+    enum fail fail = rules_names_somebody(directed->run, choice, why);
+    if (!fail && choice_names_client(choice->kind))
+        fail = rules_have_room(directed->run, choice,
+                               directed->actors[choice->client].flights_count, why);
     if (!fail)
         fail = directed_can(world, choice->kind, why);
     if (fail)
@@ -278,8 +226,7 @@ static void directed_free(struct world *world)
     struct failure ignored;
     for (int i = 0; i < directed->run->clients; i++)
         for (int server = 0; server < directed->run->servers; server++)
-            for (int lane = 0; lane < LANE_COUNT; lane++)
-                directed_cut(directed, i, server, (enum lane)lane);
+            directed_cut_all(directed, i, server);
     /* A world that ends has nobody to tell; the next one finds what is wrong with its servers. */
     (void)live_finish(directed->live, 1, &ignored);
     free(directed);

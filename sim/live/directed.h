@@ -11,8 +11,9 @@
 
 /* A message in flight, and whose it is. */
 struct flight {
-    struct message message;
-    struct call *call;  /* NULL when void */
+    struct message message; /* first */
+    struct call *call;  /* NULL when void; its wire is the connection: the lane's, one that the client
+                           has left, or a copy's own */
     struct reply reply; /* MESSAGE_REPLY */
     enum operation op;
     int attempt;
@@ -59,20 +60,29 @@ void directed_news(struct directed *directed, int client, const struct client_ne
 void directed_tell(struct directed *directed, const struct flight *flight, enum moment_kind kind);
 
 /* --- directed_flights.c --- */
-enum flight_wanted { FLIGHT_REQUEST, FLIGHT_REPLY, FLIGHT_VOID, FLIGHT_WAITED };
-/* The oldest message of the choice's client, server and verb that is wanted; NULL and the failure's
- * text when there is none. */
+/* The message that the choice means (naming.h); NULL and the failure's text when there is none. */
 struct flight *directed_find(struct directed *directed, const struct choice *choice,
-                             enum flight_wanted wanted, struct failure *failure);
+                             struct failure *failure);
 /* Puts a request behind all others of its client, and sends it; what goes wrong is kept as the
  * world's trouble. */
 void directed_send(struct directed *directed, const struct flight *flight);
+/* Sends a copy of the request on a connection of its own; nobody waits for it. */
+void directed_copy(struct directed *directed, const struct flight *flight);
+/* Takes it out; what answers it goes to nobody, and a connection that only it used ends. */
 void directed_remove(struct directed *directed, struct flight *flight);
-/* The first message of the same connection before flight that is in that state, or NULL. */
-const struct flight *directed_before(const struct directed *directed, const struct flight *flight,
-                                     enum message_state state);
-/* Cuts the connection: what is in flight on it becomes void, what nobody waits for is gone. */
-void directed_cut(struct directed *directed, int client, int server, enum lane lane);
+/* The first message before flight on its connection, and in its state: it comes first. NULL: none.
+ */
+const struct message *directed_before(const struct directed *directed, const struct flight *flight);
+/* The client leaves the flight's connection for a new one; what is in flight there may still come.
+ */
+void directed_leave(struct directed *directed, const struct flight *flight);
+/* Cuts the flight's connection: what is in flight on it becomes void, what nobody waits for is
+ * gone. */
+void directed_cut(struct directed *directed, const struct flight *flight);
+/* Cuts all connections of a client to a server. */
+void directed_cut_all(struct directed *directed, int client, int server);
+/* Connections to that server that are somebody's: a lane's, or that of a message. */
+int directed_wires(const struct directed *directed, int server);
 
 /* --- directed_settle.c --- */
 enum awaited { AWAITED_NOTHING, AWAITED_EXECUTION, AWAITED_HEARING };

@@ -6,6 +6,7 @@
 #include "live/directed.h"
 
 #include "live/clock.h"
+#include "world/rules.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -23,47 +24,75 @@ static void fault_write(struct directed *directed, const struct choice *choice,
         event.token = client->lease.token;
     }
     event.amount_us = choice->amount_us;
+    if (choice->kind == CHOICE_ANSWER_ERROR)
+        event.reply = struck->reply;
     (void)snprintf(event.fault, sizeof event.fault, "%s", choice_name(choice->kind));
     directed_write(directed, &event);
 }
 
+/* A client that times out goes on with a new connection. */
 static enum fail fault_give_up(struct directed *directed, const struct choice *choice,
                                struct failure *failure)
 {
-    struct flight *found = directed_find(directed, choice, FLIGHT_WAITED, failure);
+    struct flight *found = directed_find(directed, choice, failure);
     if (!found)
         return FAIL_UNKNOWN;
     struct flight flight = *found;
+    bool is_void = flight.message.state == MESSAGE_VOID;
     fault_write(directed, choice, found);
-    if (flight.message.state == MESSAGE_REQUEST) {
+    if (!is_void)
+        directed_leave(directed, found);
+    /* What was executed comes back to nobody. */
+    if (flight.message.state == MESSAGE_REQUEST)
         found->message.is_abandoned = true;
-    } else {
-        /* What was executed comes back to nobody. */
+    else
         directed_remove(directed, found);
-        if (flight.call)
-            call_let_go(flight.call);
-    }
-    directed_tell(directed, &flight,
-                  flight.message.state == MESSAGE_VOID ? MOMENT_LOST : MOMENT_TIMEOUT);
+    directed_tell(directed, &flight, is_void ? MOMENT_LOST : MOMENT_TIMEOUT);
     return directed_settle(directed, NULL, AWAITED_NOTHING, failure);
 }
 
 static enum fail fault_lose(struct directed *directed, const struct choice *choice,
                             struct failure *failure)
 {
-    enum flight_wanted wanted = choice->kind == CHOICE_LOSE_REQUEST ? FLIGHT_REQUEST : FLIGHT_REPLY;
-    const struct flight *flight = directed_find(directed, choice, wanted, failure);
+    const struct flight *flight = directed_find(directed, choice, failure);
     if (!flight)
         return FAIL_UNKNOWN;
     fault_write(directed, choice, flight);
-    directed_cut(directed, choice->client, choice->server, flight->message.lane);
+    directed_cut(directed, flight);
     return directed_settle(directed, NULL, AWAITED_NOTHING, failure);
+}
+
+static enum fail fault_duplicate(struct directed *directed, const struct choice *choice,
+                                 struct failure *failure)
+{
+    const struct flight *flight = directed_find(directed, choice, failure);
+    if (!flight)
+        return FAIL_UNKNOWN;
+    fault_write(directed, choice, flight);
+    directed_copy(directed, flight);
+    return directed_settle(directed, NULL, AWAITED_NOTHING, failure);
+}
+
+/* The proxy answers in the server's place. */
+static enum fail fault_answer_error(struct directed *directed, const struct choice *choice,
+                                    struct failure *failure)
+{
+    struct flight *flight = directed_find(directed, choice, failure);
+    if (!flight || rules_want_turn(choice, directed_before(directed, flight), failure))
+        return FAIL_UNKNOWN;
+    call_refuse(flight->call, choice->error);
+    if (directed_settle(directed, flight->call, AWAITED_EXECUTION, failure))
+        return failure->code;
+    flight->message.state = MESSAGE_REPLY;
+    flight->reply = flight->call->reply;
+    fault_write(directed, choice, flight);
+    return FAIL_NONE;
 }
 
 static enum fail fault_resend(struct directed *directed, const struct choice *choice,
                               struct failure *failure)
 {
-    struct flight *found = directed_find(directed, choice, FLIGHT_VOID, failure);
+    struct flight *found = directed_find(directed, choice, failure);
     if (!found)
         return FAIL_UNKNOWN;
     fault_write(directed, choice, found);
@@ -82,10 +111,9 @@ static enum fail fault_crash(struct directed *directed, const struct choice *cho
                            directed->run->names[choice->client]);
     fault_write(directed, choice, NULL);
     client_crash(&actor->client);
-    actor->flights_count = 0;
     for (int server = 0; server < directed->run->servers; server++)
-        for (int lane = 0; lane < LANE_COUNT; lane++)
-            directed_cut(directed, choice->client, server, (enum lane)lane);
+        directed_cut_all(directed, choice->client, server);
+    actor->flights_count = 0;
     return directed_settle(directed, NULL, AWAITED_NOTHING, failure);
 }
 
@@ -113,8 +141,7 @@ static enum fail fault_server_clock(struct directed *directed, const struct choi
 static enum fail server_breaks(struct directed *directed, int server, struct failure *failure)
 {
     for (int i = 0; i < directed->run->clients; i++)
-        for (int lane = 0; lane < LANE_COUNT; lane++)
-            directed_cut(directed, i, server, (enum lane)lane);
+        directed_cut_all(directed, i, server);
     return directed_settle(directed, NULL, AWAITED_NOTHING, failure);
 }
 
@@ -187,6 +214,8 @@ static fault_function *const faults[CHOICE_COUNT] = {
     [CHOICE_LOSE_REQUEST] = fault_lose,
     [CHOICE_LOSE_REPLY] = fault_lose,
     [CHOICE_RESEND] = fault_resend,
+    [CHOICE_DUPLICATE] = fault_duplicate,
+    [CHOICE_ANSWER_ERROR] = fault_answer_error,
     [CHOICE_CRASH] = fault_crash,
     [CHOICE_CLIENT_CLOCK] = fault_client_clock,
     [CHOICE_SERVER_CLOCK] = fault_server_clock,

@@ -57,13 +57,8 @@ static const struct flight *not_at_proxy(const struct directed *directed)
 static int wires_leaving(const struct directed *directed)
 {
     int leaving = 0;
-    for (int server = 0; server < directed->run->servers; server++) {
-        leaving += directed->live->stations[server].wires;
-        for (int i = 0; i < directed->run->clients; i++)
-            for (int lane = 0; lane < LANE_COUNT; lane++)
-                if (directed->actors[i].wires[server][lane])
-                    leaving--;
-    }
+    for (int server = 0; server < directed->run->servers; server++)
+        leaving += directed->live->stations[server].wires - directed_wires(directed, server);
     return leaving;
 }
 

@@ -91,6 +91,42 @@ static void hook_opened(void *context, struct proxy_link *link, int peer_port, v
     *link_owner = wire;
 }
 
+/* --- calls that are answered in the server's place --- */
+
+static const char exec_abort[] = "-EXECABORT Transaction discarded because of previous errors.\r\n";
+
+/* MULTI and EXEC, of a transaction that the server begins and refuses to fill. */
+static bool goes_to_server(const struct call *call, int request)
+{
+    bool is_edge = request == 0 || request == call->requests - 1;
+    return call->requests > 1 && is_edge && command_lets_multi_in(call->refused);
+}
+
+/* The request of the call with that number stands at the proxy; true: it goes to the server. */
+static bool refuse_request(struct call *call, int number)
+{
+    struct proxy_request *request = call->at_proxy[number];
+    const char *line = command_error_line(call->refused);
+    if (goes_to_server(call, number))
+        return true;
+    call->at_proxy[number] = NULL;
+    proxy_request_answer(request, line, strlen(line));
+    if (number == call->requests - 1)
+        call->answered = call->requests;
+    return false;
+}
+
+/* The server has answered MULTI, or the EXEC of an empty transaction. */
+static void refuse_reply(struct call *call, struct proxy_request *request)
+{
+    int last = call->requests - 1;
+    if (call->at_proxy[last] != request)
+        return;
+    call->at_proxy[last] = NULL;
+    proxy_reply_answer(request, exec_abort, sizeof exec_abort - 1);
+    call->answered = call->requests;
+}
+
 static enum proxy_decision hook_request(void *context, void *link_owner,
                                         struct proxy_request *request)
 {
@@ -116,6 +152,8 @@ static enum proxy_decision hook_request(void *context, void *link_owner,
     wire->in_hook = NULL;
     if (wire->is_cut)
         return PROXY_DROP;
+    if (call->refused)
+        return refuse_request(call, call->came - 1) ? PROXY_PASS : PROXY_DROP;
     return call->may_execute ? PROXY_PASS : PROXY_HOLD;
 }
 
@@ -128,6 +166,10 @@ static enum proxy_decision hook_reply(void *context, void *link_owner,
     (void)context;
     if (!wire || !call)
         return PROXY_PASS;
+    if (call->refused) {
+        refuse_reply(call, request);
+        return PROXY_PASS;
+    }
     call->at_proxy[call->answered] = NULL;
     call->replies[call->answered] = parse(bytes, length);
     if (!call->replies[call->answered])
@@ -185,19 +227,38 @@ static void reply_forward(struct call *call)
         proxy_reply_forward(request);
 }
 
+/* The proxy shows a reply only when the one before it has gone. */
+static void free_the_way(struct call *call)
+{
+    for (struct call *earlier = call->wire->first; earlier != call; earlier = earlier->next)
+        if (call_is_answered(earlier) && !earlier->may_be_heard) {
+            earlier->came_early = true;
+            earlier->may_be_heard = true;
+            reply_forward(earlier);
+        }
+}
+
+void call_refuse(struct call *call, enum reply_error error)
+{
+    assert(call->came > 0 && call->answered == 0 && !call->may_execute);
+    call->refused = error;
+    call->reply = (struct reply){.kind = REPLY_ERROR, .error = error};
+    call->may_execute = call->may_be_heard = call->came_early = true;
+    free_the_way(call);
+    /* One request is held; those behind it are refused in the hook, from here on. */
+    int shown = call->came - 1;
+    struct proxy_request *request = call->at_proxy[shown];
+    if (refuse_request(call, shown))
+        proxy_request_forward(request);
+}
+
 void call_execute(struct call *call)
 {
     struct wire *wire = call->wire;
     call->may_execute = true;
     /* Before it is written: what stands behind the writing may be later than the execution. */
     call->released_us = now_us();
-    /* The proxy shows a reply only when the one before it has gone. */
-    for (struct call *earlier = wire->first; earlier != call; earlier = earlier->next)
-        if (call_is_answered(earlier) && !earlier->may_be_heard) {
-            earlier->came_early = true;
-            earlier->may_be_heard = true;
-            reply_forward(earlier);
-        }
+    free_the_way(call);
     if (wire->in_hook == call)
         return; /* the hook's answer lets it pass */
     /* Only the newest that was shown is held; those behind it pass in the hook, from here on. */

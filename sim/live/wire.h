@@ -34,6 +34,7 @@ struct call {
     bool may_execute, may_be_heard;
     bool came_early;    /* its reply was let through to free the way for later ones; it is not heard
                            yet */
+    enum reply_error refused; /* not ERROR_NONE: the proxy answers in the server's place */
     struct reply reply; /* when all are answered: as the server gave it */
     int64_t released_us; /* when it was let go to the server: not executed before; of uv_hrtime() */
     int64_t answered_us;
@@ -97,6 +98,10 @@ struct call *wire_send(struct wire *wire, void *owner, const struct command *com
 
 /* The call's requests go on to the server. */
 void call_execute(struct call *call);
+/* They are answered with that error instead, and the server executes nothing; but MULTI and EXEC go to it where a server
+ * that refuses so would let MULTI in. The reply is let through; it counts as heard with call_hear(). Its request stands at
+ * the proxy. */
+void call_refuse(struct call *call, enum reply_error error);
 /* Its reply goes on to the client. */
 void call_hear(struct call *call);
 /* Nobody waits for it any more: it may still execute, and its reply goes to nobody. The caller

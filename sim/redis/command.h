@@ -112,6 +112,13 @@ struct wire_reply {
  * values, and no value of ours. All borrowed. */
 struct reply command_decode(enum verb verb, const struct wire_reply *replies, size_t count);
 
+/* The error as a server says it, a whole RESP line; decodes to the same error. Never of ERROR_NONE. */
+const char *command_error_line(enum reply_error error);
+
+/* Does a server that refuses commands with this error still accept MULTI? Then it queues none of what follows, and EXEC
+ * fails with "EXECABORT" and ends the connection's WATCH. */
+bool command_lets_multi_in(enum reply_error error);
+
 static inline bool reply_is_ok(const struct reply *reply)
 {
     return reply->kind == REPLY_OK;

@@ -269,6 +269,39 @@ static enum reply_error decode_error(const char *text, size_t length)
     return ERROR_OTHER;
 }
 
+/* What redis-server 7.0.15 says, with the code that decodes to the error. */
+static const struct {
+    const char *line;
+    bool lets_multi_in;
+} refusals[ERROR_COUNT] = {
+    [ERROR_WRONGTYPE] = {"-WRONGTYPE Operation against a key holding the wrong kind of value\r\n",
+                         false},
+    [ERROR_OOM] = {"-OOM command not allowed when used memory > 'maxmemory'.\r\n", true},
+    [ERROR_NOSCRIPT] = {"-NOSCRIPT No matching script. Please use EVAL.\r\n", false},
+    [ERROR_READONLY] = {"-READONLY You can't write against a read only replica.\r\n", true},
+    [ERROR_LOADING] = {"-LOADING Redis is loading the dataset in memory\r\n", true},
+    [ERROR_MISCONF] = {"-MISCONF Redis is configured to save RDB snapshots, but it's currently "
+                       "unable to persist to disk.\r\n",
+                       true},
+    [ERROR_CROSSSLOT] = {"-CROSSSLOT Keys in request don't hash to the same slot\r\n", false},
+    [ERROR_NOAUTH] = {"-NOAUTH Authentication required.\r\n", false},
+    [ERROR_UNSUPPORTED] = {"-ERR unknown command\r\n", false},
+    [ERROR_EXPIRE] = {"-ERR invalid expire time\r\n", false},
+    [ERROR_OTHER] = {"-ERR refused\r\n", false},
+};
+
+const char *command_error_line(enum reply_error error)
+{
+    assert((unsigned)error < ERROR_COUNT && error != ERROR_NONE);
+    return refusals[error].line;
+}
+
+bool command_lets_multi_in(enum reply_error error)
+{
+    assert((unsigned)error < ERROR_COUNT);
+    return refusals[error].lets_multi_in;
+}
+
 /* Between VALUE_EMPTY and every number of ours: FNV-1a, 61 bits of it. */
 static int64_t fingerprint(const char *text, size_t length)
 {

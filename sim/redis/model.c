@@ -388,13 +388,6 @@ static bool is_refused(enum reply_error refuses, int traits)
     }
 }
 
-/* A refused transaction got as far as its EXEC, which ends the watch, where MULTI is let in. */
-static bool is_multi_let_in(enum reply_error refuses)
-{
-    return refuses == ERROR_OOM || refuses == ERROR_READONLY || refuses == ERROR_MISCONF ||
-           refuses == ERROR_LOADING;
-}
-
 static bool is_known(const struct model *model, enum verb verb)
 {
     return (verb != VERB_DELEX || model->has_delex) && (verb != VERB_DELIFEQ || model->has_delifeq);
@@ -409,9 +402,7 @@ static struct reply run(struct turn *turn, const struct command *command)
         return failed(ERROR_UNSUPPORTED);
     if (!is_refused(model->refuses, traits))
         return rows[command->verb].run(turn, command);
-    if ((traits & TRANSACTION) != 0 && is_multi_let_in(model->refuses))
-        unwatch(turn->watch);
-    return failed(model->refuses);
+    return model_refuse(turn->watch, command, model->refuses);
 }
 
 /* --- contract --- */
@@ -431,6 +422,15 @@ struct reply model_execute(struct model *model, struct model_watch *watch,
     struct turn turn = {.model = model, .watch = watch, .now_us = whole_granules(model, now_us)};
     expire_keys(model, turn.now_us);
     return run(&turn, command);
+}
+
+struct reply model_refuse(struct model_watch *watch, const struct command *command,
+                          enum reply_error error)
+{
+    assert((unsigned)command->verb < VERB_COUNT);
+    if ((rows[command->verb].traits & TRANSACTION) != 0 && command_lets_multi_in(error))
+        unwatch(watch);
+    return failed(error);
 }
 
 void model_expire(struct model *model, int64_t now_us)

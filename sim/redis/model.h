@@ -44,6 +44,11 @@ void model_init(struct model *model, int64_t granule_us);
 struct reply model_execute(struct model *model, struct model_watch *watch,
                            const struct command *command, int64_t now_us);
 
+/* The reply of a server that refuses the command with that error, whatever its reason, and executes nothing. MULTI is let in
+ * where a real server lets it in: then EXEC fails, and ends the watch. */
+struct reply model_refuse(struct model_watch *watch, const struct command *command,
+                          enum reply_error error);
+
 /* Deletes what has expired by now_us (a real server may do so later; nobody can see the difference). */
 void model_expire(struct model *model, int64_t now_us);
 

@@ -45,6 +45,16 @@ bool choice_is_fault(enum choice_kind kind)
     return row_of(kind)->is_fault;
 }
 
+bool choice_names_client(enum choice_kind kind)
+{
+    return strstr(row_of(kind)->form, "%C") != NULL;
+}
+
+bool choice_names_server(enum choice_kind kind)
+{
+    return strstr(row_of(kind)->form, "%S") != NULL;
+}
+
 bool choice_is_same(const struct choice *a, const struct choice *b)
 {
     return a->kind == b->kind && a->client == b->client && a->server == b->server &&

@@ -30,6 +30,10 @@ const char *choice_name(enum choice_kind kind);
 const char *choice_words(enum choice_kind kind);
 bool choice_is_fault(enum choice_kind kind);
 
+/* Is there a %C, a %S in its form? */
+bool choice_names_client(enum choice_kind kind);
+bool choice_names_server(enum choice_kind kind);
+
 /* Field by field: the struct has a gap, so bytes cannot be compared. */
 bool choice_is_same(const struct choice *a, const struct choice *b);
 

@@ -89,7 +89,7 @@ static enum fail arrive_late(struct director *director, int client)
         else if (director->puppets[client].cannot_reach[all[i].server])
             fail = moves_message(director, CHOICE_LOSE_REQUEST, &all[i]);
         else
-            fail = moves_message(director, CHOICE_ARRIVE, &all[i]);
+            fail = moves_message(director, CHOICE_ARRIVE_LATE, &all[i]);
     }
     if (!fail && !late)
         return moves_diverged(director, "%s is not stalled", moves_name(director, client));
@@ -151,6 +151,46 @@ static enum fail give_up_or_resend(struct director *director, int client, enum c
     enum fail fail = moves_message(director, kind, &message);
     director->puppets[client].stalled[message.lane].is_set = false;
     return fail ? fail : moves_operation(director, client);
+}
+
+/* SENT_TWICE: the stalled request. */
+static enum fail send_twice(struct director *director, int client)
+{
+    struct message message;
+    if (!stalled_as(director, client, MESSAGE_REQUEST, &message))
+        return moves_diverged(director, "%s is not stalled before a request",
+                              moves_name(director, client));
+    return moves_message(director, CHOICE_DUPLICATE, &message);
+}
+
+/* ARRIVES_LATE: the oldest of them, whatever the client does meanwhile. */
+static enum fail arrive_one_late(struct director *director, int client)
+{
+    struct message all[MESSAGES_MAX];
+    int count = moves_messages(director, client, all);
+    for (int i = 0; i < count; i++)
+        if (all[i].is_abandoned && all[i].state == MESSAGE_REQUEST)
+            return moves_message(director, CHOICE_ARRIVE_LATE, &all[i]);
+    return moves_diverged(director, "%s has no late request on its way",
+                          moves_name(director, client));
+}
+
+/* ANSWERS: a request to that server, of those that stall. */
+static enum fail answer(struct director *director, int client, int server)
+{
+    struct stalled *stalled = director->puppets[client].stalled;
+    struct message all[MESSAGES_MAX];
+    int count = moves_messages(director, client, all);
+    for (int i = 0; i < count; i++) {
+        if (all[i].server != server || all[i].state != MESSAGE_REQUEST || all[i].is_abandoned ||
+            !stalled[all[i].lane].is_set)
+            continue;
+        enum fail fail = moves_message(director, CHOICE_ANSWER_ERROR, &all[i]);
+        stalled[all[i].lane].is_set = false;
+        return fail ? fail : moves_operation(director, client);
+    }
+    return moves_diverged(director, "%s is not stalled before a request to server %d",
+                          moves_name(director, client), server + 1);
 }
 
 static enum fail renew(struct director *director, int client)
@@ -255,6 +295,12 @@ static enum fail take_step(struct director *director)
         return give_up_or_resend(director, client, CHOICE_RESEND);
     case STEP_GIVES_UP:
         return give_up_or_resend(director, client, CHOICE_GIVE_UP);
+    case STEP_SENT_TWICE:
+        return send_twice(director, client);
+    case STEP_ARRIVES_LATE:
+        return arrive_one_late(director, client);
+    case STEP_ANSWERS:
+        return answer(director, client, step->server);
     case STEP_CANNOT_REACH:
     case STEP_CAN_REACH:
         director->puppets[client].cannot_reach[step->server] = step->kind == STEP_CANNOT_REACH;
@@ -275,6 +321,8 @@ static enum fail take_step(struct director *director)
         return strike(director, CHOICE_FAILOVER);
     case STEP_EVICTS:
         return strike(director, CHOICE_EVICT);
+    case STEP_FLUSHES:
+        return strike(director, CHOICE_FLUSH_SCRIPTS);
     case STEP_COUNT:
         break;
     }

@@ -1,6 +1,7 @@
 /* moves.c - see moves.h. */
 #include "scenario/moves.h"
 
+#include "scenario/naming.h"
 #include "scenario/sentence.h"
 
 #include <assert.h>
@@ -81,50 +82,33 @@ enum fail moves_client(struct director *director, enum choice_kind kind, int cli
     return moves_apply(director, (struct choice){.kind = kind, .client = client, .server = -1});
 }
 
-static bool same_name(enum verb a, enum verb b)
-{
-    return a == b || !strcmp(verb_name(a), verb_name(b));
-}
-
-/* Whether a choice of that kind, with the message's names, could mean other. */
-static bool could_mean(enum choice_kind kind, const struct message *message,
-                       const struct message *other)
-{
-    if (other->server != message->server || !same_name(other->command.verb, message->command.verb))
-        return false;
-    return kind == CHOICE_GIVE_UP ? !other->is_abandoned : other->state == message->state;
-}
-
-/* A choice names the oldest message of its verb; when that is another one, it would strike the
- * wrong one. */
-static enum fail check_named(struct director *director, enum choice_kind kind,
+/* Where the choice means another message than this one, it would strike the wrong one. */
+static enum fail check_named(struct director *director, const struct choice *choice,
                              const struct message *message)
 {
     struct message all[MESSAGES_MAX];
     int count = moves_messages(director, message->client, all);
-    for (int i = 0; i < count; i++) {
-        if (!could_mean(kind, message, &all[i]))
-            continue;
-        if (all[i].lane == message->lane && all[i].is_abandoned == message->is_abandoned &&
-            all[i].state == message->state)
-            return FAIL_NONE;
-        return moves_diverged(director, "an earlier %s of %s at server %d is still on its way",
-                              verb_name(message->command.verb),
-                              moves_name(director, message->client), message->server + 1);
-    }
-    return FAIL_NONE;
+    int meant = naming_find(choice, all, sizeof all[0], count);
+    if (meant < 0 ||
+        (all[meant].lane == message->lane && all[meant].is_abandoned == message->is_abandoned &&
+         all[meant].state == message->state))
+        return FAIL_NONE;
+    return moves_diverged(director, "an earlier %s of %s at server %d is still on its way",
+                          verb_name(message->command.verb), moves_name(director, message->client),
+                          message->server + 1);
 }
 
 enum fail moves_message(struct director *director, enum choice_kind kind,
                         const struct message *message)
 {
-    enum fail fail = check_named(director, kind, message);
-    if (fail)
-        return fail;
-    return moves_apply(director, (struct choice){.kind = kind,
-                                                 .client = message->client,
-                                                 .server = message->server,
-                                                 .verb = message->command.verb});
+    const struct choice choice = {.kind = kind,
+                                  .client = message->client,
+                                  .server = message->server,
+                                  .verb = message->command.verb,
+                                  .error = kind == CHOICE_ANSWER_ERROR ? director->step->error
+                                                                       : ERROR_NONE};
+    enum fail fail = check_named(director, &choice, message);
+    return fail ? fail : moves_apply(director, choice);
 }
 
 /* --- messages --- */
@@ -174,7 +158,7 @@ static bool stalls_here(const struct step *step, const struct message *message)
     if (step->stall == STALL_NONE || message->state != state)
         return false;
     return step->stalls_at_effect ? verb_effect(message->command.verb) == step->stall_effect
-                                  : same_name(message->command.verb, step->stall_verb);
+                                  : naming_same_verb(message->command.verb, step->stall_verb);
 }
 
 enum fail moves_all(struct director *director, int client, const struct step *stall,
@@ -300,7 +284,7 @@ bool moves_find_stalled(struct director *director, int client, enum lane lane,
     int count = moves_messages(director, client, all);
     for (int i = 0; i < count && stalled->is_set; i++)
         if (!all[i].is_abandoned && all[i].lane == lane && all[i].server == stalled->server &&
-            same_name(all[i].command.verb, stalled->verb)) {
+            naming_same_verb(all[i].command.verb, stalled->verb)) {
             *message = all[i];
             return true;
         }

@@ -79,6 +79,7 @@ static int hole_length(char hole, const char *text)
             length++;
         return length == 6 && !strncmp(text, "server", 6) ? 0 : length;
     case 'V':
+    case 'E':
         while (isalnum((unsigned char)text[length]) || text[length] == '-')
             length++;
         return length;
@@ -90,7 +91,7 @@ static int hole_length(char hole, const char *text)
             for (length = 8; isdigit((unsigned char)text[length]);)
                 length++;
         return isalnum((unsigned char)text[length]) ? 0 : length;
-    default: /* T, E and P take the rest */
+    default: /* T and P take the rest */
         return (int)strlen(text);
     }
 }

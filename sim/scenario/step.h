@@ -26,6 +26,7 @@ struct step {
     bool stalls_at_effect;  /* "before the delete": any command with stall_effect; else of stall_verb's name */
     enum verb stall_verb;
     enum effect stall_effect;
+    enum reply_error error; /* "answers A with LOADING" */
 };
 
 struct cast;   /* sentence.h: who may be named */

@@ -4,6 +4,7 @@
 #define PICKLOCK_TEST_SCRIPTED_WORLD_H
 
 #include "scenario/director.h"
+#include "scenario/naming.h"
 #include "scenario/sentence.h"
 
 #include <stdio.h>
@@ -89,19 +90,7 @@ static void fake_remove(struct fake_client *who, int at)
 
 static int fake_find(struct fake_client *who, const struct choice *choice)
 {
-    static const enum message_state wanted[CHOICE_COUNT] = {
-        [CHOICE_ARRIVE] = MESSAGE_REQUEST, [CHOICE_LOSE_REQUEST] = MESSAGE_REQUEST,
-        [CHOICE_HEAR] = MESSAGE_REPLY,     [CHOICE_LOSE_REPLY] = MESSAGE_REPLY,
-        [CHOICE_RESEND] = MESSAGE_VOID,
-    };
-    for (int i = 0; i < who->count; i++) {
-        const struct message *message = &who->messages[i];
-        if (message->server == choice->server && message->command.verb == choice->verb &&
-            (choice->kind == CHOICE_GIVE_UP ? !message->is_abandoned
-                                            : message->state == wanted[choice->kind]))
-            return i;
-    }
-    return -1;
+    return naming_find(choice, who->messages, sizeof who->messages[0], who->count);
 }
 
 static enum fail fake_message(struct fake *fake, const struct choice *choice,
@@ -114,9 +103,16 @@ static enum fail fake_message(struct fake *fake, const struct choice *choice,
     struct message *message = &who->messages[at];
     enum lane lane = message->lane;
     bool is_over = false;
-    if (choice->kind == CHOICE_ARRIVE && message->is_abandoned)
+    if (choice->kind == CHOICE_DUPLICATE) {
+        assert_true(who->count < MESSAGES_MAX);
+        who->messages[who->count] = *message;
+        who->messages[who->count++].is_abandoned = true;
+        return FAIL_NONE;
+    }
+    bool arrives = choice->kind == CHOICE_ARRIVE || choice->kind == CHOICE_ARRIVE_LATE;
+    if (arrives && message->is_abandoned)
         fake_remove(who, at);
-    else if (choice->kind == CHOICE_ARRIVE)
+    else if (arrives || choice->kind == CHOICE_ANSWER_ERROR)
         message->state = MESSAGE_REPLY;
     else if (choice->kind == CHOICE_RESEND)
         message->state = MESSAGE_REQUEST;

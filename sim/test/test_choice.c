@@ -208,6 +208,9 @@ static void every_step_reads_back(void **state)
         "A loses the reply",
         "A resends",
         "A gives up",
+        "A's request is sent twice",
+        "A's late request arrives",
+        "server 1 answers A with LOADING",
         "A cannot reach server 3",
         "A can reach server 3",
         "lease expires",
@@ -218,6 +221,7 @@ static void every_step_reads_back(void **state)
         "server 1's replica is cut off",
         "server 1 fails over",
         "server 1 evicts the lock",
+        "server 1 flushes its scripts",
     };
     for (int kind = 0; kind < STEP_COUNT; kind++) {
         char again[SENTENCE_MAX];
@@ -232,8 +236,13 @@ static void every_step_reads_back(void **state)
 static void stalls_read_back(void **state)
 {
     (void)state;
-    static const char *const heads[] = {"A acquires", "B releases", "A goes on",
-                                        "A writes",   "A renews",   "A resends"};
+    static const char *const heads[] = {"A acquires",
+                                        "B releases",
+                                        "A goes on",
+                                        "A writes",
+                                        "A renews",
+                                        "A resends",
+                                        "server 1 answers A with OOM"};
     static const char *const tails[] = {
         ", stalls before DEL",        ", stalls after SET",
         ", stalls before the delete", ", stalls after the set",
@@ -290,6 +299,9 @@ static void wrong_steps_say_what_and_where(void **state)
         {"time passes 99999 leases", 12, "out of range", ""},
         {"A's lease is 0s", 0, "a lease is a duration above 0", ""},
         {"A's clock jumps 0s", 0, "a jump of nothing", ""},
+        {"server 1 answers A with LOADIN", 24, "'LOADIN' is not an error", "LOADING"},
+        {"server 1 answers A with none", 24, "'none' is not an error", NULL},
+        {"server 1 answers A", 17, "no step says", NULL},
         {"A acquires stalls before SET", 11, "no step says", NULL},
         {"A acquires,stalls before SET", 11, "after the comma comes", ""},
         {"A acquires, stall before SET", 12, "after the comma comes", "stalls"},

@@ -190,7 +190,7 @@ static void given_up_and_late(void **state)
     makes(play, "A acquires, stalls before SET\nA gives up\ntime passes 1ms\nB acquires\nA goes on",
           "A acquires\n"
           "A gives up on SET at server 1\n"
-          "time passes 1ms\n" B_GRANTED "A's SET reaches server 1\n");
+          "time passes 1ms\n" B_GRANTED "A's late SET reaches server 1\n");
     free(play);
 }
 
@@ -390,15 +390,62 @@ static void an_attempt_that_never_returns(void **state)
     free(play);
 }
 
-static void an_earlier_message_of_that_name(void **state)
+/* The SET that was given up on is on a connection that its client has left. */
+static void what_was_given_up_blocks_nothing(void **state)
 {
     (void)state;
     struct play *play = malloc(sizeof *play);
     assert_non_null(play);
     play_open(play, 1);
     play->fake.refuses = true;
-    diverges(play, "A acquires, stalls before SET\nA gives up\nA acquires",
-             "s.yaml:3:5: A acquires: an earlier SET of A at server 1 is still on its way");
+    makes(play,
+          "A acquires, stalls before SET\nA gives up\nA acquires, stalls before SET\n"
+          "A's late request arrives\nA goes on",
+          "A acquires\n"
+          "A gives up on SET at server 1\n"
+          "A acquires\n"
+          "A's late SET reaches server 1\n"
+          "A's SET reaches server 1\n"
+          "A hears SET from server 1\n");
+    free(play);
+}
+
+/* The copy goes by itself: the original does not wait for it, nor it for the original. */
+static void a_request_is_sent_twice(void **state)
+{
+    (void)state;
+    struct play *play = malloc(sizeof *play);
+    assert_non_null(play);
+    play_open(play, 1);
+    makes(play,
+          "A acquires\nA releases, stalls before DEL\nA's request is sent twice\nA goes on\n"
+          "A's late request arrives",
+          A_GRANTED "A releases\n"
+                    "A's GET reaches server 1\n"
+                    "A hears GET from server 1\n"
+                    "A's DEL to server 1 is sent twice\n"
+                    "A's DEL reaches server 1\n"
+                    "A hears DEL from server 1\n"
+                    "A's late DEL reaches server 1\n");
+    diverges(play, "A's request is sent twice", "A is not stalled before a request");
+    diverges(play, "A's late request arrives", "A has no late request on its way");
+    free(play);
+}
+
+static void a_server_answers_with_an_error(void **state)
+{
+    (void)state;
+    struct play *play = malloc(sizeof *play);
+    assert_non_null(play);
+    play_open(play, 2);
+    makes(play, "A acquires, stalls before SET\nserver 2 answers A with OOM",
+          "A acquires\n"
+          "A's SET to server 2 is answered with OOM\n"
+          "A's SET reaches server 1\n"
+          "A hears SET from server 1\n"
+          "A hears SET from server 2\n");
+    diverges(play, "B acquires\nserver 2 answers B with LOADING",
+             "B is not stalled before a request to server 2");
     free(play);
 }
 
@@ -545,7 +592,9 @@ int main(void)
         cmocka_unit_test(an_expiry_is_longer_by_stamps),
         cmocka_unit_test(divergences_say_where_and_what),
         cmocka_unit_test(an_attempt_that_never_returns),
-        cmocka_unit_test(an_earlier_message_of_that_name),
+        cmocka_unit_test(what_was_given_up_blocks_nothing),
+        cmocka_unit_test(a_request_is_sent_twice),
+        cmocka_unit_test(a_server_answers_with_an_error),
         cmocka_unit_test(what_the_world_cannot_do),
         cmocka_unit_test(timers_without_end),
         cmocka_unit_test(the_double_delete_in_the_simulated_world),

@@ -1,6 +1,5 @@
 /* test_live.c - the directed real world: the same history as the simulated one, each fault, what it
  * refuses, what breaks by itself. */
-#include "base/memory.h"
 #include "live/control.h"
 #include "live/internal.h"
 #include "scenario/director.h"
@@ -18,39 +17,12 @@
 #include <setjmp.h>
 #include <cmocka.h>
 
+#include "test/trace.h"
+
 enum { LEASE_US = 300000 };
 
 static char names[ACTORS_MAX][NAME_MAX_BYTES] = {"A", "B", "C"};
 static struct live *steered, *real_time;
-
-/* The events of one run. */
-struct trace {
-    struct event *events;
-    size_t count, capacity;
-};
-
-static void trace_take(void *context, const struct event *event)
-{
-    struct trace *trace = context;
-    if (trace->count == trace->capacity) {
-        trace->capacity = trace->capacity ? 2 * trace->capacity : 64;
-        trace->events = memory_resize(trace->events, trace->capacity, sizeof *trace->events);
-    }
-    trace->events[trace->count++] = *event;
-}
-
-static bool is_same(const struct event *a, const struct event *b)
-{
-    return a->index == b->index && a->time_us == b->time_us && a->from_us == b->from_us &&
-           a->kind == b->kind && a->client == b->client && a->server == b->server &&
-           a->lock == b->lock && a->attempt == b->attempt && a->op == b->op && a->lane == b->lane &&
-           a->command.verb == b->command.verb && a->command.key == b->command.key &&
-           a->command.value == b->command.value && a->command.number == b->command.number &&
-           a->command.ttl_us == b->command.ttl_us && a->reply.kind == b->reply.kind &&
-           a->reply.error == b->reply.error && a->reply.value == b->reply.value &&
-           a->reply.second == b->reply.second && a->result == b->result && a->token == b->token &&
-           a->fence == b->fence && a->amount_us == b->amount_us && !strcmp(a->fault, b->fault);
-}
 
 /* --- both worlds --- */
 
@@ -92,7 +64,7 @@ static void compare(const struct scenario *scenario, const struct scheme *scheme
     if (seen != expected)
         fail_msg("%s, %s: %s", scenario->name, scheme->name, why.text);
     for (size_t i = 0; i < model.count && i < redis.count; i++)
-        if (!is_same(&model.events[i], &redis.events[i]))
+        if (!trace_is_same(&model.events[i], &redis.events[i]))
             fail_msg("%s, %s: event %zu is not the same", scenario->name, scheme->name, i);
     assert_int_equal(model.count, redis.count);
     assert_true(redis.count > 4);

@@ -8,162 +8,8 @@
 #include <stddef.h>
 #include <setjmp.h>
 #include <cmocka.h>
-#include <inttypes.h>
-#include <stdio.h>
-#include <string.h>
 
-enum { TRACE_MAX = 8192, LEASE_US = 300000 };
-
-static char names[ACTORS_MAX][NAME_MAX_BYTES] = {"A", "B", "C"};
-
-/* A run, its world, and the events since the last look, one a line. */
-struct stage {
-    struct run run;
-    struct world *world;
-    char trace[TRACE_MAX];
-    int64_t next_index;
-};
-
-static void stage_take(void *context, const struct event *event)
-{
-    struct stage *stage = context;
-    size_t used = strlen(stage->trace);
-    char *end = stage->trace + used;
-    size_t room = sizeof stage->trace - used;
-    char command[128] = "", reply[64] = "";
-    assert_int_equal(event->index, stage->next_index++);
-    assert_int_equal(event->time_us, event->from_us);
-    const char *who = event->client < 0 ? "-" : names[event->client];
-    const char *verb = verb_name(event->command.verb);
-    reply_print(&event->reply, reply, sizeof reply);
-    switch (event->kind) {
-    case EVENT_CALL:
-        snprintf(command, sizeof command, "%s %d", operation_name(event->op), event->attempt);
-        break;
-    case EVENT_RETURN:
-        snprintf(command, sizeof command, "%s %d %s", operation_name(event->op), event->attempt,
-                 result_name(event->result));
-        break;
-    case EVENT_SEND:
-        snprintf(command, sizeof command, "%s to %d", verb, event->server);
-        break;
-    case EVENT_EXECUTE:
-        snprintf(command, sizeof command, "%s at %d for %s %d -> %s", verb, event->server,
-                 operation_name(event->op), event->attempt, reply);
-        break;
-    case EVENT_HEAR:
-        snprintf(command, sizeof command, "%s from %d -> %s", verb, event->server, reply);
-        break;
-    case EVENT_FAULT:
-        snprintf(command, sizeof command, "%s %d %" PRId64, event->fault, event->server,
-                 event->amount_us);
-        break;
-    case EVENT_TIME:
-        snprintf(command, sizeof command, "%" PRId64, event->amount_us);
-        break;
-    default:
-        break;
-    }
-    snprintf(end, room, "%s %s%s%s\n", who, event_name(event->kind), *command ? " " : "", command);
-}
-
-static void stage_open(struct stage *stage, const char *scheme, int servers)
-{
-    memset(stage, 0, sizeof *stage);
-    stage->run = (struct run){.scheme = scheme_named(scheme),
-                              .clients = 3,
-                              .servers = servers,
-                              .names = names,
-                              .seed = 1,
-                              .has_replica = true,
-                              .sink = {.take = stage_take, .context = stage}};
-    assert_non_null(stage->run.scheme);
-    stage->run.lease_us = scheme_lease_us(stage->run.scheme, LEASE_US);
-    stage->world = world_simulated_new(&stage->run);
-}
-
-static void stage_close(struct stage *stage)
-{
-    stage->world->ops->free(stage->world);
-}
-
-static void does(struct stage *stage, struct choice choice)
-{
-    struct failure failure = {0};
-    enum fail fail = stage->world->ops->apply(stage->world, &choice, &failure);
-    if (fail)
-        fail_msg("%s: %s", choice_name(choice.kind), failure.text);
-}
-
-/* The choice is refused with a text that says so, and nothing changes. */
-static void refuses(struct stage *stage, struct choice choice, const char *words)
-{
-    struct failure failure = {0};
-    int64_t now_us = stage->world->ops->now_us(stage->world), index = stage->next_index;
-    assert_int_equal(stage->world->ops->apply(stage->world, &choice, &failure), FAIL_UNKNOWN);
-    assert_non_null(strstr(failure.text, words));
-    assert_int_equal(stage->world->ops->now_us(stage->world), now_us);
-    assert_int_equal(stage->next_index, index);
-}
-
-static void saw(struct stage *stage, const char *trace)
-{
-    assert_string_equal(stage->trace, trace);
-    stage->trace[0] = 0;
-}
-
-static void forget(struct stage *stage)
-{
-    stage->trace[0] = 0;
-}
-
-static void plain(struct stage *stage, enum choice_kind kind, int client)
-{
-    does(stage, (struct choice){.kind = kind, .client = client, .server = -1});
-}
-
-static struct choice about(enum choice_kind kind, int client, enum verb verb, int server)
-{
-    return (struct choice){.kind = kind, .client = client, .verb = verb, .server = server};
-}
-
-static struct choice of_server(enum choice_kind kind, int server, int64_t amount_us)
-{
-    return (struct choice){.kind = kind, .client = -1, .server = server, .amount_us = amount_us};
-}
-
-static void time_passes(struct stage *stage, int64_t amount_us)
-{
-    does(stage, of_server(CHOICE_TIME, -1, amount_us));
-}
-
-static void round_trip(struct stage *stage, int client, enum verb verb, int server)
-{
-    does(stage, about(CHOICE_ARRIVE, client, verb, server));
-    does(stage, about(CHOICE_HEAR, client, verb, server));
-}
-
-static void acquires(struct stage *stage, int client)
-{
-    plain(stage, CHOICE_ACQUIRE, client);
-    round_trip(stage, client, VERB_SET_NX_PX, SERVER_ONE);
-}
-
-static void releases(struct stage *stage, int client, enum verb verb)
-{
-    plain(stage, CHOICE_RELEASE, client);
-    round_trip(stage, client, verb, SERVER_ONE);
-}
-
-static struct client_view view(struct stage *stage, int client)
-{
-    return stage->world->ops->client(stage->world, client);
-}
-
-static int messages(struct stage *stage, int client, struct message *all)
-{
-    return stage->world->ops->messages(stage->world, client, all);
-}
+#include "test/stage.h"
 
 /* --- without faults --- */
 
@@ -198,7 +44,7 @@ static void every_choice_takes_its_time(void **state)
     assert_int_equal(stage.world->ops->now_us(stage.world), 0);
     acquires(&stage, 0);
     assert_int_equal(stage.world->ops->now_us(stage.world), 3 * CHOICE_TAKES_US);
-    time_passes(&stage, 1234);
+    passes(&stage, 1234);
     assert_int_equal(stage.world->ops->now_us(stage.world), 3 * CHOICE_TAKES_US + 1234);
     stage_close(&stage);
 }
@@ -209,10 +55,10 @@ static void lease_ends_at_the_server(void **state)
     struct stage stage;
     stage_open(&stage, "set-nx-px-cad", 1);
     acquires(&stage, 0);
-    time_passes(&stage, LEASE_US - 10000);
+    passes(&stage, LEASE_US - 10000);
     acquires(&stage, 1);
     assert_int_equal(view(&stage, 1).last, RESULT_REFUSED);
-    time_passes(&stage, 11000);
+    passes(&stage, 11000);
     acquires(&stage, 1);
     assert_int_equal(view(&stage, 1).last, RESULT_GRANTED);
     assert_int_equal(view(&stage, 0).phase, PHASE_HOLDING); /* A has not been told */
@@ -257,7 +103,7 @@ static void fence_is_enforced(void **state)
     for (int i = 0; i < 2; i++) {
         plain(&stage, CHOICE_ACQUIRE, i);
         round_trip(&stage, i, VERB_SET_MINT, SERVER_ONE);
-        time_passes(&stage, LEASE_US + 1000);
+        passes(&stage, LEASE_US + 1000);
     }
     plain(&stage, CHOICE_WRITE, 1);
     round_trip(&stage, 1, VERB_FENCED_SET, SERVER_ONE);
@@ -278,7 +124,7 @@ static void timers_ring_when_chosen(void **state)
     int64_t wake_us = view(&stage, 0).wake_us, now_us = stage.world->ops->now_us(stage.world);
     assert_true(wake_us > now_us && wake_us < now_us + LEASE_US);
     refuses(&stage, (struct choice){.kind = CHOICE_WAKE, .client = 0}, "due in");
-    time_passes(&stage, wake_us - now_us);
+    passes(&stage, wake_us - now_us);
     forget(&stage);
     plain(&stage, CHOICE_WAKE, 0);
     round_trip(&stage, 0, VERB_COMPARE_EXPIRE, SERVER_ONE);
@@ -432,7 +278,7 @@ static void crash_takes_what_was_not_executed(void **state)
     plain(&stage, CHOICE_CRASH, 1); /* executed: stays so */
     acquires(&stage, 2);
     assert_int_equal(view(&stage, 2).last, RESULT_REFUSED);
-    time_passes(&stage, LEASE_US + 1000);
+    passes(&stage, LEASE_US + 1000);
     acquires(&stage, 2);
     assert_int_equal(view(&stage, 2).last, RESULT_GRANTED);
     stage_close(&stage);
@@ -508,7 +354,7 @@ static void server_clock_ends_leases(void **state)
     acquires(&stage, 1);
     assert_int_equal(view(&stage, 1).last, RESULT_GRANTED);
     does(&stage, of_server(CHOICE_SERVER_CLOCK, 0, -LEASE_US - 1000));
-    time_passes(&stage, LEASE_US + 1000); /* B's lease counts from the clock that was ahead */
+    passes(&stage, LEASE_US + 1000); /* B's lease counts from the clock that was ahead */
     acquires(&stage, 2);
     assert_int_equal(view(&stage, 2).last, RESULT_REFUSED);
     stage_close(&stage);
@@ -548,29 +394,6 @@ static void scripts_travel_whole(void **state)
 
 /* --- order, and what is not possible --- */
 
-static void a_connection_keeps_its_order(void **state)
-{
-    (void)state;
-    struct stage stage;
-    struct message all[MESSAGES_MAX];
-    stage_open(&stage, "set-nx-px-cad", 1);
-    plain(&stage, CHOICE_ACQUIRE, 0);
-    does(&stage, about(CHOICE_GIVE_UP, 0, VERB_SET_NX_PX, 0));
-    /* Whatever the scheme sends after a time-out waits behind the request that is late. */
-    int count = messages(&stage, 0, all);
-    if (count == 1) {
-        plain(&stage, CHOICE_ACQUIRE, 0);
-        count = messages(&stage, 0, all);
-    }
-    assert_int_equal(count, 2);
-    if (all[1].command.verb != all[0].command.verb)
-        refuses(&stage, about(CHOICE_ARRIVE, 0, all[1].command.verb, 0), "comes before it");
-    does(&stage, about(CHOICE_ARRIVE, 0, VERB_SET_NX_PX, 0));
-    assert_int_equal(messages(&stage, 0, all), 1);
-    round_trip(&stage, 0, all[0].command.verb, 0);
-    stage_close(&stage);
-}
-
 static void refuses_what_is_not_possible(void **state)
 {
     (void)state;
@@ -601,7 +424,7 @@ static void late_reply_of_an_earlier_attempt(void **state)
     struct stage stage;
     stage_open(&stage, "watchdog", 1);
     acquires(&stage, 0);
-    time_passes(&stage, LEASE_US / 2);
+    passes(&stage, LEASE_US / 2);
     plain(&stage, CHOICE_WAKE, 0);
     releases(&stage, 0, VERB_COMPARE_DELETE);
     assert_int_equal(view(&stage, 0).phase, PHASE_IDLE);
@@ -640,7 +463,6 @@ int main(void)
         cmocka_unit_test(server_clock_ends_leases),
         cmocka_unit_test(client_clock_is_its_own),
         cmocka_unit_test(scripts_travel_whole),
-        cmocka_unit_test(a_connection_keeps_its_order),
         cmocka_unit_test(refuses_what_is_not_possible),
         cmocka_unit_test(late_reply_of_an_earlier_attempt),
     };

@@ -1,55 +1,22 @@
 /* flights.c - messages in flight of the simulated world: found, added, broken. See state.h.
  *
- * A connection is a client, a server and a lane; it keeps the order of what travels on it, as TCP
- * does. */
+ * A connection keeps the order of what travels on it, as TCP does. A client's lane to a server uses
+ * one at a time, number 0 here. One that it has left, because it timed out on it, has another
+ * number, and so has that of a copy: what is on it waits for nothing that is sent elsewhere. */
 #include "world/state.h"
+
+#include "scenario/naming.h"
 
 #include <assert.h>
 #include <string.h>
 
-static const char *const wanted_words[] = {
-    [FLIGHT_REQUEST] = "a request on its way",
-    [FLIGHT_REPLY] = "a reply on its way",
-    [FLIGHT_VOID] = "a lost command",
-    [FLIGHT_WAITED] = "a command that it waits for",
-};
-
-static bool flight_is(const struct flight *flight, enum flight_wanted wanted)
-{
-    const struct message *message = &flight->message;
-    switch (wanted) {
-    case FLIGHT_REQUEST: /* an abandoned one can still arrive, late */
-        return message->state == MESSAGE_REQUEST;
-    case FLIGHT_REPLY:
-        return message->state == MESSAGE_REPLY;
-    case FLIGHT_VOID:
-        return message->state == MESSAGE_VOID;
-    case FLIGHT_WAITED:
-        return !message->is_abandoned;
-    }
-    return false;
-}
-
-/* A verb is named in a choice by its text: "SET" is both forms of it. */
-static bool same_name(enum verb a, enum verb b)
-{
-    return a == b || strcmp(verb_name(a), verb_name(b)) == 0;
-}
-
 struct flight *flight_find(struct simulated *sim, const struct choice *choice,
-                           enum flight_wanted wanted, struct failure *failure)
+                           struct failure *failure)
 {
     struct actor *actor = &sim->actors[choice->client];
-    for (int i = 0; i < actor->flights_count; i++) {
-        struct flight *flight = &actor->flights[i];
-        if (flight->message.server == choice->server &&
-            same_name(flight->message.command.verb, choice->verb) && flight_is(flight, wanted))
-            return flight;
-    }
-    failure_set(failure, FAIL_UNKNOWN, "%s has no %s at server %d that is %s",
-                sim->run->names[choice->client], verb_name(choice->verb), choice->server + 1,
-                wanted_words[wanted]);
-    return NULL;
+    int found = naming_find_or_say(choice, &actor->flights[0].message, sizeof actor->flights[0],
+                                   actor->flights_count, sim->run->names[choice->client], failure);
+    return found < 0 ? NULL : &actor->flights[found];
 }
 
 void flight_add(struct simulated *sim, const struct flight *flight)
@@ -68,35 +35,86 @@ void flight_remove(struct simulated *sim, struct flight *flight)
     memmove(flight, flight + 1, ((size_t)actor->flights_count - at) * sizeof *flight);
 }
 
-static bool same_connection(const struct message *a, const struct message *b)
+static bool same_connection(const struct flight *a, const struct flight *b)
 {
-    return a->client == b->client && a->server == b->server && a->lane == b->lane;
+    return a->message.client == b->message.client && a->message.server == b->message.server &&
+           a->message.lane == b->message.lane && a->connection == b->connection;
 }
 
-const struct flight *flight_before(const struct simulated *sim, const struct flight *flight,
-                                   enum message_state state)
+const struct message *flight_before(const struct simulated *sim, const struct flight *flight)
 {
     const struct actor *actor = &sim->actors[flight->message.client];
     for (const struct flight *other = actor->flights; other < flight; other++)
-        if (same_connection(&other->message, &flight->message) && other->message.state == state)
-            return other;
+        if (same_connection(other, flight) && other->message.state == flight->message.state)
+            return &other->message;
     return NULL;
 }
 
-void connection_break(struct simulated *sim, int client, int server, enum lane lane)
+static struct model_watch *lane_watch(struct simulated *sim, const struct message *message)
 {
-    struct actor *actor = &sim->actors[client];
-    const struct message broken = {.client = client, .server = server, .lane = lane};
+    return &sim->stations[message->server].watches[message->client][message->lane];
+}
+
+struct model_watch *flight_watch(struct simulated *sim, struct flight *flight)
+{
+    return flight->connection == 0 ? lane_watch(sim, &flight->message) : &flight->watch;
+}
+
+void connection_leave(struct simulated *sim, const struct flight *flight)
+{
+    const struct flight left = *flight;
+    struct actor *actor = &sim->actors[left.message.client];
+    struct model_watch *watch = lane_watch(sim, &left.message);
+    if (left.connection != 0)
+        return;
+    int number = ++actor->connections;
+    for (int i = 0; i < actor->flights_count; i++)
+        if (same_connection(&actor->flights[i], &left)) {
+            actor->flights[i].connection = number;
+            actor->flights[i].watch = *watch;
+        }
+    memset(watch, 0, sizeof *watch);
+}
+
+void connection_part(struct simulated *sim, struct flight *flight)
+{
+    flight->connection = ++sim->actors[flight->message.client].connections;
+    memset(&flight->watch, 0, sizeof flight->watch);
+}
+
+/* What becomes of a flight whose connection is gone; false: nothing is left of it. */
+static bool flight_break(struct flight *flight)
+{
+    flight->message.state = MESSAGE_VOID;
+    return !flight->message.is_abandoned;
+}
+
+void connection_break(struct simulated *sim, const struct flight *flight)
+{
+    const struct flight broken = *flight;
+    struct actor *actor = &sim->actors[broken.message.client];
     int kept = 0;
     for (int i = 0; i < actor->flights_count; i++) {
-        struct flight flight = actor->flights[i];
-        if (same_connection(&flight.message, &broken)) {
-            if (flight.message.is_abandoned)
-                continue;
-            flight.message.state = MESSAGE_VOID;
-        }
-        actor->flights[kept++] = flight;
+        struct flight other = actor->flights[i];
+        if (!same_connection(&other, &broken) || flight_break(&other))
+            actor->flights[kept++] = other;
     }
     actor->flights_count = kept;
-    memset(&sim->stations[server].watches[client][lane], 0, sizeof(struct model_watch));
+    if (broken.connection == 0)
+        memset(lane_watch(sim, &broken.message), 0, sizeof(struct model_watch));
+}
+
+void connections_break(struct simulated *sim, int server)
+{
+    for (int client = 0; client < sim->run->clients; client++) {
+        struct actor *actor = &sim->actors[client];
+        int kept = 0;
+        for (int i = 0; i < actor->flights_count; i++) {
+            struct flight flight = actor->flights[i];
+            if (flight.message.server != server || flight_break(&flight))
+                actor->flights[kept++] = flight;
+        }
+        actor->flights_count = kept;
+    }
+    memset(sim->stations[server].watches, 0, sizeof sim->stations[server].watches);
 }

@@ -6,9 +6,9 @@
 #include "world/state.h"
 
 #include "base/memory.h"
+#include "world/rules.h"
 
 #include <assert.h>
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -122,20 +122,7 @@ void simulated_tell(struct simulated *sim, const struct flight *flight, enum mom
 static enum fail wants_phase(const struct simulated *sim, const struct choice *choice,
                              enum phase phase, struct failure *failure)
 {
-    static const char *const words[] = {
-        [PHASE_IDLE] = "idle",       [PHASE_ACQUIRING] = "acquiring",
-        [PHASE_HOLDING] = "holding", [PHASE_RELEASING] = "releasing",
-        [PHASE_DEAD] = "dead",
-    };
-    const struct client *client = &sim->actors[choice->client].client;
-    const char *name = sim->run->names[choice->client];
-    if (client->phase != phase)
-        return failure_set(failure, FAIL_UNKNOWN, "%s is %s, not %s", name, words[client->phase],
-                           words[phase]);
-    if (client->is_accessing)
-        return failure_set(failure, FAIL_UNKNOWN,
-                           "%s still waits for a command of its critical section", name);
-    return FAIL_NONE;
+    return rules_want_phase(sim->run, choice, &sim->actors[choice->client].client, phase, failure);
 }
 
 static enum fail apply_acquire(struct simulated *sim, const struct choice *choice,
@@ -197,12 +184,8 @@ static enum fail apply_wake(struct simulated *sim, const struct choice *choice,
                             struct failure *failure)
 {
     struct client *client = &sim->actors[choice->client].client;
-    const char *name = sim->run->names[choice->client];
-    if (client->wake_us == INT64_MAX)
-        return failure_set(failure, FAIL_UNKNOWN, "%s has no timer", name);
-    if (client->wake_us > sim->now_us)
-        return failure_set(failure, FAIL_UNKNOWN, "%s's timer is due in %" PRId64 " us", name,
-                           client->wake_us - sim->now_us);
+    if (rules_want_timer(sim->run, choice, client, sim->now_us, failure))
+        return FAIL_UNKNOWN;
     struct event rings = simulated_event(sim, EVENT_WAKE, choice->client, -1);
     rings.attempt = client->attempt;
     rings.token = client->lease.token;
@@ -215,27 +198,16 @@ static enum fail apply_wake(struct simulated *sim, const struct choice *choice,
 
 /* --- what messages do --- */
 
-static enum fail is_blocked(const struct flight *first, const struct choice *choice,
-                            struct failure *failure)
-{
-    if (!first)
-        return FAIL_NONE;
-    return failure_set(failure, FAIL_UNKNOWN,
-                       "%s to server %d comes before it on the same connection",
-                       verb_name(first->message.command.verb), choice->server + 1);
-}
-
 static enum fail apply_arrive(struct simulated *sim, const struct choice *choice,
                               struct failure *failure)
 {
-    struct flight *flight = flight_find(sim, choice, FLIGHT_REQUEST, failure);
-    if (!flight || is_blocked(flight_before(sim, flight, MESSAGE_REQUEST), choice, failure))
+    struct flight *flight = flight_find(sim, choice, failure);
+    if (!flight || rules_want_turn(choice, flight_before(sim, flight), failure))
         return FAIL_UNKNOWN;
     struct station *station = &sim->stations[choice->server];
     struct message *message = &flight->message;
-    flight->reply =
-        model_execute(&station->model, &station->watches[choice->client][message->lane],
-                      &message->command, SIMULATED_EPOCH_US + sim->now_us + station->skew_us);
+    flight->reply = model_execute(&station->model, flight_watch(sim, flight), &message->command,
+                                  SIMULATED_EPOCH_US + sim->now_us + station->skew_us);
     message->state = MESSAGE_REPLY;
     struct event executed = simulated_flight_event(sim, EVENT_EXECUTE, flight);
     executed.reply = flight->reply;
@@ -248,8 +220,8 @@ static enum fail apply_arrive(struct simulated *sim, const struct choice *choice
 static enum fail apply_hear(struct simulated *sim, const struct choice *choice,
                             struct failure *failure)
 {
-    struct flight *found = flight_find(sim, choice, FLIGHT_REPLY, failure);
-    if (!found || is_blocked(flight_before(sim, found, MESSAGE_REPLY), choice, failure))
+    struct flight *found = flight_find(sim, choice, failure);
+    if (!found || rules_want_turn(choice, flight_before(sim, found), failure))
         return FAIL_UNKNOWN;
     const struct flight flight = *found;
     struct event heard = simulated_flight_event(sim, EVENT_HEAR, &flight);
@@ -278,63 +250,23 @@ typedef enum fail apply_function(struct simulated *, const struct choice *, stru
 
 /* What a choice is about, and who applies it; a kind without a row is a fault. */
 static apply_function *const plain[CHOICE_COUNT] = {
-    [CHOICE_ACQUIRE] = apply_acquire,
-    [CHOICE_LEASE] = apply_lease,
-    [CHOICE_RELEASE] = apply_release,
-    [CHOICE_WRITE] = apply_access,
-    [CHOICE_READ_COUNTER] = apply_access,
-    [CHOICE_WRITE_COUNTER] = apply_access,
-    [CHOICE_WAKE] = apply_wake,
-    [CHOICE_ARRIVE] = apply_arrive,
-    [CHOICE_HEAR] = apply_hear,
+    [CHOICE_ACQUIRE] = apply_acquire,     [CHOICE_LEASE] = apply_lease,
+    [CHOICE_RELEASE] = apply_release,     [CHOICE_WRITE] = apply_access,
+    [CHOICE_READ_COUNTER] = apply_access, [CHOICE_WRITE_COUNTER] = apply_access,
+    [CHOICE_WAKE] = apply_wake,           [CHOICE_ARRIVE] = apply_arrive,
+    [CHOICE_ARRIVE_LATE] = apply_arrive,  [CHOICE_HEAR] = apply_hear,
     [CHOICE_TIME] = apply_time,
 };
-
-static bool is_about_client(enum choice_kind kind)
-{
-    return kind != CHOICE_TIME && kind != CHOICE_SERVER_CLOCK && kind != CHOICE_RESTART &&
-           kind != CHOICE_CUT_REPLICA && kind != CHOICE_FAILOVER && kind != CHOICE_EVICT &&
-           kind != CHOICE_FLUSH_SCRIPTS;
-}
-
-static bool is_about_server(enum choice_kind kind)
-{
-    return !is_about_client(kind) ? kind != CHOICE_TIME
-                                  : kind == CHOICE_ARRIVE || kind == CHOICE_HEAR ||
-                                        kind == CHOICE_GIVE_UP || kind == CHOICE_LOSE_REQUEST ||
-                                        kind == CHOICE_LOSE_REPLY || kind == CHOICE_RESEND;
-}
-
-static enum fail names_somebody(const struct run *run, const struct choice *choice,
-                                struct failure *failure)
-{
-    if (is_about_client(choice->kind) && (choice->client < 0 || choice->client >= run->clients))
-        return failure_set(failure, FAIL_UNKNOWN, "there is no client %d", choice->client + 1);
-    if (is_about_server(choice->kind) && (choice->server < 0 || choice->server >= run->servers))
-        return failure_set(failure, FAIL_UNKNOWN, "there is no server %d", choice->server + 1);
-    return FAIL_NONE;
-}
-
-/* A step may send to every server on both lanes; there must be room for it. */
-static enum fail has_room(const struct simulated *sim, const struct choice *choice,
-                          struct failure *failure)
-{
-    if (!is_about_client(choice->kind))
-        return FAIL_NONE;
-    if (sim->actors[choice->client].flights_count + 2 * sim->run->servers <= MESSAGES_MAX)
-        return FAIL_NONE;
-    return failure_set(failure, FAIL_UNKNOWN, "%s has too many messages in flight (at most %d)",
-                       sim->run->names[choice->client], MESSAGES_MAX);
-}
 
 static enum fail simulated_apply(struct world *world, const struct choice *choice,
                                  struct failure *failure)
 {
     struct simulated *sim = (struct simulated *)world;
     assert((int)choice->kind >= 0 && choice->kind < CHOICE_COUNT);
-    enum fail fail = names_somebody(sim->run, choice, failure);
-    if (!fail)
-        fail = has_room(sim, choice, failure);
+    enum fail fail = rules_names_somebody(sim->run, choice, failure);
+    if (!fail && choice_names_client(choice->kind))
+        fail =
+            rules_have_room(sim->run, choice, sim->actors[choice->client].flights_count, failure);
     if (fail)
         return fail;
     apply_function *apply = plain[choice->kind] ? plain[choice->kind] : simulated_fault;

@@ -3,6 +3,7 @@
  * A fault is one FAULT event and one change of the state. What the client makes of it (a time-out,
  * a lost connection) is a choice of its own (GIVE_UP), so that the moment of noticing can be chosen
  * too. */
+#include "world/rules.h"
 #include "world/state.h"
 
 #include <string.h>
@@ -19,50 +20,83 @@ static void fault_write(struct simulated *sim, const struct choice *choice,
         event.token = client->lease.token;
     }
     event.amount_us = choice->amount_us;
+    if (choice->kind == CHOICE_ANSWER_ERROR)
+        event.reply = struck->reply;
     strncpy(event.fault, choice_name(choice->kind), sizeof event.fault - 1);
     simulated_write(sim, &event);
 }
 
+/* A client that times out goes on with a new connection, as libraries do: an answer that still
+ * comes must not be taken for that to a later command. */
 static enum fail fault_give_up(struct simulated *sim, const struct choice *choice,
                                struct failure *failure)
 {
-    struct flight *found = flight_find(sim, choice, FLIGHT_WAITED, failure);
+    struct flight *found = flight_find(sim, choice, failure);
     if (!found)
         return FAIL_UNKNOWN;
     struct flight flight = *found;
+    bool is_void = flight.message.state == MESSAGE_VOID;
     fault_write(sim, choice, found);
+    if (!is_void)
+        connection_leave(sim, found);
     /* What was executed can only come back to nobody; what was not may still be. */
     if (flight.message.state == MESSAGE_REQUEST)
         found->message.is_abandoned = true;
     else
         flight_remove(sim, found);
-    simulated_tell(sim, &flight,
-                   flight.message.state == MESSAGE_VOID ? MOMENT_LOST : MOMENT_TIMEOUT);
+    simulated_tell(sim, &flight, is_void ? MOMENT_LOST : MOMENT_TIMEOUT);
     return FAIL_NONE;
 }
 
 static enum fail fault_lose(struct simulated *sim, const struct choice *choice,
                             struct failure *failure)
 {
-    enum flight_wanted wanted = choice->kind == CHOICE_LOSE_REQUEST ? FLIGHT_REQUEST : FLIGHT_REPLY;
-    const struct flight *flight = flight_find(sim, choice, wanted, failure);
+    const struct flight *flight = flight_find(sim, choice, failure);
     if (!flight)
         return FAIL_UNKNOWN;
     fault_write(sim, choice, flight);
-    connection_break(sim, choice->client, choice->server, flight->message.lane);
+    connection_break(sim, flight);
+    return FAIL_NONE;
+}
+
+static enum fail fault_duplicate(struct simulated *sim, const struct choice *choice,
+                                 struct failure *failure)
+{
+    const struct flight *flight = flight_find(sim, choice, failure);
+    if (!flight)
+        return FAIL_UNKNOWN;
+    fault_write(sim, choice, flight);
+    struct flight copy = *flight;
+    copy.message.is_abandoned = true;
+    connection_part(sim, &copy);
+    flight_add(sim, &copy);
+    return FAIL_NONE;
+}
+
+static enum fail fault_answer_error(struct simulated *sim, const struct choice *choice,
+                                    struct failure *failure)
+{
+    struct flight *flight = flight_find(sim, choice, failure);
+    if (!flight || rules_want_turn(choice, flight_before(sim, flight), failure))
+        return FAIL_UNKNOWN;
+    flight->reply =
+        model_refuse(flight_watch(sim, flight), &flight->message.command, choice->error);
+    fault_write(sim, choice, flight);
+    flight->message.state = MESSAGE_REPLY;
     return FAIL_NONE;
 }
 
 static enum fail fault_resend(struct simulated *sim, const struct choice *choice,
                               struct failure *failure)
 {
-    struct flight *found = flight_find(sim, choice, FLIGHT_VOID, failure);
+    struct flight *found = flight_find(sim, choice, failure);
     if (!found)
         return FAIL_UNKNOWN;
     fault_write(sim, choice, found);
     struct flight flight = *found;
     flight_remove(sim, found);
     flight.message.state = MESSAGE_REQUEST;
+    flight.connection = 0;
     flight_add(sim, &flight);
     struct event sent = simulated_flight_event(sim, EVENT_SEND, &flight);
     simulated_write(sim, &sent);
@@ -103,21 +137,14 @@ static enum fail fault_server_clock(struct simulated *sim, const struct choice *
     return FAIL_NONE;
 }
 
-/* The process behind a server is another one now: every connection to it is broken. */
-static void server_breaks(struct simulated *sim, int server)
-{
-    for (int i = 0; i < sim->run->clients; i++)
-        for (int lane = 0; lane < LANE_COUNT; lane++)
-            connection_break(sim, i, server, (enum lane)lane);
-}
-
 static enum fail fault_restart(struct simulated *sim, const struct choice *choice,
                                struct failure *failure)
 {
     (void)failure;
     fault_write(sim, choice, NULL);
+    /* The process behind the server is another one now. */
     model_restart_empty(&sim->stations[choice->server].model);
-    server_breaks(sim, choice->server);
+    connections_break(sim, choice->server);
     return FAIL_NONE;
 }
 
@@ -147,7 +174,7 @@ static enum fail fault_failover(struct simulated *sim, const struct choice *choi
         model_failover(&station->model, &station->replica);
     station->has_replica = false;
     station->is_cut = false;
-    server_breaks(sim, choice->server);
+    connections_break(sim, choice->server);
     return FAIL_NONE;
 }
 
@@ -181,6 +208,8 @@ static fault_function *const faults[CHOICE_COUNT] = {
     [CHOICE_LOSE_REQUEST] = fault_lose,
     [CHOICE_LOSE_REPLY] = fault_lose,
     [CHOICE_RESEND] = fault_resend,
+    [CHOICE_DUPLICATE] = fault_duplicate,
+    [CHOICE_ANSWER_ERROR] = fault_answer_error,
     [CHOICE_CRASH] = fault_crash,
     [CHOICE_CLIENT_CLOCK] = fault_client_clock,
     [CHOICE_SERVER_CLOCK] = fault_server_clock,

@@ -10,7 +10,10 @@
 
 /* A message in flight, and whose it is. */
 struct flight {
-    struct message message;
+    struct message message; /* first */
+    int connection;         /* 0: the one that the client's lane uses; else one that it has left, or
+                               the copy's own */
+    struct model_watch watch; /* of that connection, unless it is 0 */
     struct reply reply; /* MESSAGE_REPLY: what the server said */
     enum operation op;
     int attempt;
@@ -21,6 +24,7 @@ struct actor {
     struct client client;
     struct flight flights[MESSAGES_MAX]; /* oldest first */
     int flights_count;
+    int connections; /* numbers given so far */
 };
 
 struct station {
@@ -56,11 +60,9 @@ void simulated_write(struct simulated *sim, struct event *event);
 struct event simulated_flight_event(const struct simulated *sim, enum event_kind kind,
                                     const struct flight *flight);
 
-/* The oldest message of the choice's client, server and verb that is wanted; NULL and the failure's
- * text when there is none. */
-enum flight_wanted { FLIGHT_REQUEST, FLIGHT_REPLY, FLIGHT_VOID, FLIGHT_WAITED };
+/* The message that the choice means (naming.h); NULL and the failure's text when there is none. */
 struct flight *flight_find(struct simulated *sim, const struct choice *choice,
-                           enum flight_wanted wanted, struct failure *failure);
+                           struct failure *failure);
 
 /* Puts a request behind all others of its client. */
 void flight_add(struct simulated *sim, const struct flight *flight);
@@ -68,14 +70,26 @@ void flight_add(struct simulated *sim, const struct flight *flight);
 /* Takes it out; pointers to later messages of that client move. */
 void flight_remove(struct simulated *sim, struct flight *flight);
 
-/* The first message of the same connection before flight that is in that state and blocks it, or
- * NULL. */
-const struct flight *flight_before(const struct simulated *sim, const struct flight *flight,
-                                   enum message_state state);
+/* The first message before flight on its connection, and in its state: it comes first. NULL: none.
+ */
+const struct message *flight_before(const struct simulated *sim, const struct flight *flight);
 
-/* The connection of a client to a server on a lane breaks: what is in flight on it becomes void,
- * what nobody waits for is gone. */
-void connection_break(struct simulated *sim, int client, int server, enum lane lane);
+/* What the flight's connection watches. */
+struct model_watch *flight_watch(struct simulated *sim, struct flight *flight);
+
+/* The client no longer waits for what is on the flight's connection: it will use another one. What
+ * is in flight there may still come. */
+void connection_leave(struct simulated *sim, const struct flight *flight);
+
+/* Puts the flight on a connection of its own. */
+void connection_part(struct simulated *sim, struct flight *flight);
+
+/* The flight's connection breaks: what is in flight on it becomes void, what nobody waits for is
+ * gone. */
+void connection_break(struct simulated *sim, const struct flight *flight);
+
+/* So do all connections of a server. */
+void connections_break(struct simulated *sim, int server);
 
 /* Writes what a step of the client led to, and puts its requests in flight. */
 void simulated_news(struct simulated *sim, int client, const struct client_news *news);

@@ -1,0 +1,72 @@
+/* naming.c - see naming.h. */
+#include "scenario/naming.h"
+
+#include <assert.h>
+#include <string.h>
+
+/* What a choice about a message wants of it. */
+static const struct wanted {
+    const char *words; /* NULL: the choice is about no message */
+    enum message_state state;
+    bool is_any_state;
+    bool is_waited_for, is_late; /* only such a one; neither: the waited-for one first */
+} wants[CHOICE_COUNT] = {
+    [CHOICE_ARRIVE] = {.words = "a request on its way", .state = MESSAGE_REQUEST},
+    [CHOICE_ARRIVE_LATE] = {.words = "a late request on its way",
+                            .state = MESSAGE_REQUEST,
+                            .is_late = true},
+    [CHOICE_HEAR] = {.words = "a reply on its way", .state = MESSAGE_REPLY},
+    [CHOICE_GIVE_UP] = {.words = "a command that it waits for",
+                        .is_any_state = true,
+                        .is_waited_for = true},
+    [CHOICE_LOSE_REQUEST] = {.words = "a request on its way", .state = MESSAGE_REQUEST},
+    [CHOICE_LOSE_REPLY] = {.words = "a reply on its way", .state = MESSAGE_REPLY},
+    [CHOICE_RESEND] = {.words = "a lost command", .state = MESSAGE_VOID},
+    [CHOICE_DUPLICATE] = {.words = "a request on its way", .state = MESSAGE_REQUEST},
+    [CHOICE_ANSWER_ERROR] = {.words = "a request that it waits for",
+                             .state = MESSAGE_REQUEST,
+                             .is_waited_for = true},
+};
+
+bool naming_same_verb(enum verb a, enum verb b)
+{
+    return a == b || strcmp(verb_name(a), verb_name(b)) == 0;
+}
+
+static bool is_wanted(const struct wanted *wanted, const struct message *message)
+{
+    if (wanted->is_waited_for && message->is_abandoned)
+        return false;
+    if (wanted->is_late && !message->is_abandoned)
+        return false;
+    return wanted->is_any_state || message->state == wanted->state;
+}
+
+int naming_find(const struct choice *choice, const struct message *first, size_t stride, int count)
+{
+    const struct wanted *wanted = &wants[choice->kind];
+    int late = -1;
+    assert(wanted->words);
+    for (int i = 0; i < count; i++) {
+        const struct message *message =
+            (const struct message *)((const char *)first + (size_t)i * stride);
+        if (message->server != choice->server || !is_wanted(wanted, message) ||
+            !naming_same_verb(message->command.verb, choice->verb))
+            continue;
+        if (!message->is_abandoned)
+            return i;
+        if (late < 0)
+            late = i;
+    }
+    return late;
+}
+
+int naming_find_or_say(const struct choice *choice, const struct message *first, size_t stride,
+                       int count, const char *name, struct failure *failure)
+{
+    int found = naming_find(choice, first, stride, count);
+    if (found < 0)
+        failure_set(failure, FAIL_UNKNOWN, "%s has no %s at server %d that is %s", name,
+                    verb_name(choice->verb), choice->server + 1, wants[choice->kind].words);
+    return found;
+}

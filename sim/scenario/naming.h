@@ -1,0 +1,22 @@
+/* naming.h - which message a choice means. One rule for both worlds, the director and the explorer.
+ *
+ * A choice names a message by client, server and the verb's text. It means the oldest such message
+ * that is as the choice wants it (a request, a reply, void); one that the client waits for comes
+ * before those that it does not. */
+#ifndef PICKLOCK_SCENARIO_NAMING_H
+#define PICKLOCK_SCENARIO_NAMING_H
+
+#include "scenario/world.h"
+
+/* The place among the client's messages, oldest first, of the one that the choice means; -1: there
+ * is none. first: the first of count messages, which stand stride bytes apart. */
+int naming_find(const struct choice *choice, const struct message *first, size_t stride, int count);
+
+/* As naming_find(), with the complaint that there is none; name: the client's. */
+int naming_find_or_say(const struct choice *choice, const struct message *first, size_t stride,
+                       int count, const char *name, struct failure *failure);
+
+/* A verb is named by its text: "SET" is every form of it. */
+bool naming_same_verb(enum verb a, enum verb b);
+
+#endif
