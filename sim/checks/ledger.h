@@ -116,6 +116,8 @@ struct ledger_client {
     int64_t answered_us;  /* when a server last executed a command of it on the lock key */
     enum result acquired; /* how the acquire returned; RESULT_NONE: not yet */
     int64_t acquired_us;
+    int64_t release_index; /* of the release's call */
+    unsigned refused;      /* bit a server: it said "taken" to this attempt because of another's key */
     enum result released; /* how its release returned; RESULT_NONE: not yet */
     int64_t released_us;
     bool is_holding; /* it believes so */

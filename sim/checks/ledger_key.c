@@ -380,9 +380,10 @@ static void see(struct scene *scene)
     if (client->attempt != event->attempt)
         return;
     if (verb_effect(event->command.verb) == EFFECT_SET && scene->change.kind == CHANGE_NONE &&
-        scene->change.before == BEFORE_PRESENT && scene->key->is_present &&
-        is_own(&scene->key->grant, event))
-        client->refused_itself |= 1u << event->server;
+        scene->change.before == BEFORE_PRESENT && scene->key->is_present) {
+        bool is_itself = is_own(&scene->key->grant, event);
+        *(is_itself ? &client->refused_itself : &client->refused) |= 1u << event->server;
+    }
     if (event->command.verb != VERB_GET)
         return;
     client->has_seen = scene->change.has_value;

@@ -12,11 +12,24 @@ static bool is_free_all_along(const struct ledger *ledger, const struct event *e
            ledger_is_free(ledger, client->lock, event->time_us);
 }
 
+/* The grant came when the answer that this return is about had been given already: of a request
+ * that was late, or of a copy. */
+static bool came_later(const struct ledger_client *client, const struct event *event, int server,
+                       const struct grant *grant)
+{
+    if (event->op == OP_RELEASE)
+        return grant->index > client->release_index;
+    return client->refused >> server & 1;
+}
+
 /* A server whose answer "refused", or "not mine", was not so for this attempt. */
-static bool is_mine(const struct ledger *ledger, const struct event *event,
+static bool is_mine(const struct ledger *ledger, const struct event *event, int server,
                     const struct grant *grant)
 {
     if (grant->index == NO_INDEX)
+        return false;
+    if (grant->ending == ENDING_NONE &&
+        came_later(&ledger->clients[event->client], event, server, grant))
         return false;
     if (grant->ending == ENDING_NONE)
         return grant->until_us == NEVER_US || event->time_us + ledger->error_us < grant->until_us;
@@ -38,7 +51,7 @@ static void event(struct inquiry *inquiry, const struct event *event)
     for (int s = 0; s < ledger->head->servers; s++) {
         const struct grant *grant = ledger_grant(ledger, event->client, s);
         bool refused_itself = is_refused && client->refused_itself >> s & 1;
-        if (!is_mine(ledger, event, grant) && !refused_itself)
+        if (!is_mine(ledger, event, s, grant) && !refused_itself)
             continue;
         mine++;
         shown = grant;

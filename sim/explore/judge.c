@@ -101,6 +101,8 @@ static unsigned judge_write(const struct doer *doer, const struct parcel *parcel
                             struct stock *stock)
 {
     grant(doer, parcel, false, stock);
+    if (doer->local->phase == PHASE_RELEASING && parcel->flags & PARCEL_CURRENT)
+        doer->local->overtaken |= (uint8_t)(1u << parcel->server);
     return parcel->flags & (PARCEL_CURRENT | PARCEL_WON) ? 0 : LEFT_ORPHAN;
 }
 

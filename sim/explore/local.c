@@ -136,7 +136,7 @@ void local_settle(struct local *local, const struct setting *setting)
     if (local->phase != PHASE_ACQUIRING)
         local->refused = 0;
     if (local->phase == PHASE_IDLE)
-        local->deleted = 0;
+        local->deleted = local->overtaken = 0;
     if (local->fields[0] == SCRIPT_OVER)
         memset(&local->fields[1], 0, sizeof local->fields - sizeof local->fields[0]);
     if (local_is_over(local))
@@ -225,6 +225,7 @@ void local_rename_servers(struct local *local, const uint8_t *new_number)
     struct local renamed = *local;
     renamed.count = 0;
     renamed.deleted = bits_renamed(local->deleted, new_number);
+    renamed.overtaken = bits_renamed(local->overtaken, new_number);
     renamed.refused = bits_renamed(local->refused, new_number);
     for (int i = 0; i < local->count; i++) {
         struct parcel parcel = local->parcels[i];

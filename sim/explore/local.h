@@ -56,7 +56,8 @@ struct local {
     uint8_t count; /* parcels */
     uint8_t deleted; /* bit a server: its release has removed its own lock there */
     uint8_t refused; /* bit a server: this attempt was refused there because of its own key */
-    uint8_t spare[2];
+    uint8_t overtaken; /* bit a server: it was granted there only when its release had begun */
+    uint8_t spare;
     int32_t token; /* of the attempt, position POSITION_SELF; 0: no attempt */
     int32_t fence;
     int32_t seen; /* the stamp that its GET was answered with, while it acquires; 0: none. For the

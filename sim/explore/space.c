@@ -147,6 +147,7 @@ void space_list_place(struct space *space, uint32_t number)
                           .rounds = local.rounds,
                           .call_left = local.call_left,
                           .deleted = local.deleted,
+                          .overtaken = local.overtaken,
                           .refused = local.refused,
                           .can_begin = local.phase == PHASE_IDLE && local.rounds > 0,
                           .has_mentions = local_mentions(&local),
@@ -392,6 +393,7 @@ uint32_t space_slice(struct space *space, uint32_t local, int server)
         slice.parcels[slice.count++].server = 0;
     }
     slice.deleted = whole.deleted >> server & 1;
+    slice.overtaken = whole.overtaken >> server & 1;
     slice.refused = whole.refused >> server & 1;
     /* Interned among the locals; its phase is none of theirs, so no two are confused. */
     slice.phase = 0xff;

@@ -41,7 +41,7 @@ struct place {
     bool is_urgent; /* one of them must happen before time passes */
     bool is_eager;  /* one of them is */
     uint8_t phase, rounds, call_left;
-    uint8_t deleted, refused; /* of struct local */
+    uint8_t deleted, refused, overtaken; /* of struct local */
     bool can_begin, has_mentions;
     uint32_t aged[2]; /* by a tick; [1]: stamps kept */
 };

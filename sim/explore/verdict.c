@@ -50,9 +50,10 @@ static unsigned said_untrue(struct space *space, const uint32_t *words, int clie
 static int count_untrue(struct space *space, const uint32_t *words, int client, unsigned did)
 {
     unsigned bits = said_untrue(space, words, client, did);
+    unsigned overtaken = space_place(space, words[client])->overtaken;
     int untrue = 0;
     for (int s = 0; s < space->setting.servers; s++)
-        untrue += (bits >> s & 1) || (is_kept(space, words, client, s) &&
+        untrue += (bits >> s & 1) || (is_kept(space, words, client, s) && !(overtaken >> s & 1) &&
                                       claim_counts(&space->setting, claim_at(space, words, s)));
     return untrue;
 }

@@ -194,6 +194,61 @@ static void a_late_copy_that_finds_a_key_does_nothing(void **state)
     story_free(story);
 }
 
+/* A's SET is on its way twice, and one of them finds B's key, or its own; A is told "refused". */
+static struct story *copied_and_refused(bool copy_is_first)
+{
+    struct story *story = story_new(&expiring, 1, 300);
+    if (!copy_is_first)
+        acquires(story, B);
+    calls(story, A, OP_ACQUIRE);
+    sends(story, A, 0, OP_ACQUIRE, set(story, A));
+    strikes_command(story, "duplicate", A, OP_ACQUIRE, set(story, A));
+    if (!copy_is_first) {
+        executes(story, A, OP_ACQUIRE, set(story, A), NIL);
+        releases(story, B, 1);
+    }
+    executes(story, A, OP_ACQUIRE, set(story, A), OK);
+    if (copy_is_first)
+        executes(story, A, OP_ACQUIRE, set(story, A), NIL);
+    returns(story, A, OP_ACQUIRE, RESULT_REFUSED);
+    ends(story);
+    return story;
+}
+
+static void refused_by_the_own_copy_is_an_untruth(void **state)
+{
+    (void)state;
+    struct story *story = copied_and_refused(true);
+    assert_violated(story, PROPERTY_TRUTHFUL, 1, CAUSE_UNTRUE_ANSWER);
+    story_free(story);
+}
+
+static void a_copy_that_comes_behind_the_refusal_makes_it_no_untruth(void **state)
+{
+    (void)state;
+    struct story *story = copied_and_refused(false);
+    assert_holds(story, PROPERTY_TRUTHFUL);
+    story_free(story);
+}
+
+/* The lease has ended, A releases, and then a copy of its SET comes. */
+static void a_copy_that_comes_behind_the_release_makes_it_no_untruth(void **state)
+{
+    (void)state;
+    struct story *story = story_new(&expiring, 1, 300);
+    struct command compare;
+    acquires(story, A);
+    compare = command(VERB_COMPARE_DELETE, token(story, A), 0);
+    at(story, 400);
+    calls(story, A, OP_RELEASE);
+    executes(story, A, OP_RELEASE, compare, INTEGER(0));
+    executes(story, A, OP_ACQUIRE, set(story, A), OK);
+    returns(story, A, OP_RELEASE, RESULT_NOT_MINE);
+    ends(story);
+    assert_holds(story, PROPERTY_TRUTHFUL);
+    story_free(story);
+}
+
 /* What struck the first renewal decides whether it is known which one the second answer is of:
  * after a refusal and a copy it is. */
 static void a_refused_or_copied_renewal_is_not_a_lost_one(void **state)
@@ -352,6 +407,9 @@ int main(void)
         cmocka_unit_test(a_set_that_comes_after_its_acquire_is_an_orphan),
         cmocka_unit_test(a_late_copy_of_a_set_is_an_orphan),
         cmocka_unit_test(a_late_copy_that_finds_a_key_does_nothing),
+        cmocka_unit_test(refused_by_the_own_copy_is_an_untruth),
+        cmocka_unit_test(a_copy_that_comes_behind_the_refusal_makes_it_no_untruth),
+        cmocka_unit_test(a_copy_that_comes_behind_the_release_makes_it_no_untruth),
         cmocka_unit_test(a_refused_or_copied_renewal_is_not_a_lost_one),
         cmocka_unit_test(a_late_release_takes_the_orphan_away),
         cmocka_unit_test(a_resent_compare_and_delete_is_an_untruth_only),

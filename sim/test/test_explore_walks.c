@@ -67,9 +67,15 @@ static bool is_compared(enum property property)
 
 /* The book of checks/ keeps a key that has expired until somebody looks at it: an attempt that
  * returns meanwhile seems to leave it behind, and one whose key a clock jump has ended seems to
- * have it still. */
-static bool is_stricter_in_checks(const struct walker *walker, enum property property)
+ * have it still. And it has a lease of patience with an acquire under way when a history ends,
+ * where the explorer sees what becomes of it. */
+static bool is_stricter_in_checks(struct walker *walker, enum property property)
 {
+    bool is_acquiring = false;
+    for (int i = 0; i < walker->space.setting.clients; i++)
+        is_acquiring |= space_place(&walker->space, walker->words[i])->phase == PHASE_ACQUIRING;
+    if (property == PROPERTY_ALWAYS_EXPIRES && is_acquiring)
+        return true;
     return property == PROPERTY_NO_ORPHAN ||
            (property == PROPERTY_TRUTHFUL && walker->options.budget[FAULT_SERVER_CLOCK] > 0);
 }
