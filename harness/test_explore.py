@@ -58,6 +58,26 @@ def test_a_plain_del_is_safe_until_something_is_slow():
     assert found["set-nx-px-cad", "slow-work", "lease-exclusion"]["verdict"] == "holds"
 
 
+def test_a_section_that_writes_or_counts():
+    """What a critical section does is what can be judged of it."""
+    def found(section, property):
+        ran = run("explore", "--scheme", "set-nx-px-cad,fenced,fenced-late-incr", "--fault", "none,slow-work,stall",
+                  "--section", section, "--confirm", "--json", "-")
+        assert ran.status == 0, ran.err
+        assert all(row["confirmed"] for row in ran.json["results"] if row["verdict"] == "violated")
+        return {key[:2]: (row["verdict"], row["cause"]) for key, row in cells(ran).items() if key[2] == property}
+
+    fences = found("write", "fence-order")
+    assert fences["fenced", "stall"] == fences["set-nx-px-cad", "none"] == ("holds", None)
+    assert fences["fenced-late-incr", "slow-work"] == ("holds", None)
+    assert fences["fenced-late-incr", "stall"] == ("violated", "fence-disorder")
+    assert fences["set-nx-px-cad", "slow-work"] == ("violated", "stale-write")
+    counted = found("counter", "no-lost-update")
+    assert counted["set-nx-px-cad", "none"] == counted["fenced", "none"] == ("holds", None)
+    assert counted["set-nx-px-cad", "slow-work"] == counted["fenced", "slow-work"] == ("violated", "overrun")
+    assert found("none", "fence-order") == {}
+
+
 @pytest.mark.parametrize("words", [["--jobs", "1"], ["--jobs", "3"], ["--seed", "99"],
                                    ["--full-states"]])
 def test_the_result_does_not_depend_on(words):
@@ -133,6 +153,7 @@ def test_out_of_states_is_unknown_not_safe():
     (["--scheme", "nope"], "unknown scheme"),
     (["--fault", "stal"], "did you mean \"stall\"?"),
     (["--clients", "7"], "--clients wants 1 to 6"),
+    (["--section", "reads"], "--section wants none, write or counter"),
     (["--budget", "1"], "no unit"),
     (["--shard", "5/4"], "there is no shard 5 of 4"),
     (["--shard", "four"], "--shard wants K/N"),

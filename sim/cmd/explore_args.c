@@ -15,6 +15,9 @@ const char explore_help[] =
     "  --frontier             for each property the smallest sets of up to two faults that\n"
     "                         break it: of all faults, or of those that --fault names; for two\n"
     "                         at once at most 500000 states a cell, or what --states says\n"
+    "  --section WHAT         what a critical section does: none, write (the guarded resource:\n"
+    "                         judges fence-order), counter (read it, write it back plus one:\n"
+    "                         judges no-lost-update); default: none\n"
     "  --clients N            1 to 6 (default 3; 2 for schemes that need a quorum)\n"
     "  --rounds N             attempts of each client, 1 to 7 (default 2); a clean refusal is "
     "free\n"
@@ -55,16 +58,25 @@ static enum fail read_fail_on(const char *text, enum explored_failure *fail_on,
     return failure_set(failure, FAIL_INPUT, "--fail-on wants bug or any, not '%s'", text);
 }
 
+static enum fail read_section(const char *text, enum section *section, struct failure *failure)
+{
+    if (!text || section_read(text, section))
+        return FAIL_NONE;
+    return failure_set(failure, FAIL_INPUT, "--section wants none, write or counter, not '%s'",
+                       text);
+}
+
 enum fail explore_args_parse(int argc, char **argv, struct explore_args *args,
                              struct failure *failure)
 {
     const int64_t day_us = 24 * INT64_C(3600000000);
-    const char *shard = NULL, *fail_on = NULL;
+    const char *shard = NULL, *fail_on = NULL, *section = NULL;
     long cores = sysconf(_SC_NPROCESSORS_ONLN);
     const struct option_row rows[] = {
         {"--scheme", OPTION_TEXT, &args->scheme, 0, 0},
         {"--fault", OPTION_TEXT, &args->fault, 0, 0},
         {"--frontier", OPTION_FLAG, &args->frontier, 0, 0},
+        {"--section", OPTION_TEXT, &section, 0, 0},
         {"--clients", OPTION_NUMBER, &args->clients, 1, EXPLORE_CLIENTS_MAX},
         {"--rounds", OPTION_NUMBER, &args->rounds, 1, EXPLORE_ROUNDS_MAX},
         {"--servers", OPTION_NUMBER, &args->servers, 1, SERVERS_MAX},
@@ -91,5 +103,7 @@ enum fail explore_args_parse(int argc, char **argv, struct explore_args *args,
         return failure_set(failure, FAIL_INPUT, "explore takes no operand: %s", argv[1]);
     if (!fail)
         fail = read_fail_on(fail_on, &args->fail_on, failure);
+    if (!fail)
+        fail = read_section(section, &args->section, failure);
     return fail ? fail : shard_read(shard, &args->shard, failure);
 }

@@ -31,6 +31,7 @@ static void init_cell(struct cell *cell, const struct explore_args *args,
         options->rounds = (int)args->rounds;
     if (args->servers)
         options->servers = (int)args->servers;
+    options->section = args->section;
     options->lease_ticks = (int)args->lease_ticks;
     options->states_max = (uint64_t)args->states;
     options->bytes_max = (uint64_t)args->memory_mb * 1000000;

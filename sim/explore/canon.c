@@ -33,13 +33,15 @@ static void sort_servers(struct space *space, uint32_t *words, uint8_t *new_numb
     const struct setting *setting = &space->setting;
     uint32_t *posts = words + setting->clients;
     uint64_t keys[SERVERS_MAX];
+    /* What critical sections guard is at the first server: that one stays where it is. */
+    bool has_first = setting->section != SECTION_NOTHING;
     uint8_t order[SERVERS_MAX];
     for (int s = 0; s < setting->servers; s++) {
         /* Equal keys for unequal columns only cost a tie. */
         uint64_t hash = 0;
         for (int i = 0; i < setting->clients; i++)
             hash = memo_mix(hash ^ space_slice(space, words[i], s));
-        keys[s] = (uint64_t)posts[s] << 40 | hash >> 24;
+        keys[s] = has_first && s == 0 ? 0 : (uint64_t)posts[s] << 40 | hash >> 24;
     }
     if (!sort_places(keys, setting->servers, order))
         return;
@@ -65,6 +67,9 @@ static void sort_clients(struct space *space, uint32_t *words, uint8_t *new_posi
             unsigned told = space_note(space, words[setting->clients + s])->mentions[i];
             mentions = setting->servers == 1 ? told : memo_mix(mentions ^ told);
         }
+        if (space_has_roll(space))
+            mentions =
+                memo_mix(mentions ^ space_roll_mentions(space, *space_roll_of(space, words), i));
         keys[i] = (uint64_t)words[i] << 32 | (mentions & 0xffffffff);
     }
     if (!sort_places(keys, setting->clients, order))
@@ -82,6 +87,10 @@ static void sort_clients(struct space *space, uint32_t *words, uint8_t *new_posi
     for (int s = 0; s < setting->servers; s++) {
         uint32_t *post = &words[setting->clients + s];
         *post = space_rename_post(space, *post, new_position);
+    }
+    if (space_has_roll(space)) {
+        uint32_t *roll = space_roll_of(space, words);
+        *roll = space_rename_roll(space, *roll, new_position);
     }
 }
 

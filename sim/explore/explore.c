@@ -27,9 +27,36 @@ const char *explore_end_words(enum explore_end end)
     return "";
 }
 
-bool explore_judges(enum property property)
+static const char *const sections[] = {
+    [SECTION_NOTHING] = "none", [SECTION_WRITE] = "write", [SECTION_COUNTER] = "counter"};
+
+const char *section_name(enum section section)
 {
-    return property != PROPERTY_FENCE_ORDER && property != PROPERTY_NO_LOST_UPDATE;
+    assert((unsigned)section < SECTION_COUNT);
+    return sections[section];
+}
+
+bool section_read(const char *name, enum section *section)
+{
+    for (int i = 0; i < SECTION_COUNT; i++) {
+        if (strcmp(sections[i], name) != 0)
+            continue;
+        *section = (enum section)i;
+        return true;
+    }
+    return false;
+}
+
+bool explore_judges(enum section section, enum property property)
+{
+    switch (property) {
+    case PROPERTY_FENCE_ORDER:
+        return section == SECTION_WRITE;
+    case PROPERTY_NO_LOST_UPDATE:
+        return section == SECTION_COUNTER;
+    default:
+        return true;
+    }
 }
 
 /* --- options --- */
@@ -84,7 +111,7 @@ bool explore_promises(const struct explore_options *options, enum property prope
     case PROPERTY_LOSS_NOTICE:
         return scheme->promises_notice;
     default:
-        return explore_judges(property);
+        return explore_judges(options->section, property);
     }
 }
 
@@ -115,6 +142,16 @@ static void outcome_fill(struct search *search, struct explore_outcome *outcome)
     }
 }
 
+/* All that is sought was found. */
+static bool has_found_all(void *context, const struct search *search, int faults, int depth)
+{
+    (void)context, (void)faults, (void)depth;
+    for (int i = 0; i < PROPERTY_COUNT; i++)
+        if (search->options->sought >> i & 1 && search->sightings[i].state == VISITED_NONE)
+            return false;
+    return true;
+}
+
 enum fail explore(const struct explore_options *given, struct explore_outcome *outcome,
                   struct failure *failure)
 {
@@ -124,6 +161,7 @@ enum fail explore(const struct explore_options *given, struct explore_outcome *o
     if (options_read(given, &options, failure))
         return FAIL_INPUT;
     search_init(&search, &options);
+    search.is_enough = options.sought ? has_found_all : NULL;
     search_run(&search);
     if (search.end == END_COMPLETE && search.keeps_edges)
         search_progress(&search);

@@ -34,8 +34,16 @@ bool fault_can_strike(enum fault fault, const struct scheme *scheme);
 enum { FAULT_CHOICES_MAX = 3 };
 int fault_becomes(enum fault fault, enum choice_kind *choices);
 
-/* What makes the space smaller without changing a verdict; each can be switched off. Symmetries keep
- * the length of a way as well. */
+/* What a critical section does: nothing but last; write the guarded resource, which judges
+ * fence-order; read the guarded counter and write it back plus one, which judges no-lost-update.
+ */
+enum section { SECTION_NOTHING, SECTION_WRITE, SECTION_COUNTER, SECTION_COUNT };
+
+const char *section_name(enum section section);
+bool section_read(const char *name, enum section *section);
+
+/* What makes the space smaller without changing a verdict; each can be switched off. Symmetries
+ * keep the length of a way as well. */
 enum reduction {
     REDUCE_CLIENTS = 1, /* clients are interchangeable */
     REDUCE_SERVERS = 2, /* servers are interchangeable */
@@ -53,7 +61,10 @@ struct explore_options {
     int clients, rounds, servers;
     int lease_ticks; /* 0: what suits the scheme (2, or 3 where a timer counts thirds) */
     uint8_t budget[FAULT_COUNT]; /* how often each may strike; sum at most EXPLORE_FAULTS_MAX */
-    unsigned reductions;         /* of enum reduction */
+    enum section section;
+    unsigned reductions; /* of enum reduction */
+    unsigned sought;     /* bit a property: the search ends when all of them were found violated; 0:
+                            never before its end */
     bool has_full_states; /* keep whole states, not fingerprints: nothing is lost to collisions */
     bool skips_progress;  /* keep no edges: progress stays unknown, and memory is saved */
     uint64_t hash_seed;
@@ -85,7 +96,7 @@ struct explore_outcome {
     uint64_t states, transitions;
     int lease_ticks; /* as searched */
     int depth;       /* events of the longest shortest path */
-    uint64_t bytes; /* memory of the search, at its largest */
+    uint64_t bytes;  /* memory of the search, at its largest */
     double
         lost; /* states expected to be lost to equal fingerprints: n^2 / 2^65; 0 with full states */
     struct explore_finding findings[PROPERTY_COUNT];
@@ -95,8 +106,8 @@ struct explore_outcome {
     bool has_replica;
 };
 
-/* Which properties the explorer judges; the others stay VERDICT_UNKNOWN. */
-bool explore_judges(enum property property);
+/* Which properties a search with such critical sections judges; the others stay VERDICT_UNKNOWN. */
+bool explore_judges(enum section section, enum property property);
 
 /* And which of them a search with these options is about: the scheme promises them all to hold. */
 bool explore_promises(const struct explore_options *options, enum property property);

@@ -12,14 +12,14 @@ static void list_failover(struct server_listing *list)
     if (list->post->replica_state != REPLICA_CUT)
         return;
     struct server_draft *draft = moves_add_server(list, MOVE_FOLLOW);
-    draft->breaks = true;
+    draft->breaks = draft->forgets = true;
     post_failover(&draft->after);
 }
 
 static void prepare_failover(struct setting *setting, int times)
 {
     (void)times;
-    setting->has_replica = true;
+    setting->has_replica = setting->forgets = true;
 }
 
 const struct fault_kind fault_failover_kind = {

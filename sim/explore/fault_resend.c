@@ -8,7 +8,7 @@
 static struct parcel sent_again(struct parcel parcel)
 {
     parcel.state = MESSAGE_REQUEST;
-    parcel.flags &= PARCEL_CURRENT | PARCEL_WON;
+    parcel.flags &= PARCEL_CURRENT | PARCEL_WON | PARCEL_COUNTED;
     parcel.reply_kind = parcel.reply_error = 0;
     parcel.reply_value = parcel.reply_second = 0;
     return parcel;

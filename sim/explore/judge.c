@@ -2,6 +2,7 @@
 #include "explore/judge.h"
 
 #include "checks/change.h"
+#include "explore/access.h"
 
 #include <string.h>
 
@@ -111,6 +112,8 @@ unsigned judge_execution(const struct setting *setting, struct local *local, int
                          struct post *after)
 {
     const struct parcel *it = &local->parcels[parcel];
+    if (it->op == OP_ACCESS)
+        return access_judge(setting, local, parcel, reply, before, after);
     if (it->key != KEY_LOCK)
         return 0;
     bool is_current = it->flags & PARCEL_CURRENT;

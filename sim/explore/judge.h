@@ -15,6 +15,12 @@ enum judged {
     FOREIGN_RELEASE = 1, /* a release removed another client's lock */
     FOREIGN_TOUCH = 2,   /* another client's live lock was written over, or its expiry changed */
     LEFT_ORPHAN = 4,     /* a lock for an attempt that has ended without it */
+    /* of a critical section's commands */
+    COUNTER_WRITTEN = 8, /* what others have read of it is of before */
+    UPDATE_LOST = 16,    /* and it was not what was there, plus one */
+    WRITE_ACCEPTED = 32, /* by the resource */
+    WRITE_REFUSED = 64,
+    WRITE_OF_BEFORE = 128, /* with the two above: of the attempt before the client's last one */
 };
 
 /* A command of the local's parcel was executed: before and after are the server's, the claims of

@@ -25,6 +25,7 @@ void local_to_client(const struct local *local, const struct setting *setting,
     client->phase = local->phase;
     client->attempt = ATTEMPT_NOW;
     client->fence = local->fence;
+    client->counter = local->counter;
     client->skew_us = local->skew * TICK_US;
     client->epoch_us = EPOCH_US;
     if (local->wake != NO_TIME)
@@ -70,6 +71,14 @@ void local_take(struct local *local, const struct setting *setting, const struct
                                       .ttl_us = narrow(ask->command.ttl_us)};
         local_add(local, &parcel);
     }
+}
+
+bool local_is_accessing(const struct local *local)
+{
+    for (int i = 0; i < local->count; i++)
+        if (local->parcels[i].op == OP_ACCESS && !(local->parcels[i].flags & PARCEL_ABANDONED))
+            return true;
+    return false;
 }
 
 static bool local_is_over(const struct local *local)
@@ -125,8 +134,12 @@ void local_settle(struct local *local, const struct setting *setting)
         local->wake = NO_TIME;
         return;
     }
-    if (local->phase != PHASE_HOLDING)
+    if (local->phase != PHASE_HOLDING) {
         local->flags &= (uint8_t)~LOCAL_SLOW;
+        local->stage = STAGE_OPEN;
+    }
+    if (local->stage != STAGE_READ || local_is_accessing(local))
+        local->counter = 0;
     if (local->phase != PHASE_ACQUIRING) {
         local->seen = 0;
         local->flags &= (uint8_t) ~(LOCAL_STRUCK | LOCAL_SWAPPED | LOCAL_TAKEN);

@@ -17,6 +17,7 @@ enum parcel_flag {
     PARCEL_LATE = 2,      /* a fault: it need not go on before time passes */
     PARCEL_CURRENT = 4,   /* of the attempt under way: the scheme is told of it */
     PARCEL_WON = 8,       /* its attempt was granted */
+    PARCEL_COUNTED = 16,  /* it was the last write of the counter: once more, it is the same */
 };
 
 /* parcel.left of what was sent in an attempt before the last one: what it writes counts from its
@@ -31,11 +32,22 @@ struct parcel {
     uint8_t reply_kind, reply_error;
     uint8_t age;  /* of a renewal: ticks since it was sent, at most the lease */
     uint8_t left; /* of a request that outlived its attempt, schemes with stamps: its call_left */
-    uint8_t spare;
+    uint8_t attempts_ago; /* of an access: which attempt's critical section sent it, up to
+                             AGO_FORGOTTEN */
     int32_t value, number,
         ttl_us; /* of the command; number of a GETSET with left: what its GET saw */
     int32_t reply_value, reply_second;
 };
+
+/* How far a client has come in its critical section. */
+enum section_stage {
+    STAGE_OPEN,
+    STAGE_READ, /* the counter is read, or being read */
+    STAGE_OVER, /* no command follows */
+};
+
+/* checks/ knows the grants of a client's last two attempts. */
+enum { AGO_FORGOTTEN = 2 };
 
 enum local_flag {
     LOCAL_STALLED = 1, /* it need not take a step before time passes */
@@ -54,12 +66,13 @@ struct local {
     int16_t wake;  /* ticks to the timer, or NO_TIME */
     int8_t skew;   /* own clock - world clock, in ticks */
     uint8_t count; /* parcels */
-    uint8_t deleted; /* bit a server: its release has removed its own lock there */
-    uint8_t refused; /* bit a server: this attempt was refused there because of its own key */
+    uint8_t deleted;   /* bit a server: its release has removed its own lock there */
+    uint8_t refused;   /* bit a server: this attempt was refused there because of its own key */
     uint8_t overtaken; /* bit a server: it was granted there only when its release had begun */
-    uint8_t spare;
+    uint8_t stage;     /* of the critical section: enum section_stage */
     int32_t token; /* of the attempt, position POSITION_SELF; 0: no attempt */
     int32_t fence;
+    int32_t counter; /* STAGE_READ: what the critical section has read, see access.h */
     int32_t seen; /* the stamp that its GET was answered with, while it acquires; 0: none. For the
                      judge */
     int32_t fields[SCHEME_FIELDS_MAX];
@@ -86,6 +99,9 @@ void local_take(struct local *local, const struct setting *setting, const struct
 
 /* Zeroes what can no longer matter. Last act of every change. */
 void local_settle(struct local *local, const struct setting *setting);
+
+/* Does it wait for a command of its critical section? It neither releases nor acquires then. */
+bool local_is_accessing(const struct local *local);
 
 /* A tick passes; are_stamps_kept: all past stamps are so long past that they stay where they are.
  */

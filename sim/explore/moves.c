@@ -2,7 +2,7 @@
 #include "explore/moves.h"
 
 #include "checks/change.h"
-
+#include "explore/access.h"
 #include "explore/fault.h"
 
 #include <assert.h>
@@ -101,6 +101,10 @@ static int64_t attempt_token(const struct setting *setting, int rounds)
 static void parcel_outlives(struct parcel *parcel, const struct setting *setting)
 {
     parcel->flags &= (uint8_t)~PARCEL_CURRENT;
+    if (parcel->op == OP_ACCESS) {
+        access_outlives(parcel);
+        return;
+    }
     if (!setting->scheme->uses_client_clock || parcel->state != MESSAGE_REQUEST)
         return;
     parcel->left = PARCEL_LEFT_FROM_NOW;
@@ -111,7 +115,8 @@ static void parcel_outlives(struct parcel *parcel, const struct setting *setting
 static void list_acquire(struct listing *list)
 {
     if (list->local->phase != PHASE_IDLE || list->local->rounds == 0 ||
-        list->local->count + list->setting->servers > PARCELS_MAX)
+        list->local->count + list->setting->servers > PARCELS_MAX ||
+        local_is_accessing(list->local))
         return;
     struct draft *draft = moves_add(list, MOVE_ACQUIRE, -1);
     struct local *after = &draft->after;
@@ -127,14 +132,29 @@ static void list_acquire(struct listing *list)
     draft_takes(draft, list->setting, &client, &news);
 }
 
+static bool goes_on_at_once(const struct local *local)
+{
+    return !(local->flags & (LOCAL_STALLED | LOCAL_SLOW));
+}
+
+static void list_access(struct listing *list)
+{
+    enum move_kind kind;
+    if (!access_next(list->local, list->setting, &kind))
+        return;
+    struct draft *draft = moves_add(list, kind, -1);
+    draft->is_urgent = goes_on_at_once(list->local);
+    access_begin(&draft->after, list->setting, kind);
+}
+
 static void list_release(struct listing *list)
 {
-    if (list->local->phase != PHASE_HOLDING)
+    if (list->local->phase != PHASE_HOLDING || !access_is_over(list->local, list->setting))
         return;
     struct draft *draft = moves_add(list, MOVE_RELEASE, -1);
     struct client client;
     struct client_news news;
-    draft->is_urgent = !(list->local->flags & (LOCAL_STALLED | LOCAL_SLOW));
+    draft->is_urgent = goes_on_at_once(list->local);
     local_to_client(&draft->after, list->setting, &client);
     client_release(&client, 0, &news);
     draft_takes(draft, list->setting, &client, &news);
@@ -228,7 +248,9 @@ static void draft_ends(struct draft *draft, const struct setting *setting, enum 
         draft->after.flags |= LOCAL_STRUCK;
     if (kind == MOMENT_TIMEOUT)
         draft->did |= did_leave(&draft->after, &parcel);
-    if (parcel.flags & PARCEL_CURRENT) {
+    if (parcel.op == OP_ACCESS) {
+        access_end(&draft->after, setting, &parcel, kind);
+    } else if (parcel.flags & PARCEL_CURRENT) {
         if (draft->after.phase == PHASE_ACQUIRING && is_taken(&parcel, &moment))
             draft->after.flags |= LOCAL_TAKEN;
         draft_tells(draft, setting, &moment);
@@ -307,6 +329,7 @@ int moves_list(const struct local *local, const struct setting *setting, struct 
 {
     struct listing list = {.local = local, .setting = setting, .drafts = drafts, .fault = NO_FAULT};
     list_acquire(&list);
+    list_access(&list);
     list_release(&list);
     list_wake(&list);
     for (int i = 0; i < local->count; i++) {

@@ -14,6 +14,9 @@ enum move_kind {
     MOVE_TIME, /* a tick; of nobody */
     MOVE_ACQUIRE,
     MOVE_RELEASE,
+    MOVE_WRITE, /* three of the critical section */
+    MOVE_READ_COUNTER,
+    MOVE_WRITE_COUNTER,
     MOVE_WAKE,
     MOVE_ARRIVE,
     MOVE_HEAR,
@@ -32,6 +35,7 @@ enum effect_bit {
     DID_UNSUPPORTED = 32,
     DID_GUESS = 128,     /* with DID_REFUSE: no server had told it that the lock is taken */
     DID_DISCONNECT = 64, /* from the move's server; from all when it is NO_SERVER */
+    DID_FORGET = 128,    /* a server: its keys */
 };
 
 enum { NO_FAULT = -1, NO_SERVER = -1, MOVES_MAX = 8 + 8 * PARCELS_MAX };
@@ -70,7 +74,8 @@ int moves_list(const struct local *local, const struct setting *setting, struct 
 struct server_draft {
     enum move_kind kind;
     int fault, ticks;
-    bool breaks; /* every connection */
+    bool breaks;  /* every connection */
+    bool forgets; /* what it was told, all or some of it */
     struct post after;
 };
 

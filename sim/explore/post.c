@@ -4,13 +4,25 @@
 #include <assert.h>
 #include <string.h>
 
-void post_init(struct post *post)
+void post_init(struct post *post, bool has_counter)
 {
     memset(post, 0, sizeof *post);
     post->stock.left = post->replica.left = NO_TIME;
+    post->stock.has_counter = has_counter;
 }
 
 /* --- to and from redis/model.h; now is EPOCH_US --- */
+
+static void string_to_model(struct model *model, enum key key, int32_t value)
+{
+    model->keys[key].type = MODEL_STRING;
+    model->keys[key].value = value;
+}
+
+static int32_t string_from_model(const struct model *model, enum key key)
+{
+    return model->keys[key].type == MODEL_STRING ? narrow(model->keys[key].value) : 0;
+}
 
 static void stock_to_model(const struct stock *stock, struct model *model)
 {
@@ -22,10 +34,12 @@ static void stock_to_model(const struct stock *stock, struct model *model)
      * ends. */
     if (stock->left != NO_TIME)
         lock->expire_us = EPOCH_US + stock->left * TICK_US - 1;
-    if (stock->fence > 0) {
-        model->keys[KEY_FENCE].type = MODEL_STRING;
-        model->keys[KEY_FENCE].value = stock->fence;
-    }
+    if (stock->fence > 0)
+        string_to_model(model, KEY_FENCE, stock->fence);
+    if (stock->resource > 0)
+        string_to_model(model, KEY_RESOURCE, stock->resource);
+    if (stock->has_counter)
+        string_to_model(model, KEY_COUNTER, stock->counter);
 }
 
 static void stock_disown(struct stock *stock)
@@ -45,8 +59,10 @@ static void stock_from_model(struct stock *stock, const struct model *model)
         stock->left = (int16_t)((lock->expire_us - EPOCH_US + TICK_US - 1) / TICK_US);
     if (lock->type == MODEL_ABSENT)
         stock_disown(stock);
-    stock->fence =
-        model->keys[KEY_FENCE].type == MODEL_STRING ? narrow(model->keys[KEY_FENCE].value) : 0;
+    stock->fence = string_from_model(model, KEY_FENCE);
+    stock->resource = string_from_model(model, KEY_RESOURCE);
+    stock->counter = string_from_model(model, KEY_COUNTER);
+    stock->has_counter = model->keys[KEY_COUNTER].type == MODEL_STRING;
 }
 
 /* Versions only matter as "changed since it was watched". */
@@ -162,7 +178,13 @@ void post_restart(struct post *post)
     stock_to_model(&post->stock, &model);
     model_restart_empty(&model);
     stock_from_model(&post->stock, &model);
+    post->stock.is_counter_known = false;
     post_disconnect(post, -1);
+}
+
+void post_unknown(struct post *post)
+{
+    post->stock.is_counter_known = false;
 }
 
 void post_evict(struct post *post)
@@ -189,6 +211,7 @@ void post_failover(struct post *post)
     stock_to_model(&post->replica, &replica);
     model_failover(&primary, &replica);
     stock_from_model(&post->stock, &primary);
+    post->stock.is_counter_known = false;
     post->stock.claim = post->replica.claim;
     post->stock.previous = post->replica.previous;
     post->stock.is_tentative = post->replica.is_tentative;

@@ -26,11 +26,16 @@ static inline bool claim_counts(const struct setting *setting, const struct clai
 }
 
 struct stock {
-    int32_t value;        /* of the lock key; 0 when absent */
-    int32_t fence;        /* newest that was minted, 0: none */
-    int16_t left;         /* ticks, NO_TIME: does not expire */
-    uint8_t type;         /* enum model_type of the lock key */
-    uint8_t is_tentative; /* claimed by GETSET: stands unless the acquire says "refused" */
+    int32_t value;            /* of the lock key; 0 when absent */
+    int32_t fence;            /* newest that was minted, 0: none */
+    int32_t resource;         /* the guarded resource: the newest fence that it has seen, 0: none */
+    int32_t counter;          /* the guarded counter, see access.h */
+    int16_t left;             /* ticks, NO_TIME: does not expire */
+    uint8_t type;             /* enum model_type of the lock key */
+    uint8_t has_counter;      /* the key is there */
+    uint8_t is_counter_known; /* for the judge: somebody has read or written it since a server
+                                 forgot its keys */
+    uint8_t is_tentative;     /* claimed by GETSET: stands unless the acquire says "refused" */
     struct claim claim;
     struct claim previous; /* is_tentative: what it was written over */
 };
@@ -46,9 +51,11 @@ struct post {
     uint8_t spare;
 };
 
-void post_init(struct post *post);
+/* has_counter: the guarded counter is there from the start. */
+void post_init(struct post *post, bool has_counter);
 
-/* Executes a command of the client at that position, on the connection that it uses; POST_NO_WATCH: on another one. */
+/* Executes a command of the client at that position, on the connection that it uses; POST_NO_WATCH:
+ * on another one. */
 enum { POST_NO_WATCH = -1 };
 struct reply post_execute(struct post *post, int position, const struct command *command);
 
@@ -60,6 +67,9 @@ void post_jump(struct post *post, int ticks);
 
 /* The connections of a client, or of all (-1), are gone. */
 void post_disconnect(struct post *post, int position);
+
+/* Another server has forgotten its keys: the counter's value is unknown to the judge. */
+void post_unknown(struct post *post);
 
 void post_restart(struct post *post);
 void post_evict(struct post *post);

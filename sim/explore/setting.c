@@ -20,6 +20,7 @@ void setting_init(struct setting *setting, const struct explore_options *options
     setting->servers = options->servers;
     setting->ttl = options->lease_ticks;
     setting->jump = setting->ttl + 2;
+    setting->section = options->section;
     for (int i = 0; i < scheme->fields_count; i++)
         setting->writes_stamps |= scheme->fields[i] == FIELD_STAMP;
     setting->has_lease = scheme->promises_expiry || scheme->uses_client_clock;
@@ -35,6 +36,7 @@ void setting_init(struct setting *setting, const struct explore_options *options
         if (setting->has_fault[i] && kind->prepare)
             kind->prepare(setting, options->budget[i]);
     }
+    setting->keeps_count = setting->forgets && setting->section == SECTION_COUNTER;
 }
 
 int32_t value_aged(int32_t value, bool are_stamps_kept)

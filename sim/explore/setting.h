@@ -35,11 +35,14 @@ struct setting {
     bool has_lease;              /* own leases end */
     bool writes_stamps;          /* the scheme shows others what its client's clock says */
     int call_left_min;           /* of local.call_left: further down makes no difference */
+    enum section section;        /* what a critical section does */
+    bool keeps_count;            /* the guarded counter has its real value: it may be forgotten */
     struct lease lease;          /* of every attempt, but for its token */
     /* What faults ask for: fault_kind.prepare. */
     bool is_collision;   /* all draw the same token */
     bool keeps_commands; /* of what was executed: it may be needed again */
     bool has_replica;
+    bool forgets; /* a server its keys */
 };
 
 void setting_init(struct setting *setting, const struct explore_options *options);

@@ -2,6 +2,7 @@
 #include "explore/space.h"
 
 #include "base/memory.h"
+#include "explore/access.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -16,8 +17,10 @@ void space_init(struct space *space, const struct explore_options *options)
     space->can_states_be_wrong = options->scheme->promises_notice;
     pool_init(&space->locals);
     pool_init(&space->posts);
-    struct memo *memos[] = {&space->arrivals,      &space->breaks,      &space->renamed_locals,
-                            &space->renamed_posts, &space->disconnects, &space->returns};
+    pool_init(&space->rolls);
+    struct memo *memos[] = {&space->arrivals,      &space->breaks,        &space->renamed_locals,
+                            &space->renamed_posts, &space->renamed_rolls, &space->disconnects,
+                            &space->returns,       &space->recounts,      &space->unknowns};
     for (size_t i = 0; i < sizeof memos / sizeof *memos; i++)
         memo_init(memos[i]);
     space->places_size = space->notes_size = space->moves_size = PLACES_FIRST;
@@ -31,12 +34,16 @@ void space_close(struct space *space)
 {
     pool_close(&space->locals);
     pool_close(&space->posts);
+    pool_close(&space->rolls);
     memo_close(&space->arrivals);
     memo_close(&space->breaks);
     memo_close(&space->renamed_locals);
     memo_close(&space->renamed_posts);
+    memo_close(&space->renamed_rolls);
     memo_close(&space->disconnects);
     memo_close(&space->returns);
+    memo_close(&space->recounts);
+    memo_close(&space->unknowns);
     free(space->places);
     free(space->notes);
     free(space->moves);
@@ -45,12 +52,14 @@ void space_close(struct space *space)
 
 size_t space_bytes(const struct space *space)
 {
-    return pool_bytes(&space->locals) + pool_bytes(&space->posts) +
+    return pool_bytes(&space->locals) + pool_bytes(&space->posts) + pool_bytes(&space->rolls) +
            space->places_size * sizeof *space->places + space->notes_size * sizeof *space->notes +
            space->moves_size * sizeof *space->moves + memo_bytes(&space->arrivals) +
            memo_bytes(&space->breaks) + memo_bytes(&space->renamed_locals) +
            memo_bytes(&space->renamed_posts) + memo_bytes(&space->disconnects) +
-           memo_bytes(&space->returns) + MOVES_MAX * sizeof *space->drafts;
+           memo_bytes(&space->renamed_rolls) + memo_bytes(&space->returns) +
+           memo_bytes(&space->recounts) + memo_bytes(&space->unknowns) +
+           MOVES_MAX * sizeof *space->drafts;
 }
 
 /* --- records in, numbers out --- */
@@ -112,18 +121,62 @@ void space_start(struct space *space, uint32_t *words)
 {
     struct local local;
     struct post post;
-    local_init(&local, &space->setting);
-    post_init(&post);
+    const struct setting *setting = &space->setting;
+    const struct roll roll = {0};
+    local_init(&local, setting);
+    /* Where nobody forgets it, the counter's value is always COUNTER_NOW. */
+    post_init(&post, setting->section == SECTION_COUNTER && !setting->keeps_count);
     uint32_t client = local_number(space, &local), server = post_number(space, &post);
     int at = 0;
-    for (int i = 0; i < space->setting.clients; i++)
+    for (int i = 0; i < setting->clients; i++)
         words[at++] = client;
-    for (int i = 0; i < space->setting.servers; i++)
+    for (int i = 0; i < setting->servers; i++)
         words[at++] = server;
+    if (space_has_roll(space))
+        words[at++] = pool_put(&space->rolls, &roll, sizeof roll);
     words[at] = 0;
 }
 
 /* --- moves --- */
+
+/* Has it a write of the resource under way, of the attempt so long ago? */
+static bool writes_resource(const struct local *local, int attempts_ago)
+{
+    for (int i = 0; i < local->count; i++) {
+        const struct parcel *parcel = &local->parcels[i];
+        if (parcel->op == OP_ACCESS && parcel->key == KEY_RESOURCE &&
+            parcel->attempts_ago == attempts_ago)
+            return true;
+    }
+    return false;
+}
+
+static bool knows_counter(const struct local *local)
+{
+    for (int i = 0; i < local->count; i++)
+        if (local->parcels[i].op == OP_ACCESS && local->parcels[i].key == KEY_COUNTER)
+            return true;
+    return local->stage == STAGE_READ;
+}
+
+static void place_note(struct place *place, const struct local *local)
+{
+    bool is_open = local->phase == PHASE_HOLDING && local->stage != STAGE_OVER;
+    place->newest_past = (int16_t)local_newest_past(local);
+    place->phase = local->phase;
+    place->rounds = local->rounds;
+    place->call_left = local->call_left;
+    place->deleted = local->deleted;
+    place->overtaken = local->overtaken;
+    place->refused = local->refused;
+    place->can_begin = local->phase == PHASE_IDLE && local->rounds > 0;
+    place->has_mentions = local_mentions(local);
+    place->has_swapped = local->flags & LOCAL_SWAPPED;
+    place->knows_counter = knows_counter(local);
+    place->may_write = is_open || writes_resource(local, 0);
+    place->may_write_before = writes_resource(local, 1);
+    place->fence = local->fence;
+}
 
 static void moves_reserve(struct space *space, int count)
 {
@@ -141,17 +194,9 @@ void space_list_place(struct space *space, uint32_t number)
     moves_reserve(space, count);
     struct place place = {.moves_start = space->moves_count,
                           .moves_count = (uint16_t)count,
-                          .newest_past = (int16_t)local_newest_past(&local),
                           .is_known = true,
-                          .phase = local.phase,
-                          .rounds = local.rounds,
-                          .call_left = local.call_left,
-                          .deleted = local.deleted,
-                          .overtaken = local.overtaken,
-                          .refused = local.refused,
-                          .can_begin = local.phase == PHASE_IDLE && local.rounds > 0,
-                          .has_mentions = local_mentions(&local),
                           .aged = {UNKNOWN_ID, UNKNOWN_ID}};
+    place_note(&place, &local);
     for (int i = 0; i < count; i++) {
         const struct draft *draft = &space->drafts[i];
         uint32_t to = draft->kind == MOVE_ARRIVE ? number : local_number(space, &draft->after);
@@ -182,7 +227,8 @@ void space_list_post(struct space *space, uint32_t number)
         const struct server_draft *draft = &space->server_drafts[i];
         space->moves[space->moves_count++] =
             (struct move){.to = post_number(space, &draft->after),
-                          .did = draft->breaks ? DID_DISCONNECT : 0,
+                          .did = (uint16_t)((draft->breaks ? DID_DISCONNECT : 0) |
+                                            (draft->forgets ? DID_FORGET : 0)),
                           .kind = (uint8_t)draft->kind,
                           .parcel = -1,
                           .fault = (int8_t)draft->fault,
@@ -287,6 +333,49 @@ uint32_t space_break(struct space *space, uint32_t local, int server)
     return number;
 }
 
+/* --- what critical sections did --- */
+
+uint32_t space_recount(struct space *space, uint32_t local, enum recount recount)
+{
+    if (!space_place(space, local)->knows_counter)
+        return local;
+    uint64_t key = (uint64_t)local << 1 | (uint64_t)recount;
+    const uint64_t *known = memo_find(&space->recounts, key);
+    if (known)
+        return (uint32_t)*known;
+    struct local after;
+    local_read(space, local, &after);
+    if (recount == RECOUNT_WRITTEN)
+        access_outdate(&after, &space->setting);
+    else
+        access_forget(&after);
+    uint32_t number = local_number(space, &after);
+    memo_put(&space->recounts, key, number);
+    return number;
+}
+
+uint32_t space_unknown(struct space *space, uint32_t post)
+{
+    const uint64_t *known = memo_find(&space->unknowns, post);
+    if (known)
+        return (uint32_t)*known;
+    struct post after;
+    post_read(space, post, &after);
+    post_unknown(&after);
+    uint32_t number = post_number(space, &after);
+    memo_put(&space->unknowns, post, number);
+    return number;
+}
+
+bool space_follow(struct space *space, uint32_t *number, const struct roll_step *step)
+{
+    struct roll roll;
+    pool_get(&space->rolls, *number, &roll);
+    bool is_violated = roll_follow(&roll, space->setting.clients, step);
+    *number = pool_put(&space->rolls, &roll, sizeof roll);
+    return is_violated;
+}
+
 /* --- time --- */
 
 uint32_t space_make_local_older(struct space *space, uint32_t local, bool are_stamps_kept)
@@ -345,6 +434,30 @@ uint32_t space_rename_post(struct space *space, uint32_t post, const uint8_t *ne
     uint32_t number = post_number(space, &after);
     memo_put(&space->renamed_posts, key, number);
     return number;
+}
+
+uint32_t space_rename_roll(struct space *space, uint32_t roll, const uint8_t *new_position)
+{
+    uint64_t key = permutation_key(roll, new_position, EXPLORE_CLIENTS_MAX);
+    const uint64_t *known = memo_find(&space->renamed_rolls, key);
+    if (known)
+        return (uint32_t)*known;
+    struct roll after;
+    pool_get(&space->rolls, roll, &after);
+    roll_rename(&after, new_position);
+    uint32_t number = pool_put(&space->rolls, &after, sizeof after);
+    memo_put(&space->renamed_rolls, key, number);
+    return number;
+}
+
+uint64_t space_roll_mentions(const struct space *space, uint32_t roll, int position)
+{
+    struct roll it;
+    uint32_t last, before;
+    pool_get(&space->rolls, roll, &it);
+    memcpy(&last, &it.last[position], sizeof last);
+    memcpy(&before, &it.before[position], sizeof before);
+    return (uint64_t)before << 32 | last;
 }
 
 enum { KEY_SERVERS = 1, KEY_SLICE = 2, KEY_SPENT = 3 }; /* above the bits of a key of clients */

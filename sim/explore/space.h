@@ -2,18 +2,20 @@
  * servers.
  *
  * A state is an array of words: a local's number for each client, a post's number for each server,
- * and what is left of the budgets. A record's moves, ageing and renaming are computed once, by the
- * code that steps it, and looked up from then on. */
+ * the roll's where critical sections write the resource, and what is left of the budgets. A
+ * record's moves, ageing and renaming are computed once, by the code that steps it, and looked up
+ * from then on. */
 #ifndef PICKLOCK_EXPLORE_SPACE_H
 #define PICKLOCK_EXPLORE_SPACE_H
 
 #include "explore/judge.h"
 #include "explore/moves.h"
 #include "explore/pool.h"
+#include "explore/roll.h"
 #include "explore/tape.h"
 
 /* Even: words are copied two at a time, and a 0 follows an odd number of them. */
-enum { WORDS_MAX = (EXPLORE_CLIENTS_MAX + SERVERS_MAX + 2) / 2 * 2 };
+enum { WORDS_MAX = (EXPLORE_CLIENTS_MAX + SERVERS_MAX + 3) / 2 * 2 };
 
 #define UNKNOWN_ID UINT32_MAX
 
@@ -43,6 +45,10 @@ struct place {
     uint8_t phase, rounds, call_left;
     uint8_t deleted, refused, overtaken; /* of struct local */
     bool can_begin, has_mentions;
+    bool has_swapped;                 /* LOCAL_SWAPPED */
+    bool knows_counter;               /* has read it, or is about to write it */
+    bool may_write, may_write_before; /* the resource: its last attempt, and the one before */
+    int32_t fence;
     uint32_t aged[2]; /* by a tick; [1]: stamps kept */
 };
 
@@ -62,14 +68,15 @@ struct post_note {
 
 struct space {
     struct setting setting;
-    struct pool locals, posts;
+    struct pool locals, posts, rolls;
     struct place *places;
     struct post_note *notes;
     uint32_t places_size, notes_size;
     struct move *moves;
     uint32_t moves_count, moves_size;
     bool can_states_be_wrong; /* the scheme promises what a state alone can break, and one may */
-    struct memo arrivals, breaks, renamed_locals, renamed_posts, disconnects, returns;
+    struct memo arrivals, breaks, renamed_locals, renamed_posts, renamed_rolls, disconnects,
+        returns, recounts, unknowns;
     struct draft *drafts; /* of the record in hand */
     struct server_draft server_drafts[SERVER_MOVES_MAX];
 };
@@ -86,9 +93,19 @@ void space_list_post(struct space *space, uint32_t post);
 /* The words of the first state, without a budget. */
 void space_start(struct space *space, uint32_t *words);
 
+static inline bool space_has_roll(const struct space *space)
+{
+    return space->setting.section == SECTION_WRITE;
+}
+
 static inline int space_words(const struct space *space)
 {
-    return space->setting.clients + space->setting.servers + 1;
+    return space->setting.clients + space->setting.servers + space_has_roll(space) + 1;
+}
+
+static inline uint32_t *space_roll_of(const struct space *space, uint32_t *words)
+{
+    return &words[space->setting.clients + space->setting.servers];
 }
 
 /* The moves of a local or a post, listed. The pointer is good until another one is looked at. */
@@ -127,6 +144,15 @@ uint32_t space_break(struct space *space, uint32_t local, int server);
 /* A refused attempt that was to be made again for nothing counts after all. */
 uint32_t space_spend_round(struct space *space, uint32_t local);
 
+/* The counter was written by another client, or a server forgot its keys: what a client knows of
+ * it, and the judge at the first server. */
+enum recount { RECOUNT_WRITTEN, RECOUNT_FORGOTTEN };
+uint32_t space_recount(struct space *space, uint32_t local, enum recount recount);
+uint32_t space_unknown(struct space *space, uint32_t post);
+
+/* The roll follows a step; true: fence-order is violated by it. */
+bool space_follow(struct space *space, uint32_t *roll, const struct roll_step *step);
+
 /* A tick passes. */
 uint32_t space_make_local_older(struct space *space, uint32_t local, bool are_stamps_kept);
 uint32_t space_make_post_older(struct space *space, uint32_t post, bool are_stamps_kept);
@@ -145,6 +171,9 @@ static inline uint32_t space_age_post(struct space *space, uint32_t post, bool a
 
 uint32_t space_rename_local(struct space *space, uint32_t local, const uint8_t *new_position);
 uint32_t space_rename_post(struct space *space, uint32_t post, const uint8_t *new_position);
+uint32_t space_rename_roll(struct space *space, uint32_t roll, const uint8_t *new_position);
+/* What the roll has of the client at a position; equal for equal. */
+uint64_t space_roll_mentions(const struct space *space, uint32_t roll, int position);
 uint32_t space_renumber_local(struct space *space, uint32_t local, const uint8_t *new_number);
 /* A number for what a client has in flight with a server; equal for equal. */
 uint32_t space_slice(struct space *space, uint32_t local, int server);

@@ -47,6 +47,8 @@ struct expansion {
     const uint32_t *words; /* before */
     int words_even;        /* how many of them, with the 0 after an odd number */
     struct step_taken step;
+    unsigned did;    /* by the move: enum effect_bit */
+    unsigned judged; /* of an execution: enum judged */
 };
 
 static uint32_t *budget_of(const struct space *space, uint32_t *words)
@@ -71,6 +73,8 @@ static inline void step_open(struct expansion *it, const struct move *move, int 
     step->fault = move->fault;
     step->ticks = move->ticks;
     step->violated = 0;
+    it->did = move->did;
+    it->judged = 0;
     step->is_grant = step->is_unsupported = false;
     words_copy(step->words, it->words, it->words_even);
     if (move->kind == MOVE_STRIKE)
@@ -78,8 +82,40 @@ static inline void step_open(struct expansion *it, const struct move *move, int 
                                               << (BUDGET_BITS * it->stepper->slot_of[move->fault]);
 }
 
+static struct roll_client roll_client(struct expansion *it, int client)
+{
+    const struct place before = *space_place(it->space, it->words[client]);
+    const struct place after = *space_place(it->space, it->step.words[client]);
+    return (struct roll_client){
+        .is_owner = verdict_is_owner(it->space, it->step.words, client),
+        .may_hold = after.phase == PHASE_ACQUIRING,
+        .may_write = after.phase == PHASE_ACQUIRING || after.may_write,
+        .may_write_before = after.may_write_before,
+        .has_swapped = it->step.kind == MOVE_ARRIVE && after.has_swapped && !before.has_swapped,
+    };
+}
+
+/* The roll of grants follows the step; returns what is violated by it. */
+static unsigned step_roll(struct expansion *it)
+{
+    const struct step_taken *step = &it->step;
+    struct roll_step roll = {.client = step->client,
+                             .begins = step->kind == MOVE_ACQUIRE,
+                             .is_granted = step->is_grant,
+                             .judged = it->judged,
+                             .forgets = it->did & DID_FORGET};
+    if (step->is_grant)
+        roll.fence = space_place(it->space, step->words[step->client])->fence;
+    for (int i = 0; i < it->space->setting.clients; i++)
+        roll.clients[i] = roll_client(it, i);
+    bool is_violated = space_follow(it->space, space_roll_of(it->space, it->step.words), &roll);
+    return is_violated ? 1u << PROPERTY_FENCE_ORDER : 0;
+}
+
 static inline void step_close(struct expansion *it)
 {
+    if (space_has_roll(it->space))
+        it->step.violated |= step_roll(it);
     it->step.violated |= verdict_of_state(it->space, it->step.words);
     if (it->stepper->reductions & (REDUCE_CLIENTS | REDUCE_SERVERS))
         canon_sort(it->space, it->stepper->reductions, it->step.words, it->step.new_position,
@@ -129,6 +165,26 @@ static void step_refused(struct expansion *it, int client)
     }
 }
 
+/* What other clients have read of the counter is of before. */
+static void step_count(struct expansion *it, int writer)
+{
+    for (int i = 0; i < it->space->setting.clients; i++)
+        if (i != writer)
+            it->step.words[i] = space_recount(it->space, it->step.words[i], RECOUNT_WRITTEN);
+}
+
+/* A server forgot its keys: which of them it had does not matter to checks/. */
+static void step_forget(struct expansion *it)
+{
+    const struct setting *setting = &it->space->setting;
+    if (setting->section != SECTION_COUNTER)
+        return;
+    uint32_t *first = &it->step.words[setting->clients];
+    *first = space_unknown(it->space, *first);
+    for (int i = 0; i < setting->clients; i++)
+        it->step.words[i] = space_recount(it->space, it->step.words[i], RECOUNT_FORGOTTEN);
+}
+
 static void step_client(struct expansion *it, int client, const struct move *move)
 {
     const struct setting *setting = &it->space->setting;
@@ -136,8 +192,10 @@ static void step_client(struct expansion *it, int client, const struct move *mov
     step_open(it, move, client, move->server);
     if (move->kind == MOVE_ARRIVE) {
         uint32_t *post = &step->words[setting->clients + move->server];
-        unsigned judged = space_arrive(it->space, &step->words[client], move->parcel, post, client);
-        step->violated = verdict_of_execution(setting, judged);
+        it->judged = space_arrive(it->space, &step->words[client], move->parcel, post, client);
+        step->violated = verdict_of_execution(setting, it->judged);
+        if (it->judged & COUNTER_WRITTEN)
+            step_count(it, client);
         step_close(it);
         return;
     }
@@ -162,6 +220,8 @@ static void step_server(struct expansion *it, int server, const struct move *mov
     it->step.words[setting->clients + server] = move->to;
     for (int i = 0; move->did & DID_DISCONNECT && i < setting->clients; i++)
         it->step.words[i] = space_break(it->space, it->step.words[i], server);
+    if (move->did & DID_FORGET)
+        step_forget(it);
     step_close(it);
 }
 

@@ -23,10 +23,16 @@ int64_t translate_tick_us(const struct setting *setting)
 static struct fault_text text_of(const struct step_taken *step)
 {
     static const enum choice_kind own[] = {
-        [MOVE_TIME] = CHOICE_TIME,       [MOVE_ACQUIRE] = CHOICE_ACQUIRE,
-        [MOVE_RELEASE] = CHOICE_RELEASE, [MOVE_WAKE] = CHOICE_WAKE,
-        [MOVE_ARRIVE] = CHOICE_ARRIVE,   [MOVE_HEAR] = CHOICE_HEAR,
+        [MOVE_TIME] = CHOICE_TIME,
+        [MOVE_ACQUIRE] = CHOICE_ACQUIRE,
+        [MOVE_RELEASE] = CHOICE_RELEASE,
+        [MOVE_WAKE] = CHOICE_WAKE,
+        [MOVE_ARRIVE] = CHOICE_ARRIVE,
+        [MOVE_HEAR] = CHOICE_HEAR,
         [MOVE_GIVE_UP] = CHOICE_GIVE_UP,
+        [MOVE_WRITE] = CHOICE_WRITE,
+        [MOVE_READ_COUNTER] = CHOICE_READ_COUNTER,
+        [MOVE_WRITE_COUNTER] = CHOICE_WRITE_COUNTER,
     };
     switch (step->kind) {
     case MOVE_STRIKE:

@@ -15,6 +15,8 @@ unsigned verdict_of_execution(const struct setting *setting, unsigned judged)
         violated |= bit(PROPERTY_EXTEND_OWN);
     if (judged & LEFT_ORPHAN && setting->scheme->promises_token)
         violated |= bit(PROPERTY_NO_ORPHAN);
+    if (judged & UPDATE_LOST)
+        violated |= bit(PROPERTY_NO_LOST_UPDATE);
     return violated;
 }
 
@@ -38,6 +40,16 @@ static int count_kept(struct space *space, const uint32_t *words, int client)
     return kept;
 }
 
+static int quorum(const struct setting *setting)
+{
+    return setting->scheme->needs_quorum ? setting->servers / 2 + 1 : 1;
+}
+
+bool verdict_is_owner(struct space *space, const uint32_t *words, int client)
+{
+    return count_kept(space, words, client) >= quorum(&space->setting);
+}
+
 /* Servers that said "taken" because of the client's own key, or "not yours" of a lock that it had
  * removed itself; as bits. */
 static unsigned said_untrue(struct space *space, const uint32_t *words, int client, unsigned did)
@@ -56,11 +68,6 @@ static int count_untrue(struct space *space, const uint32_t *words, int client, 
         untrue += (bits >> s & 1) || (is_kept(space, words, client, s) && !(overtaken >> s & 1) &&
                                       claim_counts(&space->setting, claim_at(space, words, s)));
     return untrue;
-}
-
-static int quorum(const struct setting *setting)
-{
-    return setting->scheme->needs_quorum ? setting->servers / 2 + 1 : 1;
 }
 
 /* Two holds overlap; when both have lease left, no overrun explains it. */

@@ -7,6 +7,9 @@
 
 #include "explore/space.h"
 
+/* Do enough servers keep the lock for the last attempt of the client at that position? */
+bool verdict_is_owner(struct space *space, const uint32_t *words, int client);
+
 unsigned verdict_of_execution(const struct setting *setting, unsigned judged);
 
 /* An operation of the client at that position has returned; words: before the step. */
