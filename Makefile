@@ -23,7 +23,7 @@ PARTS   := $(filter-out $(BUILD)/cmd/main.o,$(OBJECTS))
 MUTANTS := $(patsubst sim/%.c,$(BUILD)/%.o,$(wildcard sim/test/mutants/*.c))
 TESTS   := $(patsubst sim/test/%.c,%,$(wildcard sim/test/test_*.c))
 
-.PHONY: all setup setup-test demo test determinism bench unit clean format help $(TESTS)
+.PHONY: all setup setup-test demo test determinism bench mutations unit clean format help $(TESTS)
 
 all: $(BUILD)/picklock ## build the program: build/picklock
 
@@ -82,6 +82,9 @@ bench: $(BUILD)/picklock $(BUILD)/test/bench_checks ## what the checks, the prox
 	BUILD=$(BUILD) sim/test/bench_proxy.sh 3
 	BUILD=$(abspath $(BUILD)) $(PYTHON) harness/bench_scale.py
 	BUILD=$(BUILD) sim/test/bench_explore.sh
+
+mutations: $(BUILD)/picklock ## plant small slips in the schemes, count those that the explorer notices
+	@BUILD=$(abspath $(BUILD)) $(PYTHON) harness/mutations.py
 
 unit: $(TESTS) ## build and run the C unit tests
 
