@@ -40,7 +40,7 @@ def server(*options):
     port = free_port()
     process = subprocess.Popen(
         ["redis-server", "--port", str(port), "--bind", "127.0.0.1", "--save", "", "--appendonly",
-         "no", *options], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+         "no", "--dbfilename", "none.rdb", *options], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     try:
         until(lambda: ask(port, "PING") in ("PONG", "NOAUTH Authentication required."),
               "the server answers")

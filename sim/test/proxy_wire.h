@@ -326,7 +326,8 @@ static inline void redis_start(struct redis *redis)
                 if (getppid() != parent || !freopen("/dev/null", "w", stdout))
                     _exit(1);
                 execlp("redis-server", "redis-server", "--port", port, "--bind", "127.0.0.1",
-                       "--save", "", "--appendonly", "no", "--enable-debug-command", "yes", NULL);
+                       "--save", "", "--dbfilename", "none.rdb", "--appendonly", "no",
+                       "--enable-debug-command", "yes", NULL);
                 _exit(127);
             }
         }
