@@ -97,14 +97,19 @@ static enum fail show(const struct cells *cells, struct results *results,
 static enum fail sum_up(const struct results *results, struct failure *failure)
 {
     int defects = 0;
+    bool is_random = false;
     enum fail status = results_status(results);
-    for (int i = 0; i < results->cells_count; i++)
+    for (int i = 0; i < results->cells_count; i++) {
         defects += explored_has_defect(&results->cells[i]);
+        is_random |= explored_is_random(&results->cells[i]);
+    }
     if (status == FAIL_INTERNAL)
         failure_set(failure, status,
                     "the witnesses of %d cells did not reproduce: a defect of picklock", defects);
     if (status == FAIL_UNKNOWN)
-        failure_set(failure, status, "not every cell was searched to its end");
+        failure_set(failure, status,
+                    is_random ? "a random search: what was not found is unknown"
+                              : "not every cell was searched to its end");
     return status;
 }
 

@@ -1,7 +1,7 @@
 /* explore_args.c - see explore_args.h. */
 #include "cmd/explore_args.h"
 
-#include "explore/explore.h"
+#include "base/suggest.h"
 
 #include <string.h>
 #include <unistd.h>
@@ -18,6 +18,12 @@ const char explore_help[] =
     "  --section WHAT         what a critical section does: none, write (the guarded resource:\n"
     "                         judges fence-order), counter (read it, write it back plus one:\n"
     "                         judges no-lost-update); default: none\n"
+    "  --search HOW           exhaustive (default), or, for what is too large: random (runs of "
+    "several\n"
+    "                         policies in turn) or pct (only runs with stalls); these never say\n"
+    "                         \"holds\", and what they find is made as short as can be\n"
+    "  --runs N               of a random search: at most so many a cell (default 10000; it ends\n"
+    "                         when 1000 in a row brought no new state)\n"
     "  --clients N            1 to 6 (default 3; 2 for schemes that need a quorum)\n"
     "  --rounds N             attempts of each client, 1 to 7 (default 2); a clean refusal is "
     "free\n"
@@ -28,7 +34,7 @@ const char explore_help[] =
     "  --memory N             at most so many MB a cell (default 2000)\n"
     "  --no-reductions        every state, not one for all that differ in who is who\n"
     "  --full-states          keep whole states: nothing is lost to equal fingerprints\n"
-    "  --seed N               of the fingerprints\n"
+    "  --seed N               of a random search, and of the fingerprints (default 0)\n"
     "  --jobs N               cells at a time (default: one a core); the result is the same\n"
     "  --witness              print each witness: its choices, what they come to, and a "
     "space-time\n"
@@ -66,6 +72,28 @@ static enum fail read_section(const char *text, enum section *section, struct fa
                        text);
 }
 
+static enum fail read_search(struct explore_args *args, struct failure *failure)
+{
+    const char *names[SEARCH_COUNT];
+    for (int i = 0; i < SEARCH_COUNT; i++)
+        names[i] = explore_search_name((enum explore_search)i);
+    if (args->search_name && !explore_search_read(args->search_name, &args->search)) {
+        const char *near = suggest_nearest(args->search_name, names, SEARCH_COUNT);
+        return failure_set(failure, FAIL_INPUT,
+                           "--search wants exhaustive, random or pct, not \"%s\"%s%s%s",
+                           args->search_name, near ? ": did you mean \"" : "", near ? near : "",
+                           near ? "\"?" : "");
+    }
+    bool is_random = args->search != SEARCH_EXHAUSTIVE;
+    if (args->runs > 0 && !is_random)
+        return failure_set(failure, FAIL_INPUT, "--runs goes with --search random or pct");
+    if (args->frontier && is_random)
+        return failure_set(failure, FAIL_INPUT,
+                           "--frontier says what holds, and a random search cannot: it wants "
+                           "--search exhaustive");
+    return FAIL_NONE;
+}
+
 enum fail explore_args_parse(int argc, char **argv, struct explore_args *args,
                              struct failure *failure)
 {
@@ -77,6 +105,8 @@ enum fail explore_args_parse(int argc, char **argv, struct explore_args *args,
         {"--fault", OPTION_TEXT, &args->fault, 0, 0},
         {"--frontier", OPTION_FLAG, &args->frontier, 0, 0},
         {"--section", OPTION_TEXT, &section, 0, 0},
+        {"--search", OPTION_TEXT, &args->search_name, 0, 0},
+        {"--runs", OPTION_NUMBER, &args->runs, 1, INT32_MAX},
         {"--clients", OPTION_NUMBER, &args->clients, 1, EXPLORE_CLIENTS_MAX},
         {"--rounds", OPTION_NUMBER, &args->rounds, 1, EXPLORE_ROUNDS_MAX},
         {"--servers", OPTION_NUMBER, &args->servers, 1, SERVERS_MAX},
@@ -105,5 +135,7 @@ enum fail explore_args_parse(int argc, char **argv, struct explore_args *args,
         fail = read_fail_on(fail_on, &args->fail_on, failure);
     if (!fail)
         fail = read_section(section, &args->section, failure);
+    if (!fail)
+        fail = read_search(args, failure);
     return fail ? fail : shard_read(shard, &args->shard, failure);
 }

@@ -8,11 +8,12 @@ extern const char explore_help[];
 
 /* As given; texts are borrowed from argv, and a number that is 0 was not given. */
 struct explore_args {
-    const char *scheme, *fault, *redis_server;
+    const char *scheme, *fault, *search_name, *redis_server;
+    enum explore_search search;
     struct shard shard;
     enum explored_failure fail_on;
     struct output output;
-    int64_t clients, rounds, servers, lease_ticks, budget_us, states, memory_mb, seed, jobs;
+    int64_t clients, rounds, servers, lease_ticks, budget_us, states, runs, memory_mb, seed, jobs;
     enum section section;
     int frontier, no_reductions, full_states, witness, confirm, wants_help, operands;
 };

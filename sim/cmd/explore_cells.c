@@ -33,6 +33,9 @@ static void init_cell(struct cell *cell, const struct explore_args *args,
         options->servers = (int)args->servers;
     options->section = args->section;
     options->lease_ticks = (int)args->lease_ticks;
+    options->search = args->search;
+    options->seed = (uint64_t)args->seed;
+    options->runs_max = (uint64_t)args->runs;
     options->states_max = (uint64_t)args->states;
     options->bytes_max = (uint64_t)args->memory_mb * 1000000;
     options->hash_seed = (uint64_t)args->seed;

@@ -21,11 +21,24 @@ static enum fail print_diagram(FILE *out, const struct explored_property *proper
     return fail;
 }
 
+/* After the number of its steps, of what a random search found. */
+static void print_shortness(FILE *out, const struct explored *cell,
+                            const struct explored_property *property)
+{
+    if (explored_is_random(cell) && property->is_shortest)
+        fputs(", the shortest", out);
+    else if (explored_is_random(cell))
+        fprintf(out, ", the shortest found; nothing shorter among %" PRId64 " states",
+                cell->shorter_states);
+    fputc('\n', out);
+}
+
 static void print_witness(FILE *out, const struct explored *cell,
                           const struct explored_property *property)
 {
-    fprintf(out, "\n%s, %s: %s is violated (%s) in %" PRId64 " steps\n", cell->scheme, cell->faults,
+    fprintf(out, "\n%s, %s: %s is violated (%s) in %" PRId64 " steps", cell->scheme, cell->faults,
             property_name(property->property), cause_name(property->cause), property->steps);
+    print_shortness(out, cell, property);
     for (int i = 0; i < property->choices_count; i++)
         fprintf(out, "  %3d  %s\n", i + 1, property->choices[i]);
     for (int i = 0; i < property->witness_lines; i++)

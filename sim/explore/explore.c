@@ -1,12 +1,33 @@
 /* explore.c - see explore.h: one search from its options to its outcome. */
 #include "explore/explore.h"
 
+#include "explore/random.h"
 #include "explore/search.h"
 #include "explore/translate.h"
 #include "explore/witness.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
+
+static const char *const searches[SEARCH_COUNT] = {"exhaustive", "random", "pct"};
+
+const char *explore_search_name(enum explore_search search)
+{
+    assert((unsigned)search < SEARCH_COUNT);
+    return searches[search];
+}
+
+bool explore_search_read(const char *name, enum explore_search *search)
+{
+    for (int i = 0; i < SEARCH_COUNT; i++) {
+        if (strcmp(searches[i], name) != 0)
+            continue;
+        *search = (enum explore_search)i;
+        return true;
+    }
+    return false;
+}
 
 const char *explore_end_words(enum explore_end end)
 {
@@ -23,6 +44,10 @@ const char *explore_end_words(enum explore_end end)
         return "the scheme needs a command that this server does not know";
     case END_ENOUGH:
         return "nothing was left to look for";
+    case END_RUNS:
+        return "all runs were made";
+    case END_STALE:
+        return "1000 runs brought no new state";
     }
     return "";
 }
@@ -115,24 +140,31 @@ bool explore_promises(const struct explore_options *options, enum property prope
     }
 }
 
+static void outcome_open(struct explore_outcome *outcome, const struct explore_options *options)
+{
+    struct setting setting;
+    setting_init(&setting, options);
+    memset(outcome, 0, sizeof *outcome);
+    outcome->lease_ticks = setting.ttl;
+    outcome->lease_us = translate_lease_us(&setting);
+    outcome->same_token = setting.is_collision ? (1u << setting.clients) - 1 : 0;
+    outcome->has_replica = setting.has_replica;
+}
+
 static void outcome_fill(struct search *search, struct explore_outcome *outcome)
 {
-    const struct setting *setting = &search->space.setting;
     double states = (double)search->visited.count;
     outcome->end = search->end;
-    outcome->lease_ticks = setting->ttl;
     outcome->states = search->visited.count;
     outcome->transitions = search->transitions;
     outcome->depth = search->depth;
     outcome->bytes = search->bytes;
     outcome->lost = search->visited.has_full_states ? 0 : states * states / 36893488147419103232.0;
-    outcome->lease_us = translate_lease_us(setting);
-    outcome->same_token = setting->is_collision ? (1u << setting->clients) - 1 : 0;
-    outcome->has_replica = setting->has_replica;
     for (int i = 0; i < PROPERTY_COUNT; i++) {
         struct explore_finding *finding = &outcome->findings[i];
         if (search->sightings[i].state != VISITED_NONE) {
             finding->verdict = VERDICT_VIOLATED;
+            finding->is_shortest = !search->stepper.was_eager;
             witness_build(search, &search->sightings[i], finding);
         } else {
             bool is_sure =
@@ -152,21 +184,30 @@ static bool has_found_all(void *context, const struct search *search, int faults
     return true;
 }
 
-enum fail explore(const struct explore_options *given, struct explore_outcome *outcome,
-                  struct failure *failure)
+static void explore_all(const struct explore_options *options, struct explore_outcome *outcome)
 {
-    struct explore_options options;
     struct search search;
-    memset(outcome, 0, sizeof *outcome);
-    if (options_read(given, &options, failure))
-        return FAIL_INPUT;
-    search_init(&search, &options);
-    search.is_enough = options.sought ? has_found_all : NULL;
+    search_init(&search, options);
+    search.is_enough = options->sought ? has_found_all : NULL;
     search_run(&search);
     if (search.end == END_COMPLETE && search.keeps_edges)
         search_progress(&search);
     outcome_fill(&search, outcome);
     search_close(&search);
+}
+
+enum fail explore(const struct explore_options *given, struct explore_outcome *outcome,
+                  struct failure *failure)
+{
+    struct explore_options options;
+    memset(outcome, 0, sizeof *outcome);
+    if (options_read(given, &options, failure))
+        return FAIL_INPUT;
+    outcome_open(outcome, &options);
+    if (options.search == SEARCH_EXHAUSTIVE)
+        explore_all(&options, outcome);
+    else
+        random_search(&options, outcome);
     return FAIL_NONE;
 }
 

@@ -1,5 +1,5 @@
 /* explore.h - every interleaving of a scheme up to a bound: "holds up to here", or the shortest
- * schedule that breaks it.
+ * schedule that breaks it. Or, where there are too many: as many as a random search gets to.
  *
  * Breadth-first over hashed states, faults before events: a witness has the fewest faults, then the
  * fewest events. The scheme's own step function, world/client.c and redis/model.c are run; nothing
@@ -56,6 +56,22 @@ enum reduction {
 /* Bounds of the explorer itself. */
 enum { EXPLORE_CLIENTS_MAX = 6, EXPLORE_ROUNDS_MAX = 7, EXPLORE_FAULTS_MAX = 7 };
 
+/* How it is searched. Random: a seeded portfolio (policy.h) of runs from the start, what they find
+ * made as short as can be; what they do not find stays unknown. */
+enum explore_search {
+    SEARCH_EXHAUSTIVE,
+    SEARCH_RANDOM,
+    SEARCH_PCT, /* only runs of PCT, with stalls */
+    SEARCH_COUNT,
+};
+
+const char *explore_search_name(enum explore_search search);
+bool explore_search_read(const char *name, enum explore_search *search);
+
+/* Runs of a random search that were not limited otherwise; and it ends when so many in a row
+ * brought no new state. */
+enum { EXPLORE_RUNS = 10000, EXPLORE_RUNS_STALE = 1000 };
+
 struct explore_options {
     const struct scheme *scheme;
     int clients, rounds, servers;
@@ -68,6 +84,9 @@ struct explore_options {
     bool has_full_states; /* keep whole states, not fingerprints: nothing is lost to collisions */
     bool skips_progress;  /* keep no edges: progress stays unknown, and memory is saved */
     uint64_t hash_seed;
+    enum explore_search search;
+    uint64_t seed;           /* of a random search */
+    uint64_t runs_max;       /* of a random search; 0: EXPLORE_RUNS */
     uint64_t states_max;     /* 0: no limit */
     uint64_t bytes_max;      /* 0: no limit */
     int64_t deadline_us;     /* an instant of now_us(); 0: none */
@@ -82,6 +101,8 @@ enum explore_end {
     END_TIME,
     END_UNSUPPORTED,
     END_ENOUGH, /* all that was asked of it was found, or is not there */
+    END_RUNS,   /* a random search made all its runs */
+    END_STALE,  /* EXPLORE_RUNS_STALE of them in a row brought no new state */
 };
 
 struct explore_finding {
@@ -89,6 +110,8 @@ struct explore_finding {
     int faults, events;   /* of the witness: fewest faults, then fewest events */
     struct choice *choices;
     int choices_count;
+    bool is_shortest; /* proved: all that could lead to anything shorter was visited */
+    uint64_t run;     /* of a random search, from 1: the first that found it; 0: none did */
 };
 
 struct explore_outcome {
@@ -100,6 +123,10 @@ struct explore_outcome {
     double
         lost; /* states expected to be lost to equal fingerprints: n^2 / 2^65; 0 with full states */
     struct explore_finding findings[PROPERTY_COUNT];
+    /* Of a random search. */
+    uint64_t runs;
+    uint64_t new_per_1000;   /* new states in 1 000 runs, at the end */
+    uint64_t shorter_states; /* visited when something shorter than what was found was looked for */
     /* How the witnesses are to be replayed. */
     int64_t lease_us;
     uint32_t same_token;

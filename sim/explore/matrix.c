@@ -156,11 +156,40 @@ enum cell_word cell_judge(const struct cell *cell, enum property *property)
     return word;
 }
 
+static bool is_random(const struct cell *cell)
+{
+    return cell->options.search != SEARCH_EXHAUSTIVE && cell->outcome.end != END_UNSUPPORTED;
+}
+
+/* How far a random search has come without finding it. */
+static void print_not_found(const struct cell *cell, char *text, size_t size)
+{
+    bool is_late = cell->outcome.end == END_TIME;
+    snprintf(text, size, "not found in %llu runs, seed %llu%s",
+             (unsigned long long)cell->outcome.runs, (unsigned long long)cell->options.seed,
+             is_late ? ", then the time was up" : "");
+}
+
+const char *cell_why(const struct cell *cell, enum property property, char *text, size_t size)
+{
+    if (!explore_promises(&cell->options, property))
+        snprintf(text, size, "the scheme does not promise it");
+    else if (!is_random(cell))
+        snprintf(text, size, "%s", explore_end_words(cell->outcome.end));
+    else if (property == PROPERTY_PROGRESS)
+        snprintf(text, size,
+                 "no run can tell: that no way leads on is seen only where every state is visited");
+    else
+        print_not_found(cell, text, size);
+    return text;
+}
+
 const char *cell_print(const struct cell *cell, char *text, size_t size)
 {
     enum property property = PROPERTY_MUTUAL_EXCLUSION;
     enum cell_word word = cell_judge(cell, &property);
     int steps = cell->outcome.findings[property].events;
+    char why[CELL_WHY_MAX];
     switch (word) {
     case CELL_SAFE:
         snprintf(text, size, "safe");
@@ -176,7 +205,9 @@ const char *cell_print(const struct cell *cell, char *text, size_t size)
         snprintf(text, size, "stuck (%d steps)", steps);
         break;
     case CELL_UNKNOWN:
-        snprintf(text, size, "unknown (%s)", explore_end_words(cell->outcome.end));
+        /* of any property that is not progress */
+        snprintf(text, size, "unknown (%s)",
+                 cell_why(cell, PROPERTY_MUTUAL_EXCLUSION, why, sizeof why));
         break;
     }
     return text;

@@ -5,7 +5,7 @@
 
 #include "explore/confirm.h"
 
-enum { CELL_NAME_MAX = 128 };
+enum { CELL_NAME_MAX = 128, CELL_WHY_MAX = 128 };
 
 /* What the checks say of the replay of a property's witness. */
 struct cell_witness {
@@ -43,6 +43,10 @@ enum cell_word { CELL_SAFE, CELL_INHERENT, CELL_BROKEN, CELL_STUCK, CELL_UNKNOWN
 
 /* The worst that was found; *property is the one that says so (CELL_INHERENT, BROKEN, STUCK). */
 enum cell_word cell_judge(const struct cell *cell, enum property *property);
+
+/* Why a property is VERDICT_UNKNOWN: "not found in 10000 runs, seed 1", ... At most size bytes;
+ * returns text. */
+const char *cell_why(const struct cell *cell, enum property property, char *text, size_t size);
 
 /* "safe", "overrun only", "broken (unlock-bug, 14 steps)", ... At most size bytes; returns text. */
 const char *cell_print(const struct cell *cell, char *text, size_t size);

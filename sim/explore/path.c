@@ -53,26 +53,24 @@ int deed_actor(const struct deed *deed)
     return deed->server >= 0 ? EXPLORE_CLIENTS_MAX + deed->server : ACTOR_TIME;
 }
 
-static int verb_of(const struct space *space, const uint32_t *before, const struct step_taken *step)
-{
-    struct local local;
-    if (step->parcel < 0)
-        return NO_VERB;
-    memset(&local, 0, sizeof local);
-    pool_get(&space->locals, before[step->client], &local);
-    assert(step->parcel < local.count);
-    return local.parcels[step->parcel].verb;
-}
-
 struct deed deed_of(const struct space *space, const uint32_t *before,
                     const struct step_taken *step)
 {
-    return (struct deed){.kind = step->kind,
-                         .client = step->client,
-                         .server = step->server,
-                         .fault = step->fault,
-                         .ticks = step->ticks,
-                         .verb = verb_of(space, before, step)};
+    struct deed deed = {.kind = step->kind,
+                        .client = step->client,
+                        .server = step->server,
+                        .fault = step->fault,
+                        .ticks = step->ticks,
+                        .verb = NO_VERB};
+    struct local local;
+    if (step->parcel < 0)
+        return deed;
+    memset(&local, 0, sizeof local);
+    pool_get(&space->locals, before[step->client], &local);
+    assert(step->parcel < local.count);
+    deed.is_late = parcel_is_late(&local.parcels[step->parcel]);
+    deed.verb = local.parcels[step->parcel].verb;
+    return deed;
 }
 
 /* --- the stage --- */
@@ -118,15 +116,21 @@ void stage_start(struct stage *stage)
     stage_go(stage, words);
 }
 
+static bool is_named(const struct stage *stage, const struct step_taken *step,
+                     const struct deed *deed)
+{
+    if (step->kind != deed->kind || step->client != deed->client || step->server != deed->server ||
+        step->fault != deed->fault || step->ticks != deed->ticks)
+        return false;
+    struct deed name = deed_of(&stage->space, stage->words, step);
+    return name.verb == deed->verb && name.is_late == deed->is_late;
+}
+
 const struct step_taken *stage_find(const struct stage *stage, const struct deed *deed)
 {
-    for (int i = 0; i < stage->count; i++) {
-        const struct step_taken *step = &stage->steps[i];
-        if (step->kind == deed->kind && step->client == deed->client &&
-            step->server == deed->server && step->fault == deed->fault &&
-            step->ticks == deed->ticks && verb_of(&stage->space, stage->words, step) == deed->verb)
-            return step;
-    }
+    for (int i = 0; i < stage->count; i++)
+        if (is_named(stage, &stage->steps[i], deed))
+            return &stage->steps[i];
     return NULL;
 }
 

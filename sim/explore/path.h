@@ -2,8 +2,8 @@
  * another order, or without some of them.
  *
  * A deed says who does what, and to which message, in the words of a schedule: a message is the
- * oldest of its client, server and verb. Paths are walked where nothing is reduced: a client keeps
- * its place from the first step to the last. */
+ * oldest of its client, server and verb, and waited for or not. Paths are walked where nothing is
+ * reduced: a client keeps its place from the first step to the last. */
 #ifndef PICKLOCK_EXPLORE_PATH_H
 #define PICKLOCK_EXPLORE_PATH_H
 
@@ -14,6 +14,7 @@ struct deed {
     int client, server; /* -1: none */
     int fault;          /* enum fault of MOVE_STRIKE, which it costs, and of MOVE_FOLLOW */
     int ticks;          /* that a clock jumps by it */
+    bool is_late;       /* nobody waits for that message: given up on, or a copy */
     int verb;           /* enum verb of the message that it is about, or NO_VERB */
 };
 

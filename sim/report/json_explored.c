@@ -15,6 +15,7 @@ static void add_cell(json_t *made, const struct explored *cell)
 #include "run/explored.def"
 #undef BOUND
 #undef FIGURE
+    json_object_set_new(made, "search", json_text_or_null(cell->search));
     json_object_set_new(made, "states_lost", json_real(cell->lost));
     json_object_set_new(made, "seconds", json_seconds(cell->elapsed_us));
     json_object_set_new(made, "complete", json_boolean(cell->is_complete));
@@ -38,6 +39,10 @@ json_t *json_explored(const struct explored *cell, const struct explored_propert
     json_object_set_new(made, "headline", json_boolean(property->is_headline));
     json_object_set_new(made, "faults", number_if(is_violated, property->faults));
     json_object_set_new(made, "witness_steps", number_if(is_violated, property->steps));
+    json_object_set_new(made, "shortest",
+                        is_violated ? json_boolean(property->is_shortest) : json_null());
+    json_object_set_new(made, "found_in_run", number_if(property->run > 0, property->run));
+    json_object_set_new(made, "why", json_text_or_null(*property->why ? property->why : NULL));
     json_object_set_new(made, "replayed",
                         is_violated ? json_boolean(property->is_replayed) : json_null());
     json_object_set_new(made, "confirmed",

@@ -21,6 +21,7 @@ static void read_cell(struct reading *reading, json_t *object, struct explored *
 #include "run/explored.def"
 #undef BOUND
 #undef FIGURE
+    read_short_text(reading, object, "search", cell->search, sizeof cell->search);
     json_t *lost = read_member(reading, object, "states_lost");
     cell->lost = json_number_value(lost);
     if (lost && !(json_is_number(lost) && cell->lost >= 0))
@@ -80,6 +81,10 @@ static void read_finding(struct reading *reading, json_t *object,
     property->is_headline = read_truth(reading, object, "headline");
     property->faults = number_or(reading, object, "faults", 0);
     property->steps = number_or(reading, object, "witness_steps", 0);
+    property->is_shortest = is_true_or_null(reading, object, "shortest", &is_null);
+    property->run = number_or(reading, object, "found_in_run", 0);
+    if (property->verdict == VERDICT_UNKNOWN)
+        read_short_text(reading, object, "why", property->why, sizeof property->why);
     property->is_replayed = is_true_or_null(reading, object, "replayed", &is_null);
     bool is_seen = is_true_or_null(reading, object, "confirmed", &is_null);
     property->confirmed = is_null ? CONFIRMED_NOT_ASKED : is_seen ? CONFIRMED_YES : CONFIRMED_NO;
@@ -91,18 +96,18 @@ static void read_finding(struct reading *reading, json_t *object,
     property->history = read_text_or_null(reading, object, "history");
 }
 
-static const char *const row_keys[] = {"scheme",        "fault",       "property",  "verdict",
-                                       "cause",         "as_expected", "cell",
+static const char *const row_keys[] = {
+    "scheme",        "fault",    "property",     "verdict", "cause",       "as_expected",
+    "cell",
 #define BOUND(name, member)  name,
 #define FIGURE(name, member) name,
 #include "run/explored.def"
 #undef BOUND
 #undef FIGURE
-                                       "states_lost",   "seconds",     "complete",  "end",
-                                       "unsupported",   "naive",       "headline",  "faults",
-                                       "witness_steps", "replayed",    "confirmed", "trouble",
-                                       "witness",       "sentences",   "event",     "schedule",
-                                       "history",       "origin",      "folder"};
+    "search",        "shortest", "found_in_run", "why",     "states_lost", "seconds",
+    "complete",      "end",      "unsupported",  "naive",   "headline",    "faults",
+    "witness_steps", "replayed", "confirmed",    "trouble", "witness",     "sentences",
+    "event",         "schedule", "history",      "origin",  "folder"};
 
 void read_explored(struct reading *reading, json_t *object, struct results *results)
 {

@@ -68,8 +68,13 @@ static void print_cell(FILE *out, const struct explored *cell, int faults_width,
     text_print(out, TEXT_PLAIN, cell->faults);
     fprintf(out, "%*s", faults_width + 2 - text_width(cell->faults), "");
     print_words(out, cell, words_width, colours);
-    fprintf(out, " %9" PRId64 " states %10" PRId64 " transitions  %.0e lost%s\n", cell->states,
-            cell->transitions, cell->lost, confirmed_words(cell));
+    fprintf(out, " %9" PRId64 " states ", cell->states);
+    if (explored_is_random(cell))
+        fprintf(out, "%6" PRId64 " runs %7" PRId64 " new in 1000 at the end", cell->runs,
+                cell->new_per_1000);
+    else
+        fprintf(out, "%10" PRId64 " transitions  %.0e lost", cell->transitions, cell->lost);
+    fprintf(out, "%s\n", confirmed_words(cell));
 }
 
 static void print_totals(FILE *out, const struct results *results)
@@ -82,6 +87,15 @@ static void print_totals(FILE *out, const struct results *results)
           "named.\nLost: how many states are expected to be missed because two have the same "
           "fingerprint.\n",
           out);
+    for (int i = 0; i < results->cells_count; i++) {
+        if (!explored_is_random(&results->cells[i]))
+            continue;
+        fputs(
+            "A random search cannot say that anything holds: what it does not find is unknown, and "
+            "no run can tell about progress.\n",
+            out);
+        return;
+    }
 }
 
 void report_terminal_explored(FILE *out, const struct results *results, int colours)

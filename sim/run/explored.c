@@ -20,6 +20,8 @@ static void fill_witness(struct explored_property *made, const struct cell *cell
     made->cause = witness->cause;
     made->faults = finding->faults;
     made->steps = finding->events;
+    made->is_shortest = finding->is_shortest;
+    made->run = (int64_t)finding->run;
     made->choices = memory_new((size_t)finding->choices_count, sizeof *made->choices);
     made->choices_count = finding->choices_count;
     for (int i = 0; i < finding->choices_count; i++)
@@ -58,6 +60,8 @@ static void fill_properties(struct explored *row, const struct cell *cell, const
                                            .is_headline = property == headline,
                                            .first_index = -1,
                                            .confirmed = (enum confirmed)on_redis[i]};
+        if (made->verdict == VERDICT_UNKNOWN)
+            cell_why(cell, property, made->why, sizeof made->why);
         if (made->verdict != VERDICT_VIOLATED)
             continue;
         fill_witness(made, cell);
@@ -82,6 +86,11 @@ void explored_fill(struct explored *row, const struct cell *cell, const int *on_
         row->faults_max += options->budget[i];
     row->states = (int64_t)outcome->states;
     row->transitions = (int64_t)outcome->transitions;
+    snprintf(row->search, sizeof row->search, "%s", explore_search_name(options->search));
+    row->seed = options->search == SEARCH_EXHAUSTIVE ? 0 : (int64_t)options->seed;
+    row->runs = (int64_t)outcome->runs;
+    row->new_per_1000 = (int64_t)outcome->new_per_1000;
+    row->shorter_states = (int64_t)outcome->shorter_states;
     row->lost = outcome->lost;
     row->is_complete = outcome->end == END_COMPLETE;
     row->is_unsupported = outcome->end == END_UNSUPPORTED;
@@ -159,13 +168,23 @@ static const char *plural(int64_t count)
     return count == 1 ? "" : "s";
 }
 
+bool explored_is_random(const struct explored *row)
+{
+    return strcmp(row->search, explore_search_name(SEARCH_EXHAUSTIVE)) != 0;
+}
+
 char *explored_bounds(const struct explored *row)
 {
-    return memory_format("%" PRId64 " client%s, %" PRId64 " round%s, %" PRId64
-                         " server%s, lease of %" PRId64 " tick%s",
-                         row->clients, plural(row->clients), row->rounds, plural(row->rounds),
-                         row->servers, plural(row->servers), row->lease_ticks,
-                         plural(row->lease_ticks));
+    char *search = explored_is_random(row)
+                       ? memory_format(", %s search, seed %" PRId64, row->search, row->seed)
+                       : memory_text("");
+    char *bounds = memory_format("%" PRId64 " client%s, %" PRId64 " round%s, %" PRId64
+                                 " server%s, lease of %" PRId64 " tick%s%s",
+                                 row->clients, plural(row->clients), row->rounds,
+                                 plural(row->rounds), row->servers, plural(row->servers),
+                                 row->lease_ticks, plural(row->lease_ticks), search);
+    free(search);
+    return bounds;
 }
 
 bool explored_is_same_cell(const struct explored *a, const struct explored *b)
@@ -177,5 +196,6 @@ bool explored_is_same_cell(const struct explored *a, const struct explored *b)
 #include "run/explored.def"
 #undef BOUND
 #undef FIGURE
-    return !strcmp(a->scheme, b->scheme) && !strcmp(a->faults, b->faults);
+    return !strcmp(a->scheme, b->scheme) && !strcmp(a->faults, b->faults) &&
+           !strcmp(a->search, b->search);
 }

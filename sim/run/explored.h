@@ -16,9 +16,13 @@ struct explored_property {
     enum verdict verdict;
     bool is_headline; /* the one that the cell's words speak of */
 
+    char why[CELL_WHY_MAX]; /* VERDICT_UNKNOWN: why, else "" */
+
     /* violated: */
     enum cause cause;
     int64_t faults, steps; /* of the witness: fewest faults, then fewest steps */
+    bool is_shortest;      /* nothing is shorter */
+    int64_t run;           /* of a random search: that found it; 0: none did, or not random */
     char **choices;        /* its steps, as of a schedule */
     int choices_count;
     char **witness; /* it in sentences */
@@ -42,7 +46,9 @@ struct explored {
 #include "run/explored.def"
 #undef BOUND
 #undef FIGURE
-    double lost; /* states expected to be lost to equal fingerprints */
+    char search[NAME_MAX_BYTES]; /* enum explore_search; seed, runs, new_per_1000 and shorter_states
+                                  * are 0 of an exhaustive one */
+    double lost;                 /* states expected to be lost to equal fingerprints */
     bool is_complete, is_unsupported;
     char end[EXPLORED_WORDS_MAX]; /* why the search ended */
     int64_t elapsed_us;
@@ -79,11 +85,14 @@ bool explored_is_open(const struct explored *row);
 
 bool explored_has_failure(const struct explored *row);
 
-/* "3 clients, 2 rounds, 1 server, lease of 2 ticks", the bounds that all cells of a scheme share;
- * the caller frees. */
+/* Was it searched at random? */
+bool explored_is_random(const struct explored *row);
+
+/* "3 clients, 2 rounds, 1 server, lease of 2 ticks", and of a random search its seed: the bounds
+ * that all cells of a scheme share; the caller frees. */
 char *explored_bounds(const struct explored *row);
 
-/* The same cell: scheme, faults and every bound. */
+/* The same cell: scheme, faults, every bound, and how it was searched. */
 bool explored_is_same_cell(const struct explored *a, const struct explored *b);
 
 #endif

@@ -62,6 +62,7 @@ static void names_are_of_one_step(void **state)
         struct policy_run run;
         options.budget[FAULT_LATE_REQUEST] = options.budget[FAULT_LOSE_REPLY] = 1;
         options.budget[FAULT_CLIENT_CLOCK] = options.budget[FAULT_FAILOVER] = 1;
+        options.section = (enum section)(s % SECTION_COUNT);
         stage_init(&stage, &options);
         for (uint64_t n = 0; n < 60; n++) {
             struct random random = {.seed = 1, .stream = n};

@@ -1,0 +1,15 @@
+/* random.h - a random search: seeded runs from the start, in slices of one policy after another.
+ *
+ * For what is too large to be searched exhaustively. The same seed gives the same outcome, byte for
+ * byte, unless the clock ends it. What was violated is made short (shrink.h, minimise.h); what was
+ * not is unknown, never safe. */
+#ifndef PICKLOCK_EXPLORE_RANDOM_H
+#define PICKLOCK_EXPLORE_RANDOM_H
+
+#include "explore/explore.h"
+
+/* Fills what a random search has to say: the options are good, the outcome is zeroed but for how
+ * witnesses are replayed. */
+void random_search(const struct explore_options *options, struct explore_outcome *outcome);
+
+#endif
