@@ -106,9 +106,9 @@ static enum fail options_read(const struct explore_options *given, struct explor
      * three. */
     if (options->lease_ticks == 0)
         options->lease_ticks = options->scheme->promises_notice ? 3 : 2;
-    /* Of one that tells servers apart none may be exchanged, and every order of answers counts. */
+    /* Of one that tells servers apart none may be exchanged. */
     if (options->servers > 1 && !options->scheme->is_even_handed)
-        options->reductions &= ~(unsigned)(REDUCE_SERVERS | REDUCE_EAGER);
+        options->reductions &= ~(unsigned)REDUCE_SERVERS;
     enum fail fail = bound("clients", options->clients, 1, EXPLORE_CLIENTS_MAX, failure);
     if (!fail)
         fail = bound("rounds", options->rounds, 1, EXPLORE_ROUNDS_MAX, failure);

@@ -47,9 +47,7 @@ bool section_read(const char *name, enum section *section);
 enum reduction {
     REDUCE_CLIENTS = 1, /* clients are interchangeable */
     REDUCE_SERVERS = 2, /* servers are interchangeable */
-    REDUCE_EAGER =
-        4, /* a reply that changes nothing but the client's own counters is heard at once */
-    REDUCE_SYMMETRIES = REDUCE_CLIENTS | REDUCE_SERVERS,
+    REDUCE_PATIENT = 4, /* replies that a client only counts are heard when it has them all */
     REDUCE_ALL = 7,
 };
 

@@ -23,9 +23,9 @@ struct fault_kind {
     bool (*can_strike)(const struct scheme *scheme);
     /* Before a search that lets it strike so many times: what else it needs. NULL: nothing. */
     void (*prepare)(struct setting *setting, int times);
-    /* Does it do to a reply on its way what it does not do to one that was heard? Then replies are
-     * not heard eagerly. */
-    bool strikes_replies;
+    /* Does it strike all replies of a server on their way, and what else is there, at once? Then
+     * whether they are heard before it makes a difference (patience.h). */
+    bool strikes_all_replies;
     struct fault_text becomes; /* a strike; none: it is nothing but time that passes */
     struct fault_text follows; /* a MOVE_FOLLOW */
 };

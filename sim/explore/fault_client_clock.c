@@ -5,8 +5,6 @@
  * clock can be harmed. */
 #include "explore/fault.h"
 
-#include <string.h>
-
 static bool reads_clock(const struct scheme *scheme)
 {
     for (int i = 0; i < scheme->fields_count; i++)
@@ -22,8 +20,7 @@ static void add_jump(struct listing *list, int ticks)
     draft->after.skew = (int8_t)(draft->after.skew + ticks);
     local_settle(&draft->after, list->setting);
     /* Of a clock that nobody has looked at yet it would be no step. */
-    if (local_size(&draft->after) == local_size(list->local) &&
-        memcmp(&draft->after, list->local, local_size(list->local)) == 0)
+    if (local_is_same(&draft->after, list->local))
         list->count--;
 }
 

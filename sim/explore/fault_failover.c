@@ -25,7 +25,7 @@ static void prepare_failover(struct setting *setting, int times)
 const struct fault_kind fault_failover_kind = {
     .list_server = list_failover,
     .prepare = prepare_failover,
-    .strikes_replies = true,
+    .strikes_all_replies = true,
     .becomes = {1, {CHOICE_CUT_REPLICA}},
     .follows = {1, {CHOICE_FAILOVER}},
 };

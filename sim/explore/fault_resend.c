@@ -38,6 +38,5 @@ static void prepare_resend(struct setting *setting, int times)
 const struct fault_kind fault_resend_kind = {
     .list_client = list_resend,
     .prepare = prepare_resend,
-    .strikes_replies = true,
     .becomes = {2, {CHOICE_LOSE_REPLY, CHOICE_RESEND}},
 };

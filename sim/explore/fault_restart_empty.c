@@ -20,6 +20,6 @@ static void prepare_restart_empty(struct setting *setting, int times)
 const struct fault_kind fault_restart_empty_kind = {
     .list_server = list_restart_empty,
     .prepare = prepare_restart_empty,
-    .strikes_replies = true,
+    .strikes_all_replies = true,
     .becomes = {1, {CHOICE_RESTART}},
 };

@@ -10,6 +10,8 @@
 #include "explore/setting.h"
 #include "world/client.h"
 
+#include <string.h>
+
 enum { PARCELS_MAX = 2 * SERVERS_MAX + 2 };
 
 enum parcel_flag {
@@ -50,11 +52,12 @@ enum section_stage {
 enum { AGO_FORGOTTEN = 2 };
 
 enum local_flag {
-    LOCAL_STALLED = 1, /* it need not take a step before time passes */
-    LOCAL_SLOW = 2,    /* nor end its critical section */
-    LOCAL_STRUCK = 4,  /* a fault cost this attempt an answer */
-    LOCAL_SWAPPED = 8, /* its GETSET was judged to have lost */
-    LOCAL_TAKEN = 16,  /* a server has told this attempt that the lock key is there */
+    LOCAL_STALLED = 1,  /* it need not take a step before time passes */
+    LOCAL_SLOW = 2,     /* nor end its critical section */
+    LOCAL_STRUCK = 4,   /* a fault cost this attempt an answer */
+    LOCAL_SWAPPED = 8,  /* its GETSET was judged to have lost */
+    LOCAL_TAKEN = 16,   /* a server has told this attempt that the lock key is there */
+    LOCAL_HEARING = 32, /* it waited for all replies, and hears them now, one after the other */
 };
 
 struct local {
@@ -88,6 +91,11 @@ static inline size_t local_size(const struct local *local)
 /* call_left counts down from the lease + LEASE_OVER: stamps outlive the lease by up to two units,
  * and a notice may come a little late. */
 enum { LEASE_OVER = 2 };
+
+static inline bool local_is_same(const struct local *a, const struct local *b)
+{
+    return local_size(a) == local_size(b) && memcmp(a, b, local_size(a)) == 0;
+}
 
 void local_init(struct local *local, const struct setting *setting);
 

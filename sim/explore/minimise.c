@@ -48,9 +48,9 @@ static void take_path(struct search *search, int property, struct path *path)
 }
 
 /* One search below what there is. Returns a bit for each property whose path is proved to be the
- * shortest; *was_eager: as far as the reductions keep lengths. */
+ * shortest. */
 static unsigned undercut(const struct explore_options *options, struct path paths[PROPERTY_COUNT],
-                         uint64_t *states, bool *was_eager)
+                         uint64_t *states)
 {
     struct minimising it = {0};
     struct search search;
@@ -69,22 +69,8 @@ static unsigned undercut(const struct explore_options *options, struct path path
         proved |= (unsigned)(is_sure && paths[i].count > 0) << i;
     }
     *states = search.visited.count;
-    *was_eager = search.stepper.was_eager;
     search_close(&search);
     return proved;
-}
-
-/* As far as anybody can tell who keeps to so many states. */
-static unsigned prove(const struct explore_options *given, struct path paths[PROPERTY_COUNT],
-                      uint64_t *states)
-{
-    struct explore_options options = *given;
-    bool was_eager;
-    unsigned proved = undercut(&options, paths, states, &was_eager);
-    if (!was_eager)
-        return proved;
-    options.reductions &= REDUCE_SYMMETRIES;
-    return undercut(&options, paths, states, &was_eager);
 }
 
 /* --- with those alone who take part --- */
@@ -124,13 +110,12 @@ static void look_closer(struct stage *stage, const struct explore_options *given
 {
     struct path *path = &paths[property], met[PROPERTY_COUNT] = {0};
     uint64_t states;
-    bool was_eager;
     shrink_rename(stage, path, (enum property)property);
     const struct explore_options options = narrowed(given, path);
     if (!is_narrower(&options, given))
         return;
     path_copy(&met[property], path);
-    undercut(&options, met, &states, &was_eager);
+    undercut(&options, met, &states);
     for (int i = 0; i < PROPERTY_COUNT; i++) {
         bool is_better = paths[i].count == 0 || path_is_shorter(&met[i], &paths[i]);
         if (met[i].count > 0 && is_better && path_follows(stage, &met[i], (enum property)i))
@@ -146,7 +131,7 @@ unsigned minimise(struct stage *stage, const struct explore_options *given,
     options.skips_progress = true;
     if (options.states_max == 0)
         options.states_max = MINIMISE_STATES;
-    unsigned proved = prove(&options, paths, states);
+    unsigned proved = undercut(&options, paths, states);
     for (int i = 0; i < PROPERTY_COUNT; i++)
         if (paths[i].count > 0 && !(proved >> i & 1))
             look_closer(stage, &options, paths, i);

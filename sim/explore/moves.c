@@ -4,6 +4,7 @@
 #include "checks/change.h"
 #include "explore/access.h"
 #include "explore/fault.h"
+#include "explore/patience.h"
 
 #include <assert.h>
 #include <string.h>
@@ -17,7 +18,8 @@ struct draft *moves_add(struct listing *list, enum move_kind kind, int parcel)
     draft->server = parcel >= 0 ? list->local->parcels[parcel].server : NO_SERVER;
     draft->fault = list->fault;
     draft->ticks = 0;
-    draft->is_urgent = draft->is_eager = false;
+    draft->is_urgent = draft->is_silent = false;
+    draft->hearing = HEARD_BY_ALL;
     draft->did = 0;
     draft->after = *list->local;
     return draft;
@@ -66,20 +68,21 @@ static bool is_as_before(const struct local *after, unsigned did)
            after->phase == PHASE_IDLE;
 }
 
-static void draft_takes(struct draft *draft, const struct setting *setting,
-                        const struct client *client, const struct client_news *news)
+static unsigned takes(struct local *local, const struct setting *setting,
+                      const struct client *client, const struct client_news *news)
 {
-    draft->did |= did_return(news);
-    local_take(&draft->after, setting, client, news);
-    draft->after.flags &= (uint8_t)~LOCAL_STALLED;
-    if (draft->did & DID_REFUSE && !(draft->after.flags & LOCAL_TAKEN))
-        draft->did |= DID_GUESS;
-    for (int i = 0; i < draft->after.count && draft->did & DID_GRANT; i++)
-        if (draft->after.parcels[i].flags & PARCEL_CURRENT)
-            draft->after.parcels[i].flags |= PARCEL_WON;
-    if (is_as_before(&draft->after, draft->did))
-        draft->after.rounds++;
-    local_settle(&draft->after, setting);
+    unsigned did = did_return(news);
+    local_take(local, setting, client, news);
+    local->flags &= (uint8_t) ~(LOCAL_STALLED | LOCAL_HEARING);
+    if (did & DID_REFUSE && !(local->flags & LOCAL_TAKEN))
+        did |= DID_GUESS;
+    for (int i = 0; i < local->count && did & DID_GRANT; i++)
+        if (local->parcels[i].flags & PARCEL_CURRENT)
+            local->parcels[i].flags |= PARCEL_WON;
+    if (is_as_before(local, did))
+        local->rounds++;
+    local_settle(local, setting);
+    return did;
 }
 
 static int64_t attempt_token(const struct setting *setting, int rounds)
@@ -129,7 +132,7 @@ static void list_acquire(struct listing *list)
     local_to_client(after, list->setting, &client);
     client_acquire(&client, attempt_token(list->setting, after->rounds), 0, &news);
     after->rounds--;
-    draft_takes(draft, list->setting, &client, &news);
+    draft->did = takes(&draft->after, list->setting, &client, &news);
 }
 
 static bool goes_on_at_once(const struct local *local)
@@ -157,17 +160,17 @@ static void list_release(struct listing *list)
     draft->is_urgent = goes_on_at_once(list->local);
     local_to_client(&draft->after, list->setting, &client);
     client_release(&client, 0, &news);
-    draft_takes(draft, list->setting, &client, &news);
+    draft->did = takes(&draft->after, list->setting, &client, &news);
 }
 
-static void draft_tells(struct draft *draft, const struct setting *setting,
-                        const struct moment *moment)
+static unsigned tells(struct local *local, const struct setting *setting,
+                      const struct moment *moment)
 {
     struct client client;
     struct client_news news;
-    local_to_client(&draft->after, setting, &client);
+    local_to_client(local, setting, &client);
     client_tell(&client, moment, 0, &news);
-    draft_takes(draft, setting, &client, &news);
+    return takes(local, setting, &client, &news);
 }
 
 static void list_wake(struct listing *list)
@@ -176,7 +179,7 @@ static void list_wake(struct listing *list)
         return;
     struct draft *draft = moves_add(list, MOVE_WAKE, -1);
     draft->is_urgent = !(list->local->flags & LOCAL_STALLED);
-    draft_tells(draft, list->setting, &(struct moment){.kind = MOMENT_WAKE});
+    draft->did = tells(&draft->after, list->setting, &(struct moment){.kind = MOMENT_WAKE});
 }
 
 /* --- messages --- */
@@ -234,30 +237,31 @@ static bool is_taken(const struct parcel *parcel, const struct moment *moment)
            change_read(&command, &moment->reply).before == BEFORE_PRESENT;
 }
 
-/* Takes the parcel out and tells the client of its end, when it is of the attempt under way. */
-static void draft_ends(struct draft *draft, const struct setting *setting, enum moment_kind kind)
+unsigned moves_end(struct local *local, const struct setting *setting, int parcel,
+                   enum moment_kind how)
 {
-    const struct parcel parcel = draft->after.parcels[draft->parcel];
-    struct moment moment = parcel_moment(&parcel, kind);
-    bool stays = kind == MOMENT_TIMEOUT && parcel.state == MESSAGE_REQUEST;
+    const struct parcel it = local->parcels[parcel];
+    struct moment moment = parcel_moment(&it, how);
+    bool stays = how == MOMENT_TIMEOUT && it.state == MESSAGE_REQUEST;
     if (stays)
-        draft->after.parcels[draft->parcel].flags |= PARCEL_ABANDONED;
+        local->parcels[parcel].flags |= PARCEL_ABANDONED;
     else
-        local_remove(&draft->after, draft->parcel);
-    if (kind != MOMENT_REPLY)
-        draft->after.flags |= LOCAL_STRUCK;
-    if (kind == MOMENT_TIMEOUT)
-        draft->did |= did_leave(&draft->after, &parcel);
-    if (parcel.op == OP_ACCESS) {
-        access_end(&draft->after, setting, &parcel, kind);
-    } else if (parcel.flags & PARCEL_CURRENT) {
-        if (draft->after.phase == PHASE_ACQUIRING && is_taken(&parcel, &moment))
-            draft->after.flags |= LOCAL_TAKEN;
-        draft_tells(draft, setting, &moment);
-    } else {
-        draft->after.flags &= (uint8_t)~LOCAL_STALLED;
-        local_settle(&draft->after, setting);
+        local_remove(local, parcel);
+    unsigned did = how == MOMENT_TIMEOUT ? did_leave(local, &it) : 0;
+    if (how != MOMENT_REPLY)
+        local->flags |= LOCAL_STRUCK;
+    if (it.op == OP_ACCESS) {
+        access_end(local, setting, &it, how);
+        return did;
     }
+    if (it.flags & PARCEL_CURRENT) {
+        if (local->phase == PHASE_ACQUIRING && is_taken(&it, &moment))
+            local->flags |= LOCAL_TAKEN;
+        return did | tells(local, setting, &moment);
+    }
+    local->flags &= (uint8_t)~LOCAL_STALLED;
+    local_settle(local, setting);
+    return did;
 }
 
 static bool is_alone(const struct local *local, int parcel)
@@ -279,14 +283,10 @@ static bool is_silent(const struct draft *draft, const struct setting *setting,
         after->wake != before->wake || (before->flags ^ after->flags) & LOCAL_STALLED)
         return false;
     struct local later = *before, aged = *after;
-    struct draft other = *draft;
     local_age(&later, setting, false);
     local_age(&aged, setting, false);
-    other.after = later;
-    other.did = 0;
-    draft_ends(&other, setting, MOMENT_REPLY);
-    return local_size(&other.after) == local_size(&aged) &&
-           memcmp(&other.after, &aged, local_size(&aged)) == 0;
+    moves_end(&later, setting, draft->parcel, MOMENT_REPLY);
+    return local_is_same(&later, &aged);
 }
 
 static void list_hear(struct listing *list, int parcel)
@@ -296,9 +296,9 @@ static void list_hear(struct listing *list, int parcel)
         return;
     struct draft *draft = moves_add(list, MOVE_HEAR, parcel);
     draft->is_urgent = !(it->flags & PARCEL_LATE) && !(list->local->flags & LOCAL_STALLED);
-    draft_ends(draft, list->setting, MOMENT_REPLY);
-    draft->is_eager = draft->is_urgent && is_alone(list->local, parcel) &&
-                      is_silent(draft, list->setting, list->local);
+    draft->did = moves_end(&draft->after, list->setting, parcel, MOMENT_REPLY);
+    draft->is_silent = draft->is_urgent && is_alone(list->local, parcel) &&
+                       is_silent(draft, list->setting, list->local);
 }
 
 static void list_give_up(struct listing *list, int parcel)
@@ -310,7 +310,8 @@ static void list_give_up(struct listing *list, int parcel)
         return;
     struct draft *draft = moves_add(list, MOVE_GIVE_UP, parcel);
     draft->is_urgent = is_void && !(list->local->flags & LOCAL_STALLED);
-    draft_ends(draft, list->setting, is_void ? MOMENT_LOST : MOMENT_TIMEOUT);
+    draft->did =
+        moves_end(&draft->after, list->setting, parcel, is_void ? MOMENT_LOST : MOMENT_TIMEOUT);
 }
 
 /* --- all of them --- */
@@ -337,6 +338,8 @@ int moves_list(const struct local *local, const struct setting *setting, struct 
         list_hear(&list, i);
         list_give_up(&list, i);
     }
+    if (setting->is_patient)
+        patience_list(&list);
     list_faults(&list);
     return list.count;
 }

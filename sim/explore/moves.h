@@ -40,6 +40,10 @@ enum effect_bit {
 
 enum { NO_FAULT = -1, NO_SERVER = -1, MOVES_MAX = 8 + 8 * PARCELS_MAX };
 
+/* Whose move it is to hear a reply: of a client that hears when it likes, or of a patient one (see
+ * patience.h). */
+enum hearing { HEARD_BY_ALL, HEARD_BY_IMPATIENT, HEARD_BY_PATIENT };
+
 struct draft {
     enum move_kind kind;
     int parcel; /* that it is about, or -1 */
@@ -47,7 +51,8 @@ struct draft {
     int fault;      /* enum fault of MOVE_STRIKE and MOVE_FOLLOW, or NO_FAULT */
     int ticks;      /* that a clock jumps by it */
     bool is_urgent; /* must happen before time passes */
-    bool is_eager;  /* changes nothing that anybody else, or a property, could see */
+    bool is_silent; /* changes nothing that anybody else, or a property, could see */
+    enum hearing hearing;
     unsigned did;
     struct local after; /* not of MOVE_ARRIVE */
 };
@@ -66,6 +71,11 @@ struct draft *moves_add(struct listing *list, enum move_kind kind, int parcel);
 
 /* In a draft about a parcel: its connection breaks. */
 void moves_disconnect(const struct listing *list, struct draft *draft);
+
+/* In a record: the parcel ends so (MOMENT_REPLY, MOMENT_TIMEOUT, MOMENT_LOST), and the client is
+ * told when it still waits for it. Returns enum effect_bit. */
+unsigned moves_end(struct local *local, const struct setting *setting, int parcel,
+                   enum moment_kind how);
 
 /* All moves, in a fixed order; returns how many. drafts: MOVES_MAX. */
 int moves_list(const struct local *local, const struct setting *setting, struct draft *drafts);

@@ -20,6 +20,7 @@ void setting_init(struct setting *setting, const struct explore_options *options
     setting->servers = options->servers;
     setting->ttl = options->lease_ticks;
     setting->jump = setting->ttl + 2;
+    setting->is_patient = options->reductions & REDUCE_PATIENT;
     setting->section = options->section;
     for (int i = 0; i < scheme->fields_count; i++)
         setting->writes_stamps |= scheme->fields[i] == FIELD_STAMP;

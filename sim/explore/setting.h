@@ -33,6 +33,7 @@ struct setting {
     int past; /* what is this long past is past for everybody, whatever the clocks still do */
     bool has_fault[FAULT_COUNT]; /* has a budget, and something to strike */
     bool has_lease;              /* own leases end */
+    bool is_patient;             /* REDUCE_PATIENT */
     bool writes_stamps;          /* the scheme shows others what its client's clock says */
     int call_left_min;           /* of local.call_left: further down makes no difference */
     enum section section;        /* what a critical section does */

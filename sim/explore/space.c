@@ -169,6 +169,7 @@ static void place_note(struct place *place, const struct local *local)
     place->deleted = local->deleted;
     place->overtaken = local->overtaken;
     place->refused = local->refused;
+    place->is_hearing = local->flags & LOCAL_HEARING;
     place->can_begin = local->phase == PHASE_IDLE && local->rounds > 0;
     place->has_mentions = local_mentions(local);
     place->has_swapped = local->flags & LOCAL_SWAPPED;
@@ -208,9 +209,8 @@ void space_list_place(struct space *space, uint32_t number)
                                                            .fault = (int8_t)draft->fault,
                                                            .ticks = (int8_t)draft->ticks,
                                                            .is_urgent = draft->is_urgent,
-                                                           .is_eager = draft->is_eager};
+                                                           .hearing = (uint8_t)draft->hearing};
         place.is_urgent |= draft->is_urgent;
-        place.is_eager |= draft->is_eager;
     }
     space->places[number] = place;
 }

@@ -31,7 +31,8 @@ struct move {
     int8_t server;
     int8_t fault; /* enum fault, or NO_FAULT */
     int8_t ticks;
-    bool is_urgent, is_eager;
+    bool is_urgent;
+    uint8_t hearing; /* enum hearing */
 };
 
 /* What is kept of a local beside its record. */
@@ -39,9 +40,9 @@ struct place {
     uint32_t moves_start;
     uint16_t moves_count;
     int16_t newest_past;
-    bool is_known;  /* the moves are listed */
-    bool is_urgent; /* one of them must happen before time passes */
-    bool is_eager;  /* one of them is */
+    bool is_known;   /* the moves are listed */
+    bool is_urgent;  /* one of them must happen before time passes */
+    bool is_hearing; /* LOCAL_HEARING */
     uint8_t phase, rounds, call_left;
     uint8_t deleted, refused, overtaken; /* of struct local */
     bool can_begin, has_mentions;

@@ -16,8 +16,8 @@ void stepper_init(struct stepper *stepper, struct space *space,
     for (int i = 0; i < FAULT_COUNT; i++) {
         bool has_slot = options->budget[i] > 0 && fault_blame((enum fault)i) != FAULT_OF_RUN;
         stepper->slot_of[i] = has_slot ? stepper->slots++ : -1;
-        if (has_slot && fault_kind((enum fault)i)->strikes_replies)
-            stepper->reply_budgets |= BUDGET_MASK << (BUDGET_BITS * stepper->slot_of[i]);
+        if (has_slot && fault_kind((enum fault)i)->strikes_all_replies)
+            stepper->risky_budgets |= BUDGET_MASK << (BUDGET_BITS * stepper->slot_of[i]);
     }
 }
 
@@ -272,32 +272,31 @@ static void expand_time(struct expansion *it)
     step_close(it);
 }
 
-static bool can_be_eager(const struct expansion *it)
+/* Can something befall all replies of a server at once? Then nobody waits before it hears them. */
+static bool is_risky(const struct expansion *it)
 {
     const struct setting *setting = &it->space->setting;
     uint32_t budget = it->words[space_words(it->space) - 1];
-    if (!(it->stepper->reductions & REDUCE_EAGER) || budget & it->stepper->reply_budgets)
-        return false;
+    if (budget & it->stepper->risky_budgets)
+        return true;
     for (int s = 0; s < setting->servers; s++)
         if (space_post(it->space, it->words[setting->clients + s])->has_follow)
-            return false;
-    return true;
+            return true;
+    return false;
 }
 
-/* A move that nobody could tell from its absence is made at once, and nothing else. */
-static bool expand_eager(struct expansion *it)
+/* A client that waited for all its replies hears them now, and nothing else happens. */
+static bool expand_hearing(struct expansion *it)
 {
-    if (!can_be_eager(it))
-        return false;
     for (int i = 0; i < it->space->setting.clients; i++) {
         const struct place place = *space_place(it->space, it->words[i]);
-        for (uint32_t m = 0; place.is_eager && m < place.moves_count; m++) {
+        for (uint32_t m = 0; place.is_hearing && m < place.moves_count; m++) {
             const struct move move = it->space->moves[place.moves_start + m];
-            if (!move.is_eager)
-                continue;
-            step_client(it, i, &move);
-            return true;
+            if (move.hearing == HEARD_BY_PATIENT)
+                step_client(it, i, &move);
         }
+        if (place.is_hearing)
+            return true;
     }
     return false;
 }
@@ -312,17 +311,17 @@ void stepper_expand(struct stepper *stepper, const uint32_t *words)
     canon_none(it.step.new_position, it.step.new_number);
     const struct setting *setting = &stepper->space->setting;
     bool is_urgent = false;
-    if (expand_eager(&it)) {
-        stepper->was_eager = true;
+    bool is_patient = stepper->reductions & REDUCE_PATIENT && !is_risky(&it);
+    if (is_patient && expand_hearing(&it))
         return;
-    }
     for (int i = 0; i < setting->clients; i++) {
         const struct place *place = space_place(it.space, words[i]);
         is_urgent |= place->is_urgent;
         uint32_t end = place->moves_start + place->moves_count;
         for (uint32_t m = place->moves_start; m < end; m++) {
             const struct move move = it.space->moves[m];
-            if (can_pay(&it, &move))
+            if (can_pay(&it, &move) &&
+                move.hearing != (is_patient ? HEARD_BY_IMPATIENT : HEARD_BY_PATIENT))
                 step_client(&it, i, &move);
         }
     }

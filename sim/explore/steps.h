@@ -27,10 +27,7 @@ struct stepper {
     unsigned reductions;
     int slots;                /* faults with a budget */
     int slot_of[FAULT_COUNT]; /* -1: none */
-    uint32_t reply_budgets;   /* bits of the word of budgets: faults that strike replies */
-    /* Out: a move was made at once, alone, though it might have waited: a way is perhaps longer
-     * than it need be. */
-    bool was_eager;
+    uint32_t risky_budgets;   /* bits of the word of budgets: faults that strike all replies */
     void (*take)(void *context, const struct step_taken *step);
     void *context;
 };

@@ -1,9 +1,8 @@
-/* test_explore.c - the explorer: what it must find and must not, witnesses that replay, reductions
- * that change no verdict. */
+/* test_explore.c - the explorer: what it must find and must not, witnesses that replay, limits. */
 
 /* before cmocka.h, which has a macro named like our enum fail */
-#include "explore/explore.h"
 #include "test/explore_replay.h"
+#include "test/explore_run.h"
 
 #include <stdarg.h>
 #include <stddef.h>
@@ -11,31 +10,6 @@
 #include <cmocka.h>
 
 #include <stdlib.h>
-
-enum { NONE = FAULT_COUNT }; /* in tables: no fault */
-
-static struct explore_options options_of(const char *scheme, int fault)
-{
-    struct explore_options options = {
-        .scheme = scheme_named(scheme), .clients = 3, .rounds = 2, .servers = 1};
-    options.reductions = REDUCE_ALL;
-    assert_non_null(options.scheme);
-    if (options.scheme->needs_quorum) {
-        options.clients = 2;
-        options.rounds = 1;
-        options.servers = 3;
-    }
-    if (fault != NONE)
-        options.budget[fault] = 1;
-    return options;
-}
-
-static void run(const struct explore_options *options, struct explore_outcome *outcome)
-{
-    struct failure failure = {0};
-    if (explore(options, outcome, &failure))
-        fail_msg("%s", failure.text);
-}
 
 /* --- what is known --- */
 
@@ -269,62 +243,7 @@ static void same_search_same_witness(void **state)
     explore_outcome_free(&two);
 }
 
-/* --- reductions, hashing --- */
-
-/* Verdicts, and the costs of the witnesses, are the same; an early heard reply may cost an event.
- */
-static int differences(const char *what, const struct explore_options *options,
-                       const struct explore_outcome *one, const struct explore_outcome *two)
-{
-    int wrong = 0;
-    for (int i = 0; i < PROPERTY_COUNT; i++) {
-        const struct explore_finding *a = &one->findings[i], *b = &two->findings[i];
-        bool is_eager = options->reductions & REDUCE_EAGER;
-        if (a->verdict == b->verdict && a->faults == b->faults &&
-            (a->events == b->events || is_eager))
-            continue;
-        wrong++;
-        print_error("%s: %s: %s: %s (%d, %d) or %s (%d, %d)\n", options->scheme->name, what,
-                    property_name((enum property)i), verdict_name(a->verdict), a->faults, a->events,
-                    verdict_name(b->verdict), b->faults, b->events);
-    }
-    return wrong;
-}
-
-static int compare_reductions(const char *scheme, int fault)
-{
-    static const unsigned subsets[] = {REDUCE_CLIENTS, REDUCE_SERVERS, REDUCE_EAGER, REDUCE_ALL};
-    struct explore_options options = options_of(scheme, fault);
-    struct explore_outcome plain, reduced;
-    int wrong = 0;
-    options.rounds = 1;
-    options.reductions = 0;
-    run(&options, &plain);
-    for (size_t i = 0; i < sizeof subsets / sizeof *subsets; i++) {
-        options.reductions = subsets[i];
-        run(&options, &reduced);
-        wrong += differences(fault == NONE ? "no fault" : fault_name((enum fault)fault), &options,
-                             &plain, &reduced);
-        assert_true(reduced.states <= plain.states);
-        explore_outcome_free(&reduced);
-    }
-    explore_outcome_free(&plain);
-    return wrong;
-}
-
-static void reductions_change_no_verdict(void **state)
-{
-    (void)state;
-    int wrong = 0;
-    for (int i = 0; i < schemes_count; i++)
-        for (int fault = 0; fault <= FAULT_COUNT && !schemes[i]->needs_quorum; fault++)
-            wrong += compare_reductions(schemes[i]->name, fault);
-    static const int faults[] = {NONE,          FAULT_LOSE_REQUEST, FAULT_CRASH,
-                                 FAULT_RESTART, FAULT_SERVER_CLOCK, FAULT_STALL};
-    for (size_t i = 0; i < sizeof faults / sizeof *faults; i++)
-        wrong += compare_reductions("redlock", faults[i]);
-    assert_int_equal(wrong, 0);
-}
+/* --- counting, hashing --- */
 
 /* Counted by SPIN 6.5.2 on the same protocol written by hand; harness/test_spin.py runs it again
  * where SPIN is installed. */
@@ -483,7 +402,6 @@ int main(void)
         cmocka_unit_test(witness_is_the_shortest),
         cmocka_unit_test(witnesses_replay),
         cmocka_unit_test(same_search_same_witness),
-        cmocka_unit_test(reductions_change_no_verdict),
         cmocka_unit_test(counts_the_states_that_spin_counts),
         cmocka_unit_test(nothing_is_lost_to_hashing),
         cmocka_unit_test(a_lease_of_two_ticks_is_enough),
