@@ -164,7 +164,7 @@ static void outcome_fill(struct search *search, struct explore_outcome *outcome)
         struct explore_finding *finding = &outcome->findings[i];
         if (search->sightings[i].state != VISITED_NONE) {
             finding->verdict = VERDICT_VIOLATED;
-            finding->is_shortest = !search->stepper.was_eager;
+            finding->is_shortest = true;
             witness_build(search, &search->sightings[i], finding);
         } else {
             bool is_sure =
