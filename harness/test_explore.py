@@ -75,7 +75,19 @@ def test_a_section_that_writes_or_counts():
     counted = found("counter", "no-lost-update")
     assert counted["set-nx-px-cad", "none"] == counted["fenced", "none"] == ("holds", None)
     assert counted["set-nx-px-cad", "slow-work"] == counted["fenced", "slow-work"] == ("violated", "overrun")
-    assert found("none", "fence-order") == {}
+    assert set(found("none", "fence-order").values()) == {("unknown", None)}
+
+
+def test_the_matrix_answers_what_needs_a_section():
+    found = cells(run("explore", "--scheme", "set-nx-px-cad,fenced", "--fault", "none,slow-work", "--json", "-"))
+    for scheme in ("set-nx-px-cad", "fenced"):
+        assert found[scheme, "none", "no-lost-update"]["verdict"] == "holds"
+        lost = found[scheme, "slow-work", "no-lost-update"]
+        assert (lost["verdict"], lost["cause"], lost["cell"]) == ("violated", "overrun", "overrun only")
+    assert found["fenced", "slow-work", "fence-order"]["verdict"] == "holds"
+    # Who has no fences promises none.
+    assert found["set-nx-px-cad", "slow-work", "fence-order"]["verdict"] == "unknown"
+    assert all(row["complete"] for row in found.values())
 
 
 @pytest.mark.parametrize("words", [["--jobs", "1"], ["--jobs", "3"], ["--seed", "99"],

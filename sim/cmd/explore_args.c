@@ -15,9 +15,11 @@ const char explore_help[] =
     "  --frontier             for each property the smallest sets of up to two faults that\n"
     "                         break it: of all faults, or of those that --fault names; for two\n"
     "                         at once at most 500000 states a cell, or what --states says\n"
-    "  --section WHAT         what a critical section does: none, write (the guarded resource:\n"
-    "                         judges fence-order), counter (read it, write it back plus one:\n"
-    "                         judges no-lost-update); default: none\n"
+    "  --section WHAT         what a critical section does, in every search: none; write the\n"
+    "                         guarded resource, which judges fence-order; or counter: read it,\n"
+    "                         write it back plus one, which judges no-lost-update (default: none,\n"
+    "                         and further searches for those two; fence-order for schemes with\n"
+    "                         fences only)\n"
     "  --search HOW           exhaustive (default), or, for what is too large: random (runs of "
     "several\n"
     "                         policies in turn) or pct (only runs with stalls); these never say\n"
@@ -30,8 +32,8 @@ const char explore_help[] =
     "  --servers N            1 to 7 (default 1; 3 for schemes that need a quorum)\n"
     "  --lease-ticks N        1 to 8 (default 2, or 3 where a timer counts thirds of it)\n"
     "  --budget TIME          of the whole matrix; what is not done by then is unknown\n"
-    "  --states N             at most so many states a cell\n"
-    "  --memory N             at most so many MB a cell (default 2000)\n"
+    "  --states N             at most so many states a search\n"
+    "  --memory N             at most so many MB a search (default 2000)\n"
     "  --no-reductions        every state, not one for all that differ in who is who\n"
     "  --full-states          keep whole states: nothing is lost to equal fingerprints\n"
     "  --seed N               of a random search, and of the fingerprints (default 0)\n"
@@ -137,5 +139,6 @@ enum fail explore_args_parse(int argc, char **argv, struct explore_args *args,
         fail = read_section(section, &args->section, failure);
     if (!fail)
         fail = read_search(args, failure);
+    args->has_section = section != NULL;
     return fail ? fail : shard_read(shard, &args->shard, failure);
 }

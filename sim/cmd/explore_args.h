@@ -14,7 +14,8 @@ struct explore_args {
     enum explored_failure fail_on;
     struct output output;
     int64_t clients, rounds, servers, lease_ticks, budget_us, states, runs, memory_mb, seed, jobs;
-    enum section section;
+    enum section section; /* has_section */
+    bool has_section;
     int frontier, no_reductions, full_states, witness, confirm, wants_help, operands;
 };
 

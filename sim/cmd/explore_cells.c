@@ -31,6 +31,7 @@ static void init_cell(struct cell *cell, const struct explore_args *args,
         options->rounds = (int)args->rounds;
     if (args->servers)
         options->servers = (int)args->servers;
+    cell->has_one_section = args->has_section;
     options->section = args->section;
     options->lease_ticks = (int)args->lease_ticks;
     options->search = args->search;

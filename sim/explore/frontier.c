@@ -22,7 +22,8 @@ void frontier_close(struct frontier *frontier)
 
 bool frontier_asks(const struct frontier *frontier, enum property property)
 {
-    return explore_promises(&frontier->start.options, property);
+    enum section section;
+    return cell_asks(&frontier->start, property, &section);
 }
 
 /* --- sets and their parts --- */

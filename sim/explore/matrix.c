@@ -96,12 +96,84 @@ static void drop_ignored(struct cell *cell)
     }
 }
 
+/* --- searches with a section of their own --- */
+
+static enum section section_for(const struct cell *cell, enum property property)
+{
+    for (int i = 0; i < SECTION_COUNT && !cell->has_one_section; i++)
+        if (!explore_judges(cell->options.section, property) &&
+            explore_judges((enum section)i, property))
+            return (enum section)i;
+    return cell->options.section;
+}
+
+bool cell_asks(const struct cell *cell, enum property property, enum section *section)
+{
+    struct explore_options options = cell->options;
+    *section = options.section = section_for(cell, property);
+    bool is_own = *section == cell->options.section;
+    return explore_promises(&options, property) &&
+           (is_own || property != PROPERTY_FENCE_ORDER || options.scheme->mints_fence);
+}
+
+/* What that section's search is about, as bits. */
+static unsigned sought_with(const struct cell *cell, enum section section)
+{
+    unsigned sought = 0;
+    for (int i = 0; i < PROPERTY_COUNT; i++) {
+        enum section asked;
+        if (cell_asks(cell, (enum property)i, &asked) && asked == section)
+            sought |= 1u << i;
+    }
+    return sought & ~cell->ignored;
+}
+
+/* Takes over what the other search was about; frees the rest of it. */
+static void merge(struct explore_outcome *outcome, struct explore_outcome *other, unsigned sought)
+{
+    bool is_answered = other->end == END_COMPLETE || other->end == END_ENOUGH;
+    outcome->states += other->states;
+    outcome->transitions += other->transitions;
+    outcome->lost += other->lost;
+    outcome->bytes = other->bytes > outcome->bytes ? other->bytes : outcome->bytes;
+    outcome->depth = other->depth > outcome->depth ? other->depth : outcome->depth;
+    if (outcome->end == END_COMPLETE && !is_answered)
+        outcome->end = other->end;
+    for (int i = 0; i < PROPERTY_COUNT; i++) {
+        if (!(sought >> i & 1))
+            continue;
+        free(outcome->findings[i].choices);
+        outcome->findings[i] = other->findings[i];
+        other->findings[i].choices = NULL;
+    }
+    explore_outcome_free(other);
+}
+
+static enum fail search_with(struct cell *cell, enum section section, struct failure *failure)
+{
+    struct explore_options options = cell->options;
+    struct explore_outcome outcome;
+    options.section = section;
+    options.skips_progress = true; /* the first search has answered it */
+    options.sought = sought_with(cell, section);
+    if (section == cell->options.section || options.sought == 0 ||
+        cell->outcome.end == END_UNSUPPORTED)
+        return FAIL_NONE;
+    enum fail fail = explore(&options, &outcome, failure);
+    if (!fail)
+        merge(&cell->outcome, &outcome, options.sought);
+    return fail;
+}
+
 enum fail cell_run(struct cell *cell, struct failure *failure)
 {
     char names[EXPLORE_CLIENTS_MAX][NAME_MAX_BYTES] = {"A", "B", "C", "D", "E", "F"};
     int64_t began_us = cell->options.now_us ? cell->options.now_us() : 0;
-    if (explore(&cell->options, &cell->outcome, failure))
-        return failure ? failure->code : FAIL_INPUT;
+    enum fail fail = explore(&cell->options, &cell->outcome, failure);
+    for (int i = 0; i < SECTION_COUNT && !fail; i++)
+        fail = search_with(cell, (enum section)i, failure);
+    if (fail)
+        return fail;
     drop_ignored(cell);
     struct finding *findings = memory_new(PROPERTY_COUNT, sizeof *findings);
     for (int i = 0; i < PROPERTY_COUNT; i++)
@@ -124,12 +196,16 @@ void cell_close(struct cell *cell)
 
 /* --- the word --- */
 
-/* The gravest first: what lets two clients in, then who is locked out, then the rest. */
+/* The gravest first: what lets two clients in, then who is locked out, then fences that do not
+ * fence, then the rest. A lost update comes late: it is what follows from two clients in. */
 static const enum property gravity[] = {
-    PROPERTY_LEASE_EXCLUSION,  PROPERTY_RELEASE_OWN, PROPERTY_EXTEND_OWN,     PROPERTY_PROGRESS,
-    PROPERTY_MUTUAL_EXCLUSION, PROPERTY_FRESH_GRANT, PROPERTY_ALWAYS_EXPIRES, PROPERTY_NO_CRASH,
-    PROPERTY_LOSS_NOTICE,      PROPERTY_TRUTHFUL,    PROPERTY_NO_ORPHAN,
+    PROPERTY_LEASE_EXCLUSION,  PROPERTY_RELEASE_OWN, PROPERTY_EXTEND_OWN,  PROPERTY_PROGRESS,
+    PROPERTY_MUTUAL_EXCLUSION, PROPERTY_FENCE_ORDER, PROPERTY_FRESH_GRANT, PROPERTY_ALWAYS_EXPIRES,
+    PROPERTY_NO_CRASH,         PROPERTY_LOSS_NOTICE, PROPERTY_TRUTHFUL,    PROPERTY_NO_ORPHAN,
+    PROPERTY_NO_LOST_UPDATE,
 };
+
+_Static_assert(sizeof gravity / sizeof *gravity == PROPERTY_COUNT, "a property without gravity");
 
 static enum cell_word word_of(const struct cell *cell, enum property property)
 {

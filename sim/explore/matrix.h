@@ -1,5 +1,9 @@
-/* matrix.h - one cell of the matrix scheme x faults: a search, its witnesses confirmed, and the
- * word that sums it up. */
+/* matrix.h - one cell of the matrix scheme x faults: its searches, their witnesses confirmed, and
+ * the word that sums it up.
+ *
+ * Most properties need no work in a critical section, and are cheapest without. The two that do are
+ * looked for in searches of their own, each with its section, which end when they have found them.
+ */
 #ifndef PICKLOCK_EXPLORE_MATRIX_H
 #define PICKLOCK_EXPLORE_MATRIX_H
 
@@ -21,7 +25,9 @@ struct cell {
     struct explore_options options; /* in */
     char faults[CELL_NAME_MAX];     /* "none", "stall", "stall+crash" */
     unsigned ignored;               /* in; bit a property: not asked, found VERDICT_UNKNOWN */
-    struct explore_outcome outcome; /* out, as all that follows */
+    bool has_one_section;           /* in; options.section alone: no searches with another one */
+    struct explore_outcome outcome; /* out, as all that follows; states, transitions and expected
+                                       losses are sums, complete means all searches */
     struct cell_witness witnesses[PROPERTY_COUNT];
     int64_t elapsed_us; /* by options.now_us, 0 without it */
 };
@@ -33,6 +39,10 @@ void cell_init(struct cell *cell, const struct scheme *scheme);
 /* Adds "stall" or "stall+crash" ("none": nothing) to the budget and the name. FAIL_INPUT: unknown
  * fault, did you mean. */
 enum fail cell_add_faults(struct cell *cell, const char *text, struct failure *failure);
+
+/* Is the property asked in one of the cell's searches, and in which? The scheme promises it: fences
+ * in order by minting them. */
+bool cell_asks(const struct cell *cell, enum property property, enum section *section);
 
 /* Searches, and replays every witness in the simulated world. FAIL_INPUT: the options. */
 enum fail cell_run(struct cell *cell, struct failure *failure);

@@ -52,7 +52,7 @@ static void fill_properties(struct explored *row, const struct cell *cell, const
     row->properties = memory_new(PROPERTY_COUNT, sizeof *row->properties);
     for (int i = 0; i < PROPERTY_COUNT; i++) {
         enum property property = (enum property)i;
-        if (!explore_judges(cell->options.section, property) || cell->ignored >> i & 1)
+        if (cell->ignored >> i & 1)
             continue;
         struct explored_property *made = &row->properties[row->properties_count++];
         *made = (struct explored_property){.property = property,

@@ -2,7 +2,7 @@
  * no-lost-update, their witnesses, reductions that change no verdict. */
 
 /* before cmocka.h, which has a macro named like our enum fail */
-#include "explore/explore.h"
+#include "explore/matrix.h"
 #include "test/explore_replay.h"
 
 #include <stdarg.h>
@@ -126,7 +126,6 @@ static void witness_is_the_shortest(void **state)
     (void)state;
     struct explore_options options = options_of("set-nx-px-cad", SECTION_COUNTER, FAULT_SLOW_WORK);
     struct explore_outcome outcome;
-    options.reductions = 0; /* a reply heard eagerly is an event more */
     run(&options, &outcome);
     const struct explore_finding *finding = &outcome.findings[PROPERTY_NO_LOST_UPDATE];
     assert_int_equal(finding->faults, 1);
@@ -252,6 +251,76 @@ static void only_what_it_does_is_judged(void **state)
     }
 }
 
+/* --- a cell of the matrix --- */
+
+static void run_cell(struct cell *cell, const char *scheme, const char *faults, unsigned ignored)
+{
+    struct failure failure = {0};
+    cell_init(cell, scheme_named(scheme));
+    cell->ignored = ignored;
+    if (cell_add_faults(cell, faults, &failure) || cell_run(cell, &failure))
+        fail_msg("%s", failure.text);
+}
+
+static void a_cell_answers_what_needs_a_section(void **state)
+{
+    (void)state;
+    const unsigned both = 1u << PROPERTY_FENCE_ORDER | 1u << PROPERTY_NO_LOST_UPDATE;
+    struct cell cell, alone;
+    run_cell(&cell, "fenced-late-incr", "stall", 0);
+    run_cell(&alone, "fenced-late-incr", "stall", both);
+    const struct explore_finding *findings = cell.outcome.findings;
+    assert_int_equal(findings[PROPERTY_FENCE_ORDER].verdict, VERDICT_VIOLATED);
+    assert_int_equal(cell.witnesses[PROPERTY_FENCE_ORDER].cause, CAUSE_FENCE_DISORDER);
+    assert_int_equal(findings[PROPERTY_NO_LOST_UPDATE].verdict, VERDICT_VIOLATED);
+    assert_true(cell.witnesses[PROPERTY_NO_LOST_UPDATE].is_confirmed);
+    assert_int_equal(cell.outcome.end, END_COMPLETE);
+    /* The others are answered without, and cost nothing more. */
+    assert_true(alone.outcome.states < cell.outcome.states);
+    for (int i = 0; i < PROPERTY_COUNT; i++) {
+        if (both >> i & 1)
+            assert_int_equal(alone.outcome.findings[i].verdict, VERDICT_UNKNOWN);
+        else
+            assert_int_equal(alone.outcome.findings[i].events, findings[i].events);
+    }
+    cell_close(&alone);
+    cell_close(&cell);
+}
+
+/* A scheme without fences promises none: its stale writes are found where they are asked for. */
+static void only_fences_are_asked_for_order(void **state)
+{
+    (void)state;
+    enum section section;
+    struct cell cell;
+    cell_init(&cell, scheme_named("set-nx-px-cad"));
+    assert_false(cell_asks(&cell, PROPERTY_FENCE_ORDER, &section));
+    assert_true(cell_asks(&cell, PROPERTY_NO_LOST_UPDATE, &section));
+    assert_int_equal(section, SECTION_COUNTER);
+    cell.has_one_section = true;
+    assert_false(cell_asks(&cell, PROPERTY_NO_LOST_UPDATE, &section));
+    cell.options.section = SECTION_WRITE;
+    assert_true(cell_asks(&cell, PROPERTY_FENCE_ORDER, &section));
+    cell_init(&cell, scheme_named("fenced"));
+    assert_true(cell_asks(&cell, PROPERTY_FENCE_ORDER, &section));
+    assert_int_equal(section, SECTION_WRITE);
+}
+
+/* What a further search could not finish, its cell has not finished. */
+static void a_limit_of_any_search_is_the_cells(void **state)
+{
+    (void)state;
+    struct failure failure = {0};
+    struct cell cell;
+    cell_init(&cell, scheme_named("set-nx-px-cad"));
+    cell.options.states_max = 500; /* the first search needs 419 */
+    assert_int_equal(cell_run(&cell, &failure), FAIL_NONE);
+    assert_int_equal(cell.outcome.findings[PROPERTY_MUTUAL_EXCLUSION].verdict, VERDICT_HOLDS);
+    assert_int_equal(cell.outcome.findings[PROPERTY_NO_LOST_UPDATE].verdict, VERDICT_UNKNOWN);
+    assert_int_equal(cell.outcome.end, END_STATES);
+    cell_close(&cell);
+}
+
 static void sections_have_names(void **state)
 {
     (void)state;
@@ -271,6 +340,9 @@ int main(void)
         cmocka_unit_test(witnesses_replay),
         cmocka_unit_test(reductions_change_no_verdict),
         cmocka_unit_test(only_what_it_does_is_judged),
+        cmocka_unit_test(a_cell_answers_what_needs_a_section),
+        cmocka_unit_test(only_fences_are_asked_for_order),
+        cmocka_unit_test(a_limit_of_any_search_is_the_cells),
         cmocka_unit_test(sections_have_names),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
