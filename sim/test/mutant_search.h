@@ -20,10 +20,16 @@ struct expected {
     int events;
 };
 
-static inline void mutant_search(struct cell *cell, const struct scheme *scheme, const char *faults)
+/* A mutant may have no end of states: what is found is found by then. */
+enum { MUTANT_STATES_MAX = 1000000 };
+
+static inline void mutant_search(struct cell *cell, const struct scheme *scheme, const char *faults,
+                                 enum section section)
 {
     struct failure failure = {0};
     cell_init(cell, scheme);
+    cell->options.section = section;
+    cell->options.states_max = MUTANT_STATES_MAX;
     if (cell_add_faults(cell, faults, &failure) || cell_run(cell, &failure))
         fail_msg("%s with %s: %s", scheme->name, faults, failure.text);
 }

@@ -71,9 +71,9 @@ static unsigned find(enum slip slip, const char *scheme, const char *faults, str
     struct cell right;
     unsigned broken = 0;
     planted = slip;
-    mutant_search(found, scheme_named(scheme), faults);
+    mutant_search(found, scheme_named(scheme), faults, SECTION_NOTHING);
     planted = SERVER_IS_RIGHT;
-    mutant_search(&right, scheme_named(scheme), faults);
+    mutant_search(&right, scheme_named(scheme), faults, SECTION_NOTHING);
     for (int i = 0; i < PROPERTY_COUNT; i++)
         if (found->outcome.findings[i].verdict == VERDICT_VIOLATED &&
             right.outcome.findings[i].verdict == VERDICT_HOLDS)
