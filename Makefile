@@ -82,6 +82,7 @@ bench: $(BUILD)/picklock $(BUILD)/test/bench_checks ## what the checks, the prox
 	BUILD=$(BUILD) sim/test/bench_proxy.sh 3
 	BUILD=$(abspath $(BUILD)) $(PYTHON) harness/bench_scale.py
 	BUILD=$(BUILD) sim/test/bench_explore.sh
+	BUILD=$(abspath $(BUILD)) $(PYTHON) harness/bench_random.py
 
 mutations: $(BUILD)/picklock ## plant small slips in the schemes, count those that the explorer notices
 	@BUILD=$(abspath $(BUILD)) $(PYTHON) harness/mutations.py
