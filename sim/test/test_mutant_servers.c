@@ -53,7 +53,8 @@ static const struct {
 } slips[] = {
     {SET_IGNORES_NX,
      "set-nx-px-cad",
-     {"SET that ignores NX", "none", "lease-exclusion mutual-exclusion", "early-expiry", 6}},
+     {"SET that ignores NX", "none", "lease-exclusion mutual-exclusion no-lost-update",
+      "early-expiry", 6}},
     {SET_HALVES_TTL,
      "set-nx-px-cad",
      {"SET that halves the ttl", "slow-work", "lease-exclusion", "early-expiry", 8}},

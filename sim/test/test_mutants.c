@@ -74,7 +74,7 @@ static const struct {
      {&scheme_quorum_off_by_one,
       &scheme_quorum_lock,
       {"quorum_off_by_one", "none", "no-lost-update lease-exclusion mutual-exclusion",
-       "split-grant", 25}}},
+       "split-grant", 24}}},
 };
 
 enum { SECTIONS = sizeof sections / sizeof *sections };
