@@ -13,7 +13,7 @@ def test_what_it_finds_is_what_the_exhaustive_search_finds():
     assert found.keys() == known.keys()
     for key, row in found.items():
         assert (row["search"], row["seed"]) == ("random", 5)
-        assert 0 < row["runs"] <= 600
+        assert 0 < row["runs"] <= 2 * 600  # twice: once more with critical sections that count
         if row["verdict"] == "unknown":
             assert row["why"] and row["shortest"] is None, key
             continue

@@ -24,7 +24,7 @@ const char explore_help[] =
     "several\n"
     "                         policies in turn) or pct (only runs with stalls); these never say\n"
     "                         \"holds\", and what they find is made as short as can be\n"
-    "  --runs N               of a random search: at most so many a cell (default 10000; it ends\n"
+    "  --runs N               of a random search: at most so many (default 10000; and it ends\n"
     "                         when 1000 in a row brought no new state)\n"
     "  --clients N            1 to 6 (default 3; 2 for schemes that need a quorum)\n"
     "  --rounds N             attempts of each client, 1 to 7 (default 2); a clean refusal is "

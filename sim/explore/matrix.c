@@ -135,6 +135,13 @@ static void merge(struct explore_outcome *outcome, struct explore_outcome *other
     outcome->states += other->states;
     outcome->transitions += other->transitions;
     outcome->lost += other->lost;
+    outcome->runs += other->runs;
+    if (other->new_per_1000 > outcome->new_per_1000)
+        outcome->new_per_1000 = other->new_per_1000;
+    /* The least of them, so that it is true of each witness. */
+    if (outcome->shorter_states == 0 ||
+        (other->shorter_states > 0 && other->shorter_states < outcome->shorter_states))
+        outcome->shorter_states = other->shorter_states;
     outcome->bytes = other->bytes > outcome->bytes ? other->bytes : outcome->bytes;
     outcome->depth = other->depth > outcome->depth ? other->depth : outcome->depth;
     if (outcome->end == END_COMPLETE && !is_answered)
@@ -238,25 +245,27 @@ static bool is_random(const struct cell *cell)
 }
 
 /* How far a random search has come without finding it. */
-static void print_not_found(const struct cell *cell, char *text, size_t size)
+static void print_not_found(const struct cell *cell, enum property property, char *text,
+                            size_t size)
 {
     bool is_late = cell->outcome.end == END_TIME;
     snprintf(text, size, "not found in %llu runs, seed %llu%s",
-             (unsigned long long)cell->outcome.runs, (unsigned long long)cell->options.seed,
-             is_late ? ", then the time was up" : "");
+             (unsigned long long)cell->outcome.findings[property].runs,
+             (unsigned long long)cell->options.seed, is_late ? ", then the time was up" : "");
 }
 
 const char *cell_why(const struct cell *cell, enum property property, char *text, size_t size)
 {
-    if (!explore_promises(&cell->options, property))
-        snprintf(text, size, "the scheme does not promise it");
+    enum section section;
+    if (!cell_asks(cell, property, &section))
+        snprintf(text, size, "the scheme does not promise it, or nobody asks");
     else if (!is_random(cell))
         snprintf(text, size, "%s", explore_end_words(cell->outcome.end));
     else if (property == PROPERTY_PROGRESS)
         snprintf(text, size,
                  "no run can tell: that no way leads on is seen only where every state is visited");
     else
-        print_not_found(cell, text, size);
+        print_not_found(cell, property, text, size);
     return text;
 }
 

@@ -215,6 +215,7 @@ static void shorten(struct portfolio *it)
     for (int i = 0; i < PROPERTY_COUNT; i++) {
         struct explore_finding *finding = &outcome->findings[i];
         finding->verdict = VERDICT_UNKNOWN;
+        finding->runs = outcome->runs;
         if (it->best[i].count == 0)
             continue;
         shrink_gather(&it->stage, &it->best[i], (enum property)i);
