@@ -1,5 +1,5 @@
 #!/bin/sh
-# Installs what is missing, and nothing else: setup.sh build|test|browser|opinion ...
+# Installs what is missing, and nothing else: setup.sh build|test|browser|opinion|campaign ...
 #
 # A part counts as present when what needs it works, however it came here (apt, a source build, another compiler).
 # Missing parts are installed with apt, through sudo when not root. Without apt or rights: the list, and exit 69.
@@ -35,6 +35,10 @@ PARTS
 spin|spin|command -v spin|a second opinion on the explorer
 PARTS
     ;;
+    campaign) cat <<'PARTS'
+GNU parallel|parallel|gnu_parallel|a campaign over many processes (harness/campaign.sh also does without)
+PARTS
+    ;;
     *) echo "setup.sh: unknown set of parts '$1'" >&2; exit 64 ;;
     esac
 }
@@ -46,6 +50,10 @@ header() {
 cmocka() {
     printf '#include <stdarg.h>\n#include <stddef.h>\n#include <stdint.h>\n#include <setjmp.h>\n#include <cmocka.h>\n' |
         ${CC:-cc} -fsyntax-only -x c - 2>/dev/null
+}
+
+gnu_parallel() { # moreutils has another one of that name
+    parallel --version 2>/dev/null | grep -q GNU
 }
 
 module() {

@@ -527,6 +527,24 @@ def test_the_explorers_page_fits_the_window_and_can_be_read(browser, explored, w
 
 
 @needs_browser
+def test_a_report_of_several_folders_reads_the_same_way(browser, real, explored, tmp_path):
+    page = tmp_path / "merged.html"
+    assert run("report", real, explored, "--html", page).status == 1
+    browser.get_log("browser")
+    browser.get(page.as_uri())
+    assert scenarios(browser)[0] == "expired-lease-double-delete [1]"
+    assert len(cell_texts(browser)) == 16
+    assert len(css(browser, "footer .origins li")) == 2
+    ids = [part.get_attribute("id") for part in css(browser, "[id]")]
+    inside = [link.get_dom_attribute("href")[1:] for link in css(browser, "a")]
+    assert len(ids) == len(set(ids)) and set(inside) <= set(ids)
+    for link in ("#matrix td.bug a", "table.explored td.bug a"):
+        browser.find_element("css selector", link).click()
+        assert browser.find_element("css selector", "article:target svg.timeline").is_displayed()
+    assert browser.get_log("browser") == []
+
+
+@needs_browser
 def test_a_real_run_reads_the_same_way(browser, real):
     browser.get_log("browser")
     browser.get((real / "index.html").resolve().as_uri())

@@ -159,6 +159,7 @@ int cmd_explore(int argc, char **argv)
     cmd_catch_signals();
     results.seed = (uint64_t)args.seed;
     results.shard = args.shard;
+    results.is_by_scheme = args.frontier;
     enum fail fail = read_schemes(args.scheme, &wanted, &failure);
     if (!fail)
         fail = output_open(&args.output, &results, "explore", argc, line, &failure);

@@ -1,9 +1,9 @@
-/* report.c - `picklock report`: a run folder again, in another format. */
+/* report.c - `picklock report`: run folders again, as one report, in another format. */
 #include "cmd/charset.h"
 #include "cmd/cmd.h"
 #include "cmd/options.h"
 
-#include "base/memory.h"
+#include "report/merge.h"
 #include "report/report.h"
 
 #include <stdio.h>
@@ -15,8 +15,16 @@ static const char help[] =
     "\n"
     "  --html FILE, --junit FILE, --markdown FILE, --json FILE   where to write; - is stdout\n"
     "  --timeline             each violated run as a space-time diagram, on the terminal\n"
-    "  --scenario NAME, --scheme NAME   with --timeline: of these only\n"
-    "  none of them: the summary, on the terminal\n";
+    "  --scenario NAME, --scheme NAME   with --timeline: of these only; faults of the explorer\n"
+    "                         are named as a scenario\n"
+    "  none of them: the summary, on the terminal\n"
+    "\n"
+    "Several folders become one report. The shards of one campaign (--shard of run, stress and\n"
+    "explore) become the whole; one that is missing is told, and the exit status is 2. What was "
+    "made\n"
+    "by another command, version or seed, or on another server, keeps a number of its own. The "
+    "same\n"
+    "result twice counts once; two that should be the same and differ are refused.\n";
 
 static enum fail print_timelines(const struct results *results,
                                  const struct timeline_choice *choice, struct failure *failure)
@@ -56,9 +64,9 @@ int cmd_report(int argc, char **argv)
         return cmd_failed(&failure);
     if (wants_help)
         return cmd_help("report", help);
-    if (operands != 1) {
+    if (operands < 1) {
         failure_set(&failure, FAIL_INPUT,
-                    "report wants one run folder, such as reports/runs/latest");
+                    "report wants one run folder or more, such as reports/runs/latest");
         return cmd_failed(&failure);
     }
     if ((choice.scenario || choice.scheme) && !wants_timeline) {
@@ -72,10 +80,9 @@ int cmd_report(int argc, char **argv)
         return cmd_failed(&failure);
     }
     choice.run_folder = argv[1];
-    char *path = memory_format("%s/results.json", argv[1]);
-    enum fail fail = report_read(path, &results, &failure);
+    enum fail fail = report_merge(argv + 1, operands, &results, &failure);
     if (!fail && html)
-        fail = report_html(html, &results, argv[1], &failure);
+        fail = report_html(html, &results, operands == 1 ? argv[1] : NULL, &failure);
     if (!fail && junit)
         fail = report_junit(junit, &results, &failure);
     if (!fail && markdown)
@@ -86,7 +93,7 @@ int cmd_report(int argc, char **argv)
         fail = print_timelines(&results, &choice, &failure);
     if (!fail && !html && !junit && !markdown && !json && !wants_timeline)
         report_terminal(stdout, &results, isatty(STDOUT_FILENO) && !getenv("NO_COLOR"));
-    free(path);
+    enum fail status = fail ? (enum fail)cmd_failed(&failure) : results_status(&results);
     results_free(&results);
-    return fail ? cmd_failed(&failure) : FAIL_NONE;
+    return (int)status;
 }

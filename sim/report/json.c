@@ -131,6 +131,7 @@ static void add_head(json_t *made, const struct results *results)
     json_object_set_new(shard, "number", json_integer(results->shard.number));
     json_object_set_new(shard, "of", json_integer(results->shard.count));
     json_object_set_new(shard, "whole", json_integer(results->whole));
+    json_object_set_new(shard, "unit", json_string(results->is_by_scheme ? "scheme" : "row"));
     json_object_set_new(shard, "campaign", json_text_or_null(results->campaign));
     json_object_set_new(made, "shard", shard);
 }

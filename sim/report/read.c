@@ -269,12 +269,16 @@ static void read_shard(struct reading *reading, json_t *object, struct results *
         return;
     memcpy(place, reading->place, sizeof place);
     snprintf(reading->place, sizeof reading->place, "%.100s%sshard", place, *place ? "." : "");
-    READ_ONLY(reading, shard, "number", "of", "whole", "campaign");
+    READ_ONLY(reading, shard, "number", "of", "whole", "unit", "campaign");
     int64_t number = read_number(reading, shard, "number"), of = read_number(reading, shard, "of");
     if (number < 1 || number > of || of > SHARDS_MAX)
         read_bad(reading, "number", "wants 1 to the number of shards");
     results->shard = (struct shard){.number = (int)number, .count = (int)of};
     results->whole = read_number(reading, shard, "whole");
+    const char *unit = json_string_value(read_member(reading, shard, "unit"));
+    if (!unit || (strcmp(unit, "row") != 0 && strcmp(unit, "scheme") != 0))
+        read_bad(reading, "unit", "wants row or scheme");
+    results->is_by_scheme = unit && !strcmp(unit, "scheme");
     results->campaign = read_text_or_null(reading, shard, "campaign");
     memcpy(reading->place, place, sizeof place);
 }

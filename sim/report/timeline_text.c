@@ -303,7 +303,8 @@ static enum fail print_chosen(FILE *out, const struct run_result *row,
                               struct failure *failure)
 {
     const struct property_result *headline = view_headline(row);
-    char *path = memory_format("%s/%s", choice->run_folder, row->history);
+    char *path =
+        memory_format("%s/%s", row->folder ? row->folder : choice->run_folder, row->history);
     char *words = view_row_words(row);
     fputc('\n', out);
     text_print(out, TEXT_PLAIN, row->scenario);
@@ -315,6 +316,39 @@ static enum fail print_chosen(FILE *out, const struct run_result *row,
         fputc('\n', out);
         text_print_wrapped(out, words, 2, SKETCH_WIDTH - 2);
         for (int i = 0; headline && i < headline->witness_lines; i++)
+            text_print_wrapped(out, headline->witness[i], 4, SKETCH_WIDTH - 4);
+    }
+    free(words);
+    free(path);
+    return fail;
+}
+
+static bool is_chosen_cell(const struct explored *cell, const struct timeline_choice *choice)
+{
+    const struct explored_property *headline = explored_headline(cell);
+    return headline && headline->history &&
+           (!choice->scenario || !strcmp(choice->scenario, cell->faults)) &&
+           (!choice->scheme || !strcmp(choice->scheme, cell->scheme));
+}
+
+static enum fail print_chosen_cell(FILE *out, const struct explored *cell,
+                                   const struct timeline_choice *choice, enum charset charset,
+                                   struct failure *failure)
+{
+    const struct explored_property *headline = explored_headline(cell);
+    char *path =
+        memory_format("%s/%s", cell->folder ? cell->folder : choice->run_folder, headline->history);
+    char *words = view_property_words(headline);
+    fputc('\n', out);
+    text_print(out, TEXT_PLAIN, cell->scheme);
+    fputs(", ", out);
+    text_print(out, TEXT_PLAIN, cell->faults);
+    fputs("\n\n", out);
+    enum fail fail = report_timeline(out, path, headline->first_index, charset, failure);
+    if (!fail) {
+        fputc('\n', out);
+        text_print_wrapped(out, words, 2, SKETCH_WIDTH - 2);
+        for (int i = 0; i < headline->witness_lines; i++)
             text_print_wrapped(out, headline->witness[i], 4, SKETCH_WIDTH - 4);
     }
     free(words);
@@ -337,6 +371,12 @@ enum fail report_timelines(FILE *out, const struct results *results,
         printed++;
     }
     view_close(&view);
+    for (int i = 0; i < results->cells_count && !fail; i++) {
+        if (!is_chosen_cell(&results->cells[i], choice))
+            continue;
+        fail = print_chosen_cell(out, &results->cells[i], choice, charset, failure);
+        printed++;
+    }
     if (count)
         *count = printed;
     return fail;

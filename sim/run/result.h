@@ -62,6 +62,7 @@ struct results {
     int64_t elapsed_us;
     struct shard shard;      /* this is a part of a campaign; both 0: the whole of it */
     int64_t whole;           /* with a shard: how many rows all shards together have */
+    bool is_by_scheme;       /* with a shard: schemes were dealt out, not rows */
     char *campaign;          /* with a shard: what all shards were told, the same words for each; else NULL */
     struct run_result *rows;
     int rows_count;
