@@ -22,6 +22,9 @@ static void read_cell(struct reading *reading, json_t *object, struct explored *
 #undef BOUND
 #undef FIGURE
     read_short_text(reading, object, "search", cell->search, sizeof cell->search);
+    const char *section = json_string_value(read_member(reading, object, "section"));
+    if (!section || !section_read(section, &cell->section))
+        read_bad(reading, "section", "wants none, write or counter");
     json_t *lost = read_member(reading, object, "states_lost");
     cell->lost = json_number_value(lost);
     if (lost && !(json_is_number(lost) && cell->lost >= 0))
@@ -97,17 +100,17 @@ static void read_finding(struct reading *reading, json_t *object,
 }
 
 static const char *const row_keys[] = {
-    "scheme",        "fault",    "property",     "verdict", "cause",       "as_expected",
+    "scheme",    "fault",         "property", "verdict",      "cause",   "as_expected",
     "cell",
 #define BOUND(name, member)  name,
 #define FIGURE(name, member) name,
 #include "run/explored.def"
 #undef BOUND
 #undef FIGURE
-    "search",        "shortest", "found_in_run", "why",     "states_lost", "seconds",
-    "complete",      "end",      "unsupported",  "naive",   "headline",    "faults",
-    "witness_steps", "replayed", "confirmed",    "trouble", "witness",     "sentences",
-    "event",         "schedule", "history",      "origin",  "folder"};
+    "section",   "search",        "shortest", "found_in_run", "why",     "states_lost",
+    "seconds",   "complete",      "end",      "unsupported",  "naive",   "headline",
+    "faults",    "witness_steps", "replayed", "confirmed",    "trouble", "witness",
+    "sentences", "event",         "schedule", "history",      "origin",  "folder"};
 
 void read_explored(struct reading *reading, json_t *object, struct results *results)
 {

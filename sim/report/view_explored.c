@@ -69,10 +69,12 @@ char *view_explored_words(const struct results *results)
 
 char *view_explore_command(const struct explored *cell)
 {
+    bool has_section = cell->section != SECTION_NOTHING;
     return memory_format(
         "picklock explore --scheme %s --fault %s --clients %" PRId64 " --rounds %" PRId64
-        " --servers %" PRId64 " --lease-ticks %" PRId64 " --witness",
-        cell->scheme, cell->faults, cell->clients, cell->rounds, cell->servers, cell->lease_ticks);
+        " --servers %" PRId64 " --lease-ticks %" PRId64 "%s%s --witness",
+        cell->scheme, cell->faults, cell->clients, cell->rounds, cell->servers, cell->lease_ticks,
+        has_section ? " --section " : "", has_section ? section_name(cell->section) : "");
 }
 
 char *view_replay_command(const struct explored *cell, const struct explored_property *property,

@@ -78,6 +78,7 @@ void explored_fill(struct explored *row, const struct cell *cell, const int *on_
     row->is_naive = options->scheme->is_naive;
     snprintf(row->faults, sizeof row->faults, "%s", cell->faults);
     cell_print(cell, row->words, sizeof row->words);
+    row->section = options->section;
     row->clients = options->clients;
     row->rounds = options->rounds;
     row->servers = options->servers;
@@ -175,14 +176,16 @@ bool explored_is_random(const struct explored *row)
 
 char *explored_bounds(const struct explored *row)
 {
+    bool has_section = row->section != SECTION_NOTHING;
     char *search = explored_is_random(row)
                        ? memory_format(", %s search, seed %" PRId64, row->search, row->seed)
                        : memory_text("");
-    char *bounds = memory_format("%" PRId64 " client%s, %" PRId64 " round%s, %" PRId64
-                                 " server%s, lease of %" PRId64 " tick%s%s",
-                                 row->clients, plural(row->clients), row->rounds,
-                                 plural(row->rounds), row->servers, plural(row->servers),
-                                 row->lease_ticks, plural(row->lease_ticks), search);
+    char *bounds = memory_format(
+        "%" PRId64 " client%s, %" PRId64 " round%s, %" PRId64 " server%s, lease of %" PRId64
+        " tick%s%s%s%s",
+        row->clients, plural(row->clients), row->rounds, plural(row->rounds), row->servers,
+        plural(row->servers), row->lease_ticks, plural(row->lease_ticks),
+        has_section ? ", section: " : "", has_section ? section_name(row->section) : "", search);
     free(search);
     return bounds;
 }
@@ -196,6 +199,6 @@ bool explored_is_same_cell(const struct explored *a, const struct explored *b)
 #include "run/explored.def"
 #undef BOUND
 #undef FIGURE
-    return !strcmp(a->scheme, b->scheme) && !strcmp(a->faults, b->faults) &&
-           !strcmp(a->search, b->search);
+    return a->section == b->section && !strcmp(a->scheme, b->scheme) &&
+           !strcmp(a->faults, b->faults) && !strcmp(a->search, b->search);
 }

@@ -41,6 +41,7 @@ struct explored {
     bool is_naive;
     char faults[CELL_NAME_MAX];     /* "none", "stall", "stall+crash" */
     char words[EXPLORED_WORDS_MAX]; /* as cell_print() */
+    enum section section;           /* what critical sections do: a bound too */
 #define BOUND(name, member)  int64_t member;
 #define FIGURE(name, member) int64_t member;
 #include "run/explored.def"
