@@ -147,9 +147,10 @@ static void put_cell(const struct page *page, const struct grid *grid, int colum
             "</span><span class=\"why\">",
             cell->transitions, mark_of(cell));
     html_text(page, cell->words);
-    fprintf(page->out,
-            "</span><span class=\"copies\">%" PRId64 " states, %.0e lost</span></a></td>",
-            cell->states, cell->lost);
+    char *sureness = view_sureness(cell);
+    fprintf(page->out, "</span><span class=\"copies\">%" PRId64 " states, %s</span></a></td>",
+            cell->states, sureness);
+    free(sureness);
     free(id);
 }
 
@@ -183,7 +184,8 @@ static void put_table(const struct page *page, int origin)
         fprintf(page->out,
                 "</h2>\n<p class=\"caption\">All that holds, holds up to the bounds under the "
                 "scheme’s name, with each fault at most as often as it is named. Lost: how many "
-                "states are expected to be missed because two have the same fingerprint.</p>\n"
+                "states are expected to be missed because two have the same fingerprint. A random "
+                "search cannot say that anything holds.</p>\n"
                 "<div class=\"scroll\" role=\"region\" tabindex=\"0\" aria-label=\"Scheme by "
                 "faults\">\n<table role=\"table\" class=\"matrix explored\" id=\"explored%d\" "
                 "style=\"--columns: %d\">\n<caption class=\"unseen\">What every interleaving of "
@@ -220,9 +222,13 @@ static void put_head(const struct page *page, const struct explored *cell)
         fputs(" <span class=\"flag\">failed</span>", page->out);
     fprintf(page->out,
             "</p>\n<p class=\"soft\">%s, at most %" PRId64 " fault%s: %" PRId64 " states, %" PRId64
-            " transitions, %.0e states expected to be lost; ",
+            " transitions, ",
             bounds, cell->faults_max, cell->faults_max == 1 ? "" : "s", cell->states,
-            cell->transitions, cell->lost);
+            cell->transitions);
+    if (explored_is_random(cell))
+        fprintf(page->out, "%" PRId64 " runs; ", cell->runs);
+    else
+        fprintf(page->out, "%.0e states expected to be lost; ", cell->lost);
     html_text(page, cell->end);
     fputs(".</p>\n", page->out);
     free(bounds);

@@ -187,10 +187,9 @@ static void print_property(FILE *out, const struct explored *cell,
         return;
     }
     char *words = view_property_words(property);
-    const char *why = property->trouble                         ? property->trouble
-                      : outcome == SKIPPED && cell->is_complete ? "the scheme does not promise it"
-                      : property->verdict == VERDICT_UNKNOWN    ? cell->end
-                                                                : words;
+    const char *why = property->trouble                      ? property->trouble
+                      : property->verdict == VERDICT_UNKNOWN ? property->why
+                                                             : words;
     fputs(">\n      ", out);
     if (outcome == PASSED) {
         fprintf(out, "<system-out>%s\n", words);

@@ -32,8 +32,10 @@ static void print_rows(FILE *out, const struct results *results, int from, int e
         print_bold(out, i == from ? bounds : "", false);
         print_bold(out, cell->faults, false);
         print_bold(out, cell->words, explored_has_failure(cell));
-        fprintf(out, " %" PRId64 " | %" PRId64 " | %.0e |\n", cell->states, cell->transitions,
-                cell->lost);
+        char *sureness = view_sureness(cell);
+        fprintf(out, " %" PRId64 " | %" PRId64 " | %s |\n", cell->states, cell->transitions,
+                sureness);
+        free(sureness);
     }
     free(bounds);
     free(scheme);
@@ -90,7 +92,7 @@ void markdown_explored(FILE *out, const struct results *results)
     fputs("\n<details><summary>Every interleaving:", out);
     for (int i = CELL_SAFE; i <= CELL_UNKNOWN; i++)
         fprintf(out, "%s %d %s", i ? "," : "", counts.words[i], view_cell_words[i]);
-    fputs("</summary>\n\n| scheme | up to | faults | | states | transitions | expected lost |\n"
+    fputs("</summary>\n\n| scheme | up to | faults | | states | transitions | expected |\n"
           "|---|---|---|---|--:|--:|--:|\n",
           out);
     for (int from = 0, end; from < results->cells_count; from = end) {

@@ -66,6 +66,10 @@ char *view_property_words(const struct explored_property *property);
 /* "confirmed on real Redis", "replayed", "NOT CONFIRMED", "". */
 const char *view_confirmed_words(const struct explored_property *property);
 
+/* How sure: "3e-13 lost", or of a random search, which cannot tell, "4000 runs"; the caller frees.
+ */
+char *view_sureness(const struct explored *cell);
+
 /* The command that searches the cell again; the caller frees. */
 char *view_explore_command(const struct explored *cell);
 

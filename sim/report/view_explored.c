@@ -67,14 +67,34 @@ char *view_explored_words(const struct results *results)
                          counts.cells - counts.words[CELL_SAFE]);
 }
 
+char *view_sureness(const struct explored *cell)
+{
+    return explored_is_random(cell) ? memory_format("%" PRId64 " runs", cell->runs)
+                                    : memory_format("%.0e lost", cell->lost);
+}
+
+/* " --NAME VALUE", or nothing where it is the default; the caller frees. */
+static char *option_if(bool is_given, const char *name, const char *value)
+{
+    return is_given ? memory_format(" --%s %s", name, value) : memory_text("");
+}
+
 char *view_explore_command(const struct explored *cell)
 {
-    bool has_section = cell->section != SECTION_NOTHING;
-    return memory_format(
-        "picklock explore --scheme %s --fault %s --clients %" PRId64 " --rounds %" PRId64
-        " --servers %" PRId64 " --lease-ticks %" PRId64 "%s%s --witness",
-        cell->scheme, cell->faults, cell->clients, cell->rounds, cell->servers, cell->lease_ticks,
-        has_section ? " --section " : "", has_section ? section_name(cell->section) : "");
+    bool is_random = explored_is_random(cell);
+    char *section =
+        option_if(cell->section != SECTION_NOTHING, "section", section_name(cell->section));
+    char *search = option_if(is_random, "search", cell->search);
+    char *seed = is_random ? memory_format(" --seed %" PRId64, cell->seed) : memory_text("");
+    char *command = memory_format("picklock explore --scheme %s --fault %s --clients %" PRId64
+                                  " --rounds %" PRId64 " --servers %" PRId64
+                                  " --lease-ticks %" PRId64 "%s%s%s --witness",
+                                  cell->scheme, cell->faults, cell->clients, cell->rounds,
+                                  cell->servers, cell->lease_ticks, section, search, seed);
+    free(section);
+    free(search);
+    free(seed);
+    return command;
 }
 
 char *view_replay_command(const struct explored *cell, const struct explored_property *property,
