@@ -174,12 +174,13 @@ static void outcome_fill(struct search *search, struct explore_outcome *outcome)
     }
 }
 
-/* All that is sought was found. */
+/* All that is sought was found, and nothing shorter can come. */
 static bool has_found_all(void *context, const struct search *search, int faults, int depth)
 {
-    (void)context, (void)faults, (void)depth;
+    (void)context;
     for (int i = 0; i < PROPERTY_COUNT; i++)
-        if (search->options->sought >> i & 1 && search->sightings[i].state == VISITED_NONE)
+        if (search->options->sought >> i & 1 &&
+            !sighting_is_final(&search->sightings[i], faults, depth))
             return false;
     return true;
 }

@@ -77,8 +77,8 @@ struct explore_options {
     uint8_t budget[FAULT_COUNT]; /* how often each may strike; sum at most EXPLORE_FAULTS_MAX */
     enum section section;
     unsigned reductions; /* of enum reduction */
-    unsigned sought;     /* bit a property: the search ends when all of them were found violated; 0:
-                            never before its end */
+    unsigned sought;     /* bit a property: the search ends when the shortest way to each of them is
+                            known; 0: never before its end */
     bool has_full_states; /* keep whole states, not fingerprints: nothing is lost to collisions */
     bool skips_progress;  /* keep no edges: progress stays unknown, and memory is saved */
     uint64_t hash_seed;

@@ -17,7 +17,8 @@ struct minimising {
 /* All that is shorter was seen: the next step would make a way of depth + 1 events. */
 static bool is_settled(const struct minimising *it, const struct search *search, int property)
 {
-    if (it->events[property] == 0 || search->sightings[property].state != VISITED_NONE)
+    if (it->events[property] == 0 ||
+        sighting_is_final(&search->sightings[property], it->layer, it->depth))
         return true;
     return it->layer > it->faults[property] ||
            (it->layer == it->faults[property] && it->depth + 1 >= it->events[property]);

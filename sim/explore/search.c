@@ -38,14 +38,19 @@ enum { NOTES_FIRST = 1024, MUCH = 1 << 20, CHECK_EVERY = 4096 };
 
 /* --- what is remembered --- */
 
+/* A step that costs a fault is met in the layer before its own: what is found there later, or
+ * sooner in its own, is shorter. */
 static void sight(struct run_of *run, unsigned violated, int faults)
 {
+    const struct sighting it = {
+        .state = run->state, .step = run->step, .faults = faults, .events = run->depth + 1};
     for (int i = 0; i < PROPERTY_COUNT; i++) {
-        struct sighting *sighting = &run->search->sightings[i];
-        if (!(violated >> i & 1) || sighting->state != VISITED_NONE)
+        struct sighting *known = &run->search->sightings[i];
+        if (!(violated >> i & 1))
             continue;
-        *sighting = (struct sighting){
-            .state = run->state, .step = run->step, .faults = faults, .events = run->depth + 1};
+        if (known->state == VISITED_NONE || it.faults < known->faults ||
+            (it.faults == known->faults && it.events < known->events))
+            *known = it;
     }
 }
 

@@ -8,8 +8,8 @@
 #include "explore/steps.h"
 #include "explore/visited.h"
 
-/* Where a property was violated first: by the step-th step that follows a state (VISITED_NONE:
- * never). */
+/* Where a property was violated with the fewest faults and events: by the step-th step that follows
+ * a state (VISITED_NONE: nowhere yet). */
 struct sighting {
     uint32_t state;
     int step;
@@ -49,6 +49,14 @@ struct search {
     bool (*is_enough)(void *context, const struct search *search, int faults, int depth);
     void *context;
 };
+
+/* Nothing shorter than this can come any more, once a search is so many faults and events deep. */
+static inline bool sighting_is_final(const struct sighting *sighting, int faults, int depth)
+{
+    return sighting->state != VISITED_NONE &&
+           (sighting->faults < faults ||
+            (sighting->faults == faults && sighting->events <= depth + 1));
+}
 
 void search_init(struct search *search, const struct explore_options *options);
 void search_run(struct search *search);

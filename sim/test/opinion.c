@@ -1,13 +1,15 @@
 /* opinion.c - the explorer's opinion of one scheme, as one line of JSON, to hold against SPIN's of
  * the hand-written models in spin/.
  *
- *   opinion SCHEME CLIENTS ROUNDS FAULTS REDUCTIONS
+ *   opinion SCHEME CLIENTS ROUNDS FAULTS REDUCTIONS [PROPERTY]
  *
  * FAULTS: none, or names with commas between them, one for each time that it may strike
- * ("stall,stall"). REDUCTIONS: off or all.
+ * ("stall,stall"). REDUCTIONS: off or all. PROPERTY: the search ends when its shortest witness is
+ * found.
  *
- * One server, the lease that the explorer chooses itself. The property progress is left out, for it
- * keeps every edge, which SPIN does not. Time is explore()'s alone: neither start-up nor printing.
+ * One server, the lease that the explorer chooses itself. The property progress is left out unless
+ * it is the one that is named, for it keeps edges, which SPIN does not; then the search visits
+ * everything. Time is explore()'s alone: neither start-up nor printing.
  */
 #include "explore/explore.h"
 
@@ -49,6 +51,18 @@ static bool faults_read(const char *text, struct explore_options *options)
     return true;
 }
 
+static bool property_take(const char *name, struct explore_options *options)
+{
+    enum property property;
+    if (!property_read(name, &property) || !explore_judges(options->section, property))
+        return false;
+    if (property == PROPERTY_PROGRESS)
+        options->skips_progress = false;
+    else
+        options->sought = 1u << property;
+    return true;
+}
+
 /* NULL, or which argument is wrong. */
 static const char *options_read(char **words, struct explore_options *options)
 {
@@ -66,7 +80,7 @@ static const char *options_read(char **words, struct explore_options *options)
         options->reductions = REDUCE_ALL;
     else if (strcmp(words[4], "off") != 0)
         return words[4];
-    return NULL;
+    return words[5] && !property_take(words[5], options) ? words[5] : NULL;
 }
 
 static double now_s(void)
@@ -108,8 +122,9 @@ int main(int count, char **words)
     struct explore_options options;
     struct explore_outcome outcome;
     struct failure failure = {0};
-    if (count != 6) {
-        fprintf(stderr, "usage: opinion SCHEME CLIENTS ROUNDS FAULT[,FAULT..]|none off|all\n");
+    if (count != 6 && count != 7) {
+        fprintf(stderr, "usage: opinion SCHEME CLIENTS ROUNDS FAULT[,FAULT..]|none off|all "
+                        "[PROPERTY]\n");
         return STATUS_WRONG_USE;
     }
     const char *wrong = options_read(words + 1, &options);

@@ -184,6 +184,71 @@ static void witness_is_the_shortest(void **state)
     explore_outcome_free(&outcome);
 }
 
+/* A fault that is left over is not spent, and a fault's own step is no shorter than it is. */
+static void no_fault_is_spent_in_vain(void **state)
+{
+    (void)state;
+    for (int i = 0; i < schemes_count; i++) {
+        if (schemes[i]->needs_quorum)
+            continue;
+        struct explore_outcome without, with;
+        struct explore_options options = options_of(schemes[i]->name, NONE);
+        run(&options, &without);
+        for (int fault = 0; fault < FAULT_COUNT; fault++) {
+            options = options_of(schemes[i]->name, fault);
+            run(&options, &with);
+            for (int p = 0; p < PROPERTY_COUNT; p++) {
+                const struct explore_finding *a = &without.findings[p], *b = &with.findings[p];
+                if (a->verdict != VERDICT_VIOLATED ||
+                    fault_blame((enum fault)fault) == FAULT_OF_RUN)
+                    continue;
+                assert_int_equal(b->faults, 0);
+                assert_int_equal(b->events, a->events);
+            }
+            explore_outcome_free(&with);
+        }
+        explore_outcome_free(&without);
+    }
+}
+
+/* It stops early, and with the witness that all states would have given. */
+static void a_search_can_be_for_one_property(void **state)
+{
+    (void)state;
+    int ended = 0;
+    for (int i = 0; i < schemes_count; i++) {
+        struct explore_options options = options_of(schemes[i]->name, FAULT_STALL);
+        struct explore_outcome all, one;
+        options.sought = 0;
+        run(&options, &all);
+        for (int p = 0; p < PROPERTY_COUNT; p++) {
+            const struct explore_finding *full = &all.findings[p], *found;
+            if (full->verdict != VERDICT_VIOLATED || p == PROPERTY_PROGRESS)
+                continue;
+            options.sought = 1u << p;
+            run(&options, &one);
+            found = &one.findings[p];
+            assert_true(one.end == END_ENOUGH || one.states == all.states);
+            assert_int_equal(found->verdict, VERDICT_VIOLATED);
+            assert_int_equal(found->choices_count, full->choices_count);
+            for (int k = 0; k < full->choices_count; k++)
+                assert_memory_equal(&found->choices[k], &full->choices[k], sizeof(struct choice));
+            ended += one.end == END_ENOUGH && one.states < all.states;
+            explore_outcome_free(&one);
+        }
+        explore_outcome_free(&all);
+    }
+    assert_true(ended > 10);
+    /* What is never found ends nothing. */
+    struct explore_options options = options_of("set-nx-px-cad", FAULT_STALL);
+    struct explore_outcome outcome;
+    options.sought = 1u << PROPERTY_RELEASE_OWN | 1u << PROPERTY_MUTUAL_EXCLUSION;
+    run(&options, &outcome);
+    assert_int_equal(outcome.end, END_COMPLETE);
+    assert_int_equal(outcome.findings[PROPERTY_RELEASE_OWN].verdict, VERDICT_HOLDS);
+    explore_outcome_free(&outcome);
+}
+
 /* --- witnesses --- */
 
 static void witnesses_replay(void **state)
@@ -400,6 +465,8 @@ int main(void)
         cmocka_unit_test(every_fault_breaks_what_holds_without),
         cmocka_unit_test(finds_what_takes_two_faults),
         cmocka_unit_test(witness_is_the_shortest),
+        cmocka_unit_test(no_fault_is_spent_in_vain),
+        cmocka_unit_test(a_search_can_be_for_one_property),
         cmocka_unit_test(witnesses_replay),
         cmocka_unit_test(same_search_same_witness),
         cmocka_unit_test(counts_the_states_that_spin_counts),
