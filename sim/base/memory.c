@@ -50,14 +50,23 @@ static void unmap_pages(unsigned char *made, size_t bytes)
     assert(!failed);
 }
 
+void *memory_piece(size_t bytes)
+{
+    void *made = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (made == MAP_FAILED)
+        end_without_memory(bytes, 1);
+    return made;
+}
+
+void memory_piece_drop(void *piece, size_t bytes)
+{
+    unmap_pages(piece, piece ? bytes : 0);
+}
+
 /* Fresh pages that begin where a huge one can. */
 static unsigned char *map_pages(size_t bytes)
 {
-    size_t more = bytes + HUGE_PAGE;
-    unsigned char *made =
-        mmap(NULL, more, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (made == MAP_FAILED)
-        end_without_memory(bytes, 1);
+    unsigned char *made = memory_piece(bytes + HUGE_PAGE);
     size_t before = (HUGE_PAGE - (uintptr_t)made % HUGE_PAGE) % HUGE_PAGE;
     unmap_pages(made, before);
     unmap_pages(made + before + bytes, HUGE_PAGE - before);

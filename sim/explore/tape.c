@@ -3,34 +3,33 @@
 
 #include "base/memory.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { PIECES_FIRST = 16 };
+enum { PIECES_FIRST = 16, PIECE_BYTES = TAPE_PIECE * sizeof(uint32_t) };
 
 void tape_init(struct tape *tape, int width)
 {
     memset(tape, 0, sizeof *tape);
-    tape->width = width;
+    while (1 << tape->width_bits < width)
+        tape->width_bits++;
+    assert(tape->width_bits <= TAPE_PIECE_BITS);
 }
 
 void tape_close(struct tape *tape)
 {
     for (size_t i = tape->pieces_dropped; i < tape->pieces_count; i++)
-        free(tape->pieces[i]);
+        memory_piece_drop(tape->pieces[i], PIECE_BYTES);
+    memory_piece_drop(tape->spare, PIECE_BYTES);
     free(tape->pieces);
     memset(tape, 0, sizeof *tape);
 }
 
-static size_t piece_words(const struct tape *tape)
-{
-    return TAPE_PIECE * (size_t)tape->width;
-}
-
 size_t tape_bytes(const struct tape *tape)
 {
-    return (tape->pieces_count - tape->pieces_dropped) * piece_words(tape) * sizeof(uint32_t) +
-           tape->pieces_size * sizeof *tape->pieces;
+    size_t pieces = tape->pieces_count - tape->pieces_dropped + (tape->spare != NULL);
+    return pieces * PIECE_BYTES + tape->pieces_size * sizeof *tape->pieces;
 }
 
 void tape_grow(struct tape *tape)
@@ -39,15 +38,18 @@ void tape_grow(struct tape *tape)
         tape->pieces_size = tape->pieces_size ? 2 * tape->pieces_size : PIECES_FIRST;
         tape->pieces = memory_resize(tape->pieces, tape->pieces_size, sizeof *tape->pieces);
     }
-    tape->next = memory_resize(NULL, piece_words(tape), sizeof *tape->next);
-    tape->piece_end = tape->next + piece_words(tape);
+    tape->next = tape->spare ? tape->spare : memory_piece(PIECE_BYTES);
+    tape->spare = NULL;
+    tape->piece_end = tape->next + TAPE_PIECE;
     tape->pieces[tape->pieces_count++] = tape->next;
 }
 
 void tape_drop(struct tape *tape, uint64_t before)
 {
-    for (; tape->pieces_dropped < before >> TAPE_PIECE_BITS; tape->pieces_dropped++) {
-        free(tape->pieces[tape->pieces_dropped]);
-        tape->pieces[tape->pieces_dropped] = NULL;
+    size_t end = (size_t)(before << tape->width_bits >> TAPE_PIECE_BITS);
+    while (tape->pieces_dropped < end) {
+        memory_piece_drop(tape->spare, PIECE_BYTES);
+        tape->spare = tape->pieces[tape->pieces_dropped];
+        tape->pieces[tape->pieces_dropped++] = NULL;
     }
 }

@@ -1,7 +1,7 @@
 /* tape.h - records of a few numbers each, one after the other, for as long as memory lasts.
  *
- * They lie in pieces of equal size that never move: growing costs neither a copy nor memory for old
- * and new at once, and what was read for the last time is given back piece by piece. */
+ * They lie in pieces that never move: growing costs neither a copy nor memory for old and new at
+ * once, and what was read for the last time is given back piece by piece. */
 #ifndef PICKLOCK_EXPLORE_TAPE_H
 #define PICKLOCK_EXPLORE_TAPE_H
 
@@ -9,7 +9,7 @@
 #include <stdint.h>
 #include <string.h>
 
-enum { TAPE_PIECE_BITS = 12, TAPE_PIECE = 1 << TAPE_PIECE_BITS }; /* records */
+enum { TAPE_PIECE_BITS = 14, TAPE_PIECE = 1 << TAPE_PIECE_BITS }; /* numbers */
 
 struct tape {
     uint32_t **pieces;   /* NULL: dropped */
@@ -19,9 +19,12 @@ struct tape {
     uint64_t count;        /* records, with those that were dropped */
     uint32_t *next;        /* where the next one goes; at piece_end: into a new piece */
     uint32_t *piece_end;
-    int width; /* numbers of a record */
+    uint32_t
+        *spare;     /* a piece that was dropped, for the next: in a queue no page is fetched anew */
+    int width_bits; /* a record has room for 1 << width_bits numbers */
 };
 
+/* width: numbers of a record, at most TAPE_PIECE. */
 void tape_init(struct tape *tape, int width);
 void tape_close(struct tape *tape);
 size_t tape_bytes(const struct tape *tape);
@@ -35,7 +38,8 @@ void tape_drop(struct tape *tape, uint64_t before);
 /* A record that is there still. */
 static inline uint32_t *tape_at(const struct tape *tape, uint64_t at)
 {
-    return tape->pieces[at >> TAPE_PIECE_BITS] + (at & (TAPE_PIECE - 1)) * (size_t)tape->width;
+    uint64_t number = at << tape->width_bits;
+    return tape->pieces[number >> TAPE_PIECE_BITS] + (number & (TAPE_PIECE - 1));
 }
 
 /* One more record, to be filled in. */
@@ -44,7 +48,7 @@ static inline uint32_t *tape_push(struct tape *tape)
     if (tape->next == tape->piece_end)
         tape_grow(tape);
     uint32_t *record = tape->next;
-    tape->next += tape->width;
+    tape->next += (size_t)1 << tape->width_bits;
     tape->count++;
     return record;
 }
