@@ -8,7 +8,7 @@
 #include "cmd/output.h"
 #include "explore/frontier.h"
 
-/* Cells, and what --confirm found: for each cell and property 1 confirmed, 0 not, -1 not asked. */
+/* Cells, and what --confirm found: for each cell and property enum confirmed. */
 struct cells {
     struct cell *rows;
     int (*on_redis)[PROPERTY_COUNT];

@@ -19,21 +19,35 @@ static enum fail open_live(void *context, const struct run *run, struct world **
     return world_live_new(world, context, run, failure);
 }
 
-/* A witness that real Redis does not follow is told, and counted; a server that is not there ends
- * the program. */
+/* Did the server refuse a command because it does not know it? */
+static void note_unsupported(void *context, const struct event *event)
+{
+    bool *is_unsupported = context;
+    *is_unsupported |= event->kind == EVENT_EXECUTE && event->reply.kind == REPLY_ERROR &&
+                       event->reply.error == ERROR_UNSUPPORTED;
+}
+
+/* A witness that real Redis does not follow is told, and counted, unless it needs what this server
+ * does not have; a server that is not there ends the program. */
 static enum fail confirm_one(struct cells *cells, int at, enum property property, struct live *live,
                              struct finding *findings, struct failure *failure)
 {
     const struct cell *cell = &cells->rows[at];
-    const struct confirm_world world = {
-        .open = open_live, .context = live, .clock_error_us = live_clock_error_us(live)};
+    bool is_unsupported = false;
+    const struct event_sink also = {.take = note_unsupported, .context = &is_unsupported};
+    const struct confirm_world world = {.open = open_live,
+                                        .context = live,
+                                        .clock_error_us = live_clock_error_us(live),
+                                        .also = &also};
     struct run run = confirm_run(&cell->options, &cell->outcome, explored_clients);
     enum fail fail = confirm(&run, &cell->outcome.findings[property], &world, findings, failure);
     if (fail && fail != FAIL_UNKNOWN)
         return fail;
     bool is_seen = !fail && findings[property].verdict == VERDICT_VIOLATED;
-    cells->on_redis[at][property] = is_seen;
-    if (is_seen)
+    cells->on_redis[at][property] = is_unsupported ? CONFIRMED_LACKS
+                                    : is_seen      ? CONFIRMED_YES
+                                                   : CONFIRMED_NO;
+    if (is_seen || is_unsupported)
         return FAIL_NONE;
     fprintf(stderr, "picklock: not confirmed: %s, %s, %s: %s\n", cell->options.scheme->name,
             cell->faults, property_name(property),

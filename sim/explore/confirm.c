@@ -16,7 +16,8 @@ struct run confirm_run(const struct explore_options *options, const struct explo
                         .lease_us = outcome->lease_us,
                         .seed = 1,
                         .same_token = outcome->same_token,
-                        .has_replica = outcome->has_replica};
+                        .has_replica = outcome->has_replica,
+                        .has_delex = options->scheme->needs_delex};
 }
 
 static enum fail open_simulated(void *context, const struct run *run, struct world **world,

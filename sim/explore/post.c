@@ -94,12 +94,14 @@ static void watch_from_model(struct post *post, int position, const struct model
         post->changed |= bit;
 }
 
-struct reply post_execute(struct post *post, int position, const struct command *command)
+struct reply post_execute(struct post *post, const struct setting *setting, int position,
+                          const struct command *command)
 {
     struct model model;
     struct model_watch watch;
     stock_to_model(&post->stock, &model);
     model.keys[KEY_LOCK].version = VERSION_NOW;
+    model.has_delex = setting->scheme->needs_delex; /* a server that suits the scheme */
     watch_to_model(post, position, &watch);
     struct reply reply = model_execute(&model, &watch, command, EPOCH_US);
     watch_from_model(post, position, &watch, &model);

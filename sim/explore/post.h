@@ -57,7 +57,8 @@ void post_init(struct post *post, bool has_counter);
 /* Executes a command of the client at that position, on the connection that it uses; POST_NO_WATCH:
  * on another one. */
 enum { POST_NO_WATCH = -1 };
-struct reply post_execute(struct post *post, int position, const struct command *command);
+struct reply post_execute(struct post *post, const struct setting *setting, int position,
+                          const struct command *command);
 
 /* A tick passes; are_stamps_kept as in local_age(). */
 void post_tick(struct post *post, bool are_stamps_kept);

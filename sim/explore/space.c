@@ -273,7 +273,8 @@ unsigned space_arrive(struct space *space, uint32_t *local, int parcel, uint32_t
         command.value = token_at(command.value, position);
     const struct parcel *it = &client.parcels[parcel];
     bool is_elsewhere = parcel_is_late(it) && !parcel_keeps_watch(it);
-    struct reply reply = post_execute(&after, is_elsewhere ? POST_NO_WATCH : position, &command);
+    struct reply reply =
+        post_execute(&after, &space->setting, is_elsewhere ? POST_NO_WATCH : position, &command);
     if (is_token(reply.value) && token_position(reply.value) == position)
         reply.value = token_at(reply.value, POSITION_SELF);
     unsigned judged =

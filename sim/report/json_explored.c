@@ -47,9 +47,10 @@ json_t *json_explored(const struct explored *cell, const struct explored_propert
     json_object_set_new(made, "replayed",
                         is_violated ? json_boolean(property->is_replayed) : json_null());
     json_object_set_new(made, "confirmed",
-                        property->confirmed == CONFIRMED_NOT_ASKED
+                        property->confirmed == CONFIRMED_NOT_ASKED || explored_unconfirmed(property)
                             ? json_null()
                             : json_boolean(property->confirmed == CONFIRMED_YES));
+    json_object_set_new(made, "unconfirmed", json_text_or_null(explored_unconfirmed(property)));
     json_object_set_new(made, "trouble", json_text_or_null(property->trouble));
     json_object_set_new(made, "witness", json_texts(property->choices, property->choices_count));
     json_object_set_new(made, "sentences", json_texts(property->witness, property->witness_lines));

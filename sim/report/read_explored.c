@@ -4,6 +4,7 @@
 
 #include "base/memory.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 bool read_is_explored(json_t *object)
@@ -91,6 +92,12 @@ static void read_finding(struct reading *reading, json_t *object,
     property->is_replayed = is_true_or_null(reading, object, "replayed", &is_null);
     bool is_seen = is_true_or_null(reading, object, "confirmed", &is_null);
     property->confirmed = is_null ? CONFIRMED_NOT_ASKED : is_seen ? CONFIRMED_YES : CONFIRMED_NO;
+    char *unconfirmed = read_text_or_null(reading, object, "unconfirmed");
+    if (unconfirmed && !is_null)
+        read_bad(reading, "unconfirmed", "wants null where \"confirmed\" says true or false");
+    if (unconfirmed)
+        property->confirmed = CONFIRMED_LACKS;
+    free(unconfirmed);
     property->trouble = read_text_or_null(reading, object, "trouble");
     property->choices = read_texts(reading, object, "witness", &property->choices_count);
     property->witness = read_texts(reading, object, "sentences", &property->witness_lines);
@@ -100,17 +107,18 @@ static void read_finding(struct reading *reading, json_t *object,
 }
 
 static const char *const row_keys[] = {
-    "scheme",    "fault",         "property", "verdict",      "cause",   "as_expected",
-    "cell",
+    "scheme",      "fault",       "property", "verdict",       "cause",
+    "as_expected", "cell",
 #define BOUND(name, member)  name,
 #define FIGURE(name, member) name,
 #include "run/explored.def"
 #undef BOUND
 #undef FIGURE
-    "section",   "search",        "shortest", "found_in_run", "why",     "states_lost",
-    "seconds",   "complete",      "end",      "unsupported",  "naive",   "headline",
-    "faults",    "witness_steps", "replayed", "confirmed",    "trouble", "witness",
-    "sentences", "event",         "schedule", "history",      "origin",  "folder"};
+    "section",     "search",      "shortest", "found_in_run",  "why",
+    "states_lost", "seconds",     "complete", "end",           "unsupported",
+    "naive",       "headline",    "faults",   "witness_steps", "replayed",
+    "confirmed",   "unconfirmed", "trouble",  "witness",       "sentences",
+    "event",       "schedule",    "history",  "origin",        "folder"};
 
 void read_explored(struct reading *reading, json_t *object, struct results *results)
 {

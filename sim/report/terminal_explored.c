@@ -13,14 +13,17 @@
 /* What --confirm found for all the witnesses of a cell; "" where there is none, or nobody asked. */
 static const char *confirmed_words(const struct explored *cell)
 {
-    const char *words = "";
+    bool has_seen = false, has_lacked = false;
     for (int i = 0; i < cell->properties_count; i++) {
         if (cell->properties[i].confirmed == CONFIRMED_NO || cell->properties[i].trouble)
             return "  NOT CONFIRMED";
-        if (cell->properties[i].confirmed == CONFIRMED_YES)
-            words = "  confirmed";
+        has_seen |= cell->properties[i].confirmed == CONFIRMED_YES;
+        has_lacked |= cell->properties[i].confirmed == CONFIRMED_LACKS;
     }
-    return words;
+    if (has_lacked)
+        return has_seen ? "  confirmed in part: this server does not know DELEX"
+                        : "  not confirmed: this server does not know DELEX";
+    return has_seen ? "  confirmed" : "";
 }
 
 static int widest(const struct results *results, bool is_words)

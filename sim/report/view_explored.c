@@ -124,5 +124,7 @@ const char *view_confirmed_words(const struct explored_property *property)
         return "";
     if (property->trouble || property->confirmed == CONFIRMED_NO)
         return "NOT CONFIRMED";
+    if (property->confirmed == CONFIRMED_LACKS)
+        return "replayed; this server does not know DELEX";
     return property->confirmed == CONFIRMED_YES ? "confirmed on real Redis" : "replayed";
 }

@@ -151,6 +151,11 @@ bool explored_has_defect(const struct explored *row)
     return false;
 }
 
+const char *explored_unconfirmed(const struct explored_property *property)
+{
+    return property->confirmed == CONFIRMED_LACKS ? "this server does not know DELEX" : NULL;
+}
+
 bool explored_is_open(const struct explored *row)
 {
     return !row->is_complete && !row->is_unsupported;

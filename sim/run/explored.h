@@ -8,8 +8,9 @@
 
 enum { EXPLORED_WORDS_MAX = 160 };
 
-/* What --confirm found on a real server. */
-enum confirmed { CONFIRMED_NOT_ASKED = -1, CONFIRMED_NO, CONFIRMED_YES };
+/* What --confirm found on a real server. LACKS: it does not know a command of the witness, so that
+ * nothing was found. */
+enum confirmed { CONFIRMED_NOT_ASKED = -1, CONFIRMED_NO, CONFIRMED_YES, CONFIRMED_LACKS };
 
 struct explored_property {
     enum property property;
@@ -83,6 +84,11 @@ bool explored_has_defect(const struct explored *row);
 
 /* Was it not searched to its end, though it could have been? */
 bool explored_is_open(const struct explored *row);
+
+/* Why there is no answer: "this server does not know DELEX"; NULL where there is one, or nobody
+ * asked.
+ */
+const char *explored_unconfirmed(const struct explored_property *property);
 
 bool explored_has_failure(const struct explored *row);
 

@@ -239,7 +239,8 @@ enum fail runner_schedule(struct runner *runner, const struct schedule *schedule
                       .lease_us = schedule->lease_us,
                       .seed = schedule->seed,
                       .same_token = schedule->same_token,
-                      .has_replica = schedule->has_replica};
+                      .has_replica = schedule->has_replica,
+                      .has_delex = schedule->has_delex};
     result_name_row(row, "replay", schedule->scheme);
     return direct(runner, &script, &run, results, row, failure);
 }

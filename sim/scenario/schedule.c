@@ -24,6 +24,7 @@ struct schedule *schedule_new(const struct run *run)
     schedule->seed = run->seed;
     schedule->same_token = run->same_token;
     schedule->has_replica = run->has_replica;
+    schedule->has_delex = run->has_delex;
     memcpy(schedule->names, run->names, (size_t)run->clients * sizeof schedule->names[0]);
     return schedule;
 }
@@ -71,6 +72,8 @@ static void print_schedule(FILE *out, const struct schedule *schedule)
         print_names(out, schedule, "same-token", schedule->same_token);
     if (schedule->has_replica)
         fputs("replica: yes\n", out);
+    if (schedule->has_delex)
+        fputs("delex: yes\n", out);
     fputs("---\n", out);
     for (int i = 0; i < schedule->choices_count; i++)
         fprintf(out, "%s\n",

@@ -6,6 +6,7 @@
  *     clients: A B C
  *     servers: 1
  *     seed: 1
+ *     delex: yes                   (also: same-token: A B; replica: yes; when they are so)
  *     ---
  *     A acquires
  *     A's SET reaches server 1
@@ -25,7 +26,7 @@ struct schedule {
     int64_t lease_us;
     uint64_t seed;
     uint32_t same_token;
-    bool has_replica;
+    bool has_replica, has_delex;
     struct choice *choices;
     int *lines; /* the file line of each choice, when it was read from one */
     int choices_count;

@@ -161,12 +161,23 @@ static enum fail read_same_token(struct schedule_reader *reader, char *value)
     return FAIL_NONE;
 }
 
+static enum fail read_yes_or_no(struct schedule_reader *reader, const char *key, const char *value,
+                                bool *is_yes)
+{
+    *is_yes = !strcmp(value, "yes");
+    return strcmp(value, "yes") && strcmp(value, "no")
+               ? complain(reader, NULL, "'%s' wants yes or no", key)
+               : FAIL_NONE;
+}
+
 static enum fail read_replica(struct schedule_reader *reader, char *value)
 {
-    reader->schedule->has_replica = !strcmp(value, "yes");
-    return strcmp(value, "yes") && strcmp(value, "no")
-               ? complain(reader, NULL, "'replica' wants yes or no")
-               : FAIL_NONE;
+    return read_yes_or_no(reader, "replica", value, &reader->schedule->has_replica);
+}
+
+static enum fail read_delex(struct schedule_reader *reader, char *value)
+{
+    return read_yes_or_no(reader, "delex", value, &reader->schedule->has_delex);
 }
 
 /* Keys stand in this order; a later one may speak of an earlier one. */
@@ -178,7 +189,7 @@ static const struct header_row {
     {"scheme", read_scheme, false},   {"lease", read_lease, false},
     {"clients", read_clients, false}, {"servers", read_servers, false},
     {"seed", read_seed, false},       {"same-token", read_same_token, true},
-    {"replica", read_replica, true},
+    {"replica", read_replica, true},  {"delex", read_delex, true},
 };
 enum { HEADERS_COUNT = sizeof headers / sizeof headers[0] };
 

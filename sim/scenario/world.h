@@ -61,6 +61,7 @@ struct run {
     uint64_t seed;         /* draws the tokens */
     uint32_t same_token;   /* bit per client: these draw equal weak tokens (schemes with TOKEN_WEAK only) */
     bool has_replica;      /* each server has a replica, in step until it is cut off */
+    bool has_delex;        /* simulated servers know DELEX, as from Redis 8.4 on; real ones know what they know */
     struct event_sink sink;
 };
 

@@ -51,4 +51,5 @@ const struct scheme scheme_set_ifeq_delex = {
     .unit_us = UNIT_MILLISECOND_US,
     .promises_expiry = true,
     .promises_token = true,
+    .needs_delex = true,
 };

@@ -41,6 +41,7 @@ static inline bool replay_choices(const struct replay *replay, const struct choi
                       .seed = 1,
                       .same_token = replay->same_token,
                       .has_replica = replay->has_replica,
+                      .has_delex = replay->scheme->needs_delex,
                       .sink = checks_sink(checks)};
     struct world *world = world_simulated_new(&run);
     bool follows = true;

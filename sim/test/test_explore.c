@@ -420,11 +420,35 @@ static void what_a_server_lacks_is_not_explored(void **state)
 {
     (void)state;
     struct explore_options options = options_of("set-ifeq-delex", NONE);
+    struct scheme says_nothing = *options.scheme;
     struct explore_outcome outcome;
+    says_nothing.needs_delex = false;
+    options.scheme = &says_nothing;
     run(&options, &outcome);
     assert_int_equal(outcome.end, END_UNSUPPORTED);
     assert_int_equal(outcome.findings[PROPERTY_MUTUAL_EXCLUSION].verdict, VERDICT_UNKNOWN);
     explore_outcome_free(&outcome);
+}
+
+/* DELEX IFEQ does at once what the script does: the same verdicts, in as many steps. */
+static void a_newer_server_is_there_for_who_needs_it(void **state)
+{
+    (void)state;
+    for (int fault = 0; fault <= FAULT_COUNT; fault++) {
+        struct explore_options newer = options_of("set-ifeq-delex", fault);
+        struct explore_options older = options_of("set-nx-px-cad", fault);
+        struct explore_outcome one, other;
+        run(&newer, &one);
+        run(&older, &other);
+        assert_int_equal(one.end, END_COMPLETE);
+        assert_int_equal(one.states, other.states);
+        for (int p = 0; p < PROPERTY_COUNT; p++) {
+            assert_int_equal(one.findings[p].verdict, other.findings[p].verdict);
+            assert_int_equal(one.findings[p].events, other.findings[p].events);
+        }
+        explore_outcome_free(&one);
+        explore_outcome_free(&other);
+    }
 }
 
 static void bounds_are_told(void **state)
@@ -475,6 +499,7 @@ int main(void)
         cmocka_unit_test(a_limit_leaves_what_is_not_known),
         cmocka_unit_test(time_that_is_up_ends_a_search),
         cmocka_unit_test(what_a_server_lacks_is_not_explored),
+        cmocka_unit_test(a_newer_server_is_there_for_who_needs_it),
         cmocka_unit_test(bounds_are_told),
         cmocka_unit_test(faults_have_names),
     };

@@ -43,7 +43,8 @@ static struct schedule *make_schedule(void)
                             .lease_us = 1000000,
                             .seed = UINT64_MAX,
                             .same_token = 5,
-                            .has_replica = true};
+                            .has_replica = true,
+                            .has_delex = true};
     struct schedule *schedule = schedule_new(&run);
     for (int i = 0; i < CHOICES; i++)
         schedule_add(schedule, &choices[i]);
@@ -91,6 +92,7 @@ static void a_schedule_is_a_readable_file(void **state)
                                "seed: 18446744073709551615\n"
                                "same-token: A worker1\n"
                                "replica: yes\n"
+                               "delex: yes\n"
                                "---\n"
                                "A acquires\n"
                                "A's SET reaches server 2\n"
@@ -118,10 +120,11 @@ static void what_was_written_reads_back(void **state)
     assert_true(back->seed == UINT64_MAX);
     assert_int_equal(back->same_token, 5);
     assert_true(back->has_replica);
+    assert_true(back->has_delex);
     assert_int_equal(back->choices_count, CHOICES);
     for (int i = 0; i < CHOICES; i++) {
         assert_true(choice_is_same(&back->choices[i], &choices[i]));
-        assert_int_equal(back->lines[i], 10 + i);
+        assert_int_equal(back->lines[i], 11 + i);
         assert_int_equal(made->lines[i], 0);
     }
     schedule_free(made);
@@ -191,6 +194,7 @@ static void wrong_files_say_the_line(void **state)
     refuses(HEAD "seed: 1\n", "7: 'seed' is there twice, or too late");
     refuses(HEAD "same-token: A Z\n", "7: 'Z' is not a client");
     refuses(HEAD "replica: maybe\n", "7: 'replica' wants yes or no");
+    refuses(HEAD "delex: maybe\n", "7: 'delex' wants yes or no");
     refuses(HEAD "replica: no\nsame-token: A B\n", "8: 'same-token' is there twice, or too late");
     refuses(HEAD "---\nA acquires\nA aquires\n",
             "9: no choice says 'A aquires'; did you mean 'A acquires'?");
@@ -270,14 +274,14 @@ static void a_choice_that_is_not_possible(void **state)
     assert_int_equal(schedule_write(made, path, &failure), FAIL_NONE);
     assert_int_equal(schedule_read(path, &back, &failure), FAIL_NONE);
     assert_int_equal(schedule_apply(back, "file", &counting.world, &failure), FAIL_UNKNOWN);
-    assert_string_equal(failure.text, "file:12: time passes 1.001s: the world has had enough");
+    assert_string_equal(failure.text, "file:13: time passes 1.001s: the world has had enough");
     assert_int_equal(failure.code, FAIL_UNKNOWN);
     counting = (struct counting){.world = {.ops = &counting_ops},
                                  .takes = CHOICES,
                                  .cannot = "no clock here can be stepped"};
     assert_int_equal(schedule_apply(back, "file", &counting.world, &failure), FAIL_UNKNOWN);
     assert_string_equal(failure.text,
-                        "file:13: server 1's clock jumps -5s: no clock here can be stepped");
+                        "file:14: server 1's clock jumps -5s: no clock here can be stepped");
     assert_int_equal(counting.taken, 3);
     schedule_free(made);
     schedule_free(back);

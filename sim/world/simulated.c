@@ -339,6 +339,7 @@ struct world *world_simulated_new(const struct run *run)
     }
     for (int i = 0; i < run->servers; i++) {
         model_init(&sim->stations[i].model, 1000);
+        sim->stations[i].model.has_delex = run->has_delex;
         sim->stations[i].has_replica = run->has_replica;
     }
     return &sim->world;
