@@ -28,6 +28,10 @@ MET = [
     ("fenced-set", "OOM", 20),
     ("WATCH", "NOAUTH", 20),
     ("DELEX", "unsupported", 100),
+    ("compare-and-delete-by-sha", "NOSCRIPT", 100),
+    ("compare-and-delete-by-sha", "integer", 100),
+    ("compare-and-delete-by-sha", "READONLY", 1),
+    ("script-load", "OK", 100),
 ]
 
 
@@ -69,6 +73,7 @@ PLANTED = [
     ("script-rolls-back", ["set-and-mint"], 4),
     ("full-refuses-delete", ["the server refuses: OOM", "DEL"], 4),
     ("past-expire-ignored", ["PEXPIRE"], 4),
+    ("eval-is-not-cached", ["compare-and-delete lock", "compare-and-delete-by-sha"], 4),
 ]
 
 

@@ -109,6 +109,7 @@ struct change change_read(const struct command *command, const struct reply *rep
     case VERB_PEXPIRE:
         return with_expiry(when_present(reply, CHANGE_EXPIRY), command);
     case VERB_COMPARE_DELETE:
+    case VERB_COMPARE_DELETE_SHA:
     case VERB_DELEX:
     case VERB_DELIFEQ:
         return when_equal(command, reply, CHANGE_DELETE);

@@ -103,7 +103,9 @@ struct reply post_execute(struct post *post, const struct setting *setting, int 
     model.keys[KEY_LOCK].version = VERSION_NOW;
     model.has_delex = setting->scheme->needs_delex; /* a server that suits the scheme */
     watch_to_model(post, position, &watch);
+    model.knows_script = post->knows_script;
     struct reply reply = model_execute(&model, &watch, command, EPOCH_US);
+    post->knows_script = setting->scheme->needs_script && model.knows_script;
     watch_from_model(post, position, &watch, &model);
     stock_from_model(&post->stock, &model);
     return reply;
@@ -181,6 +183,7 @@ void post_restart(struct post *post)
     model_restart_empty(&model);
     stock_from_model(&post->stock, &model);
     post->stock.is_counter_known = false;
+    post->knows_script = model.knows_script;
     post_disconnect(post, -1);
 }
 
@@ -214,6 +217,7 @@ void post_failover(struct post *post)
     model_failover(&primary, &replica);
     stock_from_model(&post->stock, &primary);
     post->stock.is_counter_known = false;
+    post->knows_script = primary.knows_script;
     post->stock.claim = post->replica.claim;
     post->stock.previous = post->replica.previous;
     post->stock.is_tentative = post->replica.is_tentative;

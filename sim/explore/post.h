@@ -48,7 +48,7 @@ struct post {
     uint8_t replica_state;
     uint8_t watching; /* bit a client: its WATCH is on */
     uint8_t changed;  /* bit a client: the lock has changed since */
-    uint8_t spare;
+    uint8_t knows_script; /* as struct model; stays 0 where no command asks for it */
 };
 
 /* has_counter: the guarded counter is there from the start. */

@@ -2,6 +2,7 @@
  *
  * Never executes anything and never reads a socket: bytes in the caller's memory only. Scripts
  * travel whole, as EVAL: a server that has restarted or flushed its scripts still knows what to do.
+ * One of them can be had by its SHA1 as well: that is what a server forgets.
  * Source: the Redis command reference; replies were tried on redis-server 7.0.15. */
 #include "redis/command_wire.h"
 
@@ -22,6 +23,8 @@ static const char script_compare_delete[] = "if redis.call('get', KEYS[1]) == AR
                                             " return redis.call('del', KEYS[1]) "
                                             "end "
                                             "return 0";
+
+static const char sha_compare_delete[] = "2e47b373b4dbd63ee966d2eb9fe24ed6a138ad4e";
 
 static const char script_compare_expire[] = "if redis.call('get', KEYS[1]) == ARGV[1] then"
                                             " return redis.call('pexpire', KEYS[1], ARGV[2]) "
@@ -52,44 +55,51 @@ enum answer {
     ANSWER_INTEGER = 4,
     ANSWER_VALUE = 8,
     ANSWER_TRANSACTION = 16,
+    ANSWER_SHA = 32, /* the row's SHA1: it stands for OK */
 };
 
 struct wire_row {
     const char *wire;
     const char *script; /* of %b, else NULL */
+    const char *sha;    /* of %h and ANSWER_SHA, else NULL */
     const char *shown;  /* NULL: as on the wire */
     int answers;        /* enum answer, or-ed */
 };
 
 static const struct wire_row rows[VERB_COUNT] = {
-    [VERB_SETNX] = {"SETNX %k %v", NULL, NULL, ANSWER_INTEGER},
-    [VERB_SET_NX_PX] = {"SET %k %v NX PX %m", NULL, NULL, ANSWER_OK | ANSWER_NIL},
-    [VERB_SET_NX_EX] = {"SET %k %v NX EX %s", NULL, NULL, ANSWER_OK | ANSWER_NIL},
-    [VERB_SET] = {"SET %k %v", NULL, NULL, ANSWER_OK},
-    [VERB_GET] = {"GET %k", NULL, NULL, ANSWER_VALUE | ANSWER_NIL},
-    [VERB_GETSET] = {"GETSET %k %v", NULL, NULL, ANSWER_VALUE | ANSWER_NIL},
-    [VERB_DEL] = {"DEL %k", NULL, NULL, ANSWER_INTEGER},
-    [VERB_EXPIRE] = {"EXPIRE %k %s", NULL, NULL, ANSWER_INTEGER},
-    [VERB_PEXPIRE] = {"PEXPIRE %k %m", NULL, NULL, ANSWER_INTEGER},
-    [VERB_INCR] = {"INCR %k", NULL, NULL, ANSWER_INTEGER},
-    [VERB_RPUSH] = {"RPUSH %k %v", NULL, NULL, ANSWER_INTEGER},
-    [VERB_WATCH] = {"WATCH %k", NULL, NULL, ANSWER_OK},
-    [VERB_UNWATCH] = {"UNWATCH", NULL, NULL, ANSWER_OK},
-    [VERB_MULTI_DEL] = {"MULTI ; DEL %k ; EXEC", NULL, "multi-del %k",
+    [VERB_SETNX] = {"SETNX %k %v", NULL, NULL, NULL, ANSWER_INTEGER},
+    [VERB_SET_NX_PX] = {"SET %k %v NX PX %m", NULL, NULL, NULL, ANSWER_OK | ANSWER_NIL},
+    [VERB_SET_NX_EX] = {"SET %k %v NX EX %s", NULL, NULL, NULL, ANSWER_OK | ANSWER_NIL},
+    [VERB_SET] = {"SET %k %v", NULL, NULL, NULL, ANSWER_OK},
+    [VERB_GET] = {"GET %k", NULL, NULL, NULL, ANSWER_VALUE | ANSWER_NIL},
+    [VERB_GETSET] = {"GETSET %k %v", NULL, NULL, NULL, ANSWER_VALUE | ANSWER_NIL},
+    [VERB_DEL] = {"DEL %k", NULL, NULL, NULL, ANSWER_INTEGER},
+    [VERB_EXPIRE] = {"EXPIRE %k %s", NULL, NULL, NULL, ANSWER_INTEGER},
+    [VERB_PEXPIRE] = {"PEXPIRE %k %m", NULL, NULL, NULL, ANSWER_INTEGER},
+    [VERB_INCR] = {"INCR %k", NULL, NULL, NULL, ANSWER_INTEGER},
+    [VERB_RPUSH] = {"RPUSH %k %v", NULL, NULL, NULL, ANSWER_INTEGER},
+    [VERB_WATCH] = {"WATCH %k", NULL, NULL, NULL, ANSWER_OK},
+    [VERB_UNWATCH] = {"UNWATCH", NULL, NULL, NULL, ANSWER_OK},
+    [VERB_MULTI_DEL] = {"MULTI ; DEL %k ; EXEC", NULL, NULL, "multi-del %k",
                         ANSWER_TRANSACTION | ANSWER_NIL},
-    [VERB_MULTI_SETNX_EXPIRE] = {"MULTI ; SETNX %k %v ; EXPIRE %k %s ; EXEC", NULL,
+    [VERB_MULTI_SETNX_EXPIRE] = {"MULTI ; SETNX %k %v ; EXPIRE %k %s ; EXEC", NULL, NULL,
                                  "multi-setnx-expire %k %v %s", ANSWER_TRANSACTION | ANSWER_NIL},
-    [VERB_LUA_SETNX_EXPIRE] = {"EVAL %b 3 %k %v %s", script_setnx_expire,
+    [VERB_LUA_SETNX_EXPIRE] = {"EVAL %b 3 %k %v %s", script_setnx_expire, NULL,
                                "lua-setnx-expire %k %v %s", ANSWER_INTEGER},
-    [VERB_COMPARE_DELETE] = {"EVAL %b 1 %k %v", script_compare_delete, "compare-and-delete %k %v",
-                             ANSWER_INTEGER},
-    [VERB_COMPARE_EXPIRE] = {"EVAL %b 1 %k %v %m", script_compare_expire,
+    [VERB_COMPARE_DELETE] = {"EVAL %b 1 %k %v", script_compare_delete, NULL,
+                             "compare-and-delete %k %v", ANSWER_INTEGER},
+    [VERB_COMPARE_DELETE_SHA] = {"EVALSHA %h 1 %k %v", NULL, sha_compare_delete,
+                                 "compare-and-delete-by-sha %k %v", ANSWER_INTEGER},
+    [VERB_SCRIPT_LOAD] = {"SCRIPT LOAD %b", script_compare_delete, sha_compare_delete,
+                          "script-load compare-and-delete", ANSWER_SHA},
+    [VERB_COMPARE_EXPIRE] = {"EVAL %b 1 %k %v %m", script_compare_expire, NULL,
                              "compare-and-expire %k %v %m", ANSWER_INTEGER},
-    [VERB_SET_MINT] = {"EVAL %b 2 %k %f %v %m", script_set_mint, "set-and-mint %k %v %m",
+    [VERB_SET_MINT] = {"EVAL %b 2 %k %f %v %m", script_set_mint, NULL, "set-and-mint %k %v %m",
                        ANSWER_INTEGER | ANSWER_NIL},
-    [VERB_DELEX] = {"DELEX %k IFEQ %v", NULL, NULL, ANSWER_INTEGER},
-    [VERB_DELIFEQ] = {"DELIFEQ %k %v", NULL, NULL, ANSWER_INTEGER},
-    [VERB_FENCED_SET] = {"EVAL %b 1 %k %n", script_fenced_set, "fenced-set %k %n", ANSWER_INTEGER},
+    [VERB_DELEX] = {"DELEX %k IFEQ %v", NULL, NULL, NULL, ANSWER_INTEGER},
+    [VERB_DELIFEQ] = {"DELIFEQ %k %v", NULL, NULL, NULL, ANSWER_INTEGER},
+    [VERB_FENCED_SET] = {"EVAL %b 1 %k %n", script_fenced_set, NULL, "fenced-set %k %n",
+                         ANSWER_INTEGER},
 };
 
 const char *wire_shown(enum verb verb)
@@ -185,6 +195,9 @@ static void put_word(struct writer *writer, const struct command *command, const
         return;
     case WIRE_SCRIPT:
         put_text(writer, rows[command->verb].script);
+        return;
+    case WIRE_SHA:
+        put_text(writer, rows[command->verb].sha);
         return;
     }
     assert(false && "a part that the table does not know");
@@ -379,6 +392,17 @@ static bool is_queued(const struct wire_reply *wire)
     return wire->type == '+' && wire->length == 6 && memcmp(wire->text, "QUEUED", 6) == 0;
 }
 
+/* "SCRIPT LOAD" says under which name the script is to be had: under ours, or it is another one. */
+static struct reply decode_sha(const struct wire_reply *wire, const char *sha)
+{
+    if (wire->type == '-')
+        return decode_one(wire);
+    if (wire->type == '$' && wire->text && wire->length == strlen(sha) &&
+        memcmp(wire->text, sha, wire->length) == 0)
+        return (struct reply){.kind = REPLY_OK};
+    return error_reply(ERROR_OTHER);
+}
+
 struct reply command_decode(enum verb verb, const struct wire_reply *replies, size_t count)
 {
     assert((unsigned)verb < VERB_COUNT);
@@ -400,6 +424,8 @@ struct reply command_decode(enum verb verb, const struct wire_reply *replies, si
         [REPLY_VALUE] = ANSWER_VALUE,
         [REPLY_TRANSACTION] = ANSWER_TRANSACTION,
     };
+    if (rows[verb].answers == ANSWER_SHA)
+        return decode_sha(&replies[count - 1], rows[verb].sha);
     struct reply reply = decode_one(&replies[count - 1]);
     if (reply.kind != REPLY_ERROR && !(answer_of[reply.kind] & rows[verb].answers))
         return error_reply(ERROR_OTHER);

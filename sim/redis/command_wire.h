@@ -16,6 +16,7 @@ enum wire_part {
     WIRE_SECONDS = 's',      /* command.ttl_us in seconds */
     WIRE_MILLISECONDS = 'm', /* command.ttl_us in milliseconds */
     WIRE_SCRIPT = 'b',       /* the row's script */
+    WIRE_SHA = 'h',          /* the row's SHA1 of a script */
 };
 
 enum { WIRE_TEXT_MAX = 128 };

@@ -299,7 +299,20 @@ static struct reply run_if_equal(struct turn *turn, const struct command *comman
 
 static struct reply run_compare_delete(struct turn *turn, const struct command *command)
 {
+    turn->model->knows_script = true;
     return run_if_equal(turn, command, VERB_DEL);
+}
+
+static struct reply run_compare_delete_sha(struct turn *turn, const struct command *command)
+{
+    return turn->model->knows_script ? run_compare_delete(turn, command) : failed(ERROR_NOSCRIPT);
+}
+
+static struct reply run_script_load(struct turn *turn, const struct command *command)
+{
+    (void)command;
+    turn->model->knows_script = true;
+    return ok();
 }
 
 static struct reply run_compare_expire(struct turn *turn, const struct command *command)
@@ -360,6 +373,8 @@ static const struct {
     [VERB_MULTI_SETNX_EXPIRE] = {run_multi_setnx_expire, TRANSACTION},
     [VERB_LUA_SETNX_EXPIRE] = {run_lua_setnx_expire, SCRIPT | TWO_SLOTS},
     [VERB_COMPARE_DELETE] = {run_compare_delete, SCRIPT},
+    [VERB_COMPARE_DELETE_SHA] = {run_compare_delete_sha, SCRIPT},
+    [VERB_SCRIPT_LOAD] = {run_script_load, 0},
     [VERB_COMPARE_EXPIRE] = {run_compare_expire, SCRIPT},
     [VERB_SET_MINT] = {run_set_mint, SCRIPT | TWO_SLOTS},
     [VERB_DELEX] = {run_delete_if_equal, WRITES},
@@ -452,6 +467,12 @@ void model_restart_empty(struct model *model)
 {
     for (int i = 0; i < KEY_COUNT; i++)
         erase(&model->keys[i]);
+    model_flush_scripts(model);
+}
+
+void model_flush_scripts(struct model *model)
+{
+    model->knows_script = false;
 }
 
 void model_evict(struct model *model, enum key key)
@@ -469,4 +490,5 @@ void model_failover(struct model *primary, const struct model *lagging_replica)
         primary->keys[i].version = version;
         touch(&primary->keys[i]);
     }
+    model_flush_scripts(primary);
 }

@@ -27,6 +27,7 @@ struct model {
     int64_t granule_us;       /* expiry counts whole granules: 1000 for a real server (it keeps ms) */
     enum reply_error refuses; /* ERROR_NONE, or what every (for OOM: every growing) command is answered */
     bool has_delex, has_delifeq; /* what newer servers know */
+    bool knows_script; /* compare-and-delete is in the script cache: it was loaded, or has been run whole */
 };
 
 /* A client connection's own state at the server. */
@@ -56,9 +57,11 @@ void model_expire(struct model *model, int64_t now_us);
 int64_t model_ttl(const struct model *model, enum key key, int64_t now_us);
 
 /* Faults of a server: it comes back without its keys; it drops one key; its keys are those of a replica that was cut off
- * earlier. All three keep refuses and what the server knows; watched keys count as changed. */
+ * earlier. All three keep refuses and what commands the server knows; watched keys count as changed. Scripts are neither
+ * saved nor replicated: a restart and a failover empty their cache, and so does SCRIPT FLUSH. */
 void model_restart_empty(struct model *model);
 void model_evict(struct model *model, enum key key);
+void model_flush_scripts(struct model *model);
 void model_failover(struct model *primary, const struct model *lagging_replica);
 
 #endif

@@ -94,6 +94,7 @@ enum key_change words_key_change(const struct event *event)
     case VERB_DEL:
     case VERB_MULTI_DEL:
     case VERB_COMPARE_DELETE:
+    case VERB_COMPARE_DELETE_SHA:
     case VERB_DELEX:
     case VERB_DELIFEQ:
         return is_one(reply) ? KEY_REMOVED : KEY_KEPT;

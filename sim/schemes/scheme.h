@@ -110,6 +110,7 @@ struct scheme {
     bool promises_token;   /* the lock key holds a token of the attempt: "no-orphan" can be told */
     bool mints_fence;      /* a grant carries a fencing token */
     bool uses_client_clock; /* expiry is decided from stamps by clients, not by the server */
+    bool needs_script;     /* sends EVALSHA: what it is answered depends on the scripts that the server knows */
     bool needs_quorum;     /* talks to lease->servers servers, a majority grants */
     bool is_even_handed;   /* needs_quorum: it does the same with every server and counts answers: no server's number is in
                               its state, and no order among them matters. The explorer then takes one server for another */
@@ -147,6 +148,7 @@ void out_getset(struct outbox *out, int server, int64_t value);
 void out_expire(struct outbox *out, int server, int64_t ttl_us);
 void out_del(struct outbox *out, int server);
 void out_compare_and_delete(struct outbox *out, int server, const struct lease *lease);
+void out_compare_and_delete_by_sha(struct outbox *out, int server, const struct lease *lease);
 void out_compare_and_expire(struct outbox *out, enum lane lane, int server, const struct lease *lease);
 void out_sleep(struct outbox *out, int64_t sleep_us);
 void out_granted(struct outbox *out);

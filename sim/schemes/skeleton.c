@@ -86,6 +86,7 @@ const struct scheme scheme_skeleton = {
     .promises_notice = false, /* it tells its holder of a loss with out_lost() */
     .promises_token = true,   /* its key holds lease->token, so that an orphan can be told */
     .mints_fence = false,     /* it grants with out_granted_with_fence() */
+    .needs_script = false,    /* sends EVALSHA */
     .uses_client_clock = false, /* clients judge expiry by stamps */
     .needs_quorum = false,      /* it talks to lease->servers servers */
     .is_even_handed = false,    /* and does the same with each: no server's number in the state */

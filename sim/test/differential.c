@@ -2,11 +2,11 @@
  * both, times included.
  *
  * Several connections, a clock that stands still between steps and moves by whole and broken
- * milliseconds, and a server that is made to refuse (OOM, READONLY, MISCONF, NOAUTH). Every reply
- * is compared, and after every batch the value and the time to live of every key. A difference is
- * shrunk to the shortest sequence that still shows it. A server that is LOADING cannot be steered
- * from outside; the model's rule for it is checked in test_model.c only. Never uses a server that
- * it did not start. */
+ * milliseconds, a server that is made to refuse (OOM, READONLY, MISCONF, NOAUTH) and that forgets
+ * its scripts. Every reply is compared, and after every batch the value and the time to live of
+ * every key. A difference is shrunk to the shortest sequence that still shows it. A server that is
+ * LOADING cannot be steered from outside; the model's rule for it is checked in test_model.c only.
+ * Never uses a server that it did not start. */
 #include "base/memory.h"
 #include "base/units.h"
 #include "test/differential_draw.h"
@@ -148,6 +148,9 @@ static void tell(struct trial *trial, const struct step *step, const struct repl
     case STEP_REFUSE:
         fprintf(trial->trace, "  the server refuses: %s\n", reply_error_name(step->refuses));
         break;
+    case STEP_FLUSH_SCRIPTS:
+        fprintf(trial->trace, "  SCRIPT FLUSH\n");
+        break;
     }
 }
 
@@ -185,6 +188,8 @@ static enum fail begin(struct trial *trial, struct failure *failure)
     }
     if (fail == FAIL_NONE)
         fail = server_control(server, NULL, 0, failure, "FLUSHDB"); /* FLUSHALL would save */
+    if (fail == FAIL_NONE)
+        fail = server_control(server, NULL, 0, failure, "SCRIPT FLUSH");
     side_init(&trial->side, atomic_load(&server->clock->frozen_us));
     /* Sequences are drawn at the epoch: only the place within the millisecond can matter. */
     int64_t to_ms_us = GRANULE_US - trial->side.now_us % GRANULE_US;
@@ -216,6 +221,8 @@ static enum fail take_step(struct trial *trial, int i, struct failure *failure)
     side_take(&trial->side, step);
     if (step->kind == STEP_TIME)
         clock_advance(trial->server->clock, step->us);
+    if (step->kind == STEP_FLUSH_SCRIPTS)
+        return server_control(trial->server, NULL, 0, failure, "SCRIPT FLUSH");
     return step->kind == STEP_REFUSE ? server_refuse(trial->server, step->refuses, failure)
                                      : FAIL_NONE;
 }
@@ -291,7 +298,7 @@ static enum fail usage(struct failure *failure)
         failure, FAIL_INPUT,
         "usage: differential [--seed N] [--commands N] [--server PATH] [--plant NAME] [--answers]; "
         "plants: none expires-early getset-keeps-ttl watch-misses-expiry "
-        "script-rolls-back full-refuses-delete past-expire-ignored");
+        "script-rolls-back full-refuses-delete past-expire-ignored eval-is-not-cached");
 }
 
 static bool read_number(const char *text, int64_t *number)

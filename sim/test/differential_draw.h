@@ -14,7 +14,7 @@
 
 enum { CONNECTIONS = 3, GRANULE_US = 1000 };
 
-enum step_kind { STEP_COMMAND, STEP_TIME, STEP_REFUSE };
+enum step_kind { STEP_COMMAND, STEP_TIME, STEP_REFUSE, STEP_FLUSH_SCRIPTS };
 
 struct step {
     enum step_kind kind;
@@ -90,6 +90,15 @@ static struct reply plant_past_expire_ignored(struct side *side, const struct st
     return model_says(side, step);
 }
 
+static struct reply plant_eval_is_not_cached(struct side *side, const struct step *step)
+{
+    bool knew = side->model.knows_script;
+    struct reply reply = model_says(side, step);
+    if (step->command.verb == VERB_COMPARE_DELETE)
+        side->model.knows_script = knew;
+    return reply;
+}
+
 static const struct plant {
     const char *name;
     plant_function *says;
@@ -101,6 +110,7 @@ static const struct plant {
     {"script-rolls-back", plant_script_rolls_back},
     {"full-refuses-delete", plant_full_refuses_delete},
     {"past-expire-ignored", plant_past_expire_ignored},
+    {"eval-is-not-cached", plant_eval_is_not_cached},
 };
 enum { PLANTS_COUNT = sizeof plants / sizeof plants[0] };
 
@@ -172,6 +182,8 @@ static void side_take(struct side *side, const struct step *step)
 {
     if (step->kind == STEP_TIME)
         side->now_us += step->us;
+    if (step->kind == STEP_FLUSH_SCRIPTS)
+        model_flush_scripts(&side->model);
     if (step->kind != STEP_REFUSE)
         return;
     side->model.refuses = step->refuses;
@@ -188,6 +200,8 @@ static void draw_step(struct random *random, const struct side *side, int connec
     if (dice < change) {
         step->kind = STEP_REFUSE;
         step->refuses = draw_refuses(random, side->model.refuses);
+    } else if (dice == 98 || dice == 99) {
+        step->kind = STEP_FLUSH_SCRIPTS;
     } else if (dice < 18) {
         step->kind = STEP_TIME;
         step->us = draw_time_us(random, side);

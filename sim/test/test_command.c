@@ -186,6 +186,20 @@ static void scripts_encode_with_keys_and_arguments(void **state)
         "$1\r\n1\r\n$10\r\np:resource\r\n$1\r\n3\r\n");
 }
 
+static void a_script_goes_by_its_sha(void **state)
+{
+    (void)state;
+    char bytes[COMMAND_BYTES_MAX + 1];
+    const struct command by_sha = {.verb = VERB_COMPARE_DELETE_SHA, .value = 17},
+                         load = {.verb = VERB_SCRIPT_LOAD};
+    bytes[command_encode(&by_sha, "p:", bytes)] = '\0';
+    assert_string_equal(bytes, "*5\r\n$7\r\nEVALSHA\r\n"
+                               "$40\r\n2e47b373b4dbd63ee966d2eb9fe24ed6a138ad4e\r\n"
+                               "$1\r\n1\r\n$6\r\np:lock\r\n$2\r\n17\r\n");
+    bytes[command_encode(&load, "p:", bytes)] = '\0';
+    assert_int_equal(strncmp(bytes, "*3\r\n$6\r\nSCRIPT\r\n$4\r\nLOAD\r\n$", 27), 0);
+}
+
 /* Counts the arrays at the top level; walks every length on the way. */
 static int count_requests(const char *bytes, size_t length)
 {
@@ -239,6 +253,22 @@ static struct reply decode_one(enum verb verb, struct wire_reply wire)
     return command_decode(verb, &wire, 1);
 }
 
+/* What the proxy says in a server's place. */
+static void refusals_decode_to_their_error(void **state)
+{
+    (void)state;
+    for (int i = ERROR_NONE + 1; i < ERROR_COUNT; i++) {
+        const char *line = command_error_line((enum reply_error)i);
+        size_t length = strlen(line);
+        assert_int_equal(line[0], '-');
+        assert_string_equal(line + length - 2, "\r\n");
+        struct wire_reply wire = {.type = '-', .text = line + 1, .length = length - 3};
+        struct reply reply = decode_one(VERB_GET, wire);
+        assert_int_equal(reply.kind, REPLY_ERROR);
+        assert_int_equal(reply.error, i);
+    }
+}
+
 static void plain_replies_decode(void **state)
 {
     (void)state;
@@ -253,6 +283,13 @@ static void plain_replies_decode(void **state)
     assert_int_equal(value.kind, REPLY_VALUE);
     assert_true(value.value == VALUE_EMPTY);
     assert_int_equal(decode_one(VERB_SET_MINT, text_of('$', NULL)).kind, REPLY_NIL);
+    /* SCRIPT LOAD answers with the name of what it got: of another script it is no answer. */
+    struct wire_reply sha = text_of('$', "2e47b373b4dbd63ee966d2eb9fe24ed6a138ad4e");
+    assert_int_equal(decode_one(VERB_SCRIPT_LOAD, sha).kind, REPLY_OK);
+    sha = text_of('$', "3e47b373b4dbd63ee966d2eb9fe24ed6a138ad4e");
+    assert_int_equal(decode_one(VERB_SCRIPT_LOAD, sha).error, ERROR_OTHER);
+    assert_int_equal(decode_one(VERB_SCRIPT_LOAD, text_of('$', NULL)).error, ERROR_OTHER);
+    assert_int_equal(decode_one(VERB_SCRIPT_LOAD, text_of('-', "LOADING no")).error, ERROR_LOADING);
 }
 
 static void foreign_values_are_no_values_of_ours(void **state)
@@ -381,6 +418,8 @@ int main(void)
         cmocka_unit_test(plain_commands_encode),
         cmocka_unit_test(transactions_encode_as_a_pipeline),
         cmocka_unit_test(scripts_encode_with_keys_and_arguments),
+        cmocka_unit_test(a_script_goes_by_its_sha),
+        cmocka_unit_test(refusals_decode_to_their_error),
         cmocka_unit_test(every_row_encodes_its_requests_within_the_limit),
         cmocka_unit_test(plain_replies_decode),
         cmocka_unit_test(foreign_values_are_no_values_of_ours),

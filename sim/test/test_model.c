@@ -405,6 +405,49 @@ static void scripts_can_be_refused_alone(void **state)
     assert_false(mine.active);
 }
 
+/* A script is known when it was loaded or has run whole; a flush, a restart and a failover forget
+ * it. */
+static void scripts_are_known_until_they_are_forgotten(void **state)
+{
+    (void)state;
+    const struct command by_sha = {.verb = VERB_COMPARE_DELETE_SHA, .value = 1},
+                         whole = {.verb = VERB_COMPARE_DELETE, .value = 1},
+                         load = {.verb = VERB_SCRIPT_LOAD};
+    struct model replica;
+    lock(1, ONE_S);
+    check_error(says(by_sha), ERROR_NOSCRIPT);
+    check_value(get(KEY_LOCK), 1);
+    assert_int_equal(says(load).kind, REPLY_OK);
+    check_integer(says(by_sha), 1);
+    check_integer(says(by_sha), 0);
+    model_flush_scripts(&model);
+    check_error(says(by_sha), ERROR_NOSCRIPT);
+    check_integer(says(whole), 0);
+    check_integer(says(by_sha), 0);
+    replica = model;
+    model_failover(&model, &replica);
+    check_error(says(by_sha), ERROR_NOSCRIPT);
+    says(whole);
+    model_restart_empty(&model);
+    check_error(says(by_sha), ERROR_NOSCRIPT);
+}
+
+/* What it does not know is not refused for what it would do; SCRIPT LOAD writes nothing. */
+static void an_unknown_script_is_unknown_to_a_server_in_trouble_too(void **state)
+{
+    (void)state;
+    const struct command by_sha = {.verb = VERB_COMPARE_DELETE_SHA, .value = 1},
+                         load = {.verb = VERB_SCRIPT_LOAD};
+    lock(1, ONE_S);
+    model.refuses = ERROR_READONLY;
+    check_error(says(by_sha), ERROR_NOSCRIPT);
+    assert_int_equal(says(load).kind, REPLY_OK);
+    check_error(says(by_sha), ERROR_READONLY);
+    model.refuses = ERROR_LOADING;
+    check_error(says(load), ERROR_LOADING);
+    check_error(says(by_sha), ERROR_LOADING);
+}
+
 static void a_restart_forgets_and_an_eviction_takes_one(void **state)
 {
     (void)state;
@@ -460,6 +503,8 @@ int main(void)
         T(a_replica_refuses_writes_and_scripts_at_their_first_write),
         T(a_loading_server_lets_in_watch_only),
         T(scripts_can_be_refused_alone),
+        T(scripts_are_known_until_they_are_forgotten),
+        T(an_unknown_script_is_unknown_to_a_server_in_trouble_too),
         T(a_restart_forgets_and_an_eviction_takes_one),
         T(a_failover_brings_back_what_the_replica_had),
     };

@@ -169,9 +169,11 @@ static enum fail fault_failover(struct simulated *sim, const struct choice *choi
         return failure_set(failure, FAIL_UNKNOWN, "server %d has no replica to promote",
                            choice->server + 1);
     fault_write(sim, choice, NULL);
-    /* Until it is cut off, the replica has all that the primary has. */
+    /* Until it is cut off, the replica has all the keys that the primary has. */
     if (station->is_cut)
         model_failover(&station->model, &station->replica);
+    else
+        model_flush_scripts(&station->model);
     station->has_replica = false;
     station->is_cut = false;
     connections_break(sim, choice->server);
@@ -191,13 +193,12 @@ static enum fail fault_evict(struct simulated *sim, const struct choice *choice,
     return FAIL_NONE;
 }
 
-/* Scripts travel whole (EVAL), so an empty script cache is not noticed; the history says that it
- * happened. */
 static enum fail fault_flush_scripts(struct simulated *sim, const struct choice *choice,
                                      struct failure *failure)
 {
     (void)failure;
     fault_write(sim, choice, NULL);
+    model_flush_scripts(&sim->stations[choice->server].model);
     return FAIL_NONE;
 }
 
