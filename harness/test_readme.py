@@ -27,6 +27,16 @@ def test_every_scenario_has_its_line():
         assert scenario["name"] in text, scenario["name"]
 
 
+def test_every_fault_of_the_explorer_can_be_said_in_steps():
+    """scenarios/README.md has a line for each row of explore/faults.def, and of the choices that are faults of messages."""
+    explorer = (ROOT / "sim" / "explore" / "faults.def").read_text()
+    faults = re.findall(r'^FAULT\([^"]*"([^"]+)"', explorer, re.M)
+    text = (ROOT / "scenarios" / "README.md").read_text()
+    assert len(faults) > 10
+    for fault in [*faults, "duplicate", "answer-error", "flush-scripts"]:
+        assert f"| `{fault}` |" in text, fault
+
+
 def test_the_sentences_are_all_in_the_table():
     """scenarios/README.md lists every row of steps.def, with its words."""
     rows = re.findall(r'^STEP\(\w+,\s*"[^"]*",\s*"([^"]*)"\)',

@@ -64,6 +64,12 @@ void out_compare_and_delete(struct outbox *out, int server, const struct lease *
              (struct command){.verb = VERB_COMPARE_DELETE, .value = lease->token});
 }
 
+void out_compare_and_delete_by_sha(struct outbox *out, int server, const struct lease *lease)
+{
+    out_send(out, LANE_MAIN, server,
+             (struct command){.verb = VERB_COMPARE_DELETE_SHA, .value = lease->token});
+}
+
 void out_compare_and_expire(struct outbox *out, enum lane lane, int server,
                             const struct lease *lease)
 {

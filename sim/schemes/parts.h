@@ -45,9 +45,14 @@ static inline bool moment_is_value(const struct moment *in, int64_t value)
     return moment_is_reply(in, REPLY_VALUE) && in->reply.value == value;
 }
 
+static inline bool moment_is_error(const struct moment *in, enum reply_error error)
+{
+    return moment_is_reply(in, REPLY_ERROR) && in->reply.error == error;
+}
+
 static inline bool moment_is_unsupported(const struct moment *in)
 {
-    return moment_is_reply(in, REPLY_ERROR) && in->reply.error == ERROR_UNSUPPORTED;
+    return moment_is_error(in, ERROR_UNSUPPORTED);
 }
 
 /* Is it how one command of that kind ended, be it by a reply, a time-out or a lost connection? */

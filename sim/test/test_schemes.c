@@ -14,7 +14,7 @@
 static void test_every_row_is_complete(void **unused)
 {
     (void)unused;
-    assert_int_equal(schemes_count, 20);
+    assert_int_equal(schemes_count, 22);
     for (int i = 0; i < schemes_count; i++) {
         const struct scheme *scheme = schemes[i];
         assert_ptr_equal(scheme_named(scheme->name), scheme);
@@ -249,6 +249,45 @@ static void test_get_watch_multi_del(void **unused)
     VALUE(&foreign, OTHER, "not mine");
 }
 
+static void test_set_nx_px_evalsha(void **unused)
+{
+    (void)unused;
+    struct play a = play_of("set-nx-px-evalsha", 300 * MILLISECOND);
+    START(&a, "SCRIPT_LOAD");
+    struct play unloaded = a;
+    ERROR(&unloaded, ERROR_LOADING, "failed"); /* no lock without the script */
+    is_over(&unloaded);
+    OK(&a, "SET_NX_PX 7 300ms");
+    struct play refused = a;
+    NIL(&refused, "refused");
+    OK(&a, "granted");
+    RELEASE(&a, "COMPARE_DELETE_SHA 7");
+    struct play foreign = a, forgotten = a;
+    NUMBER(&a, 1, "released");
+    NUMBER(&foreign, 0, "not mine");
+    ERROR(&forgotten, ERROR_NOSCRIPT, "failed");
+    is_over(&forgotten);
+}
+
+static void test_set_nx_px_evalsha_eval(void **unused)
+{
+    (void)unused;
+    struct play a = play_of("set-nx-px-evalsha-eval", 300 * MILLISECOND);
+    START(&a, "SET_NX_PX 7 300ms");
+    OK(&a, "granted");
+    RELEASE(&a, "COMPARE_DELETE_SHA 7");
+    struct play known = a, foreign = a, loading = a, cut = a;
+    NUMBER(&known, 1, "released");
+    NUMBER(&foreign, 0, "not mine");
+    ERROR(&loading, ERROR_LOADING, "failed");
+    LOST(&cut, "failed"); /* it may have been executed: not a case for the fallback */
+    ERROR(&a, ERROR_NOSCRIPT, "COMPARE_DELETE 7");
+    struct play later = a;
+    NUMBER(&a, 1, "released");
+    NUMBER(&later, 0, "not mine");
+    is_over(&a);
+}
+
 static void test_set_ifeq_delex(void **unused)
 {
     (void)unused;
@@ -362,6 +401,8 @@ int main(void)
         cmocka_unit_test(test_late_answer_is_believed),
         cmocka_unit_test(test_watch_multi_del),
         cmocka_unit_test(test_get_watch_multi_del),
+        cmocka_unit_test(test_set_nx_px_evalsha),
+        cmocka_unit_test(test_set_nx_px_evalsha_eval),
         cmocka_unit_test(test_set_ifeq_delex),
         cmocka_unit_test(test_stamp_getset),
         cmocka_unit_test(test_stamp_getset_keeps_the_clock_of_its_start),
