@@ -209,8 +209,10 @@ def test_what_was_made_differently_is_told_apart(tmp_path, change):
 def test_other_bounds_are_other_cells(tmp_path):
     one = make(tmp_path / "one", ["explore", "--scheme", "set-nx-ex-del", "--fault", "stall"])
     other = make(tmp_path / "other", ["explore", "--scheme", "set-nx-ex-del", "--fault", "stall", "--clients", "2"])
-    ran = run("report", one, other)
+    written = make(tmp_path / "written", ["explore", "--scheme", "set-nx-ex-del", "--fault", "stall", "--section", "write"])
+    ran = run("report", one, other, written)
     assert ran.status == 0 and "(3 clients," in ran.out and "(2 clients," in ran.out, ran
+    assert "section: write)" in ran.out and "counted once" not in ran.out, ran
 
 
 def test_run_stress_and_explore_in_one_report(tmp_path):

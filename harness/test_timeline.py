@@ -4,7 +4,7 @@ import os
 import re
 
 import pytest
-from conftest import ROOT
+from conftest import ROOT, run
 
 COLUMNS = 100
 UTF8, ASCII = {"LC_ALL": "C.UTF-8"}, {"LC_ALL": "C"}
@@ -100,3 +100,18 @@ def test_json_on_stdout_is_alone_there(picklock, tmp_path, command):
 @pytest.mark.parametrize("command", ["report", "check", "replay"])
 def test_the_help_says_so(picklock, command):
     assert "--timeline" in picklock(command, "--help").out
+
+
+def test_the_explorer_draws_its_witnesses(tmp_path):
+    """Under the choices and the sentences, with a run folder or without; and nothing is left behind."""
+    words = ["explore", "--scheme", "set-nx-ex-del", "--fault", "none,stall", "--witness"]
+    ran = run(*words, env={**UTF8, "TMPDIR": str(tmp_path)})
+    violated = ran.out.count(" is violated (")
+    assert ran.status == 0 and violated >= 3, ran
+    assert ran.out.count("believes that it has the lock") == violated
+    assert "removes C's key" in ran.out or "removes B's key" in ran.out
+    assert list(tmp_path.iterdir()) == []
+    kept = run(*words, "--out", tmp_path / "kept", env=UTF8)
+    assert [line for line in kept.out.splitlines() if not line.startswith("report: ")] == ran.out.splitlines()
+    again = run("report", tmp_path / "kept" / "latest", "--timeline", "--scenario", "stall", env=UTF8)
+    assert again.status == 0 and again.out.count("believes that it has the lock") == 1, again

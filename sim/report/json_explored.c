@@ -16,7 +16,7 @@ static void add_cell(json_t *made, const struct explored *cell)
 #undef BOUND
 #undef FIGURE
     json_object_set_new(made, "search", json_text_or_null(cell->search));
-    json_object_set_new(made, "section", json_string(section_name(cell->section)));
+    json_object_set_new(made, "section", json_text_or_null(explored_section(cell)));
     json_object_set_new(made, "states_lost", json_real(cell->lost));
     json_object_set_new(made, "seconds", json_seconds(cell->elapsed_us));
     json_object_set_new(made, "complete", json_boolean(cell->is_complete));

@@ -23,9 +23,11 @@ static void read_cell(struct reading *reading, json_t *object, struct explored *
 #undef BOUND
 #undef FIGURE
     read_short_text(reading, object, "search", cell->search, sizeof cell->search);
-    const char *section = json_string_value(read_member(reading, object, "section"));
-    if (!section || !section_read(section, &cell->section))
-        read_bad(reading, "section", "wants none, write or counter");
+    json_t *section = read_member(reading, object, "section");
+    cell->has_one_section = json_is_string(section);
+    if (!json_is_null(section) &&
+        !(json_is_string(section) && section_read(json_string_value(section), &cell->section)))
+        read_bad(reading, "section", "wants none, write, counter or null");
     json_t *lost = read_member(reading, object, "states_lost");
     cell->lost = json_number_value(lost);
     if (lost && !(json_is_number(lost) && cell->lost >= 0))

@@ -82,8 +82,7 @@ static char *option_if(bool is_given, const char *name, const char *value)
 char *view_explore_command(const struct explored *cell)
 {
     bool is_random = explored_is_random(cell);
-    char *section =
-        option_if(cell->section != SECTION_NOTHING, "section", section_name(cell->section));
+    char *section = option_if(cell->has_one_section, "section", explored_section(cell));
     char *search = option_if(is_random, "search", cell->search);
     char *seed = is_random ? memory_format(" --seed %" PRId64, cell->seed) : memory_text("");
     char *command = memory_format("picklock explore --scheme %s --fault %s --clients %" PRId64

@@ -78,6 +78,7 @@ void explored_fill(struct explored *row, const struct cell *cell, const int *on_
     row->is_naive = options->scheme->is_naive;
     snprintf(row->faults, sizeof row->faults, "%s", cell->faults);
     cell_print(cell, row->words, sizeof row->words);
+    row->has_one_section = cell->has_one_section;
     row->section = options->section;
     row->clients = options->clients;
     row->rounds = options->rounds;
@@ -179,18 +180,23 @@ bool explored_is_random(const struct explored *row)
     return strcmp(row->search, explore_search_name(SEARCH_EXHAUSTIVE)) != 0;
 }
 
+const char *explored_section(const struct explored *row)
+{
+    return row->has_one_section ? section_name(row->section) : NULL;
+}
+
 char *explored_bounds(const struct explored *row)
 {
-    bool has_section = row->section != SECTION_NOTHING;
+    const char *section = explored_section(row);
     char *search = explored_is_random(row)
                        ? memory_format(", %s search, seed %" PRId64, row->search, row->seed)
                        : memory_text("");
-    char *bounds = memory_format(
-        "%" PRId64 " client%s, %" PRId64 " round%s, %" PRId64 " server%s, lease of %" PRId64
-        " tick%s%s%s%s",
-        row->clients, plural(row->clients), row->rounds, plural(row->rounds), row->servers,
-        plural(row->servers), row->lease_ticks, plural(row->lease_ticks),
-        has_section ? ", section: " : "", has_section ? section_name(row->section) : "", search);
+    char *bounds = memory_format("%" PRId64 " client%s, %" PRId64 " round%s, %" PRId64
+                                 " server%s, lease of %" PRId64 " tick%s%s%s%s",
+                                 row->clients, plural(row->clients), row->rounds,
+                                 plural(row->rounds), row->servers, plural(row->servers),
+                                 row->lease_ticks, plural(row->lease_ticks),
+                                 section ? ", section: " : "", section ? section : "", search);
     free(search);
     return bounds;
 }
@@ -204,6 +210,7 @@ bool explored_is_same_cell(const struct explored *a, const struct explored *b)
 #include "run/explored.def"
 #undef BOUND
 #undef FIGURE
-    return a->section == b->section && !strcmp(a->scheme, b->scheme) &&
-           !strcmp(a->faults, b->faults) && !strcmp(a->search, b->search);
+    return a->has_one_section == b->has_one_section && a->section == b->section &&
+           !strcmp(a->scheme, b->scheme) && !strcmp(a->faults, b->faults) &&
+           !strcmp(a->search, b->search);
 }

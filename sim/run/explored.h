@@ -42,7 +42,8 @@ struct explored {
     bool is_naive;
     char faults[CELL_NAME_MAX];     /* "none", "stall", "stall+crash" */
     char words[EXPLORED_WORDS_MAX]; /* as cell_print() */
-    enum section section;           /* what critical sections do: a bound too */
+    bool has_one_section;           /* critical sections do one thing in every search: */
+    enum section section;           /* this; else what each property needs. A bound too */
 #define BOUND(name, member)  int64_t member;
 #define FIGURE(name, member) int64_t member;
 #include "run/explored.def"
@@ -94,6 +95,9 @@ bool explored_has_failure(const struct explored *row);
 
 /* Was it searched at random? */
 bool explored_is_random(const struct explored *row);
+
+/* "write", or NULL: each property is looked for with the section that it needs. */
+const char *explored_section(const struct explored *row);
 
 /* "3 clients, 2 rounds, 1 server, lease of 2 ticks", and of a random search its seed: the bounds
  * that all cells of a scheme share; the caller frees. */

@@ -130,6 +130,89 @@ static void json_has_the_shape_that_others_rely_on(void **state)
     free(text);
 }
 
+/* A cell with a violated property and one that holds. */
+static void sample_cell(struct results *results, const char *faults)
+{
+    struct explored *cell = results_add_cell(results);
+    snprintf(cell->scheme, sizeof cell->scheme, "set-nx-ex-del");
+    snprintf(cell->faults, sizeof cell->faults, "%s", faults);
+    snprintf(cell->words, sizeof cell->words, "broken (unlock-bug, 14 steps)");
+    snprintf(cell->search, sizeof cell->search, "exhaustive");
+    snprintf(cell->end, sizeof cell->end, "every state was visited");
+    cell->clients = 3;
+    cell->states = INT64_C(5000000000);
+    cell->lost = 1.5e-7;
+    cell->is_complete = true;
+    cell->elapsed_us = 1234567;
+    cell->properties = memory_new(2, sizeof *cell->properties);
+    cell->properties_count = 2;
+    cell->properties[0] =
+        (struct explored_property){.property = PROPERTY_RELEASE_OWN,
+                                   .verdict = VERDICT_VIOLATED,
+                                   .is_headline = true,
+                                   .is_failure = true,
+                                   .cause = CAUSE_UNLOCK_BUG,
+                                   .faults = 1,
+                                   .steps = 14,
+                                   .first_index = 40,
+                                   .is_replayed = true,
+                                   .confirmed = CONFIRMED_YES,
+                                   .witness = memory_new(1, sizeof(char *)),
+                                   .witness_lines = 1,
+                                   .schedule = memory_text("schedules/a.schedule")};
+    cell->properties[0].witness[0] = memory_text("A removed B's lock " HOSTILE);
+    cell->properties[1] = (struct explored_property){.property = PROPERTY_PROGRESS,
+                                                     .verdict = VERDICT_HOLDS,
+                                                     .first_index = -1,
+                                                     .confirmed = CONFIRMED_NOT_ASKED};
+}
+
+static void cells_come_back_the_same(void **state)
+{
+    (void)state;
+    struct results results = {.seed = 3}, again;
+    struct failure failure = {0};
+    char *path = path_of("cells.json");
+    sample_cell(&results, "stall");
+    sample_cell(&results, "stall+crash");
+    sample_cell(&results, "stall+crash"); /* the same again is another cell */
+    assert_int_equal(report_json(path, &results, &failure), FAIL_NONE);
+    char *text = text_of(path);
+    if (report_read(path, &again, &failure))
+        fail_msg("%s", failure.text);
+    assert_int_equal(again.cells_count, 3);
+    assert_int_equal(again.cells[1].properties_count, 2);
+    assert_true(again.cells[0].states == INT64_C(5000000000));
+    assert_int_equal(results_status(&again), FAIL_EXPECTATION);
+    assert_int_equal(report_json(path, &again, &failure), FAIL_NONE);
+    char *second = text_of(path);
+    assert_string_equal(second, text);
+    results_free(&again);
+    results_free(&results);
+    free(second);
+    free(text);
+    free(path);
+}
+
+/* A witness that does not replay is a defect of picklock, whatever else there is. */
+static void the_status_of_cells(void **state)
+{
+    (void)state;
+    struct results results = {0};
+    sample_cell(&results, "stall");
+    results.cells[0].properties[0].is_failure = false;
+    assert_int_equal(results_status(&results), FAIL_NONE);
+    results.cells[0].is_complete = false;
+    assert_int_equal(results_status(&results), FAIL_UNKNOWN);
+    results.cells[0].is_unsupported = true;
+    assert_int_equal(results_status(&results), FAIL_NONE);
+    results.cells[0].properties[0].is_failure = true;
+    assert_int_equal(results_status(&results), FAIL_EXPECTATION);
+    results.cells[0].properties[0].confirmed = CONFIRMED_NO;
+    assert_int_equal(results_status(&results), FAIL_INTERNAL);
+    results_free(&results);
+}
+
 /* Replaces the first `from` of a good file and expects to be told where it is bad. */
 static void expect_refused(const char *good, const char *from, const char *to, const char *words)
 {
@@ -277,6 +360,8 @@ int main(void)
         cmocka_unit_test(many_rows_are_kept),
         cmocka_unit_test(json_comes_back_the_same),
         cmocka_unit_test(json_has_the_shape_that_others_rely_on),
+        cmocka_unit_test(cells_come_back_the_same),
+        cmocka_unit_test(the_status_of_cells),
         cmocka_unit_test(bad_json_is_told_with_its_place),
         cmocka_unit_test(a_seed_that_json_cannot_hold_is_told),
         cmocka_unit_test(schemas_are_in_step_with_the_tables),
