@@ -433,9 +433,10 @@ static void clocks_that_disagree_a_little_are_no_early_expiry(void **state)
 
 static struct event senseless(struct random *random, struct story *story)
 {
-    static const char *const faults[] = {"crash",        "resend",       "give-up",
-                                         "server-clock", "cut-replica",  "failover",
-                                         "evict",        "client-clock", "restart-empty"};
+    static const char *const faults[] = {
+        "crash", "resend",       "give-up",       "server-clock", "cut-replica",  "failover",
+        "evict", "client-clock", "restart-empty", "duplicate",    "answer-error", "flush-scripts"};
+    static const enum verb counting[] = {VERB_GET, VERB_SET, VERB_INCR};
     struct event event = {.index = story->index, .time_us = story->now_us};
     event.kind = (enum event_kind)random_below(random, EVENT_COUNT);
     event.from_us = event.time_us - (int64_t)random_below(random, 2) * 300;
@@ -450,6 +451,10 @@ static struct event senseless(struct random *random, struct story *story)
     event.command.verb = (enum verb)random_below(random, VERB_COUNT);
     if (random_below(random, 3) == 0)
         event.command.key = (enum key)random_below(random, KEY_COUNT);
+    /* By chance alone hardly anybody would write it twice, the less so the more commands there are.
+     */
+    if (event.command.key == KEY_COUNTER)
+        event.command.verb = counting[random_below(random, 3)];
     event.command.value = (int64_t)random_below(random, 5);
     event.command.number = (int64_t)random_below(random, 5);
     event.command.ttl_us = (int64_t)random_below(random, 4) * 1000;
