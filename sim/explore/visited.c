@@ -14,7 +14,7 @@ _Static_assert(sizeof(struct bucket) == 64, "a bucket is a cache line");
 static void size_set(struct visited *visited, size_t size)
 {
     visited->size = size;
-    visited->full = (uint64_t)size * BUCKET_PRINTS / 5 * 4;
+    visited->full = (uint64_t)size * BUCKET_PRINTS / 3 * 2;
 }
 
 /* splitmix64: the numbers drawn from one seed. */

@@ -3,7 +3,7 @@
  *
  * Fingerprints lie in buckets, a cache line each, in the order of their own value: so the table
  * grows in place by any factor, in one pass, without memory for old and new at once. It is at most
- * four fifths full.
+ * two thirds full.
  *
  * A fingerprint is the upper half of a 128-bit sum: every two words, as one number, times a 128-bit
  * number that was drawn for their place. Over the draw of those, two different states share one
