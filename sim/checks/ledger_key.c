@@ -158,7 +158,6 @@ static void own_one_more(struct ledger *ledger, const struct event *event)
     struct ledger_client *client = &ledger->clients[event->client];
     if (client->attempt != event->attempt || client->lock != event->lock)
         return;
-    client->grants[event->server].index = NO_INDEX;
     client->owned++;
     if (client->owned == ledger->quorum && client->owned_index == NO_INDEX) {
         client->owned_index = event->index;

@@ -22,14 +22,22 @@ static bool came_later(const struct ledger_client *client, const struct event *e
     return client->refused >> server & 1;
 }
 
+/* The grant at that server which the answer could be about: the last one before it. */
+static const struct grant *grant_asked(const struct ledger *ledger, const struct event *event,
+                                       int server)
+{
+    const struct ledger_client *client = &ledger->clients[event->client];
+    const struct grant *grant = ledger_grant(ledger, event->client, server);
+    bool is_later = grant->index != NO_INDEX && grant->ending == ENDING_NONE &&
+                    came_later(client, event, server, grant);
+    return is_later ? &client->grants[server] : grant;
+}
+
 /* A server whose answer "refused", or "not mine", was not so for this attempt. */
-static bool is_mine(const struct ledger *ledger, const struct event *event, int server,
+static bool is_mine(const struct ledger *ledger, const struct event *event,
                     const struct grant *grant)
 {
     if (grant->index == NO_INDEX)
-        return false;
-    if (grant->ending == ENDING_NONE &&
-        came_later(&ledger->clients[event->client], event, server, grant))
         return false;
     if (grant->ending == ENDING_NONE)
         return grant->until_us == NEVER_US || event->time_us + ledger->error_us < grant->until_us;
@@ -49,9 +57,9 @@ static void event(struct inquiry *inquiry, const struct event *event)
     int mine = 0;
     const struct grant *shown = NULL;
     for (int s = 0; s < ledger->head->servers; s++) {
-        const struct grant *grant = ledger_grant(ledger, event->client, s);
+        const struct grant *grant = grant_asked(ledger, event, s);
         bool refused_itself = is_refused && client->refused_itself >> s & 1;
-        if (!is_mine(ledger, event, s, grant) && !refused_itself)
+        if (!is_mine(ledger, event, grant) && !refused_itself)
             continue;
         mine++;
         shown = grant;

@@ -310,6 +310,25 @@ static void a_resent_compare_and_delete_is_an_untruth_only(void **state)
     story_free(story);
 }
 
+/* What comes behind it does not make it true. */
+static void a_copy_behind_an_untrue_answer_changes_nothing(void **state)
+{
+    struct story *story = story_new(&expiring, 1, 300);
+    struct command compare;
+    (void)state;
+    acquires(story, A);
+    compare = command(VERB_COMPARE_DELETE, token(story, A), 0);
+    calls(story, A, OP_RELEASE);
+    executes(story, A, OP_RELEASE, compare, INTEGER(1));
+    executes(story, A, OP_RELEASE, compare, INTEGER(0));
+    executes(story, A, OP_ACQUIRE, set(story, A), OK);
+    returns(story, A, OP_RELEASE, RESULT_NOT_MINE);
+    ends(story);
+    assert_violated(story, PROPERTY_TRUTHFUL, 1, CAUSE_UNTRUE_ANSWER);
+    assert_says(&story->findings[PROPERTY_TRUTHFUL], "A removed it itself");
+    story_free(story);
+}
+
 static void refused_though_free_is_an_untruth(void **state)
 {
     struct story *story = story_new(&expiring, 1, 300);
@@ -413,6 +432,7 @@ int main(void)
         cmocka_unit_test(a_refused_or_copied_renewal_is_not_a_lost_one),
         cmocka_unit_test(a_late_release_takes_the_orphan_away),
         cmocka_unit_test(a_resent_compare_and_delete_is_an_untruth_only),
+        cmocka_unit_test(a_copy_behind_an_untrue_answer_changes_nothing),
         cmocka_unit_test(refused_though_free_is_an_untruth),
         cmocka_unit_test(losers_that_keep_a_dead_lock_alive_are_stuck),
         cmocka_unit_test(an_acquire_that_tries_for_ever_is_stuck),
