@@ -28,6 +28,7 @@ struct fault_kind {
     bool strikes_all_replies;
     struct fault_text becomes; /* a strike; none: it is nothing but time that passes */
     struct fault_text follows; /* a MOVE_FOLLOW */
+    enum reply_error error;    /* that a server says by it */
 };
 
 #define FAULT(id, file, name, struck, words) extern const struct fault_kind fault_##file##_kind;

@@ -44,6 +44,11 @@ static struct fault_text text_of(const struct step_taken *step)
     }
 }
 
+static enum reply_error error_of(const struct step_taken *step)
+{
+    return step->kind == MOVE_STRIKE ? fault_kind((enum fault)step->fault)->error : ERROR_NONE;
+}
+
 /* A server's keys are gone just past their end. */
 static int64_t amount_us(const struct setting *setting, enum choice_kind kind, int ticks)
 {
@@ -88,6 +93,7 @@ int translate_step(const struct space *space, const uint32_t *words, const struc
                             .client = step->client,
                             .server = step->server,
                             .verb = parcel.verb,
+                            .error = error_of(step),
                             .amount_us = amount_us(&space->setting, text.choices[i], step->ticks)};
     return text.count;
 }

@@ -71,6 +71,12 @@ static const struct {
     {"set-nx-px-cad", NONE, PROPERTY_NO_ORPHAN, VERDICT_HOLDS},
     {"set-nx-px-cad", FAULT_RESEND, PROPERTY_TRUTHFUL, VERDICT_VIOLATED},
     {"set-nx-px-cad", NONE, PROPERTY_TRUTHFUL, VERDICT_HOLDS},
+    /* Refused half way: one command has no half. What stops a timer must not hang on an answer. */
+    {"setnx-expire-del", FAULT_ANSWER_ERROR, PROPERTY_PROGRESS, VERDICT_VIOLATED},
+    {"lua-setnx-expire-del", FAULT_ANSWER_ERROR, PROPERTY_ALWAYS_EXPIRES, VERDICT_HOLDS},
+    {"set-nx-px-cad", FAULT_ANSWER_ERROR, PROPERTY_MUTUAL_EXCLUSION, VERDICT_HOLDS},
+    {"watchdog", FAULT_ANSWER_ERROR, PROPERTY_PROGRESS, VERDICT_VIOLATED},
+    {"watchdog-guarded", FAULT_ANSWER_ERROR, PROPERTY_PROGRESS, VERDICT_HOLDS},
     /* The server forgets. */
     {"set-nx-px-cad", FAULT_RESTART, PROPERTY_LEASE_EXCLUSION, VERDICT_VIOLATED},
     {"set-nx-px-cad", FAULT_FAILOVER, PROPERTY_LEASE_EXCLUSION, VERDICT_VIOLATED},
@@ -118,6 +124,7 @@ static const struct {
     [FAULT_LOSE_REQUEST] = {"setnx-del", PROPERTY_PROGRESS},
     [FAULT_LOSE_REPLY] = {"set-nx-px-cad", PROPERTY_NO_ORPHAN},
     [FAULT_RESEND] = {"set-nx-px-cad", PROPERTY_TRUTHFUL},
+    [FAULT_ANSWER_ERROR] = {"setnx-expire-del", PROPERTY_ALWAYS_EXPIRES},
     [FAULT_CRASH] = {"setnx-expire-del", PROPERTY_ALWAYS_EXPIRES},
     [FAULT_CLIENT_CLOCK] = {"stamp-getset", PROPERTY_LEASE_EXCLUSION},
     [FAULT_SERVER_CLOCK] = {"set-nx-px-cad", PROPERTY_LEASE_EXCLUSION},
