@@ -32,7 +32,7 @@ static void list_resend(struct listing *list)
 static void prepare_resend(struct setting *setting, int times)
 {
     (void)times;
-    setting->keeps_commands = true;
+    setting->keeps_commands = setting->repeats_commands = true;
 }
 
 const struct fault_kind fault_resend_kind = {

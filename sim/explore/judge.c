@@ -27,12 +27,18 @@ static bool is_foreign(const struct claim *claim, int position)
     return claim->owner != POST_NOBODY && claim->owner != position + 1;
 }
 
+/* What was copied, or outlived its attempt, knows by itself what its attempt knew. */
+static bool remembers(const struct parcel *parcel)
+{
+    return !(parcel->flags & PARCEL_CURRENT) || parcel->flags & PARCEL_COPY;
+}
+
 /* How long a claim that is made now counts. */
 static struct claim claim_new(const struct doer *doer, const struct parcel *parcel)
 {
     struct claim claim = {
         .owner = (uint8_t)(doer->position + 1), .rounds = doer->rounds, .left = NO_TIME};
-    bool is_late = parcel && !(parcel->flags & PARCEL_CURRENT);
+    bool is_late = parcel && remembers(parcel);
     if (doer->setting->scheme->uses_client_clock && is_late && parcel->left == PARCEL_LEFT_FROM_NOW)
         claim.left = (int16_t)(doer->setting->ttl + LEASE_OVER);
     else if (doer->setting->scheme->uses_client_clock)
@@ -57,7 +63,7 @@ static unsigned judge_swap(const struct doer *doer, const struct parcel *parcel,
                            const struct change *change, struct stock *stock)
 {
     struct claim old = stock->claim;
-    int32_t seen = parcel->flags & PARCEL_CURRENT ? doer->local->seen : parcel->number;
+    int32_t seen = remembers(parcel) ? parcel->number : doer->local->seen;
     bool wins = seen != 0 && change->value <= seen;
     if (is_own(&old, doer) || old.owner == POST_NOBODY || wins) {
         grant(doer, parcel, true, stock);
@@ -87,14 +93,26 @@ static unsigned judge_expiry(const struct doer *doer, const struct parcel *parce
 static unsigned judge_delete(const struct doer *doer, const struct parcel *parcel,
                              const struct stock *before)
 {
-    /* Only a command that is sent again can be answered "no" for what it has done itself. */
-    if (doer->setting->has_fault[FAULT_RESEND] && is_own(&before->claim, doer) &&
+    /* Only a command that comes twice can be answered "no" for what it has done itself. */
+    if (doer->setting->repeats_commands && is_own(&before->claim, doer) &&
         doer->local->phase == PHASE_RELEASING)
         doer->local->deleted |= (uint8_t)(1u << parcel->server);
     /* A dead stamp is nobody's lock; a unit more, for what it was rounded up by. */
     bool counts = !doer->setting->scheme->uses_client_clock || before->claim.left > 0;
     bool is_release = parcel->op != OP_ACQUIRE;
     return is_release && counts && is_foreign(&before->claim, doer->position) ? FOREIGN_RELEASE : 0;
+}
+
+/* "Taken", because of its own key; or because of another's, and then what comes twice may still be
+ * granted there. */
+static void judge_refusal(const struct doer *doer, const struct parcel *parcel,
+                          const struct stock *before)
+{
+    uint8_t server = (uint8_t)(1u << parcel->server);
+    if (is_own(&before->claim, doer))
+        doer->local->refused |= server;
+    else if (parcel->flags & PARCEL_CURRENT && doer->local->phase == PHASE_ACQUIRING)
+        doer->local->overtaken |= server;
 }
 
 /* A lock that comes when its attempt is over, and had not been won. */
@@ -127,10 +145,9 @@ unsigned judge_execution(const struct setting *setting, struct local *local, int
     if (command.verb == VERB_GET && setting->scheme->uses_client_clock &&
         local->phase == PHASE_ACQUIRING && is_current)
         local->seen = change.has_value ? narrow(change.value) : 0;
-    if (setting->has_fault[FAULT_RESEND] && verb_effect(command.verb) == EFFECT_SET &&
-        change.kind == CHANGE_NONE && was_there && change.before == BEFORE_PRESENT &&
-        is_own(&before->stock.claim, &doer))
-        local->refused |= (uint8_t)(1u << it->server);
+    if (setting->repeats_commands && verb_effect(command.verb) == EFFECT_SET &&
+        change.kind == CHANGE_NONE && was_there && change.before == BEFORE_PRESENT)
+        judge_refusal(&doer, it, &before->stock);
     switch (change.kind) {
     case CHANGE_NONE:
         return 0;

@@ -86,17 +86,33 @@ static bool local_is_over(const struct local *local)
     return local->phase == PHASE_IDLE && (local->fields[0] == SCRIPT_OVER || local->fields[0] == 0);
 }
 
+/* Schemes with stamps: what the judge must know of a request when its attempt does no longer. */
+static void parcel_remembers(struct parcel *parcel, const struct setting *setting,
+                             uint8_t call_left, int32_t seen)
+{
+    if (!setting->scheme->uses_client_clock || parcel->state != MESSAGE_REQUEST)
+        return;
+    parcel->left = call_left;
+    parcel->number = parcel->verb == VERB_GETSET ? seen : 0;
+}
+
+struct parcel local_copy(const struct local *local, const struct setting *setting, int parcel)
+{
+    struct parcel copy = local->parcels[parcel];
+    if (copy.flags & PARCEL_CURRENT)
+        parcel_remembers(&copy, setting, local->call_left, local->seen);
+    copy.flags |= PARCEL_ABANDONED | PARCEL_LATE | PARCEL_COPY;
+    return copy;
+}
+
 /* The script is over: no moment changes anything any more, so it need not be told of any. */
 static void settle_over(struct local *local, const struct setting *setting, uint8_t call_left,
                         int32_t seen)
 {
     for (int i = 0; i < local->count; i++) {
         struct parcel *parcel = &local->parcels[i];
-        bool may_write = setting->scheme->uses_client_clock && parcel->state == MESSAGE_REQUEST;
-        if (may_write && parcel->flags & PARCEL_CURRENT) {
-            parcel->left = call_left;
-            parcel->number = parcel->verb == VERB_GETSET ? seen : 0;
-        }
+        if (parcel->flags & PARCEL_CURRENT && !(parcel->flags & PARCEL_COPY))
+            parcel_remembers(parcel, setting, call_left, seen);
         parcel->flags &= (uint8_t)~PARCEL_CURRENT;
     }
     local->wake = NO_TIME;
@@ -149,7 +165,9 @@ void local_settle(struct local *local, const struct setting *setting)
     if (local->phase != PHASE_ACQUIRING)
         local->refused = 0;
     if (local->phase == PHASE_IDLE)
-        local->deleted = local->overtaken = 0;
+        local->deleted = 0;
+    if (local->phase == PHASE_IDLE || local->phase == PHASE_HOLDING)
+        local->overtaken = 0;
     if (local->fields[0] == SCRIPT_OVER)
         memset(&local->fields[1], 0, sizeof local->fields - sizeof local->fields[0]);
     if (local_is_over(local))
@@ -309,7 +327,8 @@ struct command parcel_command(const struct parcel *parcel)
 
 bool parcel_keeps_watch(const struct parcel *parcel)
 {
-    return parcel_is_late(parcel) && verb_requests(parcel->verb) > 1;
+    return parcel_is_late(parcel) && !(parcel->flags & PARCEL_COPY) &&
+           verb_requests(parcel->verb) > 1;
 }
 
 bool local_keeps_watch(const struct local *local, int server, int lane)

@@ -20,6 +20,7 @@ enum parcel_flag {
     PARCEL_CURRENT = 4,   /* of the attempt under way: the scheme is told of it */
     PARCEL_WON = 8,       /* its attempt was granted */
     PARCEL_COUNTED = 16,  /* it was the last write of the counter: once more, it is the same */
+    PARCEL_COPY = 32,     /* a fault: another of these was sent, on a connection of its own */
 };
 
 /* parcel.left of what was sent in an attempt before the last one: what it writes counts from its
@@ -33,7 +34,8 @@ struct parcel {
     uint8_t server, lane, op, verb, key;
     uint8_t reply_kind, reply_error;
     uint8_t age;  /* of a renewal: ticks since it was sent, at most the lease */
-    uint8_t left; /* of a request that outlived its attempt, schemes with stamps: its call_left */
+    uint8_t left; /* of a request that outlived its attempt, or is a copy, schemes with stamps: its
+                     attempt's call_left */
     uint8_t attempts_ago; /* of an access: which attempt's critical section sent it, up to
                              AGO_FORGOTTEN */
     int32_t value, number,
@@ -54,7 +56,7 @@ enum { AGO_FORGOTTEN = 2 };
 enum local_flag {
     LOCAL_STALLED = 1,  /* it need not take a step before time passes */
     LOCAL_SLOW = 2,     /* nor end its critical section */
-    LOCAL_STRUCK = 4,   /* a fault cost this attempt an answer */
+    LOCAL_STRUCK = 4,   /* a fault cost this attempt an answer, or may leave a lock behind */
     LOCAL_SWAPPED = 8,  /* its GETSET was judged to have lost */
     LOCAL_TAKEN = 16,   /* a server has told this attempt that the lock key is there */
     LOCAL_HEARING = 32, /* it waited for all replies, and hears them now, one after the other */
@@ -71,9 +73,10 @@ struct local {
     uint8_t count; /* parcels */
     uint8_t deleted;   /* bit a server: its release has removed its own lock there */
     uint8_t refused;   /* bit a server: this attempt was refused there because of its own key */
-    uint8_t overtaken; /* bit a server: it was granted there only when its release had begun */
+    uint8_t overtaken; /* bit a server: what is granted there comes behind the answer: its refusal,
+                          or its release */
     uint8_t stage;     /* of the critical section: enum section_stage */
-    int32_t token; /* of the attempt, position POSITION_SELF; 0: no attempt */
+    int32_t token;     /* of the attempt, position POSITION_SELF; 0: no attempt */
     int32_t fence;
     int32_t counter; /* STAGE_READ: what the critical section has read, see access.h */
     int32_t seen; /* the stamp that its GET was answered with, while it acquires; 0: none. For the
@@ -128,6 +131,9 @@ int local_newest_past(const struct local *local);
 
 /* Does it hold a token of another client? */
 bool local_mentions(const struct local *local);
+
+/* Another of this one is sent, on a connection of its own; nobody waits for it. */
+struct parcel local_copy(const struct local *local, const struct setting *setting, int parcel);
 
 /* Puts it behind the others of its server, so that connections to different servers keep no order
  * among them. */

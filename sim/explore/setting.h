@@ -40,8 +40,9 @@ struct setting {
     bool keeps_count;            /* the guarded counter has its real value: it may be forgotten */
     struct lease lease;          /* of every attempt, but for its token */
     /* What faults ask for: fault_kind.prepare. */
-    bool is_collision;   /* all draw the same token */
-    bool keeps_commands; /* of what was executed: it may be needed again */
+    bool is_collision;     /* all draw the same token */
+    bool keeps_commands;   /* of what was executed: it may be needed again */
+    bool repeats_commands; /* one may be executed twice */
     bool has_replica;
     bool forgets; /* a server its keys */
 };

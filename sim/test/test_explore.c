@@ -71,6 +71,11 @@ static const struct {
     {"set-nx-px-cad", NONE, PROPERTY_NO_ORPHAN, VERDICT_HOLDS},
     {"set-nx-px-cad", FAULT_RESEND, PROPERTY_TRUTHFUL, VERDICT_VIOLATED},
     {"set-nx-px-cad", NONE, PROPERTY_TRUTHFUL, VERDICT_HOLDS},
+    /* Sent twice: refused for its own, once more; and a transaction without its WATCH. */
+    {"set-nx-px-cad", FAULT_DUPLICATE, PROPERTY_TRUTHFUL, VERDICT_VIOLATED},
+    {"set-nx-px-cad", FAULT_DUPLICATE, PROPERTY_RELEASE_OWN, VERDICT_HOLDS},
+    {"set-nx-px-cad", FAULT_DUPLICATE, PROPERTY_MUTUAL_EXCLUSION, VERDICT_HOLDS},
+    {"watch-multi-del", FAULT_DUPLICATE, PROPERTY_RELEASE_OWN, VERDICT_VIOLATED},
     /* Refused half way: one command has no half. What stops a timer must not hang on an answer. */
     {"setnx-expire-del", FAULT_ANSWER_ERROR, PROPERTY_PROGRESS, VERDICT_VIOLATED},
     {"lua-setnx-expire-del", FAULT_ANSWER_ERROR, PROPERTY_ALWAYS_EXPIRES, VERDICT_HOLDS},
@@ -124,6 +129,7 @@ static const struct {
     [FAULT_LOSE_REQUEST] = {"setnx-del", PROPERTY_PROGRESS},
     [FAULT_LOSE_REPLY] = {"set-nx-px-cad", PROPERTY_NO_ORPHAN},
     [FAULT_RESEND] = {"set-nx-px-cad", PROPERTY_TRUTHFUL},
+    [FAULT_DUPLICATE] = {"set-nx-ex-del", PROPERTY_RELEASE_OWN},
     [FAULT_ANSWER_ERROR] = {"setnx-expire-del", PROPERTY_ALWAYS_EXPIRES},
     [FAULT_CRASH] = {"setnx-expire-del", PROPERTY_ALWAYS_EXPIRES},
     [FAULT_CLIENT_CLOCK] = {"stamp-getset", PROPERTY_LEASE_EXCLUSION},
