@@ -90,6 +90,8 @@ static void note_write(struct space *space, uint32_t number, const struct post *
     note->newest_past = (int16_t)post_newest_past(post);
     note->aged[0] = note->aged[1] = UNKNOWN_ID;
     note->claim = post->stock.claim;
+    if (post->replica_state == REPLICA_CUT)
+        note->kept = post->replica.claim;
     note->is_watched = post->watching != 0;
     note->is_there = post->stock.type != MODEL_ABSENT;
     note->is_endless = note->is_there && post->stock.left == NO_TIME;

@@ -60,6 +60,7 @@ struct post_note {
     uint32_t aged[2];
     uint16_t mentions[EXPLORE_CLIENTS_MAX];
     struct claim claim; /* whose the lock is; nobody's when the key is gone */
+    struct claim kept;  /* and whose it is for a replica that was cut off */
     bool is_known;      /* the moves are listed */
     bool has_follow;    /* one of them follows an earlier fault */
     bool is_watched;

@@ -147,8 +147,14 @@ static void step_disconnect(struct expansion *it, int client, int server)
     }
 }
 
-/* A clean refusal is free: the attempt is made again. One that left a key behind was not clean, and
- * the next attempt has another token than that key. */
+static bool is_claim_of(const struct claim *claim, int client, uint8_t rounds)
+{
+    return claim->owner == client + 1 && claim->rounds == rounds;
+}
+
+/* A clean refusal is free: the attempt is made again. One that left a key behind was not clean, be
+ * it with a replica that was cut off meanwhile, and the next attempt has another token than that
+ * key. */
 static void step_refused(struct expansion *it, int client)
 {
     const struct setting *setting = &it->space->setting;
@@ -157,8 +163,8 @@ static void step_refused(struct expansion *it, int client)
     if (setting->scheme->uses_client_clock || space_place(it->space, *after)->rounds == rounds)
         return;
     for (int s = 0; s < setting->servers; s++) {
-        const struct claim claim = space_note(it->space, it->words[setting->clients + s])->claim;
-        if (claim.owner != client + 1 || claim.rounds != rounds)
+        const struct post_note *note = space_note(it->space, it->words[setting->clients + s]);
+        if (!is_claim_of(&note->claim, client, rounds) && !is_claim_of(&note->kept, client, rounds))
             continue;
         *after = space_spend_round(it->space, *after);
         return;

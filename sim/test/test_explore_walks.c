@@ -14,7 +14,17 @@
 #include <setjmp.h>
 #include <cmocka.h>
 
-enum { STEPS_OF_WALK = 60, CHOICES_OF_WALK = 2 * STEPS_OF_WALK, WALKS = 400, SECTION_WALKS = 150 };
+enum { WALK_STEPS_MAX = 110, CHOICES_OF_WALK = 2 * WALK_STEPS_MAX };
+
+/* How many walks, how long, and which. */
+struct pace {
+    uint64_t walks, seed;
+    int steps;
+};
+
+static const struct pace plain_pace = {.walks = 400, .seed = 20260101, .steps = 60};
+static const struct pace section_pace = {.walks = 150, .seed = 20260101, .steps = 60};
+static const struct pace long_pace = {.walks = 1200, .seed = 777, .steps = WALK_STEPS_MAX};
 
 struct walker {
     struct explore_options options;
@@ -130,7 +140,8 @@ static void compare(struct walker *walker)
 
 /* Walks of one scheme with one budget; returns the properties that were violated in some of them.
  */
-static unsigned walk(const struct explore_options *of, const enum fault *faults, int faults_count)
+static unsigned walk(const struct explore_options *of, const struct pace *pace,
+                     const enum fault *faults, int faults_count)
 {
     const struct scheme *scheme = of->scheme;
     struct walker walker = {.options = {.scheme = scheme,
@@ -146,13 +157,12 @@ static unsigned walk(const struct explore_options *of, const enum fault *faults,
     stepper_init(&walker.stepper, &walker.space, &walker.options);
     walker.stepper.take = draw;
     walker.stepper.context = &walker;
-    uint64_t walks = of->section == SECTION_NOTHING ? WALKS : SECTION_WALKS;
-    for (uint64_t n = 0; n < walks; n++) {
-        walker.random = (struct random){.seed = 20260101, .stream = n};
+    for (uint64_t n = 0; n < pace->walks; n++) {
+        walker.random = (struct random){.seed = pace->seed, .stream = n};
         walker.count = 0;
         walker.violated = 0;
         stepper_start(&walker.stepper, &walker.options, walker.words);
-        for (int i = 0; i < STEPS_OF_WALK && walk_on(&walker); i++)
+        for (int i = 0; i < pace->steps && walk_on(&walker); i++)
             ;
         compare(&walker);
         violated |= walker.violated;
@@ -163,12 +173,13 @@ static unsigned walk(const struct explore_options *of, const enum fault *faults,
 
 static unsigned walk_every_fault(const struct explore_options *of)
 {
-    unsigned violated = walk(of, NULL, 0);
+    const struct pace *pace = of->section == SECTION_NOTHING ? &plain_pace : &section_pace;
+    unsigned violated = walk(of, pace, NULL, 0);
     for (int i = 0; i < FAULT_COUNT; i++) {
         const enum fault one[] = {(enum fault)i, (enum fault)i};
-        violated |= walk(of, one, 2);
+        violated |= walk(of, pace, one, 2);
         const enum fault other[] = {(enum fault)i, FAULT_STALL, FAULT_LATE_REQUEST};
-        violated |= walk(of, other, 3);
+        violated |= walk(of, pace, other, 3);
     }
     return violated;
 }
@@ -203,11 +214,26 @@ static void judge_agrees_with_checks_on_quorums(void **state)
     }
 }
 
+/* A replica brings back a lock of an attempt that was refused long ago. */
+static void judge_agrees_with_checks_on_long_walks(void **state)
+{
+    (void)state;
+    static const enum fault failovers[] = {FAULT_FAILOVER, FAULT_FAILOVER};
+    for (int section = 0; section < SECTION_COUNT; section++) {
+        const struct explore_options of = {.scheme = scheme_named("redlock"),
+                                           .clients = 2,
+                                           .servers = 3,
+                                           .section = (enum section)section};
+        walk(&of, &long_pace, failovers, 2);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(judge_agrees_with_checks),
         cmocka_unit_test(judge_agrees_with_checks_on_quorums),
+        cmocka_unit_test(judge_agrees_with_checks_on_long_walks),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
