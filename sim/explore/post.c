@@ -201,6 +201,15 @@ void post_evict(struct post *post)
     post_changes(post);
 }
 
+void post_flush_scripts(struct post *post)
+{
+    struct model model;
+    stock_to_model(&post->stock, &model);
+    model.knows_script = post->knows_script;
+    model_flush_scripts(&model);
+    post->knows_script = model.knows_script;
+}
+
 void post_cut(struct post *post)
 {
     assert(post->replica_state == REPLICA_IN_STEP);

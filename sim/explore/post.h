@@ -46,8 +46,8 @@ struct post {
     struct stock stock;
     struct stock replica; /* REPLICA_CUT: what it had when it was cut off */
     uint8_t replica_state;
-    uint8_t watching; /* bit a client: its WATCH is on */
-    uint8_t changed;  /* bit a client: the lock has changed since */
+    uint8_t watching;     /* bit a client: its WATCH is on */
+    uint8_t changed;      /* bit a client: the lock has changed since */
     uint8_t knows_script; /* as struct model; stays 0 where no command asks for it */
 };
 
@@ -74,6 +74,7 @@ void post_unknown(struct post *post);
 
 void post_restart(struct post *post);
 void post_evict(struct post *post);
+void post_flush_scripts(struct post *post);
 void post_cut(struct post *post);
 void post_failover(struct post *post);
 

@@ -87,6 +87,10 @@ static const struct {
     {"set-nx-px-cad", FAULT_FAILOVER, PROPERTY_LEASE_EXCLUSION, VERDICT_VIOLATED},
     {"set-nx-px-cad", FAULT_EVICT, PROPERTY_LEASE_EXCLUSION, VERDICT_VIOLATED},
     {"set-nx-px-cad", FAULT_SERVER_CLOCK, PROPERTY_LEASE_EXCLUSION, VERDICT_VIOLATED},
+    /* A script that is not known has to be sent whole. */
+    {"set-nx-px-evalsha", FAULT_FLUSH_SCRIPTS, PROPERTY_NO_ORPHAN, VERDICT_VIOLATED},
+    {"set-nx-px-evalsha", FAULT_FLUSH_SCRIPTS, PROPERTY_MUTUAL_EXCLUSION, VERDICT_HOLDS},
+    {"set-nx-px-evalsha-eval", FAULT_FLUSH_SCRIPTS, PROPERTY_NO_ORPHAN, VERDICT_HOLDS},
     /* A watchdog that renews, and one that also tells. */
     {"watchdog", FAULT_SLOW_WORK, PROPERTY_MUTUAL_EXCLUSION, VERDICT_HOLDS},
     {"watchdog", FAULT_EVICT, PROPERTY_LOSS_NOTICE, VERDICT_HOLDS},
@@ -137,6 +141,7 @@ static const struct {
     [FAULT_RESTART] = {"set-nx-px-cad", PROPERTY_LEASE_EXCLUSION},
     [FAULT_FAILOVER] = {"set-nx-px-cad", PROPERTY_LEASE_EXCLUSION},
     [FAULT_EVICT] = {"set-nx-px-cad", PROPERTY_LEASE_EXCLUSION},
+    [FAULT_FLUSH_SCRIPTS] = {"set-nx-px-evalsha", PROPERTY_NO_ORPHAN},
     [FAULT_SAME_TOKEN] = {"set-nx-px-cad-weak-token", PROPERTY_RELEASE_OWN, true},
 };
 

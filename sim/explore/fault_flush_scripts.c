@@ -1,0 +1,21 @@
+/* fault_flush_scripts.c - a server's script cache is emptied: SCRIPT FLUSH, by an operator or a
+ * deployment.
+ *
+ * Keys and connections stay. Who names a script by its SHA1 hears NOSCRIPT from then on, until
+ * somebody loads it again, or runs it whole; who sends it whole each time notices nothing. */
+#include "explore/fault.h"
+
+static bool needs_script(const struct scheme *scheme)
+{
+    return scheme->needs_script;
+}
+
+static void list_flush_scripts(struct server_listing *list)
+{
+    if (list->post->knows_script)
+        post_flush_scripts(&moves_add_server(list, MOVE_STRIKE)->after);
+}
+
+const struct fault_kind fault_flush_scripts_kind = {.list_server = list_flush_scripts,
+                                                    .can_strike = needs_script,
+                                                    .becomes = {1, {CHOICE_FLUSH_SCRIPTS}}};
