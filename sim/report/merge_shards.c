@@ -1,0 +1,302 @@
+/* merge_shards.c - the shards of a campaign put together again: which are there, which are there
+ * twice, which are not; their rows in the order of the whole list. */
+#include "report/merge_parts.h"
+
+#include "base/memory.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* So many missing shards are named. */
+enum { SHARDS_NAMED = 20 };
+
+/* --- what is dealt out --- */
+
+/* What is dealt out: a run, a cell, or with --frontier all cells of a scheme. */
+static int item_end(const struct results *results, int from)
+{
+    if (results->rows_count)
+        return from + 1;
+    int end = from + 1;
+    while (results->is_by_scheme && end < results->cells_count &&
+           !strcmp(results->cells[end].scheme, results->cells[from].scheme))
+        end++;
+    return end;
+}
+
+int merge_rows_of(const struct results *results)
+{
+    return results->rows_count + results->cells_count;
+}
+
+static int items_of(const struct results *results)
+{
+    int items = 0;
+    for (int from = 0; from < merge_rows_of(results); from = item_end(results, from))
+        items++;
+    return items;
+}
+
+void merge_move_run(struct results *to, struct run_result *row, const char *folder)
+{
+    struct run_result *made = results_add(to);
+    *made = *row;
+    *row = (struct run_result){0};
+    if (folder && !made->folder && (made->history || made->schedule))
+        made->folder = memory_text(folder);
+}
+
+void merge_move_cell(struct results *to, struct explored *cell, const char *folder)
+{
+    struct explored *made = results_add_cell(to);
+    *made = *cell;
+    *cell = (struct explored){0};
+    if (folder && !made->folder)
+        made->folder = memory_text(folder);
+}
+
+/* Moves the item from..end; folder NULL: it stays the only one. */
+static void move_item(struct results *to, struct results *of, int from, int end, const char *folder)
+{
+    for (int i = from; i < end; i++)
+        if (of->rows_count)
+            merge_move_run(to, &of->rows[i], folder);
+        else
+            merge_move_cell(to, &of->cells[i], folder);
+}
+
+enum fail merge_refuse(struct merge *merge, const char *what, const char *scheme, const char *a,
+                       const char *b)
+{
+    return failure_set(merge->failure, FAIL_INPUT,
+                       "%s and %s differ in %s, %s, though the same command line made them: leave "
+                       "one of them out",
+                       a, b, scheme, what);
+}
+
+/* The same shard in two folders: row by row, what counts is what the first one has afterwards. */
+static enum fail settle_twins(struct merge *merge, int first, int second)
+{
+    struct results *a = &merge->inputs[first], *b = &merge->inputs[second];
+    for (int i = 0; i < a->rows_count && i < b->rows_count; i++)
+        if (settle_runs(&a->rows[i], &b->rows[i]) == SETTLED_DIFFER)
+            return merge_refuse(merge, b->rows[i].scenario, b->rows[i].scheme, merge->names[first],
+                                merge->names[second]);
+    for (int i = 0; i < a->cells_count && i < b->cells_count; i++) {
+        enum settled settled = settle_cells(&a->cells[i], &b->cells[i]);
+        if (settled == SETTLED_DIFFER)
+            return merge_refuse(merge, b->cells[i].faults, b->cells[i].scheme, merge->names[first],
+                                merge->names[second]);
+        if (settled != SETTLED_SECOND)
+            continue;
+        struct explored cell = a->cells[i];
+        a->cells[i] = b->cells[i];
+        b->cells[i] = cell;
+        a->cells[i].folder = memory_text(merge->names[second]);
+    }
+    return FAIL_NONE;
+}
+
+/* Of the campaign of input `at`: which input is shard `number`, or -1. Settles twins. */
+static enum fail find_shard(struct merge *merge, int at, int number, int *found)
+{
+    const struct results *campaign = &merge->inputs[at];
+    *found = -1;
+    for (int i = at; i < merge->inputs_count; i++) {
+        struct results *input = &merge->inputs[i];
+        if (input->shard.number != number || !same_campaign(input, campaign))
+            continue;
+        if (*found < 0) {
+            *found = i;
+            continue;
+        }
+        bool is_longer = merge_rows_of(input) > merge_rows_of(&merge->inputs[*found]);
+        if (settle_twins(merge, is_longer ? i : *found, is_longer ? *found : i))
+            return merge->failure->code;
+        merge_note(merge, memory_format(
+                              "Shard %d/%d is there twice, in %s and in %s; it counts once.",
+                              number, input->shard.count, merge->names[*found], merge->names[i]));
+        if (is_longer)
+            *found = i;
+    }
+    return FAIL_NONE;
+}
+
+/* A shard that is there, but not all of it. */
+static void check_shard(struct merge *merge, const struct results *campaign, int number, int found)
+{
+    struct shard shard = {.number = number, .count = campaign->shard.count};
+    int64_t wanted = shard_size(&shard, campaign->whole);
+    int there = items_of(&merge->inputs[found]);
+    if (there < wanted)
+        merge_miss(merge, memory_format("Shard %d/%d of `%s` ended early: %d of its %" PRId64
+                                        " result%s are in %s.",
+                                        number, shard.count, campaign->campaign, there, wanted,
+                                        merge_plural(wanted), merge->names[found]));
+}
+
+/* Those that are not there at all, in one sentence; shards[number - 1] is -1. */
+static void check_missing(struct merge *merge, const struct results *campaign, const int *shards)
+{
+    int count = campaign->shard.count, missing = 0;
+    int64_t results = 0;
+    char *names = memory_text("");
+    for (int i = 0; i < count; i++) {
+        if (shards[i] >= 0)
+            continue;
+        results += shard_size(&(struct shard){i + 1, count}, campaign->whole);
+        if (++missing > SHARDS_NAMED)
+            continue;
+        char *longer = memory_format("%s%s%d/%d", names, missing > 1 ? ", " : "", i + 1, count);
+        free(names);
+        names = longer;
+    }
+    if (missing)
+        merge_miss(merge,
+                   memory_format("Shard%s %s%s of `%s` %s missing: %" PRId64 " of %" PRId64
+                                 " results are not here.",
+                                 merge_plural(missing), names,
+                                 missing > SHARDS_NAMED ? " and others" : "", campaign->campaign,
+                                 missing == 1 ? "is" : "are", results, campaign->whole));
+    free(names);
+}
+
+/* " --shard K/N" is what the whole campaign's command line lacks. */
+static char *without_shard(const char *line)
+{
+    const char *at = line ? strstr(line, " --shard") : NULL;
+    if (!at)
+        return line ? memory_text(line) : NULL;
+    const char *end = at + 1 + strcspn(at + 1, " =");
+    end += *end ? 1 + strcspn(end + 1, " ") : 0;
+    return memory_format("%.*s%s", (int)(at - line), line, end);
+}
+
+struct results merge_head(const struct results *from)
+{
+    struct results head = *from;
+    head.invocation = from->invocation ? memory_text(from->invocation) : NULL;
+    head.campaign = from->campaign ? memory_text(from->campaign) : NULL;
+    head.rows = NULL;
+    head.cells = NULL;
+    head.origins = NULL;
+    head.notes = head.missing = NULL;
+    head.rows_count = head.cells_count = head.origins_count = 0;
+    head.notes_count = head.missing_count = 0;
+    return head;
+}
+
+/* The head of a body: of one shard as it is, of several without a shard, from the first start on.
+ */
+static struct results head_of_shards(const struct merge *merge, const int *shards, int count)
+{
+    struct results head = {0};
+    int there = 0;
+    for (int i = 0; i < count; i++) {
+        if (shards[i] < 0)
+            continue;
+        const struct results *input = &merge->inputs[shards[i]];
+        if (there++ == 0) {
+            head = merge_head(input);
+            continue;
+        }
+        head.elapsed_us += input->elapsed_us;
+        if (strcmp(input->started, head.started) < 0)
+            memcpy(head.started, input->started, sizeof head.started);
+    }
+    if (there > 1 || count == 1) {
+        char *line = without_shard(head.invocation);
+        free(head.invocation);
+        free(head.campaign);
+        head.invocation = line;
+        head.campaign = NULL;
+        head.shard = (struct shard){0};
+        head.whole = 0;
+        head.is_by_scheme = false;
+    }
+    return head;
+}
+
+static struct body *add_body(struct merge *merge)
+{
+    merge->bodies =
+        memory_resize(merge->bodies, (size_t)merge->bodies_count + 1, sizeof *merge->bodies);
+    struct body *body = &merge->bodies[merge->bodies_count++];
+    *body = (struct body){0};
+    return body;
+}
+
+/* Deals the rows back in the order of the whole list. */
+static void collect(struct merge *merge, struct body *body, const int *shards, int count,
+                    int64_t whole)
+{
+    int *at = memory_new((size_t)count, sizeof *at);
+    for (int64_t index = 0; index < whole; index++) {
+        int k = 0;
+        while (!shard_has(&(struct shard){k + 1, count}, index))
+            k++;
+        if (shards[k] < 0 || at[k] >= merge_rows_of(&merge->inputs[shards[k]]))
+            continue;
+        struct results *input = &merge->inputs[shards[k]];
+        int from = at[k];
+        at[k] = item_end(input, from);
+        move_item(&body->results, input, from, at[k],
+                  merge->inputs_count == 1 ? NULL : merge->names[shards[k]]);
+    }
+    free(at);
+}
+
+static enum fail add_campaign(struct merge *merge, int at)
+{
+    const struct results campaign = merge->inputs[at]; /* a copy: the rows are moved away */
+    int count = campaign.shard.count;
+    int *shards = memory_new((size_t)count, sizeof *shards);
+    enum fail fail = FAIL_NONE;
+    for (int i = 0; i < count && !fail; i++) {
+        fail = find_shard(merge, at, i + 1, &shards[i]);
+        if (!fail && shards[i] >= 0)
+            check_shard(merge, &campaign, i + 1, shards[i]);
+    }
+    if (!fail) {
+        check_missing(merge, &campaign, shards);
+        struct body *body = add_body(merge);
+        body->results = head_of_shards(merge, shards, count);
+        body->name = memory_text(merge->names[at]);
+        collect(merge, body, shards, count, campaign.whole);
+    }
+    free(shards);
+    return fail;
+}
+
+/* A folder that is a whole by itself. */
+static void add_whole(struct merge *merge, int at)
+{
+    struct results *input = &merge->inputs[at];
+    struct body *body = add_body(merge);
+    const char *folder = merge->inputs_count == 1 ? NULL : merge->names[at];
+    body->results = merge_head(input);
+    body->name = memory_text(merge->names[at]);
+    for (int i = 0; i < input->rows_count; i++)
+        merge_move_run(&body->results, &input->rows[i], folder);
+    for (int i = 0; i < input->cells_count; i++)
+        merge_move_cell(&body->results, &input->cells[i], folder);
+}
+
+enum fail merge_add_bodies(struct merge *merge)
+{
+    enum fail fail = FAIL_NONE;
+    for (int i = 0; i < merge->inputs_count && !fail; i++) {
+        bool is_done = false;
+        for (int before = 0; before < i && !is_done; before++)
+            is_done = merge->inputs[i].shard.count &&
+                      same_campaign(&merge->inputs[before], &merge->inputs[i]);
+        if (is_done)
+            continue;
+        if (merge->inputs[i].shard.count)
+            fail = add_campaign(merge, i);
+        else
+            add_whole(merge, i);
+    }
+    return fail;
+}
