@@ -317,6 +317,7 @@ void ledger_event(struct ledger *ledger, const struct event *event)
     case EVENT_FAULT:
         struck(ledger, event);
         break;
+    case EVENT_STRAND:
     case EVENT_WAKE:
     case EVENT_TIME:
     case EVENT_COUNT:

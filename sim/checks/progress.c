@@ -1,9 +1,14 @@
-/* progress.c - a free, or dead holder's, lock can be acquired within its lease plus a bound.
+/* progress.c - a free, or dead holder's, lock can be acquired within its lease plus a bound; nobody
+ * waits for ever.
  *
  * Stuck is: an acquire is refused, or goes on trying, while nobody believes to hold the lock, and
  * more than a lease and a bound of one more have passed since the last belief ended, the last
  * holder died or the lock was last given. A key without an expiry whose writer is gone never goes:
- * one lease is enough to say so. Who still believes, however wrongly, or hangs, is not stuck. */
+ * one lease is enough to say so. Who still believes, however wrongly, or hangs, is not stuck.
+ *
+ * Nobody waits for ever, either: an acquire or a release that has nothing outstanding and no timer
+ * never returns. Only the world knows of timers, so it says so (STRAND); that a history ends before
+ * an operation does says nothing. */
 #include "checks/cause.h"
 #include "checks/property.h"
 
@@ -13,15 +18,20 @@
 
 enum { TRIES_MAX = 3 }; /* an acquire that has not returned: rounds after the bound */
 
+struct effort {
+    int tries;         /* of the attempt under way */
+    int64_t called_us; /* the operation under way */
+};
+
 struct progress {
-    int64_t fault_us; /* the last fault: a quorum may rightly be missed until then */
-    int tries[];      /* one a client: of the attempt under way */
+    int64_t fault_us;        /* the last fault: a quorum may rightly be missed until then */
+    struct effort efforts[]; /* one a client */
 };
 
 static void *make(const struct ledger *ledger)
 {
     struct progress *made =
-        memory_new(1, sizeof *made + (size_t)ledger->head->clients * sizeof *made->tries);
+        memory_new(1, sizeof *made + (size_t)ledger->head->clients * sizeof *made->efforts);
     return made;
 }
 
@@ -85,6 +95,31 @@ static void hit(struct inquiry *inquiry, const struct event *event, int lock)
     finding_say(finding, "Stuck: nobody gets the lock.");
 }
 
+static void hit_strand(struct inquiry *inquiry, const struct event *event)
+{
+    const struct ledger *ledger = inquiry->ledger;
+    const struct progress *self = inquiry->state;
+    struct finding *finding = &inquiry->finding;
+    if (!finding_hit(finding, CAUSE_ENDLESS_WAIT, event->index))
+        return;
+    const char *name = client_name(ledger, event->client), *op = operation_name(event->op);
+    finding_say(finding, "%s called %s at %s.", name, op,
+                MS(self->efforts[event->client].called_us));
+    finding_say(finding,
+                "Since %s it waits, and for nothing: it has sent no command that is still "
+                "to be answered, and no timer of its runs.",
+                MS(event->time_us));
+    finding_say(finding, "Endless wait of %s: its %s never returns.", name, op);
+}
+
+/* A history that was cut may begin in the middle. */
+static bool is_under_way(const struct ledger *ledger, const struct event *event)
+{
+    const struct ledger_client *client = &ledger->clients[event->client];
+    bool is_begun = event->op == OP_ACQUIRE ? client->is_acquiring : client->is_releasing;
+    return is_begun && event->attempt == client->attempt;
+}
+
 static void event(struct inquiry *inquiry, const struct event *event)
 {
     const struct ledger *ledger = inquiry->ledger;
@@ -94,8 +129,13 @@ static void event(struct inquiry *inquiry, const struct event *event)
     if (event->client < 0 || ledger->lease_us == 0)
         return;
     const struct ledger_client *client = &ledger->clients[event->client];
+    struct effort *effort = &self->efforts[event->client];
+    if (event->kind == EVENT_CALL)
+        effort->called_us = event->time_us;
     if (event->kind == EVENT_CALL && event->op == OP_ACQUIRE)
-        self->tries[event->client] = 0;
+        effort->tries = 0;
+    if (event->kind == EVENT_STRAND && is_under_way(ledger, event))
+        hit_strand(inquiry, event);
     bool is_refused =
         event->kind == EVENT_RETURN && event->op == OP_ACQUIRE && event->result == RESULT_REFUSED;
     bool is_trying = event->kind == EVENT_WAKE && client->is_acquiring;
@@ -104,7 +144,7 @@ static void event(struct inquiry *inquiry, const struct event *event)
     if ((!is_refused && !is_trying) || ledger->locks[client->lock].holders > 0 ||
         asked_us <= limit_us(inquiry, client->lock))
         return;
-    if (is_trying && ++self->tries[event->client] != TRIES_MAX)
+    if (is_trying && ++effort->tries != TRIES_MAX)
         return;
     hit(inquiry, event, client->lock);
 }

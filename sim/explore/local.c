@@ -30,6 +30,9 @@ void local_to_client(const struct local *local, const struct setting *setting,
     client->epoch_us = EPOCH_US;
     if (local->wake != NO_TIME)
         client->wake_us = local->wake * TICK_US;
+    for (int i = 0; i < local->count; i++)
+        client->awaited +=
+            (local->parcels[i].flags & (PARCEL_CURRENT | PARCEL_ABANDONED)) == PARCEL_CURRENT;
 }
 
 static int16_t ticks_to(int64_t wake_us)

@@ -76,6 +76,8 @@ static unsigned takes(struct local *local, const struct setting *setting,
     local->flags &= (uint8_t) ~(LOCAL_STALLED | LOCAL_HEARING);
     if (did & DID_REFUSE && !(local->flags & LOCAL_TAKEN))
         did |= DID_GUESS;
+    if (news->is_stranded)
+        did |= DID_STRAND;
     for (int i = 0; i < local->count && did & DID_GRANT; i++)
         if (local->parcels[i].flags & PARCEL_CURRENT)
             local->parcels[i].flags |= PARCEL_WON;
@@ -169,6 +171,7 @@ static unsigned tells(struct local *local, const struct setting *setting,
     struct client client;
     struct client_news news;
     local_to_client(local, setting, &client);
+    client.awaited += moment->kind != MOMENT_WAKE; /* the one that ends so is no parcel any more */
     client_tell(&client, moment, 0, &news);
     return takes(local, setting, &client, &news);
 }

@@ -36,6 +36,7 @@ enum effect_bit {
     DID_GUESS = 128,     /* with DID_REFUSE: no server had told it that the lock is taken */
     DID_DISCONNECT = 64, /* from the move's server; from all when it is NO_SERVER */
     DID_FORGET = 128,    /* a server: its keys */
+    DID_STRAND = 256,    /* it acquires or releases, and waits for nothing that could come */
 };
 
 enum { NO_FAULT = -1, NO_SERVER = -1, MOVES_MAX = 8 + 8 * PARCELS_MAX };

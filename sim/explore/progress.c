@@ -36,10 +36,12 @@ void search_progress(struct search *search)
 {
     while (sweep(search))
         ;
-    for (uint32_t i = 0; i < search->visited.count; i++) {
+    struct sighting *sighting = &search->sightings[PROPERTY_PROGRESS];
+    uint32_t last = sighting->state; /* what comes after it is no shorter way to a stuck state */
+    for (uint32_t i = 0; i < search->visited.count && i <= last; i++) {
         if (search->notes[i] & STATE_GRANTS || !(search->notes[i] & STATE_WANTS))
             continue;
-        search->sightings[PROPERTY_PROGRESS] = (struct sighting){.state = i, .step = -1};
+        *sighting = (struct sighting){.state = i, .step = -1};
         return;
     }
 }

@@ -216,6 +216,8 @@ static void step_client(struct expansion *it, int client, const struct move *mov
     }
     if (move->did & DID_REFUSE)
         step_refused(it, client);
+    if (move->did & DID_STRAND)
+        step->violated |= 1u << PROPERTY_PROGRESS;
     step_close(it);
 }
 

@@ -95,6 +95,9 @@ static void add_what(struct line *line, const struct event *event)
     case EVENT_NOTICE:
         add(line, "is told that it lost the lock");
         break;
+    case EVENT_STRAND:
+        add(line, "%s: waits for what can never come", operation_name(event->op));
+        break;
     case EVENT_WAKE:
         add(line, "timer rings");
         break;

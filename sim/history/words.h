@@ -18,6 +18,7 @@ enum {
     HEARS = 1 << EVENT_HEAR,
     RETURNS = 1 << EVENT_RETURN,
     NOTICES = 1 << EVENT_NOTICE,
+    STRANDS = 1 << EVENT_STRAND,
 };
 
 const char *lane_name(enum lane lane);

@@ -67,6 +67,9 @@ void directed_news(struct directed *directed, int client, const struct client_ne
                                       .token = who->lease.token};
         directed_send(directed, &flight);
     }
+    if (news->is_stranded)
+        directed_operation(directed, EVENT_STRAND, client, client_operation(who, LANE_MAIN),
+                           RESULT_NONE);
 }
 
 void directed_tell(struct directed *directed, const struct flight *flight, enum moment_kind kind)

@@ -125,6 +125,9 @@ static void take_news(struct player *player, const struct client_news *news)
         order_send(player, ask->server, ask->lane, client_operation(&player->client, ask->lane),
                    &ask->command);
     }
+    if (news->is_stranded)
+        operation_event(player, EVENT_STRAND, client_operation(&player->client, LANE_MAIN),
+                        RESULT_NONE);
     wake_set(player);
     /* A crash that was drawn for the operation strikes at its end at the latest. */
     if (news->has_returned && player->crash_in >= 0) {

@@ -266,6 +266,10 @@ void words_event(const struct timeline *timeline, const struct event *event,
         put(text, "%s%s is told that it lost the lock", *text ? "; " : "",
             client_name(timeline, event->client));
         break;
+    case EVENT_STRAND:
+        put(text, "%s%s waits for what can never come", *text ? "; " : "",
+            client_name(timeline, event->client));
+        break;
     case EVENT_WAKE:
         put(text, "%s's timer rings", client_name(timeline, event->client));
         break;

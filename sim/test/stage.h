@@ -36,6 +36,7 @@ static inline void stage_take(void *context, const struct event *event)
     reply_print(&event->reply, reply, sizeof reply);
     switch (event->kind) {
     case EVENT_CALL:
+    case EVENT_STRAND:
         snprintf(command, sizeof command, "%s %d", operation_name(event->op), event->attempt);
         break;
     case EVENT_RETURN:

@@ -351,69 +351,6 @@ static void refused_though_free_is_an_untruth(void **state)
     story_free(story);
 }
 
-/* --- progress --- */
-
-static void losers_that_keep_a_dead_lock_alive_are_stuck(void **state)
-{
-    struct story *story = story_new(&expiring, 1, 300);
-    struct command multi = command(VERB_MULTI_SETNX_EXPIRE, 7, 300);
-    (void)state;
-    calls(story, A, OP_ACQUIRE);
-    executes(story, A, OP_ACQUIRE, multi, PAIR(1, 1));
-    returns(story, A, OP_ACQUIRE, RESULT_GRANTED);
-    crashes(story, A);
-    for (int ms = 200; ms <= 800; ms += 200) {
-        at(story, ms);
-        calls(story, B, OP_ACQUIRE);
-        executes(story, B, OP_ACQUIRE, multi, PAIR(0, 1));
-        returns(story, B, OP_ACQUIRE, RESULT_REFUSED);
-    }
-    ends(story);
-    assert_violated(story, PROPERTY_PROGRESS, 1, CAUSE_STUCK); /* two leases end at 600 */
-    assert_says(&story->findings[PROPERTY_PROGRESS], "The last to change it was B");
-    assert_violated(story, PROPERTY_EXTEND_OWN, 4, CAUSE_FOREIGN_EXTEND);
-    story_free(story);
-}
-
-static void an_acquire_that_tries_for_ever_is_stuck(void **state)
-{
-    struct story *story = story_new(&everlasting, 1, 300);
-    (void)state;
-    calls(story, A, OP_ACQUIRE);
-    executes(story, A, OP_ACQUIRE, command(VERB_SETNX, 1, 0), INTEGER(1));
-    returns(story, A, OP_ACQUIRE, RESULT_GRANTED);
-    crashes(story, A);
-    calls(story, B, OP_ACQUIRE);
-    for (int ms = 100; ms <= 1000; ms += 100) {
-        at(story, ms);
-        executes(story, B, OP_ACQUIRE, command(VERB_SETNX, 1, 0), INTEGER(0));
-        happens(story, (struct event){.kind = EVENT_WAKE, .client = B, .server = -1});
-    }
-    ends(story);
-    assert_violated(story, PROPERTY_PROGRESS, 1, CAUSE_STUCK);
-    assert_says(&story->findings[PROPERTY_PROGRESS], "B was still waiting");
-    story_free(story);
-}
-
-static void a_refusal_within_the_bound_is_progress(void **state)
-{
-    struct story *story = story_new(&expiring, 1, 300);
-    (void)state;
-    acquires(story, A);
-    crashes(story, A);
-    at(story, 200);
-    is_refused(story, B);
-    at(story, 302);
-    acquires(story, B);
-    at(story, 900); /* B still believes: slow, not stuck */
-    calls(story, C, OP_ACQUIRE);
-    executes(story, C, OP_ACQUIRE, set(story, C), NIL);
-    returns(story, C, OP_ACQUIRE, RESULT_REFUSED);
-    ends(story);
-    assert_holds(story, PROPERTY_PROGRESS);
-    story_free(story);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -434,9 +371,6 @@ int main(void)
         cmocka_unit_test(a_resent_compare_and_delete_is_an_untruth_only),
         cmocka_unit_test(a_copy_behind_an_untrue_answer_changes_nothing),
         cmocka_unit_test(refused_though_free_is_an_untruth),
-        cmocka_unit_test(losers_that_keep_a_dead_lock_alive_are_stuck),
-        cmocka_unit_test(an_acquire_that_tries_for_ever_is_stuck),
-        cmocka_unit_test(a_refusal_within_the_bound_is_progress),
         cmocka_unit_test(a_history_that_stops_in_an_acquire_says_nothing_of_expiry),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -62,7 +62,7 @@ static struct event random_event(struct random *random, int64_t index, enum even
     bool may_be_nobodys = kind == EVENT_WAKE || kind == EVENT_TIME || kind == EVENT_FAULT;
     event.client = (int)random_below(random, 3) - (may_be_nobodys && random_below(random, 2));
     event.server = (int)random_below(random, 5);
-    if ((may_be_nobodys || kind == EVENT_CALL || kind == EVENT_RETURN) && random_below(random, 2))
+    if ((may_be_nobodys || kind == EVENT_CALL || kind == EVENT_RETURN || kind == EVENT_STRAND) && random_below(random, 2))
         event.server = -1;
     event.lock = (int)random_below(random, 2);
     event.attempt = (int)random_below(random, 3);

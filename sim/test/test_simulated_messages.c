@@ -1,5 +1,5 @@
 /* test_simulated_messages.c - messages of the simulated world: their order on a connection, one
- * that is left, a copy, a refusal. */
+ * that is left, a copy, a refusal; and what there is to wait for. */
 /* before cmocka.h, which has a macro named like our enum fail */
 #include "world/client.h"
 #include "world/simulated.h"
@@ -222,6 +222,61 @@ static void a_refused_transaction_ends_the_watch(void **state)
     }
 }
 
+/* --- nothing to wait for --- */
+
+/* Its release does nothing. When a connection breaks it rests, and then does nothing, either. */
+static void waits(void *state, const struct lease *lease, const struct moment *in,
+                  struct outbox *out)
+{
+    int64_t *answers = state;
+    if (in->kind == MOMENT_START)
+        out_set_nx_px(out, SERVER_ONE, lease);
+    if (in->kind == MOMENT_LOST)
+        out_sleep(out, 1000);
+    if (in->kind == MOMENT_REPLY && ++*answers == 1)
+        out_granted(out);
+}
+
+static void stage_open_waiting(struct stage *stage)
+{
+    static const struct scheme waiting = {
+        .name = "waiting", .step = waits, .fields = step_only, .fields_count = 1, .unit_us = 1000};
+    assert_true(scheme_named("waiting") || scheme_add(&waiting));
+    stage_open(stage, "waiting", 1);
+}
+
+static void an_operation_without_anything_to_wait_for_is_stranded(void **state)
+{
+    (void)state;
+    struct stage stage;
+    stage_open_waiting(&stage);
+    acquires(&stage, 0);
+    forget(&stage);
+    plain(&stage, CHOICE_RELEASE, 0);
+    saw(&stage, "A call release 1\nA strand release 1\n");
+    plain(&stage, CHOICE_CRASH, 0);
+    saw(&stage, "A fault crash -1 0\n");
+    stage_close(&stage);
+}
+
+/* A lost request that has not been noticed, then a timer: something will come. */
+static void while_something_can_come_nobody_is_stranded(void **state)
+{
+    (void)state;
+    struct stage stage;
+    stage_open_waiting(&stage);
+    plain(&stage, CHOICE_ACQUIRE, 0);
+    does(&stage, about(CHOICE_LOSE_REQUEST, 0, VERB_SET_NX_PX, 0));
+    passes(&stage, 10 * LEASE_US);
+    does(&stage, about(CHOICE_GIVE_UP, 0, VERB_SET_NX_PX, 0));
+    passes(&stage, 10 * LEASE_US);
+    assert_null(strstr(stage.trace, "strand"));
+    forget(&stage);
+    plain(&stage, CHOICE_WAKE, 0);
+    saw(&stage, "A wake\nA strand acquire 1\n");
+    stage_close(&stage);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -234,6 +289,8 @@ int main(void)
         cmocka_unit_test(the_copy_is_lost),
         cmocka_unit_test(a_refused_request_is_not_executed),
         cmocka_unit_test(a_refused_transaction_ends_the_watch),
+        cmocka_unit_test(an_operation_without_anything_to_wait_for_is_stranded),
+        cmocka_unit_test(while_something_can_come_nobody_is_stranded),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

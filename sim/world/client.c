@@ -14,7 +14,8 @@ void client_init(struct client *client, const struct scheme *scheme, const struc
     client->wake_us = INT64_MAX;
 }
 
-/* Unique by its shape: 25 random bits, then 22 of the attempt, then 14 of the client, below 2^62. */
+/* Unique by its shape: 25 random bits, then 22 of the attempt, then 14 of the client, below 2^62.
+ */
 static int64_t unique_token(const struct run *run, int client, int attempt)
 {
     uint64_t drawn = random_at(run->seed, (uint64_t)client, (uint64_t)attempt) >> 39;
@@ -67,6 +68,7 @@ static void client_take(struct client *client, const struct ask *ask, int64_t no
     switch (ask->kind) {
     case ASK_SEND:
         news->sends[news->sends_count++] = *ask;
+        client->awaited++;
         break;
     case ASK_SLEEP:
         client->wake_us = ask->sleep_us == SLEEP_NEVER ? INT64_MAX : now_us + ask->sleep_us;
@@ -103,6 +105,13 @@ static void client_take(struct client *client, const struct ask *ask, int64_t no
     }
 }
 
+/* What it waits for is an answer, a time-out, a connection that breaks, or its timer. */
+static bool is_stranded(const struct client *client)
+{
+    bool is_under_way = client->phase == PHASE_ACQUIRING || client->phase == PHASE_RELEASING;
+    return is_under_way && client->awaited == 0 && client->wake_us == INT64_MAX;
+}
+
 static void client_step(struct client *client, struct moment *moment, int64_t now_us,
                         struct client_news *news)
 {
@@ -112,6 +121,7 @@ static void client_step(struct client *client, struct moment *moment, int64_t no
     assert(out.count <= OUTBOX_MAX);
     for (int i = 0; i < out.count; i++)
         client_take(client, &out.asks[i], now_us, news);
+    news->is_stranded = is_stranded(client);
 }
 
 void client_acquire(struct client *client, int64_t token, int64_t now_us, struct client_news *news)
@@ -123,6 +133,7 @@ void client_acquire(struct client *client, int64_t token, int64_t now_us, struct
     client->lease.token = token;
     client->phase = PHASE_ACQUIRING;
     client->attempt++;
+    client->awaited = 0;
     client->fence = 0;
     client->wake_us = INT64_MAX;
     client_step(client, &moment, now_us, news);
@@ -149,8 +160,12 @@ void client_tell(struct client *client, const struct moment *moment, int64_t now
 {
     struct moment told = *moment;
     memset(news, 0, sizeof *news);
-    if (told.kind == MOMENT_WAKE)
+    if (told.kind == MOMENT_WAKE) {
         client->wake_us = INT64_MAX;
+    } else {
+        assert(client->awaited > 0);
+        client->awaited--;
+    }
     client_step(client, &told, now_us, news);
 }
 
@@ -191,6 +206,7 @@ void client_crash(struct client *client)
     client->phase = PHASE_DEAD;
     client->wake_us = INT64_MAX;
     client->is_accessing = false;
+    client->awaited = 0;
 }
 
 enum operation client_operation(const struct client *client, enum lane lane)

@@ -22,6 +22,7 @@ struct client {
     int64_t wake_us;  /* world time; INT64_MAX: no timer */
     int64_t counter;  /* what the critical section read */
     bool is_accessing;
+    int awaited; /* commands of the attempt under way that it has not been told the end of */
 };
 
 /* What a step led to. */
@@ -32,6 +33,7 @@ struct client_news {
     enum operation op;
     enum result result;
     bool has_noticed_loss; /* NOTICE event */
+    bool is_stranded;      /* STRAND event: it acquires or releases, and waits for nothing */
 };
 
 /* ttl, unit, servers of *lease are the run's; its token is set at each start. */

@@ -44,7 +44,7 @@ struct event simulated_flight_event(const struct simulated *sim, enum event_kind
     return event;
 }
 
-/* CALL, RETURN and NOTICE: what a client does that is not about one command. */
+/* CALL, RETURN, NOTICE and STRAND: what a client does that is not about one command. */
 static void operation_write(struct simulated *sim, enum event_kind kind, int client,
                             enum operation op, enum result result)
 {
@@ -85,6 +85,8 @@ void simulated_news(struct simulated *sim, int client, const struct client_news 
                                       .token = who->lease.token};
         request_send(sim, &flight);
     }
+    if (news->is_stranded)
+        operation_write(sim, EVENT_STRAND, client, client_operation(who, LANE_MAIN), RESULT_NONE);
 }
 
 /* --- what clients do --- */

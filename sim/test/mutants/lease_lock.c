@@ -85,7 +85,8 @@ static void run(struct lease_lock *self, enum planted planted, const struct leas
     out_granted(out);
     AWAIT(self, HELD);
 
-    lease_give_back(planted, lease, out);
+    if (!MUTANT(release_sends_nothing))
+        lease_give_back(planted, lease, out);
     AWAIT(self, COMPARED);
     out_compared(out, in);
 
@@ -110,6 +111,7 @@ LEASE_LOCK(lease_lock)
 LEASE_LOCK(release_by_del)
 LEASE_LOCK(expiry_forgotten)
 LEASE_LOCK(late_key_left)
+LEASE_LOCK(release_sends_nothing)
 LEASE_LOCK(validity_unchecked)
 LEASE_LOCK(error_is_refusal)
 LEASE_LOCK(lost_is_refusal)

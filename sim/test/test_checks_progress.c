@@ -1,0 +1,142 @@
+/* test_checks_progress.c - progress: histories in which nobody gets the lock, or somebody waits for
+ * nothing, and those in which it must stay silent. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <cmocka.h>
+
+#include "test/story.h"
+
+/* --- nobody gets the lock --- */
+
+static void losers_that_keep_a_dead_lock_alive_are_stuck(void **state)
+{
+    struct story *story = story_new(&expiring, 1, 300);
+    struct command multi = command(VERB_MULTI_SETNX_EXPIRE, 7, 300);
+    (void)state;
+    calls(story, A, OP_ACQUIRE);
+    executes(story, A, OP_ACQUIRE, multi, PAIR(1, 1));
+    returns(story, A, OP_ACQUIRE, RESULT_GRANTED);
+    crashes(story, A);
+    for (int ms = 200; ms <= 800; ms += 200) {
+        at(story, ms);
+        calls(story, B, OP_ACQUIRE);
+        executes(story, B, OP_ACQUIRE, multi, PAIR(0, 1));
+        returns(story, B, OP_ACQUIRE, RESULT_REFUSED);
+    }
+    ends(story);
+    assert_violated(story, PROPERTY_PROGRESS, 1, CAUSE_STUCK); /* two leases end at 600 */
+    assert_says(&story->findings[PROPERTY_PROGRESS], "The last to change it was B");
+    assert_violated(story, PROPERTY_EXTEND_OWN, 4, CAUSE_FOREIGN_EXTEND);
+    story_free(story);
+}
+
+static void an_acquire_that_tries_for_ever_is_stuck(void **state)
+{
+    struct story *story = story_new(&everlasting, 1, 300);
+    (void)state;
+    calls(story, A, OP_ACQUIRE);
+    executes(story, A, OP_ACQUIRE, command(VERB_SETNX, 1, 0), INTEGER(1));
+    returns(story, A, OP_ACQUIRE, RESULT_GRANTED);
+    crashes(story, A);
+    calls(story, B, OP_ACQUIRE);
+    for (int ms = 100; ms <= 1000; ms += 100) {
+        at(story, ms);
+        executes(story, B, OP_ACQUIRE, command(VERB_SETNX, 1, 0), INTEGER(0));
+        happens(story, (struct event){.kind = EVENT_WAKE, .client = B, .server = -1});
+    }
+    ends(story);
+    assert_violated(story, PROPERTY_PROGRESS, 1, CAUSE_STUCK);
+    assert_says(&story->findings[PROPERTY_PROGRESS], "B was still waiting");
+    story_free(story);
+}
+
+static void a_refusal_within_the_bound_is_progress(void **state)
+{
+    struct story *story = story_new(&expiring, 1, 300);
+    (void)state;
+    acquires(story, A);
+    crashes(story, A);
+    at(story, 200);
+    is_refused(story, B);
+    at(story, 302);
+    acquires(story, B);
+    at(story, 900); /* B still believes: slow, not stuck */
+    calls(story, C, OP_ACQUIRE);
+    executes(story, C, OP_ACQUIRE, set(story, C), NIL);
+    returns(story, C, OP_ACQUIRE, RESULT_REFUSED);
+    ends(story);
+    assert_holds(story, PROPERTY_PROGRESS);
+    story_free(story);
+}
+
+/* --- nobody waits for ever --- */
+
+static void strands(struct story *story, int client, enum operation op)
+{
+    happens(story, (struct event){.kind = EVENT_STRAND, .client = client, .server = -1, .op = op});
+}
+
+static void a_release_that_waits_for_nothing_never_returns(void **state)
+{
+    struct story *story = story_new(&expiring, 1, 1000);
+    (void)state;
+    acquires(story, A);
+    at(story, 50);
+    calls(story, A, OP_RELEASE);
+    strands(story, A, OP_RELEASE);
+    at(story, 2000);
+    acquires(story, B); /* the lock goes on without it */
+    releases(story, B, 1);
+    ends(story);
+    assert_violated(story, PROPERTY_PROGRESS, 1, CAUSE_ENDLESS_WAIT);
+    assert_says(&story->findings[PROPERTY_PROGRESS], "A called release at 50");
+    assert_says(&story->findings[PROPERTY_PROGRESS], "its release never returns");
+    story_free(story);
+}
+
+static void an_acquire_that_waits_for_nothing_never_returns(void **state)
+{
+    struct story *story = story_new(&expiring, 1, 1000);
+    (void)state;
+    calls(story, A, OP_ACQUIRE);
+    strands(story, A, OP_ACQUIRE);
+    ends(story);
+    assert_violated(story, PROPERTY_PROGRESS, 1, CAUSE_ENDLESS_WAIT);
+    story_free(story);
+}
+
+/* A request on its way, one that was lost, a timer that runs, a crash: a history that ends then
+ * says nothing of what would have come. */
+static void an_operation_that_has_not_returned_yet_waits_for_something(void **state)
+{
+    (void)state;
+    for (int how = 0; how < 4; how++) {
+        struct story *story = story_new(&expiring, 1, 1000);
+        acquires(story, A);
+        calls(story, A, OP_RELEASE);
+        if (how < 3)
+            sends(story, A, 0, OP_RELEASE, command(VERB_COMPARE_DELETE, token(story, A), 0));
+        if (how == 1)
+            strikes(story, "lose-request", A, 0, 0);
+        if (how == 2)
+            crashes(story, A);
+        at(story, 9000);
+        ends(story);
+        assert_holds(story, PROPERTY_PROGRESS);
+        story_free(story);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(losers_that_keep_a_dead_lock_alive_are_stuck),
+        cmocka_unit_test(an_acquire_that_tries_for_ever_is_stuck),
+        cmocka_unit_test(a_refusal_within_the_bound_is_progress),
+        cmocka_unit_test(a_release_that_waits_for_nothing_never_returns),
+        cmocka_unit_test(an_acquire_that_waits_for_nothing_never_returns),
+        cmocka_unit_test(an_operation_that_has_not_returned_yet_waits_for_something),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
