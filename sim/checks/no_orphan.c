@@ -2,7 +2,10 @@
  *
  * A key is an orphan when its client does not know (any more) that it has it. It is put down only
  * when it stays until it expires, or until the end of the history: a late command of its own may
- * still remove it. */
+ * still remove it.
+ *
+ * A lost, late or repeated message has its price, and the price is a key that stays until its lease
+ * ends: nobody's fault. Where nothing has befallen the attempt, the scheme did not give it back. */
 #include "checks/cause.h"
 #include "checks/property.h"
 
@@ -15,32 +18,54 @@ struct orphan {
     enum operation op; /* that returned */
     enum result result;
     bool has_come_late; /* after the return: what was told was true then */
+    bool was_smooth;    /* nothing had befallen that attempt by then */
+};
+
+/* What has befallen a client's last attempt. */
+struct fortune {
+    bool is_struck;    /* by a fault of its own, or of a server */
+    int64_t called_us; /* its operation under way */
+};
+
+struct orphanage {
+    struct fortune *fortunes; /* one a client; behind the orphans */
+    struct orphan orphans[];  /* one a lock key */
 };
 
 static void *make(const struct ledger *ledger)
 {
     size_t keys = (size_t)ledger->head->locks * (size_t)ledger->head->servers;
-    struct orphan *orphans = memory_new(keys, sizeof *orphans);
+    size_t orphans_bytes = keys * sizeof(struct orphan);
+    struct orphanage *self = memory_new(
+        1, sizeof *self + orphans_bytes + (size_t)ledger->head->clients * sizeof(struct fortune));
+    self->fortunes = (void *)&self->orphans[keys];
     for (size_t i = 0; i < keys; i++)
-        orphans[i].grant = NO_INDEX;
-    return orphans;
+        self->orphans[i].grant = NO_INDEX;
+    return self;
 }
 
 static struct orphan *orphan_at(struct inquiry *inquiry, int lock, int server)
 {
-    struct orphan *orphans = inquiry->state;
-    return &orphans[lock * inquiry->ledger->head->servers + server];
+    struct orphanage *self = inquiry->state;
+    return &self->orphans[lock * inquiry->ledger->head->servers + server];
 }
 
-/* "failed" promises nothing: that the key stays until its lease ends is the price of a lost
- * message. Any other answer says that the key is not, or no longer, the client's; a quorum may be
- * missed and leave a key. */
+/* "failed" promises nothing, and a quorum may be missed and leave a key; any other answer says that
+ * the key is not, or no longer, the client's. */
 static enum cause cause_of(const struct ledger *ledger, const struct orphan *orphan)
 {
-    bool is_open =
-        result_outcome(orphan->result) == OUTCOME_INFO || orphan->result == RESULT_UNSUPPORTED;
-    return is_open || orphan->has_come_late || ledger->quorum > 1 ? CAUSE_LEFTOVER
-                                                                  : CAUSE_UNTRUE_ANSWER;
+    bool is_open = result_outcome(orphan->result) == OUTCOME_INFO || ledger->quorum > 1;
+    if (orphan->has_come_late || orphan->result == RESULT_UNSUPPORTED)
+        return CAUSE_LEFTOVER;
+    if (!is_open)
+        return CAUSE_UNTRUE_ANSWER;
+    return orphan->was_smooth ? CAUSE_UNRELEASED : CAUSE_LEFTOVER;
+}
+
+/* Of a foreign library nobody knows what befell its messages. Late is what takes a lease. */
+static bool is_smooth(const struct ledger *ledger, const struct fortune *fortune, int64_t time_us)
+{
+    return ledger->scheme && !fortune->is_struck && time_us - fortune->called_us < ledger->lease_us;
 }
 
 static void hit(struct inquiry *inquiry, const struct grant *grant, const struct orphan *orphan,
@@ -48,7 +73,8 @@ static void hit(struct inquiry *inquiry, const struct grant *grant, const struct
 {
     const struct ledger *ledger = inquiry->ledger;
     struct finding *finding = &inquiry->finding;
-    if (!finding_hit(finding, cause_of(ledger, orphan), index))
+    enum cause cause = cause_of(ledger, orphan);
+    if (!finding_hit(finding, cause, index))
         return;
     const char *name = client_name(ledger, grant->client);
     finding_say(finding, "%s's %s stood in the lock key since %s.", name, SENT(&grant->command),
@@ -57,16 +83,37 @@ static void hit(struct inquiry *inquiry, const struct grant *grant, const struct
                 name, operation_name(orphan->op), result_name(orphan->result), MS(orphan->since_us),
                 name);
     finding_say(finding, "%s", fate);
-    finding_say(finding, "Leftover of %s: nobody can have the lock meanwhile.", name);
+    if (cause == CAUSE_UNRELEASED)
+        finding_say(finding, "None of %s's messages was lost, late or sent twice.", name);
+    finding_say(finding, "%s of %s: nobody can have the lock meanwhile.",
+                cause == CAUSE_UNRELEASED ? "Unreleased key" : "Leftover", name);
+}
+
+static void note_fortune(struct inquiry *inquiry, const struct event *event)
+{
+    struct orphanage *self = inquiry->state;
+    int clients = inquiry->ledger->head->clients;
+    if (event->kind == EVENT_CALL) {
+        struct fortune *fortune = &self->fortunes[event->client];
+        fortune->called_us = event->time_us;
+        fortune->is_struck &= event->op != OP_ACQUIRE;
+    }
+    if (event->kind == EVENT_FAULT && event->client >= 0)
+        self->fortunes[event->client].is_struck = true;
+    for (int i = 0; event->kind == EVENT_FAULT && event->client < 0 && i < clients; i++)
+        self->fortunes[i].is_struck = true;
 }
 
 static void event(struct inquiry *inquiry, const struct event *event)
 {
     const struct ledger *ledger = inquiry->ledger;
+    const struct orphanage *self = inquiry->state;
+    note_fortune(inquiry, event);
     if (event->kind != EVENT_RETURN || (event->op != OP_ACQUIRE && event->op != OP_RELEASE) ||
         event->result == RESULT_GRANTED)
         return;
     const struct ledger_client *client = &ledger->clients[event->client];
+    bool was_smooth = is_smooth(ledger, &self->fortunes[event->client], event->time_us);
     for (int s = 0; s < ledger->head->servers; s++) {
         const struct grant *grant = ledger_grant(ledger, event->client, s);
         if (event->attempt != client->attempt || grant->index == NO_INDEX ||
@@ -75,7 +122,8 @@ static void event(struct inquiry *inquiry, const struct event *event)
         *orphan_at(inquiry, client->lock, s) = (struct orphan){.grant = grant->index,
                                                                .since_us = event->time_us,
                                                                .op = event->op,
-                                                               .result = event->result};
+                                                               .result = event->result,
+                                                               .was_smooth = was_smooth};
     }
 }
 

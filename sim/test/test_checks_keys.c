@@ -351,6 +351,77 @@ static void refused_though_free_is_an_untruth(void **state)
     story_free(story);
 }
 
+/* --- no-orphan: of a quorum --- */
+
+/* A and B ask three servers, B finds A on one of them, and keeps what it has; or takes it back. */
+static struct story *minority(bool gives_back)
+{
+    struct story *story = story_new(&majority, 3, 300);
+    struct command back;
+    calls(story, B, OP_ACQUIRE);
+    sends(story, B, 0, OP_ACQUIRE, set(story, B));
+    executes_at(story, B, 0, OP_ACQUIRE, set(story, B), OK);
+    back = command(VERB_COMPARE_DELETE, token(story, B), 0);
+    if (gives_back)
+        executes_at(story, B, 0, OP_ACQUIRE, back, INTEGER(1));
+    return story;
+}
+
+static void a_minority_that_is_kept_without_a_fault_is_not_given_back(void **state)
+{
+    (void)state;
+    for (int how = 0; how < 2; how++) {
+        struct story *story = minority(false);
+        returns(story, B, OP_ACQUIRE, how == 0 ? RESULT_REFUSED : RESULT_FAILED);
+        at(story, 400);
+        ends(story);
+        assert_violated(story, PROPERTY_NO_ORPHAN, 1, CAUSE_UNRELEASED);
+        assert_says(&story->findings[PROPERTY_NO_ORPHAN], "lost, late or sent twice");
+        story_free(story);
+    }
+}
+
+static void a_minority_that_is_given_back_is_no_orphan(void **state)
+{
+    (void)state;
+    struct story *story = minority(true);
+    returns(story, B, OP_ACQUIRE, RESULT_REFUSED);
+    at(story, 400);
+    ends(story);
+    assert_holds(story, PROPERTY_NO_ORPHAN);
+    story_free(story);
+}
+
+/* A lost message of its own, a server that was struck, an answer that took a whole lease: nobody's
+ * fault. What befalls another client, or befell the attempt before, excuses nothing. */
+static void a_key_that_stays_because_of_a_fault_is_the_price_of_it(void **state)
+{
+    (void)state;
+    for (int how = 0; how < 5; how++) {
+        struct story *story = story_new(&majority, 3, 300);
+        if (how == 4) {
+            calls(story, B, OP_ACQUIRE);
+            strikes(story, "lose-request", B, 0, 0);
+            returns(story, B, OP_ACQUIRE, RESULT_FAILED);
+        }
+        calls(story, B, OP_ACQUIRE);
+        at(story, 1);
+        executes_at(story, B, 0, OP_ACQUIRE, set(story, B), OK);
+        if (how == 0)
+            strikes(story, "lose-request", B, 1, 0);
+        if (how == 1)
+            strikes(story, "restart-empty", -1, 1, 0);
+        if (how == 2)
+            at(story, 300.1);
+        if (how == 3)
+            strikes(story, "lose-request", A, 1, 0);
+        returns(story, B, OP_ACQUIRE, RESULT_FAILED);
+        ends(story);
+        assert_violated(story, PROPERTY_NO_ORPHAN, 1, how < 3 ? CAUSE_LEFTOVER : CAUSE_UNRELEASED);
+        story_free(story);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -371,6 +442,9 @@ int main(void)
         cmocka_unit_test(a_resent_compare_and_delete_is_an_untruth_only),
         cmocka_unit_test(a_copy_behind_an_untrue_answer_changes_nothing),
         cmocka_unit_test(refused_though_free_is_an_untruth),
+        cmocka_unit_test(a_minority_that_is_kept_without_a_fault_is_not_given_back),
+        cmocka_unit_test(a_minority_that_is_given_back_is_no_orphan),
+        cmocka_unit_test(a_key_that_stays_because_of_a_fault_is_the_price_of_it),
         cmocka_unit_test(a_history_that_stops_in_an_acquire_says_nothing_of_expiry),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
