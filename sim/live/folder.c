@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <ftw.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,7 +15,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define FOLDER_PREFIX "picklock-"
+#define FOLDER_PREFIX "picklock-servers-"
 
 enum { DESCRIPTORS_WALK = 16, TRIES = 10, STREAMS = 3 };
 
@@ -56,6 +57,18 @@ static int hold(const char *path)
     return -1;
 }
 
+/* A name proves nothing: a folder without the mark is somebody else's. */
+static bool has_mark(int held)
+{
+    return faccessat(held, FOLDER_MARK, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
+}
+
+static bool set_mark(int held)
+{
+    int mark = openat(held, FOLDER_MARK, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    return mark >= 0 && close(mark) == 0;
+}
+
 static void sweep_stale(const char *parent)
 {
     DIR *rows = opendir(parent);
@@ -71,7 +84,8 @@ static void sweep_stale(const char *parent)
         int held = hold(path);
         if (held < 0)
             continue;
-        remove_all(path);
+        if (has_mark(held))
+            remove_all(path);
         (void)close(held);
     }
     (void)closedir(rows);
@@ -128,10 +142,14 @@ enum fail folder_open(struct folder *folder, struct failure *failure)
                                "no temporary folder can be made in %s: %s", parent,
                                strerror(errno));
         folder->held = hold(folder->path);
-        /* Another start may have taken it for stale before we held it: then once more. */
-        if (folder->held < 0)
+        /* Another start may look into it, whose it is, and hold it meanwhile: then once more. */
+        if (folder->held < 0) {
+            (void)rmdir(folder->path);
             continue;
-        if (!sweeper_start(folder, failure))
+        }
+        if (!set_mark(folder->held))
+            (void)failure_set(failure, FAIL_UNAVAILABLE, "%s: %s", folder->path, strerror(errno));
+        else if (!sweeper_start(folder, failure))
             return FAIL_NONE;
         remove_all(folder->path);
         (void)close(folder->held);

@@ -1,14 +1,17 @@
 /* folder.h - the private folder of a program run's servers, and that it goes away whatever ends the
  * program.
  *
- * A folder under TMPDIR (or /tmp), "picklock-PID-RANDOM". A small process of ours (the sweeper)
- * waits for the end of this one, be it normal, by a signal or by SIGKILL, and then removes the
- * folder. Should the sweeper be killed too, the next start removes what nobody holds any more: a
- * folder is held by a lock (flock), not by its name. */
+ * A folder under TMPDIR (or /tmp), "picklock-servers-PID-RANDOM". A small process of ours (the
+ * sweeper) waits for the end of this one, be it normal, by a signal or by SIGKILL, and then removes
+ * the folder. Should the sweeper be killed too, the next start removes what nobody holds any more:
+ * a folder is held by a lock (flock), not by its name. */
 #ifndef PICKLOCK_LIVE_FOLDER_H
 #define PICKLOCK_LIVE_FOLDER_H
 
 #include "base/fail.h"
+
+/* In the folder from its beginning: what the next start removes has it. */
+#define FOLDER_MARK "made-by-picklock"
 
 enum { FOLDER_PATH_MAX = 512 };
 

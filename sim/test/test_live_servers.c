@@ -125,13 +125,16 @@ static void stale_folders_are_swept(void **state)
 {
     (void)state;
     struct folder held, other;
-    char stale[128], inside[160];
-    (void)snprintf(stale, sizeof stale, "%s/picklock-1-stale0", parent_folder);
-    (void)snprintf(inside, sizeof inside, "%s/server-1", stale);
+    char stale[128], mark[160], foreign[128];
+    (void)snprintf(stale, sizeof stale, "%s/picklock-servers-1-stale0", parent_folder);
+    (void)snprintf(mark, sizeof mark, "%s/" FOLDER_MARK, stale);
+    (void)snprintf(foreign, sizeof foreign, "%s/picklock-servers-1-mine00", parent_folder);
     assert_int_equal(mkdir(stale, 0700), 0);
-    assert_int_equal(mkdir(inside, 0700), 0);
+    assert_int_equal(mkdir(mark, 0700), 0);
+    assert_int_equal(mkdir(foreign, 0700), 0);
     assert_int_equal(folder_open(&held, NULL), FAIL_NONE);
     assert_int_not_equal(access(stale, F_OK), 0);
+    assert_int_equal(rmdir(foreign), 0); /* not of our making: it is still there */
     assert_int_equal(folder_open(&other, NULL), FAIL_NONE);
     assert_int_equal(access(held.path, F_OK), 0); /* somebody holds that one */
     folder_shut(&other);
