@@ -267,12 +267,14 @@ unsigned moves_end(struct local *local, const struct setting *setting, int parce
     return did;
 }
 
+/* What was given up on travels by itself, on a connection that nobody uses any more. */
 static bool is_alone(const struct local *local, int parcel)
 {
     const struct parcel *it = &local->parcels[parcel];
     for (int i = 0; i < local->count; i++)
         if (i != parcel && local->parcels[i].server == it->server &&
-            local->parcels[i].lane == it->lane)
+            local->parcels[i].lane == it->lane &&
+            (!parcel_is_late(&local->parcels[i]) || parcel_keeps_watch(&local->parcels[i])))
             return false;
     return true;
 }
