@@ -65,3 +65,85 @@ def test_what_is_no_shared_object(tmp_path):
     assert ran.status == 64 and str(path) in ran.err, ran
     ran = run("run", "--scheme", "missing.so", SCENARIO)
     assert ran.status == 64 and "missing.so" in ran.err, ran
+
+
+# A change of the skeleton, the step that the program must name, and what it must say that it did there. After its first answer
+# the skeleton is at step 1.
+BREACHES = {
+    "a timer that is past": ("out_granted(out);", "out_sleep(out, -5);", 1, "set a timer to a time that is past"),
+    "a timer that is years away": ("out_granted(out);", "out_sleep(out, SLEEP_NEVER - 1);", 1, "or years away"),
+    "a server that there is not": ("out_set_nx_px(out, SERVER_ONE, lease);", "out_set_nx_px(out, 1, lease);", 0,
+                                   "sent to a server that there is not"),
+    "no server at all": ("out_set_nx_px(out, SERVER_ONE, lease);", "out_set_nx_px(out, -1, lease);", 0,
+                         "sent to a server that there is not"),
+    "more than an outbox holds": ("out_granted(out);", "for (int i = 0; i < 1000; i++) out_sleep(out, 1);", 1,
+                                  "more at once than an outbox holds"),
+    "more than a server takes": ("out_granted(out);", "for (int i = 0; i < 3; i++) out_get(out, 0);", 1,
+                                 "sent more commands at once than one a server on each lane"),
+    "granted twice": ("out_granted(out);", "out_granted(out); out_granted(out);", 1, 'said "granted" where'),
+    "granted as a release": ("out_compared(out, in);", "out_granted(out);", 3, 'said "granted" where'),
+    "two answers": ("out_granted(out);", "out_failed(out); out_refused(out);", 1, "an answer that nobody waited for"),
+    "the other one's answer": ("out_granted(out);", "out_released(out);", 1, "an answer that nobody waited for"),
+    "a step that there is not": ("out_granted(out);", "self->at = 77; out_granted(out); return;", None,
+                                 "is at a step that its script does not know"),
+    "an unknown command": ("out_granted(out);", "out_send(out, LANE_MAIN, 0, (struct command){.verb = 9999});", 1,
+                           "sent a command"),
+}
+
+# What only the explorer cannot keep.
+LIMITS = {
+    "a large number": ("out_granted(out);", "out_granted_with_fence(out, INT64_C(1) << 40);", 1, "a number that"),
+    "a token of somebody": ("out_set_nx_px(out, SERVER_ONE, lease);", "out_setnx(out, SERVER_ONE, 17000000);", 0, "a number that"),
+    "an hour": ("out_granted(out);", "out_sleep(out, INT64_C(3600000000));", 1, "a time that is too long"),
+    "a key for an hour": ("out_granted(out);", "out_expire(out, SERVER_ONE, INT64_C(3600000000));", 1, "a time that is too long"),
+}
+
+WORLDS = {
+    "sim": ["run", "--on", "sim", SCENARIO],
+    "redis": ["run", "--on", "redis", SCENARIO],
+    "explore": ["explore", "--fault", "none"],
+    "random": ["explore", "--fault", "none", "--search", "random", "--runs", "20"],
+    "stress": ["stress", "--duration", "2s", "--clients", "2"],
+}
+
+
+def breaks(tmp_path, words, piece, instead):
+    text = mine().replace(piece, instead)
+    assert text != mine()
+    command, *rest = words
+    return run(command, "--scheme", build(tmp_path, text), *rest)
+
+
+def says_which(ran, step, says):
+    at = "" if step is None else f" at its step {step}:"
+    assert ran.status == 64 and f"the scheme 'my-lock' broke a rule{at}" in ran.err and says in ran.err, ran
+
+
+@pytest.mark.parametrize("world", ["sim", "explore"])
+@pytest.mark.parametrize("breach", BREACHES)
+def test_a_scheme_that_breaks_a_rule_is_named_with_its_step(tmp_path, world, breach):
+    piece, instead, step, says = BREACHES[breach]
+    says_which(breaks(tmp_path, WORLDS[world], piece, instead), step, says)
+
+
+@pytest.mark.parametrize("world", ["redis", "stress", "random"])
+def test_in_every_world(tmp_path, world):
+    piece, instead, step, says = BREACHES["a timer that is past"]
+    says_which(breaks(tmp_path, WORLDS[world], piece, instead), step, says)
+
+
+@pytest.mark.parametrize("limit", LIMITS)
+def test_what_the_explorer_cannot_keep_is_said(tmp_path, limit):
+    piece, instead, step, says = LIMITS[limit]
+    says_which(breaks(tmp_path, WORLDS["explore"], piece, instead), step, says)
+
+
+def test_a_timer_of_no_time_rings_at_once(tmp_path, picklock):
+    """A rest of 0 before the answer: the same lock."""
+    text = mine().replace("out_granted(out);", "out_sleep(out, 0);\n    AWAIT(self, RESTED);\n    out_granted(out);")
+    text = text.replace("ASKED, HELD", "ASKED, RESTED, HELD")
+    ran = picklock("explore", "--scheme", f"{build(tmp_path, text)},set-nx-px-cad", "--fault", "none,stall", "--json", "-")
+    found = {}
+    for row in ran.json["results"]:
+        found.setdefault(row["scheme"], {})[row["fault"], row["property"]] = row["verdict"]
+    assert found["my-lock"] == found["set-nx-px-cad"]

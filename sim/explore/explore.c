@@ -46,6 +46,8 @@ const char *explore_end_words(enum explore_end end)
         return "nothing was left to look for";
     case END_RUNS:
         return "all runs were made";
+    case END_BREACH:
+        return "the scheme broke a rule";
     case END_STALE:
         return "1000 runs brought no new state";
     }
@@ -185,16 +187,22 @@ static bool has_found_all(void *context, const struct search *search, int faults
     return true;
 }
 
-static void explore_all(const struct explore_options *options, struct explore_outcome *outcome)
+static enum fail explore_all(const struct explore_options *options, struct explore_outcome *outcome,
+                             struct failure *failure)
 {
     struct search search;
+    enum fail fail = FAIL_NONE;
     search_init(&search, options);
     search.is_enough = options->sought ? has_found_all : NULL;
     search_run(&search);
     if (search.end == END_COMPLETE && search.keeps_edges)
         search_progress(&search);
-    outcome_fill(&search, outcome);
+    if (search.space.breach)
+        fail = space_fail(&search.space, failure);
+    else
+        outcome_fill(&search, outcome);
     search_close(&search);
+    return fail;
 }
 
 enum fail explore(const struct explore_options *given, struct explore_outcome *outcome,
@@ -206,10 +214,8 @@ enum fail explore(const struct explore_options *given, struct explore_outcome *o
         return FAIL_INPUT;
     outcome_open(outcome, &options);
     if (options.search == SEARCH_EXHAUSTIVE)
-        explore_all(&options, outcome);
-    else
-        random_search(&options, outcome);
-    return FAIL_NONE;
+        return explore_all(&options, outcome, failure);
+    return random_search(&options, outcome, failure);
 }
 
 void explore_outcome_free(struct explore_outcome *outcome)

@@ -51,6 +51,47 @@ void local_add(struct local *local, const struct parcel *parcel)
     local->parcels[at] = *parcel;
 }
 
+static bool is_narrow(int64_t value)
+{
+    return value > INT32_MIN + 1 && value <= INT32_MAX;
+}
+
+/* Does the explorer keep such a value, and take it for nothing else? */
+static bool can_keep(int64_t value, const struct setting *setting)
+{
+    if (value == VALUE_NIL || value == VALUE_EMPTY)
+        return true;
+    if (!is_narrow(value))
+        return false;
+    if (is_token(value))
+        return token_position(value) < EXPLORE_CLIENTS_MAX ||
+               token_position(value) == POSITION_SELF;
+    return setting->scheme->uses_client_clock || !is_stamp(value);
+}
+
+static bool can_keep_time(int64_t time_us)
+{
+    return time_us >= -INT16_MAX * TICK_US && time_us <= INT16_MAX * TICK_US;
+}
+
+enum breach local_breach(const struct local *local, const struct setting *setting,
+                         const struct client *client, const struct client_news *news)
+{
+    bool is_good = can_keep(client->fence, setting);
+    for (int i = 0; i < setting->scheme->fields_count; i++)
+        is_good &= setting->scheme->fields[i] == FIELD_TIME ? is_narrow(client->state[i])
+                                                            : can_keep(client->state[i], setting);
+    bool is_short = client->wake_us == INT64_MAX || can_keep_time(client->wake_us);
+    for (int i = 0; i < news->sends_count; i++) {
+        const struct command *command = &news->sends[i].command;
+        is_good &= can_keep(command->value, setting) && can_keep(command->number, setting);
+        is_short &= can_keep_time(command->ttl_us);
+    }
+    if (local->count + news->sends_count > PARCELS_MAX)
+        return BREACH_MESSAGES;
+    return !is_short ? BREACH_LONG_TIME : !is_good ? BREACH_NUMBER : BREACH_NONE;
+}
+
 void local_take(struct local *local, const struct setting *setting, const struct client *client,
                 const struct client_news *news)
 {

@@ -108,6 +108,10 @@ void local_to_client(const struct local *local, const struct setting *setting,
 void local_take(struct local *local, const struct setting *setting, const struct client *client,
                 const struct client_news *news);
 
+/* Why that cannot be taken: a limit of the explorer's; BREACH_NONE: it can. */
+enum breach local_breach(const struct local *local, const struct setting *setting,
+                         const struct client *client, const struct client_news *news);
+
 /* Zeroes what can no longer matter. Last act of every change. */
 void local_settle(struct local *local, const struct setting *setting);
 

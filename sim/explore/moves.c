@@ -72,6 +72,9 @@ static unsigned takes(struct local *local, const struct setting *setting,
                       const struct client *client, const struct client_news *news)
 {
     unsigned did = did_return(news);
+    enum breach breach = news->breach ? news->breach : local_breach(local, setting, client, news);
+    if (breach)
+        return breach * DID_BREACH;
     local_take(local, setting, client, news);
     local->flags &= (uint8_t) ~(LOCAL_STALLED | LOCAL_HEARING);
     if (did & DID_REFUSE && !(local->flags & LOCAL_TAKEN))

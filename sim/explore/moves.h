@@ -37,6 +37,7 @@ enum effect_bit {
     DID_DISCONNECT = 64, /* from the move's server; from all when it is NO_SERVER */
     DID_FORGET = 128,    /* a server: its keys */
     DID_STRAND = 256,    /* it acquires or releases, and waits for nothing that could come */
+    DID_BREACH = 512,    /* and more: the scheme broke a rule; did / DID_BREACH is which */
 };
 
 enum { NO_FAULT = -1, NO_SERVER = -1, MOVES_MAX = 8 + 8 * PARCELS_MAX };

@@ -106,7 +106,7 @@ static void make_step(struct portfolio *it, struct policy_run *run, int at)
 static bool is_over(const struct portfolio *it)
 {
     return it->made.count == RUN_STEPS_MAX || it->circle == CIRCLE_MAX ||
-           it->outcome->end == END_UNSUPPORTED;
+           it->outcome->end == END_UNSUPPORTED || it->stage.space.breach;
 }
 
 static void make_run(struct portfolio *it, enum policy policy)
@@ -160,6 +160,8 @@ static enum explore_end limit_of(struct portfolio *it)
 {
     const struct explore_options *options = it->options;
     uint64_t runs_max = options->runs_max ? options->runs_max : EXPLORE_RUNS;
+    if (it->stage.space.breach)
+        return END_BREACH;
     if (it->outcome->runs >= runs_max)
         return END_RUNS;
     if (options->states_max && it->visited.count >= options->states_max)
@@ -226,8 +228,10 @@ static void shorten(struct portfolio *it)
     }
 }
 
-void random_search(const struct explore_options *options, struct explore_outcome *outcome)
+enum fail random_search(const struct explore_options *options, struct explore_outcome *outcome,
+                        struct failure *failure)
 {
+    enum fail fail = FAIL_NONE;
     struct portfolio it = {.options = options, .outcome = outcome};
     stage_init(&it.stage, options);
     visited_init(&it.visited, space_words(&it.stage.space), options->hash_seed,
@@ -237,7 +241,10 @@ void random_search(const struct explore_options *options, struct explore_outcome
     outcome->states = it.visited.count;
     outcome->transitions = it.steps;
     outcome->lost = options->has_full_states ? 0 : states * states / 36893488147419103232.0;
-    shorten(&it);
+    if (it.stage.space.breach)
+        fail = space_fail(&it.stage.space, failure);
+    else
+        shorten(&it);
     outcome->bytes = bytes_of(&it);
     for (int i = 0; i < PROPERTY_COUNT; i++)
         path_close(&it.best[i]);
@@ -245,4 +252,5 @@ void random_search(const struct explore_options *options, struct explore_outcome
     free(it.is_new);
     visited_close(&it.visited);
     stage_close(&it.stage);
+    return fail;
 }

@@ -9,7 +9,8 @@
 #include "explore/explore.h"
 
 /* Fills what a random search has to say: the options are good, the outcome is zeroed but for how
- * witnesses are replayed. */
-void random_search(const struct explore_options *options, struct explore_outcome *outcome);
+ * witnesses are replayed. FAIL_INPUT: the scheme broke a rule. */
+enum fail random_search(const struct explore_options *options, struct explore_outcome *outcome,
+                        struct failure *failure);
 
 #endif

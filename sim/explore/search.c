@@ -179,6 +179,10 @@ static void expand(struct run_of *run, const uint32_t *words)
     if (search->keeps_edges && stepper_wants_lock(&search->stepper, words))
         search->notes[run->state] |= STATE_WANTS;
     stepper_expand(&search->stepper, words);
+    if (search->space.breach) {
+        search->end = END_BREACH;
+        run->is_over = true;
+    }
 }
 
 /* --- layers --- */

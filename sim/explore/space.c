@@ -3,6 +3,7 @@
 
 #include "base/memory.h"
 #include "explore/access.h"
+#include "world/breach.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -60,6 +61,11 @@ size_t space_bytes(const struct space *space)
            memo_bytes(&space->renamed_rolls) + memo_bytes(&space->returns) +
            memo_bytes(&space->recounts) + memo_bytes(&space->unknowns) +
            MOVES_MAX * sizeof *space->drafts;
+}
+
+enum fail space_fail(const struct space *space, struct failure *failure)
+{
+    return breach_fail(space->setting.scheme, space->breach, space->breach_at, failure);
 }
 
 /* --- records in, numbers out --- */
@@ -202,6 +208,10 @@ void space_list_place(struct space *space, uint32_t number)
     place_note(&place, &local);
     for (int i = 0; i < count; i++) {
         const struct draft *draft = &space->drafts[i];
+        if (draft->did >= DID_BREACH && !space->breach) {
+            space->breach = draft->did / DID_BREACH;
+            space->breach_at = draft->kind == MOVE_ACQUIRE ? 0 : local.fields[0];
+        }
         uint32_t to = draft->kind == MOVE_ARRIVE ? number : local_number(space, &draft->after);
         space->moves[space->moves_count++] = (struct move){.to = to,
                                                            .did = (uint16_t)draft->did,

@@ -76,6 +76,8 @@ struct space {
     uint32_t places_size, notes_size;
     struct move *moves;
     uint32_t moves_count, moves_size;
+    enum breach breach;       /* the first that was met: nothing of the search counts then */
+    int64_t breach_at;        /* the step that the scheme went on from */
     bool can_states_be_wrong; /* the scheme promises what a state alone can break, and one may */
     struct memo arrivals, breaks, renamed_locals, renamed_posts, renamed_rolls, disconnects,
         returns, recounts, unknowns;
@@ -86,6 +88,9 @@ struct space {
 void space_init(struct space *space, const struct explore_options *options);
 void space_close(struct space *space);
 size_t space_bytes(const struct space *space);
+
+/* FAIL_INPUT: says which rule the scheme broke. */
+enum fail space_fail(const struct space *space, struct failure *failure);
 
 /* Lists the moves of a local or of a post: space_place() and space_post() call them once for each.
  */

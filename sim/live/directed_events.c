@@ -2,7 +2,7 @@
  * directed.h. */
 #include "live/directed.h"
 
-#include <assert.h>
+#include "world/breach.h"
 
 struct event directed_event(const struct directed *directed, enum event_kind kind, int client,
                             int server)
@@ -51,13 +51,14 @@ void directed_operation(struct directed *directed, enum event_kind kind, int cli
 void directed_news(struct directed *directed, int client, const struct client_news *news)
 {
     const struct client *who = &directed->actors[client].client;
+    if (news->breach)
+        breach_fail(who->scheme, news->breach, news->at, &directed->trouble);
     if (news->has_returned)
         directed_operation(directed, EVENT_RETURN, client, news->op, news->result);
     if (news->has_noticed_loss)
         directed_operation(directed, EVENT_NOTICE, client, OP_EXTEND, RESULT_NONE);
     for (int i = 0; i < news->sends_count; i++) {
         const struct ask *ask = &news->sends[i];
-        assert(ask->server >= 0 && ask->server < directed->run->servers);
         const struct flight flight = {.message = {.client = client,
                                                   .server = ask->server,
                                                   .lane = ask->lane,

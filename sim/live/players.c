@@ -7,6 +7,8 @@
  * Stalls and crashes strike between these. */
 #include "live/stress.h"
 
+#include "world/breach.h"
+
 #include <assert.h>
 #include <stdio.h>
 
@@ -116,6 +118,10 @@ static void returned(struct player *player, const struct client_news *news)
 
 static void take_news(struct player *player, const struct client_news *news)
 {
+    if (news->breach) {
+        breach_fail(player->client.scheme, news->breach, news->at, &player->stress->trouble);
+        return;
+    }
     if (news->has_returned)
         returned(player, news);
     if (news->has_noticed_loss)

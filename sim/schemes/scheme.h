@@ -46,7 +46,7 @@ struct moment {
 
 enum ask_kind {
     ASK_SEND,        /* send command to server */
-    ASK_SLEEP,       /* ring in sleep_us (replaces the timer that runs, SLEEP_NEVER stops it) */
+    ASK_SLEEP,       /* ring in sleep_us, 0: at once (replaces the timer that runs, SLEEP_NEVER stops it) */
     ASK_GRANTED,     /* the acquire says: you have the lock; fence as minted, or 0 */
     ASK_REFUSED,     /* the acquire says: somebody else has it */
     ASK_FAILED,      /* the acquire or release says: an error, state unknown */
@@ -54,7 +54,7 @@ enum ask_kind {
     ASK_NOT_MINE,    /* the release says: it was not mine (any more) */
     ASK_LOST,        /* while holding: the scheme has noticed that it lost the lock */
     ASK_UNSUPPORTED, /* this server cannot do what the scheme needs */
-    ASK_CRASHED,     /* the article's own code would trip here (int(nil) and the like) */
+    ASK_CRASHED,     /* the article's own code would trip here (int(nil) and the like); the last */
 };
 
 /* A second connection of the same client, for what another thread of it does (a watchdog). */
@@ -73,9 +73,20 @@ struct ask {
 };
 
 struct outbox {
-    int count;
-    struct ask asks[OUTBOX_MAX];
+    int count; /* OUTBOX_MAX + 1: more than it holds */
+    struct ask asks[OUTBOX_MAX + 1];
 };
+
+/* What no step may do. Whoever steps a scheme looks (world/client.c), and the run ends with a failure that names the scheme. */
+enum breach {
+    BREACH_NONE,
+#define BREACH(id, words) BREACH_##id,
+#include "schemes/breaches.def"
+#undef BREACH
+    BREACH_COUNT
+};
+
+const char *breach_words(enum breach breach);
 
 /* What a token is. The world draws it; a scheme only uses lease->token. */
 enum token_kind {
@@ -164,7 +175,7 @@ void out_crashed(struct outbox *out);
 /* --- the script: the order of the article is the order of the file --- */
 
 /* Opens the script: what follows runs from MOMENT_START, or from behind the AWAIT that it stopped at. Steps are an
- * enum whose first row is START (0). Not inside an own switch: SCRIPT_END asserts against it. */
+ * enum whose first row is START (0). Not inside an own switch: SCRIPT_END finds that out. */
 #define SCRIPT(self)                                                                               \
     switch ((self)->at) {                                                                          \
     case 0:
@@ -190,9 +201,11 @@ void out_crashed(struct outbox *out);
     case SCRIPT_OVER:                                                                              \
         return;                                                                                    \
     default:                                                                                       \
-        assert(0 && "a step that the script does not know");                                          \
+        (self)->at = SCRIPT_LOST;                                                                  \
+        return;                                                                                    \
     }
 
 #define SCRIPT_OVER 127
+#define SCRIPT_LOST 126 /* at a step that the script does not know: a breach */
 
 #endif

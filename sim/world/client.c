@@ -2,6 +2,7 @@
 #include "world/client.h"
 
 #include "base/random.h"
+#include "world/breach.h"
 
 #include <assert.h>
 #include <string.h>
@@ -74,7 +75,6 @@ static void client_take(struct client *client, const struct ask *ask, int64_t no
         client->wake_us = ask->sleep_us == SLEEP_NEVER ? INT64_MAX : now_us + ask->sleep_us;
         break;
     case ASK_GRANTED:
-        assert(client->phase == PHASE_ACQUIRING);
         client->fence = ask->fence;
         client_returns(client, PHASE_HOLDING, OP_ACQUIRE, RESULT_GRANTED, news);
         break;
@@ -117,8 +117,11 @@ static void client_step(struct client *client, struct moment *moment, int64_t no
 {
     struct outbox out = {0};
     moment->now_us = client->epoch_us + now_us + client->skew_us;
+    news->at = client->state[0];
     client->scheme->step(client->state, &client->lease, moment, &out);
-    assert(out.count <= OUTBOX_MAX);
+    news->breach = breach_find(client, &out);
+    if (news->breach)
+        return;
     for (int i = 0; i < out.count; i++)
         client_take(client, &out.asks[i], now_us, news);
     news->is_stranded = is_stranded(client);

@@ -6,6 +6,7 @@
 #include "world/state.h"
 
 #include "base/memory.h"
+#include "world/breach.h"
 #include "world/rules.h"
 
 #include <assert.h>
@@ -69,13 +70,14 @@ static void request_send(struct simulated *sim, const struct flight *flight)
 void simulated_news(struct simulated *sim, int client, const struct client_news *news)
 {
     const struct client *who = &sim->actors[client].client;
+    sim->breach = news->breach;
+    sim->breach_at = news->at;
     if (news->has_returned)
         operation_write(sim, EVENT_RETURN, client, news->op, news->result);
     if (news->has_noticed_loss)
         operation_write(sim, EVENT_NOTICE, client, OP_EXTEND, RESULT_NONE);
     for (int i = 0; i < news->sends_count; i++) {
         const struct ask *ask = &news->sends[i];
-        assert(ask->server >= 0 && ask->server < sim->run->servers);
         const struct flight flight = {.message = {.client = client,
                                                   .server = ask->server,
                                                   .lane = ask->lane,
@@ -273,6 +275,8 @@ static enum fail simulated_apply(struct world *world, const struct choice *choic
         return fail;
     apply_function *apply = plain[choice->kind] ? plain[choice->kind] : simulated_fault;
     fail = apply(sim, choice, failure);
+    if (!fail && sim->breach)
+        return breach_fail(sim->run->scheme, sim->breach, sim->breach_at, failure);
     if (!fail && choice->kind != CHOICE_TIME)
         sim->now_us += CHOICE_TAKES_US;
     return fail;

@@ -14,7 +14,7 @@ struct flight {
     int connection;         /* 0: the one that the client's lane uses; else one that it has left, or
                                the copy's own */
     struct model_watch watch; /* of that connection, unless it is 0 */
-    struct reply reply; /* MESSAGE_REPLY: what the server said */
+    struct reply reply;       /* MESSAGE_REPLY: what the server said */
     enum operation op;
     int attempt;
     int64_t token;
@@ -41,7 +41,9 @@ struct simulated {
     struct world world; /* first */
     const struct run *run;
     int64_t now_us;
-    int64_t events; /* written so far: the next index */
+    int64_t events;     /* written so far: the next index */
+    enum breach breach; /* a client's step broke that rule, at the step breach_at */
+    int64_t breach_at;
     struct actor actors[ACTORS_MAX];
     struct station stations[SERVERS_MAX];
 };

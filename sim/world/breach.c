@@ -1,0 +1,85 @@
+/* breach.c - see breach.h. */
+#include "world/breach.h"
+
+#include <inttypes.h>
+
+/* A timer that rings later never does in any run. */
+#define SLEEP_LONGEST_US (INT64_C(365) * 24 * 3600 * 1000000)
+
+static enum breach find_in_send(const struct client *client, const struct ask *ask)
+{
+    const struct command *command = &ask->command;
+    if (ask->server < 0 || ask->server >= client->lease.servers)
+        return BREACH_SERVER;
+    bool is_known = (unsigned)ask->lane < LANE_COUNT && (unsigned)command->verb < VERB_COUNT &&
+                    (unsigned)command->key < KEY_COUNT;
+    return is_known ? BREACH_NONE : BREACH_COMMAND;
+}
+
+static enum breach find_in_sleep(int64_t sleep_us)
+{
+    bool is_good = sleep_us == SLEEP_NEVER || (sleep_us >= 0 && sleep_us <= SLEEP_LONGEST_US);
+    return is_good ? BREACH_NONE : BREACH_SLEEP;
+}
+
+/* Phases in which an answer is waited for, as bits; 0: it is none. */
+static unsigned waits_for(enum ask_kind kind)
+{
+    enum { ACQUIRING = 1 << PHASE_ACQUIRING, RELEASING = 1 << PHASE_RELEASING };
+    switch (kind) {
+    case ASK_GRANTED:
+    case ASK_REFUSED:
+        return ACQUIRING;
+    case ASK_RELEASED:
+    case ASK_NOT_MINE:
+        return RELEASING;
+    case ASK_FAILED:
+    case ASK_UNSUPPORTED:
+    case ASK_CRASHED:
+        return ACQUIRING | RELEASING;
+    default:
+        return 0;
+    }
+}
+
+static enum breach find_in_ask(const struct client *client, const struct ask *ask,
+                               enum phase *phase)
+{
+    if ((unsigned)ask->kind > ASK_CRASHED)
+        return BREACH_ASK;
+    if (ask->kind == ASK_SEND)
+        return find_in_send(client, ask);
+    if (ask->kind == ASK_SLEEP)
+        return find_in_sleep(ask->sleep_us);
+    unsigned phases = waits_for(ask->kind);
+    if (phases && !(phases >> *phase & 1))
+        return ask->kind == ASK_GRANTED ? BREACH_GRANTED : BREACH_ANSWER;
+    if (phases)
+        *phase = ask->kind == ASK_GRANTED ? PHASE_HOLDING : PHASE_IDLE;
+    return BREACH_NONE;
+}
+
+enum breach breach_find(const struct client *client, const struct outbox *out)
+{
+    enum phase phase = client->phase;
+    int sends = 0;
+    if (client->state[0] == SCRIPT_LOST)
+        return BREACH_STEP;
+    if (out->count < 0 || out->count > OUTBOX_MAX)
+        return BREACH_ASKS;
+    for (int i = 0; i < out->count; i++) {
+        enum breach breach = find_in_ask(client, &out->asks[i], &phase);
+        if (breach)
+            return breach;
+        sends += out->asks[i].kind == ASK_SEND;
+    }
+    return sends > LANE_COUNT * client->lease.servers ? BREACH_SENDS : BREACH_NONE;
+}
+
+enum fail breach_fail(const struct scheme *scheme, enum breach breach, int64_t at,
+                      struct failure *failure)
+{
+    return failure_set(failure, FAIL_INPUT,
+                       "the scheme '%s' broke a rule at its step %" PRId64 ": it %s", scheme->name,
+                       at, breach_words(breach));
+}
