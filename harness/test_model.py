@@ -53,6 +53,9 @@ def test_model_and_server_agree(differential):
     assert done.returncode == 0, done.stdout + done.stderr
     summary, *lines = done.stdout.splitlines()
     assert int(re.search(r"agree: (\d+) commands", summary)[1]) >= COMMANDS
+    assert {line.split(":")[0] for line in lines} >= {"restarts", "evictions"}
+    for fault, least in (("restarts", 30), ("evictions", 500)):
+        assert int(next(line for line in lines if line.startswith(fault)).split(": ")[1]) >= least
     for command, answer, least in MET:
         line = next(line for line in lines if line.startswith(command))
         seen = re.search(rf" {re.escape(answer)}=(\d+)", line)
@@ -73,6 +76,9 @@ PLANTED = [
     ("script-rolls-back", ["set-and-mint"], 4),
     ("full-refuses-delete", ["the server refuses: OOM", "DEL"], 4),
     ("past-expire-ignored", ["PEXPIRE"], 4),
+    ("restart-keeps-scripts", ["the server restarts empty", "compare-and-delete-by-sha"], 4),
+    ("eviction-is-not-watched", ["WATCH", "the server evicts every key", "multi-"], 5),
+    ("eviction-takes-all", ["the server evicts every key that expires"], 4),
     ("eval-is-not-cached", ["compare-and-delete lock", "compare-and-delete-by-sha"], 4),
 ]
 

@@ -2,11 +2,12 @@
  * both, times included.
  *
  * Several connections, a clock that stands still between steps and moves by whole and broken
- * milliseconds, a server that is made to refuse (OOM, READONLY, MISCONF, NOAUTH) and that forgets
- * its scripts. Every reply is compared, and after every batch the value and the time to live of
- * every key. A difference is shrunk to the shortest sequence that still shows it. A server that is
- * LOADING cannot be steered from outside; the model's rule for it is checked in test_model.c only.
- * Never uses a server that it did not start. */
+ * milliseconds, a server that is made to refuse (OOM, READONLY, MISCONF, NOAUTH), that forgets its
+ * scripts, evicts, and restarts empty. Every reply is compared, and after every batch the value and
+ * the time to live of every key. A difference is shrunk to the shortest sequence that still shows
+ * it. A server that is LOADING cannot be steered from outside, and CROSSSLOT needs a cluster; the
+ * model's rules for them are checked in test_model.c only. Never uses a server that it did not
+ * start. */
 #include "base/memory.h"
 #include "base/units.h"
 #include "test/differential_draw.h"
@@ -35,6 +36,7 @@ struct trial {
     struct reply expected[BATCH_MAX];
     const struct step *steps;
     int64_t answers[VERB_COUNT][ANSWERS]; /* how often each was seen */
+    int64_t met[STEP_COUNT];              /* and each step that is no command */
     FILE *trace;                          /* NULL, or where each step is told */
 };
 
@@ -151,6 +153,15 @@ static void tell(struct trial *trial, const struct step *step, const struct repl
     case STEP_FLUSH_SCRIPTS:
         fprintf(trial->trace, "  SCRIPT FLUSH\n");
         break;
+    case STEP_RESTART:
+        fprintf(trial->trace, "  the server restarts empty\n");
+        break;
+    case STEP_EVICT:
+        fprintf(trial->trace, "  the server evicts every key%s\n",
+                step->spares_lasting ? " that expires" : "");
+        break;
+    case STEP_COUNT:
+        break;
     }
 }
 
@@ -200,6 +211,25 @@ static enum fail begin(struct trial *trial, struct failure *failure)
     return fail;
 }
 
+/* What a step that is no command does to the real server. */
+static enum fail strike(struct server *server, const struct side *side, const struct step *step,
+                        struct failure *failure)
+{
+    switch (step->kind) {
+    case STEP_TIME:
+        clock_advance(server->clock, step->us);
+        return FAIL_NONE;
+    case STEP_REFUSE:
+        return server_refuse(server, step->refuses, failure);
+    case STEP_FLUSH_SCRIPTS:
+        return server_control(server, NULL, 0, failure, "SCRIPT FLUSH");
+    case STEP_RESTART:
+        return server_restart(server, side->model.refuses, failure);
+    default:
+        return FAIL_NONE;
+    }
+}
+
 static enum fail take_step(struct trial *trial, int i, struct failure *failure)
 {
     const struct step *step = &trial->steps[i];
@@ -218,13 +248,13 @@ static enum fail take_step(struct trial *trial, int i, struct failure *failure)
         return FAIL_NONE;
     }
     tell(trial, step, NULL);
-    side_take(&trial->side, step);
-    if (step->kind == STEP_TIME)
-        clock_advance(trial->server->clock, step->us);
-    if (step->kind == STEP_FLUSH_SCRIPTS)
-        return server_control(trial->server, NULL, 0, failure, "SCRIPT FLUSH");
-    return step->kind == STEP_REFUSE ? server_refuse(trial->server, step->refuses, failure)
-                                     : FAIL_NONE;
+    bool evicts = step->kind == STEP_EVICT && can_evict(&trial->side);
+    trial->met[step->kind] += evicts || step->kind != STEP_EVICT;
+    plant_taker *takes = trial->plant->takes ? trial->plant->takes : side_take;
+    takes(&trial->side, step);
+    enum fail fail = evicts ? server_evict(trial->server, step->spares_lasting, failure)
+                            : strike(trial->server, &trial->side, step, failure);
+    return fail || step->kind == STEP_TIME ? fail : compare_keys(trial, i, failure);
 }
 
 /* From empty on both sides up to the first difference, which stands in trial->difference. */
@@ -298,7 +328,8 @@ static enum fail usage(struct failure *failure)
         failure, FAIL_INPUT,
         "usage: differential [--seed N] [--commands N] [--server PATH] [--plant NAME] [--answers]; "
         "plants: none expires-early getset-keeps-ttl watch-misses-expiry "
-        "script-rolls-back full-refuses-delete past-expire-ignored eval-is-not-cached");
+        "script-rolls-back full-refuses-delete past-expire-ignored eval-is-not-cached "
+        "restart-keeps-scripts eviction-is-not-watched eviction-takes-all");
 }
 
 static bool read_number(const char *text, int64_t *number)
@@ -358,6 +389,8 @@ static void print_answers(const struct trial *trial)
                        trial->answers[verb][i]);
         printf("\n");
     }
+    printf("restarts: %" PRId64 "\nevictions: %" PRId64 "\n", trial->met[STEP_RESTART],
+           trial->met[STEP_EVICT]);
 }
 
 static enum fail report_difference(struct trial *trial, struct step *steps, uint64_t seed,

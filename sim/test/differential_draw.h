@@ -1,5 +1,5 @@
-/* differential_draw.h - random sequences of commands, times and refusals; and bugs to plant in the
- * model.
+/* differential_draw.h - random sequences of commands, times, refusals and faults of the server; and
+ * bugs to plant in the model.
  *
  * For differential.c alone, which is why it holds functions. A sequence depends on the seed only;
  * never on what a server answers. */
@@ -12,9 +12,18 @@
 
 #include <string.h>
 
-enum { CONNECTIONS = 3, GRANULE_US = 1000 };
+/* A restart takes as long as thousands of commands: one in so many hundreds of steps. */
+enum { CONNECTIONS = 3, GRANULE_US = 1000, RESTARTS_EACH = 15 };
 
-enum step_kind { STEP_COMMAND, STEP_TIME, STEP_REFUSE, STEP_FLUSH_SCRIPTS };
+enum step_kind {
+    STEP_COMMAND,
+    STEP_TIME,
+    STEP_REFUSE,
+    STEP_FLUSH_SCRIPTS,
+    STEP_RESTART, /* another process, without keys */
+    STEP_EVICT,   /* memory pressure: every key, or every one that expires */
+    STEP_COUNT
+};
 
 struct step {
     enum step_kind kind;
@@ -22,6 +31,7 @@ struct step {
     struct command command;   /* STEP_COMMAND */
     int64_t us;               /* STEP_TIME */
     enum reply_error refuses; /* STEP_REFUSE */
+    bool spares_lasting;      /* STEP_EVICT: only what expires is evicted */
 };
 
 /* --- planted bugs: the comparison must find each --- */
@@ -33,6 +43,10 @@ struct side { /* the model's side of the comparison */
 };
 
 typedef struct reply plant_function(struct side *side, const struct step *step);
+typedef void plant_taker(struct side *side, const struct step *step);
+
+/* What a step that is no command does to the model's side. */
+static void side_take(struct side *side, const struct step *step);
 
 static struct reply model_says(struct side *side, const struct step *step)
 {
@@ -99,18 +113,45 @@ static struct reply plant_eval_is_not_cached(struct side *side, const struct ste
     return reply;
 }
 
+static void plant_restart_keeps_scripts(struct side *side, const struct step *step)
+{
+    bool knew_script = side->model.knows_script;
+    side_take(side, step);
+    if (step->kind == STEP_RESTART)
+        side->model.knows_script = knew_script;
+}
+
+static void plant_eviction_is_not_watched(struct side *side, const struct step *step)
+{
+    const struct model before = side->model;
+    side_take(side, step);
+    for (int i = 0; i < KEY_COUNT && step->kind == STEP_EVICT; i++)
+        side->model.keys[i].version = before.keys[i].version;
+}
+
+static void plant_eviction_takes_all(struct side *side, const struct step *step)
+{
+    struct step more = *step;
+    more.spares_lasting = false;
+    side_take(side, &more);
+}
+
 static const struct plant {
     const char *name;
-    plant_function *says;
+    plant_function *says; /* to a command */
+    plant_taker *takes;   /* any other step; NULL: as it should be */
 } plants[] = {
-    {"none", model_says},
-    {"expires-early", plant_expires_early},
-    {"getset-keeps-ttl", plant_getset_keeps_ttl},
-    {"watch-misses-expiry", plant_watch_misses_expiry},
-    {"script-rolls-back", plant_script_rolls_back},
-    {"full-refuses-delete", plant_full_refuses_delete},
-    {"past-expire-ignored", plant_past_expire_ignored},
-    {"eval-is-not-cached", plant_eval_is_not_cached},
+    {"none", model_says, NULL},
+    {"expires-early", plant_expires_early, NULL},
+    {"getset-keeps-ttl", plant_getset_keeps_ttl, NULL},
+    {"watch-misses-expiry", plant_watch_misses_expiry, NULL},
+    {"script-rolls-back", plant_script_rolls_back, NULL},
+    {"full-refuses-delete", plant_full_refuses_delete, NULL},
+    {"past-expire-ignored", plant_past_expire_ignored, NULL},
+    {"eval-is-not-cached", plant_eval_is_not_cached, NULL},
+    {"restart-keeps-scripts", model_says, plant_restart_keeps_scripts},
+    {"eviction-is-not-watched", model_says, plant_eviction_is_not_watched},
+    {"eviction-takes-all", model_says, plant_eviction_takes_all},
 };
 enum { PLANTS_COUNT = sizeof plants / sizeof plants[0] };
 
@@ -177,13 +218,32 @@ static void side_init(struct side *side, int64_t now_us)
     side->now_us = now_us;
 }
 
-/* What a step that is no command does to the model's side. */
+/* A server that refuses something is left alone: a replica does not evict, and memory cannot be
+ * full in two ways at once. */
+static bool can_evict(const struct side *side)
+{
+    return side->model.refuses == ERROR_NONE;
+}
+
+static void side_evict(struct side *side, bool spares_lasting)
+{
+    for (int i = 0; i < KEY_COUNT && can_evict(side); i++)
+        if (!spares_lasting || side->model.keys[i].expire_us != MODEL_NO_EXPIRY)
+            model_evict(&side->model, (enum key)i);
+}
+
 static void side_take(struct side *side, const struct step *step)
 {
     if (step->kind == STEP_TIME)
         side->now_us += step->us;
     if (step->kind == STEP_FLUSH_SCRIPTS)
         model_flush_scripts(&side->model);
+    if (step->kind == STEP_EVICT)
+        side_evict(side, step->spares_lasting);
+    if (step->kind == STEP_RESTART) {
+        model_restart_empty(&side->model);
+        memset(side->watches, 0, sizeof side->watches);
+    }
     if (step->kind != STEP_REFUSE)
         return;
     side->model.refuses = step->refuses;
@@ -202,6 +262,11 @@ static void draw_step(struct random *random, const struct side *side, int connec
         step->refuses = draw_refuses(random, side->model.refuses);
     } else if (dice == 98 || dice == 99) {
         step->kind = STEP_FLUSH_SCRIPTS;
+    } else if (dice == 97) {
+        step->kind = STEP_EVICT;
+        step->spares_lasting = random_below(random, 2);
+    } else if (dice == 96 && random_below(random, RESTARTS_EACH) == 0) {
+        step->kind = STEP_RESTART;
     } else if (dice < 18) {
         step->kind = STEP_TIME;
         step->us = draw_time_us(random, side);

@@ -25,9 +25,10 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { SERVER_PATH_MAX = 128, START_TRIES = 1000, REQUESTS_MAX = 4 };
+enum { SERVER_PATH_MAX = 128, START_TRIES = 5000, REQUESTS_MAX = 4 };
 
 struct server {
+    const char *program;
     char folder[64];
     char socket[SERVER_PATH_MAX], page[SERVER_PATH_MAX], data[SERVER_PATH_MAX],
         log[SERVER_PATH_MAX];
@@ -46,7 +47,7 @@ static enum fail server_lost(redisContext *context, struct failure *failure)
 
 static void server_pause(void)
 {
-    nanosleep(&(struct timespec){.tv_nsec = 5000000}, NULL);
+    nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
 }
 
 static enum fail server_connect(const struct server *server, redisContext **context,
@@ -85,8 +86,8 @@ static void server_child(const struct server *server, const char *program, const
     if (clock_preload(shim, server->page, &failure) == FAIL_NONE)
         execlp(program, program, "--port", "0", "--unixsocket", server->socket, "--dir",
                server->data, "--appendonly", "no", "--save", "3600 1000000000",
-               "--stop-writes-on-bgsave-error", "no", "--logfile", server->log, "--daemonize", "no",
-               (char *)NULL);
+               "--stop-writes-on-bgsave-error", "no", "--hz", "500", "--logfile", server->log,
+               "--daemonize", "no", (char *)NULL);
     fprintf(stderr, "%s: %s\n", program, strerror(errno));
     _exit(FAIL_UNAVAILABLE);
 }
@@ -108,7 +109,8 @@ static enum fail server_await(struct server *server, struct failure *failure)
 }
 
 /* A save that fails, once and for all: its folder is gone. From then on the switch
- * stop-writes-on-bgsave-error decides whether writes are refused with -MISCONF. */
+ * stop-writes-on-bgsave-error decides whether writes are refused with -MISCONF. The server looks
+ * for the end of a save in its cron, which therefore runs often until then. */
 static enum fail server_break_saves(struct server *server, struct failure *failure)
 {
     char info[4096];
@@ -118,7 +120,7 @@ static enum fail server_break_saves(struct server *server, struct failure *failu
     for (int i = 0; fail == FAIL_NONE && i < START_TRIES; i++) {
         fail = server_control(server, info, sizeof info, failure, "INFO persistence");
         if (fail == FAIL_NONE && strstr(info, "rdb_last_bgsave_status:err"))
-            return FAIL_NONE;
+            return server_control(server, NULL, 0, failure, "CONFIG SET hz 10");
         server_pause();
     }
     return fail ? fail : failure_set(failure, FAIL_UNAVAILABLE, "a save did not fail");
@@ -142,6 +144,22 @@ static enum fail server_reconnect(struct server *server, struct failure *failure
     return fail;
 }
 
+/* A process without keys, whose saves fail, and the connections to it. */
+static enum fail server_launch(struct server *server, const char *shim, struct failure *failure)
+{
+    if (mkdir(server->data, 0700) != 0)
+        return failure_set(failure, FAIL_UNAVAILABLE, "%s: %s", server->data, strerror(errno));
+    server->pid = fork();
+    if (server->pid < 0)
+        return failure_set(failure, FAIL_UNAVAILABLE, "fork: %s", strerror(errno));
+    if (server->pid == 0)
+        server_child(server, server->program, shim);
+    enum fail fail = server_await(server, failure);
+    if (fail == FAIL_NONE)
+        fail = server_break_saves(server, failure);
+    return fail ? fail : server_reconnect(server, failure);
+}
+
 static enum fail server_start(struct server *server, const char *program, struct failure *failure)
 {
     char shim[CLOCK_PATH_MAX];
@@ -155,23 +173,13 @@ static enum fail server_start(struct server *server, const char *program, struct
     snprintf(server->page, sizeof server->page, "%s/clock", server->folder);
     snprintf(server->data, sizeof server->data, "%s/data", server->folder);
     snprintf(server->log, sizeof server->log, "%s/log", server->folder);
-    if (mkdir(server->data, 0700) != 0)
-        return failure_set(failure, FAIL_UNAVAILABLE, "%s: %s", server->data, strerror(errno));
     fail = clock_page_open(&server->clock, server->page, failure);
     if (fail != FAIL_NONE)
         return fail;
     clock_freeze_at(server->clock, CLOCK_EPOCH_US);
-    server->pid = fork();
-    if (server->pid < 0)
-        return failure_set(failure, FAIL_UNAVAILABLE, "fork: %s", strerror(errno));
-    if (server->pid == 0)
-        server_child(server, program, shim);
-    fail = server_await(server, failure);
-    if (fail == FAIL_NONE)
-        fail = server_read_version(server, failure);
-    if (fail == FAIL_NONE)
-        fail = server_break_saves(server, failure);
-    return fail ? fail : server_reconnect(server, failure);
+    server->program = program;
+    fail = server_launch(server, shim, failure);
+    return fail ? fail : server_read_version(server, failure);
 }
 
 /* Also after a start that failed half way. */
@@ -214,6 +222,36 @@ static enum fail server_refuse(struct server *server, enum reply_error refuses,
     /* A connection that was let in stays in: only new ones are asked for the password. */
     if (fail == FAIL_NONE && wants_password)
         fail = server_reconnect(server, failure);
+    return fail;
+}
+
+/* Killed, and started again: without keys, and with connections of its own. It refuses what it
+ * refused. */
+static enum fail server_restart(struct server *server, enum reply_error refuses,
+                                struct failure *failure)
+{
+    char shim[CLOCK_PATH_MAX];
+    enum fail fail = clock_shim_find(shim, failure);
+    if (fail != FAIL_NONE)
+        return fail;
+    kill(server->pid, SIGKILL);
+    waitpid(server->pid, NULL, 0);
+    unlink(server->socket);
+    fail = server_launch(server, shim, failure);
+    return fail || refuses == ERROR_NONE ? fail : server_refuse(server, refuses, failure);
+}
+
+/* Memory pressure as a policy has it, for one command. */
+static enum fail server_evict(struct server *server, bool spares_lasting, struct failure *failure)
+{
+    enum fail fail =
+        server_control(server, NULL, 0, failure, "CONFIG SET maxmemory-policy %s maxmemory 1",
+                       spares_lasting ? "volatile-random" : "allkeys-random");
+    if (fail == FAIL_NONE)
+        fail = server_control(server, NULL, 0, failure, "PING");
+    if (fail == FAIL_NONE)
+        fail = server_control(server, NULL, 0, failure,
+                              "CONFIG SET maxmemory 0 maxmemory-policy noeviction");
     return fail;
 }
 
