@@ -10,8 +10,9 @@ import subprocess
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 MATRIX = ROOT / "scenarios" / "matrix.yaml"
-HEAD = """# What `picklock explore` finds at its default bounds (3 clients, 2 rounds, 1 fault; 2 clients and 3 servers for schemes that
-# need a quorum): a row a fault for every scheme. `safe` is up to these bounds. harness/matrix.py writes this file anew.
+HEAD = """# What `picklock explore` finds at its default bounds (3 clients, 2 rounds, 1 fault; for a scheme that needs a quorum 2 clients
+# on 3 servers, and once more on 5 with 1 round): a row a fault for every scheme. `safe` is up to these bounds.
+# harness/matrix.py writes this file anew.
 """
 
 
@@ -22,8 +23,8 @@ def rows(text):
         cell = re.match(r"  (\S+)\s{2,}(.*?)\s+\d+ states\s+\d+ transitions  \S+ lost(  confirmed)?$", line)
         if cell:
             found[scheme][cell[1]] = cell[2]
-        elif head := re.fullmatch(r"([a-z][a-z0-9-]*)  \(\d+ clients?, .*\)", line):
-            scheme = head[1]
+        elif head := re.fullmatch(r"([a-z][a-z0-9-]*)  \(\d+ clients?, \d+ rounds?, (\d+) servers?, .*\)", line):
+            scheme = head[1] if head[1] not in found else f"{head[1]}, {head[2]} servers"
             found[scheme] = {}
     return found
 

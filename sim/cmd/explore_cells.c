@@ -20,10 +20,18 @@ static int64_t now_us(void)
 
 /* --- the matrix --- */
 
+/* The servers of a quorum's second row, which has one round unless the user says otherwise: what
+ * breaks a majority of three may not break one of five. 0: the row that suits the scheme. */
+enum { FIRST_ROW = 0, SECOND_ROW_SERVERS = 5 };
+
 static void init_cell(struct cell *cell, const struct explore_args *args,
-                      const struct scheme *scheme, int64_t deadline_us)
+                      const struct scheme *scheme, int servers, int64_t deadline_us)
 {
     cell_init(cell, scheme);
+    if (servers != FIRST_ROW) {
+        cell->options.servers = servers;
+        cell->options.rounds = 1;
+    }
     struct explore_options *options = &cell->options;
     if (args->clients)
         options->clients = (int)args->clients;
@@ -47,30 +55,41 @@ static void init_cell(struct cell *cell, const struct explore_args *args,
 }
 
 static enum fail add_cell(struct cells *cells, const struct explore_args *args,
-                          const struct scheme *scheme, const char *faults, int64_t deadline_us,
-                          struct failure *failure)
+                          const struct scheme *scheme, int servers, const char *faults,
+                          int64_t deadline_us, struct failure *failure)
 {
     cells->rows = memory_resize(cells->rows, (size_t)cells->count + 1, sizeof *cells->rows);
     struct cell *cell = &cells->rows[cells->count++];
-    init_cell(cell, args, scheme, deadline_us);
+    init_cell(cell, args, scheme, servers, deadline_us);
     return cell_add_faults(cell, faults, failure);
 }
 
 /* The columns that were asked for, or none and every fault alone. */
 static enum fail add_row(struct cells *cells, const struct explore_args *args,
-                         const struct scheme *scheme, int64_t deadline_us, struct failure *failure)
+                         const struct scheme *scheme, int servers, int64_t deadline_us,
+                         struct failure *failure)
 {
     enum fail fail = FAIL_NONE;
     if (!args->fault) {
-        fail = add_cell(cells, args, scheme, "none", deadline_us, failure);
+        fail = add_cell(cells, args, scheme, servers, "none", deadline_us, failure);
         for (int i = 0; i < FAULT_COUNT && !fail; i++)
-            fail = add_cell(cells, args, scheme, fault_name((enum fault)i), deadline_us, failure);
+            fail = add_cell(cells, args, scheme, servers, fault_name((enum fault)i), deadline_us,
+                            failure);
         return fail;
     }
     char *names = memory_text(args->fault), *rest = names;
     for (char *name = strtok_r(names, ",", &rest); name && !fail; name = strtok_r(NULL, ",", &rest))
-        fail = add_cell(cells, args, scheme, name, deadline_us, failure);
+        fail = add_cell(cells, args, scheme, servers, name, deadline_us, failure);
     free(names);
+    return fail;
+}
+
+static enum fail add_rows(struct cells *cells, const struct explore_args *args,
+                          const struct scheme *scheme, int64_t deadline_us, struct failure *failure)
+{
+    enum fail fail = add_row(cells, args, scheme, FIRST_ROW, deadline_us, failure);
+    if (!fail && scheme->needs_quorum && !args->servers)
+        fail = add_row(cells, args, scheme, SECOND_ROW_SERVERS, deadline_us, failure);
     return fail;
 }
 
@@ -91,7 +110,7 @@ static enum fail fill_matrix(struct cells *cells, const struct explore_args *arg
 {
     enum fail fail = FAIL_NONE;
     for (int i = 0; i < wanted->count && !fail; i++)
-        fail = add_row(cells, args, wanted->rows[i], deadline_us, failure);
+        fail = add_rows(cells, args, wanted->rows[i], deadline_us, failure);
     *whole = cells->count;
     keep_shard(cells, shard);
     struct cell **all = memory_new((size_t)cells->count + 1, sizeof *all);
@@ -148,7 +167,7 @@ static enum fail fill_frontiers(struct cells *cells, const struct explore_args *
         struct cell start;
         if (!shard_has(shard, i))
             continue;
-        init_cell(&start, args, wanted->rows[i], deadline_us);
+        init_cell(&start, args, wanted->rows[i], FIRST_ROW, deadline_us);
         frontier_init(&cells->frontiers[cells->frontiers_count++], &start, faults);
     }
     enum fail fail =

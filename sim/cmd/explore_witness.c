@@ -109,6 +109,18 @@ static enum fail write_history(const struct run *run, const struct explore_findi
     return fail;
 }
 
+/* Its schedule and history: those of a quorum name their servers, too. */
+static char *witness_name(const struct cell *cell, enum property property)
+{
+    const struct explore_options *options = &cell->options;
+    char *servers = options->scheme->needs_quorum ? memory_format("-%d-servers", options->servers)
+                                                  : memory_text("");
+    char *name = memory_format("%s%s-%s-%s", options->scheme->name, servers, cell->faults,
+                               property_name(property));
+    free(servers);
+    return name;
+}
+
 /* A witness that does not replay has no history: its row says why. */
 static enum fail write_witness(const struct cell *cell, struct explored_property *row,
                                const char *folder, struct finding *findings,
@@ -116,14 +128,19 @@ static enum fail write_witness(const struct cell *cell, struct explored_property
 {
     const struct explore_finding *finding = &cell->outcome.findings[row->property];
     struct run run = confirm_run(&cell->options, &cell->outcome, explored_clients);
-    const char *scheme = cell->options.scheme->name, *property = property_name(row->property);
-    row->schedule = memory_format("schedules/%s-%s-%s.schedule", scheme, cell->faults, property);
+    char *name = witness_name(cell, row->property);
+    row->schedule = memory_format("schedules/%s.schedule", name);
+    row->history = memory_format("histories/%s.jsonl", name);
+    free(name);
     char *path = path_in(folder, row->schedule);
     enum fail fail = write_schedule(&run, finding, path, failure);
     free(path);
+    if (row->trouble) {
+        free(row->history);
+        row->history = NULL;
+    }
     if (fail || row->trouble)
         return fail;
-    row->history = memory_format("histories/%s-%s-%s.jsonl", scheme, cell->faults, property);
     path = path_in(folder, row->history);
     fail = write_history(&run, finding, path, findings, failure);
     free(path);
