@@ -6,16 +6,6 @@
 #include <assert.h>
 #include <string.h>
 
-/* A state that a step led to, on its way into the table: the memory it will need is fetched
- * meanwhile. */
-struct candidate {
-    uint64_t print;
-    uint32_t from;
-    uint32_t words[WORDS_MAX];
-};
-
-enum { RING = 32 };
-
 /* A seed: the words of a state, then its parent, and the depth that it would have. */
 enum { SEED_PARENT, SEED_DEPTH, SEED_WORDS };
 
@@ -26,15 +16,21 @@ struct run_of {
     uint64_t seed;            /* the next to be sown */
     int words;                /* of a state, with the 0 after an odd number */
     int layer, depth;
-    uint32_t state; /* in hand */
-    int step;       /* of it */
+    uint32_t state;         /* in hand */
+    int strikes;            /* of it: steps that became seeds */
+    unsigned pushed_before; /* into the ring, its other steps */
     bool is_sowing;
     bool is_over;
-    struct candidate ring[RING];
-    unsigned ring_popped, ring_pushed; /* ever */
+    struct ring ring;
 };
 
 enum { NOTES_FIRST = 1024, MUCH = 1 << 20, CHECK_EVERY = 4096 };
+
+/* Of the state in hand. */
+static int steps_so_far(const struct run_of *run)
+{
+    return run->strikes + (int)(run->ring.pushed - run->pushed_before);
+}
 
 /* --- what is remembered --- */
 
@@ -43,7 +39,7 @@ enum { NOTES_FIRST = 1024, MUCH = 1 << 20, CHECK_EVERY = 4096 };
 static void sight(struct run_of *run, unsigned violated, int faults)
 {
     const struct sighting it = {
-        .state = run->state, .step = run->step, .faults = faults, .events = run->depth + 1};
+        .state = run->state, .step = steps_so_far(run), .faults = faults, .events = run->depth + 1};
     for (int i = 0; i < PROPERTY_COUNT; i++) {
         struct sighting *known = &run->search->sightings[i];
         if (!(violated >> i & 1))
@@ -88,31 +84,27 @@ static void note_arrival(struct run_of *run, uint32_t from, uint32_t number, boo
 }
 
 /* The oldest candidate reaches the table. */
-static inline void ring_pop(struct run_of *run)
+static inline void settle_one(struct run_of *run)
 {
     struct search *search = run->search;
-    const struct candidate *it = &run->ring[run->ring_popped++ % RING];
+    const struct candidate *it = ring_pop(&run->ring);
     bool is_new;
     uint32_t number = visited_put(&search->visited, it->print, it->words, it->from, &is_new);
     if (search->keeps_edges)
         note_arrival(run, it->from, number, is_new);
 }
 
-static inline void ring_push(struct run_of *run, const uint32_t *words, uint32_t from)
+/* So that there is room in the ring. */
+static inline void settle_oldest(struct run_of *run)
 {
-    if (run->ring_pushed - run->ring_popped == RING)
-        ring_pop(run);
-    struct candidate *it = &run->ring[run->ring_pushed++ % RING];
-    uint64_t print = visited_print_copied(&run->search->visited, words, it->words);
-    it->print = print;
-    it->from = from;
-    VISITED_PREFETCH(&run->search->visited, print);
+    while (ring_is_full(&run->ring))
+        settle_one(run);
 }
 
-static void ring_flush(struct run_of *run)
+static void settle_all(struct run_of *run)
 {
-    while (run->ring_popped != run->ring_pushed)
-        ring_pop(run);
+    while (!ring_is_empty(&run->ring))
+        settle_one(run);
 }
 
 /* A step that costs a fault waits for the next layer. */
@@ -128,19 +120,20 @@ static void take(void *context, const struct step_taken *step)
 {
     struct run_of *run = context;
     struct search *search = run->search;
-    search->transitions++;
     bool is_fault = step_is_fault(step);
     if (step->is_unsupported && search->end == END_COMPLETE)
         search->end = END_UNSUPPORTED;
     if (step->violated)
         sight(run, step->violated, run->layer + is_fault);
-    if (is_fault)
+    if (is_fault) {
         seed_add(run, step->words);
-    else
-        ring_push(run, step->words, run->state);
+        run->strikes++;
+    } else {
+        settle_oldest(run);
+        ring_push(&run->ring, step->words, run->state);
+    }
     if (step->is_grant && search->keeps_edges)
         search->notes[run->state] |= STATE_GRANTS;
-    run->step++;
 }
 
 static void measure(struct run_of *run)
@@ -175,10 +168,17 @@ static bool is_spent(struct run_of *run)
 static void expand(struct run_of *run, const uint32_t *words)
 {
     struct search *search = run->search;
-    run->step = 0;
+    run->strikes = 0;
+    run->pushed_before = run->ring.pushed;
     if (search->keeps_edges && stepper_wants_lock(&search->stepper, words))
         search->notes[run->state] |= STATE_WANTS;
+    run->ring.from = run->state;
+    run->ring.has_grant = false;
     stepper_expand(&search->stepper, words);
+    if (run->ring.has_grant && search->keeps_edges)
+        search->notes[run->state] |= STATE_GRANTS;
+    search->transitions += (uint64_t)steps_so_far(run);
+    settle_oldest(run);
     if (search->space.breach) {
         search->end = END_BREACH;
         run->is_over = true;
@@ -195,9 +195,10 @@ static void sow(struct run_of *run)
         const uint32_t *seed = tape_at(&run->seeds, run->seed);
         if (seed[SEED_DEPTH] != (uint32_t)run->depth)
             break;
-        ring_push(run, seed + SEED_WORDS, seed[SEED_PARENT]);
+        settle_oldest(run);
+        ring_push(&run->ring, seed + SEED_WORDS, seed[SEED_PARENT]);
     }
-    ring_flush(run);
+    settle_all(run);
     tape_drop(&run->seeds, run->seed);
     run->is_sowing = false;
 }
@@ -215,7 +216,7 @@ static void run_depth(struct run_of *run)
         if (i % CHECK_EVERY == 0)
             run->is_over = is_spent(run);
     }
-    ring_flush(run);
+    settle_all(run);
 }
 
 static void run_layer(struct run_of *run)
@@ -249,6 +250,7 @@ void search_init(struct search *search, const struct explore_options *options)
     stepper_init(&search->stepper, &search->space, options);
     visited_init(&search->visited, space_words(&search->space), options->hash_seed,
                  options->has_full_states);
+    search->space.heirs.visited = &search->visited;
     tape_init(&search->edges, 1);
     search->edges_from = VISITED_NONE;
     for (int i = 0; i < PROPERTY_COUNT; i++)
@@ -257,10 +259,12 @@ void search_init(struct search *search, const struct explore_options *options)
 
 void search_run(struct search *search)
 {
-    struct run_of run = {.search = search, .words = search->visited.words};
+    struct run_of run = {
+        .search = search, .words = search->visited.words, .ring.visited = &search->visited};
     uint32_t start[WORDS_MAX] = {0};
     search->stepper.take = take;
     search->stepper.context = &run;
+    search->stepper.ring = stepper_has_quick(&search->stepper) ? &run.ring : NULL;
     stepper_start(&search->stepper, search->options, start);
     tape_init(&run.seeds, SEED_WORDS + run.words);
     tape_init(&run.later, SEED_WORDS + run.words);
@@ -273,6 +277,7 @@ void search_run(struct search *search)
         run_layer(&run);
     }
     measure(&run);
+    search->stepper.ring = NULL;
     tape_close(&run.seeds);
     tape_close(&run.later);
 }

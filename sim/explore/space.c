@@ -15,6 +15,7 @@ void space_init(struct space *space, const struct explore_options *options)
 {
     memset(space, 0, sizeof *space);
     setting_init(&space->setting, options);
+    space->words = options->clients + options->servers + space_has_roll(space) + 1;
     space->can_states_be_wrong = options->scheme->promises_notice;
     pool_init(&space->locals);
     pool_init(&space->posts);
@@ -24,6 +25,7 @@ void space_init(struct space *space, const struct explore_options *options)
                             &space->returns,       &space->recounts,      &space->unknowns};
     for (size_t i = 0; i < sizeof memos / sizeof *memos; i++)
         memo_init(memos[i]);
+    heirs_init(&space->heirs);
     space->places_size = space->notes_size = space->moves_size = PLACES_FIRST;
     space->places = memory_new(space->places_size, sizeof *space->places);
     space->notes = memory_new(space->notes_size, sizeof *space->notes);
@@ -45,6 +47,7 @@ void space_close(struct space *space)
     memo_close(&space->returns);
     memo_close(&space->recounts);
     memo_close(&space->unknowns);
+    heirs_close(&space->heirs);
     free(space->places);
     free(space->notes);
     free(space->moves);
@@ -60,7 +63,7 @@ size_t space_bytes(const struct space *space)
            memo_bytes(&space->renamed_posts) + memo_bytes(&space->disconnects) +
            memo_bytes(&space->renamed_rolls) + memo_bytes(&space->returns) +
            memo_bytes(&space->recounts) + memo_bytes(&space->unknowns) +
-           MOVES_MAX * sizeof *space->drafts;
+           heirs_bytes(&space->heirs) + MOVES_MAX * sizeof *space->drafts;
 }
 
 enum fail space_fail(const struct space *space, struct failure *failure)

@@ -8,6 +8,7 @@
 #ifndef PICKLOCK_EXPLORE_SPACE_H
 #define PICKLOCK_EXPLORE_SPACE_H
 
+#include "explore/heirs.h"
 #include "explore/judge.h"
 #include "explore/moves.h"
 #include "explore/pool.h"
@@ -70,6 +71,7 @@ struct post_note {
 
 struct space {
     struct setting setting;
+    int words; /* of a state */
     struct pool locals, posts, rolls;
     struct place *places;
     struct post_note *notes;
@@ -81,6 +83,7 @@ struct space {
     bool can_states_be_wrong; /* the scheme promises what a state alone can break, and one may */
     struct memo arrivals, breaks, renamed_locals, renamed_posts, renamed_rolls, disconnects,
         returns, recounts, unknowns;
+    struct heirs heirs;
     struct draft *drafts; /* of the record in hand */
     struct server_draft server_drafts[SERVER_MOVES_MAX];
 };
@@ -107,7 +110,7 @@ static inline bool space_has_roll(const struct space *space)
 
 static inline int space_words(const struct space *space)
 {
-    return space->setting.clients + space->setting.servers + space_has_roll(space) + 1;
+    return space->words;
 }
 
 static inline uint32_t *space_roll_of(const struct space *space, uint32_t *words)

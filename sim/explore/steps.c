@@ -31,6 +31,13 @@ void stepper_start(const struct stepper *stepper, const struct explore_options *
             *budget |= (uint32_t)options->budget[i] << (BUDGET_BITS * stepper->slot_of[i]);
 }
 
+bool stepper_has_quick(const struct stepper *stepper)
+{
+    const struct setting *setting = &stepper->space->setting;
+    return setting->servers == 1 && !setting->scheme->uses_client_clock &&
+           !space_has_roll(stepper->space);
+}
+
 bool stepper_wants_lock(const struct stepper *stepper, const uint32_t *words)
 {
     for (int i = 0; i < stepper->space->setting.clients; i++)
@@ -47,8 +54,10 @@ struct expansion {
     const uint32_t *words; /* before */
     int words_even;        /* how many of them, with the 0 after an odd number */
     struct step_taken step;
-    unsigned did;    /* by the move: enum effect_bit */
-    unsigned judged; /* of an execution: enum judged */
+    unsigned did;      /* by the move: enum effect_bit */
+    unsigned judged;   /* of an execution: enum judged */
+    struct ring *ring; /* NULL: all steps are taken */
+    bool is_sorted;    /* the states that follow */
 };
 
 static uint32_t *budget_of(const struct space *space, uint32_t *words)
@@ -238,6 +247,110 @@ static inline bool can_pay(const struct expansion *it, const struct move *move)
     return move->kind != MOVE_STRIKE || has_budget(it, (enum fault)move->fault);
 }
 
+/* --- heirs: what step_client() would do, where that is little --- */
+
+/* Does anybody hold the lock but that one? */
+static inline bool is_contested(struct expansion *it, int client)
+{
+    for (int i = 0; i < it->space->setting.clients; i++)
+        if (i != client && space_place(it->space, it->words[i])->phase == PHASE_HOLDING)
+            return true;
+    return false;
+}
+
+/* Where the state after it must be looked at whole. False: something is wrong with it. */
+static bool push_whole(struct expansion *it, int client, const struct heir *heir)
+{
+    uint32_t words[WORDS_MAX];
+    words_copy(words, it->words, it->words_even);
+    words[client] = heir->local;
+    words[it->space->setting.clients] = heir->post;
+    if (verdict_of_state(it->space, words))
+        return false;
+    if (it->is_sorted)
+        canon_sort(it->space, it->stepper->reductions, words, it->step.new_position,
+                   it->step.new_number);
+    ring_push(it->ring, words, it->ring->from);
+    return true;
+}
+
+static inline void push_near(struct expansion *it, int client, const struct heir *heir)
+{
+    uint32_t *words = ring_push_near(it->ring, it->ring->sum + heir->change);
+    words[client] = heir->local;
+    words[it->space->setting.clients] = heir->post;
+}
+
+static inline bool must_be_whole(const struct expansion *it)
+{
+    return it->is_sorted || it->space->can_states_be_wrong;
+}
+
+/* False: step_client() must see to it. */
+static bool push_heir(struct expansion *it, int client, const struct heir *heir)
+{
+    if (heir->kind == HEIR_SLOW || (heir->kind == HEIR_GRANT && is_contested(it, client)))
+        return false;
+    if (!must_be_whole(it))
+        push_near(it, client, heir);
+    else if (!push_whole(it, client, heir))
+        return false;
+    it->ring->has_grant |= heir->kind == HEIR_GRANT;
+    return true;
+}
+
+static inline void move_client(struct expansion *it, int client, uint32_t m)
+{
+    const struct move move = it->space->moves[m];
+    if (can_pay(it, &move))
+        step_client(it, client, &move);
+}
+
+static inline void expand_list(struct expansion *it, int client, const struct heir *heir,
+                               const struct heir *end, unsigned unheard)
+{
+    bool is_near = !must_be_whole(it);
+    for (; heir < end; heir++) {
+        if (is_near && heir->kind == HEIR_QUICK && heir->hearing == HEARD_BY_ALL) {
+            push_near(it, client, heir);
+        } else if (heir->hearing != unheard && !push_heir(it, client, heir)) {
+            move_client(it, client,
+                        space_place(it->space, it->words[client])->moves_start + heir->move);
+            is_near = !must_be_whole(it);
+        }
+    }
+}
+
+/* Returns whether one of the moves is urgent. */
+static bool expand_client(struct expansion *it, int client, unsigned unheard)
+{
+    const struct place place = *space_place(it->space, it->words[client]);
+    for (uint32_t m = place.moves_start; m < place.moves_start + place.moves_count; m++)
+        if (it->space->moves[m].hearing != unheard)
+            move_client(it, client, m);
+    return place.is_urgent;
+}
+
+static inline bool expand_clients(struct expansion *it, unsigned unheard)
+{
+    struct heirs *heirs = &it->space->heirs;
+    const int clients = it->space->setting.clients;
+    const bool is_poor = it->words[space_words(it->space) - 1] == 0;
+    bool is_urgent = false;
+    for (int i = 0; i < clients; i++) {
+        const struct heir_list *list =
+            it->ring ? heirs_of(heirs, it->space, it->words[i], it->words[clients], i) : NULL;
+        if (!list || !ring_has_room(it->ring, list->count)) {
+            is_urgent |= expand_client(it, i, unheard);
+            continue;
+        }
+        is_urgent |= list->is_urgent;
+        const struct heir *first = &heirs->heirs[list->start];
+        expand_list(it, i, first, first + (is_poor ? list->count_free : list->count), unheard);
+    }
+    return is_urgent;
+}
+
 static void expand_server(struct expansion *it, int server)
 {
     const struct post_note *note =
@@ -316,23 +429,17 @@ void stepper_expand(struct stepper *stepper, const uint32_t *words)
     it.space = stepper->space;
     it.words = words;
     it.words_even = (space_words(it.space) + 1) / 2 * 2;
+    it.ring = stepper->space->heirs.are_too_many ? NULL : stepper->ring;
+    it.is_sorted = stepper->reductions & (REDUCE_CLIENTS | REDUCE_SERVERS);
     canon_none(it.step.new_position, it.step.new_number);
     const struct setting *setting = &stepper->space->setting;
-    bool is_urgent = false;
+    if (it.ring && !it.is_sorted)
+        ring_approach(it.ring, words);
     bool is_patient = stepper->reductions & REDUCE_PATIENT && !is_risky(&it);
     if (is_patient && expand_hearing(&it))
         return;
-    for (int i = 0; i < setting->clients; i++) {
-        const struct place *place = space_place(it.space, words[i]);
-        is_urgent |= place->is_urgent;
-        uint32_t end = place->moves_start + place->moves_count;
-        for (uint32_t m = place->moves_start; m < end; m++) {
-            const struct move move = it.space->moves[m];
-            if (can_pay(&it, &move) &&
-                move.hearing != (is_patient ? HEARD_BY_IMPATIENT : HEARD_BY_PATIENT))
-                step_client(&it, i, &move);
-        }
-    }
+    unsigned unheard = is_patient ? HEARD_BY_IMPATIENT : HEARD_BY_PATIENT;
+    bool is_urgent = expand_clients(&it, unheard);
     for (int s = 0; s < setting->servers; s++)
         expand_server(&it, s);
     if (!is_urgent)

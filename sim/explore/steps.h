@@ -5,7 +5,7 @@
 #ifndef PICKLOCK_EXPLORE_STEPS_H
 #define PICKLOCK_EXPLORE_STEPS_H
 
-#include "explore/space.h"
+#include "explore/ring.h"
 
 /* One step: who moved, what was violated by it, and the state after it. */
 struct step_taken {
@@ -30,7 +30,15 @@ struct stepper {
     uint32_t risky_budgets;   /* bits of the word of budgets: faults that strike all replies */
     void (*take)(void *context, const struct step_taken *step);
     void *context;
+    /* Where steps go of which there is nothing to tell but the state they lead to, and whether one
+     * of them grants: none costs a fault or violates a property. Its owner says which state is in
+     * hand. Borrowed; NULL: they are taken as all others. */
+    struct ring *ring;
 };
+
+/* Are there enough such steps? Not where a move concerns several servers, or a roll follows every
+ * step; and with stamps the records are so many that few of them meet twice. */
+bool stepper_has_quick(const struct stepper *stepper);
 
 static inline bool step_is_fault(const struct step_taken *step)
 {
@@ -45,8 +53,8 @@ void stepper_init(struct stepper *stepper, struct space *space,
 void stepper_start(const struct stepper *stepper, const struct explore_options *options,
                    uint32_t *words);
 
-/* Calls take for every step from that state, in a fixed order. words: with a 0 after an odd number
- * of them, here and in the steps. */
+/* Calls take for every step from that state, or pushes it into the ring, in a fixed order. words:
+ * with a 0 after an odd number of them, here and in the steps. */
 void stepper_expand(struct stepper *stepper, const uint32_t *words);
 
 /* Can a client that lives still begin an attempt? */

@@ -35,6 +35,8 @@ void visited_init(struct visited *visited, int words, uint64_t seed, bool has_fu
     for (int i = 0; i < VISITED_WORDS_MAX / 2; i++) {
         uint64_t high = draw(&seed);
         visited->keys[i] = (visited_sum)high << 64 | draw(&seed);
+        visited->key_of[2 * i] = visited->keys[i];
+        visited->key_of[2 * i + 1] = visited->keys[i] << 32;
     }
     size_set(visited, VISITED_FIRST);
     visited->buckets =
@@ -63,18 +65,28 @@ void visited_forget(struct visited *visited, uint32_t before)
         tape_drop(&visited->states, before);
 }
 
+static inline bool is_full(const struct bucket *bucket)
+{
+    return bucket->prints[BUCKET_PRINTS - 1] != 0;
+}
+
+static inline void bucket_put(struct bucket *bucket, uint64_t print, uint32_t number)
+{
+    const uint64_t *prints = bucket->prints;
+    int used = (prints[0] != 0) + (prints[1] != 0) + (prints[2] != 0) + (prints[3] != 0);
+    bucket->prints[used] = print;
+    bucket->numbers[used] = number;
+}
+
 /* Puts in what is not there, in the first bucket with room from that one on; false: no room up to
  * the end. */
 static bool insert(struct visited *visited, struct bucket *it, uint64_t print, uint32_t number)
 {
     const struct bucket *end = visited->buckets + visited->size + PAST_THE_END;
-    while (it->prints[BUCKET_PRINTS - 1] != 0)
+    while (is_full(it))
         if (++it == end)
             return false;
-    int used =
-        (it->prints[0] != 0) + (it->prints[1] != 0) + (it->prints[2] != 0) + (it->prints[3] != 0);
-    it->prints[used] = print;
-    it->numbers[used] = number;
+    bucket_put(it, print, number);
     return true;
 }
 
@@ -118,11 +130,6 @@ static inline uint32_t look_in(const struct visited *visited, const struct bucke
     return VISITED_NONE;
 }
 
-static inline bool is_full(const struct bucket *bucket)
-{
-    return bucket->prints[BUCKET_PRINTS - 1] != 0;
-}
-
 static inline const struct bucket *last_of(const struct visited *visited)
 {
     return visited->buckets + visited->size + PAST_THE_END - 1;
@@ -154,10 +161,11 @@ uint32_t visited_put_far(struct visited *visited, uint64_t print, const uint32_t
         grow(visited);
         it = visited_home(visited, print);
     }
-    while (!insert(visited, it, print, number)) {
-        grow(visited);
-        it = visited_home(visited, print);
-    }
+    if (!is_full(it))
+        bucket_put(it, print, number);
+    else
+        while (!insert(visited, visited_home(visited, print), print, number))
+            grow(visited);
     *tape_push(&visited->parents) = parent;
     words_copy(tape_push(&visited->states), words, visited->words);
     return number;

@@ -39,6 +39,7 @@ struct visited {
     int words;                               /* of a state as it is kept: even */
     bool has_full_states;                    /* none is forgotten */
     visited_sum keys[VISITED_WORDS_MAX / 2]; /* of two words each */
+    visited_sum key_of[VISITED_WORDS_MAX];   /* the same, of one word alone */
 };
 
 /* A state of an odd number of words has a 0 after the last: everywhere where states are read here.
@@ -57,7 +58,7 @@ static inline uint64_t visited_mix(uint64_t sum)
 /* What a word adds to the sum: that of a state with another word there differs by no more. */
 static inline visited_sum visited_term(const struct visited *visited, int place, uint32_t word)
 {
-    return visited->keys[place / 2] * ((uint64_t)word << (place % 2 * 32));
+    return visited->key_of[place] * word;
 }
 
 static inline visited_sum visited_sum_of(const struct visited *visited, const uint32_t *words)
@@ -145,8 +146,8 @@ static inline const uint32_t *visited_words(const struct visited *visited, uint3
 /* The words of the states before that number will not be asked for again. */
 void visited_forget(struct visited *visited, uint32_t before);
 
-/* Asks for the memory that a look at that print will need. A macro: gcc takes a function that does
- * nothing else for pure, and drops it. */
-#define VISITED_PREFETCH(visited, print) __builtin_prefetch(visited_home((visited), (print)), 1)
+/* Asks for the memory that a look there will need: it may go on in the next bucket. A macro: gcc
+ * takes a function that does nothing else for pure, and drops it. */
+#define VISITED_PREFETCH(home) (__builtin_prefetch(home), __builtin_prefetch((home) + 1))
 
 #endif
