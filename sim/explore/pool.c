@@ -111,9 +111,8 @@ static void memo_make(struct memo *memo, size_t size)
 {
     memo->count = 0;
     memo->size = size;
-    memo->keys = memory_new(size, sizeof *memo->keys);
-    memo->values = memory_new(size, sizeof *memo->values);
-    memset(memo->keys, 0xff, size * sizeof *memo->keys);
+    memo->entries = memory_new(size, sizeof *memo->entries);
+    memset(memo->entries, 0xff, size * sizeof *memo->entries);
 }
 
 void memo_init(struct memo *memo)
@@ -123,19 +122,17 @@ void memo_init(struct memo *memo)
 
 void memo_close(struct memo *memo)
 {
-    free(memo->keys);
-    free(memo->values);
+    free(memo->entries);
     memset(memo, 0, sizeof *memo);
 }
 
 static void memo_insert(struct memo *memo, uint64_t key, uint64_t value)
 {
-    size_t mask = memo->size - 1, at = memo_mix(key) & mask;
-    while (memo->keys[at] != UINT64_MAX && memo->keys[at] != key)
+    size_t mask = memo->size - 1, at = memo_home(memo, key);
+    while (memo->entries[at].key != UINT64_MAX && memo->entries[at].key != key)
         at = (at + 1) & mask;
-    memo->count += memo->keys[at] != key;
-    memo->keys[at] = key;
-    memo->values[at] = value;
+    memo->count += memo->entries[at].key != key;
+    memo->entries[at] = (struct memo_entry){.key = key, .value = value};
 }
 
 void memo_put(struct memo *memo, uint64_t key, uint64_t value)
@@ -145,10 +142,9 @@ void memo_put(struct memo *memo, uint64_t key, uint64_t value)
         struct memo old = *memo;
         memo_make(memo, old.size * 2);
         for (size_t i = 0; i < old.size; i++)
-            if (old.keys[i] != UINT64_MAX)
-                memo_insert(memo, old.keys[i], old.values[i]);
-        free(old.keys);
-        free(old.values);
+            if (old.entries[i].key != UINT64_MAX)
+                memo_insert(memo, old.entries[i].key, old.entries[i].value);
+        free(old.entries);
     }
     memo_insert(memo, key, value);
 }
@@ -156,5 +152,5 @@ void memo_put(struct memo *memo, uint64_t key, uint64_t value)
 /* With the half that was there as well while it grew. */
 size_t memo_bytes(const struct memo *memo)
 {
-    return memo->size * (sizeof *memo->keys + sizeof *memo->values) / 2 * 3;
+    return memo->size * sizeof *memo->entries / 2 * 3;
 }

@@ -30,9 +30,14 @@ size_t pool_bytes(const struct pool *pool);
 
 /* A map from one number to another: what was computed once. Keys are any but UINT64_MAX. */
 struct memo {
-    uint64_t *keys;
-    uint64_t *values;
+    struct memo_entry *entries; /* hash table, at most half full */
     size_t count, size;
+};
+
+/* Side by side: a look costs one miss of the cache. */
+struct memo_entry {
+    uint64_t key; /* UINT64_MAX: empty */
+    uint64_t value;
 };
 
 void memo_init(struct memo *memo);
@@ -47,14 +52,20 @@ static inline uint64_t memo_mix(uint64_t key)
     return key ^ (key >> 31);
 }
 
+/* Where a look for the key begins. */
+static inline size_t memo_home(const struct memo *memo, uint64_t key)
+{
+    return (key ^ key >> 32) * 0x9e3779b97f4a7c15u >> 32 & (memo->size - 1);
+}
+
 /* The value, or NULL: not there. Valid until the next put. */
 static inline const uint64_t *memo_find(const struct memo *memo, uint64_t key)
 {
     size_t mask = memo->size - 1;
-    for (size_t at = memo_mix(key) & mask;; at = (at + 1) & mask) {
-        if (memo->keys[at] == key)
-            return &memo->values[at];
-        if (memo->keys[at] == UINT64_MAX)
+    for (size_t at = memo_home(memo, key);; at = (at + 1) & mask) {
+        if (memo->entries[at].key == key)
+            return &memo->entries[at].value;
+        if (memo->entries[at].key == UINT64_MAX)
             return NULL;
     }
 }
