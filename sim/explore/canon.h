@@ -8,7 +8,24 @@
 
 #include "explore/space.h"
 
-/* Sorts the words in place and says where everybody went. */
+/* A state whose steps are to be sorted: what its servers were sorted by. Most steps move one column
+ * of it, if any. */
+struct canon {
+    struct space *space;
+    const uint32_t *words; /* borrowed */
+    uint64_t keys[SERVERS_MAX];
+    bool has_keys; /* not before its slices were asked for */
+    bool is_sorted;
+    bool has_servers, has_clients; /* they are to be sorted */
+};
+
+void canon_open(struct canon *canon, struct space *space, unsigned reductions,
+                const uint32_t *words);
+
+/* Sorts the words of a step in place and says where everybody went. */
+void canon_step(struct canon *canon, uint32_t *words, uint8_t *new_position, uint8_t *new_number);
+
+/* The same without a state before it. */
 void canon_sort(struct space *space, unsigned reductions, uint32_t *words, uint8_t *new_position,
                 uint8_t *new_number);
 

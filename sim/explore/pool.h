@@ -8,6 +8,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* No record has that number. */
+#define UNKNOWN_ID UINT32_MAX
+
 struct pool {
     unsigned char *bytes; /* all records, one after the other */
     size_t bytes_used, bytes_size;

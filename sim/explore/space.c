@@ -25,6 +25,7 @@ void space_init(struct space *space, const struct explore_options *options)
                             &space->returns,       &space->recounts,      &space->unknowns};
     for (size_t i = 0; i < sizeof memos / sizeof *memos; i++)
         memo_init(memos[i]);
+    columns_init(&space->columns, options->servers);
     heirs_init(&space->heirs);
     space->places_size = space->notes_size = space->moves_size = PLACES_FIRST;
     space->places = memory_new(space->places_size, sizeof *space->places);
@@ -47,6 +48,7 @@ void space_close(struct space *space)
     memo_close(&space->returns);
     memo_close(&space->recounts);
     memo_close(&space->unknowns);
+    columns_close(&space->columns);
     heirs_close(&space->heirs);
     free(space->places);
     free(space->notes);
@@ -63,7 +65,8 @@ size_t space_bytes(const struct space *space)
            memo_bytes(&space->renamed_posts) + memo_bytes(&space->disconnects) +
            memo_bytes(&space->renamed_rolls) + memo_bytes(&space->returns) +
            memo_bytes(&space->recounts) + memo_bytes(&space->unknowns) +
-           heirs_bytes(&space->heirs) + MOVES_MAX * sizeof *space->drafts;
+           columns_bytes(&space->columns) + heirs_bytes(&space->heirs) +
+           MOVES_MAX * sizeof *space->drafts;
 }
 
 enum fail space_fail(const struct space *space, struct failure *failure)
@@ -73,22 +76,25 @@ enum fail space_fail(const struct space *space, struct failure *failure)
 
 /* --- records in, numbers out --- */
 
-static void local_read(const struct space *space, uint32_t number, struct local *local)
+void space_read_local(const struct space *space, uint32_t number, struct local *local)
 {
     memset(local, 0, sizeof *local);
     pool_get(&space->locals, number, local);
 }
 
-static uint32_t local_number(struct space *space, const struct local *local)
+uint32_t space_number_local(struct space *space, const struct local *local)
 {
+    uint32_t before = space->locals.count;
     uint32_t number = pool_put(&space->locals, local, local_size(local));
     assert(number <= ID_MASK);
     while (number >= space->places_size) {
         space->places_size *= 2;
         space->places = memory_resize(space->places, space->places_size, sizeof *space->places);
     }
-    if (number + 1 == space->locals.count)
+    if (number == before) {
         space->places[number].is_known = false;
+        columns_add(&space->columns, number);
+    }
     return number;
 }
 
@@ -137,7 +143,7 @@ void space_start(struct space *space, uint32_t *words)
     local_init(&local, setting);
     /* Where nobody forgets it, the counter's value is always COUNTER_NOW. */
     post_init(&post, setting->section == SECTION_COUNTER && !setting->keeps_count);
-    uint32_t client = local_number(space, &local), server = post_number(space, &post);
+    uint32_t client = space_number_local(space, &local), server = post_number(space, &post);
     int at = 0;
     for (int i = 0; i < setting->clients; i++)
         words[at++] = client;
@@ -201,7 +207,7 @@ static void moves_reserve(struct space *space, int count)
 void space_list_place(struct space *space, uint32_t number)
 {
     struct local local;
-    local_read(space, number, &local);
+    space_read_local(space, number, &local);
     int count = moves_list(&local, &space->setting, space->drafts);
     moves_reserve(space, count);
     struct place place = {.moves_start = space->moves_count,
@@ -215,7 +221,8 @@ void space_list_place(struct space *space, uint32_t number)
             space->breach = draft->did / DID_BREACH;
             space->breach_at = draft->kind == MOVE_ACQUIRE ? 0 : local.fields[0];
         }
-        uint32_t to = draft->kind == MOVE_ARRIVE ? number : local_number(space, &draft->after);
+        uint32_t to =
+            draft->kind == MOVE_ARRIVE ? number : space_number_local(space, &draft->after);
         space->moves[space->moves_count++] = (struct move){.to = to,
                                                            .did = (uint16_t)draft->did,
                                                            .kind = (uint8_t)draft->kind,
@@ -280,7 +287,7 @@ unsigned space_arrive(struct space *space, uint32_t *local, int parcel, uint32_t
         return unpack(*known, local, post);
     struct local client;
     struct post before, after;
-    local_read(space, *local, &client);
+    space_read_local(space, *local, &client);
     post_read(space, *post, &before);
     after = before;
     struct command command = parcel_command(&client.parcels[parcel]);
@@ -295,7 +302,7 @@ unsigned space_arrive(struct space *space, uint32_t *local, int parcel, uint32_t
     unsigned judged =
         judge_execution(&space->setting, &client, parcel, position, &reply, &before, &after);
     moves_answered(&client, &space->setting, parcel, &reply);
-    *local = local_number(space, &client);
+    *local = space_number_local(space, &client);
     *post = post_number(space, &after);
     memo_put(&space->arrivals, key, pack(*local, *post, judged));
     return judged;
@@ -310,7 +317,7 @@ uint32_t space_return(struct space *space, uint32_t local, int position, enum ju
         return (uint32_t)*known;
     struct local client;
     struct post after;
-    local_read(space, local, &client);
+    space_read_local(space, local, &client);
     post_read(space, post, &after);
     judge_return(&space->setting, &client, position, how, &after);
     uint32_t number = post_number(space, &after);
@@ -341,10 +348,10 @@ uint32_t space_break(struct space *space, uint32_t local, int server)
     if (known)
         return (uint32_t)*known;
     struct local after;
-    local_read(space, local, &after);
+    space_read_local(space, local, &after);
     local_break(&after, server, LANE_COUNT);
     local_settle(&after, &space->setting);
-    uint32_t number = local_number(space, &after);
+    uint32_t number = space_number_local(space, &after);
     memo_put(&space->breaks, key, number);
     return number;
 }
@@ -360,12 +367,12 @@ uint32_t space_recount(struct space *space, uint32_t local, enum recount recount
     if (known)
         return (uint32_t)*known;
     struct local after;
-    local_read(space, local, &after);
+    space_read_local(space, local, &after);
     if (recount == RECOUNT_WRITTEN)
         access_outdate(&after, &space->setting);
     else
         access_forget(&after);
-    uint32_t number = local_number(space, &after);
+    uint32_t number = space_number_local(space, &after);
     memo_put(&space->recounts, key, number);
     return number;
 }
@@ -397,9 +404,9 @@ bool space_follow(struct space *space, uint32_t *number, const struct roll_step 
 uint32_t space_make_local_older(struct space *space, uint32_t local, bool are_stamps_kept)
 {
     struct local after;
-    local_read(space, local, &after);
+    space_read_local(space, local, &after);
     local_age(&after, &space->setting, are_stamps_kept);
-    uint32_t number = local_number(space, &after);
+    uint32_t number = space_number_local(space, &after);
     space->places[local].aged[are_stamps_kept] = number;
     return number;
 }
@@ -431,9 +438,9 @@ uint32_t space_rename_local(struct space *space, uint32_t local, const uint8_t *
     if (known)
         return (uint32_t)*known;
     struct local after;
-    local_read(space, local, &after);
+    space_read_local(space, local, &after);
     local_rename_clients(&after, new_position);
-    uint32_t number = local_number(space, &after);
+    uint32_t number = space_number_local(space, &after);
     memo_put(&space->renamed_locals, key, number);
     return number;
 }
@@ -476,21 +483,7 @@ uint64_t space_roll_mentions(const struct space *space, uint32_t roll, int posit
     return (uint64_t)before << 32 | last;
 }
 
-enum { KEY_SERVERS = 1, KEY_SLICE = 2, KEY_SPENT = 3 }; /* above the bits of a key of clients */
-
-uint32_t space_renumber_local(struct space *space, uint32_t local, const uint8_t *new_number)
-{
-    uint64_t key = permutation_key(local, new_number, SERVERS_MAX) | (uint64_t)KEY_SERVERS << 60;
-    const uint64_t *known = memo_find(&space->renamed_locals, key);
-    if (known)
-        return (uint32_t)*known;
-    struct local after;
-    local_read(space, local, &after);
-    local_rename_servers(&after, new_number);
-    uint32_t number = local_number(space, &after);
-    memo_put(&space->renamed_locals, key, number);
-    return number;
-}
+enum { KEY_SPENT = 1 }; /* above the bits of a key of clients */
 
 uint32_t space_spend_round(struct space *space, uint32_t local)
 {
@@ -499,34 +492,9 @@ uint32_t space_spend_round(struct space *space, uint32_t local)
     if (known)
         return (uint32_t)*known;
     struct local after;
-    local_read(space, local, &after);
+    space_read_local(space, local, &after);
     after.rounds--;
-    uint32_t number = local_number(space, &after);
-    memo_put(&space->renamed_locals, key, number);
-    return number;
-}
-
-uint32_t space_slice(struct space *space, uint32_t local, int server)
-{
-    uint64_t key = (uint64_t)local << 3 | (uint64_t)server | (uint64_t)KEY_SLICE << 60;
-    const uint64_t *known = memo_find(&space->renamed_locals, key);
-    if (known)
-        return (uint32_t)*known;
-    struct local whole, slice;
-    local_read(space, local, &whole);
-    memset(&slice, 0, sizeof slice);
-    for (int i = 0; i < whole.count; i++) {
-        if (whole.parcels[i].server != server)
-            continue;
-        slice.parcels[slice.count] = whole.parcels[i];
-        slice.parcels[slice.count++].server = 0;
-    }
-    slice.deleted = whole.deleted >> server & 1;
-    slice.overtaken = whole.overtaken >> server & 1;
-    slice.refused = whole.refused >> server & 1;
-    /* Interned among the locals; its phase is none of theirs, so no two are confused. */
-    slice.phase = 0xff;
-    uint32_t number = local_number(space, &slice);
+    uint32_t number = space_number_local(space, &after);
     memo_put(&space->renamed_locals, key, number);
     return number;
 }

@@ -8,6 +8,7 @@
 #ifndef PICKLOCK_EXPLORE_SPACE_H
 #define PICKLOCK_EXPLORE_SPACE_H
 
+#include "explore/columns.h"
 #include "explore/heirs.h"
 #include "explore/judge.h"
 #include "explore/moves.h"
@@ -17,8 +18,6 @@
 
 /* Even: words are copied two at a time, and a 0 follows an odd number of them. */
 enum { WORDS_MAX = (EXPLORE_CLIENTS_MAX + SERVERS_MAX + 3) / 2 * 2 };
-
-#define UNKNOWN_ID UINT32_MAX
 
 /* Budgets share one word: four bits a fault; FAULT_OF_RUN has none. */
 enum { BUDGET_BITS = 4 };
@@ -83,6 +82,7 @@ struct space {
     bool can_states_be_wrong; /* the scheme promises what a state alone can break, and one may */
     struct memo arrivals, breaks, renamed_locals, renamed_posts, renamed_rolls, disconnects,
         returns, recounts, unknowns;
+    struct columns columns;
     struct heirs heirs;
     struct draft *drafts; /* of the record in hand */
     struct server_draft server_drafts[SERVER_MOVES_MAX];
@@ -184,8 +184,9 @@ uint32_t space_rename_post(struct space *space, uint32_t post, const uint8_t *ne
 uint32_t space_rename_roll(struct space *space, uint32_t roll, const uint8_t *new_position);
 /* What the roll has of the client at a position; equal for equal. */
 uint64_t space_roll_mentions(const struct space *space, uint32_t roll, int position);
-uint32_t space_renumber_local(struct space *space, uint32_t local, const uint8_t *new_number);
-/* A number for what a client has in flight with a server; equal for equal. */
-uint32_t space_slice(struct space *space, uint32_t local, int server);
+
+/* Records in, numbers out. */
+void space_read_local(const struct space *space, uint32_t number, struct local *local);
+uint32_t space_number_local(struct space *space, const struct local *local);
 
 #endif

@@ -58,6 +58,7 @@ struct expansion {
     unsigned judged;   /* of an execution: enum judged */
     struct ring *ring; /* NULL: all steps are taken */
     bool is_sorted;    /* the states that follow */
+    struct canon canon;
 };
 
 static uint32_t *budget_of(const struct space *space, uint32_t *words)
@@ -127,8 +128,7 @@ static inline void step_close(struct expansion *it)
         it->step.violated |= step_roll(it);
     it->step.violated |= verdict_of_state(it->space, it->step.words);
     if (it->stepper->reductions & (REDUCE_CLIENTS | REDUCE_SERVERS))
-        canon_sort(it->space, it->stepper->reductions, it->step.words, it->step.new_position,
-                   it->step.new_number);
+        canon_step(&it->canon, it->step.words, it->step.new_position, it->step.new_number);
     it->stepper->take(it->stepper->context, &it->step);
 }
 
@@ -432,6 +432,7 @@ void stepper_expand(struct stepper *stepper, const uint32_t *words)
     it.ring = stepper->space->heirs.are_too_many ? NULL : stepper->ring;
     it.is_sorted = stepper->reductions & (REDUCE_CLIENTS | REDUCE_SERVERS);
     canon_none(it.step.new_position, it.step.new_number);
+    canon_open(&it.canon, it.space, stepper->reductions, words);
     const struct setting *setting = &stepper->space->setting;
     if (it.ring && !it.is_sorted)
         ring_approach(it.ring, words);
