@@ -28,25 +28,31 @@ void pool_close(struct pool *pool)
     memset(pool, 0, sizeof *pool);
 }
 
+/* Four words at a time, none of which waits for another. */
 static uint64_t bytes_hash(const unsigned char *bytes, size_t size)
 {
-    uint64_t hash = size;
-    for (; size >= 8; bytes += 8, size -= 8) {
-        uint64_t word;
-        memcpy(&word, bytes, 8);
-        hash = memo_mix(hash ^ word);
+    uint64_t lanes[4] = {size, 0, 0, 0}, words[4];
+    for (; size >= sizeof words; bytes += sizeof words, size -= sizeof words) {
+        memcpy(words, bytes, sizeof words);
+        for (int i = 0; i < 4; i++)
+            lanes[i] = (lanes[i] ^ words[i] ^ lanes[i] >> 29) * 0xbf58476d1ce4e5b9u;
     }
-    uint64_t rest = 0;
-    memcpy(&rest, bytes, size);
-    return memo_mix(hash ^ rest);
+    memset(words, 0, sizeof words);
+    memcpy(words, bytes, size);
+    uint64_t hash = 0;
+    for (int i = 0; i < 4; i++)
+        hash = memo_mix(hash ^ memo_mix(lanes[i] ^ words[i]));
+    return hash;
 }
 
-static uint32_t pool_seek(const struct pool *pool, const void *record, size_t size)
+static uint32_t pool_seek(const struct pool *pool, const void *record, size_t size, uint32_t mark)
 {
     uint32_t mask = pool->slots_size - 1;
-    uint32_t at = (uint32_t)bytes_hash(record, size) & mask;
-    for (; pool->slots[at] != 0; at = (at + 1) & mask) {
-        uint32_t number = pool->slots[at] - 1;
+    uint32_t at = mark & mask;
+    for (; pool->slots[at].number != 0; at = (at + 1) & mask) {
+        uint32_t number = pool->slots[at].number - 1;
+        if (pool->slots[at].mark != mark)
+            continue;
         size_t start = pool->offsets[number];
         if (pool->offsets[number + 1] - start == size &&
             memcmp(pool->bytes + start, record, size) == 0)
@@ -57,21 +63,27 @@ static uint32_t pool_seek(const struct pool *pool, const void *record, size_t si
 
 static void pool_grow(struct pool *pool)
 {
-    free(pool->slots);
+    struct pool_slot *old = pool->slots;
+    uint32_t size = pool->slots_size, mask = 2 * size - 1;
     pool->slots_size *= 2;
     pool->slots = memory_new(pool->slots_size, sizeof *pool->slots);
-    for (uint32_t i = 0; i < pool->count; i++) {
-        size_t start = pool->offsets[i];
-        uint32_t at = pool_seek(pool, pool->bytes + start, pool->offsets[i + 1] - start);
-        pool->slots[at] = i + 1;
+    for (uint32_t i = 0; i < size; i++) {
+        uint32_t at = old[i].mark & mask;
+        if (old[i].number == 0)
+            continue;
+        while (pool->slots[at].number != 0)
+            at = (at + 1) & mask;
+        pool->slots[at] = old[i];
     }
+    free(old);
 }
 
 uint32_t pool_put(struct pool *pool, const void *record, size_t size)
 {
-    uint32_t at = pool_seek(pool, record, size);
-    if (pool->slots[at] != 0)
-        return pool->slots[at] - 1;
+    uint32_t mark = (uint32_t)(bytes_hash(record, size) >> 32);
+    uint32_t at = pool_seek(pool, record, size, mark);
+    if (pool->slots[at].number != 0)
+        return pool->slots[at].number - 1;
     while (pool->bytes_used + size > pool->bytes_size) {
         pool->bytes_size *= 2;
         pool->bytes = memory_resize(pool->bytes, pool->bytes_size, 1);
@@ -85,7 +97,7 @@ uint32_t pool_put(struct pool *pool, const void *record, size_t size)
     pool->offsets[number] = pool->bytes_used;
     pool->bytes_used += size;
     pool->offsets[number + 1] = pool->bytes_used;
-    pool->slots[at] = number + 1;
+    pool->slots[at] = (struct pool_slot){.number = number + 1, .mark = mark};
     if (pool->count * 2 > pool->slots_size)
         pool_grow(pool);
     return number;

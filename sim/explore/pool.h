@@ -16,8 +16,13 @@ struct pool {
     size_t bytes_used, bytes_size;
     size_t *offsets; /* count + 1 of them */
     uint32_t count, offsets_size;
-    uint32_t *slots; /* hash table of number + 1 */
+    struct pool_slot *slots; /* hash table, at most half full */
     uint32_t slots_size;
+};
+
+struct pool_slot {
+    uint32_t number; /* + 1; 0: empty */
+    uint32_t mark;   /* of the record's hash: few others are looked at */
 };
 
 void pool_init(struct pool *pool);
