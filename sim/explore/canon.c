@@ -53,15 +53,29 @@ static inline uint64_t key_of(const struct space *space, const uint32_t *words, 
     return (uint64_t)words[setting->clients + server] << 40 | hash >> 24;
 }
 
-static void sort_servers(struct space *space, uint32_t *words, const uint64_t *keys,
+/* The column that alone has moved, and where to; false: there are several. */
+static bool is_one_move(const uint8_t *order, int count, int *from, int *to)
+{
+    int first = 0, last = count - 1;
+    while (order[first] == first)
+        first++;
+    while (order[last] == last)
+        last--;
+    bool is_back = order[first] == last;
+    *from = is_back ? last : first;
+    *to = is_back ? first : last;
+    for (int i = first; i < last; i++)
+        if (order[i + is_back] != i + !is_back)
+            return false;
+    return true;
+}
+
+static void move_columns(struct space *space, uint32_t *words, const uint8_t *order,
                          uint8_t *new_number)
 {
     const struct setting *setting = &space->setting;
     uint32_t *posts = words + setting->clients;
     uint32_t sorted[SERVERS_MAX];
-    uint8_t order[SERVERS_MAX];
-    if (!sort_places(keys, setting->servers, order))
-        return;
     for (int i = 0; i < setting->servers; i++) {
         sorted[i] = posts[order[i]];
         new_number[order[i]] = (uint8_t)i;
@@ -69,16 +83,6 @@ static void sort_servers(struct space *space, uint32_t *words, const uint64_t *k
     memcpy(posts, sorted, (size_t)setting->servers * sizeof *posts);
     for (int i = 0; i < setting->clients; i++)
         words[i] = columns_renumber(space, words[i], new_number);
-}
-
-/* Where the column belongs among the others, which are sorted by their keys. Without a branch:
- * nobody can guess it. */
-static int place_of(const uint64_t *keys, int count, int column, uint64_t key)
-{
-    int place = 0;
-    for (int s = 0; s < count; s++)
-        place += (keys[s] < key + (s < column)) & (s != column);
-    return place;
 }
 
 static void move_column(struct space *space, uint32_t *words, int from, int to, uint8_t *new_number)
@@ -94,6 +98,30 @@ static void move_column(struct space *space, uint32_t *words, int from, int to, 
         posts[moved[s]] = words[clients + s];
     for (int s = 0; s < columns->servers; s++)
         words[clients + s] = posts[s];
+}
+
+static void sort_servers(struct space *space, uint32_t *words, const uint64_t *keys,
+                         uint8_t *new_number)
+{
+    const int servers = space->setting.servers;
+    uint8_t order[SERVERS_MAX];
+    int from, to;
+    if (!sort_places(keys, servers, order))
+        return;
+    if (is_one_move(order, servers, &from, &to))
+        move_column(space, words, from, to, new_number);
+    else
+        move_columns(space, words, order, new_number);
+}
+
+/* Where the column belongs among the others, which are sorted by their keys. Without a branch:
+ * nobody can guess it. */
+static int place_of(const uint64_t *keys, int count, int column, uint64_t key)
+{
+    int place = 0;
+    for (int s = 0; s < count; s++)
+        place += (keys[s] < key + (s < column)) & (s != column);
+    return place;
 }
 
 /* The columns of a step that are not those of the state before it, as bits; or ALL_CHANGED. */

@@ -27,6 +27,39 @@ static void put(struct stage *stage, const uint32_t *words)
     visited_put(&stage->visited, visited_print(&stage->visited, words), words, 0, &is_new);
 }
 
+/* Everybody is where it is said that he went, and the servers stay there. */
+static void check_servers(struct stage *stage, const uint32_t *words)
+{
+    struct space *space = &stage->space;
+    const int clients = space->setting.clients;
+    uint32_t sorted[WORDS_MAX], again[WORDS_MAX];
+    uint8_t positions[EXPLORE_CLIENTS_MAX], numbers[SERVERS_MAX];
+    memcpy(sorted, words, sizeof sorted);
+    canon_sort(space, REDUCE_SERVERS, sorted, positions, numbers);
+    for (int i = 0; i < clients; i++)
+        assert_int_equal(sorted[i], columns_renumber(space, words[i], numbers));
+    for (int s = 0; s < space->setting.servers; s++)
+        assert_int_equal(sorted[clients + numbers[s]], words[clients + s]);
+    memcpy(again, sorted, sizeof again);
+    canon_sort(space, REDUCE_SERVERS, again, positions, numbers);
+    assert_memory_equal(again, sorted, sizeof again);
+}
+
+static void check_clients(struct stage *stage, const uint32_t *words)
+{
+    struct space *space = &stage->space;
+    const int clients = space->setting.clients;
+    uint32_t sorted[WORDS_MAX];
+    uint8_t positions[EXPLORE_CLIENTS_MAX], numbers[SERVERS_MAX];
+    memcpy(sorted, words, sizeof sorted);
+    canon_sort(space, REDUCE_CLIENTS, sorted, positions, numbers);
+    for (int i = 0; i < clients; i++)
+        assert_int_equal(sorted[positions[i]], space_rename_local(space, words[i], positions));
+    for (int s = 0; s < space->setting.servers; s++)
+        assert_int_equal(sorted[clients + s],
+                         space_rename_post(space, words[clients + s], positions));
+}
+
 static void take(void *context, const struct step_taken *step)
 {
     struct stage *stage = context;
@@ -41,6 +74,8 @@ static void take(void *context, const struct step_taken *step)
     assert_memory_equal(beside, alone, size);
     assert_memory_equal(positions[0], positions[1], sizeof positions[0]);
     assert_memory_equal(numbers[0], numbers[1], sizeof numbers[0]);
+    check_servers(stage, step->words);
+    check_clients(stage, step->words);
     canon_none(places, stay);
     stage->steps++;
     stage->moved += memcmp(numbers[0], stay, sizeof stay) != 0;
