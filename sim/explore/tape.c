@@ -21,14 +21,15 @@ void tape_close(struct tape *tape)
 {
     for (size_t i = tape->pieces_dropped; i < tape->pieces_count; i++)
         memory_piece_drop(tape->pieces[i], PIECE_BYTES);
-    memory_piece_drop(tape->spare, PIECE_BYTES);
+    while (tape->spares_count > 0)
+        memory_piece_drop(tape->spares[--tape->spares_count], PIECE_BYTES);
     free(tape->pieces);
     memset(tape, 0, sizeof *tape);
 }
 
 size_t tape_bytes(const struct tape *tape)
 {
-    size_t pieces = tape->pieces_count - tape->pieces_dropped + (tape->spare != NULL);
+    size_t pieces = tape->pieces_count - tape->pieces_dropped + (size_t)tape->spares_count;
     return pieces * PIECE_BYTES + tape->pieces_size * sizeof *tape->pieces;
 }
 
@@ -38,8 +39,8 @@ void tape_grow(struct tape *tape)
         tape->pieces_size = tape->pieces_size ? 2 * tape->pieces_size : PIECES_FIRST;
         tape->pieces = memory_resize(tape->pieces, tape->pieces_size, sizeof *tape->pieces);
     }
-    tape->next = tape->spare ? tape->spare : memory_piece(PIECE_BYTES);
-    tape->spare = NULL;
+    tape->next =
+        tape->spares_count > 0 ? tape->spares[--tape->spares_count] : memory_piece(PIECE_BYTES);
     tape->piece_end = tape->next + TAPE_PIECE;
     tape->pieces[tape->pieces_count++] = tape->next;
 }
@@ -48,8 +49,11 @@ void tape_drop(struct tape *tape, uint64_t before)
 {
     size_t end = (size_t)(before << tape->width_bits >> TAPE_PIECE_BITS);
     while (tape->pieces_dropped < end) {
-        memory_piece_drop(tape->spare, PIECE_BYTES);
-        tape->spare = tape->pieces[tape->pieces_dropped];
+        uint32_t *piece = tape->pieces[tape->pieces_dropped];
         tape->pieces[tape->pieces_dropped++] = NULL;
+        if (tape->spares_count < TAPE_SPARES)
+            tape->spares[tape->spares_count++] = piece;
+        else
+            memory_piece_drop(piece, PIECE_BYTES);
     }
 }

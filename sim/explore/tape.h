@@ -9,7 +9,7 @@
 #include <stdint.h>
 #include <string.h>
 
-enum { TAPE_PIECE_BITS = 14, TAPE_PIECE = 1 << TAPE_PIECE_BITS }; /* numbers */
+enum { TAPE_PIECE_BITS = 14, TAPE_PIECE = 1 << TAPE_PIECE_BITS, TAPE_SPARES = 2 }; /* numbers */
 
 struct tape {
     uint32_t **pieces;   /* NULL: dropped */
@@ -19,8 +19,9 @@ struct tape {
     uint64_t count;        /* records, with those that were dropped */
     uint32_t *next;        /* where the next one goes; at piece_end: into a new piece */
     uint32_t *piece_end;
-    uint32_t
-        *spare;     /* a piece that was dropped, for the next: in a queue no page is fetched anew */
+    /* Pieces that were dropped, for the next ones: in a queue no page is fetched anew. */
+    uint32_t *spares[TAPE_SPARES];
+    int spares_count;
     int width_bits; /* a record has room for 1 << width_bits numbers */
 };
 

@@ -6,9 +6,11 @@
 #include <assert.h>
 #include <string.h>
 
-/* PAST_THE_END: buckets beyond the last home, for what finds no room; a search never wraps. */
-enum { VISITED_FIRST = 1 << 10, PAST_THE_END = 64, MUCH = 1 << 16 };
+/* PAST_THE_END: buckets beyond the last home, for what finds no room; a search never wraps. STRIDE,
+ * BATCH: buckets that are moved at a time, see grow(). */
+enum { VISITED_FIRST = 1 << 10, PAST_THE_END = 64, MUCH = 1 << 16, STRIDE = 32, BATCH = 192 };
 
+_Static_assert(STRIDE <= BATCH, "a batch has no room");
 _Static_assert(sizeof(struct bucket) == 64, "a bucket is a cache line");
 
 static void size_set(struct visited *visited, size_t size)
@@ -30,7 +32,7 @@ void visited_init(struct visited *visited, int words, uint64_t seed, bool has_fu
 {
     memset(visited, 0, sizeof *visited);
     visited->words = (words + 1) / 2 * 2;
-    assert(visited->words <= VISITED_WORDS_MAX);
+    assert(visited->words >= 4 && visited->words <= VISITED_WORDS_MAX);
     visited->has_full_states = has_full_states;
     for (int i = 0; i < VISITED_WORDS_MAX / 2; i++) {
         uint64_t high = draw(&seed);
@@ -67,49 +69,73 @@ void visited_forget(struct visited *visited, uint32_t before)
 
 static inline bool is_full(const struct bucket *bucket)
 {
-    return bucket->prints[BUCKET_PRINTS - 1] != 0;
+    return bucket->used == BUCKET_PRINTS;
 }
 
 static inline void bucket_put(struct bucket *bucket, uint64_t print, uint32_t number)
 {
-    const uint64_t *prints = bucket->prints;
-    int used = (prints[0] != 0) + (prints[1] != 0) + (prints[2] != 0) + (prints[3] != 0);
+    uint32_t used = bucket->used++;
     bucket->prints[used] = print;
     bucket->numbers[used] = number;
 }
 
-/* Puts in what is not there, in the first bucket with room from that one on; false: no room up to
- * the end. */
-static bool insert(struct visited *visited, struct bucket *it, uint64_t print, uint32_t number)
+static inline const struct bucket *last_of(const struct visited *visited)
 {
-    const struct bucket *end = visited->buckets + visited->size + PAST_THE_END;
+    return visited->buckets + visited->size + PAST_THE_END - 1;
+}
+
+/* Puts in what is not there, in the first bucket with room from its home on; false: no room up to
+ * the end. */
+static bool insert(struct visited *visited, uint64_t print, uint32_t number)
+{
+    struct bucket *it = visited_home(visited, print);
+    const struct bucket *last = last_of(visited);
     while (is_full(it))
-        if (++it == end)
+        if (it++ == last)
             return false;
     bucket_put(it, print, number);
     return true;
 }
 
-/* All buckets move to the end of the larger table; then, from the first on, each is emptied and its
- * prints go where they belong. That is never behind where they were taken from, for homes are in
- * the order of the prints: what was not moved yet is not in the way. */
+/* A few buckets are emptied, and then their prints go where they belong: one long loop over all of
+ * them costs less than a short one for each bucket, whose end nobody can guess. */
+static void resettle(struct visited *visited, size_t from, size_t end)
+{
+    uint64_t prints[BATCH * BUCKET_PRINTS];
+    uint32_t numbers[BATCH * BUCKET_PRINTS];
+    unsigned count = 0;
+    for (size_t i = from; i < end; i++)
+        for (int k = 0; k < BUCKET_PRINTS; k++) {
+            prints[count] = visited->buckets[i].prints[k];
+            numbers[count] = visited->buckets[i].numbers[k];
+            count += prints[count] != 0;
+        }
+    memset(&visited->buckets[from], 0, (end - from) * sizeof *visited->buckets);
+    for (unsigned i = 0; i < count; i++) {
+        assert(visited_home_of(prints[i], visited->size) >= from);
+        bool has_room = insert(visited, prints[i], numbers[i]);
+        assert(has_room);
+    }
+}
+
+/* Bucket by bucket, from the last on, prints go where they belong in the larger table. That must
+ * not be where something is that was not moved yet: it would be passed over, and its place be empty
+ * later. In the larger table a home is half as far again from the start. So a print goes no nearer
+ * to it than it was, unless it lay behind its home by a third of its own place: which happens close
+ * to the start alone. What is there is moved last, at once. */
 static void grow(struct visited *visited)
 {
-    size_t old = visited->size, all = old + PAST_THE_END;
-    size_t size = old < MUCH ? 2 * old : old + old / 2, gap = size - old;
-    visited->buckets = memory_extend(visited->buckets, all, all + gap, sizeof *visited->buckets);
+    size_t old = visited->size, end = old + PAST_THE_END;
+    size_t size = old < MUCH ? 2 * old : old + old / 2;
+    visited->buckets =
+        memory_extend(visited->buckets, end, size + PAST_THE_END, sizeof *visited->buckets);
     size_set(visited, size);
-    memmove(visited->buckets + gap, visited->buckets, all * sizeof *visited->buckets);
-    memset(visited->buckets, 0, gap * sizeof *visited->buckets);
-    for (size_t i = 0; i < all; i++) {
-        struct bucket moved = visited->buckets[gap + i];
-        memset(&visited->buckets[gap + i], 0, sizeof moved);
-        for (int k = 0; k < BUCKET_PRINTS && moved.prints[k] != 0; k++) {
-            bool has_room = insert(visited, visited_home(visited, moved.prints[k]), moved.prints[k],
-                                   moved.numbers[k]);
-            assert(has_room);
-        }
+    while (end > BATCH) {
+        size_t from = end > BATCH + STRIDE ? end - STRIDE : BATCH;
+        resettle(visited, from, end);
+        end = from;
     }
+    resettle(visited, 0, end);
 }
 
 static bool is_same(const struct visited *visited, uint32_t number, const uint32_t *words)
@@ -130,11 +156,6 @@ static inline uint32_t look_in(const struct visited *visited, const struct bucke
     return VISITED_NONE;
 }
 
-static inline const struct bucket *last_of(const struct visited *visited)
-{
-    return visited->buckets + visited->size + PAST_THE_END - 1;
-}
-
 uint32_t visited_find(const struct visited *visited, uint64_t print, const uint32_t *words)
 {
     const struct bucket *it = visited_home(visited, print), *last = last_of(visited);
@@ -144,29 +165,50 @@ uint32_t visited_find(const struct visited *visited, uint64_t print, const uint3
     return number;
 }
 
+/* The next number, for that state. */
+static inline uint32_t record(struct visited *visited, const uint32_t *words, uint32_t parent)
+{
+    const int width = 1 << visited->states.width_bits;
+    uint32_t *to = tape_push(&visited->states);
+    assert(visited->count < VISITED_NONE);
+    for (int i = 0; i < width; i += 4)
+        memcpy(to + i, words + i, 4 * sizeof *words);
+    *tape_push(&visited->parents) = parent;
+    return (uint32_t)visited->count++;
+}
+
+/* Where whole states must be compared, or the table grows. */
+static uint32_t put_slowly(struct visited *visited, uint64_t print, const uint32_t *words,
+                           uint32_t parent, bool *is_new)
+{
+    uint32_t known = visited_find(visited, print, words);
+    *is_new = known == VISITED_NONE;
+    if (!*is_new)
+        return known;
+    uint32_t number = record(visited, words, parent);
+    if (visited->count > visited->full)
+        grow(visited);
+    while (!insert(visited, print, number))
+        grow(visited);
+    return number;
+}
+
 uint32_t visited_put_far(struct visited *visited, uint64_t print, const uint32_t *words,
                          uint32_t parent, bool *is_new)
 {
     struct bucket *it = visited_home(visited, print);
-    if (is_full(it) || visited->has_full_states) {
-        uint32_t known = visited_find(visited, print, words);
-        *is_new = known == VISITED_NONE;
-        if (!*is_new)
-            return known;
-    }
-    *is_new = true;
-    assert(visited->count < VISITED_NONE);
-    uint32_t number = (uint32_t)visited->count++;
-    if (visited->count > visited->full) {
-        grow(visited);
-        it = visited_home(visited, print);
-    }
-    if (!is_full(it))
-        bucket_put(it, print, number);
-    else
-        while (!insert(visited, visited_home(visited, print), print, number))
-            grow(visited);
-    *tape_push(&visited->parents) = parent;
-    words_copy(tape_push(&visited->states), words, visited->words);
+    const struct bucket *last = last_of(visited);
+    unsigned bits = 0;
+    if (visited->has_full_states || visited->count >= visited->full)
+        return put_slowly(visited, print, words, parent, is_new);
+    while (bits == 0 && is_full(it) && it != last)
+        bits = bucket_matches(++it, print);
+    *is_new = bits == 0;
+    if (!*is_new)
+        return it->numbers[__builtin_ctz(bits)];
+    if (is_full(it))
+        return put_slowly(visited, print, words, parent, is_new);
+    uint32_t number = record(visited, words, parent);
+    bucket_put(it, print, number);
     return number;
 }

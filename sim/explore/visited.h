@@ -15,6 +15,9 @@
 #include "explore/tape.h"
 
 #include <stdbool.h>
+#ifdef __SSE2__
+#include <emmintrin.h>
+#endif
 
 #define VISITED_NONE UINT32_MAX
 
@@ -24,7 +27,7 @@ enum { BUCKET_PRINTS = 5, VISITED_WORDS_MAX = 16 };
 struct bucket {
     uint64_t prints[BUCKET_PRINTS];
     uint32_t numbers[BUCKET_PRINTS];
-    uint32_t spare;
+    uint32_t used; /* how many of them */
 };
 
 __extension__ typedef unsigned __int128 visited_sum;
@@ -97,9 +100,14 @@ static inline uint64_t visited_print_copied(const struct visited *visited, const
     return visited_print_of(sum);
 }
 
+static inline size_t visited_home_of(uint64_t print, size_t size)
+{
+    return (size_t)((visited_sum)print * size >> 64);
+}
+
 static inline struct bucket *visited_home(const struct visited *visited, uint64_t print)
 {
-    return &visited->buckets[(size_t)((visited_sum)print * visited->size >> 64)];
+    return &visited->buckets[visited_home_of(print, visited->size)];
 }
 
 /* Which of its prints it is, as bits, without a branch: where in a bucket a print lies nobody can
@@ -107,9 +115,24 @@ static inline struct bucket *visited_home(const struct visited *visited, uint64_
 static inline unsigned bucket_matches(const struct bucket *bucket, uint64_t print)
 {
     const uint64_t *prints = bucket->prints;
+    unsigned last = (unsigned)(prints[4] == print) << 4;
+#ifdef __SSE2__ /* two at a time; it can only compare halves */
+    const __m128i *pairs = (const __m128i *)prints, it = _mm_set1_epi64x((long long)print);
+    __m128 one = _mm_castsi128_ps(_mm_cmpeq_epi32(_mm_loadu_si128(pairs), it));
+    __m128 two = _mm_castsi128_ps(_mm_cmpeq_epi32(_mm_loadu_si128(pairs + 1), it));
+    __m128 low = _mm_shuffle_ps(one, two, _MM_SHUFFLE(2, 0, 2, 0));
+    __m128 high = _mm_shuffle_ps(one, two, _MM_SHUFFLE(3, 1, 3, 1));
+    return (unsigned)_mm_movemask_ps(_mm_and_ps(low, high)) | last;
+#else
     return (unsigned)(prints[0] == print) | (unsigned)(prints[1] == print) << 1 |
-           (unsigned)(prints[2] == print) << 2 | (unsigned)(prints[3] == print) << 3 |
-           (unsigned)(prints[4] == print) << 4;
+           (unsigned)(prints[2] == print) << 2 | (unsigned)(prints[3] == print) << 3 | last;
+#endif
+}
+
+/* Is there room for one more word with a state than it has? */
+static inline bool visited_has_spare(const struct visited *visited)
+{
+    return visited->words < 1 << visited->states.width_bits;
 }
 
 /* visited_put() of what is not found where it is looked for first. */
@@ -117,7 +140,8 @@ uint32_t visited_put_far(struct visited *visited, uint64_t print, const uint32_t
                          uint32_t parent, bool *is_new);
 
 /* The number of a state; *is_new: it was not there, and was put in with that parent, as the next
- * number. */
+ * number. words: as many as a record has room for; those after the state's are kept with it, if it
+ * is new, and compared with nothing. */
 static inline uint32_t visited_put(struct visited *visited, uint64_t print, const uint32_t *words,
                                    uint32_t parent, bool *is_new)
 {

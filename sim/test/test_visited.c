@@ -49,24 +49,32 @@ static void a_tape_keeps_its_records_until_they_are_dropped(void **state)
             record[k] = i * WIDTH + k;
     }
     size_t full = tape_bytes(&tape);
-    /* One piece is kept for the next to come. */
+    /* Two pieces are kept for the next ones to come. */
     tape_drop(&tape, 3 * EACH - 1);
+    assert_int_equal(tape_bytes(&tape), full);
+    tape_drop(&tape, 3 * EACH);
     size_t less = tape_bytes(&tape);
     assert_int_equal(full - less, TAPE_PIECE * sizeof(uint32_t));
-    tape_drop(&tape, 3 * EACH - 1);
+    tape_drop(&tape, 3 * EACH);
     assert_int_equal(tape_bytes(&tape), less);
     assert_int_equal(tape.count, COUNT);
-    for (uint32_t i = 2 * EACH; i < COUNT; i++)
+    for (uint32_t i = 3 * EACH; i < COUNT; i++)
         for (uint32_t k = 0; k < WIDTH; k++)
             assert_int_equal(tape_at(&tape, i)[k], i * WIDTH + k);
+    /* They are taken up again before there are more. */
+    for (uint32_t i = 0; i < 2 * EACH; i++)
+        *tape_push(&tape) = i;
+    assert_int_equal(tape_bytes(&tape), less);
     tape_close(&tape);
 }
 
 /* --- the table --- */
 
-enum { WORDS = 5, STATES = 700000 };
+/* WIDTH: of a record with so many words. */
+enum { WORDS = 5, WIDTH = 8, STATES = 700000 };
 
-/* Small numbers, as records have them, a state for each i; the word after them stays 0. */
+/* Small numbers, as records have them, a state for each i; the words after them stay as they are.
+ */
 static void words_of(uint32_t i, uint32_t *words)
 {
     for (int k = 0; k < WORDS - 1; k++, i /= 30)
@@ -78,7 +86,7 @@ static void numbers_states_in_the_order_in_which_they_came(void **state)
 {
     (void)state;
     static const uint64_t seeds[] = {0, 0x5eed};
-    uint32_t words[WORDS + 1] = {0};
+    uint32_t words[WIDTH] = {0};
     for (int full = 0; full < 2; full++) {
         struct visited visited;
         visited_init(&visited, WORDS, seeds[full], full);
@@ -118,7 +126,7 @@ static void whole_states_need_no_luck(void **state)
     enum { SHARED = 0x1234, SAME = 40 };
     for (int full = 0; full < 2; full++) {
         struct visited visited;
-        uint32_t words[WORDS + 1] = {0};
+        uint32_t words[WIDTH] = {0};
         visited_init(&visited, WORDS, 0, full);
         for (uint32_t i = 0; i < SAME; i++) {
             bool is_new;
@@ -131,24 +139,80 @@ static void whole_states_need_no_luck(void **state)
     }
 }
 
-/* More prints at the very end of the table than there is room behind it: it grows until there is.
- */
+/* More prints close to each other than their buckets have room for. */
+static uint64_t crowded_print(int where, uint32_t i)
+{
+    uint64_t step = (uint64_t)i << 47;
+    return where == 0 ? UINT64_MAX - step : where == 1 ? UINT64_MAX / 5 + step : step + 1;
+}
+
+static struct visited crowded(int where, uint32_t count)
+{
+    struct visited visited;
+    uint32_t words[WIDTH] = {0};
+    visited_init(&visited, WORDS, 0, false);
+    for (uint32_t i = 0; i < count; i++) {
+        bool is_new;
+        visited_put(&visited, crowded_print(where, i), words, 0, &is_new);
+        assert_true(is_new);
+    }
+    return visited;
+}
+
+/* At the very end of the table there is no room behind it: it grows until there is. */
 static void a_crowded_end_makes_the_table_grow(void **state)
 {
     (void)state;
-    struct visited visited;
-    uint32_t words[WORDS + 1] = {0};
-    visited_init(&visited, WORDS, 0, false);
-    size_t size = visited.size;
-    for (uint32_t i = 0; i < 600; i++) {
-        bool is_new;
-        visited_put(&visited, UINT64_MAX - ((uint64_t)i << 47), words, 0, &is_new);
-        assert_true(is_new);
+    for (int where = 0; where < 3; where++) {
+        struct visited empty = crowded(where, 0), visited = crowded(where, 600);
+        uint32_t words[WIDTH] = {0};
+        assert_int_equal(visited.size > empty.size, where == 0);
+        for (uint32_t i = 0; i < 600; i++)
+            assert_int_equal(visited_find(&visited, crowded_print(where, i), words), i);
+        visited_close(&empty);
+        visited_close(&visited);
     }
-    assert_true(visited.size > size);
-    for (uint32_t i = 0; i < 600; i++)
-        assert_int_equal(visited_find(&visited, UINT64_MAX - ((uint64_t)i << 47), words), i);
+}
+
+/* As far behind their homes as BATCH buckets have to be moved at once for: 200 prints in two homes
+ * at the start. */
+static void a_crowded_start_is_moved_whole(void **state)
+{
+    (void)state;
+    struct visited visited = crowded(2, 200);
+    uint32_t words[WIDTH] = {0};
+    size_t size = visited.size;
+    bool is_new;
+    for (uint64_t i = 1; visited.size == size; i++)
+        visited_put(&visited, i * 0x9e3779b97f4a7c15u, words, 0, &is_new);
+    for (uint32_t i = 0; i < 200; i++)
+        assert_int_equal(visited_find(&visited, crowded_print(2, i), words), i);
     visited_close(&visited);
+}
+
+/* What follows a state's words is kept with it, of the first that came, and tells no states apart.
+ */
+static void a_record_has_room_for_more_than_the_state(void **state)
+{
+    (void)state;
+    for (int full = 0; full < 2; full++) {
+        struct visited visited;
+        uint32_t words[WIDTH] = {0};
+        bool is_new;
+        visited_init(&visited, WORDS, 0, full);
+        assert_true(visited_has_spare(&visited));
+        for (uint32_t turn = 0; turn < 2; turn++)
+            for (uint32_t i = 0; i < 1000; i++) {
+                words_of(i, words);
+                words[visited.words] = i + 7 * turn;
+                visited_put(&visited, visited_print(&visited, words), words, 0, &is_new);
+                assert_int_equal(visited_words(&visited, i)[visited.words], i);
+            }
+        visited_close(&visited);
+        visited_init(&visited, WIDTH, 0, full);
+        assert_false(visited_has_spare(&visited));
+        visited_close(&visited);
+    }
 }
 
 /* A state with another word has the sum that differs by the two terms. */
@@ -156,7 +220,7 @@ static void a_sum_can_be_changed_word_by_word(void **state)
 {
     (void)state;
     struct visited visited;
-    uint32_t words[WORDS + 1] = {0};
+    uint32_t words[WIDTH] = {0};
     visited_init(&visited, WORDS, 7, false);
     words_of(12345, words);
     visited_sum sum = visited_sum_of(&visited, words);
@@ -175,6 +239,8 @@ int main(void)
         cmocka_unit_test(numbers_states_in_the_order_in_which_they_came),
         cmocka_unit_test(whole_states_need_no_luck),
         cmocka_unit_test(a_crowded_end_makes_the_table_grow),
+        cmocka_unit_test(a_crowded_start_is_moved_whole),
+        cmocka_unit_test(a_record_has_room_for_more_than_the_state),
         cmocka_unit_test(a_sum_can_be_changed_word_by_word),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
