@@ -34,12 +34,19 @@ size_t heirs_bytes(const struct heirs *heirs)
     return heirs->lists_size * sizeof *heirs->lists + heirs->heirs_size * sizeof *heirs->heirs;
 }
 
-static struct heir_list *seek(const struct heirs *heirs, uint64_t key)
+static uint32_t key_local(uint64_t key)
 {
-    uint32_t at = heirs_home(heirs, key);
-    while (heirs->lists[at].key != 0)
-        at = (at + 1) & (heirs->lists_size - 1);
-    return &heirs->lists[at];
+    return (uint32_t)((key - 1) >> 32);
+}
+
+static uint32_t key_post(uint64_t key)
+{
+    return (uint32_t)(key - 1) >> 4;
+}
+
+static int key_client(uint64_t key)
+{
+    return (int)((key - 1) & 15);
 }
 
 static void lists_grow(struct heirs *heirs)
@@ -50,7 +57,7 @@ static void lists_grow(struct heirs *heirs)
     heirs->lists = memory_new(heirs->lists_size, sizeof *heirs->lists);
     for (uint32_t i = 0; i < size; i++)
         if (old[i].key != 0)
-            *seek(heirs, old[i].key) = old[i];
+            *heirs_seek(heirs, old[i].key) = old[i];
     free(old);
 }
 
@@ -102,31 +109,87 @@ static enum heir_kind kind_of(struct space *space, struct heir *heir, const stru
     return is_quick_return(place, note, move, client) ? HEIR_QUICK : HEIR_SLOW;
 }
 
+static enum heir_class class_of(const struct heir *heir, const struct move *move, uint32_t post)
+{
+    if (heir->kind == HEIR_SLOW || heir->hearing != HEARD_BY_ALL)
+        return HEIR_OTHER;
+    if (heir->kind == HEIR_GRANT)
+        return HEIR_GRANTS;
+    if (move->kind != MOVE_ARRIVE && !move->did)
+        return HEIR_LOCAL;
+    return heir->post == post ? HEIR_READS : HEIR_WRITES;
+}
+
+/* Of the other clients' moves. A grant leaves the post as it is, and would do so beside any. */
+static unsigned commutes_with(enum heir_class class)
+{
+    switch (class) {
+    case HEIR_LOCAL:
+    case HEIR_GRANTS:
+        return HEIR_LOCAL | HEIR_READS | HEIR_WRITES;
+    case HEIR_READS:
+        return HEIR_LOCAL | HEIR_READS;
+    case HEIR_WRITES:
+        return HEIR_LOCAL;
+    default:
+        return 0;
+    }
+}
+
+static uint32_t sets_of_others(unsigned classes, int client)
+{
+    uint32_t sets = 0;
+    for (int i = 0; i < EXPLORE_CLIENTS_MAX; i++)
+        if (i != client)
+            sets |= classes << (CLASS_BITS * i);
+    return sets;
+}
+
+static struct heir heir_make(const struct heirs *heirs, struct space *space, uint64_t key,
+                             const struct move *move)
+{
+    uint32_t local = key_local(key), post = key_post(key);
+    int client = key_client(key);
+    struct heir heir = {.local = local, .post = post, .hearing = move->hearing};
+    heir.kind = (uint8_t)kind_of(space, &heir, move, client);
+    heir.class = (uint8_t)class_of(&heir, move, post);
+    heir.commutes = sets_of_others(commutes_with(heir.class), client);
+    heir.change = change_of(heirs, &heir, local, post, client, space->setting.clients);
+    return heir;
+}
+
+static uint8_t notes_of(const struct place *place, const struct heir *heir, int count)
+{
+    unsigned notes = place->is_urgent ? LIST_URGENT : 0;
+    if (place->phase == PHASE_HOLDING)
+        notes |= LIST_HOLDS;
+    for (int i = 0; i < count; i++)
+        notes |= heir[i].class;
+    return (uint8_t)notes;
+}
+
 const struct heir_list *heirs_list(struct heirs *heirs, struct space *space, uint64_t key)
 {
-    uint32_t local = (uint32_t)((key - 1) >> 32), post = (uint32_t)(key - 1) >> 4;
-    int client = (int)((key - 1) & 15);
-    const struct place place = *space_place(space, local);
+    const struct place place = *space_place(space, key_local(key));
     heirs->are_too_many = heirs->lists_count == LISTS_MAX;
     if (heirs->are_too_many)
         return NULL;
     if (++heirs->lists_count * 2 > heirs->lists_size)
         lists_grow(heirs);
     heirs_reserve(heirs, place.moves_count);
-    struct heir_list list = {.key = key,
-                             .start = heirs->heirs_count,
-                             .count = (uint8_t)place.moves_count,
-                             .is_urgent = place.is_urgent};
-    for (uint16_t i = 0; i < place.moves_count; i++) {
-        const struct move move = space->moves[place.moves_start + i];
-        struct heir heir = {.local = local, .post = post, .move = i, .hearing = move.hearing};
-        heir.kind = (uint8_t)kind_of(space, &heir, &move, client);
-        heir.change = change_of(heirs, &heir, local, post, client, space->setting.clients);
-        heirs->heirs[heirs->heirs_count++] = heir;
+    struct heir_list list = {
+        .key = key, .start = heirs->heirs_count, .counts[HEIR_RICH] = (uint8_t)place.moves_count};
+    for (int i = 0; i < place.moves_count; i++) {
+        const struct move move = space->moves[place.moves_start + (uint32_t)i];
+        struct heir *heir = &heirs->heirs[heirs->heirs_count++];
+        *heir = heir_make(heirs, space, key, &move);
+        heir->move = (uint8_t)i;
         if (move.kind != MOVE_STRIKE)
-            list.count_free = (uint8_t)(i + 1);
+            list.counts[HEIR_POOR] = (uint8_t)(i + 1);
     }
-    struct heir_list *kept = seek(heirs, key);
+    for (int i = 0; i < HEIR_WEALTHS; i++)
+        list.notes[i] = notes_of(&place, &heirs->heirs[list.start], list.counts[i]);
+    struct heir_list *kept = heirs_seek(heirs, key);
     *kept = list;
     return kept;
 }

@@ -7,6 +7,7 @@
 #ifndef PICKLOCK_EXPLORE_HEIRS_H
 #define PICKLOCK_EXPLORE_HEIRS_H
 
+#include "explore/explore.h"
 #include "explore/visited.h"
 
 struct space;
@@ -17,22 +18,44 @@ enum heir_kind {
     HEIR_SLOW,
 };
 
+/* What a move has to do with the server; bits, for sets of them. Two moves of different clients
+ * commute when one of them is local, or when both only read. */
+enum heir_class {
+    HEIR_LOCAL = 1,  /* nothing: it is what it is beside every post, and quick beside every one */
+    HEIR_READS = 2,  /* what it is depends on the post, which it leaves as it is */
+    HEIR_WRITES = 4, /* the post is another one after it */
+    HEIR_GRANTS = 8, /* HEIR_GRANT: what it violates depends on the other clients, but not where it
+                        leads to */
+    HEIR_OTHER = 16, /* all else: HEIR_SLOW, and what not every client hears */
+};
+
+/* Sets of classes, one for each client, in one number: the first client's in the lowest bits. */
+enum { CLASS_BITS = 5 };
+_Static_assert(32 / EXPLORE_CLIENTS_MAX >= CLASS_BITS, "a client's classes have no room");
+
 /* One move. */
 struct heir {
     visited_sum change;   /* of a state's sum */
     uint32_t local, post; /* after it */
-    uint16_t move;        /* of the local's: which of them, from 0 */
+    uint32_t commutes;    /* with which moves of the others: sets of classes */
+    uint8_t move;         /* of the local's: which of them, from 0 */
     uint8_t kind;         /* enum heir_kind */
     uint8_t hearing;      /* enum hearing */
+    uint8_t class;        /* enum heir_class */
 };
+
+/* Which of a client's moves are possible: without a budget none that costs a fault. */
+enum heir_wealth { HEIR_RICH, HEIR_POOR, HEIR_WEALTHS };
+
+/* Beside the classes of a list's moves. */
+enum list_note { LIST_CLASSES = 31, LIST_URGENT = 32, LIST_HOLDS = 64 };
 
 /* The moves of a client, in their order. */
 struct heir_list {
     uint64_t key;
     uint32_t start;
-    uint8_t count;
-    uint8_t count_free; /* up to the last that costs no fault */
-    bool is_urgent;     /* of the local */
+    uint8_t counts[HEIR_WEALTHS]; /* up to the last one that is possible */
+    uint8_t notes[HEIR_WEALTHS];  /* of these: their classes, and enum list_note of the local */
 };
 
 struct heirs {
@@ -55,9 +78,18 @@ static inline uint64_t heirs_key(uint32_t local, uint32_t post, int client)
     return ((uint64_t)local << 32 | (uint64_t)post << 4 | (uint64_t)client) + 1;
 }
 
-static inline uint32_t heirs_home(const struct heirs *heirs, uint64_t key)
+static inline uint32_t heirs_home(uint64_t key)
 {
-    return (uint32_t)(key * 0x9e3779b97f4a7c15u >> 32) & (heirs->lists_size - 1);
+    return (uint32_t)(key * 0x9e3779b97f4a7c15u >> 32);
+}
+
+/* Where that key is, or would be. */
+static inline struct heir_list *heirs_seek(const struct heirs *heirs, uint64_t key)
+{
+    uint32_t mask = heirs->lists_size - 1, at = heirs_home(key) & mask;
+    while (heirs->lists[at].key != key && heirs->lists[at].key != 0)
+        at = (at + 1) & mask;
+    return &heirs->lists[at];
 }
 
 /* Of the client at that position, which is that local, beside that post; or NULL. It is good, and
@@ -66,13 +98,8 @@ static inline const struct heir_list *heirs_of(struct heirs *heirs, struct space
                                                uint32_t local, uint32_t post, int client)
 {
     uint64_t key = heirs_key(local, post, client);
-    uint32_t mask = heirs->lists_size - 1;
-    for (uint32_t at = heirs_home(heirs, key);; at = (at + 1) & mask) {
-        if (heirs->lists[at].key == key)
-            return &heirs->lists[at];
-        if (heirs->lists[at].key == 0)
-            return heirs_list(heirs, space, key);
-    }
+    const struct heir_list *list = heirs_seek(heirs, key);
+    return list->key ? list : heirs_list(heirs, space, key);
 }
 
 #endif

@@ -9,23 +9,30 @@
 #include "explore/space.h"
 #include "explore/visited.h"
 
-/* RING_FULL: of so many, the oldest goes on. The rest is room for what is pushed without a look at
- * who waits: the moves of a client. */
-enum { RING = 128, RING_FULL = 16 };
+/* RING_FULL: of so many, all but the newest RING_WAITS go on, in one go: how many follow a state
+ * nobody can guess. The rest is room for what is pushed without a look at who waits: the moves of
+ * clients. NEAR_WORDS_MAX: words of a state next to the only server. */
+enum { RING = 128, RING_FULL = 40, RING_WAITS = 12, NEAR_WORDS_MAX = 8 };
 
+_Static_assert(EXPLORE_CLIENTS_MAX + 2 <= NEAR_WORDS_MAX, "a state in hand has no room");
+
+/* The word after those of the state: what sleeps in it (near.h). */
 struct candidate {
-    uint64_t print;
+    _Alignas(64) uint64_t print;
     uint32_t from;
-    uint32_t words[WORDS_MAX];
+    uint32_t words[WORDS_MAX + 2];
 };
 
 struct ring {
     const struct visited *visited;
-    unsigned popped, pushed;   /* ever */
-    bool has_grant;            /* among the quick steps of the state in hand */
-    uint32_t from;             /* the state in hand */
-    uint32_t words[WORDS_MAX]; /* its words */
-    visited_sum sum;           /* and theirs */
+    unsigned popped, pushed; /* ever */
+    /* Of the state in hand. */
+    bool has_grant;  /* among its quick steps */
+    unsigned slept;  /* its steps that slept, up to the one that is under way */
+    uint32_t from;   /* its number */
+    uint32_t asleep; /* what sleeps: sets of enum heir_class */
+    uint32_t words[NEAR_WORDS_MAX];
+    visited_sum sum;
     struct candidate waiting[RING];
 };
 
@@ -63,26 +70,30 @@ static inline void ring_add(struct ring *ring, struct candidate *it, uint64_t pr
 static inline void ring_push(struct ring *ring, const uint32_t *words, uint32_t from)
 {
     struct candidate *it = &ring->waiting[ring->pushed % RING];
+    it->words[ring->visited->words] = 0;
     ring_add(ring, it, visited_print_copied(ring->visited, words, it->words), from);
 }
 
 /* From here on, states are near this one: for ring_push_near(). */
 static inline void ring_approach(struct ring *ring, const uint32_t *words)
 {
-    words_copy(ring->words, words, ring->visited->words);
+    memcpy(ring->words, words, sizeof ring->words / 2);
+    if (ring->visited->words > NEAR_WORDS_MAX / 2)
+        memcpy(ring->words + NEAR_WORDS_MAX / 2, words + NEAR_WORDS_MAX / 2,
+               sizeof ring->words / 2);
     ring->sum = visited_sum_of(ring->visited, words);
 }
 
-/* The state in hand with that sum, once the caller has put right the words that differ: all of
- * them, in what is returned. */
-static inline uint32_t *ring_push_near(struct ring *ring, visited_sum sum)
+/* The state in hand after a move of that client; nothing sleeps in it. */
+static inline void ring_push_near(struct ring *ring, const struct heir *heir, int client,
+                                  int clients)
 {
     struct candidate *it = &ring->waiting[ring->pushed % RING];
-    memcpy(it->words, ring->words, sizeof it->words / 2);
-    if (ring->visited->words > WORDS_MAX / 2)
-        memcpy(it->words + WORDS_MAX / 2, ring->words + WORDS_MAX / 2, sizeof it->words / 2);
-    ring_add(ring, it, visited_print_of(sum), ring->from);
-    return it->words;
+    memcpy(it->words, ring->words, sizeof ring->words);
+    it->words[client] = heir->local;
+    it->words[clients] = heir->post;
+    it->words[ring->visited->words] = 0;
+    ring_add(ring, it, visited_print_of(ring->sum + heir->change), ring->from);
 }
 
 #endif

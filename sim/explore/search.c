@@ -29,7 +29,7 @@ enum { NOTES_FIRST = 1024, MUCH = 1 << 20, CHECK_EVERY = 4096 };
 /* Of the state in hand. */
 static int steps_so_far(const struct run_of *run)
 {
-    return run->strikes + (int)(run->ring.pushed - run->pushed_before);
+    return run->strikes + (int)(run->ring.pushed - run->pushed_before + run->ring.slept);
 }
 
 /* --- what is remembered --- */
@@ -98,7 +98,8 @@ static inline void settle_one(struct run_of *run)
 static inline void settle_oldest(struct run_of *run)
 {
     while (ring_is_full(&run->ring))
-        settle_one(run);
+        for (int i = RING_WAITS; i < RING_FULL; i++)
+            settle_one(run);
 }
 
 static void settle_all(struct run_of *run)
@@ -174,10 +175,13 @@ static void expand(struct run_of *run, const uint32_t *words)
         search->notes[run->state] |= STATE_WANTS;
     run->ring.from = run->state;
     run->ring.has_grant = false;
+    run->ring.slept = 0;
+    run->ring.asleep = search->has_sleep ? words[search->visited.words] : 0;
     stepper_expand(&search->stepper, words);
-    if (run->ring.has_grant && search->keeps_edges)
+    if (search->keeps_edges && run->ring.has_grant)
         search->notes[run->state] |= STATE_GRANTS;
     search->transitions += (uint64_t)steps_so_far(run);
+    search->slept += run->ring.slept;
     settle_oldest(run);
     if (search->space.breach) {
         search->end = END_BREACH;
@@ -241,6 +245,13 @@ static void next_layer(struct run_of *run)
     tape_init(&run->later, SEED_WORDS + run->words);
 }
 
+/* Where nothing must be known of a step but its state, and there is room for what sleeps in it. */
+static bool can_sleep(const struct search *search)
+{
+    return stepper_has_quick(&search->stepper) && search->stepper.reductions == 0 &&
+           !search->keeps_edges && visited_has_spare(&search->visited);
+}
+
 void search_init(struct search *search, const struct explore_options *options)
 {
     memset(search, 0, sizeof *search);
@@ -251,6 +262,7 @@ void search_init(struct search *search, const struct explore_options *options)
     visited_init(&search->visited, space_words(&search->space), options->hash_seed,
                  options->has_full_states);
     search->space.heirs.visited = &search->visited;
+    search->has_sleep = can_sleep(search);
     tape_init(&search->edges, 1);
     search->edges_from = VISITED_NONE;
     for (int i = 0; i < PROPERTY_COUNT; i++)

@@ -36,6 +36,9 @@ struct search {
     uint64_t transitions;
     uint64_t bytes; /* at the largest */
     int depth;
+    /* near.h: what is found is the same without. */
+    bool has_sleep;
+    uint64_t slept; /* of the transitions: so many were not looked up */
     /* For progress: where the steps without a fault lead, in the order of the states that they come
      * from. Left out is what leads to a state for the first time, which its parent tells, and what
      * comes from a state that grants. */

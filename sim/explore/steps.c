@@ -3,6 +3,7 @@
 
 #include "explore/canon.h"
 #include "explore/fault.h"
+#include "explore/near.h"
 #include "explore/verdict.h"
 
 #include <string.h>
@@ -127,8 +128,10 @@ static inline void step_close(struct expansion *it)
     if (space_has_roll(it->space))
         it->step.violated |= step_roll(it);
     it->step.violated |= verdict_of_state(it->space, it->step.words);
-    if (it->stepper->reductions & (REDUCE_CLIENTS | REDUCE_SERVERS))
+    if (it->is_sorted)
         canon_step(&it->canon, it->step.words, it->step.new_position, it->step.new_number);
+    else
+        canon_none(it->step.new_position, it->step.new_number);
     it->stepper->take(it->stepper->context, &it->step);
 }
 
@@ -274,25 +277,18 @@ static bool push_whole(struct expansion *it, int client, const struct heir *heir
     return true;
 }
 
-static inline void push_near(struct expansion *it, int client, const struct heir *heir)
-{
-    uint32_t *words = ring_push_near(it->ring, it->ring->sum + heir->change);
-    words[client] = heir->local;
-    words[it->space->setting.clients] = heir->post;
-}
-
 static inline bool must_be_whole(const struct expansion *it)
 {
     return it->is_sorted || it->space->can_states_be_wrong;
 }
 
-/* False: step_client() must see to it. */
+/* False: step_client() must see to it. Nothing sleeps in the state after it. */
 static bool push_heir(struct expansion *it, int client, const struct heir *heir)
 {
     if (heir->kind == HEIR_SLOW || (heir->kind == HEIR_GRANT && is_contested(it, client)))
         return false;
     if (!must_be_whole(it))
-        push_near(it, client, heir);
+        ring_push_near(it->ring, heir, client, it->space->setting.clients);
     else if (!push_whole(it, client, heir))
         return false;
     it->ring->has_grant |= heir->kind == HEIR_GRANT;
@@ -306,19 +302,20 @@ static inline void move_client(struct expansion *it, int client, uint32_t m)
         step_client(it, client, &move);
 }
 
+static void step_heir(void *context, int client, const struct heir *heir)
+{
+    struct expansion *it = context;
+    if (!push_heir(it, client, heir))
+        move_client(it, client,
+                    space_place(it->space, it->words[client])->moves_start + heir->move);
+}
+
 static inline void expand_list(struct expansion *it, int client, const struct heir *heir,
                                const struct heir *end, unsigned unheard)
 {
-    bool is_near = !must_be_whole(it);
-    for (; heir < end; heir++) {
-        if (is_near && heir->kind == HEIR_QUICK && heir->hearing == HEARD_BY_ALL) {
-            push_near(it, client, heir);
-        } else if (heir->hearing != unheard && !push_heir(it, client, heir)) {
-            move_client(it, client,
-                        space_place(it->space, it->words[client])->moves_start + heir->move);
-            is_near = !must_be_whole(it);
-        }
-    }
+    for (; heir < end; heir++)
+        if (heir->hearing != unheard)
+            step_heir(it, client, heir);
 }
 
 /* Returns whether one of the moves is urgent. */
@@ -331,8 +328,29 @@ static bool expand_client(struct expansion *it, int client, unsigned unheard)
     return place.is_urgent;
 }
 
+static void step_unless_patient(void *context, int client, const struct heir *heir)
+{
+    if (heir->hearing != HEARD_BY_PATIENT)
+        step_heir(context, client, heir);
+}
+
+static enum near_end expand_near(struct expansion *it, unsigned unheard)
+{
+    const struct near near = {.space = it->space,
+                              .ring = it->ring,
+                              .words = it->words,
+                              .step = step_unless_patient,
+                              .context = it};
+    if (!it->ring || must_be_whole(it) || unheard != HEARD_BY_PATIENT)
+        return NEAR_UNDONE;
+    return near_expand(&near);
+}
+
 static inline bool expand_clients(struct expansion *it, unsigned unheard)
 {
+    enum near_end near = expand_near(it, unheard);
+    if (near != NEAR_UNDONE)
+        return near == NEAR_URGENT;
     struct heirs *heirs = &it->space->heirs;
     const int clients = it->space->setting.clients;
     const bool is_poor = it->words[space_words(it->space) - 1] == 0;
@@ -340,13 +358,13 @@ static inline bool expand_clients(struct expansion *it, unsigned unheard)
     for (int i = 0; i < clients; i++) {
         const struct heir_list *list =
             it->ring ? heirs_of(heirs, it->space, it->words[i], it->words[clients], i) : NULL;
-        if (!list || !ring_has_room(it->ring, list->count)) {
+        if (!list || !ring_has_room(it->ring, list->counts[HEIR_RICH])) {
             is_urgent |= expand_client(it, i, unheard);
             continue;
         }
-        is_urgent |= list->is_urgent;
+        is_urgent |= (list->notes[HEIR_RICH] & LIST_URGENT) != 0;
         const struct heir *first = &heirs->heirs[list->start];
-        expand_list(it, i, first, first + (is_poor ? list->count_free : list->count), unheard);
+        expand_list(it, i, first, first + list->counts[is_poor ? HEIR_POOR : HEIR_RICH], unheard);
     }
     return is_urgent;
 }
@@ -428,11 +446,11 @@ void stepper_expand(struct stepper *stepper, const uint32_t *words)
     it.stepper = stepper;
     it.space = stepper->space;
     it.words = words;
-    it.words_even = (space_words(it.space) + 1) / 2 * 2;
+    it.words_even = (int)(((unsigned)space_words(it.space) + 1) & ~1u);
     it.ring = stepper->space->heirs.are_too_many ? NULL : stepper->ring;
     it.is_sorted = stepper->reductions & (REDUCE_CLIENTS | REDUCE_SERVERS);
-    canon_none(it.step.new_position, it.step.new_number);
-    canon_open(&it.canon, it.space, stepper->reductions, words);
+    if (it.is_sorted)
+        canon_open(&it.canon, it.space, stepper->reductions, words);
     const struct setting *setting = &stepper->space->setting;
     if (it.ring && !it.is_sorted)
         ring_approach(it.ring, words);
