@@ -1,6 +1,7 @@
 /* explore.c - see explore.h: one search from its options to its outcome. */
 #include "explore/explore.h"
 
+#include "explore/order.h"
 #include "explore/random.h"
 #include "explore/search.h"
 #include "explore/translate.h"
@@ -153,26 +154,47 @@ static void outcome_open(struct explore_outcome *outcome, const struct explore_o
     outcome->has_replica = setting.has_replica;
 }
 
-static void outcome_fill(struct search *search, struct explore_outcome *outcome)
+static void outcome_add(const struct search *search, struct explore_outcome *outcome)
 {
     double states = (double)search->visited.count;
     outcome->end = search->end;
-    outcome->states = search->visited.count;
-    outcome->transitions = search->transitions;
-    outcome->depth = search->depth;
-    outcome->bytes = search->bytes;
-    outcome->lost = search->visited.has_full_states ? 0 : states * states / 36893488147419103232.0;
+    outcome->states += search->visited.count;
+    outcome->transitions += search->transitions;
+    outcome->lost += search->visited.has_full_states ? 0 : states * states / 36893488147419103232.0;
+    if (search->depth > outcome->depth)
+        outcome->depth = search->depth;
+    if (search->bytes > outcome->bytes)
+        outcome->bytes = search->bytes;
+}
+
+static bool is_violated(const struct search *search, int property)
+{
+    return search->sightings[property].state != VISITED_NONE;
+}
+
+/* What was not found violated; what was stays unknown until there is a way to it. */
+static void outcome_judge(const struct search *search, struct explore_outcome *outcome)
+{
     for (int i = 0; i < PROPERTY_COUNT; i++) {
+        bool is_sure = search->end == END_COMPLETE && !is_violated(search, i) &&
+                       explore_promises(search->options, (enum property)i);
+        outcome->findings[i].verdict = is_sure ? VERDICT_HOLDS : VERDICT_UNKNOWN;
+    }
+}
+
+/* The shortest ways, where none as short is known. */
+static void outcome_build(struct search *search, struct explore_outcome *outcome)
+{
+    for (int i = 0; i < PROPERTY_COUNT; i++) {
+        const struct sighting *sighting = &search->sightings[i];
         struct explore_finding *finding = &outcome->findings[i];
-        if (search->sightings[i].state != VISITED_NONE) {
-            finding->verdict = VERDICT_VIOLATED;
-            finding->is_shortest = true;
-            witness_build(search, &search->sightings[i], finding);
-        } else {
-            bool is_sure =
-                search->end == END_COMPLETE && explore_promises(search->options, (enum property)i);
-            finding->verdict = is_sure ? VERDICT_HOLDS : VERDICT_UNKNOWN;
-        }
+        bool is_known = finding->verdict == VERDICT_VIOLATED &&
+                        finding->faults <= sighting->faults && finding->events <= sighting->events;
+        if (!is_violated(search, i) || is_known)
+            continue;
+        free(finding->choices);
+        *finding = (struct explore_finding){.verdict = VERDICT_VIOLATED, .is_shortest = true};
+        witness_build(search, sighting, finding);
     }
 }
 
@@ -187,8 +209,9 @@ static bool has_found_all(void *context, const struct search *search, int faults
     return true;
 }
 
-static enum fail explore_all(const struct explore_options *options, struct explore_outcome *outcome,
-                             struct failure *failure)
+/* Every state, or up to the shortest way to all that is sought. */
+static enum fail explore_all(const struct explore_options *options, bool is_judge,
+                             struct explore_outcome *outcome, struct failure *failure)
 {
     struct search search;
     enum fail fail = FAIL_NONE;
@@ -199,9 +222,122 @@ static enum fail explore_all(const struct explore_options *options, struct explo
         search_progress(&search);
     if (search.space.breach)
         fail = space_fail(&search.space, failure);
-    else
-        outcome_fill(&search, outcome);
+    outcome_add(&search, outcome);
+    if (is_judge)
+        outcome_judge(&search, outcome);
+    if (!fail)
+        outcome_build(&search, outcome);
     search_close(&search);
+    return fail;
+}
+
+/* --- quorums: first what is violated, then the shortest way to it --- */
+
+/* What a search in one order for many has found, by the fewest faults. */
+struct violations {
+    bool is_good; /* else the scheme is not one for that, and nothing was learnt */
+    enum explore_end end;
+    unsigned of_faults[EXPLORE_FAULTS_MAX + 1]; /* bit a property */
+    unsigned all;
+};
+
+/* Is all that is sought violated, no matter how? */
+static bool has_seen_all(void *context, const struct search *search, int faults, int depth)
+{
+    (void)context;
+    (void)faults;
+    (void)depth;
+    for (int i = 0; i < PROPERTY_COUNT; i++)
+        if (search->options->sought >> i & 1 && !is_violated(search, i))
+            return false;
+    return true;
+}
+
+static void violations_read(const struct search *search, struct violations *violations)
+{
+    for (int i = 0; i < PROPERTY_COUNT; i++) {
+        unsigned bit = 1u << i;
+        if (!is_violated(search, i) ||
+            (search->options->sought && !(search->options->sought & bit)))
+            continue;
+        violations->all |= bit;
+        violations->of_faults[search->sightings[i].faults] |= bit;
+    }
+}
+
+static void explore_in_order(const struct explore_options *given, bool is_judge,
+                             struct violations *violations, struct explore_outcome *outcome)
+{
+    struct search search;
+    struct explore_options options = *given;
+    memset(violations, 0, sizeof *violations);
+    /* What is found needs time for its shortest way. */
+    if (given->deadline_us && given->now_us)
+        options.deadline_us -= (given->deadline_us - given->now_us()) / 2;
+    search_init(&search, &options);
+    search_in_order(&search);
+    search.is_enough = options.sought ? has_seen_all : NULL;
+    search_run(&search);
+    violations->is_good = !search.is_unsuited && !search.space.breach;
+    violations->end = search.end;
+    if (violations->is_good) {
+        if (search.end == END_COMPLETE && search.keeps_edges)
+            search_progress(&search);
+        outcome_add(&search, outcome);
+        if (is_judge)
+            outcome_judge(&search, outcome);
+        violations_read(&search, violations);
+    }
+    search_close(&search);
+}
+
+/* With one fault it is one or the other: fewer ways than with both at hand. */
+static enum fail find_with_one(const struct explore_options *given, const struct violations *all,
+                               struct explore_outcome *outcome, struct failure *failure)
+{
+    enum fail fail = FAIL_NONE;
+    for (int i = 0; i < FAULT_COUNT && !fail; i++) {
+        struct explore_options options = *given;
+        if (given->budget[i] == 0 || fault_blame((enum fault)i) == FAULT_OF_RUN)
+            continue;
+        for (int k = 0; k < FAULT_COUNT; k++)
+            if (fault_blame((enum fault)k) != FAULT_OF_RUN)
+                options.budget[k] = k == i;
+        struct violations violations = *all;
+        options.sought = 0;
+        if (memcmp(options.budget, given->budget, sizeof options.budget) != 0)
+            explore_in_order(&options, false, &violations, outcome);
+        options.sought = violations.all & all->of_faults[1];
+        if (options.sought)
+            fail = explore_all(&options, false, outcome, failure);
+    }
+    return fail;
+}
+
+/* The shortest ways to what is violated. */
+static enum fail find_shortest(const struct explore_options *given,
+                               const struct violations *violations, struct explore_outcome *outcome,
+                               struct failure *failure)
+{
+    struct explore_options options = *given;
+    unsigned few = violations->of_faults[1], rest = violations->all & ~few;
+    options.skips_progress = true;
+    enum fail fail = few ? find_with_one(&options, violations, outcome, failure) : FAIL_NONE;
+    options.sought = rest;
+    return fail || !rest ? fail : explore_all(&options, false, outcome, failure);
+}
+
+static enum fail explore_quorum(const struct explore_options *given,
+                                struct explore_outcome *outcome, struct failure *failure)
+{
+    struct violations violations;
+    explore_in_order(given, true, &violations, outcome);
+    /* The first stuck state is known only when all were visited. */
+    if (!violations.is_good || violations.all >> PROPERTY_PROGRESS & 1)
+        return explore_all(given, true, outcome, failure);
+    enum fail fail = find_shortest(given, &violations, outcome, failure);
+    if (outcome->end == END_ENOUGH || outcome->end == END_COMPLETE)
+        outcome->end = violations.end;
     return fail;
 }
 
@@ -213,9 +349,11 @@ enum fail explore(const struct explore_options *given, struct explore_outcome *o
     if (options_read(given, &options, failure))
         return FAIL_INPUT;
     outcome_open(outcome, &options);
-    if (options.search == SEARCH_EXHAUSTIVE)
-        return explore_all(&options, outcome, failure);
-    return random_search(&options, outcome, failure);
+    if (options.search != SEARCH_EXHAUSTIVE)
+        return random_search(&options, outcome, failure);
+    if (order_suits(&options))
+        return explore_quorum(&options, outcome, failure);
+    return explore_all(&options, true, outcome, failure);
 }
 
 void explore_outcome_free(struct explore_outcome *outcome)

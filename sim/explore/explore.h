@@ -48,7 +48,10 @@ enum reduction {
     REDUCE_CLIENTS = 1, /* clients are interchangeable */
     REDUCE_SERVERS = 2, /* servers are interchangeable */
     REDUCE_PATIENT = 4, /* replies that a client only counts are heard when it has them all */
-    REDUCE_ALL = 7,
+    REDUCE_ORDER =
+        8, /* quorums: first, of ways that differ in their order alone, one is searched; only what
+              is violated on it is looked for again, for the shortest way (order.h) */
+    REDUCE_ALL = 15,
 };
 
 /* Bounds of the explorer itself. */

@@ -26,6 +26,10 @@ struct fault_kind {
     /* Does it strike all replies of a server on their way, and what else is there, at once? Then
      * whether they are heard before it makes a difference (patience.h). */
     bool strikes_all_replies;
+    bool strikes_replies; /* one of them */
+    /* Is it about several servers, or what was sent to them, at once? Then every order before it
+     * matters (order.h). */
+    bool meets_everything;
     struct fault_text becomes; /* a strike; none: it is nothing but time that passes */
     struct fault_text follows; /* a MOVE_FOLLOW */
     enum reply_error error;    /* that a server says by it */

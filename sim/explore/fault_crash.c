@@ -17,5 +17,5 @@ static void list_crash(struct listing *list)
     local_settle(&draft->after, list->setting);
 }
 
-const struct fault_kind fault_crash_kind = {.list_client = list_crash,
-                                            .becomes = {1, {CHOICE_CRASH}}};
+const struct fault_kind fault_crash_kind = {
+    .list_client = list_crash, .meets_everything = true, .becomes = {1, {CHOICE_CRASH}}};

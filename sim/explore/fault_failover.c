@@ -14,12 +14,15 @@ static void list_failover(struct server_listing *list)
     struct server_draft *draft = moves_add_server(list, MOVE_FOLLOW);
     draft->breaks = draft->forgets = true;
     post_failover(&draft->after);
+    /* That it has no replica any more is worth a mark only while another one may be cut off. */
+    if (!list->setting->has_replicas)
+        draft->after.replica_state = REPLICA_IN_STEP;
 }
 
 static void prepare_failover(struct setting *setting, int times)
 {
-    (void)times;
     setting->has_replica = setting->forgets = true;
+    setting->has_replicas = times > 1;
 }
 
 const struct fault_kind fault_failover_kind = {

@@ -15,4 +15,5 @@ static void list_late_reply(struct listing *list)
 }
 
 /* In a schedule it is the time that passes before the reply is heard. */
-const struct fault_kind fault_late_reply_kind = {.list_client = list_late_reply};
+const struct fault_kind fault_late_reply_kind = {.list_client = list_late_reply,
+                                                 .strikes_replies = true};

@@ -37,6 +37,7 @@ static void prepare_resend(struct setting *setting, int times)
 
 const struct fault_kind fault_resend_kind = {
     .list_client = list_resend,
+    .strikes_replies = true,
     .prepare = prepare_resend,
     .becomes = {2, {CHOICE_LOSE_REPLY, CHOICE_RESEND}},
 };

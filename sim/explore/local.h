@@ -54,12 +54,13 @@ enum section_stage {
 enum { AGO_FORGOTTEN = 2 };
 
 enum local_flag {
-    LOCAL_STALLED = 1,  /* it need not take a step before time passes */
-    LOCAL_SLOW = 2,     /* nor end its critical section */
-    LOCAL_STRUCK = 4,   /* a fault cost this attempt an answer, or may leave a lock behind */
-    LOCAL_SWAPPED = 8,  /* its GETSET was judged to have lost */
-    LOCAL_TAKEN = 16,   /* a server has told this attempt that the lock key is there */
-    LOCAL_HEARING = 32, /* it waited for all replies, and hears them now, one after the other */
+    LOCAL_STALLED = 1,   /* it need not take a step before time passes */
+    LOCAL_SLOW = 2,      /* nor end its critical section */
+    LOCAL_STRUCK = 4,    /* a fault cost this attempt an answer, or may leave a lock behind */
+    LOCAL_SWAPPED = 8,   /* its GETSET was judged to have lost */
+    LOCAL_TAKEN = 16,    /* a server has told this attempt that the lock key is there */
+    LOCAL_HEARING = 32,  /* it waited for all replies, and hears them now, one after the other */
+    LOCAL_ANSWERED = 64, /* order.h: one of what it waits for was executed since its last step */
 };
 
 struct local {

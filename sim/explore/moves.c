@@ -4,6 +4,7 @@
 #include "checks/change.h"
 #include "explore/access.h"
 #include "explore/fault.h"
+#include "explore/order.h"
 #include "explore/patience.h"
 
 #include <assert.h>
@@ -86,6 +87,8 @@ static unsigned takes(struct local *local, const struct setting *setting,
             local->parcels[i].flags |= PARCEL_WON;
     if (is_as_before(local, did))
         local->rounds++;
+    if (news->sends_count > 0)
+        local->flags &= (uint8_t)~LOCAL_ANSWERED;
     local_settle(local, setting);
     return did;
 }
@@ -284,7 +287,7 @@ static bool is_alone(const struct local *local, int parcel)
 
 /* Would the client have done the same a tick later, and did it nothing but count? */
 static bool is_silent(const struct draft *draft, const struct setting *setting,
-                      const struct local *before)
+                      const struct local *before, enum moment_kind how)
 {
     const struct local *after = &draft->after;
     if (draft->did || after->count >= before->count || after->phase != before->phase ||
@@ -293,7 +296,7 @@ static bool is_silent(const struct draft *draft, const struct setting *setting,
     struct local later = *before, aged = *after;
     local_age(&later, setting, false);
     local_age(&aged, setting, false);
-    moves_end(&later, setting, draft->parcel, MOMENT_REPLY);
+    moves_end(&later, setting, draft->parcel, how);
     return local_is_same(&later, &aged);
 }
 
@@ -306,7 +309,7 @@ static void list_hear(struct listing *list, int parcel)
     draft->is_urgent = !(it->flags & PARCEL_LATE) && !(list->local->flags & LOCAL_STALLED);
     draft->did = moves_end(&draft->after, list->setting, parcel, MOMENT_REPLY);
     draft->is_silent = draft->is_urgent && is_alone(list->local, parcel) &&
-                       is_silent(draft, list->setting, list->local);
+                       is_silent(draft, list->setting, list->local, MOMENT_REPLY);
 }
 
 static void list_give_up(struct listing *list, int parcel)
@@ -320,6 +323,8 @@ static void list_give_up(struct listing *list, int parcel)
     draft->is_urgent = is_void && !(list->local->flags & LOCAL_STALLED);
     draft->did =
         moves_end(&draft->after, list->setting, parcel, is_void ? MOMENT_LOST : MOMENT_TIMEOUT);
+    draft->is_silent = draft->is_urgent && is_alone(list->local, parcel) &&
+                       is_silent(draft, list->setting, list->local, MOMENT_LOST);
 }
 
 /* --- all of them --- */
@@ -331,6 +336,14 @@ static void list_faults(struct listing *list)
         list->fault = i;
         if (list->setting->has_fault[i] && kind->list_client)
             kind->list_client(list);
+    }
+}
+
+void moves_list_ends(struct listing *list)
+{
+    for (int i = 0; i < list->local->count; i++) {
+        list_hear(list, i);
+        list_give_up(list, i);
     }
 }
 
@@ -349,6 +362,8 @@ int moves_list(const struct local *local, const struct setting *setting, struct 
     if (setting->is_patient)
         patience_list(&list);
     list_faults(&list);
+    if (setting->is_ordered)
+        order_strikes(&list);
     return list.count;
 }
 

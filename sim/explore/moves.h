@@ -82,6 +82,9 @@ unsigned moves_end(struct local *local, const struct setting *setting, int parce
 /* All moves, in a fixed order; returns how many. drafts: MOVES_MAX. */
 int moves_list(const struct local *local, const struct setting *setting, struct draft *drafts);
 
+/* Only the replies that can be heard, and the messages that can be given up. */
+void moves_list_ends(struct listing *list);
+
 /* The same of a server: only faults move it. */
 struct server_draft {
     enum move_kind kind;

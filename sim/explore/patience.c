@@ -108,9 +108,16 @@ static bool is_order_always_free(const struct local *local, const struct setting
     return true;
 }
 
-static bool is_heard(const struct draft *draft)
+/* Of the attempt under way, and before time passes: the end of a message; a reply that is heard. */
+static bool ends_now(const struct listing *list, const struct draft *draft)
 {
-    return draft->kind == MOVE_HEAR && draft->is_urgent;
+    return (draft->kind == MOVE_HEAR || draft->kind == MOVE_GIVE_UP) && draft->is_urgent &&
+           list->local->parcels[draft->parcel].flags & PARCEL_CURRENT;
+}
+
+static bool is_heard_now(const struct listing *list, const struct draft *draft)
+{
+    return draft->kind == MOVE_HEAR && ends_now(list, draft);
 }
 
 /* Only counts, whenever it is heard, and whatever the client's clock says then. */
@@ -124,21 +131,22 @@ static bool is_blind(const struct listing *list, const struct draft *draft)
         after.skew = (int8_t)(after.skew + way * list->setting->jump);
         local_settle(&before, list->setting);
         local_settle(&after, list->setting);
-        moves_end(&before, list->setting, draft->parcel, MOMENT_REPLY);
+        moves_end(&before, list->setting, draft->parcel,
+                  draft->kind == MOVE_HEAR ? MOMENT_REPLY : MOMENT_LOST);
         if (!local_is_same(&before, &after))
             return false;
     }
     return true;
 }
 
-static bool can_wait(const struct listing *list, struct ends *ends)
+typedef bool is_wanted(const struct listing *list, const struct draft *draft);
+
+static bool can_wait(const struct listing *list, struct ends *ends, is_wanted *is_one)
 {
     int heard = 0;
     for (int i = 0; i < list->count; i++) {
         const struct draft *draft = &list->drafts[i];
-        bool is_current =
-            draft->parcel >= 0 && list->local->parcels[draft->parcel].flags & PARCEL_CURRENT;
-        if (!is_heard(draft) || !is_current)
+        if (!is_one(list, draft))
             continue;
         heard++;
         if (!is_blind(list, draft))
@@ -155,7 +163,7 @@ static void hear_in_order(struct listing *list, bool is_waiting)
     int heard = 0, first = -1, count = list->count;
     for (int i = 0; i < count; i++) {
         struct draft *draft = &list->drafts[i];
-        if (!is_heard(draft) || !(list->local->parcels[draft->parcel].flags & PARCEL_CURRENT))
+        if (!is_heard_now(list, draft))
             continue;
         draft->hearing = HEARD_BY_IMPATIENT;
         if (heard++ == 0)
@@ -175,6 +183,26 @@ void patience_list(struct listing *list)
     struct ends ends;
     if (list->local->flags & LOCAL_HEARING)
         hear_in_order(list, false);
-    else if (ends_read(list->local, &ends) && can_wait(list, &ends))
+    else if (ends_read(list->local, &ends) && can_wait(list, &ends, is_heard_now))
         hear_in_order(list, ends.is_waiting);
+}
+
+unsigned patience_counted(const struct local *local, const struct setting *setting,
+                          bool *is_waiting)
+{
+    struct draft drafts[MOVES_MAX];
+    struct listing list = {.local = local, .setting = setting, .drafts = drafts, .fault = NO_FAULT};
+    struct ends ends;
+    unsigned parcels = 0;
+    *is_waiting = false;
+    if (local->flags & LOCAL_HEARING || !ends_read(local, &ends))
+        return 0;
+    moves_list_ends(&list);
+    if (!can_wait(&list, &ends, ends_now))
+        return 0;
+    for (int i = 0; i < list.count; i++)
+        if (ends_now(&list, &drafts[i]))
+            parcels |= 1u << drafts[i].parcel;
+    *is_waiting = ends.is_waiting;
+    return parcels;
 }

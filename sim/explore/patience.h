@@ -22,4 +22,10 @@
  */
 void patience_list(struct listing *list);
 
+/* Of which parcels, that are replies or lost, the end is only counted, but for the last of all: bit
+ * a parcel; 0: none, or more than counting comes of one. *is_waiting: a request has yet to be
+ * answered. */
+unsigned patience_counted(const struct local *local, const struct setting *setting,
+                          bool *is_waiting);
+
 #endif

@@ -187,6 +187,9 @@ static void expand(struct run_of *run, const uint32_t *words)
         search->end = END_BREACH;
         run->is_over = true;
     }
+    if (search->space.setting.is_ordered &&
+        (search->space.is_hasty || search->space.can_states_be_wrong))
+        search->is_unsuited = run->is_over = true;
 }
 
 /* --- layers --- */
@@ -267,6 +270,11 @@ void search_init(struct search *search, const struct explore_options *options)
     search->edges_from = VISITED_NONE;
     for (int i = 0; i < PROPERTY_COUNT; i++)
         search->sightings[i].state = VISITED_NONE;
+}
+
+void search_in_order(struct search *search)
+{
+    search->space.setting.is_ordered = true;
 }
 
 void search_run(struct search *search)

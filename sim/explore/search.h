@@ -43,6 +43,7 @@ struct search {
      * from. Left out is what leads to a state for the first time, which its parent tells, and what
      * comes from a state that grants. */
     bool keeps_edges;
+    bool is_unsuited; /* search_in_order() does not suit the scheme: nothing of the search counts */
     struct tape edges;
     uint32_t edges_from; /* whose edges are being added */
     uint8_t *notes;      /* by state: enum state_note */
@@ -62,6 +63,10 @@ static inline bool sighting_is_final(const struct sighting *sighting, int faults
 }
 
 void search_init(struct search *search, const struct explore_options *options);
+
+/* Before it runs: one order for many (order.h). Ways are not the shortest then, and no witness can
+ * be built. */
+void search_in_order(struct search *search);
 void search_run(struct search *search);
 void search_close(struct search *search);
 

@@ -34,17 +34,18 @@ struct setting {
     bool has_fault[FAULT_COUNT]; /* has a budget, and something to strike */
     bool has_lease;              /* own leases end */
     bool is_patient;             /* REDUCE_PATIENT */
+    bool is_ordered;             /* see order.h: lengths do not matter, nor most orders */
     bool writes_stamps;          /* the scheme shows others what its client's clock says */
     int call_left_min;           /* of local.call_left: further down makes no difference */
     enum section section;        /* what a critical section does */
     bool keeps_count;            /* the guarded counter has its real value: it may be forgotten */
     struct lease lease;          /* of every attempt, but for its token */
     /* What faults ask for: fault_kind.prepare. */
-    bool is_collision;     /* all draw the same token */
-    bool keeps_commands;   /* of what was executed: it may be needed again */
-    bool repeats_commands; /* one may be executed twice */
-    bool has_replica;
-    bool forgets; /* a server its keys */
+    bool is_collision;              /* all draw the same token */
+    bool keeps_commands;            /* of what was executed: it may be needed again */
+    bool repeats_commands;          /* one may be executed twice */
+    bool has_replica, has_replicas; /* one may be cut off; and then another one */
+    bool forgets;                   /* a server its keys */
 };
 
 void setting_init(struct setting *setting, const struct explore_options *options);

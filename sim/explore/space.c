@@ -3,6 +3,7 @@
 
 #include "base/memory.h"
 #include "explore/access.h"
+#include "explore/order.h"
 #include "world/breach.h"
 
 #include <assert.h>
@@ -22,7 +23,8 @@ void space_init(struct space *space, const struct explore_options *options)
     pool_init(&space->rolls);
     struct memo *memos[] = {&space->arrivals,      &space->breaks,        &space->renamed_locals,
                             &space->renamed_posts, &space->renamed_rolls, &space->disconnects,
-                            &space->returns,       &space->recounts,      &space->unknowns};
+                            &space->returns,       &space->recounts,      &space->unknowns,
+                            &space->heard,         &space->forgotten};
     for (size_t i = 0; i < sizeof memos / sizeof *memos; i++)
         memo_init(memos[i]);
     columns_init(&space->columns, options->servers);
@@ -48,6 +50,8 @@ void space_close(struct space *space)
     memo_close(&space->returns);
     memo_close(&space->recounts);
     memo_close(&space->unknowns);
+    memo_close(&space->heard);
+    memo_close(&space->forgotten);
     columns_close(&space->columns);
     heirs_close(&space->heirs);
     free(space->places);
@@ -64,9 +68,9 @@ size_t space_bytes(const struct space *space)
            memo_bytes(&space->breaks) + memo_bytes(&space->renamed_locals) +
            memo_bytes(&space->renamed_posts) + memo_bytes(&space->disconnects) +
            memo_bytes(&space->renamed_rolls) + memo_bytes(&space->returns) +
-           memo_bytes(&space->recounts) + memo_bytes(&space->unknowns) +
-           columns_bytes(&space->columns) + heirs_bytes(&space->heirs) +
-           MOVES_MAX * sizeof *space->drafts;
+           memo_bytes(&space->recounts) + memo_bytes(&space->unknowns) + memo_bytes(&space->heard) +
+           memo_bytes(&space->forgotten) + columns_bytes(&space->columns) +
+           heirs_bytes(&space->heirs) + MOVES_MAX * sizeof *space->drafts;
 }
 
 enum fail space_fail(const struct space *space, struct failure *failure)
@@ -129,7 +133,7 @@ static uint32_t post_number(struct space *space, const struct post *post)
     return number;
 }
 
-static void post_read(const struct space *space, uint32_t number, struct post *post)
+void space_read_post(const struct space *space, uint32_t number, struct post *post)
 {
     pool_get(&space->posts, number, post);
 }
@@ -234,13 +238,15 @@ void space_list_place(struct space *space, uint32_t number)
                                                            .hearing = (uint8_t)draft->hearing};
         place.is_urgent |= draft->is_urgent;
     }
+    if (space->setting.is_ordered)
+        order_note(space, &place, &local);
     space->places[number] = place;
 }
 
 void space_list_post(struct space *space, uint32_t number)
 {
     struct post post;
-    post_read(space, number, &post);
+    space_read_post(space, number, &post);
     int count = moves_list_server(&post, &space->setting, space->server_drafts);
     uint32_t start = space->moves_count;
     bool has_follow = false;
@@ -288,7 +294,7 @@ unsigned space_arrive(struct space *space, uint32_t *local, int parcel, uint32_t
     struct local client;
     struct post before, after;
     space_read_local(space, *local, &client);
-    post_read(space, *post, &before);
+    space_read_post(space, *post, &before);
     after = before;
     struct command command = parcel_command(&client.parcels[parcel]);
     if (is_token(command.value))
@@ -301,6 +307,8 @@ unsigned space_arrive(struct space *space, uint32_t *local, int parcel, uint32_t
         reply.value = token_at(reply.value, POSITION_SELF);
     unsigned judged =
         judge_execution(&space->setting, &client, parcel, position, &reply, &before, &after);
+    if (space->setting.is_ordered && !parcel_is_late(it))
+        client.flags |= LOCAL_ANSWERED;
     moves_answered(&client, &space->setting, parcel, &reply);
     *local = space_number_local(space, &client);
     *post = post_number(space, &after);
@@ -318,7 +326,7 @@ uint32_t space_return(struct space *space, uint32_t local, int position, enum ju
     struct local client;
     struct post after;
     space_read_local(space, local, &client);
-    post_read(space, post, &after);
+    space_read_post(space, post, &after);
     judge_return(&space->setting, &client, position, how, &after);
     uint32_t number = post_number(space, &after);
     memo_put(&space->returns, key, number);
@@ -334,7 +342,7 @@ uint32_t space_disconnect(struct space *space, uint32_t post, int position)
     if (known)
         return (uint32_t)*known;
     struct post after;
-    post_read(space, post, &after);
+    space_read_post(space, post, &after);
     post_disconnect(&after, position);
     uint32_t number = post_number(space, &after);
     memo_put(&space->disconnects, key, number);
@@ -383,7 +391,7 @@ uint32_t space_unknown(struct space *space, uint32_t post)
     if (known)
         return (uint32_t)*known;
     struct post after;
-    post_read(space, post, &after);
+    space_read_post(space, post, &after);
     post_unknown(&after);
     uint32_t number = post_number(space, &after);
     memo_put(&space->unknowns, post, number);
@@ -414,7 +422,7 @@ uint32_t space_make_local_older(struct space *space, uint32_t local, bool are_st
 uint32_t space_make_post_older(struct space *space, uint32_t post, bool are_stamps_kept)
 {
     struct post after;
-    post_read(space, post, &after);
+    space_read_post(space, post, &after);
     post_tick(&after, are_stamps_kept);
     uint32_t number = post_number(space, &after);
     space->notes[post].aged[are_stamps_kept] = number;
@@ -452,7 +460,7 @@ uint32_t space_rename_post(struct space *space, uint32_t post, const uint8_t *ne
     if (known)
         return (uint32_t)*known;
     struct post after;
-    post_read(space, post, &after);
+    space_read_post(space, post, &after);
     post_rename(&after, new_position);
     uint32_t number = post_number(space, &after);
     memo_put(&space->renamed_posts, key, number);

@@ -32,6 +32,7 @@ struct move {
     int8_t fault; /* enum fault, or NO_FAULT */
     int8_t ticks;
     bool is_urgent;
+    bool is_awaited; /* MOVE_ARRIVE: the client waits for the answer */
     uint8_t hearing; /* enum hearing */
 };
 
@@ -51,6 +52,16 @@ struct place {
     bool may_write, may_write_before; /* the resource: its last attempt, and the one before */
     int32_t fence;
     uint32_t aged[2]; /* by a tick; [1]: stamps kept */
+    /* For order.h. */
+    uint32_t arrivals; /* four bits a server: how many can arrive there */
+    uint8_t asked,
+        asked_late;   /* bit a server: what is awaited can arrive; it must not before time passes */
+    uint8_t strays;   /* bit a server: what nobody waits for can arrive */
+    uint8_t unheard;  /* bit a server: an answer that is awaited is there, and was not heard */
+    bool has_lost;    /* a message that is void */
+    bool is_acting;   /* it must act itself before time passes, but for what it only counts */
+    bool is_held_up;  /* by a fault: it may act after time has passed */
+    uint32_t counted; /* with its replies counted; UNKNOWN_ID: not looked at yet */
 };
 
 struct post_note {
@@ -79,9 +90,10 @@ struct space {
     uint32_t moves_count, moves_size;
     enum breach breach;       /* the first that was met: nothing of the search counts then */
     int64_t breach_at;        /* the step that the scheme went on from */
+    bool is_hasty;            /* the scheme did not wait for all, as it promises */
     bool can_states_be_wrong; /* the scheme promises what a state alone can break, and one may */
     struct memo arrivals, breaks, renamed_locals, renamed_posts, renamed_rolls, disconnects,
-        returns, recounts, unknowns;
+        returns, recounts, unknowns, heard, forgotten;
     struct columns columns;
     struct heirs heirs;
     struct draft *drafts; /* of the record in hand */
@@ -188,5 +200,6 @@ uint64_t space_roll_mentions(const struct space *space, uint32_t roll, int posit
 /* Records in, numbers out. */
 void space_read_local(const struct space *space, uint32_t number, struct local *local);
 uint32_t space_number_local(struct space *space, const struct local *local);
+void space_read_post(const struct space *space, uint32_t number, struct post *post);
 
 #endif

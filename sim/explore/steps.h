@@ -28,6 +28,8 @@ struct stepper {
     int slots;                /* faults with a budget */
     int slot_of[FAULT_COUNT]; /* -1: none */
     uint32_t risky_budgets;   /* bits of the word of budgets: faults that strike all replies */
+    uint32_t reply_budgets;   /* those that strike a reply, these included */
+    uint32_t order_budgets;   /* those to which every order matters (order.h) */
     void (*take)(void *context, const struct step_taken *step);
     void *context;
     /* Where steps go of which there is nothing to tell but the state they lead to, and whether one

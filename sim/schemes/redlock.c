@@ -137,4 +137,5 @@ const struct scheme scheme_redlock = {
     .promises_token = true,
     .needs_quorum = true,
     .is_even_handed = true,
+    .waits_for_all = true,
 };

@@ -125,6 +125,8 @@ struct scheme {
     bool needs_quorum;     /* talks to lease->servers servers, a majority grants */
     bool is_even_handed;   /* needs_quorum: it does the same with every server and counts answers: no server's number is in
                               its state, and no order among them matters. The explorer then takes one server for another */
+    bool waits_for_all;    /* needs_quorum: what it asks of servers it asks of them at once, and then does nothing but count
+                              until each has answered, timed out or broken the connection. The explorer relies on it */
     bool needs_delex;      /* its release is DELEX (Redis 8.4), or DELIFEQ (Valkey 9): older servers know neither */
     const char *weakness;  /* is_naive: why, in one line; else NULL */
 };

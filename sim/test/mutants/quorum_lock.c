@@ -119,6 +119,7 @@ static void run(struct quorum_lock *self, enum planted planted, const struct lea
         .promises_token = true,                                                                    \
         .needs_quorum = true,                                                                      \
         .is_even_handed = PLANTED_##id != PLANTED_unlocked_not_released,                           \
+        .waits_for_all = true,                                                                     \
     };
 
 QUORUM_LOCK(quorum_lock)
