@@ -8,7 +8,7 @@
 
 /* PAST_THE_END: buckets beyond the last home, for what finds no room; a search never wraps. STRIDE,
  * BATCH: buckets that are moved at a time, see grow(). */
-enum { VISITED_FIRST = 1 << 10, PAST_THE_END = 64, MUCH = 1 << 16, STRIDE = 32, BATCH = 192 };
+enum { VISITED_FIRST = 1 << 10, PAST_THE_END = 64, MUCH = 1 << 17, STRIDE = 32, BATCH = 192 };
 
 _Static_assert(STRIDE <= BATCH, "a batch has no room");
 _Static_assert(sizeof(struct bucket) == 64, "a bucket is a cache line");
