@@ -474,7 +474,7 @@ def test_the_explorers_matrix_says_what_was_found(browser, explored):
     heads = [head.text for head in css(browser, "table.explored thead tr:last-child th")]
     assert "3 clients, 2 rounds, 1 server, lease of 2 ticks" in heads[1]
     assert "2 clients, 2 rounds, 3 servers, lease of 2 ticks" in heads[-2]
-    assert "2 clients, 1 round, 5 servers, lease of 2 ticks" in heads[-1]
+    assert "2 clients, 2 rounds, 5 servers, lease of 2 ticks" in heads[-1]
     ids = [part.get_attribute("id") for part in css(browser, "[id]")]
     assert len(ids) == len(set(ids))
     browser.find_element("css selector", "td.bug[data-scheme='set-nx-ex-del'] a").click()

@@ -30,7 +30,7 @@ const char explore_help[] =
     "  --rounds N             attempts of each client, 1 to 7 (default 2); a clean refusal is "
     "free\n"
     "  --servers N            1 to 7 (default 1; for schemes that need a quorum 3, and once\n"
-    "                         more 5 with one round)\n"
+    "                         more 5)\n"
     "  --lease-ticks N        1 to 8 (default 2, or 3 where a timer counts thirds of it)\n"
     "  --budget TIME          of the whole matrix; what is not done by then is unknown\n"
     "  --states N             at most so many states a search\n"

@@ -20,18 +20,16 @@ static int64_t now_us(void)
 
 /* --- the matrix --- */
 
-/* The servers of a quorum's second row, which has one round unless the user says otherwise: what
- * breaks a majority of three may not break one of five. 0: the row that suits the scheme. */
+/* The servers of a quorum's second row: what breaks a majority of three may not break one of five.
+ * 0: the row that suits the scheme. */
 enum { FIRST_ROW = 0, SECOND_ROW_SERVERS = 5 };
 
 static void init_cell(struct cell *cell, const struct explore_args *args,
                       const struct scheme *scheme, int servers, int64_t deadline_us)
 {
     cell_init(cell, scheme);
-    if (servers != FIRST_ROW) {
+    if (servers != FIRST_ROW)
         cell->options.servers = servers;
-        cell->options.rounds = 1;
-    }
     struct explore_options *options = &cell->options;
     if (args->clients)
         options->clients = (int)args->clients;
