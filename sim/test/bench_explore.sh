@@ -55,13 +55,8 @@ build_pan() { # NAME CLIENTS ROUNDS MORE
 }
 # Runs a command; its seconds of a core, start and end of the process included, go to $folder/cpu.
 on_a_core() {
-    "${PYTHON:-python3}" - "$folder/cpu" "$@" <<'END'
-import resource, subprocess, sys
-subprocess.run(sys.argv[2:], check=True)
-used = resource.getrusage(resource.RUSAGE_CHILDREN)
-with open(sys.argv[1], "w") as cpu:
-    print(f"{used.ru_utime + used.ru_stime:.4f}", file=cpu)
-END
+    bash -c 'TIMEFORMAT="%3U %3S"; { time "$@" 2>&3; } 3>&2 2>"$0"' "$folder/times" "$@"
+    awk '{print $1 + $2}' "$folder/times" >"$folder/cpu"
 }
 # A run appends "seconds states transitions megabytes core-seconds" to $folder/NAME.runs. SPIN counts the way
 # into the first state as a transition, too.
