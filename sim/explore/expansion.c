@@ -96,7 +96,7 @@ static void step_lead(struct expansion *it)
 uint32_t expansion_payable(const struct expansion *it, uint32_t budget)
 {
     uint32_t faults = 0;
-    for (int i = 0; i < FAULT_COUNT; i++) {
+    for (int i = 0; i < FAULT_COUNT && turns_with_lead(budget, LEAD_NOBODY); i++) {
         int slot = it->stepper->slot_of[i];
         faults |= (uint32_t)(slot >= 0 && budget >> (BUDGET_BITS * slot) & BUDGET_MASK) << i;
     }

@@ -34,6 +34,7 @@ void setting_init(struct setting *setting, const struct explore_options *options
     for (int i = 0; i < FAULT_COUNT; i++) {
         const struct fault_kind *kind = fault_kind((enum fault)i);
         setting->has_fault[i] = options->budget[i] > 0 && fault_can_strike((enum fault)i, scheme);
+        setting->breakers |= (uint32_t)(setting->has_fault[i] && kind->strikes_all_replies) << i;
         if (setting->has_fault[i] && kind->prepare)
             kind->prepare(setting, options->budget[i]);
     }

@@ -46,6 +46,7 @@ struct setting {
     bool repeats_commands;          /* one may be executed twice */
     bool has_replica, has_replicas; /* one may be cut off; and then another one */
     bool forgets;                   /* a server its keys */
+    uint32_t breakers; /* faults that break all connections of a server, at once or later: bits */
 };
 
 void setting_init(struct setting *setting, const struct explore_options *options);

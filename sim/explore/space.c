@@ -250,6 +250,7 @@ void space_list_post(struct space *space, uint32_t number)
     int count = moves_list_server(&post, &space->setting, space->server_drafts);
     uint32_t start = space->moves_count;
     bool has_follow = false;
+    uint32_t strikes = 0;
     moves_reserve(space, count);
     for (int i = 0; i < count; i++) {
         const struct server_draft *draft = &space->server_drafts[i];
@@ -262,11 +263,13 @@ void space_list_post(struct space *space, uint32_t number)
                           .fault = (int8_t)draft->fault,
                           .ticks = (int8_t)draft->ticks};
         has_follow |= draft->kind == MOVE_FOLLOW;
+        strikes |= (uint32_t)(draft->kind == MOVE_STRIKE) << draft->fault;
     }
     struct post_note *note = &space->notes[number];
     note->moves_start = start;
     note->moves_count = (uint16_t)count;
     note->has_follow = has_follow;
+    note->strikes = strikes;
     note->is_known = true;
 }
 

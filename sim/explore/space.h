@@ -74,6 +74,7 @@ struct post_note {
     struct claim kept;  /* and whose it is for a replica that was cut off */
     bool is_known;      /* the moves are listed */
     bool has_follow;    /* one of them follows an earlier fault */
+    uint32_t strikes;   /* faults that it may be struck by: bits */
     bool is_watched;
     bool is_there;   /* the lock key exists */
     bool is_endless; /* and never expires */

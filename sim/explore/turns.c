@@ -1,7 +1,6 @@
 /* turns.c - see turns.h. */
 #include "explore/turns.h"
 
-#include "explore/fault.h"
 #include "explore/order.h"
 
 #include <assert.h>
@@ -98,11 +97,8 @@ static int count_arrivals(const struct turn_list *list, int server)
 /* Can anything befall the server itself? */
 static bool is_endangered(const struct turn_list *list, int server)
 {
-    const struct post_note *note = space_post(list->space, post_of(list, server));
-    for (uint32_t m = note->moves_start; m < note->moves_start + note->moves_count; m++)
-        if (is_possible(list, &list->space->moves[m]))
-            return true;
-    return false;
+    const struct post_note *note = space_note(list->space, post_of(list, server));
+    return note->has_follow || note->strikes & list->payable;
 }
 
 /* --- races --- */
@@ -264,27 +260,17 @@ static bool add_work(struct turn_list *list, unsigned servers, int lead)
     return true;
 }
 
-static bool is_server_doomed_by(const struct turn_list *list, int server, enum move_kind kind)
-{
-    const struct post_note *note = space_post(list->space, post_of(list, server));
-    for (uint32_t m = note->moves_start; m < note->moves_start + note->moves_count; m++) {
-        const struct move *move = &list->space->moves[m];
-        if (move->kind == kind && is_possible(list, move) &&
-            fault_kind((enum fault)move->fault)->strikes_all_replies)
-            return true;
-    }
-    return false;
-}
-
 /* Of those servers, which may break all their connections, or have a replica cut off first; and all
  * where a failover may follow: bits. What is sent before is lost by it, and what is sent later is
  * not. */
 static unsigned breakable(const struct turn_list *list, unsigned servers)
 {
+    const struct setting *setting = &list->space->setting;
     unsigned found = 0;
-    for (int s = 0; s < list->space->setting.servers && list->space->setting.forgets; s++) {
-        bool may_strike = servers >> s & 1 && is_server_doomed_by(list, s, MOVE_STRIKE);
-        found |= (unsigned)(may_strike || is_server_doomed_by(list, s, MOVE_FOLLOW)) << s;
+    for (int s = 0; s < setting->servers && setting->breakers; s++) {
+        const struct post_note *note = space_note(list->space, post_of(list, s));
+        bool may_strike = servers >> s & 1 && note->strikes & list->payable & setting->breakers;
+        found |= (unsigned)(may_strike || note->has_follow) << s;
     }
     return found;
 }
