@@ -8,7 +8,8 @@
  * pass in between, because the missing request is urgent: a fault that excuses it (late, stalled)
  * is as good just before that time passes. Faults that strike a reply, or the client, before it was
  * heard can do no less than after; so this holds as long as none can strike all replies of a server
- * at once (fault.h: strikes_all_replies). When all are there the order is free, for the same
+ * at once (fault.h: strikes_all_replies); a failover only can once a replica was cut off, before
+ * which a reply is heard as well after that. When all are there the order is free, for the same
  * reason: they are heard one after the other, in a fixed order and with nothing in between
  * (LOCAL_HEARING); who is to be struck, or late, is so before.
  *
