@@ -35,7 +35,7 @@ static bool is_asking(const struct local *local)
 static bool comes_at_another_time(const struct listing *list, const struct draft *draft)
 {
     const struct local *local = list->local;
-    if (draft->kind != MOVE_STRIKE || draft->fault == FAULT_CRASH)
+    if (draft->kind != MOVE_STRIKE || fault_kind((enum fault)draft->fault)->meets_everything)
         return false;
     if (draft->parcel < 0)
         return is_asking(local);
