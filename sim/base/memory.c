@@ -35,7 +35,8 @@ void *memory_resize(void *old, size_t count, size_t size)
 
 /* --- what grows large --- */
 
-enum { HUGE_PAGE = 2 << 20, LARGE = 2 * HUGE_PAGE };
+/* LARGE: half a huge page, for what has grown so far will soon fill one. */
+enum { HUGE_PAGE = 2 << 20, LARGE = HUGE_PAGE / 2 };
 
 static size_t pages(size_t bytes)
 {
@@ -50,12 +51,19 @@ static void unmap_pages(unsigned char *made, size_t bytes)
     assert(!failed);
 }
 
-void *memory_piece(size_t bytes)
+static void *map(size_t bytes, int how)
 {
-    void *made = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    void *made =
+        mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | how, -1, 0);
     if (made == MAP_FAILED)
         end_without_memory(bytes, 1);
     return made;
+}
+
+/* It will soon be written, all of it: its pages come in one go, not one by one. */
+void *memory_piece(size_t bytes)
+{
+    return map(bytes, MAP_POPULATE);
 }
 
 void memory_piece_drop(void *piece, size_t bytes)
@@ -66,7 +74,7 @@ void memory_piece_drop(void *piece, size_t bytes)
 /* Fresh pages that begin where a huge one can. */
 static unsigned char *map_pages(size_t bytes)
 {
-    unsigned char *made = memory_piece(bytes + HUGE_PAGE);
+    unsigned char *made = map(bytes + HUGE_PAGE, 0);
     size_t before = (HUGE_PAGE - (uintptr_t)made % HUGE_PAGE) % HUGE_PAGE;
     unmap_pages(made, before);
     unmap_pages(made + before + bytes, HUGE_PAGE - before);

@@ -20,8 +20,8 @@ void *memory_extend(void *old, size_t old_count, size_t count, size_t size);
 /* Frees what memory_extend() made last with that count and size. NULL does nothing. */
 void memory_drop(void *old, size_t count, size_t size);
 
-/* Zeroed pages of their own: dropped, they go back to the system at once, where free() may keep
- * them. NULL is dropped for nothing. */
+/* Zeroed pages of their own, all there at once: dropped, they go back to the system at once, where
+ * free() may keep them. NULL is dropped for nothing. */
 void *memory_piece(size_t bytes);
 void memory_piece_drop(void *piece, size_t bytes);
 

@@ -15,7 +15,7 @@ static void grown_memory_keeps_what_it_held_and_adds_zeroes(void **state)
 {
     (void)state;
     /* On the heap, on the way to pages, within a page, by a page that is left over, and far. */
-    static const size_t counts[] = {1, 1000, 524287, 524288, 786432, 786433, 5000000};
+    static const size_t counts[] = {1, 1000, 131071, 131072, 262144, 262145, 5000000};
     uint64_t *numbers = NULL;
     size_t old = 0;
     for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
