@@ -2,9 +2,6 @@
  * of reach of what is written on the way. */
 #include "explore/near.h"
 
-/* Once for those with a budget, and once for those without. */
-#define INLINE inline __attribute__((always_inline))
-
 /* A client that can do what does not sleep. */
 struct mover {
     const struct heir_list *list;

@@ -40,10 +40,8 @@ static void sight(struct run_of *run, unsigned violated, int faults)
 {
     const struct sighting it = {
         .state = run->state, .step = steps_so_far(run), .faults = faults, .events = run->depth + 1};
-    for (int i = 0; i < PROPERTY_COUNT; i++) {
-        struct sighting *known = &run->search->sightings[i];
-        if (!(violated >> i & 1))
-            continue;
+    for (; violated != 0; violated &= violated - 1) {
+        struct sighting *known = &run->search->sightings[__builtin_ctz(violated)];
         if (known->state == VISITED_NONE || it.faults < known->faults ||
             (it.faults == known->faults && it.events < known->events))
             *known = it;
@@ -83,29 +81,44 @@ static void note_arrival(struct run_of *run, uint32_t from, uint32_t number, boo
         edge_add(search, from, number);
 }
 
-/* The oldest candidate reaches the table. */
-static inline void settle_one(struct run_of *run)
+/* The oldest candidates reach the table. Without edges nobody asks for their numbers. */
+static INLINE void settle_some(struct run_of *run, unsigned count, bool keeps_edges)
 {
-    struct search *search = run->search;
-    const struct candidate *it = ring_pop(&run->ring);
-    bool is_new;
-    uint32_t number = visited_put(&search->visited, it->print, it->words, it->from, &is_new);
-    if (search->keeps_edges)
-        note_arrival(run, it->from, number, is_new);
+    struct visited *visited = &run->search->visited;
+    struct visited_burst burst = visited_burst_begin(visited);
+    for (; count > 0; count--) {
+        const struct candidate *it = ring_pop(&run->ring);
+        uint32_t number;
+        bool is_new;
+        if (!visited_burst_put(&burst, it->print, it->words, it->from, &number, &is_new)) {
+            visited_burst_end(visited, &burst);
+            number = visited_put(visited, it->print, it->words, it->from, &is_new);
+            burst = visited_burst_begin(visited);
+        }
+        if (keeps_edges)
+            note_arrival(run, it->from, number, is_new);
+    }
+    visited_burst_end(visited, &burst);
+}
+
+static void settle(struct run_of *run, unsigned count)
+{
+    if (run->search->keeps_edges)
+        settle_some(run, count, true);
+    else
+        settle_some(run, count, false);
 }
 
 /* So that there is room in the ring. */
 static inline void settle_oldest(struct run_of *run)
 {
     while (ring_is_full(&run->ring))
-        for (int i = RING_WAITS; i < RING_FULL; i++)
-            settle_one(run);
+        settle(run, RING_FULL - RING_WAITS);
 }
 
 static void settle_all(struct run_of *run)
 {
-    while (!ring_is_empty(&run->ring))
-        settle_one(run);
+    settle(run, run->ring.pushed - run->ring.popped);
 }
 
 /* A step that costs a fault waits for the next layer. */

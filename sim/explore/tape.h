@@ -43,6 +43,19 @@ static inline uint32_t *tape_at(const struct tape *tape, uint64_t at)
     return tape->pieces[number >> TAPE_PIECE_BITS] + (number & (TAPE_PIECE - 1));
 }
 
+/* Records that there is room for at tape->next, without one more piece. */
+static inline uint64_t tape_room(const struct tape *tape)
+{
+    return (uint64_t)(tape->piece_end - tape->next) >> tape->width_bits;
+}
+
+/* So many records were filled in there. */
+static inline void tape_add(struct tape *tape, uint64_t count)
+{
+    tape->next += count << tape->width_bits;
+    tape->count += count;
+}
+
 /* One more record, to be filled in. */
 static inline uint32_t *tape_push(struct tape *tape)
 {

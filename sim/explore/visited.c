@@ -6,9 +6,8 @@
 #include <assert.h>
 #include <string.h>
 
-/* PAST_THE_END: buckets beyond the last home, for what finds no room; a search never wraps. STRIDE,
- * BATCH: buckets that are moved at a time, see grow(). */
-enum { VISITED_FIRST = 1 << 10, PAST_THE_END = 64, MUCH = 1 << 17, STRIDE = 32, BATCH = 192 };
+/* STRIDE, BATCH: buckets that are moved at a time, see grow(). */
+enum { VISITED_FIRST = 1 << 10, MUCH = 1 << 17, STRIDE = 32, BATCH = 192 };
 
 _Static_assert(STRIDE <= BATCH, "a batch has no room");
 _Static_assert(sizeof(struct bucket) == 64, "a bucket is a cache line");
@@ -17,6 +16,8 @@ static void size_set(struct visited *visited, size_t size)
 {
     visited->size = size;
     visited->full = (uint64_t)size * BUCKET_PRINTS / 3 * 2;
+    if (visited->full > VISITED_NONE)
+        visited->full = VISITED_NONE;
 }
 
 /* splitmix64: the numbers drawn from one seed. */
@@ -31,7 +32,7 @@ static uint64_t draw(uint64_t *state)
 void visited_init(struct visited *visited, int words, uint64_t seed, bool has_full_states)
 {
     memset(visited, 0, sizeof *visited);
-    visited->words = (words + 1) / 2 * 2;
+    visited->words = visited_even(words);
     assert(visited->words >= 4 && visited->words <= VISITED_WORDS_MAX);
     visited->has_full_states = has_full_states;
     for (int i = 0; i < VISITED_WORDS_MAX / 2; i++) {
@@ -79,17 +80,12 @@ static inline void bucket_put(struct bucket *bucket, uint64_t print, uint32_t nu
     bucket->numbers[used] = number;
 }
 
-static inline const struct bucket *last_of(const struct visited *visited)
+/* Puts in what is not there, in the first bucket with room from that one on, its home; false: no
+ * room up to the end. */
+static INLINE bool insert(const struct visited *visited, struct bucket *it, uint64_t print,
+                          uint32_t number)
 {
-    return visited->buckets + visited->size + PAST_THE_END - 1;
-}
-
-/* Puts in what is not there, in the first bucket with room from its home on; false: no room up to
- * the end. */
-static bool insert(struct visited *visited, uint64_t print, uint32_t number)
-{
-    struct bucket *it = visited_home(visited, print);
-    const struct bucket *last = last_of(visited);
+    const struct bucket *last = visited_last(visited);
     while (is_full(it))
         if (it++ == last)
             return false;
@@ -112,8 +108,9 @@ static void resettle(struct visited *visited, size_t from, size_t end)
         }
     memset(&visited->buckets[from], 0, (end - from) * sizeof *visited->buckets);
     for (unsigned i = 0; i < count; i++) {
-        assert(visited_home_of(prints[i], visited->size) >= from);
-        bool has_room = insert(visited, prints[i], numbers[i]);
+        struct bucket *home = visited_home(visited, prints[i]);
+        assert(home >= visited->buckets + from);
+        bool has_room = insert(visited, home, prints[i], numbers[i]);
         assert(has_room);
     }
 }
@@ -158,7 +155,7 @@ static inline uint32_t look_in(const struct visited *visited, const struct bucke
 
 uint32_t visited_find(const struct visited *visited, uint64_t print, const uint32_t *words)
 {
-    const struct bucket *it = visited_home(visited, print), *last = last_of(visited);
+    const struct bucket *it = visited_home(visited, print), *last = visited_last(visited);
     uint32_t number = look_in(visited, it, print, words);
     while (number == VISITED_NONE && is_full(it) && it != last)
         number = look_in(visited, ++it, print, words);
@@ -177,9 +174,8 @@ static inline uint32_t record(struct visited *visited, const uint32_t *words, ui
     return (uint32_t)visited->count++;
 }
 
-/* Where whole states must be compared, or the table grows. */
-static uint32_t put_slowly(struct visited *visited, uint64_t print, const uint32_t *words,
-                           uint32_t parent, bool *is_new)
+uint32_t visited_put(struct visited *visited, uint64_t print, const uint32_t *words,
+                     uint32_t parent, bool *is_new)
 {
     uint32_t known = visited_find(visited, print, words);
     *is_new = known == VISITED_NONE;
@@ -188,27 +184,7 @@ static uint32_t put_slowly(struct visited *visited, uint64_t print, const uint32
     uint32_t number = record(visited, words, parent);
     if (visited->count > visited->full)
         grow(visited);
-    while (!insert(visited, print, number))
+    while (!insert(visited, visited_home(visited, print), print, number))
         grow(visited);
-    return number;
-}
-
-uint32_t visited_put_far(struct visited *visited, uint64_t print, const uint32_t *words,
-                         uint32_t parent, bool *is_new)
-{
-    struct bucket *it = visited_home(visited, print);
-    const struct bucket *last = last_of(visited);
-    unsigned bits = 0;
-    if (visited->has_full_states || visited->count >= visited->full)
-        return put_slowly(visited, print, words, parent, is_new);
-    while (bits == 0 && is_full(it) && it != last)
-        bits = bucket_matches(++it, print);
-    *is_new = bits == 0;
-    if (!*is_new)
-        return it->numbers[__builtin_ctz(bits)];
-    if (is_full(it))
-        return put_slowly(visited, print, words, parent, is_new);
-    uint32_t number = record(visited, words, parent);
-    bucket_put(it, print, number);
     return number;
 }

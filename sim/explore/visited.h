@@ -21,7 +21,12 @@
 
 #define VISITED_NONE UINT32_MAX
 
-enum { BUCKET_PRINTS = 5, VISITED_WORDS_MAX = 16 };
+/* For what is written once and made for each of its callers: with their constants, or in their
+ * registers. */
+#define INLINE inline __attribute__((always_inline))
+
+/* PAST_THE_END: buckets beyond the last home, for what finds no room; a search never wraps. */
+enum { BUCKET_PRINTS = 5, PAST_THE_END = 64, VISITED_WORDS_MAX = 16 };
 
 /* Filled from the front; a print is never 0. */
 struct bucket {
@@ -35,7 +40,7 @@ __extension__ typedef unsigned __int128 visited_sum;
 struct visited {
     struct bucket *buckets;
     size_t size;   /* buckets where a search can begin; a few more follow them */
-    uint64_t full; /* it grows when it holds so many states */
+    uint64_t full; /* it grows when it holds so many states, or there are no more numbers */
     uint64_t count;
     struct tape parents;                     /* by number */
     struct tape states;                      /* whole, by number, until they are forgotten */
@@ -51,6 +56,12 @@ void visited_init(struct visited *visited, int words, uint64_t seed, bool has_fu
 void visited_close(struct visited *visited);
 size_t visited_bytes(const struct visited *visited);
 
+/* Words that a state of so many is kept as. */
+static inline int visited_even(int words)
+{
+    return (words + 1) / 2 * 2;
+}
+
 static inline uint64_t visited_mix(uint64_t sum)
 {
     sum = (sum ^ (sum >> 32)) * 0xd6e8feb86659fd93u;
@@ -64,13 +75,18 @@ static inline visited_sum visited_term(const struct visited *visited, int place,
     return visited->key_of[place] * word;
 }
 
+/* Two words as one number. */
+static inline uint64_t visited_pair(const uint32_t *words)
+{
+    return words[0] | (uint64_t)words[1] << 32;
+}
+
 static inline visited_sum visited_sum_of(const struct visited *visited, const uint32_t *words)
 {
     const visited_sum *key = visited->keys;
-    const uint32_t *end = words + visited->words;
-    visited_sum sum = 0;
-    for (; words < end; words += 2)
-        sum += *key++ * (words[0] | (uint64_t)words[1] << 32);
+    visited_sum sum = key[0] * visited_pair(words) + key[1] * visited_pair(words + 2);
+    for (int i = 4; i < visited->words; i += 2)
+        sum += key[i / 2] * visited_pair(words + i);
     return sum;
 }
 
@@ -110,6 +126,11 @@ static inline struct bucket *visited_home(const struct visited *visited, uint64_
     return &visited->buckets[visited_home_of(print, visited->size)];
 }
 
+static inline const struct bucket *visited_last(const struct visited *visited)
+{
+    return visited->buckets + visited->size + PAST_THE_END - 1;
+}
+
 /* Which of its prints it is, as bits, without a branch: where in a bucket a print lies nobody can
  * guess. */
 static inline unsigned bucket_matches(const struct bucket *bucket, uint64_t print)
@@ -135,22 +156,86 @@ static inline bool visited_has_spare(const struct visited *visited)
     return visited->words < 1 << visited->states.width_bits;
 }
 
-/* visited_put() of what is not found where it is looked for first. */
-uint32_t visited_put_far(struct visited *visited, uint64_t print, const uint32_t *words,
-                         uint32_t parent, bool *is_new);
-
 /* The number of a state; *is_new: it was not there, and was put in with that parent, as the next
  * number. words: as many as a record has room for; those after the state's are kept with it, if it
  * is new, and compared with nothing. */
-static inline uint32_t visited_put(struct visited *visited, uint64_t print, const uint32_t *words,
-                                   uint32_t parent, bool *is_new)
+uint32_t visited_put(struct visited *visited, uint64_t print, const uint32_t *words,
+                     uint32_t parent, bool *is_new);
+
+/* The same for many states after each other: what of the table changes with each of them is here,
+ * and not in memory, from the beginning to the end; meanwhile the table is asked nothing else. */
+struct visited_burst {
+    struct bucket *buckets;
+    const struct bucket *last;
+    size_t size;
+    uint32_t *state, *parent; /* where those of the next one go */
+    uint64_t count, end;      /* at the end there is no room, in the table or in a tape */
+    unsigned width;           /* of a record */
+};
+
+static INLINE struct visited_burst visited_burst_begin(const struct visited *visited)
 {
-    const struct bucket *home = visited_home(visited, print);
-    unsigned bits = bucket_matches(home, print);
-    if (bits == 0 || visited->has_full_states)
-        return visited_put_far(visited, print, words, parent, is_new);
-    *is_new = false;
-    return home->numbers[__builtin_ctz(bits)];
+    const struct tape *states = &visited->states, *parents = &visited->parents;
+    uint64_t room = visited->count < visited->full ? visited->full - visited->count : 0;
+    if (room > tape_room(states))
+        room = tape_room(states);
+    if (room > tape_room(parents))
+        room = tape_room(parents);
+    if (visited->has_full_states)
+        room = 0;
+    return (struct visited_burst){.buckets = visited->buckets,
+                                  .last = visited_last(visited),
+                                  .size = visited->size,
+                                  .state = states->next,
+                                  .parent = parents->next,
+                                  .count = visited->count,
+                                  .end = visited->count + room,
+                                  .width = 1u << states->width_bits};
+}
+
+static INLINE void visited_burst_end(struct visited *visited, const struct visited_burst *burst)
+{
+    const uint64_t count = burst->count - visited->count;
+    tape_add(&visited->states, count);
+    tape_add(&visited->parents, count);
+    visited->count = burst->count;
+}
+
+/* visited_put(), as a rule; false: there is more to it, and nothing was done.
+ *
+ * Whether a state is new nobody can guess, and a wrong guess costs more than all this. So what a
+ * new one needs is written down without asking, and counts if it is new; its print goes to a bucket
+ * of no table if it is not. */
+static INLINE bool visited_burst_put(struct visited_burst *it, uint64_t print,
+                                     const uint32_t *words, uint32_t parent, uint32_t *number,
+                                     bool *is_new)
+{
+    struct bucket *home = &it->buckets[visited_home_of(print, it->size)], none;
+    unsigned bits, at; /* at: where in its bucket it is, or would be */
+    do {
+        bits = bucket_matches(home, print);
+        at = (unsigned)__builtin_ctz(bits | 1u << home->used);
+    } while (at == BUCKET_PRINTS && home++ != it->last);
+    if (at == BUCKET_PRINTS || it->count == it->end)
+        return false;
+    /* 1 if there are none: of a comparison compilers make a guess. */
+    const unsigned count = (bits - 1) >> 31;
+    struct bucket *const places[] = {&none, home}, *const to = places[count];
+    to->prints[at] = print;
+    to->numbers[at] = (uint32_t)it->count;
+    to->used = at + 1;
+    *number = home->numbers[at];
+    *is_new = count;
+    if (it->width == 8)
+        memcpy(it->state, words, 8 * sizeof *words);
+    else
+        for (unsigned i = 0; i < it->width; i += 4)
+            memcpy(it->state + i, words + i, 4 * sizeof *words);
+    *it->parent = parent;
+    it->state += it->width & -count;
+    it->parent += count;
+    it->count += count;
+    return true;
 }
 
 /* The number of a state, or VISITED_NONE. */

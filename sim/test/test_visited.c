@@ -215,6 +215,62 @@ static void a_record_has_room_for_more_than_the_state(void **state)
     }
 }
 
+/* A put of a burst, which another put interrupts where it must; returns whether it did. */
+static bool put_in_burst(struct visited *visited, struct visited_burst *burst, uint64_t print,
+                         const uint32_t *words, uint32_t parent, uint32_t *number, bool *is_new)
+{
+    if (visited_burst_put(burst, print, words, parent, number, is_new))
+        return false;
+    visited_burst_end(visited, burst);
+    *number = visited_put(visited, print, words, parent, is_new);
+    *burst = visited_burst_begin(visited);
+    return true;
+}
+
+/* States that are new and states that are not, some of them where it is crowded, up to its end. */
+static void fill_in_both_ways(struct visited *one, struct visited *other, uint32_t puts)
+{
+    struct visited_burst burst = visited_burst_begin(other);
+    uint32_t words[VISITED_WORDS_MAX] = {0}, interrupted = 0, number, number_of_burst;
+    bool is_new, is_new_in_burst;
+    for (uint32_t i = 0; i < puts; i++) {
+        uint32_t which = i % 3 == 2 ? i / 2 : i;
+        words_of(which, words);
+        words[one->words - 1] = which;
+        uint64_t print =
+            which % 100 == 0 && which < 60000 ? crowded_print(1, which) : visited_print(one, words);
+        number = visited_put(one, print, words, i, &is_new);
+        interrupted +=
+            put_in_burst(other, &burst, print, words, i, &number_of_burst, &is_new_in_burst);
+        assert_int_equal(number, number_of_burst);
+        assert_int_equal(is_new, is_new_in_burst);
+    }
+    visited_burst_end(other, &burst);
+    assert_true(one->has_full_states ? interrupted == puts : interrupted < puts / 500);
+}
+
+static void a_burst_does_what_one_put_after_the_other_does(void **state)
+{
+    (void)state;
+    static const int shapes[] = {4, 5, 12};
+    for (int i = 0; i < 6; i++) {
+        struct visited one, other;
+        visited_init(&one, shapes[i / 2], 3, i % 2);
+        visited_init(&other, shapes[i / 2], 3, i % 2);
+        fill_in_both_ways(&one, &other, i % 2 ? 30000 : 300000);
+        assert_int_equal(one.count, other.count);
+        assert_int_equal(one.states.count, other.states.count);
+        assert_int_equal(visited_bytes(&one), visited_bytes(&other));
+        for (uint32_t k = 0; k < one.count; k++) {
+            assert_int_equal(visited_parent(&one, k), visited_parent(&other, k));
+            assert_memory_equal(visited_words(&one, k), visited_words(&other, k),
+                                (size_t)one.words * sizeof(uint32_t));
+        }
+        visited_close(&one);
+        visited_close(&other);
+    }
+}
+
 /* A state with another word has the sum that differs by the two terms. */
 static void a_sum_can_be_changed_word_by_word(void **state)
 {
@@ -241,6 +297,7 @@ int main(void)
         cmocka_unit_test(a_crowded_end_makes_the_table_grow),
         cmocka_unit_test(a_crowded_start_is_moved_whole),
         cmocka_unit_test(a_record_has_room_for_more_than_the_state),
+        cmocka_unit_test(a_burst_does_what_one_put_after_the_other_does),
         cmocka_unit_test(a_sum_can_be_changed_word_by_word),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
