@@ -9,21 +9,33 @@
 #include <string.h>
 
 /* LISTS_MAX: more of them are not in the cache when they are looked for, and cost more than they
- * save. */
-enum { LISTS_FIRST = 1024, LISTS_MAX = 1 << 17 };
+ * save. ROOM_MAX: of blocks, and of lists in them, made or not. */
+enum { LOCALS_FIRST = 32, POSTS_FIRST = 8, LISTS_FIRST = 1024 };
+enum { LISTS_MAX = 1 << 17, ROOM_MAX = 1 << 20 };
 
 _Static_assert(MOVES_MAX <= UINT8_MAX, "a list counts its moves in a byte");
 
-void heirs_init(struct heirs *heirs)
+static size_t blocks_count(const struct heirs *heirs)
+{
+    return (size_t)heirs->posts_end * (unsigned)heirs->clients * (heirs->locals_end >> BLOCK_BITS);
+}
+
+void heirs_init(struct heirs *heirs, int clients)
 {
     memset(heirs, 0, sizeof *heirs);
+    heirs->clients = clients;
+    heirs->locals_end = LOCALS_FIRST;
+    heirs->posts_end = POSTS_FIRST;
+    heirs->blocks = memory_new(blocks_count(heirs), sizeof *heirs->blocks);
     heirs->lists_size = heirs->heirs_size = LISTS_FIRST;
     heirs->lists = memory_new(heirs->lists_size, sizeof *heirs->lists);
+    heirs->lists_count = BLOCK_LISTS;
     heirs->heirs = memory_new(heirs->heirs_size, sizeof *heirs->heirs);
 }
 
 void heirs_close(struct heirs *heirs)
 {
+    free(heirs->blocks);
     free(heirs->lists);
     free(heirs->heirs);
     memset(heirs, 0, sizeof *heirs);
@@ -31,34 +43,53 @@ void heirs_close(struct heirs *heirs)
 
 size_t heirs_bytes(const struct heirs *heirs)
 {
-    return heirs->lists_size * sizeof *heirs->lists + heirs->heirs_size * sizeof *heirs->heirs;
+    return blocks_count(heirs) * sizeof *heirs->blocks + heirs->lists_size * sizeof *heirs->lists +
+           heirs->heirs_size * sizeof *heirs->heirs;
 }
 
-static uint32_t key_local(uint64_t key)
+/* --- room --- */
+
+/* For a local and a post that are not there yet. False: there would be too many blocks. */
+static bool blocks_grow(struct heirs *heirs, uint32_t local, uint32_t post)
 {
-    return (uint32_t)((key - 1) >> 32);
+    struct heirs old = *heirs;
+    while (local >= heirs->locals_end)
+        heirs->locals_end *= 2;
+    while (post >= heirs->posts_end)
+        heirs->posts_end *= 2;
+    if (blocks_count(heirs) > ROOM_MAX) {
+        *heirs = old;
+        return false;
+    }
+    heirs->blocks = memory_new(blocks_count(heirs), sizeof *heirs->blocks);
+    const size_t from = old.locals_end >> BLOCK_BITS, to = heirs->locals_end >> BLOCK_BITS;
+    for (size_t row = 0; row < (size_t)old.posts_end * (unsigned)old.clients; row++)
+        memcpy(heirs->blocks + row * to, old.blocks + row * from, from * sizeof *old.blocks);
+    free(old.blocks);
+    return true;
 }
 
-static uint32_t key_post(uint64_t key)
+/* Where that list is to be made. NULL: there is no room. */
+static struct heir_list *lists_place(struct heirs *heirs, struct heir_key key)
 {
-    return (uint32_t)(key - 1) >> 4;
-}
-
-static int key_client(uint64_t key)
-{
-    return (int)((key - 1) & 15);
-}
-
-static void lists_grow(struct heirs *heirs)
-{
-    struct heir_list *old = heirs->lists;
-    uint32_t size = heirs->lists_size;
-    heirs->lists_size *= 2;
-    heirs->lists = memory_new(heirs->lists_size, sizeof *heirs->lists);
-    for (uint32_t i = 0; i < size; i++)
-        if (old[i].key != 0)
-            *heirs_seek(heirs, old[i].key) = old[i];
-    free(old);
+    if ((key.local >= heirs->locals_end || key.post >= heirs->posts_end) &&
+        !blocks_grow(heirs, key.local, key.post))
+        return NULL;
+    const size_t row = (size_t)key.post * (unsigned)heirs->clients + (unsigned)key.client;
+    uint32_t *block = &heirs->blocks[(row * heirs->locals_end + key.local) >> BLOCK_BITS];
+    if (*block == 0) {
+        if (heirs->lists_count == ROOM_MAX)
+            return NULL;
+        if (heirs->lists_count == heirs->lists_size) {
+            size_t size = heirs->lists_size;
+            heirs->lists_size *= 2;
+            heirs->lists = memory_resize(heirs->lists, heirs->lists_size, sizeof *heirs->lists);
+            memset(heirs->lists + size, 0, size * sizeof *heirs->lists);
+        }
+        *block = heirs->lists_count;
+        heirs->lists_count += BLOCK_LISTS;
+    }
+    return &heirs->lists[*block + key.local % BLOCK_LISTS];
 }
 
 static void heirs_reserve(struct heirs *heirs, unsigned count)
@@ -82,12 +113,14 @@ static bool is_quick_return(const struct place *place, const struct post_note *n
     return note->claim.owner != client + 1 && note->kept.owner != client + 1;
 }
 
-static visited_sum change_of(const struct heirs *heirs, const struct heir *heir, uint32_t local,
-                             uint32_t post, int client, int server)
+static visited_sum change_of(const struct heirs *heirs, const struct heir *heir,
+                             struct heir_key key)
 {
     const struct visited *visited = heirs->visited;
-    return visited_term(visited, client, heir->local) - visited_term(visited, client, local) +
-           visited_term(visited, server, heir->post) - visited_term(visited, server, post);
+    const int server = heirs->clients;
+    return visited_term(visited, key.client, heir->local) -
+           visited_term(visited, key.client, key.local) +
+           visited_term(visited, server, heir->post) - visited_term(visited, server, key.post);
 }
 
 /* What stepper_expand() would find; steps.c says what a step is made of. */
@@ -145,22 +178,20 @@ static uint32_t sets_of_others(unsigned classes, int client)
     return sets;
 }
 
-static struct heir heir_make(const struct heirs *heirs, struct space *space, uint64_t key,
+static struct heir heir_make(const struct heirs *heirs, struct space *space, struct heir_key key,
                              const struct move *move)
 {
-    uint32_t local = key_local(key), post = key_post(key);
-    int client = key_client(key);
-    struct heir heir = {.local = local, .post = post, .hearing = move->hearing};
-    heir.kind = (uint8_t)kind_of(space, &heir, move, client);
-    heir.class = (uint8_t)class_of(&heir, move, post);
-    heir.commutes = sets_of_others(commutes_with(heir.class), client);
-    heir.change = change_of(heirs, &heir, local, post, client, space->setting.clients);
+    struct heir heir = {.local = key.local, .post = key.post, .hearing = move->hearing};
+    heir.kind = (uint8_t)kind_of(space, &heir, move, key.client);
+    heir.class = (uint8_t)class_of(&heir, move, key.post);
+    heir.commutes = sets_of_others(commutes_with(heir.class), key.client);
+    heir.change = change_of(heirs, &heir, key);
     return heir;
 }
 
 static uint8_t notes_of(const struct place *place, const struct heir *heir, int count)
 {
-    unsigned notes = place->is_urgent ? LIST_URGENT : 0;
+    unsigned notes = place->is_urgent ? LIST_MADE | LIST_URGENT : LIST_MADE;
     if (place->phase == PHASE_HOLDING)
         notes |= LIST_HOLDS;
     for (int i = 0; i < count; i++)
@@ -168,28 +199,26 @@ static uint8_t notes_of(const struct place *place, const struct heir *heir, int 
     return (uint8_t)notes;
 }
 
-const struct heir_list *heirs_list(struct heirs *heirs, struct space *space, uint64_t key)
+const struct heir_list *heirs_list(struct heirs *heirs, struct space *space, struct heir_key key)
 {
-    const struct place place = *space_place(space, key_local(key));
-    heirs->are_too_many = heirs->lists_count == LISTS_MAX;
+    const struct place place = *space_place(space, key.local);
+    struct heir_list *list = lists_place(heirs, key);
+    heirs->are_too_many = !list || heirs->lists_made == LISTS_MAX;
     if (heirs->are_too_many)
         return NULL;
-    if (++heirs->lists_count * 2 > heirs->lists_size)
-        lists_grow(heirs);
+    heirs->lists_made++;
     heirs_reserve(heirs, place.moves_count);
-    struct heir_list list = {
-        .key = key, .start = heirs->heirs_count, .counts[HEIR_RICH] = (uint8_t)place.moves_count};
+    list->start = heirs->heirs_count;
+    list->counts[HEIR_RICH] = (uint8_t)place.moves_count;
     for (int i = 0; i < place.moves_count; i++) {
         const struct move move = space->moves[place.moves_start + (uint32_t)i];
         struct heir *heir = &heirs->heirs[heirs->heirs_count++];
         *heir = heir_make(heirs, space, key, &move);
         heir->move = (uint8_t)i;
         if (move.kind != MOVE_STRIKE)
-            list.counts[HEIR_POOR] = (uint8_t)(i + 1);
+            list->counts[HEIR_POOR] = (uint8_t)(i + 1);
     }
     for (int i = 0; i < HEIR_WEALTHS; i++)
-        list.notes[i] = notes_of(&place, &heirs->heirs[list.start], list.counts[i]);
-    struct heir_list *kept = heirs_seek(heirs, key);
-    *kept = list;
-    return kept;
+        list->notes[i] = notes_of(&place, &heirs->heirs[list->start], list->counts[i]);
+    return list;
 }

@@ -47,59 +47,74 @@ struct heir {
 /* Which of a client's moves are possible: without a budget none that costs a fault. */
 enum heir_wealth { HEIR_RICH, HEIR_POOR, HEIR_WEALTHS };
 
-/* Beside the classes of a list's moves. */
-enum list_note { LIST_CLASSES = 31, LIST_URGENT = 32, LIST_HOLDS = 64 };
+/* Beside the classes of a list's moves. LIST_MADE: of every list that is there. */
+enum list_note { LIST_CLASSES = 31, LIST_URGENT = 32, LIST_HOLDS = 64, LIST_MADE = 128 };
 
 /* The moves of a client, in their order. */
 struct heir_list {
-    uint64_t key;
     uint32_t start;
     uint8_t counts[HEIR_WEALTHS]; /* up to the last one that is possible */
     uint8_t notes[HEIR_WEALTHS];  /* of these: their classes, and enum list_note of the local */
 };
 
+/* Lists lie in blocks, of so many locals whose numbers follow each other, beside one post and of
+ * one client: records of which one leads to the other are often numbered so, and a search looks for
+ * lists in a few cache lines. */
+enum { BLOCK_BITS = 4, BLOCK_LISTS = 1 << BLOCK_BITS };
+
 struct heirs {
-    struct heir_list *lists; /* hash table, at most half full; key 0: empty */
+    /* Where each block begins in the lists, by post, then client, then locals; 0: at the first one,
+     * of which no list is ever made. There is room for so many locals and posts. */
+    uint32_t *blocks;
+    uint32_t locals_end, posts_end;
+    int clients;
+    struct heir_list *lists;
     struct heir *heirs;
-    uint32_t lists_count, lists_size, heirs_count, heirs_size;
+    uint32_t lists_made, lists_count; /* those that are there; those with a place in a block */
+    uint32_t lists_size, heirs_count, heirs_size;
     bool are_too_many;             /* no more are made, and it is not worth while to look for one */
     const struct visited *visited; /* whose sums; borrowed */
 };
 
-void heirs_init(struct heirs *heirs);
+/* Of a client at that position, which is that local, beside that post. */
+struct heir_key {
+    uint32_t local, post;
+    int client;
+};
+
+void heirs_init(struct heirs *heirs, int clients);
 void heirs_close(struct heirs *heirs);
 size_t heirs_bytes(const struct heirs *heirs);
 
 /* Makes the list that is not there. NULL: there are too many. */
-const struct heir_list *heirs_list(struct heirs *heirs, struct space *space, uint64_t key);
+const struct heir_list *heirs_list(struct heirs *heirs, struct space *space, struct heir_key key);
 
-static inline uint64_t heirs_key(uint32_t local, uint32_t post, int client)
+/* The blocks beside a post for which there is room: those of its first client. */
+static inline const uint32_t *heirs_blocks(const struct heirs *heirs, uint32_t post)
 {
-    return ((uint64_t)local << 32 | (uint64_t)post << 4 | (uint64_t)client) + 1;
+    return heirs->blocks +
+           (size_t)post * (unsigned)heirs->clients * (heirs->locals_end >> BLOCK_BITS);
 }
 
-static inline uint32_t heirs_home(uint64_t key)
+/* Where the list of a local is, for which there is room, by the blocks of its client. */
+static inline struct heir_list *heirs_seek(const struct heirs *heirs, const uint32_t *blocks,
+                                           uint32_t local)
 {
-    return (uint32_t)(key * 0x9e3779b97f4a7c15u >> 32);
+    return &heirs->lists[blocks[local >> BLOCK_BITS] + local % BLOCK_LISTS];
 }
 
-/* Where that key is, or would be. */
-static inline struct heir_list *heirs_seek(const struct heirs *heirs, uint64_t key)
-{
-    uint32_t mask = heirs->lists_size - 1, at = heirs_home(key) & mask;
-    while (heirs->lists[at].key != key && heirs->lists[at].key != 0)
-        at = (at + 1) & mask;
-    return &heirs->lists[at];
-}
-
-/* Of the client at that position, which is that local, beside that post; or NULL. It is good, and
- * the heirs are, until the next look. */
+/* The list of that key, or NULL. It is good, and the heirs are, until the next look. */
 static inline const struct heir_list *heirs_of(struct heirs *heirs, struct space *space,
-                                               uint32_t local, uint32_t post, int client)
+                                               struct heir_key key)
 {
-    uint64_t key = heirs_key(local, post, client);
-    const struct heir_list *list = heirs_seek(heirs, key);
-    return list->key ? list : heirs_list(heirs, space, key);
+    if (key.local < heirs->locals_end && key.post < heirs->posts_end) {
+        const uint32_t *blocks = heirs_blocks(heirs, key.post) +
+                                 (unsigned)key.client * (heirs->locals_end >> BLOCK_BITS);
+        const struct heir_list *list = heirs_seek(heirs, blocks, key.local);
+        if (list->notes[HEIR_RICH])
+            return list;
+    }
+    return heirs_list(heirs, space, key);
 }
 
 #endif

@@ -2,54 +2,43 @@
  * of reach of what is written on the way. */
 #include "explore/near.h"
 
-/* A client that can do what does not sleep. */
-struct mover {
-    const struct heir_list *list;
-    int client;
-    unsigned slept; /* moves of those before it, when none of theirs is awake */
-};
-
 /* What is to be known of all clients before any of them moves. */
 struct outlook {
-    struct mover movers[EXPLORE_CLIENTS_MAX];
-    int count;
-    unsigned slept; /* moves of the others */
+    struct heir_list lists[EXPLORE_CLIENTS_MAX];
+    enum heir_wealth wealth;
     unsigned moves;
     unsigned notes; /* of all lists */
 };
 
-/* False: a list is not there. */
-static INLINE bool look_out(const struct near *near, struct outlook *outlook,
-                            enum heir_wealth wealth)
+/* Made once for each common number of clients, as all that asks for one: their loops are then gone,
+ * and so are places and masks that have to be computed.
+ *
+ * False: a list is not there. */
+static INLINE bool look_out(const struct near *near, struct outlook *outlook, const int clients)
 {
     const struct heirs *heirs = &near->space->heirs;
-    const struct heir_list *lists = heirs->lists;
-    const uint32_t *words = near->words, mask = heirs->lists_size - 1;
-    const int clients = near->space->setting.clients;
-    uint64_t rest = heirs_key(0, words[clients], 0);
-    uint32_t asleep = near->ring->asleep;
-    unsigned slept = 0, moves = 0, notes = 0;
-    int count = 0;
-    for (int i = 0; i < clients; i++, rest++, asleep >>= CLASS_BITS) {
-        const uint64_t key = rest + ((uint64_t)words[i] << 32);
-        uint32_t at = heirs_home(key) & mask;
-        for (; lists[at].key != key; at = (at + 1) & mask)
-            if (lists[at].key == 0)
-                return false;
-        const struct heir_list *list = &lists[at];
-        const unsigned noted = list->notes[wealth];
-        const unsigned is_awake = (noted & LIST_CLASSES & ~asleep) != 0;
-        outlook->movers[count] = (struct mover){.list = list, .client = i, .slept = slept};
-        count += (int)is_awake;
-        slept += list->counts[wealth] & (is_awake - 1);
-        moves += list->counts[wealth];
-        notes |= noted;
+    const uint32_t *words = near->words;
+    /* The last word: budgets. */
+    const enum heir_wealth wealth = words[clients + 1] == 0 ? HEIR_POOR : HEIR_RICH;
+    const uint32_t locals_end = heirs->locals_end, post = words[clients];
+    if (post >= heirs->posts_end)
+        return false;
+    const uint32_t *blocks = heirs_blocks(heirs, post);
+    unsigned moves = 0, notes = 0, common = LIST_MADE;
+#pragma GCC unroll 4
+    for (int i = 0; i < clients; i++, blocks += locals_end >> BLOCK_BITS) {
+        if (words[i] >= locals_end)
+            return false;
+        const struct heir_list list = *heirs_seek(heirs, blocks, words[i]);
+        outlook->lists[i] = list;
+        moves += list.counts[wealth];
+        notes |= list.notes[wealth];
+        common &= list.notes[wealth];
     }
-    outlook->count = count;
-    outlook->slept = slept;
+    outlook->wealth = wealth;
     outlook->moves = moves;
     outlook->notes = notes;
-    return true;
+    return common;
 }
 
 /* Makes those that are not there. */
@@ -57,9 +46,11 @@ static bool lists_make(const struct near *near)
 {
     struct space *space = near->space;
     const int clients = space->setting.clients;
-    for (int i = 0; i < clients; i++)
-        if (!heirs_of(&space->heirs, space, near->words[i], near->words[clients], i))
+    for (int i = 0; i < clients; i++) {
+        const struct heir_key key = {near->words[i], near->words[clients], i};
+        if (!heirs_of(&space->heirs, space, key))
             return false;
+    }
     return true;
 }
 
@@ -69,11 +60,8 @@ struct burst {
     size_t size;
     visited_sum sum;
     uint32_t from, asleep;
-    int spare, clients;
-    unsigned pushed;
-    unsigned slept;   /* moves of those that can do more */
-    unsigned pushes;  /* classes of moves that are pushed just so */
-    unsigned classes; /* of those that were */
+    unsigned pushed, slept;
+    unsigned pushes; /* classes of moves that are pushed just so */
 };
 
 /* A slow step lets the table grow, and the ring. */
@@ -90,8 +78,6 @@ static inline struct burst burst_begin(const struct near *near, const struct out
     struct burst it = {.sum = ring->sum,
                        .from = ring->from,
                        .asleep = ring->asleep,
-                       .spare = ring->visited->words,
-                       .clients = near->space->setting.clients,
                        .pushes = HEIR_LOCAL | HEIR_READS | HEIR_WRITES};
     if (!(outlook->notes & LIST_HOLDS))
         it.pushes |= HEIR_GRANTS;
@@ -107,61 +93,76 @@ static inline uint32_t sleepers(uint32_t asleep, int client)
 }
 
 /* Where one sleeps, the next push takes its place. */
-static inline void push(struct ring *ring, struct burst *it, int client, const struct heir *heir)
+static INLINE void push(struct ring *ring, struct burst *it, const struct heir *heir,
+                        const int client, const int clients)
 {
     struct candidate *to = &ring->waiting[it->pushed % RING];
+    uint32_t *words = to->words;
     const unsigned is_asleep = (it->asleep >> (CLASS_BITS * client) & heir->class) != 0;
-    memcpy(to->words, ring->words, sizeof ring->words);
-    to->words[client] = heir->local;
-    to->words[it->clients] = heir->post;
-    to->words[it->spare] = sleepers(it->asleep, client) & heir->commutes;
+    memcpy(words, ring->words, sizeof ring->words);
+    words[client] = heir->local;
+    words[clients] = heir->post;
+    words[visited_even(clients + 2)] = sleepers(it->asleep, client) & heir->commutes;
     to->from = it->from;
     to->print = visited_print_of(it->sum + heir->change);
     const struct bucket *home = &it->buckets[visited_home_of(to->print, it->size)];
     VISITED_PREFETCH(home);
     it->pushed += 1 - is_asleep;
     it->slept += is_asleep;
-    it->classes |= heir->class;
 }
 
-static void step(const struct near *near, struct burst *it, const struct mover *mover,
-                 const struct heir *heir)
+static void step(const struct near *near, struct burst *it, const struct heir *heir, int client)
 {
     struct ring *ring = near->ring;
     ring->pushed = it->pushed;
-    ring->slept = mover->slept + it->slept;
-    near->step(near->context, mover->client, heir);
+    ring->slept = it->slept;
+    near->step(near->context, client, heir);
     burst_go_on(it, ring);
     if (near->space->can_states_be_wrong)
         it->pushes = 0;
 }
 
-enum near_end near_expand(const struct near *near)
+static INLINE enum near_end expand(const struct near *near, const int clients)
 {
-    const struct heirs *heirs = &near->space->heirs;
     struct ring *ring = near->ring;
     struct outlook outlook;
-    const enum heir_wealth wealth =
-        near->words[space_words(near->space) - 1] == 0 ? HEIR_POOR : HEIR_RICH;
-    while (!(wealth == HEIR_POOR ? look_out(near, &outlook, HEIR_POOR)
-                                 : look_out(near, &outlook, HEIR_RICH)))
+    while (!look_out(near, &outlook, clients))
         if (!lists_make(near))
             return NEAR_UNDONE;
     if (!ring_has_room(ring, outlook.moves))
         return NEAR_UNDONE;
     struct burst burst = burst_begin(near, &outlook);
-    for (const struct mover *mover = outlook.movers; mover < outlook.movers + outlook.count;
-         mover++) {
-        const struct heir *heir = &heirs->heirs[mover->list->start];
-        const struct heir *end = heir + mover->list->counts[wealth];
-        for (; heir < end; heir++)
+    ring->has_grant |= (outlook.notes & burst.pushes & HEIR_GRANTS) != 0;
+#pragma GCC unroll 4
+    for (int i = 0; i < clients; i++) {
+        const struct heir_list *list = &outlook.lists[i];
+        const struct heir *heir = &near->space->heirs.heirs[list->start];
+        const unsigned count = list->counts[outlook.wealth];
+        if (!(list->notes[outlook.wealth] & LIST_CLASSES & ~(burst.asleep >> (CLASS_BITS * i)))) {
+            burst.slept += count;
+            continue;
+        }
+        for (const struct heir *end = heir + count; heir < end; heir++)
             if (heir->class & burst.pushes)
-                push(ring, &burst, mover->client, heir);
+                push(ring, &burst, heir, i, clients);
             else
-                step(near, &burst, mover, heir);
+                step(near, &burst, heir, i);
     }
     ring->pushed = burst.pushed;
-    ring->slept = outlook.slept + burst.slept;
-    ring->has_grant |= (burst.classes & HEIR_GRANTS) != 0;
+    ring->slept = burst.slept;
     return outlook.notes & LIST_URGENT ? NEAR_URGENT : NEAR_IDLE;
+}
+
+enum near_end near_expand(const struct near *near)
+{
+    switch (near->space->setting.clients) {
+    case 2:
+        return expand(near, 2);
+    case 3:
+        return expand(near, 3);
+    case 4:
+        return expand(near, 4);
+    default:
+        return expand(near, near->space->setting.clients);
+    }
 }

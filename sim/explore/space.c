@@ -28,7 +28,7 @@ void space_init(struct space *space, const struct explore_options *options)
     for (size_t i = 0; i < sizeof memos / sizeof *memos; i++)
         memo_init(memos[i]);
     columns_init(&space->columns, options->servers);
-    heirs_init(&space->heirs);
+    heirs_init(&space->heirs, options->clients);
     space->places_size = space->notes_size = space->moves_size = PLACES_FIRST;
     space->places = memory_new(space->places_size, sizeof *space->places);
     space->notes = memory_new(space->notes_size, sizeof *space->notes);

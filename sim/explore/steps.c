@@ -165,8 +165,8 @@ static inline bool expand_clients(struct expansion *it, unsigned unheard)
     const bool is_poor = it->words[space_words(it->space) - 1] == 0;
     bool is_urgent = false;
     for (int i = 0; i < clients; i++) {
-        const struct heir_list *list =
-            it->ring ? heirs_of(heirs, it->space, it->words[i], it->words[clients], i) : NULL;
+        const struct heir_key key = {it->words[i], it->words[clients], i};
+        const struct heir_list *list = it->ring ? heirs_of(heirs, it->space, key) : NULL;
         if (!list || !ring_has_room(it->ring, list->counts[HEIR_RICH])) {
             is_urgent |= expand_client(it, i, unheard);
             continue;

@@ -86,6 +86,18 @@ static void compare(const struct stage *stage, const struct fan *slow, const str
     assert_int_equal(has_granted, has_grant || has_told);
 }
 
+static void stage_open(struct stage *stage, const struct explore_options *options)
+{
+    memset(stage, 0, sizeof *stage);
+    space_init(&stage->space, options);
+    stepper_init(&stage->stepper, &stage->space, options);
+    visited_init(&stage->visited, space_words(&stage->space), 1, true);
+    stage->space.heirs.visited = &stage->visited;
+    stage->ring.visited = &stage->visited;
+    stage->stepper.take = take;
+    stage->stepper.context = stage;
+}
+
 /* Breadth-first over the first states; returns how many steps went by way of the ring. */
 static int walk(const struct explore_options *options)
 {
@@ -94,14 +106,7 @@ static int walk(const struct explore_options *options)
     uint32_t words[WORDS_MAX] = {0};
     bool is_new;
     int quick = 0;
-    memset(&stage, 0, sizeof stage);
-    space_init(&stage.space, options);
-    stepper_init(&stage.stepper, &stage.space, options);
-    visited_init(&stage.visited, space_words(&stage.space), 1, true);
-    stage.space.heirs.visited = &stage.visited;
-    stage.ring.visited = &stage.visited;
-    stage.stepper.take = take;
-    stage.stepper.context = &stage;
+    stage_open(&stage, options);
     stepper_start(&stage.stepper, options, words);
     visited_put(&stage.visited, visited_print(&stage.visited, words), words, 0, &is_new);
     for (uint32_t i = 0; i < stage.visited.count && i < STATES; i++) {
@@ -127,7 +132,7 @@ static void same_steps_in_the_same_order(void **state)
     for (int i = 0; i < schemes_count; i++) {
         for (int fault = 0; fault < FAULT_COUNT; fault++) {
             struct explore_options options = {
-                .scheme = schemes[i], .clients = 3, .rounds = 2, .servers = 1};
+                .scheme = schemes[i], .clients = 3, .rounds = 2, .servers = 1, .lease_ticks = 2};
             options.reductions = fault % 2 ? REDUCE_ALL : 0;
             options.section = (enum section)(fault % SECTION_COUNT);
             options.budget[fault]++;
@@ -139,10 +144,105 @@ static void same_steps_in_the_same_order(void **state)
     }
 }
 
+/* --- where lists are found --- */
+
+enum { WALKS = 200, WALK_STEPS = 100, KEYS_MAX = 3 * WALKS * WALK_STEPS };
+
+/* What walks ask for, as often as they do. */
+struct asked {
+    struct heir_key keys[KEYS_MAX];
+    int count;
+};
+
+static void ask(struct asked *asked, const uint32_t *words, int clients)
+{
+    for (int i = 0; i < clients; i++)
+        asked->keys[asked->count++] = (struct heir_key){words[i], words[clients], i};
+}
+
+static void same_list(const struct heirs *one, const struct heir_list *list,
+                      const struct heirs *other, const struct heir_list *others)
+{
+    assert_non_null(list);
+    assert_memory_equal(list->counts, others->counts, sizeof list->counts);
+    assert_memory_equal(list->notes, others->notes, sizeof list->notes);
+    for (int i = 0; i < list->counts[HEIR_RICH]; i++) {
+        const struct heir *heir = &one->heirs[list->start + (uint32_t)i];
+        const struct heir *same = &other->heirs[others->start + (uint32_t)i];
+        assert_true(heir->change == same->change && heir->commutes == same->commutes);
+        assert_true(heir->local == same->local && heir->post == same->post);
+        assert_true(heir->move == same->move && heir->class == same->class);
+    }
+}
+
+/* Lists of one table are made in an order in which it has to grow, of the other at its largest from
+ * the start; both times each is found again. */
+static void compare_tables(struct stage *stage, const struct asked *asked)
+{
+    struct heirs *grown = &stage->space.heirs, large;
+    heirs_init(&large, stage->space.setting.clients);
+    large.visited = &stage->visited;
+    assert_true(grown->locals_end > 2 * large.locals_end);
+    assert_true(grown->posts_end > 2 * large.posts_end);
+    for (int i = asked->count - 1; i >= 0; i--)
+        assert_non_null(heirs_of(&large, &stage->space, asked->keys[i]));
+    uint32_t made = grown->lists_made;
+    for (int i = 0; i < asked->count; i++)
+        same_list(grown, heirs_of(grown, &stage->space, asked->keys[i]), &large,
+                  heirs_of(&large, &stage->space, asked->keys[i]));
+    assert_int_equal(grown->lists_made, made);
+    assert_int_equal(large.lists_made, made);
+    heirs_close(&large);
+}
+
+/* One that would lie too far out is not made, and no other one is lost by it. */
+static void ask_for_too_much(struct stage *stage, const struct asked *asked)
+{
+    struct heirs *heirs = &stage->space.heirs;
+    const struct heir_key far = {asked->keys[0].local, 1 << 23, 0};
+    size_t bytes = heirs_bytes(heirs);
+    assert_null(heirs_of(heirs, &stage->space, far));
+    assert_true(heirs->are_too_many);
+    assert_int_equal(heirs_bytes(heirs), bytes);
+    assert_non_null(heirs_of(heirs, &stage->space, asked->keys[0]));
+}
+
+static void lists_are_found_again_when_there_are_more(void **state)
+{
+    (void)state;
+    static struct stage stage;
+    static struct asked asked;
+    uint32_t draw = 1;
+    struct explore_options options = {.scheme = scheme_named("set-nx-px-cad"),
+                                      .clients = 3,
+                                      .rounds = 7,
+                                      .servers = 1,
+                                      .lease_ticks = 2};
+    options.budget[FAULT_STALL] = options.budget[FAULT_LOSE_REPLY] = 1;
+    stage_open(&stage, &options);
+    for (int i = 0; i < WALKS; i++) {
+        uint32_t words[WORDS_MAX] = {0};
+        stepper_start(&stage.stepper, &options, words);
+        for (int k = 0; k < WALK_STEPS; k++) {
+            ask(&asked, words, options.clients);
+            const struct fan fan = expand(&stage, words, &stage.ring);
+            if (fan.count == 0)
+                break;
+            draw = draw * 1664525 + 1013904223;
+            memcpy(words, fan.steps[(draw >> 16) % (unsigned)fan.count].words, sizeof words);
+        }
+    }
+    compare_tables(&stage, &asked);
+    ask_for_too_much(&stage, &asked);
+    visited_close(&stage.visited);
+    space_close(&stage.space);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(same_steps_in_the_same_order),
+        cmocka_unit_test(lists_are_found_again_when_there_are_more),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -122,8 +122,8 @@ static void take(void *context, const struct step_taken *step)
 
 static const struct heir_list *list_of(struct stage *stage, const uint32_t *words, int client)
 {
-    return heirs_of(&stage->space.heirs, &stage->space, words[client], words[stage->clients],
-                    client);
+    const struct heir_key key = {words[client], words[stage->clients], client};
+    return heirs_of(&stage->space.heirs, &stage->space, key);
 }
 
 /* Of that client, from there; words become what it leads to. */
