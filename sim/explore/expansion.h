@@ -8,7 +8,7 @@
 #include "explore/turns.h"
 
 struct expansion {
-    struct stepper *stepper;
+    const struct stepper *stepper;
     struct space *space;
     const uint32_t *words; /* before */
     int words_even;        /* how many of them, with the 0 after an odd number */

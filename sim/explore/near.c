@@ -116,7 +116,7 @@ static void step(const struct near *near, struct burst *it, const struct heir *h
     struct ring *ring = near->ring;
     ring->pushed = it->pushed;
     ring->slept = it->slept;
-    near->step(near->context, client, heir);
+    near->step(near, client, heir);
     burst_go_on(it, ring);
     if (near->space->can_states_be_wrong)
         it->pushes = 0;

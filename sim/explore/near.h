@@ -43,8 +43,8 @@ struct near {
     struct ring *ring;
     const uint32_t *words;
     /* Makes a move of a client that is not to be pushed just so. */
-    void (*step)(void *context, int client, const struct heir *heir);
-    void *context;
+    void (*step)(const struct near *near, int client, const struct heir *heir);
+    const void *context;
 };
 
 enum near_end { NEAR_IDLE, NEAR_URGENT, NEAR_UNDONE };

@@ -137,29 +137,8 @@ static bool expand_client(struct expansion *it, int client, unsigned unheard)
     return place.is_urgent;
 }
 
-static void step_unless_patient(void *context, int client, const struct heir *heir)
-{
-    if (heir->hearing != HEARD_BY_PATIENT)
-        step_heir(context, client, heir);
-}
-
-static enum near_end expand_near(struct expansion *it, unsigned unheard)
-{
-    const struct near near = {.space = it->space,
-                              .ring = it->ring,
-                              .words = it->words,
-                              .step = step_unless_patient,
-                              .context = it};
-    if (!it->ring || must_be_whole(it) || unheard != HEARD_BY_PATIENT)
-        return NEAR_UNDONE;
-    return near_expand(&near);
-}
-
 static inline bool expand_clients(struct expansion *it, unsigned unheard)
 {
-    enum near_end near = expand_near(it, unheard);
-    if (near != NEAR_UNDONE)
-        return near == NEAR_URGENT;
     struct heirs *heirs = &it->space->heirs;
     const int clients = it->space->setting.clients;
     const bool is_poor = it->words[space_words(it->space) - 1] == 0;
@@ -226,19 +205,65 @@ static bool expand_hearing(struct expansion *it)
     return false;
 }
 
+static inline void expansion_open(struct expansion *it, const struct stepper *stepper,
+                                  const uint32_t *words)
+{
+    it->stepper = stepper;
+    it->space = stepper->space;
+    it->words = words;
+    it->words_even = visited_even(space_words(it->space));
+    it->ring = stepper->space->heirs.are_too_many ? NULL : stepper->ring;
+    it->is_sorted = stepper->reductions & (REDUCE_CLIENTS | REDUCE_SERVERS);
+    it->lead = LEAD_NOBODY;
+    it->doomed = -1;
+    it->violated_before = 0;
+    it->has_granted = false;
+}
+
+/* --- most states: near.h --- */
+
+/* Where all steps go on as they are, and in every order. */
+static inline bool is_near(const struct stepper *stepper)
+{
+    const struct space *space = stepper->space;
+    return stepper->ring && stepper->reductions == 0 && !space->setting.is_ordered &&
+           !space->heirs.are_too_many && !space->can_states_be_wrong;
+}
+
+static void step_near(const struct near *near, int client, const struct heir *heir)
+{
+    struct expansion it;
+    if (heir->hearing == HEARD_BY_PATIENT)
+        return;
+    expansion_open(&it, near->context, near->words);
+    step_heir(&it, client, heir);
+}
+
+/* False: nothing was done. */
+static inline bool expand_near(const struct stepper *stepper, const uint32_t *words)
+{
+    struct space *space = stepper->space;
+    const struct near near = {space, stepper->ring, words, step_near, stepper};
+    ring_approach(stepper->ring, words);
+    enum near_end end = near_expand(&near);
+    if (end == NEAR_UNDONE)
+        return false;
+    if (end == NEAR_URGENT && space_post(space, words[space->setting.clients])->moves_count == 0)
+        return true;
+    struct expansion it;
+    expansion_open(&it, stepper, words);
+    expand_server(&it, 0);
+    if (end != NEAR_URGENT)
+        expansion_time(&it);
+    return true;
+}
+
 void stepper_expand(struct stepper *stepper, const uint32_t *words)
 {
     struct expansion it;
-    it.stepper = stepper;
-    it.space = stepper->space;
-    it.words = words;
-    it.words_even = (int)(((unsigned)space_words(it.space) + 1) & ~1u);
-    it.ring = stepper->space->heirs.are_too_many ? NULL : stepper->ring;
-    it.is_sorted = stepper->reductions & (REDUCE_CLIENTS | REDUCE_SERVERS);
-    it.lead = LEAD_NOBODY;
-    it.doomed = -1;
-    it.violated_before = 0;
-    it.has_granted = false;
+    if (is_near(stepper) && expand_near(stepper, words))
+        return;
+    expansion_open(&it, stepper, words);
     if (it.is_sorted)
         canon_open(&it.canon, it.space, stepper->reductions, words);
     const struct setting *setting = &stepper->space->setting;
