@@ -1,5 +1,5 @@
 /* scripted_world.h - a small world that does what a test says, and how a test plays in it: steps
- * in, the exact choices out. Included by test_director.c, behind cmocka.h. */
+ * in, the exact choices out. Included by the tests of the director, behind cmocka.h. */
 #ifndef PICKLOCK_TEST_SCRIPTED_WORLD_H
 #define PICKLOCK_TEST_SCRIPTED_WORLD_H
 
@@ -303,7 +303,7 @@ static enum fail run_steps(struct play *play, struct world *world)
     return director_run(&play->scenario, play->scheme, world, sink, &play->failure);
 }
 
-static void makes(struct play *play, const char *steps, const char *choices)
+static inline void makes(struct play *play, const char *steps, const char *choices)
 {
     write_steps(play, steps);
     if (run_steps(play, &play->fake.world))
@@ -312,7 +312,7 @@ static void makes(struct play *play, const char *steps, const char *choices)
 }
 
 /* A fresh world of one server in which the steps make these choices. */
-static void one_server(const char *steps, const char *choices)
+static inline void one_server(const char *steps, const char *choices)
 {
     struct play *play = malloc(sizeof *play);
     assert_non_null(play);
@@ -321,7 +321,7 @@ static void one_server(const char *steps, const char *choices)
     free(play);
 }
 
-static void diverges(struct play *play, const char *steps, const char *words)
+static inline void diverges(struct play *play, const char *steps, const char *words)
 {
     write_steps(play, steps);
     assert_int_equal(run_steps(play, &play->fake.world), FAIL_UNKNOWN);
@@ -330,7 +330,7 @@ static void diverges(struct play *play, const char *steps, const char *words)
         fail_msg("says: %s", play->failure.text);
 }
 
-static void one_server_diverges(const char *steps, const char *words)
+static inline void one_server_diverges(const char *steps, const char *words)
 {
     struct play *play = malloc(sizeof *play);
     assert_non_null(play);

@@ -1,8 +1,6 @@
 /* test_director.c - the director against a small scripted world: the exact choices that every step
- * makes, and how it says that the world did not follow. The last tests run it in the simulated
- * world. */
+ * makes. */
 #include "scenario/director.h"
-#include "world/simulated.h"
 
 /* behind our headers: its macro fail() would spoil "enum fail (*apply)(..)" */
 #include <stdarg.h>
@@ -12,9 +10,7 @@
 
 #include "test/scripted_world.h"
 
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 /* --- operations --- */
 
@@ -147,7 +143,7 @@ static void what_the_scheme_sleeps_is_passed(void **state)
     free(play);
 }
 
-/* --- losses --- */
+/* --- losses and other faults --- */
 
 static void lost_reply_then_resend(void **state)
 {
@@ -216,6 +212,65 @@ static void a_restart_voids_what_is_in_flight(void **state)
           "A resends SET to server 1\n"
           "A's SET reaches server 1\n"
           "A hears SET from server 1\n");
+    free(play);
+}
+
+/* The SET that was given up on is on a connection that its client has left. */
+static void what_was_given_up_blocks_nothing(void **state)
+{
+    (void)state;
+    struct play *play = malloc(sizeof *play);
+    assert_non_null(play);
+    play_open(play, 1);
+    play->fake.refuses = true;
+    makes(play,
+          "A acquires, stalls before SET\nA gives up\nA acquires, stalls before SET\n"
+          "A's late request arrives\nA goes on",
+          "A acquires\n"
+          "A gives up on SET at server 1\n"
+          "A acquires\n"
+          "A's late SET reaches server 1\n"
+          "A's SET reaches server 1\n"
+          "A hears SET from server 1\n");
+    free(play);
+}
+
+/* The copy goes by itself: the original does not wait for it, nor it for the original. */
+static void a_request_is_sent_twice(void **state)
+{
+    (void)state;
+    struct play *play = malloc(sizeof *play);
+    assert_non_null(play);
+    play_open(play, 1);
+    makes(play,
+          "A acquires\nA releases, stalls before DEL\nA's request is sent twice\nA goes on\n"
+          "A's late request arrives",
+          A_GRANTED "A releases\n"
+                    "A's GET reaches server 1\n"
+                    "A hears GET from server 1\n"
+                    "A's DEL to server 1 is sent twice\n"
+                    "A's DEL reaches server 1\n"
+                    "A hears DEL from server 1\n"
+                    "A's late DEL reaches server 1\n");
+    diverges(play, "A's request is sent twice", "A is not stalled before a request");
+    diverges(play, "A's late request arrives", "A has no late request on its way");
+    free(play);
+}
+
+static void a_server_answers_with_an_error(void **state)
+{
+    (void)state;
+    struct play *play = malloc(sizeof *play);
+    assert_non_null(play);
+    play_open(play, 2);
+    makes(play, "A acquires, stalls before SET\nserver 2 answers A with OOM",
+          "A acquires\n"
+          "A's SET to server 2 is answered with OOM\n"
+          "A's SET reaches server 1\n"
+          "A hears SET from server 1\n"
+          "A hears SET from server 2\n");
+    diverges(play, "B acquires\nserver 2 answers B with LOADING",
+             "B is not stalled before a request to server 2");
     free(play);
 }
 
@@ -336,239 +391,6 @@ static void an_expiry_is_longer_by_stamps(void **state)
     free(play);
 }
 
-/* --- the world does not follow --- */
-
-static void divergences_say_where_and_what(void **state)
-{
-    (void)state;
-    static const struct {
-        const char *steps, *words;
-    } rows[] = {
-        {"A releases", "s.yaml:1:5: A releases: A does not hold the lock"},
-        {"A acquires\nA acquires",
-         "s.yaml:2:5: A acquires: A still holds the lock (its last operation: granted)"},
-        {"A acquires\nA releases\nA writes", "s.yaml:3:5: A writes: A does not hold the lock"},
-        {"A acquires, stalls before DEL", "s.yaml:1:5: A acquires, stalls before DEL: A went on to "
-                                          "the end (granted) and no DEL came to stall before"},
-        {"A acquires, stalls after the delete", "no delete came to stall after"},
-        {"A acquires, stalls before SET\nA acquires",
-         "A is stalled at its SET: let it go on first"},
-        {"A acquires\nA writes, stalls before SET\nA releases", "A is stalled at its SET"},
-        {"A goes on", "s.yaml:1:5: A goes on: A is not stalled"},
-        {"A acquires\nA goes on", "A is not stalled"},
-        {"A acquires, stalls before SET\nA goes on, stalls before SET",
-         "no SET came to stall before"},
-        {"A loses the request", "A is not stalled: there is no request to lose"},
-        {"A acquires, stalls after SET\nA loses the request",
-         "A's SET is executed: there is no request"},
-        {"A acquires, stalls before SET\nA loses the reply",
-         "A's SET is not executed yet: there is no reply"},
-        {"A acquires, stalls before SET\nA loses the request\nA loses the request",
-         "is lost already"},
-        {"A acquires, stalls before SET\nA loses the request\nA goes on",
-         "its SET at server 1 is lost: say 'A gives up' or 'A resends'"},
-        {"A resends", "A has nothing lost to resend"},
-        {"A acquires, stalls before SET\nA resends", "A has nothing lost to resend"},
-        {"A gives up", "A has nothing in flight to give up on"},
-        {"A acquires\nA renews", "A has no timer"},
-        {"A crashes\nA acquires", "s.yaml:2:5: A acquires: A has crashed"},
-        {"A crashes\nA crashes", "A has crashed"},
-        {"server evicts the lock", "s.yaml:1:5: server 1 evicts the lock: no lock key to evict"},
-    };
-    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
-        one_server_diverges(rows[i].steps, rows[i].words);
-}
-
-static void an_attempt_that_never_returns(void **state)
-{
-    (void)state;
-    struct play *play = malloc(sizeof *play);
-    assert_non_null(play);
-    play_open(play, 1);
-    play->fake.is_deaf = true;
-    diverges(play, "A cannot reach server\nA acquires", "A waits for ever");
-    free(play);
-}
-
-/* The SET that was given up on is on a connection that its client has left. */
-static void what_was_given_up_blocks_nothing(void **state)
-{
-    (void)state;
-    struct play *play = malloc(sizeof *play);
-    assert_non_null(play);
-    play_open(play, 1);
-    play->fake.refuses = true;
-    makes(play,
-          "A acquires, stalls before SET\nA gives up\nA acquires, stalls before SET\n"
-          "A's late request arrives\nA goes on",
-          "A acquires\n"
-          "A gives up on SET at server 1\n"
-          "A acquires\n"
-          "A's late SET reaches server 1\n"
-          "A's SET reaches server 1\n"
-          "A hears SET from server 1\n");
-    free(play);
-}
-
-/* The copy goes by itself: the original does not wait for it, nor it for the original. */
-static void a_request_is_sent_twice(void **state)
-{
-    (void)state;
-    struct play *play = malloc(sizeof *play);
-    assert_non_null(play);
-    play_open(play, 1);
-    makes(play,
-          "A acquires\nA releases, stalls before DEL\nA's request is sent twice\nA goes on\n"
-          "A's late request arrives",
-          A_GRANTED "A releases\n"
-                    "A's GET reaches server 1\n"
-                    "A hears GET from server 1\n"
-                    "A's DEL to server 1 is sent twice\n"
-                    "A's DEL reaches server 1\n"
-                    "A hears DEL from server 1\n"
-                    "A's late DEL reaches server 1\n");
-    diverges(play, "A's request is sent twice", "A is not stalled before a request");
-    diverges(play, "A's late request arrives", "A has no late request on its way");
-    free(play);
-}
-
-static void a_server_answers_with_an_error(void **state)
-{
-    (void)state;
-    struct play *play = malloc(sizeof *play);
-    assert_non_null(play);
-    play_open(play, 2);
-    makes(play, "A acquires, stalls before SET\nserver 2 answers A with OOM",
-          "A acquires\n"
-          "A's SET to server 2 is answered with OOM\n"
-          "A's SET reaches server 1\n"
-          "A hears SET from server 1\n"
-          "A hears SET from server 2\n");
-    diverges(play, "B acquires\nserver 2 answers B with LOADING",
-             "B is not stalled before a request to server 2");
-    free(play);
-}
-
-static void what_the_world_cannot_do(void **state)
-{
-    (void)state;
-    struct play *play = malloc(sizeof *play);
-    assert_non_null(play);
-    play_open(play, 1);
-    play->fake.cannot = "its clock cannot be stepped";
-    diverges(play, "server's clock jumps 1s",
-             "s.yaml:1:5: server 1's clock jumps 1s: its clock cannot be stepped");
-    assert_string_equal(play->choices, "");
-    free(play);
-}
-
-static void timers_without_end(void **state)
-{
-    (void)state;
-    struct play *play = malloc(sizeof *play);
-    assert_non_null(play);
-    play_open(play, 1);
-    play->fake.period_us = 1;
-    write_steps(play, "A acquires\ntime passes 100h");
-    assert_int_equal(director_run(&play->scenario, play->scheme, &play->fake.world,
-                                  (struct choice_sink){0}, &play->failure),
-                     FAIL_UNKNOWN);
-    assert_non_null(strstr(play->failure.text, "choices, and no end"));
-    free(play);
-}
-
-/* --- in the simulated world --- */
-
-struct trace {
-    int releases, grants, refusals;
-};
-
-static void count_event(void *context, const struct event *event)
-{
-    struct trace *trace = context;
-    if (event->kind != EVENT_RETURN)
-        return;
-    trace->grants += event->result == RESULT_GRANTED;
-    trace->refusals += event->result == RESULT_REFUSED;
-    trace->releases += event->result == RESULT_RELEASED;
-}
-
-static struct trace simulate(struct play *play, const char *scheme_name, const char *steps)
-{
-    struct trace trace = {0};
-    struct run run = {.scheme = scheme_named(scheme_name),
-                      .clients = CLIENTS,
-                      .servers = play->scenario.servers,
-                      .names = names,
-                      .seed = 1,
-                      .sink = {.take = count_event, .context = &trace}};
-    assert_non_null(run.scheme);
-    run.lease_us = scheme_lease_us(run.scheme, LEASE_US);
-    play->scheme = run.scheme;
-    struct world *world = world_simulated_new(&run);
-    write_steps(play, steps);
-    if (run_steps(play, world))
-        fail_msg("%s: %s", scheme_name, play->failure.text);
-    world->ops->free(world);
-    return trace;
-}
-
-/* STYLE's own example: the plain DEL lets C in beside B, compare-and-delete does not. */
-static void the_double_delete_in_the_simulated_world(void **state)
-{
-    (void)state;
-    static const char steps[] = "A acquires\nlease expires\nB acquires\nA releases\nC acquires";
-    struct play *play = malloc(sizeof *play);
-    assert_non_null(play);
-    play_open(play, 1);
-    struct trace naive = simulate(play, "set-nx-ex-del", steps);
-    assert_int_equal(naive.grants, 3);
-    assert_int_equal(naive.refusals, 0);
-    struct trace safe = simulate(play, "set-nx-px-cad", steps);
-    assert_int_equal(safe.grants, 2);
-    assert_int_equal(safe.refusals, 1);
-    free(play);
-}
-
-static void the_same_steps_make_the_same_schedule(void **state)
-{
-    (void)state;
-    static const char steps[] = "A acquires\nA releases, stalls before the delete\nlease "
-                                "expires\nB acquires\nA goes on\nC acquires";
-    struct play *play = malloc(sizeof *play);
-    char first[TEXT_MAX];
-    assert_non_null(play);
-    play_open(play, 1);
-    struct trace trace = simulate(play, "set-nx-ex-get-del", steps);
-    assert_int_equal(trace.grants, 3); /* the gap between GET and DEL */
-    memcpy(first, play->choices, sizeof first);
-    simulate(play, "set-nx-ex-get-del", steps);
-    assert_string_equal(play->choices, first);
-    free(play);
-}
-
-static void redlock_and_watchdog_in_the_simulated_world(void **state)
-{
-    (void)state;
-    struct play *play = malloc(sizeof *play);
-    assert_non_null(play);
-    play_open(play, 5);
-    struct trace trace = simulate(play, "redlock",
-                                  "A cannot reach server 1\nA acquires\nB acquires\nA releases\n"
-                                  "A can reach server 1\nB acquires");
-    assert_int_equal(trace.grants, 2);
-    assert_int_equal(trace.refusals, 1);
-    play_open(play, 1);
-    trace = simulate(play, "watchdog", "A acquires\ntime passes 3 leases\nB acquires");
-    assert_int_equal(trace.grants, 1);
-    assert_int_equal(trace.refusals, 1);
-    trace = simulate(
-        play, "watchdog",
-        "A acquires\nA renews, stalls before compare-and-expire\nlease expires\nB acquires");
-    assert_int_equal(trace.grants, 2);
-    free(play);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -584,22 +406,15 @@ int main(void)
         cmocka_unit_test(lost_request_then_given_up),
         cmocka_unit_test(given_up_and_late),
         cmocka_unit_test(a_restart_voids_what_is_in_flight),
+        cmocka_unit_test(what_was_given_up_blocks_nothing),
+        cmocka_unit_test(a_request_is_sent_twice),
+        cmocka_unit_test(a_server_answers_with_an_error),
         cmocka_unit_test(single_choices),
         cmocka_unit_test(timers_ring_while_time_passes),
         cmocka_unit_test(stalled_and_dead_clients_do_not_renew),
         cmocka_unit_test(a_renewal_stalls_and_does_not_block),
         cmocka_unit_test(a_renewal_that_cannot_reach_its_server),
         cmocka_unit_test(an_expiry_is_longer_by_stamps),
-        cmocka_unit_test(divergences_say_where_and_what),
-        cmocka_unit_test(an_attempt_that_never_returns),
-        cmocka_unit_test(what_was_given_up_blocks_nothing),
-        cmocka_unit_test(a_request_is_sent_twice),
-        cmocka_unit_test(a_server_answers_with_an_error),
-        cmocka_unit_test(what_the_world_cannot_do),
-        cmocka_unit_test(timers_without_end),
-        cmocka_unit_test(the_double_delete_in_the_simulated_world),
-        cmocka_unit_test(the_same_steps_make_the_same_schedule),
-        cmocka_unit_test(redlock_and_watchdog_in_the_simulated_world),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
