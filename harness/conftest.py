@@ -1,4 +1,5 @@
-"""What every test shares: the program, a way to run it, and what it leaves behind."""
+"""What every test shares: the program, a way to run it, and what it leaves behind. Below, what the tests of the reports
+share."""
 
 import json
 import os
@@ -11,6 +12,7 @@ import pytest
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 BUILD = pathlib.Path(os.environ.get("BUILD", ROOT / "build")).resolve()
 PICKLOCK = BUILD / "picklock"
+REPORT_WRITER = BUILD / "test" / "test_report"
 
 # Generous: what takes this long hangs.
 PATIENCE_S = 120
@@ -103,6 +105,39 @@ def listed(section):
 
 def has_browser():
     return bool(shutil.which("chromium") and shutil.which("chromedriver"))
+
+
+# --- the folders that the tests of the reports read ---
+
+def write_sample(folder, **more):
+    return subprocess.run([REPORT_WRITER, "--sample", folder], cwd=ROOT, text=True, capture_output=True, **more)
+
+
+@pytest.fixture(scope="session")
+def sample(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("sample")
+    done = write_sample(folder)
+    assert done.returncode == 0, done.stderr
+    return folder
+
+
+@pytest.fixture(scope="session")
+def real(tmp_path_factory):
+    """The run folder of one real run, in the simulated world."""
+    out = tmp_path_factory.mktemp("real")
+    ran = run("run", "--on", "sim", "--out", out, "scenarios/expired-lease-double-delete.yaml")
+    assert ran.status == 0, ran
+    return out / "latest"
+
+
+@pytest.fixture(scope="session")
+def explored(tmp_path_factory):
+    """The run folder of the explorer: safe, overrun, broken, stuck, not searched to the end, a failure."""
+    out = tmp_path_factory.mktemp("explored")
+    ran = run("explore", "--scheme", "set-nx-ex-del,set-nx-px-cad,setnx-del,redlock",
+              "--fault", "none,stall,slow-work,crash", "--states", "4000", "--fail-on", "bug", "--out", out)
+    assert ran.status == 1, ran
+    return out / "latest"
 
 
 def pytest_terminal_summary(terminalreporter):

@@ -1,0 +1,335 @@
+"""The page of a report: as text, and in a real headless browser. Nothing here leaves the machine."""
+
+import base64
+import hashlib
+import html
+import json
+import re
+import shutil
+
+import pytest
+from conftest import has_browser, run
+
+
+# --- as text ---
+
+def test_the_page_allows_its_own_script_and_nothing_else(sample):
+    page = (sample / "index.html").read_text()
+    policy = html.unescape(re.search(r'Content-Security-Policy" content="([^"]*)"', page).group(1))
+    script = re.search(r"<script>(.*?)</script>", page, re.S).group(1)
+    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    assert "default-src 'none'" in policy
+    assert f"script-src 'sha256-{digest}'" in policy, \
+        f"reports/page.js has changed: put sha256-{digest} into reports/page.html"
+    assert page.count("<script") == 1
+
+
+def test_the_page_names_no_other_place(sample):
+    page = (sample / "index.html").read_text()
+    assert not re.search(r"https?://|//[a-z]|@import|url\(", page)
+    assert not re.search(r"<(link|img|iframe|object|embed|base)\b", page)
+
+
+# --- in a browser ---
+
+def make_browser(scripts=True):
+    webdriver = pytest.importorskip("selenium.webdriver")
+    from selenium.webdriver.chrome.service import Service
+    options = webdriver.ChromeOptions()
+    options.binary_location = shutil.which("chromium")
+    for word in ["--headless=new", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
+                 "--disable-background-networking", "--disable-component-update", "--disable-sync",
+                 "--disable-dev-shm-usage", "--window-size=1400,900"]:
+        options.add_argument(word)
+    options.set_capability("goog:loggingPrefs", {"performance": "ALL", "browser": "ALL"})
+    if not scripts:
+        options.add_experimental_option(
+            "prefs", {"profile.managed_default_content_settings.javascript": 2})
+    return webdriver.Chrome(options=options, service=Service(shutil.which("chromedriver")))
+
+
+needs_browser = pytest.mark.skipif(not has_browser(), reason="no chromium and chromedriver here")
+
+
+@pytest.fixture(scope="module")
+def browser():
+    driver = make_browser()
+    yield driver
+    driver.quit()
+
+
+@pytest.fixture
+def page(browser, sample):
+    browser.get("about:blank")
+    browser.get_log("performance")
+    browser.get_log("browser")
+    browser.get((sample / "index.html").as_uri())
+    return browser
+
+
+def css(driver, selector):
+    return driver.find_elements("css selector", selector)
+
+
+def scenarios(driver):
+    return [row.text for row in css(driver, "#matrix tbody th") if row.is_displayed()]
+
+
+@needs_browser
+def test_the_page_asks_for_nothing_and_complains_of_nothing(page, sample):
+    asked = [json.loads(entry["message"])["message"] for entry in page.get_log("performance")]
+    urls = {message["params"]["request"]["url"] for message in asked
+            if message["method"] == "Network.requestWillBeSent"}
+    assert urls == {(sample / "index.html").as_uri()}
+    assert page.get_log("browser") == []
+
+
+@needs_browser
+def test_hostile_texts_stay_texts(page):
+    assert page.execute_script("return window.pwned") is None
+    assert "<script>window.pwned=1</script>" in page.find_element("tag name", "main").text
+    assert css(page, "main img, main b > script") == []
+    assert 'odd "name" & <b>' in scenarios(page)
+
+
+@needs_browser
+def test_the_first_screen_has_the_verdict_and_the_table(page):
+    assert page.find_element("tag name", "h1").text == \
+        "2 of 9 verdicts are not as expected, 1 could not be judged."
+    height = page.execute_script("return innerHeight")
+    assert page.find_element("id", "matrix").location["y"] < height
+    sides = [side.text for side in css(page, "#matrix .sides th")]
+    assert sides == ["Naive schemes", "Safe schemes"]
+    heads = [head.text for head in css(page, "#matrix thead tr:last-child th")]
+    assert heads == ["Scenario", "setnx-del", "set-nx-ex-del", "set-nx-px-cad", "redlock", "set-ifeq-delex",
+                     "own-scheme"]
+    naive = page.find_element("css selector", "td.bug[data-scheme='set-nx-ex-del'] a").text
+    assert "unlock-bug" in naive and "=" in naive
+    assert "not expected" in page.find_element("css selector", "td.differs a").text
+
+
+@needs_browser
+def test_a_click_on_a_head_sorts(page):
+    heads = css(page, "#matrix thead tr:last-child th button")
+    before = scenarios(page)
+    heads[0].click()
+    assert scenarios(page) == sorted(before)
+    heads[0].click()
+    assert scenarios(page) == sorted(before, reverse=True)
+    heads[4].click()  # redlock: the only row with a verdict comes first
+    assert scenarios(page)[0] == "late-grant"
+    marked = [head.get_attribute("aria-sort") for head in css(page, "#matrix thead tr:last-child th")]
+    assert marked == [None, None, None, None, "descending", None, None]
+    heads[4].click()
+    assert scenarios(page)[0] == "late-grant"  # rows without a verdict stay behind
+
+
+@needs_browser
+def test_the_filter_keeps_what_matches(page):
+    box = page.find_element("id", "query")
+    box.send_keys("late-grant redlock")
+    assert scenarios(page) == ["late-grant"]
+    heads = [head.text for head in css(page, "#matrix thead tr:last-child th") if head.is_displayed()]
+    assert heads == ["Scenario", "redlock"]
+    assert page.find_element("id", "found").text == "1 result"
+    shown = [part.get_attribute("id") for part in css(page, "article") if part.is_displayed()]
+    assert shown == ["late-grant--redlock"]
+    box.clear()
+    box.send_keys("no such thing")
+    assert scenarios(page) == [] and page.find_element("id", "found").text == "0 results"
+    box.clear()
+    box.send_keys(" ")
+    assert len(scenarios(page)) == 4
+
+
+@needs_browser
+def test_links_lead_to_what_is_there(page):
+    ids = [part.get_attribute("id") for part in css(page, "[id]")]
+    assert len(ids) == len(set(ids))
+    targets = [link.get_dom_attribute("href") for link in css(page, "a")]
+    inside = [target[1:] for target in targets if target.startswith("#")]
+    assert len(inside) > 20 and set(inside) <= set(ids)
+    assert all(target.startswith("./") for target in targets if not target.startswith("#"))
+    page.find_element("css selector", "td.holds[data-scheme='set-nx-px-cad'] a").click()
+    article = page.find_element("id", "expired-lease-double-delete--set-nx-px-cad")
+    assert article.find_element("css selector", "svg.timeline").is_displayed()  # opened by the link
+
+
+@needs_browser
+def test_the_timeline_shows_the_violation(page):
+    article = page.find_element("id", "expired-lease-double-delete--set-nx-ex-del")
+    svg = article.find_element("css selector", "svg.timeline")
+    assert svg.is_displayed()
+    assert "removes B's key" in svg.find_element("css selector", ".alert").text
+    assert svg.find_elements("css selector", "rect.overlap") and svg.find_elements("css selector", "rect.hit")
+    heads = [head.text for head in svg.find_elements("css selector", ".head")]
+    assert heads == ["A", "B", "C", "server"]
+
+
+@needs_browser
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [400, 1400])
+def test_it_fits_the_window_and_can_be_read(page, width, scheme):
+    page.execute_cdp_cmd("Emulation.setDeviceMetricsOverride",
+                         {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": False})
+    page.execute_cdp_cmd("Emulation.setEmulatedMedia",
+                         {"features": [{"name": "prefers-color-scheme", "value": scheme}]})
+    try:
+        assert page.execute_script("return document.documentElement.scrollWidth") <= width
+        assert page.execute_script(FAINT) == []
+    finally:
+        page.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+        page.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": []})
+
+
+# Texts whose contrast to what is behind them is below 4.5 : 1 (WCAG 2, AA).
+FAINT = """
+const parse = text => { const n = text.match(/[\\d.]+/g).map(Number); return n.length < 4 ? [...n, 1] : n; };
+const light = c => { const [r, g, b] = c.map(v => v / 255).map(v => v <= .03928 ? v / 12.92 : ((v + .055) / 1.055) ** 2.4);
+                     return .2126 * r + .7152 * g + .0722 * b; };
+const behind = node => { for (; node; node = node.parentElement) {
+                           const c = parse(getComputedStyle(node).backgroundColor); if (c[3] > .99) return c.slice(0, 3); }
+                         return [255, 255, 255]; };
+const faint = [];
+for (const node of document.querySelectorAll('body *')) {
+  const own = [...node.childNodes].some(n => n.nodeType === 3 && n.data.trim());
+  if (!own || node.closest('svg, script, style, .unseen') || !node.checkVisibility()) continue;
+  const front = light(parse(getComputedStyle(node).color).slice(0, 3)), back = light(behind(node));
+  const ratio = (Math.max(front, back) + .05) / (Math.min(front, back) + .05);
+  if (ratio < 4.5) faint.push([node.tagName, node.className, node.textContent.trim().slice(0, 30), ratio.toFixed(2)]);
+}
+return faint;
+"""
+
+
+@needs_browser
+def test_it_reads_without_scripts(sample):
+    driver = make_browser(scripts=False)
+    try:
+        driver.get((sample / "index.html").as_uri())
+        assert not css(driver, "#matrix thead button")  # the script did not run
+        assert not driver.find_element("id", "filter").is_displayed()  # and nothing dead is offered
+        assert len(scenarios(driver)) == 4
+        driver.find_element("css selector", "td.bug[data-scheme='set-nx-ex-del'] a").click()
+        assert driver.current_url.endswith("#expired-lease-double-delete--set-nx-ex-del")
+        assert css(driver, "article:target svg.timeline")[0].is_displayed()
+        assert css(driver, "article:target .witness li")[0].is_displayed()
+    finally:
+        driver.quit()
+
+
+@needs_browser
+def test_it_prints(page):
+    sheet = page.execute_cdp_cmd("Page.printToPDF", {"preferCSSPageSize": True, "printBackground": True})
+    assert base64.b64decode(sheet["data"]).startswith(b"%PDF")
+
+
+def cell_texts(driver):
+    """{(faults, scheme): texts, one for each set of bounds} of the explorer's matrix, as far as it is shown."""
+    found = {}
+    for row in css(driver, "table.explored tbody tr"):
+        for cell in row.find_elements("css selector", "td:not(.none)") if row.is_displayed() else ():
+            if cell.is_displayed():
+                key = row.find_element("css selector", "th").text, cell.get_attribute("data-scheme")
+                found.setdefault(key, []).append(cell.text.replace("\n", " "))
+    return found
+
+
+@needs_browser
+def test_the_explorers_matrix_says_what_was_found(browser, explored):
+    results = json.loads((explored / "results.json").read_text())["results"]
+    browser.get_log("browser")
+    browser.get((explored / "index.html").resolve().as_uri())
+    texts = cell_texts(browser)
+    assert set(texts) == {(row["fault"], row["scheme"]) for row in results}
+    for row in results:
+        said = texts[row["fault"], row["scheme"]]
+        assert any(row["cell"] in text and f"{row['states']} states" in text and " lost" in text
+                   for text in said), (row, said)
+    heads = [head.text for head in css(browser, "table.explored thead tr:last-child th")]
+    assert "3 clients, 2 rounds, 1 server, lease of 2 ticks" in heads[1]
+    assert "2 clients, 2 rounds, 3 servers, lease of 2 ticks" in heads[-2]
+    assert "2 clients, 2 rounds, 5 servers, lease of 2 ticks" in heads[-1]
+    ids = [part.get_attribute("id") for part in css(browser, "[id]")]
+    assert len(ids) == len(set(ids))
+    browser.find_element("css selector", "td.bug[data-scheme='set-nx-ex-del'] a").click()
+    article = browser.find_element("css selector", "article:target")
+    svg = article.find_element("css selector", "svg.timeline")
+    assert svg.is_displayed() and "hears OK" in svg.text
+    sentences = article.find_element("css selector", "ol.witness")
+    assert sentences.location["y"] > svg.location["y"]  # under the picture
+    replay = article.find_element("css selector", ".again code").text
+    assert replay.startswith("picklock replay ")
+    again = run(*replay.split()[1:], "--on", "sim", "--out", explored / "again", "--json", "-")
+    assert again.json["results"][0]["verdict"] == "violated", again
+    assert browser.get_log("browser") == []
+
+
+@needs_browser
+def test_the_explorers_matrix_sorts_and_filters(browser, explored):
+    browser.get((explored / "index.html").resolve().as_uri())
+    box = browser.find_element("id", "query")
+    box.send_keys("stall redlock")
+    assert set(cell_texts(browser)) == {("stall", "redlock")}
+    shown = [part.get_attribute("id") for part in css(browser, "article") if part.is_displayed()]
+    assert shown[0] == "explore--redlock--stall" and len(shown) == 2 and shown[1].startswith(shown[0])
+    box.clear()
+    box.send_keys(" ")
+    assert len(cell_texts(browser)) == 16
+    css(browser, "table.explored thead button")[0].click()
+    names = [row.text for row in css(browser, "table.explored tbody th")]
+    assert names == sorted(names)
+
+
+@needs_browser
+def test_the_explorers_page_reads_without_scripts(explored):
+    driver = make_browser(scripts=False)
+    try:
+        driver.get((explored / "index.html").resolve().as_uri())
+        assert not css(driver, "table.explored thead button")
+        assert len(cell_texts(driver)) == 16
+        driver.find_element("css selector", "td.bug[data-scheme='set-nx-ex-del'] a").click()
+        assert css(driver, "article:target svg.timeline")[0].is_displayed()
+    finally:
+        driver.quit()
+
+
+@needs_browser
+@pytest.mark.parametrize("width", [400, 1400])
+def test_the_explorers_page_fits_the_window_and_can_be_read(browser, explored, width):
+    browser.get((explored / "index.html").resolve().as_uri())
+    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride",
+                            {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": False})
+    try:
+        assert browser.execute_script("return document.documentElement.scrollWidth") <= width
+        assert browser.execute_script(FAINT) == []
+    finally:
+        browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+
+
+@needs_browser
+def test_a_report_of_several_folders_reads_the_same_way(browser, real, explored, tmp_path):
+    page = tmp_path / "merged.html"
+    assert run("report", real, explored, "--html", page).status == 1
+    browser.get_log("browser")
+    browser.get(page.as_uri())
+    assert scenarios(browser)[0] == "expired-lease-double-delete [1]"
+    assert len(cell_texts(browser)) == 16
+    assert len(css(browser, "footer .origins li")) == 2
+    ids = [part.get_attribute("id") for part in css(browser, "[id]")]
+    inside = [link.get_dom_attribute("href")[1:] for link in css(browser, "a")]
+    assert len(ids) == len(set(ids)) and set(inside) <= set(ids)
+    for link in ("#matrix td.bug a", "table.explored td.bug a"):
+        browser.find_element("css selector", link).click()
+        assert browser.find_element("css selector", "article:target svg.timeline").is_displayed()
+    assert browser.get_log("browser") == []
+
+
+@needs_browser
+def test_a_real_run_reads_the_same_way(browser, real):
+    browser.get_log("browser")
+    browser.get((real / "index.html").resolve().as_uri())
+    assert browser.find_element("tag name", "h1").text.startswith("All ")
+    assert scenarios(browser) == ["expired-lease-double-delete"]
+    assert css(browser, "article.bug svg.timeline")
+    assert browser.get_log("browser") == []
