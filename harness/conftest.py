@@ -1,10 +1,13 @@
 """What every test shares: the program, a way to run it, and what it leaves behind. Below, what the tests of the reports
-share."""
+share, and those of the proxy."""
 
+import contextlib
 import json
 import os
 import pathlib
 import shutil
+import signal
+import socket
 import subprocess
 
 import pytest
@@ -138,6 +141,41 @@ def explored(tmp_path_factory):
               "--fault", "none,stall,slow-work,crash", "--states", "4000", "--fail-on", "bug", "--out", out)
     assert ran.status == 1, ran
     return out / "latest"
+
+
+# --- the proxy ---
+
+# A rule that looks at every request and strikes none.
+NEVER = "never: command=NO-SUCH-COMMAND -> drop-request\n"
+
+
+@contextlib.contextmanager
+def proxy(upstream, *more):
+    """A `picklock proxy` of the test's own; yields its port and its process."""
+    process = subprocess.Popen([PICKLOCK, "proxy", "--upstream", f"127.0.0.1:{upstream}", *map(str, more)],
+                               stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    try:
+        line = process.stdout.readline()
+        assert line, process.stderr.read()
+        yield int(line), process
+    finally:
+        if process.poll() is None:
+            process.send_signal(signal.SIGTERM)
+        out, err = process.communicate(timeout=PATIENCE_S)
+        assert process.returncode == 0, (process.returncode, out, err)
+
+
+def connect(port):
+    sock = socket.create_connection(("127.0.0.1", port), timeout=PATIENCE_S)
+    sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    return sock
+
+
+def read_all(sock):
+    got = bytearray()
+    while piece := sock.recv(1 << 16):
+        got += piece
+    return bytes(got)
 
 
 def pytest_terminal_summary(terminalreporter):
