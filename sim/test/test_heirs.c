@@ -10,15 +10,23 @@
 
 enum { LED_MAX = 400, STATES = 1500, FROM = 7 };
 
-/* One step: its state, and whether there is more to tell of it. */
+/* One step: its state, and what more there is to tell of it. */
 struct led_to {
     uint32_t words[WORDS_MAX];
-    bool is_fault, is_wrong, is_grant;
+    unsigned violated;
+    bool is_fault, is_unsupported, is_grant;
 };
 
 struct fan {
     struct led_to steps[LED_MAX];
     int count, quick;
+};
+
+/* On a walk. */
+struct met {
+    int quick;     /* steps that went by way of the ring */
+    int grants;    /* states with a grant among these */
+    int contested; /* grants in time, while another client holds the lock */
 };
 
 struct stage {
@@ -27,6 +35,7 @@ struct stage {
     struct visited visited;
     struct ring ring;
     struct fan fan;
+    struct met met;
 };
 
 static struct led_to *add(struct stage *stage, const uint32_t *words)
@@ -56,7 +65,8 @@ static void take(void *context, const struct step_taken *step)
     drain(stage, stage->ring.from);
     struct led_to *it = add(stage, step->words);
     it->is_fault = step_is_fault(step);
-    it->is_wrong = step->violated != 0 || step->is_unsupported;
+    it->violated = step->violated;
+    it->is_unsupported = step->is_unsupported;
     it->is_grant = step->is_grant;
 }
 
@@ -71,7 +81,14 @@ static struct fan expand(struct stage *stage, const uint32_t *words, struct ring
     return stage->fan;
 }
 
-static void compare(const struct stage *stage, const struct fan *slow, const struct fan *both)
+/* But for the other client it would be quick. */
+static bool is_contested(const struct led_to *step)
+{
+    return step->is_grant && step->violated >> PROPERTY_MUTUAL_EXCLUSION & 1 &&
+           !(step->violated >> PROPERTY_FRESH_GRANT & 1);
+}
+
+static void compare(struct stage *stage, const struct fan *slow, const struct fan *both)
 {
     bool has_grant = stage->ring.has_grant, has_granted = false, has_told = false;
     assert_int_equal(slow->count, both->count);
@@ -79,10 +96,14 @@ static void compare(const struct stage *stage, const struct fan *slow, const str
         const struct led_to *a = &slow->steps[i], *b = &both->steps[i];
         assert_memory_equal(a->words, b->words, sizeof a->words);
         assert_int_equal(a->is_fault, b->is_fault);
-        assert_int_equal(a->is_wrong, b->is_wrong);
+        assert_int_equal(a->violated, b->violated);
+        assert_int_equal(a->is_unsupported, b->is_unsupported);
         has_granted |= a->is_grant;
         has_told |= b->is_grant;
+        stage->met.contested += is_contested(a);
     }
+    stage->met.grants += has_grant;
+    stage->met.quick += both->quick;
     assert_int_equal(has_granted, has_grant || has_told);
 }
 
@@ -98,14 +119,13 @@ static void stage_open(struct stage *stage, const struct explore_options *option
     stage->stepper.context = stage;
 }
 
-/* Breadth-first over the first states; returns how many steps went by way of the ring. */
-static int walk(const struct explore_options *options)
+/* Breadth-first over the first states. */
+static struct met walk(const struct explore_options *options)
 {
     static struct stage stage;
     static struct fan slow, both;
     uint32_t words[WORDS_MAX] = {0};
     bool is_new;
-    int quick = 0;
     stage_open(&stage, options);
     stepper_start(&stage.stepper, options, words);
     visited_put(&stage.visited, visited_print(&stage.visited, words), words, 0, &is_new);
@@ -115,7 +135,6 @@ static int walk(const struct explore_options *options)
         slow = expand(&stage, words, NULL);
         both = expand(&stage, words, stepper_has_quick(&stage.stepper) ? &stage.ring : NULL);
         compare(&stage, &slow, &both);
-        quick += both.quick;
         for (int k = 0; k < slow.count; k++) {
             const uint32_t *next = slow.steps[k].words;
             visited_put(&stage.visited, visited_print(&stage.visited, next), next, i, &is_new);
@@ -123,12 +142,18 @@ static int walk(const struct explore_options *options)
     }
     visited_close(&stage.visited);
     space_close(&stage.space);
-    return quick;
+    return stage.met;
+}
+
+static bool has_ring(const struct explore_options *options)
+{
+    return !options->scheme->uses_client_clock && options->section != SECTION_WRITE;
 }
 
 static void same_steps_in_the_same_order(void **state)
 {
     (void)state;
+    struct met met[2] = {0}; /* by whether clients are sorted: then nobody looks at all lists */
     for (int i = 0; i < schemes_count; i++) {
         for (int fault = 0; fault < FAULT_COUNT; fault++) {
             struct explore_options options = {
@@ -137,10 +162,15 @@ static void same_steps_in_the_same_order(void **state)
             options.section = (enum section)(fault % SECTION_COUNT);
             options.budget[fault]++;
             options.budget[FAULT_STALL]++;
-            int quick = walk(&options);
-            bool has_quick = !schemes[i]->uses_client_clock && options.section != SECTION_WRITE;
-            assert_int_equal(quick > 0, has_quick);
+            struct met here = walk(&options), *sum = &met[options.reductions != 0];
+            assert_int_equal(here.quick > 0, has_ring(&options));
+            sum->grants += here.grants;
+            sum->contested += has_ring(&options) ? here.contested : 0;
         }
+    }
+    for (int i = 0; i < 2; i++) {
+        assert_true(met[i].grants > 0);
+        assert_true(met[i].contested > 0);
     }
 }
 
