@@ -1,7 +1,9 @@
 /* no_lost_update.c - the guarded counter and list show every critical section exactly once.
  *
  * A section reads the counter and writes it back plus one. A write that is not "what was there,
- * plus one" has lost an update. A write that a library sent twice is one write. */
+ * plus one" has lost an update. A write that a library sent twice is one write. When the server
+ * that keeps the counter forgets its keys, what the counter says is known again when somebody has
+ * read or written it. */
 #include "checks/cause.h"
 #include "checks/property.h"
 
@@ -20,6 +22,7 @@ struct writer {
 struct guarded {
     bool is_known; /* what the counter says */
     int64_t counter;
+    int server; /* that keeps it */
     struct writer last;
     int64_t pushes; /* entries of the list */
     struct writer pushed;
@@ -132,6 +135,7 @@ static void counted(struct inquiry *inquiry, const struct event *event)
     struct no_lost_update *self = inquiry->state;
     struct guarded *lock = &self->locks[event->lock];
     self->saw_counter = true;
+    lock->server = event->server;
     if (event->command.verb == VERB_INCR && event->reply.kind == REPLY_INTEGER) {
         lock->is_known = true;
         lock->counter = event->reply.value;
@@ -156,6 +160,18 @@ static void counted(struct inquiry *inquiry, const struct event *event)
     lock->last = writer;
 }
 
+static void forgotten(struct inquiry *inquiry, int server)
+{
+    struct no_lost_update *self = inquiry->state;
+    for (int i = 0; i < inquiry->ledger->head->locks; i++) {
+        struct guarded *lock = &self->locks[i];
+        if (lock->server != server)
+            continue;
+        lock->is_known = false;
+        lock->last.client = NOBODY;
+    }
+}
+
 static void event(struct inquiry *inquiry, const struct event *event)
 {
     struct no_lost_update *self = inquiry->state;
@@ -169,10 +185,7 @@ static void event(struct inquiry *inquiry, const struct event *event)
         lock->pushed = writer;
     } else if (event->kind == EVENT_FAULT &&
                (!strcmp(event->fault, "restart-empty") || !strcmp(event->fault, "failover"))) {
-        for (int i = 0; i < inquiry->ledger->head->locks; i++) {
-            self->locks[i].is_known = false;
-            self->locks[i].last.client = NOBODY;
-        }
+        forgotten(inquiry, event->server);
     }
 }
 

@@ -39,7 +39,7 @@ unsigned access_judge(const struct setting *setting, struct local *local, int pa
 /* Somebody else has written the counter. */
 void access_outdate(struct local *local, const struct setting *setting);
 
-/* A server has forgotten its keys: checks/ no longer knows who wrote last. */
+/* The counter's server has forgotten its keys: checks/ no longer knows who wrote last. */
 void access_forget(struct local *local);
 
 /* A new attempt begins: what is still in flight is of an earlier one. */

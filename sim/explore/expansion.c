@@ -220,14 +220,10 @@ static void step_count(struct expansion *it, int writer)
             it->step.words[i] = space_recount(it->space, it->step.words[i], RECOUNT_WRITTEN);
 }
 
-/* A server forgot its keys: which of them it had does not matter to checks/. */
+/* The server that keeps the counter forgot its keys. */
 static void step_forget(struct expansion *it)
 {
     const struct setting *setting = &it->space->setting;
-    if (setting->section != SECTION_COUNTER)
-        return;
-    uint32_t *first = &it->step.words[setting->clients];
-    *first = space_unknown(it->space, *first);
     for (int i = 0; i < setting->clients; i++)
         it->step.words[i] = space_recount(it->space, it->step.words[i], RECOUNT_FORGOTTEN);
 }
@@ -275,7 +271,7 @@ static void step_server_after(struct expansion *it, int server, const struct mov
             *local = order_hear_server(it->space, *local, server);
         *local = space_break(it->space, *local, server);
     }
-    if (move->did & DID_FORGET)
+    if (move->did & DID_FORGET && setting->section == SECTION_COUNTER && server == SERVER_ONE)
         step_forget(it);
     step_close(it);
 }

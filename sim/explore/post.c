@@ -187,11 +187,6 @@ void post_restart(struct post *post)
     post_disconnect(post, -1);
 }
 
-void post_unknown(struct post *post)
-{
-    post->stock.is_counter_known = false;
-}
-
 void post_evict(struct post *post)
 {
     struct model model;

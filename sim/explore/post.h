@@ -33,8 +33,8 @@ struct stock {
     int16_t left;             /* ticks, NO_TIME: does not expire */
     uint8_t type;             /* enum model_type of the lock key */
     uint8_t has_counter;      /* the key is there */
-    uint8_t is_counter_known; /* for the judge: somebody has read or written it since a server
-                                 forgot its keys */
+    uint8_t is_counter_known; /* for the judge: somebody has read or written it since the
+                                 server forgot its keys */
     uint8_t is_tentative;     /* claimed by GETSET: stands unless the acquire says "refused" */
     struct claim claim;
     struct claim previous; /* is_tentative: what it was written over */
@@ -68,9 +68,6 @@ void post_jump(struct post *post, int ticks);
 
 /* The connections of a client, or of all (-1), are gone. */
 void post_disconnect(struct post *post, int position);
-
-/* Another server has forgotten its keys: the counter's value is unknown to the judge. */
-void post_unknown(struct post *post);
 
 void post_restart(struct post *post);
 void post_evict(struct post *post);

@@ -23,8 +23,8 @@ void space_init(struct space *space, const struct explore_options *options)
     pool_init(&space->rolls);
     struct memo *memos[] = {&space->arrivals,      &space->breaks,        &space->renamed_locals,
                             &space->renamed_posts, &space->renamed_rolls, &space->disconnects,
-                            &space->returns,       &space->recounts,      &space->unknowns,
-                            &space->heard,         &space->forgotten};
+                            &space->returns,       &space->recounts,      &space->heard,
+                            &space->forgotten};
     for (size_t i = 0; i < sizeof memos / sizeof *memos; i++)
         memo_init(memos[i]);
     columns_init(&space->columns, options->servers);
@@ -49,7 +49,6 @@ void space_close(struct space *space)
     memo_close(&space->disconnects);
     memo_close(&space->returns);
     memo_close(&space->recounts);
-    memo_close(&space->unknowns);
     memo_close(&space->heard);
     memo_close(&space->forgotten);
     columns_close(&space->columns);
@@ -68,7 +67,7 @@ size_t space_bytes(const struct space *space)
            memo_bytes(&space->breaks) + memo_bytes(&space->renamed_locals) +
            memo_bytes(&space->renamed_posts) + memo_bytes(&space->disconnects) +
            memo_bytes(&space->renamed_rolls) + memo_bytes(&space->returns) +
-           memo_bytes(&space->recounts) + memo_bytes(&space->unknowns) + memo_bytes(&space->heard) +
+           memo_bytes(&space->recounts) + memo_bytes(&space->heard) +
            memo_bytes(&space->forgotten) + columns_bytes(&space->columns) +
            heirs_bytes(&space->heirs) + MOVES_MAX * sizeof *space->drafts;
 }
@@ -385,19 +384,6 @@ uint32_t space_recount(struct space *space, uint32_t local, enum recount recount
         access_forget(&after);
     uint32_t number = space_number_local(space, &after);
     memo_put(&space->recounts, key, number);
-    return number;
-}
-
-uint32_t space_unknown(struct space *space, uint32_t post)
-{
-    const uint64_t *known = memo_find(&space->unknowns, post);
-    if (known)
-        return (uint32_t)*known;
-    struct post after;
-    space_read_post(space, post, &after);
-    post_unknown(&after);
-    uint32_t number = post_number(space, &after);
-    memo_put(&space->unknowns, post, number);
     return number;
 }
 

@@ -94,7 +94,7 @@ struct space {
     bool is_hasty;            /* the scheme did not wait for all, as it promises */
     bool can_states_be_wrong; /* the scheme promises what a state alone can break, and one may */
     struct memo arrivals, breaks, renamed_locals, renamed_posts, renamed_rolls, disconnects,
-        returns, recounts, unknowns, heard, forgotten;
+        returns, recounts, heard, forgotten;
     struct columns columns;
     struct heirs heirs;
     struct draft *drafts; /* of the record in hand */
@@ -167,11 +167,10 @@ uint32_t space_break(struct space *space, uint32_t local, int server);
 /* A refused attempt that was to be made again for nothing counts after all. */
 uint32_t space_spend_round(struct space *space, uint32_t local);
 
-/* The counter was written by another client, or a server forgot its keys: what a client knows of
- * it, and the judge at the first server. */
+/* The counter was written by another client, or the server that keeps it forgot its keys: what a
+ * client knows of it. */
 enum recount { RECOUNT_WRITTEN, RECOUNT_FORGOTTEN };
 uint32_t space_recount(struct space *space, uint32_t local, enum recount recount);
-uint32_t space_unknown(struct space *space, uint32_t post);
 
 /* The roll follows a step; true: fence-order is violated by it. */
 bool space_follow(struct space *space, uint32_t *roll, const struct roll_step *step);

@@ -167,6 +167,39 @@ static void sections_one_after_the_other_lose_nothing(void **state)
     story_free(story);
 }
 
+/* B's write comes after A's, on top of what it had read before; in between a server forgets. */
+static void loses_one_although_a_server_forgets(struct story *story, int server)
+{
+    acquires(story, A);
+    reads(story, A, 0);
+    at(story, 310);
+    acquires(story, B);
+    reads(story, B, 0);
+    counts(story, A, 1);
+    strikes(story, "restart-empty", -1, server, 0);
+    counts(story, B, 1);
+    ends(story);
+}
+
+static void what_another_server_forgets_is_not_the_counter(void **state)
+{
+    struct story *story = story_new(&expiring, 3, 300);
+    (void)state;
+    loses_one_although_a_server_forgets(story, 1);
+    assert_int_equal(story->tally.lost_updates, 1);
+    story_free(story);
+}
+
+static void what_its_own_server_forgets_is_no_lost_update(void **state)
+{
+    struct story *story = story_new(&expiring, 3, 300);
+    (void)state;
+    loses_one_although_a_server_forgets(story, 0);
+    assert_int_equal(story->tally.sections, 2);
+    assert_int_equal(story->tally.lost_updates, 0);
+    story_free(story);
+}
+
 /* --- no-crash --- */
 
 static void code_that_trips_fires(void **state)
@@ -236,6 +269,8 @@ int main(void)
         cmocka_unit_test(a_counter_that_a_restart_forgot_is_the_deployments),
         cmocka_unit_test(an_overlap_that_loses_an_update_gives_it_its_cause),
         cmocka_unit_test(sections_one_after_the_other_lose_nothing),
+        cmocka_unit_test(what_another_server_forgets_is_not_the_counter),
+        cmocka_unit_test(what_its_own_server_forgets_is_no_lost_update),
         cmocka_unit_test(code_that_trips_fires),
         cmocka_unit_test(faults_are_counted_by_what_they_struck),
         cmocka_unit_test(names_read_back),
