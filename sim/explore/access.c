@@ -42,7 +42,7 @@ void access_begin(struct local *local, const struct setting *setting, enum move_
                                   .value = narrow(command.value),
                                   .number = narrow(command.number)};
     local->stage = kind == MOVE_READ_COUNTER ? STAGE_READ : STAGE_OVER;
-    local->flags &= (uint8_t)~LOCAL_STALLED;
+    local->flags &= (uint8_t) ~(LOCAL_STALLED | LOCAL_ANSWERED);
     local_add(local, &parcel);
     local_settle(local, setting);
 }

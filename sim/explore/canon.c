@@ -56,13 +56,13 @@ static inline uint64_t key_of(const struct space *space, const uint32_t *words, 
 {
     const struct setting *setting = &space->setting;
     uint64_t hash = 0;
+    /* What critical sections guard is at the first server: that one stays where it is. */
+    if (server == 0 && setting->section != SECTION_NOTHING)
+        return 0;
     if (setting->is_ordered)
         return key_in_order(space, words, server);
     for (int i = 0; i < setting->clients; i++)
         hash = memo_mix(hash ^ columns_row(&space->columns, words[i])[server]);
-    /* What critical sections guard is at the first server: that one stays where it is. */
-    if (server == 0 && setting->section != SECTION_NOTHING)
-        return 0;
     return (uint64_t)words[setting->clients + server] << 40 | hash >> 24;
 }
 

@@ -212,14 +212,6 @@ static void step_refused(struct expansion *it, int client)
     }
 }
 
-/* What other clients have read of the counter is of before. */
-static void step_count(struct expansion *it, int writer)
-{
-    for (int i = 0; i < it->space->setting.clients; i++)
-        if (i != writer)
-            it->step.words[i] = space_recount(it->space, it->step.words[i], RECOUNT_WRITTEN);
-}
-
 /* The server that keeps the counter forgot its keys. */
 static void step_forget(struct expansion *it)
 {
@@ -238,7 +230,7 @@ void expansion_client(struct expansion *it, int client, const struct move *move)
         it->judged = space_arrive(it->space, &step->words[client], move->parcel, post, client);
         step->violated = verdict_of_execution(setting, it->judged);
         if (it->judged & COUNTER_WRITTEN)
-            step_count(it, client);
+            space_recount_others(it->space, step->words, client);
         step_close(it);
         return;
     }

@@ -11,7 +11,7 @@ bool order_suits(const struct explore_options *options)
     const struct scheme *scheme = options->scheme;
     return options->servers > 1 && scheme->waits_for_all && scheme->is_even_handed &&
            !scheme->uses_client_clock && !scheme->promises_notice &&
-           options->section == SECTION_NOTHING && options->reductions & REDUCE_PATIENT &&
+           options->section != SECTION_WRITE && options->reductions & REDUCE_PATIENT &&
            options->reductions & REDUCE_ORDER;
 }
 
@@ -19,7 +19,7 @@ bool order_suits(const struct explore_options *options)
 
 static bool is_awaited(const struct parcel *parcel)
 {
-    return parcel->flags & PARCEL_CURRENT && !parcel_is_late(parcel);
+    return (parcel->flags & PARCEL_CURRENT || parcel->op == OP_ACCESS) && !parcel_is_late(parcel);
 }
 
 /* Is a request of its on the way that must be executed before time passes? */
@@ -226,7 +226,7 @@ static bool is_held_up(const struct local *local)
 
 void order_note(struct space *space, struct place *place, const struct local *local)
 {
-    bool hears_one = false;
+    bool hears_one = false, asks_aside = false;
     place->counted = UNKNOWN_ID;
     place->is_held_up = is_held_up(local);
     for (int i = 0; i < local->count; i++) {
@@ -241,6 +241,7 @@ void order_note(struct space *space, struct place *place, const struct local *lo
         move->is_awaited =
             move->kind == MOVE_ARRIVE && !parcel_is_late(&local->parcels[move->parcel]);
         place->asked |= move->is_awaited && move->is_urgent ? server : 0;
+        asks_aside |= move->is_awaited && local->parcels[move->parcel].op != OP_ACCESS;
         place->asked_late |= move->is_awaited && !move->is_urgent ? server : 0;
         place->strays |= move->is_awaited ? 0 : server;
         if (server)
@@ -249,5 +250,5 @@ void order_note(struct space *space, struct place *place, const struct local *lo
             place->is_acting |= move->is_urgent && move->hearing != HEARD_BY_IMPATIENT;
         hears_one |= move->kind == MOVE_HEAR && move->is_urgent && move->hearing == HEARD_BY_ALL;
     }
-    space->is_hasty |= place->asked && (hears_one || place->phase == PHASE_HOLDING);
+    space->is_hasty |= place->asked && (hears_one || (place->phase == PHASE_HOLDING && asks_aside));
 }

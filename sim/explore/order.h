@@ -37,6 +37,10 @@
  * but the last one, which decides. Where a server may break all its connections at once, each
  * waiting reply of that server may be heard just before that, or be lost.
  *
+ * Sections. The commands of a critical section that counts are requests like others: each is the
+ * only one of its client, and to the first server. What a write of the counter does to what others
+ * have read of it belongs to its execution: it meets nothing but what arrives there.
+ *
  * Progress. From a state that is left out, what is on its way can be executed; where that leads is
  * a state that is not left out, and it is stuck if the first was.
  *

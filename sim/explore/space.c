@@ -387,6 +387,13 @@ uint32_t space_recount(struct space *space, uint32_t local, enum recount recount
     return number;
 }
 
+void space_recount_others(struct space *space, uint32_t *locals, int position)
+{
+    for (int i = 0; i < space->setting.clients; i++)
+        if (i != position)
+            locals[i] = space_recount(space, locals[i], RECOUNT_WRITTEN);
+}
+
 bool space_follow(struct space *space, uint32_t *number, const struct roll_step *step)
 {
     struct roll roll;

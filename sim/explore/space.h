@@ -172,6 +172,9 @@ uint32_t space_spend_round(struct space *space, uint32_t local);
 enum recount { RECOUNT_WRITTEN, RECOUNT_FORGOTTEN };
 uint32_t space_recount(struct space *space, uint32_t local, enum recount recount);
 
+/* All but the one who wrote it, at that position. */
+void space_recount_others(struct space *space, uint32_t *locals, int position);
+
 /* The roll follows a step; true: fence-order is violated by it. */
 bool space_follow(struct space *space, uint32_t *roll, const struct roll_step *step);
 

@@ -144,6 +144,8 @@ static unsigned meeting_arrive(struct meeting *it, int arrival)
 {
     int client = it->arrivals[arrival].client, parcel = it->arrivals[arrival].parcel;
     unsigned judged = space_arrive(it->space, &it->locals[client], parcel, &it->post, client);
+    if (judged & COUNTER_WRITTEN)
+        space_recount_others(it->space, it->locals, client);
     for (int i = 0; i < it->count && !it->arrivals[arrival].is_awaited; i++)
         it->arrivals[i].parcel -=
             it->arrivals[i].client == client && it->arrivals[i].parcel > parcel;
@@ -154,7 +156,8 @@ static bool is_same_in_any_order(const struct meeting *before, int one, int othe
 {
     struct meeting way = *before, back = *before;
     unsigned one_first = meeting_arrive(&way, one), other_first = meeting_arrive(&back, other);
-    if (way.post == before->post && back.post == before->post)
+    bool is_written = (one_first | other_first) & COUNTER_WRITTEN;
+    if (way.post == before->post && back.post == before->post && !is_written)
         return true; /* they only look */
     unsigned other_second = meeting_arrive(&way, other), one_second = meeting_arrive(&back, one);
     return one_first == one_second && other_first == other_second && way.post == back.post &&

@@ -35,12 +35,10 @@ static const char *name_of(enum fault fault)
 }
 
 /* How much is found to differ when each order is searched, and when one is for many. */
-static int compare_orders(const struct scheme *scheme, int rounds, enum fault one, enum fault other)
+static int compare(const char *what, const struct explore_options *given)
 {
-    struct explore_options options = options_for(scheme, rounds, one, other);
+    struct explore_options options = *given;
     struct explore_outcome each, some;
-    char what[80];
-    snprintf(what, sizeof what, "%s+%s, %d rounds", name_of(one), name_of(other), rounds);
     options.reductions = IN_EVERY_ORDER;
     run(&options, &each);
     options.reductions = REDUCE_ALL;
@@ -48,12 +46,20 @@ static int compare_orders(const struct scheme *scheme, int rounds, enum fault on
     run(&options, &some);
     int wrong = differences(what, &options, &each, &some);
     if (some.end != END_COMPLETE) {
-        print_error("%s: %s: %s\n", scheme->name, what, explore_end_words(some.end));
+        print_error("%s: %s: %s\n", options.scheme->name, what, explore_end_words(some.end));
         wrong++;
     }
     explore_outcome_free(&each);
     explore_outcome_free(&some);
     return wrong;
+}
+
+static int compare_orders(const struct scheme *scheme, int rounds, enum fault one, enum fault other)
+{
+    struct explore_options options = options_for(scheme, rounds, one, other);
+    char what[80];
+    snprintf(what, sizeof what, "%s+%s, %d rounds", name_of(one), name_of(other), rounds);
+    return compare(what, &options);
 }
 
 /* Without a fault, and with every one. */
@@ -106,6 +112,34 @@ static void pairs_are_judged_the_same(void **state)
     for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++) {
         wrong += compare_orders(&scheme_redlock, 1, pairs[i][0], pairs[i][1]);
         wrong += compare_orders(&scheme_minority_left, 1, pairs[i][0], pairs[i][1]);
+    }
+    assert_int_equal(wrong, 0);
+}
+
+/* A critical section that counts: at the first server, which must stay the first, and with requests
+ * of its own, which are struck before they are executed. */
+static void sections_are_judged_the_same(void **state)
+{
+    static const struct {
+        int clients, rounds;
+        enum fault one, other;
+    } rows[] = {
+        {2, 1, FAULT_DUPLICATE, FAULT_LOSE_REPLY},  {1, 2, FAULT_LOSE_REQUEST, FAULT_RESTART},
+        {2, 1, FAULT_LATE_REQUEST, FAULT_EVICT},    {2, 1, FAULT_SLOW_WORK, FAULT_CRASH},
+        {1, 3, FAULT_DUPLICATE, FAULT_LATE_REPLY},  {1, 3, FAULT_RESTART, FAULT_DUPLICATE},
+        {2, 2, FAULT_LOSE_REPLY, FAULT_LOSE_REPLY}, {2, 1, FAULT_FAILOVER, FAULT_STALL},
+    };
+    int wrong = 0;
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct explore_options options =
+            options_for(&scheme_redlock, rows[i].rounds, rows[i].one, rows[i].other);
+        char what[80];
+        options.clients = rows[i].clients;
+        options.section = SECTION_COUNTER;
+        options.skips_progress = true;
+        snprintf(what, sizeof what, "counter, %s+%s", name_of(rows[i].one), name_of(rows[i].other));
+        wrong += compare(what, &options);
     }
     assert_int_equal(wrong, 0);
 }
@@ -170,7 +204,8 @@ static void it_suits_quorums_that_only_count(void **state)
     no_promise.waits_for_all = false;
     assert_true(suits(&scheme_redlock, 3, SECTION_NOTHING, REDUCE_ALL));
     assert_false(suits(&scheme_redlock, 1, SECTION_NOTHING, REDUCE_ALL));
-    assert_false(suits(&scheme_redlock, 3, SECTION_COUNTER, REDUCE_ALL));
+    assert_true(suits(&scheme_redlock, 3, SECTION_COUNTER, REDUCE_ALL));
+    assert_false(suits(&scheme_redlock, 3, SECTION_WRITE, REDUCE_ALL));
     assert_false(suits(&scheme_redlock, 3, SECTION_NOTHING, IN_EVERY_ORDER));
     assert_false(suits(&no_promise, 3, SECTION_NOTHING, REDUCE_ALL));
     assert_false(suits(&scheme_unlocked_not_released, 3, SECTION_NOTHING, REDUCE_ALL));
@@ -255,6 +290,7 @@ int main(void)
         cmocka_unit_test(a_fault_is_judged_the_same),
         cmocka_unit_test(a_fault_in_two_rounds_is_judged_the_same),
         cmocka_unit_test(pairs_are_judged_the_same),
+        cmocka_unit_test(sections_are_judged_the_same),
         cmocka_unit_test(states_are_left_out),
         cmocka_unit_test(a_limit_leaves_it_open),
         cmocka_unit_test(it_suits_quorums_that_only_count),
