@@ -51,7 +51,7 @@ $(BUILD)/test/%: sim/test/%.c $(BUILD)/parts.a | $(BUILD)/picklock-clock.so
 	$(CC) $(FLAGS) $(WRAP) -o $@ $(filter %.c %.o,$^) $(BUILD)/parts.a $(LIBS) -lcmocka
 
 # Schemes with planted bugs, and the same without.
-$(BUILD)/test/test_mutants $(BUILD)/test/test_order: $(MUTANTS)
+$(BUILD)/test/test_mutants $(BUILD)/test/test_order $(BUILD)/test/test_distance: $(MUTANTS)
 
 # Right schemes on a server with planted bugs: its model is reached through the test.
 $(BUILD)/test/test_mutant_servers: WRAP := -Wl,--wrap=model_execute

@@ -1,6 +1,7 @@
 /* explore.c - see explore.h: one search from its options to its outcome. */
 #include "explore/explore.h"
 
+#include "explore/distance.h"
 #include "explore/order.h"
 #include "explore/random.h"
 #include "explore/search.h"
@@ -210,25 +211,35 @@ static bool has_found_all(void *context, const struct search *search, int faults
 }
 
 /* Every state, or up to the shortest way to all that is sought. */
+static void search_all(struct search *search)
+{
+    search->is_enough = search->options->sought ? has_found_all : NULL;
+    search_run(search);
+    if (search->end == END_COMPLETE && search->keeps_edges)
+        search_progress(search);
+}
+
+/* Adds what was found; closes the search. */
+static enum fail explore_end(struct search *search, struct explore_outcome *outcome,
+                             struct failure *failure)
+{
+    enum fail fail = search->space.breach ? space_fail(&search->space, failure) : FAIL_NONE;
+    outcome_add(search, outcome);
+    if (!fail)
+        outcome_build(search, outcome);
+    search_close(search);
+    return fail;
+}
+
 static enum fail explore_all(const struct explore_options *options, bool is_judge,
                              struct explore_outcome *outcome, struct failure *failure)
 {
     struct search search;
-    enum fail fail = FAIL_NONE;
     search_init(&search, options);
-    search.is_enough = options->sought ? has_found_all : NULL;
-    search_run(&search);
-    if (search.end == END_COMPLETE && search.keeps_edges)
-        search_progress(&search);
-    if (search.space.breach)
-        fail = space_fail(&search.space, failure);
-    outcome_add(&search, outcome);
+    search_all(&search);
     if (is_judge)
         outcome_judge(&search, outcome);
-    if (!fail)
-        outcome_build(&search, outcome);
-    search_close(&search);
-    return fail;
+    return explore_end(&search, outcome, failure);
 }
 
 /* --- quorums: first what is violated, then the shortest way to it --- */
@@ -291,6 +302,28 @@ static void explore_in_order(const struct explore_options *given, bool is_judge,
     search_close(&search);
 }
 
+/* The shortest ways to what is sought, which takes so many faults. Where distances are known, short
+ * ways are looked for first: most states are too far away to be on one of those. */
+static enum fail find_sought(const struct explore_options *options, int faults,
+                             struct explore_outcome *outcome, struct failure *failure)
+{
+    enum fail fail = FAIL_NONE;
+    bool goes_on = distance_suits(options);
+    if (!goes_on)
+        return explore_all(options, false, outcome, failure);
+    for (int events = 1, more = 1; goes_on && !fail; more *= 2) {
+        struct search search;
+        search_init(&search, options);
+        search_within(&search, events, faults);
+        search_all(&search);
+        goes_on = search.end == END_COMPLETE && search.beyond != WITHOUT_END &&
+                  !has_found_all(NULL, &search, EXPLORE_FAULTS_MAX + 1, 0);
+        events = search.beyond > events + more ? search.beyond : events + more;
+        fail = explore_end(&search, outcome, failure);
+    }
+    return fail;
+}
+
 /* With one fault it is one or the other: fewer ways than with both at hand. */
 static enum fail find_with_one(const struct explore_options *given, const struct violations *all,
                                struct explore_outcome *outcome, struct failure *failure)
@@ -304,12 +337,12 @@ static enum fail find_with_one(const struct explore_options *given, const struct
             if (fault_blame((enum fault)k) != FAULT_OF_RUN)
                 options.budget[k] = k == i;
         struct violations violations = *all;
-        options.sought = 0;
+        options.sought = all->of_faults[1];
         if (memcmp(options.budget, given->budget, sizeof options.budget) != 0)
             explore_in_order(&options, false, &violations, outcome);
         options.sought = violations.all & all->of_faults[1];
         if (options.sought)
-            fail = explore_all(&options, false, outcome, failure);
+            fail = find_sought(&options, 1, outcome, failure);
     }
     return fail;
 }
@@ -324,7 +357,9 @@ static enum fail find_shortest(const struct explore_options *given,
     options.skips_progress = true;
     enum fail fail = few ? find_with_one(&options, violations, outcome, failure) : FAIL_NONE;
     options.sought = rest;
-    return fail || !rest ? fail : explore_all(&options, false, outcome, failure);
+    if (fail || !rest)
+        return fail;
+    return find_sought(&options, rest & violations->of_faults[0] ? 0 : 2, outcome, failure);
 }
 
 static enum fail explore_quorum(const struct explore_options *given,

@@ -2,6 +2,7 @@
 #include "explore/search.h"
 
 #include "base/memory.h"
+#include "explore/distance.h"
 
 #include <assert.h>
 #include <string.h>
@@ -16,8 +17,10 @@ struct run_of {
     uint64_t seed;            /* the next to be sown */
     int words;                /* of a state, with the 0 after an odd number */
     int layer, depth;
+    unsigned sure; /* properties of which a violation that is met has the shortest way; bits */
     uint32_t state;         /* in hand */
     int strikes;            /* of it: steps that became seeds */
+    int left_out;           /* of it: steps that lead too far away */
     unsigned pushed_before; /* into the ring, its other steps */
     bool is_sowing;
     bool is_over;
@@ -29,7 +32,8 @@ enum { NOTES_FIRST = 1024, MUCH = 1 << 20, CHECK_EVERY = 4096 };
 /* Of the state in hand. */
 static int steps_so_far(const struct run_of *run)
 {
-    return run->strikes + (int)(run->ring.pushed - run->pushed_before + run->ring.slept);
+    return run->strikes + run->left_out +
+           (int)(run->ring.pushed - run->pushed_before + run->ring.slept);
 }
 
 /* --- what is remembered --- */
@@ -130,6 +134,21 @@ static void seed_add(struct run_of *run, const uint32_t *words)
     words_copy(seed + SEED_WORDS, words, run->words);
 }
 
+/* Is every way by this step to what is sought longer than is wanted? */
+static bool leads_too_far(struct run_of *run, const struct step_taken *step, int faults)
+{
+    struct search *search = run->search;
+    int distance = distance_to(&search->space, step->words, search->options->sought,
+                               stepper_breaks(&search->stepper, step->words));
+    int faults_due = search->faults_due > faults ? search->faults_due - faults : 0;
+    int events = run->depth + 1 + distance + faults_due;
+    if (events <= search->within)
+        return false;
+    if (events < search->beyond)
+        search->beyond = events;
+    return true;
+}
+
 static void take(void *context, const struct step_taken *step)
 {
     struct run_of *run = context;
@@ -138,8 +157,10 @@ static void take(void *context, const struct step_taken *step)
     if (step->is_unsupported && search->end == END_COMPLETE)
         search->end = END_UNSUPPORTED;
     if (step->violated)
-        sight(run, step->violated, run->layer + is_fault);
-    if (is_fault) {
+        sight(run, step->violated & run->sure, run->layer + is_fault);
+    if (search->within && leads_too_far(run, step, run->layer + is_fault)) {
+        run->left_out++;
+    } else if (is_fault) {
         seed_add(run, step->words);
         run->strikes++;
     } else {
@@ -182,7 +203,7 @@ static bool is_spent(struct run_of *run)
 static void expand(struct run_of *run, const uint32_t *words)
 {
     struct search *search = run->search;
-    run->strikes = 0;
+    run->strikes = run->left_out = 0;
     run->pushed_before = run->ring.pushed;
     if (search->keeps_edges && stepper_wants_lock(&search->stepper, words))
         search->notes[run->state] |= STATE_WANTS;
@@ -227,10 +248,14 @@ static void sow(struct run_of *run)
  * the last that there is. */
 static void run_depth(struct run_of *run)
 {
-    struct visited *visited = &run->search->visited;
+    struct search *search = run->search;
+    struct visited *visited = &search->visited;
     uint32_t end = (uint32_t)visited->count;
-    if (run->depth > run->search->depth)
-        run->search->depth = run->depth;
+    run->sure = UINT_MAX;
+    if (search->within)
+        run->sure = run->depth < search->within ? search->options->sought : 0;
+    if (run->depth > search->depth)
+        search->depth = run->depth;
     for (uint32_t i = 0; run->state < end && !run->is_over; i++, run->state++) {
         expand(run, visited_words(visited, run->state));
         if (i % CHECK_EVERY == 0)
@@ -281,6 +306,7 @@ void search_init(struct search *search, const struct explore_options *options)
     search->has_sleep = can_sleep(search);
     tape_init(&search->edges, 1);
     search->edges_from = VISITED_NONE;
+    search->beyond = WITHOUT_END;
     for (int i = 0; i < PROPERTY_COUNT; i++)
         search->sightings[i].state = VISITED_NONE;
 }
@@ -288,6 +314,13 @@ void search_init(struct search *search, const struct explore_options *options)
 void search_in_order(struct search *search)
 {
     search->space.setting.is_ordered = true;
+}
+
+void search_within(struct search *search, int events, int faults)
+{
+    search->within = events;
+    search->faults_due = faults;
+    search->space.setting.has_distance = true;
 }
 
 void search_run(struct search *search)

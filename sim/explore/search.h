@@ -8,6 +8,8 @@
 #include "explore/steps.h"
 #include "explore/visited.h"
 
+#include <limits.h>
+
 /* Where a property was violated with the fewest faults and events: by the step-th step that follows
  * a state (VISITED_NONE: nowhere yet). */
 struct sighting {
@@ -26,6 +28,8 @@ enum state_note {
 /* The first edge of each state. */
 #define EDGE_FIRST 0x80000000u
 
+enum { WITHOUT_END = INT_MAX };
+
 struct search {
     const struct explore_options *options;
     struct space space;
@@ -43,6 +47,10 @@ struct search {
      * from. Left out is what leads to a state for the first time, which its parent tells, and what
      * comes from a state that grants. */
     bool keeps_edges;
+    /* search_within(): */
+    int within;       /* events of a way that is looked for, at most; 0: any number */
+    int faults_due;   /* there is no way with fewer */
+    int beyond;       /* events, at least, of the ways that were left out; WITHOUT_END: none was */
     bool is_unsuited; /* search_in_order() does not suit the scheme: nothing of the search counts */
     struct tape edges;
     uint32_t edges_from; /* whose edges are being added */
@@ -67,6 +75,10 @@ void search_init(struct search *search, const struct explore_options *options);
 /* Before it runs: one order for many (order.h). Ways are not the shortest then, and no witness can
  * be built. */
 void search_in_order(struct search *search);
+
+/* Before it runs: only ways of at most so many events, and at least so many faults, to what is
+ * sought. distance_suits(). */
+void search_within(struct search *search, int events, int faults);
 void search_run(struct search *search);
 void search_close(struct search *search);
 

@@ -35,6 +35,7 @@ struct setting {
     bool has_lease;              /* own leases end */
     bool is_patient;             /* REDUCE_PATIENT */
     bool is_ordered;             /* see order.h: lengths do not matter, nor most orders */
+    bool has_distance;           /* see distance.h: long ways do not matter */
     bool writes_stamps;          /* the scheme shows others what its client's clock says */
     int call_left_min;           /* of local.call_left: further down makes no difference */
     enum section section;        /* what a critical section does */

@@ -3,6 +3,7 @@
 
 #include "base/memory.h"
 #include "explore/access.h"
+#include "explore/distance.h"
 #include "explore/order.h"
 #include "world/breach.h"
 
@@ -113,6 +114,8 @@ static void note_write(struct space *space, uint32_t number, const struct post *
     note->is_watched = post->watching != 0;
     note->is_there = post->stock.type != MODEL_ABSENT;
     note->is_endless = note->is_there && post->stock.left == NO_TIME;
+    note->count = post->stock.counter;
+    note->is_count_known = post->stock.is_counter_known || !space->setting.keeps_count;
     space->can_states_be_wrong |= note->is_endless && space->setting.scheme->promises_expiry;
     for (int i = 0; i < EXPLORE_CLIENTS_MAX; i++)
         note->mentions[i] = (uint16_t)post_mentions(post, i);
@@ -239,6 +242,8 @@ void space_list_place(struct space *space, uint32_t number)
     }
     if (space->setting.is_ordered)
         order_note(space, &place, &local);
+    if (space->setting.has_distance)
+        distance_note(space, &place, &local);
     space->places[number] = place;
 }
 

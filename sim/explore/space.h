@@ -62,6 +62,11 @@ struct place {
     bool is_acting;   /* it must act itself before time passes, but for what it only counts */
     bool is_held_up;  /* by a fault: it may act after time has passed */
     uint32_t counted; /* with its replies counted; UNKNOWN_ID: not looked at yet */
+    /* For distance.h: events of its own at least, until it holds the lock; until it has the counter
+     * read or written; until it has it written. */
+    uint8_t hold_in, access_in, write_in;
+    bool has_count; /* it has read the counter, which was this then */
+    int32_t count;
 };
 
 struct post_note {
@@ -76,8 +81,10 @@ struct post_note {
     bool has_follow;    /* one of them follows an earlier fault */
     uint32_t strikes;   /* faults that it may be struck by: bits */
     bool is_watched;
-    bool is_there;   /* the lock key exists */
-    bool is_endless; /* and never expires */
+    bool is_there;       /* the lock key exists */
+    bool is_endless;     /* and never expires */
+    int32_t count;       /* the guarded counter, */
+    bool is_count_known; /* if the judge knows it */
 };
 
 struct space {

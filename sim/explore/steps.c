@@ -46,6 +46,20 @@ bool stepper_has_quick(const struct stepper *stepper)
            !space_has_roll(stepper->space);
 }
 
+int stepper_breaks(const struct stepper *stepper, const uint32_t *words)
+{
+    struct space *space = stepper->space;
+    const struct setting *setting = &space->setting;
+    int breaks = 0;
+    for (int i = 0; i < FAULT_COUNT; i++)
+        if (setting->breakers >> i & 1 && stepper->slot_of[i] >= 0)
+            breaks += (int)(words[space_words(space) - 1] >> (BUDGET_BITS * stepper->slot_of[i]) &
+                            BUDGET_MASK);
+    for (int s = 0; s < setting->servers && setting->has_replica; s++)
+        breaks += space_post(space, words[setting->clients + s])->has_follow;
+    return breaks;
+}
+
 bool stepper_wants_lock(const struct stepper *stepper, const uint32_t *words)
 {
     for (int i = 0; i < stepper->space->setting.clients; i++)

@@ -59,6 +59,9 @@ void stepper_start(const struct stepper *stepper, const struct explore_options *
  * with a 0 after an odd number of them, here and in the steps. */
 void stepper_expand(struct stepper *stepper, const uint32_t *words);
 
+/* How often a server may still break its connections. */
+int stepper_breaks(const struct stepper *stepper, const uint32_t *words);
+
 /* Can a client that lives still begin an attempt? */
 bool stepper_wants_lock(const struct stepper *stepper, const uint32_t *words);
 
