@@ -252,14 +252,14 @@ struct violations {
     unsigned all;
 };
 
-/* Is all that is sought violated, no matter how? */
+/* Is all that is sought violated, by the fewest faults, no matter how? */
 static bool has_seen_all(void *context, const struct search *search, int faults, int depth)
 {
     (void)context;
-    (void)faults;
     (void)depth;
     for (int i = 0; i < PROPERTY_COUNT; i++)
-        if (search->options->sought >> i & 1 && !is_violated(search, i))
+        if (search->options->sought >> i & 1 &&
+            (!is_violated(search, i) || search->sightings[i].faults > faults))
             return false;
     return true;
 }
@@ -353,13 +353,16 @@ static enum fail find_shortest(const struct explore_options *given,
                                struct failure *failure)
 {
     struct explore_options options = *given;
-    unsigned few = violations->of_faults[1], rest = violations->all & ~few;
+    enum fail fail = FAIL_NONE;
     options.skips_progress = true;
-    enum fail fail = few ? find_with_one(&options, violations, outcome, failure) : FAIL_NONE;
-    options.sought = rest;
-    if (fail || !rest)
-        return fail;
-    return find_sought(&options, rest & violations->of_faults[0] ? 0 : 2, outcome, failure);
+    for (int faults = 0; faults <= EXPLORE_FAULTS_MAX && !fail; faults++) {
+        options.sought = violations->of_faults[faults];
+        if (options.sought && faults == 1)
+            fail = find_with_one(&options, violations, outcome, failure);
+        else if (options.sought)
+            fail = find_sought(&options, faults, outcome, failure);
+    }
+    return fail;
 }
 
 static enum fail explore_quorum(const struct explore_options *given,

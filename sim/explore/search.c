@@ -17,7 +17,6 @@ struct run_of {
     uint64_t seed;            /* the next to be sown */
     int words;                /* of a state, with the 0 after an odd number */
     int layer, depth;
-    unsigned sure; /* properties of which a violation that is met has the shortest way; bits */
     uint32_t state;         /* in hand */
     int strikes;            /* of it: steps that became seeds */
     int left_out;           /* of it: steps that lead too far away */
@@ -134,14 +133,26 @@ static void seed_add(struct run_of *run, const uint32_t *words)
     words_copy(seed + SEED_WORDS, words, run->words);
 }
 
+/* Ways that are not looked for are not all there: what they violate may be so sooner. */
+static unsigned violations_wanted(const struct run_of *run, const struct step_taken *step)
+{
+    const struct search *search = run->search;
+    bool is_wanted =
+        run->depth < search->within && run->layer + step_is_fault(step) == search->faults_due;
+    if (!search->within)
+        return step->violated;
+    return is_wanted ? step->violated & search->options->sought : 0;
+}
+
 /* Is every way by this step to what is sought longer than is wanted? */
 static bool leads_too_far(struct run_of *run, const struct step_taken *step, int faults)
 {
     struct search *search = run->search;
     int distance = distance_to(&search->space, step->words, search->options->sought,
                                stepper_breaks(&search->stepper, step->words));
-    int faults_due = search->faults_due > faults ? search->faults_due - faults : 0;
-    int events = run->depth + 1 + distance + faults_due;
+    int events = run->depth + 1 + distance + search->faults_due - faults;
+    if (faults > search->faults_due)
+        return true;
     if (events <= search->within)
         return false;
     if (events < search->beyond)
@@ -157,7 +168,7 @@ static void take(void *context, const struct step_taken *step)
     if (step->is_unsupported && search->end == END_COMPLETE)
         search->end = END_UNSUPPORTED;
     if (step->violated)
-        sight(run, step->violated & run->sure, run->layer + is_fault);
+        sight(run, violations_wanted(run, step), run->layer + is_fault);
     if (search->within && leads_too_far(run, step, run->layer + is_fault)) {
         run->left_out++;
     } else if (is_fault) {
@@ -251,9 +262,6 @@ static void run_depth(struct run_of *run)
     struct search *search = run->search;
     struct visited *visited = &search->visited;
     uint32_t end = (uint32_t)visited->count;
-    run->sure = UINT_MAX;
-    if (search->within)
-        run->sure = run->depth < search->within ? search->options->sought : 0;
     if (run->depth > search->depth)
         search->depth = run->depth;
     for (uint32_t i = 0; run->state < end && !run->is_over; i++, run->state++) {

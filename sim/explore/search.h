@@ -49,7 +49,7 @@ struct search {
     bool keeps_edges;
     /* search_within(): */
     int within;       /* events of a way that is looked for, at most; 0: any number */
-    int faults_due;   /* there is no way with fewer */
+    int faults_due;   /* and so many faults: there is no way with fewer */
     int beyond;       /* events, at least, of the ways that were left out; WITHOUT_END: none was */
     bool is_unsuited; /* search_in_order() does not suit the scheme: nothing of the search counts */
     struct tape edges;
@@ -76,8 +76,8 @@ void search_init(struct search *search, const struct explore_options *options);
  * be built. */
 void search_in_order(struct search *search);
 
-/* Before it runs: only ways of at most so many events, and at least so many faults, to what is
- * sought. distance_suits(). */
+/* Before it runs: only ways of at most so many events and of so many faults, to what is sought and
+ * takes no fewer. distance_suits(). */
 void search_within(struct search *search, int events, int faults);
 void search_run(struct search *search);
 void search_close(struct search *search);
