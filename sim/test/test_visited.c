@@ -227,7 +227,8 @@ static bool put_in_burst(struct visited *visited, struct visited_burst *burst, u
     return true;
 }
 
-/* States that are new and states that are not, some of them where it is crowded, up to its end. */
+/* States that are new and states that are not; the first ones where it is crowded, up to the end.
+ */
 static void fill_in_both_ways(struct visited *one, struct visited *other, uint32_t puts)
 {
     struct visited_burst burst = visited_burst_begin(other);
@@ -238,7 +239,7 @@ static void fill_in_both_ways(struct visited *one, struct visited *other, uint32
         words_of(which, words);
         words[one->words - 1] = which;
         uint64_t print =
-            which % 100 == 0 && which < 60000 ? crowded_print(1, which) : visited_print(one, words);
+            which < 1200 ? crowded_print((int)which % 2, which / 2) : visited_print(one, words);
         number = visited_put(one, print, words, i, &is_new);
         interrupted +=
             put_in_burst(other, &burst, print, words, i, &number_of_burst, &is_new_in_burst);
