@@ -1,6 +1,6 @@
-/* explore_crew.h - several cells of the explorer at a time.
+/* explore_crew.h - several searches of the explorer's cells at a time.
  *
- * Each cell is by itself, so neither the order nor the number of jobs changes a result. */
+ * Each search is by itself, so neither the order nor the number of jobs changes a result. */
 #ifndef PICKLOCK_CMD_EXPLORE_CREW_H
 #define PICKLOCK_CMD_EXPLORE_CREW_H
 

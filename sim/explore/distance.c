@@ -17,7 +17,7 @@ static const unsigned known_properties = 1u << PROPERTY_MUTUAL_EXCLUSION |
 bool distance_suits(const struct explore_options *options)
 {
     for (int i = 0; i < FAULT_COUNT; i++)
-        if (options->budget[i] > 0 && fault_blame((enum fault)i) != FAULT_OF_SERVER)
+        if (options->budget[i] > 0 && fault_blame((enum fault)i) == FAULT_OF_CLIENT)
             return false;
     return options->scheme->waits_for_all && options->section != SECTION_WRITE && options->sought &&
            !(options->sought & ~known_properties);

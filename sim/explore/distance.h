@@ -10,8 +10,8 @@
  * server forgot. So what both must do adds up.
  *
  * A server that breaks its connections ends what was sent to it for all clients in one event; so
- * for each time that one still may, all but one of them are taken off. For faults that strike
- * servers, and for nothing else: a message that nobody waits for any more needs nobody's steps. */
+ * for each time that one still may, all but one of them are taken off. Not for faults
+ * that strike clients: a message that nobody waits for any more needs nobody's steps. */
 #ifndef PICKLOCK_EXPLORE_DISTANCE_H
 #define PICKLOCK_EXPLORE_DISTANCE_H
 

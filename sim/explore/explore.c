@@ -311,14 +311,14 @@ static enum fail find_sought(const struct explore_options *options, int faults,
     bool goes_on = distance_suits(options);
     if (!goes_on)
         return explore_all(options, false, outcome, failure);
-    for (int events = 1, more = 1; goes_on && !fail; more *= 2) {
+    for (int events = 1, more = 2; goes_on && !fail; more *= 2) {
         struct search search;
         search_init(&search, options);
         search_within(&search, events, faults);
         search_all(&search);
         goes_on = search.end == END_COMPLETE && search.beyond != WITHOUT_END &&
                   !has_found_all(NULL, &search, EXPLORE_FAULTS_MAX + 1, 0);
-        events = search.beyond > events + more ? search.beyond : events + more;
+        events = search.beyond + more;
         fail = explore_end(&search, outcome, failure);
     }
     return fail;

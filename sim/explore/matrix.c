@@ -156,40 +156,69 @@ static void merge(struct explore_outcome *outcome, struct explore_outcome *other
     explore_outcome_free(other);
 }
 
-static enum fail search_with(struct cell *cell, enum section section, struct failure *failure)
+bool cell_has_search(const struct cell *cell, enum section section)
 {
+    return section == cell->options.section || sought_with(cell, section) != 0;
+}
+
+static int64_t now_us(const struct cell *cell)
+{
+    return cell->options.now_us ? cell->options.now_us() : 0;
+}
+
+enum fail cell_search(struct cell *cell, enum section section, struct failure *failure)
+{
+    struct cell_search *search = &cell->searches[section];
     struct explore_options options = cell->options;
-    struct explore_outcome outcome;
-    options.section = section;
-    options.skips_progress = true; /* the first search has answered it */
-    options.sought = sought_with(cell, section);
-    if (section == cell->options.section || options.sought == 0 ||
-        cell->outcome.end == END_UNSUPPORTED)
-        return FAIL_NONE;
-    enum fail fail = explore(&options, &outcome, failure);
-    if (!fail)
-        merge(&cell->outcome, &outcome, options.sought);
+    int64_t began_us = now_us(cell);
+    if (section != cell->options.section) {
+        options.section = section;
+        options.skips_progress = true; /* the cell's own search answers it */
+        options.sought = sought_with(cell, section);
+    }
+    enum fail fail = explore(&options, &search->outcome, failure);
+    search->elapsed_us = now_us(cell) - began_us;
     return fail;
 }
 
-enum fail cell_run(struct cell *cell, struct failure *failure)
+/* Where the scheme needs a command that is not there, one search is enough to say so. */
+static void put_together(struct cell *cell)
+{
+    struct cell_search *own = &cell->searches[cell->options.section];
+    cell->outcome = own->outcome;
+    memset(&own->outcome, 0, sizeof own->outcome);
+    cell->elapsed_us += own->elapsed_us;
+    for (int i = 0; i < SECTION_COUNT && cell->outcome.end != END_UNSUPPORTED; i++) {
+        if (i == (int)cell->options.section || !cell_has_search(cell, (enum section)i))
+            continue;
+        merge(&cell->outcome, &cell->searches[i].outcome, sought_with(cell, (enum section)i));
+        cell->elapsed_us += cell->searches[i].elapsed_us;
+    }
+}
+
+void cell_finish(struct cell *cell)
 {
     char names[EXPLORE_CLIENTS_MAX][NAME_MAX_BYTES] = {"A", "B", "C", "D", "E", "F"};
-    int64_t began_us = cell->options.now_us ? cell->options.now_us() : 0;
-    enum fail fail = explore(&cell->options, &cell->outcome, failure);
-    for (int i = 0; i < SECTION_COUNT && !fail; i++)
-        fail = search_with(cell, (enum section)i, failure);
-    if (fail)
-        return fail;
+    int64_t began_us = now_us(cell);
+    put_together(cell);
     drop_ignored(cell);
     struct finding *findings = memory_new(PROPERTY_COUNT, sizeof *findings);
     for (int i = 0; i < PROPERTY_COUNT; i++)
         if (cell->outcome.findings[i].verdict == VERDICT_VIOLATED)
             cell_confirm(cell, (enum property)i, names, findings);
     free(findings);
-    if (cell->options.now_us)
-        cell->elapsed_us = cell->options.now_us() - began_us;
-    return FAIL_NONE;
+    cell->elapsed_us += now_us(cell) - began_us;
+}
+
+enum fail cell_run(struct cell *cell, struct failure *failure)
+{
+    enum fail fail = FAIL_NONE;
+    for (int i = 0; i < SECTION_COUNT && !fail; i++)
+        if (cell_has_search(cell, (enum section)i))
+            fail = cell_search(cell, (enum section)i, failure);
+    if (!fail)
+        cell_finish(cell);
+    return fail;
 }
 
 void cell_close(struct cell *cell)
@@ -198,6 +227,8 @@ void cell_close(struct cell *cell)
         free(cell->witnesses[i].text);
         free(cell->witnesses[i].trouble);
     }
+    for (int i = 0; i < SECTION_COUNT; i++)
+        explore_outcome_free(&cell->searches[i].outcome);
     explore_outcome_free(&cell->outcome);
 }
 

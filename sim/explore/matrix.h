@@ -21,6 +21,12 @@ struct cell_witness {
     char *trouble;                    /* not confirmed: why */
 };
 
+/* One search of a cell, until the cell is put together. */
+struct cell_search {
+    struct explore_outcome outcome;
+    int64_t elapsed_us;
+};
+
 struct cell {
     struct explore_options options; /* in */
     char faults[CELL_NAME_MAX];     /* "none", "stall", "stall+crash" */
@@ -29,7 +35,8 @@ struct cell {
     struct explore_outcome outcome; /* out, as all that follows; states, transitions and expected
                                        losses are sums, complete means all searches */
     struct cell_witness witnesses[PROPERTY_COUNT];
-    int64_t elapsed_us; /* by options.now_us, 0 without it */
+    int64_t elapsed_us; /* by options.now_us, 0 without it; the sum of all searches */
+    struct cell_search searches[SECTION_COUNT];
 };
 
 /* Bounds that suit the scheme: 3 clients and 2 rounds for one server, 2 clients on 3 servers for a
@@ -44,8 +51,15 @@ enum fail cell_add_faults(struct cell *cell, const char *text, struct failure *f
  * in order by minting them. */
 bool cell_asks(const struct cell *cell, enum property property, enum section *section);
 
-/* Searches, and replays every witness in the simulated world. FAIL_INPUT: the options. */
+/* Searches with each section, puts together what was found, and replays every witness in the
+ * simulated world. FAIL_INPUT: the options. */
 enum fail cell_run(struct cell *cell, struct failure *failure);
+
+/* The same in parts, which may be done side by side: is there a search with that section; it alone;
+ * and when all of them are done, the rest. */
+bool cell_has_search(const struct cell *cell, enum section section);
+enum fail cell_search(struct cell *cell, enum section section, struct failure *failure);
+void cell_finish(struct cell *cell);
 void cell_close(struct cell *cell);
 
 /* INHERENT: nothing that is anybody's fault, such as an overrun. */
