@@ -302,8 +302,9 @@ static void explore_in_order(const struct explore_options *given, bool is_judge,
     search_close(&search);
 }
 
-/* The shortest ways to what is sought, which takes so many faults. Where distances are known, short
- * ways are looked for first: most states are too far away to be on one of those. */
+/* The shortest ways to what is sought, which takes so many faults. Where distances are known, ways
+ * little longer than seems possible are looked for first: most states are too far away to be on
+ * one. */
 static enum fail find_sought(const struct explore_options *options, int faults,
                              struct explore_outcome *outcome, struct failure *failure)
 {
@@ -311,14 +312,14 @@ static enum fail find_sought(const struct explore_options *options, int faults,
     bool goes_on = distance_suits(options);
     if (!goes_on)
         return explore_all(options, false, outcome, failure);
-    for (int events = 1, more = 2; goes_on && !fail; more *= 2) {
+    for (int events = 1, room = 8; goes_on && !fail; room *= 2) {
         struct search search;
         search_init(&search, options);
         search_within(&search, events, faults);
         search_all(&search);
         goes_on = search.end == END_COMPLETE && search.beyond != WITHOUT_END &&
                   !has_found_all(NULL, &search, EXPLORE_FAULTS_MAX + 1, 0);
-        events = search.beyond + more;
+        events = search.beyond + room;
         fail = explore_end(&search, outcome, failure);
     }
     return fail;
