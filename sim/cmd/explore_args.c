@@ -38,7 +38,7 @@ const char explore_help[] =
     "  --no-reductions        every state, not one for all that differ in who is who\n"
     "  --full-states          keep whole states: nothing is lost to equal fingerprints\n"
     "  --seed N               of a random search, and of the fingerprints (default 0)\n"
-    "  --jobs N               cells at a time (default: one a core); the result is the same\n"
+    "  --jobs N               searches at a time (default: one a core); the result is the same\n"
     "  --witness              print each witness: its choices, what they come to, and a "
     "space-time\n"
     "                         diagram\n"
