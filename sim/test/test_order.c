@@ -5,6 +5,8 @@
 #include "test/explore_run.h"
 
 #include "explore/order.h"
+#include "explore/steps.h"
+#include "explore/turns.h"
 #include "schemes/parts.h"
 
 #include <stdio.h>
@@ -142,6 +144,94 @@ static void sections_are_judged_the_same(void **state)
         wrong += compare(what, &options);
     }
     assert_int_equal(wrong, 0);
+}
+
+/* --- what meets at the counter --- */
+
+struct stage {
+    struct space space;
+    struct stepper stepper;
+    struct visited visited;
+    int meetings;
+};
+
+static bool asks_counter(struct space *space, uint32_t number, enum verb verb)
+{
+    struct local local;
+    space_read_local(space, number, &local);
+    for (int i = 0; i < local.count; i++) {
+        const struct parcel *it = &local.parcels[i];
+        if (it->op == OP_ACCESS && it->verb == verb && parcel_is_request(it))
+            return true;
+    }
+    return false;
+}
+
+static bool is_listed(const struct turn *turns, int count, int client)
+{
+    for (int i = 0; i < count; i++)
+        if (turns[i].client == client)
+            return true;
+    return false;
+}
+
+/* Whoever leads, a read may come before the other one's write, or after it. */
+static void check_meeting(struct stage *stage, const uint32_t *given)
+{
+    struct space *space = &stage->space;
+    uint32_t words[WORDS_MAX];
+    uint32_t *budget = &words[space_words(space) - 1];
+    memcpy(words, given, sizeof words);
+    for (int reader = 0; reader < 2; reader++) {
+        struct turn turns[TURNS_MAX];
+        if (!asks_counter(space, words[reader], VERB_GET) ||
+            !asks_counter(space, words[1 - reader], VERB_SET))
+            continue;
+        for (int leader = 0; leader < 2; leader++) {
+            *budget = turns_with_lead(*budget, leader + 1);
+            int count = turns_list(space, words, 0, turns);
+            assert_true(is_listed(turns, count, 0) && is_listed(turns, count, 1));
+        }
+        stage->meetings++;
+    }
+}
+
+static void take(void *context, const struct step_taken *step)
+{
+    struct stage *stage = context;
+    bool is_new;
+    uint64_t print = visited_print(&stage->visited, step->words);
+    visited_put(&stage->visited, print, step->words, 0, &is_new);
+    if (is_new)
+        check_meeting(stage, step->words);
+}
+
+static void a_read_comes_before_a_write_or_after_it(void **state)
+{
+    static struct stage stage;
+    struct explore_options options = options_for(&scheme_redlock, 1, FAULT_EVICT, FAULT_EVICT);
+    uint32_t words[WORDS_MAX] = {0};
+    bool is_new;
+    (void)state;
+    options.section = SECTION_COUNTER;
+    options.reductions = REDUCE_ALL;
+    options.lease_ticks = 2;
+    space_init(&stage.space, &options);
+    stage.space.setting.is_ordered = true;
+    stepper_init(&stage.stepper, &stage.space, &options);
+    stage.stepper.take = take;
+    stage.stepper.context = &stage;
+    visited_init(&stage.visited, space_words(&stage.space), 1, false);
+    stepper_start(&stage.stepper, &options, words);
+    visited_put(&stage.visited, visited_print(&stage.visited, words), words, 0, &is_new);
+    for (uint32_t i = 0; i < stage.visited.count; i++) {
+        memcpy(words, visited_words(&stage.visited, i),
+               (size_t)stage.visited.words * sizeof *words);
+        stepper_expand(&stage.stepper, words);
+    }
+    assert_true(stage.meetings > 10);
+    visited_close(&stage.visited);
+    space_close(&stage.space);
 }
 
 /* --- it is worth it --- */
@@ -291,6 +381,7 @@ int main(void)
         cmocka_unit_test(a_fault_in_two_rounds_is_judged_the_same),
         cmocka_unit_test(pairs_are_judged_the_same),
         cmocka_unit_test(sections_are_judged_the_same),
+        cmocka_unit_test(a_read_comes_before_a_write_or_after_it),
         cmocka_unit_test(states_are_left_out),
         cmocka_unit_test(a_limit_leaves_it_open),
         cmocka_unit_test(it_suits_quorums_that_only_count),
