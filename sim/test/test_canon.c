@@ -3,7 +3,7 @@
 
 /* before cmocka.h, which has a macro named like our enum fail */
 #include "explore/canon.h"
-#include "explore/steps.h"
+#include "test/breadth_first.h"
 
 #include <stdarg.h>
 #include <stddef.h>
@@ -20,24 +20,16 @@ struct met {
 };
 
 struct stage {
-    struct space space;
-    struct stepper stepper;
-    struct visited visited;
+    struct breadth breadth;
     unsigned reductions; /* that the states are sorted by; the stepper leaves them as they are */
     struct canon canon;
     struct met met;
 };
 
-static void put(struct stage *stage, const uint32_t *words)
-{
-    bool is_new;
-    visited_put(&stage->visited, visited_print(&stage->visited, words), words, 0, &is_new);
-}
-
 /* Everybody is where it is said that he went, and the servers stay there. */
 static void check_servers(struct stage *stage, const uint32_t *words)
 {
-    struct space *space = &stage->space;
+    struct space *space = &stage->breadth.space;
     const int clients = space->setting.clients;
     uint32_t sorted[WORDS_MAX], again[WORDS_MAX];
     uint8_t positions[EXPLORE_CLIENTS_MAX], numbers[SERVERS_MAX];
@@ -54,7 +46,7 @@ static void check_servers(struct stage *stage, const uint32_t *words)
 
 static void check_clients(struct stage *stage, const uint32_t *words)
 {
-    struct space *space = &stage->space;
+    struct space *space = &stage->breadth.space;
     const int clients = space->setting.clients;
     uint32_t sorted[WORDS_MAX];
     uint8_t positions[EXPLORE_CLIENTS_MAX], numbers[SERVERS_MAX];
@@ -70,7 +62,7 @@ static void check_clients(struct stage *stage, const uint32_t *words)
 /* What the others have of two clients changes places, and nothing else. */
 static void swap_mentions(struct stage *stage, uint32_t *words, int i, int k)
 {
-    struct space *space = &stage->space;
+    struct space *space = &stage->breadth.space;
     const int clients = space->setting.clients;
     uint8_t swapped[EXPLORE_CLIENTS_MAX], stay[SERVERS_MAX];
     canon_none(swapped, stay);
@@ -88,7 +80,7 @@ static void swap_mentions(struct stage *stage, uint32_t *words, int i, int k)
 /* Whichever of two equal clients it is that servers and the roll mention, it is one state. */
 static void check_tie(struct stage *stage, const uint32_t *words, int i, int k)
 {
-    struct space *space = &stage->space;
+    struct space *space = &stage->breadth.space;
     const size_t word = sizeof *words, clients = (size_t)space->setting.clients;
     const size_t posts = clients + (size_t)space->setting.servers;
     uint32_t sorted[WORDS_MAX], other[WORDS_MAX];
@@ -109,8 +101,8 @@ static void check_tie(struct stage *stage, const uint32_t *words, int i, int k)
 
 static void check_ties(struct stage *stage, const uint32_t *words)
 {
-    for (int i = 0; i < stage->space.setting.clients; i++)
-        for (int k = i + 1; k < stage->space.setting.clients; k++)
+    for (int i = 0; i < stage->breadth.space.setting.clients; i++)
+        for (int k = i + 1; k < stage->breadth.space.setting.clients; k++)
             if (words[i] == words[k])
                 check_tie(stage, words, i, k);
 }
@@ -124,19 +116,19 @@ static void take(void *context, const struct step_taken *step)
     memcpy(beside, step->words, sizeof beside);
     memcpy(alone, step->words, sizeof alone);
     canon_step(&stage->canon, beside, positions[0], numbers[0]);
-    canon_sort(&stage->space, stage->reductions, alone, positions[1], numbers[1]);
-    size_t size = (size_t)stage->visited.words * sizeof *alone;
+    canon_sort(&stage->breadth.space, stage->reductions, alone, positions[1], numbers[1]);
+    size_t size = (size_t)stage->breadth.visited.words * sizeof *alone;
     assert_memory_equal(beside, alone, size);
     assert_memory_equal(positions[0], positions[1], sizeof positions[0]);
     assert_memory_equal(numbers[0], numbers[1], sizeof numbers[0]);
-    if (stage->space.setting.servers > 1)
+    if (stage->breadth.space.setting.servers > 1)
         check_servers(stage, step->words);
     check_clients(stage, step->words);
     check_ties(stage, step->words);
     canon_none(places, stay);
     stage->met.steps++;
     stage->met.moved += memcmp(numbers[0], stay, sizeof stay) != 0;
-    put(stage, beside);
+    breadth_put(&stage->breadth, beside);
 }
 
 /* Its slices are what they would be if they were asked for now, and it moves as its record does. */
@@ -176,28 +168,17 @@ static void check_locals(struct space *space)
 static struct met walk(const struct explore_options *options)
 {
     static struct stage stage;
-    uint32_t words[WORDS_MAX] = {0};
     memset(&stage, 0, sizeof stage);
     stage.reductions = options->reductions;
-    space_init(&stage.space, options);
-    stepper_init(&stage.stepper, &stage.space, options);
-    stage.stepper.reductions &= ~(unsigned)(REDUCE_CLIENTS | REDUCE_SERVERS);
-    stage.stepper.take = take;
-    stage.stepper.context = &stage;
-    visited_init(&stage.visited, space_words(&stage.space), 1, true);
-    stage.space.heirs.visited = &stage.visited;
-    stepper_start(&stage.stepper, options, words);
-    put(&stage, words);
-    for (uint32_t i = 0; i < stage.visited.count && i < STATES; i++) {
-        memcpy(words, visited_words(&stage.visited, i),
-               (size_t)stage.visited.words * sizeof *words);
-        canon_open(&stage.canon, &stage.space, stage.reductions, words);
-        stepper_expand(&stage.stepper, words);
+    breadth_open(&stage.breadth, options, take, &stage);
+    stage.breadth.stepper.reductions &= ~(unsigned)(REDUCE_CLIENTS | REDUCE_SERVERS);
+    while (breadth_next(&stage.breadth, STATES)) {
+        canon_open(&stage.canon, &stage.breadth.space, stage.reductions, stage.breadth.words);
+        stepper_expand(&stage.breadth.stepper, stage.breadth.words);
     }
     if (options->servers > 1)
-        check_locals(&stage.space);
-    visited_close(&stage.visited);
-    space_close(&stage.space);
+        check_locals(&stage.breadth.space);
+    breadth_close(&stage.breadth);
     return stage.met;
 }
 

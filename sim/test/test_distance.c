@@ -2,6 +2,7 @@
  * violates comes from a state that is one event away; so what is left out is too far away. */
 
 /* before cmocka.h, which has a macro named like our enum fail */
+#include "test/breadth_first.h"
 #include "test/explore_run.h"
 
 #include "explore/distance.h"
@@ -25,25 +26,22 @@ static const enum section sections[] = {SECTION_NOTHING, SECTION_COUNTER};
 enum { SECTIONS = sizeof sections / sizeof *sections };
 
 struct stage {
-    struct space space;
-    struct stepper stepper;
-    struct visited visited;
+    struct breadth breadth;
     int distances[MEASURED];    /* of the state in hand */
     int wrong, violating, near; /* steps; near: to a state from which one event is missing */
 };
 
 static void measure(struct stage *stage, const uint32_t *words, int *distances)
 {
-    int breaks = stepper_breaks(&stage->stepper, words);
+    int breaks = stepper_breaks(&stage->breadth.stepper, words);
     for (int i = 0; i < MEASURED; i++)
-        distances[i] = distance_to(&stage->space, words, 1u << measured[i], breaks);
+        distances[i] = distance_to(&stage->breadth.space, words, 1u << measured[i], breaks);
 }
 
 static void take(void *context, const struct step_taken *step)
 {
     struct stage *stage = context;
     int after[MEASURED];
-    bool is_new;
     measure(stage, step->words, after);
     for (int i = 0; i < MEASURED; i++) {
         bool is_violated = step->violated >> measured[i] & 1;
@@ -52,8 +50,7 @@ static void take(void *context, const struct step_taken *step)
         stage->violating += is_violated;
         stage->near += after[i] == 1;
     }
-    uint64_t print = visited_print(&stage->visited, step->words);
-    visited_put(&stage->visited, print, step->words, 0, &is_new);
+    breadth_put(&stage->breadth, step->words);
 }
 
 static struct explore_options options_for(const struct scheme *scheme, enum section section,
@@ -77,28 +74,16 @@ static struct explore_options options_for(const struct scheme *scheme, enum sect
 static int walk(const struct explore_options *options, int *violating, int *near)
 {
     static struct stage stage;
-    uint32_t words[WORDS_MAX] = {0};
-    bool is_new;
     memset(&stage, 0, sizeof stage);
-    space_init(&stage.space, options);
-    stage.space.setting.has_distance = true;
-    stepper_init(&stage.stepper, &stage.space, options);
-    stage.stepper.take = take;
-    stage.stepper.context = &stage;
-    visited_init(&stage.visited, space_words(&stage.space), 1, false);
-    stage.space.heirs.visited = &stage.visited;
-    stepper_start(&stage.stepper, options, words);
-    visited_put(&stage.visited, visited_print(&stage.visited, words), words, 0, &is_new);
-    for (uint32_t i = 0; i < stage.visited.count && i < STATES; i++) {
-        memcpy(words, visited_words(&stage.visited, i),
-               (size_t)stage.visited.words * sizeof *words);
-        measure(&stage, words, stage.distances);
-        stepper_expand(&stage.stepper, words);
+    breadth_open(&stage.breadth, options, take, &stage);
+    stage.breadth.space.setting.has_distance = true;
+    while (breadth_next(&stage.breadth, STATES)) {
+        measure(&stage, stage.breadth.words, stage.distances);
+        stepper_expand(&stage.breadth.stepper, stage.breadth.words);
     }
     *violating += stage.violating;
     *near += stage.near;
-    visited_close(&stage.visited);
-    space_close(&stage.space);
+    breadth_close(&stage.breadth);
     return stage.wrong;
 }
 
@@ -106,12 +91,10 @@ static void a_step_is_one_event(void **state)
 {
     static const struct scheme *const quorums[] = {
         &scheme_redlock, &scheme_quorum_lock, &scheme_quorum_off_by_one, &scheme_minority_left};
-    static const enum fault faults[][2] = {{FAULT_RESTART, NOTHING},
-                                           {FAULT_FAILOVER, NOTHING},
-                                           {FAULT_EVICT, FAULT_SERVER_CLOCK},
-                                           {FAULT_RESTART, FAULT_RESTART},
-                                           {FAULT_FAILOVER, FAULT_RESTART},
-                                           {FAULT_SAME_TOKEN, FAULT_RESTART}};
+    static const enum fault faults[][2] = {
+        {FAULT_RESTART, NOTHING},          {FAULT_FAILOVER, NOTHING},
+        {FAULT_EVICT, FAULT_SERVER_CLOCK}, {FAULT_RESTART, FAULT_RESTART},
+        {FAULT_FAILOVER, FAULT_RESTART},   {FAULT_SAME_TOKEN, FAULT_RESTART}};
     int wrong = 0, violating = 0, near = 0;
     (void)state;
     for (size_t i = 0; i < sizeof quorums / sizeof *quorums; i++)

@@ -1,7 +1,7 @@
 /* test_heirs.c - what a state leads to by way of the ring is what it leads to step by step. */
 
 /* before cmocka.h, which has a macro named like our enum fail */
-#include "explore/steps.h"
+#include "test/breadth_first.h"
 
 #include <stdarg.h>
 #include <stddef.h>
@@ -30,9 +30,7 @@ struct met {
 };
 
 struct stage {
-    struct space space;
-    struct stepper stepper;
-    struct visited visited;
+    struct breadth breadth;
     struct ring ring;
     struct fan fan;
     struct met met;
@@ -43,7 +41,7 @@ static struct led_to *add(struct stage *stage, const uint32_t *words)
     assert_true(stage->fan.count < LED_MAX);
     struct led_to *it = &stage->fan.steps[stage->fan.count++];
     memset(it, 0, sizeof *it);
-    memcpy(it->words, words, (size_t)stage->visited.words * sizeof *words);
+    memcpy(it->words, words, (size_t)stage->breadth.visited.words * sizeof *words);
     return it;
 }
 
@@ -53,7 +51,7 @@ static void drain(struct stage *stage, uint32_t from)
     while (!ring_is_empty(&stage->ring)) {
         const struct candidate *it = ring_pop(&stage->ring);
         assert_int_equal(it->from, from);
-        assert_true(it->print == visited_print(&stage->visited, it->words));
+        assert_true(it->print == visited_print(&stage->breadth.visited, it->words));
         add(stage, it->words);
         stage->fan.quick++;
     }
@@ -73,10 +71,10 @@ static void take(void *context, const struct step_taken *step)
 static struct fan expand(struct stage *stage, const uint32_t *words, struct ring *ring)
 {
     memset(&stage->fan, 0, sizeof stage->fan);
-    stage->stepper.ring = ring;
+    stage->breadth.stepper.ring = ring;
     stage->ring.from = FROM;
     stage->ring.has_grant = false;
-    stepper_expand(&stage->stepper, words);
+    stepper_expand(&stage->breadth.stepper, words);
     drain(stage, FROM);
     return stage->fan;
 }
@@ -110,13 +108,8 @@ static void compare(struct stage *stage, const struct fan *slow, const struct fa
 static void stage_open(struct stage *stage, const struct explore_options *options)
 {
     memset(stage, 0, sizeof *stage);
-    space_init(&stage->space, options);
-    stepper_init(&stage->stepper, &stage->space, options);
-    visited_init(&stage->visited, space_words(&stage->space), 1, true);
-    stage->space.heirs.visited = &stage->visited;
-    stage->ring.visited = &stage->visited;
-    stage->stepper.take = take;
-    stage->stepper.context = stage;
+    breadth_open(&stage->breadth, options, take, stage);
+    stage->ring.visited = &stage->breadth.visited;
 }
 
 /* Breadth-first over the first states. */
@@ -124,24 +117,16 @@ static struct met walk(const struct explore_options *options)
 {
     static struct stage stage;
     static struct fan slow, both;
-    uint32_t words[WORDS_MAX] = {0};
-    bool is_new;
     stage_open(&stage, options);
-    stepper_start(&stage.stepper, options, words);
-    visited_put(&stage.visited, visited_print(&stage.visited, words), words, 0, &is_new);
-    for (uint32_t i = 0; i < stage.visited.count && i < STATES; i++) {
-        memcpy(words, visited_words(&stage.visited, i),
-               (size_t)stage.visited.words * sizeof *words);
-        slow = expand(&stage, words, NULL);
-        both = expand(&stage, words, stepper_has_quick(&stage.stepper) ? &stage.ring : NULL);
+    struct ring *ring = stepper_has_quick(&stage.breadth.stepper) ? &stage.ring : NULL;
+    while (breadth_next(&stage.breadth, STATES)) {
+        slow = expand(&stage, stage.breadth.words, NULL);
+        both = expand(&stage, stage.breadth.words, ring);
         compare(&stage, &slow, &both);
-        for (int k = 0; k < slow.count; k++) {
-            const uint32_t *next = slow.steps[k].words;
-            visited_put(&stage.visited, visited_print(&stage.visited, next), next, i, &is_new);
-        }
+        for (int k = 0; k < slow.count; k++)
+            breadth_put(&stage.breadth, slow.steps[k].words);
     }
-    visited_close(&stage.visited);
-    space_close(&stage.space);
+    breadth_close(&stage.breadth);
     return stage.met;
 }
 
@@ -209,17 +194,17 @@ static void same_list(const struct heirs *one, const struct heir_list *list,
  * the start; both times each is found again. */
 static void compare_tables(struct stage *stage, const struct asked *asked)
 {
-    struct heirs *grown = &stage->space.heirs, large;
-    heirs_init(&large, stage->space.setting.clients);
-    large.visited = &stage->visited;
+    struct heirs *grown = &stage->breadth.space.heirs, large;
+    heirs_init(&large, stage->breadth.space.setting.clients);
+    large.visited = &stage->breadth.visited;
     assert_true(grown->locals_end > 2 * large.locals_end);
     assert_true(grown->posts_end > 2 * large.posts_end);
     for (int i = asked->count - 1; i >= 0; i--)
-        assert_non_null(heirs_of(&large, &stage->space, asked->keys[i]));
+        assert_non_null(heirs_of(&large, &stage->breadth.space, asked->keys[i]));
     uint32_t made = grown->lists_made;
     for (int i = 0; i < asked->count; i++)
-        same_list(grown, heirs_of(grown, &stage->space, asked->keys[i]), &large,
-                  heirs_of(&large, &stage->space, asked->keys[i]));
+        same_list(grown, heirs_of(grown, &stage->breadth.space, asked->keys[i]), &large,
+                  heirs_of(&large, &stage->breadth.space, asked->keys[i]));
     assert_int_equal(grown->lists_made, made);
     assert_int_equal(large.lists_made, made);
     heirs_close(&large);
@@ -228,13 +213,13 @@ static void compare_tables(struct stage *stage, const struct asked *asked)
 /* One that would lie too far out is not made, and no other one is lost by it. */
 static void ask_for_too_much(struct stage *stage, const struct asked *asked)
 {
-    struct heirs *heirs = &stage->space.heirs;
+    struct heirs *heirs = &stage->breadth.space.heirs;
     const struct heir_key far = {asked->keys[0].local, 1 << 23, 0};
     size_t bytes = heirs_bytes(heirs);
-    assert_null(heirs_of(heirs, &stage->space, far));
+    assert_null(heirs_of(heirs, &stage->breadth.space, far));
     assert_true(heirs->are_too_many);
     assert_int_equal(heirs_bytes(heirs), bytes);
-    assert_non_null(heirs_of(heirs, &stage->space, asked->keys[0]));
+    assert_non_null(heirs_of(heirs, &stage->breadth.space, asked->keys[0]));
 }
 
 static void lists_are_found_again_when_there_are_more(void **state)
@@ -252,7 +237,7 @@ static void lists_are_found_again_when_there_are_more(void **state)
     stage_open(&stage, &options);
     for (int i = 0; i < WALKS; i++) {
         uint32_t words[WORDS_MAX] = {0};
-        stepper_start(&stage.stepper, &options, words);
+        stepper_start(&stage.breadth.stepper, &options, words);
         for (int k = 0; k < WALK_STEPS; k++) {
             ask(&asked, words, options.clients);
             const struct fan fan = expand(&stage, words, &stage.ring);
@@ -264,8 +249,7 @@ static void lists_are_found_again_when_there_are_more(void **state)
     }
     compare_tables(&stage, &asked);
     ask_for_too_much(&stage, &asked);
-    visited_close(&stage.visited);
-    space_close(&stage.space);
+    breadth_close(&stage.breadth);
 }
 
 int main(void)

@@ -2,10 +2,10 @@
  * worth it, and is used only where it may be. */
 
 /* before cmocka.h, which has a macro named like our enum fail */
+#include "test/breadth_first.h"
 #include "test/explore_run.h"
 
 #include "explore/order.h"
-#include "explore/steps.h"
 #include "explore/turns.h"
 #include "schemes/parts.h"
 
@@ -149,9 +149,7 @@ static void sections_are_judged_the_same(void **state)
 /* --- what meets at the counter --- */
 
 struct stage {
-    struct space space;
-    struct stepper stepper;
-    struct visited visited;
+    struct breadth breadth;
     int meetings;
 };
 
@@ -178,7 +176,7 @@ static bool is_listed(const struct turn *turns, int count, int client)
 /* Whoever leads, a read may come before the other one's write, or after it. */
 static void check_meeting(struct stage *stage, const uint32_t *given)
 {
-    struct space *space = &stage->space;
+    struct space *space = &stage->breadth.space;
     uint32_t words[WORDS_MAX];
     uint32_t *budget = &words[space_words(space) - 1];
     memcpy(words, given, sizeof words);
@@ -199,10 +197,7 @@ static void check_meeting(struct stage *stage, const uint32_t *given)
 static void take(void *context, const struct step_taken *step)
 {
     struct stage *stage = context;
-    bool is_new;
-    uint64_t print = visited_print(&stage->visited, step->words);
-    visited_put(&stage->visited, print, step->words, 0, &is_new);
-    if (is_new)
+    if (breadth_put(&stage->breadth, step->words))
         check_meeting(stage, step->words);
 }
 
@@ -210,28 +205,16 @@ static void a_read_comes_before_a_write_or_after_it(void **state)
 {
     static struct stage stage;
     struct explore_options options = options_for(&scheme_redlock, 1, FAULT_EVICT, FAULT_EVICT);
-    uint32_t words[WORDS_MAX] = {0};
-    bool is_new;
     (void)state;
     options.section = SECTION_COUNTER;
     options.reductions = REDUCE_ALL;
     options.lease_ticks = 2;
-    space_init(&stage.space, &options);
-    stage.space.setting.is_ordered = true;
-    stepper_init(&stage.stepper, &stage.space, &options);
-    stage.stepper.take = take;
-    stage.stepper.context = &stage;
-    visited_init(&stage.visited, space_words(&stage.space), 1, false);
-    stepper_start(&stage.stepper, &options, words);
-    visited_put(&stage.visited, visited_print(&stage.visited, words), words, 0, &is_new);
-    for (uint32_t i = 0; i < stage.visited.count; i++) {
-        memcpy(words, visited_words(&stage.visited, i),
-               (size_t)stage.visited.words * sizeof *words);
-        stepper_expand(&stage.stepper, words);
-    }
+    breadth_open(&stage.breadth, &options, take, &stage);
+    stage.breadth.space.setting.is_ordered = true;
+    while (breadth_next(&stage.breadth, UINT32_MAX))
+        stepper_expand(&stage.breadth.stepper, stage.breadth.words);
     assert_true(stage.meetings > 10);
-    visited_close(&stage.visited);
-    space_close(&stage.space);
+    breadth_close(&stage.breadth);
 }
 
 /* --- it is worth it --- */

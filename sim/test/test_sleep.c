@@ -3,6 +3,7 @@
 /* before cmocka.h, which has a macro named like our enum fail */
 #include "explore/near.h"
 #include "explore/search.h"
+#include "test/breadth_first.h"
 
 #include <stdarg.h>
 #include <stddef.h>
@@ -106,24 +107,20 @@ static void nothing_sleeps_where_more_than_states_is_asked_for(void **state)
 /* --- moves that commute --- */
 
 struct stage {
-    struct space space;
-    struct stepper stepper;
-    struct visited visited;
+    struct breadth breadth;
     int clients, pairs[HEIR_OTHER + 1];
 };
 
 static void take(void *context, const struct step_taken *step)
 {
     struct stage *stage = context;
-    bool is_new;
-    visited_put(&stage->visited, visited_print(&stage->visited, step->words), step->words, 0,
-                &is_new);
+    breadth_put(&stage->breadth, step->words);
 }
 
 static const struct heir_list *list_of(struct stage *stage, const uint32_t *words, int client)
 {
     const struct heir_key key = {words[client], words[stage->clients], client};
-    return heirs_of(&stage->space.heirs, &stage->space, key);
+    return heirs_of(&stage->breadth.space.heirs, &stage->breadth.space, key);
 }
 
 /* Of that client, from there; words become what it leads to. */
@@ -131,7 +128,7 @@ static struct heir make(struct stage *stage, uint32_t *words, int client, int mo
 {
     const struct heir_list *list = list_of(stage, words, client);
     assert_true(move < list->counts[HEIR_RICH]);
-    struct heir heir = stage->space.heirs.heirs[list->start + (uint32_t)move];
+    struct heir heir = stage->breadth.space.heirs.heirs[list->start + (uint32_t)move];
     words[client] = heir.local;
     words[stage->clients] = heir.post;
     return heir;
@@ -174,25 +171,13 @@ static void compare_pairs(struct stage *stage, const uint32_t *words)
 static void walk(struct stage *stage, const struct explore_options *options)
 {
     enum { WALKED = 1500 };
-    uint32_t words[WORDS_MAX] = {0};
-    bool is_new;
-    space_init(&stage->space, options);
-    stepper_init(&stage->stepper, &stage->space, options);
-    visited_init(&stage->visited, space_words(&stage->space), 1, true);
-    stage->space.heirs.visited = &stage->visited;
-    stage->stepper.take = take;
-    stage->stepper.context = stage;
+    breadth_open(&stage->breadth, options, take, stage);
     stage->clients = options->clients;
-    stepper_start(&stage->stepper, options, words);
-    visited_put(&stage->visited, visited_print(&stage->visited, words), words, 0, &is_new);
-    for (uint32_t i = 0; i < stage->visited.count && i < WALKED; i++) {
-        memcpy(words, visited_words(&stage->visited, i),
-               (size_t)stage->visited.words * sizeof *words);
-        compare_pairs(stage, words);
-        stepper_expand(&stage->stepper, words);
+    while (breadth_next(&stage->breadth, WALKED)) {
+        compare_pairs(stage, stage->breadth.words);
+        stepper_expand(&stage->breadth.stepper, stage->breadth.words);
     }
-    visited_close(&stage->visited);
-    space_close(&stage->space);
+    breadth_close(&stage->breadth);
 }
 
 static void moves_that_commute_may_change_places(void **state)
