@@ -155,10 +155,12 @@ static void outcome_open(struct explore_outcome *outcome, const struct explore_o
     outcome->has_replica = setting.has_replica;
 }
 
+/* Of several searches one that was cut short is enough to leave the outcome open. */
 static void outcome_add(const struct search *search, struct explore_outcome *outcome)
 {
     double states = (double)search->visited.count;
-    outcome->end = search->end;
+    if (explore_end_answers(outcome->end))
+        outcome->end = search->end;
     outcome->states += search->visited.count;
     outcome->transitions += search->transitions;
     outcome->lost += search->visited.has_full_states ? 0 : states * states / 36893488147419103232.0;
@@ -220,8 +222,8 @@ static void search_all(struct search *search)
 }
 
 /* Adds what was found; closes the search. */
-static enum fail explore_end(struct search *search, struct explore_outcome *outcome,
-                             struct failure *failure)
+static enum fail outcome_take(struct search *search, struct explore_outcome *outcome,
+                              struct failure *failure)
 {
     enum fail fail = search->space.breach ? space_fail(&search->space, failure) : FAIL_NONE;
     outcome_add(search, outcome);
@@ -239,7 +241,7 @@ static enum fail explore_all(const struct explore_options *options, bool is_judg
     search_all(&search);
     if (is_judge)
         outcome_judge(&search, outcome);
-    return explore_end(&search, outcome, failure);
+    return outcome_take(&search, outcome, failure);
 }
 
 /* --- quorums: first what is violated, then the shortest way to it --- */
@@ -308,21 +310,20 @@ static void explore_in_order(const struct explore_options *given, bool is_judge,
 static enum fail find_sought(const struct explore_options *options, int faults,
                              struct explore_outcome *outcome, struct failure *failure)
 {
-    enum fail fail = FAIL_NONE;
-    bool goes_on = distance_suits(options);
-    if (!goes_on)
-        return explore_all(options, false, outcome, failure);
-    for (int events = 1, room = 8; goes_on && !fail; room *= 2) {
+    bool is_over = false, goes_on = distance_suits(options);
+    for (int events = 1, room = 8; goes_on; room *= 2) {
         struct search search;
         search_init(&search, options);
         search_within(&search, events, faults);
         search_all(&search);
-        goes_on = search.end == END_COMPLETE && search.beyond != WITHOUT_END &&
-                  !has_found_all(NULL, &search, EXPLORE_FAULTS_MAX + 1, 0);
+        is_over =
+            search.end != END_COMPLETE || has_found_all(NULL, &search, EXPLORE_FAULTS_MAX + 1, 0);
+        goes_on = !is_over && search.beyond != WITHOUT_END;
         events = search.beyond + room;
-        fail = explore_end(&search, outcome, failure);
+        if (outcome_take(&search, outcome, failure))
+            return failure->code;
     }
-    return fail;
+    return is_over ? FAIL_NONE : explore_all(options, false, outcome, failure);
 }
 
 /* With one fault it is one or the other: fewer ways than with both at hand. */
@@ -375,7 +376,7 @@ static enum fail explore_quorum(const struct explore_options *given,
     if (!violations.is_good || violations.all >> PROPERTY_PROGRESS & 1)
         return explore_all(given, true, outcome, failure);
     enum fail fail = find_shortest(given, &violations, outcome, failure);
-    if (outcome->end == END_ENOUGH || outcome->end == END_COMPLETE)
+    if (explore_end_answers(outcome->end))
         outcome->end = violations.end;
     return fail;
 }

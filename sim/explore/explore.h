@@ -107,6 +107,12 @@ enum explore_end {
     END_STALE,  /* EXPLORE_RUNS_STALE of them in a row brought no new state */
 };
 
+/* Was the search not cut short? What it did not find is not there then. */
+static inline bool explore_end_answers(enum explore_end end)
+{
+    return end == END_COMPLETE || end == END_ENOUGH;
+}
+
 struct explore_finding {
     enum verdict verdict; /* VERDICT_UNKNOWN: not violated as far as the search came */
     int faults, events;   /* of the witness: fewest faults, then fewest events */

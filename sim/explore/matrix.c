@@ -131,7 +131,6 @@ static unsigned sought_with(const struct cell *cell, enum section section)
 /* Takes over what the other search was about; frees the rest of it. */
 static void merge(struct explore_outcome *outcome, struct explore_outcome *other, unsigned sought)
 {
-    bool is_answered = other->end == END_COMPLETE || other->end == END_ENOUGH;
     outcome->states += other->states;
     outcome->transitions += other->transitions;
     outcome->lost += other->lost;
@@ -144,7 +143,7 @@ static void merge(struct explore_outcome *outcome, struct explore_outcome *other
         outcome->shorter_states = other->shorter_states;
     outcome->bytes = other->bytes > outcome->bytes ? other->bytes : outcome->bytes;
     outcome->depth = other->depth > outcome->depth ? other->depth : outcome->depth;
-    if (outcome->end == END_COMPLETE && !is_answered)
+    if (outcome->end == END_COMPLETE && !explore_end_answers(other->end))
         outcome->end = other->end;
     for (int i = 0; i < PROPERTY_COUNT; i++) {
         if (!(sought >> i & 1))
