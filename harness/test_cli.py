@@ -197,6 +197,41 @@ def test_check_judges_a_history_like_the_run_did(tmp_path):
     assert found[0] == found[1] and again.status == 1
 
 
+def verdicts(result):
+    return {p["property"]: (p["verdict"], p["cause"], p["count"]) for p in result["properties"]}
+
+
+@pytest.mark.parametrize("scheme", ["set-nx-px-cad", "setnx-expire-del", "redlock"])
+def test_check_judges_a_history_of_stress_like_stress_did(tmp_path, scheme):
+    """What the counters say in the end is in it, too: read by nobody."""
+    ran = run("stress", "--scheme", scheme, "--clients", "20", "--duration", "500ms", "--seed", "3",
+              "--history", "--out", tmp_path / "out", "--json", "-")
+    history = next((tmp_path / "out" / "latest" / "histories").resolve().iterdir())
+    read = json.loads(history.read_text().splitlines()[-2])
+    assert (read["verb"], read["key"]) == ("GET", "counter") and "client" not in read
+    again = run("check", history, "--json", "-", "--fail-on", "bug")
+    assert verdicts(again.json["results"][0]) == verdicts(ran.json["results"][0])
+    assert again.status == ran.status, (ran, again)
+
+
+@pytest.mark.parametrize("spoil", [{"verb": "SET"}, {"verb": "INCR"}, {"key": "lock"}])
+def test_only_a_read_of_what_the_lock_guards_may_be_nobodys(tmp_path, spoil):
+    ran = run("run", "--on", "sim", "--scheme", "set-nx-ex-del", "--out", tmp_path / "first",
+              "scenarios/expired-lease-double-delete.yaml")
+    assert ran.status == 0, ran
+    history = next((tmp_path / "first" / "latest" / "histories").resolve().iterdir())
+    head, *events, end = history.read_text().splitlines()
+    read = {"i": len(events), "t": json.loads(events[-1])["t"], "kind": "execute", "server": 0, "op": "access",
+            "verb": "GET", "key": "counter", "reply": "nil"}
+    for more, status in (({}, 1), (spoil, 64)):
+        events.append(json.dumps({**read, **more}))
+        history.write_text("\n".join([head, *events, json.dumps({"end": len(events)})]) + "\n")
+        ran = run("check", history)
+        assert ran.status == status, ran
+        events.pop()
+    assert "wants 'client'" in ran.err
+
+
 def test_a_history_that_was_cut_off_is_refused(tmp_path):
     ran = run("run", "--on", "sim", "--scheme", "set-nx-ex-del", "--out", tmp_path / "first",
               "scenarios/expired-lease-double-delete.yaml")

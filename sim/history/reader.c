@@ -200,6 +200,15 @@ static enum fail take_field(struct history_reader *reader, const char *name, con
     return reader_refuses(reader, failure, "an event has no field '%.40s'", name);
 }
 
+/* A read of what the lock guards may be nobody's: it says what is there when a run has ended. */
+static bool may_be_nobodys(const struct event *event)
+{
+    static const int of_clients = CALLS | SENDS | EXECUTES | HEARS | RETURNS | NOTICES;
+    bool is_read = event->kind == EVENT_EXECUTE && event->command.key != KEY_LOCK &&
+                   event->command.verb == VERB_GET;
+    return is_read || !(1 << event->kind & of_clients);
+}
+
 /* Is all there that such an event wants, and does it follow the one before? */
 static enum fail check_event(struct history_reader *reader, struct event *event, int seen,
                              unsigned filled, struct failure *failure)
@@ -211,8 +220,7 @@ static enum fail check_event(struct history_reader *reader, struct event *event,
         if ((fields[i].kinds & 1 << event->kind) && !(filled & 1u << i))
             return reader_refuses(reader, failure, "an event of kind '%s' wants '%s'",
                                   event_name(event->kind), fields[i].name);
-    if (event->client < 0 &&
-        (1 << event->kind) & (CALLS | SENDS | EXECUTES | HEARS | RETURNS | NOTICES))
+    if (event->client < 0 && !may_be_nobodys(event))
         return reader_refuses(reader, failure, "an event of kind '%s' wants 'client'",
                               event_name(event->kind));
     if (event->server < 0 && (1 << event->kind) & (SENDS | EXECUTES | HEARS))
