@@ -27,6 +27,14 @@ static enum fail print_timeline(const char *path, const struct results *results,
     return report_timeline(stdout, path, first_index, charset_of_locale(), failure);
 }
 
+/* Of a scheme that no table knows only its name is known. */
+static void name_row(struct run_result *row, const struct history_head *head)
+{
+    const struct scheme *scheme = scheme_named(head->scheme);
+    const struct scheme foreign = {.name = head->scheme};
+    result_name_row(row, head->scenario, scheme ? scheme : &foreign);
+}
+
 static enum fail judge(const char *path, int64_t lease_us, int fails_on_any,
                        struct results *results, struct failure *failure)
 {
@@ -49,8 +57,7 @@ static enum fail judge(const char *path, int64_t lease_us, int fails_on_any,
         struct finding findings[PROPERTY_COUNT];
         struct run_result *row = results_add(results);
         checks_finish(checks, last_us, findings, NULL);
-        snprintf(row->scenario, sizeof row->scenario, "%s", head.scenario);
-        snprintf(row->scheme, sizeof row->scheme, "%s", head.scheme);
+        name_row(row, &head);
         snprintf(results->world, sizeof results->world, "%s", head.world);
         snprintf(results->server_version, sizeof results->server_version, "%s",
                  head.server_version);

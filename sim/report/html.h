@@ -31,8 +31,9 @@ void html_explored_details(const struct page *page);
 
 /* --- pieces that the files of the page share --- */
 
-/* The first line of a matrix's head: naive columns, then safe ones. Leaves thead open. */
-void html_sides(const struct page *page, int naive, int safe);
+/* The first line of a matrix's head: naive columns, then the others under that title. Leaves thead
+ * open. */
+void html_sides(const struct page *page, int naive, int others, const char *title);
 
 /* Sentences as a list; nothing when there are none. */
 void html_sentences(const struct page *page, char *const *sentences, int count);

@@ -30,7 +30,7 @@ static void put_heading(const struct page *page, const struct run_result *row)
     fputs("<h3>", page->out);
     html_text(page, row->scheme);
     fprintf(page->out, " <small>%s</small></h3>\n<p class=\"badges\"><b class=\"badge %s\">%s %s",
-            row->is_naive ? "naive" : "safe", html_verdict_class(row), html_verdict_mark(row),
+            view_side(row), html_verdict_class(row), html_verdict_mark(row),
             row->is_unsupported ? "unsupported" : verdict_name(row->verdict));
     if (is_violated)
         fprintf(page->out, ": %s", cause_name(headline->cause));

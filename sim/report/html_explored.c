@@ -115,7 +115,7 @@ static const char *first_class(const struct grid *grid, int column)
 
 static void put_heads(const struct page *page, const struct grid *grid)
 {
-    html_sides(page, grid->naive, grid->columns_count - grid->naive);
+    html_sides(page, grid->naive, grid->columns_count - grid->naive, "Safe schemes");
     fputs("<tr role=\"row\"><th role=\"columnheader\" scope=\"col\" class=\"name\">Faults</th>",
           page->out);
     for (int i = 0; i < grid->columns_count; i++) {

@@ -13,6 +13,7 @@
 struct columns {
     const char **names;
     int count, naive;
+    bool has_unrated;
 };
 
 static bool has_column(const struct columns *columns, const char *name)
@@ -32,6 +33,7 @@ static void take_columns(struct columns *columns, const struct view *view, bool 
         if (!row->is_stress && row->is_naive == is_naive && (!name || !strcmp(row->scheme, name)) &&
             !has_column(columns, row->scheme))
             columns->names[columns->count++] = row->scheme;
+        columns->has_unrated |= row->is_unrated;
     }
 }
 
@@ -48,7 +50,7 @@ static void columns_init(struct columns *columns, const struct view *view)
     }
 }
 
-void html_sides(const struct page *page, int naive, int safe)
+void html_sides(const struct page *page, int naive, int others, const char *title)
 {
     fputs("<thead role=\"rowgroup\">\n<tr role=\"row\" class=\"sides\"><td role=\"cell\"></td>",
           page->out);
@@ -57,17 +59,18 @@ void html_sides(const struct page *page, int naive, int safe)
                 "<th role=\"columnheader\" scope=\"colgroup\" class=\"naive\" "
                 "colspan=\"%d\">Naive schemes</th>",
                 naive);
-    if (safe)
+    if (others)
         fprintf(page->out,
                 "<th role=\"columnheader\" scope=\"colgroup\" class=\"safe\" "
-                "colspan=\"%d\">Safe schemes</th>",
-                safe);
+                "colspan=\"%d\">%s</th>",
+                others, title);
     fputs("</tr>\n", page->out);
 }
 
 static void put_heads(const struct page *page, const struct columns *columns)
 {
-    html_sides(page, columns->naive, columns->count - columns->naive);
+    html_sides(page, columns->naive, columns->count - columns->naive,
+               columns->has_unrated ? "Other schemes" : "Safe schemes");
     fputs("<tr role=\"row\"><th role=\"columnheader\" scope=\"col\" class=\"name\">"
           "Scenario</th>",
           page->out);
@@ -104,7 +107,7 @@ static void put_cell_link(const struct page *page, int at, int copies)
                                             : verdict_name(row->verdict);
     fprintf(page->out, "<a href=\"#%s\" data-scheme=\"", id);
     html_text(page, row->scheme);
-    fprintf(page->out, "\" data-side=\"%s\" title=\"", row->is_naive ? "naive" : "safe");
+    fprintf(page->out, "\" data-side=\"%s\" title=\"", view_side(row));
     html_text(page, words);
     fprintf(page->out, "\"><span class=\"mark\" aria-hidden=\"true\">%s</span>",
             html_verdict_mark(row));
@@ -220,7 +223,7 @@ static void put_stress_row(const struct page *page, int at)
     char *id = html_row_id(page->view, at);
     fprintf(page->out, "<tr><th scope=\"row\" class=\"name\"><a href=\"#%s\">", id);
     html_text(page, row->scheme);
-    fprintf(page->out, "</a> <small>%s</small>", row->is_naive ? "naive" : "safe");
+    fprintf(page->out, "</a> <small>%s</small>", view_side(row));
     html_origin(page, row->origin);
     fputs("</th>", page->out);
     fprintf(page->out, "<td class=\"%s\" data-rank=\"%d\">", style, rank_of(row));

@@ -51,7 +51,7 @@ static void print_row(FILE *out, const struct view *view, const struct run_resul
     enum standing standing = result_standing(row);
     fputs("|", out);
     scenario_cell(out, view, row, is_first);
-    text_cell(out, row->is_naive ? "naive" : "safe");
+    text_cell(out, view_side(row));
     text_cell(out, row->scheme);
     text_cell(out, mark_of(row));
     text_cell(out, is_violated ? property_name(headline->property) : "");

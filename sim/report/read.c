@@ -240,7 +240,8 @@ static void read_row(struct reading *reading, json_t *object, struct results *re
         READ_ONLY(reading, object, ROW_KEYS);
     read_short_text(reading, object, "scenario", row->scenario, sizeof row->scenario);
     read_short_text(reading, object, "scheme", row->scheme, sizeof row->scheme);
-    row->is_naive = read_truth(reading, object, "naive");
+    row->is_unrated = json_is_null(read_member(reading, object, "naive"));
+    row->is_naive = !row->is_unrated && read_truth(reading, object, "naive");
     row->verdict = read_verdict(reading, object, "verdict");
     row->as_expected = AS_EXPECTED_NONE;
     if (!json_is_null(read_member(reading, object, "as_expected")))

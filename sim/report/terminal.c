@@ -79,7 +79,7 @@ static void print_row(const struct terminal *terminal, const struct run_result *
     bool is_violated = row->verdict == VERDICT_VIOLATED && headline;
     enum standing standing = result_standing(row);
     fputs("  ", terminal->out);
-    cell(terminal, dim, row->is_naive ? "naive" : "safe", 7);
+    cell(terminal, dim, view_side(row), 7);
     name_scheme(terminal, row);
     cell(terminal, colour_of(row), verdict_words(row), 13);
     cell(terminal, NULL, is_violated ? property_name(headline->property) : "", 18);

@@ -97,6 +97,13 @@ const struct property_result *view_headline(const struct run_result *row)
     return worst;
 }
 
+const char *view_side(const struct run_result *row)
+{
+    if (row->is_unrated)
+        return "-";
+    return row->is_naive ? "naive" : "safe";
+}
+
 enum blame view_blame(const struct run_result *row)
 {
     enum blame worst = BLAME_NOBODY;
@@ -172,8 +179,8 @@ struct view_counts view_count(const struct view *view)
         counts.schemes += is_first_of_scheme(results, i);
         counts.naive += row->is_naive;
         counts.naive_broken += row->is_naive && is_broken;
-        counts.safe += !row->is_naive;
-        counts.safe_broken += !row->is_naive && is_broken;
+        counts.safe += !row->is_naive && !row->is_unrated;
+        counts.safe_broken += !row->is_naive && !row->is_unrated && is_broken;
     }
     return counts;
 }

@@ -27,6 +27,9 @@ int view_group_end(const struct view *view, int from);
  * none. */
 const struct property_result *view_headline(const struct run_result *row);
 
+/* "naive", "safe", or "-" where nobody said which. */
+const char *view_side(const struct run_result *row);
+
 /* Does the row's verdict name a fault of the scheme itself, of its surroundings, or of nobody? */
 enum blame view_blame(const struct run_result *row);
 

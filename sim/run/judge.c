@@ -11,7 +11,8 @@ void result_name_row(struct run_result *row, const char *scenario, const struct 
 {
     snprintf(row->scenario, sizeof row->scenario, "%s", scenario);
     snprintf(row->scheme, sizeof row->scheme, "%s", scheme->name);
-    row->is_naive = scheme->is_naive;
+    row->is_unrated = scheme_named(scheme->name) != scheme;
+    row->is_naive = scheme->is_naive && !row->is_unrated;
 }
 
 static void add_property(struct run_result *row, enum property property,

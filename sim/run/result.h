@@ -33,6 +33,7 @@ struct run_result {
     char scenario[NAME_MAX_BYTES]; /* "stress" for a stress run */
     char scheme[NAME_MAX_BYTES];
     bool is_naive;
+    bool is_unrated;       /* a scheme that is in no table: neither naive nor safe */
     enum verdict verdict;  /* the worst property */
     bool is_unsupported;   /* the server cannot run the scheme; verdict unknown */
     enum { AS_EXPECTED_NO, AS_EXPECTED_YES, AS_EXPECTED_NONE } as_expected;
@@ -80,7 +81,7 @@ struct results {
 
 /* Worst property, as-expected and so on are filled in by runner.c; this frees all that a results owns. */
 void results_free(struct results *results);
-/* Starts a row: its names. scenario is copied. */
+/* Starts a row: its names. scenario is copied. A scheme that is not the table's own is unrated. */
 void result_name_row(struct run_result *row, const char *scenario, const struct scheme *scheme);
 
 /* Fills in the verdict, the properties and as_expected from findings[PROPERTY_COUNT]. expectation NULL: none stated, the policy
