@@ -81,3 +81,56 @@ def test_every_fault_of_the_explorer_has_a_row_a_file_and_a_story():
         text = (SIM / "explore" / f"fault_{file}.c").read_text()
         assert text.startswith(f"/* fault_{file}.c - "), file
         assert re.search(rf"^const struct fault_kind fault_{file}_kind = ", text, re.M), file
+
+
+# --- flag bits ---
+
+ENUM = re.compile(r"\benum\b[^{};()]*\{([^{}]*)\}")
+LITERAL = re.compile(r"^\(?\s*(?:(0x[0-9a-f]+|\d+)u?|1u?\s*<<\s*(\d+))\s*\)?$", re.I)
+
+
+def literal_bits(text):
+    """The enums whose values are 1, 2 and other powers of two, written as numbers."""
+    found = []
+    for body in ENUM.findall(re.sub(r"/\*.*?\*/", "", text, flags=re.S)):
+        matches = [LITERAL.match(value.strip()) for value in re.findall(r"=([^,]+)", body)]
+        values = [1 << int(m[2]) if m[2] else int(m[1], 0) for m in matches if m]
+        if {1, 2} <= set(values) and all(value & value - 1 == 0 for value in values):
+            found.append(" ".join(body.split()))
+    return found
+
+
+def test_no_flag_bits_are_numbered_by_hand():
+    for path in [*SIM.rglob("*.[ch]"), *SIM.rglob("*.def")]:
+        assert not literal_bits(path.read_text()), f"{path.relative_to(ROOT)}: see base/bits.h"
+
+
+@pytest.mark.parametrize("text, is_found", [
+    ("enum a { A = 1, B = 2, C = 128, D = 64, E = 128 };", True),
+    ("enum a {\n    A = 1 << 0, /* x */\n    B = 1 << 1,\n};", True),
+    ("enum { A = 0x1, B = 0x02u, ALL = A | B };", True),
+    ("enum fail { NONE = 0, WRONG = 1, UNKNOWN = 2, INPUT = 64, UNAVAILABLE = 69 };", False),
+    ("enum { A = 1 << EVENT_A, B = 1 << EVENT_B };", False),
+    ("enum { ROWS = 16, COLUMNS = 2 };", False),
+])
+def test_flag_bits_that_are_numbered_by_hand_are_seen(text, is_found):
+    assert bool(literal_bits(text)) == is_found
+
+
+CAKE = '#include "base/bits.h"\n#define CAKE(BIT) {}\nBITS(cake, CAKE);\nstruct box {{ {} flags; }};\nBITS_FIT(CAKE, struct box, flags);\n'
+
+
+@pytest.mark.parametrize("names, type_of_flags, complaint", [
+    ([f"B{i}" for i in range(8)], "unsigned char", None),
+    ([f"B{i}" for i in range(9)], "unsigned short", None),
+    ([f"B{i}" for i in range(9)], "unsigned char", "too narrow for its bits"),
+    ([f"B{i}" for i in range(31)], "unsigned", "too many bits"),
+    (["B0", "B1", "B0"], "unsigned", "B0"),
+])
+def test_bits_cannot_be_shared_nor_cut_off(tmp_path, names, type_of_flags, complaint):
+    source = tmp_path / "cake.c"
+    distinct = "_Static_assert((B0 & B1) == 0 && CAKE_ALL >= (B0 | B1), \"shared\");\n"
+    source.write_text(CAKE.format(" ".join(f"BIT({name})" for name in names), type_of_flags) + distinct)
+    made = subprocess.run(["cc", "-std=c17", "-fsyntax-only", f"-I{SIM}", source], text=True, capture_output=True)
+    assert (made.returncode == 0) == (complaint is None), made.stderr
+    assert not complaint or complaint in made.stderr

@@ -16,6 +16,7 @@
 #ifndef PICKLOCK_CHECKS_LEDGER_H
 #define PICKLOCK_CHECKS_LEDGER_H
 
+#include "base/bits.h"
 #include "history/event.h"
 
 #include <stddef.h>
@@ -149,6 +150,9 @@ struct ledger_client {
     struct grant *grants; /* one a server: of this attempt, once ended; see ledger_grant() */
     int64_t *renewals; /* one a server: when the oldest unanswered renewal left; NEVER_US: none */
 };
+
+BITS_FIT_COUNT(SERVERS_MAX, struct ledger_client, refused);
+BITS_FIT_COUNT(SERVERS_MAX, struct ledger_client, refused_itself);
 
 enum fact_kind {
     FACT_GRANT,      /* an attempt's value stands in a key */

@@ -8,6 +8,7 @@
 #ifndef PICKLOCK_EXPLORE_EXPLORE_H
 #define PICKLOCK_EXPLORE_EXPLORE_H
 
+#include "base/bits.h"
 #include "checks/checks.h"
 #include "scenario/choice.h"
 #include "scenario/world.h"
@@ -44,15 +45,15 @@ bool section_read(const char *name, enum section *section);
 
 /* What makes the space smaller without changing a verdict; each can be switched off. Symmetries
  * keep the length of a way as well. */
-enum reduction {
-    REDUCE_CLIENTS = 1, /* clients are interchangeable */
-    REDUCE_SERVERS = 2, /* servers are interchangeable */
-    REDUCE_PATIENT = 4, /* replies that a client only counts are heard when it has them all */
-    REDUCE_ORDER =
-        8, /* quorums: first, of ways that differ in their order alone, one is searched; only what
-              is violated on it is looked for again, for the shortest way (order.h) */
-    REDUCE_ALL = 15,
-};
+#define REDUCTIONS(BIT)                                                                            \
+    BIT(REDUCE_CLIENTS) /* clients are interchangeable */                                          \
+    BIT(REDUCE_SERVERS) /* servers are interchangeable */                                          \
+    BIT(REDUCE_PATIENT) /* replies that a client only counts are heard when it has them all */     \
+    BIT(REDUCE_ORDER) /* quorums: first, of ways that differ in their order alone, one is searched;
+                         only what is violated on it is looked for again, for the shortest way
+                         (order.h) */
+BITS(reduction, REDUCTIONS);
+enum { REDUCE_ALL = REDUCTIONS_ALL };
 
 /* Bounds of the explorer itself. */
 enum { EXPLORE_CLIENTS_MAX = 6, EXPLORE_ROUNDS_MAX = 7, EXPLORE_FAULTS_MAX = 7 };
@@ -93,6 +94,9 @@ struct explore_options {
     int64_t deadline_us;     /* an instant of now_us(); 0: none */
     int64_t (*now_us)(void); /* the caller's clock; NULL: no deadline */
 };
+
+BITS_FIT(REDUCTIONS, struct explore_options, reductions);
+BITS_FIT_COUNT(PROPERTY_COUNT, struct explore_options, sought);
 
 /* Why a search ended before its end. */
 enum explore_end {

@@ -7,6 +7,7 @@
 #ifndef PICKLOCK_EXPLORE_HEIRS_H
 #define PICKLOCK_EXPLORE_HEIRS_H
 
+#include "base/bits.h"
 #include "explore/explore.h"
 #include "explore/visited.h"
 
@@ -20,17 +21,16 @@ enum heir_kind {
 
 /* What a move has to do with the server; bits, for sets of them. Two moves of different clients
  * commute when one of them is local, or when both only read. */
-enum heir_class {
-    HEIR_LOCAL = 1,  /* nothing: it is what it is beside every post, and quick beside every one */
-    HEIR_READS = 2,  /* what it is depends on the post, which it leaves as it is */
-    HEIR_WRITES = 4, /* the post is another one after it */
-    HEIR_GRANTS = 8, /* HEIR_GRANT: what it violates depends on the other clients, but not where it
-                        leads to */
-    HEIR_OTHER = 16, /* all else: HEIR_SLOW, and what not every client hears */
-};
+#define HEIR_CLASSES(BIT)                                                                          \
+    BIT(HEIR_LOCAL) /* nothing: it is what it is beside every post, and quick beside every one */  \
+    BIT(HEIR_READS) /* what it is depends on the post, which it leaves as it is */                 \
+    BIT(HEIR_WRITES) /* the post is another one after it */                                        \
+    BIT(HEIR_GRANTS) /* HEIR_GRANT: what it violates depends on the other clients, not where it leads */ \
+    BIT(HEIR_OTHER) /* all else: HEIR_SLOW, and what not every client hears */
+BITS(heir_class, HEIR_CLASSES);
 
 /* Sets of classes, one for each client, in one number: the first client's in the lowest bits. */
-enum { CLASS_BITS = 5 };
+enum { CLASS_BITS = HEIR_CLASSES_WIDTH };
 _Static_assert(32 / EXPLORE_CLIENTS_MAX >= CLASS_BITS, "a client's classes have no room");
 
 /* One move. */
@@ -44,11 +44,19 @@ struct heir {
     uint8_t class;        /* enum heir_class */
 };
 
+BITS_FIT(HEIR_CLASSES, struct heir, class);
+
 /* Which of a client's moves are possible: without a budget none that costs a fault. */
 enum heir_wealth { HEIR_RICH, HEIR_POOR, HEIR_WEALTHS };
 
 /* Beside the classes of a list's moves. LIST_MADE: of every list that is there. */
-enum list_note { LIST_CLASSES = 31, LIST_URGENT = 32, LIST_HOLDS = 64, LIST_MADE = 128 };
+enum list_note {
+    LIST_CLASSES = HEIR_CLASSES_ALL,
+    LIST_URGENT = 1 << HEIR_CLASSES_WIDTH,
+    LIST_HOLDS = LIST_URGENT << 1,
+    LIST_MADE = LIST_HOLDS << 1,
+};
+_Static_assert(LIST_MADE <= UINT8_MAX, "a list's notes are a byte");
 
 /* The moves of a client, in their order. */
 struct heir_list {

@@ -7,21 +7,22 @@
 #ifndef PICKLOCK_EXPLORE_JUDGE_H
 #define PICKLOCK_EXPLORE_JUDGE_H
 
+#include "base/bits.h"
 #include "explore/local.h"
 #include "explore/post.h"
 
 /* What an execution, or an acquire's return, was found to be; beside enum effect_bit. */
-enum judged {
-    FOREIGN_RELEASE = 1, /* a release removed another client's lock */
-    FOREIGN_TOUCH = 2,   /* another client's live lock was written over, or its expiry changed */
-    LEFT_ORPHAN = 4,     /* a lock for an attempt that has ended without it */
-    /* of a critical section's commands */
-    COUNTER_WRITTEN = 8, /* what others have read of it is of before */
-    UPDATE_LOST = 16,    /* and it was not what was there, plus one */
-    WRITE_ACCEPTED = 32, /* by the resource */
-    WRITE_REFUSED = 64,
-    WRITE_OF_BEFORE = 128, /* with the two above: of the attempt before the client's last one */
-};
+#define JUDGED_BITS(BIT)                                                                            \
+    BIT(FOREIGN_RELEASE) /* a release removed another client's lock */                             \
+    BIT(FOREIGN_TOUCH)   /* another client's live lock was written over, or its expiry changed */  \
+    BIT(LEFT_ORPHAN)     /* a lock for an attempt that has ended without it */                     \
+    /* of a critical section's commands */                                                         \
+    BIT(COUNTER_WRITTEN) /* what others have read of it is of before */                            \
+    BIT(UPDATE_LOST)     /* and it was not what was there, plus one */                             \
+    BIT(WRITE_ACCEPTED)  /* by the resource */                                                     \
+    BIT(WRITE_REFUSED)                                                                             \
+    BIT(WRITE_OF_BEFORE) /* with the two above: of the attempt before the client's last one */
+BITS(judged, JUDGED_BITS);
 
 /* A command of the local's parcel was executed: before and after are the server's, the claims of
  * after are put right, and the local's own memory of it (what it saw, a renewed lease). */

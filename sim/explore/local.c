@@ -5,7 +5,7 @@
 #include <string.h>
 
 /* In the client that is stepped: the attempt under way, and any earlier one. */
-enum { ATTEMPT_NOW = 2, ATTEMPT_BEFORE = 1 };
+enum { ATTEMPT_BEFORE = 1, ATTEMPT_NOW };
 
 void local_init(struct local *local, const struct setting *setting)
 {

@@ -7,6 +7,7 @@
 #ifndef PICKLOCK_EXPLORE_LOCAL_H
 #define PICKLOCK_EXPLORE_LOCAL_H
 
+#include "base/bits.h"
 #include "explore/setting.h"
 #include "world/client.h"
 
@@ -14,14 +15,14 @@
 
 enum { PARCELS_MAX = 2 * SERVERS_MAX + 2 };
 
-enum parcel_flag {
-    PARCEL_ABANDONED = 1, /* nobody waits for it */
-    PARCEL_LATE = 2,      /* a fault: it need not go on before time passes */
-    PARCEL_CURRENT = 4,   /* of the attempt under way: the scheme is told of it */
-    PARCEL_WON = 8,       /* its attempt was granted */
-    PARCEL_COUNTED = 16,  /* it was the last write of the counter: once more, it is the same */
-    PARCEL_COPY = 32,     /* a fault: another of these was sent, on a connection of its own */
-};
+#define PARCEL_FLAGS(BIT)                                                                          \
+    BIT(PARCEL_ABANDONED) /* nobody waits for it */                                                \
+    BIT(PARCEL_LATE) /* a fault: it need not go on before time passes */                           \
+    BIT(PARCEL_CURRENT) /* of the attempt under way: the scheme is told of it */                   \
+    BIT(PARCEL_WON) /* its attempt was granted */                                                  \
+    BIT(PARCEL_COUNTED) /* it was the last write of the counter: once more, it is the same */      \
+    BIT(PARCEL_COPY) /* a fault: another of these was sent, on a connection of its own */
+BITS(parcel_flag, PARCEL_FLAGS);
 
 /* parcel.left of what was sent in an attempt before the last one: what it writes counts from its
  * execution, as in checks/. */
@@ -43,6 +44,8 @@ struct parcel {
     int32_t reply_value, reply_second;
 };
 
+BITS_FIT(PARCEL_FLAGS, struct parcel, flags);
+
 /* How far a client has come in its critical section. */
 enum section_stage {
     STAGE_OPEN,
@@ -53,15 +56,15 @@ enum section_stage {
 /* checks/ knows the grants of a client's last two attempts. */
 enum { AGO_FORGOTTEN = 2 };
 
-enum local_flag {
-    LOCAL_STALLED = 1,   /* it need not take a step before time passes */
-    LOCAL_SLOW = 2,      /* nor end its critical section */
-    LOCAL_STRUCK = 4,    /* a fault cost this attempt an answer, or may leave a lock behind */
-    LOCAL_SWAPPED = 8,   /* its GETSET was judged to have lost */
-    LOCAL_TAKEN = 16,    /* a server has told this attempt that the lock key is there */
-    LOCAL_HEARING = 32,  /* it waited for all replies, and hears them now, one after the other */
-    LOCAL_ANSWERED = 64, /* order.h: one of what it waits for was executed since its last step */
-};
+#define LOCAL_FLAGS(BIT)                                                                           \
+    BIT(LOCAL_STALLED) /* it need not take a step before time passes */                            \
+    BIT(LOCAL_SLOW) /* nor end its critical section */                                             \
+    BIT(LOCAL_STRUCK) /* a fault cost this attempt an answer, or may leave a lock behind */        \
+    BIT(LOCAL_SWAPPED) /* its GETSET was judged to have lost */                                    \
+    BIT(LOCAL_TAKEN) /* a server has told this attempt that the lock key is there */               \
+    BIT(LOCAL_HEARING) /* it waited for all replies, and hears them now, one after the other */    \
+    BIT(LOCAL_ANSWERED) /* order.h: one of what it waits for was executed since its last step */
+BITS(local_flag, LOCAL_FLAGS);
 
 struct local {
     uint8_t phase;
@@ -85,6 +88,11 @@ struct local {
     int32_t fields[SCHEME_FIELDS_MAX];
     struct parcel parcels[PARCELS_MAX]; /* by server, oldest first; only count of them count */
 };
+
+BITS_FIT(LOCAL_FLAGS, struct local, flags);
+BITS_FIT_COUNT(SERVERS_MAX, struct local, deleted);
+BITS_FIT_COUNT(SERVERS_MAX, struct local, refused);
+BITS_FIT_COUNT(SERVERS_MAX, struct local, overtaken);
 
 /* Bytes that count: what is interned. */
 static inline size_t local_size(const struct local *local)

@@ -7,6 +7,7 @@
 #ifndef PICKLOCK_EXPLORE_MOVES_H
 #define PICKLOCK_EXPLORE_MOVES_H
 
+#include "base/bits.h"
 #include "explore/local.h"
 #include "explore/post.h"
 
@@ -26,19 +27,21 @@ enum move_kind {
 };
 
 /* What a move did that others must know. */
-enum effect_bit {
-    DID_GRANT = 1,
-    DID_REFUSE = 2,
-    DID_NOT_MINE = 4,
-    DID_RETURN = 8, /* an operation ended, in any way but "granted" */
-    DID_CRASH = 16, /* the scheme's own code tripped */
-    DID_UNSUPPORTED = 32,
-    DID_GUESS = 128,     /* with DID_REFUSE: no server had told it that the lock is taken */
-    DID_DISCONNECT = 64, /* from the move's server; from all when it is NO_SERVER */
-    DID_FORGET = 128,    /* a server: its keys */
-    DID_STRAND = 256,    /* it acquires or releases, and waits for nothing that could come */
-    DID_BREACH = 512,    /* and more: the scheme broke a rule; did / DID_BREACH is which */
-};
+#define EFFECT_BITS(BIT)                                                                           \
+    BIT(DID_GRANT)                                                                                 \
+    BIT(DID_REFUSE)                                                                                \
+    BIT(DID_NOT_MINE)                                                                              \
+    BIT(DID_RETURN) /* an operation ended, in any way but "granted" */                             \
+    BIT(DID_CRASH)  /* the scheme's own code tripped */                                            \
+    BIT(DID_UNSUPPORTED)                                                                           \
+    BIT(DID_GUESS)      /* with DID_REFUSE: no server had told it that the lock is taken */        \
+    BIT(DID_DISCONNECT) /* from the move's server; from all when it is NO_SERVER */                \
+    BIT(DID_FORGET)     /* a server: its keys */                                                   \
+    BIT(DID_STRAND)     /* it acquires or releases, and waits for nothing that could come */
+BITS(effect_bit, EFFECT_BITS);
+
+/* And more: the scheme broke a rule; did / DID_BREACH is which. */
+enum { DID_BREACH = 1 << EFFECT_BITS_WIDTH };
 
 enum { NO_FAULT = -1, NO_SERVER = -1, MOVES_MAX = 8 + 8 * PARCELS_MAX };
 

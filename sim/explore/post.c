@@ -66,7 +66,7 @@ static void stock_from_model(struct stock *stock, const struct model *model)
 }
 
 /* Versions only matter as "changed since it was watched". */
-enum { VERSION_WATCHED = 1, VERSION_NOW = 2 };
+enum { VERSION_WATCHED = 1, VERSION_NOW };
 
 static void watch_to_model(const struct post *post, int position, struct model_watch *watch)
 {

@@ -6,6 +6,7 @@
 #ifndef PICKLOCK_EXPLORE_POST_H
 #define PICKLOCK_EXPLORE_POST_H
 
+#include "base/bits.h"
 #include "explore/setting.h"
 #include "redis/model.h"
 
@@ -50,6 +51,9 @@ struct post {
     uint8_t changed;      /* bit a client: the lock has changed since */
     uint8_t knows_script; /* as struct model; stays 0 where no command asks for it */
 };
+
+BITS_FIT_COUNT(EXPLORE_CLIENTS_MAX, struct post, watching);
+BITS_FIT_COUNT(EXPLORE_CLIENTS_MAX, struct post, changed);
 
 /* has_counter: the guarded counter is there from the start. */
 void post_init(struct post *post, bool has_counter);

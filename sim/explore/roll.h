@@ -7,14 +7,15 @@
 #ifndef PICKLOCK_EXPLORE_ROLL_H
 #define PICKLOCK_EXPLORE_ROLL_H
 
+#include "base/bits.h"
 #include "explore/explore.h"
 
-enum roll_flag {
-    ROLL_OWNED = 1,      /* the rank is of its grant */
-    ROLL_SWAPPED = 2,    /* of its GETSET, taken for lost: the grant, if it is told so */
-    ROLL_DISOWNED = 4,   /* it is the owner no longer */
-    ROLL_SUPERSEDED = 8, /* one that was granted later has written the resource */
-};
+#define ROLL_FLAGS(BIT)                                                                            \
+    BIT(ROLL_OWNED) /* the rank is of its grant */                                                 \
+    BIT(ROLL_SWAPPED) /* of its GETSET, taken for lost: the grant, if it is told so */             \
+    BIT(ROLL_DISOWNED) /* it is the owner no longer */                                             \
+    BIT(ROLL_SUPERSEDED) /* one that was granted later has written the resource */
+BITS(roll_flag, ROLL_FLAGS);
 
 struct roll_entry {
     uint8_t rank;  /* from 1, by the time of the grant; 0: none */
@@ -23,6 +24,8 @@ struct roll_entry {
      * none */
     uint8_t above, below;
 };
+
+BITS_FIT(ROLL_FLAGS, struct roll_entry, flags);
 
 struct roll {
     struct roll_entry last[EXPLORE_CLIENTS_MAX], before[EXPLORE_CLIENTS_MAX]; /* attempts */

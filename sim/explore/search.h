@@ -5,6 +5,7 @@
 #ifndef PICKLOCK_EXPLORE_SEARCH_H
 #define PICKLOCK_EXPLORE_SEARCH_H
 
+#include "base/bits.h"
 #include "explore/steps.h"
 #include "explore/visited.h"
 
@@ -18,12 +19,12 @@ struct sighting {
     int faults, events;
 };
 
-enum state_note {
-    STATE_GRANTS = 1, /* a step without a fault grants; after the sweep: a way without a fault */
-    STATE_WANTS = 2,
-    STATE_LEADS = 4,  /* has edges */
-    STATE_SEEDED = 8, /* its parent led to it by a fault */
-};
+#define STATE_NOTES(BIT)                                                                           \
+    BIT(STATE_GRANTS) /* a step without a fault grants; after the sweep: a way without a fault */  \
+    BIT(STATE_WANTS)                                                                               \
+    BIT(STATE_LEADS) /* has edges */                                                               \
+    BIT(STATE_SEEDED) /* its parent led to it by a fault */
+BITS(state_note, STATE_NOTES);
 
 /* The first edge of each state. */
 #define EDGE_FIRST 0x80000000u
@@ -61,6 +62,8 @@ struct search {
     bool (*is_enough)(void *context, const struct search *search, int faults, int depth);
     void *context;
 };
+
+BITS_FIT(STATE_NOTES, struct search, notes[0]);
 
 /* Nothing shorter than this can come any more, once a search is so many faults and events deep. */
 static inline bool sighting_is_final(const struct sighting *sighting, int faults, int depth)

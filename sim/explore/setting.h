@@ -50,6 +50,8 @@ struct setting {
     uint32_t breakers; /* faults that break all connections of a server, at once or later: bits */
 };
 
+BITS_FIT_COUNT(FAULT_COUNT, struct setting, breakers);
+
 void setting_init(struct setting *setting, const struct explore_options *options);
 
 static inline bool is_stamp(int64_t value)

@@ -22,6 +22,8 @@ enum { WORDS_MAX = (EXPLORE_CLIENTS_MAX + SERVERS_MAX + 3) / 2 * 2 };
 /* Budgets share one word: four bits a fault; FAULT_OF_RUN has none. */
 enum { BUDGET_BITS = 4 };
 #define BUDGET_MASK ((1u << BUDGET_BITS) - 1)
+_Static_assert(EXPLORE_FAULTS_MAX < 1 << BUDGET_BITS, "a fault's budget has no room");
+_Static_assert(EXPLORE_FAULTS_MAX * BUDGET_BITS <= 32, "the budgets have no room in a word");
 
 struct move {
     uint32_t to;  /* number of the local, not of MOVE_ARRIVE; or of the post */
@@ -35,6 +37,9 @@ struct move {
     bool is_awaited; /* MOVE_ARRIVE: the client waits for the answer */
     uint8_t hearing; /* enum hearing */
 };
+
+BITS_FIT(EFFECT_BITS, struct move, did);
+_Static_assert(BREACH_COUNT <= (UINT16_MAX + 1) / DID_BREACH, "a breach has no room beside them");
 
 /* What is kept of a local beside its record. */
 struct place {
@@ -69,6 +74,12 @@ struct place {
     int32_t count;
 };
 
+BITS_FIT_COUNT(SERVERS_MAX, struct place, asked);
+BITS_FIT_COUNT(SERVERS_MAX, struct place, asked_late);
+BITS_FIT_COUNT(SERVERS_MAX, struct place, strays);
+BITS_FIT_COUNT(SERVERS_MAX, struct place, unheard);
+BITS_FIT_COUNT(4 * SERVERS_MAX, struct place, arrivals);
+
 struct post_note {
     uint32_t moves_start;
     uint16_t moves_count;
@@ -86,6 +97,8 @@ struct post_note {
     int32_t count;       /* the guarded counter, */
     bool is_count_known; /* if the judge knows it */
 };
+
+BITS_FIT_COUNT(FAULT_COUNT, struct post_note, strikes);
 
 struct space {
     struct setting setting;

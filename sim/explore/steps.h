@@ -22,6 +22,8 @@ struct step_taken {
     uint8_t new_number[SERVERS_MAX];
 };
 
+BITS_FIT_COUNT(PROPERTY_COUNT, struct step_taken, violated);
+
 struct stepper {
     struct space *space;
     unsigned reductions;

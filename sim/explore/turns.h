@@ -6,6 +6,8 @@
 
 /* Who leads, in a word of budgets: position + 1, LEAD_TIME, or nobody. */
 enum { LEAD_NOBODY = 0, LEAD_TIME = 7, LEAD_SHIFT = 28 };
+_Static_assert((int)EXPLORE_CLIENTS_MAX < (int)LEAD_TIME, "time leads like a client");
+_Static_assert(EXPLORE_FAULTS_MAX * BUDGET_BITS <= LEAD_SHIFT, "budgets and the lead share bits");
 
 static inline int turns_lead(uint32_t budgets)
 {

@@ -5,6 +5,7 @@
  * with file and line. */
 #include "history/reader.h"
 
+#include "base/bits.h"
 #include "base/memory.h"
 #include "history/words.h"
 
@@ -138,10 +139,12 @@ static const struct field fields[] = {
 #undef WORD
 };
 enum { FIELDS = sizeof fields / sizeof fields[0] };
+_Static_assert(FIELDS <= 32, "which fields are filled are the bits of an unsigned");
 
 /* The fields that fields.def does not have: their bounds are the head's, or they are always there.
  */
-enum { SEEN_INDEX = 1, SEEN_TIME = 2, SEEN_KIND = 4, SEEN_FROM = 8 };
+#define SEEN_BITS(BIT) BIT(SEEN_INDEX) BIT(SEEN_TIME) BIT(SEEN_KIND) BIT(SEEN_FROM)
+BITS(seen_bit, SEEN_BITS);
 
 /* *is_taken: the field is one of those. */
 static enum fail take_own(struct history_reader *reader, const char *name, const json_t *value,

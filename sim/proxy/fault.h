@@ -2,20 +2,22 @@
 #ifndef PICKLOCK_PROXY_FAULT_H
 #define PICKLOCK_PROXY_FAULT_H
 
+#include "base/bits.h"
 #include "base/limits.h"
 #include "proxy/rules.h"
 
-enum argument {
-    ARGUMENT_NOTHING = 0,
-    ARGUMENT_TIME = 1 << 0,
-    ARGUMENT_SIZE = 1 << 1,
-    ARGUMENT_CUT = 1 << 2,
-    ARGUMENT_BYTES = 1 << 3,
-    ARGUMENT_LABEL = 1 << 4,
-    ARGUMENT_UNTIL = 1 << 5,
-    ARGUMENT_BARRIER = 1 << 6,
-    ARGUMENT_BOUND = 1 << 7,
-};
+enum { ARGUMENT_NOTHING = 0 };
+
+#define ARGUMENTS(BIT)                                                                             \
+    BIT(ARGUMENT_TIME)                                                                             \
+    BIT(ARGUMENT_SIZE)                                                                             \
+    BIT(ARGUMENT_CUT)                                                                              \
+    BIT(ARGUMENT_BYTES)                                                                            \
+    BIT(ARGUMENT_LABEL)                                                                            \
+    BIT(ARGUMENT_UNTIL)                                                                            \
+    BIT(ARGUMENT_BARRIER)                                                                          \
+    BIT(ARGUMENT_BOUND)
+BITS(argument, ARGUMENTS);
 
 struct fault_arguments {
     unsigned given; /* enum argument */

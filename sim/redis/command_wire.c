@@ -6,6 +6,8 @@
  * Source: the Redis command reference; replies were tried on redis-server 7.0.15. */
 #include "redis/command_wire.h"
 
+#include "base/bits.h"
+
 #include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -49,14 +51,14 @@ static const char script_fenced_set[] = "local seen = redis.call('get', KEYS[1])
                                         "return 1";
 
 /* Which replies a command may have: others mean that it was not our server that answered. */
-enum answer {
-    ANSWER_NIL = 1,
-    ANSWER_OK = 2,
-    ANSWER_INTEGER = 4,
-    ANSWER_VALUE = 8,
-    ANSWER_TRANSACTION = 16,
-    ANSWER_SHA = 32, /* the row's SHA1: it stands for OK */
-};
+#define ANSWERS(BIT)                                                                               \
+    BIT(ANSWER_NIL)                                                                                \
+    BIT(ANSWER_OK)                                                                                 \
+    BIT(ANSWER_INTEGER)                                                                            \
+    BIT(ANSWER_VALUE)                                                                              \
+    BIT(ANSWER_TRANSACTION)                                                                        \
+    BIT(ANSWER_SHA) /* the row's SHA1: it stands for OK */
+BITS(answer, ANSWERS);
 
 struct wire_row {
     const char *wire;

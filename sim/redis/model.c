@@ -6,6 +6,8 @@
  * test/differential.c goes on trying. */
 #include "redis/model.h"
 
+#include "base/bits.h"
+
 #include <assert.h>
 #include <string.h>
 
@@ -343,14 +345,14 @@ static struct reply run_fenced_set(struct turn *turn, const struct command *comm
 
 /* --- the table, and what a server in trouble refuses --- */
 
-enum trait {
-    WRITES = 1,      /* refused by a read-only replica, and when the disk is in trouble */
-    GROWS = 2,       /* refused when memory is full, even when it would change nothing */
-    SCRIPT = 4,      /* let in; the commands inside are refused one by one */
-    TRANSACTION = 8, /* MULTI is let in, the commands behind it are not queued, EXEC fails */
-    TWO_SLOTS = 16,  /* names keys that no cluster keeps in one slot */
-    SESSION = 32,    /* concerns the connection only: allowed while loading */
-};
+#define TRAITS(BIT)                                                                                \
+    BIT(WRITES) /* refused by a read-only replica, and when the disk is in trouble */              \
+    BIT(GROWS) /* refused when memory is full, even when it would change nothing */                \
+    BIT(SCRIPT) /* let in; the commands inside are refused one by one */                           \
+    BIT(TRANSACTION) /* MULTI is let in, the commands behind it are not queued, EXEC fails */      \
+    BIT(TWO_SLOTS) /* names keys that no cluster keeps in one slot */                              \
+    BIT(SESSION) /* concerns the connection only: allowed while loading */
+BITS(trait, TRAITS);
 
 static const struct {
     run_function *run;

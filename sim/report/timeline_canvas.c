@@ -15,6 +15,8 @@ struct canvas_cell {
     uint8_t request, reply; /* sets of sides */
 };
 
+BITS_FIT(SIDES, struct canvas_cell, request);
+
 static const char *const glyphs[GLYPH_COUNT][2] = {
     [GLYPH_NONE] = {" ", " "},       [GLYPH_LIFE] = {".", "·"},
     [GLYPH_HOLD_START] = {"#", "▄"}, [GLYPH_HOLD] = {"#", "█"},
@@ -26,7 +28,7 @@ static const char *const glyphs[GLYPH_COUNT][2] = {
 };
 
 /* By the set of sides: up 1, down 2, left 4, right 8. */
-static const char *const joints[16][2] = {
+static const char *const joints[SIDES_ALL + 1][2] = {
     {" ", " "}, {"|", "╵"}, {"|", "╷"}, {"|", "│"}, {"-", "╴"}, {"+", "╯"}, {"+", "╮"}, {"+", "┤"},
     {"-", "╶"}, {"+", "╰"}, {"+", "╭"}, {"+", "├"}, {"-", "─"}, {"+", "┴"}, {"+", "┬"}, {"+", "┼"},
 };

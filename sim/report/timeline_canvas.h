@@ -3,12 +3,14 @@
 #ifndef PICKLOCK_REPORT_TIMELINE_CANVAS_H
 #define PICKLOCK_REPORT_TIMELINE_CANVAS_H
 
+#include "base/bits.h"
 #include "report/report.h"
 
 #include <stdint.h>
 
 /* The sides of a cell that a line leaves by. */
-enum side { SIDE_UP = 1, SIDE_DOWN = 2, SIDE_LEFT = 4, SIDE_RIGHT = 8 };
+#define SIDES(BIT) BIT(SIDE_UP) BIT(SIDE_DOWN) BIT(SIDE_LEFT) BIT(SIDE_RIGHT)
+BITS(side, SIDES);
 
 enum line { LINE_REQUEST, LINE_REPLY };
 

@@ -70,6 +70,11 @@ static const struct {
      {&scheme_fence_minted_first,
       &scheme_fence_lock,
       {"fence_minted_first", "none", "fence-order", "fence-disorder", 15}}},
+    /* Its guess that the lock is taken is not a server that forgot its keys: fences are in order. */
+    {SECTION_WRITE,
+     {&scheme_fence_lost_is_refusal,
+      &scheme_fence_lock,
+      {"fence_lost_is_refusal", "slow-work+lose-request", "truthful", "untrue-answer", 3}}},
     {SECTION_COUNTER,
      {&scheme_quorum_off_by_one,
       &scheme_quorum_lock,

@@ -39,7 +39,10 @@ static void run(struct fence_lock *self, enum planted planted, const struct leas
     fence_ask(planted, lease, out);
     AWAIT(self, ASKED);
     if (!moment_is_ok(in) && !moment_is_reply(in, REPLY_INTEGER)) {
-        out_no_set(out, in);
+        if (MUTANT(fence_lost_is_refusal) && in->kind != MOMENT_REPLY)
+            out_refused(out);
+        else
+            out_no_set(out, in);
         SCRIPT_RETURN(self);
     }
     out_granted_with_fence(out, MUTANT(fence_minted_first) ? self->fence : in->reply.value);
@@ -69,3 +72,4 @@ static void run(struct fence_lock *self, enum planted planted, const struct leas
 
 FENCE_LOCK(fence_lock)
 FENCE_LOCK(fence_minted_first)
+FENCE_LOCK(fence_lost_is_refusal)
