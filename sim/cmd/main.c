@@ -4,7 +4,10 @@
 #include "base/suggest.h"
 #include "base/version.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -66,7 +69,7 @@ static int overview(FILE *out, int status)
     return status;
 }
 
-int main(int argc, char **argv)
+static int run_command(int argc, char **argv)
 {
     const char *names[CMDS_COUNT];
     if (argc < 2)
@@ -86,4 +89,33 @@ int main(int argc, char **argv)
     fprintf(stderr, "picklock: unknown command '%s'%s%s%s\n", argv[1],
             near ? "; did you mean '" : "; --help lists them", near ? near : "", near ? "'?" : "");
     return FAIL_INPUT;
+}
+
+/* A standard stream that is closed is taken by the next file or socket that is opened, and what is
+ * printed goes there. In its place comes one that refuses: stdin to be read, the others to be
+ * written. */
+static void hold_streams(void)
+{
+    for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
+        if (fcntl(fd, F_GETFD) < 0 && errno == EBADF)
+            (void)open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY);
+}
+
+/* Whatever a command came to: a result that nobody could be told is none. */
+static int end(int status)
+{
+    bool is_lost = ferror(stdout) != 0;
+    errno = 0;
+    is_lost |= fclose(stdout) != 0;
+    if (!is_lost)
+        return status;
+    fprintf(stderr, "picklock: standard output: cannot be written%s%s\n", errno ? ": " : "",
+            errno ? strerror(errno) : "");
+    return FAIL_INTERNAL;
+}
+
+int main(int argc, char **argv)
+{
+    hold_streams();
+    return end(run_command(argc, argv));
 }

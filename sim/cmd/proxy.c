@@ -4,7 +4,9 @@
 
 #include "proxy/standalone.h"
 
+#include <errno.h>
 #include <stdio.h>
+#include <string.h>
 
 static const char help[] =
     "\n"
@@ -18,14 +20,17 @@ static const char help[] =
     "of\n"
     "its parent.\n";
 
-static void print_port(void *context, int port)
+static enum fail print_port(void *context, int port, struct failure *failure)
 {
     const char *listen = context;
     if (port)
         printf("%d\n", port);
     else
         printf("%s\n", listen);
-    fflush(stdout);
+    if (fflush(stdout) == 0)
+        return FAIL_NONE;
+    return failure_set(failure, FAIL_INTERNAL,
+                       "the address that it listens on cannot be printed: %s", strerror(errno));
 }
 
 static void print_notice(void *context, const char *words)

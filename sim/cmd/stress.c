@@ -26,7 +26,7 @@ static const char help[] =
     "  --lose-reply RATE      of commands: executed, the answer lost (default 0.05%)\n"
     "  --lose-request RATE    of commands: never executed (default 0.05%)\n"
     "  --crash RATE           of operations: the client dies, another is born (default 0.05%)\n"
-    "  --no-faults            all rates 0\n"
+    "  --no-faults            all rates 0 that are not said\n"
     "  --timeout TIME         of a command (default a quarter of a lease)\n"
     "  --think TIME           between attempts (default 200us for each client)\n"
     "  --seed N               draws the faults and tokens (default 1)\n"
@@ -35,6 +35,8 @@ static const char help[] =
     "  --fail-on bug|any      what counts as failed (default bug)\n"
     "  --redis URL, --redis-server PATH, --out DIR, --json FILE, --markdown FILE, --junit FILE,\n"
     "  --html FILE            as of `picklock run`\n";
+
+static const uint32_t rate_not_said = UINT32_MAX;
 
 struct options {
     struct stress_options stress;
@@ -82,6 +84,22 @@ static enum fail parse(int argc, char **argv, struct options *options, struct fa
     return FAIL_NONE;
 }
 
+/* What was said stands, whether faults are left out otherwise or not. */
+static void fill_rates(struct stress_options *stress, bool has_no_faults)
+{
+    const struct {
+        uint32_t *rate;
+        uint32_t usual;
+    } rates[] = {{&stress->pause_ppm, 10000},
+                 {&stress->delay_ppm, 1000},
+                 {&stress->lose_reply_ppm, 500},
+                 {&stress->lose_request_ppm, 500},
+                 {&stress->crash_ppm, 500}};
+    for (size_t i = 0; i < sizeof rates / sizeof rates[0]; i++)
+        if (*rates[i].rate == rate_not_said)
+            *rates[i].rate = has_no_faults ? 0 : rates[i].usual;
+}
+
 /* The options of one scheme: defaults that depend on its lease. */
 static struct stress_options stress_for(const struct options *options, const struct scheme *scheme)
 {
@@ -104,9 +122,7 @@ static struct stress_options stress_for(const struct options *options, const str
         stress.locks = 1 + ((int)options->clients - 1) / 25;
     if (!stress.timeout_us)
         stress.timeout_us = lease_us / 4;
-    if (options->no_faults)
-        stress.pause_ppm = stress.delay_ppm = stress.lose_reply_ppm = stress.lose_request_ppm =
-            stress.crash_ppm = 0;
+    fill_rates(&stress, options->no_faults);
     stress.stop = &cmd_stop;
     return stress;
 }
@@ -195,12 +211,11 @@ int cmd_stress(int argc, char **argv)
 {
     struct options options = {.stress = {.duration_us = 10000000,
                                          .lease_us = 500000,
-                                         .pause_ppm = 10000,
-                                         .delay_ppm = 1000,
-                                         .lose_reply_ppm = 500,
-                                         .lose_request_ppm = 500,
-                                         .crash_ppm = 500,
-                                         .think_us = 0},
+                                         .pause_ppm = rate_not_said,
+                                         .delay_ppm = rate_not_said,
+                                         .lose_reply_ppm = rate_not_said,
+                                         .lose_request_ppm = rate_not_said,
+                                         .crash_ppm = rate_not_said},
                               .clients = 50,
                               .seed = 1,
                               .scheme = "set-nx-ex-del,set-nx-px-cad"};

@@ -176,8 +176,9 @@ static enum fail serve(struct standalone *self, const struct proxy_address *list
     watch(self);
     if (self->log)
         log_begin(self->log, options->listen, options->upstream, options->seed);
-    if (options->ready)
-        options->ready(options->context, proxy_port(self->proxy));
+    if (options->ready &&
+        (self->fail = options->ready(options->context, proxy_port(self->proxy), self->failure)))
+        end(self, "nobody can be told where it listens");
     uv_run(&self->loop, UV_RUN_DEFAULT);
     return self->fail;
 }
