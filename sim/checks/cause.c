@@ -26,6 +26,13 @@ static enum cause taken_cause(const struct ledger *ledger, const struct grant *g
     return CAUSE_ACQUIRE_BUG;
 }
 
+/* "EXPIRE k 0" deletes. */
+static bool has_set_no_time(const struct grant *grant)
+{
+    return grant->by.client == grant->client && grant->by.attempt == grant->attempt &&
+           verb_effect(grant->by.command.verb) == EFFECT_EXPIRE;
+}
+
 enum cause ending_cause(const struct ledger *ledger, const struct grant *grant)
 {
     switch (grant->ending) {
@@ -38,11 +45,15 @@ enum cause ending_cause(const struct ledger *ledger, const struct grant *grant)
         return CAUSE_EARLY_EXPIRY;
     case ENDING_CUT:
         return CAUSE_FOREIGN_EXTEND;
+    case ENDING_SHORT:
+        return CAUSE_SHORT_TTL;
     case ENDING_RESTART:
     case ENDING_FAILOVER:
     case ENDING_EVICTED:
         return CAUSE_LOST_GRANT;
     case ENDING_DELETED:
+        if (has_set_no_time(grant))
+            return CAUSE_SHORT_TTL;
         if (grant->by.op == OP_ACQUIRE && grant->by.client != grant->client)
             return taken_cause(ledger, grant);
         return CAUSE_UNLOCK_BUG;

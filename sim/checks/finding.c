@@ -49,12 +49,15 @@ const char *cause_title(enum cause cause)
         [CAUSE_ACQUIRE_BUG] = "Acquire bug",
         [CAUSE_FOREIGN_EXTEND] = "Foreign extend",
         [CAUSE_EARLY_EXPIRY] = "Early expiry",
+        [CAUSE_SHORT_TTL] = "Short time to live",
         [CAUSE_LOST_GRANT] = "Lost grant",
         [CAUSE_SPLIT_GRANT] = "Split grant",
         [CAUSE_LATE_GRANT] = "Late grant",
         [CAUSE_STUCK] = "Stuck",
+        [CAUSE_ENDLESS_WAIT] = "Endless wait",
         [CAUSE_NO_EXPIRY] = "No expiry",
         [CAUSE_LEFTOVER] = "Leftover",
+        [CAUSE_UNRELEASED] = "Unreleased key",
         [CAUSE_UNTRUE_ANSWER] = "Untrue answer",
         [CAUSE_NO_NOTICE] = "No notice",
         [CAUSE_STALE_WRITE] = "Stale write",
@@ -63,5 +66,6 @@ const char *cause_title(enum cause cause)
         [CAUSE_CLIENT_CLOCK] = "Wrong client clock",
     };
     assert((unsigned)cause < CAUSE_COUNT);
+    assert(titles[cause]);
     return titles[cause];
 }

@@ -31,6 +31,7 @@ enum ending {
     ENDING_EXPIRED, /* by itself, not before the time that its owner may count on */
     ENDING_EARLY,   /* gone before that time, and the history does not say why */
     ENDING_CUT,     /* expired early because another client had changed its expiry */
+    ENDING_SHORT,   /* expired early because its own client had given it less than a lease */
     ENDING_CLOCK,   /* expired early because the server's clock was stepped */
     ENDING_DELETED, /* by a command */
     ENDING_TAKEN,   /* overwritten by another attempt's value */

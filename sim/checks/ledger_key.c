@@ -56,6 +56,16 @@ void ledger_end(struct ledger *ledger, const struct event *event, int lock, int 
     ledger_tell(ledger, FACT_ENDED, event, lock, server, grant->client, grant);
 }
 
+/* Why a key whose expiry has passed went before the time that its owner may count on. */
+static enum ending early_ending(const struct ledger_key *key, int64_t time_us)
+{
+    int64_t unshifted_us = key->expire_us - key->shifted_us;
+    bool was_short = unshifted_us < key->grant.until_us && time_us >= unshifted_us;
+    if (key->is_clock_shifted && !was_short)
+        return ENDING_CLOCK;
+    return key->grant.is_touched ? ENDING_CUT : ENDING_SHORT;
+}
+
 void ledger_gone(struct ledger *ledger, const struct event *event, int lock, int server,
                  int64_t time_us)
 {
@@ -66,10 +76,8 @@ void ledger_gone(struct ledger *ledger, const struct event *event, int lock, int
         ended_us = key->expire_us < time_us ? key->expire_us : time_us;
         if (key->expire_us >= key->grant.until_us || key->grant.until_us == NEVER_US)
             ending = ENDING_EXPIRED;
-        else if (key->is_clock_shifted)
-            ending = ENDING_CLOCK;
-        else if (key->grant.is_touched)
-            ending = ENDING_CUT;
+        else
+            ending = early_ending(key, time_us);
     }
     ledger_end(ledger, event, lock, server, ending, ended_us);
 }

@@ -161,7 +161,7 @@ static void fact(struct inquiry *inquiry, const struct fact *fact)
     struct orphan *orphan = orphan_at(inquiry, fact->lock, fact->server);
     const struct grant *grant = fact->grant;
     bool has_expired = grant->ending == ENDING_EXPIRED || grant->ending == ENDING_CUT ||
-                       grant->ending == ENDING_CLOCK;
+                       grant->ending == ENDING_SHORT || grant->ending == ENDING_CLOCK;
     if (orphan->grant == grant->index && has_expired)
         hit(inquiry, grant, orphan, fact->index, "It stayed until it expired.");
     orphan->grant = NO_INDEX;

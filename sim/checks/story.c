@@ -101,6 +101,10 @@ static void explain_end(const struct ledger *ledger, const struct grant *grant,
         explain_touch(ledger, grant, finding);
         finding_say(finding, "So it expired at %s.", MS(grant->ended_us));
         return;
+    case ENDING_SHORT:
+        finding_say(finding, "%s itself had given its key less than a lease: it expired at %s.",
+                    owner, MS(grant->ended_us));
+        return;
     case ENDING_CLOCK:
         finding_say(finding, "The server's clock was stepped: %s's lock expired at %s, %s early.",
                     owner, MS(grant->ended_us), MS(grant->until_us - grant->ended_us));
@@ -169,6 +173,8 @@ static void conclude(const struct ledger *ledger, const struct pair *pair, struc
         culprit = pair->first;
     else if (pair->cause == CAUSE_FOREIGN_EXTEND && end && end->is_touched)
         culprit = end->touch.client;
+    else if (pair->cause == CAUSE_SHORT_TTL)
+        culprit = pair->first;
     else if (end && (end->ending == ENDING_DELETED || end->ending == ENDING_TAKEN))
         culprit = end->by.client;
     else if (pair->cause == CAUSE_ACQUIRE_BUG)

@@ -97,18 +97,52 @@ static void a_clock_jump_is_an_early_expiry(void **state)
     story_free(story);
 }
 
-static void a_unit_mixed_up_is_an_early_expiry(void **state)
+/* 3 ms for 300, given when it was written, or when it was renewed; then the scheme is to blame,
+ * whatever befell the server. "EXPIRE k 0" leaves nothing at all. */
+static void a_time_to_live_below_the_lease_is_the_schemes_fault(void **state)
 {
-    struct story *story = story_new(&expiring, 1, 300);
     (void)state;
-    calls(story, A, OP_ACQUIRE);
-    executes(story, A, OP_ACQUIRE, command(VERB_SET_NX_PX, 1, 3), OK); /* 3 ms for 300 */
-    returns(story, A, OP_ACQUIRE, RESULT_GRANTED);
-    at(story, 10);
-    acquires(story, B);
-    ends(story);
-    assert_violated(story, PROPERTY_LEASE_EXCLUSION, 1, CAUSE_EARLY_EXPIRY);
-    story_free(story);
+    assert_int_equal(cause_blame(CAUSE_SHORT_TTL), BLAME_SCHEME);
+    for (int how = 0; how < 4; how++) {
+        struct story *story = story_new(&expiring, 1, 300);
+        int64_t granted_ms = how == 1 || how == 3 ? 300 : 3;
+        calls(story, A, OP_ACQUIRE);
+        executes(story, A, OP_ACQUIRE, command(VERB_SET_NX_PX, token(story, A), granted_ms), OK);
+        returns(story, A, OP_ACQUIRE, RESULT_GRANTED);
+        if (how == 1)
+            executes(story, A, OP_EXTEND, command(VERB_COMPARE_EXPIRE, token(story, A), 3),
+                     INTEGER(1));
+        if (how == 2)
+            strikes(story, "server-clock", -1, 0, 2);
+        if (how == 3)
+            executes(story, A, OP_EXTEND, command(VERB_PEXPIRE, 0, 0), INTEGER(1));
+        at(story, 10);
+        acquires(story, B);
+        ends(story);
+        assert_violated(story, PROPERTY_LEASE_EXCLUSION, 1, CAUSE_SHORT_TTL);
+        assert_says(&story->findings[PROPERTY_LEASE_EXCLUSION], "(A,B): Short time to live in A.");
+        story_free(story);
+    }
+}
+
+/* A stepped clock, or another client's EXPIRE, is what it was. */
+static void a_whole_lease_that_is_cut_is_not_a_short_one(void **state)
+{
+    (void)state;
+    for (int how = 0; how < 3; how++) {
+        struct story *story = story_new(&expiring, 1, 300);
+        acquires(story, A);
+        if (how == 0)
+            strikes(story, "server-clock", -1, 0, 295);
+        if (how == 1)
+            executes(story, B, OP_ACQUIRE, command(VERB_PEXPIRE, 0, 3), INTEGER(1));
+        at(story, 10); /* how 2: gone, and nobody knows why */
+        acquires(story, B);
+        ends(story);
+        assert_violated(story, PROPERTY_LEASE_EXCLUSION, 1,
+                        how == 1 ? CAUSE_FOREIGN_EXTEND : CAUSE_EARLY_EXPIRY);
+        story_free(story);
+    }
 }
 
 static void a_set_over_a_live_key_is_an_acquire_bug(void **state)
@@ -391,7 +425,8 @@ int main(void)
         cmocka_unit_test(a_lagging_replica_loses_the_grant_and_one_in_step_does_not),
         cmocka_unit_test(a_replica_brings_back_an_older_lock),
         cmocka_unit_test(a_clock_jump_is_an_early_expiry),
-        cmocka_unit_test(a_unit_mixed_up_is_an_early_expiry),
+        cmocka_unit_test(a_time_to_live_below_the_lease_is_the_schemes_fault),
+        cmocka_unit_test(a_whole_lease_that_is_cut_is_not_a_short_one),
         cmocka_unit_test(a_set_over_a_live_key_is_an_acquire_bug),
         cmocka_unit_test(a_chain_names_its_links),
         cmocka_unit_test(a_resent_delete_is_named),

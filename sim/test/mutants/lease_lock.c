@@ -19,6 +19,8 @@ static void lease_ask(enum planted planted, const struct lease *lease, struct ou
     struct lease own = *lease;
     if (MUTANT(another_token))
         own.token += 1000;
+    if (MUTANT(ttl_too_short))
+        own.ttl_us /= 2;
     if (MUTANT(expiry_forgotten))
         out_setnx(out, SERVER_ONE, lease->token);
     else
@@ -110,6 +112,7 @@ static void run(struct lease_lock *self, enum planted planted, const struct leas
 LEASE_LOCK(lease_lock)
 LEASE_LOCK(release_by_del)
 LEASE_LOCK(expiry_forgotten)
+LEASE_LOCK(ttl_too_short)
 LEASE_LOCK(late_key_left)
 LEASE_LOCK(release_sends_nothing)
 LEASE_LOCK(validity_unchecked)
