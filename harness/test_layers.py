@@ -24,7 +24,7 @@ def files(layer):
 
 
 def test_the_folders_are_the_layers():
-    assert {path.name for path in SIM.iterdir() if path.is_dir()} == {*LAYERS, "test"}
+    assert {path.name for path in SIM.iterdir() if path.is_dir()} == {*LAYERS, "docs", "test"}
 
 
 @pytest.mark.parametrize("layer", LAYERS)

@@ -1,0 +1,37 @@
+"""The pages under sim/docs/ name what there is: no scenario and no scheme is forgotten, and none is made up."""
+
+import re
+
+from conftest import ROOT, listed
+
+DOCS = ROOT / "sim" / "docs"
+
+
+def in_backticks(page):
+    return set(re.findall(r"`([a-z][a-z0-9-]+)`", (DOCS / page).read_text()))
+
+
+def test_every_scenario_is_the_answer_to_a_hazard():
+    scenarios = {scenario["name"] for scenario in listed("scenarios")}
+    hand_over = {"hand-over"}  # the one in which nothing goes wrong
+    assert scenarios - in_backticks("HAZARDS.md") == hand_over
+
+
+def test_what_the_hazards_name_exists():
+    known = {row["name"] for what in ("scenarios", "schemes", "faults", "properties") for row in listed(what)}
+    assert in_backticks("HAZARDS.md") - known == set()
+
+
+def test_every_scheme_has_a_source():
+    table = (DOCS / "ARTICLES.md").read_text().split("## Scheme by scheme")[1]
+    named = {name for row in table.splitlines() if row.startswith("| `")
+             for name in re.findall(r"`([a-z0-9-]+)`", row.split("|")[1])}
+    assert named == {scheme["name"] for scheme in listed("schemes")}
+
+
+def test_every_scenario_of_the_articles_exists():
+    scenarios = {scenario["name"] for scenario in listed("scenarios")}
+    claims = (DOCS / "ARTICLES.md").read_text().split("## What each article")[1].split("## Scheme by scheme")[0]
+    shown = {name for row in claims.splitlines() if row.startswith("|")
+             for name in re.findall(r"`([a-z][a-z0-9-]+)`", row.split("|")[-2])}
+    assert shown and shown <= scenarios
