@@ -3,6 +3,7 @@
 #   CC=clang        another compiler (gcc and clang are both kept free of warnings)
 #   BUILD=DIR       another build folder
 #   SANITIZE=LIST   address,undefined or thread
+#   CFLAGS=FLAGS    instead of -O2 -g; asserts stay whatever they say
 
 BUILD    ?= build
 SANITIZE ?=
@@ -13,7 +14,7 @@ LAYERS ?= base redis schemes history checks scenario world explore proxy live ru
 
 WARN   := -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wvla -Werror
 CFLAGS ?= -O2 -g
-FLAGS   = -std=c17 -D_GNU_SOURCE $(WARN) $(CFLAGS) -Isim -isystem /usr/include/hiredis -MMD -MP \
+FLAGS   = -std=c17 -D_GNU_SOURCE $(WARN) $(CFLAGS) -UNDEBUG -Isim -isystem /usr/include/hiredis -MMD -MP \
           $(if $(SANITIZE),-fsanitize=$(SANITIZE) -fno-omit-frame-pointer)
 LIBS    = -lhiredis -luv -lyaml -ljansson -lm -lpthread -ldl
 

@@ -58,20 +58,17 @@ enum fail units_read_duration(const char *text, int64_t *us, struct failure *fai
 
 const char *units_print_duration(int64_t us, char *text)
 {
-    const char *sign = us < 0 ? "-" : "";
-    int64_t left = us < 0 ? -us : us;
-    int unit = left >= 1000000 ? 2 : left >= 1000 ? 1 : 0;
-    int64_t whole = left / units[unit].us, part = left % units[unit].us;
-    int digits = unit * 3;
-    while (digits > 0 && part % 10 == 0) {
-        part /= 10;
+    uint64_t left = us < 0 ? 0 - (uint64_t)us : (uint64_t)us;
+    int unit = left >= 1000000 ? 2 : left >= 1000 ? 1 : 0, digits = unit * 3;
+    uint64_t whole = left / (uint64_t)units[unit].us;
+    unsigned part = (unsigned)(left % (uint64_t)units[unit].us);
+    char six[16]; /* the part in millionths */
+    snprintf(six, sizeof six, "%06u", part);
+    const char *shown = six + 6 - digits;
+    while (digits > 0 && shown[digits - 1] == '0')
         digits--;
-    }
-    if (digits > 0)
-        snprintf(text, UNITS_TEXT_MAX, "%s%" PRId64 ".%0*" PRId64 "%s", sign, whole, digits, part,
-                 units[unit].name);
-    else
-        snprintf(text, UNITS_TEXT_MAX, "%s%" PRId64 "%s", sign, whole, units[unit].name);
+    snprintf(text, UNITS_TEXT_MAX, "%s%" PRIu64 "%s%.*s%s", us < 0 ? "-" : "", whole,
+             digits > 0 ? "." : "", digits, shown, units[unit].name);
     return text;
 }
 

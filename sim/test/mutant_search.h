@@ -10,7 +10,6 @@
 #include <setjmp.h>
 #include <cmocka.h>
 
-#include <stdio.h>
 #include <string.h>
 
 /* What must be found: the fewest faults, the properties (the one that it stands for first), what
@@ -36,9 +35,11 @@ static inline void mutant_search(struct cell *cell, const struct scheme *scheme,
 
 static inline enum property property_at(const char *text)
 {
-    char name[NAME_MAX_BYTES];
+    char name[NAME_MAX_BYTES] = "";
+    size_t length = strcspn(text, " ");
     enum property property;
-    snprintf(name, sizeof name, "%.*s", (int)strcspn(text, " "), text);
+    assert_true(length < sizeof name);
+    memcpy(name, text, length);
     assert_true(property_read(name, &property));
     return property;
 }

@@ -49,7 +49,7 @@ static void reductions_change_no_verdict_of_pairs(void **state)
     };
     int wrong = 0;
     for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++) {
-        struct explore_options options = options_of("redlock", pairs[i][0]);
+        struct explore_options options = options_of("redlock", (int)pairs[i][0]);
         struct explore_outcome plain, reduced;
         options.budget[pairs[i][1]]++;
         options.reductions = REDUCE_CLIENTS | REDUCE_SERVERS;

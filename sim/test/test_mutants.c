@@ -9,6 +9,8 @@
 #include "test/mutant_search.h"
 #include "test/mutants/mutants.h"
 
+#include <stdio.h>
+
 #define BASE(id, words)                                      extern const struct scheme scheme_##id;
 #define PLANT(id, base, faults, broken, cause, events, slip) extern const struct scheme scheme_##id;
 #define STORY(id, base, property, cause, slip)
