@@ -52,6 +52,10 @@ struct tally {
     int64_t contended; /* attempts that began while somebody held the lock */
 };
 
+/* Of progress: for so many leases a lock that nobody holds may be refused; where clients judge
+ * stamps, for so many of their units more. The explorer has the same patience. */
+enum { PATIENCE_LEASES = 2, PATIENCE_STAMP_UNITS = 2 };
+
 struct checks;
 
 /* head is kept until checks_free (its names too). */

@@ -60,9 +60,10 @@ static int64_t limit_us(const struct inquiry *inquiry, int lock)
     for (int s = 0; s < ledger->head->servers; s++)
         if (ledger->locks[lock].keys[s].shifted_us > shifted_us)
             shifted_us = ledger->locks[lock].keys[s].shifted_us;
-    int64_t leases = find_lasting(ledger, lock) ? 1 : 2;
-    return since_us + leases * ledger->lease_us + (ledger->has_stamps ? 2 * ledger->unit_us : 0) +
-           shifted_us + ledger->error_us;
+    int64_t leases = find_lasting(ledger, lock) ? 1 : PATIENCE_LEASES;
+    int64_t units = ledger->has_stamps ? PATIENCE_STAMP_UNITS : 0;
+    return since_us + leases * ledger->lease_us + units * ledger->unit_us + shifted_us +
+           ledger->error_us;
 }
 
 static void hit(struct inquiry *inquiry, const struct event *event, int lock)

@@ -19,6 +19,7 @@ static inline void step_open(struct expansion *it, const struct move *move, int 
     it->did = move->did;
     it->judged = 0;
     step->is_grant = step->is_unsupported = false;
+    step->is_tick = move->kind == MOVE_TIME || it->has_waited;
     words_copy(step->words, it->words, it->words_even);
     if (move->kind == MOVE_STRIKE)
         *budget_of(it->space, step->words) -= 1u
@@ -111,6 +112,7 @@ static void step_on(const struct expansion *it, const struct turn *turns, int co
         next.words = it->step.words;
         next.violated_before |= it->step.violated;
         next.has_granted |= it->step.is_grant;
+        next.has_waited |= it->step.is_tick;
         expansion_turn(&next, &turns[i]);
     }
 }

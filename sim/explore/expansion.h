@@ -22,6 +22,7 @@ struct expansion {
     int lead, doomed;         /* of the step in hand, after it */
     unsigned violated_before; /* by steps that it is the end of */
     bool has_granted;         /* one of them */
+    bool has_waited;          /* one of them was a tick */
 };
 
 static inline uint32_t *budget_of(const struct space *space, uint32_t *words)

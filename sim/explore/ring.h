@@ -21,6 +21,7 @@ struct candidate {
     _Alignas(64) uint64_t print;
     uint32_t from;
     uint32_t words[WORDS_MAX + 2];
+    bool is_tick; /* it comes from there by a tick */
 };
 
 struct ring {
@@ -58,20 +59,22 @@ static inline const struct candidate *ring_pop(struct ring *ring)
     return &ring->waiting[ring->popped++ % RING];
 }
 
-static inline void ring_add(struct ring *ring, struct candidate *it, uint64_t print, uint32_t from)
+static inline void ring_add(struct ring *ring, struct candidate *it, uint64_t print, uint32_t from,
+                            bool is_tick)
 {
     it->print = print;
     it->from = from;
+    it->is_tick = is_tick;
     ring->pushed++;
     VISITED_PREFETCH(visited_home(ring->visited, print));
 }
 
 /* Any state. */
-static inline void ring_push(struct ring *ring, const uint32_t *words, uint32_t from)
+static inline void ring_push(struct ring *ring, const uint32_t *words, uint32_t from, bool is_tick)
 {
     struct candidate *it = &ring->waiting[ring->pushed % RING];
     it->words[ring->visited->words] = 0;
-    ring_add(ring, it, visited_print_copied(ring->visited, words, it->words), from);
+    ring_add(ring, it, visited_print_copied(ring->visited, words, it->words), from, is_tick);
 }
 
 /* From here on, states are near this one: for ring_push_near(). */
@@ -93,7 +96,7 @@ static inline void ring_push_near(struct ring *ring, const struct heir *heir, in
     it->words[client] = heir->local;
     it->words[clients] = heir->post;
     it->words[ring->visited->words] = 0;
-    ring_add(ring, it, visited_print_of(ring->sum + heir->change), ring->from);
+    ring_add(ring, it, visited_print_of(ring->sum + heir->change), ring->from, false);
 }
 
 #endif

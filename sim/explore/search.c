@@ -51,37 +51,38 @@ static void sight(struct run_of *run, unsigned violated, int faults)
     }
 }
 
-static void edge_add(struct search *search, uint32_t from, uint32_t to)
+static void edge_add(struct search *search, uint32_t from, uint32_t to, bool is_tick)
 {
-    assert(to < EDGE_FIRST);
+    assert(to <= EDGE_STATE);
     bool is_first = search->edges_from != from;
     if (is_first)
         search->notes[from] |= STATE_LEADS;
     search->edges_from = from;
-    *tape_push(&search->edges) = to | (is_first ? EDGE_FIRST : 0);
+    *tape_push(&search->edges) = to | (is_tick ? EDGE_TICK : 0) | (is_first ? EDGE_FIRST : 0);
 }
 
 /* A state that was not there before. */
-static void notes_add(struct search *search, uint32_t state, bool is_seed)
+static void notes_add(struct search *search, uint32_t state, bool is_seed, bool is_tick)
 {
     size_t size = search->notes_size;
     if (state >= size) {
         search->notes_size = size == 0 ? NOTES_FIRST : size < MUCH ? 2 * size : size + size / 4;
         search->notes = memory_extend(search->notes, size, search->notes_size, 1);
     }
-    search->notes[state] = is_seed ? STATE_SEEDED : 0;
+    search->notes[state] = is_seed ? STATE_SEEDED : is_tick ? STATE_AGED : 0;
 }
 
 /* --- one state --- */
 
 /* Of progress: what there is to be kept about a step without a fault. */
-static void note_arrival(struct run_of *run, uint32_t from, uint32_t number, bool is_new)
+static void note_arrival(struct run_of *run, uint32_t from, uint32_t number, bool is_new,
+                         bool is_tick)
 {
     struct search *search = run->search;
     if (is_new)
-        notes_add(search, number, run->is_sowing);
+        notes_add(search, number, run->is_sowing, is_tick);
     else if (!run->is_sowing && !(search->notes[from] & STATE_GRANTS))
-        edge_add(search, from, number);
+        edge_add(search, from, number, is_tick);
 }
 
 /* The oldest candidates reach the table. Without edges nobody asks for their numbers. */
@@ -99,7 +100,7 @@ static INLINE void settle_some(struct run_of *run, unsigned count, bool keeps_ed
             burst = visited_burst_begin(visited);
         }
         if (keeps_edges)
-            note_arrival(run, it->from, number, is_new);
+            note_arrival(run, it->from, number, is_new, it->is_tick);
     }
     visited_burst_end(visited, &burst);
 }
@@ -176,10 +177,10 @@ static void take(void *context, const struct step_taken *step)
         run->strikes++;
     } else {
         settle_oldest(run);
-        ring_push(&run->ring, step->words, run->state);
+        ring_push(&run->ring, step->words, run->state, step->is_tick);
     }
-    if (step->is_grant && search->keeps_edges)
-        search->notes[run->state] |= STATE_GRANTS;
+    if (step->is_grant && !is_fault && search->keeps_edges)
+        search->notes[run->state] |= step->is_tick ? STATE_GRANTS_LATER : STATE_GRANTS;
 }
 
 static void measure(struct run_of *run)
@@ -211,13 +212,20 @@ static bool is_spent(struct run_of *run)
     return search->end != END_COMPLETE;
 }
 
+/* Of progress: what there is to be kept of the state itself. */
+static uint8_t note_of(const struct stepper *stepper, const uint32_t *words)
+{
+    return (uint8_t)((stepper_wants_lock(stepper, words) ? STATE_WANTS : 0) |
+                     (stepper_has_holder(stepper, words) ? STATE_HELD : 0));
+}
+
 static void expand(struct run_of *run, const uint32_t *words)
 {
     struct search *search = run->search;
     run->strikes = run->left_out = 0;
     run->pushed_before = run->ring.pushed;
-    if (search->keeps_edges && stepper_wants_lock(&search->stepper, words))
-        search->notes[run->state] |= STATE_WANTS;
+    if (search->keeps_edges)
+        search->notes[run->state] |= note_of(&search->stepper, words);
     run->ring.from = run->state;
     run->ring.has_grant = false;
     run->ring.slept = 0;
@@ -248,7 +256,7 @@ static void sow(struct run_of *run)
         if (seed[SEED_DEPTH] != (uint32_t)run->depth)
             break;
         settle_oldest(run);
-        ring_push(&run->ring, seed + SEED_WORDS, seed[SEED_PARENT]);
+        ring_push(&run->ring, seed + SEED_WORDS, seed[SEED_PARENT], false);
     }
     settle_all(run);
     tape_drop(&run->seeds, run->seed);
@@ -362,4 +370,5 @@ void search_close(struct search *search)
     visited_close(&search->visited);
     tape_close(&search->edges);
     memory_drop(search->notes, search->notes_size, sizeof *search->notes);
+    memory_drop(search->waits, search->waits_size, sizeof *search->waits);
 }

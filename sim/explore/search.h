@@ -20,14 +20,19 @@ struct sighting {
 };
 
 #define STATE_NOTES(BIT)                                                                           \
-    BIT(STATE_GRANTS) /* a step without a fault grants; after the sweep: a way without a fault */  \
-    BIT(STATE_WANTS)                                                                               \
-    BIT(STATE_LEADS) /* has edges */                                                               \
-    BIT(STATE_SEEDED) /* its parent led to it by a fault */
+    BIT(STATE_GRANTS) /* a step without a fault grants */                                          \
+    BIT(STATE_WANTS)  /* somebody can still ask for the lock */                                    \
+    BIT(STATE_LEADS)  /* has edges */                                                              \
+    BIT(STATE_SEEDED) /* its parent led to it by a fault */                                        \
+    BIT(STATE_AGED)   /* its parent led to it by a tick */                                         \
+    BIT(STATE_HELD)   /* somebody believes to hold the lock */                                     \
+    BIT(STATE_GRANTS_LATER) /* a step that begins with a tick grants */
 BITS(state_note, STATE_NOTES);
 
-/* The first edge of each state. */
+/* The first edge of each state; a tick passes with it; where it leads. */
 #define EDGE_FIRST 0x80000000u
+#define EDGE_TICK  0x40000000u
+#define EDGE_STATE (EDGE_TICK - 1)
 
 enum { WITHOUT_END = INT_MAX };
 
@@ -57,6 +62,8 @@ struct search {
     uint32_t edges_from; /* whose edges are being added */
     uint8_t *notes;      /* by state: enum state_note */
     size_t notes_size;
+    uint8_t *waits; /* by state, once progress was judged: ticks to the next grant; WAIT_ENDLESS */
+    size_t waits_size;
     /* Asked now and then, and before every depth: is there nothing more to look for with so many
      * faults, this deep? Then the search ends. NULL: go on. */
     bool (*is_enough)(void *context, const struct search *search, int faults, int depth);
@@ -85,8 +92,12 @@ void search_within(struct search *search, int events, int faults);
 void search_run(struct search *search);
 void search_close(struct search *search);
 
-/* Fills sightings[PROPERTY_PROGRESS]: a state from which no way without a fault leads to a grant,
- * though somebody can still ask. */
+/* Fills sightings[PROPERTY_PROGRESS]: a state from which no way without a fault leads to a grant
+ * soon enough, though somebody can still ask. Once, after a search that was complete. */
+enum { WAIT_ENDLESS = UINT8_MAX };
 void search_progress(struct search *search);
+
+/* Is nobody granted the lock in time from there on? search_progress() was called. */
+bool search_is_stuck(const struct search *search, uint32_t state);
 
 #endif

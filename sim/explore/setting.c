@@ -26,6 +26,9 @@ void setting_init(struct setting *setting, const struct explore_options *options
         setting->writes_stamps |= scheme->fields[i] == FIELD_STAMP;
     setting->has_lease = scheme->promises_expiry || scheme->uses_client_clock;
     setting->call_left_min = scheme->uses_client_clock ? 0 : scheme->promises_notice ? 1 : 2;
+    setting->patience = PATIENCE_LEASES * setting->ttl;
+    if (scheme->uses_client_clock)
+        setting->patience += PATIENCE_STAMP_UNITS; /* a unit is a tick */
     setting->past = setting->ttl + 3;
     setting->lease = (struct lease){.ttl_us = setting->ttl * TICK_US,
                                     .unit_us = scheme->uses_client_clock ? TICK_US : 1,

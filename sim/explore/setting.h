@@ -30,6 +30,7 @@ struct setting {
     int clients, rounds, servers;
     int ttl;  /* the lease, in ticks */
     int jump; /* a client clock's, in ticks: past the lease and the stamps' rounding */
+    int patience; /* ticks in which a lock that nobody holds must be granted to somebody */
     int past; /* what is this long past is past for everybody, whatever the clocks still do */
     bool has_fault[FAULT_COUNT]; /* has a budget, and something to strike */
     bool has_lease;              /* own leases end */

@@ -68,6 +68,14 @@ bool stepper_wants_lock(const struct stepper *stepper, const uint32_t *words)
     return false;
 }
 
+bool stepper_has_holder(const struct stepper *stepper, const uint32_t *words)
+{
+    for (int i = 0; i < stepper->space->setting.clients; i++)
+        if (space_place(stepper->space, words[i])->phase == PHASE_HOLDING)
+            return true;
+    return false;
+}
+
 static inline bool can_pay(const struct expansion *it, const struct move *move)
 {
     return move->kind != MOVE_STRIKE || has_budget(it, (enum fault)move->fault);
@@ -96,7 +104,7 @@ static bool push_whole(struct expansion *it, int client, const struct heir *heir
     if (it->is_sorted)
         canon_sort(it->space, it->stepper->reductions, words, it->step.new_position,
                    it->step.new_number);
-    ring_push(it->ring, words, it->ring->from);
+    ring_push(it->ring, words, it->ring->from, false);
     return true;
 }
 
@@ -231,7 +239,7 @@ static inline void expansion_open(struct expansion *it, const struct stepper *st
     it->lead = LEAD_NOBODY;
     it->doomed = -1;
     it->violated_before = 0;
-    it->has_granted = false;
+    it->has_granted = it->has_waited = false;
 }
 
 /* --- most states: near.h --- */

@@ -16,6 +16,7 @@ struct step_taken {
     int ticks;          /* that a clock jumped by it */
     unsigned violated;  /* bit a property */
     bool is_grant, is_unsupported;
+    bool is_tick; /* time passed, with it or before what must follow at once */
     uint32_t words[WORDS_MAX];
     /* Where clients and servers stand in those words: new_position[old]. */
     uint8_t new_position[EXPLORE_CLIENTS_MAX];
@@ -66,5 +67,8 @@ int stepper_breaks(const struct stepper *stepper, const uint32_t *words);
 
 /* Can a client that lives still begin an attempt? */
 bool stepper_wants_lock(const struct stepper *stepper, const uint32_t *words);
+
+/* Does a client believe to hold it? */
+bool stepper_has_holder(const struct stepper *stepper, const uint32_t *words);
 
 #endif

@@ -10,8 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Whoever is under way goes on; then time passes, for longer than anything lasts; then somebody
- * asks again, in vain. */
+/* Whoever is under way goes on; then time passes, until patience is at its end; then somebody asks
+ * again, in vain. */
 enum rank { RANK_UNDER_WAY, RANK_PAST_WAITING, RANK_ASK, RANK_WAIT, RANK_NEVER };
 
 /* Walking forwards. */
@@ -148,9 +148,16 @@ static void show_take(void *context, const struct step_taken *step)
     }
 }
 
-static void show_stuck(struct walk *walk)
+/* Ticks after which somebody asks. What never goes is waited for longer than anything lasts. */
+static int waits_of(const struct search *search, uint32_t state)
 {
-    int waits = 3 * walk->search->space.setting.ttl + 3, events = walk->finding->events;
+    const struct setting *setting = &search->space.setting;
+    return search->waits[state] == WAIT_ENDLESS ? 3 * setting->ttl + 3 : setting->patience;
+}
+
+static void show_stuck(struct walk *walk, uint32_t state)
+{
+    int waits = waits_of(walk->search, state), events = walk->finding->events;
     bool has_asked = false;
     walk->search->stepper.take = show_take;
     for (int i = 0; i < SHOWN_STEPS_MAX; i++) {
@@ -196,7 +203,7 @@ void witness_build(struct search *search, const struct sighting *sighting,
     walk_open(&walk, search, finding);
     walk_way(&walk, sighting);
     if (sighting->step < 0)
-        show_stuck(&walk);
+        show_stuck(&walk, sighting->state);
 }
 
 void witness_path(struct search *search, const struct sighting *sighting, struct path *path)
