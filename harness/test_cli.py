@@ -127,6 +127,35 @@ def test_reality_that_diverges_is_exit_2_and_says_where(tmp_path, picklock):
     assert row["verdict"] == "unknown" and f"{path}:" in row["trouble"] and "B goes on" in row["trouble"]
 
 
+def test_a_scheme_that_a_scenario_does_not_speak_about_is_not_applicable(tmp_path, picklock):
+    """Nobody expected anything of it, so that nothing can fail; and where nothing else is, nothing was concluded."""
+    head, expect = GOOD.split("expect:")
+    naive = next(line for line in expect.splitlines() if "set-nx-ex-del:" in line)
+    path = scenario(tmp_path, f"{head}expect:\n{naive}\n")
+    ran = picklock("run", "--on", "sim", "--scheme", "set-nx-ex-del,set-nx-px-cad", path, "--json", "-")
+    naive, safe = ran.json["results"]
+    assert (safe["verdict"], safe["as_expected"], safe["properties"], safe["history"]) == ("not_applicable", None, [], None)
+    assert "does not speak about it" in safe["not_applicable"] and "not_applicable" not in naive
+    alone = run("run", "--on", "sim", "--scheme", "set-nx-px-cad", path, "--out", tmp_path / "alone")
+    assert alone.status == 2, alone
+    assert "0 unknown, 1 not applicable: nothing was concluded" in alone.out
+    # --fail-on says what is to be judged: it runs
+    asked = picklock("run", "--on", "sim", "--scheme", "set-nx-px-cad", "--fail-on", "any", path, "--json", "-")
+    assert asked.status == 1 and asked.json["results"][0]["verdict"] == "violated", asked
+
+
+def test_the_documented_pair_of_schemes_over_all_scenarios(tmp_path, picklock):
+    ran = picklock("run", "--on", "sim", "--scheme", "set-nx-ex-del,set-nx-px-cad", *sorted((ROOT / "scenarios").glob("*.yaml")),
+                   "--out", tmp_path, "--json", tmp_path / "results.json")
+    rows = json.loads((tmp_path / "results.json").read_text())["results"]
+    assert ran.status == 0, ran
+    assert all(row["as_expected"] or row["verdict"] == "not_applicable" for row in rows)
+    skipped = [row for row in rows if row["verdict"] == "not_applicable"]
+    assert f"{len(rows)} runs: {len(rows) - len(skipped)} as expected, 0 not, 0 unknown, {len(skipped)} not applicable" in ran.out
+    again = run("report", tmp_path / "latest", "--junit", tmp_path / "again.xml")
+    assert again.status == 0 and f'skipped="{len(skipped)}"' in (tmp_path / "again.xml").read_text(), again
+
+
 def test_json_on_stdout_is_alone(picklock):
     ran = picklock("run", "--on", "sim", "scenarios/expired-lease-double-delete.yaml", "--json", "-")
     assert json.loads(ran.out)["schema"] == "picklock.results/1"

@@ -97,7 +97,9 @@ def test_a_section_that_writes_or_counts():
     counted = found("counter", "no-lost-update")
     assert counted["set-nx-px-cad", "none"] == counted["fenced", "none"] == ("holds", None)
     assert counted["set-nx-px-cad", "slow-work"] == counted["fenced", "slow-work"] == ("violated", "overrun")
-    assert set(found("none", "fence-order").values()) == {("unknown", None)}
+    unasked = found("none", "fence-order")
+    assert unasked["fenced", "stall"] == ("unknown", None), "promised, and not looked for"
+    assert unasked["set-nx-px-cad", "stall"] == ("not_applicable", None)
 
 
 def test_a_quorum_is_asked_of_three_servers_and_of_five():
@@ -116,7 +118,8 @@ def test_the_matrix_answers_what_needs_a_section():
         assert (lost["verdict"], lost["cause"], lost["cell"]) == ("violated", "overrun", "overrun only")
     assert found["fenced", "slow-work", "fence-order"]["verdict"] == "holds"
     # Who has no fences promises none.
-    assert found["set-nx-px-cad", "slow-work", "fence-order"]["verdict"] == "unknown"
+    assert found["set-nx-px-cad", "slow-work", "fence-order"]["verdict"] == "not_applicable"
+    assert found["set-nx-px-cad", "slow-work", "fence-order"]["why"] == "the scheme makes no such promise"
     assert all(row["complete"] for row in found.values())
 
 

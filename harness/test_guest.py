@@ -147,3 +147,20 @@ def test_a_timer_of_no_time_rings_at_once(tmp_path, picklock):
     for row in ran.json["results"]:
         found.setdefault(row["scheme"], {})[row["fault"], row["property"]] = row["verdict"]
     assert found["my-lock"] == found["set-nx-px-cad"]
+
+
+def test_a_step_that_a_users_scheme_cannot_follow(tmp_path, picklock):
+    """It sends no GET: the scenario is not applicable, and says at which step. What it broke on the way counts all the same."""
+    path = tmp_path / "story.yaml"
+    head = "name: story\nsource: none\nlease: 10s\nclients: [A, B, C]\nsteps:\n"
+    tail = "\nexpect:\n  set-nx-ex-get-del: {no-crash: holds}\n"
+    path.write_text(head + "  - A acquires\n  - A releases, stalls before GET" + tail)
+    ran = picklock("run", "--on", "sim", "--scheme", f"{build(tmp_path, mine())},set-nx-ex-get-del", path, "--json", "-")
+    guest, known = ran.json["results"]
+    assert ran.status == 0 and known["as_expected"], ran
+    assert guest["verdict"] == "not_applicable" and f"{path}:7:5: A releases, stalls before GET" in guest["not_applicable"]
+    broken = mine().replace("out_compare_and_delete(out, SERVER_ONE, lease);", "out_del(out, SERVER_ONE);")
+    path.write_text(head + "  - A acquires\n  - lease expires\n  - B acquires\n  - A releases\n  - C acquires\n"
+                    "  - B releases, stalls before GET" + tail)
+    ran = picklock("run", "--on", "sim", "--scheme", build(tmp_path, broken), path, "--json", "-")
+    assert ran.status == 1 and verdicts(ran.json["results"][0])["release-own"] == ("violated", "unlock-bug"), ran

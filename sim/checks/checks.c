@@ -155,11 +155,10 @@ static void conclude(const struct checks *checks, struct inquiry *inquiry, struc
     const char *excuse = inquiry->rules->excused ? inquiry->rules->excused(inquiry) : NULL;
     const char *vacuity = vacuous(checks, inquiry->rules);
     *finding = inquiry->finding;
-    finding->applies = !excuse;
     if (!excuse && (finding->count > 0 || !vacuity))
         return; /* violated, or holds */
-    *finding =
-        (struct finding){.applies = !excuse, .verdict = VERDICT_UNKNOWN, .first_index = NO_INDEX};
+    *finding = (struct finding){.verdict = excuse ? VERDICT_NOT_APPLICABLE : VERDICT_UNKNOWN,
+                                .first_index = NO_INDEX};
     finding_say(finding, "%s.", excuse ? excuse : vacuity);
 }
 

@@ -23,19 +23,24 @@ enum cause {
     CAUSE_COUNT
 };
 
-/* In order of gravity: the worst of several is the largest. */
-enum verdict { VERDICT_HOLDS, VERDICT_UNKNOWN, VERDICT_VIOLATED };
+/* The first three in order of gravity: the worst of several is the largest. NOT_APPLICABLE is never
+ * the worst: the property says nothing about this scheme or history. */
+enum verdict {
+    VERDICT_HOLDS,
+    VERDICT_UNKNOWN,
+    VERDICT_VIOLATED,
+    VERDICT_NOT_APPLICABLE,
+    VERDICT_COUNT
+};
 
 enum { WITNESS_LINES_MAX = 16, WITNESS_LINE_BYTES = 320 };
 
 struct finding {
-    bool applies;        /* false: the scheme promises nothing of the kind; not to be reported. verdict
-                            is then VERDICT_UNKNOWN, witness[0] says why it does not apply */
     enum verdict verdict;
     int64_t count;       /* violations seen */
     enum cause cause;    /* of the first one whose blame is not BLAME_NOBODY, else of the first */
     int64_t first_index; /* event at which that one was seen, -1: none */
-    int witness_lines;   /* sentences on that one; for VERDICT_UNKNOWN one that says why */
+    int witness_lines;   /* sentences on that one; for UNKNOWN and NOT_APPLICABLE one that says why */
     char witness[WITNESS_LINES_MAX][WITNESS_LINE_BYTES];
 };
 
@@ -76,7 +81,8 @@ void checks_free(struct checks *checks);
 
 const char *property_name(enum property property);
 const char *property_words(enum property property); /* "holds when ..." */
-const char *verdict_name(enum verdict verdict);     /* "holds", "unknown", "violated" */
+const char *verdict_name(enum verdict verdict);     /* "holds", "not_applicable", as in files */
+const char *verdict_words(enum verdict verdict);    /* "holds", "not applicable", in sentences */
 const char *cause_name(enum cause cause);
 const char *cause_words(enum cause cause);
 enum blame cause_blame(enum cause cause);

@@ -21,9 +21,14 @@ static const struct {
 #undef CAUSE
 };
 
-static const char *const verdicts[] = {
-    [VERDICT_HOLDS] = "holds", [VERDICT_UNKNOWN] = "unknown", [VERDICT_VIOLATED] = "violated"};
-enum { VERDICTS = sizeof verdicts / sizeof verdicts[0] };
+static const struct {
+    const char *name, *words;
+} verdicts[VERDICT_COUNT] = {
+    [VERDICT_HOLDS] = {"holds", "holds"},
+    [VERDICT_UNKNOWN] = {"unknown", "unknown"},
+    [VERDICT_VIOLATED] = {"violated", "violated"},
+    [VERDICT_NOT_APPLICABLE] = {"not_applicable", "not applicable"},
+};
 
 const char *property_name(enum property property)
 {
@@ -39,8 +44,14 @@ const char *property_words(enum property property)
 
 const char *verdict_name(enum verdict verdict)
 {
-    assert((unsigned)verdict < VERDICTS);
-    return verdicts[verdict];
+    assert((unsigned)verdict < VERDICT_COUNT);
+    return verdicts[verdict].name;
+}
+
+const char *verdict_words(enum verdict verdict)
+{
+    assert((unsigned)verdict < VERDICT_COUNT);
+    return verdicts[verdict].words;
 }
 
 const char *cause_name(enum cause cause)
@@ -73,8 +84,8 @@ bool property_read(const char *name, enum property *property)
 
 bool verdict_read(const char *name, enum verdict *verdict)
 {
-    for (int i = 0; i < VERDICTS; i++)
-        if (!strcmp(verdicts[i], name)) {
+    for (int i = 0; i < VERDICT_COUNT; i++)
+        if (!strcmp(verdicts[i].name, name)) {
             *verdict = (enum verdict)i;
             return true;
         }

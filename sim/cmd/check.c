@@ -62,7 +62,7 @@ static enum fail judge(const char *path, int64_t lease_us, int fails_on_any,
         snprintf(results->server_version, sizeof results->server_version, "%s",
                  head.server_version);
         results->seed = head.seed;
-        result_judge(row, findings, NULL, false, NULL, fails_on_any);
+        result_judge(row, findings, &(struct judging){.fails_on_any = fails_on_any});
     }
     checks_free(checks);
     history_reader_free(reader);

@@ -83,19 +83,31 @@ static int count_schemes(const struct scenario *scenario, const struct scheme_li
     return wanted->count ? wanted->count : scenario->expectations_count;
 }
 
+/* Of a scheme of the table nothing can fail that the scenario does not speak about, unless the user says what. One from a file is
+ * what he wants to know about. */
+static int has_question(const struct run_options *options, const struct scenario *scenario,
+                        const struct scheme *scheme)
+{
+    return scenario_expects(scenario, scheme) || options->choices.fail_on || scheme_is_guest(scheme);
+}
+
 /* One scenario against its schemes; *index counts the runs of all shards. */
-static enum fail run_one(struct runner *runner, const struct scenario *scenario,
-                         const struct scheme_list *wanted, int64_t *index, struct results *results,
-                         struct failure *failure)
+static enum fail run_one(const struct run_options *options, struct runner *runner,
+                         const struct scenario *scenario, const struct scheme_list *wanted,
+                         int64_t *index, struct results *results, struct failure *failure)
 {
     int count = count_schemes(scenario, wanted);
     enum fail fail = FAIL_NONE;
-    for (int i = 0; !fail && !cmd_stop && i < count; i++)
-        if (shard_has(&results->shard, (*index)++))
-            fail =
-                runner_scenario(runner, scenario,
-                                wanted->count ? wanted->rows[i] : scenario->expectations[i].scheme,
-                                results, failure);
+    for (int i = 0; !fail && !cmd_stop && i < count; i++) {
+        const struct scheme *scheme =
+            wanted->count ? wanted->rows[i] : scenario->expectations[i].scheme;
+        if (!shard_has(&results->shard, (*index)++))
+            continue;
+        if (has_question(options, scenario, scheme))
+            fail = runner_scenario(runner, scenario, scheme, results, failure);
+        else
+            runner_skip(scenario, scheme, "the scenario does not speak about it", results);
+    }
     return fail;
 }
 
@@ -114,7 +126,7 @@ static enum fail run_all(struct run_options *options, struct runner *runner,
             runner->round = (int)round;
             if (chatty)
                 fprintf(stderr, "\r\033[K%d/%d %s", i + 1, count, scenarios[i]->name);
-            fail = run_one(runner, scenarios[i], wanted, &index, results, failure);
+            fail = run_one(options, runner, scenarios[i], wanted, &index, results, failure);
         }
     if (chatty)
         fprintf(stderr, "\r\033[K");

@@ -107,6 +107,23 @@ static enum section section_for(const struct cell *cell, enum property property)
     return cell->options.section;
 }
 
+bool cell_promises(const struct cell *cell, enum property property)
+{
+    const struct scheme *scheme = cell->options.scheme;
+    switch (property) {
+    case PROPERTY_ALWAYS_EXPIRES:
+        return scheme->promises_expiry;
+    case PROPERTY_NO_ORPHAN:
+        return scheme->promises_token;
+    case PROPERTY_LOSS_NOTICE:
+        return scheme->promises_notice;
+    case PROPERTY_FENCE_ORDER:
+        return scheme->mints_fence;
+    default:
+        return true;
+    }
+}
+
 bool cell_asks(const struct cell *cell, enum property property, enum section *section)
 {
     struct explore_options options = cell->options;
@@ -287,8 +304,10 @@ static void print_not_found(const struct cell *cell, enum property property, cha
 const char *cell_why(const struct cell *cell, enum property property, char *text, size_t size)
 {
     enum section section;
-    if (!cell_asks(cell, property, &section))
-        snprintf(text, size, "the scheme does not promise it, or nobody asks");
+    if (!cell_asks(cell, property, &section) && !cell_promises(cell, property))
+        snprintf(text, size, "the scheme makes no such promise");
+    else if (!cell_asks(cell, property, &section))
+        snprintf(text, size, "not checked: critical sections do not touch what it is about");
     else if (!is_random(cell))
         snprintf(text, size, "%s", explore_end_words(cell->outcome.end));
     else if (property == PROPERTY_PROGRESS)

@@ -47,6 +47,9 @@ void cell_init(struct cell *cell, const struct scheme *scheme);
  * fault, did you mean. */
 enum fail cell_add_faults(struct cell *cell, const char *text, struct failure *failure);
 
+/* Does the property say anything about the scheme? It promises what the property is about. */
+bool cell_promises(const struct cell *cell, enum property property);
+
 /* Is the property asked in one of the cell's searches, and in which? The scheme promises it: fences
  * in order by minting them. */
 bool cell_asks(const struct cell *cell, enum property property, enum section *section);
@@ -68,8 +71,8 @@ enum cell_word { CELL_SAFE, CELL_INHERENT, CELL_BROKEN, CELL_STUCK, CELL_UNKNOWN
 /* The worst that was found; *property is the one that says so (CELL_INHERENT, BROKEN, STUCK). */
 enum cell_word cell_judge(const struct cell *cell, enum property *property);
 
-/* Why a property is VERDICT_UNKNOWN: "not found in 10000 runs, seed 1", ... At most size bytes;
- * returns text. */
+/* Why a property is VERDICT_UNKNOWN: "not found in 10000 runs, seed 1", ..., or why it does not apply.
+ * At most size bytes; returns text. */
 const char *cell_why(const struct cell *cell, enum property property, char *text, size_t size);
 
 /* "safe", "overrun only", "broken (unlock-bug, 14 steps)", ... At most size bytes; returns text. */

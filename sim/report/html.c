@@ -24,7 +24,7 @@ const char *html_verdict_class(const struct run_result *row)
 {
     if (row->verdict == VERDICT_HOLDS)
         return "holds";
-    if (row->verdict == VERDICT_UNKNOWN)
+    if (row->verdict == VERDICT_UNKNOWN || row->verdict == VERDICT_NOT_APPLICABLE)
         return "unknown";
     switch (view_blame(row)) {
     case BLAME_SCHEME:
@@ -40,8 +40,10 @@ const char *html_verdict_mark(const struct run_result *row)
 {
     if (row->verdict == VERDICT_HOLDS)
         return "✓";
+    if (row->is_unsupported || row->verdict == VERDICT_NOT_APPLICABLE)
+        return "–";
     if (row->verdict == VERDICT_UNKNOWN)
-        return row->is_unsupported ? "–" : "?";
+        return "?";
     return view_blame(row) == BLAME_NOBODY ? "△" : "✗";
 }
 
@@ -134,7 +136,8 @@ static void put_counts(const struct page *page)
     } shown[] = {{STANDING_EXPECTED, "good", "as expected"},
                  {STANDING_UNEXPECTED, "bad", "not as expected"},
                  {STANDING_UNKNOWN, "open", "unknown"},
-                 {STANDING_UNSTATED, "", "without expectation"}};
+                 {STANDING_UNSTATED, "", "without expectation"},
+                 {STANDING_NOT_APPLICABLE, "", "not applicable"}};
     struct view_counts counts = view_count(page->view);
     for (size_t i = 0; i < sizeof shown / sizeof shown[0]; i++) {
         int count = counts.standing[shown[i].standing];
@@ -147,8 +150,7 @@ static void put_counts(const struct page *page)
 
 static bool is_trouble(const struct run_result *row)
 {
-    enum standing standing = result_standing(row);
-    return standing == STANDING_UNEXPECTED || standing == STANDING_UNKNOWN;
+    return view_is_trouble(result_standing(row));
 }
 
 static void put_trouble(const struct page *page, int at)

@@ -30,20 +30,19 @@ static void put_heading(const struct page *page, const struct run_result *row)
     fputs("<h3>", page->out);
     html_text(page, row->scheme);
     fprintf(page->out, " <small>%s</small></h3>\n<p class=\"badges\"><b class=\"badge %s\">%s %s",
-            view_side(row), html_verdict_class(row), html_verdict_mark(row),
-            row->is_unsupported ? "unsupported" : verdict_name(row->verdict));
+            view_side(row), html_verdict_class(row), html_verdict_mark(row), view_verdict(row));
     if (is_violated)
         fprintf(page->out, ": %s", cause_name(headline->cause));
     fputs("</b>", page->out);
-    if (standing != STANDING_UNSTATED)
+    if (*view_standing_words(standing))
         fprintf(page->out, " <span class=\"%s\">%s</span>",
                 standing == STANDING_UNEXPECTED ? "flag" : "soft",
                 standing == STANDING_UNEXPECTED ? "not as expected"
                                                 : view_standing_words(standing));
     fputs("</p>\n", page->out);
-    if (row->trouble) {
+    if (row->trouble || row->not_applicable) {
         fputs("<p class=\"trouble\">", page->out);
-        html_text(page, row->trouble);
+        html_text(page, row->trouble ? row->trouble : row->not_applicable);
         fputs("</p>\n", page->out);
     }
     if (is_violated) {
@@ -123,10 +122,10 @@ static void put_property(const struct page *page, const struct property_result *
     fprintf(page->out,
             "<tr><th scope=\"row\">%s</th><td>%s</td><td%s>%s</td><td>%s</td>"
             "<td class=\"number\">",
-            property_name(property->property), verdict_name(property->verdict),
+            property_name(property->property), verdict_words(property->verdict),
             differs ? " class=\"differs\"" : "",
             property->expected == EXPECTED_NOTHING ? "–"
-                                                   : verdict_name((enum verdict)property->expected),
+                                                   : verdict_words((enum verdict)property->expected),
             is_violated ? cause_name(property->cause) : "–");
     fprintf(page->out, property->count ? "%" PRId64 "</td></tr>\n" : "–</td></tr>\n",
             property->count);
@@ -152,7 +151,7 @@ static void put_properties(const struct page *page, const struct run_result *row
         if (property == headline || !property->witness_lines)
             continue;
         fprintf(page->out, "<p><b>%s</b>, %s:</p>\n", property_name(property->property),
-                verdict_name(property->verdict));
+                verdict_words(property->verdict));
         html_sentences(page, property->witness, property->witness_lines);
     }
     fputs("</details>\n", page->out);

@@ -234,14 +234,12 @@ static void put_head(const struct page *page, const struct explored *cell)
     free(bounds);
 }
 
-static void put_property(const struct page *page, const struct explored *cell,
-                         const struct explored_property *property)
+static void put_property(const struct page *page, const struct explored_property *property)
 {
     bool is_violated = property->verdict == VERDICT_VIOLATED;
-    bool is_unasked = property->verdict == VERDICT_UNKNOWN && cell->is_complete;
     fprintf(page->out, "<tr><th scope=\"row\">%s</th><td>%s</td><td>%s</td>",
             property_name(property->property),
-            is_unasked ? "not promised" : verdict_name(property->verdict),
+            verdict_words(property->verdict),
             is_violated ? cause_name(property->cause) : "–");
     fprintf(page->out, is_violated ? "<td class=\"number\">%" PRId64 "</td>" : "<td>–</td>",
             property->steps);
@@ -302,7 +300,7 @@ static void put_properties(const struct page *page, const struct explored *cell)
         "<tbody>\n",
         page->out);
     for (int i = 0; i < cell->properties_count; i++)
-        put_property(page, cell, &cell->properties[i]);
+        put_property(page, &cell->properties[i]);
     fputs("</tbody>\n</table></div>\n", page->out);
     for (int i = 0; i < cell->properties_count; i++) {
         const struct explored_property *property = &cell->properties[i];

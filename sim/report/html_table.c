@@ -89,7 +89,7 @@ static int rank_of(const struct run_result *row)
 {
     static const int by_blame[] = {[BLAME_NOBODY] = 3, [BLAME_DEPLOYMENT] = 4, [BLAME_SCHEME] = 5};
     int rank = row->verdict == VERDICT_VIOLATED  ? by_blame[view_blame(row)]
-               : row->is_unsupported             ? 0
+               : row->is_unsupported || row->not_applicable ? 0
                : row->verdict == VERDICT_UNKNOWN ? 2
                                                  : 1;
     return result_standing(row) == STANDING_UNEXPECTED ? 10 + rank : rank;
@@ -104,7 +104,7 @@ static void put_cell_link(const struct page *page, int at, int copies)
     bool is_violated = row->verdict == VERDICT_VIOLATED && headline;
     const char *why = is_violated           ? cause_name(headline->cause)
                       : row->is_unsupported ? "unsup­ported"
-                                            : verdict_name(row->verdict);
+                                            : verdict_words(row->verdict);
     fprintf(page->out, "<a href=\"#%s\" data-scheme=\"", id);
     html_text(page, row->scheme);
     fprintf(page->out, "\" data-side=\"%s\" title=\"", view_side(row));
@@ -155,9 +155,11 @@ static void put_cells(const struct page *page, const struct columns *columns, in
             continue;
         }
         const struct run_result *row = page->view->rows[at];
-        fprintf(page->out, "<td role=\"cell\" class=\"%s%s%s\" data-rank=\"%d\" data-scheme=\"",
-                html_verdict_class(row),
-                result_standing(row) == STANDING_UNEXPECTED ? " differs" : "", first, rank_of(row));
+        fprintf(page->out, "<td role=\"cell\" class=\"%s%s%s\"", html_verdict_class(row),
+                result_standing(row) == STANDING_UNEXPECTED ? " differs" : "", first);
+        if (!row->not_applicable) /* no verdict: sorted behind those that have one */
+            fprintf(page->out, " data-rank=\"%d\"", rank_of(row));
+        fputs(" data-scheme=\"", page->out);
         html_text(page, row->scheme);
         fputs("\">", page->out);
         put_cell_link(page, at, copies);

@@ -21,6 +21,8 @@ static const char *mark_of(const struct run_result *row)
         return "✓ holds";
     if (row->is_unsupported)
         return "– unsupported";
+    if (row->verdict == VERDICT_NOT_APPLICABLE)
+        return "– not applicable";
     return row->verdict == VERDICT_UNKNOWN ? "? unknown" : "✗ violated";
 }
 
@@ -165,7 +167,7 @@ static void print_all(FILE *out, const struct view *view)
         print_line(out, "**Missing:** ", view->results->missing[i]);
     for (int i = 0; i < view->count; i++) {
         enum standing standing = result_standing(view->rows[i]);
-        if (standing != STANDING_UNEXPECTED && standing != STANDING_UNKNOWN)
+        if (!view_is_trouble(standing))
             continue;
         has_trouble = true;
         if (told++ == TOLD_MAX)

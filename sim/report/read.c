@@ -103,7 +103,7 @@ enum verdict read_verdict(struct reading *reading, json_t *object, const char *k
     enum verdict verdict = VERDICT_UNKNOWN;
     const char *name = json_string_value(read_member(reading, object, key));
     if (!name || !verdict_read(name, &verdict))
-        read_bad(reading, key, "wants holds, unknown or violated");
+        read_bad(reading, key, "wants holds, unknown, violated or not_applicable");
     return verdict;
 }
 
@@ -222,7 +222,8 @@ static void read_figures(struct reading *reading, json_t *object, struct stress_
 
 #define ROW_KEYS                                                                                   \
     "scenario", "scheme", "naive", "verdict", "as_expected", "unsupported", "trouble", "seconds",  \
-        "properties", "schedule", "history", "story", "source", "path", "origin", "folder"
+        "properties", "schedule", "history", "story", "source", "path", "origin", "folder",            \
+        "not_applicable"
 #define HEAD_KEYS                                                                                  \
     "picklock", "command", "world", "server", "seed", "invocation", "started", "seconds", "shard"
 #define FIGURE_KEYS                                                                                \
@@ -249,6 +250,10 @@ static void read_row(struct reading *reading, json_t *object, struct results *re
             read_truth(reading, object, "as_expected") ? AS_EXPECTED_YES : AS_EXPECTED_NO;
     row->is_unsupported = read_truth(reading, object, "unsupported");
     row->trouble = read_text_or_null(reading, object, "trouble");
+    if (json_object_get(object, "not_applicable"))
+        row->not_applicable = read_text_or_null(reading, object, "not_applicable");
+    if (!row->not_applicable != (row->verdict != VERDICT_NOT_APPLICABLE))
+        read_bad(reading, "not_applicable", "says why the verdict is not_applicable, and only then");
     row->elapsed_us = read_seconds_us(reading, object, "seconds");
     row->schedule = read_text_or_null(reading, object, "schedule");
     row->history = read_text_or_null(reading, object, "history");

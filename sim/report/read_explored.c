@@ -89,7 +89,7 @@ static void read_finding(struct reading *reading, json_t *object,
     property->steps = number_or(reading, object, "witness_steps", 0);
     property->is_shortest = is_true_or_null(reading, object, "shortest", &is_null);
     property->run = number_or(reading, object, "found_in_run", 0);
-    if (property->verdict == VERDICT_UNKNOWN)
+    if (property->verdict == VERDICT_UNKNOWN || property->verdict == VERDICT_NOT_APPLICABLE)
         read_short_text(reading, object, "why", property->why, sizeof property->why);
     property->is_replayed = is_true_or_null(reading, object, "replayed", &is_null);
     bool is_seen = is_true_or_null(reading, object, "confirmed", &is_null);

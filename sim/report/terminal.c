@@ -1,6 +1,7 @@
 /* terminal.c - the summary on a terminal: at most 100 columns, colours only when asked for. */
 #include "report/report.h"
 
+#include "base/memory.h"
 #include "base/units.h"
 #include "report/text.h"
 #include "report/view.h"
@@ -39,7 +40,7 @@ static const char *colour_of(const struct run_result *row)
 {
     if (row->verdict == VERDICT_HOLDS)
         return green;
-    if (row->verdict == VERDICT_UNKNOWN)
+    if (row->verdict == VERDICT_UNKNOWN || row->verdict == VERDICT_NOT_APPLICABLE)
         return dim;
     return view_blame(row) == BLAME_SCHEME ? red : yellow;
 }
@@ -47,11 +48,6 @@ static const char *colour_of(const struct run_result *row)
 static const char *colour_of_standing(enum standing standing)
 {
     return standing == STANDING_UNEXPECTED ? alarm : standing == STANDING_UNKNOWN ? yellow : dim;
-}
-
-static const char *verdict_words(const struct run_result *row)
-{
-    return row->is_unsupported ? "unsupported" : verdict_name(row->verdict);
 }
 
 /* The column is as wide as the names, up to a limit; a longer name gets a line of its own. */
@@ -73,6 +69,22 @@ static int scheme_columns(const struct view *view)
     return columns < SCHEME_COLUMNS_MAX ? columns : SCHEME_COLUMNS_MAX;
 }
 
+/* The reason stands in the columns that such a row has no words for, or below. */
+static void print_not_applicable(const struct terminal *terminal, const struct run_result *row)
+{
+    int indent = 9 + terminal->scheme_columns;
+    char *words = memory_format("%s: %s", view_verdict(row), row->not_applicable);
+    if (indent + text_width(words) <= COLUMNS) {
+        cell(terminal, dim, words, 0);
+        fputc('\n', terminal->out);
+    } else {
+        cell(terminal, dim, view_verdict(row), 0);
+        fputs(":\n", terminal->out);
+        text_print_wrapped(terminal->out, row->not_applicable, 9, COLUMNS);
+    }
+    free(words);
+}
+
 static void print_row(const struct terminal *terminal, const struct run_result *row)
 {
     const struct property_result *headline = view_headline(row);
@@ -81,7 +93,11 @@ static void print_row(const struct terminal *terminal, const struct run_result *
     fputs("  ", terminal->out);
     cell(terminal, dim, view_side(row), 7);
     name_scheme(terminal, row);
-    cell(terminal, colour_of(row), verdict_words(row), 13);
+    if (row->not_applicable) {
+        print_not_applicable(terminal, row);
+        return;
+    }
+    cell(terminal, colour_of(row), view_verdict(row), 13);
     cell(terminal, NULL, is_violated ? property_name(headline->property) : "", 18);
     cell(terminal, NULL, is_violated ? cause_name(headline->cause) : "", 18);
     cell(terminal, colour_of_standing(standing), view_standing_words(standing), 0);
@@ -116,7 +132,7 @@ static void print_figures(const struct terminal *terminal, const struct run_resu
             units_print_duration(figures->latency_us.p99, p99));
     const struct property_result *headline = view_headline(row);
     bool is_violated = headline && headline->verdict == VERDICT_VIOLATED;
-    cell(terminal, colour_of(row), is_violated ? cause_name(headline->cause) : verdict_words(row),
+    cell(terminal, colour_of(row), is_violated ? cause_name(headline->cause) : view_verdict(row),
          0);
     fputc('\n', terminal->out);
 }
@@ -173,6 +189,10 @@ static void print_totals(const struct terminal *terminal, const struct view *vie
     cell(terminal, counts.standing[STANDING_UNKNOWN] ? yellow : NULL, text, 0);
     if (counts.standing[STANDING_UNSTATED])
         fprintf(terminal->out, ", %d without expectation", counts.standing[STANDING_UNSTATED]);
+    if (counts.standing[STANDING_NOT_APPLICABLE])
+        fprintf(terminal->out, ", %d not applicable", counts.standing[STANDING_NOT_APPLICABLE]);
+    if (results_nothing_applied(view->results))
+        cell(terminal, yellow, ": nothing was concluded", 0);
     fputc('\n', terminal->out);
 }
 
@@ -194,7 +214,7 @@ static void print_runs(const struct terminal *terminal, const struct view *view)
     bool has_trouble = false;
     for (int i = 0; i < view->count; i++) {
         enum standing standing = result_standing(view->rows[i]);
-        if (standing != STANDING_UNEXPECTED && standing != STANDING_UNKNOWN)
+        if (!view_is_trouble(standing))
             continue;
         has_trouble = true;
         print_sentences(

@@ -173,19 +173,32 @@ struct view_counts view_count(const struct view *view)
     for (int i = 0; i < results->rows_count; i++) {
         const struct run_result *row = &results->rows[i];
         bool is_broken = has_lost_lock(row);
-        counts.standing[result_standing(row)]++;
+        enum standing standing = result_standing(row);
+        bool is_judged = standing != STANDING_NOT_APPLICABLE;
+        counts.standing[standing]++;
         counts.stress += row->is_stress;
         counts.scenarios += !row->is_stress && is_first_of_scenario(results, i);
         counts.schemes += is_first_of_scheme(results, i);
-        counts.naive += row->is_naive;
+        counts.naive += row->is_naive && is_judged;
         counts.naive_broken += row->is_naive && is_broken;
-        counts.safe += !row->is_naive && !row->is_unrated;
-        counts.safe_broken += !row->is_naive && !row->is_unrated && is_broken;
+        bool is_safe = !row->is_naive && !row->is_unrated;
+        counts.safe += is_safe && is_judged;
+        counts.safe_broken += is_safe && is_broken;
     }
     return counts;
 }
 
 /* --- words --- */
+
+const char *view_verdict(const struct run_result *row)
+{
+    return row->is_unsupported ? "unsupported" : verdict_words(row->verdict);
+}
+
+bool view_is_trouble(enum standing standing)
+{
+    return standing == STANDING_UNEXPECTED || standing == STANDING_UNKNOWN;
+}
 
 const char *view_standing_words(enum standing standing)
 {
@@ -197,6 +210,8 @@ const char *view_standing_words(enum standing standing)
     case STANDING_UNKNOWN:
         return "unknown";
     case STANDING_UNSTATED:
+    case STANDING_NOT_APPLICABLE:
+    case STANDING_COUNT:
         break;
     }
     return "";
@@ -213,6 +228,10 @@ static char *runs_words(const struct view *view)
     int not = counts.standing[STANDING_UNEXPECTED], open = counts.standing[STANDING_UNKNOWN];
     if (counts.rows == 0)
         return memory_text("Nothing ran.");
+    /* Of what did not apply there is no verdict. */
+    counts.rows -= counts.standing[STANDING_NOT_APPLICABLE];
+    if (counts.rows == 0)
+        return memory_text("Nothing of it applied: nothing was concluded.");
     if (not == 0 && open == 0 && counts.standing[STANDING_EXPECTED] == counts.rows)
         return counts.rows == 1 ? memory_text("The verdict is as expected.")
                                 : memory_format("All %d verdicts are as expected.", counts.rows);
@@ -313,8 +332,8 @@ char *view_sides_words(const struct view *view)
 char *view_row_words(const struct run_result *row)
 {
     const struct property_result *headline = view_headline(row);
-    if (row->trouble)
-        return memory_text(row->trouble);
+    if (row->trouble || row->not_applicable)
+        return memory_text(row->trouble ? row->trouble : row->not_applicable);
     if (!headline)
         return memory_text("nothing was checked");
     bool has_cause = headline->verdict == VERDICT_VIOLATED && headline->cause != CAUSE_NONE;
@@ -322,10 +341,10 @@ char *view_row_words(const struct run_result *row)
         headline->expected != EXPECTED_NOTHING && headline->expected != (int)headline->verdict;
     const char *is = headline->verdict == VERDICT_HOLDS ? "" : "is ";
     return memory_format("%s %s%s%s%s%s%s%s", property_name(headline->property), is,
-                         verdict_name(headline->verdict), has_cause ? " (" : "",
+                         verdict_words(headline->verdict), has_cause ? " (" : "",
                          has_cause ? cause_name(headline->cause) : "", has_cause ? ")" : "",
                          differs ? ", expected " : "",
-                         differs ? verdict_name((enum verdict)headline->expected) : "");
+                         differs ? verdict_words((enum verdict)headline->expected) : "");
 }
 
 char *view_command(const struct results *all, const struct run_result *row)

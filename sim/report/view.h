@@ -33,12 +33,18 @@ const char *view_side(const struct run_result *row);
 /* Does the row's verdict name a fault of the scheme itself, of its surroundings, or of nobody? */
 enum blame view_blame(const struct run_result *row);
 
-/* "as expected", "NOT expected", "unknown", "" (nothing stated). */
+/* "holds", "not applicable", "unsupported": what a row came to, in a word or two. */
+const char *view_verdict(const struct run_result *row);
+
+/* Does somebody have to look at it? Not as expected, or unknown. */
+bool view_is_trouble(enum standing standing);
+
+/* "as expected", "NOT expected", "unknown", "" (nothing stated, or nothing to state). */
 const char *view_standing_words(enum standing standing);
 
 struct view_counts {
     int rows, scenarios, schemes;
-    int standing[STANDING_UNSTATED + 1];
+    int standing[STANDING_COUNT];
     int naive, naive_broken, safe,
         safe_broken; /* broken: the lock was lost by the scheme's own doing */
     int stress;
@@ -95,8 +101,8 @@ char *view_scope_words(const struct view *view);
 /* How naive and safe schemes fared, in one sentence, or NULL; the caller frees. */
 char *view_sides_words(const struct view *view);
 
-/* "release-own is violated (unlock-bug), expected holds"; for a row that could not be judged its
- * trouble. The caller frees. */
+/* "release-own is violated (unlock-bug), expected holds"; for a row that could not be judged, or does
+ * not apply, why. The caller frees. */
 char *view_row_words(const struct run_result *row);
 
 /* The command that makes this row again; the caller frees. */

@@ -111,7 +111,7 @@ char *view_property_words(const struct explored_property *property)
     if (property->verdict != VERDICT_VIOLATED)
         return memory_format("%s %s%s", property_name(property->property),
                              property->verdict == VERDICT_HOLDS ? "" : "is ",
-                             verdict_name(property->verdict));
+                             verdict_words(property->verdict));
     return memory_format("%s is violated (%s) in %" PRId64 " steps",
                          property_name(property->property), cause_name(property->cause),
                          property->steps);

@@ -60,7 +60,11 @@ static void fill_properties(struct explored *row, const struct cell *cell, const
                                            .is_headline = property == headline,
                                            .first_index = -1,
                                            .confirmed = (enum confirmed)on_redis[i]};
-        if (made->verdict == VERDICT_UNKNOWN)
+        enum section section;
+        if (made->verdict == VERDICT_UNKNOWN && !cell_asks(cell, property, &section) &&
+            !cell_promises(cell, property))
+            made->verdict = VERDICT_NOT_APPLICABLE;
+        if (made->verdict == VERDICT_UNKNOWN || made->verdict == VERDICT_NOT_APPLICABLE)
             cell_why(cell, property, made->why, sizeof made->why);
         if (made->verdict != VERDICT_VIOLATED)
             continue;

@@ -17,7 +17,7 @@ struct explored_property {
     enum verdict verdict;
     bool is_headline; /* the one that the cell's words speak of */
 
-    char why[CELL_WHY_MAX]; /* VERDICT_UNKNOWN: why, else "" */
+    char why[CELL_WHY_MAX]; /* UNKNOWN, NOT_APPLICABLE: why, else "" */
 
     /* violated: */
     enum cause cause;

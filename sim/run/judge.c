@@ -45,9 +45,11 @@ static void compare(struct run_result *row)
         int wanted = property->expected;
         if (wanted == EXPECTED_NOTHING)
             wanted = VERDICT_HOLDS;
-        if ((int)property->verdict == wanted)
+        bool is_undecided =
+            property->verdict == VERDICT_UNKNOWN || property->verdict == VERDICT_NOT_APPLICABLE;
+        if ((int)property->verdict == wanted || (is_undecided && wanted == VERDICT_UNKNOWN))
             continue;
-        if (property->verdict == VERDICT_UNKNOWN) {
+        if (is_undecided) {
             if (property->expected != EXPECTED_NOTHING && row->as_expected == AS_EXPECTED_YES)
                 row->as_expected = AS_EXPECTED_NONE;
         } else {
@@ -66,29 +68,64 @@ static void apply_policy(struct run_result *row, bool fails_on_any)
             row->as_expected = AS_EXPECTED_NO;
 }
 
-void result_judge(struct run_result *row, const struct finding *findings,
-                  const struct expectation *expectation, bool is_unsupported, const char *trouble,
-                  bool fails_on_any)
+void result_set_not_applicable(struct run_result *row, const char *reason)
 {
-    row->is_unsupported = is_unsupported;
-    if (is_unsupported || trouble) {
-        row->verdict = VERDICT_UNKNOWN;
-        row->trouble = memory_text(is_unsupported ? unsupported : trouble);
-        row->as_expected = is_unsupported && expectation && expectation->is_unsupported
-                               ? AS_EXPECTED_YES
-                               : AS_EXPECTED_NONE;
+    row->verdict = VERDICT_NOT_APPLICABLE;
+    row->not_applicable = memory_text(reason);
+    row->as_expected = AS_EXPECTED_NONE;
+}
+
+static void set_trouble(struct run_result *row, const struct judging *judging)
+{
+    bool is_foreseen = judging->expectation && judging->expectation->is_unsupported;
+    row->verdict = VERDICT_UNKNOWN;
+    row->trouble = memory_text(judging->is_unsupported ? unsupported : judging->trouble);
+    row->as_expected = judging->is_unsupported && is_foreseen ? AS_EXPECTED_YES : AS_EXPECTED_NONE;
+}
+
+static bool is_any_violated(const struct finding *findings)
+{
+    for (int i = 0; i < PROPERTY_COUNT; i++)
+        if (findings[i].verdict == VERDICT_VIOLATED)
+            return true;
+    return false;
+}
+
+static void take_findings(struct run_result *row, const struct finding *findings,
+                          const struct expectation *expectation)
+{
+    bool is_any_judged = false;
+    for (int i = 0; i < PROPERTY_COUNT; i++) {
+        bool is_listed = expectation && expectation->is_expected[i];
+        bool is_judged = findings[i].verdict != VERDICT_NOT_APPLICABLE;
+        is_any_judged |= is_judged;
+        if (is_judged && findings[i].verdict > row->verdict)
+            row->verdict = findings[i].verdict;
+        if (is_judged || is_listed)
+            add_property(row, (enum property)i, &findings[i], expectation);
+    }
+    if (!is_any_judged)
+        result_set_not_applicable(row, "no property says anything about it");
+}
+
+void result_judge(struct run_result *row, const struct finding *findings,
+                  const struct judging *judging)
+{
+    const struct expectation *expectation = judging->expectation;
+    row->is_unsupported = judging->is_unsupported;
+    if (judging->is_unsupported || judging->trouble) {
+        set_trouble(row, judging);
         return;
     }
-    for (int i = 0; i < PROPERTY_COUNT; i++) {
-        bool listed = expectation && expectation->is_expected[i];
-        if (!findings[i].applies && !listed)
-            continue;
-        add_property(row, (enum property)i, &findings[i], expectation);
-        if (findings[i].verdict > row->verdict)
-            row->verdict = findings[i].verdict;
+    if (judging->not_applicable && !is_any_violated(findings)) {
+        result_set_not_applicable(row, judging->not_applicable);
+        return;
     }
+    take_findings(row, findings, expectation);
+    if (row->verdict == VERDICT_NOT_APPLICABLE)
+        return;
     if (expectation && !expectation->is_unsupported)
         compare(row);
     else
-        apply_policy(row, fails_on_any);
+        apply_policy(row, judging->fails_on_any);
 }

@@ -20,6 +20,7 @@ static void row_close(struct run_result *row)
         property_close(&row->properties[i]);
     free(row->properties);
     free(row->trouble);
+    free(row->not_applicable);
     free(row->schedule);
     free(row->history);
     free(row->story);
@@ -90,13 +91,16 @@ static bool is_undecided(const struct run_result *row)
 {
     for (int i = 0; i < row->properties_count; i++)
         if (row->properties[i].expected != EXPECTED_NOTHING &&
-            row->properties[i].verdict == VERDICT_UNKNOWN)
+            (row->properties[i].verdict == VERDICT_UNKNOWN ||
+             row->properties[i].verdict == VERDICT_NOT_APPLICABLE))
             return true;
     return false;
 }
 
 enum standing result_standing(const struct run_result *row)
 {
+    if (row->verdict == VERDICT_NOT_APPLICABLE)
+        return STANDING_NOT_APPLICABLE;
     if (row->as_expected == AS_EXPECTED_YES)
         return STANDING_EXPECTED;
     if (row->as_expected == AS_EXPECTED_NO)
@@ -105,9 +109,18 @@ enum standing result_standing(const struct run_result *row)
                                                                 : STANDING_UNSTATED;
 }
 
+bool results_nothing_applied(const struct results *results)
+{
+    for (int i = 0; i < results->rows_count; i++)
+        if (result_standing(&results->rows[i]) != STANDING_NOT_APPLICABLE)
+            return false;
+    return results->rows_count > 0 && results->cells_count == 0 && results->shard.count == 0;
+}
+
 enum fail results_status(const struct results *results)
 {
-    bool is_defect = false, is_failed = false, is_open = results->missing_count > 0;
+    bool is_defect = false, is_failed = false;
+    bool is_open = results->missing_count > 0 || results_nothing_applied(results);
     for (int i = 0; i < results->rows_count; i++) {
         enum standing standing = result_standing(&results->rows[i]);
         is_failed |= standing == STANDING_UNEXPECTED;

@@ -38,6 +38,7 @@ struct run_result {
     bool is_unsupported;   /* the server cannot run the scheme; verdict unknown */
     enum { AS_EXPECTED_NO, AS_EXPECTED_YES, AS_EXPECTED_NONE } as_expected;
     char *trouble;         /* why the run is unknown (diverged ...), or NULL */
+    char *not_applicable;  /* why the run has no meaning here, or NULL; verdict is then NOT_APPLICABLE */
     int64_t elapsed_us;
     struct property_result *properties;
     int properties_count;
@@ -84,11 +85,23 @@ void results_free(struct results *results);
 /* Starts a row: its names. scenario is copied. A scheme that is not the table's own is unrated. */
 void result_name_row(struct run_result *row, const char *scenario, const struct scheme *scheme);
 
-/* Fills in the verdict, the properties and as_expected from findings[PROPERTY_COUNT]. expectation NULL: none stated, the policy
- * says what counts as failed (fails_on_any: overruns too). trouble: why the run diverged, or NULL. All borrowed. */
+/* What a run is judged by; all borrowed. */
+struct judging {
+    const struct expectation *expectation; /* NULL: none stated, the policy says what counts as failed */
+    bool is_unsupported;
+    const char *trouble; /* why the run diverged, or NULL */
+    /* Why the scheme could not follow the scenario, or NULL. What is violated so far is judged all the same: only where nothing is,
+     * the run is not applicable. */
+    const char *not_applicable;
+    bool fails_on_any; /* the policy: overruns too */
+};
+
+/* Fills in the verdict, the properties and as_expected from findings[PROPERTY_COUNT]. */
 void result_judge(struct run_result *row, const struct finding *findings,
-                  const struct expectation *expectation, bool is_unsupported, const char *trouble,
-                  bool fails_on_any);
+                  const struct judging *judging);
+
+/* Ends a row that was not run, or that says nothing: reason (borrowed) without a full stop. */
+void result_set_not_applicable(struct run_result *row, const char *reason);
 
 struct run_result *results_add(struct results *results); /* a zeroed row, kept by results */
 struct explored *results_add_cell(struct results *results); /* as above */
@@ -102,11 +115,16 @@ enum standing {
     STANDING_UNEXPECTED, /* not as it says, or a failure where it says nothing */
     STANDING_UNKNOWN,    /* what was to be judged could not be */
     STANDING_UNSTATED,   /* nothing was expected, and nothing failed */
+    STANDING_NOT_APPLICABLE, /* there was nothing to judge */
+    STANDING_COUNT
 };
 enum standing result_standing(const struct run_result *row);
 
+/* Are there rows, and none of them applicable? Then nothing was concluded: unknown as a whole. A shard alone cannot tell. */
+bool results_nothing_applied(const struct results *results);
+
 /* Exit status of all rows and cells: not as expected 1 over unknown 2 over 0; a witness of the explorer that does not
- * replay is a defect of picklock, 70 over all. What is missing is unknown. */
+ * replay is a defect of picklock, 70 over all. What is missing is unknown, and so is a whole of which nothing applied. */
 enum fail results_status(const struct results *results);
 
 #endif

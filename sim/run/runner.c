@@ -146,7 +146,7 @@ static enum fail world_open(struct world **world, const struct runner *runner,
     return FAIL_NONE;
 }
 
-/* Runs the script in a world. FAIL_UNKNOWN: it diverged. */
+/* Runs the script in a world. FAIL_UNKNOWN: it diverged. FAIL_NOT_APPLICABLE: the scheme cannot follow it. */
 static enum fail drive(const struct script *script, const struct run *run, struct world *world,
                        struct recording *recording, struct failure *failure)
 {
@@ -174,8 +174,12 @@ static enum fail direct(struct runner *runner, const struct script *script, stru
     /* The world first: which server it is stands in the head of the history. */
     if (world_open(&world, runner, run, failure)) {
         if (failure->code == FAIL_UNKNOWN)
-            result_judge(row, findings, NULL, false, failure->text, false);
-        return failure->code == FAIL_UNKNOWN ? FAIL_NONE : failure->code;
+            result_judge(row, findings, &(struct judging){.trouble = failure->text});
+        else if (failure->code == FAIL_NOT_APPLICABLE)
+            result_set_not_applicable(row, failure->text);
+        else
+            return failure->code;
+        return FAIL_NONE;
     }
     head_fill(&recording, runner, run->scheme, row->scenario);
     recording.head.clients = run->clients;
@@ -188,15 +192,18 @@ static enum fail direct(struct runner *runner, const struct script *script, stru
     if (!fail)
         fail = drive(script, run, world, &recording, failure);
     world->ops->free(world);
-    if (fail && fail != FAIL_UNKNOWN) {
+    if (fail && fail != FAIL_UNKNOWN && fail != FAIL_NOT_APPLICABLE) {
         recording_close(&recording);
         return fail;
     }
     checks_finish(recording.checks, recording.last_us, findings, NULL);
-    result_judge(row, findings,
-                 script->scenario ? scenario_expects(script->scenario, run->scheme) : NULL,
-                 recording.is_unsupported, fail == FAIL_UNKNOWN ? failure->text : NULL,
-                 runner->fail_on == FAIL_ON_ANY);
+    const struct judging judging = {
+        .expectation = script->scenario ? scenario_expects(script->scenario, run->scheme) : NULL,
+        .is_unsupported = recording.is_unsupported,
+        .trouble = fail == FAIL_UNKNOWN ? failure->text : NULL,
+        .not_applicable = fail == FAIL_NOT_APPLICABLE ? failure->text : NULL,
+        .fails_on_any = runner->fail_on == FAIL_ON_ANY};
+    result_judge(row, findings, &judging);
     row->elapsed_us = monotonic_us() - began_us;
     if (runner->world == WORLD_REDIS)
         snprintf(results->server_version, sizeof results->server_version, "%s",
@@ -206,11 +213,29 @@ static enum fail direct(struct runner *runner, const struct script *script, stru
     return fail;
 }
 
+/* A row of the scenario with the scheme: names and story. */
+static struct run_result *scenario_row(struct results *results, const struct scenario *scenario,
+                                       const struct scheme *scheme)
+{
+    struct run_result *row = results_add(results);
+    result_name_row(row, scenario->name, scheme);
+    row->path = memory_text(scenario->path);
+    row->story = memory_text(scenario->story ? scenario->story : "");
+    row->source = memory_text(scenario->source);
+    return row;
+}
+
+void runner_skip(const struct scenario *scenario, const struct scheme *scheme, const char *reason,
+                 struct results *results)
+{
+    result_set_not_applicable(scenario_row(results, scenario, scheme), reason);
+}
+
 enum fail runner_scenario(struct runner *runner, const struct scenario *scenario,
                           const struct scheme *scheme, struct results *results,
                           struct failure *failure)
 {
-    struct run_result *row = results_add(results);
+    struct run_result *row = scenario_row(results, scenario, scheme);
     struct script script = {.scenario = scenario};
     struct run run = {.scheme = scheme,
                       .clients = scenario->clients,
@@ -220,10 +245,6 @@ enum fail runner_scenario(struct runner *runner, const struct scenario *scenario
                       .seed = runner->seed,
                       .same_token = scenario->same_token,
                       .has_replica = scenario->has_replica};
-    result_name_row(row, scenario->name, scheme);
-    row->path = memory_text(scenario->path);
-    row->story = memory_text(scenario->story ? scenario->story : "");
-    row->source = memory_text(scenario->source);
     return direct(runner, &script, &run, results, row, failure);
 }
 
@@ -295,8 +316,9 @@ enum fail runner_stress(struct runner *runner, struct stress_options *options,
         struct finding findings[PROPERTY_COUNT];
         struct tally tally;
         checks_finish(recording.checks, recording.last_us, findings, &tally);
-        result_judge(row, findings, NULL, recording.is_unsupported, NULL,
-                     runner->fail_on == FAIL_ON_ANY);
+        result_judge(row, findings,
+                     &(struct judging){.is_unsupported = recording.is_unsupported,
+                                       .fails_on_any = runner->fail_on == FAIL_ON_ANY});
         fill_figures(&row->stress, options, &outcome, &tally);
         row->elapsed_us = outcome.elapsed_us;
         snprintf(results->server_version, sizeof results->server_version, "%s",

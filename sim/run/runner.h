@@ -22,11 +22,15 @@ struct runner {
     } fail_on; /* where nothing is expected: what counts as failed */
 };
 
-/* Runs and appends a row to results. A diverged run is a row with verdict unknown and FAIL_NONE;
+/* Runs and appends a row to results. A diverged run is a row with verdict unknown and FAIL_NONE, one that the scheme cannot follow
+ * (and of which nothing is expected) a row that is not applicable;
  * failures are for what ends the program: no server, an unwritable folder. */
 enum fail runner_scenario(struct runner *runner, const struct scenario *scenario,
                           const struct scheme *scheme, struct results *results,
                           struct failure *failure);
+/* Appends a row that is not run: not applicable, for the reason. */
+void runner_skip(const struct scenario *scenario, const struct scheme *scheme, const char *reason,
+                 struct results *results);
 /* Enforces a schedule (borrowed; path names it in messages). Nothing is expected of it: the policy
  * judges. */
 enum fail runner_schedule(struct runner *runner, const struct schedule *schedule, const char *path,

@@ -40,8 +40,34 @@ static enum fail refuse_stalled(struct director *director, int client, enum lane
     const struct stalled *stalled = &director->puppets[client].stalled[lane];
     if (!stalled->is_set)
         return FAIL_NONE;
-    return moves_diverged(director, "%s is stalled at its %s: let it go on first",
-                          moves_name(director, client), verb_name(stalled->verb));
+    return moves_cannot_follow(director, "%s is stalled at its %s: let it go on first",
+                               moves_name(director, client), verb_name(stalled->verb));
+}
+
+/* Has the story itself let something of the client go wrong up to here? */
+static bool was_struck(const struct director *director, int client)
+{
+    for (const struct step *at = director->scenario->steps; at < director->step; at++)
+        if (at->client == client && (at->kind == STEP_LOSES_REQUEST ||
+                                     at->kind == STEP_LOSES_REPLY || at->kind == STEP_GIVES_UP ||
+                                     at->kind == STEP_CANNOT_REACH || at->kind == STEP_ANSWERS))
+            return true;
+    return false;
+}
+
+/* The client is elsewhere than the step needs it. An error that the story did not make is no answer
+ * of the scheme: nobody knows then whether it could have followed. */
+static enum fail refuse_phase(struct director *director, int client, const char *where,
+                              enum result last)
+{
+    const char *name = moves_name(director, client);
+    if (last == RESULT_NONE)
+        return moves_cannot_follow(director, "%s %s", name, where);
+    if (last == RESULT_FAILED && !was_struck(director, client))
+        return moves_diverged(director, "%s %s (its last operation: %s)", name, where,
+                              result_name(last));
+    return moves_cannot_follow(director, "%s %s (its last operation: %s)", name, where,
+                               result_name(last));
 }
 
 /* --- steps --- */
@@ -62,14 +88,10 @@ static enum fail begin(struct director *director, int client, enum choice_kind k
     if (fail)
         return fail;
     if (view.phase != wanted)
-        return moves_diverged(director, "%s %s%s%s%s", moves_name(director, client),
-                              words[view.phase],
-                              view.last == RESULT_NONE ? "" : " (its last operation: ",
-                              view.last == RESULT_NONE ? "" : result_name(view.last),
-                              view.last == RESULT_NONE ? "" : ")");
+        return refuse_phase(director, client, words[view.phase], view.last);
     if (view.is_accessing)
-        return moves_diverged(director, "%s still waits for a command of its critical section",
-                              moves_name(director, client));
+        return moves_cannot_follow(director, "%s still waits for a command of its critical section",
+                                   moves_name(director, client));
     fail = moves_client(director, kind, client);
     return fail ? fail : moves_operation(director, client);
 }
@@ -92,7 +114,7 @@ static enum fail arrive_late(struct director *director, int client)
             fail = moves_message(director, CHOICE_ARRIVE_LATE, &all[i]);
     }
     if (!fail && !late)
-        return moves_diverged(director, "%s is not stalled", moves_name(director, client));
+        return moves_cannot_follow(director, "%s is not stalled", moves_name(director, client));
     return fail ? fail : moves_operation(director, client);
 }
 
@@ -107,10 +129,10 @@ static enum fail go_on(struct director *director, int client)
         was_stalled = true;
         bool is_there = moves_find_stalled(director, client, lane, &message);
         if (is_there && message.state == MESSAGE_VOID)
-            return moves_diverged(director,
-                                  "its %s at server %d is lost: say '%s gives up' or '%s resends'",
-                                  verb_name(message.command.verb), message.server + 1,
-                                  moves_name(director, client), moves_name(director, client));
+            return moves_cannot_follow(
+                director, "its %s at server %d is lost: say '%s gives up' or '%s resends'",
+                verb_name(message.command.verb), message.server + 1, moves_name(director, client),
+                moves_name(director, client));
         puppet->stalled[lane].is_set = false;
         enum fail fail = is_there ? moves_one(director, &message) : FAIL_NONE;
         if (fail)
@@ -127,14 +149,14 @@ static enum fail lose(struct director *director, int client, enum choice_kind ki
     if (stalled_as(director, client, wanted, &message))
         return moves_message(director, kind, &message);
     if (!any_stalled(director, client, &message))
-        return moves_diverged(director, "%s is not stalled: there is no %s to lose",
-                              moves_name(director, client), what);
-    return moves_diverged(director, "%s's %s is %s: there is no %s to lose",
-                          moves_name(director, client), verb_name(message.command.verb),
-                          message.state == MESSAGE_VOID    ? "lost already"
-                          : message.state == MESSAGE_REPLY ? "executed"
-                                                           : "not executed yet",
-                          what);
+        return moves_cannot_follow(director, "%s is not stalled: there is no %s to lose",
+                                   moves_name(director, client), what);
+    return moves_cannot_follow(director, "%s's %s is %s: there is no %s to lose",
+                               moves_name(director, client), verb_name(message.command.verb),
+                               message.state == MESSAGE_VOID    ? "lost already"
+                               : message.state == MESSAGE_REPLY ? "executed"
+                                                                : "not executed yet",
+                               what);
 }
 
 /* RESENDS: a void message. GIVES_UP: a void one, or the stalled one: a time-out. */
@@ -146,8 +168,8 @@ static enum fail give_up_or_resend(struct director *director, int client, enum c
                     (!is_resend && any_stalled(director, client, &message)) ||
                     any_void(director, client, &message);
     if (!is_found)
-        return moves_diverged(director, "%s has nothing %s", moves_name(director, client),
-                              is_resend ? "lost to resend" : "in flight to give up on");
+        return moves_cannot_follow(director, "%s has nothing %s", moves_name(director, client),
+                                   is_resend ? "lost to resend" : "in flight to give up on");
     enum fail fail = moves_message(director, kind, &message);
     director->puppets[client].stalled[message.lane].is_set = false;
     return fail ? fail : moves_operation(director, client);
@@ -158,8 +180,8 @@ static enum fail send_twice(struct director *director, int client)
 {
     struct message message;
     if (!stalled_as(director, client, MESSAGE_REQUEST, &message))
-        return moves_diverged(director, "%s is not stalled before a request",
-                              moves_name(director, client));
+        return moves_cannot_follow(director, "%s is not stalled before a request",
+                                   moves_name(director, client));
     return moves_message(director, CHOICE_DUPLICATE, &message);
 }
 
@@ -171,8 +193,8 @@ static enum fail arrive_one_late(struct director *director, int client)
     for (int i = 0; i < count; i++)
         if (all[i].is_abandoned && all[i].state == MESSAGE_REQUEST)
             return moves_message(director, CHOICE_ARRIVE_LATE, &all[i]);
-    return moves_diverged(director, "%s has no late request on its way",
-                          moves_name(director, client));
+    return moves_cannot_follow(director, "%s has no late request on its way",
+                               moves_name(director, client));
 }
 
 /* ANSWERS: a request to that server, of those that stall. */
@@ -189,8 +211,8 @@ static enum fail answer(struct director *director, int client, int server)
         stalled[all[i].lane].is_set = false;
         return fail ? fail : moves_operation(director, client);
     }
-    return moves_diverged(director, "%s is not stalled before a request to server %d",
-                          moves_name(director, client), server + 1);
+    return moves_cannot_follow(director, "%s is not stalled before a request to server %d",
+                               moves_name(director, client), server + 1);
 }
 
 static enum fail renew(struct director *director, int client)
@@ -201,8 +223,8 @@ static enum fail renew(struct director *director, int client)
     if (fail)
         return fail;
     if (view.wake_us == INT64_MAX)
-        return moves_diverged(director, "%s has no timer: its scheme does not renew (now)",
-                              moves_name(director, client));
+        return moves_cannot_follow(director, "%s has no timer: its scheme does not renew (now)",
+                                   moves_name(director, client));
     fail = moves_time(director, view.wake_us, client);
     if (!fail)
         fail = moves_client(director, CHOICE_WAKE, client);
@@ -240,7 +262,7 @@ static enum fail strike(struct director *director, enum choice_kind kind)
     if (kind == CHOICE_LEASE) /* clients ask for what the scheme can count */
         choice.amount_us = scheme_lease_us(director->scheme, choice.amount_us);
     if (director->world->ops->can(director->world, kind, &why))
-        return moves_diverged(director, "%s", why.text);
+        return moves_refused(director, &why);
     return moves_apply(director, choice);
 }
 
@@ -267,7 +289,7 @@ static enum fail take_step(struct director *director)
     const struct step *step = director->step;
     int client = step->client;
     if (client >= 0 && moves_view(director, client).phase == PHASE_DEAD)
-        return moves_diverged(director, "%s has crashed", moves_name(director, client));
+        return moves_cannot_follow(director, "%s has crashed", moves_name(director, client));
     switch (step->kind) {
     case STEP_ACQUIRES:
         return begin(director, client, CHOICE_ACQUIRE, PHASE_IDLE);

@@ -13,7 +13,8 @@ struct choice_sink {
     void *context;
 };
 
-/* Runs all steps. FAIL_UNKNOWN with "file:line:column: step: what happened instead" when the world did not follow. */
+/* Runs all steps. FAIL_UNKNOWN with "file:line:column: step: what happened instead" when the world did not follow; FAIL_NOT_APPLICABLE
+ * with the same when the scheme cannot follow, and the scenario does not speak about it; or as the world refused. */
 enum fail director_run(const struct scenario *scenario, const struct scheme *scheme,
                        struct world *world, struct choice_sink choices, struct failure *failure);
 

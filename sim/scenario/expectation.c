@@ -11,13 +11,12 @@
 static enum fail read_verdict(const struct yaml *yaml, const struct yaml_node *key,
                               struct expectation *expectation, struct failure *failure)
 {
-    enum { VERDICTS = VERDICT_VIOLATED + 1 };
-    const char *names[PROPERTY_COUNT], *verdicts[VERDICTS];
+    const char *names[PROPERTY_COUNT], *verdicts[VERDICT_COUNT];
     enum property property;
     const struct yaml_node *node = key->first;
     for (int i = 0; i < PROPERTY_COUNT; i++)
         names[i] = property_name((enum property)i);
-    for (int i = 0; i < VERDICTS; i++)
+    for (int i = 0; i < VERDICT_COUNT; i++)
         verdicts[i] = verdict_name((enum verdict)i);
     if (!property_read(key->text, &property))
         return yaml_complain(yaml, key, 0, suggest_nearest(key->text, names, PROPERTY_COUNT),
@@ -26,8 +25,9 @@ static enum fail read_verdict(const struct yaml *yaml, const struct yaml_node *k
         return yaml_complain(yaml, node, 0, NULL, failure, "'%s' wants a verdict, not %s",
                              key->text, yaml_kind_words(node));
     if (!verdict_read(node->text, &expectation->verdicts[property]))
-        return yaml_complain(yaml, node, 0, suggest_nearest(node->text, verdicts, VERDICTS),
-                             failure, "unknown verdict '%.40s': holds, violated or unknown",
+        return yaml_complain(yaml, node, 0, suggest_nearest(node->text, verdicts, VERDICT_COUNT),
+                             failure,
+                             "unknown verdict '%.40s': holds, violated, unknown or not_applicable",
                              node->text);
     expectation->is_expected[property] = true;
     return FAIL_NONE;

@@ -32,15 +32,40 @@ static const char *place_of(const struct director *director, char *text, size_t 
     return text;
 }
 
-enum fail moves_diverged(struct director *director, const char *format, ...)
+static enum fail complain(struct director *director, enum fail code, const char *format,
+                          va_list arguments)
 {
     char words[500], place[1000];
+    vsnprintf(words, sizeof words, format, arguments);
+    return failure_set(director->failure, code, "%s: %s", place_of(director, place, sizeof place),
+                       words);
+}
+
+enum fail moves_diverged(struct director *director, const char *format, ...)
+{
     va_list arguments;
     va_start(arguments, format);
-    vsnprintf(words, sizeof words, format, arguments);
+    enum fail fail = complain(director, FAIL_UNKNOWN, format, arguments);
     va_end(arguments);
-    return failure_set(director->failure, FAIL_UNKNOWN, "%s: %s",
-                       place_of(director, place, sizeof place), words);
+    return fail;
+}
+
+enum fail moves_cannot_follow(struct director *director, const char *format, ...)
+{
+    bool is_spoken_of = scenario_expects(director->scenario, director->scheme);
+    va_list arguments;
+    va_start(arguments, format);
+    enum fail fail =
+        complain(director, is_spoken_of ? FAIL_UNKNOWN : FAIL_NOT_APPLICABLE, format, arguments);
+    va_end(arguments);
+    return fail;
+}
+
+enum fail moves_refused(struct director *director, const struct failure *why)
+{
+    char place[1000];
+    return failure_set(director->failure, why->code, "%s: %.900s",
+                       place_of(director, place, sizeof place), why->text);
 }
 
 /* --- the world --- */
@@ -65,13 +90,10 @@ int moves_messages(struct director *director, int client, struct message *messag
 enum fail moves_apply(struct director *director, struct choice choice)
 {
     struct failure why = {.code = FAIL_UNKNOWN};
-    char place[1000];
     if (director->made++ >= STEP_CHOICES_MAX)
         return moves_diverged(director, "more than %d choices, and no end", STEP_CHOICES_MAX);
-    enum fail fail = director->world->ops->apply(director->world, &choice, &why);
-    if (fail)
-        return failure_set(director->failure, fail, "%s: %.900s",
-                           place_of(director, place, sizeof place), why.text);
+    if (director->world->ops->apply(director->world, &choice, &why))
+        return moves_refused(director, &why);
     if (director->choices.take)
         director->choices.take(director->choices.context, &choice);
     return FAIL_NONE;
@@ -245,11 +267,11 @@ enum fail moves_never_stalled(struct director *director, int client)
 {
     const struct step *step = director->step;
     struct client_view view = moves_view(director, client);
-    return moves_diverged(director, "%s went on to the end (%s) and no %s came to stall %s",
-                          moves_name(director, client), result_name(view.last),
-                          step->stalls_at_effect ? effect_name(step->stall_effect)
-                                                 : verb_name(step->stall_verb),
-                          step->stall == STALL_BEFORE ? "before" : "after");
+    return moves_cannot_follow(director, "%s went on to the end (%s) and no %s came to stall %s",
+                               moves_name(director, client), result_name(view.last),
+                               step->stalls_at_effect ? effect_name(step->stall_effect)
+                                                      : verb_name(step->stall_verb),
+                               step->stall == STALL_BEFORE ? "before" : "after");
 }
 
 enum fail moves_operation(struct director *director, int client)

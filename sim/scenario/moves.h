@@ -36,6 +36,13 @@ struct director {
 /* FAIL_UNKNOWN: "file:line:column: step: what happened instead". */
 enum fail moves_diverged(struct director *director, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
+
+/* The same where the step has no meaning for what the scheme does (it sends no such command, has no timer, was refused): of a scheme
+ * that the scenario does not speak about nobody said that it could follow. FAIL_NOT_APPLICABLE; FAIL_UNKNOWN where it was said. */
+enum fail moves_cannot_follow(struct director *director, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+/* The world refused a choice: its words and its code behind the place. */
+enum fail moves_refused(struct director *director, const struct failure *why);
 const char *moves_name(const struct director *director, int client);
 
 struct client_view moves_view(struct director *director, int client);

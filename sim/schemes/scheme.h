@@ -139,6 +139,9 @@ extern const int schemes_count;
  * known already. Not part of schemes[]. */
 bool scheme_add(const struct scheme *scheme);
 
+/* Is it one that scheme_add() made known? */
+bool scheme_is_guest(const struct scheme *scheme);
+
 /* The scheme of that name, or NULL. */
 const struct scheme *scheme_named(const char *name);
 

@@ -27,6 +27,14 @@ bool scheme_add(const struct scheme *scheme)
     return true;
 }
 
+bool scheme_is_guest(const struct scheme *scheme)
+{
+    for (int i = 0; i < guests_count; i++)
+        if (guests[i] == scheme)
+            return true;
+    return false;
+}
+
 const struct scheme *scheme_named(const char *name)
 {
     for (int i = 0; i < schemes_count; i++) {

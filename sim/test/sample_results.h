@@ -243,6 +243,9 @@ static void sample_results(struct results *results, const char *folder)
                      AS_EXPECTED_YES);
     row->is_unsupported = true;
     row->trouble = memory_text("not supported by this server");
+    row = sample_row(results, "failover-loses-lock", "redlock", false, VERDICT_NOT_APPLICABLE,
+                     AS_EXPECTED_NONE);
+    row->not_applicable = memory_text("the scenario does not speak about " HOSTILE);
     row = sample_row(results, "odd \"name\" & <b>", "own-scheme", false, VERDICT_HOLDS,
                      AS_EXPECTED_NONE);
     sample_property(row, PROPERTY_PROGRESS, VERDICT_HOLDS, EXPECTED_NOTHING, CAUSE_NONE, NULL);

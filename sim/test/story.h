@@ -262,12 +262,12 @@ static inline void assert_violated(const struct story *story, enum property prop
                                    enum cause cause)
 {
     const struct finding *finding = &story->findings[property];
-    if (!finding->applies || finding->verdict != VERDICT_VIOLATED || finding->count != count ||
+    if (finding->verdict != VERDICT_VIOLATED || finding->count != count ||
         finding->cause != cause) {
         witness_print(finding);
-        fail_msg("%s: applies %d, %s, %d times, cause %s; wanted violated, %d, %s",
-                 property_name(property), finding->applies, verdict_name(finding->verdict),
-                 (int)finding->count, cause_name(finding->cause), (int)count, cause_name(cause));
+        fail_msg("%s: %s, %d times, cause %s; wanted violated, %d, %s", property_name(property),
+                 verdict_name(finding->verdict), (int)finding->count, cause_name(finding->cause),
+                 (int)count, cause_name(cause));
     }
     assert_true(finding->witness_lines > 0);
     assert_true(finding->first_index >= 0);
@@ -277,10 +277,10 @@ static inline void assert_verdict(const struct story *story, enum property prope
                                   enum verdict verdict)
 {
     const struct finding *finding = &story->findings[property];
-    if (finding->verdict != verdict || !finding->applies) {
+    if (finding->verdict != verdict) {
         witness_print(finding);
-        fail_msg("%s: applies %d, %s; wanted %s", property_name(property), finding->applies,
-                 verdict_name(finding->verdict), verdict_name(verdict));
+        fail_msg("%s: %s; wanted %s", property_name(property), verdict_name(finding->verdict),
+                 verdict_name(verdict));
     }
 }
 
@@ -294,7 +294,7 @@ static inline void assert_holds(const struct story *story, enum property propert
 static inline void assert_silent(const struct story *story)
 {
     for (int i = 0; i < PROPERTY_COUNT; i++)
-        if (story->findings[i].applies && story->findings[i].verdict == VERDICT_VIOLATED) {
+        if (story->findings[i].verdict == VERDICT_VIOLATED) {
             witness_print(&story->findings[i]);
             fail_msg("%s must be silent", property_name((enum property)i));
         }

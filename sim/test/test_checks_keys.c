@@ -305,7 +305,7 @@ static void a_resent_compare_and_delete_is_an_untruth_only(void **state)
     ends(story);
     assert_violated(story, PROPERTY_TRUTHFUL, 1, CAUSE_UNTRUE_ANSWER);
     assert_says(&story->findings[PROPERTY_TRUTHFUL], "A removed it itself");
-    story->findings[PROPERTY_TRUTHFUL].applies = false;
+    story->findings[PROPERTY_TRUTHFUL].verdict = VERDICT_NOT_APPLICABLE;
     assert_silent(story);
     story_free(story);
 }

@@ -47,10 +47,39 @@ static void divergences_say_where_and_what(void **state)
         {"A acquires\nA renews", "A has no timer"},
         {"A crashes\nA acquires", "s.yaml:2:5: A acquires: A has crashed"},
         {"A crashes\nA crashes", "A has crashed"},
-        {"server evicts the lock", "s.yaml:1:5: server 1 evicts the lock: no lock key to evict"},
     };
-    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
-        one_server_diverges(rows[i].steps, rows[i].words);
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        struct play *play = malloc(sizeof *play);
+        assert_non_null(play);
+        play_open(play, 1);
+        cannot_follow(play, rows[i].steps, rows[i].words);
+        free(play);
+    }
+}
+
+/* Where the scenario expects something of the scheme, it was said that it can follow. */
+static void of_a_scheme_that_is_spoken_of_it_is_unknown(void **state)
+{
+    (void)state;
+    struct play *play = malloc(sizeof *play);
+    assert_non_null(play);
+    play_open(play, 1);
+    struct expectation expectation = {.scheme = play->scheme};
+    play->scenario.expectations = &expectation;
+    play->scenario.expectations_count = 1;
+    diverges(play, "A releases", "s.yaml:1:5: A releases: A does not hold the lock");
+    free(play);
+}
+
+static void what_the_world_refuses_is_unknown(void **state)
+{
+    (void)state;
+    struct play *play = malloc(sizeof *play);
+    assert_non_null(play);
+    play_open(play, 1);
+    diverges(play, "server evicts the lock",
+             "s.yaml:1:5: server 1 evicts the lock: no lock key to evict");
+    free(play);
 }
 
 static void an_attempt_that_never_returns(void **state)
@@ -96,6 +125,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(divergences_say_where_and_what),
+        cmocka_unit_test(of_a_scheme_that_is_spoken_of_it_is_unknown),
+        cmocka_unit_test(what_the_world_refuses_is_unknown),
         cmocka_unit_test(an_attempt_that_never_returns),
         cmocka_unit_test(what_the_world_cannot_do),
         cmocka_unit_test(timers_without_end),

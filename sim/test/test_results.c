@@ -42,6 +42,58 @@ static void failed_outranks_unknown(void **state)
     assert_int_equal(status_of(1, (int[]){AS_EXPECTED_YES}, &verdicts[1]), FAIL_NONE);
 }
 
+/* What does not apply fails nothing and leaves nothing open; where nothing else is there, nothing was
+ * concluded. A shard of a campaign cannot know that. */
+static void what_does_not_apply_is_no_verdict(void **state)
+{
+    (void)state;
+    static const int yes_none[] = {AS_EXPECTED_NONE, AS_EXPECTED_YES};
+    static const enum verdict verdicts[] = {VERDICT_NOT_APPLICABLE, VERDICT_HOLDS};
+    assert_int_equal(status_of(2, yes_none, verdicts), FAIL_NONE);
+    assert_int_equal(status_of(1, yes_none, verdicts), FAIL_UNKNOWN);
+    struct results shard = {.shard = {.number = 1, .count = 2}};
+    struct run_result *row = results_add(&shard);
+    result_set_not_applicable(row, "the scenario does not speak about it");
+    assert_int_equal(result_standing(row), STANDING_NOT_APPLICABLE);
+    assert_int_equal(results_status(&shard), FAIL_NONE);
+    results_free(&shard);
+}
+
+/* The judge: a run that its scheme could not follow says nothing, unless something is violated already;
+ * a property that does not apply is not taken for one that holds. */
+static void judged(enum standing wanted, const struct finding *findings,
+                   const struct judging *judging)
+{
+    struct results results = {0};
+    struct run_result *row = results_add(&results);
+    result_judge(row, findings, judging);
+    assert_int_equal(result_standing(row), wanted);
+    results_free(&results);
+}
+
+static void a_run_that_cannot_be_followed(void **state)
+{
+    (void)state;
+    static struct finding findings[PROPERTY_COUNT];
+    struct expectation expectation = {.is_expected = {[PROPERTY_NO_ORPHAN] = true}};
+    const struct judging follows = {.expectation = &expectation}, cannot = {.not_applicable = "no"};
+    findings[PROPERTY_NO_ORPHAN].verdict = VERDICT_NOT_APPLICABLE;
+    judged(STANDING_UNSTATED, findings, &(struct judging){0});
+    judged(STANDING_NOT_APPLICABLE, findings, &cannot);
+    judged(STANDING_UNKNOWN, findings, &(struct judging){.trouble = "no"});
+    judged(STANDING_UNKNOWN, findings, &follows); /* "holds" was expected */
+    expectation.verdicts[PROPERTY_NO_ORPHAN] = VERDICT_NOT_APPLICABLE;
+    judged(STANDING_EXPECTED, findings, &follows);
+    expectation.verdicts[PROPERTY_NO_ORPHAN] = VERDICT_UNKNOWN; /* what older files say of it */
+    judged(STANDING_EXPECTED, findings, &follows);
+    findings[PROPERTY_RELEASE_OWN] =
+        (struct finding){.verdict = VERDICT_VIOLATED, .count = 1, .cause = CAUSE_UNLOCK_BUG};
+    judged(STANDING_UNEXPECTED, findings, &cannot);
+    for (int i = 0; i < PROPERTY_COUNT; i++)
+        findings[i] = (struct finding){.verdict = VERDICT_NOT_APPLICABLE};
+    judged(STANDING_NOT_APPLICABLE, findings, &(struct judging){0});
+}
+
 static void a_stated_property_left_open_is_unknown(void **state)
 {
     (void)state;
@@ -97,8 +149,8 @@ static void json_comes_back_the_same(void **state)
     assert_int_equal(again.rows[1].properties[1].cause, CAUSE_UNLOCK_BUG);
     assert_int_equal(again.rows[2].as_expected, AS_EXPECTED_NO);
     assert_true(again.rows[6].is_unsupported);
-    assert_true(again.rows[8].is_stress);
-    assert_int_equal(again.rows[8].stress.latency_us.p999, 80100);
+    assert_true(again.rows[9].is_stress);
+    assert_int_equal(again.rows[9].stress.latency_us.p999, 80100);
     assert_int_equal(report_json(path, &again, &failure), FAIL_NONE);
     char *second = text_of(path);
     assert_string_equal(second, text); /* nothing is lost on the way */
@@ -246,7 +298,7 @@ static void bad_json_is_told_with_its_place(void **state)
          "results[1].properties[0].property: wants the name of a property"},
         {"\"cause\": \"unlock-bug\"", "\"cause\": \"bug\"", "results[1].properties[0].cause"},
         {"\"verdict\": \"violated\"", "\"verdict\": \"broken\"",
-         "wants holds, unknown or violated"},
+         "wants holds, unknown, violated or not_applicable"},
         {"\"lost_updates\": 3", "\"lost_update\": 3", "did you mean 'lost_updates'?"},
         {"\"witness\": [", "\"witness\": 3, \"more\": [", "is unknown here"},
         {"\"seed\": 1,", "", "seed: is missing"},
@@ -356,6 +408,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(failed_outranks_unknown),
+        cmocka_unit_test(what_does_not_apply_is_no_verdict),
+        cmocka_unit_test(a_run_that_cannot_be_followed),
         cmocka_unit_test(a_stated_property_left_open_is_unknown),
         cmocka_unit_test(many_rows_are_kept),
         cmocka_unit_test(json_comes_back_the_same),
