@@ -3,6 +3,8 @@
 import contextlib
 import os
 import pathlib
+import re
+import resource
 import signal
 import socket
 import subprocess
@@ -225,9 +227,43 @@ def test_a_full_disk_leaves_no_half_file(tmp_path):
             assert line.endswith((".jsonl", ".schedule")), line  # whole ones, written before the disk was full
 
 
-def test_ports_run_out(picklock):
-    """No descriptor left: one message, no leftover."""
-    ran = picklock("stress", "--clients", "500", "--duration", "1s", "--scheme", "set-nx-px-cad",
-                   preexec_fn=lambda: __import__("resource").setrlimit(
-                       __import__("resource").RLIMIT_NOFILE, (200, 200)))
-    assert ran.status == 69 and "open files" in ran.err, ran
+def limit_files(soft, hard):
+    return lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+
+
+def stress_clients(picklock, clients, *more, **limit):
+    return picklock("stress", "--clients", clients, "--duration", "300ms", "--scheme", "set-nx-px-cad", "--no-faults",
+                    "--json", "-", *more, **limit)
+
+
+def test_clients_that_cannot_all_be_connected_are_refused(picklock):
+    """Who finds no connection would be counted and do nothing. What is said to fit does fit, and one more does not."""
+    ran = stress_clients(picklock, 500, preexec_fn=limit_files(400, 400))
+    assert ran.status == 69 and "open files" in ran.err and "ulimit -n" in ran.err, ran
+    fits = int(re.search(r"--clients (\d+) fits", ran.err)[1])
+    ran = stress_clients(picklock, fits, preexec_fn=limit_files(400, 400))
+    assert ran.status in (0, 1, 2) and ran.json["results"][0]["clients"] == fits, ran
+    ran = stress_clients(picklock, fits + 1, preexec_fn=limit_files(400, 400))
+    assert ran.status == 69 and f"--clients {fits} fits" in ran.err, ran
+    ran = stress_clients(picklock, 500, preexec_fn=limit_files(200, 200))
+    assert ran.status == 69 and "not one fits" in ran.err, ran
+
+
+def test_the_limit_of_open_files_is_raised_as_far_as_allowed(picklock):
+    ran = stress_clients(picklock, 100, preexec_fn=limit_files(250, 2000))
+    assert ran.status in (0, 1, 2) and ran.json["results"][0]["clients"] == 100, ran
+
+
+def test_a_server_that_takes_fewer_clients(picklock):
+    """Those that it turns away are not counted as if they had been there."""
+    with server("--maxclients", "20") as port:
+        ran = stress_clients(picklock, 40, "--redis", f"redis://127.0.0.1:{port}")
+    assert ran.status == 69 and "not all of 40 clients could be connected" in ran.err, ran
+
+
+@pytest.mark.parametrize("files", [40, 60])
+def test_a_directed_run_without_descriptors_has_no_verdict(picklock, files):
+    for words in (["run", "scenarios/restart-empty-quorum.yaml"],
+                  ["explore", "--scheme", "redlock", "--servers", "5", "--fault", "resend", "--confirm"]):
+        ran = picklock(*words, preexec_fn=limit_files(files, files))
+        assert ran.status == 69 and "open files" in ran.err, ran

@@ -56,7 +56,7 @@ void lane_is_free(struct player *player, struct wire *wire, int server, enum lan
     if (*late == wire && *current && lane_is_busy(player, *current)) {
         *late = *current;
         *current = wire;
-    } else if (*late == wire && !*current && player->has_seat) {
+    } else if (*late == wire && !*current && player->place != PLAYER_DEAD) {
         *late = NULL;
         *current = wire;
     } else if (*current != wire) {

@@ -68,6 +68,7 @@ struct latency {
 };
 
 struct stress_outcome {
+    int clients; /* that every server has answered: all, or the run has failed */
     int64_t elapsed_us;
     struct latency latency_us;
     bool was_stopped;

@@ -55,8 +55,6 @@ static void reborn(struct alarm *alarm)
     player_goes_on(player);
 }
 
-static void seat_pass_on(struct player *player);
-
 static void player_crashes(struct player *player)
 {
     struct stress *stress = player->stress;
@@ -70,7 +68,6 @@ static void player_crashes(struct player *player)
     client_crash(&player->client);
     timers_remove(&stress->timers, &player->wake.timer);
     lanes_drop(player);
-    seat_pass_on(player);
     uint64_t drawn = stress_draw(stress, player->number, DRAW_CRASH, ~player->operations);
     player->next.rings = reborn;
     stress_alarm(stress, &player->next, stress_spread(drawn, stress->options->lease_us));
@@ -212,8 +209,6 @@ static void think(struct player *player)
     uint64_t drawn = stress_draw(stress, player->number, DRAW_THINK, player->client.attempt);
     player->place = PLAYER_THINKS;
     player->crash_in = -1;
-    if (stress->waiting_first)
-        seat_pass_on(player);
     player->next.rings = thought;
     stress_alarm(stress, &player->next, stress_spread(drawn, stress->options->think_us));
 }
@@ -307,8 +302,6 @@ static void section_goes_on(struct player *player)
         access_begin(player, next);
 }
 
-static void seat_take(struct player *player);
-
 /* What comes next, when nothing is under way. */
 static void player_goes_on(struct player *player)
 {
@@ -322,56 +315,13 @@ static void player_goes_on(struct player *player)
         if (player->place != PLAYER_THINKS)
             think(player);
         else if (!player->stress->is_ending && !timer_is_set(&player->next.timer))
-            seat_take(player);
+            acquire(player);
         break;
     case PHASE_ACQUIRING:
     case PHASE_RELEASING:
     case PHASE_DEAD:
         break;
     }
-}
-
-/* --- seats: as many clients are at it as the system has descriptors for; the others take turns
- * with them --- */
-
-static void seat_take(struct player *player)
-{
-    struct stress *stress = player->stress;
-    if (!player->has_seat && stress->seats_taken >= stress->seats) {
-        player->place = PLAYER_WAITS;
-        player->behind = NULL;
-        if (stress->waiting_last)
-            stress->waiting_last->behind = player;
-        else
-            stress->waiting_first = player;
-        stress->waiting_last = player;
-        return;
-    }
-    if (!player->has_seat)
-        stress->seats_taken++;
-    player->has_seat = true;
-    acquire(player);
-}
-
-static void seat_pass_on(struct player *player)
-{
-    struct stress *stress = player->stress;
-    struct player *first = stress->waiting_first;
-    if (!player->has_seat)
-        return;
-    lanes_hang_up(player);
-    player->has_seat = false;
-    if (!first) {
-        stress->seats_taken--;
-        return;
-    }
-    first->has_seat = true;
-    stress->waiting_first = first->behind;
-    if (!stress->waiting_first)
-        stress->waiting_last = NULL;
-    first->place = PLAYER_THINKS;
-    first->next.rings = thought;
-    stress_alarm(stress, &first->next, 0);
 }
 
 void player_init(struct player *player, struct stress *stress, int number)

@@ -7,7 +7,7 @@
 #include "live/control.h"
 
 #include <assert.h>
-#include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,6 +24,7 @@ enum {
     DRAIN_LIMIT_US = 2000000, /* after the end, for what is under way */
     CHECK_EVERY_US = 100000,
     PROGRESS_EVERY_US = 1000000,
+    FITS_TEXT_MAX = 64,
 };
 
 /* --- time, events, dice --- */
@@ -164,32 +165,58 @@ static void drain(struct stress *stress)
 
 /* --- before --- */
 
-/* So many connections can there be at a time, with the descriptors that the system lets us have. */
-static int64_t wires_for(const struct stress_options *options)
-{
-    struct rlimit limit;
-    const int64_t most = (int64_t)WIRES_OF_SERVER * options->servers;
-    if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur > INT32_MAX)
-        return most;
-    int64_t wires = ((int64_t)limit.rlim_cur - DESCRIPTORS_SPARE) / DESCRIPTORS_OF_WIRE;
-    return wires < most ? wires : most;
-}
-
-/* A watchdog has a second connection; one that was given up lives on for a while: a tenth is left
- * for those. */
-static int seats_for(const struct stress_options *options, int64_t wires)
+/* What one client keeps open at most: a watchdog has a second connection to each server; one that
+ * was given up lives on for a while, and a tenth is left for those. */
+static int64_t wires_of_clients(const struct stress_options *options, int64_t clients)
 {
     int64_t lanes = options->scheme->promises_notice ? LANE_COUNT : 1;
-    int64_t seats = wires * 9 / 10 / (lanes * options->servers);
-    return seats < options->clients ? (int)seats : options->clients;
+    return (clients * lanes * options->servers * 10 + 8) / 9;
 }
 
-static enum fail no_seats(const struct stress_options *options, struct failure *failure)
+static int64_t descriptors_of(int64_t wires)
 {
+    return wires * DESCRIPTORS_OF_WIRE + DESCRIPTORS_SPARE;
+}
+
+/* live_new() has raised the soft limit as far as it may be. */
+static int64_t open_files(void)
+{
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_NOFILE, &limit) != 0)
+        return 0;
+    return limit.rlim_cur > INT32_MAX ? INT32_MAX : (int64_t)limit.rlim_cur;
+}
+
+/* Clients that there are no connections for would be counted and do nothing: all or none. */
+static enum fail has_room(const struct stress_options *options, int64_t *wires_max,
+                          struct failure *failure)
+{
+    const int64_t by_servers = (int64_t)WIRES_OF_SERVER * options->servers;
+    int64_t needed = wires_of_clients(options, options->clients), fit = options->clients;
+    int64_t files = open_files();
+    *wires_max = (files - DESCRIPTORS_SPARE) / DESCRIPTORS_OF_WIRE;
+    bool is_by_files = *wires_max < by_servers;
+    if (!is_by_files)
+        *wires_max = by_servers;
+    if (needed <= *wires_max)
+        return FAIL_NONE;
+    while (fit > 0 && wires_of_clients(options, fit) > *wires_max)
+        fit--;
+    char fits[FITS_TEXT_MAX] = "not one fits";
+    if (fit > 0)
+        (void)snprintf(fits, sizeof fits, "--clients %" PRId64 " fits", fit);
+    if (is_by_files)
+        return failure_set(failure, FAIL_UNAVAILABLE,
+                           "%d clients of %s need %" PRId64
+                           " open files, and this process may have %" PRId64
+                           ": %s; or raise the limit (ulimit -n %" PRId64 ")",
+                           options->clients, options->scheme->name, descriptors_of(needed), files,
+                           fits, descriptors_of(needed));
     return failure_set(failure, FAIL_UNAVAILABLE,
-                       "not one of %d clients can be connected to %d servers with the open files "
-                       "that this process may have; raise the limit (ulimit -n)",
-                       options->clients, options->servers);
+                       "%d clients of %s need %" PRId64 " connections, and %d server%s %" PRId64
+                       ": %s",
+                       options->clients, options->scheme->name, needed, options->servers,
+                       options->servers == 1 ? " takes" : "s take", by_servers, fits);
 }
 
 struct greeting {
@@ -197,53 +224,72 @@ struct greeting {
     int upto; /* players */
 };
 
+/* Has every server answered it? */
+static bool is_greeted(const struct stress *stress, int player)
+{
+    for (int i = 0; i < stress->options->servers; i++) {
+        const struct wire *wire = stress->players[player].wires[i][LANE_MAIN];
+        if (!wire || !wire->is_greeted)
+            return false;
+    }
+    return true;
+}
+
 static bool are_connected(void *context)
 {
     const struct greeting *greeting = context;
     const struct stress *stress = greeting->stress;
-    for (int i = 0; i < stress->options->servers; i++)
-        for (int j = greeting->upto - 1; j >= 0 && j >= greeting->upto - GREET_BATCH; j--) {
-            const struct wire *wire = stress->players[j].wires[i][LANE_MAIN];
-            if (wire && !wire->is_opened)
-                return false;
-        }
+    for (int i = greeting->upto - 1; i >= 0 && i >= greeting->upto - GREET_BATCH; i--)
+        if (!is_greeted(stress, i))
+            return stress->trouble.code; /* one that was turned away ends it all */
     return true;
 }
 
-/* Connects those that have a seat before the clock starts: a storm of connections is not what is
- * measured. */
+static enum fail greet_batch(struct stress *stress, int upto, struct failure *failure)
+{
+    struct greeting greeting = {stress, upto};
+    enum fail fail =
+        live_run_until(stress->live, are_connected, &greeting, GREET_LIMIT_US, failure);
+    if (fail == FAIL_UNKNOWN)
+        return failure_set(failure, FAIL_UNAVAILABLE,
+                           "%d clients could not be connected within %d s: %s", upto,
+                           GREET_LIMIT_US / 1000000, stress->live->stations[0].trouble);
+    if (!fail && stress->trouble.code)
+        return failure_set(failure, stress->trouble.code,
+                           "not all of %d clients could be connected: %s", stress->options->clients,
+                           stress->trouble.text);
+    return fail;
+}
+
+/* Connects all of them, each to an answer from each server, before the clock starts: a storm of
+ * connections is not what is measured, and who is counted is there. */
 static enum fail greet(struct stress *stress, struct failure *failure)
 {
-    for (int i = 0; i < stress->seats; i++) {
+    int clients = stress->options->clients;
+    enum fail fail = FAIL_NONE;
+    for (int i = 0; i < clients && !fail; i++) {
         struct player *player = &stress->players[i];
-        for (int server = 0; server < stress->options->servers; server++)
-            if (wire_new(&player->wires[server][LANE_MAIN], &stress->live->stations[server], player,
-                         failure))
-                return failure->code;
-        struct greeting greeting = {stress, i + 1};
-        if ((i + 1) % GREET_BATCH && i + 1 < stress->seats)
-            continue;
-        enum fail fail =
-            live_run_until(stress->live, are_connected, &greeting, GREET_LIMIT_US, failure);
-        if (fail == FAIL_UNKNOWN)
-            return failure_set(failure, FAIL_UNAVAILABLE,
-                               "%d clients could not be connected within %d s: %s", i + 1,
-                               GREET_LIMIT_US / 1000000, stress->live->stations[0].trouble);
-        if (fail || stress->trouble.code)
-            return fail ? fail
-                        : failure_set(failure, stress->trouble.code, "%s", stress->trouble.text);
+        for (int server = 0; server < stress->options->servers && !fail; server++) {
+            struct wire **wire = &player->wires[server][LANE_MAIN];
+            fail = wire_new(wire, &stress->live->stations[server], player, failure);
+            if (!fail)
+                wire_greet(*wire);
+        }
+        if (!fail && ((i + 1) % GREET_BATCH == 0 || i + 1 == clients))
+            fail = greet_batch(stress, i + 1, failure);
     }
-    return FAIL_NONE;
+    for (int i = 0; i < clients && !fail; i++)
+        stress->greeted += is_greeted(stress, i);
+    return fail;
 }
 
 static enum fail prepare(struct stress *stress, struct failure *failure)
 {
     const struct stress_options *options = stress->options;
-    int64_t wires = wires_for(options);
-    stress->wires_max = (int)wires;
-    stress->seats = seats_for(options, wires);
-    if (stress->seats < 1)
-        return no_seats(options, failure);
+    int64_t wires_max = 0;
+    if (has_room(options, &wires_max, failure))
+        return failure->code;
+    stress->wires_max = (int)wires_max;
     if (live_prepare(stress->live, options->servers, false, &stress_wire_events, failure))
         return failure->code;
     stress->run = (struct run){.scheme = options->scheme,
@@ -271,10 +317,6 @@ static void begin(struct stress *stress)
     for (int i = 0; i < options->clients; i++) {
         struct player *player = &stress->players[i];
         player->client.epoch_us = (int64_t)wall.tv_sec * 1000000 + wall.tv_nsec / 1000;
-        if (i < stress->seats) {
-            player->has_seat = true;
-            stress->seats_taken++;
-        }
         player_start(player,
                      stress_spread(stress_draw(stress, i, DRAW_THINK, 0), options->think_us));
     }
@@ -307,6 +349,7 @@ static enum fail read_counters(struct stress *stress, struct failure *failure)
 
 static void fill_outcome(const struct stress *stress, struct stress_outcome *outcome)
 {
+    outcome->clients = stress->greeted;
     outcome->was_stopped = is_stopped(stress);
     outcome->latency_us = (struct latency){.p50 = histogram_at(stress->latency, 500),
                                            .p99 = histogram_at(stress->latency, 990),

@@ -62,7 +62,6 @@ struct order {
 
 enum player_place {
     PLAYER_THINKS,
-    PLAYER_WAITS, /* for a seat */
     PLAYER_ACQUIRES,
     PLAYER_WRITES_FENCED,
     PLAYER_READS,
@@ -83,12 +82,11 @@ struct player {
     struct wire *late[SERVERS_MAX][LANE_COUNT]; /* what it gave up on is still on them */
     struct alarm wake;                          /* the scheme's own timer */
     struct alarm next;                          /* think, pause, rebirth */
-    struct player *behind;                      /* waits for a seat after it */
     int64_t called_us;
     int64_t commands; /* sent so far: what faults are drawn by */
     int64_t operations;
     int crash_in; /* so many moments from now, -1: not */
-    bool has_seat, is_paused, was_paused;
+    bool is_paused, was_paused;
 };
 
 struct queue {
@@ -110,8 +108,7 @@ struct stress {
     int64_t operations, grants;
     int64_t struck[5];
     int wires_max; /* connections that there are descriptors for */
-    int seats, seats_taken;
-    struct player *waiting_first, *waiting_last;
+    int greeted;   /* clients that every server has answered */
     bool is_ending;
     struct failure trouble;
 };

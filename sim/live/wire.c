@@ -193,6 +193,26 @@ static void greet(struct wire *wire, const struct url *login)
     wire->greetings = (login->has_login ? 1 : 0) + (login->database ? 1 : 0);
 }
 
+/* A user who may not PING has been answered, too; who is one too many has not. */
+static void pinged(redisAsyncContext *async, void *got, void *data)
+{
+    const redisReply *reply = got;
+    struct wire *wire = async->data;
+    (void)data;
+    if (!reply)
+        return;
+    wire->is_greeted = reply->type != REDIS_REPLY_ERROR || !strncmp(reply->str, "NOPERM", 6);
+    if (!wire->is_greeted)
+        (void)snprintf(wire->station->trouble, sizeof wire->station->trouble, "%.100s", reply->str);
+}
+
+void wire_greet(struct wire *wire)
+{
+    if (!wire->async || redisAsyncCommand(wire->async, pinged, NULL, "PING") != REDIS_OK)
+        return; /* it is ending, and that is told */
+    wire->greetings++;
+}
+
 static enum fail no_wire(const redisAsyncContext *async, const struct station *station,
                          struct failure *failure)
 {

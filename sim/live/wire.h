@@ -78,6 +78,7 @@ struct wire {
     struct call *in_hook;
     bool is_cut; /* by us: nobody is told */
     bool poll_is_open, is_opened, is_told;
+    bool is_greeted; /* the server has answered on it: wire_greet() */
 };
 
 enum fail station_open(struct station *station, uv_loop_t *loop, int number,
@@ -90,6 +91,10 @@ void station_free(struct station *station);
 /* Connects. FAIL_UNAVAILABLE: no descriptor, no port. */
 enum fail wire_new(struct wire **wire, struct station *station, void *owner,
                    struct failure *failure);
+
+/* Asks the server for a sign of life on it; then is_greeted. What it refuses is the station's
+ * trouble. */
+void wire_greet(struct wire *wire);
 
 /* Sends a command with its keys under prefix (borrowed). The call lives until it is heard and has
  * left the proxy, or its wire is gone. */

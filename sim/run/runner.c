@@ -274,10 +274,10 @@ static char (*client_names(int clients))[NAME_MAX_BYTES]
     return names;
 }
 
-static void fill_figures(struct stress_figures *figures, const struct stress_options *options,
-                         const struct stress_outcome *outcome, const struct tally *tally)
+static void fill_figures(struct stress_figures *figures, const struct stress_outcome *outcome,
+                         const struct tally *tally)
 {
-    figures->clients = options->clients;
+    figures->clients = outcome->clients;
     figures->operations = tally->operations;
     figures->grants = tally->grants;
     figures->refusals = tally->refusals;
@@ -319,7 +319,7 @@ enum fail runner_stress(struct runner *runner, struct stress_options *options,
         result_judge(row, findings,
                      &(struct judging){.is_unsupported = recording.is_unsupported,
                                        .fails_on_any = runner->fail_on == FAIL_ON_ANY});
-        fill_figures(&row->stress, options, &outcome, &tally);
+        fill_figures(&row->stress, &outcome, &tally);
         row->elapsed_us = outcome.elapsed_us;
         snprintf(results->server_version, sizeof results->server_version, "%s",
                  live_server_version(runner->live));
