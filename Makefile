@@ -28,8 +28,13 @@ TESTS   := $(patsubst sim/test/%.c,%,$(wildcard sim/test/test_*.c))
 
 all: $(BUILD)/picklock ## build the program: build/picklock
 
-$(BUILD)/picklock: $(OBJECTS) $(BUILD)/picklock-clock.so
-	$(CC) $(FLAGS) -rdynamic -o $@ $(OBJECTS) $(LIBS)
+# A user's scheme calls the program's step interface, and sees nothing else of it.
+$(BUILD)/picklock: $(OBJECTS) $(BUILD)/interface.list $(BUILD)/picklock-clock.so
+	$(CC) $(FLAGS) -Wl,--dynamic-list=$(BUILD)/interface.list -o $@ $(OBJECTS) $(LIBS)
+
+$(BUILD)/interface.list: sim/schemes/interface.def
+	@mkdir -p $(@D)
+	{ echo '{'; sed -n 's/^INTERFACE(\(.*\))$$/  \1;/p' $<; echo '};'; } > $@
 
 $(BUILD)/%.o: sim/%.c
 	@mkdir -p $(@D)

@@ -1,9 +1,10 @@
 """A scheme that a user brings along: built with one command, named where a scheme is asked for."""
 
+import re
 import subprocess
 
 import pytest
-from conftest import ROOT, run
+from conftest import PICKLOCK, ROOT, run
 
 SKELETON = (ROOT / "sim" / "schemes" / "skeleton.c").read_text()
 SCENARIO = "scenarios/expired-lease-double-delete.yaml"
@@ -65,6 +66,69 @@ def test_what_is_no_shared_object(tmp_path):
     assert ran.status == 64 and str(path) in ran.err, ran
     ran = run("run", "--scheme", "missing.so", SCENARIO)
     assert ran.status == 64 and "missing.so" in ran.err, ran
+
+
+def test_the_program_exports_the_step_interface_and_nothing_else():
+    """Whatever else it exported would be called in the place of a scheme's own function of that name."""
+    listed = subprocess.run(["nm", "-D", "--defined-only", PICKLOCK], text=True, capture_output=True, check=True).stdout
+    # what stands with a version is the C library's: its variables, copied into the program
+    exported = {line.split()[-1] for line in listed.splitlines() if "@" not in line}
+    header = (ROOT / "sim" / "schemes" / "scheme.h").read_text()
+    asks = header[header.index("--- what a step may ask for"):header.index("--- the script")]
+    assert exported == set(re.findall(r"^void (\w+)\(", asks, re.M)) and "out_send" in exported
+
+
+def with_own_release(name, body="out_del(out, SERVER_ONE);"):
+    """The skeleton with a release of its own under that name."""
+    text = mine().replace("out_compare_and_delete(out, SERVER_ONE, lease);", f"{name}(out, lease);")
+    assert text != mine()
+    head = f"void {name}(struct outbox *out, const struct lease *lease)"
+    return text.replace("/* Called once for each moment", f"{head};\n{head}\n{{\n    (void)lease;\n    {body}\n}}\n\n"
+                        "/* Called once for each moment", 1)
+
+
+# A name of the program, of its libraries, of the C library: none may be called in the place of the user's own.
+@pytest.mark.parametrize("name", ["set_nx_px_cad_step", "memory_text", "redisCommand", "json_object", "swab"])
+def test_a_users_function_is_never_replaced(tmp_path, picklock, name):
+    ran = picklock("run", "--on", "sim", "--scheme", build(tmp_path, with_own_release(name)), SCENARIO, "--json", "-")
+    assert ran.status == 1 and verdicts(ran.json["results"][0])["release-own"] == ("violated", "unlock-bug"), ran
+
+
+def test_a_users_step_under_a_built_in_name(tmp_path):
+    """Judged as what it is, in as many steps as a plain DEL takes."""
+    text = mine().replace("out_compare_and_delete(out, SERVER_ONE, lease);", "out_del(out, SERVER_ONE);")
+    text = re.sub(r"static void step\(", "void set_nx_px_cad_step(void *, const struct lease *, const struct moment *, struct outbox *);\n"
+                  "void set_nx_px_cad_step(", text).replace(".step = step", ".step = set_nx_px_cad_step")
+    ran = run("explore", "--scheme", f"{build(tmp_path, text)},set-nx-px-cad", "--fault", "slow-work")
+    assert "broken (unlock-bug, 14 steps)" in ran.out and "overrun only" in ran.out, ran
+
+
+def test_a_scheme_that_redefines_the_interface_is_refused(tmp_path):
+    text = mine() + "\nvoid out_compare_and_delete(struct outbox *out, int server, const struct lease *lease)\n" \
+                    "{\n    (void)lease;\n    out_del(out, server);\n}\n"
+    ran = run("run", "--on", "sim", "--scheme", build(tmp_path, text), SCENARIO)
+    assert ran.status == 64 and ran.out == "" and "defines 'out_compare_and_delete', which is the program's" in ran.err, ran
+
+
+@pytest.mark.parametrize("name", ["verb_name", "nowhere"])
+def test_a_scheme_that_wants_more_than_the_interface(tmp_path, name):
+    """Whether the program happens to have it or not."""
+    text = mine().replace("out_granted(out);", f"{name}(0);\n    out_granted(out);").replace(
+        "struct skeleton {", "const char *nowhere(int);\nstruct skeleton {", 1)
+    ran = run("run", "--on", "sim", "--scheme", build(tmp_path, text), SCENARIO)
+    assert ran.status == 64 and f"undefined symbol: {name}" in ran.err and "schemes/scheme.h" in ran.err, ran
+
+
+def test_two_schemes_with_the_same_names_in_them(tmp_path, picklock):
+    """Each calls its own."""
+    bad = with_own_release("let_go")
+    good = with_own_release("let_go", "out_compare_and_delete(out, SERVER_ONE, lease);")
+    good = good.replace("my_lock", "other").replace('"my-lock"', '"other"')
+    both = f"{build(tmp_path, bad)},{build(tmp_path, good, 'other')}"
+    ran = picklock("run", "--on", "sim", "--scheme", both, SCENARIO, "--json", "-")
+    first, second = ran.json["results"]
+    assert verdicts(first)["release-own"] == ("violated", "unlock-bug")
+    assert verdicts(second)["release-own"][0] == "holds"
 
 
 # A change of the skeleton, the step that the program must name, and what it must say that it did there. After its first answer

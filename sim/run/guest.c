@@ -42,15 +42,69 @@ static const char *find_defect(const struct scheme *scheme)
     return NULL;
 }
 
-enum fail guest_load(const char *path, const struct scheme **scheme, struct failure *failure)
+/* The first name of the step interface that the object (or what it was linked with) defines itself,
+ * or NULL. Its steps would ask there and not here, and the run would be of something else. */
+static const char *redefined(void *object)
 {
+    static const char *const names[] = {
+#define INTERFACE(name) #name,
+#include "schemes/interface.def"
+#undef INTERFACE
+    };
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (dlsym(object, names[i]))
+            return names[i];
+    return NULL;
+}
+
+#if defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#define IS_SANITIZED
+#endif
+#endif
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define IS_SANITIZED
+#endif
+
+/* Its names are bound to itself before they are to the libraries of the program: a function of its
+ * own that is called `index` must not be replaced in silence. The sanitizers cannot do that. */
+static void *open_object(const char *path)
+{
+    int flags = RTLD_NOW | RTLD_LOCAL;
+#ifndef IS_SANITIZED
+    flags |= RTLD_DEEPBIND;
+#endif
     /* Without a slash dlopen() would search the system's folders. */
     char *file = strchr(path, '/') ? memory_text(path) : memory_format("./%s", path);
+    void *object = dlopen(file, flags);
+    free(file);
+    return object;
+}
+
+static enum fail not_opened(struct failure *failure)
+{
+    const char *why = dlerror();
+    bool is_missing = strstr(why, "undefined symbol");
+    return failure_set(failure, FAIL_INPUT, "%s%s", why,
+                       is_missing
+                           ? "\n(of the program a scheme can call what schemes/scheme.h lists "
+                             "under \"what a step may ask for\", and nothing else)"
+                           : "");
+}
+
+enum fail guest_load(const char *path, const struct scheme **scheme, struct failure *failure)
+{
     char *symbol = symbol_of(path);
-    void *object = dlopen(file, RTLD_NOW | RTLD_LOCAL);
+    void *object = open_object(path);
+    const char *ours = object ? redefined(object) : NULL;
     enum fail fail = FAIL_NONE;
     if (!object) {
-        fail = failure_set(failure, FAIL_INPUT, "%s", dlerror());
+        fail = not_opened(failure);
+    } else if (ours) {
+        fail = failure_set(failure, FAIL_INPUT,
+                           "%s: defines '%s', which is the program's: a step must ask it there. "
+                           "Rename yours, or make it static",
+                           path, ours);
     } else if (!(*scheme = dlsym(object, symbol))) {
         fail = failure_set(failure, FAIL_INPUT, "%s: does not define 'const struct scheme %s'",
                            path, symbol);
@@ -62,7 +116,6 @@ enum fail guest_load(const char *path, const struct scheme **scheme, struct fail
             fail = failure_set(failure, FAIL_INPUT, "%s: more than %d schemes from files", path,
                                SCHEME_GUESTS_MAX);
     }
-    free(file);
     free(symbol);
     return fail;
 }
