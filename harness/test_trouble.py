@@ -12,7 +12,7 @@ import sys
 import time
 
 import pytest
-from conftest import PATIENCE_S, PICKLOCK, ROOT, run, servers
+from conftest import PATIENCE_S, PICKLOCK, ROOT, adopt_orphans, run, servers, stat_of
 
 ONE = "scenarios/expired-lease-double-delete.yaml"
 SECRET = "hunter2-is-no-password"
@@ -179,6 +179,37 @@ def stressing(tmp_path, *more):
     assert "seed 1" in process.stderr.readline()  # the rates
     process.stderr.readline()  # the first progress line: servers run, clients work
     return process
+
+
+def started_by_the_way(port, folder):
+    """A redis-server whose parent has gone, as a daemon's has."""
+    done = subprocess.run(
+        ["sh", "-c", 'redis-server --port "$1" --bind 127.0.0.1 --save "" --appendonly no --dir "$2" >/dev/null 2>&1 & '
+         "echo $!", "sh", str(port), str(folder)], text=True, capture_output=True, check=True)
+    return int(done.stdout)
+
+
+def test_only_servers_of_this_test_run_are_counted(tmp_path):
+    """Somebody else's server, whose parent is process 1, may start at any time; one that we left behind is counted."""
+    before, port = servers(), free_port()
+    adopt_orphans(False)  # for a moment: what loses its parent now goes to process 1
+    try:
+        foreign = started_by_the_way(port, tmp_path)
+        until(lambda: stat_of(foreign)[1] != os.getpid(), "it has another parent")
+    finally:
+        adopt_orphans(True)
+    try:
+        until(lambda: ask(port, "PING") == "PONG", "the foreign server answers")
+        assert not servers() - before
+    finally:
+        os.kill(foreign, signal.SIGKILL)
+    until(lambda: not pathlib.Path(f"/proc/{foreign}").exists() or stat_of(foreign)[0] == "Z", "it is gone")
+    left = started_by_the_way(free_port(), tmp_path)
+    try:
+        until(lambda: left in servers() - before, "the orphan is counted")
+    finally:
+        os.kill(left, signal.SIGKILL)
+        os.waitpid(left, 0)
 
 
 def test_killed_without_warning_it_leaves_no_server(tmp_path):
