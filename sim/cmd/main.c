@@ -1,5 +1,6 @@
 /* main.c - picks the subcommand. The only file that knows main(). */
 #include "cmd/cmd.h"
+#include "cmd/secrets.h"
 
 #include "base/suggest.h"
 #include "base/version.h"
@@ -72,6 +73,7 @@ static int overview(FILE *out, int status)
 static int run_command(int argc, char **argv)
 {
     const char *names[CMDS_COUNT];
+    secrets_hide(argc, argv);
     if (argc < 2)
         return overview(stderr, FAIL_INPUT);
     if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h") || !strcmp(argv[1], "help"))

@@ -4,6 +4,7 @@
 #include "base/memory.h"
 #include "base/suggest.h"
 #include "base/version.h"
+#include "cmd/secrets.h"
 #include "report/report.h"
 #include "run/guest.h"
 
@@ -12,14 +13,6 @@
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
-
-enum { SECRETS_MAX = 8 };
-
-static struct {
-    const char *blotted; /* in argv */
-    char *whole;
-} secrets[SECRETS_MAX];
-static int secrets_count;
 
 static enum fail unknown_scheme(const char *word, struct failure *failure)
 {
@@ -59,40 +52,6 @@ enum fail scheme_list_read(const char *text, struct scheme_list *list, struct fa
     return fail;
 }
 
-/* The end of "user:password@" in a URL, or NULL: nothing to hide. */
-static char *userinfo_end(char *text)
-{
-    char *start = strstr(text, "://");
-    return start && (!strncmp(start - 5 >= text ? start - 5 : text, "redis", 5) ||
-                     strstr(text, "unix://"))
-               ? strrchr(start, '@')
-               : NULL;
-}
-
-void secrets_hide(int argc, char **argv)
-{
-    for (int i = 1; i < argc && secrets_count < SECRETS_MAX; i++) {
-        char *end = userinfo_end(argv[i]);
-        if (!end)
-            continue;
-        secrets[secrets_count].blotted = argv[i];
-        secrets[secrets_count++].whole = memory_text(argv[i]);
-        for (char *at = strstr(argv[i], "://") + 3; at < end; at++)
-            *at = '*';
-    }
-}
-
-const char *secrets_reveal(const char *argument)
-{
-    for (int i = 0; argument && i < secrets_count; i++) {
-        const char *start = secrets[i].blotted;
-        /* "--redis=URL" is handed on as a pointer into the argument. */
-        if (argument >= start && argument <= start + strlen(start))
-            return secrets[i].whole + (argument - start);
-    }
-    return argument;
-}
-
 enum fail run_choices_read(const struct run_choices *choices, struct runner *runner,
                            struct live_options *live, struct failure *failure)
 {
@@ -113,20 +72,29 @@ enum fail run_choices_read(const struct run_choices *choices, struct runner *run
                            "--redis, --redis-server and --real-time need --on redis");
     if (choices->redis && choices->redis_server)
         return failure_set(failure, FAIL_INPUT, "--redis and --redis-server exclude each other");
+    /* What is said on the command line goes before what stands in the environment. */
+    if (runner->world == WORLD_REDIS && !choices->redis && !choices->redis_server)
+        live->url = secrets_environment();
     return FAIL_NONE;
+}
+
+/* The line with one more word, quoted where a shell needs it. Takes line. */
+static char *with_word(char *line, const char *word)
+{
+    const char *quote = word[strcspn(word, " \t\"'$*;&|<>(){}[]?~#")] ? "'" : "";
+    char *longer = memory_format("%s %s%s%s", line, quote, word, quote);
+    free(line);
+    return longer;
 }
 
 /* The command line that makes this again, quoted where a shell needs it. */
 static char *invocation(int argc, char **argv)
 {
+    const char *url = secrets_environment_shown();
     char *line = memory_text("picklock");
-    for (int i = 0; i < argc; i++) {
-        const char *quote = argv[i][strcspn(argv[i], " \t\"'$*;&|<>(){}[]?~#")] ? "'" : "";
-        char *longer = memory_format("%s %s%s%s", line, quote, argv[i], quote);
-        free(line);
-        line = longer;
-    }
-    return line;
+    for (int i = 0; i < argc; i++)
+        line = with_word(line, argv[i]);
+    return url ? with_word(with_word(line, "--redis"), url) : line;
 }
 
 /* The command line without what differs from shard to shard: which one it is, where its reports go,

@@ -19,14 +19,6 @@ enum fail scheme_list_read(const char *text, struct scheme_list *list, struct fa
 
 /* --- servers --- */
 
-/* Hides user and password of a redis:// or unix:// URL in argv (the process title), after copying
- * it; argv is changed. Call first: the copies live until the program ends. */
-void secrets_hide(int argc, char **argv);
-
-/* The URL as it was given, for an argument that secrets_hide() has blotted out; other arguments
- * come back as they are. */
-const char *secrets_reveal(const char *argument);
-
 /* The options that say where to run: given to run and replay alike. */
 struct run_choices {
     const char *on, *redis, *redis_server, *fail_on;
@@ -41,7 +33,8 @@ struct run_choices {
         "--fail-on", OPTION_TEXT, &(choices).fail_on, 0, 0                                         \
     }
 
-/* Fills runner's world and policy, and *live (its texts are borrowed from argv). FAIL_INPUT: not a
+/* Fills runner's world and policy, and *live (its texts are borrowed); where no server is named, the
+ * environment may name one (cmd/secrets.h). FAIL_INPUT: not a
  * known word, or a contradiction. */
 enum fail run_choices_read(const struct run_choices *choices, struct runner *runner,
                            struct live_options *live, struct failure *failure);

@@ -68,7 +68,6 @@ int cmd_replay(int argc, char **argv)
     struct results results = {0};
     struct run_choices choices = {0};
     int operands, wants_help = 0, wants_timeline = 0;
-    secrets_hide(argc, argv);
     char **line = memory_new((size_t)argc + 1, sizeof *line);
     memcpy(line, argv, (size_t)argc * sizeof *line);
     const struct option_row rows[] = {RUN_CHOICES_ROWS(choices),

@@ -18,6 +18,7 @@ static const char help[] =
     "  --on redis|sim         a real redis-server (default), or the simulated world\n"
     "  --redis URL            an existing server: redis://[user:password@]host[:port][/db], "
     "unix://path\n"
+    "                         without --redis and --redis-server: $PICKLOCK_REDIS_URL, if set\n"
     "  --redis-server PATH    the binary for the private servers (default: redis-server on the "
     "PATH)\n"
     "  --real-time            no steered clocks: leases run out for real\n"
@@ -203,7 +204,6 @@ int cmd_run(int argc, char **argv)
     struct scheme_list wanted = {0};
     struct failure failure = {0};
     glob_t found = {0};
-    secrets_hide(argc, argv);
     char **line = memory_new((size_t)argc + 1, sizeof *line);
     memcpy(line, argv, (size_t)argc * sizeof *line);
     if (parse(argc, argv, &options, &runner, &failure) ||

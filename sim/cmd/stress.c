@@ -221,7 +221,6 @@ int cmd_stress(int argc, char **argv)
                               .scheme = "set-nx-ex-del,set-nx-px-cad"};
     struct scheme_list asked = {0};
     struct failure failure = {0};
-    secrets_hide(argc, argv);
     char **line = memory_new((size_t)argc + 1, sizeof *line);
     memcpy(line, argv, (size_t)argc * sizeof *line);
     if (parse(argc, argv, &options, &failure))

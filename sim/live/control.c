@@ -4,6 +4,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/socket.h>
 
 static enum fail not_connected(const struct url *url, const redisContext *control,
                                struct failure *failure)
@@ -12,16 +13,28 @@ static enum fail not_connected(const struct url *url, const redisContext *contro
                        url->shown, control ? control->errstr : "out of memory");
 }
 
-/* Says what an error answer means for us; the answer itself never repeats a password. */
+/* What an error answer to AUTH means for us. Its first word alone is quoted: a server that does not
+ * know the command repeats its arguments. */
+static const char *login_meaning(const char *error)
+{
+    if (strncmp(error, "WRONGPASS", 9) == 0)
+        return "the user or password is wrong";
+    if (strstr(error, "without any password configured"))
+        return "the URL has a password, but the server has none";
+    return "the server refused the login";
+}
+
+void control_login_refused(const char *error, char *text, size_t size)
+{
+    (void)snprintf(text, size, "%s (%.*s)", login_meaning(error), (int)strcspn(error, " \t\r\n"),
+                   error);
+}
+
 static enum fail login_refused(const struct url *url, const char *error, struct failure *failure)
 {
-    const char *meaning = "the server refused the login";
-    if (strncmp(error, "WRONGPASS", 9) == 0)
-        meaning = "the user or password is wrong";
-    else if (strstr(error, "without any password configured"))
-        meaning = "the URL has a password, but the server has none";
-    return failure_set(failure, FAIL_UNAVAILABLE, "server at %s: %s (%.100s)", url->shown, meaning,
-                       error);
+    char text[128];
+    control_login_refused(error, text, sizeof text);
+    return failure_set(failure, FAIL_UNAVAILABLE, "server at %s: %s", url->shown, text);
 }
 
 static enum fail log_in(redisContext *control, const struct url *url, struct failure *failure)
@@ -87,9 +100,47 @@ static const char *error_meaning(const char *error)
     return "it answered with an error";
 }
 
+/* --- asking --- */
+
+enum { QUOTED_MAX = 48 };
+
+/* What the server says next, looked at and left there: hiredis forgets what it cannot read. */
+static ssize_t peek(const redisContext *control, char bytes[QUOTED_MAX])
+{
+    if (control->err || control->reader->pos != control->reader->len)
+        return 0;
+    return recv(control->fd, bytes, QUOTED_MAX, MSG_PEEK);
+}
+
+/* Up to its first line end, with what cannot be printed as dots. */
+static void quote(const char *bytes, ssize_t length, char text[QUOTED_MAX + 1])
+{
+    ssize_t i = 0;
+    for (; i < length && bytes[i] != '\r' && bytes[i] != '\n'; i++)
+        text[i] = (char)(bytes[i] >= ' ' && bytes[i] <= '~' ? bytes[i] : '.');
+    text[i] = '\0';
+}
+
+static enum fail not_answered(const redisContext *control, const char *what, const char *said,
+                              struct failure *failure)
+{
+    if (control->err == REDIS_ERR_PROTOCOL)
+        return failure_set(failure, FAIL_UNAVAILABLE,
+                           "%s was answered with something that is not Redis: \"%s\"", what, said);
+    return failure_set(failure, FAIL_UNAVAILABLE, "%s was not answered: %s", what, control->errstr);
+}
+
+bool control_is_garbage(const redisContext *control)
+{
+    return control && control->err == REDIS_ERR_PROTOCOL;
+}
+
 static redisReply *ask(redisContext *control, struct failure *failure, const char *format,
                        va_list values)
 {
+    void *got = NULL;
+    char bytes[QUOTED_MAX], said[QUOTED_MAX + 1];
+    int is_sent = 0;
     char what[16];
     size_t length = strcspn(format, " ");
     (void)snprintf(what, sizeof what, "%.*s", (int)length, format);
@@ -97,11 +148,15 @@ static redisReply *ask(redisContext *control, struct failure *failure, const cha
         failure_set(failure, FAIL_UNAVAILABLE, "%s: there is no connection to the server", what);
         return NULL;
     }
-    redisReply *reply = redisvCommand(control, format, values);
-    if (!reply) {
-        failure_set(failure, FAIL_UNAVAILABLE, "%s was not answered: %s", what, control->errstr);
+    (void)redisvAppendCommand(control, format, values);
+    while (!is_sent && redisBufferWrite(control, &is_sent) == REDIS_OK)
+        ;
+    quote(bytes, is_sent ? peek(control, bytes) : 0, said);
+    if (redisGetReply(control, &got) != REDIS_OK) {
+        (void)not_answered(control, what, said, failure);
         return NULL;
     }
+    redisReply *reply = got;
     if (reply->type != REDIS_REPLY_ERROR)
         return reply;
     failure_set(failure, FAIL_UNAVAILABLE, "%s: %s (%.200s)", what, error_meaning(reply->str),

@@ -18,6 +18,12 @@ enum { CONTROL_SECONDS = 5 }; /* how long an answer may take */
 enum fail control_open(redisContext **control, const struct url *url, struct failure *failure);
 void control_shut(redisContext *control); /* takes; NULL is fine */
 
+/* What the answer to a login (borrowed) means, in words without a secret of it. */
+void control_login_refused(const char *error, char *text, size_t size);
+
+/* Did the other side say something that is not Redis? */
+bool control_is_garbage(const redisContext *control);
+
 /* Sends one command (hiredis format) and returns its reply, which the caller frees; NULL and
  * FAIL_UNAVAILABLE in failure when the server did not answer, or answered with an error. */
 redisReply *control_ask(redisContext *control, struct failure *failure, const char *format, ...);

@@ -22,6 +22,7 @@
 
 enum {
     READY_SECONDS = 20,
+    GARBAGE_MS = 1000,
     PROBE_US = 200000,
     PORT_TRIES = 20,
     VERSION_MAJOR = 6,
@@ -204,11 +205,15 @@ void process_kill(struct process *process)
 
 static enum fail check_version(struct process *process, const char *info, struct failure *failure)
 {
-    char pid[16];
+    char pid[16], mode[16];
     int major = 0, minor = 0;
     control_field(info, "process_id", pid, sizeof pid);
     if (atoi(pid) != process->pid)
         return failure_set(failure, FAIL_UNAVAILABLE, "port %d: " TAKEN, process->port);
+    control_field(info, "redis_mode", mode, sizeof mode);
+    if (*mode && strcmp(mode, "standalone") != 0)
+        return failure_set(failure, FAIL_UNAVAILABLE,
+                           "it runs in %s mode, and picklock needs a server of its own", mode);
     control_field(info, "redis_version", process->version, sizeof process->version);
     if (sscanf(process->version, "%d.%d", &major, &minor) != 2)
         return failure_set(failure, FAIL_UNAVAILABLE, "it does not tell a Redis version");
@@ -219,18 +224,18 @@ static enum fail check_version(struct process *process, const char *info, struct
                        VERSION_MAJOR, VERSION_MINOR);
 }
 
-/* One try: is it there, and is it ours? FAIL_UNKNOWN: not yet. */
-static enum fail is_ready(struct process *process, struct failure *failure)
+/* One try: is it there, and is it ours? FAIL_UNKNOWN: not yet, and why not. */
+static enum fail is_ready(struct process *process, bool *is_garbage, struct failure *failure)
 {
     const struct url url = process_url(process);
-    struct failure why;
-    if (control_open(&process->control, &url, &why))
+    if (control_open(&process->control, &url, failure))
         return FAIL_UNKNOWN;
     /* Somebody else may sit on the port and say nothing: then ours has died meanwhile. */
     (void)redisSetTimeout(process->control, (struct timeval){.tv_usec = PROBE_US});
-    redisReply *info = control_ask(process->control, &why, "INFO server");
+    redisReply *info = control_ask(process->control, failure, "INFO server");
     (void)redisSetTimeout(process->control, (struct timeval){.tv_sec = CONTROL_SECONDS});
     if (!info) {
+        *is_garbage = control_is_garbage(process->control);
         control_shut(process->control);
         process->control = NULL;
         return FAIL_UNKNOWN;
@@ -244,17 +249,24 @@ static enum fail is_ready(struct process *process, struct failure *failure)
 
 static enum fail wait_until_ready(struct process *process, struct failure *failure)
 {
-    int64_t limit_ms = monotonic_ms() + READY_SECONDS * 1000;
+    int64_t limit_ms = monotonic_ms() + READY_SECONDS * 1000, garbage_ms = INT64_MAX;
     const struct timespec between = {.tv_nsec = 1000000};
     for (;;) {
+        struct failure why = {0};
+        bool is_garbage = false;
         if (process_check(process, failure))
             return FAIL_UNAVAILABLE;
-        enum fail fail = is_ready(process, failure);
+        enum fail fail = is_ready(process, &is_garbage, &why);
         if (fail != FAIL_UNKNOWN)
-            return fail;
+            return fail ? failure_set(failure, fail, "%s", why.text) : FAIL_NONE;
+        /* Ours may still find that somebody else has the port: then it ends, and says so. */
+        if (is_garbage && garbage_ms == INT64_MAX)
+            garbage_ms = monotonic_ms() + GARBAGE_MS;
+        if (monotonic_ms() > garbage_ms)
+            return failure_set(failure, FAIL_UNAVAILABLE, "%s", why.text);
         if (monotonic_ms() > limit_ms)
-            return failure_set(failure, FAIL_UNAVAILABLE, "it did not answer within %d s",
-                               READY_SECONDS);
+            return failure_set(failure, FAIL_UNAVAILABLE, "it was not ready within %d s: %s",
+                               READY_SECONDS, why.text);
         (void)nanosleep(&between, NULL);
     }
 }
@@ -277,15 +289,28 @@ static const char settings[] = "bind 127.0.0.1\n"
                                "lfu-log-factor 0\n"
                                "lfu-decay-time 0\n";
 
+/* A text of the configuration, quoted as its reader wants it, whatever stands in a path. */
+static void put_quoted(FILE *file, const char *text)
+{
+    (void)fputc('"', file);
+    for (; *text; text++) {
+        const unsigned char byte = (unsigned char)*text;
+        bool is_plain = byte > ' ' && byte <= '~' && byte != '"' && byte != '\\';
+        (void)fprintf(file, is_plain ? "%c" : "\\x%02x", byte);
+    }
+    (void)fputs("\"\n", file);
+}
+
 static enum fail write_settings(const struct process *process, const char *path,
                                 struct failure *failure)
 {
     FILE *file = fopen(path, "we");
     if (!file)
         return failure_set(failure, FAIL_UNAVAILABLE, "%s: %s", path, strerror(errno));
-    int printed =
-        fprintf(file, "%sport %d\ndir \"%s\"\n", settings, process->port, process->folder);
-    if (fclose(file) == 0 && printed > 0)
+    (void)fprintf(file, "%sport %d\ndir ", settings, process->port);
+    put_quoted(file, process->folder);
+    bool is_written = !ferror(file);
+    if (fclose(file) == 0 && is_written)
         return FAIL_NONE;
     return failure_set(failure, FAIL_UNAVAILABLE, "%s: %s", path, strerror(errno));
 }

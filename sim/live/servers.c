@@ -25,21 +25,38 @@ enum fail servers_open(struct servers *servers, const struct live_options *optio
 
 /* --- somebody else's server --- */
 
-static enum fail foreign_check_role(redisContext *control, char *version, struct failure *failure)
+/* What listens there, by name, where it is no server that a lock could be tried on. */
+static enum fail foreign_check_mode(const char *info, struct failure *failure)
 {
-    char role[16] = "";
-    redisReply *info = control_ask(control, failure, "INFO");
-    if (!info)
-        return FAIL_UNAVAILABLE;
-    if (info->type == REDIS_REPLY_STRING) {
-        control_field(info->str, "redis_version", version, VERSION_MAX);
-        control_field(info->str, "role", role, sizeof role);
-    }
-    freeReplyObject(info);
+    char mode[16], role[16];
+    control_field(info, "redis_mode", mode, sizeof mode);
+    control_field(info, "role", role, sizeof role);
+    if (strcmp(mode, "sentinel") == 0)
+        return failure_set(failure, FAIL_UNAVAILABLE,
+                           "it is a Redis Sentinel, which keeps no keys; name the primary that it "
+                           "watches (SENTINEL get-master-addr-by-name NAME tells its address)");
+    if (strcmp(mode, "cluster") == 0)
+        return failure_set(failure, FAIL_UNAVAILABLE,
+                           "it is a node of a Redis Cluster, which sends clients to other nodes "
+                           "for other keys; name a server of its own, outside of the cluster");
     if (strcmp(role, "slave") == 0)
         return failure_set(failure, FAIL_UNAVAILABLE,
                            "it is a replica, which takes no writes; name its primary");
     return FAIL_NONE;
+}
+
+static enum fail foreign_check_info(redisContext *control, char *version, struct failure *failure)
+{
+    redisReply *info = control_ask(control, failure, "INFO");
+    if (!info)
+        return FAIL_UNAVAILABLE;
+    enum fail fail = FAIL_NONE;
+    if (info->type == REDIS_REPLY_STRING) {
+        control_field(info->str, "redis_version", version, VERSION_MAX);
+        fail = foreign_check_mode(info->str, failure);
+    }
+    freeReplyObject(info);
+    return fail;
 }
 
 /* One key of ours, written and gone again: finds OOM, READONLY, LOADING, NOPERM before a run would.
@@ -48,7 +65,8 @@ static enum fail foreign_check(struct servers *servers, struct failure *failure)
 {
     redisContext *control = servers->foreign;
     if (control_do(control, failure, "PING") ||
-        foreign_check_role(control, servers->version, failure))
+        foreign_check_info(control, servers->version, failure) ||
+        (servers->url.database && control_do(control, failure, "SELECT %d", servers->url.database)))
         return FAIL_UNAVAILABLE;
     char key[64];
     unsigned long long drawn = 0;
@@ -74,7 +92,10 @@ static enum fail foreign_prepare(struct servers *servers, int count, bool has_re
         return failure_set(failure, FAIL_UNKNOWN,
                            "this run needs a replica to promote, and a server behind a URL is left "
                            "as it is; leave the URL out to use private servers");
-    if (!servers->foreign && control_open(&servers->foreign, &servers->url, failure))
+    /* Who it is before which database: a Sentinel or a Cluster has none to select. */
+    struct url plain = servers->url;
+    plain.database = 0;
+    if (!servers->foreign && control_open(&servers->foreign, &plain, failure))
         return FAIL_UNAVAILABLE;
     servers->count = 1;
     if (foreign_check(servers, failure))

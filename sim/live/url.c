@@ -131,6 +131,9 @@ static enum fail read_unix(const char *text, struct url *url, struct failure *fa
         return failure ? failure->code : FAIL_INPUT;
     if (query == start)
         return wrong(failure, "names no socket");
+    /* A login whose / is not written as %2F would be taken for a path, and shown. */
+    if (*start != '/' && memchr(start, '@', (size_t)(query - start)))
+        return wrong(failure, "has a / before its @; in a user or password it is written as %2F");
     if (!decode(start, (size_t)(query - start), url->path, sizeof url->path))
         return wrong(failure, "has a path that is longer than a socket's may be");
     if (*query && (strncmp(query, "?db=", 4) != 0 ||

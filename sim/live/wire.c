@@ -7,6 +7,7 @@
 #include "live/wire.h"
 
 #include "base/memory.h"
+#include "live/control.h"
 #include "live/station.h"
 
 #include <arpa/inet.h>
@@ -177,8 +178,7 @@ static void greeted(redisAsyncContext *async, void *got, void *data)
     struct wire *wire = async->data;
     (void)data;
     if (reply && reply->type == REDIS_REPLY_ERROR)
-        (void)snprintf(wire->station->trouble, sizeof wire->station->trouble,
-                       "the server refused the login: %.100s", reply->str);
+        control_login_refused(reply->str, wire->station->trouble, sizeof wire->station->trouble);
 }
 
 static void greet(struct wire *wire, const struct url *login)
