@@ -1,5 +1,6 @@
 """A scheme that a user brings along: built with one command, named where a scheme is asked for."""
 
+import json
 import re
 import subprocess
 
@@ -228,3 +229,38 @@ def test_a_step_that_a_users_scheme_cannot_follow(tmp_path, picklock):
                     "  - B releases, stalls before GET" + tail)
     ran = picklock("run", "--on", "sim", "--scheme", build(tmp_path, broken), path, "--json", "-")
     assert ran.status == 1 and verdicts(ran.json["results"][0])["release-own"] == ("violated", "unlock-bug"), ran
+
+
+def never_acquired(how):
+    """The skeleton, asking in a way of which it takes no answer for "granted"."""
+    text = mine().replace("out_set_nx_px(out, SERVER_ONE, lease);", how)
+    assert text != mine()
+    return text
+
+
+def test_a_lock_that_nobody_ever_acquires_is_said_and_confirmed(tmp_path, picklock):
+    """It waits for OK, which SETNX does not say."""
+    made = build(tmp_path, never_acquired("out_setnx(out, SERVER_ONE, lease->token);"))
+    ran = picklock("explore", "--scheme", made, "--fault", "none", "--confirm", "--json", "-")
+    found = {row["property"]: row for row in ran.json["results"] if row["verdict"] == "violated"}
+    assert ran.status == 0 and found["always-expires"]["cause"] == "no-expiry", ran
+    assert found["progress"]["confirmed"] is True
+    assert found["progress"]["sentences"][-1] == "Stuck: nobody can ever acquire the lock like that."
+    shown = run("explore", "--scheme", made, "--fault", "none")
+    assert "broken (no-expiry, 3 steps), and nobody can ever acquire it" in shown.out
+
+
+def test_what_all_ways_show_and_no_single_one_is_said(tmp_path):
+    """A script that no server has: every answer is an error, which alone proves nothing. A report that is read again says the
+    same."""
+    made = build(tmp_path, never_acquired("out_compare_and_delete_by_sha(out, SERVER_ONE, lease);"))
+    folder = tmp_path / "out" / "latest"
+    ran = run("explore", "--scheme", made, "--fault", "none", "--confirm", "--out", tmp_path / "out")
+    results = json.loads((folder / "results.json").read_text())["results"]
+    row = {row["property"]: row for row in results}["progress"]
+    assert ran.status == 0 and row["verdict"] == "violated" and row["trouble"] is None, ran
+    assert row["confirmed"] is None and row["replayed"] is False
+    assert row["unconfirmed"] == "no single way shows it"
+    assert row["sentences"][0] == "From here on nobody can ever acquire the lock: no way leads to a grant."
+    again = run("report", folder)
+    assert "stuck (nobody can ever acquire it)" in again.out and "no single way shows it" in again.out, again

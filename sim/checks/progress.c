@@ -6,6 +6,10 @@
  * holder died or the lock was last given. A key without an expiry whose writer is gone never goes:
  * one lease is enough to say so. Who still believes, however wrongly, or hangs, is not stuck.
  *
+ * An acquire that fails is refused in other words, if it was undisturbed: no fault since its call,
+ * and no error among its replies, all of which it heard. And whoever asks alone for a free lock,
+ * undisturbed, and is made its owner by the servers, must be told so: else nobody ever is.
+ *
  * Nobody waits for ever, either: an acquire or a release that has nothing outstanding and no timer
  * never returns. Only the world knows of timers, so it says so (STRAND); that a history ends before
  * an operation does says nothing. */
@@ -16,15 +20,21 @@
 
 #include <string.h>
 
-enum { TRIES_MAX = 3 }; /* an acquire that has not returned: rounds after the bound */
+enum {
+    TRIES_MAX = 3,    /* an acquire that has not returned: rounds after the bound */
+    PROMPT_SHARE = 4, /* an acquire is prompt that takes less than a quarter of the lease */
+};
 
 struct effort {
     int tries;         /* of the attempt under way */
+    int sent, heard;   /* requests of that attempt; replies to them */
+    bool has_error;    /* one of those */
     int64_t called_us; /* the operation under way */
 };
 
 struct progress {
     int64_t fault_us;        /* the last fault: a quorum may rightly be missed until then */
+    int64_t fault_index;     /* the same; NO_INDEX: none yet */
     struct effort efforts[]; /* one a client */
 };
 
@@ -32,6 +42,7 @@ static void *make(const struct ledger *ledger)
 {
     struct progress *made =
         memory_new(1, sizeof *made + (size_t)ledger->head->clients * sizeof *made->efforts);
+    made->fault_index = NO_INDEX;
     return made;
 }
 
@@ -91,7 +102,9 @@ static void hit(struct inquiry *inquiry, const struct event *event, int lock)
     finding_say(finding, "Since %s nobody believes to hold the lock; a lease is %s.",
                 MS(ledger->locks[lock].quiet_us), MS(ledger->lease_us));
     finding_say(finding, "%s %s at %s, %s later.", name,
-                event->kind == EVENT_RETURN ? "was refused" : "was still waiting",
+                event->kind != EVENT_RETURN       ? "was still waiting"
+                : event->result == RESULT_REFUSED ? "was refused"
+                                                  : "failed, undisturbed,",
                 MS(event->time_us), MS(event->time_us - ledger->locks[lock].quiet_us));
     finding_say(finding, "Stuck: nobody gets the lock.");
 }
@@ -121,31 +134,97 @@ static bool is_under_way(const struct ledger *ledger, const struct event *event)
     return is_begun && event->attempt == client->attempt;
 }
 
+/* --- an attempt --- */
+
+static void follow(struct progress *self, const struct ledger_client *client,
+                   const struct event *event)
+{
+    struct effort *effort = &self->efforts[event->client];
+    bool is_of_acquire = client->is_acquiring && event->attempt == client->attempt;
+    if (event->kind == EVENT_CALL)
+        effort->called_us = event->time_us;
+    if (event->kind == EVENT_CALL && event->op == OP_ACQUIRE) {
+        effort->tries = effort->sent = effort->heard = 0;
+        effort->has_error = false;
+    }
+    if (event->kind == EVENT_SEND && is_of_acquire)
+        effort->sent++;
+    if (event->kind != EVENT_HEAR || !is_of_acquire)
+        return;
+    effort->heard++;
+    effort->has_error |= event->reply.kind == REPLY_ERROR;
+}
+
+/* Nothing but the lock itself can have kept it from being granted. */
+static bool is_undisturbed(const struct progress *self, const struct ledger_client *client,
+                           int number)
+{
+    const struct effort *effort = &self->efforts[number];
+    return effort->heard > 0 && effort->heard == effort->sent && !effort->has_error &&
+           self->fault_index < client->call_index;
+}
+
+/* The lock was free when it asked, the servers have made it the owner, and it is not told so. */
+static bool is_denied(const struct inquiry *inquiry, const struct event *event)
+{
+    const struct ledger *ledger = inquiry->ledger;
+    const struct ledger_client *client = &ledger->clients[event->client];
+    return client->was_free && ledger->locks[client->lock].holders == 0 &&
+           event->time_us - client->call_us < ledger->lease_us / PROMPT_SHARE &&
+           ledger_is_owner(ledger, event->client, event->time_us) &&
+           is_undisturbed(inquiry->state, client, event->client);
+}
+
+static void hit_denied(struct inquiry *inquiry, const struct event *event)
+{
+    const struct ledger *ledger = inquiry->ledger;
+    struct finding *finding = &inquiry->finding;
+    if (!finding_hit(finding, CAUSE_STUCK, event->index))
+        return;
+    const struct ledger_client *client = &ledger->clients[event->client];
+    const char *name = client_name(ledger, event->client);
+    finding_say(finding, "The lock was free when %s asked for it at %s, and nobody holds it.", name,
+                MS(client->call_us));
+    finding_say(finding, "%s got it from the server at %s, has heard every reply, and says \"%s\".",
+                name, MS(client->owned_us), result_name(event->result));
+    finding_say(finding, "Stuck: nobody can ever acquire the lock like that.");
+}
+
+/* It ended without the lock, and that is not a fault's doing. */
+static bool is_in_vain(const struct inquiry *inquiry, const struct event *event)
+{
+    if (event->kind != EVENT_RETURN || event->op != OP_ACQUIRE)
+        return false;
+    if (event->result == RESULT_REFUSED)
+        return true;
+    return (event->result == RESULT_FAILED || event->result == RESULT_CRASHED) &&
+           is_undisturbed(inquiry->state, &inquiry->ledger->clients[event->client], event->client);
+}
+
 static void event(struct inquiry *inquiry, const struct event *event)
 {
     const struct ledger *ledger = inquiry->ledger;
     struct progress *self = inquiry->state;
-    if (event->kind == EVENT_FAULT)
+    if (event->kind == EVENT_FAULT) {
         self->fault_us = event->time_us;
+        self->fault_index = event->index;
+    }
     if (event->client < 0 || ledger->lease_us == 0)
         return;
     const struct ledger_client *client = &ledger->clients[event->client];
-    struct effort *effort = &self->efforts[event->client];
-    if (event->kind == EVENT_CALL)
-        effort->called_us = event->time_us;
-    if (event->kind == EVENT_CALL && event->op == OP_ACQUIRE)
-        effort->tries = 0;
+    follow(self, client, event);
     if (event->kind == EVENT_STRAND && is_under_way(ledger, event))
         hit_strand(inquiry, event);
-    bool is_refused =
-        event->kind == EVENT_RETURN && event->op == OP_ACQUIRE && event->result == RESULT_REFUSED;
+    bool is_vain = is_in_vain(inquiry, event);
+    if (is_vain && is_denied(inquiry, event))
+        hit_denied(inquiry, event);
     bool is_trying = event->kind == EVENT_WAKE && client->is_acquiring;
     /* The answer counts from when the server gave it, however slowly it came. */
     int64_t asked_us = client->answered_us < event->time_us ? client->answered_us : event->time_us;
-    if ((!is_refused && !is_trying) || ledger->locks[client->lock].holders > 0 ||
+    if ((!is_vain && !is_trying) || ledger->locks[client->lock].holders > 0 ||
         asked_us <= limit_us(inquiry, client->lock))
         return;
-    if (is_trying && ++effort->tries != TRIES_MAX)
+    if (is_trying && ++self->efforts[event->client].tries != TRIES_MAX)
         return;
     hit(inquiry, event, client->lock);
 }

@@ -33,7 +33,12 @@ static enum fail confirm_one(struct cells *cells, int at, enum property property
                              struct finding *findings, struct failure *failure)
 {
     const struct cell *cell = &cells->rows[at];
+    const struct cell_witness *witness = &cell->witnesses[property];
     bool is_unsupported = false;
+    if (!witness->is_confirmed && !witness->trouble) {
+        cells->on_redis[at][property] = CONFIRMED_NOTHING;
+        return FAIL_NONE;
+    }
     const struct event_sink also = {.take = note_unsupported, .context = &is_unsupported};
     const struct confirm_world world = {.open = open_live,
                                         .context = live,

@@ -122,6 +122,7 @@ struct explore_finding {
     int faults, events;   /* of the witness: fewest faults, then fewest events */
     struct choice *choices;
     int choices_count;
+    bool is_endless;  /* progress: nobody is ever granted the lock after it */
     bool is_shortest; /* proved: all that could lead to anything shorter was visited */
     uint64_t runs;    /* that a random search made, whether they found it or not */
     uint64_t run;     /* of a random search, from 1: the first that found it; 0: none did */

@@ -63,6 +63,29 @@ enum fail cell_add_faults(struct cell *cell, const char *text, struct failure *f
 
 /* --- running --- */
 
+static void witness_say(struct cell_witness *witness, const struct finding *found)
+{
+    witness->cause = found->cause;
+    witness->first_index = found->first_index;
+    witness->lines = found->witness_lines;
+    witness->text = memory_new((size_t)found->witness_lines + 1, sizeof *witness->text);
+    memcpy(witness->text, found->witness, (size_t)found->witness_lines * sizeof *witness->text);
+}
+
+/* That all ways lead nowhere need not show in any one of them. */
+static void say_without_replay(const struct cell *cell, struct cell_witness *witness)
+{
+    const struct explore_finding *finding = &cell->outcome.findings[PROPERTY_PROGRESS];
+    struct finding said = {.cause = CAUSE_STUCK, .first_index = -1, .witness_lines = 2};
+    snprintf(said.witness[0], sizeof said.witness[0], "%s",
+             finding->is_endless
+                 ? "From here on nobody can ever acquire the lock: no way leads to a grant."
+                 : "From here on nobody is granted the lock in time, although nobody holds it.");
+    snprintf(said.witness[1], sizeof said.witness[1],
+             "Every way was tried. No single one shows it, so that there is nothing to replay.");
+    witness_say(witness, &said);
+}
+
 static void cell_confirm(struct cell *cell, enum property property, char (*names)[NAME_MAX_BYTES],
                          struct finding *findings)
 {
@@ -75,15 +98,12 @@ static void cell_confirm(struct cell *cell, enum property property, char (*names
     }
     const struct finding *found = &findings[property];
     witness->is_confirmed = found->verdict == VERDICT_VIOLATED;
-    if (!witness->is_confirmed) {
+    if (witness->is_confirmed)
+        witness_say(witness, found);
+    else if (property == PROPERTY_PROGRESS)
+        say_without_replay(cell, witness);
+    else
         witness->trouble = memory_text("the checks do not see it in the replay");
-        return;
-    }
-    witness->cause = found->cause;
-    witness->first_index = found->first_index;
-    witness->lines = found->witness_lines;
-    witness->text = memory_new((size_t)found->witness_lines + 1, sizeof *witness->text);
-    memcpy(witness->text, found->witness, (size_t)found->witness_lines * sizeof *witness->text);
 }
 
 static void drop_ignored(struct cell *cell)
@@ -268,12 +288,20 @@ static enum cell_word word_of(const struct cell *cell, enum property property)
     return property == PROPERTY_PROGRESS ? CELL_STUCK : CELL_BROKEN;
 }
 
+/* Can nobody acquire the lock, from the start on? */
+static bool is_never_acquired(const struct cell *cell)
+{
+    const struct explore_finding *progress = &cell->outcome.findings[PROPERTY_PROGRESS];
+    return progress->verdict == VERDICT_VIOLATED && progress->is_endless && progress->events == 0;
+}
+
 enum cell_word cell_judge(const struct cell *cell, enum property *property)
 {
-    bool is_complete = cell->outcome.end == END_COMPLETE;
+    bool is_complete = cell->outcome.end == END_COMPLETE, is_never = is_never_acquired(cell);
     enum cell_word word = is_complete ? CELL_SAFE : CELL_UNKNOWN;
     for (size_t i = 0; i < sizeof gravity / sizeof *gravity; i++) {
-        if (cell->outcome.findings[gravity[i]].verdict != VERDICT_VIOLATED)
+        bool is_told_anyway = is_never && gravity[i] == PROPERTY_PROGRESS;
+        if (cell->outcome.findings[gravity[i]].verdict != VERDICT_VIOLATED || is_told_anyway)
             continue;
         enum cell_word found = word_of(cell, gravity[i]);
         if (found == CELL_INHERENT && word != CELL_SAFE)
@@ -281,9 +309,11 @@ enum cell_word cell_judge(const struct cell *cell, enum property *property)
         *property = gravity[i];
         word = found;
         if (found != CELL_INHERENT)
-            break;
+            return word;
     }
-    return word;
+    if (is_never)
+        *property = PROPERTY_PROGRESS;
+    return is_never ? CELL_STUCK : word;
 }
 
 static bool is_random(const struct cell *cell)
@@ -332,11 +362,15 @@ const char *cell_print(const struct cell *cell, char *text, size_t size)
         snprintf(text, size, "%s only", cause_name(cell->witnesses[property].cause));
         break;
     case CELL_BROKEN:
-        snprintf(text, size, "broken (%s, %d steps)", cause_name(cell->witnesses[property].cause),
-                 steps);
+        snprintf(text, size, "broken (%s, %d steps)%s",
+                 cause_name(cell->witnesses[property].cause), steps,
+                 is_never_acquired(cell) ? ", and nobody can ever acquire it" : "");
         break;
     case CELL_STUCK:
-        snprintf(text, size, "stuck (%d steps)", steps);
+        if (is_never_acquired(cell))
+            snprintf(text, size, "stuck (nobody can ever acquire it)");
+        else
+            snprintf(text, size, "stuck (%d steps)", steps);
         break;
     case CELL_UNKNOWN:
         /* of any property that is not progress */

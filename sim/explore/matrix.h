@@ -13,7 +13,8 @@ enum { CELL_NAME_MAX = 128, CELL_WHY_MAX = 128 };
 
 /* What the checks say of the replay of a property's witness. */
 struct cell_witness {
-    bool is_confirmed; /* the replay ends in the same verdict */
+    bool is_confirmed; /* the replay ends in the same verdict; if not, there is trouble, or nothing
+                          to replay: a violation of progress that no single way shows */
     enum cause cause;
     int64_t first_index; /* of the event at which it was seen, in the history of the replay */
     int lines;

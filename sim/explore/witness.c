@@ -29,7 +29,7 @@ struct walk {
     bool is_found;
     struct step_taken found;
     enum rank rank; /* of found, while a stuck state is shown */
-    bool has_waited;
+    bool has_waited, has_asked;
 };
 
 static void add(struct walk *walk, const struct choice *choice)
@@ -127,7 +127,8 @@ static void walk_open(struct walk *walk, struct search *search, struct explore_f
 
 /* --- what shows that a state is stuck --- */
 
-enum { SHOWN_STEPS_MAX = 200 };
+/* An acquire that goes on trying shows it when it has tried a few times more. */
+enum { SHOWN_STEPS_MAX = 200, SHOWN_TICKS_MAX = 12 };
 
 static enum rank rank_of(const struct walk *walk, const struct step_taken *step)
 {
@@ -135,7 +136,9 @@ static enum rank rank_of(const struct walk *walk, const struct step_taken *step)
         return RANK_NEVER;
     if (step->kind == MOVE_TIME)
         return walk->has_waited ? RANK_WAIT : RANK_PAST_WAITING;
-    return step->kind == MOVE_ACQUIRE ? RANK_ASK : RANK_UNDER_WAY;
+    if (step->kind != MOVE_ACQUIRE)
+        return RANK_UNDER_WAY;
+    return walk->has_asked ? RANK_NEVER : RANK_ASK;
 }
 
 static void show_take(void *context, const struct step_taken *step)
@@ -155,17 +158,28 @@ static int waits_of(const struct search *search, uint32_t state)
     return search->waits[state] == WAIT_ENDLESS ? 3 * setting->ttl + 3 : setting->patience;
 }
 
+static bool is_acquiring(const struct walk *walk)
+{
+    struct space *space = &walk->search->space;
+    for (int i = 0; i < space->setting.clients; i++)
+        if (space_place(space, walk->words[i])->phase == PHASE_ACQUIRING)
+            return true;
+    return false;
+}
+
 static void show_stuck(struct walk *walk, uint32_t state)
 {
-    int waits = waits_of(walk->search, state), events = walk->finding->events;
-    bool has_asked = false;
+    int waits = waits_of(walk->search, state), tries = SHOWN_TICKS_MAX;
+    int events = walk->finding->events;
     walk->search->stepper.take = show_take;
     for (int i = 0; i < SHOWN_STEPS_MAX; i++) {
         walk->rank = RANK_NEVER;
         stepper_expand(&walk->search->stepper, walk->words);
-        if (walk->rank == RANK_NEVER || (has_asked && walk->rank != RANK_UNDER_WAY))
+        bool is_over =
+            walk->has_asked && walk->rank == RANK_WAIT && (!is_acquiring(walk) || tries-- == 0);
+        if (walk->rank == RANK_NEVER || is_over)
             break;
-        has_asked |= walk->rank == RANK_ASK;
+        walk->has_asked |= walk->rank == RANK_ASK;
         if (walk->found.kind == MOVE_TIME)
             walk->has_waited = --waits <= 0;
         take_step(walk);
@@ -202,8 +216,10 @@ void witness_build(struct search *search, const struct sighting *sighting,
     struct walk walk;
     walk_open(&walk, search, finding);
     walk_way(&walk, sighting);
-    if (sighting->step < 0)
-        show_stuck(&walk, sighting->state);
+    if (sighting->step >= 0)
+        return;
+    finding->is_endless = search->waits[sighting->state] == WAIT_ENDLESS;
+    show_stuck(&walk, sighting->state);
 }
 
 void witness_path(struct search *search, const struct sighting *sighting, struct path *path)

@@ -98,7 +98,7 @@ static void read_finding(struct reading *reading, json_t *object,
     if (unconfirmed && !is_null)
         read_bad(reading, "unconfirmed", "wants null where \"confirmed\" says true or false");
     if (unconfirmed)
-        property->confirmed = CONFIRMED_LACKS;
+        property->confirmed = explored_unconfirmed_read(unconfirmed);
     free(unconfirmed);
     property->trouble = read_text_or_null(reading, object, "trouble");
     property->choices = read_texts(reading, object, "witness", &property->choices_count);

@@ -10,20 +10,25 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What --confirm found for all the witnesses of a cell; "" where there is none, or nobody asked. */
-static const char *confirmed_words(const struct explored *cell)
+/* What --confirm found for all the witnesses of a cell; nothing where there is none, or nobody
+ * asked. */
+static void print_confirmed(FILE *out, const struct explored *cell)
 {
-    bool has_seen = false, has_lacked = false;
+    const char *why = NULL;
+    bool has_seen = false, is_wrong = false;
     for (int i = 0; i < cell->properties_count; i++) {
-        if (cell->properties[i].confirmed == CONFIRMED_NO || cell->properties[i].trouble)
-            return "  NOT CONFIRMED";
-        has_seen |= cell->properties[i].confirmed == CONFIRMED_YES;
-        has_lacked |= cell->properties[i].confirmed == CONFIRMED_LACKS;
+        const struct explored_property *property = &cell->properties[i];
+        is_wrong |= property->confirmed == CONFIRMED_NO || property->trouble;
+        has_seen |= property->confirmed == CONFIRMED_YES;
+        why = why ? why : explored_unconfirmed(property);
     }
-    if (has_lacked)
-        return has_seen ? "  confirmed in part: this server does not know DELEX"
-                        : "  not confirmed: this server does not know DELEX";
-    return has_seen ? "  confirmed" : "";
+    if (is_wrong)
+        fputs("  NOT CONFIRMED", out);
+    else if (why)
+        fprintf(out, "  %s: %s", has_seen ? "confirmed in part" : "not confirmed", why);
+    else if (has_seen)
+        fputs("  confirmed", out);
+    fputc('\n', out);
 }
 
 static int widest(const struct results *results, bool is_words)
@@ -77,7 +82,7 @@ static void print_cell(FILE *out, const struct explored *cell, int faults_width,
                 cell->new_per_1000);
     else
         fprintf(out, "%10" PRId64 " transitions  %.0e lost", cell->transitions, cell->lost);
-    fprintf(out, "%s\n", confirmed_words(cell));
+    print_confirmed(out, cell);
 }
 
 static void print_totals(FILE *out, const struct results *results)

@@ -123,6 +123,8 @@ const char *view_confirmed_words(const struct explored_property *property)
         return "";
     if (property->trouble || property->confirmed == CONFIRMED_NO)
         return "NOT CONFIRMED";
+    if (!property->is_replayed)
+        return "no single way shows it, there is nothing to replay";
     if (property->confirmed == CONFIRMED_LACKS)
         return "replayed; this server does not know DELEX";
     return property->confirmed == CONFIRMED_YES ? "confirmed on real Redis" : "replayed";

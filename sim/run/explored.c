@@ -156,9 +156,23 @@ bool explored_has_defect(const struct explored *row)
     return false;
 }
 
+static const char *const unconfirmed[] = {
+    [CONFIRMED_NOT_ASKED + 1] = NULL,
+    [CONFIRMED_NO + 1] = NULL,
+    [CONFIRMED_YES + 1] = NULL,
+    [CONFIRMED_LACKS + 1] = "this server does not know DELEX",
+    [CONFIRMED_NOTHING + 1] = "no single way shows it",
+};
+
 const char *explored_unconfirmed(const struct explored_property *property)
 {
-    return property->confirmed == CONFIRMED_LACKS ? "this server does not know DELEX" : NULL;
+    return unconfirmed[property->confirmed + 1];
+}
+
+enum confirmed explored_unconfirmed_read(const char *why)
+{
+    return strcmp(why, unconfirmed[CONFIRMED_NOTHING + 1]) == 0 ? CONFIRMED_NOTHING
+                                                                : CONFIRMED_LACKS;
 }
 
 bool explored_is_open(const struct explored *row)

@@ -8,9 +8,15 @@
 
 enum { EXPLORED_WORDS_MAX = 160 };
 
-/* What --confirm found on a real server. LACKS: it does not know a command of the witness, so that
- * nothing was found. */
-enum confirmed { CONFIRMED_NOT_ASKED = -1, CONFIRMED_NO, CONFIRMED_YES, CONFIRMED_LACKS };
+/* What --confirm found on a real server. Nothing was found where it does not know a command of the
+ * witness (LACKS), or where there is nothing to replay (NOTHING). */
+enum confirmed {
+    CONFIRMED_NOT_ASKED = -1,
+    CONFIRMED_NO,
+    CONFIRMED_YES,
+    CONFIRMED_LACKS,
+    CONFIRMED_NOTHING,
+};
 
 struct explored_property {
     enum property property;
@@ -87,9 +93,10 @@ bool explored_has_defect(const struct explored *row);
 bool explored_is_open(const struct explored *row);
 
 /* Why there is no answer: "this server does not know DELEX"; NULL where there is one, or nobody
- * asked.
+ * asked. And read back.
  */
 const char *explored_unconfirmed(const struct explored_property *property);
+enum confirmed explored_unconfirmed_read(const char *why);
 
 bool explored_has_failure(const struct explored *row);
 

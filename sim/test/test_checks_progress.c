@@ -70,6 +70,88 @@ static void a_refusal_within_the_bound_is_progress(void **state)
     story_free(story);
 }
 
+/* --- an acquire that fails --- */
+
+enum mishap { NO_MISHAP, STRUCK, UNHEARD, ANSWERED_ERROR, ASKED_LATE, MISHAPS };
+
+/* One whole attempt of the client, which ends so; a mishap is a reason for that. */
+static void fails(struct story *story, int client, struct reply reply, enum mishap mishap,
+                  enum result result)
+{
+    struct command setnx = command(VERB_SETNX, token(story, client) + 1, 0);
+    if (mishap == ANSWERED_ERROR)
+        reply = (struct reply){.kind = REPLY_ERROR, .error = ERROR_OTHER};
+    calls(story, client, OP_ACQUIRE);
+    if (mishap == ASKED_LATE)
+        at(story, (double)story->now_us / 1000 + 80);
+    sends(story, client, 0, OP_ACQUIRE, setnx);
+    executes(story, client, OP_ACQUIRE, setnx, reply);
+    if (mishap == STRUCK)
+        strikes_command(story, "answer-error", client, OP_ACQUIRE, setnx);
+    if (mishap != UNHEARD)
+        hears(story, client, 0, OP_ACQUIRE, setnx, reply);
+    returns(story, client, OP_ACQUIRE, result);
+}
+
+/* A took it and died; B fails where others would say "refused". */
+static void a_failure_that_no_fault_explains_is_a_refusal(void **state)
+{
+    (void)state;
+    for (int mishap = NO_MISHAP; mishap < ASKED_LATE; mishap++)
+        for (int crashed = 0; crashed < 2; crashed++) {
+            struct story *story = story_new(&everlasting, 1, 300);
+            calls(story, A, OP_ACQUIRE);
+            executes(story, A, OP_ACQUIRE, command(VERB_SETNX, 1, 0), INTEGER(1));
+            returns(story, A, OP_ACQUIRE, RESULT_GRANTED);
+            crashes(story, A);
+            at(story, 1000);
+            fails(story, B, INTEGER(0), (enum mishap)mishap,
+                  crashed ? RESULT_CRASHED : RESULT_FAILED);
+            ends(story);
+            if (mishap == NO_MISHAP) {
+                assert_violated(story, PROPERTY_PROGRESS, 1, CAUSE_STUCK);
+                assert_says(&story->findings[PROPERTY_PROGRESS], "B failed, undisturbed, at 1000");
+            } else {
+                assert_holds(story, PROPERTY_PROGRESS);
+            }
+            story_free(story);
+        }
+}
+
+/* The server gives it the lock, and it does not notice. */
+static void an_owner_that_is_not_told_so_never_acquires(void **state)
+{
+    static const enum result results[] = {RESULT_FAILED, RESULT_REFUSED, RESULT_CRASHED};
+    (void)state;
+    for (int mishap = NO_MISHAP; mishap < MISHAPS; mishap++)
+        for (int i = 0; i < 3; i++) {
+            struct story *story = story_new(&everlasting, 1, 300);
+            fails(story, A, INTEGER(1), (enum mishap)mishap, results[i]);
+            ends(story);
+            if (mishap == NO_MISHAP) {
+                assert_violated(story, PROPERTY_PROGRESS, 1, CAUSE_STUCK);
+                assert_says(&story->findings[PROPERTY_PROGRESS], "nobody can ever acquire");
+            } else {
+                assert_holds(story, PROPERTY_PROGRESS);
+            }
+            story_free(story);
+        }
+}
+
+/* Another one held it when it was asked for, or got it meanwhile. */
+static void who_fails_in_company_may_acquire_another_time(void **state)
+{
+    (void)state;
+    struct story *story = story_new(&everlasting, 1, 300);
+    calls(story, A, OP_ACQUIRE);
+    executes(story, A, OP_ACQUIRE, command(VERB_SETNX, 1, 0), INTEGER(1));
+    returns(story, A, OP_ACQUIRE, RESULT_GRANTED);
+    fails(story, B, INTEGER(0), NO_MISHAP, RESULT_FAILED);
+    ends(story);
+    assert_holds(story, PROPERTY_PROGRESS);
+    story_free(story);
+}
+
 /* --- nobody waits for ever --- */
 
 static void strands(struct story *story, int client, enum operation op)
@@ -134,6 +216,9 @@ int main(void)
         cmocka_unit_test(losers_that_keep_a_dead_lock_alive_are_stuck),
         cmocka_unit_test(an_acquire_that_tries_for_ever_is_stuck),
         cmocka_unit_test(a_refusal_within_the_bound_is_progress),
+        cmocka_unit_test(a_failure_that_no_fault_explains_is_a_refusal),
+        cmocka_unit_test(an_owner_that_is_not_told_so_never_acquires),
+        cmocka_unit_test(who_fails_in_company_may_acquire_another_time),
         cmocka_unit_test(a_release_that_waits_for_nothing_never_returns),
         cmocka_unit_test(an_acquire_that_waits_for_nothing_never_returns),
         cmocka_unit_test(an_operation_that_has_not_returned_yet_waits_for_something),

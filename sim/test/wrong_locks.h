@@ -12,7 +12,15 @@ struct wrong_lock {
 static const enum scheme_field wrong_fields[] = {FIELD_STEP};
 FIELDS_FIT(struct wrong_lock, wrong_fields);
 
-enum wrong_step { WRONG_START, WRONG_ASKED, WRONG_HELD, WRONG_COMPARED };
+enum wrong_step {
+    WRONG_START,
+    WRONG_SLEPT,
+    WRONG_ASKED,
+    WRONG_WAITED,
+    WRONG_ASKED_AGAIN,
+    WRONG_HELD,
+    WRONG_COMPARED
+};
 
 enum wrong_answer { ANSWER_RIGHT, ANSWER_OTHER, ANSWER_NONE };
 
@@ -23,6 +31,9 @@ struct wrong {
     bool mints_fence;          /* with the grant; that is not wrong */
     bool refuses_on_time_out;  /* and does not say "failed" */
     bool refuses_always;       /* the same of all that is not the answer */
+    bool asks_nonsense;        /* a script that the server does not have */
+    bool tries_again;          /* half a lease later, for as long as it takes; that is not wrong */
+    int sleeps_halves;         /* of the lease, before it asks at all */
 };
 
 static inline void wrong_ask(const struct wrong *wrong, const struct lease *lease,
@@ -30,7 +41,9 @@ static inline void wrong_ask(const struct wrong *wrong, const struct lease *leas
 {
     struct lease own = *lease;
     own.ttl_us = lease->ttl_us * wrong->ttl_halves / 2;
-    if (wrong->ttl_halves == 0)
+    if (wrong->asks_nonsense)
+        out_compare_and_delete_by_sha(out, SERVER_ONE, lease);
+    else if (wrong->ttl_halves == 0)
         out_setnx(out, SERVER_ONE, lease->token);
     else if (wrong->mints_fence)
         out_send(out, LANE_MAIN, SERVER_ONE,
@@ -64,8 +77,18 @@ static inline void wrong_run(const struct wrong *wrong, void *state, const struc
 
     SCRIPT(self);
 
+    if (wrong->sleeps_halves > 0) {
+        out_sleep(out, lease->ttl_us * wrong->sleeps_halves / 2);
+        AWAIT(self, WRONG_SLEPT);
+    }
     wrong_ask(wrong, lease, out);
     AWAIT(self, WRONG_ASKED);
+    while (wrong->tries_again && wrong_is_refused(wrong, in)) {
+        out_sleep(out, lease->ttl_us / 2);
+        AWAIT(self, WRONG_WAITED);
+        wrong_ask(wrong, lease, out);
+        AWAIT(self, WRONG_ASKED_AGAIN);
+    }
     if (!wrong_is_granted(wrong, in)) {
         if (wrong_is_refused(wrong, in))
             out_refused(out);
