@@ -5,24 +5,11 @@ at 1 k and 1 M events: one row each.
 `make bench` runs it. Figures of a shared machine: compare rows of one run with each other, not with yesterday's."""
 
 import json
-import os
 import pathlib
 import resource
-import subprocess
 import tempfile
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent
-PICKLOCK = pathlib.Path(os.environ.get("BUILD", ROOT / "build")) / "picklock"
-
-
-def measured(*words):
-    """stdout, CPU seconds and peak MB of one run."""
-    with tempfile.TemporaryFile("w+") as out:
-        process = subprocess.Popen([PICKLOCK, *map(str, words)], stdout=out, stderr=subprocess.DEVNULL)
-        _, status, used = os.wait4(process.pid, 0)
-        process.returncode = os.waitstatus_to_exitcode(status)
-        out.seek(0)
-        return out.read(), used.ru_utime + used.ru_stime, used.ru_maxrss / 1024
+from bench import measured
 
 
 def stress(clients, folder):
@@ -35,9 +22,9 @@ def stress(clients, folder):
 
 def check(events, folder):
     """A history of about so many events: a stress run's, kept."""
-    subprocess.run([PICKLOCK, "stress", "--scheme", "set-nx-px-cad", "--clients", "20", "--no-faults", "--history",
-                    "--duration", "300ms" if events < 10_000 else "12s", "--think", "100ms" if events < 10_000 else "1us",
-                    "--out", folder], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False)
+    measured("stress", "--scheme", "set-nx-px-cad", "--clients", "20", "--no-faults", "--history",
+             "--duration", "300ms" if events < 10_000 else "12s", "--think", "100ms" if events < 10_000 else "1us",
+             "--out", folder)
     history = next((pathlib.Path(folder) / "latest" / "histories").iterdir())
     count = sum(1 for _ in history.open()) - 2
     _, cpu_s, peak_mb = measured("check", history)

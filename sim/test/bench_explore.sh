@@ -53,27 +53,34 @@ build_pan() { # NAME CLIENTS ROUNDS MORE
         spin -a -DN="$2" -DROUNDS="$3" -DSTALLS=1 $4 "$root/sim/test/spin/set-nx-px-cad.pml" &&
         cc -O3 -w -DSAFETY -DNOFAIR -DNOREDUCE -DSFH -DNOBOUNDCHECK -DMEMLIM=8000 -o pan pan.c)
 }
+failed() { # WHAT: shows what it printed
+    echo "bench_explore.sh: $1 failed:" >&2
+    cat "$folder/out" "$folder/err" | tail -n 20 >&2
+    exit 70
+}
 # Runs a command; its seconds of a core, start and end of the process included, go to $folder/cpu.
 on_a_core() {
-    bash -c 'TIMEFORMAT="%3U %3S"; { time "$@" 2>&3; } 3>&2 2>"$0"' "$folder/times" "$@"
+    : >"$folder/err"
+    bash -c 'TIMEFORMAT="%3U %3S"; { time "$@" 2>&3; } 3>&2 2>"$0"' "$folder/times" "$@" 2>"$folder/err" || return
     awk '{print $1 + $2}' "$folder/times" >"$folder/cpu"
 }
 # A run appends "seconds states transitions megabytes core-seconds" to $folder/NAME.runs. SPIN counts the way
 # into the first state as a transition, too.
 run_pan() { # NAME LOG2
-    (cd "$folder/$1" && on_a_core ./pan -m100000 -w"$2") >"$folder/out"
+    (cd "$folder/$1" && on_a_core ./pan -m100000 -w"$2") >"$folder/out" || failed SPIN
+    grep -q 'errors: 0$' "$folder/out" || failed SPIN
     ! grep -q 'max search depth too small\|out of memory' "$folder/out" ||
         { echo "bench_explore.sh: SPIN did not visit everything" >&2; exit 70; }
     awk '/states, stored/ {states = $1} /transitions \(=/ {moves = $1 - 1} /total actual memory/ {mb = $1}
          /elapsed time/ {s = $4} END {print s, states, moves, mb, cpu}' cpu="$(cat "$folder/cpu")" "$folder/out" >>"$folder/$1.runs"
 }
 run_explorer() { # NAME CLIENTS ROUNDS [PROPERTY]
-    on_a_core "$opinion" set-nx-px-cad "$2" "$3" stall off $4 >"$folder/out"
+    on_a_core "$opinion" set-nx-px-cad "$2" "$3" stall off $4 >"$folder/out" || failed "the explorer"
     sed 's/.*"states": \([0-9]*\), "transitions": \([0-9]*\),.*"seconds": \([0-9.]*\),.*"resident_bytes": \([0-9]*\),.*/\3 \1 \2 \4/' \
         "$folder/out" | awk '{print $1, $2, $3, $4 / 1048576, cpu}' cpu="$(cat "$folder/cpu")" >>"$folder/$1.runs"
 }
 run_witness() { # SCHEME FAULT PROPERTY
-    "$opinion" "$1" 3 2 "$2" all "$3" >"$folder/out"
+    "$opinion" "$1" 3 2 "$2" all "$3" >"$folder/out" 2>"$folder/err" || failed "the explorer"
     grep -q "\"$3\": {\"verdict\": \"violated\"" "$folder/out" ||
         { echo "bench_explore.sh: $1 with $2: no witness of $3" >&2; exit 70; }
     sed "s/.*\"states\": \([0-9]*\),.*\"seconds\": \([0-9.]*\),.*\"$3\": {[^}]*\"events\": \([0-9]*\)}.*/\2 \1 \3/" \
@@ -84,7 +91,9 @@ run_matrix() {
     "${PYTHON:-python3}" - "$picklock" <<'END' >>"$folder/matrix.runs"
 import resource, subprocess, sys, time
 start = time.monotonic()
-subprocess.run([sys.argv[1], "explore", "--json", "-"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=True)
+done = subprocess.run([sys.argv[1], "explore", "--json", "-"], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+if done.returncode:
+    sys.exit(f"bench_explore.sh: picklock explore ended with status {done.returncode}:\n{done.stderr[-2000:]}")
 print(f"{time.monotonic() - start:.3f} 0 0 {resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024:.1f}")
 END
 }
@@ -94,7 +103,10 @@ run_pairs() {
 import json, subprocess, sys, time
 picklock = sys.argv[1]
 def run(*words):
-    return json.loads(subprocess.run([picklock, *words, "--json", "-"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL).stdout)
+    done = subprocess.run([picklock, *words, "--json", "-"], capture_output=True, text=True)
+    if done.returncode not in (0, 2): # 2: a cell that is too large stays open
+        sys.exit(f"bench_explore.sh: picklock {words[0]} ended with status {done.returncode}:\n{done.stderr[-2000:]}")
+    return json.loads(done.stdout)
 def explore(sets, *jobs):
     return {row["fault"]: row for row in run("explore", "--scheme", "redlock", "--servers", "5", "--fault", ",".join(sets), *jobs)["results"]}
 def wall(name):

@@ -33,6 +33,19 @@ until_it_answers() {
     echo "bench_proxy.sh: nothing answers on port $1" >&2
     exit 69
 }
+its_port() { # FILE: waits until a proxy has printed its port there
+    for _ in $(seq 200); do
+        [ ! -s "$1" ] || return 0
+        sleep 0.05
+    done
+    cp "$1.err" "$folder/out"
+    failed "picklock proxy"
+}
+failed() { # WHAT: shows what it printed
+    echo "bench_proxy.sh: $1 failed:" >&2
+    tail -n 20 "$folder/out" >&2
+    exit 70
+}
 # user + system time of a process, in ticks
 ticks() { awk '{sub(/.*\) /, ""); print $12 + $13}' "/proc/$1/stat"; }
 hertz=$(getconf CLK_TCK)
@@ -42,20 +55,20 @@ redis-server --port "$direct" --bind 127.0.0.1 --save "" --appendonly no >/dev/n
 pids="$pids $!"
 until_it_answers "$direct"
 
-"$picklock" proxy --upstream 127.0.0.1:"$direct" >"$folder/port" &
+"$picklock" proxy --upstream 127.0.0.1:"$direct" >"$folder/port" 2>"$folder/port.err" &
 picklock_pid=$!
 pids="$pids $picklock_pid"
-for _ in $(seq 100); do [ -s "$folder/port" ] && break; sleep 0.05; done
+its_port "$folder/port"
 picklock_port=$(cat "$folder/port")
 until_it_answers "$picklock_port"
 paths="direct picklock"
 
 # The same with every request shown to a rule, which matches none: what matching costs.
 echo 'never: command=NOSUCH -> drop-request' >"$folder/rules"
-"$picklock" proxy --upstream 127.0.0.1:"$direct" --rules "$folder/rules" >"$folder/rules.port" &
+"$picklock" proxy --upstream 127.0.0.1:"$direct" --rules "$folder/rules" >"$folder/rules.port" 2>"$folder/rules.port.err" &
 rules_pid=$!
 pids="$pids $rules_pid"
-for _ in $(seq 100); do [ -s "$folder/rules.port" ] && break; sleep 0.05; done
+its_port "$folder/rules.port"
 rules_port=$(cat "$folder/rules.port")
 paths="$paths rules"
 
@@ -91,8 +104,11 @@ measure() {
     eval "port=\${${path}_port:-$direct} pid=\${${path}_pid:-}"
     before=0
     [ -z "$pid" ] || before=$(ticks "$pid")
-    rate=$(redis-benchmark -p "$port" -t set,get -c 50 -P "$depth" -n "$requests" --csv |
-        awk -F'"' '/^"(SET|GET)"/ {inverse += 1 / $4; n++} END {printf "%.0f", n / inverse}')
+    # redis-benchmark ends with 0, too, when it gives up half-way: both lines must be there
+    redis-benchmark -p "$port" -t set,get -c 50 -P "$depth" -n "$requests" --csv >"$folder/out" 2>&1 ||
+        failed "redis-benchmark on the path '$path'"
+    rate=$(awk -F'"' '/^"(SET|GET)"/ && $4 > 0 {inverse += 1 / $4; n++} END {if (n == 2) printf "%.0f", n / inverse}' "$folder/out")
+    [ -n "$rate" ] || failed "redis-benchmark on the path '$path'"
     cpu=0
     [ -z "$pid" ] || cpu=$(awk -v t=$(($(ticks "$pid") - before)) -v hz="$hertz" -v n="$requests" \
         'BEGIN {printf "%.2f", t / hz / (2 * n) * 1e6}')

@@ -1,0 +1,81 @@
+"""A benchmark whose command fails must fail, and show what it printed: a failing command is quickly timed."""
+
+import os
+import shutil
+import subprocess
+import sys
+
+import pytest
+from conftest import BUILD, PATIENCE_S, ROOT, make
+
+SAYS = "this is what it said"
+PARTS = {
+    "proxy": ["sim/test/bench_proxy.sh", "1", "100"],
+    "explore": ["sim/test/bench_explore.sh", "1"],
+    "scale": [sys.executable, "harness/bench_scale.py"],
+    "random": [sys.executable, "harness/bench_random.py"],
+}
+
+
+def script(path, text):
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(f"#!/bin/sh\n{text}\n")
+    path.chmod(0o755)
+
+
+def bench(part, build, tools=None):
+    if part == "explore" and not shutil.which("spin"):
+        pytest.skip("no spin here")
+    path = f"{tools}{os.pathsep}{os.environ['PATH']}" if tools else os.environ["PATH"]
+    return subprocess.run(PARTS[part], cwd=ROOT, text=True, capture_output=True, timeout=PATIENCE_S,
+                          env={**os.environ, "BUILD": str(build), "PATH": path})
+
+
+@pytest.mark.parametrize("status", [1, 64, 70])
+@pytest.mark.parametrize("part", PARTS)
+def test_a_failing_program_fails_the_benchmark(tmp_path, part, status):
+    fails = f"echo '{SAYS}' >&2; exit {status}"
+    for name in ("picklock", "test/opinion"):
+        script(tmp_path / "build" / name, fails)
+    script(tmp_path / "tools" / "make", "exit 0")  # nothing is built anew
+    done = bench(part, tmp_path / "build", tmp_path / "tools")
+    assert done.returncode not in (0, 69) and SAYS in done.stderr, done
+
+
+def test_a_failing_check_fails_the_benchmark(tmp_path):
+    """As it was: stress goes well, and what it wrote is refused."""
+    script(tmp_path / "picklock", f'[ "$1" != check ] || {{ echo "{SAYS}" >&2; exit 64; }}\nexec "{BUILD / "picklock"}" "$@"')
+    code = "import bench_scale, sys; bench_scale.check(1000, sys.argv[1])"
+    done = subprocess.run([sys.executable, "-c", code, tmp_path / "made"], cwd=ROOT / "harness", text=True,
+                          capture_output=True, timeout=PATIENCE_S, env={**os.environ, "BUILD": str(tmp_path)})
+    assert done.returncode == 1 and SAYS in done.stderr and "status 64" in done.stderr, done
+
+
+def test_what_is_well_is_measured(tmp_path):
+    code = "import bench_scale, sys; bench_scale.check(1000, sys.argv[1])"
+    done = subprocess.run([sys.executable, "-c", code, tmp_path], cwd=ROOT / "harness", text=True,
+                          capture_output=True, timeout=PATIENCE_S, env={**os.environ, "BUILD": str(BUILD)})
+    assert done.returncode == 0 and float(done.stdout.split()[1]) >= 0, done
+
+
+@pytest.mark.parametrize("tool, part", [("redis-benchmark", "proxy"), ("cc", "explore")])
+def test_a_failing_tool_fails_the_benchmark(tmp_path, tool, part):
+    script(tmp_path / "tools" / tool, f"echo '{SAYS}' >&2; exit 1")
+    if part == "explore":
+        script(tmp_path / "tools" / "make", "exit 0")
+    done = bench(part, BUILD, tmp_path / "tools")
+    assert done.returncode not in (0, 69) and SAYS in done.stderr, done
+
+
+def test_a_benchmark_that_answers_nothing_fails(tmp_path):
+    """redis-benchmark that ends well without a figure."""
+    script(tmp_path / "tools" / "redis-benchmark", f"echo '{SAYS}'")
+    done = bench("proxy", BUILD, tmp_path / "tools")
+    assert done.returncode not in (0, 69) and SAYS in done.stderr, done
+
+
+def test_the_benchmark_of_the_checks_fails_when_its_log_does(tmp_path):
+    make("test/bench_checks")
+    done = subprocess.run([BUILD / "test" / "bench_checks", tmp_path / "nowhere"], text=True, capture_output=True,
+                          timeout=PATIENCE_S)
+    assert done.returncode == 1 and "nowhere" in done.stderr, done
