@@ -78,20 +78,20 @@ demo: setup ## build, run every scenario on a real redis-server and a short stre
 
 test: setup-test ## build, run every test (those in a browser only where one is installed)
 	@$(MAKE) --no-print-directory -s -j2 $(BUILD)/picklock $(TESTS:%=$(BUILD)/test/%)
-	@BUILD=$(abspath $(BUILD)) PYTHONDONTWRITEBYTECODE=1 $(PYTHON) -m pytest -c harness/pytest.ini --rootdir harness harness
+	@BUILD="$(abspath $(BUILD))" PYTHONDONTWRITEBYTECODE=1 $(PYTHON) -m pytest -c harness/pytest.ini --rootdir harness harness
 
 determinism: $(BUILD)/picklock ## run the same twice, with other jobs, and compare every byte but the times
-	@BUILD=$(abspath $(BUILD)) harness/determinism.sh
+	@BUILD="$(abspath $(BUILD))" harness/determinism.sh
 
 bench: $(BUILD)/picklock $(BUILD)/test/bench_checks ## what the checks, the proxy, the explorer and stress cost
 	$(BUILD)/test/bench_checks
-	BUILD=$(BUILD) sim/test/bench_proxy.sh 3
-	BUILD=$(abspath $(BUILD)) $(PYTHON) harness/bench_scale.py
-	BUILD=$(BUILD) sim/test/bench_explore.sh
-	BUILD=$(abspath $(BUILD)) $(PYTHON) harness/bench_random.py
+	BUILD="$(BUILD)" sim/test/bench_proxy.sh 3
+	BUILD="$(abspath $(BUILD))" $(PYTHON) harness/bench_scale.py
+	BUILD="$(BUILD)" sim/test/bench_explore.sh
+	BUILD="$(abspath $(BUILD))" $(PYTHON) harness/bench_random.py
 
 mutations: $(BUILD)/picklock ## plant small slips in the schemes, count those that the explorer notices
-	@BUILD=$(abspath $(BUILD)) $(PYTHON) harness/mutations.py
+	@BUILD="$(abspath $(BUILD))" $(PYTHON) harness/mutations.py
 
 unit: $(TESTS) ## build and run the C unit tests
 

@@ -4,7 +4,7 @@ import re
 import subprocess
 
 import pytest
-from conftest import BUILD, PATIENCE_S, ROOT
+from conftest import BUILD, PATIENCE_S, ROOT, make
 
 PROGRAM = BUILD / "test" / "differential"
 COMMANDS = 100_000
@@ -37,9 +37,7 @@ MET = [
 
 @pytest.fixture(scope="module")
 def differential():
-    made = subprocess.run(["make", "-s", f"BUILD={BUILD}", PROGRAM, BUILD / "picklock-clock.so"],
-                          cwd=ROOT, text=True, capture_output=True, timeout=10 * PATIENCE_S)
-    assert made.returncode == 0, made.stderr[-4000:]
+    make(PROGRAM.relative_to(BUILD), "picklock-clock.so")
 
     def call(*words):
         return subprocess.run([PROGRAM, *map(str, words)], cwd=ROOT, text=True,

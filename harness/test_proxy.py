@@ -4,6 +4,7 @@ import contextlib
 import json
 import pathlib
 import re
+import shlex
 import signal
 import socket
 import subprocess
@@ -389,7 +390,7 @@ def test_a_unix_socket_on_both_sides(tmp_path):
 
 def test_few_descriptors_are_a_clear_refusal(redis):
     """Of a hard limit of 84 open files 64 are kept for others: ten links, and the eleventh is told off."""
-    command = f"ulimit -n 84 && exec {PICKLOCK} proxy --upstream 127.0.0.1:{redis}"
+    command = f"ulimit -n 84 && exec {shlex.quote(str(PICKLOCK))} proxy --upstream 127.0.0.1:{redis}"
     process = subprocess.Popen(["sh", "-c", command], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     port = int(process.stdout.readline())
     with contextlib.ExitStack() as stack:

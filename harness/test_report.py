@@ -8,6 +8,7 @@ import errno
 import json
 import os
 import re
+import shlex
 import subprocess
 import xml.etree.ElementTree as ET
 
@@ -186,7 +187,7 @@ def test_a_run_folder_can_be_printed_again(real, tmp_path):
 
 def tiny_disk(folder, command):
     """Runs a shell command with a tmpfs of 48 KiB at folder, in a mount namespace of its own."""
-    script = f"mount -t tmpfs -o size=48k none {folder} && {command}"
+    script = f"mount -t tmpfs -o size=48k none {shlex.quote(str(folder))} && {command}"
     return subprocess.run(["unshare", "--mount", "--map-root-user", "sh", "-c", script], cwd=ROOT,
                           text=True, capture_output=True)
 
@@ -194,7 +195,7 @@ def tiny_disk(folder, command):
 def test_a_full_disk_leaves_no_half_file(tmp_path):
     if tiny_disk(tmp_path, "true").returncode:
         pytest.skip("this machine allows no mount namespace (unshare --mount --map-root-user)")
-    done = tiny_disk(tmp_path, f"{REPORT_WRITER} --sample {tmp_path}; echo status $?; ls -A {tmp_path}")
+    done = tiny_disk(tmp_path, f"{shlex.quote(str(REPORT_WRITER))} --sample {tmp_path}; echo status $?; ls -A {tmp_path}")
     assert "status 70" in done.stdout, done
     assert os.strerror(errno.ENOSPC) in done.stderr and "index.html" in done.stderr
     left = done.stdout.split("\n")[1:]

@@ -8,7 +8,7 @@ import shutil
 import subprocess
 
 import pytest
-from conftest import BUILD, PATIENCE_S, ROOT
+from conftest import BUILD, PATIENCE_S, ROOT, make
 
 MODELS = ROOT / "sim" / "test" / "spin"
 OPINION = BUILD / "test" / "opinion"
@@ -93,7 +93,7 @@ def searched(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def opinion():
-    call(["make", "-s", f"BUILD={BUILD}", OPINION], ROOT)
+    make("test/opinion")
 
     def ask(scheme, clients, fault, reductions):
         said = json.loads(call([OPINION, scheme, clients, ROUNDS, fault, reductions], ROOT))

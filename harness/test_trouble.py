@@ -6,6 +6,7 @@ import os
 import pathlib
 import re
 import resource
+import shlex
 import signal
 import socket
 import subprocess
@@ -427,9 +428,10 @@ def test_a_full_disk_leaves_no_half_file(tmp_path):
         pytest.skip("mounting a small file system needs root")
     mount = tmp_path / "small"
     mount.mkdir()
-    script = (f"mount -t tmpfs -o size=64k none {mount} && "
-              f"{PICKLOCK} run --on sim --out {mount}; status=$?; "
-              f"find {mount} -type f -size +0 | sed 's/^/left: /'; exit $status")
+    program, small = shlex.quote(str(PICKLOCK)), shlex.quote(str(mount))
+    script = (f"mount -t tmpfs -o size=64k none {small} && "
+              f"{program} run --on sim --out {small}; status=$?; "
+              f"find {small} -type f -size +0 | sed 's/^/left: /'; exit $status")
     done = subprocess.run(["unshare", "-m", "sh", "-c", script], cwd=ROOT, text=True,
                           capture_output=True, timeout=PATIENCE_S)
     assert done.returncode == 70 and "space" in done.stderr, done

@@ -19,7 +19,7 @@ static int tear_down(void **state)
 {
     (void)state;
     results_free(&sample);
-    char *command = memory_format("rm -rf %s", folder);
+    char *command = memory_format("rm -rf '%s'", folder);
     int status = system(command);
     free(command);
     return status;

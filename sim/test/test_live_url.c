@@ -284,7 +284,7 @@ static int folder_remove(void **state)
 {
     (void)state;
     char command[128];
-    (void)snprintf(command, sizeof command, "rm -r %s", parent_folder);
+    (void)snprintf(command, sizeof command, "rm -r '%s'", parent_folder);
     return system(command);
 }
 
