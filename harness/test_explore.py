@@ -5,6 +5,7 @@ import json
 import pytest
 from conftest import ROOT, run
 from matrix import MATRIX, as_yaml, explored, rows
+from readme import DEPLOYMENT, NOBODY
 from test_guest import build, mine
 
 # What `picklock explore --json` promises of every row.
@@ -30,6 +31,20 @@ def test_every_witness_is_confirmed_on_real_redis():
     assert all(row["confirmed"] is None and row["unconfirmed"] == "this server does not know DELEX"
                and row["scheme"] == "set-ifeq-delex" and row["replayed"] for row in open_rows), open_rows
     assert all(FIELDS <= row.keys() for row in ran.json["results"])
+
+
+def test_who_overlaps_because_of_a_server_blames_the_deployment():
+    """As `run` does of the same faults: the scheme only where it overlaps in that way without a fault, too."""
+    servers = [row["name"] for row in run("list", "faults", "--json").json["faults"] if row["strikes"] == "server"]
+    rows = run("explore", "--fault", ",".join(["none", *servers]), "--json", "-").json["results"]
+    overlaps = {(row["fault"], row["scheme"], row["servers"], row["property"], row["cause"]) for row in rows
+                if row["verdict"] == "violated"
+                and row["property"] in ("mutual-exclusion", "lease-exclusion", "no-lost-update")}
+    own = {overlap[1:] for overlap in overlaps if overlap[0] == "none"}
+    blamed = {overlap for overlap in overlaps if overlap[1:] not in own and overlap[4] not in DEPLOYMENT | NOBODY}
+    assert not blamed
+    assert {("restart-empty", "redlock", 3, "lease-exclusion", "lost-grant"),
+            ("server-clock", "redlock", 5, "lease-exclusion", "early-expiry")} <= overlaps
 
 
 def test_its_faults_are_listed():

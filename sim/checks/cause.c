@@ -63,36 +63,135 @@ enum cause ending_cause(const struct ledger *ledger, const struct grant *grant)
     return CAUSE_NONE;
 }
 
+/* --- who granted what to whom, and what made room for it --- */
+
+/* A client may have had two grants of a server in one attempt: one that is over and, when the
+ * server granted it again or a replica brought it back, the last one. */
+enum { GRANTS_EACH = 2 };
+
+static const struct grant *grant_of(const struct ledger *ledger, int client, int server, int which)
+{
+    return which == 0 ? &ledger->clients[client].grants[server]
+                      : ledger_grant(ledger, client, server);
+}
+
+/* Had that server granted it the lock before it was told? NO_INDEX: no. */
+static int64_t vote_index(const struct ledger *ledger, int client, int server)
+{
+    for (int i = 0; i < GRANTS_EACH; i++) {
+        int64_t index = grant_of(ledger, client, server, i)->index;
+        if (index != NO_INDEX && index < ledger->clients[client].held_index)
+            return index;
+    }
+    return NO_INDEX;
+}
+
+int pair_votes(const struct ledger *ledger, int client)
+{
+    int votes = 0;
+    for (int s = 0; s < ledger->head->servers; s++)
+        votes += vote_index(ledger, client, s) != NO_INDEX;
+    return votes;
+}
+
+/* Of the vote that completed its majority, though it never had one at a time: NO_INDEX: none did.
+ */
+static int64_t majority_index(const struct ledger *ledger, int client)
+{
+    for (int s = 0; s < ledger->head->servers; s++) {
+        int64_t index = vote_index(ledger, client, s);
+        int votes = 0;
+        for (int k = 0; k < ledger->head->servers; k++) {
+            int64_t other = vote_index(ledger, client, k);
+            votes += other != NO_INDEX && other <= index;
+        }
+        if (index != NO_INDEX && votes == ledger->quorum)
+            return index;
+    }
+    return NO_INDEX;
+}
+
 /* When a client was granted the lock, for ordering: never when it was told. */
 static int64_t granted_index(const struct ledger *ledger, int client)
 {
     const struct ledger_client *who = &ledger->clients[client];
-    return who->owned_index != NO_INDEX ? who->owned_index : who->held_index;
+    if (who->owned_index != NO_INDEX)
+        return who->owned_index;
+    int64_t index = ledger->quorum > 1 ? majority_index(ledger, client) : NO_INDEX;
+    return index != NO_INDEX ? index : who->held_index;
 }
 
-/* Where the first one's grant made room for the second one's: of several servers the one whose
- * ending is somebody's fault. False: nowhere. */
+static bool made_room(const struct grant *earlier, const struct grant *later)
+{
+    return earlier->index != NO_INDEX && later->index != NO_INDEX &&
+           earlier->index <= later->index && earlier->ending != ENDING_NONE &&
+           earlier->ended_index <= later->index;
+}
+
+/* Of a server that granted the lock to both: the earlier grant, if that had ended and so made room
+ * for the later one, which is *heir's. NULL: it is no such server. */
+static const struct grant *end_at(const struct ledger *ledger, const struct pair *pair, int server,
+                                  int *heir)
+{
+    for (int i = 0; i < GRANTS_EACH * GRANTS_EACH; i++) {
+        const struct grant *first = grant_of(ledger, pair->first, server, i % GRANTS_EACH);
+        const struct grant *second = grant_of(ledger, pair->second, server, i / GRANTS_EACH);
+        bool is_in_order = made_room(first, second);
+        if (!is_in_order && !made_room(second, first))
+            continue;
+        *heir = is_in_order ? pair->second : pair->first;
+        return is_in_order ? first : second;
+    }
+    return NULL;
+}
+
+/* Would it have been granted by enough servers, had only those lost an earlier grant that lost it
+ * by what these are to blame for? */
+static bool has_quorum(const struct ledger *ledger, const struct pair *pair, int client,
+                       unsigned blames)
+{
+    int votes = 0;
+    for (int s = 0; s < ledger->head->servers; s++) {
+        int heir = NOBODY;
+        const struct grant *end = end_at(ledger, pair, s, &heir);
+        bool is_given = end && heir == client;
+        votes += vote_index(ledger, client, s) != NO_INDEX &&
+                 (!is_given || blames >> cause_blame(ending_cause(ledger, end)) & 1);
+    }
+    return votes >= ledger->quorum;
+}
+
+/* The first server where an earlier grant ended by what that one is to blame for. */
+static bool find_end_by(const struct ledger *ledger, enum blame blame, struct pair *pair)
+{
+    for (int s = 0; s < ledger->head->servers; s++) {
+        int heir;
+        const struct grant *end = end_at(ledger, pair, s, &heir);
+        if (!end || cause_blame(ending_cause(ledger, end)) != blame)
+            continue;
+        pair->cause = ending_cause(ledger, end);
+        pair->server = s;
+        pair->end = end;
+        return true;
+    }
+    return false;
+}
+
+/* Where an earlier grant made room for a later one. Of several servers what it took: an overrun,
+ * if both would have had the lock by that alone; else what the deployment lost; and the scheme is
+ * to blame only where they would not have had it without its doing. Two majorities have a server in
+ * common: where one of them had none, no ending of a grant explains it. False: nowhere. */
 static bool find_end(const struct ledger *ledger, struct pair *pair)
 {
-    bool is_found = false;
-    for (int s = 0; s < ledger->head->servers; s++) {
-        const struct grant *first = ledger_grant(ledger, pair->first, s);
-        const struct grant *second = ledger_grant(ledger, pair->second, s);
-        if (first->index == NO_INDEX || second->index == NO_INDEX)
-            continue;
-        if (first->ending == ENDING_NONE || first->ended_index > second->index)
-            continue;
-        enum cause cause = ending_cause(ledger, first);
-        if (is_found && cause_blame(cause) == BLAME_NOBODY)
-            continue;
-        if (!is_found || cause_blame(pair->cause) == BLAME_NOBODY) {
-            pair->cause = cause;
-            pair->server = s;
-            pair->end = first;
-        }
-        is_found = true;
+    static const enum blame order[] = {BLAME_NOBODY, BLAME_DEPLOYMENT, BLAME_SCHEME};
+    unsigned blames = 0;
+    for (size_t i = 0; i < sizeof order / sizeof *order; i++) {
+        blames |= 1u << order[i];
+        if (has_quorum(ledger, pair, pair->first, blames) &&
+            has_quorum(ledger, pair, pair->second, blames))
+            return find_end_by(ledger, order[i], pair);
     }
-    return is_found;
+    return false;
 }
 
 /* The first one's grant is over, but the second one was never given one in its place. */

@@ -8,12 +8,16 @@
 struct pair {
     int first, second;
     enum cause cause;
-    int server;              /* where the first one's ownership ended; NOBODY: nowhere */
-    const struct grant *end; /* the first one's grant there (borrowed, until the next event) */
+    int server;              /* where an earlier grant made room for a later one; NOBODY: nowhere */
+    const struct grant *end; /* that earlier grant (borrowed, until the next event): the first one's,
+                                or, of a quorum, at one of its servers the second one's */
 };
 
 /* Puts two clients into order and finds the cause. */
 struct pair pair_judge(const struct ledger *ledger, int client, int other);
+
+/* How many servers had granted it the lock before it was told so. */
+int pair_votes(const struct ledger *ledger, int client);
 
 /* The story of that pair, chain included. */
 void pair_explain(const struct ledger *ledger, const struct pair *pair, struct finding *finding);

@@ -83,6 +83,7 @@ struct ledger_key {
     int64_t latest_us;     /* gone (or a dead stamp) after that for sure */
     bool is_clock_shifted; /* by a step of the server's clock */
     int64_t shifted_us;    /* how much longer it lives for it */
+    int64_t stepped_us;    /* is_clock_shifted: when that was, the last time */
     struct grant grant;    /* the last one, alive or ended */
     struct grant previous; /* what a tentative grant was written over */
 };

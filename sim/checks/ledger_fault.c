@@ -138,10 +138,8 @@ static void fail_over(struct ledger *ledger, const struct event *event, int lock
     if (is_same || grant.client == NOBODY)
         return;
     struct ledger_client *client = &ledger->clients[grant.client];
-    if (client->attempt == grant.attempt && client->lock == lock) {
+    if (client->attempt == grant.attempt && client->lock == lock)
         client->owned++;
-        client->grants[event->server].index = NO_INDEX;
-    }
 }
 
 static void step_clock(struct ledger *ledger, const struct event *event, int lock)
@@ -152,6 +150,7 @@ static void step_clock(struct ledger *ledger, const struct event *event, int loc
     key->expire_us -= event->amount_us;
     key->latest_us -= event->amount_us;
     key->is_clock_shifted = true;
+    key->stepped_us = event->time_us;
     key->shifted_us -= event->amount_us;
 }
 

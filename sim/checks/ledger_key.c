@@ -74,6 +74,8 @@ void ledger_gone(struct ledger *ledger, const struct event *event, int lock, int
     int64_t ended_us = time_us;
     if (key->expire_us != NEVER_US && time_us >= key->expire_us - ledger->error_us) {
         ended_us = key->expire_us < time_us ? key->expire_us : time_us;
+        if (key->is_clock_shifted && ended_us < key->stepped_us) /* the step brought it there */
+            ended_us = key->stepped_us;
         if (key->expire_us >= key->grant.until_us || key->grant.until_us == NEVER_US)
             ending = ENDING_EXPIRED;
         else

@@ -143,9 +143,20 @@ static void explain_hold(const struct ledger *ledger, int client, const char *al
            ledger_grant(ledger, client, server)->index == NO_INDEX)
         server++;
     const struct grant *grant = ledger_grant(ledger, client, server);
-    if (ledger->quorum > 1 && who->owned_index != NO_INDEX)
+    int votes = pair_votes(ledger, client);
+    if (ledger->quorum > 1 && votes < ledger->quorum)
+        finding_say(finding,
+                    "%s was told at %s that it has the lock%s; %d of %d servers had given it: no "
+                    "majority.",
+                    name, MS(who->held_us), also, votes, ledger->head->servers);
+    else if (ledger->quorum > 1 && who->owned_index != NO_INDEX)
         finding_say(finding, "%s had the lock%s on a majority of servers at %s.", name, also,
                     MS(who->owned_us));
+    else if (ledger->quorum > 1)
+        finding_say(finding,
+                    "%s was granted the lock%s by %d of %d servers, and told at %s that it has it; "
+                    "at no time did a majority keep it.",
+                    name, also, votes, ledger->head->servers, MS(who->held_us));
     else if (grant->index != NO_INDEX && !*also)
         grant_explain(ledger, grant, finding);
     else if (grant->index != NO_INDEX)
@@ -170,7 +181,7 @@ static void conclude(const struct ledger *ledger, const struct pair *pair, struc
     if (pair->cause == CAUSE_LATE_GRANT)
         culprit = ledger->clients[pair->second].is_late ? pair->second : pair->first;
     else if (pair->cause == CAUSE_OVERRUN)
-        culprit = pair->first;
+        culprit = end ? end->client : pair->first;
     else if (pair->cause == CAUSE_FOREIGN_EXTEND && end && end->is_touched)
         culprit = end->touch.client;
     else if (pair->cause == CAUSE_SHORT_TTL)
@@ -200,8 +211,9 @@ void pair_explain(const struct ledger *ledger, const struct pair *pair, struct f
             finding_say(finding, "Server %d decided it:", pair->server + 1);
         explain_end(ledger, pair->end, finding);
     } else if (pair->cause == CAUSE_SPLIT_GRANT) {
-        finding_say(finding, "No server that gave it to %s had taken it from %s: two majorities.",
-                    client_name(ledger, pair->second), client_name(ledger, pair->first));
+        finding_say(finding,
+                    "No loss of a grant explains it: two majorities would have a server in "
+                    "common.");
     } else {
         finding_say(finding, "Nothing had ended %s's lock at the server.",
                     client_name(ledger, pair->first));

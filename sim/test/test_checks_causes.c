@@ -1,4 +1,4 @@
-/* test_checks_causes.c - causes: servers that forget, clocks, chains, quorums. */
+/* test_checks_causes.c - causes: servers that forget, clocks, chains. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -288,89 +288,6 @@ static void one_token_for_two_is_an_unlock_bug(void **state)
     story_free(story);
 }
 
-/* --- redlock --- */
-
-/* SET on these servers (bits), answered OK; on the others nil. */
-static void asks(struct story *story, int client, unsigned yes)
-{
-    calls(story, client, OP_ACQUIRE);
-    for (int s = 0; s < story->head.servers; s++)
-        executes_at(story, client, s, OP_ACQUIRE, set(story, client), yes >> s & 1 ? OK : NIL);
-}
-
-static void cleans(struct story *story, int client, enum operation op, unsigned had)
-{
-    for (int s = 0; s < story->head.servers; s++)
-        executes_at(story, client, s, op, command(VERB_COMPARE_DELETE, token(story, client), 0),
-                    INTEGER(had >> s & 1));
-}
-
-static void a_majority_of_five_excludes(void **state)
-{
-    struct story *story = story_new(&majority, 5, 300);
-    (void)state;
-    asks(story, A, 0x07); /* servers 1 to 3; the SETs to 4 and 5 came after C's */
-    returns(story, A, OP_ACQUIRE, RESULT_GRANTED);
-    asks(story, C, 0x18);
-    cleans(story, C, OP_ACQUIRE, 0x18);
-    returns(story, C, OP_ACQUIRE, RESULT_REFUSED);
-    calls(story, A, OP_RELEASE);
-    cleans(story, A, OP_RELEASE, 0x07);
-    returns(story, A, OP_RELEASE, RESULT_RELEASED);
-    asks(story, C, 0x1f);
-    returns(story, C, OP_ACQUIRE, RESULT_GRANTED);
-    ends(story);
-    assert_silent(story);
-    assert_holds(story, PROPERTY_LEASE_EXCLUSION);
-    assert_holds(story, PROPERTY_NO_ORPHAN);
-    story_free(story);
-}
-
-static void one_of_five_that_restarts_empty_loses_the_grant(void **state)
-{
-    struct story *story = story_new(&majority, 5, 300);
-    (void)state;
-    asks(story, A, 0x07);
-    returns(story, A, OP_ACQUIRE, RESULT_GRANTED);
-    strikes(story, "restart-empty", -1, 2, 0);
-    asks(story, C, 0x1c);
-    returns(story, C, OP_ACQUIRE, RESULT_GRANTED);
-    ends(story);
-    assert_violated(story, PROPERTY_LEASE_EXCLUSION, 1, CAUSE_LOST_GRANT);
-    assert_says(&story->findings[PROPERTY_LEASE_EXCLUSION], "Server 3 decided it:");
-    assert_says(&story->findings[PROPERTY_LEASE_EXCLUSION], "on a majority of servers");
-    story_free(story);
-}
-
-static void two_believers_without_a_common_server_are_a_split_grant(void **state)
-{
-    struct story *story = story_new(&majority, 5, 300);
-    (void)state;
-    asks(story, A, 0x07);
-    returns(story, A, OP_ACQUIRE, RESULT_GRANTED);
-    asks(story, B, 0x18); /* two of five, and takes that for a majority */
-    returns(story, B, OP_ACQUIRE, RESULT_GRANTED);
-    ends(story);
-    assert_violated(story, PROPERTY_LEASE_EXCLUSION, 1, CAUSE_SPLIT_GRANT);
-    assert_says(&story->findings[PROPERTY_LEASE_EXCLUSION], "(A,B): Split grant");
-    story_free(story);
-}
-
-static void a_quorum_that_expires_is_an_overrun(void **state)
-{
-    struct story *story = story_new(&majority, 3, 300);
-    (void)state;
-    asks(story, A, 0x7);
-    returns(story, A, OP_ACQUIRE, RESULT_GRANTED);
-    at(story, 310);
-    asks(story, B, 0x7);
-    returns(story, B, OP_ACQUIRE, RESULT_GRANTED);
-    ends(story);
-    assert_violated(story, PROPERTY_MUTUAL_EXCLUSION, 1, CAUSE_OVERRUN);
-    assert_holds(story, PROPERTY_LEASE_EXCLUSION);
-    story_free(story);
-}
-
 /* --- locks are apart; scripts that fail half way --- */
 
 static void two_locks_have_nothing_to_do_with_each_other(void **state)
@@ -433,10 +350,6 @@ int main(void)
         cmocka_unit_test(a_late_copy_of_a_delete_is_named),
         cmocka_unit_test(a_late_copy_that_compares_is_harmless),
         cmocka_unit_test(one_token_for_two_is_an_unlock_bug),
-        cmocka_unit_test(a_majority_of_five_excludes),
-        cmocka_unit_test(one_of_five_that_restarts_empty_loses_the_grant),
-        cmocka_unit_test(two_believers_without_a_common_server_are_a_split_grant),
-        cmocka_unit_test(a_quorum_that_expires_is_an_overrun),
         cmocka_unit_test(two_locks_have_nothing_to_do_with_each_other),
         cmocka_unit_test(a_script_that_fails_half_way_leaves_a_key_without_expiry),
         cmocka_unit_test(what_nobody_here_wrote_is_nobodys),

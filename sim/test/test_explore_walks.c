@@ -102,6 +102,18 @@ static void say(const struct walker *walker, const char *what, enum property pro
                                  line, sizeof line));
 }
 
+/* Two majorities have a server in common, and what happened there is the cause: of a scheme that
+ * counts right nothing is a split grant, whatever servers lose. */
+static void judge_causes(const struct walker *walker, const struct finding *findings, int count)
+{
+    for (int i = 0; i < PROPERTY_COUNT; i++) {
+        if (findings[i].verdict != VERDICT_VIOLATED || findings[i].cause != CAUSE_SPLIT_GRANT)
+            continue;
+        say(walker, "a split grant", (enum property)i, count);
+        fail();
+    }
+}
+
 static void compare(struct walker *walker)
 {
     static struct finding findings[PROPERTY_COUNT];
@@ -117,6 +129,7 @@ static void compare(struct walker *walker)
         say(walker, failure.text, PROPERTY_COUNT - 1, walker->count);
         fail_msg("the simulated world did not follow: %s", failure.text);
     }
+    judge_causes(walker, findings, walker->count);
     for (int i = 0; i < PROPERTY_COUNT; i++) {
         if (!is_compared(setting->section, (enum property)i) ||
             is_stricter_in_checks(walker, (enum property)i) ||
@@ -131,6 +144,7 @@ static void compare(struct walker *walker)
         if (!(walker->violated >> i & 1))
             continue;
         assert_true(replay_choices(&replay, walker->choices, walker->first[i], findings, &failure));
+        judge_causes(walker, findings, walker->first[i]);
         if (findings[i].verdict == VERDICT_VIOLATED)
             continue;
         say(walker, "found by the explorer only", (enum property)i, walker->first[i]);
@@ -228,12 +242,28 @@ static void judge_agrees_with_checks_on_long_walks(void **state)
     }
 }
 
+/* And two servers, or one of them twice, lose what they knew. */
+static void what_servers_lose_is_no_split_grant(void **state)
+{
+    (void)state;
+    static const enum fault losses[] = {FAULT_SERVER_CLOCK, FAULT_RESTART, FAULT_FAILOVER,
+                                        FAULT_EVICT};
+    const struct explore_options of = {
+        .scheme = scheme_named("redlock"), .clients = 2, .servers = 3};
+    unsigned violated = 0;
+    for (int i = 0; i < 4; i++)
+        for (int k = i; k < 4; k++)
+            violated |= walk(&of, &long_pace, (const enum fault[]){losses[i], losses[k]}, 2);
+    assert_true(violated >> PROPERTY_LEASE_EXCLUSION & 1);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(judge_agrees_with_checks),
         cmocka_unit_test(judge_agrees_with_checks_on_quorums),
         cmocka_unit_test(judge_agrees_with_checks_on_long_walks),
+        cmocka_unit_test(what_servers_lose_is_no_split_grant),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
