@@ -49,6 +49,12 @@ enum fail clock_preload(const char *shim_path, const char *page_path, struct fai
 enum { CLOCK_PATH_MAX = 4096 };
 enum fail clock_shim_find(char path[CLOCK_PATH_MAX], struct failure *failure);
 
+/* What a frozen clock says. */
+static inline int64_t clock_says_us(const struct clock_page *page)
+{
+    return atomic_load(&page->frozen_us) + atomic_load(&page->offset_us);
+}
+
 /* Stops the clock at that wall-clock instant; the offset counts on top. */
 static inline void clock_freeze_at(struct clock_page *page, int64_t wall_us)
 {

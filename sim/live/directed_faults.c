@@ -131,10 +131,10 @@ static enum fail fault_client_clock(struct directed *directed, const struct choi
 static enum fail fault_server_clock(struct directed *directed, const struct choice *choice,
                                     struct failure *failure)
 {
-    (void)failure;
-    clock_jump(directed->live->servers.rows[choice->server].page, choice->amount_us);
+    struct servers *servers = &directed->live->servers;
+    clock_jump(servers->rows[choice->server].page, choice->amount_us);
     fault_write(directed, choice, NULL);
-    return FAIL_NONE;
+    return servers_prove_clock(servers, choice->server, failure);
 }
 
 /* Another process is behind the server's name from now on: every connection to it is broken. */

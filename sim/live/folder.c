@@ -22,8 +22,11 @@ enum { DESCRIPTORS_WALK = 16, TRIES = 10, STREAMS = 3 };
 static const char *parent_folder(void)
 {
     const char *path = getenv("TMPDIR");
-    /* A unix socket or a clock page must not outgrow its path, so an odd TMPDIR is not followed. */
-    return path && *path == '/' && strlen(path) < FOLDER_PATH_MAX / 2 ? path : "/tmp";
+    /* A unix socket or a clock page must not outgrow its path, so an odd TMPDIR is not followed.
+     * Nor is one that a library could not be preloaded from: LD_PRELOAD splits at blanks and
+     * colons, and expands $LIB. */
+    bool is_good = path && *path == '/' && strlen(path) < FOLDER_PATH_MAX / 2;
+    return is_good && !strpbrk(path, " :$") ? path : "/tmp";
 }
 
 static int remove_one(const char *path, const struct stat *status, int type, struct FTW *walk)

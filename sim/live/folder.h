@@ -1,7 +1,8 @@
 /* folder.h - the private folder of a program run's servers, and that it goes away whatever ends the
  * program.
  *
- * A folder under TMPDIR (or /tmp), "picklock-servers-PID-RANDOM". A small process of ours (the
+ * A folder under TMPDIR (or /tmp, where a library can be preloaded from no path in TMPDIR),
+ * "picklock-servers-PID-RANDOM". A small process of ours (the
  * sweeper) waits for the end of this one, be it normal, by a signal or by SIGKILL, and then removes
  * the folder. Should the sweeper be killed too, the next start removes what nobody holds any more:
  * a folder is held by a lock (flock), not by its name. */

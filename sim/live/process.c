@@ -2,12 +2,12 @@
  * redis-server 7.0. */
 #include "live/process.h"
 
-#include "live/clock.h"
 #include "live/control.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <netinet/in.h>
 #include <signal.h>
 #include <stdio.h>
@@ -195,6 +195,8 @@ void process_kill(struct process *process)
 {
     if (!process->pid)
         return;
+    /* It leads a session: a server that a wrapper has started beside itself goes, too. */
+    (void)kill(-process->pid, SIGKILL);
     (void)kill(process->pid, SIGKILL);
     while (waitpid(process->pid, NULL, 0) < 0 && errno == EINTR)
         ;
@@ -208,6 +210,10 @@ static enum fail check_version(struct process *process, const char *info, struct
     char pid[16], mode[16];
     int major = 0, minor = 0;
     control_field(info, "process_id", pid, sizeof pid);
+    if (atoi(pid) != process->pid && getsid(atoi(pid)) == process->pid)
+        return failure_set(failure, FAIL_UNAVAILABLE,
+                           "it starts a server beside itself; a wrapper must end in \"exec "
+                           "redis-server\", so that what is killed is the server");
     if (atoi(pid) != process->pid)
         return failure_set(failure, FAIL_UNAVAILABLE, "port %d: " TAKEN, process->port);
     control_field(info, "redis_mode", mode, sizeof mode);
@@ -232,7 +238,7 @@ static enum fail is_ready(struct process *process, bool *is_garbage, struct fail
         return FAIL_UNKNOWN;
     /* Somebody else may sit on the port and say nothing: then ours has died meanwhile. */
     (void)redisSetTimeout(process->control, (struct timeval){.tv_usec = PROBE_US});
-    redisReply *info = control_ask(process->control, failure, "INFO server");
+    redisReply *info = control_ask(process->control, failure, "INFO");
     (void)redisSetTimeout(process->control, (struct timeval){.tv_sec = CONTROL_SECONDS});
     if (!info) {
         *is_garbage = control_is_garbage(process->control);
@@ -240,10 +246,18 @@ static enum fail is_ready(struct process *process, bool *is_garbage, struct fail
         process->control = NULL;
         return FAIL_UNKNOWN;
     }
+    char loading[4];
     enum fail fail = info->type == REDIS_REPLY_STRING
                          ? check_version(process, info->str, failure)
                          : failure_set(failure, FAIL_UNAVAILABLE, "it answers INFO with no text");
+    control_field(info->type == REDIS_REPLY_STRING ? info->str : "", "loading", loading,
+                  sizeof loading);
     freeReplyObject(info);
+    if (!fail && loading[0] == '1') {
+        control_shut(process->control);
+        process->control = NULL;
+        return failure_set(failure, FAIL_UNKNOWN, "it is still loading its data");
+    }
     return fail;
 }
 
@@ -269,6 +283,55 @@ static enum fail wait_until_ready(struct process *process, struct failure *failu
                                READY_SECONDS, why.text);
         (void)nanosleep(&between, NULL);
     }
+}
+
+/* --- steered --- */
+
+/* TIME: seconds and microseconds. */
+static enum fail ask_time(struct process *process, int64_t *now_us, struct failure *failure)
+{
+    redisReply *reply = control_ask(process->control, failure, "TIME");
+    if (!reply)
+        return FAIL_UNAVAILABLE;
+    bool is_time = reply->type == REDIS_REPLY_ARRAY && reply->elements == 2 &&
+                   reply->element[0]->type == REDIS_REPLY_STRING &&
+                   reply->element[1]->type == REDIS_REPLY_STRING;
+    if (is_time)
+        *now_us = atoll(reply->element[0]->str) * 1000000 + atoll(reply->element[1]->str);
+    freeReplyObject(reply);
+    return is_time ? FAIL_NONE
+                   : failure_set(failure, FAIL_UNAVAILABLE, "it answers TIME with no time");
+}
+
+enum fail process_prove_clock(struct process *process, const struct clock_page *clock,
+                              struct failure *failure)
+{
+    int64_t now_us = 0;
+    if (ask_time(process, &now_us, failure))
+        return FAIL_UNAVAILABLE;
+    if (now_us == clock_says_us(clock))
+        return FAIL_NONE;
+    return failure_set(
+        failure, FAIL_UNAVAILABLE,
+        "its clock cannot be steered: it is %" PRId64
+        " us away from what it was set to. The library "
+        "preloaded for that (LD_PRELOAD) is dropped by a wrapper that unsets it, and by a program "
+        "with "
+        "file capabilities, set-user-id, statically linked or from a snap; name another with "
+        "--redis-server, or let leases run out for real with --real-time",
+        now_us - clock_says_us(clock));
+}
+
+/* Twice, around a step of the clock: once could be an accident. */
+static enum fail prove_steered(struct process *process, struct clock_page *clock,
+                               struct failure *failure)
+{
+    if (process_prove_clock(process, clock, failure))
+        return FAIL_UNAVAILABLE;
+    clock_advance(clock, 1);
+    enum fail fail = process_prove_clock(process, clock, failure);
+    clock_advance(clock, -1);
+    return fail;
 }
 
 /* --- start --- */
@@ -352,7 +415,8 @@ enum fail process_start(struct process *process, const struct process_options *o
         if (port == 0)
             return failure_set(failure, FAIL_UNAVAILABLE,
                                "no free port on 127.0.0.1 for a redis-server");
-        if (!start_at(process, options, port, why))
+        if (!start_at(process, options, port, why) &&
+            (!options->clock || !prove_steered(process, options->clock, why)))
             return FAIL_NONE;
         bool was_taken = log_end(process, text, sizeof text) || strstr(why->text, TAKEN);
         process_kill(process);

@@ -121,7 +121,8 @@ enum fail replica_start(struct servers *servers, struct server *server, struct f
     const struct process_options options = {.program = servers->program,
                                             .folder = folder,
                                             .shim = server->page ? servers->shim : NULL,
-                                            .page = server->page_path};
+                                            .page = server->page_path,
+                                            .clock = server->page};
     server->is_cut = false;
     if (feed_open(servers, server, failure) || process_start(&server->replica, &options, failure) ||
         replica_reconnect(server, failure))

@@ -1,5 +1,5 @@
-/* server_faults.c - what is done to a private server: restart, failover, eviction. See servers.h.
- */
+/* server_faults.c - what is done to a private server: restart, failover, eviction; and that it was
+ * done. See servers.h. */
 #include "live/servers.h"
 
 #include "live/control.h"
@@ -17,14 +17,70 @@ enum fail servers_can(const struct servers *servers, enum choice_kind kind, stru
     };
     if (kind == CHOICE_SERVER_CLOCK && servers->steering == REAL_TIME)
         return failure_set(
-            failure, FAIL_UNKNOWN,
+            failure, FAIL_NOT_APPLICABLE,
             "no server's clock can be stepped in real time: it is the machine's own");
     if (servers->is_foreign && needs_private[kind])
-        return failure_set(failure, FAIL_UNKNOWN,
+        return failure_set(failure, FAIL_NOT_APPLICABLE,
                            "\"%s\" would touch more of the server behind the URL than our own keys",
                            choice_name(kind));
     return FAIL_NONE;
 }
+
+/* --- did it strike? A fault that did not would be followed by a verdict about nothing. --- */
+
+/* A field of INFO as a number; -1: it is not there, or (failure's text) was not answered. */
+static int64_t info_number(redisContext *control, const char *section, const char *field,
+                           struct failure *failure)
+{
+    char value[24] = "";
+    redisReply *info = control_ask(control, failure, "INFO %s", section);
+    if (!info)
+        return -1;
+    if (info->type == REDIS_REPLY_STRING)
+        control_field(info->str, field, value, sizeof value);
+    freeReplyObject(info);
+    return *value ? atoll(value) : -1;
+}
+
+/* A restarted server without its keys. */
+static enum fail prove_empty(const struct server *server, struct failure *failure)
+{
+    int64_t keys = control_integer(server->process.control, failure, "DBSIZE");
+    if (keys == INT64_MIN)
+        return FAIL_UNAVAILABLE;
+    return keys == 0
+               ? FAIL_NONE
+               : failure_set(failure, FAIL_UNKNOWN,
+                             "it came back with %" PRId64 " keys, and was to lose them all", keys);
+}
+
+/* A replica that was cut off has heard nothing since, and one that is promoted takes writes. */
+static enum fail prove_cut(struct server *server, struct failure *failure)
+{
+    int64_t offset =
+        info_number(server->replica.control, "replication", "slave_repl_offset", failure);
+    return offset == server->cut_offset
+               ? FAIL_NONE
+               : failure_set(failure, FAIL_UNKNOWN,
+                             "its replica was cut off at offset %" PRId64 ", and is at %" PRId64,
+                             server->cut_offset, offset);
+}
+
+static enum fail prove_promoted(const struct server *server, struct failure *failure)
+{
+    char role[16] = "";
+    redisReply *info = control_ask(server->process.control, failure, "INFO replication");
+    if (!info)
+        return FAIL_UNAVAILABLE;
+    if (info->type == REDIS_REPLY_STRING)
+        control_field(info->str, "role", role, sizeof role);
+    freeReplyObject(info);
+    return strcmp(role, "master") == 0
+               ? FAIL_NONE
+               : failure_set(failure, FAIL_UNKNOWN, "its replica was not promoted");
+}
+
+/* --- the faults --- */
 
 enum fail servers_restart(struct servers *servers, int number, struct failure *failure)
 {
@@ -38,8 +94,9 @@ enum fail servers_restart(struct servers *servers, int number, struct failure *f
                                             .folder = folder,
                                             .shim = server->page ? servers->shim : NULL,
                                             .page = server->page_path,
+                                            .clock = server->page,
                                             .port = port};
-    if (process_start(&server->process, &options, failure))
+    if (process_start(&server->process, &options, failure) || prove_empty(server, failure))
         return failure_wrap(failure, "server %d", number + 1);
     if (!server->feed)
         return FAIL_NONE;
@@ -60,7 +117,12 @@ enum fail servers_cut_replica(struct servers *servers, int number, struct failur
     server->is_cut = true;
     if (server->feed_link)
         proxy_link_silence(server->feed_link);
-    return FAIL_NONE;
+    server->cut_offset =
+        info_number(server->replica.control, "replication", "slave_repl_offset", failure);
+    return server->cut_offset >= 0
+               ? FAIL_NONE
+               : failure_set(failure, FAIL_UNKNOWN, "replica of server %d tells no offset",
+                             number + 1);
 }
 
 enum fail servers_failover(struct servers *servers, int number, struct failure *failure)
@@ -68,37 +130,34 @@ enum fail servers_failover(struct servers *servers, int number, struct failure *
     struct server *server = &servers->rows[number];
     if (!server->is_cut && replica_wait_in_step(servers, server, failure))
         return failure->code;
+    if (server->is_cut && prove_cut(server, failure))
+        return failure_wrap(failure, "server %d", number + 1);
     if (control_do(server->replica.control, failure, "REPLICAOF NO ONE"))
         return failure_wrap(failure, "replica of server %d", number + 1);
     process_kill(&server->process);
     server->process = server->replica;
     memset(&server->replica, 0, sizeof server->replica);
     replica_stop(server);
-    return FAIL_NONE;
+    if (prove_promoted(server, failure))
+        return failure_wrap(failure, "server %d", number + 1);
+    return servers_prove_clock(servers, number, failure);
 }
 
 enum fail servers_flush_scripts(struct servers *servers, int number, struct failure *failure)
 {
-    if (control_do(servers_control(servers, number), failure, "SCRIPT FLUSH"))
+    redisContext *control = servers_control(servers, number);
+    if (control_do(control, failure, "SCRIPT FLUSH"))
         return failure_wrap(failure, "server %d", number + 1);
-    return FAIL_NONE;
+    int64_t scripts = info_number(control, "memory", "number_of_cached_scripts", failure);
+    return scripts <= 0
+               ? FAIL_NONE
+               : failure_set(failure, FAIL_UNKNOWN, "server %d still knows %" PRId64 " scripts",
+                             number + 1, scripts);
 }
 
 /* --- eviction --- */
 
 enum { STEP_BYTES = 32, SQUEEZES_MAX = 20000, TOUCHES = 200 };
-
-static int64_t used_memory(redisContext *control, struct failure *failure)
-{
-    char value[24] = "";
-    redisReply *info = control_ask(control, failure, "INFO memory");
-    if (!info)
-        return -1;
-    if (info->type == REDIS_REPLY_STRING)
-        control_field(info->str, "used_memory", value, sizeof value);
-    freeReplyObject(info);
-    return atoll(value);
-}
 
 /* Every other key is used so often that the one that nobody touches is the least used by far. */
 static enum fail touch_others(redisContext *control, const char *key, struct failure *failure)
@@ -116,7 +175,7 @@ static enum fail touch_others(redisContext *control, const char *key, struct fai
 /* Lowers the limit little by little until the key is gone, so that nothing else has to go. */
 static enum fail squeeze(redisContext *control, const char *key, struct failure *failure)
 {
-    int64_t limit = used_memory(control, failure);
+    int64_t limit = info_number(control, "memory", "used_memory", failure);
     for (int i = 0; limit > 0 && i < SQUEEZES_MAX; i++, limit -= STEP_BYTES) {
         if (control_do(control, failure, "CONFIG SET maxmemory %" PRId64, limit))
             return FAIL_UNAVAILABLE;
@@ -141,6 +200,7 @@ enum fail servers_evict(struct servers *servers, int number, const char *key,
     /* Only an allkeys policy ever evicts a key that has no expiry. */
     const char *policy = ttl_ms < 0 ? "allkeys-lfu" : "volatile-lfu";
     struct failure ignored;
+    int64_t evicted = info_number(control, "stats", "evicted_keys", failure);
     enum fail fail = touch_others(control, key, failure);
     if (!fail)
         fail = control_do(control, failure, "CONFIG SET maxmemory-policy %s", policy);
@@ -148,5 +208,11 @@ enum fail servers_evict(struct servers *servers, int number, const char *key,
         fail = squeeze(control, key, failure);
     if (control_do(control, fail ? &ignored : failure, "CONFIG SET maxmemory 0") && !fail)
         fail = FAIL_UNAVAILABLE;
+    /* Gone is not yet evicted, and another key may have gone with it. */
+    int64_t now = fail ? 0 : info_number(control, "stats", "evicted_keys", failure);
+    if (!fail && now != evicted + 1)
+        fail = failure_set(failure, FAIL_UNKNOWN,
+                           "it was to evict the lock key alone, and has evicted %" PRId64 " keys",
+                           now - evicted);
     return fail ? failure_wrap(failure, "server %d", number + 1) : FAIL_NONE;
 }

@@ -4,9 +4,11 @@
 
 #include "live/control.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum fail servers_open(struct servers *servers, const struct live_options *options, uv_loop_t *loop,
                        uv_timer_t *tick, struct failure *failure)
@@ -84,12 +86,12 @@ static enum fail foreign_prepare(struct servers *servers, int count, bool has_re
 {
     /* Nothing is wrong with that server: this run cannot be made with it, others can. */
     if (count != 1)
-        return failure_set(failure, FAIL_UNKNOWN,
+        return failure_set(failure, FAIL_NOT_APPLICABLE,
                            "a URL names one server, and this run needs %d; leave the URL out to "
                            "use private servers",
                            count);
     if (has_replica)
-        return failure_set(failure, FAIL_UNKNOWN,
+        return failure_set(failure, FAIL_NOT_APPLICABLE,
                            "this run needs a replica to promote, and a server behind a URL is left "
                            "as it is; leave the URL out to use private servers");
     /* Who it is before which database: a Sentinel or a Cluster has none to select. */
@@ -105,11 +107,25 @@ static enum fail foreign_prepare(struct servers *servers, int count, bool has_re
 
 /* --- private servers --- */
 
+/* The shim by a path of our own: where the program lies, blanks and colons may stand, at which
+ * LD_PRELOAD splits. */
+static enum fail shim_link(struct servers *servers, struct failure *failure)
+{
+    char shim[CLOCK_PATH_MAX], link[PROCESS_PATH_MAX];
+    if (clock_shim_find(shim, failure))
+        return FAIL_UNAVAILABLE;
+    (void)snprintf(link, sizeof link, "%s/clock.so", servers->folder.path);
+    if (symlink(shim, link) != 0)
+        return failure_set(failure, FAIL_UNAVAILABLE, "%s: %s", link, strerror(errno));
+    (void)snprintf(servers->shim, sizeof servers->shim, "%s", link);
+    return FAIL_NONE;
+}
+
 static enum fail page_open(struct servers *servers, struct server *server, struct failure *failure)
 {
     if (servers->steering == REAL_TIME)
         return FAIL_NONE;
-    if (!servers->shim[0] && clock_shim_find(servers->shim, failure))
+    if (!servers->shim[0] && shim_link(servers, failure))
         return FAIL_UNAVAILABLE;
     (void)snprintf(server->page_path, sizeof server->page_path, "%s/clock-%d", servers->folder.path,
                    server->number + 1);
@@ -131,6 +147,7 @@ static enum fail server_start(struct servers *servers, struct server *server,
                                             .folder = folder,
                                             .shim = server->page ? servers->shim : NULL,
                                             .page = server->page_path,
+                                            .clock = server->page,
                                             .port = server->process.port};
     if (process_start(&server->process, &options, failure))
         return failure_wrap(failure, "server %d", server->number + 1);
@@ -154,6 +171,8 @@ static enum fail server_empty(struct servers *servers, struct server *server, bo
 {
     if (server->page)
         clock_set_offset(server->page, 0);
+    if (servers_prove_clock(servers, server->number, failure))
+        return FAIL_UNAVAILABLE;
     if (!has_replica || server->is_cut)
         replica_stop(server);
     if (control_do(server->process.control, failure, "FLUSHALL") ||
@@ -222,6 +241,18 @@ struct proxy_address servers_address(const struct servers *servers, int server)
 redisContext *servers_control(const struct servers *servers, int server)
 {
     return servers->is_foreign ? servers->foreign : servers->rows[server].process.control;
+}
+
+enum fail servers_prove_clock(struct servers *servers, int number, struct failure *failure)
+{
+    struct server *server = &servers->rows[number];
+    if (!server->page)
+        return FAIL_NONE;
+    if (process_prove_clock(&server->process, server->page, failure))
+        return failure_wrap(failure, "server %d", number + 1);
+    if (server->replica.pid && process_prove_clock(&server->replica, server->page, failure))
+        return failure_wrap(failure, "replica of server %d", number + 1);
+    return FAIL_NONE;
 }
 
 void servers_set_clock(struct servers *servers, int64_t now_us)

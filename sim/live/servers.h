@@ -21,6 +21,7 @@ struct server {
     /* The replica's link goes through a proxy of its own, so that it can be cut for real. */
     struct proxy *feed;
     bool is_cut;
+    int64_t cut_offset; /* how much of its primary's stream the replica had then */
     struct proxy_link *feed_link;
 };
 
@@ -35,7 +36,7 @@ struct servers {
     redisContext *foreign; /* our connection to it */
     struct folder folder;
     bool has_folder;
-    char shim[CLOCK_PATH_MAX];
+    char shim[PROCESS_PATH_MAX]; /* "": not linked yet */
     struct server rows[SERVERS_MAX];
     int count; /* that run now */
     char version[VERSION_MAX];
@@ -60,10 +61,15 @@ redisContext *servers_control(const struct servers *servers, int server);
 /* Moves every steered clock to world time now_us. */
 void servers_set_clock(struct servers *servers, int64_t now_us);
 
+/* Does the server, and its replica, follow the clock? FAIL_UNAVAILABLE: why not. Unsteered ones are
+ * not asked. */
+enum fail servers_prove_clock(struct servers *servers, int server, struct failure *failure);
+
 /* FAIL_NONE while all of them live; else FAIL_UNAVAILABLE: which one ended, and how. */
 enum fail servers_check(struct servers *servers, struct failure *failure);
 
-/* --- faults; the caller breaks the clients' connections --- */
+/* --- faults; the caller breaks the clients' connections ---
+ * Each looks whether it has struck: FAIL_UNKNOWN when it has not, with what is so instead. */
 
 enum fail servers_can(const struct servers *servers, enum choice_kind kind,
                       struct failure *failure);

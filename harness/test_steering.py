@@ -1,0 +1,105 @@
+"""What steers a run proves that it steers: clocks that follow, faults that strike. Else there is no verdict."""
+
+import json
+import os
+import shutil
+import subprocess
+
+import pytest
+from conftest import BUILD, PATIENCE_S, PICKLOCK, ROOT
+
+NAIVE = ["run", "--scheme", "set-nx-ex-del", "scenarios/expired-lease-double-delete.yaml"]
+
+
+def wrapper(tmp_path, text):
+    """A redis-server of its own kind: what a distribution, a container or a snap may put on the PATH."""
+    path = tmp_path / "redis-server-wrapped"
+    path.write_text("#!/bin/sh\n" + text)
+    path.chmod(0o755)
+    return path
+
+
+def refuses(ran, words):
+    assert ran.status == 69 and words in ran.err, ran
+    assert "holds" not in ran.out + ran.err
+
+
+def test_a_wrapper_that_drops_the_preloaded_library(picklock, tmp_path):
+    path = wrapper(tmp_path, 'unset LD_PRELOAD\nexec redis-server "$@"\n')
+    ran = picklock(*NAIVE, "--redis-server", path)
+    refuses(ran, "its clock cannot be steered")
+    assert str(path) in ran.err and "--real-time" in ran.err
+    assert picklock(*NAIVE, "--redis-server", path, "--real-time").status == 0
+
+
+def test_a_wrapper_that_keeps_it(picklock, tmp_path):
+    ran = picklock(*NAIVE, "--redis-server", wrapper(tmp_path, 'exec redis-server "$@"\n'))
+    assert ran.status == 0 and "unlock-bug" in ran.out, ran
+
+
+def test_a_binary_that_the_loader_does_not_trust(picklock, tmp_path):
+    """Set-group-id, as with file capabilities: LD_PRELOAD is ignored, and nothing said."""
+    path = tmp_path / "redis-server"
+    shutil.copy(shutil.which("redis-server"), path)
+    try:
+        os.chown(path, -1, 65534 if os.geteuid() == 0 else next(g for g in os.getgroups() if g != os.getegid()))
+    except (OSError, StopIteration):
+        pytest.skip("no other group to give it to")
+    path.chmod(0o2755)
+    refuses(picklock(*NAIVE, "--redis-server", path), "its clock cannot be steered")
+
+
+@pytest.mark.parametrize("drops", [1, 2])
+def test_a_server_that_is_steered_at_first(picklock, tmp_path, drops):
+    """Each start is looked at: the replica's, that of a server which restarts."""
+    count = tmp_path / "count"
+    path = wrapper(tmp_path, f'echo x >> {count}\n'
+                             f'[ "$(wc -l < {count})" -gt {drops} ] && unset LD_PRELOAD\nexec redis-server "$@"\n')
+    scenarios = ["scenarios/restart-empty.yaml"] if drops == 1 else \
+        ["scenarios/failover-loses-lock.yaml", "scenarios/restart-empty.yaml"]
+    ran = picklock("run", "--scheme", "set-nx-px-cad", "--redis-server", path, *scenarios)
+    refuses(ran, "its clock cannot be steered")
+
+
+@pytest.mark.parametrize("name", ["sp ace", "co:lon", "dol$LIBlar", "plain"])
+def test_the_program_in_an_odd_folder(tmp_path, name):
+    """LD_PRELOAD splits at blanks and colons: the shim is not loaded from where the program lies."""
+    odd = tmp_path / name
+    odd.mkdir()
+    for part in ("picklock", "picklock-clock.so"):
+        shutil.copy(BUILD / part, odd / part)
+    done = subprocess.run([odd / "picklock", *NAIVE, "--json", "-", "--out", tmp_path / "runs"], cwd=ROOT, text=True,
+                          capture_output=True, timeout=PATIENCE_S)
+    assert done.returncode == 0, done
+    [row] = json.loads(done.stdout)["results"]
+    assert row["verdict"] == "violated" and row["as_expected"] is True
+
+
+def test_the_shim_is_missing(tmp_path):
+    shutil.copy(PICKLOCK, tmp_path / "picklock")
+    done = subprocess.run([tmp_path / "picklock", *NAIVE, "--out", tmp_path / "runs"], cwd=ROOT, text=True,
+                          capture_output=True, timeout=PATIENCE_S)
+    assert done.returncode == 69 and "picklock-clock.so" in done.stderr, done
+
+
+def test_a_wrapper_that_starts_a_server_beside_itself(picklock, tmp_path):
+    """What would be killed is the wrapper, and the server would live on. (That none is left, every test checks.)"""
+    ran = picklock(*NAIVE, "--redis-server", wrapper(tmp_path, 'redis-server "$@"\n:\n'))
+    refuses(ran, "exec redis-server")
+
+
+def test_a_restart_that_keeps_the_keys(picklock, tmp_path):
+    """A server that writes what it is told: "restarts empty" did not strike, so nothing is concluded."""
+    path = wrapper(tmp_path, 'exec redis-server "$@" --appendonly yes --appendfsync always\n')
+    ran = picklock("run", "--scheme", "set-nx-px-cad", "scenarios/restart-empty.yaml", "--redis-server", path,
+                   "--json", "-")
+    [row] = ran.json["results"]
+    assert ran.status == 2 and row["verdict"] == "unknown", ran
+    assert "came back with 1 keys" in row["trouble"], row
+
+
+def test_scripts_that_stay(picklock, tmp_path):
+    """A server that has no SCRIPT FLUSH that flushes: told as such, by whatever it answers."""
+    path = wrapper(tmp_path, 'exec redis-server "$@" --rename-command SCRIPT ""\n')
+    ran = picklock("run", "--scheme", "set-nx-px-evalsha", "scenarios/script-flush.yaml", "--redis-server", path)
+    refuses(ran, "SCRIPT")
