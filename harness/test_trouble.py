@@ -64,15 +64,49 @@ def test_an_existing_server_keeps_its_keys(picklock):
         assert ask(port, "KEYS", "*") == "mine"
 
 
-def test_what_an_existing_server_cannot_be_used_for_is_left_open(picklock):
-    """A server behind a URL is not restarted, promoted or steered: those rows are unknown, and say why; the others run."""
+def test_what_an_existing_server_cannot_be_used_for_is_not_run(picklock, tmp_path):
+    """A server behind a URL is not restarted, promoted or steered: those rows are not applicable, and say why; the others run."""
+    clock = tmp_path / "clock.yaml"
+    clock.write_text("name: clock\nsource: of this test\nlease: 1s\nclients: [A, B]\nsteps:\n  - A acquires\n"
+                     "  - server's clock jumps 1s\nexpect:\n  set-nx-px-cad: { mutual-exclusion: holds }\n")
     with server() as port:
         ran = picklock("run", "--scheme", "set-nx-px-cad", ONE, "scenarios/failover-loses-lock.yaml",
+                       "scenarios/eviction.yaml", clock,
                        "--redis", f"redis://127.0.0.1:{port}", "--json", "-")
-    good, left = ran.json["results"]
+    good, *left = ran.json["results"]
     assert good["as_expected"] is True
-    assert left["verdict"] == "unknown" and "private servers" in left["trouble"]
-    assert ran.status == 2, ran
+    for row, words in zip(left, ["private servers", "this run needs 3", "clock"], strict=True):
+        assert row["verdict"] == "not_applicable" and words in row["not_applicable"], row
+        assert "history" not in row or row["history"] is None, row
+    assert ran.status == 0, ran
+    with server() as port:
+        ran = picklock("run", "--scheme", "set-nx-px-evalsha", "scenarios/script-flush.yaml",
+                       "--redis", f"redis://127.0.0.1:{port}", "--json", "-")
+    assert ran.status == 2 and "would touch more" in ran.json["results"][0]["not_applicable"], ran
+
+
+def test_stress_with_a_quorum_does_not_apply_to_one_server(picklock):
+    with server() as port:
+        ran = picklock("stress", "--scheme", "redlock", "--duration", "50ms", "--redis", f"redis://127.0.0.1:{port}",
+                       "--json", "-")
+    [row] = ran.json["results"]
+    assert ran.status == 2 and row["verdict"] == "not_applicable" and "needs 5" in row["not_applicable"], ran
+
+
+def test_a_long_run_tells_how_far_it_is(picklock, tmp_path):
+    """No terminal: what is to come, then a line every few seconds, with what is left."""
+    story = tmp_path / "long.yaml"
+    story.write_text("name: long\nsource: of this test\nlease: 1s\nclients: [A, B]\nsteps:\n  - A acquires\n"
+                     "  - B acquires\n  - time passes 3s\nexpect:\n  set-nx-px-cad: { mutual-exclusion: holds }\n")
+    with server() as port:
+        ran = picklock("run", story, "scenarios/failover-loses-lock.yaml", "--scheme", "set-nx-px-cad",
+                       "--repeat", "3", "--redis", f"redis://127.0.0.1:{port}")
+    first, *later = ran.err.splitlines()
+    assert first == "3 runs, about 9 s: leases run out for real; 3 more do not apply here", ran
+    assert later == ["3/3 long, about 3 s left"] or re.fullmatch(r"[23]/3 long, about \d+ s left", later[0]), ran
+    assert len(later) <= 2
+    quick = picklock("run", story, "--scheme", "set-nx-px-cad", "--on", "sim")
+    assert quick.status == 0 and not quick.err, quick
 
 
 def test_a_password_is_used_and_never_shown(picklock, tmp_path):

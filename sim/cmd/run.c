@@ -1,8 +1,10 @@
 /* run.c - `picklock run`: scenarios against schemes. */
 #include "cmd/cmd.h"
 #include "cmd/output.h"
+#include "cmd/progress.h"
 
 #include "base/memory.h"
+#include "scenario/director.h"
 
 #include <glob.h>
 #include <limits.h>
@@ -92,24 +94,76 @@ static int has_question(const struct run_options *options, const struct scenario
     return scenario_expects(scenario, scheme) || options->choices.fail_on || scheme_is_guest(scheme);
 }
 
-/* One scenario against its schemes; *index counts the runs of all shards. */
-static enum fail run_one(const struct run_options *options, struct runner *runner,
-                         const struct scenario *scenario, const struct scheme_list *wanted,
-                         int64_t *index, struct results *results, struct failure *failure)
+/* A run of the list. */
+struct planned {
+    const struct scenario *scenario;
+    const struct scheme *scheme;
+    int round;
+};
+
+struct plan {
+    struct run_options *options;
+    struct runner *runner;
+    struct scenario *const *scenarios;
+    int count;
+    const struct scheme_list *wanted;
+    struct results *results;
+    struct progress progress;
+};
+
+typedef enum fail planned_function(struct plan *plan, const struct planned *planned,
+                                   struct failure *failure);
+
+/* All runs that fall to this shard, one after the other, until one fails or somebody says stop. */
+static enum fail for_all(struct plan *plan, planned_function *take, struct failure *failure)
 {
-    int count = count_schemes(scenario, wanted);
+    int64_t index = 0;
     enum fail fail = FAIL_NONE;
-    for (int i = 0; !fail && !cmd_stop && i < count; i++) {
-        const struct scheme *scheme =
-            wanted->count ? wanted->rows[i] : scenario->expectations[i].scheme;
-        if (!shard_has(&results->shard, (*index)++))
-            continue;
-        if (has_question(options, scenario, scheme))
-            fail = runner_scenario(runner, scenario, scheme, results, failure);
-        else
-            runner_skip(scenario, scheme, "the scenario does not speak about it", results);
-    }
+    for (int64_t round = 1; round <= plan->options->repeat; round++)
+        for (int i = 0; i < plan->count; i++) {
+            const struct scenario *scenario = plan->scenarios[i];
+            int columns = count_schemes(scenario, plan->wanted);
+            for (int j = 0; !fail && !cmd_stop && j < columns; j++) {
+                const struct planned planned = {
+                    .scenario = scenario,
+                    .scheme = plan->wanted->count ? plan->wanted->rows[j]
+                                                  : scenario->expectations[j].scheme,
+                    .round = (int)round};
+                if (shard_has(&plan->results->shard, index++))
+                    fail = take(plan, &planned, failure);
+            }
+        }
     return fail;
+}
+
+static enum fail count_one(struct plan *plan, const struct planned *planned,
+                           struct failure *failure)
+{
+    (void)failure;
+    struct failure why;
+    bool applies = has_question(plan->options, planned->scenario, planned->scheme) &&
+                   !runner_suits(plan->runner, planned->scenario, &why);
+    plan->progress.left_out += !applies;
+    plan->progress.runs += applies;
+    if (applies && plan->progress.is_real_time)
+        plan->progress.takes_us += director_takes_us(planned->scenario, planned->scheme);
+    return FAIL_NONE;
+}
+
+static enum fail run_one(struct plan *plan, const struct planned *planned, struct failure *failure)
+{
+    const struct scenario *scenario = planned->scenario;
+    struct failure why;
+    if (!has_question(plan->options, scenario, planned->scheme)) {
+        runner_skip(scenario, planned->scheme, "the scenario does not speak about it",
+                    plan->results);
+        return FAIL_NONE;
+    }
+    if (!runner_suits(plan->runner, scenario, &why))
+        progress_next(&plan->progress, scenario->name,
+                      director_takes_us(scenario, planned->scheme));
+    plan->runner->round = planned->round;
+    return runner_scenario(plan->runner, scenario, planned->scheme, plan->results, failure);
 }
 
 static enum fail run_all(struct run_options *options, struct runner *runner,
@@ -117,20 +171,20 @@ static enum fail run_all(struct run_options *options, struct runner *runner,
                          const struct scheme_list *wanted, struct results *results,
                          struct failure *failure)
 {
-    int chatty = isatty(STDERR_FILENO);
-    int64_t index = 0;
-    enum fail fail = FAIL_NONE;
+    struct plan plan = {.options = options,
+                        .runner = runner,
+                        .scenarios = scenarios,
+                        .count = count,
+                        .wanted = wanted,
+                        .results = results,
+                        .progress.is_real_time =
+                            runner->world == WORLD_REDIS && live_is_real_time(runner->live)};
     for (int i = 0; i < count; i++)
         results->whole += count_schemes(scenarios[i], wanted) * options->repeat;
-    for (int64_t round = 1; !fail && !cmd_stop && round <= options->repeat; round++)
-        for (int i = 0; !fail && !cmd_stop && i < count; i++) {
-            runner->round = (int)round;
-            if (chatty)
-                fprintf(stderr, "\r\033[K%d/%d %s", i + 1, count, scenarios[i]->name);
-            fail = run_one(options, runner, scenarios[i], wanted, &index, results, failure);
-        }
-    if (chatty)
-        fprintf(stderr, "\r\033[K");
+    (void)for_all(&plan, count_one, failure);
+    progress_begin(&plan.progress);
+    enum fail fail = for_all(&plan, run_one, failure);
+    progress_end(&plan.progress);
     return fail;
 }
 

@@ -84,6 +84,22 @@ const char *live_server_version(const struct live *live)
     return live->servers.version;
 }
 
+bool live_is_real_time(const struct live *live)
+{
+    return live->servers.steering == REAL_TIME;
+}
+
+enum fail live_suits(const struct live *live, int servers, bool has_replica,
+                     struct failure *failure)
+{
+    return servers_suit(&live->servers, servers, has_replica, failure);
+}
+
+enum fail live_can(const struct live *live, enum choice_kind kind, struct failure *failure)
+{
+    return servers_can(&live->servers, kind, failure);
+}
+
 int64_t live_clock_error_us(const struct live *live)
 {
     if (live->servers.steering == STEERED)

@@ -29,6 +29,14 @@ enum fail live_new(struct live **live, const struct live_options *options, struc
 const char *live_server_version(const struct live *live); /* "" before the first world */
 void live_free(struct live *live);
 
+/* Can a run of so many servers, with replicas, be made here, and that choice in it? Asks nobody.
+ * FAIL_NOT_APPLICABLE: why not with somebody else's server, or where time is real. */
+enum fail live_suits(const struct live *live, int servers, bool has_replica,
+                     struct failure *failure);
+enum fail live_can(const struct live *live, enum choice_kind kind, struct failure *failure);
+/* Do leases run out for real, so that a run takes as long as its story? */
+bool live_is_real_time(const struct live *live);
+
 /* A directed world on real servers. run is kept. Freed by ops->free; one at a time per live. */
 enum fail world_live_new(struct world **world, struct live *live, const struct run *run,
                          struct failure *failure);

@@ -81,19 +81,24 @@ static enum fail foreign_check(struct servers *servers, struct failure *failure)
     return FAIL_NONE;
 }
 
-static enum fail foreign_prepare(struct servers *servers, int count, bool has_replica,
-                                 struct failure *failure)
+enum fail servers_suit(const struct servers *servers, int count, bool has_replica,
+                       struct failure *failure)
 {
     /* Nothing is wrong with that server: this run cannot be made with it, others can. */
-    if (count != 1)
+    if (servers->is_foreign && count != 1)
         return failure_set(failure, FAIL_NOT_APPLICABLE,
                            "a URL names one server, and this run needs %d; leave the URL out to "
                            "use private servers",
                            count);
-    if (has_replica)
+    if (servers->is_foreign && has_replica)
         return failure_set(failure, FAIL_NOT_APPLICABLE,
                            "this run needs a replica to promote, and a server behind a URL is left "
                            "as it is; leave the URL out to use private servers");
+    return FAIL_NONE;
+}
+
+static enum fail foreign_prepare(struct servers *servers, struct failure *failure)
+{
     /* Who it is before which database: a Sentinel or a Cluster has none to select. */
     struct url plain = servers->url;
     plain.database = 0;
@@ -188,8 +193,10 @@ static enum fail server_empty(struct servers *servers, struct server *server, bo
 enum fail servers_prepare(struct servers *servers, int count, bool has_replica,
                           struct failure *failure)
 {
+    if (servers_suit(servers, count, has_replica, failure))
+        return FAIL_NOT_APPLICABLE;
     if (servers->is_foreign)
-        return foreign_prepare(servers, count, has_replica, failure);
+        return foreign_prepare(servers, failure);
     if (!servers->has_folder && folder_open(&servers->folder, failure))
         return FAIL_UNAVAILABLE;
     servers->has_folder = true;

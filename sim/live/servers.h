@@ -49,6 +49,10 @@ enum fail servers_open(struct servers *servers, const struct live_options *optio
 /* Stops what was started. feed proxies close on the loop: run it until it is empty. */
 void servers_close(struct servers *servers);
 
+/* Can there be so many, with replicas? FAIL_NOT_APPLICABLE: why not with the server behind a URL. */
+enum fail servers_suit(const struct servers *servers, int count, bool has_replica,
+                       struct failure *failure);
+
 /* Makes count servers (each with a replica in step, where asked for) run with empty keyspaces and
  * the clock at world time 0. */
 enum fail servers_prepare(struct servers *servers, int count, bool has_replica,

@@ -231,12 +231,31 @@ void runner_skip(const struct scenario *scenario, const struct scheme *scheme, c
     result_set_not_applicable(scenario_row(results, scenario, scheme), reason);
 }
 
+enum fail runner_suits(const struct runner *runner, const struct scenario *scenario,
+                       struct failure *failure)
+{
+    if (runner->world != WORLD_REDIS)
+        return FAIL_NONE;
+    enum fail fail =
+        live_suits(runner->live, scenario->servers, scenario->has_replica, failure);
+    for (int i = 0; !fail && i < scenario->steps_count; i++) {
+        enum choice_kind kind = step_choice(scenario->steps[i].kind);
+        if (kind != CHOICE_COUNT)
+            fail = live_can(runner->live, kind, failure);
+    }
+    return fail;
+}
+
 enum fail runner_scenario(struct runner *runner, const struct scenario *scenario,
                           const struct scheme *scheme, struct results *results,
                           struct failure *failure)
 {
     struct run_result *row = scenario_row(results, scenario, scheme);
     struct script script = {.scenario = scenario};
+    if (runner_suits(runner, scenario, failure)) {
+        result_set_not_applicable(row, failure->text);
+        return FAIL_NONE;
+    }
     struct run run = {.scheme = scheme,
                       .clients = scenario->clients,
                       .servers = scenario->servers,
@@ -301,6 +320,10 @@ enum fail runner_stress(struct runner *runner, struct stress_options *options,
     struct stress_outcome outcome = {0};
     result_name_row(row, "stress", options->scheme);
     row->is_stress = true;
+    if (live_suits(runner->live, options->servers, false, failure)) {
+        result_set_not_applicable(row, failure->text);
+        return FAIL_NONE;
+    }
     head_fill(&recording, runner, options->scheme, "stress");
     recording.head.clients = options->clients;
     recording.head.servers = options->servers;

@@ -28,6 +28,10 @@ struct runner {
 enum fail runner_scenario(struct runner *runner, const struct scenario *scenario,
                           const struct scheme *scheme, struct results *results,
                           struct failure *failure);
+/* Can the scenario be played in the runner's world at all? FAIL_NOT_APPLICABLE, and why not:
+ * runner_scenario() then runs nothing, and its row says so. */
+enum fail runner_suits(const struct runner *runner, const struct scenario *scenario,
+                       struct failure *failure);
 /* Appends a row that is not run: not applicable, for the reason. */
 void runner_skip(const struct scenario *scenario, const struct scheme *scheme, const char *reason,
                  struct results *results);

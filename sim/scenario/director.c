@@ -242,12 +242,20 @@ static enum fail crash(struct director *director, int client)
     return fail;
 }
 
-/* What the step's %T is for this scheme: a duration, or so much of its lease. */
+/* What a duration of a scenario is for this scheme: as it stands, or so much of its lease. */
+static int64_t amount_of_step(const struct step *step, int64_t lease_us)
+{
+    return step->leases_milli ? lease_us / 1000 * step->leases_milli : step->amount_us;
+}
+
+static int64_t lease_of(const struct director *director)
+{
+    return scheme_lease_us(director->scheme, director->scenario->lease_us);
+}
+
 static int64_t amount_of(const struct director *director)
 {
-    const struct step *step = director->step;
-    int64_t lease_us = scheme_lease_us(director->scheme, director->scenario->lease_us);
-    return step->leases_milli ? lease_us / 1000 * step->leases_milli : step->amount_us;
+    return amount_of_step(director->step, lease_of(director));
 }
 
 /* A step that is one choice, where the world can make it. */
@@ -270,13 +278,16 @@ static enum fail strike(struct director *director, enum choice_kind kind)
  * wrong by, so that what comes then comes too late in real time as well. */
 enum { EXPIRED_BY_US = 10000 };
 
+static int64_t expiry_us(const struct scheme *scheme, int64_t lease_us)
+{
+    /* stamps count whole units, rounded up, and are compared with ">" */
+    return lease_us + (scheme->uses_client_clock ? 2 * scheme->unit_us : EXPIRED_BY_US);
+}
+
 static enum fail expire(struct director *director)
 {
-    const struct scheme *scheme = director->scheme;
-    int64_t lease_us = scheme_lease_us(scheme, director->scenario->lease_us);
-    /* stamps count whole units, rounded up, and are compared with ">" */
-    int64_t more_us = scheme->uses_client_clock ? 2 * scheme->unit_us : EXPIRED_BY_US;
-    return moves_time(director, moves_now_us(director) + lease_us + more_us, -1);
+    int64_t long_us = expiry_us(director->scheme, lease_of(director));
+    return moves_time(director, moves_now_us(director) + long_us, -1);
 }
 
 static enum fail time_passes(struct director *director)
@@ -294,7 +305,7 @@ static enum fail take_step(struct director *director)
     case STEP_ACQUIRES:
         return begin(director, client, CHOICE_ACQUIRE, PHASE_IDLE);
     case STEP_LEASE:
-        return strike(director, CHOICE_LEASE);
+        return strike(director, step_choice(step->kind));
     case STEP_RELEASES:
         return begin(director, client, CHOICE_RELEASE, PHASE_HOLDING);
     case STEP_WRITES:
@@ -332,24 +343,33 @@ static enum fail take_step(struct director *director)
     case STEP_TIME_PASSES:
         return time_passes(director);
     case STEP_CLIENT_CLOCK:
-        return strike(director, CHOICE_CLIENT_CLOCK);
     case STEP_SERVER_CLOCK:
-        return strike(director, CHOICE_SERVER_CLOCK);
     case STEP_RESTARTS:
-        return strike(director, CHOICE_RESTART);
     case STEP_CUTS_REPLICA:
-        return strike(director, CHOICE_CUT_REPLICA);
     case STEP_FAILS_OVER:
-        return strike(director, CHOICE_FAILOVER);
     case STEP_EVICTS:
-        return strike(director, CHOICE_EVICT);
     case STEP_FLUSHES:
-        return strike(director, CHOICE_FLUSH_SCRIPTS);
+        return strike(director, step_choice(step->kind));
     case STEP_COUNT:
         break;
     }
     assert(step->kind < STEP_COUNT); /* each row of the table has its case above */
     return FAIL_INTERNAL;
+}
+
+int64_t director_takes_us(const struct scenario *scenario, const struct scheme *scheme)
+{
+    int64_t takes_us = 0, lease_us = scheme_lease_us(scheme, scenario->lease_us);
+    for (int i = 0; i < scenario->steps_count; i++) {
+        const struct step *step = &scenario->steps[i];
+        if (step->kind == STEP_EXPIRES)
+            takes_us += expiry_us(scheme, lease_us);
+        else if (step->kind == STEP_TIME_PASSES)
+            takes_us += amount_of_step(step, lease_us);
+        else if (step->kind == STEP_WAITS)
+            takes_us += lease_us / 2; /* a renewal stands somewhere within its lease */
+    }
+    return takes_us;
 }
 
 enum fail director_run(const struct scenario *scenario, const struct scheme *scheme,

@@ -18,4 +18,7 @@ struct choice_sink {
 enum fail director_run(const struct scenario *scenario, const struct scheme *scheme,
                        struct world *world, struct choice_sink choices, struct failure *failure);
 
+/* About how much world time passes in it. */
+int64_t director_takes_us(const struct scenario *scenario, const struct scheme *scheme);
+
 #endif

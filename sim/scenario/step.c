@@ -53,6 +53,27 @@ enum fail step_read(const char *text, const struct cast *cast, struct step *step
     return FAIL_NONE;
 }
 
+enum choice_kind step_choice(enum step_kind kind)
+{
+    static const struct {
+        enum step_kind step;
+        enum choice_kind choice;
+    } rows[] = {
+        {STEP_LEASE, CHOICE_LEASE},
+        {STEP_CLIENT_CLOCK, CHOICE_CLIENT_CLOCK},
+        {STEP_SERVER_CLOCK, CHOICE_SERVER_CLOCK},
+        {STEP_RESTARTS, CHOICE_RESTART},
+        {STEP_CUTS_REPLICA, CHOICE_CUT_REPLICA},
+        {STEP_FAILS_OVER, CHOICE_FAILOVER},
+        {STEP_EVICTS, CHOICE_EVICT},
+        {STEP_FLUSHES, CHOICE_FLUSH_SCRIPTS},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        if (rows[i].step == kind)
+            return rows[i].choice;
+    return CHOICE_COUNT;
+}
+
 const char *step_print(const struct step *step, const char (*names)[64], char *text, size_t size)
 {
     assert((unsigned)step->kind < STEP_COUNT);

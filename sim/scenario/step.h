@@ -36,6 +36,9 @@ struct mishap; /* sentence.h: what is wrong, and where */
 enum fail step_read(const char *text, const struct cast *cast, struct step *step,
                     struct mishap *mishap);
 
+/* The choice that a step of this kind is, for those that are no more than one; CHOICE_COUNT: it is none. */
+enum choice_kind step_choice(enum step_kind kind);
+
 /* Prints the sentence, at most size bytes with the final 0; names: the clients'. Returns text. */
 const char *step_print(const struct step *step, const char (*names)[64], char *text, size_t size);
 
