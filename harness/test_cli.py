@@ -31,7 +31,7 @@ def test_version():
     (["run", "--on", "mars"], 64, "--on wants redis or sim"),
     (["run", "--seed", "x"], 64, "--seed wants a whole number"),
     (["run", "--repeat", "0"], 64, "--repeat wants 1 to"),
-    (["run", "--fail-on", "luck"], 64, "--fail-on wants bug or any"),
+    (["run", "--fail-on", "luck"], 64, "--fail-on wants scheme, deployment, bug (either of them), any or never"),
     (["run", "--on", "sim", "--real-time"], 64, "need --on redis"),
     (["run", "no-such.yaml"], 64, "no-such.yaml"),
     (["run", "scenarios"], 64, "directory"),

@@ -72,7 +72,7 @@ def test_what_this_server_does_not_know_is_said(tmp_path):
     ran = run("explore", "--scheme", made, "--fault", "slow-work", "--confirm", "--out", tmp_path / "found",
               "--json", tmp_path / "results.json")
     found = {row["property"]: row for row in json.loads((tmp_path / "results.json").read_text())["results"]}
-    assert ran.status == 0 and all(row["complete"] for row in found.values()), ran
+    assert ran.status == 1 and all(row["complete"] for row in found.values()), ran
     assert found["mutual-exclusion"]["confirmed"] is True
     broken = found["release-own"]
     assert (broken["verdict"], broken["cause"], broken["replayed"]) == ("violated", "unlock-bug", True)
@@ -183,14 +183,30 @@ def test_shards_are_the_whole_in_parts():
     assert {key: row["cell"] for key, row in found.items()} == {key: row["cell"] for key, row in whole.items()}
 
 
-@pytest.mark.parametrize("fail_on, status", [(None, 0), ("bug", 0), ("any", 1)])
-def test_nothing_fails_unless_somebody_says_so(fail_on, status):
-    """An overrun is nobody's fault; what is violated is found, not failed, unless --fail-on says so."""
-    more = ["--fail-on", fail_on] if fail_on else []
-    ran = run("explore", "--scheme", "set-nx-px-cad", "--fault", "slow-work", "--json", "-", *more)
-    assert ran.status == status, ran
-    assert {row["as_expected"] for row in ran.json["results"] if row["verdict"] == "violated"} == \
-        ({False} if status else {None})
+# An overrun is nobody's fault, a server that forgets the deployment's, a plain DEL the scheme's.
+@pytest.mark.parametrize("scheme, fault, failing", [
+    ("set-nx-px-cad", "slow-work", {"any"}),
+    ("set-nx-px-cad", "restart-empty", {"deployment", "bug", "any"}),
+    ("set-nx-ex-del", "slow-work", {"scheme", "bug", "any"}),
+])
+def test_nothing_fails_unless_somebody_says_whose_fault(scheme, fault, failing):
+    for fail_on in (None, "never", "scheme", "deployment", "bug", "any"):
+        more = ["--fail-on", fail_on] if fail_on else []
+        ran = run("explore", "--scheme", scheme, "--fault", fault, "--json", "-", *more)
+        assert ran.status == (fail_on in failing), (fail_on, ran)
+        rows = ran.json["results"]
+        assert any(row["as_expected"] is False for row in rows) == (fail_on in failing)
+        assert {row["fail_on"] for row in rows} == {fail_on or "never"}
+
+
+def test_of_a_users_scheme_its_own_faults_fail(tmp_path):
+    good = build(tmp_path, mine())
+    bad = build(tmp_path, mine("bad").replace("out_compare_and_delete(out, SERVER_ONE, lease);", "out_del(out, SERVER_ONE);"), "bad")
+    for scheme, fault, status in [(good, "slow-work,restart-empty", 0), (bad, "slow-work", 1)]:
+        ran = run("explore", "--scheme", scheme, "--fault", fault)
+        assert ran.status == status and "Where nothing was expected, --fail-on scheme judged." in ran.out, ran
+    assert run("explore", "--scheme", good, "--fault", "restart-empty", "--fail-on", "bug").status == 1
+    assert run("explore", "--scheme", bad, "--fault", "slow-work", "--fail-on", "never").status == 0
 
 
 def test_a_users_scheme_is_explored_like_one_of_the_table(tmp_path):
@@ -218,7 +234,7 @@ def test_out_of_states_is_unknown_not_safe():
     (["--budget", "1"], "no unit"),
     (["--shard", "5/4"], "there is no shard 5 of 4"),
     (["--shard", "four"], "--shard wants K/N"),
-    (["--fail-on", "bugs"], "--fail-on wants bug or any"),
+    (["--fail-on", "bugs"], "did you mean 'bug'?"),
     (["more"], "takes no operand"),
 ])
 def test_bad_usage(words, says):

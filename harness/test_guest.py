@@ -243,7 +243,7 @@ def test_a_lock_that_nobody_ever_acquires_is_said_and_confirmed(tmp_path, picklo
     made = build(tmp_path, never_acquired("out_setnx(out, SERVER_ONE, lease->token);"))
     ran = picklock("explore", "--scheme", made, "--fault", "none", "--confirm", "--json", "-")
     found = {row["property"]: row for row in ran.json["results"] if row["verdict"] == "violated"}
-    assert ran.status == 0 and found["always-expires"]["cause"] == "no-expiry", ran
+    assert ran.status == 1 and found["always-expires"]["cause"] == "no-expiry", ran
     assert found["progress"]["confirmed"] is True
     assert found["progress"]["sentences"][-1] == "Stuck: nobody can ever acquire the lock like that."
     shown = run("explore", "--scheme", made, "--fault", "none")
@@ -258,9 +258,20 @@ def test_what_all_ways_show_and_no_single_one_is_said(tmp_path):
     ran = run("explore", "--scheme", made, "--fault", "none", "--confirm", "--out", tmp_path / "out")
     results = json.loads((folder / "results.json").read_text())["results"]
     row = {row["property"]: row for row in results}["progress"]
-    assert ran.status == 0 and row["verdict"] == "violated" and row["trouble"] is None, ran
+    assert ran.status == 1 and row["verdict"] == "violated" and row["trouble"] is None, ran
     assert row["confirmed"] is None and row["replayed"] is False
     assert row["unconfirmed"] == "no single way shows it"
     assert row["sentences"][0] == "From here on nobody can ever acquire the lock: no way leads to a grant."
     again = run("report", folder)
     assert "stuck (nobody can ever acquire it)" in again.out and "no single way shows it" in again.out, again
+
+
+def test_of_a_users_scheme_a_servers_restart_fails_nothing_unless_asked(tmp_path, picklock):
+    made = build(tmp_path, mine())
+    words = ["run", "--on", "sim", "--scheme", made, "scenarios/restart-empty.yaml"]
+    row = (ran := picklock(*words, "--json", "-")).json["results"][0]
+    assert verdicts(row)["lease-exclusion"] == ("violated", "lost-grant")
+    assert (ran.status, row["as_expected"], row["fail_on"]) == (0, None, "scheme")
+    for fail_on, status in [("never", 0), ("scheme", 0), ("deployment", 1), ("bug", 1), ("any", 1)]:
+        ran = picklock(*words, "--fail-on", fail_on)
+        assert ran.status == status and f"--fail-on {fail_on} judged." in ran.out, ran

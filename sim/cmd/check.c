@@ -15,7 +15,7 @@
 static const char help[] =
     "\n"
     "  --lease TIME           judge by this lease, not by the one in the file\n"
-    "  --fail-on bug|any      what counts as failed (default bug)\n"
+    FAIL_ON_HELP("bug")
     "  --json FILE            results as JSON; - is stdout, and nothing else goes there\n"
     "  --timeline             the history as a space-time diagram, below the summary\n";
 
@@ -35,7 +35,7 @@ static void name_row(struct run_result *row, const struct history_head *head)
     result_name_row(row, head->scenario, scheme ? scheme : &foreign);
 }
 
-static enum fail judge(const char *path, int64_t lease_us, int fails_on_any,
+static enum fail judge(const char *path, int64_t lease_us, enum fail_on fail_on,
                        struct results *results, struct failure *failure)
 {
     struct history_reader *reader;
@@ -62,7 +62,8 @@ static enum fail judge(const char *path, int64_t lease_us, int fails_on_any,
         snprintf(results->server_version, sizeof results->server_version, "%s",
                  head.server_version);
         results->seed = head.seed;
-        result_judge(row, findings, &(struct judging){.fails_on_any = fails_on_any});
+        fail_on = fail_on_for(fail_on, scheme_named(head.scheme), FAIL_ON_BUG);
+        result_judge(row, findings, &(struct judging){.fail_on = fail_on});
     }
     checks_free(checks);
     history_reader_free(reader);
@@ -73,12 +74,13 @@ int cmd_check(int argc, char **argv)
 {
     struct failure failure = {0};
     struct results results = {.picklock = PICKLOCK_VERSION, .command = "check"};
-    const char *json = NULL, *fail_on = "bug";
+    const char *json = NULL, *fail_on_text = NULL;
+    enum fail_on fail_on = FAIL_ON_UNSAID;
     int64_t lease_us = 0;
     int operands, wants_help = 0, wants_timeline = 0;
     const struct option_row rows[] = {
         {"--lease", OPTION_DURATION, &lease_us, 1, (int64_t)3600000000 * 24},
-        {"--fail-on", OPTION_TEXT, &fail_on, 0, 0},
+        {"--fail-on", OPTION_TEXT, &fail_on_text, 0, 0},
         {"--json", OPTION_TEXT, &json, 0, 0},
         {"--timeline", OPTION_FLAG, &wants_timeline, 0, 0}};
     if (options_parse(argc, argv, rows, sizeof rows / sizeof rows[0], &operands, &wants_help,
@@ -86,18 +88,17 @@ int cmd_check(int argc, char **argv)
         return cmd_failed(&failure);
     if (wants_help)
         return cmd_help("check", help);
-    if (operands != 1 || (strcmp(fail_on, "bug") != 0 && strcmp(fail_on, "any") != 0)) {
-        failure_set(&failure, FAIL_INPUT,
-                    operands != 1 ? "check wants one history file%s"
-                                  : "--fail-on wants bug or any, not '%s'",
-                    operands != 1 ? "" : fail_on);
+    if (operands != 1) {
+        failure_set(&failure, FAIL_INPUT, "check wants one history file");
         return cmd_failed(&failure);
     }
+    if (fail_on_read(fail_on_text, &fail_on, &failure))
+        return cmd_failed(&failure);
     if (wants_timeline && json && !strcmp(json, "-")) {
         failure_set(&failure, FAIL_INPUT, "--timeline and --json - both want stdout");
         return cmd_failed(&failure);
     }
-    enum fail fail = judge(argv[1], lease_us, !strcmp(fail_on, "any"), &results, &failure);
+    enum fail fail = judge(argv[1], lease_us, fail_on, &results, &failure);
     if (!fail && json)
         fail = report_json(json, &results, &failure);
     if (!fail && (!json || strcmp(json, "-") != 0))

@@ -16,8 +16,7 @@
 #include <string.h>
 #include <unistd.h>
 
-static void fill_results(struct results *results, const struct cells *cells,
-                         enum explored_failure fail_on)
+static void fill_results(struct results *results, const struct cells *cells, enum fail_on fail_on)
 {
     for (int i = 0; i < cells->count; i++)
         explored_fill(results_add_cell(results), &cells->rows[i], cells->on_redis[i], fail_on);

@@ -44,9 +44,7 @@ const char explore_help[] =
     "                         diagram\n"
     "  --confirm              replay each witness on real Redis, too\n"
     "  --redis-server PATH    for --confirm\n"
-    "  --fail-on bug|any      a violation is a failure, status 1: one that is somebody's fault, "
-    "or\n"
-    "                         any (default: none is)\n"
+    FAIL_ON_HELP("never, of a scheme from a file scheme")
     "  --shard K/N            only the cells that fall to shard K of N (with --frontier: the\n"
     "                         schemes); `picklock report` puts the folders of all shards together\n"
     "  --out DIR              make a run folder there: the results in every format, each witness "
@@ -55,17 +53,6 @@ const char explore_help[] =
     "  --json FILE            one row a scheme, fault and property; - is stdout, and nothing else\n"
     "                         goes there\n"
     "  --markdown FILE, --junit FILE, --html FILE   further copies\n";
-
-static enum fail read_fail_on(const char *text, enum explored_failure *fail_on,
-                              struct failure *failure)
-{
-    *fail_on = !text                      ? FAIL_ON_NOTHING
-               : strcmp(text, "any") == 0 ? FAIL_ON_VIOLATIONS
-                                          : FAIL_ON_BUGS;
-    if (!text || *fail_on == FAIL_ON_VIOLATIONS || strcmp(text, "bug") == 0)
-        return FAIL_NONE;
-    return failure_set(failure, FAIL_INPUT, "--fail-on wants bug or any, not '%s'", text);
-}
 
 static enum fail read_section(const char *text, enum section *section, struct failure *failure)
 {
@@ -135,7 +122,7 @@ enum fail explore_args_parse(int argc, char **argv, struct explore_args *args,
     if (!fail && !args->wants_help && args->operands > 0)
         return failure_set(failure, FAIL_INPUT, "explore takes no operand: %s", argv[1]);
     if (!fail)
-        fail = read_fail_on(fail_on, &args->fail_on, failure);
+        fail = fail_on_read(fail_on, &args->fail_on, failure);
     if (!fail)
         fail = read_section(section, &args->section, failure);
     if (!fail)

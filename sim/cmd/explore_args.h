@@ -11,7 +11,7 @@ struct explore_args {
     const char *scheme, *fault, *search_name, *redis_server;
     enum explore_search search;
     struct shard shard;
-    enum explored_failure fail_on;
+    enum fail_on fail_on;
     struct output output;
     int64_t clients, rounds, servers, lease_ticks, budget_us, states, runs, memory_mb, seed, jobs;
     enum section section; /* has_section */

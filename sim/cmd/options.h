@@ -28,4 +28,10 @@ struct option_row {
 enum fail options_parse(int argc, char **argv, const struct option_row *rows, int count,
                         int *operands, int *wants_help, struct failure *failure);
 
+/* Of every command that judges (run/fail_on.h). */
+#define FAIL_ON_HELP(default_is)                                                                   \
+    "  --fail-on WHOSE        where nothing is expected, a violation fails (status 1) that is the\n"  \
+    "                         fault of: scheme, deployment, bug (either of them), any (nobody's,\n"  \
+    "                         too), never; default " default_is "\n"
+
 #endif

@@ -56,13 +56,11 @@ enum fail run_choices_read(const struct run_choices *choices, struct runner *run
                            struct live_options *live, struct failure *failure)
 {
     const char *on = choices->on ? choices->on : "redis";
-    const char *fail_on = choices->fail_on ? choices->fail_on : "bug";
     if (strcmp(on, "redis") != 0 && strcmp(on, "sim") != 0)
         return failure_set(failure, FAIL_INPUT, "--on wants redis or sim, not '%s'", on);
-    if (strcmp(fail_on, "bug") != 0 && strcmp(fail_on, "any") != 0)
-        return failure_set(failure, FAIL_INPUT, "--fail-on wants bug or any, not '%s'", fail_on);
+    if (fail_on_read(choices->fail_on, &runner->fail_on, failure))
+        return failure->code;
     runner->world = strcmp(on, "sim") == 0 ? WORLD_SIM : WORLD_REDIS;
-    runner->fail_on = strcmp(fail_on, "any") == 0 ? FAIL_ON_ANY : FAIL_ON_BUG;
     *live = (struct live_options){.redis_server = choices->redis_server,
                                   .url = secrets_reveal(choices->redis),
                                   .steering = choices->real_time ? REAL_TIME : STEERED};

@@ -15,7 +15,7 @@ static const char help[] =
     "  --on redis|sim         a real redis-server (default), or the simulated world\n"
     "  --real-time            no steered clocks: leases run out for real\n"
     "  --timeline             what happened as a space-time diagram, below the summary\n"
-    "  --fail-on bug|any      what counts as failed (default bug)\n"
+    FAIL_ON_HELP("bug, of a scheme from a file scheme")
     "  --redis URL, --redis-server PATH, --out DIR, --json FILE, --markdown FILE, --junit FILE,\n"
     "  --html FILE            as of `picklock run`\n";
 

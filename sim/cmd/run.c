@@ -28,7 +28,7 @@ static const char help[] =
     "  --shard K/N            only the runs that fall to shard K of N; `picklock report` puts the\n"
     "                         folders of all shards together\n"
     "  --seed N               draws the tokens (default 1)\n"
-    "  --fail-on bug|any      without an expectation: what counts as failed (default bug)\n"
+    FAIL_ON_HELP("bug, of a scheme from a file scheme")
     "  --out DIR              where run folders are made (default reports/runs)\n"
     "  --json FILE            results.json there too; - is stdout, and nothing else goes there\n"
     "  --markdown FILE, --junit FILE, --html FILE   further copies\n";

@@ -32,7 +32,7 @@ static const char help[] =
     "  --seed N               draws the faults and tokens (default 1)\n"
     "  --shard K/N            only the schemes that fall to shard K of N\n"
     "  --history              keep every event (some 1 kB an operation)\n"
-    "  --fail-on bug|any      what counts as failed (default bug)\n"
+    FAIL_ON_HELP("bug, of a scheme from a file scheme")
     "  --redis URL, --redis-server PATH, --out DIR, --json FILE, --markdown FILE, --junit FILE,\n"
     "  --html FILE            as of `picklock run`\n";
 

@@ -102,8 +102,12 @@ static void put_scope(const struct page *page)
 static void put_sides(const struct page *page)
 {
     char *words = view_sides_words(page->view);
+    char *policy = view_policy_words(page->view->results);
     html_text(page, words);
+    fputs(words && policy ? " " : "", page->out);
+    html_text(page, policy);
     free(words);
+    free(policy);
 }
 
 static void put_mood(const struct page *page)

@@ -153,7 +153,7 @@ static void print_origins(FILE *out, const struct results *results)
 static void print_all(FILE *out, const struct view *view)
 {
     char *verdict = view_verdict_words(view), *scope = view_scope_words(view),
-         *sides = view_sides_words(view);
+         *sides = view_sides_words(view), *policy = view_policy_words(view->results);
     bool has_trouble = false;
     int told = 0;
     fputs("## picklock: ", out);
@@ -162,6 +162,8 @@ static void print_all(FILE *out, const struct view *view)
     text_print(out, TEXT_MARKDOWN, scope);
     fputs(sides ? " " : "", out);
     text_print(out, TEXT_MARKDOWN, sides);
+    fputs(policy ? " " : "", out);
+    text_print(out, TEXT_MARKDOWN, policy);
     fputc('\n', out);
     for (int i = 0; i < view->results->missing_count; i++)
         print_line(out, "**Missing:** ", view->results->missing[i]);
@@ -189,6 +191,7 @@ static void print_all(FILE *out, const struct view *view)
     free(verdict);
     free(scope);
     free(sides);
+    free(policy);
 }
 
 enum fail report_markdown(const char *path, const struct results *results, struct failure *failure)

@@ -143,6 +143,15 @@ enum cause read_cause(struct reading *reading, json_t *object)
     return cause;
 }
 
+enum fail_on read_fail_on(struct reading *reading, json_t *object)
+{
+    enum fail_on fail_on = FAIL_ON_UNSAID;
+    json_t *found = json_object_get(object, "fail_on");
+    if (found && (!json_is_string(found) || fail_on_read(json_string_value(found), &fail_on, NULL)))
+        read_bad(reading, "fail_on", "wants scheme, deployment, bug, any or never");
+    return fail_on;
+}
+
 int read_origin(struct reading *reading, json_t *object, const struct results *results)
 {
     if (!json_object_get(object, "origin"))
@@ -223,7 +232,7 @@ static void read_figures(struct reading *reading, json_t *object, struct stress_
 #define ROW_KEYS                                                                                   \
     "scenario", "scheme", "naive", "verdict", "as_expected", "unsupported", "trouble", "seconds",  \
         "properties", "schedule", "history", "story", "source", "path", "origin", "folder",            \
-        "not_applicable"
+        "not_applicable", "fail_on"
 #define HEAD_KEYS                                                                                  \
     "picklock", "command", "world", "server", "seed", "invocation", "started", "seconds", "shard"
 #define FIGURE_KEYS                                                                                \
@@ -260,6 +269,7 @@ static void read_row(struct reading *reading, json_t *object, struct results *re
     row->story = read_text_or_null(reading, object, "story");
     row->source = read_text_or_null(reading, object, "source");
     row->path = read_text_or_null(reading, object, "path");
+    row->fail_on = read_fail_on(reading, object);
     row->origin = read_origin(reading, object, results);
     row->folder = read_folder(reading, object);
     read_properties(reading, read_member(reading, object, "properties"), row);

@@ -37,6 +37,7 @@ static void read_cell(struct reading *reading, json_t *object, struct explored *
     read_short_text(reading, object, "end", cell->end, sizeof cell->end);
     cell->is_unsupported = read_truth(reading, object, "unsupported");
     cell->is_naive = read_truth(reading, object, "naive");
+    cell->fail_on = read_fail_on(reading, object);
 }
 
 /* A row goes on with the cell before it unless that one has the property already, or is another. */
@@ -59,7 +60,7 @@ static bool says_the_same(const struct explored *a, const struct explored *b)
 #undef BOUND
 #undef FIGURE
     return a->is_complete == b->is_complete && a->is_unsupported == b->is_unsupported &&
-           a->elapsed_us == b->elapsed_us && !strcmp(a->words, b->words) && !strcmp(a->end, b->end);
+           a->elapsed_us == b->elapsed_us && a->fail_on == b->fail_on && !strcmp(a->words, b->words) && !strcmp(a->end, b->end);
 }
 
 static int64_t number_or(struct reading *reading, json_t *object, const char *key, int64_t other)
@@ -120,7 +121,7 @@ static const char *const row_keys[] = {
     "states_lost", "seconds",     "complete", "end",           "unsupported",
     "naive",       "headline",    "faults",   "witness_steps", "replayed",
     "confirmed",   "unconfirmed", "trouble",  "witness",       "sentences",
-    "event",       "schedule",    "history",  "origin",        "folder"};
+    "event",       "schedule",    "history",  "origin",        "folder", "fail_on"};
 
 void read_explored(struct reading *reading, json_t *object, struct results *results)
 {

@@ -239,6 +239,10 @@ void report_terminal(FILE *out, const struct results *results, int colours)
     if (results->rows_count && results->cells_count)
         fputc('\n', out);
     report_terminal_explored(out, results, colours);
+    char *policy = view_policy_words(results);
+    if (policy)
+        fprintf(out, "%s\n", policy);
+    free(policy);
     for (int i = 0; i < results->origins_count; i++) {
         char *words = view_origin_words(results, i);
         fprintf(out, "%s[%d] ", i ? "" : "\n", i + 1);

@@ -319,6 +319,29 @@ char *view_origin_words(const struct results *results, int origin)
                          is_sim ? "" : of->server_version, of->seed, of->started);
 }
 
+char *view_policy_words(const struct results *results)
+{
+    bool is_used[FAIL_ON_COUNT] = {0};
+    char *words = NULL;
+    for (int i = 0; i < results->rows_count; i++)
+        is_used[results->rows[i].fail_on] = true;
+    for (int i = 0; i < results->cells_count; i++)
+        is_used[results->cells[i].fail_on] = true;
+    if (results->cells_count && !results->rows_count)
+        is_used[FAIL_ON_NEVER] = false; /* of the explorer's cells that is understood */
+    for (int i = FAIL_ON_NEVER; i < FAIL_ON_COUNT; i++) {
+        if (!is_used[i])
+            continue;
+        char *longer = memory_format("%s%s%s", words ? words : "Where nothing was expected, --fail-on ",
+                                     words ? " and " : "", fail_on_name((enum fail_on)i));
+        free(words);
+        words = longer;
+    }
+    char *sentence = words ? memory_format("%s judged.", words) : NULL;
+    free(words);
+    return sentence;
+}
+
 char *view_sides_words(const struct view *view)
 {
     struct view_counts counts = view_count(view);

@@ -92,6 +92,9 @@ char *view_replay_command(const struct explored *cell, const struct explored_pro
 /* What made the rows of an origin, in one line; the caller frees. */
 char *view_origin_words(const struct results *results, int origin);
 
+/* "Where nothing was expected, --fail-on scheme judged.", or NULL: no policy could fail anything; the caller frees. */
+char *view_policy_words(const struct results *results);
+
 /* The verdict of all rows in one sentence; the caller frees. */
 char *view_verdict_words(const struct view *view);
 

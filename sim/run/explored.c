@@ -37,15 +37,8 @@ static void fill_witness(struct explored_property *made, const struct cell *cell
     made->trouble = witness->trouble ? memory_text(witness->trouble) : NULL;
 }
 
-static bool is_failure(const struct explored_property *property, enum explored_failure fail_on)
-{
-    if (fail_on == FAIL_ON_NOTHING)
-        return false;
-    return fail_on == FAIL_ON_VIOLATIONS || cause_blame(property->cause) != BLAME_NOBODY;
-}
-
 static void fill_properties(struct explored *row, const struct cell *cell, const int *on_redis,
-                            enum explored_failure fail_on)
+                            enum fail_on fail_on)
 {
     enum property headline = PROPERTY_COUNT;
     cell_judge(cell, &headline);
@@ -69,12 +62,12 @@ static void fill_properties(struct explored *row, const struct cell *cell, const
         if (made->verdict != VERDICT_VIOLATED)
             continue;
         fill_witness(made, cell);
-        made->is_failure = is_failure(made, fail_on);
+        made->is_failure = fail_on_counts(fail_on, 1u << cause_blame(made->cause));
     }
 }
 
 void explored_fill(struct explored *row, const struct cell *cell, const int *on_redis,
-                   enum explored_failure fail_on)
+                   enum fail_on fail_on)
 {
     const struct explore_options *options = &cell->options;
     const struct explore_outcome *outcome = &cell->outcome;
@@ -102,7 +95,8 @@ void explored_fill(struct explored *row, const struct cell *cell, const int *on_
     row->is_unsupported = outcome->end == END_UNSUPPORTED;
     snprintf(row->end, sizeof row->end, "%s", explore_end_words(outcome->end));
     row->elapsed_us = cell->elapsed_us;
-    fill_properties(row, cell, on_redis, fail_on);
+    row->fail_on = fail_on_for(fail_on, options->scheme, FAIL_ON_NEVER);
+    fill_properties(row, cell, on_redis, row->fail_on);
 }
 
 static void free_texts(char **texts, int count)

@@ -5,6 +5,7 @@
 #define PICKLOCK_RUN_EXPLORED_H
 
 #include "explore/matrix.h"
+#include "run/fail_on.h"
 
 enum { EXPLORED_WORDS_MAX = 160 };
 
@@ -59,6 +60,7 @@ struct explored {
                                   * are 0 of an exhaustive one */
     double lost;                 /* states expected to be lost to equal fingerprints */
     bool is_complete, is_unsupported;
+    enum fail_on fail_on; /* what judged it; UNSAID: it is not known (an older results.json) */
     char end[EXPLORED_WORDS_MAX]; /* why the search ended */
     int64_t elapsed_us;
     struct explored_property *properties; /* those that the explorer judges */
@@ -67,13 +69,11 @@ struct explored {
     char *folder; /* as in run_result */
 };
 
-/* What counts as failed: nothing is expected of a cell, so that a policy says it. */
-enum explored_failure { FAIL_ON_NOTHING, FAIL_ON_BUGS, FAIL_ON_VIOLATIONS };
-
-/* Fills a zeroed row from a cell that was searched (borrowed). on_redis: PROPERTY_COUNT enum
+/* Nothing is expected of a cell: fail_on says what counts as failed; UNSAID: nothing, but of a user's
+ * scheme its own faults. Fills a zeroed row from a cell that was searched (borrowed). on_redis: PROPERTY_COUNT enum
  * confirmed. */
 void explored_fill(struct explored *row, const struct cell *cell, const int *on_redis,
-                   enum explored_failure fail_on);
+                   enum fail_on fail_on);
 void explored_close(struct explored *row);
 
 /* The names of the clients, as in every schedule that the explorer writes; EXPLORE_CLIENTS_MAX. */

@@ -58,14 +58,20 @@ static void compare(struct run_result *row)
     }
 }
 
-/* Nothing was stated: what the policy calls a failure is not as expected. */
-static void apply_policy(struct run_result *row, bool fails_on_any)
+static bool has_failure(const struct finding *findings, enum fail_on fail_on)
 {
-    row->as_expected = AS_EXPECTED_NONE;
-    for (int i = 0; i < row->properties_count; i++)
-        if (row->properties[i].verdict == VERDICT_VIOLATED &&
-            (fails_on_any || cause_blame(row->properties[i].cause) != BLAME_NOBODY))
-            row->as_expected = AS_EXPECTED_NO;
+    for (int i = 0; i < PROPERTY_COUNT; i++)
+        if (findings[i].verdict == VERDICT_VIOLATED && fail_on_counts(fail_on, findings[i].blames))
+            return true;
+    return false;
+}
+
+/* Nothing was stated: what the policy calls a failure is not as expected. */
+static void apply_policy(struct run_result *row, const struct finding *findings,
+                         enum fail_on fail_on)
+{
+    row->as_expected = has_failure(findings, fail_on) ? AS_EXPECTED_NO : AS_EXPECTED_NONE;
+    row->fail_on = fail_on;
 }
 
 void result_set_not_applicable(struct run_result *row, const char *reason)
@@ -81,14 +87,6 @@ static void set_trouble(struct run_result *row, const struct judging *judging)
     row->verdict = VERDICT_UNKNOWN;
     row->trouble = memory_text(judging->is_unsupported ? unsupported : judging->trouble);
     row->as_expected = judging->is_unsupported && is_foreseen ? AS_EXPECTED_YES : AS_EXPECTED_NONE;
-}
-
-static bool is_any_violated(const struct finding *findings)
-{
-    for (int i = 0; i < PROPERTY_COUNT; i++)
-        if (findings[i].verdict == VERDICT_VIOLATED)
-            return true;
-    return false;
 }
 
 static void take_findings(struct run_result *row, const struct finding *findings,
@@ -117,7 +115,7 @@ void result_judge(struct run_result *row, const struct finding *findings,
         set_trouble(row, judging);
         return;
     }
-    if (judging->not_applicable && !is_any_violated(findings)) {
+    if (judging->not_applicable && !has_failure(findings, judging->fail_on)) {
         result_set_not_applicable(row, judging->not_applicable);
         return;
     }
@@ -127,5 +125,5 @@ void result_judge(struct run_result *row, const struct finding *findings,
     if (expectation && !expectation->is_unsupported)
         compare(row);
     else
-        apply_policy(row, judging->fails_on_any);
+        apply_policy(row, findings, judging->fail_on);
 }

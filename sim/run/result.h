@@ -6,6 +6,7 @@
 #include "checks/checks.h"
 #include "live/live.h"
 #include "run/explored.h"
+#include "run/fail_on.h"
 #include "scenario/scenario.h"
 
 enum expected { EXPECTED_NOTHING = -1 }; /* property_result.expected: none stated */
@@ -37,6 +38,7 @@ struct run_result {
     enum verdict verdict;  /* the worst property */
     bool is_unsupported;   /* the server cannot run the scheme; verdict unknown */
     enum { AS_EXPECTED_NO, AS_EXPECTED_YES, AS_EXPECTED_NONE } as_expected;
+    enum fail_on fail_on;  /* what judged where nothing was expected; UNSAID: something was, or nothing could be judged */
     char *trouble;         /* why the run is unknown (diverged ...), or NULL */
     char *not_applicable;  /* why the run has no meaning here, or NULL; verdict is then NOT_APPLICABLE */
     int64_t elapsed_us;
@@ -90,10 +92,10 @@ struct judging {
     const struct expectation *expectation; /* NULL: none stated, the policy says what counts as failed */
     bool is_unsupported;
     const char *trouble; /* why the run diverged, or NULL */
-    /* Why the scheme could not follow the scenario, or NULL. What is violated so far is judged all the same: only where nothing is,
+    /* Why the scheme could not follow the scenario, or NULL. A failure (by the policy) up to there is one all the same; without one
      * the run is not applicable. */
     const char *not_applicable;
-    bool fails_on_any; /* the policy: overruns too */
+    enum fail_on fail_on; /* the policy */
 };
 
 /* Fills in the verdict, the properties and as_expected from findings[PROPERTY_COUNT]. */

@@ -202,7 +202,7 @@ static enum fail direct(struct runner *runner, const struct script *script, stru
         .is_unsupported = recording.is_unsupported,
         .trouble = fail == FAIL_UNKNOWN ? failure->text : NULL,
         .not_applicable = fail == FAIL_NOT_APPLICABLE ? failure->text : NULL,
-        .fails_on_any = runner->fail_on == FAIL_ON_ANY};
+        .fail_on = fail_on_for(runner->fail_on, run->scheme, FAIL_ON_BUG)};
     result_judge(row, findings, &judging);
     row->elapsed_us = monotonic_us() - began_us;
     if (runner->world == WORLD_REDIS)
@@ -341,7 +341,8 @@ enum fail runner_stress(struct runner *runner, struct stress_options *options,
         checks_finish(recording.checks, recording.last_us, findings, &tally);
         result_judge(row, findings,
                      &(struct judging){.is_unsupported = recording.is_unsupported,
-                                       .fails_on_any = runner->fail_on == FAIL_ON_ANY});
+                                       .fail_on = fail_on_for(runner->fail_on, options->scheme,
+                                                              FAIL_ON_BUG)});
         fill_figures(&row->stress, &outcome, &tally);
         row->elapsed_us = outcome.elapsed_us;
         snprintf(results->server_version, sizeof results->server_version, "%s",

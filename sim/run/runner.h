@@ -16,10 +16,7 @@ struct runner {
     const char *folder; /* the run folder, exists; NULL: write no history, no schedule */
     uint64_t seed;
     int round; /* 1, 2, ..: repetitions write files of their own; 0 as 1 */
-    enum {
-        FAIL_ON_BUG,
-        FAIL_ON_ANY
-    } fail_on; /* where nothing is expected: what counts as failed */
+    enum fail_on fail_on; /* where nothing is expected; UNSAID: bug, of a user's scheme scheme */
 };
 
 /* Runs and appends a row to results. A diverged run is a row with verdict unknown and FAIL_NONE, one that the scheme cannot follow

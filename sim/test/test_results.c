@@ -1,5 +1,6 @@
 /* test_results.c - results as data: the exit status, and results.json there and back, in step with
  * its schema. */
+#include "checks/finding.h"
 #include "report/report.h"
 #include "report/text.h"
 #include "test/sample_results.h"
@@ -87,11 +88,53 @@ static void a_run_that_cannot_be_followed(void **state)
     expectation.verdicts[PROPERTY_NO_ORPHAN] = VERDICT_UNKNOWN; /* what older files say of it */
     judged(STANDING_EXPECTED, findings, &follows);
     findings[PROPERTY_RELEASE_OWN] =
-        (struct finding){.verdict = VERDICT_VIOLATED, .count = 1, .cause = CAUSE_UNLOCK_BUG};
-    judged(STANDING_UNEXPECTED, findings, &cannot);
+        (struct finding){.verdict = VERDICT_VIOLATED,
+                         .count = 1,
+                         .cause = CAUSE_UNLOCK_BUG,
+                         .blames = 1u << BLAME_SCHEME};
+    judged(STANDING_UNEXPECTED, findings,
+           &(struct judging){.not_applicable = "no", .fail_on = FAIL_ON_SCHEME});
+    judged(STANDING_NOT_APPLICABLE, findings, &cannot);
     for (int i = 0; i < PROPERTY_COUNT; i++)
         findings[i] = (struct finding){.verdict = VERDICT_NOT_APPLICABLE};
     judged(STANDING_NOT_APPLICABLE, findings, &(struct judging){0});
+}
+
+/* A row a policy, a column what there was: nobody's fault, the deployment's, the scheme's behind it. */
+static void whose_fault_a_failure_is(void **state)
+{
+    (void)state;
+    static const enum cause causes[] = {CAUSE_OVERRUN, CAUSE_LOST_GRANT, CAUSE_UNLOCK_BUG};
+    static const struct {
+        const char *name;
+        bool fails[3];
+    } rows[] = {{"never", {false, false, false}},
+                {"scheme", {false, false, true}},
+                {"deployment", {false, true, true}},
+                {"bug", {false, true, true}},
+                {"any", {true, true, true}}};
+    static struct finding findings[PROPERTY_COUNT];
+    struct finding *finding = &findings[PROPERTY_LEASE_EXCLUSION];
+    for (int seen = 0; seen < 3; seen++) {
+        assert_true(finding_hit(finding, causes[seen], seen)); /* each graver than the last */
+        assert_int_equal(finding->cause, causes[seen]);
+        for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+            struct judging judging = {0};
+            assert_int_equal(fail_on_read(rows[i].name, &judging.fail_on, NULL), FAIL_NONE);
+            judged(rows[i].fails[seen] ? STANDING_UNEXPECTED : STANDING_UNSTATED, findings,
+                   &judging);
+        }
+    }
+    assert_false(finding_hit(finding, CAUSE_LOST_GRANT, 9));
+    assert_int_equal(finding->cause, CAUSE_UNLOCK_BUG);
+    assert_int_equal(finding->first_index, 2);
+    struct failure failure;
+    enum fail_on fail_on;
+    assert_int_equal(fail_on_read("shceme", &fail_on, &failure), FAIL_INPUT);
+    assert_non_null(strstr(failure.text, "did you mean 'scheme'?"));
+    assert_int_equal(fail_on_read(NULL, &fail_on, &failure), FAIL_NONE);
+    assert_int_equal(fail_on, FAIL_ON_UNSAID);
+    assert_int_equal(fail_on_for(fail_on, schemes[0], FAIL_ON_NEVER), FAIL_ON_NEVER);
 }
 
 static void a_stated_property_left_open_is_unknown(void **state)
@@ -410,6 +453,7 @@ int main(void)
         cmocka_unit_test(failed_outranks_unknown),
         cmocka_unit_test(what_does_not_apply_is_no_verdict),
         cmocka_unit_test(a_run_that_cannot_be_followed),
+        cmocka_unit_test(whose_fault_a_failure_is),
         cmocka_unit_test(a_stated_property_left_open_is_unknown),
         cmocka_unit_test(many_rows_are_kept),
         cmocka_unit_test(json_comes_back_the_same),

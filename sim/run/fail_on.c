@@ -1,0 +1,54 @@
+/* fail_on.c - see fail_on.h. */
+#include "run/fail_on.h"
+
+#include "base/suggest.h"
+
+#include <assert.h>
+#include <string.h>
+
+static const char *const names[FAIL_ON_COUNT] = {
+    [FAIL_ON_NEVER] = "never", [FAIL_ON_SCHEME] = "scheme", [FAIL_ON_DEPLOYMENT] = "deployment",
+    [FAIL_ON_BUG] = "bug",     [FAIL_ON_ANY] = "any",
+};
+
+enum fail fail_on_read(const char *text, enum fail_on *fail_on, struct failure *failure)
+{
+    *fail_on = FAIL_ON_UNSAID;
+    if (!text)
+        return FAIL_NONE;
+    for (int i = FAIL_ON_NEVER; i < FAIL_ON_COUNT; i++)
+        if (!strcmp(names[i], text))
+            *fail_on = (enum fail_on)i;
+    if (*fail_on != FAIL_ON_UNSAID)
+        return FAIL_NONE;
+    const char *near = suggest_nearest(text, names + FAIL_ON_NEVER, FAIL_ON_COUNT - FAIL_ON_NEVER);
+    return failure_set(failure, FAIL_INPUT,
+                       "--fail-on wants scheme, deployment, bug (either of them), any or never, "
+                       "not '%s'%s%s%s",
+                       text, near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
+}
+
+const char *fail_on_name(enum fail_on fail_on)
+{
+    assert((unsigned)fail_on < FAIL_ON_COUNT);
+    return names[fail_on];
+}
+
+enum fail_on fail_on_for(enum fail_on said, const struct scheme *scheme, enum fail_on otherwise)
+{
+    if (said != FAIL_ON_UNSAID)
+        return said;
+    return scheme && scheme_is_guest(scheme) ? FAIL_ON_SCHEME : otherwise;
+}
+
+bool fail_on_counts(enum fail_on fail_on, unsigned blames)
+{
+    static const unsigned counted[FAIL_ON_COUNT] = {
+        [FAIL_ON_SCHEME] = 1u << BLAME_SCHEME,
+        [FAIL_ON_DEPLOYMENT] = 1u << BLAME_DEPLOYMENT,
+        [FAIL_ON_BUG] = 1u << BLAME_SCHEME | 1u << BLAME_DEPLOYMENT,
+        [FAIL_ON_ANY] = 1u << BLAME_SCHEME | 1u << BLAME_DEPLOYMENT | 1u << BLAME_NOBODY,
+    };
+    assert((unsigned)fail_on < FAIL_ON_COUNT);
+    return (counted[fail_on] & blames) != 0;
+}
