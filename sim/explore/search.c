@@ -287,9 +287,10 @@ static void run_layer(struct run_of *run)
         if (run->state == visited->count && run->seed < run->seeds.count)
             run->depth = (int)tape_at(&run->seeds, run->seed)[SEED_DEPTH];
         sow(run);
-        if (run->state == visited->count)
-            return;
-        run_depth(run);
+        if (run->state < visited->count)
+            run_depth(run);
+        else if (run->seed == run->seeds.count)
+            return; /* else seeds of this depth led nowhere new, and deeper ones may */
     }
 }
 
