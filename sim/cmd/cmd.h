@@ -21,9 +21,12 @@ int cmd_failed(const struct failure *failure);
 /* Prints the usage of a subcommand and its options to stdout; returns 0. */
 int cmd_help(const char *name, const char *options);
 
-/* Set when SIGINT or SIGTERM has come: end early and cleanly, report what was seen. A second one
- * ends at once. */
+/* The number of the signal, when SIGINT, SIGTERM or SIGHUP has come: end early and cleanly, report
+ * what was seen. A second one ends at once. */
 extern volatile int cmd_stop;
 void cmd_catch_signals(void);
+
+/* "SIGINT", when cmd_stop is set. */
+const char *cmd_stop_name(void);
 
 #endif

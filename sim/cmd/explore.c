@@ -9,6 +9,7 @@
 
 #include "base/memory.h"
 #include "report/report.h"
+#include "report/view.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -83,9 +84,13 @@ static enum fail show(const struct cells *cells, struct results *results,
                       const struct explore_args *args, struct failure *failure)
 {
     const char *folder = args->output.folder;
+    char *interrupted = args->frontier ? view_interrupted_words(results) : NULL;
     if (args->frontier)
         explore_frontier_print(stdout, cells->frontiers, cells->frontiers_count);
-    else
+    if (interrupted)
+        printf("\nINTERRUPTED: %s\n", interrupted);
+    free(interrupted);
+    if (!args->frontier)
         report_terminal(stdout, results, isatty(STDOUT_FILENO) && !getenv("NO_COLOR"));
     if (folder)
         printf("report: %s/index.html\n", folder);
@@ -107,26 +112,53 @@ static enum fail sum_up(const struct results *results, struct failure *failure)
                     "the witnesses of %d cells did not reproduce: a defect of picklock", defects);
     if (status == FAIL_UNKNOWN)
         failure_set(failure, status,
-                    is_random ? "a random search: what was not found is unknown"
-                              : "not every cell was searched to its end");
+                    results->interrupted.why ? "interrupted: what was not done is unknown"
+                    : is_random              ? "a random search: what was not found is unknown"
+                                             : "not every cell was searched to its end");
     return status;
 }
 
+/* Cells that an interruption cut short, or left out. */
+static void note_cells(struct results *results, const struct cells *cells)
+{
+    int done = 0;
+    for (int i = 0; i < cells->count; i++)
+        done += cells->rows[i].outcome.end != END_STOPPED;
+    if (done < cells->count)
+        results_interrupt(results, cmd_stop_name(), "cell", done, cells->count);
+}
+
+static enum fail report(const struct cells *cells, struct results *results,
+                        const struct explore_args *args, struct failure *failure)
+{
+    struct output output = args->output;
+    enum fail fail = FAIL_NONE;
+    if (output.folder)
+        fail = explore_witness_write(cells, results, output.folder, failure);
+    if (!fail)
+        fail = output_write(&output, results, failure);
+    if (!fail && !output_is_json_alone(&output))
+        fail = show(cells, results, args, failure);
+    return fail;
+}
+
+/* What was found without a server is reported even when the one to confirm it on is not there. */
 static enum fail explore_and_report(const struct scheme_list *wanted, struct explore_args *args,
                                     struct results *results, struct failure *failure)
 {
     struct cells cells = {0};
     enum fail fail = cells_fill(&cells, args, wanted, &results->shard, &results->whole, failure);
-    if (!fail && args->confirm)
-        fail = explore_witness_confirm(&cells, args, failure);
-    if (!fail)
+    if (!fail) {
+        struct failure why = {0};
+        note_cells(results, &cells);
+        enum fail unconfirmed =
+            args->confirm ? explore_witness_confirm(&cells, args, results, &why) : FAIL_NONE;
         fill_results(results, &cells, args->fail_on);
-    if (!fail && args->output.folder)
-        fail = explore_witness_write(&cells, results, args->output.folder, failure);
-    if (!fail)
-        fail = output_write(&args->output, results, failure);
-    if (!fail && !output_is_json_alone(&args->output))
-        fail = show(&cells, results, args, failure);
+        fail = report(&cells, results, args, failure);
+        if (unconfirmed && !fail)
+            *failure = why;
+        fail = unconfirmed ? unconfirmed : fail;
+    }
     cells_close(&cells);
     return fail;
 }

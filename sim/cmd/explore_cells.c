@@ -2,6 +2,7 @@
 #include "cmd/explore_cells.h"
 
 #include "base/memory.h"
+#include "cmd/cmd.h"
 #include "cmd/explore_crew.h"
 #include "cmd/explore_frontier.h"
 
@@ -50,6 +51,7 @@ static void init_cell(struct cell *cell, const struct explore_args *args,
     options->reductions = args->no_reductions ? 0 : REDUCE_ALL;
     options->now_us = now_us;
     options->deadline_us = deadline_us;
+    options->stop = &cmd_stop;
 }
 
 static enum fail add_cell(struct cells *cells, const struct explore_args *args,

@@ -2,7 +2,6 @@
 #include "cmd/explore_crew.h"
 
 #include "base/memory.h"
-#include "cmd/cmd.h"
 
 #include <assert.h>
 #include <pthread.h>
@@ -41,7 +40,7 @@ static void add_tasks(struct crew *crew, int cell)
 static const struct task *crew_take(struct crew *crew)
 {
     pthread_mutex_lock(&crew->lock);
-    bool is_over = crew->fail || cmd_stop || crew->next == crew->tasks_count;
+    bool is_over = crew->fail || crew->next == crew->tasks_count;
     const struct task *task = is_over ? NULL : &crew->tasks[crew->next++];
     pthread_mutex_unlock(&crew->lock);
     return task;
@@ -110,7 +109,5 @@ enum fail explore_crew_run(struct cell **cells, int count, int jobs, struct fail
         fprintf(stderr, "\r\033[K");
     if (crew.fail)
         *failure = crew.failure;
-    else if (crew.done < count)
-        return failure_set(failure, FAIL_UNKNOWN, "stopped after %d of %d cells", crew.done, count);
     return crew.fail;
 }

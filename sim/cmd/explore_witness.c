@@ -61,16 +61,25 @@ static enum fail confirm_one(struct cells *cells, int at, enum property property
 }
 
 enum fail explore_witness_confirm(struct cells *cells, const struct explore_args *args,
-                                  struct failure *failure)
+                                  struct results *results, struct failure *failure)
 {
+    int done = 0, all = 0;
     const struct live_options options = {.redis_server = args->redis_server, .steering = STEERED};
     struct live *live = NULL;
     enum fail fail = live_new(&live, &options, failure);
     struct finding *findings = memory_new(PROPERTY_COUNT, sizeof *findings);
-    for (int i = 0; i < cells->count && !fail && !cmd_stop; i++)
-        for (int p = 0; p < PROPERTY_COUNT && !fail && !cmd_stop; p++)
-            if (cells->rows[i].outcome.findings[p].verdict == VERDICT_VIOLATED)
-                fail = confirm_one(cells, i, (enum property)p, live, findings, failure);
+    for (int i = 0; i < cells->count; i++)
+        for (int p = 0; p < PROPERTY_COUNT; p++) {
+            if (cells->rows[i].outcome.findings[p].verdict != VERDICT_VIOLATED)
+                continue;
+            all++;
+            if (fail || cmd_stop)
+                continue;
+            fail = confirm_one(cells, i, (enum property)p, live, findings, failure);
+            done += fail == FAIL_NONE;
+        }
+    if (done < all)
+        results_interrupt(results, fail ? failure->text : cmd_stop_name(), "replay", done, all);
     free(findings);
     live_free(live);
     return fail;

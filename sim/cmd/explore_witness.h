@@ -6,9 +6,10 @@
 #include "cmd/explore_cells.h"
 
 /* Replays every witness on a real redis-server and fills cells->on_redis; one that it does not
- * follow is told on stderr. FAIL_UNAVAILABLE: no server. */
+ * follow is told on stderr, those that it did not come to in results. FAIL_UNAVAILABLE: no server.
+ */
 enum fail explore_witness_confirm(struct cells *cells, const struct explore_args *args,
-                                  struct failure *failure);
+                                  struct results *results, struct failure *failure);
 
 /* Writes each violated property of a cell into the run folder, as a schedule and as the history of
  * its replay in the simulated world, and says so in its row. results: rows of the cells, in their

@@ -9,8 +9,10 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 static const struct {
@@ -26,20 +28,45 @@ enum { CMDS_COUNT = sizeof cmds / sizeof cmds[0] };
 
 volatile int cmd_stop;
 
+/* timeout(1) sends its signal to the process and to its group, a shutdown sends SIGTERM and SIGHUP:
+ * what comes together is one. */
+enum { ONE_SIGNAL_MS = 300 };
+
+static int64_t stopped_ms;
+
+static int64_t monotonic_ms(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
 static void on_signal(int number)
 {
-    (void)number;
+    if (cmd_stop && monotonic_ms() - stopped_ms > ONE_SIGNAL_MS)
+        _exit(128 + number);
     if (cmd_stop)
-        _exit(130);
-    cmd_stop = 1;
+        return;
+    stopped_ms = monotonic_ms();
+    cmd_stop = number;
 }
 
 void cmd_catch_signals(void)
 {
-    struct sigaction action = {.sa_handler = on_signal};
+    struct sigaction action = {.sa_handler = on_signal}, old;
+    sigaddset(&action.sa_mask, SIGINT);
+    sigaddset(&action.sa_mask, SIGTERM);
+    sigaddset(&action.sa_mask, SIGHUP);
     sigaction(SIGINT, &action, NULL);
     sigaction(SIGTERM, &action, NULL);
+    if (sigaction(SIGHUP, NULL, &old) == 0 && old.sa_handler != SIG_IGN) /* nohup(1) */
+        sigaction(SIGHUP, &action, NULL);
     signal(SIGPIPE, SIG_IGN);
+}
+
+const char *cmd_stop_name(void)
+{
+    return cmd_stop == SIGINT ? "SIGINT" : cmd_stop == SIGTERM ? "SIGTERM" : "SIGHUP";
 }
 
 int cmd_failed(const struct failure *failure)

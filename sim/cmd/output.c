@@ -4,6 +4,7 @@
 #include "base/memory.h"
 #include "base/suggest.h"
 #include "base/version.h"
+#include "cmd/cmd.h"
 #include "cmd/secrets.h"
 #include "report/report.h"
 #include "run/guest.h"
@@ -198,4 +199,16 @@ enum fail output_close(struct output *output, struct results *results, struct fa
     free(output->folder);
     output->folder = NULL;
     return FAIL_NONE;
+}
+
+enum fail output_end(struct output *output, struct results *results, enum fail fail,
+                     struct failure *failure)
+{
+    struct failure also;
+    bool has_some = results->interrupted.why && results->rows_count > 0;
+    if (!fail)
+        fail = output_close(output, results, failure);
+    else if (has_some && fail != FAIL_INTERNAL && output_close(output, results, &also))
+        cmd_failed(&also);
+    return fail ? (enum fail)cmd_failed(failure) : results_status(results);
 }

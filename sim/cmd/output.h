@@ -74,4 +74,9 @@ bool output_is_json_alone(const struct output *output);
 /* output_write(), then prints the summary and says where the page is; frees the folder's name. */
 enum fail output_close(struct output *output, struct results *results, struct failure *failure);
 
+/* The end of a command: output_close(), and the exit status. After a failure (borrowed) it is that one's, said at the end; what
+ * there is by then is reported all the same. */
+enum fail output_end(struct output *output, struct results *results, enum fail fail,
+                     struct failure *failure);
+
 #endif

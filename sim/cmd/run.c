@@ -185,6 +185,10 @@ static enum fail run_all(struct run_options *options, struct runner *runner,
     progress_begin(&plan.progress);
     enum fail fail = for_all(&plan, run_one, failure);
     progress_end(&plan.progress);
+    int64_t runs = shard_size(&results->shard, results->whole);
+    if (results->rows_count < runs)
+        results_interrupt(results, fail ? failure->text : cmd_stop_name(), "run",
+                          results->rows_count, runs);
     return fail;
 }
 
@@ -241,12 +245,7 @@ static enum fail run_and_report(struct run_options *options, struct runner *runn
     if (!fail)
         fail = run_all(options, runner, scenarios, count, wanted, &results, failure);
     live_free(runner->live);
-    if (!fail)
-        fail = output_close(&options->output, &results, failure);
-    if (!fail)
-        fail = results_status(&results);
-    else
-        cmd_failed(failure);
+    fail = output_end(&options->output, &results, fail, failure);
     results_free(&results);
     return fail;
 }

@@ -160,6 +160,21 @@ static void show_rates(const struct stress_options *stress)
     fprintf(stderr, "\n");
 }
 
+/* Of a run that was cut short the figures count, and that it was: it is not one of those done. */
+static void note_end(struct results *results, const struct stress_options *stress)
+{
+    const struct run_result *row = &results->rows[results->rows_count - 1];
+    char ran[UNITS_TEXT_MAX], asked[UNITS_TEXT_MAX];
+    if (!cmd_stop || row->elapsed_us >= stress->duration_us)
+        return;
+    char *why = memory_format("%s, %s after %s of %s", cmd_stop_name(), row->scheme,
+                              units_print_duration(row->elapsed_us / 1000 * 1000, ran),
+                              units_print_duration(stress->duration_us, asked));
+    results_interrupt(results, why, "run", results->rows_count - 1,
+                      shard_size(&results->shard, results->whole));
+    free(why);
+}
+
 static enum fail stress_all(struct options *options, struct runner *runner,
                             const struct scheme_list *schemes_asked, struct results *results,
                             struct failure *failure)
@@ -176,7 +191,13 @@ static enum fail stress_all(struct options *options, struct runner *runner,
         fail = runner_stress(runner, &stress, results, failure);
         if (isatty(STDERR_FILENO))
             fprintf(stderr, "\r\033[K");
+        if (!fail)
+            note_end(results, &stress);
     }
+    int64_t wanted = shard_size(&results->shard, results->whole);
+    if (results->rows_count < wanted)
+        results_interrupt(results, fail ? failure->text : cmd_stop_name(), "run",
+                          results->rows_count, wanted);
     return fail;
 }
 
@@ -197,12 +218,7 @@ static enum fail stress_and_report(struct options *options, const struct scheme_
     if (!fail)
         fail = stress_all(options, &runner, asked, &results, failure);
     live_free(runner.live);
-    if (!fail)
-        fail = output_close(&options->output, &results, failure);
-    if (!fail)
-        fail = results_status(&results);
-    else
-        cmd_failed(failure);
+    fail = output_end(&options->output, &results, fail, failure);
     results_free(&results);
     return fail;
 }

@@ -42,6 +42,8 @@ const char *explore_end_words(enum explore_end end)
         return "the limit of memory was reached";
     case END_TIME:
         return "the time was up";
+    case END_STOPPED:
+        return "it was interrupted";
     case END_UNSUPPORTED:
         return "the scheme needs a command that this server does not know";
     case END_ENOUGH:

@@ -93,6 +93,7 @@ struct explore_options {
     uint64_t bytes_max;      /* 0: no limit */
     int64_t deadline_us;     /* an instant of now_us(); 0: none */
     int64_t (*now_us)(void); /* the caller's clock; NULL: no deadline */
+    const volatile int *stop; /* not 0: end early, with what was found; NULL: never */
 };
 
 BITS_FIT(REDUCTIONS, struct explore_options, reductions);
@@ -104,6 +105,7 @@ enum explore_end {
     END_STATES,
     END_BYTES,
     END_TIME,
+    END_STOPPED, /* by options.stop */
     END_UNSUPPORTED,
     END_ENOUGH, /* all that was asked of it was found, or is not there */
     END_RUNS,   /* a random search made all its runs */

@@ -325,10 +325,11 @@ static bool is_random(const struct cell *cell)
 static void print_not_found(const struct cell *cell, enum property property, char *text,
                             size_t size)
 {
-    bool is_late = cell->outcome.end == END_TIME;
-    snprintf(text, size, "not found in %llu runs, seed %llu%s",
+    bool is_cut_short = cell->outcome.end == END_TIME || cell->outcome.end == END_STOPPED;
+    snprintf(text, size, "not found in %llu runs, seed %llu%s%s",
              (unsigned long long)cell->outcome.findings[property].runs,
-             (unsigned long long)cell->options.seed, is_late ? ", then the time was up" : "");
+             (unsigned long long)cell->options.seed, is_cut_short ? ", then " : "",
+             is_cut_short ? explore_end_words(cell->outcome.end) : "");
 }
 
 const char *cell_why(const struct cell *cell, enum property property, char *text, size_t size)

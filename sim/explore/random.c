@@ -170,6 +170,8 @@ static enum explore_end limit_of(struct portfolio *it)
         return END_BYTES;
     if (options->deadline_us && options->now_us && options->now_us() >= options->deadline_us)
         return END_TIME;
+    if (options->stop && *options->stop)
+        return END_STOPPED;
     if (has_found_all(it))
         return END_ENOUGH;
     return END_COMPLETE;

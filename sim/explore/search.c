@@ -206,6 +206,8 @@ static bool is_spent(struct run_of *run)
         search->end = END_BYTES;
     else if (options->deadline_us && options->now_us && options->now_us() >= options->deadline_us)
         search->end = END_TIME;
+    else if (options->stop && *options->stop)
+        search->end = END_STOPPED;
     else if (search->is_enough &&
              search->is_enough(search->context, search, run->layer, run->depth))
         search->end = END_ENOUGH;

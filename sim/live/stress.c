@@ -350,7 +350,8 @@ static enum fail read_counters(struct stress *stress, struct failure *failure)
 static void fill_outcome(const struct stress *stress, struct stress_outcome *outcome)
 {
     outcome->clients = stress->greeted;
-    outcome->was_stopped = is_stopped(stress);
+    outcome->was_stopped =
+        is_stopped(stress) && outcome->elapsed_us < stress->options->duration_us;
     outcome->latency_us = (struct latency){.p50 = histogram_at(stress->latency, 500),
                                            .p99 = histogram_at(stress->latency, 990),
                                            .p999 = histogram_at(stress->latency, 999),

@@ -194,9 +194,16 @@ static void put_cell_trouble(const struct page *page, int at)
 static void put_missing(const struct page *page)
 {
     const struct results *results = page->view->results;
-    if (!results->missing_count)
+    char *interrupted = view_interrupted_words(results);
+    if (!results->missing_count && !interrupted)
         return;
     fputs("<div class=\"troubles missing\"><ul>\n", page->out);
+    if (interrupted) {
+        fputs("<li>Interrupted: ", page->out);
+        html_text(page, interrupted);
+        fputs("</li>\n", page->out);
+    }
+    free(interrupted);
     for (int i = 0; i < results->missing_count; i++) {
         fputs("<li>", page->out);
         html_text(page, results->missing[i]);

@@ -183,6 +183,15 @@ static json_t *results_json(const struct results *results)
         }
         json_object_set_new(made, "origins", origins);
     }
+    const struct interruption *interrupted = &results->interrupted;
+    if (interrupted->why) {
+        json_t *ended = json_object();
+        json_object_set_new(ended, "why", json_text_or_null(interrupted->why));
+        json_object_set_new(ended, "done", json_integer(interrupted->done));
+        json_object_set_new(ended, "of", json_integer(interrupted->of));
+        json_object_set_new(ended, "unit", json_text_or_null(interrupted->unit));
+        json_object_set_new(made, "interrupted", ended);
+    }
     if (results->notes_count)
         json_object_set_new(made, "notes", json_texts(results->notes, results->notes_count));
     if (results->missing_count)

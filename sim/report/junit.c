@@ -243,21 +243,20 @@ static void print_cells(FILE *out, const struct results *results, int from, int 
 
 /* --- what is missing --- */
 
-/* A case of its own each: a campaign of which a part is missing must not look green. */
-static void print_missing(FILE *out, const struct results *results)
+/* A case of its own each: what is not the whole must not look green. */
+static void print_gaps(FILE *out, const char *suite, char *const *texts, int count)
 {
-    if (!results->missing_count)
+    if (!count)
         return;
     fprintf(out,
-            "  <testsuite name=\"missing\" tests=\"%d\" failures=\"0\" errors=\"%d\" skipped=\"0\" "
+            "  <testsuite name=\"%s\" tests=\"%d\" failures=\"0\" errors=\"%d\" skipped=\"0\" "
             "time=\"0\">\n",
-            results->missing_count, results->missing_count);
-    for (int i = 0; i < results->missing_count; i++) {
-        fprintf(
-            out,
-            "    <testcase classname=\"missing\" name=\"%d\" time=\"0\">\n      <error message=\"",
-            i + 1);
-        text_print(out, TEXT_MARKUP, results->missing[i]);
+            suite, count, count);
+    for (int i = 0; i < count; i++) {
+        fprintf(out,
+                "    <testcase classname=\"%s\" name=\"%d\" time=\"0\">\n      <error message=\"",
+                suite, i + 1);
+        text_print(out, TEXT_MARKUP, texts[i]);
         fputs("\" type=\"unknown\"></error>\n    </testcase>\n", out);
     }
     fputs("  </testsuite>\n", out);
@@ -271,8 +270,9 @@ enum fail report_junit(const char *path, const struct results *results, struct f
     if (fail)
         return fail;
     view_init(&view, results);
-    struct case_counts counts = {.cases = results->missing_count,
-                                 .of = {[ERRORED] = results->missing_count}};
+    char *interrupted = view_interrupted_words(results);
+    int gaps = results->missing_count + (interrupted != NULL);
+    struct case_counts counts = {.cases = gaps, .of = {[ERRORED] = gaps}};
     count_rows(&counts, &view, 0, view.count);
     count_cells(&counts, results, 0, results->cells_count);
     fputs("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites name=\"picklock\"", file.stream);
@@ -286,7 +286,9 @@ enum fail report_junit(const char *path, const struct results *results, struct f
         end = view_cells_end(results, from);
         print_cells(file.stream, results, from, end);
     }
-    print_missing(file.stream, results);
+    print_gaps(file.stream, "interrupted", &interrupted, interrupted ? 1 : 0);
+    print_gaps(file.stream, "missing", results->missing, results->missing_count);
+    free(interrupted);
     fputs("</testsuites>\n", file.stream);
     view_close(&view);
     return outfile_shut(&file, failure);

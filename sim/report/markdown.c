@@ -153,7 +153,8 @@ static void print_origins(FILE *out, const struct results *results)
 static void print_all(FILE *out, const struct view *view)
 {
     char *verdict = view_verdict_words(view), *scope = view_scope_words(view),
-         *sides = view_sides_words(view), *policy = view_policy_words(view->results);
+         *sides = view_sides_words(view), *policy = view_policy_words(view->results),
+         *interrupted = view_interrupted_words(view->results);
     bool has_trouble = false;
     int told = 0;
     fputs("## picklock: ", out);
@@ -165,6 +166,8 @@ static void print_all(FILE *out, const struct view *view)
     fputs(policy ? " " : "", out);
     text_print(out, TEXT_MARKDOWN, policy);
     fputc('\n', out);
+    if (interrupted)
+        print_line(out, "**Interrupted:** ", interrupted);
     for (int i = 0; i < view->results->missing_count; i++)
         print_line(out, "**Missing:** ", view->results->missing[i]);
     for (int i = 0; i < view->count; i++) {
@@ -188,6 +191,7 @@ static void print_all(FILE *out, const struct view *view)
     print_table(out, view);
     markdown_explored(out, view->results);
     print_origins(out, view->results);
+    free(interrupted);
     free(verdict);
     free(scope);
     free(sides);

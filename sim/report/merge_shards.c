@@ -3,6 +3,7 @@
 #include "report/merge_parts.h"
 
 #include "base/memory.h"
+#include "report/view.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -123,9 +124,27 @@ static enum fail find_shard(struct merge *merge, int at, int number, int *found)
     return FAIL_NONE;
 }
 
+/* One folder alone says so itself. Among several it is said whose it was: what all of them come to has no other place for it. */
+static bool check_interrupted(struct merge *merge, int at)
+{
+    struct results *input = &merge->inputs[at];
+    char *words = view_interrupted_words(input);
+    if (!words)
+        return false;
+    if (merge->inputs_count > 1) {
+        merge_miss(merge, memory_format("What ran in %s was interrupted: %s.", merge->names[at], words));
+        free(input->interrupted.why);
+        input->interrupted = (struct interruption){0};
+    }
+    free(words);
+    return true;
+}
+
 /* A shard that is there, but not all of it. */
 static void check_shard(struct merge *merge, const struct results *campaign, int number, int found)
 {
+    if (check_interrupted(merge, found))
+        return;
     struct shard shard = {.number = number, .count = campaign->shard.count};
     int64_t wanted = shard_size(&shard, campaign->whole);
     int there = items_of(&merge->inputs[found]);
@@ -178,6 +197,8 @@ struct results merge_head(const struct results *from)
     struct results head = *from;
     head.invocation = from->invocation ? memory_text(from->invocation) : NULL;
     head.campaign = from->campaign ? memory_text(from->campaign) : NULL;
+    if (from->interrupted.why)
+        head.interrupted.why = memory_text(from->interrupted.why);
     head.rows = NULL;
     head.cells = NULL;
     head.origins = NULL;
@@ -274,6 +295,7 @@ static void add_whole(struct merge *merge, int at)
 {
     struct results *input = &merge->inputs[at];
     struct body *body = add_body(merge);
+    check_interrupted(merge, at);
     const char *folder = merge->inputs_count == 1 ? NULL : merge->names[at];
     body->results = merge_head(input);
     body->name = memory_text(merge->names[at]);

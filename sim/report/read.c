@@ -340,14 +340,35 @@ static void read_origins(struct reading *reading, json_t *whole, struct results 
         results->missing = read_texts(reading, whole, "missing", &results->missing_count);
 }
 
+static void read_interrupted(struct reading *reading, json_t *whole, struct results *results)
+{
+    json_t *ended = json_object_get(whole, "interrupted");
+    struct interruption read = {0};
+    if (!ended)
+        return;
+    snprintf(reading->place, sizeof reading->place, "interrupted");
+    READ_ONLY(reading, ended, "why", "done", "of", "unit");
+    json_t *why = read_member(reading, ended, "why");
+    if (why && !json_is_string(why))
+        read_bad(reading, "why", "wants a text");
+    read_short_text(reading, ended, "unit", read.unit, sizeof read.unit);
+    read.done = read_number(reading, ended, "done");
+    read.of = read_number(reading, ended, "of");
+    results_interrupt(results, json_is_string(why) ? json_string_value(why) : "", read.unit,
+                      read.done, read.of);
+    *reading->place = 0;
+}
+
 static void read_whole(struct reading *reading, json_t *whole, struct results *results)
 {
-    READ_ONLY(reading, whole, "schema", HEAD_KEYS, "results", "origins", "notes", "missing");
+    READ_ONLY(reading, whole, "schema", HEAD_KEYS, "results", "origins", "notes", "missing",
+              "interrupted");
     const char *schema = json_string_value(read_member(reading, whole, "schema"));
     if (!schema || strcmp(schema, "picklock.results/1") != 0)
         read_bad(reading, "schema", "wants \"picklock.results/1\"");
     read_head(reading, whole, results);
     read_origins(reading, whole, results);
+    read_interrupted(reading, whole, results);
     json_t *rows = read_member(reading, whole, "results"), *row;
     if (rows && !json_is_array(rows))
         read_bad(reading, "results", "wants a list");

@@ -251,6 +251,9 @@ void report_terminal(FILE *out, const struct results *results, int colours)
         free(words);
     }
     print_all("note: ", &terminal, results->notes, results->notes_count, dim);
+    char *interrupted = view_interrupted_words(results);
+    print_all("INTERRUPTED: ", &terminal, &interrupted, interrupted ? 1 : 0, alarm);
+    free(interrupted);
     print_all("MISSING: ", &terminal, results->missing, results->missing_count, alarm);
     view_close(&view);
 }

@@ -286,12 +286,24 @@ static char *joined(char *first, char *second)
     return words;
 }
 
+char *view_interrupted_words(const struct results *results)
+{
+    const struct interruption *interrupted = &results->interrupted;
+    if (!interrupted->why)
+        return NULL;
+    return memory_format("%" PRId64 " of %" PRId64 " %s%s (%s)", interrupted->done, interrupted->of,
+                         interrupted->unit, interrupted->of == 1 ? "" : "s", interrupted->why);
+}
+
 /* What is missing comes first: whatever else is said is not the whole. */
 char *view_verdict_words(const struct view *view)
 {
     const struct results *results = view->results;
-    char *missing =
-        results->missing_count ? memory_text("Not all of it is here.") : memory_text("");
+    char *interrupted = view_interrupted_words(results);
+    char *missing = results->missing_count ? memory_text("Not all of it is here.")
+                    : interrupted          ? memory_format("Interrupted: %s.", interrupted)
+                                           : memory_text("");
+    free(interrupted);
     char *runs = results->rows_count || !results->cells_count ? runs_words(view) : memory_text("");
     return joined(missing, joined(runs, view_explored_words(results)));
 }

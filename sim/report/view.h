@@ -39,6 +39,9 @@ const char *view_verdict(const struct run_result *row);
 /* Does somebody have to look at it? Not as expected, or unknown. */
 bool view_is_trouble(enum standing standing);
 
+/* "113 of 201 runs (SIGINT)", of what did not come to its end, or NULL; the caller frees. */
+char *view_interrupted_words(const struct results *results);
+
 /* "as expected", "NOT expected", "unknown", "" (nothing stated, or nothing to state). */
 const char *view_standing_words(enum standing standing);
 

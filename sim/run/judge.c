@@ -90,17 +90,21 @@ static void set_trouble(struct run_result *row, const struct judging *judging)
 }
 
 static void take_findings(struct run_result *row, const struct finding *findings,
-                          const struct expectation *expectation)
+                          const struct judging *judging)
 {
+    const struct expectation *expectation = judging->expectation;
     bool is_any_judged = false;
     for (int i = 0; i < PROPERTY_COUNT; i++) {
+        struct finding finding = findings[i];
         bool is_listed = expectation && expectation->is_expected[i];
-        bool is_judged = findings[i].verdict != VERDICT_NOT_APPLICABLE;
+        bool is_judged = finding.verdict != VERDICT_NOT_APPLICABLE;
+        if (judging->interrupted && finding.verdict == VERDICT_HOLDS)
+            finding.verdict = VERDICT_UNKNOWN; /* so far */
         is_any_judged |= is_judged;
-        if (is_judged && findings[i].verdict > row->verdict)
-            row->verdict = findings[i].verdict;
+        if (is_judged && finding.verdict > row->verdict)
+            row->verdict = finding.verdict;
         if (is_judged || is_listed)
-            add_property(row, (enum property)i, &findings[i], expectation);
+            add_property(row, (enum property)i, &finding, expectation);
     }
     if (!is_any_judged)
         result_set_not_applicable(row, "no property says anything about it");
@@ -119,9 +123,11 @@ void result_judge(struct run_result *row, const struct finding *findings,
         result_set_not_applicable(row, judging->not_applicable);
         return;
     }
-    take_findings(row, findings, expectation);
+    take_findings(row, findings, judging);
     if (row->verdict == VERDICT_NOT_APPLICABLE)
         return;
+    if (judging->interrupted && row->verdict == VERDICT_UNKNOWN)
+        row->trouble = memory_text(judging->interrupted);
     if (expectation && !expectation->is_unsupported)
         compare(row);
     else

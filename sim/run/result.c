@@ -3,6 +3,7 @@
 
 #include "base/memory.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 enum { ROWS_FIRST = 16 };
@@ -29,6 +30,21 @@ static void row_close(struct run_result *row)
     free(row->folder);
 }
 
+void results_drop_last(struct results *results)
+{
+    row_close(&results->rows[--results->rows_count]);
+}
+
+void results_interrupt(struct results *results, const char *why, const char *unit, int64_t done,
+                       int64_t of)
+{
+    struct interruption *interrupted = &results->interrupted;
+    if (interrupted->why)
+        return;
+    *interrupted = (struct interruption){.why = memory_text(why), .done = done, .of = of};
+    snprintf(interrupted->unit, sizeof interrupted->unit, "%s", unit);
+}
+
 static void texts_free(char **texts, int count)
 {
     for (int i = 0; i < count; i++)
@@ -51,6 +67,7 @@ void results_free(struct results *results)
     free(results->origins);
     texts_free(results->notes, results->notes_count);
     texts_free(results->missing, results->missing_count);
+    free(results->interrupted.why);
     free(results->invocation);
     free(results->campaign);
     *results = (struct results){0};
@@ -120,7 +137,8 @@ bool results_nothing_applied(const struct results *results)
 enum fail results_status(const struct results *results)
 {
     bool is_defect = false, is_failed = false;
-    bool is_open = results->missing_count > 0 || results_nothing_applied(results);
+    bool is_open = results->missing_count > 0 || results->interrupted.why ||
+                   results_nothing_applied(results);
     for (int i = 0; i < results->rows_count; i++) {
         enum standing standing = result_standing(&results->rows[i]);
         is_failed |= standing == STANDING_UNEXPECTED;

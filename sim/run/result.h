@@ -55,6 +55,13 @@ struct run_result {
     char *folder;            /* what schedule and history are relative to, as the user named it; NULL: the results' own folder */
 };
 
+/* How a whole that did not come to its end ended. */
+struct interruption {
+    char *why;               /* "SIGINT", or what failed, without a full stop; NULL: it came to its end */
+    int64_t done, of;        /* so many of what was to be done came to their end */
+    char unit[24];           /* what is counted: "run", "cell", "witness" */
+};
+
 struct results {
     char picklock[16];       /* the version that made them */
     char command[16];        /* "run", "stress", "explore"; "report" where it is not the same for all rows */
@@ -64,6 +71,7 @@ struct results {
     char *invocation;        /* the command line that makes this again; no password */
     char started[32];        /* 2026-01-31T12:00:00Z */
     int64_t elapsed_us;
+    struct interruption interrupted; /* whatever the rows say, the results are then unknown as a whole */
     struct shard shard;      /* this is a part of a campaign; both 0: the whole of it */
     int64_t whole;           /* with a shard: how many rows all shards together have */
     bool is_by_scheme;       /* with a shard: schemes were dealt out, not rows */
@@ -95,6 +103,8 @@ struct judging {
     /* Why the scheme could not follow the scenario, or NULL. A failure (by the policy) up to there is one all the same; without one
      * the run is not applicable. */
     const char *not_applicable;
+    /* Why the run ended before its time, or NULL. What is violated so far stays so; what is not is unknown. */
+    const char *interrupted;
     enum fail_on fail_on; /* the policy */
 };
 
@@ -106,6 +116,11 @@ void result_judge(struct run_result *row, const struct finding *findings,
 void result_set_not_applicable(struct run_result *row, const char *reason);
 
 struct run_result *results_add(struct results *results); /* a zeroed row, kept by results */
+void results_drop_last(struct results *results);         /* one that came to nothing */
+
+/* Not all of it was done: `done` of `of` units. why is borrowed; the first one stays. */
+void results_interrupt(struct results *results, const char *why, const char *unit, int64_t done,
+                       int64_t of);
 struct explored *results_add_cell(struct results *results); /* as above */
 
 /* What made the rows with this origin (borrowed): command, world, seed and so on. */

@@ -3,6 +3,7 @@
 #include "run/runner.h"
 
 #include "base/memory.h"
+#include "base/units.h"
 #include "history/history.h"
 #include "scenario/director.h"
 #include "world/simulated.h"
@@ -163,7 +164,7 @@ static enum fail drive(const struct script *script, const struct run *run, struc
 }
 
 /* One directed run from start to judged row. */
-static enum fail direct(struct runner *runner, const struct script *script, struct run *run,
+static enum fail direct_row(struct runner *runner, const struct script *script, struct run *run,
                         struct results *results, struct run_result *row, struct failure *failure)
 {
     int64_t began_us = monotonic_us();
@@ -210,6 +211,16 @@ static enum fail direct(struct runner *runner, const struct script *script, stru
                  live_server_version(runner->live));
     fail = recording_save(&recording, runner, row, failure);
     recording_close(&recording);
+    return fail;
+}
+
+/* A row that did not come to its end is none: it would look as if it held. */
+static enum fail direct(struct runner *runner, const struct script *script, struct run *run,
+                        struct results *results, struct run_result *row, struct failure *failure)
+{
+    enum fail fail = direct_row(runner, script, run, results, row, failure);
+    if (fail)
+        results_drop_last(results);
     return fail;
 }
 
@@ -312,6 +323,15 @@ static void fill_figures(struct stress_figures *figures, const struct stress_out
         figures->operations_per_second = tally->operations * 1000000 / outcome->elapsed_us;
 }
 
+/* "it was interrupted after 0.7s of 10s" */
+static char *cut_short(const struct stress_options *options, const struct stress_outcome *outcome)
+{
+    char ran[UNITS_TEXT_MAX], wanted[UNITS_TEXT_MAX];
+    return memory_format("it was interrupted after %s of %s",
+                         units_print_duration(outcome->elapsed_us / 1000 * 1000, ran),
+                         units_print_duration(options->duration_us, wanted));
+}
+
 enum fail runner_stress(struct runner *runner, struct stress_options *options,
                         struct results *results, struct failure *failure)
 {
@@ -339,10 +359,13 @@ enum fail runner_stress(struct runner *runner, struct stress_options *options,
         struct finding findings[PROPERTY_COUNT];
         struct tally tally;
         checks_finish(recording.checks, recording.last_us, findings, &tally);
+        char *interrupted = outcome.was_stopped ? cut_short(options, &outcome) : NULL;
         result_judge(row, findings,
                      &(struct judging){.is_unsupported = recording.is_unsupported,
+                                       .interrupted = interrupted,
                                        .fail_on = fail_on_for(runner->fail_on, options->scheme,
                                                               FAIL_ON_BUG)});
+        free(interrupted);
         fill_figures(&row->stress, &outcome, &tally);
         row->elapsed_us = outcome.elapsed_us;
         snprintf(results->server_version, sizeof results->server_version, "%s",
@@ -351,5 +374,7 @@ enum fail runner_stress(struct runner *runner, struct stress_options *options,
     }
     recording_close(&recording);
     free(recording.head.names);
+    if (fail)
+        results_drop_last(results);
     return fail;
 }

@@ -1,0 +1,276 @@
+"""What is ended early says so, in every format, and is never green: signals, a server that dies, a shard that was cut short."""
+
+import json
+import os
+import pathlib
+import signal
+import socket
+import subprocess
+import time
+import xml.etree.ElementTree
+
+import jsonschema
+import pytest
+from conftest import PATIENCE_S, PICKLOCK, ROOT, run, servers
+
+ONE = "scenarios/getset-race.yaml"
+SCHEMA = json.loads((ROOT / "reports" / "results.schema.json").read_text())
+LONG = ["--repeat", "1000000"]  # never done before the signal comes
+
+
+def until(condition, what):
+    end = time.monotonic() + PATIENCE_S
+    while not condition():
+        assert time.monotonic() < end, f"never happened: {what}"
+        time.sleep(0.01)
+
+
+def start(*words, **more):
+    return subprocess.Popen([PICKLOCK, *map(str, words)], cwd=ROOT, text=True, stdout=subprocess.PIPE,
+                            stderr=subprocess.PIPE, **more)
+
+
+def end(process):
+    out, err = process.communicate(timeout=PATIENCE_S)
+    return process.returncode, out, err
+
+
+def has_history(folder):
+    return lambda: any(folder.glob("*/histories/*.jsonl"))
+
+
+def has_worked(process, seconds=0.3):
+    """So much time of a processor: an explorer says nothing before it ends."""
+    def worked():
+        fields = pathlib.Path(f"/proc/{process.pid}/stat").read_text().rsplit(")", 1)[1].split()
+        return int(fields[11]) / os.sysconf("SC_CLK_TCK") > seconds
+    return worked
+
+
+def interrupted_run(folder, *more, number=signal.SIGINT):
+    process = start("run", "--on", "sim", ONE, *LONG, "--out", folder, *more)
+    until(has_history(folder), "the first run is done")
+    process.send_signal(number)
+    return end(process)
+
+
+def results_of(folder):
+    results = json.loads((folder / "latest" / "results.json").read_text())
+    jsonschema.validate(results, SCHEMA)
+    return results
+
+
+def says_so_everywhere(folder, words):
+    """The folder's files, and `report` on it in every format."""
+    path = folder / "latest"
+    for name in ("report.md", "junit.xml", "index.html"):
+        text = (path / name).read_text().replace("\\(", "(").replace("\\)", ")")
+        assert "nterrupted" in text and words in text, (name, words)
+    junit = xml.etree.ElementTree.parse(path / "junit.xml").getroot()
+    assert int(junit.get("errors")) > 0
+    assert len(junit.findall(".//testsuite[@name='interrupted']/testcase/error")) == 1
+    again = run("report", path)
+    assert again.status == 2 and f"INTERRUPTED: {words}" in again.out, again
+    again = run("report", path, "--json", "-")
+    jsonschema.validate(again.json, SCHEMA)
+    assert again.status == 2 and again.json["interrupted"] == results_of(folder)["interrupted"]
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_a_run_says_how_far_it_came(tmp_path, number):
+    status, out, err = interrupted_run(tmp_path, number=number)
+    results = results_of(tmp_path)
+    done, name = len(results["results"]), signal.Signals(number).name
+    assert 0 < done < results["interrupted"]["of"] and results["interrupted"]["of"] % 1_000_000 == 0
+    assert results["interrupted"] == {"why": name, "done": done, "of": results["interrupted"]["of"], "unit": "run"}
+    words = f"{done} of {results['interrupted']['of']} runs ({name})"
+    assert status == 2 and f"INTERRUPTED: {words}" in out, (status, out, err)
+    assert all(row["as_expected"] for row in results["results"])
+    says_so_everywhere(tmp_path, words)
+
+
+def test_a_run_that_comes_to_its_end_says_nothing(tmp_path):
+    ran = run("run", "--on", "sim", ONE, "--out", tmp_path)
+    assert ran.status == 0 and "INTERRUPTED" not in ran.out, ran
+    assert "interrupted" not in results_of(tmp_path)
+    assert "nterrupted" not in (tmp_path / "latest" / "report.md").read_text()
+    assert "interrupted" not in (tmp_path / "latest" / "junit.xml").read_text()
+
+
+def test_a_signal_that_comes_twice_at_once_is_one(tmp_path):
+    """As timeout(1) sends it: to the process, and to its group."""
+    process = start("run", "--on", "sim", ONE, *LONG, "--out", tmp_path)
+    until(has_history(tmp_path), "the first run is done")
+    process.send_signal(signal.SIGINT)
+    process.send_signal(signal.SIGINT)
+    assert end(process)[0] == 2
+
+
+def test_a_second_signal_ends_it_at_once():
+    """A server that never answers is waited for; who cannot wait says so again. Nothing is left that looks like a result."""
+    with socket.create_server(("127.0.0.1", 0)) as mute:
+        process = start("run", ONE, "--redis", f"redis://127.0.0.1:{mute.getsockname()[1]}")
+        until(has_caught(process), "signals are caught")
+        deadline = time.monotonic() + PATIENCE_S
+        while process.poll() is None and time.monotonic() < deadline:
+            process.send_signal(signal.SIGINT)
+            time.sleep(0.05)
+        status, out, _ = end(process)
+    assert status in (128 + signal.SIGINT, 69) and not out, (status, out)
+
+
+def has_caught(process):
+    def caught():
+        for line in pathlib.Path(f"/proc/{process.pid}/status").read_text().splitlines():
+            if line.startswith("SigCgt:"):
+                return int(line.split()[1], 16) >> (signal.SIGINT - 1) & 1
+        return False
+    return caught
+
+
+def test_nohup_stays_nohup(tmp_path):
+    process = start("run", "--on", "sim", ONE, *LONG, "--out", tmp_path,
+                    preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN))
+    until(has_history(tmp_path), "the first run is done")
+    process.send_signal(signal.SIGHUP)
+    process.send_signal(signal.SIGINT)
+    assert end(process)[0] == 2
+    assert results_of(tmp_path)["interrupted"]["why"] == "SIGINT"
+
+
+def test_not_as_expected_outranks_interrupted(tmp_path):
+    wrong = tmp_path / "getset-race.yaml"
+    text = (ROOT / ONE).read_text()
+    wrong.write_text(text[:text.index("expect:")] + "expect:\n  stamp-getset: { extend-own: holds }\n")
+    process = start("run", "--on", "sim", wrong, *LONG, "--out", tmp_path)
+    until(has_history(tmp_path), "the first run is done")
+    process.send_signal(signal.SIGINT)
+    status, out, err = end(process)
+    assert status == 1 and "INTERRUPTED" in out, (status, out, err)
+
+
+def test_a_server_that_dies_in_the_middle_of_a_run(tmp_path):
+    """What was done until then is kept, and the row that was under way is none."""
+    before = servers()
+    process = start("run", "scenarios/expired-lease-double-delete.yaml", *LONG, "--out", tmp_path)
+    until(has_history(tmp_path), "the first run is done")
+    for pid in servers() - before:
+        os.kill(pid, signal.SIGKILL)
+    status, out, err = end(process)
+    assert status == 69 and "server" in err, (status, out, err)
+    results = results_of(tmp_path)
+    assert results["interrupted"]["done"] == len(results["results"]) > 0
+    assert results["interrupted"]["why"] in err
+    assert all(row["properties"] for row in results["results"])
+    assert run("report", tmp_path / "latest").status == 2
+
+
+# --- stress ---
+
+def stressing(folder, *more):
+    process = start("stress", "--clients", "5", "--duration", "60s", "--out", folder, *more)
+    process.stderr.readline()  # the rates
+    process.stderr.readline()  # the first second: clients work
+    return process
+
+
+def test_stress_says_for_how_long_it_ran(tmp_path):
+    """What holds so far may not hold to the end."""
+    process = stressing(tmp_path, "--scheme", "set-nx-px-cad,fenced", "--no-faults", "--lease", "10s", "--timeout", "9s")
+    process.send_signal(signal.SIGINT)
+    status, out, err = end(process)
+    (row,) = results_of(tmp_path)["results"]
+    assert row["verdict"] == "unknown" and row["operations"] > 0, row
+    assert "interrupted after" in row["trouble"] and row["trouble"].endswith("of 60s"), row["trouble"]
+    assert {p["verdict"] for p in row["properties"]} == {"unknown"}
+    assert status == 2 and "holds" not in out.split("verdict")[1], out
+    ended = results_of(tmp_path)["interrupted"]
+    assert (ended["done"], ended["of"]) == (0, 2) and ended["why"].startswith("SIGINT, set-nx-px-cad after ")
+    says_so_everywhere(tmp_path, f"0 of 2 runs ({ended['why']})")
+
+
+def test_what_stress_has_seen_stays_seen(tmp_path):
+    """Losers extend what is not theirs: that needs no fault, and no luck."""
+    process = stressing(tmp_path, "--scheme", "multi-setnx-expire-del", "--locks", "1", "--no-faults")
+    process.send_signal(signal.SIGINT)
+    status, out, err = end(process)
+    (row,) = results_of(tmp_path)["results"]
+    assert row["verdict"] == "violated" and row["as_expected"] is False and status == 1, (out, err)
+    assert "INTERRUPTED: 0 of 1 run (SIGINT, multi-setnx-expire-del after " in out
+
+
+# --- explore ---
+
+TOO_LARGE = ["--scheme", "set-nx-px-cad,redlock", "--fault", "none,slow-work+stall", "--clients", "3", "--rounds", "4",
+             "--jobs", "1"]
+
+
+@pytest.mark.parametrize("more", [[], ["--search", "random", "--runs", "100000000"], ["--frontier"], ["--confirm"]])
+def test_explore_keeps_what_it_has(tmp_path, more):
+    words = [word for word in TOO_LARGE if "--frontier" not in more or "+" not in word]
+    if "--frontier" in more:
+        words[words.index("--fault"):words.index("--fault") + 1] = []
+    process = start("explore", *words, *more, "--out", tmp_path)
+    until(has_worked(process), "it searches")
+    process.send_signal(signal.SIGINT)
+    status, out, err = end(process)
+    results = results_of(tmp_path)
+    ended = results["interrupted"]
+    assert status == 2 and "INTERRUPTED: " in out and ended["unit"] == "cell", (status, out, err)
+    assert ended["why"] == "SIGINT" and ended["done"] < ended["of"]
+    cells = {(row["scheme"], row["servers"], row["fault"]) for row in results["results"]}
+    assert len(cells) == ended["of"], "every cell is there, those that were not searched as unknown"
+    cut = [row for row in results["results"] if row["end"] == "it was interrupted"]
+    assert any(row["verdict"] == "unknown" for row in cut)
+    assert not [row for row in cut if row["cell"] == "safe"]
+    says_so_everywhere(tmp_path, f"{ended['done']} of {ended['of']} cells (SIGINT)")
+
+
+def test_a_confirmation_that_is_interrupted(tmp_path):
+    """Found in the simulation, not replayed on Redis: neither confirmed nor not."""
+    before = servers()
+    process = start("explore", "--states", "3000", "--confirm", "--out", tmp_path)
+    until(lambda: servers() - before, "it confirms")
+    process.send_signal(signal.SIGINT)
+    status, out, err = end(process)
+    results = results_of(tmp_path)
+    ended = results["interrupted"]
+    open_ones = [row for row in results["results"] if row["verdict"] == "violated" and row["confirmed"] is None]
+    assert status == 2 and ended["unit"] == "replay" and ended["done"] < ended["of"], (status, ended, err)
+    assert len(open_ones) >= ended["of"] - ended["done"]
+    says_so_everywhere(tmp_path, f"{ended['done']} of {ended['of']} replays (SIGINT)")
+
+
+def test_witnesses_are_shown_even_without_a_server_to_confirm_them_on(tmp_path):
+    ran = run("explore", "--scheme", "setnx-del", "--fault", "resend", "--confirm", "--redis-server", "/nowhere/redis-server",
+              "--out", tmp_path)
+    assert ran.status == 69 and "/nowhere" in ran.err and "broken (unlock-bug" in ran.out, ran
+    assert results_of(tmp_path)["interrupted"]["unit"] == "replay"
+
+
+def test_a_budget_that_is_used_up_leaves_the_rest_open(tmp_path):
+    ran = run("explore", *TOO_LARGE, "--budget", "200ms", "--out", tmp_path)
+    assert ran.status == 2 and "the time was up" in ran.out, ran
+    assert run("report", tmp_path / "latest").status == 2
+
+
+# --- shards ---
+
+def test_an_interrupted_shard_is_told_of_the_whole(tmp_path):
+    more = ["--scheme", "stamp-getset,stamp-getset-inverted"]
+    for number in (1, 2):
+        interrupted_run(tmp_path / str(number), *more, "--shard", f"{number}/2")
+    merged = run("report", tmp_path / "1" / "latest", tmp_path / "2" / "latest", "--json", "-")
+    jsonschema.validate(merged.json, SCHEMA)
+    assert merged.status == 2, merged
+    told = [text for text in merged.json["missing"] if "was interrupted: " in text]
+    assert len(told) == len(merged.json["missing"]) == 2, merged.json["missing"]
+    assert str(tmp_path / "1") in told[0] and "of 1000000 runs (SIGINT)" in told[0], told
+
+
+def test_an_interrupted_run_beside_another_is_told(tmp_path):
+    interrupted_run(tmp_path / "cut")
+    whole = run("explore", "--scheme", "setnx-del", "--fault", "none", "--out", tmp_path / "whole")
+    assert whole.status == 0, whole
+    merged = run("report", tmp_path / "cut" / "latest", tmp_path / "whole" / "latest")
+    assert merged.status == 2 and "was interrupted: " in " ".join(merged.out.split()), merged
