@@ -1,8 +1,9 @@
 /* lanes.c - the connections of a stress run's clients: used, left with what was given up on them,
  * ended. See stress.h.
  *
- * A client has one connection a server and lane; a second one, for as long as something that it
- * gave up on is still on the first. */
+ * A client has one connection a server and lane. One that it gave up on something on is left: it
+ * lives on until that has come back, and is never used again, for the server still keeps what was
+ * done on it. A WATCH that was left behind would abort the transaction of a later attempt. */
 #include "live/stress.h"
 
 #include <assert.h>
@@ -12,12 +13,9 @@ enum { SPARE_PART = 20 }; /* of the connections: for those that are just ending 
 void lanes_forget(struct player *player, const struct wire *wire)
 {
     for (int server = 0; server < SERVERS_MAX; server++)
-        for (int lane = 0; lane < LANE_COUNT; lane++) {
+        for (int lane = 0; lane < LANE_COUNT; lane++)
             if (player->wires[server][lane] == wire)
                 player->wires[server][lane] = NULL;
-            else if (player->late[server][lane] == wire)
-                player->late[server][lane] = NULL;
-        }
 }
 
 static bool lane_is_used(const struct player *player, const struct wire *wire)
@@ -40,29 +38,12 @@ static void lane_send_unsent(struct player *player, int server, enum lane lane)
     }
 }
 
-bool lane_is_busy(const struct player *player, const struct wire *wire)
+void lane_settle(struct player *player, struct wire *wire, int server, enum lane lane)
 {
-    for (const struct order *order = player->orders; order; order = order->next)
-        if (order->wire == wire && order->is_abandoned)
-            return true;
-    return false;
-}
-
-void lane_is_free(struct player *player, struct wire *wire, int server, enum lane lane)
-{
-    struct wire **current = &player->wires[server][lane], **late = &player->late[server][lane];
-    if (lane_is_used(player, wire))
+    if (!wire->is_left || lane_is_used(player, wire))
         return;
-    if (*late == wire && *current && lane_is_busy(player, *current)) {
-        *late = *current;
-        *current = wire;
-    } else if (*late == wire && !*current && player->place != PLAYER_DEAD) {
-        *late = NULL;
-        *current = wire;
-    } else if (*current != wire) {
-        lanes_forget(player, wire);
-        wire_cut(wire);
-    }
+    lanes_forget(player, wire);
+    wire_cut(wire);
     lane_send_unsent(player, server, lane);
 }
 

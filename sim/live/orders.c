@@ -178,12 +178,29 @@ static void executed(struct call *call)
     pump(stress, server);
 }
 
+/* The client stops waiting, and does not use that connection any more. */
+static void timed_out(struct alarm *alarm)
+{
+    struct order *order = alarm->owner;
+    struct player *player = order->player;
+    if (player->is_paused) { /* who is stalled notices later */
+        stress_alarm(player->stress, alarm, 1000);
+        return;
+    }
+    order_fault(order, choice_name(CHOICE_GIVE_UP), 0);
+    order->is_abandoned = true;
+    if (order->wire)
+        order->wire->is_left = true;
+    const struct order given_up = *order;
+    player_told(player, &given_up, MOMENT_TIMEOUT, NULL);
+}
+
 static void late_one_heard(struct order *order)
 {
     const struct order gone = *order;
     order_free(order);
     call_let_go(gone.call);
-    lane_is_free(gone.player, gone.wire, gone.server, gone.lane);
+    lane_settle(gone.player, gone.wire, gone.server, gone.lane);
 }
 
 static void order_heard(struct order *order)
@@ -197,6 +214,7 @@ static void order_heard(struct order *order)
     stress_write(player->stress, &event);
     order_free(order);
     call_let_go(call);
+    lane_settle(player, gone.wire, gone.server, gone.lane);
     player_told(player, &gone, MOMENT_REPLY, &reply);
 }
 
@@ -246,30 +264,6 @@ const struct wire_events stress_wire_events = {
 
 /* --- sending --- */
 
-/* The client stops waiting, and does not use that connection any more. */
-static void timed_out(struct alarm *alarm)
-{
-    struct order *order = alarm->owner;
-    struct player *player = order->player;
-    if (player->is_paused) { /* who is stalled notices later */
-        stress_alarm(player->stress, alarm, 1000);
-        return;
-    }
-    struct wire **current = &player->wires[order->server][order->lane];
-    struct wire **late = &player->late[order->server][order->lane];
-    const struct stress *stress = player->stress;
-    order_fault(order, choice_name(CHOICE_GIVE_UP), 0);
-    order->is_abandoned = true;
-    /* A second connection, where there is room for one; else the next command waits until this one
-     * is free. */
-    if (*current == order->wire && !*late && lanes_have_room(stress)) {
-        *late = order->wire;
-        *current = NULL;
-    }
-    const struct order given_up = *order;
-    player_told(player, &given_up, MOMENT_TIMEOUT, NULL);
-}
-
 static void draw_strike(struct order *order)
 {
     const struct stress *stress = stress_of(order);
@@ -298,8 +292,12 @@ void order_go(struct order *order)
     struct wire **wire = &player->wires[order->server][order->lane];
     order->place = PLACE_UNSENT;
     timers_remove(&stress->timers, &order->delay.timer);
-    if (*wire && lane_is_busy(player, *wire))
-        return; /* lane_is_free() takes it up */
+    /* A new connection, where there is room for one; else it waits until the one that was left
+     * ends, and lane_settle() takes it up. */
+    if (*wire && (*wire)->is_left && !lanes_have_room(stress))
+        return;
+    if (*wire && (*wire)->is_left)
+        *wire = NULL;
     if (!*wire && lanes_alive(stress) >= stress->wires_max) {
         stress_alarm(stress, &order->delay, RETRY_US);
         return;

@@ -79,9 +79,8 @@ struct player {
     enum player_place place;
     struct order *orders;
     struct wire *wires[SERVERS_MAX][LANE_COUNT];
-    struct wire *late[SERVERS_MAX][LANE_COUNT]; /* what it gave up on is still on them */
-    struct alarm wake;                          /* the scheme's own timer */
-    struct alarm next;                          /* think, pause, rebirth */
+    struct alarm wake; /* the scheme's own timer */
+    struct alarm next; /* think, pause, rebirth */
     int64_t called_us;
     int64_t commands; /* sent so far: what faults are drawn by */
     int64_t operations;
@@ -149,11 +148,9 @@ void order_free(struct order *order);
 /* --- lanes.c --- */
 /* The player does not use the connection any more, as far as it is concerned. */
 void lanes_forget(struct player *player, const struct wire *wire);
-/* Is something that was given up on still on it? */
-bool lane_is_busy(const struct player *player, const struct wire *wire);
-/* What was given up on a connection has come back to nobody: it can be used again, where there is
- * need for it. */
-void lane_is_free(struct player *player, struct wire *wire, int server, enum lane lane);
+/* Something on a connection has come to its end. One that something was given up on ends now, when
+ * nothing more is on it; what waits for a connection is sent. */
+void lane_settle(struct player *player, struct wire *wire, int server, enum lane lane);
 /* Ends a connection with all that is on it, as soon as nothing of it is with the server. The client
  * is told of those that it waits for: of struck (may be NULL), which an event has named already, as
  * kind says; of the others that they are lost. */

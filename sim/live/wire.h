@@ -76,7 +76,8 @@ struct wire {
     struct proxy_link *link;
     struct call *first, *last, *arriving;
     struct call *in_hook;
-    bool is_cut; /* by us: nobody is told */
+    bool is_cut;  /* by us: nobody is told */
+    bool is_left; /* its client gave up on something on it: it ends when nothing is on it */
     bool poll_is_open, is_opened, is_told;
     bool is_greeted; /* the server has answered on it: wire_greet() */
 };

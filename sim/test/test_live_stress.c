@@ -29,12 +29,16 @@ struct summary {
     int64_t counter; /* as nobody read it in the end; -1: not */
     int64_t faults[CHOICE_COUNT];
     int64_t pauses, delays;
-    int64_t late;       /* executions of an attempt that was over */
+    int64_t late;    /* executions of an attempt that was over */
+    int64_t deletes; /* transactions around a DEL that were executed */
+    int64_t aborts;  /* and of these aborted within lease_us of the SET of their attempt */
+    int64_t lease_us;
     int64_t stop_after; /* events; 0: never */
     bool until_struck;  /* ends once every fault has struck */
     volatile int stop;
     int kill_pid; /* killed after stop_after events instead */
     int attempts[CLIENTS_MAX];
+    int64_t set_us[CLIENTS_MAX];
 };
 
 static void count_fault(struct summary *summary, const struct event *event)
@@ -50,6 +54,18 @@ static bool has_struck_all(const struct summary *summary)
     return summary->pauses > 0 && summary->delays > 0 && summary->late > 0 &&
            summary->faults[CHOICE_LOSE_REPLY] > 0 && summary->faults[CHOICE_LOSE_REQUEST] > 0 &&
            summary->faults[CHOICE_CRASH] > 0 && summary->faults[CHOICE_GIVE_UP] > 0;
+}
+
+static void count_release(struct summary *summary, const struct event *event)
+{
+    int64_t *set_us = &summary->set_us[event->client];
+    if (event->command.verb == VERB_SET_NX_PX)
+        *set_us = event->from_us;
+    if (event->command.verb != VERB_MULTI_DEL)
+        return;
+    summary->deletes++;
+    summary->aborts +=
+        event->reply.kind == REPLY_NIL && event->time_us < *set_us + summary->lease_us;
 }
 
 static void summary_take(void *context, const struct event *event)
@@ -70,6 +86,8 @@ static void summary_take(void *context, const struct event *event)
         summary->sections += command->key == KEY_COUNTER && command->verb == VERB_SET;
         summary->pushes += command->verb == VERB_RPUSH;
         summary->late += event->attempt < summary->attempts[event->client];
+        if (event->attempt == summary->attempts[event->client])
+            count_release(summary, event);
     }
     if (summary->checks)
         checks_event(summary->checks, event);
@@ -229,6 +247,29 @@ static void a_blind_delete_is_found(void **state)
     assert_int_equal(findings[PROPERTY_RELEASE_OWN].cause, CAUSE_UNLOCK_BUG);
 }
 
+/* A connection that a client gave up on keeps its WATCH. Were it used again, that WATCH would abort
+ * the transaction of a later attempt, as soon as the key has changed that it was about. Nothing
+ * else aborts one while its own lease lasts: nobody changes another's key. */
+static void no_watch_outlives_its_attempt(void **state)
+{
+    (void)state;
+    struct stress_options options = options_of("watch-multi-del");
+    struct stress_outcome outcome;
+    options.locks = 20;
+    options.clients = 40;
+    options.lease_us = 300000;
+    options.timeout_us = 30000;
+    options.think_us = 30000;
+    options.delay_ppm = 200000;
+    options.delay_us = 30000;
+    options.duration_us = 3 * SECOND_US;
+    summary.lease_us = options.lease_us - live_clock_error_us(live);
+    runs(&options, &outcome);
+    assert_true(summary.faults[CHOICE_GIVE_UP] > 10);
+    assert_true(summary.deletes > 10);
+    assert_int_equal(summary.aborts, 0);
+}
+
 static void many_locks_are_shared(void **state)
 {
     (void)state;
@@ -384,6 +425,7 @@ int main(void)
         cmocka_unit_test(every_fault_strikes_and_is_told),
         cmocka_unit_test(a_safe_scheme_only_overruns),
         cmocka_unit_test(a_blind_delete_is_found),
+        cmocka_unit_test(no_watch_outlives_its_attempt),
         cmocka_unit_test(many_locks_are_shared),
         cmocka_unit_test(a_stop_ends_it_early),
         cmocka_unit_test(progress_comes_every_second),
