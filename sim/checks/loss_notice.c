@@ -3,7 +3,8 @@
  * Lost is a hold whose grant has ended at the server other than by its own release. Told is what
  * ends the belief. A timer that rings at the very end of the lease rings a little late: a twentieth
  * of the lease is forgiven. A client that is paused ("pause", with its length) can be told nothing
- * meanwhile: it is told in time when it is told as the pause ends. */
+ * meanwhile: it is told in time when it is told as the pause ends. The same goes for the time that
+ * a timer of its was due and could not ring, for the machine was busy (WAKE, with that time). */
 #include "checks/cause.h"
 #include "checks/property.h"
 
@@ -13,17 +14,35 @@
 
 enum { FORGIVEN_PART = 20 };
 
-/* When the last pause of each client ends. */
+/* When each client could be told something again, after its last pause. */
 static void *make(const struct ledger *ledger)
 {
     return memory_new((size_t)ledger->head->clients, sizeof(int64_t));
 }
 
+/* When that client must know at the latest. */
+static int64_t due_us(const struct inquiry *inquiry, int number)
+{
+    const struct ledger *ledger = inquiry->ledger;
+    const int64_t *awake_us = inquiry->state;
+    int64_t end_us = ledger->clients[number].own_end_us;
+    if (end_us == NEVER_US)
+        return NEVER_US;
+    return (end_us > awake_us[number] ? end_us : awake_us[number]) +
+           ledger->lease_us / FORGIVEN_PART + ledger->error_us;
+}
+
 static void event(struct inquiry *inquiry, const struct event *event)
 {
     int64_t *awake_us = inquiry->state;
-    if (event->kind == EVENT_FAULT && event->client >= 0 && !strcmp(event->fault, "pause"))
+    if (event->client < 0)
+        return;
+    if (event->kind == EVENT_FAULT && !strcmp(event->fault, "pause"))
         awake_us[event->client] = event->time_us + event->amount_us;
+    /* A timer that the scheme had set for later than that is no excuse. */
+    if (event->kind == EVENT_WAKE && event->amount_us > 0 &&
+        event->time_us - event->amount_us <= due_us(inquiry, event->client))
+        awake_us[event->client] = event->time_us;
 }
 
 /* The grant whose end lost the lock; NULL: it is not lost. */
@@ -57,10 +76,7 @@ static void judge(struct inquiry *inquiry, int number, int64_t told_us, int64_t 
 {
     const struct ledger *ledger = inquiry->ledger;
     const struct ledger_client *client = &ledger->clients[number];
-    int64_t slack_us = ledger->lease_us / FORGIVEN_PART + ledger->error_us;
-    const int64_t *awake_us = inquiry->state;
-    int64_t due_us = client->own_end_us > awake_us[number] ? client->own_end_us : awake_us[number];
-    if (client->own_end_us == NEVER_US || told_us <= due_us + slack_us)
+    if (told_us <= due_us(inquiry, number))
         return;
     const struct grant *lost = find_loss(ledger, number);
     if (!lost && !has_run_out(ledger, number, told_us))

@@ -218,11 +218,26 @@ static void order_heard(struct order *order)
     player_told(player, &gone, MOMENT_REPLY, &reply);
 }
 
+/* Its time-out rang while this process had to wait for the machine. */
+static bool is_overdue(const struct order *order)
+{
+    return !order->is_abandoned && !order->player->is_paused &&
+           timer_is_set(&order->timeout.timer) &&
+           order->timeout.timer.due_us <= stress_now_us(stress_of(order));
+}
+
 static void heard(struct call *call)
 {
     struct order *order = call->owner;
     if (stress_of(order)->trouble.code)
         return;
+    if (is_overdue(order)) {
+        timers_remove(&stress_of(order)->timers, &order->timeout.timer);
+        timed_out(&order->timeout);
+        order = call->owner;
+        if (!order)
+            return; /* what it led to has ended the connection */
+    }
     if (order->is_abandoned)
         late_one_heard(order);
     else if (order->player->is_paused)

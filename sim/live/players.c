@@ -141,22 +141,36 @@ static void take_news(struct player *player, const struct client_news *news)
         player_goes_on(player);
 }
 
-static void wakes(struct alarm *alarm)
+static bool is_wake_due(const struct player *player)
 {
-    struct player *player = alarm->owner;
+    return player->place != PLAYER_DEAD && !player->is_paused &&
+           player->client.wake_us <= world_us(player);
+}
+
+/* How late its timer rings is this machine's doing: a pause that was drawn is not counted. */
+static void player_wakes(struct player *player)
+{
     struct client_news news;
-    if (player->is_paused) {
-        stress_alarm(player->stress, alarm, 1000);
-        return;
-    }
-    if (player->client.wake_us > world_us(player)) {
-        wake_set(player);
-        return;
-    }
     struct event event = stress_event(player->stress, EVENT_WAKE, player, -1);
+    int64_t due_us = player->client.wake_us;
+    if (due_us < player->awake_us)
+        due_us = player->awake_us;
+    if (due_us < event.time_us)
+        event.amount_us = event.time_us - due_us;
     stress_write(player->stress, &event);
     client_tell(&player->client, &(struct moment){.kind = MOMENT_WAKE}, world_us(player), &news);
     take_news(player, &news);
+}
+
+static void wakes(struct alarm *alarm)
+{
+    struct player *player = alarm->owner;
+    if (player->is_paused)
+        stress_alarm(player->stress, alarm, 1000);
+    else if (!is_wake_due(player))
+        wake_set(player);
+    else
+        player_wakes(player);
 }
 
 static void access_ended(struct player *player, const struct order *order,
@@ -172,6 +186,9 @@ void player_told(struct player *player, const struct order *order, enum moment_k
                  const struct reply *reply)
 {
     struct client_news news;
+    /* A timer that rang while this process had to wait for the machine rings first. */
+    if (is_wake_due(player))
+        player_wakes(player);
     if (player->place == PLAYER_DEAD || order->attempt != player->client.attempt)
         return;
     if (crash_strikes(player))
@@ -280,6 +297,7 @@ static bool pause_strikes(struct player *player, enum player_place where)
         return false;
     int64_t pause_us = stress_spread(drawn >> 20, stress->options->pause_us);
     player->was_paused = player->is_paused = true;
+    player->awake_us = world_us(player) + pause_us;
     stress->struck[STRUCK_PAUSE]++;
     player_fault(player, "pause", pause_us);
     player->next.rings = pause_ends;

@@ -81,6 +81,7 @@ struct player {
     struct wire *wires[SERVERS_MAX][LANE_COUNT];
     struct alarm wake; /* the scheme's own timer */
     struct alarm next; /* think, pause, rebirth */
+    int64_t awake_us;  /* when its last pause was to end */
     int64_t called_us;
     int64_t commands; /* sent so far: what faults are drawn by */
     int64_t operations;

@@ -365,6 +365,45 @@ static void a_paused_client_can_be_told_nothing_until_it_wakes(void **state)
     story_free(story);
 }
 
+/* A's lease ends at 300 ms, its timer was due at due_ms, and rings at 400 ms: the machine was busy. */
+static struct story *is_woken_late(int client, int64_t due_ms, double told_ms)
+{
+    struct story *story = story_new(&noticing, 1, 300);
+    acquires(story, A);
+    at(story, 350);
+    acquires(story, B);
+    releases(story, B, 1);
+    at(story, 400);
+    happens(story, (struct event){.kind = EVENT_WAKE,
+                                  .client = client,
+                                  .server = -1,
+                                  .amount_us = (400 - due_ms) * 1000});
+    at(story, told_ms);
+    happens(story, (struct event){.kind = EVENT_NOTICE, .client = A, .server = -1});
+    ends(story);
+    return story;
+}
+
+static void a_timer_that_the_machine_held_up_is_not_the_schemes_fault(void **state)
+{
+    struct story *story = is_woken_late(A, 300, 401);
+    (void)state;
+    assert_holds(story, PROPERTY_LOSS_NOTICE);
+    story_free(story);
+    story = is_woken_late(A, 300, 420); /* and then it took its time */
+    assert_violated(story, PROPERTY_LOSS_NOTICE, 1, CAUSE_NO_NOTICE);
+    story_free(story);
+    story = is_woken_late(A, 390, 401); /* set for a time that is too late */
+    assert_violated(story, PROPERTY_LOSS_NOTICE, 1, CAUSE_NO_NOTICE);
+    story_free(story);
+    story = is_woken_late(A, 400, 401); /* in time, as far as the machine goes */
+    assert_violated(story, PROPERTY_LOSS_NOTICE, 1, CAUSE_NO_NOTICE);
+    story_free(story);
+    story = is_woken_late(B, 300, 401); /* another one's timer */
+    assert_violated(story, PROPERTY_LOSS_NOTICE, 1, CAUSE_NO_NOTICE);
+    story_free(story);
+}
+
 static void who_still_has_the_key_has_lost_nothing(void **state)
 {
     struct story *story = story_new(&noticing, 1, 300);
@@ -398,6 +437,7 @@ int main(void)
         cmocka_unit_test(a_holder_that_is_not_told_of_its_loss_fires),
         cmocka_unit_test(a_notice_is_in_time_until_a_twentieth_of_the_lease_has_passed),
         cmocka_unit_test(a_paused_client_can_be_told_nothing_until_it_wakes),
+        cmocka_unit_test(a_timer_that_the_machine_held_up_is_not_the_schemes_fault),
         cmocka_unit_test(who_still_has_the_key_has_lost_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
