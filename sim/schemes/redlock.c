@@ -34,9 +34,7 @@ static void redlock_start_count(struct redlock *self)
  */
 static void redlock_keep_answer(struct redlock *self, const struct lease *lease)
 {
-    if (redlock_is_majority(lease, self->yes))
-        self->no = 0;
-    self->no = self->no > 0;
+    self->no = self->no >= lease->servers - lease->servers / 2;
     self->unsupported = self->unsupported > 0;
     self->asked_us = self->heard = self->yes = 0;
 }
@@ -93,8 +91,9 @@ static void step(void *state, const struct lease *lease, const struct moment *in
             AWAIT(self, CLEANED);
             self->heard++;
         }
-        /* Refused is the word only where servers said that the key was there; time-outs, and a
-         * majority that came too late, are failures. */
+        /* Refused is the word only where so many servers said that the key was there that no
+         * majority was left. A server that did not answer may have said OK: a failure, as a
+         * majority that came too late. */
         if (self->no > 0)
             out_refused(out);
         else if (self->unsupported > 0)

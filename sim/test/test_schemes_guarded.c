@@ -77,6 +77,26 @@ static void test_redlock_without_a_majority(void **unused)
     EXPECT(&silent, CUT(2), "failed"); /* nobody refused */
 }
 
+/* One server refused; of the others any two may have executed its SET. */
+static void test_redlock_unsure_is_no_refusal(void **unused)
+{
+    (void)unused;
+    struct play a = redlock_of(3);
+    START(&a, ASK3);
+    EXPECT(&a, TAKEN(0), "");
+    EXPECT(&a, SILENT(1), "");
+    struct play sure = a;
+    EXPECT(&a, SILENT(2), DELETE3);
+    EXPECT(&a, OTHERS(0), "");
+    EXPECT(&a, CUT(1), "");
+    EXPECT(&a, CUT(2), "failed");
+
+    EXPECT(&sure, TAKEN(2), DELETE3);
+    EXPECT(&sure, OTHERS(0), "");
+    EXPECT(&sure, CUT(1), "");
+    EXPECT(&sure, OTHERS(2), "refused"); /* no majority was left */
+}
+
 static void test_redlock_five_servers(void **unused)
 {
     (void)unused;
@@ -273,6 +293,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_redlock),
         cmocka_unit_test(test_redlock_without_a_majority),
+        cmocka_unit_test(test_redlock_unsure_is_no_refusal),
         cmocka_unit_test(test_redlock_five_servers),
         cmocka_unit_test(test_redlock_validity),
         cmocka_unit_test(test_redlock_too_late_is_no_refusal),
