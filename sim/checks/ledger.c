@@ -204,17 +204,23 @@ static void sent(struct ledger *ledger, const struct event *event)
     struct ledger_client *client = &ledger->clients[event->client];
     if (event->command.key != KEY_LOCK)
         return;
-    if (event->op != OP_EXTEND && event->lane != LANE_RENEW)
+    if (event->op != OP_EXTEND && event->lane != LANE_RENEW) {
         client->sent_us = event->time_us;
-    else if (client->renewals[event->server] == NEVER_US)
+        return;
+    }
+    if (client->renewals[event->server] == NEVER_US)
         client->renewals[event->server] = event->time_us;
+    struct grant *grant = &ledger->locks[event->lock].keys[event->server].grant;
+    bool believes = client->is_holding && client->attempt == event->attempt;
+    if (grant->client == event->client && grant->attempt == event->attempt && !believes)
+        grant->is_kept_idly = true;
 }
 
 static void executed(struct ledger *ledger, const struct event *event)
 {
     struct ledger_client *client = &ledger->clients[event->client];
     if (client->attempt == event->attempt)
-        client->answered_us = event->time_us;
+        client->answered_us = event->from_us;
     ledger_execute(ledger, event);
 }
 
@@ -252,8 +258,6 @@ static void crashed(struct ledger *ledger, const struct event *event)
 {
     struct ledger_client *client = &ledger->clients[event->client];
     hold_end(ledger, event, event->client);
-    if (client->is_acquiring || client->owned > 0)
-        ledger->locks[client->lock].quiet_us = event->time_us;
     client->is_acquiring = client->is_releasing = false;
     client->is_dead = true;
 }

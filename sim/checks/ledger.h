@@ -69,6 +69,7 @@ struct grant {
     int64_t until_us;  /* the owner may count on the key until then */
     bool is_tentative; /* by GETSET: it stands only when the acquire says "granted" */
     bool is_touched;   /* another client changed its expiry or its value */
+    bool is_kept_idly; /* a renewal was sent while its owner did not believe (any more) */
     struct deed touch; /* the last one who did */
     enum ending ending;
     int64_t ended_us, ended_index;
@@ -94,7 +95,7 @@ struct ledger_lock {
     bool *is_cut;               /* with replica: which */
     int first_holder;           /* believers, linked through ledger_client.next; NOBODY: none */
     int64_t holders;
-    int64_t quiet_us;      /* since then: no belief, no new grant */
+    int64_t quiet_us;      /* since then no sign of life: nobody believes, nobody was given it */
     int64_t busy_index;    /* the last event that found or made a key there */
     struct event *waiting; /* EXECUTE events that nothing explains yet */
     int waiting_count, waiting_size;
@@ -116,7 +117,7 @@ struct ledger_client {
     bool was_free;               /* nobody's key was there at the call */
     unsigned
         refused_itself;   /* bit a server: it said "taken" to this attempt because of its own key */
-    int64_t answered_us;  /* when a server last executed a command of it on the lock key */
+    int64_t answered_us;  /* not before that a server last executed a command of it on the key */
     enum result acquired; /* how the acquire returned; RESULT_NONE: not yet */
     int64_t acquired_us;
     int64_t release_index; /* of the release's call */

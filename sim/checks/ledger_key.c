@@ -177,6 +177,20 @@ static void own_one_more(struct ledger *ledger, const struct event *event)
         client->disowned_index = NO_INDEX;
 }
 
+/* Only a lock that is had, by a majority of servers, is a sign of life. It counts also when nobody
+ * knows of it (any more): a late message made it, and then its lease must end. */
+static void had_again(struct scene *scene)
+{
+    const struct event *event = scene->event;
+    int kept = 0;
+    for (int s = 0; s < scene->ledger->head->servers; s++) {
+        const struct ledger_key *key = &scene->lock->keys[s];
+        kept += key->is_present && is_own(&key->grant, event) && event->time_us <= key->latest_us;
+    }
+    if (kept >= scene->ledger->quorum)
+        scene->lock->quiet_us = event->time_us;
+}
+
 static void grant_begin(struct scene *scene, bool is_tentative)
 {
     struct ledger *ledger = scene->ledger;
@@ -198,9 +212,7 @@ static void grant_begin(struct scene *scene, bool is_tentative)
     scene->lock->busy_index = event->index;
     own_one_more(ledger, event);
     ledger_tell(ledger, FACT_GRANT, event, event->lock, event->server, event->client, &key->grant);
-    /* Only a lock that is had, not one part of a split vote, is a sign of life. */
-    if (ledger->clients[event->client].owned >= ledger->quorum)
-        scene->lock->quiet_us = event->time_us;
+    had_again(scene);
 }
 
 /* --- what commands change --- */
@@ -230,6 +242,8 @@ static void extended(struct scene *scene)
     }
     grant->until_us = count_until(scene);
     grant->is_touched = false;
+    if (!grant->is_kept_idly)
+        had_again(scene);
     struct ledger_client *client = &ledger->clients[event->client];
     int64_t sent_us = client->renewals[event->server];
     if (event->op != OP_EXTEND || !client->is_holding || client->attempt != event->attempt ||

@@ -1,10 +1,19 @@
 /* progress.c - a free, or dead holder's, lock can be acquired within its lease plus a bound; nobody
  * waits for ever.
  *
- * Stuck is: an acquire is refused, or goes on trying, while nobody believes to hold the lock, and
- * more than a lease and a bound of one more have passed since the last belief ended, the last
- * holder died or the lock was last given. A key without an expiry whose writer is gone never goes:
- * one lease is enough to say so. Who still believes, however wrongly, or hangs, is not stuck.
+ * Stuck is: an acquire is told that the lock is taken, or goes on trying, while nobody believes to
+ * hold it, and more than a lease and a bound of one more have passed since its last sign of life.
+ * A key without an expiry whose writer is gone never goes: one lease is enough to say so. Who still
+ * believes, however wrongly, or hangs, is not stuck.
+ *
+ * A sign of life is a belief, until it ends, also by the holder's death; a grant of the lock, also
+ * one that a late message made, for a key younger than its lease is not stuck; and a renewal that
+ * was sent while its client believed. That others try, fail or die is none, nor is what keeps a key
+ * that nobody counts on.
+ *
+ * A quorum can be missed without a defect while messages are lost or servers die: there a lease and
+ * a bound count from the last fault, too. But when so many servers keep such old keys that no
+ * majority is left, no fault is an excuse.
  *
  * An acquire that fails is refused in other words, if it was undisturbed: no fault since its call,
  * and no error among its replies, all of which it heard. And whoever asks alone for a free lock,
@@ -33,17 +42,28 @@ struct effort {
 };
 
 struct progress {
-    int64_t fault_us;        /* the last fault: a quorum may rightly be missed until then */
-    int64_t fault_index;     /* the same; NO_INDEX: none yet */
+    int64_t *faults;         /* one a lock, behind the efforts: when it, or a server, was struck */
+    int64_t fault_index;     /* of the last one; NO_INDEX: none yet */
     struct effort efforts[]; /* one a client */
 };
 
 static void *make(const struct ledger *ledger)
 {
-    struct progress *made =
-        memory_new(1, sizeof *made + (size_t)ledger->head->clients * sizeof *made->efforts);
+    size_t efforts_bytes = (size_t)ledger->head->clients * sizeof(struct effort);
+    struct progress *made = memory_new(1, sizeof *made + efforts_bytes +
+                                              (size_t)ledger->head->locks * sizeof *made->faults);
+    made->faults = (void *)&made->efforts[ledger->head->clients];
     made->fault_index = NO_INDEX;
     return made;
+}
+
+static void note_fault(struct inquiry *inquiry, const struct event *event)
+{
+    const struct progress *self = inquiry->state;
+    int locks = inquiry->ledger->head->locks;
+    for (int i = 0; i < locks; i++)
+        if (event->client < 0 || event->lock == i)
+            self->faults[i] = event->time_us;
 }
 
 /* A key that never goes, and nobody who would delete it. */
@@ -60,21 +80,57 @@ static const struct grant *find_lasting(const struct ledger *ledger, int lock)
     return writer->is_acquiring || writer->is_releasing || writer->is_holding ? NULL : grant;
 }
 
-static int64_t limit_us(const struct inquiry *inquiry, int lock)
+static int64_t bound_us(const struct ledger *ledger, int lock)
+{
+    int64_t leases = find_lasting(ledger, lock) ? 1 : PATIENCE_LEASES;
+    int64_t units = ledger->has_stamps ? PATIENCE_STAMP_UNITS : 0;
+    return leases * ledger->lease_us + units * ledger->unit_us + ledger->error_us;
+}
+
+/* Without so many servers there is no majority. */
+static bool is_barred(const struct ledger *ledger, int servers)
+{
+    return servers > ledger->head->servers - ledger->quorum;
+}
+
+/* It said "taken" to the client's last attempt. */
+static bool has_refused(const struct ledger_client *client, int server)
+{
+    return (client->refused | client->refused_itself) >> server & 1;
+}
+
+/* Nobody has got the lock for so long. */
+static bool is_silent(const struct inquiry *inquiry, int lock, int64_t asked_us)
 {
     const struct ledger *ledger = inquiry->ledger;
     const struct progress *self = inquiry->state;
     int64_t since_us = ledger->locks[lock].quiet_us;
     int64_t shifted_us = 0;
-    if (ledger->quorum > 1 && self->fault_us > since_us)
-        since_us = self->fault_us;
+    if (ledger->quorum > 1 && self->faults[lock] > since_us)
+        since_us = self->faults[lock];
     for (int s = 0; s < ledger->head->servers; s++)
         if (ledger->locks[lock].keys[s].shifted_us > shifted_us)
             shifted_us = ledger->locks[lock].keys[s].shifted_us;
-    int64_t leases = find_lasting(ledger, lock) ? 1 : PATIENCE_LEASES;
-    int64_t units = ledger->has_stamps ? PATIENCE_STAMP_UNITS : 0;
-    return since_us + leases * ledger->lease_us + units * ledger->unit_us + shifted_us +
-           ledger->error_us;
+    return asked_us > since_us + bound_us(ledger, lock) + shifted_us;
+}
+
+/* Old keys that have refused that client stand in the way of every majority. */
+static bool is_dead(const struct inquiry *inquiry, int client, int64_t asked_us)
+{
+    const struct ledger *ledger = inquiry->ledger;
+    const struct ledger_client *who = &ledger->clients[client];
+    const struct ledger_lock *lock = &ledger->locks[who->lock];
+    int old = 0;
+    for (int s = 0; s < ledger->head->servers; s++) {
+        const struct ledger_key *key = &lock->keys[s];
+        int64_t since_us =
+            key->grant.time_us > lock->quiet_us ? key->grant.time_us : lock->quiet_us;
+        if (key->shifted_us > 0)
+            since_us += key->shifted_us;
+        old += has_refused(who, s) && key->is_present && asked_us <= key->latest_us &&
+               asked_us > since_us + bound_us(ledger, who->lock);
+    }
+    return is_barred(ledger, old);
 }
 
 static void hit(struct inquiry *inquiry, const struct event *event, int lock)
@@ -99,7 +155,8 @@ static void hit(struct inquiry *inquiry, const struct event *event, int lock)
                         client_name(ledger, grant->touch.client), SENT(&grant->touch.command),
                         MS(grant->touch.time_us));
     }
-    finding_say(finding, "Since %s nobody believes to hold the lock; a lease is %s.",
+    finding_say(finding,
+                "Since %s nobody believes to hold the lock, or was given it; a lease is %s.",
                 MS(ledger->locks[lock].quiet_us), MS(ledger->lease_us));
     finding_say(finding, "%s %s at %s, %s later.", name,
                 event->kind != EVENT_RETURN       ? "was still waiting"
@@ -206,7 +263,7 @@ static void event(struct inquiry *inquiry, const struct event *event)
     const struct ledger *ledger = inquiry->ledger;
     struct progress *self = inquiry->state;
     if (event->kind == EVENT_FAULT) {
-        self->fault_us = event->time_us;
+        note_fault(inquiry, event);
         self->fault_index = event->index;
     }
     if (event->client < 0 || ledger->lease_us == 0)
@@ -219,10 +276,13 @@ static void event(struct inquiry *inquiry, const struct event *event)
     if (is_vain && is_denied(inquiry, event))
         hit_denied(inquiry, event);
     bool is_trying = event->kind == EVENT_WAKE && client->is_acquiring;
+    const struct ledger_lock *lock = &ledger->locks[client->lock];
+    /* What waits in the book may be a grant that it does not know of yet. */
+    if ((!is_vain && !is_trying) || lock->holders > 0 || lock->waiting_count > 0)
+        return;
     /* The answer counts from when the server gave it, however slowly it came. */
     int64_t asked_us = client->answered_us < event->time_us ? client->answered_us : event->time_us;
-    if ((!is_vain && !is_trying) || ledger->locks[client->lock].holders > 0 ||
-        asked_us <= limit_us(inquiry, client->lock))
+    if (!is_silent(inquiry, client->lock, asked_us) && !is_dead(inquiry, event->client, asked_us))
         return;
     if (is_trying && ++self->efforts[event->client].tries != TRIES_MAX)
         return;

@@ -152,6 +152,242 @@ static void who_fails_in_company_may_acquire_another_time(void **state)
     story_free(story);
 }
 
+/* --- what is a sign of life, and what is not --- */
+
+/* The answer to A's SETNX is lost: the key stands, and nobody knows of it. */
+static void leaves_a_key(struct story *story)
+{
+    calls(story, A, OP_ACQUIRE);
+    executes(story, A, OP_ACQUIRE, command(VERB_SETNX, 1, 0), INTEGER(1));
+    strikes(story, "lose-reply", A, 0, 0);
+    returns(story, A, OP_ACQUIRE, RESULT_FAILED);
+}
+
+static void finds_it_taken(struct story *story, int client, enum result result)
+{
+    calls(story, client, OP_ACQUIRE);
+    executes(story, client, OP_ACQUIRE, command(VERB_SETNX, 1, 0), INTEGER(0));
+    returns(story, client, OP_ACQUIRE, result);
+}
+
+/* Before and behind its request. */
+static void the_crash_of_one_who_had_nothing_is_no_sign_of_life(void **state)
+{
+    (void)state;
+    for (int is_sent = 0; is_sent < 2; is_sent++) {
+        struct story *story = story_new(&everlasting, 1, 300);
+        leaves_a_key(story);
+        for (int ms = 200; ms <= 1000; ms += 200) {
+            at(story, ms - 50);
+            calls(story, C, OP_ACQUIRE);
+            if (is_sent)
+                executes(story, C, OP_ACQUIRE, command(VERB_SETNX, 1, 0), INTEGER(0));
+            crashes(story, C);
+            at(story, ms);
+            finds_it_taken(story, B, RESULT_REFUSED);
+        }
+        ends(story);
+        assert_violated(story, PROPERTY_PROGRESS, 4, CAUSE_STUCK); /* a lease ends at 300 */
+        assert_says(&story->findings[PROPERTY_PROGRESS], "never expires");
+        story_free(story);
+    }
+}
+
+/* A, B and C give up on a SET each, which comes when they have asked again: every key is younger
+ * than its lease, and then the lock is free. */
+static void late_grants_one_after_the_other_are_progress(void **state)
+{
+    struct story *story = story_new(&expiring, 1, 500);
+    (void)state;
+    for (int client = A; client <= C; client++) {
+        at(story, 510 * client);
+        calls(story, client, OP_ACQUIRE);
+        struct command late = set(story, client);
+        int attempt = story->attempts[client];
+        strikes(story, "give-up", client, 0, 0);
+        returns(story, client, OP_ACQUIRE, RESULT_FAILED);
+        calls(story, client, OP_ACQUIRE);
+        happens(story, (struct event){.kind = EVENT_EXECUTE,
+                                      .client = client,
+                                      .attempt = attempt,
+                                      .command = late,
+                                      .reply = OK});
+        executes(story, client, OP_ACQUIRE, set(story, client), NIL);
+        returns(story, client, OP_ACQUIRE, RESULT_REFUSED);
+    }
+    at(story, 1500);
+    is_refused(story, D);
+    at(story, 1600);
+    acquires(story, D);
+    ends(story);
+    assert_holds(story, PROPERTY_PROGRESS);
+    story_free(story);
+}
+
+/* A grant buys one lease: a time to live in milliseconds where seconds were meant does not. */
+static void a_key_that_lives_far_longer_than_its_lease_is_stuck(void **state)
+{
+    struct story *story = story_new(&expiring, 1, 300);
+    (void)state;
+    calls(story, A, OP_ACQUIRE);
+    executes(story, A, OP_ACQUIRE, command(VERB_SET_NX_PX, token(story, A), 300000), OK);
+    returns(story, A, OP_ACQUIRE, RESULT_GRANTED);
+    crashes(story, A);
+    at(story, 550);
+    is_refused(story, B);
+    at(story, 650);
+    is_refused(story, B);
+    ends(story);
+    assert_violated(story, PROPERTY_PROGRESS, 1, CAUSE_STUCK);
+    story_free(story);
+}
+
+/* A's holder asks for more time and dies. What it had sent counts when it comes; what its timer
+ * sends when it believes no more does not. */
+static void renews(struct story *story, int client, bool is_sent_now)
+{
+    struct command renewal = command(VERB_COMPARE_EXPIRE, token(story, client), 300);
+    if (is_sent_now)
+        sends(story, client, 0, OP_EXTEND, renewal);
+    executes(story, client, OP_EXTEND, renewal, INTEGER(1));
+}
+
+static void a_late_renewal_is_progress(void **state)
+{
+    struct story *story = story_new(&expiring, 1, 300);
+    (void)state;
+    acquires(story, A);
+    at(story, 100);
+    sends(story, A, 0, OP_EXTEND, command(VERB_COMPARE_EXPIRE, token(story, A), 300));
+    sends(story, A, 0, OP_EXTEND, command(VERB_COMPARE_EXPIRE, token(story, A), 300));
+    calls(story, A, OP_RELEASE);
+    strikes(story, "lose-request", A, 0, 0);
+    returns(story, A, OP_RELEASE, RESULT_FAILED);
+    at(story, 290);
+    renews(story, A, false);
+    at(story, 580);
+    renews(story, A, false); /* until 880 */
+    at(story, 860);
+    is_refused(story, B);
+    ends(story);
+    assert_holds(story, PROPERTY_PROGRESS);
+    story_free(story);
+}
+
+static void a_timer_that_outlives_the_release_keeps_the_lock_stuck(void **state)
+{
+    struct story *story = story_new(&expiring, 1, 300);
+    (void)state;
+    acquires(story, A);
+    at(story, 100);
+    calls(story, A, OP_RELEASE);
+    strikes(story, "lose-request", A, 0, 0);
+    returns(story, A, OP_RELEASE, RESULT_FAILED);
+    for (int ms = 200; ms <= 800; ms += 200) {
+        at(story, ms);
+        renews(story, A, true);
+        is_refused(story, B);
+    }
+    ends(story);
+    assert_violated(story, PROPERTY_PROGRESS, 1, CAUSE_STUCK); /* two leases end at 700 */
+    story_free(story);
+}
+
+/* The server's answer was given some time between from and time: only the first is certain. */
+static void a_refusal_that_was_seen_late_is_judged_by_when_it_may_have_been_given(void **state)
+{
+    (void)state;
+    for (int is_late = 0; is_late < 2; is_late++) {
+        struct story *story = story_new(&expiring, 1, 300);
+        acquires(story, A);
+        crashes(story, A);
+        calls(story, B, OP_ACQUIRE);
+        struct event event = {.kind = EVENT_EXECUTE,
+                              .index = story->index++,
+                              .client = B,
+                              .attempt = story->attempts[B],
+                              .from_us = is_late ? 200000 : 699000,
+                              .time_us = 700000,
+                              .command = set(story, B),
+                              .reply = NIL};
+        checks_event(story->checks, &event);
+        at(story, 701);
+        returns(story, B, OP_ACQUIRE, RESULT_REFUSED);
+        ends(story);
+        if (is_late)
+            assert_holds(story, PROPERTY_PROGRESS);
+        else
+            assert_violated(story, PROPERTY_PROGRESS, 1, CAUSE_STUCK);
+        story_free(story);
+    }
+}
+
+/* --- a quorum --- */
+
+static void is_refused_by(struct story *story, int client, int first, int servers)
+{
+    calls(story, client, OP_ACQUIRE);
+    for (int s = first; s < first + servers; s++)
+        executes_at(story, client, s, OP_ACQUIRE, set(story, client), NIL);
+    returns(story, client, OP_ACQUIRE, RESULT_REFUSED);
+}
+
+/* Keys without an end on two of three servers: whatever else goes wrong, no majority is left. */
+static void a_quorum_behind_dead_keys_is_stuck_whatever_strikes_others(void **state)
+{
+    (void)state;
+    for (int dead = 1; dead <= 2; dead++) {
+        struct story *story = story_new(&majority, 3, 300);
+        calls(story, A, OP_ACQUIRE);
+        for (int s = 0; s < dead; s++)
+            executes_at(story, A, s, OP_ACQUIRE, command(VERB_SETNX, 1, 0), INTEGER(1));
+        crashes(story, A);
+        for (int ms = 200; ms <= 1000; ms += 200) {
+            at(story, ms - 50);
+            calls(story, C, OP_ACQUIRE);
+            crashes(story, C);
+            at(story, ms);
+            is_refused_by(story, B, 0, dead);
+        }
+        ends(story);
+        if (dead == 2)
+            assert_violated(story, PROPERTY_PROGRESS, 2, CAUSE_STUCK); /* two leases end at 600 */
+        else
+            assert_holds(story, PROPERTY_PROGRESS);
+        story_free(story);
+    }
+}
+
+/* A late majority is had, though nobody knows of it. */
+static void a_late_majority_is_progress(void **state)
+{
+    (void)state;
+    for (int servers = 1; servers <= 2; servers++) {
+        struct story *story = story_new(&majority, 3, 300);
+        calls(story, A, OP_ACQUIRE);
+        struct command late = set(story, A);
+        int attempt = story->attempts[A];
+        returns(story, A, OP_ACQUIRE, RESULT_FAILED);
+        calls(story, A, OP_ACQUIRE);
+        at(story, 500);
+        for (int s = 0; s < servers; s++)
+            happens(story, (struct event){.kind = EVENT_EXECUTE,
+                                          .client = A,
+                                          .server = s,
+                                          .attempt = attempt,
+                                          .command = late,
+                                          .reply = OK});
+        at(story, 790);
+        is_refused_by(story, B, 0, 2);
+        ends(story);
+        if (servers == 2)
+            assert_holds(story, PROPERTY_PROGRESS);
+        else
+            assert_violated(story, PROPERTY_PROGRESS, 1, CAUSE_STUCK); /* since 0 */
+        story_free(story);
+    }
+}
+
 /* --- nobody waits for ever --- */
 
 static void strands(struct story *story, int client, enum operation op)
@@ -219,6 +455,14 @@ int main(void)
         cmocka_unit_test(a_failure_that_no_fault_explains_is_a_refusal),
         cmocka_unit_test(an_owner_that_is_not_told_so_never_acquires),
         cmocka_unit_test(who_fails_in_company_may_acquire_another_time),
+        cmocka_unit_test(the_crash_of_one_who_had_nothing_is_no_sign_of_life),
+        cmocka_unit_test(late_grants_one_after_the_other_are_progress),
+        cmocka_unit_test(a_key_that_lives_far_longer_than_its_lease_is_stuck),
+        cmocka_unit_test(a_late_renewal_is_progress),
+        cmocka_unit_test(a_timer_that_outlives_the_release_keeps_the_lock_stuck),
+        cmocka_unit_test(a_refusal_that_was_seen_late_is_judged_by_when_it_may_have_been_given),
+        cmocka_unit_test(a_quorum_behind_dead_keys_is_stuck_whatever_strikes_others),
+        cmocka_unit_test(a_late_majority_is_progress),
         cmocka_unit_test(a_release_that_waits_for_nothing_never_returns),
         cmocka_unit_test(an_acquire_that_waits_for_nothing_never_returns),
         cmocka_unit_test(an_operation_that_has_not_returned_yet_waits_for_something),
