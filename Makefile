@@ -3,6 +3,7 @@
 #   CC=clang        another compiler (gcc and clang are both kept free of warnings)
 #   BUILD=DIR       another build folder
 #   SANITIZE=LIST   address,undefined or thread
+#   LIBFUZZER=yes   with CC=clang: fuzz targets for libFuzzer
 #   CFLAGS=FLAGS    instead of -O2 -g; asserts stay whatever they say
 
 BUILD    ?= build
@@ -15,16 +16,18 @@ LAYERS ?= base redis schemes history checks scenario world explore proxy live ru
 WARN   := -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wvla -Werror
 CFLAGS ?= -O2 -g
 FLAGS   = -std=c17 -D_GNU_SOURCE $(WARN) $(CFLAGS) -UNDEBUG -Isim -isystem /usr/include/hiredis -MMD -MP \
-          $(if $(SANITIZE),-fsanitize=$(SANITIZE) -fno-omit-frame-pointer)
+          $(if $(SANITIZE),-fsanitize=$(SANITIZE) -fno-omit-frame-pointer) \
+          $(if $(LIBFUZZER),-fsanitize=fuzzer-no-link -DWITH_LIBFUZZER)
 LIBS    = -lhiredis -luv -lyaml -ljansson -lm -lpthread -ldl
 
 SOURCES := $(filter-out sim/live/clock_shim.c,$(wildcard $(LAYERS:%=sim/%/*.c)))
 OBJECTS := $(SOURCES:sim/%.c=$(BUILD)/%.o)
 PARTS   := $(filter-out $(BUILD)/cmd/main.o,$(OBJECTS))
 MUTANTS := $(patsubst sim/%.c,$(BUILD)/%.o,$(wildcard sim/test/mutants/*.c))
+FUZZ    := $(patsubst sim/test/%.c,%,$(wildcard sim/test/fuzz_*.c))
 TESTS   := $(patsubst sim/test/%.c,%,$(wildcard sim/test/test_*.c))
 
-.PHONY: all setup setup-test demo test determinism bench mutations unit clean format help $(TESTS)
+.PHONY: all setup setup-test demo test determinism bench mutations fuzz libfuzzer unit clean format help $(TESTS)
 
 all: $(BUILD)/picklock ## build the program: build/picklock
 
@@ -59,6 +62,9 @@ $(BUILD)/test/%: sim/test/%.c $(BUILD)/parts.a | $(BUILD)/picklock-clock.so
 # Schemes with planted bugs, and the same without.
 $(BUILD)/test/test_mutants $(BUILD)/test/test_order $(BUILD)/test/test_distance: $(MUTANTS)
 
+# libFuzzer brings a main() of its own.
+$(FUZZ:%=$(BUILD)/test/%): WRAP := $(if $(LIBFUZZER),-fsanitize=fuzzer)
+
 # Right schemes on a server with planted bugs: its model is reached through the test.
 $(BUILD)/test/test_mutant_servers: WRAP := -Wl,--wrap=model_execute
 
@@ -92,6 +98,22 @@ bench: $(BUILD)/picklock $(BUILD)/test/bench_checks ## what the checks, the prox
 
 mutations: $(BUILD)/picklock ## plant small slips in the schemes, count those that the explorer notices
 	@BUILD="$(abspath $(BUILD))" $(PYTHON) harness/mutations.py
+
+# A build of its own: optimised less, and sanitised.
+SANITISED = BUILD=$(BUILD)/sanitised SANITIZE=address,undefined CFLAGS='-O1 -g'
+FUZZ_INPUTS ?= 1000
+FUZZ_SEED   ?= 1
+
+fuzz: ## hostile input for every reader, a bounded run under sanitizers; FUZZ_INPUTS=N FUZZ_SEED=N
+	@$(MAKE) --no-print-directory -s -j2 $(SANITISED) $(BUILD)/sanitised/picklock $(FUZZ:%=$(BUILD)/sanitised/test/%)
+	@BUILD="$(BUILD)/sanitised" harness/fuzz.sh $(FUZZ_INPUTS) $(FUZZ_SEED)
+
+LIBFUZZED = BUILD=$(BUILD)/libfuzzer CC=clang LIBFUZZER=yes SANITIZE=address,undefined CFLAGS='-O1 -g'
+FUZZ_SECONDS ?= 60
+
+libfuzzer: ## the same targets as libFuzzer's, with clang; FUZZ_SECONDS=N for each
+	@$(MAKE) --no-print-directory -s -j2 $(LIBFUZZED) $(BUILD)/libfuzzer/picklock $(FUZZ:%=$(BUILD)/libfuzzer/test/%)
+	@BUILD="$(BUILD)/libfuzzer" harness/fuzz.sh --libfuzzer $(FUZZ_SECONDS)
 
 unit: $(TESTS) ## build and run the C unit tests
 

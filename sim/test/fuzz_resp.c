@@ -1,9 +1,7 @@
 /* fuzz_resp.c - hostile bytes for the framer: never a crash, always the reference's opinion,
  * however they are split.
  *
- * As a libFuzzer target:
- *   clang -std=c17 -D_GNU_SOURCE -g -O1 -DWITH_LIBFUZZER -fsanitize=fuzzer,address,undefined -Isim
- * \ -o fuzz_resp sim/test/fuzz_resp.c sim/redis/resp.c As a plain program it draws its own inputs:
+ * `make libfuzzer` makes a libFuzzer target of it. As a plain program it draws its own inputs:
  * `make BUILD=b b/test/fuzz_resp && b/test/fuzz_resp [COUNT [SEED]]`. */
 #include "resp_reference.h"
 
