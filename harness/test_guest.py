@@ -1,5 +1,6 @@
 """A scheme that a user brings along: built with one command, named where a scheme is asked for."""
 
+import html
 import json
 import re
 import subprocess
@@ -275,3 +276,101 @@ def test_of_a_users_scheme_a_servers_restart_fails_nothing_unless_asked(tmp_path
     for fail_on, status in [("never", 0), ("scheme", 0), ("deployment", 1), ("bug", 1), ("any", 1)]:
         ran = picklock(*words, "--fail-on", fail_on)
         assert ran.status == status and f"--fail-on {fail_on} judged." in ran.out, ran
+
+
+# --- what is printed for a user's scheme can be done again ---
+
+BROKEN = ("out_compare_and_delete(out, SERVER_ONE, lease);", "out_del(out, SERVER_ONE);")
+
+
+def commands(path):
+    """The commands of a page or a comment, as somebody copies them."""
+    text = path.read_text()
+    text = html.unescape(text) if path.suffix == ".html" else re.sub(r"\\(.)", r"\1", text)
+    return sorted(set(re.findall(r"picklock (?:replay|run|explore) [^\n<]*", text)))
+
+
+@pytest.mark.parametrize("folder", ["plain", "a blank and a ' quote"])
+def test_every_printed_command_works_for_a_users_scheme(tmp_path, folder):
+    (tmp_path / folder).mkdir()
+    made = build(tmp_path / folder, mine().replace(*BROKEN))
+    found = run("explore", "--scheme", made, "--fault", "slow-work", "--out", tmp_path / folder, "--markdown", tmp_path / "found.md")
+    assert found.status == 1, found
+    latest = (tmp_path / folder / "latest").resolve()
+    assert run("report", latest, "--html", tmp_path / "again.html").status == 1
+    told = run("run", "--on", "sim", "--scheme", made, SCENARIO, "--out", tmp_path / "runs", "--html", tmp_path / "ran.html")
+    assert told.status == 1, told
+    printed = [command for name in ("found.md", "again.html", "ran.html") for command in commands(tmp_path / name)
+               if "--scheme" in command or "replay" in command]
+    assert {command.split()[1] for command in printed} == {"replay", "run", "explore"}
+    for command in printed:
+        where = f" --out '{tmp_path / 'redone'}'" + (" --on sim" if command.split()[1] == "replay" else "")
+        again = subprocess.run(command.replace("picklock", str(PICKLOCK), 1) + where, shell=True, cwd=ROOT, text=True,
+                               capture_output=True, timeout=120)
+        # the shortest ways to some properties are overruns: nobody's fault
+        assert again.returncode in (0, 1) and re.search(r"my-lock +violated|broken \(unlock-bug", again.stdout), (command, again)
+
+
+def test_a_replay_wants_the_scheme_of_its_schedule(tmp_path, picklock):
+    made = build(tmp_path, mine())
+    assert picklock("run", "--on", "sim", "--scheme", made, SCENARIO).status == 0
+    [schedule] = (tmp_path / "runs" / "latest").resolve().glob("schedules/*")
+    alone = picklock("replay", "--on", "sim", schedule)
+    assert alone.status == 64 and "unknown scheme 'my-lock'" in alone.err, alone
+    wrong = picklock("replay", "--on", "sim", "--scheme", "set-nx-px-cad", schedule)
+    assert wrong.status == 64, wrong
+    other = build(tmp_path, mine("other").replace('"my-lock"', '"other"'), "other")
+    wrong = picklock("replay", "--on", "sim", "--scheme", f"{other},{made}", schedule)
+    assert wrong.status == 0, wrong
+    for world in ("sim", "redis"):
+        again = picklock("replay", "--on", world, "--scheme", made, schedule, "--json", "-")
+        assert again.status == 0 and verdicts(again.json["results"][0])["mutual-exclusion"] == ("violated", "overrun"), again
+
+
+def test_a_history_is_checked_by_what_its_scheme_promises(tmp_path, picklock):
+    """Only the file says that its keys hold no token of an attempt, so that none can be said to be left behind."""
+    text = mine().replace(".promises_token = true", ".promises_token = false")
+    assert text != mine()
+    made = build(tmp_path, text)
+    picklock("run", "--on", "sim", "--scheme", made, "scenarios/error-on-release.yaml")
+    [history] = (tmp_path / "runs" / "latest" / "histories").iterdir()
+    found = verdicts(run("check", history, "--scheme", made, "--json", "-").json["results"][0])
+    assert "no-orphan" not in found
+    assert verdicts(run("check", history, "--json", "-").json["results"][0])["no-orphan"] == ("violated", "leftover")
+    wrong = run("check", history, "--scheme", "redlock")
+    assert wrong.status == 64 and "is of the scheme 'my-lock'" in wrong.err, wrong
+
+
+# --- a scenario of the user's own that speaks about his scheme ---
+
+def own_scenario(tmp_path, expects):
+    path = tmp_path / "expired-lease-double-delete.yaml"
+    text = (ROOT / SCENARIO).read_text()
+    path.write_text(text[:text.index("expect:")] + "expect:\n" + "".join(f"  {line}\n" for line in expects))
+    return path
+
+
+HELD = "my-lock: { mutual-exclusion: violated, lease-exclusion: holds, release-own: holds }"
+NAIVE = "set-nx-ex-del: { mutual-exclusion: violated, lease-exclusion: violated, release-own: violated }"
+
+
+def test_the_expectations_of_a_users_scheme_are_held(tmp_path, picklock):
+    made = build(tmp_path, mine())
+    for expects, standing, status in [(HELD, True, 0), (HELD.replace("release-own: holds", "release-own: violated"), False, 1),
+                                      ("my-lock: { release-own: holds }", False, 1)]:
+        ran = picklock("run", "--on", "sim", "--scheme", made, own_scenario(tmp_path, [expects, NAIVE]), "--json", "-")
+        [row] = ran.json["results"]
+        assert (ran.status, row["as_expected"]) == (status, standing) and "fail_on" not in row, ran
+
+
+def test_a_scenario_reads_without_the_users_scheme(tmp_path, picklock):
+    both = picklock("run", "--on", "sim", own_scenario(tmp_path, [HELD, NAIVE]), "--json", "-")
+    mine_, naive = both.json["results"]
+    assert both.status == 0 and naive["as_expected"] and mine_["verdict"] == "not_applicable", both
+    assert (mine_["scheme"], mine_["naive"]) == ("my-lock", None) and "--scheme FILE.so" in mine_["not_applicable"]
+    alone = picklock("run", "--on", "sim", own_scenario(tmp_path, [HELD]))
+    assert alone.status == 2 and "nothing was concluded" in alone.out, alone
+    listed = run("list", "scenarios", "--json", "--dir", tmp_path)
+    assert listed.json["scenarios"][0]["schemes"] == ["my-lock"], listed
+    slip = picklock("run", "--on", "sim", own_scenario(tmp_path, [NAIVE.replace("ex-del", "ex-dle")]))
+    assert slip.status == 64 and "did you mean 'set-nx-ex-del'?" in slip.err, slip

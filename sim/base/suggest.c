@@ -48,3 +48,8 @@ const char *suggest_nearest(const char *word, const char *const *candidates, siz
     }
     return nearest;
 }
+
+bool suggest_is_slip(const char *word, const char *right)
+{
+    return strlen(word) <= WORD_MAX && strlen(right) <= WORD_MAX && distance(word, right) == 1;
+}

@@ -2,10 +2,14 @@
 #ifndef PICKLOCK_BASE_SUGGEST_H
 #define PICKLOCK_BASE_SUGGEST_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 /* The candidate nearest to word (edit distance with transpositions, case ignored), or NULL when
  * none is near enough to be a likely slip. All borrowed; the result is one of the candidates. */
 const char *suggest_nearest(const char *word, const char *const *candidates, size_t count);
+
+/* Is it the right word with one letter wrong, missing, too many, or changed for its neighbour? */
+bool suggest_is_slip(const char *word, const char *right);
 
 #endif

@@ -1,7 +1,7 @@
 /* check.c - `picklock check`: judges a history file. */
 #include "cmd/charset.h"
 #include "cmd/cmd.h"
-#include "cmd/options.h"
+#include "cmd/output.h"
 
 #include "base/version.h"
 #include "history/history.h"
@@ -14,8 +14,10 @@
 
 static const char help[] =
     "\n"
+    "  --scheme FILE.so       loads the scheme of the history, where it came from a file: what it\n"
+    "                         promises is judged, too\n"
     "  --lease TIME           judge by this lease, not by the one in the file\n"
-    FAIL_ON_HELP("bug")
+    FAIL_ON_HELP("bug, of a scheme from a file scheme")
     "  --json FILE            results as JSON; - is stdout, and nothing else goes there\n"
     "  --timeline             the history as a space-time diagram, below the summary\n";
 
@@ -35,8 +37,8 @@ static void name_row(struct run_result *row, const struct history_head *head)
     result_name_row(row, head->scenario, scheme ? scheme : &foreign);
 }
 
-static enum fail judge(const char *path, int64_t lease_us, enum fail_on fail_on,
-                       struct results *results, struct failure *failure)
+static enum fail judge(const char *path, const struct scheme_list *wanted, int64_t lease_us,
+                       enum fail_on fail_on, struct results *results, struct failure *failure)
 {
     struct history_reader *reader;
     struct history_head head;
@@ -46,6 +48,10 @@ static enum fail judge(const char *path, int64_t lease_us, enum fail_on fail_on,
     enum fail fail = history_reader_new(&reader, path, &head, failure);
     if (fail)
         return fail;
+    if (scheme_list_has(wanted, head.scheme, path, failure)) {
+        history_reader_free(reader);
+        return failure->code;
+    }
     if (lease_us)
         head.lease_us = lease_us;
     struct checks *checks = checks_new(&head);
@@ -74,11 +80,13 @@ int cmd_check(int argc, char **argv)
 {
     struct failure failure = {0};
     struct results results = {.picklock = PICKLOCK_VERSION, .command = "check"};
-    const char *json = NULL, *fail_on_text = NULL;
+    struct scheme_list wanted = {0};
+    const char *json = NULL, *fail_on_text = NULL, *scheme = NULL;
     enum fail_on fail_on = FAIL_ON_UNSAID;
     int64_t lease_us = 0;
     int operands, wants_help = 0, wants_timeline = 0;
     const struct option_row rows[] = {
+        {"--scheme", OPTION_TEXT, &scheme, 0, 0},
         {"--lease", OPTION_DURATION, &lease_us, 1, (int64_t)3600000000 * 24},
         {"--fail-on", OPTION_TEXT, &fail_on_text, 0, 0},
         {"--json", OPTION_TEXT, &json, 0, 0},
@@ -92,13 +100,14 @@ int cmd_check(int argc, char **argv)
         failure_set(&failure, FAIL_INPUT, "check wants one history file");
         return cmd_failed(&failure);
     }
-    if (fail_on_read(fail_on_text, &fail_on, &failure))
+    if (fail_on_read(fail_on_text, &fail_on, &failure) ||
+        scheme_list_read(scheme, &wanted, &failure))
         return cmd_failed(&failure);
     if (wants_timeline && json && !strcmp(json, "-")) {
         failure_set(&failure, FAIL_INPUT, "--timeline and --json - both want stdout");
         return cmd_failed(&failure);
     }
-    enum fail fail = judge(argv[1], lease_us, fail_on, &results, &failure);
+    enum fail fail = judge(argv[1], &wanted, lease_us, fail_on, &results, &failure);
     if (!fail && json)
         fail = report_json(json, &results, &failure);
     if (!fail && (!json || strcmp(json, "-") != 0))
@@ -107,5 +116,6 @@ int cmd_check(int argc, char **argv)
         fail = print_timeline(argv[1], &results, &failure);
     int status = fail ? cmd_failed(&failure) : (int)results_status(&results);
     results_free(&results);
+    free(wanted.rows);
     return status;
 }

@@ -83,7 +83,7 @@ static json_t *scenario_row(const char *path, const struct scenario *scenario)
     json_t *asked = json_array();
     char first[256];
     for (int i = 0; i < scenario->expectations_count; i++)
-        json_array_append_new(asked, json_string(scenario->expectations[i].scheme->name));
+        json_array_append_new(asked, json_string(scenario->expectations[i].name));
     snprintf(first, sizeof first, "%.*s", (int)strcspn(scenario->story, "\n"), scenario->story);
     return json_pack("{s:s, s:s, s:s, s:s, s:o}", "name", scenario->name, "path", path, "summary",
                      first, "source", scenario->source, "schemes", asked);

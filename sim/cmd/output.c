@@ -2,6 +2,7 @@
 #include "cmd/output.h"
 
 #include "base/memory.h"
+#include "base/shell.h"
 #include "base/suggest.h"
 #include "base/version.h"
 #include "cmd/cmd.h"
@@ -53,6 +54,18 @@ enum fail scheme_list_read(const char *text, struct scheme_list *list, struct fa
     return fail;
 }
 
+enum fail scheme_list_has(const struct scheme_list *list, const char *name, const char *path,
+                          struct failure *failure)
+{
+    for (int i = 0; i < list->count; i++)
+        if (!strcmp(list->rows[i]->name, name))
+            return FAIL_NONE;
+    if (!list->count)
+        return FAIL_NONE;
+    return failure_set(failure, FAIL_INPUT, "%s: is of the scheme '%s', not of what --scheme names",
+                       path, name);
+}
+
 enum fail run_choices_read(const struct run_choices *choices, struct runner *runner,
                            struct live_options *live, struct failure *failure)
 {
@@ -80,8 +93,9 @@ enum fail run_choices_read(const struct run_choices *choices, struct runner *run
 /* The line with one more word, quoted where a shell needs it. Takes line. */
 static char *with_word(char *line, const char *word)
 {
-    const char *quote = word[strcspn(word, " \t\"'$*;&|<>(){}[]?~#")] ? "'" : "";
-    char *longer = memory_format("%s %s%s%s", line, quote, word, quote);
+    char *quoted = shell_word(word);
+    char *longer = memory_format("%s %s", line, quoted);
+    free(quoted);
     free(line);
     return longer;
 }
@@ -153,7 +167,7 @@ static enum fail write_folder(struct output *output, const struct results *resul
     char *html = memory_format("%s/index.html", output->folder);
     enum fail fail = report_json(json, results, failure);
     if (!fail)
-        fail = report_markdown(markdown, results, failure);
+        fail = report_markdown(markdown, results, output->folder, failure);
     if (!fail)
         fail = report_junit(junit, results, failure);
     if (!fail)
@@ -174,7 +188,7 @@ enum fail output_write(struct output *output, struct results *results, struct fa
         return failure->code;
     if (output->json && report_json(output->json, results, failure))
         return failure->code;
-    if (output->markdown && report_markdown(output->markdown, results, failure))
+    if (output->markdown && report_markdown(output->markdown, results, output->folder, failure))
         return failure->code;
     if (output->junit && report_junit(output->junit, results, failure))
         return failure->code;

@@ -17,6 +17,10 @@ struct scheme_list {
  * (run/guest.h). FAIL_INPUT: unknown scheme, did you mean. Free list->rows. */
 enum fail scheme_list_read(const char *text, struct scheme_list *list, struct failure *failure);
 
+/* Who names schemes beside a file (path) of the scheme `name` means that one. FAIL_INPUT: it is not in the list, which is not empty. */
+enum fail scheme_list_has(const struct scheme_list *list, const char *name, const char *path,
+                          struct failure *failure);
+
 /* --- servers --- */
 
 /* The options that say where to run: given to run and replay alike. */

@@ -12,6 +12,7 @@
 
 static const char help[] =
     "\n"
+    "  --scheme FILE.so       loads the scheme of the schedule, where it came from a file\n"
     "  --on redis|sim         a real redis-server (default), or the simulated world\n"
     "  --real-time            no steered clocks: leases run out for real\n"
     "  --timeline             what happened as a space-time diagram, below the summary\n"
@@ -36,14 +37,16 @@ static enum fail print_timeline(const char *folder, const struct results *result
 
 static enum fail replay(struct runner *runner, const struct live_options *live, const char *path,
                         struct output *output, struct results *results, int wants_timeline,
-                        int argc, char **argv, struct failure *failure)
+                        const struct scheme_list *wanted, int argc, char **argv,
+                        struct failure *failure)
 {
     struct schedule *schedule = NULL;
     if (schedule_read(path, &schedule, failure))
         return failure->code;
     results->seed = runner->seed = schedule->seed;
-    enum fail fail =
-        runner->world == WORLD_REDIS ? live_new(&runner->live, live, failure) : FAIL_NONE;
+    enum fail fail = scheme_list_has(wanted, schedule->scheme->name, path, failure);
+    if (!fail && runner->world == WORLD_REDIS)
+        fail = live_new(&runner->live, live, failure);
     if (!fail)
         fail = output_open(output, results, "replay", argc, argv, failure);
     runner->folder = output->folder;
@@ -67,11 +70,14 @@ int cmd_replay(int argc, char **argv)
     struct runner runner = {0};
     struct results results = {0};
     struct run_choices choices = {0};
+    struct scheme_list wanted = {0};
+    const char *scheme = NULL;
     int operands, wants_help = 0, wants_timeline = 0;
     char **line = memory_new((size_t)argc + 1, sizeof *line);
     memcpy(line, argv, (size_t)argc * sizeof *line);
     const struct option_row rows[] = {RUN_CHOICES_ROWS(choices),
                                       OUTPUT_ROWS(output),
+                                      {"--scheme", OPTION_TEXT, &scheme, 0, 0},
                                       {"--timeline", OPTION_FLAG, &wants_timeline, 0, 0}};
     if (options_parse(argc, argv, rows, sizeof rows / sizeof rows[0], &operands, &wants_help,
                       &failure))
@@ -87,15 +93,18 @@ int cmd_replay(int argc, char **argv)
         return cmd_failed(&failure);
     }
     struct live_options live;
-    if (run_choices_read(&choices, &runner, &live, &failure))
+    if (run_choices_read(&choices, &runner, &live, &failure) ||
+        scheme_list_read(scheme, &wanted, &failure))
         return cmd_failed(&failure);
     cmd_catch_signals();
     snprintf(results.world, sizeof results.world, "%s",
              runner.world == WORLD_SIM ? "sim" : "redis");
     enum fail fail =
-        replay(&runner, &live, argv[1], &output, &results, wants_timeline, argc, line, &failure);
+        replay(&runner, &live, argv[1], &output, &results, wants_timeline, &wanted, argc, line,
+               &failure);
     int status = fail ? cmd_failed(&failure) : (int)results_status(&results);
     results_free(&results);
+    free(wanted.rows);
     free(line);
     return status;
 }

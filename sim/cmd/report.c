@@ -86,7 +86,7 @@ int cmd_report(int argc, char **argv)
     if (!fail && junit)
         fail = report_junit(junit, &results, &failure);
     if (!fail && markdown)
-        fail = report_markdown(markdown, &results, &failure);
+        fail = report_markdown(markdown, &results, operands == 1 ? argv[1] : NULL, &failure);
     if (!fail && json)
         fail = report_json(json, &results, &failure);
     if (!fail && wants_timeline)

@@ -91,13 +91,15 @@ static int count_schemes(const struct scenario *scenario, const struct scheme_li
 static int has_question(const struct run_options *options, const struct scenario *scenario,
                         const struct scheme *scheme)
 {
-    return scenario_expects(scenario, scheme) || options->choices.fail_on || scheme_is_guest(scheme);
+    return scheme && (scenario_expects(scenario, scheme) || options->choices.fail_on ||
+                      scheme_is_guest(scheme));
 }
 
 /* A run of the list. */
 struct planned {
     const struct scenario *scenario;
-    const struct scheme *scheme;
+    const struct scheme *scheme; /* NULL: it is in a file that is not loaded, */
+    const char *name;            /* and called so */
     int round;
 };
 
@@ -128,6 +130,8 @@ static enum fail for_all(struct plan *plan, planned_function *take, struct failu
                     .scenario = scenario,
                     .scheme = plan->wanted->count ? plan->wanted->rows[j]
                                                   : scenario->expectations[j].scheme,
+                    .name = plan->wanted->count ? plan->wanted->rows[j]->name
+                                                : scenario->expectations[j].name,
                     .round = (int)round};
                 if (shard_has(&plan->results->shard, index++))
                     fail = take(plan, &planned, failure);
@@ -155,7 +159,10 @@ static enum fail run_one(struct plan *plan, const struct planned *planned, struc
     const struct scenario *scenario = planned->scenario;
     struct failure why;
     if (!has_question(plan->options, scenario, planned->scheme)) {
-        runner_skip(scenario, planned->scheme, "the scenario does not speak about it",
+        const struct scheme absent = {.name = planned->name};
+        runner_skip(scenario, planned->scheme ? planned->scheme : &absent,
+                    planned->scheme ? "the scenario does not speak about it"
+                                    : "no such scheme is loaded: --scheme FILE.so does",
                     plan->results);
         return FAIL_NONE;
     }

@@ -110,6 +110,8 @@ static json_t *row_json(const struct run_result *row)
     json_object_set_new(made, "story", json_text_or_null(row->story));
     json_object_set_new(made, "source", json_text_or_null(row->source));
     json_object_set_new(made, "path", json_text_or_null(row->path));
+    if (row->scheme_file)
+        json_object_set_new(made, "scheme_file", json_text_or_null(row->scheme_file));
     if (row->fail_on != FAIL_ON_UNSAID)
         json_object_set_new(made, "fail_on", json_string(fail_on_name(row->fail_on)));
     if (row->not_applicable)

@@ -23,6 +23,8 @@ static void add_cell(json_t *made, const struct explored *cell)
     json_object_set_new(made, "end", json_text_or_null(cell->end));
     json_object_set_new(made, "unsupported", json_boolean(cell->is_unsupported));
     json_object_set_new(made, "naive", json_boolean(cell->is_naive));
+    if (cell->scheme_file)
+        json_object_set_new(made, "scheme_file", json_text_or_null(cell->scheme_file));
     if (cell->fail_on != FAIL_ON_UNSAID)
         json_object_set_new(made, "fail_on", json_string(fail_on_name(cell->fail_on)));
 }

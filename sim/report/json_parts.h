@@ -41,6 +41,8 @@ char *read_text_or_null(struct reading *reading, json_t *object, const char *key
 void read_short_text(struct reading *reading, json_t *object, const char *key, char *text,
                      size_t size);
 enum verdict read_verdict(struct reading *reading, json_t *object, const char *key);
+/* A text that may be left out: then NULL. The caller frees. */
+char *read_optional_text(struct reading *reading, json_t *object, const char *key);
 /* "fail_on", where it is there. */
 enum fail_on read_fail_on(struct reading *reading, json_t *object);
 enum cause read_cause(struct reading *reading, json_t *object); /* null: CAUSE_NONE */

@@ -150,7 +150,7 @@ static void print_origins(FILE *out, const struct results *results)
         print_line(out, "Note: ", results->notes[i]);
 }
 
-static void print_all(FILE *out, const struct view *view)
+static void print_all(FILE *out, const struct view *view, const char *run_folder)
 {
     char *verdict = view_verdict_words(view), *scope = view_scope_words(view),
          *sides = view_sides_words(view), *policy = view_policy_words(view->results),
@@ -189,7 +189,7 @@ static void print_all(FILE *out, const struct view *view)
             bug);
     print_stress(out, view);
     print_table(out, view);
-    markdown_explored(out, view->results);
+    markdown_explored(out, view->results, run_folder);
     print_origins(out, view->results);
     free(interrupted);
     free(verdict);
@@ -198,7 +198,8 @@ static void print_all(FILE *out, const struct view *view)
     free(policy);
 }
 
-enum fail report_markdown(const char *path, const struct results *results, struct failure *failure)
+enum fail report_markdown(const char *path, const struct results *results, const char *run_folder,
+                          struct failure *failure)
 {
     struct outfile file;
     struct view view;
@@ -206,7 +207,7 @@ enum fail report_markdown(const char *path, const struct results *results, struc
     if (fail)
         return fail;
     view_init(&view, results);
-    print_all(file.stream, &view);
+    print_all(file.stream, &view, run_folder);
     view_close(&view);
     return outfile_shut(&file, failure);
 }

@@ -7,7 +7,7 @@
 
 #include <stdio.h>
 
-/* Nothing when there are no cells. */
-void markdown_explored(FILE *out, const struct results *results);
+/* Nothing when there are no cells. run_folder: where their schedules are, or NULL. */
+void markdown_explored(FILE *out, const struct results *results, const char *run_folder);
 
 #endif

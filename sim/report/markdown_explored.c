@@ -42,10 +42,10 @@ static void print_rows(FILE *out, const struct results *results, int from, int e
 }
 
 static void print_witness(FILE *out, const struct explored *cell,
-                          const struct explored_property *property)
+                          const struct explored_property *property, const char *run_folder)
 {
     char *words = view_property_words(property),
-         *replay = view_replay_command(cell, property, NULL);
+         *replay = view_replay_command(cell, property, run_folder);
     fputs("\n### ", out);
     text_print(out, TEXT_MARKDOWN, cell->scheme);
     fputs(", ", out);
@@ -68,7 +68,8 @@ static void print_witness(FILE *out, const struct explored *cell,
 }
 
 /* The failures, or the first cell that is broken. */
-static void print_witnesses(FILE *out, const struct results *results, bool has_failures)
+static void print_witnesses(FILE *out, const struct results *results, bool has_failures,
+                            const char *run_folder)
 {
     int told = 0, most = has_failures ? WITNESSES_TOLD : 1;
     for (int i = 0; i < results->cells_count && told < most; i++) {
@@ -78,17 +79,17 @@ static void print_witnesses(FILE *out, const struct results *results, bool has_f
             has_failures ? explored_has_failure(cell) : explored_word(cell) == CELL_BROKEN;
         if (!is_told || !headline)
             continue;
-        print_witness(out, cell, headline);
+        print_witness(out, cell, headline, run_folder);
         told++;
     }
 }
 
-void markdown_explored(FILE *out, const struct results *results)
+void markdown_explored(FILE *out, const struct results *results, const char *run_folder)
 {
     struct view_explored counts = view_count_explored(results);
     if (!counts.cells)
         return;
-    print_witnesses(out, results, counts.failed > 0);
+    print_witnesses(out, results, counts.failed > 0, run_folder);
     fputs("\n<details><summary>Every interleaving:", out);
     for (int i = CELL_SAFE; i <= CELL_UNKNOWN; i++)
         fprintf(out, "%s %d %s", i ? "," : "", counts.words[i], view_cell_words[i]);

@@ -163,9 +163,14 @@ int read_origin(struct reading *reading, json_t *object, const struct results *r
     return 0;
 }
 
+char *read_optional_text(struct reading *reading, json_t *object, const char *key)
+{
+    return json_object_get(object, key) ? read_text_or_null(reading, object, key) : NULL;
+}
+
 char *read_folder(struct reading *reading, json_t *object)
 {
-    return json_object_get(object, "folder") ? read_text_or_null(reading, object, "folder") : NULL;
+    return read_optional_text(reading, object, "folder");
 }
 
 static void read_property(struct reading *reading, json_t *object, struct property_result *property)
@@ -232,7 +237,7 @@ static void read_figures(struct reading *reading, json_t *object, struct stress_
 #define ROW_KEYS                                                                                   \
     "scenario", "scheme", "naive", "verdict", "as_expected", "unsupported", "trouble", "seconds",  \
         "properties", "schedule", "history", "story", "source", "path", "origin", "folder",            \
-        "not_applicable", "fail_on"
+        "not_applicable", "fail_on", "scheme_file"
 #define HEAD_KEYS                                                                                  \
     "picklock", "command", "world", "server", "seed", "invocation", "started", "seconds", "shard"
 #define FIGURE_KEYS                                                                                \
@@ -259,8 +264,8 @@ static void read_row(struct reading *reading, json_t *object, struct results *re
             read_truth(reading, object, "as_expected") ? AS_EXPECTED_YES : AS_EXPECTED_NO;
     row->is_unsupported = read_truth(reading, object, "unsupported");
     row->trouble = read_text_or_null(reading, object, "trouble");
-    if (json_object_get(object, "not_applicable"))
-        row->not_applicable = read_text_or_null(reading, object, "not_applicable");
+    row->scheme_file = read_optional_text(reading, object, "scheme_file");
+    row->not_applicable = read_optional_text(reading, object, "not_applicable");
     if (!row->not_applicable != (row->verdict != VERDICT_NOT_APPLICABLE))
         read_bad(reading, "not_applicable", "says why the verdict is not_applicable, and only then");
     row->elapsed_us = read_seconds_us(reading, object, "seconds");

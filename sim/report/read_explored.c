@@ -38,6 +38,7 @@ static void read_cell(struct reading *reading, json_t *object, struct explored *
     cell->is_unsupported = read_truth(reading, object, "unsupported");
     cell->is_naive = read_truth(reading, object, "naive");
     cell->fail_on = read_fail_on(reading, object);
+    cell->scheme_file = read_optional_text(reading, object, "scheme_file");
 }
 
 /* A row goes on with the cell before it unless that one has the property already, or is another. */
@@ -121,7 +122,8 @@ static const char *const row_keys[] = {
     "states_lost", "seconds",     "complete", "end",           "unsupported",
     "naive",       "headline",    "faults",   "witness_steps", "replayed",
     "confirmed",   "unconfirmed", "trouble",  "witness",       "sentences",
-    "event",       "schedule",    "history",  "origin",        "folder", "fail_on"};
+    "event",       "schedule",    "history",  "origin",        "folder", "fail_on",
+    "scheme_file"};
 
 void read_explored(struct reading *reading, json_t *object, struct results *results)
 {
@@ -139,6 +141,8 @@ void read_explored(struct reading *reading, json_t *object, struct results *resu
     } else if (!says_the_same(cell, &read)) {
         read_bad(reading, "", "says something else of its cell than the row before");
     }
+    if (cell->scheme_file != read.scheme_file)
+        free(read.scheme_file);
     struct explored_property *made = &cell->properties[cell->properties_count++];
     *made = (struct explored_property){.property = property};
     read_finding(reading, object, made);

@@ -46,7 +46,8 @@ enum fail report_timelines(FILE *out, const struct results *results,
  * written, FAIL_INTERNAL when writing fails (disk full); an older file is then untouched.
  * run_folder: where histories are (borrowed, may be NULL). */
 enum fail report_json(const char *path, const struct results *results, struct failure *failure);
-enum fail report_markdown(const char *path, const struct results *results, struct failure *failure);
+enum fail report_markdown(const char *path, const struct results *results, const char *run_folder,
+                          struct failure *failure);
 enum fail report_junit(const char *path, const struct results *results, struct failure *failure);
 enum fail report_html(const char *path, const struct results *results, const char *run_folder,
                       struct failure *failure);

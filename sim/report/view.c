@@ -2,6 +2,7 @@
 #include "report/view.h"
 
 #include "base/memory.h"
+#include "base/shell.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -382,6 +383,11 @@ char *view_row_words(const struct run_result *row)
                          differs ? verdict_words((enum verdict)headline->expected) : "");
 }
 
+char *view_scheme_argument(const char *name, const char *file)
+{
+    return file ? shell_word(file) : memory_text(name);
+}
+
 char *view_command(const struct results *all, const struct run_result *row)
 {
     const struct results *results = results_origin(all, row->origin);
@@ -390,10 +396,14 @@ char *view_command(const struct results *all, const struct run_result *row)
     const char *on = !strcmp(results->world, "sim") ? " --on sim" : "";
     char *seed =
         results->seed == 1 ? memory_text("") : memory_format(" --seed %" PRIu64, results->seed);
-    char *words = row->path ? memory_format("picklock run --scheme %s%s%s %s", row->scheme, on,
-                                            seed, row->path)
-                            : memory_format("picklock run --scheme %s%s%s scenarios/%s.yaml",
-                                            row->scheme, on, seed, row->scenario);
+    char *scheme = view_scheme_argument(row->scheme, row->scheme_file);
+    char *named = row->path ? memory_text(row->path)
+                            : memory_format("scenarios/%s.yaml", row->scenario);
+    char *path = shell_word(named);
+    char *words = memory_format("picklock run --scheme %s%s%s %s", scheme, on, seed, path);
+    free(path);
+    free(named);
+    free(scheme);
     free(seed);
     return words;
 }

@@ -33,6 +33,9 @@ const char *view_side(const struct run_result *row);
 /* Does the row's verdict name a fault of the scheme itself, of its surroundings, or of nobody? */
 enum blame view_blame(const struct run_result *row);
 
+/* What --scheme is told to have that scheme again: its file, quoted for a shell, or its name. The caller frees. */
+char *view_scheme_argument(const char *name, const char *file);
+
 /* "holds", "not applicable", "unsupported": what a row came to, in a word or two. */
 const char *view_verdict(const struct run_result *row);
 

@@ -2,6 +2,7 @@
 #include "report/view.h"
 
 #include "base/memory.h"
+#include "base/shell.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -85,11 +86,13 @@ char *view_explore_command(const struct explored *cell)
     char *section = option_if(cell->has_one_section, "section", explored_section(cell));
     char *search = option_if(is_random, "search", cell->search);
     char *seed = is_random ? memory_format(" --seed %" PRId64, cell->seed) : memory_text("");
+    char *scheme = view_scheme_argument(cell->scheme, cell->scheme_file);
     char *command = memory_format("picklock explore --scheme %s --fault %s --clients %" PRId64
                                   " --rounds %" PRId64 " --servers %" PRId64
                                   " --lease-ticks %" PRId64 "%s%s%s --witness",
-                                  cell->scheme, cell->faults, cell->clients, cell->rounds,
+                                  scheme, cell->faults, cell->clients, cell->rounds,
                                   cell->servers, cell->lease_ticks, section, search, seed);
+    free(scheme);
     free(section);
     free(search);
     free(seed);
@@ -102,8 +105,16 @@ char *view_replay_command(const struct explored *cell, const struct explored_pro
     const char *folder = cell->folder ? cell->folder : run_folder;
     if (!property->schedule)
         return NULL;
-    return memory_format("picklock replay %s%s%s", folder ? folder : "", folder ? "/" : "",
-                         property->schedule);
+    char *named = folder ? memory_format("%s/%s", folder, property->schedule)
+                         : memory_text(property->schedule);
+    char *path = shell_word(named);
+    char *scheme = cell->scheme_file ? shell_word(cell->scheme_file) : NULL;
+    char *command = memory_format("picklock replay %s%s%s%s", scheme ? "--scheme " : "",
+                                  scheme ? scheme : "", scheme ? " " : "", path);
+    free(named);
+    free(path);
+    free(scheme);
+    return command;
 }
 
 char *view_property_words(const struct explored_property *property)

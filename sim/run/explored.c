@@ -2,6 +2,7 @@
 #include "run/explored.h"
 
 #include "base/memory.h"
+#include "run/guest.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -72,6 +73,8 @@ void explored_fill(struct explored *row, const struct cell *cell, const int *on_
     const struct explore_options *options = &cell->options;
     const struct explore_outcome *outcome = &cell->outcome;
     snprintf(row->scheme, sizeof row->scheme, "%s", options->scheme->name);
+    const char *file = guest_file(options->scheme);
+    row->scheme_file = file ? memory_text(file) : NULL;
     row->is_naive = options->scheme->is_naive;
     snprintf(row->faults, sizeof row->faults, "%s", cell->faults);
     cell_print(cell, row->words, sizeof row->words);
@@ -118,6 +121,7 @@ void explored_close(struct explored *row)
     }
     free(row->properties);
     free(row->folder);
+    free(row->scheme_file);
 }
 
 /* --- what is asked about a row --- */

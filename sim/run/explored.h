@@ -46,6 +46,7 @@ struct explored_property {
 
 struct explored {
     char scheme[NAME_MAX_BYTES];
+    char *scheme_file;              /* as in run_result */
     bool is_naive;
     char faults[CELL_NAME_MAX];     /* "none", "stall", "stall+crash" */
     char words[EXPLORED_WORDS_MAX]; /* as cell_print() */

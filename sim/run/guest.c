@@ -8,6 +8,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+static struct {
+    const struct scheme *scheme;
+    char *file;
+} loaded[SCHEME_GUESTS_MAX];
+static int loaded_count;
+
 /* "dir/my-lock.so" -> "scheme_my_lock"; the caller frees. */
 static char *symbol_of(const char *path)
 {
@@ -92,6 +98,20 @@ static enum fail not_opened(struct failure *failure)
                            : "");
 }
 
+static void remember(const struct scheme *scheme, const char *path)
+{
+    loaded[loaded_count].scheme = scheme;
+    loaded[loaded_count++].file = memory_text(path);
+}
+
+const char *guest_file(const struct scheme *scheme)
+{
+    for (int i = 0; i < loaded_count; i++)
+        if (loaded[i].scheme == scheme)
+            return loaded[i].file;
+    return NULL;
+}
+
 enum fail guest_load(const char *path, const struct scheme **scheme, struct failure *failure)
 {
     char *symbol = symbol_of(path);
@@ -115,6 +135,8 @@ enum fail guest_load(const char *path, const struct scheme **scheme, struct fail
         else if (!scheme_add(*scheme))
             fail = failure_set(failure, FAIL_INPUT, "%s: more than %d schemes from files", path,
                                SCHEME_GUESTS_MAX);
+        else
+            remember(*scheme, path);
     }
     free(symbol);
     return fail;

@@ -16,4 +16,7 @@
  * in, a name that is taken, a name of the step interface that it defines itself. */
 enum fail guest_load(const char *path, const struct scheme **scheme, struct failure *failure);
 
+/* The file that it was loaded from, as the user named it; NULL: it was not. */
+const char *guest_file(const struct scheme *scheme);
+
 #endif

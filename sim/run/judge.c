@@ -2,6 +2,7 @@
 #include "run/result.h"
 
 #include "base/memory.h"
+#include "run/guest.h"
 
 #include <stdio.h>
 
@@ -11,7 +12,10 @@ void result_name_row(struct run_result *row, const char *scenario, const struct 
 {
     snprintf(row->scenario, sizeof row->scenario, "%s", scenario);
     snprintf(row->scheme, sizeof row->scheme, "%s", scheme->name);
-    row->is_unrated = scheme_named(scheme->name) != scheme;
+    const char *file = guest_file(scheme);
+    row->scheme_file = file ? memory_text(file) : NULL;
+    bool is_ours = scheme_named(scheme->name) == scheme && !file;
+    row->is_unrated = !is_ours;
     row->is_naive = scheme->is_naive && !row->is_unrated;
 }
 

@@ -20,6 +20,7 @@ static void row_close(struct run_result *row)
     for (int i = 0; i < row->properties_count; i++)
         property_close(&row->properties[i]);
     free(row->properties);
+    free(row->scheme_file);
     free(row->trouble);
     free(row->not_applicable);
     free(row->schedule);

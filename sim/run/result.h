@@ -33,6 +33,7 @@ struct stress_figures {
 struct run_result {
     char scenario[NAME_MAX_BYTES]; /* "stress" for a stress run */
     char scheme[NAME_MAX_BYTES];
+    char *scheme_file;     /* that it was loaded from, as the user named it, or NULL */
     bool is_naive;
     bool is_unrated;       /* a scheme that is in no table: neither naive nor safe */
     enum verdict verdict;  /* the worst property */

@@ -5,6 +5,7 @@
 #include "base/memory.h"
 #include "base/suggest.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -33,19 +34,31 @@ static enum fail read_verdict(const struct yaml *yaml, const struct yaml_node *k
     return FAIL_NONE;
 }
 
+/* The scheme of the table that was meant, or NULL. Only a slip of one letter counts: a name that is
+ * further off may be of a scheme in a file. */
+static const char *slip_of(const char *name)
+{
+    const char *found = NULL;
+    for (int i = 0; i < schemes_count && !found; i++)
+        if (suggest_is_slip(name, schemes[i]->name))
+            found = schemes[i]->name;
+    return found;
+}
+
 static enum fail read_scheme(const struct yaml *yaml, const struct yaml_node *key,
                              struct expectation *expectation, struct failure *failure)
 {
     const struct yaml_node *node = key->first;
     expectation->scheme = scheme_named(key->text);
     if (!expectation->scheme) {
-        const char **names = memory_new((size_t)schemes_count, sizeof *names);
-        for (int i = 0; i < schemes_count; i++)
-            names[i] = schemes[i]->name;
-        const char *nearest = suggest_nearest(key->text, names, (size_t)schemes_count);
-        free(names);
-        return yaml_complain(yaml, key, 0, nearest, failure, "unknown scheme '%.40s'", key->text);
+        const char *slip = slip_of(key->text);
+        if (slip)
+            return yaml_complain(yaml, key, 0, slip, failure, "unknown scheme '%.40s'", key->text);
+        if (!*key->text || strlen(key->text) >= sizeof expectation->name)
+            return yaml_complain(yaml, key, 0, NULL, failure,
+                                 "the name of a scheme has 1 to %d bytes", NAME_MAX_BYTES - 1);
     }
+    snprintf(expectation->name, sizeof expectation->name, "%s", key->text);
     if (node->kind == YAML_SCALAR && !strcmp(node->text, "unsupported")) {
         expectation->is_unsupported = true;
         return FAIL_NONE;
@@ -83,7 +96,7 @@ const struct expectation *scenario_expects(const struct scenario *scenario,
                                            const struct scheme *scheme)
 {
     for (int i = 0; i < scenario->expectations_count; i++)
-        if (scenario->expectations[i].scheme == scheme)
+        if (!strcmp(scenario->expectations[i].name, scheme->name))
             return &scenario->expectations[i];
     return NULL;
 }

@@ -10,7 +10,8 @@
 #include "scenario/world.h"
 
 struct expectation {
-    const struct scheme *scheme;
+    char name[NAME_MAX_BYTES];   /* of the scheme, which may be in a file that is not loaded: */
+    const struct scheme *scheme; /* then NULL */
     bool is_expected[PROPERTY_COUNT];
     enum verdict verdicts[PROPERTY_COUNT]; /* where is_expected */
     bool is_unsupported; /* "scheme: unsupported": this server cannot run it */

@@ -92,7 +92,8 @@ static enum fail read_scheme(struct schedule_reader *reader, char *value)
         names[i] = schemes[i]->name;
     const char *nearest = suggest_nearest(value, names, (size_t)schemes_count);
     free(names);
-    return complain(reader, nearest, "unknown scheme '%.40s'", value);
+    return complain(reader, nearest, "unknown scheme '%.40s'%s", value,
+                    nearest ? "" : ": one from a file is named with --scheme FILE.so");
 }
 
 static enum fail read_lease(struct schedule_reader *reader, char *value)

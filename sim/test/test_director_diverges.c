@@ -65,6 +65,7 @@ static void of_a_scheme_that_is_spoken_of_it_is_unknown(void **state)
     assert_non_null(play);
     play_open(play, 1);
     struct expectation expectation = {.scheme = play->scheme};
+    snprintf(expectation.name, sizeof expectation.name, "%s", play->scheme->name);
     play->scenario.expectations = &expectation;
     play->scenario.expectations_count = 1;
     diverges(play, "A releases", "s.yaml:1:5: A releases: A does not hold the lock");

@@ -26,7 +26,7 @@ static enum fail print_to(enum format format, const char *path, struct failure *
     case JSON:
         return report_json(path, &sample, failure);
     case MARKDOWN:
-        return report_markdown(path, &sample, failure);
+        return report_markdown(path, &sample, NULL, failure);
     case JUNIT:
         return report_junit(path, &sample, failure);
     default:

@@ -1,5 +1,6 @@
 /* test_scenario.c - the scenario reader: what it takes, and the whole message for everything that
  * it refuses. */
+#include "base/suggest.h"
 #include "base/random.h"
 #include "scenario/scenario.h"
 
@@ -241,6 +242,27 @@ static void each_step(void **state)
     }
 }
 
+/* A scheme in a file that is not loaded keeps its name; one letter off a name of ours is a slip. */
+static void a_scheme_that_is_not_loaded(void **state)
+{
+    (void)state;
+    static const struct scheme mine = {.name = "my-lock"}, other = {.name = "other"};
+    struct scenario *scenario = reads(HEAD STEPS "expect:\n  my-lock: { release-own: holds }\n");
+    assert_null(scenario->expectations[0].scheme);
+    assert_string_equal(scenario->expectations[0].name, "my-lock");
+    assert_ptr_equal(scenario_expects(scenario, &mine), &scenario->expectations[0]);
+    assert_null(scenario_expects(scenario, &other));
+    scenario_free(scenario);
+    for (int i = 0; i < schemes_count; i++) {
+        assert_false(suggest_is_slip(schemes[i]->name, schemes[i]->name));
+        assert_false(suggest_is_slip("my-lock", schemes[i]->name));
+    }
+    static const char *const slips[] = {"redlok", "redlockk", "redlick", "redolck", "Xredlock"};
+    for (size_t i = 0; i < sizeof slips / sizeof *slips; i++)
+        assert_true(suggest_is_slip(slips[i], "redlock"));
+    assert_false(suggest_is_slip("redlock-2", "redlock"));
+}
+
 static void each_expectation(void **state)
 {
     (void)state;
@@ -250,7 +272,8 @@ static void each_expectation(void **state)
         {"expect: {}\n", ":7:9: 'expect' speaks about no scheme"},
         {"expect:\n", "'expect' wants { scheme: { property: verdict, .. }, .. }, not text"},
         {"expect: [redlock]\n", "not a list"},
-        {"expect:\n  nonsense: { release-own: holds }\n", ":8:3: unknown scheme 'nonsense'"},
+        {"expect:\n  redlck: { release-own: holds }\n", ":8:3: unknown scheme 'redlck'"},
+        {"expect:\n  '': { release-own: holds }\n", ":8:4: the name of a scheme has 1 to 63 bytes"},
         {"expect:\n  redlock: { relase-own: holds }\n", ":8:14: unknown property 'relase-own'"},
         {"expect:\n  redlock: { relase-own: holds }\n", "did you mean 'release-own'?"},
         {"expect:\n  redlock: { release-own: hold }\n", ":8:27: unknown verdict 'hold'"},
@@ -466,6 +489,7 @@ int main(void)
         cmocka_unit_test(the_whole_message_with_its_caret),
         cmocka_unit_test(each_key),
         cmocka_unit_test(each_step),
+        cmocka_unit_test(a_scheme_that_is_not_loaded),
         cmocka_unit_test(each_expectation),
         cmocka_unit_test(yaml_that_is_none_or_too_clever),
         cmocka_unit_test(files_that_are_no_scenarios),
