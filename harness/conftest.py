@@ -10,6 +10,7 @@ import shutil
 import signal
 import socket
 import subprocess
+import time
 
 import pytest
 
@@ -164,6 +165,42 @@ def explored(tmp_path_factory):
               "--fault", "none,stall,slow-work,crash", "--states", "4000", "--fail-on", "bug", "--out", out)
     assert ran.status == 1, ran
     return out / "latest"
+
+
+# --- servers of the tests' own ---
+
+def free_port():
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+def ask(port, *words):
+    return subprocess.run(["redis-cli", "-p", str(port), *words], text=True, capture_output=True,
+                          timeout=PATIENCE_S).stdout.strip()
+
+
+def until(condition, what):
+    end = time.monotonic() + PATIENCE_S
+    while not condition():
+        assert time.monotonic() < end, f"never happened: {what}"
+        time.sleep(0.02)
+
+
+@contextlib.contextmanager
+def server(*options):
+    """A redis-server of the test's own; ends with the block."""
+    port = free_port()
+    process = subprocess.Popen(
+        ["redis-server", "--port", str(port), "--bind", "127.0.0.1", "--save", "", "--appendonly",
+         "no", "--dbfilename", "none.rdb", *options], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    try:
+        until(lambda: ask(port, "PING") in ("PONG", "NOAUTH Authentication required."),
+              "the server answers")
+        yield port
+    finally:
+        process.kill()
+        process.wait()
 
 
 # --- the proxy ---

@@ -15,44 +15,10 @@ import threading
 import time
 
 import pytest
-from conftest import PATIENCE_S, PICKLOCK, ROOT, adopt_orphans, run, servers, stat_of
+from conftest import PATIENCE_S, PICKLOCK, ROOT, adopt_orphans, ask, free_port, run, server, servers, stat_of, until
 
 ONE = "scenarios/expired-lease-double-delete.yaml"
 SECRET = "hunter2-is-no-password"
-
-
-def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
-
-
-def ask(port, *words):
-    return subprocess.run(["redis-cli", "-p", str(port), *words], text=True, capture_output=True,
-                          timeout=PATIENCE_S).stdout.strip()
-
-
-def until(condition, what):
-    end = time.monotonic() + PATIENCE_S
-    while not condition():
-        assert time.monotonic() < end, f"never happened: {what}"
-        time.sleep(0.02)
-
-
-@contextlib.contextmanager
-def server(*options):
-    """A redis-server of the test's own; ends with the block."""
-    port = free_port()
-    process = subprocess.Popen(
-        ["redis-server", "--port", str(port), "--bind", "127.0.0.1", "--save", "", "--appendonly",
-         "no", "--dbfilename", "none.rdb", *options], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    try:
-        until(lambda: ask(port, "PING") in ("PONG", "NOAUTH Authentication required."),
-              "the server answers")
-        yield port
-    finally:
-        process.kill()
-        process.wait()
 
 
 def test_an_existing_server_keeps_its_keys(picklock):

@@ -228,7 +228,7 @@ static void directed_free(struct world *world)
         for (int server = 0; server < directed->run->servers; server++)
             directed_cut_all(directed, i, server);
     /* A world that ends has nobody to tell; the next one finds what is wrong with its servers. */
-    (void)live_finish(directed->live, 1, &ignored);
+    (void)live_finish(directed->live, &ignored);
     free(directed);
 }
 
@@ -257,7 +257,7 @@ enum fail world_live_new(struct world **world, struct live *live, const struct r
     struct failure local, *why = failure ? failure : &local;
     assert(run->clients > 0 && run->clients <= ACTORS_MAX);
     assert(run->servers > 0 && run->servers <= SERVERS_MAX);
-    if (live_prepare(live, run->servers, run->has_replica, &directed_wire_events, why))
+    if (live_prepare(live, run->servers, run->has_replica, 1, &directed_wire_events, why))
         return why->code;
     struct directed *directed = memory_new(1, sizeof *directed);
     const struct lease lease = {.ttl_us = run->lease_us,

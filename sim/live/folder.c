@@ -17,7 +17,7 @@
 
 #define FOLDER_PREFIX "picklock-servers-"
 
-enum { DESCRIPTORS_WALK = 16, TRIES = 10, STREAMS = 3 };
+enum { DESCRIPTORS_WALK = 16, TRIES = 10 };
 
 static const char *parent_folder(void)
 {
@@ -94,43 +94,10 @@ static void sweep_stale(const char *parent)
     (void)closedir(rows);
 }
 
-/* The sweeper's whole life. Nothing of ours stays open in it: whoever reads our output must see its
- * end when we end. */
-static _Noreturn void sweeper_run(const char *path, int waits)
+static void sweep(const void *path, int told)
 {
-    char byte;
-    (void)setsid();
-    int nowhere = open("/dev/null", O_RDWR);
-    for (int i = 0; nowhere >= 0 && i < STREAMS; i++)
-        (void)dup2(nowhere, i);
-    if (waits != STREAMS && dup2(waits, STREAMS) == STREAMS)
-        waits = STREAMS;
-    (void)close_range(STREAMS + 1, ~0U, 0);
-    for (int signal_number = 1; signal_number < NSIG; signal_number++)
-        (void)signal(signal_number, SIG_IGN);
-    while (read(waits, &byte, 1) < 0 && errno == EINTR)
-        ;
+    (void)told;
     remove_all(path);
-    _exit(0);
-}
-
-static enum fail sweeper_start(struct folder *folder, struct failure *failure)
-{
-    int ends[2];
-    if (pipe2(ends, O_CLOEXEC) != 0)
-        return failure_set(failure, FAIL_UNAVAILABLE, "pipe: %s", strerror(errno));
-    folder->sweeper = fork();
-    if (folder->sweeper == 0) {
-        (void)close(ends[1]);
-        sweeper_run(folder->path, ends[0]);
-    }
-    int trouble = errno;
-    (void)close(ends[0]);
-    folder->alive = ends[1];
-    if (folder->sweeper > 0)
-        return FAIL_NONE;
-    (void)close(ends[1]);
-    return failure_set(failure, FAIL_UNAVAILABLE, "fork: %s", strerror(trouble));
 }
 
 enum fail folder_open(struct folder *folder, struct failure *failure)
@@ -152,7 +119,7 @@ enum fail folder_open(struct folder *folder, struct failure *failure)
         }
         if (!set_mark(folder->held))
             (void)failure_set(failure, FAIL_UNAVAILABLE, "%s: %s", folder->path, strerror(errno));
-        else if (!sweeper_start(folder, failure))
+        else if (!sweeper_start(&folder->sweeper, sweep, folder->path, failure))
             return FAIL_NONE;
         remove_all(folder->path);
         (void)close(folder->held);
@@ -164,9 +131,7 @@ enum fail folder_open(struct folder *folder, struct failure *failure)
 void folder_shut(struct folder *folder)
 {
     /* The sweeper does it, so that there is one way only; its end says that it is done. */
-    (void)close(folder->alive);
-    while (waitpid(folder->sweeper, NULL, 0) < 0 && errno == EINTR)
-        ;
+    sweeper_end(&folder->sweeper);
     (void)close(folder->held);
-    *folder = (struct folder){.held = -1, .alive = -1};
+    *folder = (struct folder){.held = -1};
 }

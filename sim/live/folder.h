@@ -9,7 +9,7 @@
 #ifndef PICKLOCK_LIVE_FOLDER_H
 #define PICKLOCK_LIVE_FOLDER_H
 
-#include "base/fail.h"
+#include "live/sweeper.h"
 
 /* In the folder from its beginning: what the next start removes has it. */
 #define FOLDER_MARK "made-by-picklock"
@@ -18,9 +18,8 @@ enum { FOLDER_PATH_MAX = 512 };
 
 struct folder {
     char path[FOLDER_PATH_MAX];
-    int held;    /* the descriptor that holds the lock */
-    int alive;   /* our end of the sweeper's pipe: it closes when we end */
-    int sweeper; /* its process id */
+    int held; /* the descriptor that holds the lock */
+    struct sweeper sweeper;
 };
 
 /* Removes stale folders of ours, makes the new one, starts its sweeper. FAIL_UNAVAILABLE: why not.

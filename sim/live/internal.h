@@ -17,13 +17,14 @@ struct live {
     bool is_busy;                /* a world or a stress run stands on it */
 };
 
-/* Servers as asked for, empty, and a proxy before each that points at it. Marks live busy. */
-enum fail live_prepare(struct live *live, int servers, bool has_replica,
+/* Servers as asked for, empty, and a proxy before each that points at it. Marks live busy. Locks
+ * are numbered 0 .. locks-1 (at most LOCKS_MAX). */
+enum fail live_prepare(struct live *live, int servers, bool has_replica, int locks,
                        const struct wire_events *events, struct failure *failure);
 
-/* After a run: all wires must be cut. Waits for their end, and deletes the keys of locks numbered 0
- * .. locks-1 (at most LOCKS_MAX) from a server that is not ours. */
-enum fail live_finish(struct live *live, int locks, struct failure *failure);
+/* After a run: all wires must be cut. Waits for their end, and deletes our keys from a server that
+ * is not ours. */
+enum fail live_finish(struct live *live, struct failure *failure);
 
 /* All wires are cut: runs the loop until they have ended on both sides. */
 void live_wait_for_wires(struct live *live);

@@ -2,7 +2,7 @@
 #include "live/internal.h"
 
 #include "base/memory.h"
-#include "live/control.h"
+#include "live/footprint.h"
 
 #include <assert.h>
 #include <signal.h>
@@ -51,10 +51,10 @@ enum fail live_new(struct live **made, const struct live_options *options, struc
     (void)uv_timer_init(&live->loop, &live->tick);
     (void)signal(SIGPIPE, SIG_IGN); /* a peer that is gone is an error of write(), not our end */
     trouble = uv_random(NULL, NULL, &drawn, sizeof drawn, 0, NULL);
-    (void)snprintf(live->prefix, sizeof live->prefix, "picklock:%016llx:", drawn);
+    footprint_prefix(drawn, live->prefix);
     if (trouble < 0)
         failure_set(why, FAIL_UNAVAILABLE, "no random numbers: %s", uv_strerror(trouble));
-    else if (!servers_open(&live->servers, options, &live->loop, &live->tick, why)) {
+    else if (!servers_open(&live->servers, options, live->prefix, &live->loop, &live->tick, why)) {
         *made = live;
         return FAIL_NONE;
     }
@@ -115,10 +115,12 @@ void live_follow_server(struct live *live, int server)
     proxy_set_upstream(live->stations[server].proxy, &upstream);
 }
 
-enum fail live_prepare(struct live *live, int servers, bool has_replica,
+enum fail live_prepare(struct live *live, int servers, bool has_replica, int locks,
                        const struct wire_events *events, struct failure *failure)
 {
     assert(!live->is_busy && servers > 0 && servers <= SERVERS_MAX);
+    assert(locks > 0 && locks <= LOCKS_MAX);
+    servers_expect_locks(&live->servers, locks);
     if (servers_prepare(&live->servers, servers, has_replica, failure))
         return failure->code;
     const struct url *login = live->servers.is_foreign ? &live->servers.url : NULL;
@@ -161,26 +163,11 @@ void live_wait_for_wires(struct live *live)
     (void)uv_timer_stop(&live->tick);
 }
 
-static enum fail clear_keys(struct live *live, int locks, struct failure *failure)
+enum fail live_finish(struct live *live, struct failure *failure)
 {
-    char prefix[KEY_PREFIX_MAX];
-    for (int lock = 0; lock < locks; lock++) {
-        live_lock_prefix(live, lock, prefix);
-        for (int key = 0; key < KEY_COUNT; key++)
-            if (control_do(live->servers.foreign, failure, "DEL %s%s", prefix,
-                           key_name((enum key)key)))
-                return failure_wrap(failure, "server at %s", live->servers.url.shown);
-    }
-    return FAIL_NONE;
-}
-
-enum fail live_finish(struct live *live, int locks, struct failure *failure)
-{
-    enum fail fail = FAIL_NONE;
     live->is_busy = false;
     live_wait_for_wires(live);
-    if (live->servers.is_foreign && live->servers.foreign && clear_keys(live, locks, failure))
-        fail = failure->code;
+    enum fail fail = servers_clear(&live->servers, failure);
     for (int i = 0; i < live->stations_count; i++)
         live->stations[i].events = NULL;
     return fail;

@@ -3,17 +3,21 @@
 #include "live/servers.h"
 
 #include "live/control.h"
+#include "live/footprint.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
-enum fail servers_open(struct servers *servers, const struct live_options *options, uv_loop_t *loop,
-                       uv_timer_t *tick, struct failure *failure)
+enum fail servers_open(struct servers *servers, const struct live_options *options,
+                       const char *prefix, uv_loop_t *loop, uv_timer_t *tick,
+                       struct failure *failure)
 {
     memset(servers, 0, sizeof *servers);
+    servers->prefix = prefix;
     servers->loop = loop;
     servers->tick = tick;
     servers->program = options->redis_server;
@@ -26,6 +30,13 @@ enum fail servers_open(struct servers *servers, const struct live_options *optio
 }
 
 /* --- somebody else's server --- */
+
+enum { SWEEPS = 10 }; /* tries of the sweeper, a second apart */
+
+static int64_t monotonic_us(void)
+{
+    return (int64_t)(uv_hrtime() / 1000);
+}
 
 /* What listens there, by name, where it is no server that a lock could be tried on. */
 static enum fail foreign_check_mode(const char *info, struct failure *failure)
@@ -97,17 +108,122 @@ enum fail servers_suit(const struct servers *servers, int count, bool has_replic
     return FAIL_NONE;
 }
 
-static enum fail foreign_prepare(struct servers *servers, struct failure *failure)
+/* Who it is before which database: a Sentinel or a Cluster has none to select. */
+static enum fail foreign_open(struct servers *servers, struct failure *failure)
 {
-    /* Who it is before which database: a Sentinel or a Cluster has none to select. */
     struct url plain = servers->url;
     plain.database = 0;
-    if (!servers->foreign && control_open(&servers->foreign, &plain, failure))
-        return FAIL_UNAVAILABLE;
-    servers->count = 1;
-    if (foreign_check(servers, failure))
+    return control_open(&servers->foreign, &plain, failure);
+}
+
+/* The connection was lost: a new one, with our name, and our mark. */
+static enum fail foreign_again(struct servers *servers, struct failure *failure)
+{
+    control_shut(servers->foreign);
+    servers->foreign = NULL;
+    if (control_open(&servers->foreign, &servers->url, failure) ||
+        footprint_mark(servers->foreign, servers->prefix, failure))
         return failure_wrap(failure, "server at %s", servers->url.shown);
     return FAIL_NONE;
+}
+
+struct sweeping {
+    struct url url;
+    char prefix[KEY_PREFIX_MAX];
+};
+
+/* In the sweeper: we are gone, and keys of so many locks may be left. */
+static void sweep_keys(const void *context, int locks)
+{
+    const struct sweeping *sweeping = context;
+    const struct timespec between = {.tv_sec = 1};
+    redisContext *control = NULL;
+    bool is_done = locks == 0;
+    for (int i = 0; !is_done && i < SWEEPS; i++) {
+        if (i > 0)
+            (void)nanosleep(&between, NULL);
+        is_done = !control_open(&control, &sweeping->url, NULL) &&
+                  !footprint_clear(control, sweeping->prefix, locks, NULL) &&
+                  !footprint_leave(control, sweeping->prefix, NULL);
+        control_shut(control);
+        control = NULL;
+    }
+}
+
+/* Our mark before any key, and somebody who takes the keys away should we be killed. */
+static enum fail foreign_mark(struct servers *servers, struct failure *failure)
+{
+    if (footprint_mark(servers->foreign, servers->prefix, failure))
+        return FAIL_UNAVAILABLE;
+    /* The first renewal comes soon: until then the keys have no expiry. */
+    servers->renewed_us = monotonic_us() - (FOOTPRINT_RENEW_MS - FOOTPRINT_FIRST_MS) * 1000;
+    if (!servers->sweeper.pid) {
+        struct sweeping sweeping = {.url = servers->url};
+        (void)snprintf(sweeping.prefix, sizeof sweeping.prefix, "%s", servers->prefix);
+        if (sweeper_start(&servers->sweeper, sweep_keys, &sweeping, failure))
+            return FAIL_UNAVAILABLE;
+    }
+    sweeper_tell(&servers->sweeper, servers->locks);
+    return FAIL_NONE;
+}
+
+static enum fail foreign_prepare(struct servers *servers, struct failure *failure)
+{
+    if (!servers->foreign && foreign_open(servers, failure))
+        return FAIL_UNAVAILABLE;
+    servers->count = 1;
+    if (foreign_check(servers, failure) || foreign_mark(servers, failure))
+        return failure_wrap(failure, "server at %s", servers->url.shown);
+    return FAIL_NONE;
+}
+
+/* Often enough that our mark does not expire; anew, where the connection was lost meanwhile. */
+static enum fail foreign_renew(struct servers *servers, struct failure *failure)
+{
+    if (!servers->foreign || monotonic_us() < servers->renewed_us + FOOTPRINT_RENEW_MS * 1000)
+        return FAIL_NONE;
+    servers->renewed_us = monotonic_us();
+    if (!footprint_renew(servers->foreign, servers->prefix, servers->locks, failure))
+        return FAIL_NONE;
+    return foreign_again(servers, failure);
+}
+
+void servers_expect_locks(struct servers *servers, int locks)
+{
+    if (locks > servers->locks)
+        servers->locks = locks;
+    if (servers->sweeper.pid)
+        sweeper_tell(&servers->sweeper, servers->locks);
+}
+
+enum fail servers_clear(struct servers *servers, struct failure *failure)
+{
+    if (!servers->is_foreign || !servers->foreign)
+        return FAIL_NONE;
+    if (!footprint_clear(servers->foreign, servers->prefix, servers->locks, failure))
+        return FAIL_NONE;
+    if (foreign_again(servers, failure))
+        return FAIL_UNAVAILABLE;
+    return footprint_clear(servers->foreign, servers->prefix, servers->locks, failure)
+               ? failure_wrap(failure, "server at %s", servers->url.shown)
+               : FAIL_NONE;
+}
+
+/* What was not cleared the sweeper tries to, behind us: nobody waits for that. */
+static void foreign_close(struct servers *servers)
+{
+    struct failure ignored;
+    bool is_clear = servers->foreign && !servers_clear(servers, &ignored) &&
+                    !footprint_leave(servers->foreign, servers->prefix, &ignored);
+    control_shut(servers->foreign);
+    servers->foreign = NULL;
+    if (!is_clear) {
+        sweeper_leave(&servers->sweeper);
+        return;
+    }
+    if (servers->sweeper.pid)
+        sweeper_tell(&servers->sweeper, 0);
+    sweeper_end(&servers->sweeper);
 }
 
 /* --- private servers --- */
@@ -162,7 +278,9 @@ static enum fail server_start(struct servers *servers, struct server *server,
 
 enum fail servers_check(struct servers *servers, struct failure *failure)
 {
-    for (int i = 0; !servers->is_foreign && i < servers->count; i++) {
+    if (servers->is_foreign)
+        return foreign_renew(servers, failure);
+    for (int i = 0; i < servers->count; i++) {
         struct server *server = &servers->rows[i];
         if (process_check(&server->process, failure) ||
             (server->replica.pid && process_check(&server->replica, failure)))
@@ -227,8 +345,7 @@ void servers_close(struct servers *servers)
         clock_page_shut(server->page);
         server->page = NULL;
     }
-    control_shut(servers->foreign);
-    servers->foreign = NULL;
+    foreign_close(servers);
     if (servers->has_folder)
         folder_shut(&servers->folder);
     servers->has_folder = false;

@@ -10,6 +10,7 @@
 #include "live/clock.h"
 #include "live/live.h"
 #include "live/process.h"
+#include "live/sweeper.h"
 #include "proxy/proxy.h"
 
 struct server {
@@ -33,7 +34,11 @@ struct servers {
     enum steering steering;
     bool is_foreign; /* a URL */
     struct url url;
-    redisContext *foreign; /* our connection to it */
+    redisContext *foreign;  /* our connection to it */
+    const char *prefix;     /* of our keys there; borrowed */
+    int locks;              /* those of so many locks may be there */
+    int64_t renewed_us;     /* when our mark was renewed last */
+    struct sweeper sweeper; /* takes our keys away should we be killed */
     struct folder folder;
     bool has_folder;
     char shim[PROCESS_PATH_MAX]; /* "": not linked yet */
@@ -42,16 +47,25 @@ struct servers {
     char version[VERSION_MAX];
 };
 
-/* Reads the options (borrowed; texts are kept): FAIL_INPUT for a bad URL. Starts nothing yet. */
-enum fail servers_open(struct servers *servers, const struct live_options *options, uv_loop_t *loop,
-                       uv_timer_t *tick, struct failure *failure);
+/* Reads the options and the prefix of our keys (borrowed; texts are kept): FAIL_INPUT for a bad
+ * URL. Starts nothing yet. */
+enum fail servers_open(struct servers *servers, const struct live_options *options,
+                       const char *prefix, uv_loop_t *loop, uv_timer_t *tick,
+                       struct failure *failure);
 
 /* Stops what was started. feed proxies close on the loop: run it until it is empty. */
 void servers_close(struct servers *servers);
 
-/* Can there be so many, with replicas? FAIL_NOT_APPLICABLE: why not with the server behind a URL. */
+/* Can there be so many, with replicas? FAIL_NOT_APPLICABLE: why not with the server behind a URL.
+ */
 enum fail servers_suit(const struct servers *servers, int count, bool has_replica,
                        struct failure *failure);
+
+/* Before a run: keys of locks 0 .. locks-1 may come to be. */
+void servers_expect_locks(struct servers *servers, int locks);
+
+/* Deletes our keys from somebody else's server; connects anew where the connection is lost. */
+enum fail servers_clear(struct servers *servers, struct failure *failure);
 
 /* Makes count servers (each with a replica in step, where asked for) run with empty keyspaces and
  * the clock at world time 0. */

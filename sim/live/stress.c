@@ -290,7 +290,7 @@ static enum fail prepare(struct stress *stress, struct failure *failure)
     if (has_room(options, &wires_max, failure))
         return failure->code;
     stress->wires_max = (int)wires_max;
-    if (live_prepare(stress->live, options->servers, false, &stress_wire_events, failure))
+    if (live_prepare(stress->live, options->servers, false, options->locks, &stress_wire_events, failure))
         return failure->code;
     stress->run = (struct run){.scheme = options->scheme,
                                .clients = options->clients,
@@ -408,7 +408,7 @@ enum fail live_stress(struct live *live, const struct stress_options *options,
         fail = read_counters(&stress, why);
     if (!fail)
         fill_outcome(&stress, outcome);
-    if (live->is_busy && live_finish(live, options->locks, fail ? &local : why) && !fail)
+    if (live->is_busy && live_finish(live, fail ? &local : why) && !fail)
         fail = why->code;
     clean_up(&stress);
     return fail;

@@ -1,0 +1,177 @@
+"""On somebody else's server: what a run leaves there, whatever ends it, and `picklock clean`."""
+
+import os
+import pathlib
+import re
+import signal
+import subprocess
+
+import pytest
+from conftest import PATIENCE_S, PICKLOCK, ROOT, ask, free_port, run, server, until
+
+# Near misses: nobody's but theirs.
+FOREIGN = ["lock", "picklock", "picklock:", "picklock:0123456789abcdef:lock", "picklock:0123456789abcdef:0:locks",
+           "picklock:0123456789ABCDEF:0:lock", "picklock:0123456789abcde:0:lock", "picklock:0123456789abcdef0:0:lock",
+           "picklock:0123456789abcdef:x0:lock", "picklock:0123456789abcdef:0:", "picklock:0123456789abcdef::lock",
+           "my:picklock:0123456789abcdef:0:lock", "picklock:0123456789abcdef:runs"]
+
+
+def keys(port):
+    return set(ask(port, "KEYS", "*").splitlines())
+
+
+def ours(port):
+    return {key for key in keys(port) if re.fullmatch(r"picklock:[0-9a-f]{16}:(run|\d+:(lock|fence|counter|list|resource))", key)}
+
+
+def children(pid):
+    return [int(child) for child in pathlib.Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+
+
+def stressing(port, out, *more):
+    """A run under way, whose keys are there. setnx-del gives its lock no expiry."""
+    before = ours(port)
+    process = subprocess.Popen([PICKLOCK, "stress", "--scheme", "setnx-del", "--clients", "5", "--duration", "100s",
+                                "--redis", f"redis://127.0.0.1:{port}", "--out", out, *more], cwd=ROOT,
+                               stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    until(lambda: any(key.endswith(":counter") for key in ours(port) - before), "its keys are there")
+    return process
+
+
+def run_of(process, port):
+    [name] = re.findall(r"name=picklock-([0-9a-f]{16}) ", ask(port, "CLIENT", "LIST"))
+    return name
+
+
+def clean(port, *more, **environment):
+    return run("clean", "--redis", f"redis://127.0.0.1:{port}", *more, **environment)
+
+
+def kill_all(process):
+    """The whole of it at once, with the helper that would tidy up: as a machine ends."""
+    helpers = children(process.pid)
+    assert helpers
+    for pid in [*helpers, process.pid]:
+        os.kill(pid, signal.SIGKILL)
+    process.wait()
+
+
+@pytest.mark.parametrize("end", ["kill", "second signal", "stop"])
+def test_whatever_ends_a_run_its_keys_go(tmp_path, end):
+    with server() as port:
+        for key in FOREIGN:
+            ask(port, "SET", key, "theirs")
+        process = stressing(port, tmp_path)
+        if end == "kill":
+            process.kill()
+        else:
+            process.send_signal(signal.SIGINT)
+            if end == "second signal":
+                process.send_signal(signal.SIGINT)
+        process.communicate(timeout=PATIENCE_S)
+        until(lambda: not ours(port), "nothing of ours is left")
+        assert keys(port) == set(FOREIGN)
+
+
+def test_a_lost_connection_is_made_anew(tmp_path):
+    """The run ends with its clients' connections; its keys are deleted on a new one."""
+    with server() as port:
+        process = stressing(port, tmp_path)
+        ask(port, "CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes")
+        assert process.wait(timeout=PATIENCE_S) == 69
+        until(lambda: not ours(port), "nothing of ours is left")
+
+
+def test_keys_get_an_expiry(tmp_path):
+    """All but the lock, whose expiry is the scheme's business."""
+    with server() as port:
+        process = stressing(port, tmp_path)
+        try:
+            until(lambda: all(int(ask(port, "PTTL", key)) > 0 for key in ours(port) if not key.endswith(":lock")) and
+                  any(key.endswith(":list") for key in ours(port)), "each has one")
+        finally:
+            process.kill()
+            process.wait()
+        until(lambda: not ours(port), "nothing of ours is left")
+
+
+def test_clean_removes_what_the_dead_have_left(tmp_path):
+    with server() as port:
+        for key in FOREIGN:
+            ask(port, "SET", key, "theirs")
+        assert clean(port).out == "nothing is left by any run\n"
+        process = stressing(port, tmp_path)
+        dead = run_of(process, port)
+        kill_all(process)
+        left = ours(port)
+        assert f"picklock:{dead}:run" in left and len(left) > 1
+        # Its mark may be that of a run which has lost its connection: it must be named, or expire.
+        ran = clean(port)
+        assert ran.status == 2 and f"run {dead}:" in ran.out and "--run" in ran.out, ran
+        assert ours(port) == left
+        assert clean(port, "--run", "0" * 16).status == 2 and ours(port) == left
+        ran = clean(port, "--run", dead)
+        assert ran.status == 0 and re.search(rf"run {dead}: \d+ keys removed", ran.out), ran
+        assert keys(port) == set(FOREIGN)
+
+
+def test_clean_removes_a_run_whose_mark_has_expired(tmp_path):
+    with server() as port:
+        process = stressing(port, tmp_path)
+        dead = run_of(process, port)
+        kill_all(process)
+        assert 0 < int(ask(port, "PTTL", f"picklock:{dead}:run")) <= 30000
+        ask(port, "PEXPIRE", f"picklock:{dead}:run", "1")
+        until(lambda: f"picklock:{dead}:run" not in ours(port), "it expires")
+        assert ours(port)
+        ran = run("clean", env={"PICKLOCK_REDIS_URL": f"REDIS://127.0.0.1:{port}"})
+        assert ran.status == 0 and "removed" in ran.out and not ours(port), ran
+
+
+def test_clean_leaves_a_run_alone_that_is_alive(tmp_path):
+    with server() as port:
+        dead = stressing(port, tmp_path / "dead")
+        dead_run = run_of(dead, port)
+        kill_all(dead)
+        alive = stressing(port, tmp_path / "alive")
+        try:
+            alive_run = run_of(alive, port)
+            for words in ([], ["--run", alive_run], ["--run", dead_run]):
+                ran = clean(port, *words)
+                assert f"run {alive_run}:" in ran.out and "the run is alive" in ran.out, ran
+            assert ran.status == 0 and not any(dead_run in key for key in ours(port)), ran
+            # Without its mark, too: its name is seen.
+            ask(port, "DEL", f"picklock:{alive_run}:run")
+            assert "the run is alive" in clean(port, "--run", alive_run).out
+            assert any(key.endswith(":counter") for key in ours(port))
+            assert alive.poll() is None
+        finally:
+            alive.send_signal(signal.SIGINT)
+            alive.communicate(timeout=PATIENCE_S)
+        until(lambda: not ours(port), "nothing of ours is left")
+
+
+def test_clean_where_names_cannot_be_seen(tmp_path):
+    """A user who may not see connections: a mark is enough to leave all alone, even what is named."""
+    with server() as port:
+        process = stressing(port, tmp_path)
+        dead = run_of(process, port)
+        kill_all(process)
+        ask(port, "ACL", "SETUSER", "few", "on", ">word", "~*", "+@all", "-client")
+        url = f"redis://few:word@127.0.0.1:{port}"
+        ran = run("clean", "--redis", url, "--run", dead)
+        assert ran.status == 2 and "CLIENT LIST" in ran.out and ours(port), ran
+        ask(port, "DEL", f"picklock:{dead}:run")
+        assert run("clean", "--redis", url).status == 0 and not ours(port)
+
+
+@pytest.mark.parametrize("words, status", [
+    ([], 64), (["--redis", "redis://"], 64), (["x"], 64), (["--redis", "redis://h", "--run", "picklock"], 64)])
+def test_clean_used_wrongly(words, status):
+    ran = run("clean", *words)
+    assert ran.status == status and ran.err, ran
+
+
+def test_clean_where_nobody_is():
+    ran = clean(free_port())
+    assert ran.status == 69 and "refused" in ran.err, ran

@@ -1,0 +1,92 @@
+/* clean.c - `picklock clean`: what earlier runs have left on a user's server. */
+#include "cmd/cmd.h"
+#include "cmd/options.h"
+#include "cmd/secrets.h"
+
+#include "live/footprint.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char help[] =
+    "\n"
+    "  --redis URL            the server and database; without it $PICKLOCK_REDIS_URL\n"
+    "  --run ID               also what that run has left, although its mark has not expired yet\n"
+    "\n"
+    "Removes keys named picklock:ID:N:KEY of runs that are over, and no others: never a key of a "
+    "run\n"
+    "that is alive, never one of somebody else's. Status 2: a run may be alive, its keys are "
+    "left.\n";
+
+static const char *words_of(const struct leftover *row)
+{
+    static const char *const words[] = {
+        [LEFT_BY_DEAD] = "",
+        [LEFT_BY_ALIVE] = "left alone: the run is alive",
+        [LEFT_BY_RECENT] =
+            "left alone: the run has ended within the last 30 s, or has lost its connection;\n"
+            "  wait so long, or say --run with its number",
+        [LEFT_BY_UNNAMED] =
+            "left alone: whether the run is alive cannot be seen by this user (CLIENT LIST,\n"
+            "  CLIENT SETNAME); its mark is gone 30 s after its end: try again then",
+    };
+    return row->is_removed ? "removed" : words[row->by];
+}
+
+static enum fail clean(redisContext *control, const char *named, struct failure *failure)
+{
+    struct leftover *rows = NULL;
+    int count = 0;
+    enum fail fail = footprint_find(control, &rows, &count, failure);
+    if (!fail)
+        fail = footprint_remove(control, rows, count, named, failure);
+    bool is_open = false;
+    for (int i = 0; !fail && i < count; i++) {
+        printf("run %s: %" PRId64 " keys %s\n", rows[i].run, rows[i].keys, words_of(&rows[i]));
+        is_open |= !rows[i].is_removed && rows[i].by != LEFT_BY_ALIVE;
+    }
+    if (!fail && !count)
+        printf("nothing is left by any run\n");
+    free(rows);
+    return fail ? fail : is_open ? FAIL_UNKNOWN : FAIL_NONE;
+}
+
+static enum fail check_run(const char *run, struct failure *failure)
+{
+    if (!run || (strlen(run) == FOOTPRINT_RUN_MAX - 1 &&
+                 strspn(run, "0123456789abcdef") == FOOTPRINT_RUN_MAX - 1))
+        return FAIL_NONE;
+    return failure_set(failure, FAIL_INPUT, "--run wants the 16 hexadecimal digits of a run");
+}
+
+int cmd_clean(int argc, char **argv)
+{
+    const char *redis = NULL, *run = NULL;
+    int operands, wants_help = 0;
+    struct failure failure = {0};
+    struct url url;
+    redisContext *control = NULL;
+    const struct option_row rows[] = {{"--redis", OPTION_TEXT, &redis, 0, 0},
+                                      {"--run", OPTION_TEXT, &run, 0, 0}};
+    if (options_parse(argc, argv, rows, sizeof rows / sizeof rows[0], &operands, &wants_help,
+                      &failure))
+        return cmd_failed(&failure);
+    if (wants_help)
+        return cmd_help("clean", help);
+    const char *text = redis ? secrets_reveal(redis) : secrets_environment();
+    if (operands || !text) {
+        if (operands)
+            failure_set(&failure, FAIL_INPUT, "clean takes no operand: '%s'", argv[1]);
+        else
+            failure_set(&failure, FAIL_INPUT, "clean wants --redis URL, or $" SECRETS_VARIABLE);
+        return cmd_failed(&failure);
+    }
+    if (check_run(run, &failure) || url_read(text, &url, &failure) ||
+        control_open(&control, &url, &failure))
+        return cmd_failed(&failure);
+    enum fail fail = clean(control, run, &failure);
+    control_shut(control);
+    return fail == FAIL_NONE || fail == FAIL_UNKNOWN ? (int)fail : cmd_failed(&failure);
+}
