@@ -155,8 +155,7 @@ static void hit(struct inquiry *inquiry, const struct event *event, int lock)
                         client_name(ledger, grant->touch.client), SENT(&grant->touch.command),
                         MS(grant->touch.time_us));
     }
-    finding_say(finding,
-                "Since %s nobody believes to hold the lock, or was given it; a lease is %s.",
+    finding_say(finding, "Since %s nobody believes to hold the lock; a lease is %s.",
                 MS(ledger->locks[lock].quiet_us), MS(ledger->lease_us));
     finding_say(finding, "%s %s at %s, %s later.", name,
                 event->kind != EVENT_RETURN       ? "was still waiting"
