@@ -13,6 +13,10 @@ if [ $# -lt 3 ] || [ "$1" -lt 1 ] 2>/dev/null; then
     echo "usage: harness/campaign.sh SHARDS DIR explore|run|stress [OPTION...]" >&2
     exit 64
 fi
+# Who ends this script, with whatever signal, ends the shards that it has started.
+alone=
+! setpriv --pdeathsig TERM true 2>/dev/null || alone="setpriv --pdeathsig TERM"
+
 count=$1 folder=$2
 shift 2
 if [ -e "$folder" ]; then
@@ -21,10 +25,10 @@ if [ -e "$folder" ]; then
 fi
 
 if [ "${PARALLEL:-yes}" != no ] && parallel --version 2>/dev/null | grep -q GNU; then
-    seq "$count" | parallel --will-cite -q "$picklock" "$@" --shard "{}/$count" --out "$folder/{}" >/dev/null
+    seq "$count" | $alone parallel --will-cite -q "$picklock" "$@" --shard "{}/$count" --out "$folder/{}" >/dev/null
 else
     for number in $(seq "$count"); do
-        "$picklock" "$@" --shard "$number/$count" --out "$folder/$number" >/dev/null &
+        $alone "$picklock" "$@" --shard "$number/$count" --out "$folder/$number" >/dev/null &
     done
     wait
 fi

@@ -287,7 +287,7 @@ def test_bad_rules(tmp_path, rules, place, words):
 
 def test_files_that_are_no_rules(tmp_path):
     (tmp_path / "big").write_bytes(b"# x\n" * (1 << 17))
-    for path, words in [(tmp_path, "directory"), (tmp_path / "none", "No such file"), (tmp_path / "big", "larger than")]:
+    for path, words in [(tmp_path, "directory"), (tmp_path / "none", "No such file"), (tmp_path / "big", "at most")]:
         done = run("proxy", "--rules", path)
         assert done.status == 64 and words in done.err, done
 

@@ -23,6 +23,8 @@ enum {
     SCENARIO_BYTES_MAX = 256 * 1024,
     /* Steps of one scenario. */
     STEPS_MAX = 500,
+    /* A results.json: 20000 runs of 3 kB. Read back, JSON takes up to twenty times its size. */
+    RESULTS_BYTES_MAX = 64 * 1024 * 1024,
     /* One line of a history file. */
     HISTORY_LINE_MAX = 4096,
 };

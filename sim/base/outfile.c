@@ -11,7 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { NAMES_TRIED_MAX = 100 };
+enum { NAMES_TRIED_MAX = 100, PROC_NAME_MAX = 64 };
 
 /* What a stream does when its buffer is full. stdio forgets the errno of a failed write by the time
  * that anybody asks; the outfile keeps the first one. */
@@ -51,7 +51,8 @@ static enum fail code_of(int error)
 
 static enum fail cannot_write(const char *path, int error, struct failure *failure)
 {
-    return failure_set(failure, code_of(error), "%s: cannot be written: %s", path, strerror(error));
+    return failure_set(failure, code_of(error), "%s: cannot be written: %s", path,
+                       error == ENXIO ? "nobody reads it" : strerror(error));
 }
 
 static void release(struct outfile *file)
@@ -62,15 +63,41 @@ static void release(struct outfile *file)
     *file = (struct outfile){.fd = -1};
 }
 
-/* A new file beside target that nobody else writes: ".results.json.1234-0.part". */
-static int open_temp(struct outfile *file)
+/* ".results.json.1234-0.part" beside target, a name that nobody else writes to. */
+static char *part_name(const struct outfile *file, int n)
 {
     const char *slash = strrchr(file->target, '/');
     const char *base = slash ? slash + 1 : file->target;
     int folder = (int)(base - file->target);
+    return memory_format("%.*s.%s.%ld-%d.part", folder, file->target, base, (long)getpid(), n);
+}
+
+/* A file without a name in the folder of target, gone with us whatever ends us; -1: not here. */
+static int open_nameless(const struct outfile *file)
+{
+    char proc[PROC_NAME_MAX];
+    const char *slash = strrchr(file->target, '/');
+    char *folder = slash ? memory_format("%.*s", (int)(slash - file->target) + 1, file->target)
+                         : memory_text(".");
+    int fd = open(folder, O_WRONLY | O_TMPFILE | O_CLOEXEC, 0666);
+    free(folder);
+    if (fd < 0)
+        return -1;
+    (void)snprintf(proc, sizeof proc, "/proc/self/fd/%d", fd);
+    if (access(proc, F_OK) == 0)
+        return fd;
+    (void)close(fd); /* it could not be given a name */
+    return -1;
+}
+
+/* A new file for what target is to hold; where the system has none without a name, one with. */
+static int open_temp(struct outfile *file)
+{
+    int nameless = open_nameless(file);
+    if (nameless >= 0)
+        return nameless;
     for (int n = 0; n < NAMES_TRIED_MAX; n++) {
-        file->temp =
-            memory_format("%.*s.%s.%ld-%d.part", folder, file->target, base, (long)getpid(), n);
+        file->temp = part_name(file, n);
         int fd = open(file->temp, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
         if (fd >= 0 || errno != EEXIST)
             return fd;
@@ -78,6 +105,26 @@ static int open_temp(struct outfile *file)
         file->temp = NULL;
     }
     return -1;
+}
+
+/* Gives the file without a name its name: that of target, or, where there is a file, one to be
+ * renamed. */
+static int name_it(struct outfile *file)
+{
+    char proc[PROC_NAME_MAX];
+    (void)snprintf(proc, sizeof proc, "/proc/self/fd/%d", file->fd);
+    if (linkat(AT_FDCWD, proc, AT_FDCWD, file->target, AT_SYMLINK_FOLLOW) == 0)
+        return 0;
+    for (int n = 0; errno == EEXIST && n < NAMES_TRIED_MAX; n++) {
+        free(file->temp);
+        file->temp = part_name(file, n);
+        if (linkat(AT_FDCWD, proc, AT_FDCWD, file->temp, AT_SYMLINK_FOLLOW) == 0)
+            return 0;
+    }
+    int error = errno;
+    free(file->temp);
+    file->temp = NULL;
+    return error;
 }
 
 /* Opens what is to be written to: a temporary file, or the device itself. Returns 0 or an errno. */
@@ -90,8 +137,9 @@ static int open_fd(struct outfile *file)
     if (exists && S_ISDIR(about.st_mode))
         return EISDIR;
     if (exists && !S_ISREG(about.st_mode)) {
-        file->fd = open(file->path, O_WRONLY | O_CLOEXEC | O_NOCTTY);
-        return file->fd < 0 ? errno : 0;
+        /* not blocking: a named pipe that nobody reads must not stop us here */
+        file->fd = open(file->path, O_WRONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+        return file->fd < 0 || fcntl(file->fd, F_SETFL, 0) != 0 ? errno : 0;
     }
     /* a file that may not be written is not replaced either, even if its folder would let us */
     if (exists && access(file->path, W_OK) != 0)
@@ -127,14 +175,16 @@ enum fail outfile_open(struct outfile *file, const char *path, struct failure *f
     return FAIL_NONE;
 }
 
-/* Everything to the file and, where it can be, to the disk. */
-static void settle(struct outfile *file)
+/* Everything to the file and, where it can be, to the disk; then it may have a name. */
+static void settle(struct outfile *file, bool is_given_up)
 {
     if (fclose(file->stream) != 0 && !file->error)
         file->error = errno ? errno : EIO;
     file->stream = NULL;
-    if (file->temp && !file->error && fsync(file->fd) != 0)
+    if (file->target && !file->error && fsync(file->fd) != 0)
         file->error = errno;
+    if (file->target && !file->temp && !file->error && !is_given_up)
+        file->error = name_it(file);
     if (file->fd >= 0 && close(file->fd) != 0 && !file->error)
         file->error = errno;
     file->fd = -1;
@@ -142,7 +192,7 @@ static void settle(struct outfile *file)
 
 enum fail outfile_shut(struct outfile *file, struct failure *failure)
 {
-    settle(file);
+    settle(file, false);
     if (!file->error && file->temp && rename(file->temp, file->target) != 0)
         file->error = errno;
     enum fail fail = FAIL_NONE;
@@ -159,7 +209,7 @@ enum fail outfile_shut(struct outfile *file, struct failure *failure)
 void outfile_abandon(struct outfile *file)
 {
     if (file->stream)
-        settle(file);
+        settle(file, true);
     else if (file->fd >= 0 && close(file->fd) != 0)
         file->error = errno;
     if (file->temp)

@@ -1,9 +1,10 @@
 /* outfile.h - files that are whole or not there.
  *
- * What is written goes to a temporary file beside the wanted one; outfile_shut() syncs it and
- * renames it into place. A crash, a full disk or a failed write leaves the old file as it was, or
- * none. Path "-" is stdout. A device, a pipe or a terminal is written to directly: it cannot be
- * replaced. A symbolic link keeps pointing where it does: the file behind it is replaced. */
+ * What is written goes to a file without a name in the same folder (on file systems that have none,
+ * to a temporary one); outfile_shut() syncs it and puts it in place. A crash, a kill, a full disk
+ * or a failed write leaves the old file as it was, or none. Path "-" is stdout. A device, a pipe or
+ * a terminal is written to directly: it cannot be replaced. A symbolic link keeps pointing where it
+ * does: the file behind it is replaced. */
 #ifndef PICKLOCK_BASE_OUTFILE_H
 #define PICKLOCK_BASE_OUTFILE_H
 
@@ -15,9 +16,9 @@ struct outfile {
     FILE *stream; /* write here; belongs to the outfile, never fclose() it */
     char *path;   /* as the user wrote it, for messages */
     char *target; /* what is replaced, links resolved; NULL: written directly */
-    char *temp;   /* beside target; NULL: written directly */
-    int fd;       /* -1: stdout */
-    int error;    /* errno of the first write that failed, or 0 */
+    char *temp; /* beside target, to be renamed; NULL: it has no name yet, or is written directly */
+    int fd;     /* -1: stdout */
+    int error;  /* errno of the first write that failed, or 0 */
 };
 
 /* Opens path (borrowed). FAIL_INPUT when the path is wrong or may not be written (no such folder, a

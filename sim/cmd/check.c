@@ -3,6 +3,7 @@
 #include "cmd/cmd.h"
 #include "cmd/output.h"
 
+#include "base/infile.h"
 #include "base/version.h"
 #include "history/history.h"
 #include "report/report.h"
@@ -105,6 +106,11 @@ int cmd_check(int argc, char **argv)
         return cmd_failed(&failure);
     if (wants_timeline && json && !strcmp(json, "-")) {
         failure_set(&failure, FAIL_INPUT, "--timeline and --json - both want stdout");
+        return cmd_failed(&failure);
+    }
+    if (wants_timeline && infile_is_pipe(argv[1])) {
+        failure_set(&failure, FAIL_INPUT,
+                    "%s: --timeline reads the history twice, and a pipe can be read once", argv[1]);
         return cmd_failed(&failure);
     }
     enum fail fail = judge(argv[1], &wanted, lease_us, fail_on, &results, &failure);

@@ -6,6 +6,7 @@
 #include "history/reader.h"
 
 #include "base/bits.h"
+#include "base/infile.h"
 #include "base/memory.h"
 #include "history/words.h"
 
@@ -328,9 +329,9 @@ static enum fail read_head(struct history_reader *reader, struct history_head *h
 enum fail history_reader_new(struct history_reader **reader, const char *path,
                              struct history_head *head, struct failure *failure)
 {
-    FILE *file = fopen(path, "re");
-    if (!file)
-        return failure_set(failure, FAIL_INPUT, "%s: cannot be read: %s", path, strerror(errno));
+    FILE *file;
+    if (infile_open(path, &file, failure))
+        return failure->code;
     struct history_reader *made = memory_new(1, sizeof *made);
     made->file = file;
     made->path = memory_text(path);

@@ -4,10 +4,12 @@
 #include "base/memory.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 struct log {
     FILE *file;
@@ -19,12 +21,24 @@ struct log {
 
 enum { REPLY_WORD_MAX = 32 };
 
+/* Not blocking while it is opened: a named pipe that nobody reads must not stop us here. */
+static FILE *open_file(const char *path)
+{
+    int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NONBLOCK, 0666);
+    if (fd < 0)
+        return NULL;
+    FILE *file = fcntl(fd, F_SETFL, 0) == 0 ? fdopen(fd, "w") : NULL;
+    if (!file)
+        (void)close(fd); /* errno is of what failed before */
+    return file;
+}
+
 enum fail log_new(struct log **made, const char *path, struct failure *failure)
 {
-    FILE *file = strcmp(path, "-") ? fopen(path, "we") : stderr;
+    FILE *file = strcmp(path, "-") ? open_file(path) : stderr;
     if (!file)
         return failure_set(failure, FAIL_INPUT, "cannot write the log %s: %s", path,
-                           strerror(errno));
+                           errno == ENXIO ? "nobody reads it" : strerror(errno));
     struct log *log = *made = memory_new(1, sizeof *log);
     log->file = file;
     log->path = memory_text(path);

@@ -2,11 +2,11 @@
  * Strict: nothing that is not understood is skipped. */
 #include "proxy/rules_words.h"
 
+#include "base/infile.h"
 #include "base/memory.h"
 #include "base/units.h"
 
 #include <ctype.h>
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -278,19 +278,9 @@ static enum fail read_text(struct rules *rules, const char *path, const char *te
 
 enum fail rules_read(struct rules **made, const char *path, struct failure *failure)
 {
-    FILE *file = fopen(path, "rb");
-    if (!file)
-        return failure_set(failure, FAIL_INPUT, "%s: %s", path, strerror(errno));
-    char *text = memory_new(RULES_BYTES_MAX + 1, 1);
-    size_t length = fread(text, 1, RULES_BYTES_MAX + 1, file);
-    int error = ferror(file) ? errno : 0;
-    fclose(file);
-    enum fail fail = FAIL_NONE;
-    if (error)
-        fail = failure_set(failure, FAIL_INPUT, "%s: %s", path, strerror(error));
-    else if (length > RULES_BYTES_MAX)
-        fail = failure_set(failure, FAIL_INPUT, "%s: larger than %d kB; rules are a page or two",
-                           path, RULES_BYTES_MAX / 1024);
+    char *text = NULL;
+    size_t length = 0;
+    enum fail fail = infile_read(path, RULES_BYTES_MAX, &text, &length, failure);
     struct rules *rules = memory_new(1, sizeof *rules);
     rules->rules = memory_new(RULES_MAX, sizeof *rules->rules);
     if (!fail)

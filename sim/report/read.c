@@ -2,6 +2,7 @@
  * with its place. */
 #include "report/report.h"
 
+#include "base/infile.h"
 #include "base/memory.h"
 #include "base/suggest.h"
 #include "report/json_parts.h"
@@ -9,7 +10,6 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 enum { SECONDS_MAX = 1000000000 };
 
@@ -392,11 +392,13 @@ enum fail report_read(const char *path, struct results *results, struct failure 
 {
     struct reading reading = {.path = path, .failure = failure};
     json_error_t error;
-    struct stat about;
+    char *bytes;
+    size_t size;
     *results = (struct results){0};
-    if (stat(path, &about) == 0 && S_ISDIR(about.st_mode))
-        return failure_set(failure, FAIL_INPUT, "%s: is a folder, not a results.json", path);
-    json_t *whole = json_load_file(path, JSON_REJECT_DUPLICATES, &error);
+    if (infile_read(path, RESULTS_BYTES_MAX, &bytes, &size, failure))
+        return failure->code;
+    json_t *whole = json_loadb(bytes, size, JSON_REJECT_DUPLICATES, &error);
+    free(bytes);
     if (!whole && error.line < 1)
         return failure_set(failure, FAIL_INPUT, "%s: %s", path, error.text);
     if (!whole)

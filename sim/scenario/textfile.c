@@ -1,14 +1,9 @@
 /* textfile.c - see textfile.h. */
 #include "scenario/textfile.h"
 
-#include "base/memory.h"
+#include "base/infile.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 /* Length of the well-formed UTF-8 character at at, 0: none. */
 static int character_length(const unsigned char *at, size_t left)
@@ -50,71 +45,17 @@ enum fail textfile_check(const char *path, const char *bytes, size_t size, struc
     return FAIL_NONE;
 }
 
-static enum fail check_file(const char *path, const struct stat *status, size_t bytes_max,
-                            struct failure *failure)
-{
-    if (S_ISDIR(status->st_mode))
-        return failure_set(failure, FAIL_INPUT, "%.600s: is a directory, not a file", path);
-    if (!S_ISREG(status->st_mode))
-        return failure_set(failure, FAIL_INPUT, "%.600s: is not a regular file", path);
-    if (status->st_size > (off_t)bytes_max)
-        return failure_set(failure, FAIL_INPUT,
-                           "%.600s: has %lld bytes; a file of this kind has at most %zu", path,
-                           (long long)status->st_size, bytes_max);
-    return FAIL_NONE;
-}
-
-static enum fail read_bytes(const char *path, int descriptor, size_t bytes_max, char *bytes,
-                            size_t *size, struct failure *failure)
-{
-    for (*size = 0; *size <= bytes_max;) {
-        ssize_t got = read(descriptor, bytes + *size, bytes_max + 1 - *size);
-        if (got < 0 && errno == EINTR)
-            continue;
-        if (got < 0)
-            return failure_set(failure, FAIL_INPUT, "%.600s: %s", path, strerror(errno));
-        if (got == 0)
-            return FAIL_NONE;
-        *size += (size_t)got;
-    }
-    return failure_set(failure, FAIL_INPUT, "%.600s: has more than %zu bytes, the limit, and grows",
-                       path, bytes_max);
-}
-
-static enum fail read_descriptor(const char *path, int descriptor, size_t bytes_max, char **bytes,
-                                 size_t *size, struct failure *failure)
-{
-    struct stat status;
-    if (fstat(descriptor, &status))
-        return failure_set(failure, FAIL_INPUT, "%.600s: %s", path, strerror(errno));
-    enum fail fail = check_file(path, &status, bytes_max, failure);
-    if (fail)
-        return fail;
-    char *room = memory_new(bytes_max + 2, 1);
-    fail = read_bytes(path, descriptor, bytes_max, room, size, failure);
-    if (!fail)
-        fail = textfile_check(path, room, *size, failure);
-    if (fail) {
-        free(room);
-        return fail;
-    }
-    *bytes = memory_resize(room, *size + 1, 1);
-    (*bytes)[*size] = '\0';
-    return FAIL_NONE;
-}
-
 enum fail textfile_read(const char *path, size_t bytes_max, char **bytes, size_t *size,
                         struct failure *failure)
 {
-    /* not blocking: a FIFO without a writer must not stop us here */
-    int descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    if (descriptor < 0)
-        return failure_set(failure, FAIL_INPUT, "%.600s: %s", path, strerror(errno));
-    enum fail fail = read_descriptor(path, descriptor, bytes_max, bytes, size, failure);
-    if (close(descriptor) && !fail) {
-        free(*bytes);
-        *bytes = NULL;
-        return failure_set(failure, FAIL_INPUT, "%.600s: %s", path, strerror(errno));
-    }
+    char *text;
+    enum fail fail = infile_read(path, bytes_max, &text, size, failure);
+    if (fail)
+        return fail;
+    fail = textfile_check(path, text, *size, failure);
+    if (fail)
+        free(text);
+    else
+        *bytes = text;
     return fail;
 }

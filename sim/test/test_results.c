@@ -356,7 +356,7 @@ static void bad_json_is_told_with_its_place(void **state)
     struct results results;
     struct failure failure = {0};
     assert_int_equal(report_read(folder, &results, &failure), FAIL_INPUT);
-    expect_in(failure.text, "is a folder");
+    expect_in(failure.text, "is a directory");
     assert_int_equal(report_read("/no/such/results.json", &results, &failure), FAIL_INPUT);
     expect_in(failure.text, "/no/such/results.json");
     free(good);
