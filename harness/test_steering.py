@@ -1,12 +1,15 @@
 """What steers a run proves that it steers: clocks that follow, faults that strike. Else there is no verdict."""
 
+import contextlib
 import json
 import os
 import shutil
+import socket
 import subprocess
+import threading
 
 import pytest
-from conftest import BUILD, PATIENCE_S, PICKLOCK, ROOT
+from conftest import BUILD, PATIENCE_S, PICKLOCK, ROOT, ask, server
 
 NAIVE = ["run", "--scheme", "set-nx-ex-del", "scenarios/expired-lease-double-delete.yaml"]
 
@@ -103,3 +106,41 @@ def test_scripts_that_stay(picklock, tmp_path):
     path = wrapper(tmp_path, 'exec redis-server "$@" --rename-command SCRIPT ""\n')
     ran = picklock("run", "--scheme", "set-nx-px-evalsha", "scenarios/script-flush.yaml", "--redis-server", path)
     refuses(ran, "SCRIPT")
+
+
+def carry(source, target):
+    with contextlib.suppress(OSError):
+        while piece := source.recv(1 << 16):
+            target.sendall(piece)
+    for end in (source, target):
+        with contextlib.suppress(OSError):
+            end.shutdown(socket.SHUT_RDWR)
+
+
+@contextlib.contextmanager
+def balancer(*ports):
+    """Connections go to one server after the other, as behind a name with several addresses."""
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        def serve():
+            with contextlib.suppress(OSError):
+                for number in range(1 << 30):
+                    client = listener.accept()[0]
+                    upstream = socket.create_connection(("127.0.0.1", ports[number % len(ports)]))
+                    for ends in ((client, upstream), (upstream, client)):
+                        threading.Thread(target=carry, args=ends, daemon=True).start()
+        threading.Thread(target=serve, daemon=True).start()
+        yield listener.getsockname()[1]
+        listener.shutdown(socket.SHUT_RDWR)
+
+
+@pytest.mark.parametrize("words", [NAIVE, ["stress", "--clients", "2", "--duration", "100ms", "--scheme", "set-nx-px-cad"]])
+def test_an_address_of_several_servers(picklock, words):
+    """What our own connection does, and what clients do, must be about one server."""
+    with server() as one, server() as other:
+        with balancer(one, other) as port:
+            ran = picklock(*words, "--redis", f"redis://127.0.0.1:{port}")
+        assert ran.status == 69 and "end at two servers" in ran.err, ran
+        with balancer(one) as port:
+            ran = picklock(*words, "--redis", f"redis://127.0.0.1:{port}")
+        assert ran.status in (0, 1, 2), ran
+        assert not ask(one, "KEYS", "*") and not ask(other, "KEYS", "*")

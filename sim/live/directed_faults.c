@@ -137,6 +137,15 @@ static enum fail fault_server_clock(struct directed *directed, const struct choi
     return servers_prove_clock(servers, choice->server, failure);
 }
 
+/* Clients go to the new process from here on; and that they do. */
+static enum fail server_follows(struct directed *directed, int server, struct failure *failure)
+{
+    live_follow_server(directed->live, server);
+    if (live_prove_path(directed->live, server, failure))
+        return failure->code;
+    return directed_settle(directed, NULL, AWAITED_NOTHING, failure);
+}
+
 /* Another process is behind the server's name from now on: every connection to it is broken. */
 static enum fail server_breaks(struct directed *directed, int server, struct failure *failure)
 {
@@ -152,8 +161,7 @@ static enum fail fault_restart(struct directed *directed, const struct choice *c
     if (server_breaks(directed, choice->server, failure) ||
         servers_restart(&directed->live->servers, choice->server, failure))
         return failure->code;
-    live_follow_server(directed->live, choice->server);
-    return FAIL_NONE;
+    return server_follows(directed, choice->server, failure);
 }
 
 static enum fail fault_cut_replica(struct directed *directed, const struct choice *choice,
@@ -181,10 +189,9 @@ static enum fail fault_failover(struct directed *directed, const struct choice *
     if (server_breaks(directed, server, failure) ||
         servers_failover(&directed->live->servers, server, failure))
         return failure->code;
-    live_follow_server(directed->live, server);
     directed->has_replica[server] = false;
     directed->is_cut[server] = false;
-    return FAIL_NONE;
+    return server_follows(directed, server, failure);
 }
 
 static enum fail fault_evict(struct directed *directed, const struct choice *choice,

@@ -35,6 +35,10 @@ void live_lock_prefix(const struct live *live, int lock, char *prefix);
 /* After a server was replaced: new connections go to the new one. */
 void live_follow_server(struct live *live, int server);
 
+/* Does the way of clients to that server lead through our proxy, and to the server that our own connection
+ * ends at? FAIL_UNAVAILABLE: what is so instead. Its wire is cut, and may not have ended yet. */
+enum fail live_prove_path(struct live *live, int server, struct failure *failure);
+
 /* Runs the loop until is_done(context) says so. FAIL_UNAVAILABLE when a server died, FAIL_UNKNOWN
  * after limit_us without it: what was awaited is the caller's to say. */
 enum fail live_run_until(struct live *live, bool (*is_done)(void *context), void *context,

@@ -130,12 +130,18 @@ enum fail live_prepare(struct live *live, int servers, bool has_replica, int loc
         if (station_open(&live->stations[number], &live->loop, number, &upstream, login, failure))
             return failure->code;
     }
-    for (int i = 0; i < live->stations_count; i++) {
-        live->stations[i].events = events;
+    for (int i = 0; i < live->stations_count; i++)
         live->stations[i].trouble[0] = '\0';
-    }
-    for (int i = 0; i < servers; i++)
+    enum fail fail = FAIL_NONE;
+    for (int i = 0; !fail && i < servers; i++) {
         live_follow_server(live, i);
+        fail = live_prove_path(live, i, failure);
+    }
+    live_wait_for_wires(live);
+    if (fail)
+        return fail;
+    for (int i = 0; i < live->stations_count; i++)
+        live->stations[i].events = events;
     live->is_busy = true;
     return FAIL_NONE;
 }

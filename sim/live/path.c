@@ -1,0 +1,92 @@
+/* path.c - that the way of clients leads through our proxy, and to the server that it is labelled
+ * with. See internal.h.
+ *
+ * What a run is judged by is what the proxy sees, and what is done to a server is done on a
+ * connection of our own. Were a client's connection not seen, or did its address lead to another
+ * server (a name with two addresses, a balancer), both would be about something else. So before a
+ * run, and behind every change, one connection asks who answers. */
+#include "live/control.h"
+#include "live/internal.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { ASK_LIMIT_US = 10000000, RUN_ID_MAX = 64 };
+
+struct inquiry {
+    bool is_answered;
+    bool was_seen;           /* by the proxy, on its way there */
+    char run_id[RUN_ID_MAX]; /* "": it was no INFO */
+};
+
+/* NULL: the connection has ended instead, and its wire with it. */
+static void answered(redisAsyncContext *async, void *got, void *data)
+{
+    const redisReply *reply = got;
+    struct inquiry *inquiry = data;
+    struct wire *wire = async->data;
+    inquiry->is_answered = true;
+    if (!reply)
+        return;
+    inquiry->was_seen = wire->is_opened && wire->greetings == 0;
+    if (reply->type == REDIS_REPLY_STRING)
+        control_field(reply->str, "run_id", inquiry->run_id, sizeof inquiry->run_id);
+    wire_cut(wire);
+}
+
+static bool is_answered(void *context)
+{
+    const struct inquiry *inquiry = context;
+    return inquiry->is_answered;
+}
+
+/* What our own connection says: the run_id is drawn anew by every server that starts. */
+static enum fail ask_control(const struct live *live, int server, char run_id[RUN_ID_MAX],
+                             struct failure *failure)
+{
+    redisReply *info = control_ask(servers_control(&live->servers, server), failure, "INFO server");
+    if (!info)
+        return FAIL_UNAVAILABLE;
+    control_field(info->type == REDIS_REPLY_STRING ? info->str : "", "run_id", run_id, RUN_ID_MAX);
+    freeReplyObject(info);
+    return FAIL_NONE;
+}
+
+static enum fail compare(const struct station *station, const struct inquiry *inquiry,
+                         const char *run_id, struct failure *failure)
+{
+    if (!inquiry->run_id[0])
+        return failure_set(failure, FAIL_UNAVAILABLE,
+                           "server %d cannot be reached through the proxy%s%s", station->number + 1,
+                           station->trouble[0] ? ": " : "", station->trouble);
+    if (!inquiry->was_seen)
+        return failure_set(failure, FAIL_UNAVAILABLE,
+                           "server %d was asked, and the proxy before it saw nothing of it",
+                           station->number + 1);
+    if (strcmp(inquiry->run_id, run_id) == 0)
+        return FAIL_NONE;
+    return failure_set(
+        failure, FAIL_UNAVAILABLE,
+        "two connections to server %d end at two servers (run_id %.8s and %.8s); name the "
+        "address of one server, not that of a balancer or of several",
+        station->number + 1, run_id, inquiry->run_id);
+}
+
+enum fail live_prove_path(struct live *live, int server, struct failure *failure)
+{
+    struct station *station = &live->stations[server];
+    struct inquiry inquiry = {0};
+    struct wire *wire;
+    char run_id[RUN_ID_MAX] = "";
+    if (ask_control(live, server, run_id, failure) || wire_new(&wire, station, NULL, failure))
+        return FAIL_UNAVAILABLE;
+    wire->greetings++; /* it passes, as a login does */
+    (void)redisAsyncCommand(wire->async, answered, &inquiry, "INFO server");
+    enum fail fail = live_run_until(live, is_answered, &inquiry, ASK_LIMIT_US, failure);
+    if (!inquiry.is_answered) {
+        struct failure ignored;
+        wire_cut(wire); /* that is an answer, too */
+        (void)live_run_until(live, is_answered, &inquiry, ASK_LIMIT_US, &ignored);
+    }
+    return fail && fail != FAIL_UNKNOWN ? fail : compare(station, &inquiry, run_id, failure);
+}
