@@ -178,7 +178,8 @@ static void executed(struct call *call)
     pump(stress, server);
 }
 
-/* The client stops waiting, and does not use that connection any more. */
+/* The client stops waiting, also for a connection; it does not use the one that it had asked on any
+ * more. */
 static void timed_out(struct alarm *alarm)
 {
     struct order *order = alarm->owner;
@@ -189,9 +190,11 @@ static void timed_out(struct alarm *alarm)
     }
     order_fault(order, choice_name(CHOICE_GIVE_UP), 0);
     order->is_abandoned = true;
-    if (order->wire)
-        order->wire->is_left = true;
     const struct order given_up = *order;
+    if (order->place == PLACE_UNSENT)
+        order_free(order);
+    else if (order->wire)
+        order->wire->is_left = true;
     player_told(player, &given_up, MOMENT_TIMEOUT, NULL);
 }
 
@@ -324,7 +327,6 @@ void order_go(struct order *order)
         return;
     order->wire = *wire;
     order->call = wire_send(*wire, order, &order->command, stress->prefixes[order->lock]);
-    stress_alarm(stress, &order->timeout, stress->options->timeout_us);
 }
 
 static void try_again(struct alarm *alarm)
@@ -354,5 +356,6 @@ void order_send(struct player *player, int server, enum lane lane, enum operatio
     draw_strike(order);
     order->timeout = (struct alarm){.rings = timed_out, .owner = order};
     order->delay = (struct alarm){.rings = try_again, .owner = order};
+    stress_alarm(stress, &order->timeout, stress->options->timeout_us);
     order_go(order);
 }

@@ -33,12 +33,14 @@ struct summary {
     int64_t deletes; /* transactions around a DEL that were executed */
     int64_t aborts;  /* and of these aborted within lease_us of the SET of their attempt */
     int64_t lease_us;
-    int64_t stop_after; /* events; 0: never */
-    bool until_struck;  /* ends once every fault has struck */
+    int64_t until_deletes; /* ends after so many; 0: not */
+    int64_t stop_after;    /* events; 0: never */
+    bool until_struck;     /* ends once every fault has struck */
     volatile int stop;
     int kill_pid; /* killed after stop_after events instead */
     int attempts[CLIENTS_MAX];
-    int64_t set_us[CLIENTS_MAX];
+    int64_t set_us[CLIENTS_MAX], call_us[CLIENTS_MAX];
+    int64_t longest_us; /* from the call of an operation to a request of it */
 };
 
 static void count_fault(struct summary *summary, const struct event *event)
@@ -63,7 +65,8 @@ static void count_release(struct summary *summary, const struct event *event)
         *set_us = event->from_us;
     if (event->command.verb != VERB_MULTI_DEL)
         return;
-    summary->deletes++;
+    if (++summary->deletes == summary->until_deletes)
+        summary->stop = 1;
     summary->aborts +=
         event->reply.kind == REPLY_NIL && event->time_us < *set_us + summary->lease_us;
 }
@@ -78,8 +81,15 @@ static void summary_take(void *context, const struct event *event)
     summary->kinds[event->kind]++;
     if (event->kind == EVENT_FAULT)
         count_fault(summary, event);
-    if (event->kind == EVENT_CALL)
+    if (event->kind == EVENT_CALL) {
         summary->attempts[event->client] = event->attempt;
+        summary->call_us[event->client] = event->time_us;
+    }
+    if (event->kind == EVENT_SEND) {
+        int64_t waited_us = event->time_us - summary->call_us[event->client];
+        if (waited_us > summary->longest_us)
+            summary->longest_us = waited_us;
+    }
     if (event->kind == EVENT_EXECUTE && event->client < 0) {
         summary->counter = event->reply.kind == REPLY_VALUE ? event->reply.value : 0;
     } else if (event->kind == EVENT_EXECUTE) {
@@ -257,16 +267,17 @@ static void no_watch_outlives_its_attempt(void **state)
     struct stress_outcome outcome;
     options.locks = 20;
     options.clients = 40;
-    options.lease_us = 300000;
-    options.timeout_us = 30000;
-    options.think_us = 30000;
+    options.lease_us = 500000;
+    options.timeout_us = 100000;
+    options.think_us = 100000;
     options.delay_ppm = 200000;
-    options.delay_us = 30000;
-    options.duration_us = 3 * SECOND_US;
+    options.delay_us = 100000;
+    options.duration_us = 60 * (int64_t)SECOND_US;
+    summary.until_deletes = 200;
     summary.lease_us = options.lease_us - live_clock_error_us(live);
     runs(&options, &outcome);
     assert_true(summary.faults[CHOICE_GIVE_UP] > 10);
-    assert_true(summary.deletes > 10);
+    assert_true(summary.deletes > 100);
     assert_int_equal(summary.aborts, 0);
 }
 
@@ -403,6 +414,39 @@ static void all_clients_are_connected_or_none(void **state)
     assert_int_equal(with_descriptors(200, 1), FAIL_UNAVAILABLE);
 }
 
+/* 40 connections for 36 clients, and half of their commands late by two seconds: a client whose
+ * connection was left, and for which there is no other, waits for one no longer than for an answer.
+ * Else its lease, which counts from the call, would be over before its request leaves. */
+static void a_time_out_counts_from_the_call_also_without_a_connection(void **state)
+{
+    (void)state;
+    int status;
+    int child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        struct live *own;
+        struct live_options how = {.steering = REAL_TIME};
+        struct stress_options options = options_of("set-nx-px-cad");
+        struct stress_outcome outcome;
+        struct failure why;
+        const struct rlimit few = {320, 320};
+        options.clients = 36;
+        options.delay_ppm = 500000;
+        options.delay_us = 2 * SECOND_US;
+        options.timeout_us = SECOND_US / 10;
+        options.duration_us = 3 * SECOND_US;
+        if (setrlimit(RLIMIT_NOFILE, &few) || live_new(&own, &how, &why) ||
+            live_stress(own, &options, &outcome, &why))
+            _exit(99);
+        live_free(own);
+        bool has_given_up = summary.faults[CHOICE_GIVE_UP] > summary.delays / 4;
+        _exit(has_given_up && summary.longest_us < SECOND_US / 2 ? 0 : 97);
+    }
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_true(WIFEXITED(status));
+    assert_int_equal(WEXITSTATUS(status), 0);
+}
+
 static int open_live(void **state)
 {
     (void)state;
@@ -431,6 +475,7 @@ int main(void)
         cmocka_unit_test(progress_comes_every_second),
         cmocka_unit_test(a_dead_server_is_told),
         cmocka_unit_test(all_clients_are_connected_or_none),
+        cmocka_unit_test(a_time_out_counts_from_the_call_also_without_a_connection),
     };
     return cmocka_run_group_tests(tests, open_live, close_live);
 }
