@@ -3,6 +3,7 @@
 
 #include "checks/change.h"
 #include "explore/access.h"
+#include "explore/declared.h"
 #include "explore/fault.h"
 #include "explore/order.h"
 #include "explore/patience.h"
@@ -69,13 +70,30 @@ static bool is_as_before(const struct local *after, unsigned did)
            after->phase == PHASE_IDLE;
 }
 
-static unsigned takes(struct local *local, const struct setting *setting,
-                      const struct client *client, const struct client_news *news)
+/* Of a scheme from a file it is looked at, too, whether it is what it declares. */
+static unsigned did_breach(const struct local *local, const struct setting *setting,
+                           const struct impulse *impulse, const struct client *client,
+                           const struct client_news *news)
 {
-    unsigned did = did_return(news);
+    unsigned slip = 0;
     enum breach breach = news->breach ? news->breach : local_breach(local, setting, client, news);
+    if (!breach && setting->is_guest)
+        breach = declared_breach(local, setting, impulse, client, news, &slip);
+    return breach * DID_BREACH | slip << DID_SLIP_SHIFT;
+}
+
+/* The client's step, and what it comes to in its record. */
+static unsigned steps(struct local *local, const struct setting *setting,
+                      const struct impulse *impulse)
+{
+    struct client stepped, *client = &stepped;
+    struct client_news told, *news = &told;
+    local_to_client(local, setting, client);
+    impulse_apply(impulse, client, news);
+    unsigned did = did_return(news);
+    unsigned breach = did_breach(local, setting, impulse, client, news);
     if (breach)
-        return breach * DID_BREACH;
+        return breach;
     local_take(local, setting, client, news);
     local->flags &= (uint8_t) ~(LOCAL_STALLED | LOCAL_HEARING);
     if (did & DID_REFUSE && !(local->flags & LOCAL_TAKEN))
@@ -131,16 +149,14 @@ static void list_acquire(struct listing *list)
         return;
     struct draft *draft = moves_add(list, MOVE_ACQUIRE, -1);
     struct local *after = &draft->after;
-    struct client client;
-    struct client_news news;
     for (int i = 0; i < after->count; i++)
         parcel_outlives(&after->parcels[i], list->setting);
     after->flags = 0;
     after->call_left = (uint8_t)(list->setting->ttl + LEASE_OVER);
-    local_to_client(after, list->setting, &client);
-    client_acquire(&client, attempt_token(list->setting, after->rounds), 0, &news);
+    const struct impulse impulse = {.kind = IMPULSE_ACQUIRE,
+                                    .token = attempt_token(list->setting, after->rounds)};
     after->rounds--;
-    draft->did = takes(&draft->after, list->setting, &client, &news);
+    draft->did = steps(after, list->setting, &impulse);
 }
 
 static bool goes_on_at_once(const struct local *local)
@@ -163,23 +179,15 @@ static void list_release(struct listing *list)
     if (list->local->phase != PHASE_HOLDING || !access_is_over(list->local, list->setting))
         return;
     struct draft *draft = moves_add(list, MOVE_RELEASE, -1);
-    struct client client;
-    struct client_news news;
     draft->is_urgent = goes_on_at_once(list->local);
-    local_to_client(&draft->after, list->setting, &client);
-    client_release(&client, 0, &news);
-    draft->did = takes(&draft->after, list->setting, &client, &news);
+    draft->did = steps(&draft->after, list->setting, &(struct impulse){.kind = IMPULSE_RELEASE});
 }
 
 static unsigned tells(struct local *local, const struct setting *setting,
                       const struct moment *moment)
 {
-    struct client client;
-    struct client_news news;
-    local_to_client(local, setting, &client);
-    client.awaited += moment->kind != MOMENT_WAKE; /* the one that ends so is no parcel any more */
-    client_tell(&client, moment, 0, &news);
-    return takes(local, setting, &client, &news);
+    return steps(local, setting,
+                 &(struct impulse){.kind = IMPULSE_MOMENT, .moment = *moment});
 }
 
 static void list_wake(struct listing *list)

@@ -15,6 +15,7 @@ void setting_init(struct setting *setting, const struct explore_options *options
     const struct scheme *scheme = options->scheme;
     memset(setting, 0, sizeof *setting);
     setting->scheme = scheme;
+    setting->is_guest = scheme_is_guest(scheme);
     setting->clients = options->clients;
     setting->rounds = options->rounds;
     setting->servers = options->servers;

@@ -3,6 +3,7 @@
 
 #include "base/memory.h"
 #include "explore/access.h"
+#include "explore/declared.h"
 #include "explore/distance.h"
 #include "explore/order.h"
 #include "world/breach.h"
@@ -75,7 +76,12 @@ size_t space_bytes(const struct space *space)
 
 enum fail space_fail(const struct space *space, struct failure *failure)
 {
-    return breach_fail(space->setting.scheme, space->breach, space->breach_at, failure);
+    const struct scheme *scheme = space->setting.scheme;
+    struct failure rule;
+    char slip[256];
+    breach_fail(scheme, space->breach, space->breach_at, &rule);
+    return failure_set(failure, rule.code, "%s%s", rule.text,
+                       declared_print(scheme, space->breach_slip, slip, sizeof slip));
 }
 
 /* --- records in, numbers out --- */
@@ -224,7 +230,8 @@ void space_list_place(struct space *space, uint32_t number)
     for (int i = 0; i < count; i++) {
         const struct draft *draft = &space->drafts[i];
         if (draft->did >= DID_BREACH && !space->breach) {
-            space->breach = draft->did / DID_BREACH;
+            space->breach = breach_of_did(draft->did);
+            space->breach_slip = draft->did >> DID_SLIP_SHIFT;
             space->breach_at = draft->kind == MOVE_ACQUIRE ? 0 : local.fields[0];
         }
         uint32_t to =

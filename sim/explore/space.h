@@ -110,6 +110,7 @@ struct space {
     struct move *moves;
     uint32_t moves_count, moves_size;
     enum breach breach;       /* the first that was met: nothing of the search counts then */
+    unsigned breach_slip;     /* of which field (declared.h); 0: none */
     int64_t breach_at;        /* the step that the scheme went on from */
     bool is_hasty;            /* the scheme did not wait for all, as it promises */
     bool can_states_be_wrong; /* the scheme promises what a state alone can break, and one may */

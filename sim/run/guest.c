@@ -43,6 +43,9 @@ static const char *find_defect(const struct scheme *scheme)
         return "has no .fields, or more than 16";
     if (scheme->fields[0] != FIELD_STEP)
         return "has a first field that is not FIELD_STEP";
+    for (int i = 0; i < scheme->fields_count; i++)
+        if ((unsigned)scheme->fields[i] > FIELD_VALUE)
+            return "has a field of a kind that there is not";
     if (scheme->unit_us < 1)
         return "has no .unit_us";
     if (scheme_named(scheme->name))
