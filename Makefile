@@ -61,6 +61,7 @@ $(BUILD)/test/%: sim/test/%.c $(BUILD)/parts.a | $(BUILD)/picklock-clock.so
 
 # Schemes with planted bugs, and the same without.
 $(BUILD)/test/test_mutants $(BUILD)/test/test_order $(BUILD)/test/test_distance: $(MUTANTS)
+$(BUILD)/test/test_explore_walks: $(MUTANTS)
 
 # libFuzzer brings a main() of its own.
 $(FUZZ:%=$(BUILD)/test/%): WRAP := $(if $(LIBFUZZER),-fsanitize=fuzzer)

@@ -162,6 +162,17 @@ static void conclude(const struct checks *checks, struct inquiry *inquiry, struc
     finding_say(finding, "%s.", excuse ? excuse : vacuity);
 }
 
+unsigned checks_violated(const struct checks *checks)
+{
+    unsigned violated = 0;
+    for (int i = 0; i < PROPERTY_COUNT; i++) {
+        const struct inquiry *inquiry = &checks->inquiries[i];
+        bool is_excused = inquiry->rules->excused && inquiry->rules->excused(inquiry);
+        violated |= (unsigned)(inquiry->finding.count > 0 && !is_excused) << i;
+    }
+    return violated;
+}
+
 void checks_finish(struct checks *checks, int64_t end_us, struct finding *findings,
                    struct tally *tally)
 {

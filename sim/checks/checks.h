@@ -75,6 +75,9 @@ struct checks *checks_new_for(const struct history_head *head, const struct sche
 void checks_event(struct checks *checks, const struct event *event);
 struct event_sink checks_sink(struct checks *checks);
 
+/* What is violated so far, while the history goes on; bit a property. */
+unsigned checks_violated(const struct checks *checks);
+
 /* Ends the history at time end_us and fills findings[PROPERTY_COUNT]; tally may be NULL. Once. */
 void checks_finish(struct checks *checks, int64_t end_us, struct finding *findings,
                    struct tally *tally);

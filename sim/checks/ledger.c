@@ -153,6 +153,15 @@ static void hold_begin(struct ledger *ledger, const struct event *event)
     ledger_tell(ledger, FACT_HOLD, event, client->lock, NOBODY, event->client, NULL);
 }
 
+/* An attempt ends that was given the lock and is not told so any more, or a release that has left
+ * it: until now it could have been, or have gone. */
+static void had_for_nothing(struct ledger *ledger, const struct event *event)
+{
+    const struct ledger_client *client = &ledger->clients[event->client];
+    if (client->owned >= ledger->quorum)
+        ledger->locks[client->lock].quiet_us = event->time_us;
+}
+
 /* --- events --- */
 
 static void attempt_begin(struct ledger *ledger, const struct event *event)
@@ -247,8 +256,11 @@ static void returned(struct ledger *ledger, const struct event *event)
         ledger_judge_swap(ledger, event);
         if (event->result == RESULT_GRANTED)
             hold_begin(ledger, event);
+        else
+            had_for_nothing(ledger, event);
     } else if (event->op == OP_RELEASE && event->attempt == client->attempt) {
         client->is_releasing = false;
+        had_for_nothing(ledger, event);
         client->released = event->result;
         client->released_us = event->time_us;
     }
@@ -257,6 +269,8 @@ static void returned(struct ledger *ledger, const struct event *event)
 static void crashed(struct ledger *ledger, const struct event *event)
 {
     struct ledger_client *client = &ledger->clients[event->client];
+    if (client->is_acquiring)
+        had_for_nothing(ledger, event);
     hold_end(ledger, event, event->client);
     client->is_acquiring = client->is_releasing = false;
     client->is_dead = true;

@@ -45,6 +45,9 @@ void ledger_end(struct ledger *ledger, const struct event *event, int lock, int 
     grant->ending = ending;
     grant->ended_us = time_us;
     grant->ended_index = event ? event->index : ledger->index;
+    /* Of several servers, losers delete what each of them got, time and again. */
+    if (ending == ENDING_DELETED && ledger->quorum == 1)
+        ledger->locks[lock].quiet_us = time_us;
     if (grant->client != NOBODY) {
         struct ledger_client *client = &ledger->clients[grant->client];
         if (client->attempt == grant->attempt && client->lock == lock) {

@@ -7,9 +7,11 @@
  * believes, however wrongly, or hangs, is not stuck.
  *
  * A sign of life is a belief, until it ends, also by the holder's death; a grant of the lock, also
- * one that a late message made, for a key younger than its lease is not stuck; and a renewal that
- * was sent while its client believed. That others try, fail or die is none, nor is what keeps a key
- * that nobody counts on.
+ * one that a late message made, for a key younger than its lease is not stuck; the end of an
+ * attempt that was granted and is not told so, or of a release that left the key, for until then
+ * it could have been told, or have gone; of a single server the deletion of the key, for then the
+ * lock was free; and a renewal that was sent while its client believed. That others try, fail or
+ * die is none, nor is what keeps a key that nobody counts on.
  *
  * A quorum can be missed without a defect while messages are lost or servers die: there a lease and
  * a bound count from the last fault, too. But when so many servers keep such old keys that no
@@ -38,12 +40,15 @@ struct effort {
     int tries;         /* of the attempt under way */
     int sent, heard;   /* requests of that attempt; replies to them */
     bool has_error;    /* one of those */
+    bool is_waiting;   /* of any operation: for a reply to what it sent last */
     int64_t called_us; /* the operation under way */
 };
 
 struct progress {
     int64_t *faults;         /* one a lock, behind the efforts: when it, or a server, was struck */
     int64_t fault_index;     /* of the last one; NO_INDEX: none yet */
+    int64_t server_index;    /* of the last one that struck a server */
+    int64_t *beliefs;        /* one a lock, behind faults: the last event that began or ended one */
     struct effort efforts[]; /* one a client */
 };
 
@@ -51,9 +56,12 @@ static void *make(const struct ledger *ledger)
 {
     size_t efforts_bytes = (size_t)ledger->head->clients * sizeof(struct effort);
     struct progress *made = memory_new(1, sizeof *made + efforts_bytes +
-                                              (size_t)ledger->head->locks * sizeof *made->faults);
+                                              2 * (size_t)ledger->head->locks * sizeof(int64_t));
     made->faults = (void *)&made->efforts[ledger->head->clients];
-    made->fault_index = NO_INDEX;
+    made->beliefs = made->faults + ledger->head->locks;
+    made->fault_index = made->server_index = NO_INDEX;
+    for (int i = 0; i < ledger->head->locks; i++)
+        made->beliefs[i] = NO_INDEX;
     return made;
 }
 
@@ -97,6 +105,23 @@ static bool is_barred(const struct ledger *ledger, int servers)
 static bool has_refused(const struct ledger_client *client, int server)
 {
     return (client->refused | client->refused_itself) >> server & 1;
+}
+
+/* The key's owner waits for an answer: it may be told that it holds the lock, or give it back. */
+static bool is_in_work(const struct inquiry *inquiry, int lock)
+{
+    const struct ledger *ledger = inquiry->ledger;
+    const struct progress *self = inquiry->state;
+    for (int s = 0; s < ledger->head->servers; s++) {
+        const struct grant *grant = &ledger->locks[lock].keys[s].grant;
+        if (grant->client == NOBODY)
+            continue;
+        const struct ledger_client *owner = &ledger->clients[grant->client];
+        if (owner->attempt == grant->attempt && owner->owned >= ledger->quorum &&
+            self->efforts[grant->client].is_waiting && (owner->is_acquiring || owner->is_releasing))
+            return true;
+    }
+    return false;
 }
 
 /* Nobody has got the lock for so long. */
@@ -196,6 +221,8 @@ static void follow(struct progress *self, const struct ledger_client *client,
                    const struct event *event)
 {
     struct effort *effort = &self->efforts[event->client];
+    if (event->kind == EVENT_SEND || event->kind == EVENT_HEAR)
+        effort->is_waiting = event->kind == EVENT_SEND;
     bool is_of_acquire = client->is_acquiring && event->attempt == client->attempt;
     if (event->kind == EVENT_CALL)
         effort->called_us = event->time_us;
@@ -225,7 +252,9 @@ static bool is_denied(const struct inquiry *inquiry, const struct event *event)
 {
     const struct ledger *ledger = inquiry->ledger;
     const struct ledger_client *client = &ledger->clients[event->client];
-    return client->was_free && ledger->locks[client->lock].holders == 0 &&
+    const struct progress *self = inquiry->state;
+    return client->was_free && self->beliefs[client->lock] < client->call_index &&
+           ledger->locks[client->lock].holders == 0 &&
            event->time_us - client->call_us < ledger->lease_us / PROMPT_SHARE &&
            ledger_is_owner(ledger, event->client, event->time_us) &&
            is_undisturbed(inquiry->state, client, event->client);
@@ -251,10 +280,12 @@ static bool is_in_vain(const struct inquiry *inquiry, const struct event *event)
 {
     if (event->kind != EVENT_RETURN || event->op != OP_ACQUIRE)
         return false;
-    if (event->result == RESULT_REFUSED)
-        return true;
-    return (event->result == RESULT_FAILED || event->result == RESULT_CRASHED) &&
-           is_undisturbed(inquiry->state, &inquiry->ledger->clients[event->client], event->client);
+    const struct progress *self = inquiry->state;
+    const struct ledger_client *client = &inquiry->ledger->clients[event->client];
+    if (event->result == RESULT_REFUSED && client->answered_us != NEVER_US)
+        return self->server_index < client->call_index;
+    return event->result != RESULT_GRANTED && event->result != RESULT_UNSUPPORTED &&
+           is_undisturbed(self, client, event->client);
 }
 
 static void event(struct inquiry *inquiry, const struct event *event)
@@ -264,9 +295,14 @@ static void event(struct inquiry *inquiry, const struct event *event)
     if (event->kind == EVENT_FAULT) {
         note_fault(inquiry, event);
         self->fault_index = event->index;
+        if (event->client < 0)
+            self->server_index = event->index;
     }
     if (event->client < 0 || ledger->lease_us == 0)
         return;
+    if ((event->kind == EVENT_RETURN && event->result == RESULT_GRANTED) ||
+        (event->kind == EVENT_CALL && event->op == OP_RELEASE))
+        self->beliefs[event->lock] = event->index;
     const struct ledger_client *client = &ledger->clients[event->client];
     follow(self, client, event);
     if (event->kind == EVENT_STRAND && is_under_way(ledger, event))
@@ -282,6 +318,8 @@ static void event(struct inquiry *inquiry, const struct event *event)
     /* The answer counts from when the server gave it, however slowly it came. */
     int64_t asked_us = client->answered_us < event->time_us ? client->answered_us : event->time_us;
     if (!is_silent(inquiry, client->lock, asked_us) && !is_dead(inquiry, event->client, asked_us))
+        return;
+    if (is_in_work(inquiry, client->lock))
         return;
     if (is_trying && ++self->efforts[event->client].tries != TRIES_MAX)
         return;

@@ -104,6 +104,7 @@ static INLINE void push(struct ring *ring, struct burst *it, const struct heir *
     words[clients] = heir->post;
     words[visited_even(clients + 2)] = sleepers(it->asleep, client) & heir->commutes;
     to->from = it->from;
+    to->is_tick = false;
     to->print = visited_print_of(it->sum + heir->change);
     const struct bucket *home = &it->buckets[visited_home_of(to->print, it->size)];
     VISITED_PREFETCH(home);

@@ -18,6 +18,7 @@ struct replay {
     int64_t lease_us;
     uint32_t same_token;
     bool has_replica;
+    unsigned *violated; /* by choice: what is violated once it was made; NULL: not wanted */
 };
 
 /* Replays count choices and fills findings[PROPERTY_COUNT]; false (and the failure says why) when
@@ -32,7 +33,7 @@ static inline bool replay_choices(const struct replay *replay, const struct choi
                                 .lease_us = replay->lease_us,
                                 .unit_us = replay->scheme->unit_us};
     snprintf(head.scheme, sizeof head.scheme, "%s", replay->scheme->name);
-    struct checks *checks = checks_new(&head);
+    struct checks *checks = checks_new_for(&head, replay->scheme);
     struct run run = {.scheme = replay->scheme,
                       .clients = replay->clients,
                       .servers = replay->servers,
@@ -45,8 +46,11 @@ static inline bool replay_choices(const struct replay *replay, const struct choi
                       .sink = checks_sink(checks)};
     struct world *world = world_simulated_new(&run);
     bool follows = true;
-    for (int i = 0; i < count && follows; i++)
+    for (int i = 0; i < count && follows; i++) {
         follows = world->ops->apply(world, &choices[i], failure) == FAIL_NONE;
+        if (replay->violated)
+            replay->violated[i] = checks_violated(checks);
+    }
     checks_finish(checks, world->ops->now_us(world), findings, NULL);
     checks_free(checks);
     world->ops->free(world);

@@ -388,6 +388,101 @@ static void a_late_majority_is_progress(void **state)
     }
 }
 
+/* --- what random runs of both statements have shown --- */
+
+enum excuse {
+    NO_EXCUSE,
+    WAITS_FOR_ITS_ANSWER,
+    ENDED_LATE,
+    DIED_LATE,
+    RELEASED_LATE,
+    DELETED,
+    EXCUSES
+};
+
+/* A was given the lock, and is not told so at once; B is refused more than two leases after the
+ * grant, but not after whatever A does then. */
+static void a_refusal_is_judged_by_how_the_owner_stands(void **state)
+{
+    (void)state;
+    for (int excuse = NO_EXCUSE; excuse < EXCUSES; excuse++) {
+        struct story *story = story_new(&everlasting, 1, 300);
+        struct command setnx = command(VERB_SETNX, 1, 0),
+                       compare = command(VERB_COMPARE_DELETE, 1, 0);
+        calls(story, A, OP_ACQUIRE);
+        sends(story, A, 0, OP_ACQUIRE, setnx);
+        executes(story, A, OP_ACQUIRE, setnx, INTEGER(1));
+        if (excuse == NO_EXCUSE)
+            returns(story, A, OP_ACQUIRE, RESULT_FAILED);
+        if (excuse == RELEASED_LATE) {
+            returns(story, A, OP_ACQUIRE, RESULT_GRANTED);
+            calls(story, A, OP_RELEASE);
+            sends(story, A, 0, OP_RELEASE, compare);
+        }
+        at(story, 800);
+        calls(story, B, OP_ACQUIRE);
+        executes(story, B, OP_ACQUIRE, setnx, INTEGER(0));
+        if (excuse == ENDED_LATE)
+            returns(story, A, OP_ACQUIRE, RESULT_FAILED);
+        if (excuse == DIED_LATE)
+            crashes(story, A);
+        if (excuse == RELEASED_LATE)
+            returns(story, A, OP_RELEASE, RESULT_FAILED);
+        if (excuse == DELETED)
+            executes(story, A, OP_ACQUIRE, compare, INTEGER(1));
+        returns(story, B, OP_ACQUIRE, RESULT_REFUSED);
+        ends(story);
+        if (excuse == NO_EXCUSE)
+            assert_violated(story, PROPERTY_PROGRESS, 1, CAUSE_STUCK);
+        else
+            assert_holds(story, PROPERTY_PROGRESS);
+        story_free(story);
+    }
+}
+
+/* "Refused" on no server's word, since the request was lost, and on the word of one that forgot the
+ * key meanwhile. */
+static void who_was_not_refused_by_a_key_is_not_locked_out(void **state)
+{
+    (void)state;
+    for (int forgets = 0; forgets < 2; forgets++) {
+        struct story *story = story_new(&expiring, 1, 300);
+        at(story, 2000);
+        calls(story, A, OP_ACQUIRE);
+        sends(story, A, 0, OP_ACQUIRE, set(story, A));
+        if (forgets) {
+            executes(story, A, OP_ACQUIRE, set(story, A), NIL);
+            strikes(story, "evict", -1, 0, 0);
+        } else {
+            strikes_command(story, "lose-request", A, OP_ACQUIRE, set(story, A));
+        }
+        returns(story, A, OP_ACQUIRE, RESULT_REFUSED);
+        ends(story);
+        assert_holds(story, PROPERTY_PROGRESS);
+        story_free(story);
+    }
+}
+
+/* Another one had it meanwhile: that A trips now does not say that nobody can have it. */
+static void who_trips_in_company_may_acquire_another_time(void **state)
+{
+    (void)state;
+    struct story *story = story_new(&everlasting, 1, 300);
+    struct command setnx = command(VERB_SETNX, 1, 0), swap = command(VERB_GETSET, 2, 0);
+    calls(story, A, OP_ACQUIRE);
+    calls(story, B, OP_ACQUIRE);
+    executes(story, B, OP_ACQUIRE, setnx, INTEGER(1));
+    returns(story, B, OP_ACQUIRE, RESULT_GRANTED);
+    deletes(story, B, 1);
+    sends(story, A, 0, OP_ACQUIRE, swap);
+    executes(story, A, OP_ACQUIRE, swap, NIL);
+    hears(story, A, 0, OP_ACQUIRE, swap, NIL);
+    returns(story, A, OP_ACQUIRE, RESULT_CRASHED);
+    ends(story);
+    assert_holds(story, PROPERTY_PROGRESS);
+    story_free(story);
+}
+
 /* --- nobody waits for ever --- */
 
 static void strands(struct story *story, int client, enum operation op)
@@ -463,6 +558,9 @@ int main(void)
         cmocka_unit_test(a_refusal_that_was_seen_late_is_judged_by_when_it_may_have_been_given),
         cmocka_unit_test(a_quorum_behind_dead_keys_is_stuck_whatever_strikes_others),
         cmocka_unit_test(a_late_majority_is_progress),
+        cmocka_unit_test(a_refusal_is_judged_by_how_the_owner_stands),
+        cmocka_unit_test(who_was_not_refused_by_a_key_is_not_locked_out),
+        cmocka_unit_test(who_trips_in_company_may_acquire_another_time),
         cmocka_unit_test(a_release_that_waits_for_nothing_never_returns),
         cmocka_unit_test(an_acquire_that_waits_for_nothing_never_returns),
         cmocka_unit_test(an_operation_that_has_not_returned_yet_waits_for_something),

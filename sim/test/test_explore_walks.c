@@ -1,188 +1,58 @@
-/* test_explore_walks.c - the explorer's judge against checks/: random walks, judged by both.
+/* test_explore_walks.c - the two statements of each property, held to each other over random walks
+ * (explore_walk.h): every scheme with every fault; and random runs of anything, schemes with
+ * planted bugs and other wrong locks among them.
  *
- * Each walk is also a test that the simulated world can follow every step of the explorer. Two ways
- * of agreeing: what checks/ finds at the end of a walk, the explorer saw on the way; what the
- * explorer saw at a step, checks/ finds when the history ends there. */
+ * PICKLOCK_RUNS=N makes so many random runs (each a scheme, its faults and its bounds, a search and
+ * its walks), PICKLOCK_SEED=N others. */
+#include "test/explore_walk.h"
+#include "test/mutants/mutants.h"
+#include "test/wrong_locks.h"
 
-/* before cmocka.h, which has a macro named like our enum fail */
-#include "base/random.h"
-#include "explore/translate.h"
-#include "test/explore_replay.h"
+/* Of sim/test/mutants. */
+#define BASE(id, words)                                      extern const struct scheme scheme_##id;
+#define PLANT(id, base, faults, broken, cause, events, slip) extern const struct scheme scheme_##id;
+#define STORY(id, base, property, cause, slip)               extern const struct scheme scheme_##id;
+#define SILENT(id, base, change)                             extern const struct scheme scheme_##id;
+#include "test/mutants/mutants.def"
+#undef BASE
+#undef PLANT
+#undef STORY
+#undef SILENT
 
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <cmocka.h>
+/* --- every scheme with every fault --- */
 
-enum { WALK_STEPS_MAX = 110, CHOICES_OF_WALK = 2 * WALK_STEPS_MAX };
+static const struct pace plain_pace = {.walks = 200,
+                                       .seed = 20260101,
+                                       .steps = 60,
+                                       .fault_weight = 2,
+                                       .tick_weight = WALK_WEIGHT,
+                                       .counts_right = true};
+static const struct pace section_pace = {.walks = 60,
+                                         .seed = 20260101,
+                                         .steps = 60,
+                                         .fault_weight = 2,
+                                         .tick_weight = WALK_WEIGHT,
+                                         .counts_right = true};
+static const struct pace long_pace = {.walks = 1200,
+                                      .seed = 777,
+                                      .steps = WALK_STEPS_MAX,
+                                      .fault_weight = 2,
+                                      .tick_weight = WALK_WEIGHT,
+                                      .counts_right = true};
 
-/* How many walks, how long, and which. */
-struct pace {
-    uint64_t walks, seed;
-    int steps;
-};
+/* Where time passes: who is late for it. */
+static const struct pace slow_pace = {
+    .walks = 1000, .seed = 20260101, .steps = 60, .fault_weight = WALK_WEIGHT, .tick_weight = 30};
 
-static const struct pace plain_pace = {.walks = 400, .seed = 20260101, .steps = 60};
-static const struct pace section_pace = {.walks = 150, .seed = 20260101, .steps = 60};
-static const struct pace long_pace = {.walks = 1200, .seed = 777, .steps = WALK_STEPS_MAX};
-
-struct walker {
-    struct explore_options options;
-    struct space space;
-    struct stepper stepper;
-    struct random random;
-    uint32_t words[WORDS_MAX];
-    struct step_taken chosen;
-    uint64_t seen; /* weight of the steps offered so far */
-    /* What came of it. */
-    struct choice choices[CHOICES_OF_WALK];
-    int count;
-    unsigned violated;
-    int first[PROPERTY_COUNT]; /* choices up to the first violation */
-};
-
-/* One of all steps, drawn as they come; a fault seldom, a way out of idleness more often than
- * idleness. */
-static void draw(void *context, const struct step_taken *step)
-{
-    struct walker *walker = context;
-    uint64_t weight = step_is_fault(step) ? 2 : 10;
-    walker->seen += weight;
-    if (random_below(&walker->random, walker->seen) < weight)
-        walker->chosen = *step;
-}
-
-static bool walk_on(struct walker *walker)
-{
-    walker->seen = 0;
-    stepper_expand(&walker->stepper, walker->words);
-    if (walker->seen == 0)
-        return false;
-    const struct step_taken *step = &walker->chosen;
-    walker->count +=
-        translate_step(&walker->space, walker->words, step, walker->choices + walker->count);
-    for (int i = 0; i < PROPERTY_COUNT; i++)
-        if (step->violated >> i & 1 && !(walker->violated >> i & 1))
-            walker->first[i] = walker->count;
-    walker->violated |= step->violated;
-    memcpy(walker->words, step->words, sizeof walker->words);
-    return true;
-}
-
-/* Not judged step by step: progress is about all ways on. */
-static bool is_compared(enum section section, enum property property)
-{
-    return explore_judges(section, property) && property != PROPERTY_PROGRESS;
-}
-
-/* The book of checks/ keeps a key that has expired until somebody looks at it: an attempt that
- * returns meanwhile seems to leave it behind, and one whose key a clock jump has ended seems to
- * have it still; of several servers one seems to keep what makes a majority with another. And it
- * has a lease of patience with an acquire under way when a history ends, where the explorer sees
- * what becomes of it. */
-static bool is_stricter_in_checks(struct walker *walker, enum property property)
-{
-    bool is_acquiring = false;
-    for (int i = 0; i < walker->space.setting.clients; i++)
-        is_acquiring |= space_place(&walker->space, walker->words[i])->phase == PHASE_ACQUIRING;
-    if (property == PROPERTY_ALWAYS_EXPIRES && is_acquiring)
-        return true;
-    return property == PROPERTY_NO_ORPHAN ||
-           (property == PROPERTY_TRUTHFUL && walker->options.budget[FAULT_SERVER_CLOCK] > 0) ||
-           (property == PROPERTY_FENCE_ORDER && walker->options.scheme->needs_quorum);
-}
-
-static void say(const struct walker *walker, const char *what, enum property property, int count)
-{
-    char line[256];
-    print_error("%s: %s: %s\n", walker->options.scheme->name, property_name(property), what);
-    for (int i = 0; i < count; i++)
-        print_error("  %s\n",
-                    choice_print(&walker->choices[i], (const char(*)[NAME_MAX_BYTES])replay_names,
-                                 line, sizeof line));
-}
-
-/* Two majorities have a server in common, and what happened there is the cause: of a scheme that
- * counts right nothing is a split grant, whatever servers lose. */
-static void judge_causes(const struct walker *walker, const struct finding *findings, int count)
-{
-    for (int i = 0; i < PROPERTY_COUNT; i++) {
-        if (findings[i].verdict != VERDICT_VIOLATED || findings[i].cause != CAUSE_SPLIT_GRANT)
-            continue;
-        say(walker, "a split grant", (enum property)i, count);
-        fail();
-    }
-}
-
-static void compare(struct walker *walker)
-{
-    static struct finding findings[PROPERTY_COUNT];
-    struct failure failure = {0};
-    const struct setting *setting = &walker->space.setting;
-    const struct replay replay = {.scheme = setting->scheme,
-                                  .clients = setting->clients,
-                                  .servers = setting->servers,
-                                  .lease_us = translate_lease_us(setting),
-                                  .same_token = setting->is_collision ? 0xff : 0,
-                                  .has_replica = true};
-    if (!replay_choices(&replay, walker->choices, walker->count, findings, &failure)) {
-        say(walker, failure.text, PROPERTY_COUNT - 1, walker->count);
-        fail_msg("the simulated world did not follow: %s", failure.text);
-    }
-    judge_causes(walker, findings, walker->count);
-    for (int i = 0; i < PROPERTY_COUNT; i++) {
-        if (!is_compared(setting->section, (enum property)i) ||
-            is_stricter_in_checks(walker, (enum property)i) ||
-            findings[i].verdict != VERDICT_VIOLATED || walker->violated >> i & 1)
-            continue;
-        say(walker, "found by the checks only", (enum property)i, walker->count);
-        for (int k = 0; k < findings[i].witness_lines; k++)
-            print_error("  %s\n", findings[i].witness[k]);
-        fail();
-    }
-    for (int i = 0; i < PROPERTY_COUNT; i++) {
-        if (!(walker->violated >> i & 1))
-            continue;
-        assert_true(replay_choices(&replay, walker->choices, walker->first[i], findings, &failure));
-        judge_causes(walker, findings, walker->first[i]);
-        if (findings[i].verdict == VERDICT_VIOLATED)
-            continue;
-        say(walker, "found by the explorer only", (enum property)i, walker->first[i]);
-        fail();
-    }
-}
-
-/* Walks of one scheme with one budget; returns the properties that were violated in some of them.
- */
 static unsigned walk(const struct explore_options *of, const struct pace *pace,
                      const enum fault *faults, int faults_count)
 {
-    const struct scheme *scheme = of->scheme;
-    struct walker walker = {.options = {.scheme = scheme,
-                                        .clients = of->clients,
-                                        .rounds = 3,
-                                        .servers = of->servers,
-                                        .section = of->section,
-                                        .lease_ticks = scheme->promises_notice ? 3 : 2}};
-    unsigned violated = 0;
+    struct explore_options options = *of;
+    options.rounds = 3;
+    options.lease_ticks = of->scheme->promises_notice ? 3 : 2;
     for (int i = 0; i < faults_count; i++)
-        walker.options.budget[faults[i]]++;
-    space_init(&walker.space, &walker.options);
-    stepper_init(&walker.stepper, &walker.space, &walker.options);
-    walker.stepper.take = draw;
-    walker.stepper.context = &walker;
-    for (uint64_t n = 0; n < pace->walks; n++) {
-        walker.random = (struct random){.seed = pace->seed, .stream = n};
-        walker.count = 0;
-        walker.violated = 0;
-        stepper_start(&walker.stepper, &walker.options, walker.words);
-        for (int i = 0; i < pace->steps && walk_on(&walker); i++)
-            ;
-        compare(&walker);
-        violated |= walker.violated;
-    }
-    space_close(&walker.space);
-    return violated;
+        options.budget[faults[i]]++;
+    return walk_all(&options, 0, pace);
 }
 
 static unsigned walk_every_fault(const struct explore_options *of)
@@ -209,9 +79,16 @@ static void judge_agrees_with_checks(void **state)
             if (!schemes[i]->needs_quorum)
                 violated |= walk_every_fault(&of);
         }
-        /* The walks go where each of them can be violated. */
+        static const enum fault slow[] = {FAULT_SLOW_WORK};
+        const struct explore_options late = {.scheme = &scheme_timer_rings_once,
+                                             .clients = 2,
+                                             .servers = 1,
+                                             .section = (enum section)section};
+        violated |= walk(&late, &slow_pace, slow, 1);
+        /* The walks go where each of them can be violated; progress: below. */
         for (int i = 0; i < PROPERTY_COUNT; i++)
-            if (is_compared((enum section)section, (enum property)i) && !(violated >> i & 1))
+            if (explore_judges((enum section)section, (enum property)i) && i != PROPERTY_PROGRESS &&
+                !(violated >> i & 1))
                 fail_msg("no walk violated %s", property_name((enum property)i));
     }
 }
@@ -257,6 +134,102 @@ static void what_servers_lose_is_no_split_grant(void **state)
     assert_true(violated >> PROPERTY_LEASE_EXCLUSION & 1);
 }
 
+/* --- random runs --- */
+
+static const struct scheme *const mutants[] = {
+#define BASE(id, words)                                      &scheme_##id,
+#define PLANT(id, base, faults, broken, cause, events, slip) &scheme_##id,
+#define STORY(id, base, property, cause, slip)               &scheme_##id,
+#define SILENT(id, base, change)                             &scheme_##id,
+#include "test/mutants/mutants.def"
+#undef BASE
+#undef PLANT
+#undef STORY
+#undef SILENT
+};
+
+WRONG_LOCK(ttl_threefold, .ttl_halves = 6)
+WRONG_LOCK(ttl_tenfold, .ttl_halves = 20)
+WRONG_LOCK(ttl_short, .ttl_halves = 1)
+WRONG_LOCK(ttl_never, .ttl_halves = 0)
+WRONG_LOCK(tries_again, .ttl_halves = 2, .tries_again = true)
+WRONG_LOCK(tries_for_ever, .ttl_halves = 0, .tries_again = true)
+WRONG_LOCK(never_acquired, .ttl_halves = 0, .expects = ANSWER_OTHER)
+WRONG_LOCK(refused_on_time_out, .ttl_halves = 2, .refuses_on_time_out = true)
+FENCED_LOCK(fence_refused_on_time_out, .ttl_halves = 2, .refuses_on_time_out = true)
+FENCED_LOCK(fence_tenfold, .ttl_halves = 20)
+
+static const struct scheme *const wrong_locks[] = {
+    &scheme_ttl_threefold,  &scheme_ttl_tenfold,         &scheme_ttl_short,
+    &scheme_ttl_never,      &scheme_tries_again,         &scheme_tries_for_ever,
+    &scheme_never_acquired, &scheme_refused_on_time_out, &scheme_fence_refused_on_time_out,
+    &scheme_fence_tenfold};
+
+enum {
+    MUTANTS = sizeof mutants / sizeof *mutants,
+    WRONG_LOCKS = sizeof wrong_locks / sizeof *wrong_locks,
+    RUNS = 300,
+    STATES_MAX = 60000, /* of a run; more, and progress is not compared */
+};
+
+static uint64_t number_of(const char *variable, uint64_t otherwise)
+{
+    const char *text = getenv(variable);
+    return text ? strtoull(text, NULL, 10) : otherwise;
+}
+
+static int draw_below(struct random *random, int bound)
+{
+    return (int)random_below(random, (uint64_t)bound);
+}
+
+/* The wrong locks as often as all others together: they are small, and go where few others do. */
+static const struct scheme *draw_scheme(struct random *random)
+{
+    int at = draw_below(random, 3 * WRONG_LOCKS + MUTANTS + schemes_count);
+    if (at < 3 * WRONG_LOCKS)
+        return wrong_locks[at % WRONG_LOCKS];
+    at -= 3 * WRONG_LOCKS;
+    return at < MUTANTS ? mutants[at] : schemes[at - MUTANTS];
+}
+
+static struct explore_options draw_options(struct random *random)
+{
+    const struct scheme *scheme = draw_scheme(random);
+    struct explore_options options = {.scheme = scheme,
+                                      .clients = 2 + (draw_below(random, 4) == 0),
+                                      .rounds = 2 + draw_below(random, 2),
+                                      .servers = scheme->needs_quorum ? 3 : 1,
+                                      .section = (enum section)draw_below(random, SECTION_COUNT),
+                                      .lease_ticks =
+                                          2 + scheme->promises_notice + draw_below(random, 2)};
+    for (int faults = draw_below(random, 4); faults > 0; faults--)
+        options.budget[draw_below(random, FAULT_COUNT)]++;
+    return options;
+}
+
+static void both_agree_on_random_runs(void **state)
+{
+    uint64_t runs = number_of("PICKLOCK_RUNS", RUNS), seed = number_of("PICKLOCK_SEED", 20261122);
+    unsigned violated = 0;
+    (void)state;
+    print_message("%" PRIu64 " runs, seed %" PRIu64 "\n", runs, seed);
+    for (uint64_t n = 0; n < runs; n++) {
+        struct random random = {.seed = seed, .stream = n};
+        const struct explore_options options = draw_options(&random);
+        const struct pace pace = {.walks = 150,
+                                  .seed = random_next(&random),
+                                  .steps = 80,
+                                  .fault_weight = 2 + draw_below(&random, 4),
+                                  .tick_weight = 5 << draw_below(&random, 3),
+                                  .witnesses = 10};
+        violated |= walk_all(&options, options.servers == 1 ? STATES_MAX : 0, &pace);
+    }
+    for (int i = 0; i < PROPERTY_COUNT && runs >= RUNS; i++)
+        if (!(violated >> i & 1) && i != PROPERTY_LOSS_NOTICE)
+            fail_msg("no run violated %s", property_name((enum property)i));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -264,6 +237,7 @@ int main(void)
         cmocka_unit_test(judge_agrees_with_checks_on_quorums),
         cmocka_unit_test(judge_agrees_with_checks_on_long_walks),
         cmocka_unit_test(what_servers_lose_is_no_split_grant),
+        cmocka_unit_test(both_agree_on_random_runs),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,302 @@
+/* explore_walk.h - random walks through the explorer's states, judged by both statements of each
+ * property: the explorer's (verdict.c, judge.c, roll.c, access.c, progress.c), and checks/.
+ *
+ * The walk is replayed in the simulated world, so it is also a test that this world can follow
+ * every step. Held to each other at every step, property by property:
+ *
+ * - what checks/ has found by then, or finds when the history ends, the explorer has seen;
+ * - what the explorer sees, checks/ finds when the history ends there;
+ * - of progress, which is about all ways on: where checks/ calls the lock stuck, the walk has been
+ *   in a state that the explorer calls so; and from such a state its witness shows it to checks/.
+ */
+#ifndef PICKLOCK_TEST_EXPLORE_WALK_H
+#define PICKLOCK_TEST_EXPLORE_WALK_H
+
+/* before cmocka.h, which has a macro named like our enum fail */
+#include "base/random.h"
+#include "explore/search.h"
+#include "explore/translate.h"
+#include "explore/witness.h"
+#include "test/explore_replay.h"
+
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <cmocka.h>
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+enum { WALK_STEPS_MAX = 110, CHOICES_OF_WALK = FAULT_CHOICES_MAX * WALK_STEPS_MAX };
+
+/* How many walks, how long, and which. */
+struct pace {
+    uint64_t walks, seed;
+    int steps;
+    int fault_weight, tick_weight; /* how often it is one; any other step: WALK_WEIGHT */
+    int witnesses;                 /* of stuck states, at most */
+    bool counts_right; /* the scheme: then nothing is a split grant, whatever servers lose */
+};
+
+enum { WALK_WEIGHT = 10 };
+
+struct walker {
+    struct explore_options options;
+    const struct pace *pace;
+    struct search search;
+    bool knows_progress; /* every state was visited */
+    struct random random;
+    uint32_t words[WORDS_MAX];
+    struct step_taken chosen;
+    uint64_t seen; /* weight of the steps offered so far */
+    /* What came of it. */
+    struct choice choices[CHOICES_OF_WALK];
+    int count, steps;
+    int ends[WALK_STEPS_MAX];          /* choices up to that step and with it */
+    unsigned violated[WALK_STEPS_MAX]; /* by that step or an earlier one */
+    bool wants[WALK_STEPS_MAX];        /* after it somebody can ask for the lock */
+    unsigned all;
+    int first[PROPERTY_COUNT]; /* choices up to the first violation */
+    uint32_t stuck;            /* the first stuck state; VISITED_NONE: none */
+    int witnesses;             /* that were replayed */
+};
+
+/* One of all steps, drawn as they come. */
+static inline void walk_draw(void *context, const struct step_taken *step)
+{
+    struct walker *walker = context;
+    int weight = step_is_fault(step) ? walker->pace->fault_weight
+                 : step->is_tick     ? walker->pace->tick_weight
+                                     : WALK_WEIGHT;
+    walker->seen += (uint64_t)weight;
+    if (random_below(&walker->random, walker->seen) < (uint64_t)weight)
+        walker->chosen = *step;
+}
+
+static inline void walk_look(struct walker *walker, unsigned violated)
+{
+    const struct visited *visited = &walker->search.visited;
+    uint32_t state = VISITED_NONE;
+    if (walker->knows_progress)
+        state = visited_find(visited, visited_print(visited, walker->words), walker->words);
+    if (walker->knows_progress && state == VISITED_NONE)
+        fail_msg("a walk has left the states that were visited");
+    if (walker->knows_progress && search_is_stuck(&walker->search, state)) {
+        violated |= 1u << PROPERTY_PROGRESS;
+        walker->stuck = walker->stuck == VISITED_NONE ? state : walker->stuck;
+    }
+    for (unsigned left = violated & ~walker->all; left != 0; left &= left - 1)
+        walker->first[__builtin_ctz(left)] = walker->count;
+    walker->all |= violated;
+}
+
+static inline bool walk_on(struct walker *walker)
+{
+    walker->seen = 0;
+    stepper_expand(&walker->search.stepper, walker->words);
+    if (walker->seen == 0)
+        return false;
+    const struct step_taken *step = &walker->chosen;
+    walker->count +=
+        translate_step(&walker->search.space, walker->words, step, walker->choices + walker->count);
+    memcpy(walker->words, step->words, sizeof walker->words);
+    walk_look(walker, step->violated);
+    walker->ends[walker->steps] = walker->count;
+    walker->wants[walker->steps] = stepper_wants_lock(&walker->search.stepper, walker->words);
+    walker->violated[walker->steps++] = walker->all;
+    return true;
+}
+
+/* Where not every state was visited, nobody knows what is stuck. */
+static inline bool walk_compares(const struct walker *walker, enum property property)
+{
+    return explore_judges(walker->options.section, property) &&
+           (property != PROPERTY_PROGRESS || walker->knows_progress);
+}
+
+/* The book of checks/ keeps a key that has expired until somebody looks at it: an attempt that
+ * returns meanwhile seems to leave it behind, and one whose key a clock jump has ended seems to
+ * have it still; of several servers one seems to keep what makes a majority with another. And it
+ * has a lease of patience with an acquire under way when a history ends, where the explorer sees
+ * what becomes of it. Whoever is refused and changes another's lock keeps it alive: checks/ sees
+ * that it did, where the explorer asks whether it must. */
+static inline bool walk_is_stricter_in_checks(struct walker *walker, enum property property)
+{
+    struct space *space = &walker->search.space;
+    bool is_acquiring = false;
+    for (int i = 0; i < space->setting.clients; i++)
+        is_acquiring |= space_place(space, walker->words[i])->phase == PHASE_ACQUIRING;
+    if (property == PROPERTY_ALWAYS_EXPIRES && is_acquiring)
+        return true;
+    if (property == PROPERTY_PROGRESS && walker->all >> PROPERTY_EXTEND_OWN & 1)
+        return true;
+    return property == PROPERTY_NO_ORPHAN ||
+           (property == PROPERTY_TRUTHFUL && walker->options.budget[FAULT_SERVER_CLOCK] > 0) ||
+           (property == PROPERTY_FENCE_ORDER && walker->options.scheme->needs_quorum);
+}
+
+static inline void walk_say(const struct walker *walker, const char *what, enum property property,
+                            const struct choice *choices, int count)
+{
+    const struct explore_options *options = &walker->options;
+    char line[256];
+    print_error("%s, %d clients, %d rounds, %d servers, lease of %d, section %s, seed %" PRIu64 ":",
+                options->scheme->name, options->clients, options->rounds, options->servers,
+                options->lease_ticks, section_name(options->section), walker->pace->seed);
+    for (int i = 0; i < FAULT_COUNT; i++)
+        for (int n = 0; n < options->budget[i]; n++)
+            print_error(" %s", fault_name((enum fault)i));
+    print_error("\n%s: %s\n", property_name(property), what);
+    for (int i = 0; i < count; i++)
+        print_error("  %s\n", choice_print(&choices[i], (const char(*)[NAME_MAX_BYTES])replay_names,
+                                           line, sizeof line));
+}
+
+static inline struct replay walk_replay(const struct walker *walker)
+{
+    const struct setting *setting = &walker->search.space.setting;
+    return (struct replay){.scheme = setting->scheme,
+                           .clients = setting->clients,
+                           .servers = setting->servers,
+                           .lease_us = translate_lease_us(setting),
+                           .same_token = setting->is_collision ? 0xff : 0,
+                           .has_replica = true};
+}
+
+static inline void walk_fail(const struct walker *walker, const char *what, enum property property,
+                             int count, const struct finding *finding)
+{
+    walk_say(walker, what, property, walker->choices, count);
+    for (int k = 0; finding && k < finding->witness_lines; k++)
+        print_error("  %s\n", finding->witness[k]);
+    fail();
+}
+
+/* Two majorities have a server in common, and what happened there is the cause. */
+static inline void walk_judge_causes(const struct walker *walker, const struct finding *findings,
+                                     int count)
+{
+    for (int i = 0; i < PROPERTY_COUNT && walker->pace->counts_right; i++)
+        if (findings[i].verdict == VERDICT_VIOLATED && findings[i].cause == CAUSE_SPLIT_GRANT)
+            walk_fail(walker, "a split grant", (enum property)i, count, &findings[i]);
+}
+
+/* What checks/ knows, step by step and at the end, the explorer knows. */
+static inline void walk_compare_checks(struct walker *walker)
+{
+    static struct finding findings[PROPERTY_COUNT];
+    static unsigned violated[CHOICES_OF_WALK];
+    struct failure failure = {0};
+    struct replay replay = walk_replay(walker);
+    replay.violated = violated;
+    if (!replay_choices(&replay, walker->choices, walker->count, findings, &failure)) {
+        walk_say(walker, failure.text, PROPERTY_COUNT - 1, walker->choices, walker->count);
+        fail_msg("the simulated world did not follow: %s", failure.text);
+    }
+    walk_judge_causes(walker, findings, walker->count);
+    for (int i = 0; i < PROPERTY_COUNT; i++) {
+        enum property property = (enum property)i;
+        if (!walk_compares(walker, property) || walk_is_stricter_in_checks(walker, property))
+            continue;
+        for (int n = 0; n < walker->steps; n++)
+            if (violated[walker->ends[n] - 1] >> i & 1 && !(walker->violated[n] >> i & 1) &&
+                (property != PROPERTY_PROGRESS || walker->wants[n]))
+                walk_fail(walker, "found by the checks only", property, walker->ends[n],
+                          &findings[i]);
+        bool is_asked = property != PROPERTY_PROGRESS || walker->wants[walker->steps - 1];
+        if (findings[i].verdict == VERDICT_VIOLATED && !(walker->all >> i & 1) && is_asked)
+            walk_fail(walker, "found by the checks only, at the end", property, walker->count,
+                      &findings[i]);
+    }
+}
+
+/* The way to a stuck state, and on until it shows. */
+static inline void walk_compare_stuck(struct walker *walker)
+{
+    static struct finding findings[PROPERTY_COUNT];
+    struct failure failure = {0};
+    struct explore_finding witness = {0};
+    const struct sighting sighting = {.state = walker->stuck, .step = -1};
+    const struct replay replay = walk_replay(walker);
+    if (walker->witnesses++ == walker->pace->witnesses)
+        return;
+    witness_build(&walker->search, &sighting, &witness);
+    walker->search.stepper.take = walk_draw;
+    walker->search.stepper.context = walker;
+    bool follows =
+        replay_choices(&replay, witness.choices, witness.choices_count, findings, &failure);
+    if (!follows || findings[PROPERTY_PROGRESS].verdict != VERDICT_VIOLATED) {
+        walk_say(walker, "stuck for the explorer only", PROPERTY_PROGRESS, witness.choices,
+                 witness.choices_count);
+        fail_msg("%s", failure.text);
+    }
+    free(witness.choices);
+}
+
+/* What the explorer sees at a step, checks/ finds when the history ends there. */
+static inline void walk_compare_explorer(struct walker *walker)
+{
+    static struct finding findings[PROPERTY_COUNT];
+    struct failure failure = {0};
+    const struct replay replay = walk_replay(walker);
+    for (int i = 0; i < PROPERTY_COUNT; i++) {
+        bool is_stuck = i == PROPERTY_PROGRESS && walker->stuck != VISITED_NONE;
+        /* Of who says "refused" on no server's word the explorer asks whether the lock is free at
+         * that moment, and checks/ whether it was free all along. */
+        bool is_guess = i == PROPERTY_TRUTHFUL && !walker->pace->counts_right;
+        if (!(walker->all >> i & 1) || is_stuck)
+            continue;
+        assert_true(replay_choices(&replay, walker->choices, walker->first[i], findings, &failure));
+        walk_judge_causes(walker, findings, walker->first[i]);
+        if (findings[i].verdict != VERDICT_VIOLATED && !is_guess)
+            walk_fail(walker, "found by the explorer only", (enum property)i, walker->first[i],
+                      NULL);
+    }
+    if (walker->stuck != VISITED_NONE)
+        walk_compare_stuck(walker);
+}
+
+static inline void walk_once(struct walker *walker, uint64_t stream)
+{
+    const struct pace *pace = walker->pace;
+    walker->random = (struct random){.seed = pace->seed, .stream = stream};
+    walker->count = walker->steps = 0;
+    walker->all = 0;
+    walker->stuck = VISITED_NONE;
+    stepper_start(&walker->search.stepper, &walker->options, walker->words);
+    walk_look(walker, 0);
+    while (walker->steps < pace->steps && walk_on(walker))
+        ;
+    walk_compare_checks(walker);
+    walk_compare_explorer(walker);
+}
+
+/* Walks with those options; returns the properties that were violated in some of them. states_max:
+ * as many are visited first, for progress; 0: none, and progress is not compared. */
+static inline unsigned walk_all(const struct explore_options *of, uint64_t states_max,
+                                const struct pace *pace)
+{
+    static struct walker walker;
+    unsigned violated = 0;
+    memset(&walker, 0, sizeof walker);
+    walker.options = *of;
+    walker.options.states_max = states_max;
+    walker.pace = pace;
+    search_init(&walker.search, &walker.options);
+    if (states_max > 0) {
+        search_run(&walker.search);
+        walker.knows_progress = walker.search.end == END_COMPLETE;
+    }
+    if (walker.knows_progress)
+        search_progress(&walker.search);
+    walker.search.stepper.take = walk_draw;
+    walker.search.stepper.context = &walker;
+    for (uint64_t n = 0; n < pace->walks; n++) {
+        walk_once(&walker, n);
+        violated |= walker.all;
+    }
+    search_close(&walker.search);
+    return violated;
+}
+
+#endif
