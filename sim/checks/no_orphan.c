@@ -104,6 +104,14 @@ static void note_fortune(struct inquiry *inquiry, const struct event *event)
         self->fortunes[i].is_struck = true;
 }
 
+/* Its expiry may have come already, and be what the answer was about: an EXEC that is aborted by it
+ * tells the book nothing. */
+static bool may_be_gone(const struct ledger *ledger, int lock, int server, int64_t time_us)
+{
+    int64_t expire_us = ledger->locks[lock].keys[server].expire_us;
+    return expire_us != NEVER_US && time_us + ledger->error_us >= expire_us;
+}
+
 static void event(struct inquiry *inquiry, const struct event *event)
 {
     const struct ledger *ledger = inquiry->ledger;
@@ -117,7 +125,7 @@ static void event(struct inquiry *inquiry, const struct event *event)
     for (int s = 0; s < ledger->head->servers; s++) {
         const struct grant *grant = ledger_grant(ledger, event->client, s);
         if (event->attempt != client->attempt || grant->index == NO_INDEX ||
-            grant->ending != ENDING_NONE)
+            grant->ending != ENDING_NONE || may_be_gone(ledger, client->lock, s, event->time_us))
             continue;
         *orphan_at(inquiry, client->lock, s) = (struct orphan){.grant = grant->index,
                                                                .since_us = event->time_us,

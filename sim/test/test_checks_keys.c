@@ -422,6 +422,41 @@ static void a_key_that_stays_because_of_a_fault_is_the_price_of_it(void **state)
     }
 }
 
+/* The SET was executed some time between 0 and 30 ms: from 300 ms on its key may be gone, and abort
+ * the transaction of the release. */
+static void a_key_that_may_have_expired_is_no_orphan_of_its_release(void **state)
+{
+    (void)state;
+    for (int is_early = 0; is_early < 2; is_early++) {
+        struct story *story = story_new(&expiring, 1, 300);
+        calls(story, A, OP_ACQUIRE);
+        struct event event = {.kind = EVENT_EXECUTE,
+                              .index = story->index++,
+                              .client = A,
+                              .attempt = story->attempts[A],
+                              .from_us = 200,
+                              .time_us = 30000,
+                              .command = set(story, A),
+                              .reply = OK};
+        checks_event(story->checks, &event);
+        at(story, 31);
+        returns(story, A, OP_ACQUIRE, RESULT_GRANTED);
+        at(story, is_early ? 250 : 310);
+        calls(story, A, OP_RELEASE);
+        executes(story, A, OP_RELEASE, command(VERB_GET, 0, 0), VALUE(token(story, A)));
+        executes(story, A, OP_RELEASE, command(VERB_MULTI_DEL, 0, 0), NIL);
+        returns(story, A, OP_RELEASE, RESULT_NOT_MINE);
+        at(story, 400);
+        acquires(story, B);
+        ends(story);
+        if (is_early)
+            assert_violated(story, PROPERTY_NO_ORPHAN, 1, CAUSE_UNTRUE_ANSWER);
+        else
+            assert_holds(story, PROPERTY_NO_ORPHAN);
+        story_free(story);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -446,6 +481,7 @@ int main(void)
         cmocka_unit_test(a_minority_that_is_given_back_is_no_orphan),
         cmocka_unit_test(a_key_that_stays_because_of_a_fault_is_the_price_of_it),
         cmocka_unit_test(a_history_that_stops_in_an_acquire_says_nothing_of_expiry),
+        cmocka_unit_test(a_key_that_may_have_expired_is_no_orphan_of_its_release),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
