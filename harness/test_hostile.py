@@ -1,11 +1,14 @@
 """Input that is no file, or too much of one: nothing hangs, nothing is read without end, and it is said what is wrong. And what
 is left behind by a program, or a script, that is killed."""
 
+import contextlib
 import os
 import pathlib
 import resource
 import signal
+import socket
 import subprocess
+import threading
 import time
 
 import pytest
@@ -104,6 +107,98 @@ def test_a_results_file_that_is_too_large_is_refused_before_it_is_read(tmp_path)
 
 def sanitized():
     return b"__asan_init" in PICKLOCK.read_bytes() or b"__tsan_init" in PICKLOCK.read_bytes()
+
+
+# --- words that would steer a terminal ---
+
+# Clear the screen, set its title, a C1 control as text and as a byte, text from right to left, invisible tags.
+EVIL = "\x1b[2J\x1b]0;owned\x07\x9b31m\u202egnp.exe\u2066\u061c\U000e0041\r"
+
+
+def is_clean(text):
+    return not [c for c in text if c != "\n" and (not c.isprintable() and c != "\t")]
+
+
+def says_cleanly(*words, status=(64,), **more):
+    done = subprocess.run([PICKLOCK, *map(str, words)], cwd=ROOT, capture_output=True, timeout=PATIENCE_S, **more)
+    text = (done.stdout + done.stderr).decode()
+    assert done.returncode in status and text and is_clean(text), (done.returncode, text)
+    return text
+
+
+def test_the_sample_is_hostile():
+    assert not is_clean(EVIL) and all(not is_clean(c) for c in "\x1b\x07\x9b\u202e\u2066\u061c\U000e0041\r")
+
+
+@pytest.mark.parametrize("words", [
+    [EVIL], ["run", "--" + EVIL], ["run", "--seed", EVIL], ["run", "--scheme", EVIL], ["run", "--scheme", EVIL + ".so"],
+    ["run", EVIL], ["replay", EVIL], ["check", EVIL], ["report", EVIL], ["explore", "--fault", EVIL], ["list", EVIL],
+    ["proxy", "--listen", EVIL], ["proxy", "--rules", EVIL], ["run", "--redis", EVIL], ["run", "--shard", EVIL],
+])
+def test_the_command_line(words):
+    says_cleanly(*words)
+
+
+@pytest.mark.parametrize("name", ["check", "run", "replay", "report", "proxy", "explore"])
+def test_the_name_and_the_words_of_a_file(name, tmp_path):
+    folder = tmp_path / EVIL
+    folder.mkdir()
+    path = folder / {"report": "results.json", "explore": "mine.so"}.get(name, EVIL)
+    for content in (EVIL, "{\"" + EVIL + "\": 1}", '{"schema": "\\u001b[31m", "\\u001b[2J": 1}', EVIL + ": command=" + EVIL,
+                    "name: " + EVIL + "\n", "picklock schedule 1\nscheme: " + EVIL + "\n"):
+        path.write_text(content)
+        says_cleanly(*READERS[name](path, tmp_path))
+
+
+def hostile_history(tmp_path):
+    """JSON may hold any character, and a history's names are anybody's."""
+    lines = HISTORY.read_text().splitlines(keepends=True)
+    evil = "\\u001b[2J\\u009b31m\\u202e"
+    assert '"A"' in lines[0]
+    lines[0] = lines[0].replace('"A"', f'"{evil}A"').replace('"scenario":"', f'"scenario":"{evil}')
+    path = tmp_path / "history.jsonl"
+    path.write_text("".join(lines))
+    return path
+
+
+@pytest.mark.parametrize("more", [[], ["--timeline"]])
+@pytest.mark.parametrize("locale", ["C.UTF-8", "C"])
+def test_the_names_in_a_history(more, locale, tmp_path):
+    text = says_cleanly("check", hostile_history(tmp_path), *more, status=(0,), env={**os.environ, "LC_ALL": locale})
+    assert "overrun" in text
+
+
+def test_a_run_folder_with_such_a_name(tmp_path):
+    out = tmp_path / EVIL
+    says_cleanly("run", "--on", "sim", ONE, "--out", out, status=(0,))
+    says_cleanly("explore", "--scheme", "setnx-del", "--fault", "resend", "--witness", "--out", out, status=(0,))
+
+
+@contextlib.contextmanager
+def hostile_server(answer):
+    """Answers everything with that one line."""
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        def serve(link):
+            with contextlib.suppress(OSError):
+                while link.recv(1 << 16):
+                    link.sendall(answer)
+
+        def listen():
+            with contextlib.suppress(OSError):
+                while True:
+                    threading.Thread(target=serve, args=(listener.accept()[0],), daemon=True).start()
+        threading.Thread(target=listen, daemon=True).start()
+        yield listener.getsockname()[1]
+
+
+@pytest.mark.parametrize("answer", [f"-ERR {EVIL.strip()}\r\n", f"-{EVIL.strip()} no\r\n", f"+{EVIL.strip()}\r\n",
+                                    f"${len(EVIL.encode())}\r\n{EVIL}\r\n", EVIL * 40])
+@pytest.mark.parametrize("command", ["run", "stress", "clean"])
+def test_the_answers_of_a_server(answer, command, tmp_path):
+    words = {"run": ["run", ONE, "--out", tmp_path], "clean": ["clean"],
+             "stress": ["stress", "--clients", "2", "--duration", "100ms", "--out", tmp_path]}[command]
+    with hostile_server(answer.encode()) as port:
+        says_cleanly(*words, "--redis", f"redis://127.0.0.1:{port}", status=(2, 69))
 
 
 # --- what is left behind ---

@@ -15,6 +15,10 @@
 #include "cmd/cmds.def"
 #undef CMD
 
+/* Prints "picklock: ..." to stderr: the one way there for words that may hold what a file, a server
+ * or the command line says. Characters that would steer a terminal are left out. */
+void cmd_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
 /* Prints "picklock: text" to stderr and returns the exit status of the failure (borrowed). */
 int cmd_failed(const struct failure *failure);
 

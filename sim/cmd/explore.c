@@ -93,7 +93,7 @@ static enum fail show(const struct cells *cells, struct results *results,
     if (!args->frontier)
         report_terminal(stdout, results, isatty(STDOUT_FILENO) && !getenv("NO_COLOR"));
     if (folder)
-        printf("report: %s/index.html\n", folder);
+        output_print_place("report: ", folder);
     return args->witness ? show_witnesses(cells, results, folder, failure) : FAIL_NONE;
 }
 

@@ -3,6 +3,7 @@
 
 #include "base/memory.h"
 #include "cmd/explore_crew.h"
+#include "report/text.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -99,8 +100,9 @@ static void print_frontier(FILE *out, const struct frontier *frontier)
     uint64_t states = 0;
     for (int i = 0; i < frontier->count; i++)
         states += frontier->rows[i].outcome.states;
-    fprintf(out, "%s: clients %d, rounds %d, servers %d; %d sets of faults, %" PRIu64 " states\n",
-            options->scheme->name, options->clients, options->rounds, options->servers,
+    text_print(out, TEXT_PLAIN, options->scheme->name);
+    fprintf(out, ": clients %d, rounds %d, servers %d; %d sets of faults, %" PRIu64 " states\n",
+            options->clients, options->rounds, options->servers,
             frontier->count, states);
     for (int p = 0; p < PROPERTY_COUNT; p++) {
         enum property property = (enum property)p;

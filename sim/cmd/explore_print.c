@@ -4,6 +4,7 @@
 #include "base/memory.h"
 #include "cmd/charset.h"
 #include "report/report.h"
+#include "report/text.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -33,18 +34,27 @@ static void print_shortness(FILE *out, const struct explored *cell,
     fputc('\n', out);
 }
 
+static void print_line(FILE *out, const char *head, const char *text)
+{
+    fputs(head, out);
+    text_print(out, TEXT_PLAIN, text);
+    fputc('\n', out);
+}
+
 static void print_witness(FILE *out, const struct explored *cell,
                           const struct explored_property *property)
 {
-    fprintf(out, "\n%s, %s: %s is violated (%s) in %" PRId64 " steps", cell->scheme, cell->faults,
+    fputc('\n', out);
+    text_print(out, TEXT_PLAIN, cell->scheme);
+    fprintf(out, ", %s: %s is violated (%s) in %" PRId64 " steps", cell->faults,
             property_name(property->property), cause_name(property->cause), property->steps);
     print_shortness(out, cell, property);
     for (int i = 0; i < property->choices_count; i++)
         fprintf(out, "  %3d  %s\n", i + 1, property->choices[i]);
     for (int i = 0; i < property->witness_lines; i++)
-        fprintf(out, "  %s\n", property->witness[i]);
+        print_line(out, "  ", property->witness[i]);
     if (property->trouble)
-        fprintf(out, "  NOT CONFIRMED, a defect of picklock: %s\n", property->trouble);
+        print_line(out, "  NOT CONFIRMED, a defect of picklock: ", property->trouble);
 }
 
 enum fail explore_print_witnesses(FILE *out, const struct results *results, const char *folder,

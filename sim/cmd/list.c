@@ -5,6 +5,7 @@
 
 #include "base/suggest.h"
 #include "explore/explore.h"
+#include "report/text.h"
 #include "scenario/scenario.h"
 
 #include <glob.h>
@@ -120,6 +121,8 @@ static const struct {
                 {"scenarios", list_scenarios}};
 enum { SECTIONS_COUNT = sizeof sections / sizeof sections[0] };
 
+enum { NAME_COLUMNS = 30 };
+
 static void print_rows(const char *title, const json_t *rows)
 {
     size_t i;
@@ -130,10 +133,14 @@ static void print_rows(const char *title, const json_t *rows)
         const char *name = json_string_value(json_object_get(row, "name"));
         const char *summary = json_string_value(json_object_get(row, "summary"));
         const char *strikes = json_string_value(json_object_get(row, "strikes"));
-        printf("  %-30s ", name);
+        int pad = NAME_COLUMNS - text_width(name);
+        fputs("  ", stdout);
+        text_print(stdout, TEXT_PLAIN, name);
+        printf("%*s ", pad > 0 ? pad : 0, "");
         if (strikes)
             printf("%-7s ", strikes);
-        printf("%s\n", summary);
+        text_print(stdout, TEXT_PLAIN, summary);
+        putchar('\n');
     }
     printf("\n");
 }

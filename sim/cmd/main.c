@@ -4,13 +4,16 @@
 
 #include "base/suggest.h"
 #include "base/version.h"
+#include "report/text.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <stdarg.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
@@ -69,10 +72,24 @@ const char *cmd_stop_name(void)
     return cmd_stop == SIGINT ? "SIGINT" : cmd_stop == SIGTERM ? "SIGTERM" : "SIGHUP";
 }
 
+void cmd_say(const char *format, ...)
+{
+    char *words = NULL;
+    va_list values;
+    va_start(values, format);
+    int size = vasprintf(&words, format, values);
+    va_end(values);
+    char *clean = text_clean(size < 0 ? format : words);
+    fprintf(stderr, "picklock: %s\n", clean);
+    free(clean);
+    if (size >= 0)
+        free(words);
+}
+
 int cmd_failed(const struct failure *failure)
 {
     fflush(stdout);
-    fprintf(stderr, "picklock: %s\n", failure->text);
+    cmd_say("%s", failure->text);
     return (int)failure->code;
 }
 
@@ -115,7 +132,7 @@ static int run_command(int argc, char **argv)
             return cmds[i].function(argc - 1, argv + 1);
     }
     const char *near = suggest_nearest(argv[1], names, CMDS_COUNT);
-    fprintf(stderr, "picklock: unknown command '%s'%s%s%s\n", argv[1],
+    cmd_say("unknown command '%s'%s%s%s", argv[1],
             near ? "; did you mean '" : "; --help lists them", near ? near : "", near ? "'?" : "");
     return FAIL_INPUT;
 }
@@ -138,7 +155,7 @@ static int end(int status)
     is_lost |= fclose(stdout) != 0;
     if (!is_lost)
         return status;
-    fprintf(stderr, "picklock: standard output: cannot be written%s%s\n", errno ? ": " : "",
+    cmd_say("standard output: cannot be written%s%s", errno ? ": " : "",
             errno ? strerror(errno) : "");
     return FAIL_INTERNAL;
 }

@@ -8,6 +8,7 @@
 #include "cmd/cmd.h"
 #include "cmd/secrets.h"
 #include "report/report.h"
+#include "report/text.h"
 #include "run/guest.h"
 
 #include <inttypes.h>
@@ -202,13 +203,21 @@ bool output_is_json_alone(const struct output *output)
     return output->json && strcmp(output->json, "-") == 0;
 }
 
+void output_print_place(const char *head, const char *folder)
+{
+    fputs(head, stdout);
+    text_print(stdout, TEXT_PLAIN, folder);
+    puts("/index.html");
+}
+
 enum fail output_close(struct output *output, struct results *results, struct failure *failure)
 {
     if (output_write(output, results, failure))
         return failure->code;
     if (!output_is_json_alone(output)) {
         report_terminal(stdout, results, isatty(STDOUT_FILENO) && !getenv("NO_COLOR"));
-        printf("seed %" PRIu64 ", report: %s/index.html\n", results->seed, output->folder);
+        printf("seed %" PRIu64, results->seed);
+        output_print_place(", report: ", output->folder);
     }
     free(output->folder);
     output->folder = NULL;

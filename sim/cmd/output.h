@@ -75,6 +75,9 @@ enum fail output_write(struct output *output, struct results *results, struct fa
 /* Does the JSON go to stdout, so that nothing else may? */
 bool output_is_json_alone(const struct output *output);
 
+/* Says where the page in that folder is, behind head. */
+void output_print_place(const char *head, const char *folder);
+
 /* output_write(), then prints the summary and says where the page is; frees the folder's name. */
 enum fail output_close(struct output *output, struct results *results, struct failure *failure);
 

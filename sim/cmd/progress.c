@@ -1,6 +1,8 @@
 /* progress.c - see progress.h. */
 #include "cmd/progress.h"
 
+#include "report/text.h"
+
 #include <inttypes.h>
 #include <stdio.h>
 #include <time.h>
@@ -53,8 +55,9 @@ void progress_next(struct progress *progress, const char *scenario, int64_t take
     int64_t now_us = monotonic_us();
     if (progress->is_terminal || now_us - progress->told_us >= EVERY_US) {
         progress->told_us = now_us;
-        fprintf(stderr, "%s%" PRId64 "/%" PRId64 " %s", progress->is_terminal ? "\r\033[K" : "",
-                progress->done + 1, progress->runs, scenario);
+        fprintf(stderr, "%s%" PRId64 "/%" PRId64 " ", progress->is_terminal ? "\r\033[K" : "",
+                progress->done + 1, progress->runs);
+        text_print(stderr, TEXT_PLAIN, scenario);
         if (progress->is_real_time) {
             fprintf(stderr, ", about ");
             print_time(left_us(progress, now_us - progress->began_us));

@@ -36,7 +36,7 @@ static enum fail print_port(void *context, int port, struct failure *failure)
 static void print_notice(void *context, const char *words)
 {
     (void)context;
-    fprintf(stderr, "picklock: %s\n", words);
+    cmd_say("%s", words);
 }
 
 int cmd_proxy(int argc, char **argv)

@@ -211,7 +211,7 @@ static int leave_out_matrix(char **paths, int count, int was_named)
             paths[i] = paths[kept];
             paths[kept++] = path;
         } else if (was_named) {
-            fprintf(stderr, "picklock: left out %s: the explorer's matrix, not a scenario\n", path);
+            cmd_say("left out %s: the explorer's matrix, not a scenario", path);
         }
     }
     return kept;

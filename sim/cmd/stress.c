@@ -4,6 +4,7 @@
 
 #include "base/memory.h"
 #include "base/units.h"
+#include "report/text.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -129,9 +130,10 @@ static struct stress_options stress_for(const struct options *options, const str
 
 static void show_progress(void *context, int64_t elapsed_us, int64_t operations, int64_t grants)
 {
-    fprintf(stderr, "%s%s: %" PRId64 " s, %" PRId64 " operations, %" PRId64 " grants%s",
-            isatty(STDERR_FILENO) ? "\r\033[K" : "", (const char *)context, elapsed_us / 1000000,
-            operations, grants, isatty(STDERR_FILENO) ? "" : "\n");
+    fputs(isatty(STDERR_FILENO) ? "\r\033[K" : "", stderr);
+    text_print(stderr, TEXT_PLAIN, context);
+    fprintf(stderr, ": %" PRId64 " s, %" PRId64 " operations, %" PRId64 " grants%s",
+            elapsed_us / 1000000, operations, grants, isatty(STDERR_FILENO) ? "" : "\n");
 }
 
 /* What a run is about to suffer, with its seed: the figures mean nothing without. */
@@ -147,8 +149,8 @@ static void show_rates(const struct stress_options *stress)
                  {stress->lose_request_ppm, 0, "of requests are lost"},
                  {stress->crash_ppm, 0, "of operations crash"}};
     char lease[UNITS_TEXT_MAX], length[UNITS_TEXT_MAX];
-    fprintf(stderr, "%s: %d clients, %d locks, lease %s, seed %" PRIu64, stress->scheme->name,
-            stress->clients, stress->locks,
+    text_print(stderr, TEXT_PLAIN, stress->scheme->name);
+    fprintf(stderr, ": %d clients, %d locks, lease %s, seed %" PRIu64, stress->clients, stress->locks,
             units_print_duration(scheme_lease_us(stress->scheme, stress->lease_us), lease),
             stress->seed);
     for (size_t i = 0; i < sizeof rates / sizeof rates[0]; i++) {

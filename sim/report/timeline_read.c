@@ -5,7 +5,9 @@
 
 #include "base/memory.h"
 #include "history/history.h"
+#include "report/text.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -140,8 +142,11 @@ static void copy_names(struct timeline *timeline)
 {
     size_t count = (size_t)timeline->head.clients;
     char(*names)[NAME_MAX_BYTES] = memory_new(count, NAME_MAX_BYTES);
-    if (count)
-        memcpy(names, timeline->head.names, count * NAME_MAX_BYTES);
+    for (size_t i = 0; i < count; i++) {
+        char *clean = text_clean(timeline->head.names[i]);
+        snprintf(names[i], NAME_MAX_BYTES, "%s", clean);
+        free(clean);
+    }
     timeline->head.names = names;
 }
 

@@ -207,7 +207,7 @@ static void print_signs(const struct sketch *sketch, const struct sign *signs, i
         }
         column += fprintf(sketch->out, "%*s", column ? 3 : 2, "") + width;
         if (letters)
-            fputs(letters, sketch->out);
+            text_print(sketch->out, TEXT_PLAIN, letters);
         else
             canvas_print_glyph(sketch->out, signs[i].glyph, sketch->charset);
         fprintf(sketch->out, " %s", signs[i].words);
