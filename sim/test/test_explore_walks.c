@@ -208,6 +208,24 @@ static struct explore_options draw_options(struct random *random)
     return options;
 }
 
+/* Whoever says "refused" without an answer has not made a server forget its fences: a grant that
+ * outlives its lease is still told from the next one. */
+static void a_guess_is_not_a_loss(void **state)
+{
+    static const enum fault others[] = {FAULT_LOSE_REQUEST, FAULT_LATE_REQUEST, FAULT_LOSE_REPLY};
+    unsigned violated = 0;
+    (void)state;
+    for (int i = 0; i < 3; i++) {
+        const struct explore_options of = {.scheme = &scheme_fence_refused_on_time_out,
+                                           .clients = 2,
+                                           .servers = 1,
+                                           .section = SECTION_WRITE};
+        violated |= walk(&of, &slow_pace, (const enum fault[]){FAULT_SLOW_WORK, others[i]}, 2);
+        violated |= walk(&of, &slow_pace, (const enum fault[]){FAULT_STALL, others[i]}, 2);
+    }
+    assert_true(violated >> PROPERTY_TRUTHFUL & 1); /* it has guessed */
+}
+
 static void both_agree_on_random_runs(void **state)
 {
     uint64_t runs = number_of("PICKLOCK_RUNS", RUNS), seed = number_of("PICKLOCK_SEED", 20261122);
@@ -237,6 +255,7 @@ int main(void)
         cmocka_unit_test(judge_agrees_with_checks_on_quorums),
         cmocka_unit_test(judge_agrees_with_checks_on_long_walks),
         cmocka_unit_test(what_servers_lose_is_no_split_grant),
+        cmocka_unit_test(a_guess_is_not_a_loss),
         cmocka_unit_test(both_agree_on_random_runs),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
