@@ -281,6 +281,72 @@ def test_check_calls_no_scheme_safe_that_is_not(tmp_path, scheme, side, is_naive
     assert ("Safe schemes" in page.read_text()) == (side == "safe")
 
 
+# --- histories that do not have what the servers did ---
+
+
+def stripped(history, path, keep):
+    head, *events, _ = history.read_text().splitlines()
+    kept = [event for event in map(json.loads, events) if keep(event)]
+    lines = [json.dumps({**event, "i": i}) for i, event in enumerate(kept)]
+    path.write_text("\n".join([head, *lines, json.dumps({"end": len(kept)})]) + "\n")
+    return verdicts(run("check", path, "--json", "-").json["results"][0])
+
+
+def at_the_client(event):
+    return event["kind"] in ("call", "return", "notice") or event.get("fault") == "crash"
+
+
+SERVERS_OWN = {"release-own", "extend-own", "always-expires", "no-orphan", "progress"}
+
+
+@pytest.mark.parametrize("scheme", ["set-nx-px-cad", "set-nx-ex-del", "watchdog-guarded", "setnx-del"])
+def test_calls_and_returns_alone_say_less_and_nothing_else(tmp_path, scheme):
+    run("stress", "--scheme", scheme, "--clients", "25", "--duration", "600ms", "--lease", "60ms", "--pause", "20%",
+        "--lose-reply", "2%", "--crash", "1%", "--seed", "2", "--history", "--out", tmp_path / "out")
+    history = next((tmp_path / "out" / "latest" / "histories").resolve().iterdir())
+    whole = verdicts(run("check", history, "--json", "-").json["results"][0])
+    alone = stripped(history, tmp_path / "alone.jsonl", at_the_client)
+    for name, (verdict, cause, _) in alone.items():
+        if name in SERVERS_OWN:
+            assert verdict in ("unknown", "not_applicable"), name
+        if verdict == "holds":
+            assert whole[name][0] in ("holds", "not_applicable"), name
+        if verdict == "violated" and cause != "bug-or-loss":
+            assert whole[name][:2] == (verdict, cause), name
+        if cause == "bug-or-loss":
+            assert any(c not in (None, "overrun", "leftover") for _, c, _ in whole.values()), whole
+
+
+@pytest.mark.parametrize("fail_on, status", [("scheme", 1), ("deployment", 1), ("bug", 1), ("any", 1), ("never", 0)])
+def test_a_bug_or_a_loss_fails_whoever_is_asked_for(tmp_path, fail_on, status):
+    head = {"history": "picklock.history/1", "scheme": "set-nx-px-cad", "scenario": "x", "world": "redis",
+            "server_version": "", "clients": 2, "servers": 1, "locks": 1, "lease_us": 300000, "unit_us": 1000,
+            "clock_error_us": 0, "seed": "1", "names": ["A", "B"]}
+    events = [{"i": i, "t": 1000 * i, "kind": kind, "client": client, "attempt": 1, "op": "acquire", **more}
+              for i, (kind, client, more) in enumerate([("call", 0, {}), ("return", 0, {"result": "granted"}),
+                                                        ("call", 1, {}), ("return", 1, {"result": "granted"})])]
+    history = tmp_path / "two.jsonl"
+    history.write_text("\n".join(map(json.dumps, [head, *events, {"end": len(events)}])) + "\n")
+    ran = run("check", history, "--fail-on", fail_on)
+    assert ran.status == status and "bug-or-loss" in ran.out, ran
+
+
+def test_a_lost_line_is_no_verdict(tmp_path):
+    """Each line that says what a server did to the lock, lost: no cause is told that the whole history does not have."""
+    ran = run("run", "--on", "sim", "--scheme", "set-nx-ex-del", "--out", tmp_path / "first",
+              "scenarios/expired-lease-double-delete.yaml")
+    assert ran.status == 0, ran
+    history = next((tmp_path / "first" / "latest" / "histories").resolve().iterdir())
+    whole = verdicts(run("check", history, "--json", "-").json["results"][0])
+    events = [json.loads(line) for line in history.read_text().splitlines()[1:-1]]
+    lost = [event["i"] for event in events if event["kind"] == "execute"]
+    assert len(lost) >= 4 and whole["lease-exclusion"][1] == "unlock-bug"
+    for index in lost:
+        less = stripped(history, tmp_path / "less.jsonl", lambda event: event["i"] != index)
+        assert less["lease-exclusion"][:2] == ("violated", "bug-or-loss"), index
+        assert less["release-own"][0] == "unknown", index
+
+
 def test_a_history_that_was_cut_off_is_refused(tmp_path):
     ran = run("run", "--on", "sim", "--scheme", "set-nx-ex-del", "--out", tmp_path / "first",
               "scenarios/expired-lease-double-delete.yaml")

@@ -11,7 +11,7 @@
 
 struct always_expires {
     int64_t *judged; /* one a lock and server: the last grant that was put down here */
-    bool saw_ttl;    /* of a foreign library: it gives its keys expiries */
+    bool saw_command, saw_ttl; /* of a foreign library: it gives its keys expiries */
 };
 
 static void *make(const struct ledger *ledger)
@@ -52,8 +52,10 @@ static void event(struct inquiry *inquiry, const struct event *event)
 {
     const struct ledger *ledger = inquiry->ledger;
     struct always_expires *self = inquiry->state;
-    if (event->kind == EVENT_EXECUTE && event->command.ttl_us > 0)
-        self->saw_ttl = true;
+    if (event->kind == EVENT_EXECUTE) {
+        self->saw_command = true;
+        self->saw_ttl |= event->command.ttl_us > 0;
+    }
     bool is_death =
         event->kind == EVENT_FAULT && event->client >= 0 && ledger->clients[event->client].is_dead;
     if (event->client < 0 || (event->kind != EVENT_RETURN && !is_death))
@@ -86,7 +88,7 @@ static const char *excused(const struct inquiry *inquiry)
 {
     const struct scheme *scheme = inquiry->ledger->scheme;
     const struct always_expires *self = inquiry->state;
-    if (scheme ? scheme->promises_expiry : self->saw_ttl)
+    if (scheme ? scheme->promises_expiry : self->saw_ttl || !self->saw_command)
         return NULL;
     return "the scheme does not promise that its keys expire";
 }

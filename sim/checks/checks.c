@@ -3,6 +3,8 @@
 #include "checks/checks.h"
 
 #include "base/memory.h"
+#include "checks/black_box.h"
+#include "checks/coverage.h"
 #include "checks/property.h"
 
 #include <assert.h>
@@ -29,6 +31,8 @@ struct checks {
     struct ledger ledger;
     struct tally tally;
     struct inquiry inquiries[PROPERTY_COUNT];
+    struct coverage *coverage;
+    struct black_box *black_box; /* what is said where that has a gap */
     int64_t calls;
     int first_caller;  /* NOBODY: none yet */
     bool is_contested; /* a second client called, too */
@@ -41,6 +45,7 @@ static void take_fact(void *context, const struct fact *fact)
     for (int i = 0; i < PROPERTY_COUNT; i++)
         if (rules[i]->fact)
             rules[i]->fact(&checks->inquiries[i], fact);
+    black_box_fact(checks->black_box, fact);
 }
 
 struct checks *checks_new_for(const struct history_head *head, const struct scheme *scheme)
@@ -48,6 +53,8 @@ struct checks *checks_new_for(const struct history_head *head, const struct sche
     struct checks *checks = memory_new(1, sizeof *checks);
     ledger_init(&checks->ledger, head, scheme, take_fact, checks);
     checks->first_caller = NOBODY;
+    checks->coverage = coverage_new(&checks->ledger);
+    checks->black_box = black_box_new(&checks->ledger);
     for (int i = 0; i < PROPERTY_COUNT; i++) {
         struct inquiry *inquiry = &checks->inquiries[i];
         inquiry->rules = rules[i];
@@ -125,6 +132,8 @@ void checks_event(struct checks *checks, const struct event *event)
     for (int i = 0; i < PROPERTY_COUNT; i++)
         if (rules[i]->event)
             rules[i]->event(&checks->inquiries[i], event);
+    coverage_event(checks->coverage, event);
+    black_box_event(checks->black_box, event);
     count_return(checks, event);
 }
 
@@ -150,11 +159,36 @@ static const char *vacuous(const struct checks *checks, const struct property_ru
     return checks->is_contested ? NULL : "only one client ever tried: no two holds could overlap";
 }
 
-static void conclude(const struct checks *checks, struct inquiry *inquiry, struct finding *finding)
+/* Do calls and returns alone, or the world itself, say it? */
+static bool needs_no_server(const struct inquiry *inquiry)
 {
+    return inquiry->rules == &rules_no_crash || inquiry->finding.cause == CAUSE_ENDLESS_WAIT;
+}
+
+static void conclude_unseen(const struct checks *checks, enum property property, const char *gap,
+                            const char *vacuity, struct finding *finding)
+{
+    const struct finding *proved = black_box_finding(checks->black_box, property);
+    *finding = (struct finding){.verdict = VERDICT_UNKNOWN, .first_index = NO_INDEX};
+    if (proved && (proved->verdict == VERDICT_VIOLATED || !vacuity))
+        *finding = *proved;
+    else if (vacuity)
+        finding_say(finding, "%s.", vacuity);
+    if (finding->verdict == VERDICT_UNKNOWN && !vacuity)
+        finding_say(finding, "%s: calls and returns alone do not tell.", gap);
+}
+
+static void conclude(const struct checks *checks, enum property property, struct finding *finding)
+{
+    const struct inquiry *inquiry = &checks->inquiries[property];
+    const char *gap = coverage_gap(checks->coverage);
     const char *excuse = inquiry->rules->excused ? inquiry->rules->excused(inquiry) : NULL;
     const char *vacuity = vacuous(checks, inquiry->rules);
     *finding = inquiry->finding;
+    if (!excuse && gap && !needs_no_server(inquiry)) {
+        conclude_unseen(checks, property, gap, vacuity, finding);
+        return;
+    }
     if (!excuse && (finding->count > 0 || !vacuity))
         return; /* violated, or holds */
     *finding = (struct finding){.verdict = excuse ? VERDICT_NOT_APPLICABLE : VERDICT_UNKNOWN,
@@ -182,7 +216,7 @@ void checks_finish(struct checks *checks, int64_t end_us, struct finding *findin
         if (rules[i]->finish)
             rules[i]->finish(&checks->inquiries[i], end_us);
     for (int i = 0; i < PROPERTY_COUNT; i++)
-        conclude(checks, &checks->inquiries[i], &findings[i]);
+        conclude(checks, (enum property)i, &findings[i]);
     if (tally)
         *tally = checks->tally;
     checks->is_finished = true;
@@ -192,6 +226,8 @@ void checks_free(struct checks *checks)
 {
     for (int i = 0; i < PROPERTY_COUNT; i++)
         free(checks->inquiries[i].state);
+    coverage_free(checks->coverage);
+    black_box_free(checks->black_box);
     ledger_close(&checks->ledger);
     free(checks);
 }

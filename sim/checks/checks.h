@@ -14,7 +14,8 @@ enum property {
     PROPERTY_COUNT
 };
 
-enum blame { BLAME_NOBODY, BLAME_SCHEME, BLAME_DEPLOYMENT };
+/* EITHER: the scheme's or the deployment's, and nobody saw which. */
+enum blame { BLAME_NOBODY, BLAME_SCHEME, BLAME_DEPLOYMENT, BLAME_EITHER };
 
 enum cause {
 #define CAUSE(id, name, blame, words) CAUSE_##id,

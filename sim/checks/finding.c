@@ -59,6 +59,7 @@ const char *cause_title(enum cause cause)
         [CAUSE_SHORT_TTL] = "Short time to live",
         [CAUSE_LOST_GRANT] = "Lost grant",
         [CAUSE_SPLIT_GRANT] = "Split grant",
+        [CAUSE_BUG_OR_LOSS] = "Bug or loss",
         [CAUSE_LATE_GRANT] = "Late grant",
         [CAUSE_STUCK] = "Stuck",
         [CAUSE_ENDLESS_WAIT] = "Endless wait",

@@ -30,6 +30,7 @@ const char *html_verdict_class(const struct run_result *row)
     case BLAME_SCHEME:
         return "bug";
     case BLAME_DEPLOYMENT:
+    case BLAME_EITHER:
         return "world";
     default:
         return "overrun";
@@ -253,7 +254,8 @@ static void put_causes(const struct page *page)
 {
     static const char *const blames[] = {[BLAME_NOBODY] = "nobody’s fault",
                                          [BLAME_SCHEME] = "the scheme’s fault",
-                                         [BLAME_DEPLOYMENT] = "the deployment’s fault"};
+                                         [BLAME_DEPLOYMENT] = "the deployment’s fault",
+                                         [BLAME_EITHER] = "the scheme’s or the deployment’s"};
     for (int i = CAUSE_NONE + 1; i < CAUSE_COUNT; i++) {
         enum cause cause = (enum cause)i;
         fprintf(page->out, "<dt>%s</dt><dd>", cause_name(cause));

@@ -69,7 +69,7 @@ int view_group_end(const struct view *view, int from)
  * that. */
 static int gravity_of_cause(const struct property_result *property)
 {
-    static const int gravities[] = {[BLAME_NOBODY] = 0, [BLAME_DEPLOYMENT] = 2, [BLAME_SCHEME] = 4};
+    static const int gravities[] = {[BLAME_NOBODY] = 0, [BLAME_DEPLOYMENT] = 2, [BLAME_EITHER] = 4, [BLAME_SCHEME] = 6};
     return gravities[cause_blame(property->cause)] +
            (property->property != PROPERTY_MUTUAL_EXCLUSION);
 }
@@ -115,7 +115,7 @@ enum blame view_blame(const struct run_result *row)
         enum blame blame = cause_blame(property->cause);
         if (blame == BLAME_SCHEME)
             return blame;
-        if (blame == BLAME_DEPLOYMENT)
+        if (blame != BLAME_NOBODY && worst != BLAME_EITHER)
             worst = blame;
     }
     return worst;

@@ -43,11 +43,16 @@ enum fail_on fail_on_for(enum fail_on said, const struct scheme *scheme, enum fa
 
 bool fail_on_counts(enum fail_on fail_on, unsigned blames)
 {
+    /* What may be either's fault may be that of the one that is asked for. */
+    enum {
+        OF_SCHEME = 1 << BLAME_SCHEME | 1 << BLAME_EITHER,
+        OF_DEPLOYMENT = 1 << BLAME_DEPLOYMENT | 1 << BLAME_EITHER,
+    };
     static const unsigned counted[FAIL_ON_COUNT] = {
-        [FAIL_ON_SCHEME] = 1u << BLAME_SCHEME,
-        [FAIL_ON_DEPLOYMENT] = 1u << BLAME_DEPLOYMENT,
-        [FAIL_ON_BUG] = 1u << BLAME_SCHEME | 1u << BLAME_DEPLOYMENT,
-        [FAIL_ON_ANY] = 1u << BLAME_SCHEME | 1u << BLAME_DEPLOYMENT | 1u << BLAME_NOBODY,
+        [FAIL_ON_SCHEME] = OF_SCHEME,
+        [FAIL_ON_DEPLOYMENT] = OF_DEPLOYMENT,
+        [FAIL_ON_BUG] = OF_SCHEME | OF_DEPLOYMENT,
+        [FAIL_ON_ANY] = OF_SCHEME | OF_DEPLOYMENT | 1 << BLAME_NOBODY,
     };
     assert((unsigned)fail_on < FAIL_ON_COUNT);
     return (counted[fail_on] & blames) != 0;

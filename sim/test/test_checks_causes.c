@@ -326,6 +326,7 @@ static void what_nobody_here_wrote_is_nobodys(void **state)
     (void)state;
     is_refused(story, A); /* a key was there before the run */
     calls(story, B, OP_ACQUIRE);
+    sends(story, B, 0, OP_ACQUIRE, set(story, B));
     returns(story, B, OP_ACQUIRE, RESULT_FAILED);
     deletes(story, B, 1);
     acquires(story, A);

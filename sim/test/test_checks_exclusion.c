@@ -98,6 +98,7 @@ static void replies_that_cross_do_not_turn_a_pair_round(void **state)
     (void)state;
     /* A is granted, its key is removed by C's blind DEL, B is granted; B is told first. */
     calls(story, C, OP_ACQUIRE);
+    sends(story, C, 0, OP_ACQUIRE, set(story, C));
     returns(story, C, OP_ACQUIRE, RESULT_FAILED);
     is_granted(story, A);
     deletes(story, C, 1);

@@ -367,6 +367,7 @@ static void a_late_majority_is_progress(void **state)
         calls(story, A, OP_ACQUIRE);
         struct command late = set(story, A);
         int attempt = story->attempts[A];
+        sends(story, A, 0, OP_ACQUIRE, late);
         returns(story, A, OP_ACQUIRE, RESULT_FAILED);
         calls(story, A, OP_ACQUIRE);
         at(story, 500);

@@ -213,6 +213,7 @@ static void one_of_three_is_no_majority_whatever_servers_lose(void **state)
         struct story *story = loses_early(i);
         tells(story, A); /* by server 1 alone */
         grants(story, B, 1);
+        sends(story, B, 2, OP_ACQUIRE, set(story, B));
         tells(story, B);
         assert_blames(story, CAUSE_SPLIT_GRANT, BLAME_SCHEME);
         assert_says(&story->findings[PROPERTY_LEASE_EXCLUSION],

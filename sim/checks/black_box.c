@@ -1,0 +1,359 @@
+/* black_box.c - see black_box.h. */
+#include "checks/black_box.h"
+
+#include "base/memory.h"
+
+#include <stdlib.h>
+
+/* Until when somebody has surely held a lock. */
+struct sure {
+    int client;
+    int64_t until_us;
+};
+
+struct box_lock {
+    int64_t asked;       /* attempts that have begun */
+    int open;            /* attempts that may hold it, or come to hold it */
+    struct sure last[2]; /* when the last one of those ended; of two clients, the latest first */
+    struct sure held[2]; /* when the last certain hold ended; the same */
+};
+
+/* The properties that are judged here. */
+static const enum property judged[] = {PROPERTY_MUTUAL_EXCLUSION, PROPERTY_LEASE_EXCLUSION,
+                                       PROPERTY_FRESH_GRANT, PROPERTY_TRUTHFUL};
+enum { JUDGED = sizeof judged / sizeof *judged };
+
+struct black_box {
+    const struct ledger *ledger;
+    bool may_renew; /* a lease may end later than anybody says */
+    struct finding findings[JUDGED];
+    struct box_lock *locks;
+    bool is_open[]; /* one a client: its last attempt is one of those */
+};
+
+struct black_box *black_box_new(const struct ledger *ledger)
+{
+    size_t clients = (size_t)ledger->head->clients, locks = (size_t)ledger->head->locks;
+    struct black_box *made = memory_new(1, sizeof *made + clients * sizeof *made->is_open);
+    made->ledger = ledger;
+    made->may_renew =
+        !ledger->scheme || ledger->scheme->promises_notice || scheme_is_guest(ledger->scheme);
+    made->locks = memory_new(locks, sizeof *made->locks);
+    for (size_t i = 0; i < locks; i++)
+        for (int k = 0; k < 2; k++)
+            made->locks[i].last[k] = made->locks[i].held[k] =
+                (struct sure){.client = NOBODY, .until_us = INT64_MIN};
+    for (int i = 0; i < JUDGED; i++) {
+        made->findings[i].verdict = VERDICT_HOLDS;
+        made->findings[i].first_index = NO_INDEX;
+    }
+    return made;
+}
+
+void black_box_free(struct black_box *box)
+{
+    free(box->locks);
+    free(box);
+}
+
+static struct finding *finding_of(struct black_box *box, enum property property)
+{
+    int at = 0;
+    while (judged[at] != property)
+        at++;
+    return &box->findings[at];
+}
+
+const struct finding *black_box_finding(const struct black_box *box, enum property property)
+{
+    for (int i = 0; i < JUDGED; i++)
+        if (judged[i] == property)
+            return &box->findings[i];
+    return NULL;
+}
+
+/* --- what is said --- */
+
+/* It may be so, or not: the first reason is kept, as long as nothing is violated. */
+static bool doubt(struct black_box *box, enum property property)
+{
+    struct finding *finding = finding_of(box, property);
+    if (finding->verdict != VERDICT_HOLDS)
+        return false;
+    finding->verdict = VERDICT_UNKNOWN;
+    return true;
+}
+
+static bool hit(struct black_box *box, enum property property, enum cause cause, int64_t index)
+{
+    struct finding *finding = finding_of(box, property);
+    if (finding->count == 0)
+        finding->witness_lines = 0; /* a doubt */
+    return finding_hit(finding, cause, index);
+}
+
+static void say_called(const struct black_box *box, int client, const char *also,
+                       struct finding *finding)
+{
+    const struct ledger *ledger = box->ledger;
+    const struct ledger_client *who = &ledger->clients[client];
+    const char *name = client_name(ledger, client);
+    finding_say(finding, "%s called acquire at %s, and was told \"granted\" at %s%s.", name,
+                MS(who->call_us), MS(who->held_us), also);
+}
+
+/* --- leases --- */
+
+/* Its key is there for certain until then. */
+static int64_t certain_end_us(const struct black_box *box, int client)
+{
+    const struct ledger *ledger = box->ledger;
+    return ledger->has_lease ? ledger->clients[client].call_us + ledger->lease_us : NEVER_US;
+}
+
+/* Its lease is over for certain from then on. */
+static int64_t last_end_us(const struct black_box *box, int client)
+{
+    const struct ledger *ledger = box->ledger;
+    if (!ledger->has_lease || box->may_renew)
+        return NEVER_US;
+    return ledger->clients[client].own_end_us;
+}
+
+static bool is_certain(const struct black_box *box, int client, int64_t time_us)
+{
+    int64_t end_us = certain_end_us(box, client);
+    return end_us == NEVER_US || time_us + box->ledger->error_us < end_us;
+}
+
+static bool is_over(const struct black_box *box, int client, int64_t time_us)
+{
+    int64_t end_us = last_end_us(box, client);
+    return end_us != NEVER_US && time_us - box->ledger->error_us >= end_us;
+}
+
+/* --- two that believe at once --- */
+
+static void say_two(const struct black_box *box, int first, int second, const struct fact *fact,
+                    struct finding *finding)
+{
+    say_called(box, first, "", finding);
+    say_called(box, second, ", too", finding);
+    finding_say(finding, "From %s on both believed to hold it.", MS(fact->time_us));
+}
+
+static void overlap_certain(struct black_box *box, const struct fact *fact, int other)
+{
+    static const enum property both[] = {PROPERTY_MUTUAL_EXCLUSION, PROPERTY_LEASE_EXCLUSION};
+    const struct ledger *ledger = box->ledger;
+    for (int i = 0; i < 2; i++) {
+        struct finding *finding = finding_of(box, both[i]);
+        if (!hit(box, both[i], CAUSE_BUG_OR_LOSS, fact->index))
+            continue;
+        say_two(box, other, fact->client, fact, finding);
+        if (ledger->has_lease)
+            finding_say(finding, "Neither lease, of %s from the call, was over by then.",
+                        MS(ledger->lease_us));
+        finding_say(finding, "No overrun explains that. A bug, or a loss: nobody saw the servers.");
+    }
+}
+
+static void overlap_over(struct black_box *box, const struct fact *fact, int other, bool is_late)
+{
+    const struct ledger *ledger = box->ledger;
+    struct finding *finding = finding_of(box, PROPERTY_MUTUAL_EXCLUSION);
+    int over = is_late ? fact->client : other;
+    if (!hit(box, PROPERTY_MUTUAL_EXCLUSION, is_late ? CAUSE_LATE_GRANT : CAUSE_OVERRUN,
+             fact->index))
+        return;
+    say_two(box, other, fact->client, fact, finding);
+    finding_say(finding, "%s's own lease had ended at %s.", client_name(ledger, over),
+                MS(last_end_us(box, over)));
+    finding_say(finding, "%s in %s.", is_late ? "Late grant" : "Overrun",
+                client_name(ledger, over));
+}
+
+static void overlap_doubtful(struct black_box *box, const struct fact *fact, int other)
+{
+    static const enum property both[] = {PROPERTY_MUTUAL_EXCLUSION, PROPERTY_LEASE_EXCLUSION};
+    for (int i = 0; i < 2; i++) {
+        struct finding *finding = finding_of(box, both[i]);
+        if (!doubt(box, both[i]))
+            continue;
+        say_two(box, other, fact->client, fact, finding);
+        finding_say(finding, "Whether a lease was over by then nobody saw.");
+    }
+}
+
+static void held(struct black_box *box, const struct fact *fact)
+{
+    const struct ledger *ledger = box->ledger;
+    bool is_late = is_over(box, fact->client, fact->time_us);
+    int other = ledger->locks[fact->lock].first_holder;
+    for (; other != NOBODY; other = ledger->clients[other].next) {
+        if (other == fact->client)
+            continue;
+        if (is_certain(box, fact->client, fact->time_us) && is_certain(box, other, fact->time_us))
+            overlap_certain(box, fact, other);
+        else if (is_late || is_over(box, other, fact->time_us))
+            overlap_over(box, fact, other, is_late);
+        else
+            overlap_doubtful(box, fact, other);
+    }
+    if (!ledger->has_lease || is_certain(box, fact->client, fact->time_us))
+        return;
+    struct finding *finding = finding_of(box, PROPERTY_FRESH_GRANT);
+    if (is_late && hit(box, PROPERTY_FRESH_GRANT, CAUSE_LATE_GRANT, fact->index)) {
+        say_called(box, fact->client, "", finding);
+        finding_say(finding, "Its lease, of %s from the call, had ended at %s.",
+                    MS(ledger->lease_us), MS(last_end_us(box, fact->client)));
+        finding_say(finding, "Late grant in %s: the scheme must refuse it.",
+                    client_name(ledger, fact->client));
+    } else if (!is_late && doubt(box, PROPERTY_FRESH_GRANT)) {
+        say_called(box, fact->client, "", finding);
+        finding_say(finding,
+                    "Whether there was lease left nobody saw: it may have asked long after "
+                    "the call, or renewed.");
+    }
+}
+
+/* --- who may hold a lock, and who surely does --- */
+
+static void note_end(struct sure ends[2], int client, int64_t time_us)
+{
+    struct sure made = {.client = client, .until_us = time_us};
+    if (ends[0].client == client || ends[0].client == NOBODY) {
+        if (ends[0].until_us < time_us)
+            ends[0] = made;
+    } else if (ends[0].until_us <= time_us) {
+        ends[1] = ends[0];
+        ends[0] = made;
+    } else if (ends[1].until_us < time_us) {
+        ends[1] = made;
+    }
+}
+
+static int64_t end_of_others(const struct sure ends[2], int client)
+{
+    return ends[ends[0].client == client].until_us;
+}
+
+static void attempt_begins(struct black_box *box, const struct event *event)
+{
+    box->is_open[event->client] = true; /* an earlier one that was not ended stays open */
+    box->locks[event->lock].open++;
+    box->locks[event->lock].asked++;
+}
+
+/* An answer says that the attempt neither has the lock nor will come to have it. */
+static void attempt_ends(struct black_box *box, const struct event *event)
+{
+    struct box_lock *lock = &box->locks[box->ledger->clients[event->client].lock];
+    if (!box->is_open[event->client])
+        return;
+    box->is_open[event->client] = false;
+    lock->open--;
+    note_end(lock->last, event->client, event->time_us);
+}
+
+static bool is_held_by_another(const struct black_box *box, const struct event *event)
+{
+    const struct ledger *ledger = box->ledger;
+    const struct ledger_client *client = &ledger->clients[event->client];
+    int other = ledger->locks[client->lock].first_holder;
+    for (; other != NOBODY; other = ledger->clients[other].next) {
+        int64_t end_us = certain_end_us(box, other);
+        if (other != event->client && (end_us == NEVER_US || end_us > client->call_us))
+            return true;
+    }
+    return end_of_others(box->locks[client->lock].held, event->client) >= client->call_us;
+}
+
+static void hold_ended(struct black_box *box, const struct fact *fact)
+{
+    int64_t end_us = certain_end_us(box, fact->client);
+    note_end(box->locks[fact->lock].held, fact->client,
+             fact->time_us < end_us ? fact->time_us : end_us);
+}
+
+/* --- answers --- */
+
+static void refused(struct black_box *box, const struct event *event)
+{
+    const struct ledger *ledger = box->ledger;
+    const struct ledger_client *client = &ledger->clients[event->client];
+    const struct box_lock *lock = &box->locks[client->lock];
+    struct finding *finding = finding_of(box, PROPERTY_TRUTHFUL);
+    const char *name = client_name(ledger, event->client);
+    bool can_be_held = lock->open > 1 || /* its own is one */
+                       end_of_others(lock->last, event->client) >= client->call_us;
+    bool is_first = lock->asked == 1;
+    if (ledger->quorum == 1 && !can_be_held) {
+        if (!hit(box, PROPERTY_TRUTHFUL, is_first ? CAUSE_UNTRUE_ANSWER : CAUSE_BUG_OR_LOSS,
+                 event->index))
+            return;
+        finding_say(finding, "%s called acquire at %s, and was told \"refused\" at %s.", name,
+                    MS(client->call_us), MS(event->time_us));
+        if (is_first) {
+            finding_say(finding, "Nobody held the lock: nobody had ever asked for it.");
+            finding_say(finding, "Untrue answer to %s.", name);
+            return;
+        }
+        finding_say(finding, "Whoever had asked before had been told that he does not hold it.");
+        finding_say(finding, "One of these answers is not so, or a lock came back. A bug, or a "
+                             "loss: nobody saw the servers.");
+    } else if (!is_held_by_another(box, event) && doubt(box, PROPERTY_TRUTHFUL)) {
+        finding_say(finding, "%s was told \"refused\" at %s; who held the lock nobody saw.", name,
+                    MS(event->time_us));
+    }
+}
+
+static void not_mine(struct black_box *box, const struct event *event)
+{
+    const struct ledger *ledger = box->ledger;
+    const struct ledger_client *client = &ledger->clients[event->client];
+    struct finding *finding = finding_of(box, PROPERTY_TRUTHFUL);
+    const char *name = client_name(ledger, event->client);
+    if (ledger->quorum == 1 && client->acquired == RESULT_GRANTED &&
+        is_certain(box, event->client, event->time_us)) {
+        if (!hit(box, PROPERTY_TRUTHFUL, CAUSE_BUG_OR_LOSS, event->index))
+            return;
+        say_called(box, event->client, "", finding);
+        if (ledger->has_lease)
+            finding_say(finding, "Its lock cannot have expired before %s.",
+                        MS(certain_end_us(box, event->client)));
+        finding_say(finding, "%s was told \"not mine\" at %s.", name, MS(event->time_us));
+        finding_say(finding, "Its lock was lost before its time, or the answer is not so. A bug, "
+                             "or a loss: nobody saw the servers.");
+    } else if (doubt(box, PROPERTY_TRUTHFUL)) {
+        finding_say(finding, "%s was told \"not mine\" at %s; whose the lock was nobody saw.", name,
+                    MS(event->time_us));
+    }
+}
+
+/* --- contract --- */
+
+void black_box_event(struct black_box *box, const struct event *event)
+{
+    if (event->client < 0 || event->attempt != box->ledger->clients[event->client].attempt)
+        return;
+    if (event->kind == EVENT_CALL && event->op == OP_ACQUIRE)
+        attempt_begins(box, event);
+    if (event->kind != EVENT_RETURN)
+        return;
+    if (event->result == RESULT_REFUSED)
+        refused(box, event);
+    if (event->result == RESULT_NOT_MINE)
+        not_mine(box, event);
+    if (event->result == RESULT_REFUSED || event->result == RESULT_UNSUPPORTED ||
+        event->result == RESULT_RELEASED || event->result == RESULT_NOT_MINE)
+        attempt_ends(box, event);
+}
+
+void black_box_fact(struct black_box *box, const struct fact *fact)
+{
+    if (fact->kind == FACT_HOLD)
+        held(box, fact);
+    if (fact->kind == FACT_HOLD_ENDED)
+        hold_ended(box, fact);
+}

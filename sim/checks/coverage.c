@@ -1,0 +1,123 @@
+/* coverage.c - see coverage.h. */
+#include "checks/coverage.h"
+
+#include "base/memory.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+/* Two bits a verb: it was executed, and took effect or found none. */
+enum { BITS_A_VERB = 2 };
+_Static_assert(VERB_COUNT *BITS_A_VERB <= 64, "executed has no room for every verb");
+
+/* One server and a client's last attempt. */
+struct seen {
+    bool is_asked;     /* a command to it, or what it did with one, was seen */
+    uint64_t executed; /* with which replies; the lock key only */
+};
+
+struct coverage {
+    const struct ledger *ledger;
+    bool has_heard;   /* the history tells of replies that were heard */
+    bool is_granted;  /* somebody was */
+    unsigned servers; /* bit a server: it is spoken of */
+    bool is_missing;
+    char words[WITNESS_LINE_BYTES]; /* the first of them */
+    struct seen seen[];             /* one a client and server */
+};
+
+struct coverage *coverage_new(const struct ledger *ledger)
+{
+    size_t pairs = (size_t)ledger->head->clients * (size_t)ledger->head->servers;
+    struct coverage *made = memory_new(1, sizeof *made + pairs * sizeof *made->seen);
+    made->ledger = ledger;
+    return made;
+}
+
+void coverage_free(struct coverage *coverage)
+{
+    free(coverage);
+}
+
+static struct seen *seen_of(struct coverage *coverage, int client)
+{
+    return &coverage->seen[client * coverage->ledger->head->servers];
+}
+
+static uint64_t bit_of(const struct event *event)
+{
+    const struct reply *reply = &event->reply;
+    bool is_without_effect = reply->kind == REPLY_NIL || reply_is_integer(reply, 0);
+    return (uint64_t)1 << ((int)event->command.verb * BITS_A_VERB + is_without_effect);
+}
+
+static void miss(struct coverage *coverage, const struct event *event, const char *what)
+{
+    if (coverage->is_missing)
+        return;
+    coverage->is_missing = true;
+    snprintf(coverage->words, sizeof coverage->words, "%s's %s was answered at %s, and %s",
+             client_name(coverage->ledger, event->client), operation_name(event->op),
+             MS(event->time_us), what);
+}
+
+static void returned(struct coverage *coverage, const struct event *event)
+{
+    const struct ledger *ledger = coverage->ledger;
+    const struct seen *seen = seen_of(coverage, event->client);
+    int asked = 0, executed = 0;
+    for (int i = 0; i < ledger->head->servers; i++) {
+        asked += seen[i].is_asked;
+        executed += seen[i].executed != 0;
+    }
+    bool is_granted = event->result == RESULT_GRANTED;
+    coverage->is_granted |= is_granted;
+    if (asked == 0)
+        miss(coverage, event, "nobody saw what it asked a server");
+    else if (is_granted && executed == 0 && !coverage->has_heard)
+        miss(coverage, event, "nobody saw what the servers did");
+}
+
+static void heard(struct coverage *coverage, const struct event *event)
+{
+    const struct seen *seen = &seen_of(coverage, event->client)[event->server];
+    coverage->has_heard = true;
+    if (event->command.key == KEY_LOCK && event->reply.kind != REPLY_ERROR &&
+        !(seen->executed & bit_of(event)))
+        miss(coverage, event, "nobody saw the server execute what it was answered");
+}
+
+void coverage_event(struct coverage *coverage, const struct event *event)
+{
+    const struct ledger *ledger = coverage->ledger;
+    if (event->client < 0 || event->attempt != ledger->clients[event->client].attempt)
+        return;
+    struct seen *seen = seen_of(coverage, event->client);
+    bool is_of_acquire = event->op == OP_ACQUIRE;
+    if (event->kind == EVENT_CALL && is_of_acquire)
+        for (int s = 0; s < ledger->head->servers; s++)
+            seen[s] = (struct seen){0};
+    bool is_seen = event->kind == EVENT_SEND || event->kind == EVENT_EXECUTE ||
+                   event->kind == EVENT_FAULT; /* that befell what it asked */
+    if (is_seen && event->server >= 0)
+        seen[event->server].is_asked = true;
+    if (event->server >= 0)
+        coverage->servers |= 1u << event->server;
+    if (event->kind == EVENT_EXECUTE && event->command.key == KEY_LOCK)
+        seen[event->server].executed |= bit_of(event);
+    if (event->kind == EVENT_HEAR)
+        heard(coverage, event);
+    if (event->kind == EVENT_RETURN && is_of_acquire)
+        returned(coverage, event);
+}
+
+const char *coverage_gap(const struct coverage *coverage)
+{
+    const struct ledger *ledger = coverage->ledger;
+    const unsigned all = (1u << ledger->head->servers) - 1;
+    if (coverage->is_missing)
+        return coverage->words;
+    if (ledger->quorum > 1 && coverage->is_granted && coverage->servers != all)
+        return "one of the servers is never spoken of, and nobody saw what it did";
+    return NULL;
+}

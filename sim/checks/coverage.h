@@ -1,0 +1,26 @@
+/* coverage.h - does a history have what the servers did? Then the ledger can be believed; else only
+ * calls and returns can.
+ *
+ * Missing is: an acquire that returned although its client was seen to ask nobody; a grant of which
+ * no server was seen to execute anything; a reply that was heard and that no server was seen to
+ * give; of a quorum, a server that is never spoken of. A foreign history may have been recorded at
+ * the clients only, at some of them, or have lost a line. Never: what a scheme should have done;
+ * one that answers by guess has sent something, or is judged by its answers alone. */
+#ifndef PICKLOCK_CHECKS_COVERAGE_H
+#define PICKLOCK_CHECKS_COVERAGE_H
+
+#include "checks/finding.h"
+
+struct coverage;
+
+/* ledger: kept. */
+struct coverage *coverage_new(const struct ledger *ledger);
+void coverage_free(struct coverage *coverage);
+
+/* After the ledger has taken the event. */
+void coverage_event(struct coverage *coverage, const struct event *event);
+
+/* The first thing that is missing, as a sentence without its full stop; NULL: nothing. Borrowed. */
+const char *coverage_gap(const struct coverage *coverage);
+
+#endif

@@ -1,0 +1,297 @@
+/* test_black_box.c - what is said of a history that does not have what the servers did: what calls
+ * and returns prove, and nothing else. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <cmocka.h>
+
+#include "test/story.h"
+
+static void asks_unseen(struct story *story, int client, double from, double until,
+                        enum result result)
+{
+    at(story, from);
+    calls(story, client, OP_ACQUIRE);
+    at(story, until);
+    returns(story, client, OP_ACQUIRE, result);
+}
+
+static void releases_unseen(struct story *story, int client, double from, double until,
+                            enum result result)
+{
+    at(story, from);
+    calls(story, client, OP_RELEASE);
+    at(story, until);
+    returns(story, client, OP_RELEASE, result);
+}
+
+/* Of these nobody can say anything who did not see the servers. */
+static void assert_servers_unseen(const struct story *story)
+{
+    static const enum property unseen[] = {PROPERTY_RELEASE_OWN, PROPERTY_EXTEND_OWN,
+                                           PROPERTY_ALWAYS_EXPIRES, PROPERTY_NO_ORPHAN,
+                                           PROPERTY_PROGRESS};
+    for (size_t i = 0; i < sizeof unseen / sizeof *unseen; i++) {
+        assert_verdict(story, unseen[i], VERDICT_UNKNOWN);
+        assert_says(&story->findings[unseen[i]], "nobody saw");
+    }
+}
+
+/* --- two at once --- */
+
+static void two_within_their_leases_are_a_bug_or_a_loss(void **state)
+{
+    (void)state;
+    assert_int_equal(cause_blame(CAUSE_BUG_OR_LOSS), BLAME_EITHER);
+    static const struct scheme *const tried[] = {&expiring, &everlasting, &noticing, NULL};
+    for (size_t i = 0; i < sizeof tried / sizeof *tried; i++) {
+        struct story *story = story_new(tried[i], 1, 300);
+        asks_unseen(story, A, 0, 1, RESULT_GRANTED);
+        asks_unseen(story, B, 2, 299, RESULT_GRANTED);
+        ends(story);
+        assert_violated(story, PROPERTY_MUTUAL_EXCLUSION, 1, CAUSE_BUG_OR_LOSS);
+        assert_violated(story, PROPERTY_LEASE_EXCLUSION, 1, CAUSE_BUG_OR_LOSS);
+        assert_says(&story->findings[PROPERTY_LEASE_EXCLUSION], "No overrun explains that.");
+        story_free(story);
+    }
+}
+
+static void after_the_lease_it_is_an_overrun(void **state)
+{
+    struct story *story = story_new(&expiring, 1, 300);
+    (void)state;
+    asks_unseen(story, A, 0, 1, RESULT_GRANTED);
+    asks_unseen(story, B, 400, 401, RESULT_GRANTED);
+    releases_unseen(story, A, 500, 501, RESULT_NOT_MINE);
+    ends(story);
+    assert_violated(story, PROPERTY_MUTUAL_EXCLUSION, 1, CAUSE_OVERRUN);
+    assert_says(&story->findings[PROPERTY_MUTUAL_EXCLUSION], "Overrun in A.");
+    assert_holds(story, PROPERTY_LEASE_EXCLUSION);
+    assert_verdict(story, PROPERTY_TRUTHFUL, VERDICT_UNKNOWN); /* whose the lock was at 501 ms */
+    assert_servers_unseen(story);
+    story_free(story);
+}
+
+/* A lease that may have been renewed, or may have begun long after the call. */
+static void where_the_end_of_a_lease_is_not_known_nothing_is_said(void **state)
+{
+    static const struct scheme *const tried[] = {&noticing, NULL};
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        struct story *story = story_new(tried[i], 1, 300);
+        asks_unseen(story, A, 0, 1, RESULT_GRANTED);
+        asks_unseen(story, B, 400, 401, RESULT_GRANTED);
+        ends(story);
+        assert_silent(story);
+        assert_verdict(story, PROPERTY_MUTUAL_EXCLUSION, VERDICT_UNKNOWN);
+        assert_verdict(story, PROPERTY_LEASE_EXCLUSION, VERDICT_UNKNOWN);
+        story_free(story);
+    }
+}
+
+/* Told after its own lease, and the lease of this scheme counts from the call. */
+static void a_late_grant_is_one_without_its_servers(void **state)
+{
+    struct story *story = story_new(&expiring, 1, 300);
+    (void)state;
+    asks_unseen(story, A, 0, 1, RESULT_GRANTED);
+    asks_unseen(story, B, 2, 302, RESULT_GRANTED);
+    ends(story);
+    assert_violated(story, PROPERTY_FRESH_GRANT, 1, CAUSE_LATE_GRANT);
+    assert_violated(story, PROPERTY_MUTUAL_EXCLUSION, 1, CAUSE_LATE_GRANT);
+    assert_holds(story, PROPERTY_LEASE_EXCLUSION);
+    story_free(story);
+}
+
+static void an_acquire_that_waits_inside_its_call_is_not_late(void **state)
+{
+    struct story *story = story_new(NULL, 1, 300);
+    (void)state;
+    asks_unseen(story, A, 0, 1000, RESULT_GRANTED); /* of a foreign library, that tries again */
+    ends(story);
+    assert_verdict(story, PROPERTY_FRESH_GRANT, VERDICT_UNKNOWN);
+    assert_verdict(story, PROPERTY_ALWAYS_EXPIRES, VERDICT_UNKNOWN);
+    assert_silent(story);
+    story_free(story);
+}
+
+static void one_after_the_other_holds(void **state)
+{
+    struct story *story = story_new(&expiring, 1, 300);
+    (void)state;
+    asks_unseen(story, A, 0, 1, RESULT_GRANTED);
+    asks_unseen(story, B, 1.1, 1.2, RESULT_REFUSED); /* A has it */
+    releases_unseen(story, A, 1.5, 1.6, RESULT_RELEASED);
+    asks_unseen(story, B, 2, 3, RESULT_GRANTED);
+    releases_unseen(story, B, 60, 61, RESULT_RELEASED);
+    ends(story);
+    assert_silent(story);
+    assert_holds(story, PROPERTY_MUTUAL_EXCLUSION);
+    assert_holds(story, PROPERTY_LEASE_EXCLUSION);
+    assert_holds(story, PROPERTY_FRESH_GRANT);
+    assert_holds(story, PROPERTY_TRUTHFUL);
+    assert_holds(story, PROPERTY_NO_CRASH);
+    assert_servers_unseen(story);
+    story_free(story);
+}
+
+/* --- answers --- */
+
+static void not_mine_within_the_lease_is_a_bug_or_a_loss(void **state)
+{
+    (void)state;
+    for (int is_late = 0; is_late < 2; is_late++) {
+        struct story *story = story_new(&expiring, 1, 300);
+        asks_unseen(story, A, 0, 1, RESULT_GRANTED);
+        releases_unseen(story, A, 4, is_late ? 301 : 5, RESULT_NOT_MINE);
+        ends(story);
+        if (is_late)
+            assert_verdict(story, PROPERTY_TRUTHFUL, VERDICT_UNKNOWN);
+        else
+            assert_violated(story, PROPERTY_TRUTHFUL, 1, CAUSE_BUG_OR_LOSS);
+        story_free(story);
+    }
+}
+
+static void refused_in_a_gap_is_a_bug_or_a_loss(void **state)
+{
+    struct story *story = story_new(&expiring, 1, 300);
+    (void)state;
+    asks_unseen(story, A, 2, 3, RESULT_GRANTED);
+    releases_unseen(story, A, 4, 5, RESULT_RELEASED);
+    asks_unseen(story, B, 10, 11, RESULT_REFUSED);
+    ends(story);
+    assert_violated(story, PROPERTY_TRUTHFUL, 1, CAUSE_BUG_OR_LOSS);
+    assert_servers_unseen(story);
+    story_free(story);
+}
+
+/* What failed may happen later, for ever; and who asks before another is told that he has released
+ * may be refused by that one. */
+static void refused_where_somebody_may_hold_it_proves_nothing(void **state)
+{
+    (void)state;
+    for (int how = 0; how < 4; how++) {
+        struct story *story = story_new(&expiring, 1, 300);
+        if (how < 2) /* B: perhaps its own leftover */
+            asks_unseen(story, how == 0 ? C : B, 0, 1, RESULT_FAILED);
+        asks_unseen(story, A, 2, 3, RESULT_GRANTED);
+        at(story, 4);
+        calls(story, A, OP_RELEASE);
+        if (how == 3)
+            calls(story, B, OP_ACQUIRE);
+        returns(story, A, OP_RELEASE, how == 2 ? RESULT_FAILED : RESULT_RELEASED);
+        if (how != 3)
+            calls(story, B, OP_ACQUIRE);
+        returns(story, B, OP_ACQUIRE, RESULT_REFUSED);
+        ends(story);
+        assert_silent(story);
+        assert_verdict(story, PROPERTY_TRUTHFUL, VERDICT_UNKNOWN);
+        story_free(story);
+    }
+}
+
+static void refused_when_nobody_had_asked_is_an_untruth(void **state)
+{
+    struct story *story = story_new(&expiring, 1, 300);
+    (void)state;
+    asks_unseen(story, A, 0, 1, RESULT_REFUSED);
+    ends(story);
+    assert_violated(story, PROPERTY_TRUTHFUL, 1, CAUSE_UNTRUE_ANSWER);
+    story_free(story);
+}
+
+/* --- a part was seen --- */
+
+/* A's and B's holds overlap, and C's plain DEL has removed A's key; all of it seen, or not. */
+enum part { WHOLE, A_UNSEEN, B_UNSEEN, DELETE_LOST, SET_LOST, SEND_ALONE };
+
+static struct story *partly_seen(enum part part)
+{
+    struct story *story = story_new(&expiring, 1, 300);
+    struct command del = command(VERB_DEL, 0, 0);
+    calls(story, C, OP_ACQUIRE);
+    sends(story, C, 0, OP_ACQUIRE, set(story, C));
+    strikes(story, "lose-request", C, 0, 0);
+    returns(story, C, OP_ACQUIRE, RESULT_FAILED);
+    for (int client = A; client <= B; client++) {
+        bool is_unseen = part == (client == A ? A_UNSEEN : B_UNSEEN);
+        calls(story, client, OP_ACQUIRE);
+        if (!is_unseen)
+            sends(story, client, 0, OP_ACQUIRE, set(story, client));
+        if (!is_unseen && part != SEND_ALONE && (part != SET_LOST || client == B))
+            executes(story, client, OP_ACQUIRE, set(story, client), OK);
+        if (!is_unseen && part != SEND_ALONE)
+            hears(story, client, 0, OP_ACQUIRE, set(story, client), OK);
+        returns(story, client, OP_ACQUIRE, RESULT_GRANTED);
+        if (client == B)
+            break;
+        calls(story, C, OP_RELEASE);
+        sends(story, C, 0, OP_RELEASE, del);
+        if (part != DELETE_LOST)
+            executes(story, C, OP_RELEASE, del, INTEGER(1));
+        if (part != SEND_ALONE)
+            hears(story, C, 0, OP_RELEASE, del, INTEGER(1));
+        returns(story, C, OP_RELEASE, RESULT_RELEASED);
+    }
+    ends(story);
+    return story;
+}
+
+static void what_was_seen_whole_has_its_cause(void **state)
+{
+    struct story *story = partly_seen(WHOLE);
+    (void)state;
+    assert_violated(story, PROPERTY_LEASE_EXCLUSION, 1, CAUSE_UNLOCK_BUG);
+    assert_violated(story, PROPERTY_RELEASE_OWN, 1, CAUSE_UNLOCK_BUG);
+    assert_holds(story, PROPERTY_EXTEND_OWN);
+    story_free(story);
+}
+
+static void what_was_seen_in_part_has_none(void **state)
+{
+    (void)state;
+    for (enum part part = A_UNSEEN; part <= SEND_ALONE; part++) {
+        struct story *story = partly_seen(part);
+        assert_violated(story, PROPERTY_LEASE_EXCLUSION, 1, CAUSE_BUG_OR_LOSS);
+        assert_violated(story, PROPERTY_MUTUAL_EXCLUSION, 1, CAUSE_BUG_OR_LOSS);
+        assert_servers_unseen(story);
+        story_free(story);
+    }
+}
+
+/* Of three servers not all were recorded. */
+static void a_server_that_was_not_seen_leaves_all_open(void **state)
+{
+    (void)state;
+    for (int seen = 1; seen <= 3; seen++) {
+        struct story *story = story_new(&majority, 3, 300);
+        calls(story, A, OP_ACQUIRE);
+        for (int s = 0; s < seen; s++)
+            executes_at(story, A, s, OP_ACQUIRE, set(story, A), OK);
+        returns(story, A, OP_ACQUIRE, RESULT_GRANTED);
+        ends(story);
+        assert_verdict(story, PROPERTY_RELEASE_OWN, seen < 3 ? VERDICT_UNKNOWN : VERDICT_HOLDS);
+        story_free(story);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(two_within_their_leases_are_a_bug_or_a_loss),
+        cmocka_unit_test(after_the_lease_it_is_an_overrun),
+        cmocka_unit_test(where_the_end_of_a_lease_is_not_known_nothing_is_said),
+        cmocka_unit_test(a_late_grant_is_one_without_its_servers),
+        cmocka_unit_test(an_acquire_that_waits_inside_its_call_is_not_late),
+        cmocka_unit_test(one_after_the_other_holds),
+        cmocka_unit_test(not_mine_within_the_lease_is_a_bug_or_a_loss),
+        cmocka_unit_test(refused_in_a_gap_is_a_bug_or_a_loss),
+        cmocka_unit_test(refused_where_somebody_may_hold_it_proves_nothing),
+        cmocka_unit_test(refused_when_nobody_had_asked_is_an_untruth),
+        cmocka_unit_test(what_was_seen_whole_has_its_cause),
+        cmocka_unit_test(what_was_seen_in_part_has_none),
+        cmocka_unit_test(a_server_that_was_not_seen_leaves_all_open),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
