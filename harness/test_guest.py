@@ -442,3 +442,14 @@ def test_a_field_of_no_kind_is_refused(tmp_path):
     made = as_guest(tmp_path, "redlock", ("FIELD_TIME", "(enum scheme_field)77"))
     ran = run("explore", "--scheme", made, "--fault", "none")
     assert ran.status == 64 and "a field of a kind that there is not" in ran.err, ran
+
+
+@pytest.mark.parametrize("fence, status", [(255, 0), (256, 0), (65535, 0), (65536, 64), (-1, 64)])
+def test_a_fence_of_any_size_is_judged_or_refused(tmp_path, fence, status):
+    text = mine().replace("out_granted(out);", f"out_granted_with_fence(out, {fence});")
+    ran = run("explore", "--scheme", build(tmp_path, text), "--fault", "none", "--section", "write", "--json", "-", "--fail-on", "never")
+    assert ran.status == status, ran
+    if status:
+        assert "a fence that is not 0 to 65535" in ran.err
+    else:  # the same one for every grant
+        assert {row["cause"] for row in ran.json["results"] if row["property"] == "fence-order"} == {"fence-disorder"}

@@ -1,6 +1,8 @@
 /* local.c - see local.h. */
 #include "explore/local.h"
 
+#include "explore/roll.h"
+
 #include <assert.h>
 #include <string.h>
 
@@ -78,6 +80,8 @@ enum breach local_breach(const struct local *local, const struct setting *settin
                          const struct client *client, const struct client_news *news)
 {
     bool is_good = can_keep(client->fence, setting);
+    if (setting->section == SECTION_WRITE)
+        is_good &= client->fence >= 0 && client->fence <= ROLL_FENCE_MAX;
     for (int i = 0; i < setting->scheme->fields_count; i++)
         is_good &= setting->scheme->fields[i] == FIELD_TIME ? is_narrow(client->state[i])
                                                             : can_keep(client->state[i], setting);

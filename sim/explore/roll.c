@@ -119,9 +119,9 @@ static bool follow_grant(struct roll *roll, int clients, const struct roll_step 
     if (mine->rank == 0) /* told of what no server granted: ordered by that */
         entry_begin(roll, clients, mine, 0);
     const struct roll_entry told = *mine;
-    uint8_t fence = (uint8_t)step->fence;
+    uint16_t fence = (uint16_t)step->fence;
     mine->above = mine->below = 0;
-    assert(step->fence >= 0 && step->fence <= UINT8_MAX);
+    assert(step->fence >= 0 && step->fence <= ROLL_FENCE_MAX);
     if (fence == 0)
         return false;
     for (int i = 0; i < clients; i++) {

@@ -17,20 +17,25 @@
     BIT(ROLL_SUPERSEDED) /* one that was granted later has written the resource */
 BITS(roll_flag, ROLL_FLAGS);
 
+enum { ROLL_FENCE_MAX = UINT16_MAX };
+
 struct roll_entry {
     uint8_t rank;  /* from 1, by the time of the grant; 0: none */
     uint8_t flags; /* enum roll_flag */
     /* Until it is told: the largest fence carried by earlier grants, the smallest by later ones; 0:
      * none */
-    uint8_t above, below;
+    uint16_t above, below;
 };
 
 BITS_FIT(ROLL_FLAGS, struct roll_entry, flags);
 
 struct roll {
     struct roll_entry last[EXPLORE_CLIENTS_MAX], before[EXPLORE_CLIENTS_MAX]; /* attempts */
-    uint8_t fence; /* the largest that was carried */
+    uint16_t fence; /* the largest that was carried */
 };
+
+/* Rolls are interned byte by byte: there are none between the members. */
+_Static_assert(sizeof(struct roll_entry) == 6 && sizeof(struct roll) % 2 == 0, "a roll has holes");
 
 /* What a step did to one client. */
 struct roll_client {

@@ -492,11 +492,12 @@ uint32_t space_rename_roll(struct space *space, uint32_t roll, const uint8_t *ne
 uint64_t space_roll_mentions(const struct space *space, uint32_t roll, int position)
 {
     struct roll it;
-    uint32_t last, before;
     pool_get(&space->rolls, roll, &it);
-    memcpy(&last, &it.last[position], sizeof last);
-    memcpy(&before, &it.before[position], sizeof before);
-    return (uint64_t)before << 32 | last;
+    const struct roll_entry *last = &it.last[position], *before = &it.before[position];
+    assert(before->above == 0 && before->below == 0);
+    return (uint64_t)before->flags << 56 | (uint64_t)before->rank << 48 |
+           (uint64_t)last->below << 32 | (uint64_t)last->above << 16 |
+           (uint64_t)last->flags << 8 | last->rank;
 }
 
 enum { KEY_SPENT = 1 }; /* above the bits of a key of clients */
