@@ -218,6 +218,48 @@ def test_a_users_scheme_is_explored_like_one_of_the_table(tmp_path):
     assert all(row["confirmed"] for row in good.json["results"] if row["verdict"] == "violated")
 
 
+CUT = ["explore", "--scheme", "set-nx-ex-del", "--clients", "5", "--rounds", "3", "--fault", "stall", "--states", "20000"]
+
+
+def without_times(rows):
+    return [{key: value for key, value in row.items() if key != "seconds"} for row in rows]
+
+
+def test_behind_a_limit_smaller_bounds_and_random_runs_are_tried(tmp_path):
+    ran = run(*CUT, "--confirm", "--json", tmp_path / "results.json", "--markdown", tmp_path / "comment.md",
+              "--junit", tmp_path / "junit.xml", "--html", tmp_path / "page.html", "--witness")
+    assert ran.status == 2 and "not every cell was searched to its end" in ran.err
+    rows = json.loads((tmp_path / "results.json").read_text())["results"]
+    by_name = {row["property"]: row for row in rows}
+    broken, unknown, stuck = (by_name[name] for name in ("lease-exclusion", "always-expires", "progress"))
+    # as short as the committed matrix says of three clients, which is not proved of five
+    assert (broken["verdict"], broken["cause"], broken["witness_steps"]) == ("violated", "unlock-bug", 14)
+    assert (broken["found_by"], broken["shortest"], broken["replayed"], broken["confirmed"]) == \
+        ("3 clients with 1 round", False, True, True)
+    tried = broken["tried"]
+    assert "4 clients with 1 round" in tried and " random runs with seed 0" in tried
+    assert unknown["verdict"] == "unknown" and unknown["found_by"] is None
+    assert unknown["why"].startswith("the limit of states was reached; tried: ")
+    # that nobody can get the lock in a smaller bound says nothing of a larger one
+    assert (stuck["verdict"], stuck["why"]) == ("unknown", "the limit of states was reached")
+    assert "broken (unlock-bug, at most 14 steps)" in ran.out and "\n    then tried: " in ran.out
+    assert "in 14 steps, not proved to be the shortest, found by 3 clients with 1 round\n" in ran.out
+    for name in ("comment.md", "junit.xml", "page.html"):
+        assert "random runs with seed 0" in (tmp_path / name).read_text(), name
+
+
+def test_what_is_tried_behind_a_limit_is_the_same_again():
+    first, again = (run(*CUT, "--json", "-").json["results"] for _ in range(2))
+    assert without_times(first) == without_times(again)
+
+
+def test_a_search_that_comes_to_its_end_tries_nothing():
+    ran = run("explore", "--scheme", "set-nx-ex-del", "--fault", "stall", "--json", "-")
+    assert ran.status == 0
+    assert all(row["tried"] is None and row["found_by"] is None for row in ran.json["results"])
+    assert all(row["shortest"] for row in ran.json["results"] if row["verdict"] == "violated")
+
+
 def test_out_of_states_is_unknown_not_safe():
     ran = run("explore", "--scheme", "redlock", "--fault", "failover", "--states", "1000", "--json", "-")
     verdicts = {row["verdict"] for row in ran.json["results"]}

@@ -22,7 +22,7 @@ static enum fail print_diagram(FILE *out, const struct explored_property *proper
     return fail;
 }
 
-/* After the number of its steps, of what a random search found. */
+/* After the number of its steps: where it was not simply the shortest way that there is. */
 static void print_shortness(FILE *out, const struct explored *cell,
                             const struct explored_property *property)
 {
@@ -31,6 +31,12 @@ static void print_shortness(FILE *out, const struct explored *cell,
     else if (explored_is_random(cell))
         fprintf(out, ", the shortest found; nothing shorter among %" PRId64 " states",
                 cell->shorter_states);
+    else if (!property->is_shortest)
+        fputs(", not proved to be the shortest", out);
+    if (*property->found_by) {
+        fputs(", found by ", out);
+        text_print(out, TEXT_PLAIN, property->found_by);
+    }
     fputc('\n', out);
 }
 

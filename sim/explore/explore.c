@@ -155,6 +155,7 @@ static void outcome_open(struct explore_outcome *outcome, const struct explore_o
     outcome->lease_us = translate_lease_us(&setting);
     outcome->same_token = setting.is_collision ? (1u << setting.clients) - 1 : 0;
     outcome->has_replica = setting.has_replica;
+    outcome->seen_faults = outcome->seen_events = -1;
 }
 
 /* Of several searches one that was cut short is enough to leave the outcome open. */
@@ -187,6 +188,13 @@ static void outcome_judge(const struct search *search, struct explore_outcome *o
     }
 }
 
+/* Can nothing shorter be left that the search did not come to? */
+static bool is_proved_shortest(const struct search *search, const struct sighting *sighting)
+{
+    return explore_end_answers(search->end) ||
+           sighting_is_final(sighting, search->layer, search->layer_depth);
+}
+
 /* The shortest ways, where none as short is known. */
 static void outcome_build(struct search *search, struct explore_outcome *outcome)
 {
@@ -198,7 +206,8 @@ static void outcome_build(struct search *search, struct explore_outcome *outcome
         if (!is_violated(search, i) || is_known)
             continue;
         free(finding->choices);
-        *finding = (struct explore_finding){.verdict = VERDICT_VIOLATED, .is_shortest = true};
+        *finding = (struct explore_finding){.verdict = VERDICT_VIOLATED,
+                                            .is_shortest = is_proved_shortest(search, sighting)};
         witness_build(search, sighting, finding);
     }
 }
@@ -243,6 +252,10 @@ static enum fail explore_all(const struct explore_options *options, bool is_judg
     search_all(&search);
     if (is_judge)
         outcome_judge(&search, outcome);
+    if (is_judge && !explore_end_answers(search.end)) {
+        outcome->seen_faults = search.layer;
+        outcome->seen_events = search.layer_depth;
+    }
     return outcome_take(&search, outcome, failure);
 }
 
@@ -380,6 +393,9 @@ static enum fail explore_quorum(const struct explore_options *given,
     enum fail fail = find_shortest(given, &violations, outcome, failure);
     if (explore_end_answers(outcome->end))
         outcome->end = violations.end;
+    /* Which search was cut short is not known here: what it had not come to may be shorter. */
+    for (int i = 0; i < PROPERTY_COUNT && !explore_end_answers(outcome->end); i++)
+        outcome->findings[i].is_shortest &= outcome->findings[i].faults == 0;
     return fail;
 }
 

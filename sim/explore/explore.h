@@ -128,6 +128,7 @@ struct explore_finding {
     bool is_shortest; /* proved: all that could lead to anything shorter was visited */
     uint64_t runs;    /* that a random search made, whether they found it or not */
     uint64_t run;     /* of a random search, from 1: the first that found it; 0: none did */
+    int clients, rounds; /* by fallback.h: found within these smaller bounds; 0: it was not */
 };
 
 struct explore_outcome {
@@ -135,6 +136,9 @@ struct explore_outcome {
     uint64_t states, transitions;
     int lease_ticks; /* as searched */
     int depth;       /* events of the longest shortest path */
+    /* Cut short: every way with fewer faults was seen, and with as many up to so many events; -1:
+     * that is not known. */
+    int seen_faults, seen_events;
     uint64_t bytes;  /* memory of the search, at its largest */
     double
         lost; /* states expected to be lost to equal fingerprints: n^2 / 2^65; 0 with full states */

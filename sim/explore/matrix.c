@@ -212,7 +212,14 @@ enum fail cell_search(struct cell *cell, enum section section, struct failure *f
         options.skips_progress = true; /* the cell's own search answers it */
         options.sought = sought_with(cell, section);
     }
+    unsigned wanted = sought_with(cell, section);
+    bool is_exhaustive = options.search == SEARCH_EXHAUSTIVE;
+    options.deadline_us =
+        is_exhaustive ? fallback_deadline_us(&cell->options) : options.deadline_us;
     enum fail fail = explore(&options, &search->outcome, failure);
+    options.deadline_us = cell->options.deadline_us;
+    if (!fail && fallback_is_due(&options, &search->outcome, wanted))
+        fail = fallback_search(&options, wanted, &search->outcome, &search->tried, failure);
     search->elapsed_us = now_us(cell) - began_us;
     return fail;
 }
@@ -332,6 +339,60 @@ static void print_not_found(const struct cell *cell, enum property property, cha
              is_cut_short ? explore_end_words(cell->outcome.end) : "");
 }
 
+const char *cell_tried(const struct cell *cell, char *text, size_t size)
+{
+    const struct fallback *first = NULL;
+    bool is_one = true;
+    size_t used = 0;
+    text[0] = '\0';
+    for (int i = 0; i < SECTION_COUNT; i++) {
+        const struct fallback *tried = &cell->searches[i].tried;
+        if (!tried->is_due)
+            continue;
+        first = first ? first : tried;
+        is_one &= fallback_is_same(first, tried);
+    }
+    if (first && is_one)
+        return fallback_print(first, text, size);
+    for (int i = 0; i < SECTION_COUNT && used < size; i++) {
+        const struct fallback *tried = &cell->searches[i].tried;
+        char words[FALLBACK_TEXT_MAX];
+        if (tried->is_due)
+            used += (size_t)snprintf(text + used, size - used, "%ssection %s: %s", used ? "; " : "",
+                                     section_name((enum section)i),
+                                     fallback_print(tried, words, sizeof words));
+    }
+    return text;
+}
+
+const char *cell_found_by(const struct cell *cell, enum property property, char *text, size_t size)
+{
+    const struct explore_finding *finding = &cell->outcome.findings[property];
+    text[0] = '\0';
+    if (cell->options.search != SEARCH_EXHAUSTIVE || finding->verdict != VERDICT_VIOLATED)
+        return text;
+    if (finding->clients > 0)
+        snprintf(text, size, "%d client%s with %d round%s", finding->clients,
+                 finding->clients == 1 ? "" : "s", finding->rounds,
+                 finding->rounds == 1 ? "" : "s");
+    else if (finding->run > 0)
+        snprintf(text, size, "random run %llu with seed %llu", (unsigned long long)finding->run,
+                 (unsigned long long)cell->options.seed);
+    return text;
+}
+
+/* The search was cut short; what was tried then could not find progress violated. */
+static void print_cut_short(const struct cell *cell, const struct fallback *tried, char *text,
+                            size_t size)
+{
+    char words[FALLBACK_TEXT_MAX];
+    const char *end = explore_end_words(cell->outcome.end);
+    if (tried && tried->is_due)
+        snprintf(text, size, "%s; tried: %s", end, fallback_print(tried, words, sizeof words));
+    else
+        snprintf(text, size, "%s", end);
+}
+
 const char *cell_why(const struct cell *cell, enum property property, char *text, size_t size)
 {
     enum section section;
@@ -340,7 +401,8 @@ const char *cell_why(const struct cell *cell, enum property property, char *text
     else if (!cell_asks(cell, property, &section))
         snprintf(text, size, "not checked: critical sections do not touch what it is about");
     else if (!is_random(cell))
-        snprintf(text, size, "%s", explore_end_words(cell->outcome.end));
+        print_cut_short(cell, property == PROPERTY_PROGRESS ? NULL : &cell->searches[section].tried,
+                        text, size);
     else if (property == PROPERTY_PROGRESS)
         snprintf(text, size,
                  "no run can tell: that no way leads on is seen only where every state is visited");
@@ -354,6 +416,7 @@ const char *cell_print(const struct cell *cell, char *text, size_t size)
     enum property property = PROPERTY_MUTUAL_EXCLUSION;
     enum cell_word word = cell_judge(cell, &property);
     int steps = cell->outcome.findings[property].events;
+    const char *at_most = cell->outcome.findings[property].is_shortest ? "" : "at most ";
     char why[CELL_WHY_MAX];
     switch (word) {
     case CELL_SAFE:
@@ -363,20 +426,21 @@ const char *cell_print(const struct cell *cell, char *text, size_t size)
         snprintf(text, size, "%s only", cause_name(cell->witnesses[property].cause));
         break;
     case CELL_BROKEN:
-        snprintf(text, size, "broken (%s, %d steps)%s",
-                 cause_name(cell->witnesses[property].cause), steps,
+        snprintf(text, size, "broken (%s, %s%d steps)%s",
+                 cause_name(cell->witnesses[property].cause), at_most, steps,
                  is_never_acquired(cell) ? ", and nobody can ever acquire it" : "");
         break;
     case CELL_STUCK:
         if (is_never_acquired(cell))
             snprintf(text, size, "stuck (nobody can ever acquire it)");
         else
-            snprintf(text, size, "stuck (%d steps)", steps);
+            snprintf(text, size, "stuck (%s%d steps)", at_most, steps);
         break;
     case CELL_UNKNOWN:
         /* of any property that is not progress */
         snprintf(text, size, "unknown (%s)",
-                 cell_why(cell, PROPERTY_MUTUAL_EXCLUSION, why, sizeof why));
+                 is_random(cell) ? cell_why(cell, PROPERTY_MUTUAL_EXCLUSION, why, sizeof why)
+                                 : explore_end_words(cell->outcome.end));
         break;
     }
     return text;

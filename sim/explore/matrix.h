@@ -8,8 +8,13 @@
 #define PICKLOCK_EXPLORE_MATRIX_H
 
 #include "explore/confirm.h"
+#include "explore/fallback.h"
 
-enum { CELL_NAME_MAX = 128, CELL_WHY_MAX = 128 };
+enum {
+    CELL_NAME_MAX = 128,
+    CELL_TRIED_MAX = FALLBACK_TEXT_MAX * SECTION_COUNT,
+    CELL_WHY_MAX = CELL_TRIED_MAX + 128,
+};
 
 /* What the checks say of the replay of a property's witness. */
 struct cell_witness {
@@ -25,6 +30,7 @@ struct cell_witness {
 /* One search of a cell, until the cell is put together. */
 struct cell_search {
     struct explore_outcome outcome;
+    struct fallback tried; /* stays when the cell is put together */
     int64_t elapsed_us;
 };
 
@@ -75,6 +81,14 @@ enum cell_word cell_judge(const struct cell *cell, enum property *property);
 /* Why a property is VERDICT_UNKNOWN: "not found in 10000 runs, seed 1", ..., or why it does not apply.
  * At most size bytes; returns text. */
 const char *cell_why(const struct cell *cell, enum property property, char *text, size_t size);
+
+/* What was tried where a search reached a limit, by section where that differs: "2 clients with 1
+ * round, 10000 random runs with seed 0"; "" where none did. At most size bytes; returns text. */
+const char *cell_tried(const struct cell *cell, char *text, size_t size);
+
+/* How a violation was found that the exhaustive search had not come to: "2 clients with 1 round",
+ * "random run 17 with seed 0"; "" where it had. At most size bytes; returns text. */
+const char *cell_found_by(const struct cell *cell, enum property property, char *text, size_t size);
 
 /* "safe", "overrun only", "broken (unlock-bug, 14 steps)", ... At most size bytes; returns text. */
 const char *cell_print(const struct cell *cell, char *text, size_t size);

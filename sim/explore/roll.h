@@ -11,9 +11,9 @@
 #include "explore/explore.h"
 
 #define ROLL_FLAGS(BIT)                                                                            \
-    BIT(ROLL_OWNED) /* the rank is of its grant */                                                 \
-    BIT(ROLL_SWAPPED) /* of its GETSET, taken for lost: the grant, if it is told so */             \
-    BIT(ROLL_DISOWNED) /* it is the owner no longer */                                             \
+    BIT(ROLL_OWNED)      /* the rank is of its grant */                                            \
+    BIT(ROLL_SWAPPED)    /* of its GETSET, taken for lost: the grant, if it is told so */          \
+    BIT(ROLL_DISOWNED)   /* it is the owner no longer */                                           \
     BIT(ROLL_SUPERSEDED) /* one that was granted later has written the resource */
 BITS(roll_flag, ROLL_FLAGS);
 

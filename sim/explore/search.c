@@ -274,6 +274,8 @@ static void run_depth(struct run_of *run)
     uint32_t end = (uint32_t)visited->count;
     if (run->depth > search->depth)
         search->depth = run->depth;
+    search->layer = run->layer;
+    search->layer_depth = run->depth;
     for (uint32_t i = 0; run->state < end && !run->is_over; i++, run->state++) {
         expand(run, visited_words(visited, run->state));
         if (i % CHECK_EVERY == 0)

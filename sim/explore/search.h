@@ -46,6 +46,8 @@ struct search {
     uint64_t transitions;
     uint64_t bytes; /* at the largest */
     int depth;
+    int layer, layer_depth; /* where it ended: with so many faults, so many events deep; all ways of
+                               fewer faults were seen, and of as many up to so many events */
     /* near.h: what is found is the same without. */
     bool has_sleep;
     uint64_t slept; /* of the transitions: so many were not looked up */

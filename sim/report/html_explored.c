@@ -230,6 +230,10 @@ static void put_head(const struct page *page, const struct explored *cell)
     else
         fprintf(page->out, "%.0e states expected to be lost; ", cell->lost);
     html_text(page, cell->end);
+    if (*cell->tried) {
+        fputs("; then tried: ", page->out);
+        html_text(page, cell->tried);
+    }
     fputs(".</p>\n", page->out);
     free(bounds);
 }
@@ -241,8 +245,11 @@ static void put_property(const struct page *page, const struct explored_property
             property_name(property->property),
             verdict_words(property->verdict),
             is_violated ? cause_name(property->cause) : "–");
-    fprintf(page->out, is_violated ? "<td class=\"number\">%" PRId64 "</td>" : "<td>–</td>",
-            property->steps);
+    if (is_violated)
+        fprintf(page->out, "<td class=\"number\">%s%" PRId64 "</td>",
+                property->is_shortest ? "" : "at most ", property->steps);
+    else
+        fputs("<td>–</td>", page->out);
     fprintf(page->out, "<td>%s</td></tr>\n", view_confirmed_words(property));
 }
 
@@ -277,6 +284,10 @@ static void put_headline(const struct page *page, const struct explored *cell)
         return;
     fprintf(page->out, "<p><b>%s</b>: ", property_name(headline->property));
     html_text(page, cause_words(headline->cause));
+    if (*headline->found_by) {
+        fputs("; found by ", page->out);
+        html_text(page, headline->found_by);
+    }
     fprintf(page->out, ". The witness: %s.</p>\n", view_confirmed_words(headline));
     if (headline->trouble) {
         fputs("<p class=\"trouble\">", page->out);

@@ -21,6 +21,7 @@ static void add_cell(json_t *made, const struct explored *cell)
     json_object_set_new(made, "seconds", json_seconds(cell->elapsed_us));
     json_object_set_new(made, "complete", json_boolean(cell->is_complete));
     json_object_set_new(made, "end", json_text_or_null(cell->end));
+    json_object_set_new(made, "tried", json_text_or_null(*cell->tried ? cell->tried : NULL));
     json_object_set_new(made, "unsupported", json_boolean(cell->is_unsupported));
     json_object_set_new(made, "naive", json_boolean(cell->is_naive));
     if (cell->scheme_file)
@@ -47,6 +48,8 @@ json_t *json_explored(const struct explored *cell, const struct explored_propert
     json_object_set_new(made, "shortest",
                         is_violated ? json_boolean(property->is_shortest) : json_null());
     json_object_set_new(made, "found_in_run", number_if(property->run > 0, property->run));
+    json_object_set_new(made, "found_by",
+                        json_text_or_null(*property->found_by ? property->found_by : NULL));
     json_object_set_new(made, "why", json_text_or_null(*property->why ? property->why : NULL));
     json_object_set_new(made, "replayed",
                         is_violated ? json_boolean(property->is_replayed) : json_null());

@@ -84,6 +84,22 @@ static void print_witnesses(FILE *out, const struct results *results, bool has_f
     }
 }
 
+/* Behind the limits that were reached. */
+static void print_tried(FILE *out, const struct results *results)
+{
+    for (int i = 0; i < results->cells_count; i++) {
+        const struct explored *cell = &results->cells[i];
+        if (!*cell->tried)
+            continue;
+        char *words = memory_format("%s, %s: %s; then tried: %s", cell->scheme, cell->faults,
+                                    cell->end, cell->tried);
+        fputs("\n", out);
+        text_print(out, TEXT_MARKDOWN, words);
+        fputc('\n', out);
+        free(words);
+    }
+}
+
 void markdown_explored(FILE *out, const struct results *results, const char *run_folder)
 {
     struct view_explored counts = view_count_explored(results);
@@ -100,5 +116,6 @@ void markdown_explored(FILE *out, const struct results *results, const char *run
         end = view_cells_end(results, from);
         print_rows(out, results, from, end);
     }
+    print_tried(out, results);
     fputs("\n</details>\n", out);
 }

@@ -7,6 +7,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* "" where it is null or, in what an older picklock wrote, not there. */
+static void read_words(struct reading *reading, json_t *object, const char *key, char *text,
+                       size_t size)
+{
+    json_t *found = json_object_get(object, key);
+    if (found && !json_is_null(found))
+        read_short_text(reading, object, key, text, size);
+}
+
 bool read_is_explored(json_t *object)
 {
     return json_object_get(object, "cell") != NULL;
@@ -35,6 +44,7 @@ static void read_cell(struct reading *reading, json_t *object, struct explored *
     cell->elapsed_us = read_seconds_us(reading, object, "seconds");
     cell->is_complete = read_truth(reading, object, "complete");
     read_short_text(reading, object, "end", cell->end, sizeof cell->end);
+    read_words(reading, object, "tried", cell->tried, sizeof cell->tried);
     cell->is_unsupported = read_truth(reading, object, "unsupported");
     cell->is_naive = read_truth(reading, object, "naive");
     cell->fail_on = read_fail_on(reading, object);
@@ -91,6 +101,7 @@ static void read_finding(struct reading *reading, json_t *object,
     property->steps = number_or(reading, object, "witness_steps", 0);
     property->is_shortest = is_true_or_null(reading, object, "shortest", &is_null);
     property->run = number_or(reading, object, "found_in_run", 0);
+    read_words(reading, object, "found_by", property->found_by, sizeof property->found_by);
     if (property->verdict == VERDICT_UNKNOWN || property->verdict == VERDICT_NOT_APPLICABLE)
         read_short_text(reading, object, "why", property->why, sizeof property->why);
     property->is_replayed = is_true_or_null(reading, object, "replayed", &is_null);
@@ -122,8 +133,8 @@ static const char *const row_keys[] = {
     "states_lost", "seconds",     "complete", "end",           "unsupported",
     "naive",       "headline",    "faults",   "witness_steps", "replayed",
     "confirmed",   "unconfirmed", "trouble",  "witness",       "sentences",
-    "event",       "schedule",    "history",  "origin",        "folder", "fail_on",
-    "scheme_file"};
+    "event",       "schedule",    "history",  "origin",        "folder",
+    "fail_on",     "scheme_file", "found_by", "tried"};
 
 void read_explored(struct reading *reading, json_t *object, struct results *results)
 {

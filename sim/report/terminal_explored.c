@@ -10,6 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { COLUMNS = 100 };
+
 /* What --confirm found for all the witnesses of a cell; nothing where there is none, or nobody
  * asked. */
 static void print_confirmed(FILE *out, const struct explored *cell)
@@ -83,6 +85,11 @@ static void print_cell(FILE *out, const struct explored *cell, int faults_width,
     else
         fprintf(out, "%10" PRId64 " transitions  %.0e lost", cell->transitions, cell->lost);
     print_confirmed(out, cell);
+    if (*cell->tried) {
+        char *words = memory_format("then tried: %s", cell->tried);
+        text_print_wrapped(out, words, 4, COLUMNS);
+        free(words);
+    }
 }
 
 static void print_totals(FILE *out, const struct results *results)

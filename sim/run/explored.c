@@ -22,6 +22,7 @@ static void fill_witness(struct explored_property *made, const struct cell *cell
     made->faults = finding->faults;
     made->steps = finding->events;
     made->is_shortest = finding->is_shortest;
+    cell_found_by(cell, made->property, made->found_by, sizeof made->found_by);
     made->run = (int64_t)finding->run;
     made->choices = memory_new((size_t)finding->choices_count, sizeof *made->choices);
     made->choices_count = finding->choices_count;
@@ -97,6 +98,7 @@ void explored_fill(struct explored *row, const struct cell *cell, const int *on_
     row->is_complete = outcome->end == END_COMPLETE;
     row->is_unsupported = outcome->end == END_UNSUPPORTED;
     snprintf(row->end, sizeof row->end, "%s", explore_end_words(outcome->end));
+    cell_tried(cell, row->tried, sizeof row->tried);
     row->elapsed_us = cell->elapsed_us;
     row->fail_on = fail_on_for(fail_on, options->scheme, FAIL_ON_NEVER);
     fill_properties(row, cell, on_redis, row->fail_on);

@@ -7,7 +7,7 @@
 #include "explore/matrix.h"
 #include "run/fail_on.h"
 
-enum { EXPLORED_WORDS_MAX = 160 };
+enum { EXPLORED_WORDS_MAX = 160, EXPLORED_FOUND_MAX = 80 };
 
 /* What --confirm found on a real server. Nothing was found where it does not know a command of the
  * witness (LACKS), or where there is nothing to replay (NOTHING). */
@@ -30,6 +30,8 @@ struct explored_property {
     enum cause cause;
     int64_t faults, steps; /* of the witness: fewest faults, then fewest steps */
     bool is_shortest;      /* nothing is shorter */
+    /* Behind a limit: "2 clients with 1 round", "random run 17 with seed 0"; else "" */
+    char found_by[EXPLORED_FOUND_MAX];
     int64_t run;           /* of a random search: that found it; 0: none did, or not random */
     char **choices;        /* its steps, as of a schedule */
     int choices_count;
@@ -63,6 +65,7 @@ struct explored {
     bool is_complete, is_unsupported;
     enum fail_on fail_on; /* what judged it; UNSAID: it is not known (an older results.json) */
     char end[EXPLORED_WORDS_MAX]; /* why the search ended */
+    char tried[CELL_TRIED_MAX];   /* as cell_tried() */
     int64_t elapsed_us;
     struct explored_property *properties; /* those that the explorer judges */
     int properties_count;
