@@ -1,5 +1,5 @@
 #!/bin/sh
-# Installs what is missing, and nothing else: setup.sh build|test|browser|opinion|campaign ...
+# Installs what is missing, and nothing else: setup.sh build|test|browser|opinion|clang|campaign ...
 #
 # A part counts as present when what needs it works, however it came here (apt, a source build, another compiler).
 # Missing parts are installed with apt, through sudo when not root. Without apt or rights: the list, and exit 69.
@@ -20,6 +20,7 @@ PARTS
     test) cat <<'PARTS'
 cmocka|libcmocka-dev|cmocka|the C unit tests
 pytest|python3-pytest|module pytest|the test suite
+yaml|python3-yaml|module yaml|the README's CI example
 hypothesis|python3-hypothesis|module hypothesis|property tests
 jsonschema|python3-jsonschema|module jsonschema|results against their schema
 redis-cli|redis-tools|command -v redis-cli|the tests look into a server
@@ -33,6 +34,11 @@ PARTS
     ;;
     opinion) cat <<'PARTS'
 spin|spin|command -v spin|a second opinion on the explorer
+PARTS
+    ;;
+    clang) cat <<'PARTS'
+clang|clang|command -v clang|a second compiler, and libFuzzer
+sanitizers|libclang-rt-dev|sanitizers|address and undefined sanitizers
 PARTS
     ;;
     campaign) cat <<'PARTS'
@@ -50,6 +56,12 @@ header() {
 cmocka() {
     printf '#include <stdarg.h>\n#include <stddef.h>\n#include <stdint.h>\n#include <setjmp.h>\n#include <cmocka.h>\n' |
         ${CC:-cc} -fsyntax-only -x c - 2>/dev/null
+}
+
+sanitizers() { # of both compilers
+    for compiler in cc clang; do
+        echo 'int main(void) { return 0; }' | $compiler -fsanitize=address,undefined -x c -o /dev/null - || return
+    done
 }
 
 gnu_parallel() { # moreutils has another one of that name
