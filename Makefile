@@ -27,7 +27,7 @@ MUTANTS := $(patsubst sim/%.c,$(BUILD)/%.o,$(wildcard sim/test/mutants/*.c))
 FUZZ    := $(patsubst sim/test/%.c,%,$(wildcard sim/test/fuzz_*.c))
 TESTS   := $(patsubst sim/test/%.c,%,$(wildcard sim/test/test_*.c))
 
-.PHONY: all setup setup-test demo test determinism bench mutations fuzz libfuzzer unit clean format help $(TESTS)
+.PHONY: all setup setup-test demo test determinism bench mutations falsealarm fuzz libfuzzer sanitised clang check-long unit clean format help $(TESTS)
 
 all: $(BUILD)/picklock ## build the program: build/picklock
 
@@ -97,8 +97,16 @@ bench: $(BUILD)/picklock $(BUILD)/test/bench_checks ## what the checks, the prox
 	BUILD="$(BUILD)" sim/test/bench_explore.sh
 	BUILD="$(abspath $(BUILD))" $(PYTHON) harness/bench_random.py
 
-mutations: $(BUILD)/picklock ## plant small slips in the schemes, count those that the explorer notices
-	@BUILD="$(abspath $(BUILD))" $(PYTHON) harness/mutations.py
+# SAMPLE=N: N slips in checks, and 10 in schemes, instead of all
+SAMPLE ?=
+mutations: $(BUILD)/picklock $(BUILD)/parts.a ## plant small slips in schemes and checks; fewer noticed than harness/mutations.txt says is a failure
+	@BUILD="$(abspath $(BUILD))" $(PYTHON) harness/mutations.py $(if $(SAMPLE),--sample 10)
+	@BUILD="$(abspath $(BUILD))" $(PYTHON) harness/mutations_checks.py --survivors $(SAMPLE:%=--sample %)
+
+# FALSEALARM='--seconds 60 --seed 7' and the like
+FALSEALARM ?= --verdicts 2000
+falsealarm: $(BUILD)/picklock ## safe schemes, every fault, a machine kept busy: nobody is blamed
+	@BUILD="$(abspath $(BUILD))" $(PYTHON) harness/falsealarm.py $(FALSEALARM)
 
 # A build of its own: optimised less, and sanitised.
 SANITISED = BUILD=$(BUILD)/sanitised SANITIZE=address,undefined CFLAGS='-O1 -g'
@@ -115,6 +123,17 @@ FUZZ_SECONDS ?= 60
 libfuzzer: ## the same targets as libFuzzer's, with clang; FUZZ_SECONDS=N for each
 	@$(MAKE) --no-print-directory -s -j2 $(LIBFUZZED) $(BUILD)/libfuzzer/picklock $(FUZZ:%=$(BUILD)/libfuzzer/test/%)
 	@BUILD="$(BUILD)/libfuzzer" harness/fuzz.sh --libfuzzer $(FUZZ_SECONDS)
+
+sanitised: ## the C unit tests under address and undefined sanitizers
+	@$(MAKE) --no-print-directory -s -j2 $(SANITISED) $(TESTS:%=$(BUILD)/sanitised/test/%)
+	@BUILD="$(BUILD)/sanitised" harness/units.sh $(TESTS)
+
+clang: ## everything with clang: no warning
+	@$(MAKE) --no-print-directory -s -j2 CC=clang BUILD=$(BUILD)/clang $(BUILD)/clang/picklock $(TESTS:%=$(BUILD)/clang/test/%) \
+	    $(FUZZ:%=$(BUILD)/clang/test/%) $(BUILD)/clang/test/bench_checks $(BUILD)/clang/test/differential $(BUILD)/clang/test/opinion
+
+check-long: ## what CI has no time for: hours
+	@BUILD="$(BUILD)" PYTHON="$(PYTHON)" harness/check_long.sh
 
 unit: $(TESTS) ## build and run the C unit tests
 

@@ -1,0 +1,21 @@
+#!/usr/bin/env bash
+# `make check-long`: the long forms of what CI does in short, some hours. BUILD=DIR names another build folder.
+set -uo pipefail
+cd "$(dirname "$0")/.."
+. harness/parts.sh
+
+part "setup"            harness/setup.sh build test browser opinion clang
+part "clang"            make clang
+part "sanitizers"       make sanitised
+for turn in 1 2 3; do
+    part "tests, turn $turn" make test
+done
+part "blank in path"    harness/elsewhere.sh
+part "determinism"      make determinism
+for seed in 1 2 3; do
+    part "fuzz, seed $seed"  make fuzz FUZZ_INPUTS=50000 FUZZ_SEED=$seed
+done
+part "libFuzzer"        make libfuzzer FUZZ_SECONDS=300
+part "mutations"        make mutations
+part "falsealarm"       make falsealarm FALSEALARM="--verdicts 2000 --seed $(date +%s)"
+parts_end 0

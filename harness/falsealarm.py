@@ -1,0 +1,201 @@
+#!/usr/bin/python3
+"""Are safe schemes blamed? Each safe scheme under each fault, with a seed of its own, while burners of this script keep the
+machine busy: what is slow, late or cut off must never be told as the scheme's fault.
+
+    BUILD=build harness/falsealarm.py [--verdicts N | --seconds N] [--seed N] [--burners N] [--keep DIR]
+
+A verdict is one scheme in one run: of `stress` (several profiles, leases, numbers of clients), `run` (all scenarios that speak
+about it) and `explore --search random` (no fault). Blamed: violated, with a cause that is the scheme's fault (causes.def), and
+that stands not in ALLOWED. 0 as long as nothing is; then the run folder is kept, and the command stands there."""
+
+import argparse
+import collections
+import concurrent.futures
+import ctypes
+import json
+import os
+import pathlib
+import random
+import re
+import shlex
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+PICKLOCK = pathlib.Path(os.environ.get("BUILD", ROOT / "build")).resolve() / "picklock"
+
+# What a run may strike with; a busy machine alone delays as `late` does.
+PROFILES = {
+    "none": ["--no-faults"],
+    "pause": ["--no-faults", "--pause", "5%"],
+    "late": ["--no-faults", "--delay", "30%", "--delay-time", "150ms"],
+    "very-late": ["--no-faults", "--delay", "90%", "--delay-time", "190ms"],
+    "lose-reply": ["--no-faults", "--lose-reply", "1%"],
+    "lose-request": ["--no-faults", "--lose-request", "1%"],
+    "crash": ["--no-faults", "--crash", "1%"],
+    "default": [],
+    "all": ["--pause", "3%", "--delay", "5%", "--lose-reply", "1%", "--lose-request", "1%", "--crash", "1%"],
+}
+# A stall, or a client that dies in one, can come while its timer should ring.
+STALLS = {"pause", "default", "all"}
+UNANSWERED = set(PROFILES)  # a busy machine is enough for an answer that comes too late to be waited for
+
+NO_VALIDITY = "it looks at no clock when the answer comes: a grant that is told behind its own lease is believed"
+OWN_LEFTOVER = "a request without an answer may have set the key: the next attempt is refused by the client's own key"
+STALLED = "who stalls behind the end of its lease cannot be told in time"
+
+# scheme: {cause that is rightly its fault: (under which profiles, why)}. Whose fault a cause is says causes.def.
+LEASE_LOCK = {"late-grant": (set(PROFILES), NO_VALIDITY), "untrue-answer": (UNANSWERED, OWN_LEFTOVER)}
+ALLOWED = {
+    "set-nx-px-cad": LEASE_LOCK,
+    "set-nx-px-evalsha-eval": LEASE_LOCK,
+    "watch-multi-del": LEASE_LOCK,
+    "fenced": LEASE_LOCK,
+    "redlock": {"untrue-answer": (UNANSWERED, OWN_LEFTOVER)},
+    "watchdog-guarded": {"untrue-answer": (UNANSWERED, OWN_LEFTOVER), "no-notice": (STALLS, STALLED)},
+}
+LEFT_OUT = {"set-ifeq-delex": "needs a server that knows DELEX"}
+
+
+def blamed_on_schemes():
+    """The causes that are the scheme's fault."""
+    text = (ROOT / "sim" / "checks" / "causes.def").read_text()
+    return set(re.findall(r'^CAUSE\(\w+,\s*"([^"]+)",\s*BLAME_SCHEME', text, re.M))
+
+
+def safe_schemes():
+    done = subprocess.run([PICKLOCK, "list", "schemes", "--json"], text=True, capture_output=True, check=True)
+    safe = {row["name"] for row in json.loads(done.stdout)["schemes"] if not row["naive"]}
+    if safe != {*ALLOWED, *LEFT_OUT}:
+        sys.exit(f"falsealarm.py: what may these be blamed for? {sorted(safe ^ {*ALLOWED, *LEFT_OUT})}")
+    return sorted(ALLOWED)
+
+
+def burners(count):
+    """Processes that do nothing but keep a core busy; the kernel ends them with this one."""
+    def end_with_parent():
+        ctypes.CDLL(None).prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG
+    return [subprocess.Popen([sys.executable, "-c", "while True: pass"], preexec_fn=end_with_parent) for _ in range(count)]
+
+
+def stress_words(scheme, profile, dice):
+    lease = "200ms" if profile == "very-late" else dice.choice(["200ms", "500ms", "2s"])
+    return ["stress", "--scheme", scheme, *PROFILES[profile], "--clients", str(dice.choice([5, 40, 100])), "--lease", lease,
+            "--duration", dice.choice(["1s", "2s", "4s"]), "--history"]
+
+
+def runs(schemes, seed):
+    """(profile, words) without an end: stress mostly, each scheme under each profile in turn."""
+    number = 0
+    while True:
+        dice = random.Random(seed + number)
+        for profile in PROFILES:
+            for scheme in schemes:
+                number += 1
+                yield profile, [*stress_words(scheme, profile, dice), "--seed", str(seed + number)]
+        number += 1
+        yield "run", ["run", "--scheme", ",".join(schemes), "--seed", str(seed + number)]
+        for clients in (2, 3, 4):
+            number += 1
+            yield "explore", ["explore", "--search", "random", "--runs", "300", "--fault", "none", "--scheme", ",".join(schemes),
+                              "--clients", str(clients), "--seed", str(seed + number)]
+
+
+def violations(profile, document):
+    """[(scheme, scenario, property, cause)] that are violated and were not expected; and how many verdicts there are."""
+    found, verdicts = [], set()
+    for number, row in enumerate(document["results"]):
+        if profile == "explore":  # a row a property
+            verdicts.add((row["scheme"], row["fault"], row.get("servers")))
+            if row["verdict"] == "violated":
+                found.append((row["scheme"], row["fault"], row["property"], row["cause"]))
+            continue
+        decided = [p for p in row["properties"] if p["verdict"] in ("holds", "violated")]
+        if decided:
+            verdicts.add(number)
+        found += [(row["scheme"], row["scenario"], p["property"], p["cause"]) for p in decided
+                  if p["verdict"] == "violated" and p["expected"] != "violated"]
+    return found, len(verdicts)
+
+
+def blames(profile, document, causes):
+    """Of the violations those that safe schemes are wrongly blamed for."""
+    found, verdicts = violations(profile, document)
+    wrong = [each for each in found
+             if each[3] in causes and profile not in ALLOWED[each[0]].get(each[3], ((), ""))[0]]
+    return wrong, [each[3] for each in found if each not in wrong], verdicts
+
+
+def judged(parent, words):
+    """One run: what it came to, and the folder that holds it, which the caller removes."""
+    made = pathlib.Path(tempfile.mkdtemp(dir=parent))
+    done = subprocess.run([PICKLOCK, *words, "--out", made, "--json", "-"], cwd=ROOT, text=True, capture_output=True)
+    return made, done.returncode, done.stdout, done.stderr
+
+
+def some_at_once(todo, jobs, is_enough):
+    """((profile, words), what judged() says) of as many as are wanted, in their order."""
+    with tempfile.TemporaryDirectory(prefix="falsealarm-") as parent, concurrent.futures.ThreadPoolExecutor(jobs) as pool:
+        waiting = collections.deque()
+        while waiting or not is_enough():
+            while len(waiting) < jobs and not is_enough():
+                one = next(todo)
+                waiting.append((one, pool.submit(judged, parent, one[1])))
+            if waiting:
+                one, future = waiting.popleft()
+                yield one, future.result()
+
+
+def main():
+    parser = argparse.ArgumentParser(description="Are safe schemes blamed, on a busy machine?")
+    parser.add_argument("--verdicts", type=int, default=0, help="as many at least (default 2000 without --seconds)")
+    parser.add_argument("--seconds", type=float, default=0, help="for so long")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--jobs", type=int, default=4, help="runs at a time")
+    parser.add_argument("--profile", choices=sorted(PROFILES), help="stress with this one only")
+    parser.add_argument("--burners", type=int, default=2 * (os.cpu_count() or 1))
+    parser.add_argument("--keep", type=pathlib.Path, default=ROOT / "reports" / "runs" / "falsealarm")
+    asked = parser.parse_args()
+    wanted = asked.verdicts or (0 if asked.seconds else 2000)
+    schemes, causes, began = safe_schemes(), blamed_on_schemes(), time.monotonic()
+    verdicts = runs_made = unknown = 0
+    wrong, rightly = [], collections.Counter()
+    todo = ((profile, words) for profile, words in runs(schemes, asked.seed) if asked.profile in (None, profile))
+    busy = burners(asked.burners)
+    try:
+        for (profile, words), (made, status, out, err) in some_at_once(
+                todo, asked.jobs, lambda: verdicts >= wanted if wanted else time.monotonic() - began >= asked.seconds):
+            command = shlex.join(["picklock", *words])
+            if status not in (0, 1, 2):
+                sys.exit(f"falsealarm.py: {command} ended with status {status}:\n{err[-2000:]}")
+            found, told, count = blames(profile, json.loads(out), causes)
+            runs_made += 1
+            verdicts += count
+            unknown += not count
+            rightly.update(told)
+            for scheme, where, name, cause in found:
+                wrong.append(cause)
+                kept = asked.keep / f"{len(wrong)}-{scheme}-{cause}"
+                shutil.copytree(made / "latest", kept, dirs_exist_ok=True)
+                print(f"BLAMED: {scheme} ({where}, {profile}): {name} is violated ({cause})\n    {command}\n    kept: {kept}",
+                      flush=True)
+            shutil.rmtree(made)
+    finally:
+        for burner in busy:
+            burner.kill()
+            burner.wait()
+    words = ", ".join(f"{count} {cause}" for cause, count in sorted(rightly.items())) or "nothing"
+    print(f"falsealarm: {len(wrong)} blamed in {verdicts} verdicts of {runs_made} runs, {time.monotonic() - began:.0f} s, seeds "
+          f"from {asked.seed}, {asked.burners} burners; {unknown} runs without a verdict; "
+          f"rightly told: {words}")
+    if not verdicts:
+        sys.exit("falsealarm.py: no verdict at all: nothing could have been found")
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

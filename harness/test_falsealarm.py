@@ -1,0 +1,85 @@
+"""What `make falsealarm` calls a blame: the tool's own rules, on results made by hand and on a scheme with a planted bug."""
+
+import os
+import subprocess
+import sys
+import time
+
+import pytest
+from conftest import PATIENCE_S, PICKLOCK, ROOT, stat_of
+from falsealarm import ALLOWED, PROFILES, blamed_on_schemes, blames, burners, runs, safe_schemes
+
+CAUSES = blamed_on_schemes()
+
+
+def document(scheme, cause, verdict="violated", expected=None):
+    return {"results": [{"scheme": scheme, "scenario": "stress", "properties": [
+        {"property": "progress", "verdict": verdict, "expected": expected, "cause": cause}]}]}
+
+
+def test_every_safe_scheme_has_its_row():
+    assert set(safe_schemes()) == set(ALLOWED)
+    for allowed in ALLOWED.values():
+        for cause, (profiles, why) in allowed.items():
+            assert cause in CAUSES and profiles <= set(PROFILES) and why
+
+
+@pytest.mark.parametrize("profile", PROFILES)
+@pytest.mark.parametrize("scheme", ALLOWED)
+def test_a_bug_is_a_blame_whatever_strikes(scheme, profile):
+    for cause in ("stuck", "unlock-bug", "acquire-bug", "foreign-extend", "split-grant", "unreleased", "no-expiry"):
+        found, _, verdicts = blames(profile, document(scheme, cause), CAUSES)
+        assert [each[3] for each in found] == [cause] and verdicts == 1
+
+
+@pytest.mark.parametrize("made", [
+    document("redlock", "overrun"), document("redlock", "leftover"), document("redlock", "lost-grant"),
+    document("set-nx-px-cad", "late-grant"), document("redlock", None, "holds"),
+    document("redlock", "stuck", expected="violated"), document("watchdog-guarded", "no-notice")])
+def test_what_is_nobodys_or_rightly_told_is_none(made):
+    assert blames("pause", made, CAUSES)[0] == []
+
+
+def test_a_notice_that_nothing_held_up_is_owed():
+    assert blames("none", document("watchdog-guarded", "no-notice"), CAUSES)[0]
+    assert blames("none", document("redlock", "late-grant"), CAUSES)[0]
+
+
+def test_unknown_is_no_verdict():
+    assert blames("none", document("redlock", None, "unknown"), CAUSES) == ([], [], 0)
+
+
+def test_every_scheme_meets_every_profile():
+    met, todo = set(), runs(safe_schemes(), 1)
+    for _ in range(len(ALLOWED) * len(PROFILES)):
+        profile, words = next(todo)
+        met.add((profile, words[words.index("--scheme") + 1]))
+    assert met == {(profile, scheme) for profile in PROFILES for scheme in ALLOWED}
+
+
+def test_burners_end_with_the_script():
+    code = "import falsealarm, os; print(falsealarm.burners(1)[0].pid, flush=True); os._exit(0)"
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT / "harness", text=True, capture_output=True, check=True,
+                          timeout=PATIENCE_S)
+    pid, until = int(done.stdout), time.monotonic() + PATIENCE_S
+    while (stat_of(pid) or "Z")[0] != "Z":  # the kernel ends it as soon as it comes to it
+        assert time.monotonic() < until, "a burner outlives the script"
+    assert burners(0) == []
+
+
+def test_a_run_that_blames_fails_with_its_history_kept(tmp_path):
+    """The program is wrapped: what is safe is exchanged for a naive scheme that is told as safe."""
+    wrapper = tmp_path / "picklock"
+    wrapper.write_text(f'#!/bin/sh\n[ "$1" != stress ] || {{ shift 3; exec "{PICKLOCK}" stress --scheme set-nx-ex-del "$@" '
+                       f'--pause 50% --lease 1s --clients 20 --duration 3s; }}\nexec "{PICKLOCK}" "$@"\n')
+    wrapper.chmod(0o755)
+    code = ("import falsealarm, json\n"
+            "falsealarm.ALLOWED['set-nx-ex-del'] = {}\n"
+            "falsealarm.safe_schemes = lambda: ['set-nx-ex-del']\n"
+            "raise SystemExit(falsealarm.main())")
+    done = subprocess.run([sys.executable, "-c", code, "--verdicts", "2", "--burners", "0", "--jobs", "1", "--profile", "pause",
+                           "--keep", tmp_path / "kept"], cwd=ROOT / "harness", text=True, capture_output=True,
+                          timeout=PATIENCE_S, env={**os.environ, "BUILD": str(tmp_path)})
+    assert done.returncode == 1 and "BLAMED: set-nx-ex-del (stress, pause)" in done.stdout, done
+    assert "picklock stress --scheme set-nx-ex-del" in done.stdout and "--seed" in done.stdout
+    assert list((tmp_path / "kept").glob("1-set-nx-ex-del-*/histories/*.jsonl")), done
