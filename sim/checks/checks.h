@@ -15,7 +15,8 @@ enum property {
 };
 
 /* EITHER: the scheme's or the deployment's, and nobody saw which. */
-enum blame { BLAME_NOBODY, BLAME_SCHEME, BLAME_DEPLOYMENT, BLAME_EITHER };
+/* In order of gravity: of several the largest is told. */
+enum blame { BLAME_NOBODY, BLAME_DEPLOYMENT, BLAME_EITHER, BLAME_SCHEME };
 
 enum cause {
 #define CAUSE(id, name, blame, words) CAUSE_##id,

@@ -6,17 +6,11 @@
 #include <stdio.h>
 #include <string.h>
 
-/* The scheme's own faults are the gravest: a policy must not overlook one behind a server's. */
-static int gravity(enum cause cause)
-{
-    static const int gravities[] = {[BLAME_NOBODY] = 0, [BLAME_DEPLOYMENT] = 1, [BLAME_SCHEME] = 2};
-    return gravities[cause_blame(cause)];
-}
-
 bool finding_hit(struct finding *finding, enum cause cause, int64_t index)
 {
     bool is_first = finding->count == 0;
-    bool is_graver = gravity(cause) > gravity(finding->cause);
+    /* The scheme's own faults are the gravest: a policy must not overlook one behind a server's. */
+    bool is_graver = cause_blame(cause) > cause_blame(finding->cause);
     finding->count++;
     finding->verdict = VERDICT_VIOLATED;
     finding->blames |= 1u << cause_blame(cause);

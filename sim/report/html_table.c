@@ -87,8 +87,7 @@ static void put_heads(const struct page *page, const struct columns *columns)
 /* How much a run asks for attention: what the table is sorted by. */
 static int rank_of(const struct run_result *row)
 {
-    static const int by_blame[] = {[BLAME_NOBODY] = 3, [BLAME_DEPLOYMENT] = 4, [BLAME_EITHER] = 5, [BLAME_SCHEME] = 6};
-    int rank = row->verdict == VERDICT_VIOLATED  ? by_blame[view_blame(row)]
+    int rank = row->verdict == VERDICT_VIOLATED  ? 3 + (int)view_blame(row)
                : row->is_unsupported || row->not_applicable ? 0
                : row->verdict == VERDICT_UNKNOWN ? 2
                                                  : 1;

@@ -69,8 +69,7 @@ int view_group_end(const struct view *view, int from)
  * that. */
 static int gravity_of_cause(const struct property_result *property)
 {
-    static const int gravities[] = {[BLAME_NOBODY] = 0, [BLAME_DEPLOYMENT] = 2, [BLAME_EITHER] = 4, [BLAME_SCHEME] = 6};
-    return gravities[cause_blame(property->cause)] +
+    return 2 * (int)cause_blame(property->cause) +
            (property->property != PROPERTY_MUTUAL_EXCLUSION);
 }
 
@@ -113,10 +112,7 @@ enum blame view_blame(const struct run_result *row)
         if (property->verdict != VERDICT_VIOLATED)
             continue;
         enum blame blame = cause_blame(property->cause);
-        if (blame == BLAME_SCHEME)
-            return blame;
-        if (blame != BLAME_NOBODY && worst != BLAME_EITHER)
-            worst = blame;
+        worst = blame > worst ? blame : worst;
     }
     return worst;
 }

@@ -4,6 +4,7 @@
 #include <setjmp.h>
 #include <cmocka.h>
 
+#include "checks/finding.h"
 #include "test/story.h"
 
 /* --- servers --- */
@@ -336,6 +337,27 @@ static void what_nobody_here_wrote_is_nobodys(void **state)
     story_free(story);
 }
 
+/* --- blame --- */
+
+/* Of any two violations the one whose blame is graver is told, whichever comes first; of two alike the first. */
+static void the_gravest_of_several_is_told(void **state)
+{
+    (void)state;
+    assert_true(BLAME_NOBODY < BLAME_DEPLOYMENT && BLAME_DEPLOYMENT < BLAME_EITHER &&
+                BLAME_EITHER < BLAME_SCHEME);
+    for (int i = 1; i < CAUSE_COUNT; i++)
+        for (int j = 1; j < CAUSE_COUNT; j++) {
+            enum cause first = (enum cause)i, second = (enum cause)j;
+            struct finding finding = {.first_index = -1};
+            assert_true(finding_hit(&finding, first, 1));
+            bool is_graver = cause_blame(second) > cause_blame(first);
+            assert_int_equal(finding_hit(&finding, second, 2), is_graver);
+            assert_int_equal(finding.cause, is_graver ? second : first);
+            assert_int_equal(finding.blames,
+                             1u << cause_blame(first) | 1u << cause_blame(second));
+        }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -354,6 +376,7 @@ int main(void)
         cmocka_unit_test(two_locks_have_nothing_to_do_with_each_other),
         cmocka_unit_test(a_script_that_fails_half_way_leaves_a_key_without_expiry),
         cmocka_unit_test(what_nobody_here_wrote_is_nobodys),
+        cmocka_unit_test(the_gravest_of_several_is_told),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
