@@ -209,6 +209,30 @@ static void an_abandoned_request_arrives_late(void **state)
     stage_close(&stage);
 }
 
+/* An attempt that is over is not resumed by what still comes for it: the answer to a renewal of the
+ * first attempt would refuse the second one. */
+static void a_reply_of_an_earlier_attempt_resumes_nothing(void **state)
+{
+    (void)state;
+    struct stage stage;
+    stage_open(&stage, steered, "watchdog", false);
+    const struct world_ops *ops = stage.world->ops;
+    assert_int_equal(acquires(&stage, 0, VERB_SET_NX_PX), RESULT_GRANTED);
+    does(&stage, of_server(CHOICE_TIME, stage.run.lease_us / 2));
+    does(&stage, about(CHOICE_WAKE, 0, VERB_SET)); /* its renewal leaves, and does not arrive yet */
+    does(&stage, about(CHOICE_RELEASE, 0, VERB_SET));
+    round_trip(&stage, 0, VERB_COMPARE_DELETE);
+    assert_int_equal(ops->client(stage.world, 0).phase, PHASE_IDLE);
+    does(&stage, about(CHOICE_ACQUIRE, 0, VERB_SET));
+    round_trip(&stage, 0, VERB_COMPARE_EXPIRE);
+    assert_int_equal(last_event(&stage)->kind, EVENT_HEAR); /* recorded, and nothing came of it */
+    assert_int_equal(last_event(&stage)->reply.value, 0);
+    assert_int_equal(ops->client(stage.world, 0).phase, PHASE_ACQUIRING);
+    round_trip(&stage, 0, VERB_SET_NX_PX);
+    assert_int_equal(ops->client(stage.world, 0).phase, PHASE_HOLDING);
+    stage_close(&stage);
+}
+
 static void eviction_takes_the_lock_only(void **state)
 {
     (void)state;
@@ -355,6 +379,7 @@ int main(void)
         cmocka_unit_test(a_lease_ends_at_once_when_time_is_steered),
         cmocka_unit_test(a_run_finds_nothing_of_the_last_one),
         cmocka_unit_test(an_abandoned_request_arrives_late),
+        cmocka_unit_test(a_reply_of_an_earlier_attempt_resumes_nothing),
         cmocka_unit_test(eviction_takes_the_lock_only),
         cmocka_unit_test(a_replica_keeps_what_it_had_when_it_was_cut),
         cmocka_unit_test(a_transaction_is_one_message),
