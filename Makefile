@@ -84,7 +84,7 @@ demo: setup ## build, run every scenario on a real redis-server and a short stre
 	@harness/demo.sh $(BUILD)/picklock
 
 test: setup-test ## build, run every test (those in a browser only where one is installed)
-	@$(MAKE) --no-print-directory -s -j2 $(BUILD)/picklock $(TESTS:%=$(BUILD)/test/%)
+	@$(MAKE) --no-print-directory -s -j2 $(BUILD)/picklock $(TESTS:%=$(BUILD)/test/%) $(FUZZ:%=$(BUILD)/test/%)
 	@BUILD="$(abspath $(BUILD))" PYTHONDONTWRITEBYTECODE=1 $(PYTHON) -m pytest -c harness/pytest.ini --rootdir harness harness
 
 determinism: $(BUILD)/picklock ## run the same twice, with other jobs, and compare every byte but the times

@@ -51,7 +51,7 @@ static void print_all(const struct results *results)
     fuzz_must(out != NULL, "no /dev/null");
     report_terminal(out, results, 1);
     (void)fclose(out);
-    fuzz_must(!report_markdown("/dev/null", results, &failure), "no Markdown");
+    fuzz_must(!report_markdown("/dev/null", results, NULL, &failure), "no Markdown");
     fuzz_must(!report_junit("/dev/null", results, &failure), "no JUnit");
     fuzz_must(!report_html("/dev/null", results, NULL, &failure), "no page");
     char *path = memory_format("%s/results.json", fuzz_folders[0]);
