@@ -214,6 +214,52 @@ static void copies_and_refusals_are_drawn(void **state)
     timeline_free(timeline);
 }
 
+/* A renewal's answer puts the end of the lease off, to a lease behind its request. Without it, or
+ * with a refusal (0), the lease ends when it would have; a late one takes the word back. */
+static void a_renewal_moves_the_end_of_the_lease(void **state)
+{
+    (void)state;
+    static const struct {
+        int64_t sent_us, replied, released_us; /* sent_us -1: none */
+        int ends;                              /* how often the lease is said to end */
+        int64_t end_us;                        /* the last time */
+        bool is_late;                          /* the hold is beyond its lease in the end */
+    } rows[] = {
+        {-1, 0, 700000, 1, 300100, true},     {100000, 1, 700000, 1, 400000, true},
+        {100000, 0, 700000, 1, 300100, true}, {299000, 1, 700000, 1, 599000, true},
+        {350000, 1, 700000, 2, 650000, true}, {350000, 1, 500000, 1, 300100, false},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        char names[1][NAME_MAX_BYTES] = {"A"};
+        struct history_writer *writer;
+        struct sample_history history;
+        struct command extend = {.verb = VERB_COMPARE_EXPIRE, .value = 5, .ttl_us = 300000};
+        struct reply reply = {.kind = REPLY_INTEGER, .value = rows[i].replied};
+        begin(&history, &writer, "renewed.jsonl", 1, names);
+        sample_acquire(&history, 0);
+        if (rows[i].sent_us >= 0) {
+            history.time_us = rows[i].sent_us;
+            sample_command(&history, 0, OP_EXTEND, extend, reply);
+        }
+        history.time_us = rows[i].released_us;
+        struct event release = {.kind = EVENT_CALL, .server = -1, .op = OP_RELEASE};
+        sample_event(&history, release);
+        assert_int_equal(history_writer_close(writer, NULL), FAIL_NONE);
+
+        struct timeline *timeline = timeline_of("renewed.jsonl", -1);
+        int ends = 0, last = -1;
+        for (int row = 0; row < timeline->rows_count; row++)
+            if (strstr(timeline->rows[row].text, "A's own lease ends")) {
+                last = row;
+                ends++;
+            }
+        assert_int_equal(ends, rows[i].ends);
+        assert_int_equal(timeline->rows[last].time_us, rows[i].end_us);
+        assert_int_equal(bar_of(timeline, BAR_HOLD, 0)->late_from, rows[i].is_late ? last : -1);
+        timeline_free(timeline);
+    }
+}
+
 /* --- long histories --- */
 
 enum { CROWD = 50, ROUNDS = 200 };
@@ -304,6 +350,7 @@ int main(void)
         cmocka_unit_test(a_compared_delete_strikes_nobody),
         cmocka_unit_test(faults_end_what_they_end),
         cmocka_unit_test(copies_and_refusals_are_drawn),
+        cmocka_unit_test(a_renewal_moves_the_end_of_the_lease),
         cmocka_unit_test(a_long_history_is_drawn_around_the_violation),
         cmocka_unit_test(a_cut_history_is_told),
     };
