@@ -186,6 +186,8 @@ static void conclude(const struct ledger *ledger, const struct pair *pair, struc
         culprit = end->touch.client;
     else if (pair->cause == CAUSE_SHORT_TTL)
         culprit = pair->first;
+    else if (pair->cause == CAUSE_CLIENT_CLOCK && end && !end->by.is_clock_struck)
+        culprit = end->client; /* its stamp was wrong, not the judgement of who took it */
     else if (end && (end->ending == ENDING_DELETED || end->ending == ENDING_TAKEN))
         culprit = end->by.client;
     else if (pair->cause == CAUSE_ACQUIRE_BUG)

@@ -351,6 +351,39 @@ static void refused_though_free_is_an_untruth(void **state)
     story_free(story);
 }
 
+/* B is told "refused", and no server told it so. Untrue it is only where A's key has expired for
+ * sure: a whole millisecond behind its time (a server counts no parts), that of a stepped clock if
+ * it was stepped. */
+static void refused_behind_an_expired_key_is_an_untruth(void **state)
+{
+    static const struct {
+        int64_t stepped_ms;
+        double asked_ms;
+        bool is_untrue;
+    } rows[] = {{0, 300, false}, {0, 300.8, false},  {0, 302, true},     {250, 50, false},
+                {250, 52, true}, {-100, 302, false}, {-100, 400, false}, {-100, 402, true}};
+    const struct reply error = {.kind = REPLY_ERROR, .error = ERROR_LOADING};
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        struct story *story = story_new(&expiring, 1, 300);
+        acquires(story, A); /* its SET is executed at 0.2 ms */
+        crashes(story, A);
+        if (rows[i].stepped_ms)
+            strikes(story, "server-clock", -1, 0, rows[i].stepped_ms);
+        at(story, rows[i].asked_ms);
+        calls(story, B, OP_ACQUIRE);
+        sends(story, B, 0, OP_ACQUIRE, set(story, B));
+        executes(story, B, OP_ACQUIRE, set(story, B), error);
+        returns(story, B, OP_ACQUIRE, RESULT_REFUSED);
+        ends(story);
+        if (rows[i].is_untrue)
+            assert_violated(story, PROPERTY_TRUTHFUL, 1, CAUSE_UNTRUE_ANSWER);
+        else
+            assert_holds(story, PROPERTY_TRUTHFUL);
+        story_free(story);
+    }
+}
+
 /* --- no-orphan: of a quorum --- */
 
 /* A and B ask three servers, B finds A on one of them, and keeps what it has; or takes it back. */
@@ -478,6 +511,7 @@ int main(void)
         cmocka_unit_test(a_copy_behind_an_untrue_answer_changes_nothing),
         cmocka_unit_test(refused_though_free_is_an_untruth),
         cmocka_unit_test(a_minority_that_is_kept_without_a_fault_is_not_given_back),
+        cmocka_unit_test(refused_behind_an_expired_key_is_an_untruth),
         cmocka_unit_test(a_minority_that_is_given_back_is_no_orphan),
         cmocka_unit_test(a_key_that_stays_because_of_a_fault_is_the_price_of_it),
         cmocka_unit_test(a_history_that_stops_in_an_acquire_says_nothing_of_expiry),

@@ -203,6 +203,91 @@ static void a_takers_wrong_clock_is_named(void **state)
     story_free(story);
 }
 
+/* A's stamp, written by a clock ten seconds behind, looks dead to B, whose clock is right. */
+static void an_owners_wrong_clock_is_named(void **state)
+{
+    struct story *story = story_new(&stamping, 1, STORY_SECOND_MS);
+    (void)state;
+    at(story, 20000);
+    strikes(story, "client-clock", A, -1, -10000);
+    int64_t early = stamp_now(story) - 10;
+    calls(story, A, OP_ACQUIRE);
+    executes(story, A, OP_ACQUIRE, command(VERB_SETNX, early, 0), INTEGER(1));
+    returns(story, A, OP_ACQUIRE, RESULT_GRANTED);
+    int64_t mine = looks(story, B, early);
+    swaps(story, B, mine, early);
+    returns(story, B, OP_ACQUIRE, RESULT_GRANTED);
+    ends(story);
+    assert_violated(story, PROPERTY_LEASE_EXCLUSION, 1, CAUSE_CLIENT_CLOCK);
+    assert_says(&story->findings[PROPERTY_LEASE_EXCLUSION], "(A,B): Wrong client clock in A.");
+    story_free(story);
+}
+
+/* B is taken for the winner, is told "refused", and has left a stamp that is soon dead: the lock is
+ * A's again, and B is to blame when C takes it while A's lease goes on. */
+static void a_lost_getset_is_remembered_against_its_client(void **state)
+{
+    struct story *story = story_new(&stamping, 1, STORY_SECOND_MS);
+    (void)state;
+    at(story, 3950);
+    int64_t live = stamps_first(story, A); /* 5; A's lease goes on to 4.95 s */
+    looks(story, B, live);
+    swaps(story, B, live - 1, live);
+    returns(story, B, OP_ACQUIRE, RESULT_REFUSED);
+    at(story, 4200); /* B's stamp, of 4 s, is dead */
+    int64_t next = looks(story, C, live - 1);
+    swaps(story, C, next, live - 1);
+    returns(story, C, OP_ACQUIRE, RESULT_GRANTED);
+    ends(story);
+    assert_violated(story, PROPERTY_LEASE_EXCLUSION, 1, CAUSE_FOREIGN_EXTEND);
+    assert_says(&story->findings[PROPERTY_LEASE_EXCLUSION], "(A,C): Foreign extend in B.");
+    assert_holds(story, PROPERTY_TRUTHFUL); /* B was refused: the lock was A's all along */
+    story_free(story);
+}
+
+/* B is told "refused", and no server told it so. Untrue it is only where A's stamp has passed for
+ * sure: 3 s behind what wrote it, a clock that is off by so much later, and who overwrites it puts
+ * that off. */
+static void refused_behind_a_dead_stamp_is_an_untruth(void **state)
+{
+    static const struct {
+        int64_t skew_ms;
+        double swapped_ms, asked_ms; /* 0: nobody overwrites it */
+        bool is_untrue;
+    } rows[] = {
+        {0, 0, 2900, false},    {0, 0, 3100, true},      {2000, 0, 4900, false},
+        {2000, 0, 5100, true},  {-2000, 0, 4900, false}, {-2000, 0, 5100, true},
+        {0, 1500, 4400, false}, {0, 1500, 4600, true},
+    };
+    const struct reply error = {.kind = REPLY_ERROR, .error = ERROR_LOADING};
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        struct story *story = story_new(&stamping, 1, STORY_SECOND_MS);
+        if (rows[i].skew_ms)
+            strikes(story, "client-clock", A, -1, rows[i].skew_ms);
+        int64_t live = stamps_first(story, A);
+        crashes(story, A);
+        if (rows[i].swapped_ms > 0) {
+            at(story, rows[i].swapped_ms);
+            int64_t mine = stamp_now(story);
+            calls(story, C, OP_ACQUIRE);
+            swaps(story, C, mine, live); /* without a look before: no winner */
+            returns(story, C, OP_ACQUIRE, RESULT_REFUSED);
+        }
+        at(story, rows[i].asked_ms);
+        calls(story, B, OP_ACQUIRE);
+        sends(story, B, 0, OP_ACQUIRE, command(VERB_SETNX, stamp_now(story), 0));
+        executes(story, B, OP_ACQUIRE, command(VERB_SETNX, stamp_now(story), 0), error);
+        returns(story, B, OP_ACQUIRE, RESULT_REFUSED);
+        ends(story);
+        if (rows[i].is_untrue)
+            assert_violated(story, PROPERTY_TRUTHFUL, 1, CAUSE_UNTRUE_ANSWER);
+        else
+            assert_holds(story, PROPERTY_TRUTHFUL);
+        story_free(story);
+    }
+}
+
 /* Two clients see the same dead stamp; the second one's DEL removes the first one's new lock. */
 static void delete_and_setnx_takes_a_live_lock(void **state)
 {
@@ -237,6 +322,9 @@ int main(void)
         cmocka_unit_test(a_stalled_losers_older_stamp_lets_a_third_client_in),
         cmocka_unit_test(a_getset_that_wins_against_the_odds_is_corrected_at_its_return),
         cmocka_unit_test(a_takers_wrong_clock_is_named),
+        cmocka_unit_test(an_owners_wrong_clock_is_named),
+        cmocka_unit_test(a_lost_getset_is_remembered_against_its_client),
+        cmocka_unit_test(refused_behind_a_dead_stamp_is_an_untruth),
         cmocka_unit_test(delete_and_setnx_takes_a_live_lock),
         cmocka_unit_test(a_loser_over_a_dead_stamp_overwrites_nobody),
     };
