@@ -12,6 +12,8 @@ PYTHON   ?= /usr/bin/python3
 
 # A layer includes only layers to its left (harness/test_layers.py checks).
 LAYERS ?= base redis schemes history checks scenario world explore proxy live run report cmd
+# And so inside explore/.
+EXPLORE_LAYERS ?= model store graph reduce search result
 
 WARN   := -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wvla -Werror
 CFLAGS ?= -O2 -g
@@ -20,7 +22,8 @@ FLAGS   = -std=c17 -D_GNU_SOURCE $(WARN) $(CFLAGS) -UNDEBUG -Isim -isystem /usr/
           $(if $(LIBFUZZER),-fsanitize=fuzzer-no-link -DWITH_LIBFUZZER)
 LIBS    = -lhiredis -luv -lyaml -ljansson -lm -lpthread -ldl
 
-SOURCES := $(filter-out sim/live/clock_shim.c,$(wildcard $(LAYERS:%=sim/%/*.c)))
+SOURCES := $(filter-out sim/live/clock_shim.c,$(wildcard $(LAYERS:%=sim/%/*.c) $(EXPLORE_LAYERS:%=sim/explore/%/*.c) \
+             sim/explore/model/faults/*.c))
 OBJECTS := $(SOURCES:sim/%.c=$(BUILD)/%.o)
 PARTS   := $(filter-out $(BUILD)/cmd/main.o,$(OBJECTS))
 MUTANTS := $(patsubst sim/%.c,$(BUILD)/%.o,$(wildcard sim/test/mutants/*.c))
@@ -60,7 +63,7 @@ $(BUILD)/test/%: sim/test/%.c $(BUILD)/parts.a | $(BUILD)/picklock-clock.so
 	$(CC) $(FLAGS) $(WRAP) -o $@ $(filter %.c %.o,$^) $(BUILD)/parts.a $(LIBS) -lcmocka
 
 # Schemes with planted bugs, and the same without.
-$(BUILD)/test/test_mutants $(BUILD)/test/test_order $(BUILD)/test/test_distance: $(MUTANTS)
+$(BUILD)/test/test_mutants $(BUILD)/test/test_partial_order $(BUILD)/test/test_lower_bound: $(MUTANTS)
 $(BUILD)/test/test_explore_walks: $(MUTANTS)
 
 # libFuzzer brings a main() of its own.

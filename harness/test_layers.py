@@ -8,6 +8,7 @@ from conftest import BUILD, ROOT
 
 LAYERS = re.search(r"^LAYERS \?= (.*)$", (ROOT / "Makefile").read_text(), re.M)[1].split()
 SIM = ROOT / "sim"
+FAULTS = SIM / "explore" / "model" / "faults"
 
 # What pure objects may call outside picklock: memory and text, nothing that looks at the world.
 ALLOWED = set("""
@@ -20,7 +21,7 @@ PURE = ["schemes", "checks", "world", "explore"]
 
 
 def files(layer):
-    return sorted((SIM / layer).glob("*.[ch]"))
+    return sorted((SIM / layer).rglob("*.[ch]"))
 
 
 def test_the_folders_are_the_layers():
@@ -40,7 +41,7 @@ def test_includes_only_layers_above(layer):
 def undefined(objects):
     """What these object files call that picklock itself does not define."""
     assert objects
-    ours = subprocess.run(["nm", "--defined-only", "-g", *BUILD.glob("*/*.o")], text=True,
+    ours = subprocess.run(["nm", "--defined-only", "-g", *BUILD.rglob("*.o")], text=True,
                           capture_output=True, check=True).stdout
     defined = {line.split()[-1] for line in ours.splitlines() if len(line.split()) == 3}
     calls = set()
@@ -91,15 +92,15 @@ def test_nothing_exits_below_cmd():
 
 
 def test_every_fault_of_the_explorer_has_a_row_a_file_and_a_story():
-    table = (SIM / "explore" / "faults.def").read_text()
+    table = (FAULTS / "faults.def").read_text()
     rows = re.findall(r'^FAULT\((\w+),\s*(\w+),\s*"([^"]+)"', table, re.M)
     assert rows and len(rows) == len(re.findall(r"^FAULT\(", table, re.M))
-    files = {path.name for path in (SIM / "explore").glob("fault_*.c")}
-    assert files == {f"fault_{file}.c" for _, file, _ in rows}
+    files = {path.name for path in FAULTS.glob("*.c")} - {"fault.c"}
+    assert files == {f"{file}.c" for _, file, _ in rows}
     for _, file, name in rows:
         assert file == name.replace("-", "_")
-        text = (SIM / "explore" / f"fault_{file}.c").read_text()
-        assert text.startswith(f"/* fault_{file}.c - "), file
+        text = (FAULTS / f"{file}.c").read_text()
+        assert text.startswith(f"/* {file}.c - "), file
         assert re.search(rf"^const struct fault_kind fault_{file}_kind = ", text, re.M), file
 
 

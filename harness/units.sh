@@ -3,7 +3,7 @@
 # What fails is printed; the last line says how many passed, and in what time.
 set -uo pipefail
 build=${BUILD:-build}
-first="test_order test_explore_walks test_random test_mutants test_distance"
+first="test_partial_order test_explore_walks test_random test_mutants test_lower_bound"
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 trap 'exit 130' INT TERM

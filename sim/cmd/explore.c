@@ -84,13 +84,13 @@ static enum fail show(const struct cells *cells, struct results *results,
                       const struct explore_args *args, struct failure *failure)
 {
     const char *folder = args->output.folder;
-    char *interrupted = args->frontier ? view_interrupted_words(results) : NULL;
-    if (args->frontier)
-        explore_frontier_print(stdout, cells->frontiers, cells->frontiers_count);
+    char *interrupted = args->minimal ? view_interrupted_words(results) : NULL;
+    if (args->minimal)
+        explore_frontier_print(stdout, cells->minimals, cells->frontiers_count);
     if (interrupted)
         printf("\nINTERRUPTED: %s\n", interrupted);
     free(interrupted);
-    if (!args->frontier)
+    if (!args->minimal)
         report_terminal(stdout, results, isatty(STDOUT_FILENO) && !getenv("NO_COLOR"));
     if (folder)
         output_print_place("report: ", folder);
@@ -190,7 +190,7 @@ int cmd_explore(int argc, char **argv)
     cmd_catch_signals();
     results.seed = (uint64_t)args.seed;
     results.shard = args.shard;
-    results.is_by_scheme = args.frontier;
+    results.is_by_scheme = args.minimal;
     enum fail fail = read_schemes(args.scheme, &wanted, &failure);
     if (!fail)
         fail = output_open(&args.output, &results, "explore", argc, line, &failure);

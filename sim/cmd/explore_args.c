@@ -34,8 +34,10 @@ const char explore_help[] =
     "  --lease-ticks N        1 to 8 (default 2, or 3 where a timer counts thirds of it)\n"
     "  --budget TIME          of the whole matrix; what is not done by then is unknown\n"
     "  --states N             at most so many states a search\n"
-    "  --memory N             at most so many MB a search (default 2000); a search that reaches one\n"
-    "                         of these limits tries fewer clients and rounds, and random runs, and\n"
+    "  --memory N             at most so many MB a search (default 2000); a search that reaches "
+    "one\n"
+    "                         of these limits tries fewer clients and rounds, and random runs, "
+    "and\n"
     "                         says so\n"
     "  --no-reductions        every state, not one for all that differ in who is who\n"
     "  --full-states          keep whole states: nothing is lost to equal fingerprints\n"
@@ -45,16 +47,21 @@ const char explore_help[] =
     "space-time\n"
     "                         diagram\n"
     "  --confirm              replay each witness on real Redis, too\n"
-    "  --redis-server PATH    for --confirm\n"
-    FAIL_ON_HELP("never, of a scheme from a file scheme")
-    "  --shard K/N            only the cells that fall to shard K of N (with --frontier: the\n"
-    "                         schemes); `picklock report` puts the folders of all shards together\n"
-    "  --out DIR              make a run folder there: the results in every format, each witness "
-    "as\n"
-    "                         a schedule, for `picklock replay`, and as a history\n"
-    "  --json FILE            one row a scheme, fault and property; - is stdout, and nothing else\n"
-    "                         goes there\n"
-    "  --markdown FILE, --junit FILE, --html FILE   further copies\n";
+    "  --redis-server PATH    for --confirm\n" FAIL_ON_HELP(
+        "never, of a scheme from a file scheme") "  --shard K/N            only the cells that "
+                                                 "fall to shard K of N (with --frontier: the\n"
+                                                 "                         schemes); `picklock "
+                                                 "report` puts the folders of all shards together\n"
+                                                 "  --out DIR              make a run folder "
+                                                 "there: the results in every format, each witness "
+                                                 "as\n"
+                                                 "                         a schedule, for "
+                                                 "`picklock replay`, and as a history\n"
+                                                 "  --json FILE            one row a scheme, fault "
+                                                 "and property; - is stdout, and nothing else\n"
+                                                 "                         goes there\n"
+                                                 "  --markdown FILE, --junit FILE, --html FILE   "
+                                                 "further copies\n";
 
 static enum fail read_section(const char *text, enum section *section, struct failure *failure)
 {
@@ -79,7 +86,7 @@ static enum fail read_search(struct explore_args *args, struct failure *failure)
     bool is_random = args->search != SEARCH_EXHAUSTIVE;
     if (args->runs > 0 && !is_random)
         return failure_set(failure, FAIL_INPUT, "--runs goes with --search random or pct");
-    if (args->frontier && is_random)
+    if (args->minimal && is_random)
         return failure_set(failure, FAIL_INPUT,
                            "--frontier says what holds, and a random search cannot: it wants "
                            "--search exhaustive");
@@ -95,7 +102,7 @@ enum fail explore_args_parse(int argc, char **argv, struct explore_args *args,
     const struct option_row rows[] = {
         {"--scheme", OPTION_TEXT, &args->scheme, 0, 0},
         {"--fault", OPTION_TEXT, &args->fault, 0, 0},
-        {"--frontier", OPTION_FLAG, &args->frontier, 0, 0},
+        {"--frontier", OPTION_FLAG, &args->minimal, 0, 0},
         {"--section", OPTION_TEXT, &section, 0, 0},
         {"--search", OPTION_TEXT, &args->search_name, 0, 0},
         {"--runs", OPTION_NUMBER, &args->runs, 1, INT32_MAX},

@@ -16,7 +16,7 @@ struct explore_args {
     int64_t clients, rounds, servers, lease_ticks, budget_us, states, runs, memory_mb, seed, jobs;
     enum section section; /* has_section */
     bool has_section;
-    int frontier, no_reductions, full_states, witness, confirm, wants_help, operands;
+    int minimal, no_reductions, full_states, witness, confirm, wants_help, operands;
 };
 
 /* Defaults, then the command line. FAIL_INPUT: as options_parse. */

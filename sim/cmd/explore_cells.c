@@ -146,12 +146,12 @@ static enum fail read_faults(const char *text, unsigned *faults, struct failure 
 
 /* The cells of the walks become cells like those of the matrix; who borrows them for printing
  * closes nothing. */
-static void take_cells(struct cells *cells, const struct frontier *frontier)
+static void take_cells(struct cells *cells, const struct minimal_faults *minimal)
 {
-    cells->rows = memory_resize(cells->rows, (size_t)(cells->count + frontier->count) + 1,
+    cells->rows = memory_resize(cells->rows, (size_t)(cells->count + minimal->count) + 1,
                                 sizeof *cells->rows);
-    for (int i = 0; i < frontier->count; i++)
-        cells->rows[cells->count++] = frontier->rows[i];
+    for (int i = 0; i < minimal->count; i++)
+        cells->rows[cells->count++] = minimal->rows[i];
 }
 
 static enum fail fill_frontiers(struct cells *cells, const struct explore_args *args,
@@ -161,19 +161,19 @@ static enum fail fill_frontiers(struct cells *cells, const struct explore_args *
     unsigned faults;
     if (read_faults(args->fault, &faults, failure))
         return failure->code;
-    cells->frontiers = memory_new((size_t)wanted->count + 1, sizeof *cells->frontiers);
+    cells->minimals = memory_new((size_t)wanted->count + 1, sizeof *cells->minimals);
     *whole = wanted->count;
     for (int i = 0; i < wanted->count; i++) {
         struct cell start;
         if (!shard_has(shard, i))
             continue;
         init_cell(&start, args, wanted->rows[i], FIRST_ROW, deadline_us);
-        frontier_init(&cells->frontiers[cells->frontiers_count++], &start, faults);
+        minimal_faults_init(&cells->minimals[cells->frontiers_count++], &start, faults);
     }
     enum fail fail =
-        explore_frontier_run(cells->frontiers, cells->frontiers_count, (int)args->jobs, failure);
+        explore_frontier_run(cells->minimals, cells->frontiers_count, (int)args->jobs, failure);
     for (int i = 0; i < cells->frontiers_count; i++)
-        take_cells(cells, &cells->frontiers[i]);
+        take_cells(cells, &cells->minimals[i]);
     return fail;
 }
 
@@ -185,7 +185,7 @@ enum fail cells_fill(struct cells *cells, const struct explore_args *args,
 {
     int64_t deadline_us = args->budget_us ? now_us() + args->budget_us : 0;
     *cells = (struct cells){0};
-    enum fail fail = args->frontier
+    enum fail fail = args->minimal
                          ? fill_frontiers(cells, args, wanted, shard, deadline_us, whole, failure)
                          : fill_matrix(cells, args, wanted, shard, deadline_us, whole, failure);
     cells->on_redis = memory_new((size_t)cells->count + 1, sizeof *cells->on_redis);
@@ -198,8 +198,8 @@ void cells_close(struct cells *cells)
     for (int i = 0; i < cells->count; i++)
         cell_close(&cells->rows[i]);
     for (int i = 0; i < cells->frontiers_count; i++)
-        free(cells->frontiers[i].rows);
-    free(cells->frontiers);
+        free(cells->minimals[i].rows);
+    free(cells->minimals);
     free(cells->rows);
     free(cells->on_redis);
 }

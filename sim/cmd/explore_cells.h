@@ -6,15 +6,15 @@
 
 #include "cmd/explore_args.h"
 #include "cmd/output.h"
-#include "explore/frontier.h"
+#include "explore/result/minimal_faults.h"
 
 /* Cells, and what --confirm found: for each cell and property enum confirmed. */
 struct cells {
     struct cell *rows;
     int (*on_redis)[PROPERTY_COUNT];
     int count;
-    struct frontier *
-        frontiers; /* with --frontier, one a scheme of the shard; its rows are borrowed by `rows` */
+    struct minimal_faults
+        *minimals; /* with --frontier, one a scheme of the shard; its rows are borrowed by `rows` */
     int frontiers_count;
 };
 

@@ -4,7 +4,7 @@
 #ifndef PICKLOCK_CMD_EXPLORE_CREW_H
 #define PICKLOCK_CMD_EXPLORE_CREW_H
 
-#include "explore/matrix.h"
+#include "explore/result/cell.h"
 
 /* Runs every cell, and shows how far it is where somebody watches. FAIL_UNKNOWN: stopped by a
  * signal. */

@@ -11,23 +11,23 @@
 
 /* --- the walks --- */
 
-enum fail explore_frontier_run(struct frontier *frontiers, int count, int jobs,
+enum fail explore_frontier_run(struct minimal_faults *minimals, int count, int jobs,
                                struct failure *failure)
 {
     struct cell **todo = NULL;
     enum fail fail = FAIL_NONE;
-    for (int weight = 0; weight <= FRONTIER_WEIGHT_MAX && !fail; weight++) {
+    for (int weight = 0; weight <= FAULT_SET_MAX && !fail; weight++) {
         int todo_count = 0;
         for (int i = 0; i < count; i++) {
-            struct frontier *frontier = &frontiers[i];
-            if (!frontier_widen(frontier))
+            struct minimal_faults *minimal = &minimals[i];
+            if (!minimal_faults_widen(minimal))
                 continue;
-            todo = memory_resize(todo, (size_t)(todo_count + frontier->count) + 1, sizeof *todo);
-            for (int k = frontier->first; k < frontier->count; k++) {
-                uint64_t *states_max = &frontier->rows[k].options.states_max;
+            todo = memory_resize(todo, (size_t)(todo_count + minimal->count) + 1, sizeof *todo);
+            for (int k = minimal->first; k < minimal->count; k++) {
+                uint64_t *states_max = &minimal->rows[k].options.states_max;
                 if (weight > 1 && *states_max == 0)
                     *states_max = FRONTIER_STATES;
-                todo[todo_count++] = &frontier->rows[k];
+                todo[todo_count++] = &minimal->rows[k];
             }
         }
         fail = explore_crew_run(todo, todo_count, jobs, failure);
@@ -38,9 +38,10 @@ enum fail explore_frontier_run(struct frontier *frontiers, int count, int jobs,
 
 /* --- for people --- */
 
-static void print_set(FILE *out, const struct frontier *frontier, int row, enum property property)
+static void print_set(FILE *out, const struct minimal_faults *minimal, int row,
+                      enum property property)
 {
-    const struct cell *cell = &frontier->rows[row];
+    const struct cell *cell = &minimal->rows[row];
     for (const char *c = cell->faults; *c; c++)
         if (*c == '+')
             fputs(" + ", out);
@@ -48,27 +49,27 @@ static void print_set(FILE *out, const struct frontier *frontier, int row, enum 
             fputc(*c, out);
     fprintf(out, " (%s, %d steps%s)", cause_name(cell->witnesses[property].cause),
             cell->outcome.findings[property].events,
-            frontier_is_least(frontier, row, property) ? "" : "; less may do");
+            minimal_faults_is_least(minimal, row, property) ? "" : "; less may do");
 }
 
-static void print_broken(FILE *out, const struct frontier *frontier, enum property property)
+static void print_broken(FILE *out, const struct minimal_faults *minimal, enum property property)
 {
     const char *between = "";
-    for (int i = 0; i < frontier->count; i++) {
-        if (!frontier_breaks(frontier, i, property))
+    for (int i = 0; i < minimal->count; i++) {
+        if (!minimal_faults_breaks(minimal, i, property))
             continue;
         fputs(between, out);
-        print_set(out, frontier, i, property);
+        print_set(out, minimal, i, property);
         between = "; ";
     }
 }
 
-static void print_holds(FILE *out, const struct frontier *frontier)
+static void print_holds(FILE *out, const struct minimal_faults *minimal)
 {
     const char *between = "";
     fputs("holds against any two of: ", out);
     for (int i = 0; i < FAULT_COUNT; i++) {
-        if (!(frontier->faults >> i & 1))
+        if (!(minimal->faults >> i & 1))
             continue;
         fprintf(out, "%s%s", between, fault_name((enum fault)i));
         between = ", ";
@@ -76,54 +77,53 @@ static void print_holds(FILE *out, const struct frontier *frontier)
 }
 
 /* The sets that were not searched to their end: how many, why, and one of them. */
-static void print_unknown(FILE *out, const struct frontier *frontier, enum property property)
+static void print_unknown(FILE *out, const struct minimal_faults *minimal, enum property property)
 {
     int unknown = 0, first = 0;
-    for (int i = frontier->count - 1; i >= 0; i--) {
-        if (!frontier_is_unknown(frontier, i, property))
+    for (int i = minimal->count - 1; i >= 0; i--) {
+        if (!minimal_faults_is_unknown(minimal, i, property))
             continue;
         unknown++;
         first = i;
     }
     if (unknown == 0)
         return;
-    const struct cell *cell = &frontier->rows[first];
-    if (frontier_judge(frontier, property) == FRONTIER_BROKEN)
+    const struct cell *cell = &minimal->rows[first];
+    if (minimal_faults_judge(minimal, property) == MINIMAL_BROKEN)
         fputs("; ", out);
-    fprintf(out, "unknown: %d of %d sets, such as %s (%s)", unknown, frontier->count, cell->faults,
+    fprintf(out, "unknown: %d of %d sets, such as %s (%s)", unknown, minimal->count, cell->faults,
             explore_end_words(cell->outcome.end));
 }
 
-static void print_frontier(FILE *out, const struct frontier *frontier)
+static void print_frontier(FILE *out, const struct minimal_faults *minimal)
 {
-    const struct explore_options *options = &frontier->start.options;
+    const struct explore_options *options = &minimal->start.options;
     uint64_t states = 0;
-    for (int i = 0; i < frontier->count; i++)
-        states += frontier->rows[i].outcome.states;
+    for (int i = 0; i < minimal->count; i++)
+        states += minimal->rows[i].outcome.states;
     text_print(out, TEXT_PLAIN, options->scheme->name);
     fprintf(out, ": clients %d, rounds %d, servers %d; %d sets of faults, %" PRIu64 " states\n",
-            options->clients, options->rounds, options->servers,
-            frontier->count, states);
+            options->clients, options->rounds, options->servers, minimal->count, states);
     for (int p = 0; p < PROPERTY_COUNT; p++) {
         enum property property = (enum property)p;
-        if (!frontier_asks(frontier, property))
+        if (!minimal_faults_asks(minimal, property))
             continue;
         fprintf(out, "  %s: ", property_name(property));
-        enum frontier_word word = frontier_judge(frontier, property);
-        if (word == FRONTIER_BROKEN)
-            print_broken(out, frontier, property);
-        if (word == FRONTIER_HOLDS)
-            print_holds(out, frontier);
-        print_unknown(out, frontier, property);
+        enum minimal_faults_word word = minimal_faults_judge(minimal, property);
+        if (word == MINIMAL_BROKEN)
+            print_broken(out, minimal, property);
+        if (word == MINIMAL_HOLDS)
+            print_holds(out, minimal);
+        print_unknown(out, minimal, property);
         fputc('\n', out);
     }
 }
 
-void explore_frontier_print(FILE *out, const struct frontier *frontiers, int count)
+void explore_frontier_print(FILE *out, const struct minimal_faults *minimals, int count)
 {
     for (int i = 0; i < count; i++) {
         if (i > 0)
             fputc('\n', out);
-        print_frontier(out, &frontiers[i]);
+        print_frontier(out, &minimals[i]);
     }
 }

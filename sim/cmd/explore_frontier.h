@@ -3,7 +3,7 @@
 #ifndef PICKLOCK_CMD_EXPLORE_FRONTIER_H
 #define PICKLOCK_CMD_EXPLORE_FRONTIER_H
 
-#include "explore/frontier.h"
+#include "explore/result/minimal_faults.h"
 
 #include <stdio.h>
 
@@ -11,10 +11,10 @@
 enum { FRONTIER_STATES = 500000 };
 
 /* All sets of a weight are searched before the next is chosen. As explore_crew_run. */
-enum fail explore_frontier_run(struct frontier *frontiers, int count, int jobs,
+enum fail explore_frontier_run(struct minimal_faults *minimals, int count, int jobs,
                                struct failure *failure);
 
 /* A paragraph a scheme, a line a property. */
-void explore_frontier_print(FILE *out, const struct frontier *frontiers, int count);
+void explore_frontier_print(FILE *out, const struct minimal_faults *minimals, int count);
 
 #endif

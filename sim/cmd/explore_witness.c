@@ -54,8 +54,8 @@ static enum fail confirm_one(struct cells *cells, int at, enum property property
                                                    : CONFIRMED_NO;
     if (is_seen || is_unsupported)
         return FAIL_NONE;
-    cmd_say("not confirmed: %s, %s, %s: %s", cell->options.scheme->name,
-            cell->faults, property_name(property),
+    cmd_say("not confirmed: %s, %s, %s: %s", cell->options.scheme->name, cell->faults,
+            property_name(property),
             fail ? failure->text : "the checks do not see it on real Redis");
     return FAIL_NONE;
 }

@@ -4,7 +4,7 @@
 #include "cmd/options.h"
 
 #include "base/suggest.h"
-#include "explore/explore.h"
+#include "explore/search/explore.h"
 #include "report/text.h"
 #include "scenario/scenario.h"
 

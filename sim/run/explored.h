@@ -4,7 +4,7 @@
 #ifndef PICKLOCK_RUN_EXPLORED_H
 #define PICKLOCK_RUN_EXPLORED_H
 
-#include "explore/matrix.h"
+#include "explore/result/cell.h"
 #include "run/fail_on.h"
 
 enum { EXPLORED_WORDS_MAX = 160, EXPLORED_FOUND_MAX = 80 };
@@ -32,8 +32,8 @@ struct explored_property {
     bool is_shortest;      /* nothing is shorter */
     /* Behind a limit: "2 clients with 1 round", "random run 17 with seed 0"; else "" */
     char found_by[EXPLORED_FOUND_MAX];
-    int64_t run;           /* of a random search: that found it; 0: none did, or not random */
-    char **choices;        /* its steps, as of a schedule */
+    int64_t run;    /* of a random search: that found it; 0: none did, or not random */
+    char **choices; /* its steps, as of a schedule */
     int choices_count;
     char **witness; /* it in sentences */
     int witness_lines;
@@ -48,7 +48,7 @@ struct explored_property {
 
 struct explored {
     char scheme[NAME_MAX_BYTES];
-    char *scheme_file;              /* as in run_result */
+    char *scheme_file; /* as in run_result */
     bool is_naive;
     char faults[CELL_NAME_MAX];     /* "none", "stall", "stall+crash" */
     char words[EXPLORED_WORDS_MAX]; /* as cell_print() */
@@ -73,9 +73,9 @@ struct explored {
     char *folder; /* as in run_result */
 };
 
-/* Nothing is expected of a cell: fail_on says what counts as failed; UNSAID: nothing, but of a user's
- * scheme its own faults. Fills a zeroed row from a cell that was searched (borrowed). on_redis: PROPERTY_COUNT enum
- * confirmed. */
+/* Nothing is expected of a cell: fail_on says what counts as failed; UNSAID: nothing, but of a
+ * user's scheme its own faults. Fills a zeroed row from a cell that was searched (borrowed).
+ * on_redis: PROPERTY_COUNT enum confirmed. */
 void explored_fill(struct explored *row, const struct cell *cell, const int *on_redis,
                    enum fail_on fail_on);
 void explored_close(struct explored *row);

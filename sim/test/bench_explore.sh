@@ -13,7 +13,7 @@
 # The explorer runs once more with the property progress, which keeps edges: what they cost.
 #
 # Both count every transition. SPIN, without a reduction, looks each of them up in its table; of the explorer's, one
-# that commutes with an earlier one is counted without a look (explore/near.h), 33 % and 42 % of them here. With the
+# that commutes with an earlier one is counted without a look (explore/graph/fast_path.h), 33 % and 42 % of them here. With the
 # property progress all are looked up.
 #
 # In favour of SPIN: nothing is asserted in its models, while the explorer judges its properties (but

@@ -3,13 +3,13 @@
 #ifndef PICKLOCK_TEST_BREADTH_FIRST_H
 #define PICKLOCK_TEST_BREADTH_FIRST_H
 
-#include "explore/steps.h"
-#include "explore/visited.h"
+#include "explore/graph/successors.h"
+#include "explore/store/fingerprint_set.h"
 
 struct breadth {
-    struct space space;
-    struct stepper stepper;
-    struct visited visited;
+    struct state_space space;
+    struct successors successors;
+    struct fingerprint_set visited;
     uint32_t next;             /* state */
     uint32_t words[WORDS_MAX]; /* in hand */
 };
@@ -18,23 +18,23 @@ struct breadth {
 static inline bool breadth_put(struct breadth *it, const uint32_t *words)
 {
     bool is_new;
-    visited_put(&it->visited, visited_print(&it->visited, words), words, 0, &is_new);
+    fingerprint_set_put(&it->visited, fingerprint_of(&it->visited, words), words, 0, &is_new);
     return is_new;
 }
 
 /* The options are borrowed; take is what the stepper calls. */
 static inline void breadth_open(struct breadth *it, const struct explore_options *options,
-                                void (*take)(void *context, const struct step_taken *step),
+                                void (*take)(void *context, const struct successor *step),
                                 void *context)
 {
     memset(it, 0, sizeof *it);
     space_init(&it->space, options);
-    stepper_init(&it->stepper, &it->space, options);
-    it->stepper.take = take;
-    it->stepper.context = context;
-    visited_init(&it->visited, space_words(&it->space), 1, true);
-    it->space.heirs.visited = &it->visited;
-    stepper_start(&it->stepper, options, it->words);
+    successors_init(&it->successors, &it->space, options);
+    it->successors.take = take;
+    it->successors.context = context;
+    fingerprint_set_init(&it->visited, space_words(&it->space), 1, true);
+    it->space.cache.visited = &it->visited;
+    successors_start(&it->successors, options, it->words);
     breadth_put(it, it->words);
 }
 
@@ -43,14 +43,14 @@ static inline bool breadth_next(struct breadth *it, uint32_t most)
 {
     if (it->next == it->visited.count || it->next == most)
         return false;
-    memcpy(it->words, visited_words(&it->visited, it->next++),
+    memcpy(it->words, fingerprint_set_words(&it->visited, it->next++),
            (size_t)it->visited.words * sizeof *it->words);
     return true;
 }
 
 static inline void breadth_close(struct breadth *it)
 {
-    visited_close(&it->visited);
+    fingerprint_set_close(&it->visited);
     space_close(&it->space);
 }
 

@@ -45,16 +45,16 @@ static inline bool replay_choices(const struct replay *replay, const struct choi
                       .has_delex = replay->scheme->needs_delex,
                       .sink = checks_sink(checks)};
     struct world *world = world_simulated_new(&run);
-    bool follows = true;
-    for (int i = 0; i < count && follows; i++) {
-        follows = world->ops->apply(world, &choices[i], failure) == FAIL_NONE;
+    bool delayed = true;
+    for (int i = 0; i < count && delayed; i++) {
+        delayed = world->ops->apply(world, &choices[i], failure) == FAIL_NONE;
         if (replay->violated)
             replay->violated[i] = checks_violated(checks);
     }
     checks_finish(checks, world->ops->now_us(world), findings, NULL);
     checks_free(checks);
     world->ops->free(world);
-    return follows;
+    return delayed;
 }
 
 #endif

@@ -3,7 +3,7 @@
 #ifndef PICKLOCK_TEST_EXPLORE_RUN_H
 #define PICKLOCK_TEST_EXPLORE_RUN_H
 
-#include "explore/explore.h"
+#include "explore/search/explore.h"
 
 #include <stdarg.h>
 #include <stddef.h>

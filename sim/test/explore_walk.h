@@ -1,5 +1,6 @@
 /* explore_walk.h - random walks through the explorer's states, judged by both statements of each
- * property: the explorer's (verdict.c, judge.c, roll.c, access.c, progress.c), and checks/.
+ * property: the explorer's (properties.c, ghost.c, ghost_fences.c, workload.c, reachability.c), and
+ * checks/.
  *
  * The walk is replayed in the simulated world, so it is also a test that this world can follow
  * every step. Held to each other at every step, property by property:
@@ -14,9 +15,9 @@
 
 /* before cmocka.h, which has a macro named like our enum fail */
 #include "base/random.h"
-#include "explore/search.h"
-#include "explore/translate.h"
-#include "explore/witness.h"
+#include "explore/search/bfs.h"
+#include "explore/search/schedule.h"
+#include "explore/search/witness.h"
 #include "test/explore_replay.h"
 
 #include <stdarg.h>
@@ -47,7 +48,7 @@ struct walker {
     bool knows_progress; /* every state was visited */
     struct random random;
     uint32_t words[WORDS_MAX];
-    struct step_taken chosen;
+    struct successor chosen;
     uint64_t seen; /* weight of the steps offered so far */
     /* What came of it. */
     struct choice choices[CHOICES_OF_WALK];
@@ -57,12 +58,12 @@ struct walker {
     bool wants[WALK_STEPS_MAX];        /* after it somebody can ask for the lock */
     unsigned all;
     int first[PROPERTY_COUNT]; /* choices up to the first violation */
-    uint32_t stuck;            /* the first stuck state; VISITED_NONE: none */
+    uint32_t stuck;            /* the first stuck state; STATE_NONE: none */
     int witnesses;             /* that were replayed */
 };
 
 /* One of all steps, drawn as they come. */
-static inline void walk_draw(void *context, const struct step_taken *step)
+static inline void walk_draw(void *context, const struct successor *step)
 {
     struct walker *walker = context;
     int weight = step_is_fault(step) ? walker->pace->fault_weight
@@ -75,15 +76,16 @@ static inline void walk_draw(void *context, const struct step_taken *step)
 
 static inline void walk_look(struct walker *walker, unsigned violated)
 {
-    const struct visited *visited = &walker->search.visited;
-    uint32_t state = VISITED_NONE;
+    const struct fingerprint_set *visited = &walker->search.visited;
+    uint32_t state = STATE_NONE;
     if (walker->knows_progress)
-        state = visited_find(visited, visited_print(visited, walker->words), walker->words);
-    if (walker->knows_progress && state == VISITED_NONE)
+        state =
+            fingerprint_set_find(visited, fingerprint_of(visited, walker->words), walker->words);
+    if (walker->knows_progress && state == STATE_NONE)
         fail_msg("a walk has left the states that were visited");
     if (walker->knows_progress && search_is_stuck(&walker->search, state)) {
         violated |= 1u << PROPERTY_PROGRESS;
-        walker->stuck = walker->stuck == VISITED_NONE ? state : walker->stuck;
+        walker->stuck = walker->stuck == STATE_NONE ? state : walker->stuck;
     }
     for (unsigned left = violated & ~walker->all; left != 0; left &= left - 1)
         walker->first[__builtin_ctz(left)] = walker->count;
@@ -93,16 +95,16 @@ static inline void walk_look(struct walker *walker, unsigned violated)
 static inline bool walk_on(struct walker *walker)
 {
     walker->seen = 0;
-    stepper_expand(&walker->search.stepper, walker->words);
+    successors_expand(&walker->search.successors, walker->words);
     if (walker->seen == 0)
         return false;
-    const struct step_taken *step = &walker->chosen;
+    const struct successor *step = &walker->chosen;
     walker->count +=
         translate_step(&walker->search.space, walker->words, step, walker->choices + walker->count);
     memcpy(walker->words, step->words, sizeof walker->words);
     walk_look(walker, step->violated);
     walker->ends[walker->steps] = walker->count;
-    walker->wants[walker->steps] = stepper_wants_lock(&walker->search.stepper, walker->words);
+    walker->wants[walker->steps] = successors_want_lock(&walker->search.successors, walker->words);
     walker->violated[walker->steps++] = walker->all;
     return true;
 }
@@ -122,10 +124,10 @@ static inline bool walk_compares(const struct walker *walker, enum property prop
  * that it did, where the explorer asks whether it must. */
 static inline bool walk_is_stricter_in_checks(struct walker *walker, enum property property)
 {
-    struct space *space = &walker->search.space;
+    struct state_space *space = &walker->search.space;
     bool is_acquiring = false;
-    for (int i = 0; i < space->setting.clients; i++)
-        is_acquiring |= space_place(space, walker->words[i])->phase == PHASE_ACQUIRING;
+    for (int i = 0; i < space->config.clients; i++)
+        is_acquiring |= space_client(space, walker->words[i])->phase == PHASE_ACQUIRING;
     if (property == PROPERTY_ALWAYS_EXPIRES && is_acquiring)
         return true;
     if (property == PROPERTY_PROGRESS && walker->all >> PROPERTY_EXTEND_OWN & 1)
@@ -154,12 +156,12 @@ static inline void walk_say(const struct walker *walker, const char *what, enum 
 
 static inline struct replay walk_replay(const struct walker *walker)
 {
-    const struct setting *setting = &walker->search.space.setting;
-    return (struct replay){.scheme = setting->scheme,
-                           .clients = setting->clients,
-                           .servers = setting->servers,
-                           .lease_us = translate_lease_us(setting),
-                           .same_token = setting->is_collision ? 0xff : 0,
+    const struct config *config = &walker->search.space.config;
+    return (struct replay){.scheme = config->scheme,
+                           .clients = config->clients,
+                           .servers = config->servers,
+                           .lease_us = translate_lease_us(config),
+                           .same_token = config->is_collision ? 0xff : 0,
                            .has_replica = true};
 }
 
@@ -216,16 +218,16 @@ static inline void walk_compare_stuck(struct walker *walker)
     static struct finding findings[PROPERTY_COUNT];
     struct failure failure = {0};
     struct explore_finding witness = {0};
-    const struct sighting sighting = {.state = walker->stuck, .step = -1};
+    const struct violation violation = {.state = walker->stuck, .step = -1};
     const struct replay replay = walk_replay(walker);
     if (walker->witnesses++ == walker->pace->witnesses)
         return;
-    witness_build(&walker->search, &sighting, &witness);
-    walker->search.stepper.take = walk_draw;
-    walker->search.stepper.context = walker;
-    bool follows =
+    witness_build(&walker->search, &violation, &witness);
+    walker->search.successors.take = walk_draw;
+    walker->search.successors.context = walker;
+    bool delayed =
         replay_choices(&replay, witness.choices, witness.choices_count, findings, &failure);
-    if (!follows || findings[PROPERTY_PROGRESS].verdict != VERDICT_VIOLATED) {
+    if (!delayed || findings[PROPERTY_PROGRESS].verdict != VERDICT_VIOLATED) {
         walk_say(walker, "stuck for the explorer only", PROPERTY_PROGRESS, witness.choices,
                  witness.choices_count);
         fail_msg("%s", failure.text);
@@ -240,7 +242,7 @@ static inline void walk_compare_explorer(struct walker *walker)
     struct failure failure = {0};
     const struct replay replay = walk_replay(walker);
     for (int i = 0; i < PROPERTY_COUNT; i++) {
-        bool is_stuck = i == PROPERTY_PROGRESS && walker->stuck != VISITED_NONE;
+        bool is_stuck = i == PROPERTY_PROGRESS && walker->stuck != STATE_NONE;
         /* Of who says "refused" on no server's word the explorer asks whether the lock is free at
          * that moment, and checks/ whether it was free all along. */
         bool is_guess = i == PROPERTY_TRUTHFUL && !walker->pace->counts_right;
@@ -252,7 +254,7 @@ static inline void walk_compare_explorer(struct walker *walker)
             walk_fail(walker, "found by the explorer only", (enum property)i, walker->first[i],
                       NULL);
     }
-    if (walker->stuck != VISITED_NONE)
+    if (walker->stuck != STATE_NONE)
         walk_compare_stuck(walker);
 }
 
@@ -262,8 +264,8 @@ static inline void walk_once(struct walker *walker, uint64_t stream)
     walker->random = (struct random){.seed = pace->seed, .stream = stream};
     walker->count = walker->steps = 0;
     walker->all = 0;
-    walker->stuck = VISITED_NONE;
-    stepper_start(&walker->search.stepper, &walker->options, walker->words);
+    walker->stuck = STATE_NONE;
+    successors_start(&walker->search.successors, &walker->options, walker->words);
     walk_look(walker, 0);
     while (walker->steps < pace->steps && walk_on(walker))
         ;
@@ -289,8 +291,8 @@ static inline unsigned walk_all(const struct explore_options *of, uint64_t state
     }
     if (walker.knows_progress)
         search_progress(&walker.search);
-    walker.search.stepper.take = walk_draw;
-    walker.search.stepper.context = &walker;
+    walker.search.successors.take = walk_draw;
+    walker.search.successors.context = &walker;
     for (uint64_t n = 0; n < pace->walks; n++) {
         walk_once(&walker, n);
         violated |= walker.all;

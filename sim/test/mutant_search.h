@@ -3,7 +3,7 @@
 #ifndef PICKLOCK_TEST_MUTANT_SEARCH_H
 #define PICKLOCK_TEST_MUTANT_SEARCH_H
 
-#include "explore/matrix.h"
+#include "explore/result/cell.h"
 
 #include <stdarg.h>
 #include <stddef.h>

@@ -11,7 +11,7 @@
  * it is the one that is named, for it keeps edges, which SPIN does not; then the search visits
  * everything. Time is explore()'s alone: neither start-up nor printing.
  */
-#include "explore/explore.h"
+#include "explore/search/explore.h"
 
 #include <inttypes.h>
 #include <stdio.h>

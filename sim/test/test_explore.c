@@ -141,7 +141,8 @@ static const struct {
     [FAULT_FAILOVER] = {"set-nx-px-cad", PROPERTY_LEASE_EXCLUSION},
     [FAULT_EVICT] = {"set-nx-px-cad", PROPERTY_LEASE_EXCLUSION},
     [FAULT_FLUSH_SCRIPTS] = {"set-nx-px-evalsha", PROPERTY_NO_ORPHAN},
-    [FAULT_SAME_TOKEN] = {"set-nx-px-cad-weak-token", PROPERTY_RELEASE_OWN}, /* with slow work in both */
+    [FAULT_SAME_TOKEN] = {"set-nx-px-cad-weak-token",
+                          PROPERTY_RELEASE_OWN}, /* with slow work in both */
 };
 
 static enum verdict verdict_with(int fault, int row)
@@ -289,16 +290,16 @@ static void witnesses_replay(void **state)
                 struct failure failure = {0};
                 if (finding->verdict != VERDICT_VIOLATED)
                     continue;
-                bool follows = replay_choices(&replay, finding->choices, finding->choices_count,
+                bool delayed = replay_choices(&replay, finding->choices, finding->choices_count,
                                               findings, &failure);
                 replayed++;
-                if (follows && findings[p].verdict == VERDICT_VIOLATED)
+                if (delayed && findings[p].verdict == VERDICT_VIOLATED)
                     continue;
                 wrong++;
                 print_error("%s with %s: %s: %s\n", schemes[i]->name,
                             fault == NONE ? "no fault" : fault_name((enum fault)fault),
                             property_name((enum property)p),
-                            follows ? "not seen by the checks" : failure.text);
+                            delayed ? "not seen by the checks" : failure.text);
             }
             explore_outcome_free(&outcome);
         }

@@ -6,7 +6,7 @@
 
 static int compare_reductions(const char *scheme, int fault)
 {
-    static const unsigned subsets[] = {REDUCE_CLIENTS, REDUCE_SERVERS, REDUCE_PATIENT, REDUCE_ALL};
+    static const unsigned subsets[] = {REDUCE_CLIENTS, REDUCE_SERVERS, REDUCE_EAGER, REDUCE_ALL};
     struct explore_options options = options_of(scheme, fault);
     struct explore_outcome plain, reduced;
     int wrong = 0;

@@ -2,7 +2,7 @@
  * no-lost-update, their witnesses, reductions that change no verdict. */
 
 /* before cmocka.h, which has a macro named like our enum fail */
-#include "explore/matrix.h"
+#include "explore/result/cell.h"
 #include "test/explore_replay.h"
 
 #include <stdarg.h>
@@ -147,12 +147,12 @@ static bool replays(const struct explore_options *options, const struct explore_
                                   .lease_us = outcome->lease_us,
                                   .same_token = outcome->same_token,
                                   .has_replica = outcome->has_replica};
-    bool follows =
+    bool delayed =
         replay_choices(&replay, finding->choices, finding->choices_count, findings, &failure);
-    if (follows && findings[property].verdict == VERDICT_VIOLATED)
+    if (delayed && findings[property].verdict == VERDICT_VIOLATED)
         return true;
     print_error("%s: %s: %s\n", options->scheme->name, property_name(property),
-                follows ? "not seen by the checks" : failure.text);
+                delayed ? "not seen by the checks" : failure.text);
     return false;
 }
 
@@ -185,7 +185,7 @@ static void witnesses_replay(void **state)
 
 static int compare_reductions(const char *scheme, enum section section, int fault)
 {
-    static const unsigned subsets[] = {REDUCE_CLIENTS, REDUCE_SERVERS, REDUCE_PATIENT, REDUCE_ALL};
+    static const unsigned subsets[] = {REDUCE_CLIENTS, REDUCE_SERVERS, REDUCE_EAGER, REDUCE_ALL};
     struct explore_options options = options_of(scheme, section, fault);
     struct explore_outcome plain, reduced;
     int wrong = 0;

@@ -2,7 +2,7 @@
  * what that finds, and what it may not say. */
 
 /* before cmocka.h, which has a macro named like our enum fail */
-#include "explore/matrix.h"
+#include "explore/result/cell.h"
 
 #include <stdarg.h>
 #include <stddef.h>

@@ -72,7 +72,8 @@ static const struct {
      {&scheme_fence_minted_first,
       &scheme_fence_lock,
       {"fence_minted_first", "none", "fence-order", "fence-disorder", 15}}},
-    /* Its guess that the lock is taken is not a server that forgot its keys: fences are in order. */
+    /* Its guess that the lock is taken is not a server that forgot its keys: fences are in order.
+     */
     {SECTION_WRITE,
      {&scheme_fence_lost_is_refusal,
       &scheme_fence_lock,

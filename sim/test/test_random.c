@@ -2,8 +2,8 @@
  * the same for the same seed, and never "holds". */
 
 /* before cmocka.h, which has a macro named like our enum fail */
-#include "explore/explore.h"
-#include "explore/matrix.h"
+#include "explore/search/explore.h"
+#include "explore/result/cell.h"
 #include "test/explore_replay.h"
 
 #include <stdarg.h>
@@ -56,9 +56,9 @@ static bool is_confirmed(const struct explore_options *options,
                                   .same_token = outcome->same_token,
                                   .has_replica = outcome->has_replica};
     const struct explore_finding *finding = &outcome->findings[property];
-    bool follows =
+    bool delayed =
         replay_choices(&replay, finding->choices, finding->choices_count, findings, &failure);
-    bool is_seen = follows && findings[property].verdict == VERDICT_VIOLATED;
+    bool is_seen = delayed && findings[property].verdict == VERDICT_VIOLATED;
     free(findings);
     return is_seen;
 }

@@ -2,10 +2,10 @@
  * search for something shorter, each by itself. */
 
 /* before cmocka.h, which has a macro named like our enum fail */
-#include "explore/matrix.h"
-#include "explore/minimise.h"
-#include "explore/policy.h"
-#include "explore/shrink.h"
+#include "explore/result/cell.h"
+#include "explore/search/minimize.h"
+#include "explore/search/strategy.h"
+#include "explore/search/shrink.h"
 
 #include <stdarg.h>
 #include <stddef.h>
@@ -27,26 +27,27 @@ static struct explore_options options_of(const char *scheme, int fault)
 }
 
 /* Random runs until one violates the property; the way to it. */
-static void find(struct stage *stage, enum property property, uint64_t seed, struct path *path)
+static void find(struct trace_replayer *replayer, enum property property, uint64_t seed,
+                 struct trace *trace)
 {
-    struct policy_run run;
+    struct strategy_run run;
     for (uint64_t n = 0;; n++) {
         struct random random = {.seed = seed, .stream = n};
-        policy_begin(&run, (enum policy)(n % POLICY_NOVELTY), &stage->options,
-                     &stage->space.setting, random, 30);
-        path->count = 0;
-        stage_start(stage);
-        while (path->count < RUN_MAX) {
-            int at = policy_pick(&run, stage, NULL);
+        strategy_begin(&run, (enum strategy)(n % STRATEGY_NOVELTY), &replayer->options,
+                       &replayer->space.config, random, 30);
+        trace->count = 0;
+        replayer_start(replayer);
+        while (trace->count < RUN_MAX) {
+            int at = strategy_pick(&run, replayer, NULL);
             if (at < 0)
                 break;
-            const struct step_taken step = stage->steps[at];
-            struct deed deed = deed_of(&stage->space, stage->words, &step);
-            path_add(path, &deed);
+            const struct successor step = replayer->steps[at];
+            struct event_label label = label_of(&replayer->space, replayer->words, &step);
+            trace_add(trace, &label);
             if (step.violated >> property & 1)
                 return;
-            policy_made(&run, &step, false);
-            stage_go(stage, step.words);
+            strategy_made(&run, &step, false);
+            replayer_go(replayer, step.words);
         }
     }
 }
@@ -58,30 +59,31 @@ static void names_are_of_one_step(void **state)
     const char *const names[] = {"set-nx-ex-get-del", "watchdog", "stamp-getset", "redlock"};
     for (size_t s = 0; s < sizeof names / sizeof *names; s++) {
         struct explore_options options = options_of(names[s], FAULT_RESEND);
-        struct stage stage;
-        struct policy_run run;
+        struct trace_replayer replayer;
+        struct strategy_run run;
         options.budget[FAULT_LATE_REQUEST] = options.budget[FAULT_LOSE_REPLY] = 1;
         options.budget[FAULT_CLIENT_CLOCK] = options.budget[FAULT_FAILOVER] = 1;
         options.section = (enum section)(s % SECTION_COUNT);
-        stage_init(&stage, &options);
+        replayer_init(&replayer, &options);
         for (uint64_t n = 0; n < 60; n++) {
             struct random random = {.seed = 1, .stream = n};
-            policy_begin(&run, POLICY_UNIFORM, &options, &stage.space.setting, random, 30);
-            stage_start(&stage);
+            strategy_begin(&run, STRATEGY_UNIFORM, &options, &replayer.space.config, random, 30);
+            replayer_start(&replayer);
             for (int i = 0; i < 100; i++) {
-                for (int k = 0; k < stage.count; k++) {
-                    struct deed deed = deed_of(&stage.space, stage.words, &stage.steps[k]);
-                    assert_ptr_equal(stage_find(&stage, &deed), &stage.steps[k]);
+                for (int k = 0; k < replayer.count; k++) {
+                    struct event_label label =
+                        label_of(&replayer.space, replayer.words, &replayer.steps[k]);
+                    assert_ptr_equal(replayer_find(&replayer, &label), &replayer.steps[k]);
                 }
-                int at = policy_pick(&run, &stage, NULL);
+                int at = strategy_pick(&run, &replayer, NULL);
                 if (at < 0)
                     break;
-                const struct step_taken step = stage.steps[at];
-                policy_made(&run, &step, false);
-                stage_go(&stage, step.words);
+                const struct successor step = replayer.steps[at];
+                strategy_made(&run, &step, false);
+                replayer_go(&replayer, step.words);
             }
         }
-        stage_close(&stage);
+        replayer_close(&replayer);
     }
 }
 
@@ -90,28 +92,28 @@ static void reaches_the_optimum_on_a_plain_del(void **state)
 {
     (void)state;
     struct explore_options options = options_of("set-nx-ex-del", FAULT_STALL);
-    struct stage stage;
-    struct path path = {0};
+    struct trace_replayer replayer;
+    struct trace trace = {0};
     int longest = 0;
-    stage_init(&stage, &options);
+    replayer_init(&replayer, &options);
     for (uint64_t seed = 0; seed < SEEDS; seed++) {
-        find(&stage, PROPERTY_RELEASE_OWN, seed, &path);
-        longest = path.count > longest ? path.count : longest;
-        shrink(&stage, &path, PROPERTY_RELEASE_OWN);
-        assert_true(path_follows(&stage, &path, PROPERTY_RELEASE_OWN));
-        assert_int_equal(path.count, 10);
-        assert_int_equal(path_faults(&path), 1);
+        find(&replayer, PROPERTY_RELEASE_OWN, seed, &trace);
+        longest = trace.count > longest ? trace.count : longest;
+        shrink(&replayer, &trace, PROPERTY_RELEASE_OWN);
+        assert_true(trace_follows(&replayer, &trace, PROPERTY_RELEASE_OWN));
+        assert_int_equal(trace.count, 10);
+        assert_int_equal(trace_faults(&trace), 1);
     }
     assert_true(longest > 20);
-    path_close(&path);
-    stage_close(&stage);
+    trace_close(&trace);
+    replayer_close(&replayer);
 }
 
-static int count_changes(const struct path *path)
+static int count_changes(const struct trace *trace)
 {
     int changes = 0;
-    for (int i = 1; i < path->count; i++)
-        changes += deed_actor(&path->deeds[i]) != deed_actor(&path->deeds[i - 1]);
+    for (int i = 1; i < trace->count; i++)
+        changes += label_actor(&trace->labels[i]) != label_actor(&trace->labels[i - 1]);
     return changes;
 }
 
@@ -120,26 +122,26 @@ static void order_and_names_keep_the_way(void **state)
 {
     (void)state;
     struct explore_options options = options_of("redlock", FAULT_RESTART);
-    struct stage stage;
-    struct path path = {0};
+    struct trace_replayer replayer;
+    struct trace trace = {0};
     int before = 0, after = 0;
-    stage_init(&stage, &options);
+    replayer_init(&replayer, &options);
     for (uint64_t seed = 0; seed < 5; seed++) {
-        find(&stage, PROPERTY_LEASE_EXCLUSION, seed, &path);
-        shrink(&stage, &path, PROPERTY_LEASE_EXCLUSION);
-        int count = path.count, faults = path_faults(&path);
-        before += count_changes(&path);
-        shrink_gather(&stage, &path, PROPERTY_LEASE_EXCLUSION);
-        after += count_changes(&path);
-        shrink_rename(&stage, &path, PROPERTY_LEASE_EXCLUSION);
-        assert_true(path_follows(&stage, &path, PROPERTY_LEASE_EXCLUSION));
-        assert_int_equal(path.count, count);
-        assert_int_equal(path_faults(&path), faults);
-        assert_int_equal(path.deeds[0].client, 0);
+        find(&replayer, PROPERTY_LEASE_EXCLUSION, seed, &trace);
+        shrink(&replayer, &trace, PROPERTY_LEASE_EXCLUSION);
+        int count = trace.count, faults = trace_faults(&trace);
+        before += count_changes(&trace);
+        shrink_gather(&replayer, &trace, PROPERTY_LEASE_EXCLUSION);
+        after += count_changes(&trace);
+        shrink_rename(&replayer, &trace, PROPERTY_LEASE_EXCLUSION);
+        assert_true(trace_follows(&replayer, &trace, PROPERTY_LEASE_EXCLUSION));
+        assert_int_equal(trace.count, count);
+        assert_int_equal(trace_faults(&trace), faults);
+        assert_int_equal(trace.labels[0].client, 0);
     }
     assert_true(after < before);
-    path_close(&path);
-    stage_close(&stage);
+    trace_close(&trace);
+    replayer_close(&replayer);
 }
 
 /* From whatever was found to the shortest there is: fewest faults first, and then fewest events. */
@@ -147,24 +149,24 @@ static void minimises_to_the_shortest(void **state)
 {
     (void)state;
     struct explore_options options = options_of("stamp-getset", FAULT_STALL);
-    struct stage stage;
-    struct path paths[PROPERTY_COUNT] = {0};
+    struct trace_replayer replayer;
+    struct trace traces[PROPERTY_COUNT] = {0};
     uint64_t states;
-    stage_init(&stage, &options);
-    find(&stage, PROPERTY_MUTUAL_EXCLUSION, 1, &paths[PROPERTY_MUTUAL_EXCLUSION]);
-    unsigned proved = minimise(&stage, &options, paths, &states);
+    replayer_init(&replayer, &options);
+    find(&replayer, PROPERTY_MUTUAL_EXCLUSION, 1, &traces[PROPERTY_MUTUAL_EXCLUSION]);
+    unsigned proved = minimize(&replayer, &options, traces, &states);
     for (int i = 0; i < PROPERTY_COUNT; i++) {
-        assert_int_equal(proved >> i & 1, paths[i].count > 0);
-        assert_true(paths[i].count == 0 || path_follows(&stage, &paths[i], (enum property)i));
+        assert_int_equal(proved >> i & 1, traces[i].count > 0);
+        assert_true(traces[i].count == 0 || trace_follows(&replayer, &traces[i], (enum property)i));
     }
-    assert_int_equal(paths[PROPERTY_MUTUAL_EXCLUSION].count, 15);
-    assert_int_equal(path_faults(&paths[PROPERTY_MUTUAL_EXCLUSION]), 1);
+    assert_int_equal(traces[PROPERTY_MUTUAL_EXCLUSION].count, 15);
+    assert_int_equal(trace_faults(&traces[PROPERTY_MUTUAL_EXCLUSION]), 1);
     /* Met on the way, and takes no fault. */
-    assert_int_equal(path_faults(&paths[PROPERTY_NO_CRASH]), 0);
-    assert_true(paths[PROPERTY_NO_CRASH].count > 0);
+    assert_int_equal(trace_faults(&traces[PROPERTY_NO_CRASH]), 0);
+    assert_true(traces[PROPERTY_NO_CRASH].count > 0);
     for (int i = 0; i < PROPERTY_COUNT; i++)
-        path_close(&paths[i]);
-    stage_close(&stage);
+        trace_close(&traces[i]);
+    replayer_close(&replayer);
 }
 
 int main(void)

@@ -1,0 +1,153 @@
+/* properties.c - see properties.h. */
+#include "explore/graph/properties.h"
+
+static unsigned bit(enum property property)
+{
+    return 1u << property;
+}
+
+unsigned properties_of_execution(const struct config *config, unsigned observed)
+{
+    unsigned violated = 0;
+    if (observed & FOREIGN_RELEASE)
+        violated |= bit(PROPERTY_RELEASE_OWN);
+    if (observed & FOREIGN_TOUCH)
+        violated |= bit(PROPERTY_EXTEND_OWN);
+    if (observed & LEFT_ORPHAN && config->scheme->promises_token)
+        violated |= bit(PROPERTY_NO_ORPHAN);
+    if (observed & UPDATE_LOST)
+        violated |= bit(PROPERTY_NO_LOST_UPDATE);
+    return violated;
+}
+
+static const struct ghost_owner *ghost_at(struct state_space *space, const uint32_t *words,
+                                          int server)
+{
+    return &space_server_facts(space, words[space->config.clients + server])->ghost;
+}
+
+/* Does that server keep the lock for this attempt? */
+static bool is_kept(struct state_space *space, const uint32_t *words, int client, int server)
+{
+    const struct ghost_owner *ghost = ghost_at(space, words, server);
+    return ghost->owner == client + 1 &&
+           ghost->rounds == space_client(space, words[client])->rounds;
+}
+
+static int count_kept(struct state_space *space, const uint32_t *words, int client)
+{
+    int kept = 0;
+    for (int s = 0; s < space->config.servers; s++)
+        kept += is_kept(space, words, client, s);
+    return kept;
+}
+
+static int quorum(const struct config *config)
+{
+    return config->scheme->needs_quorum ? config->servers / 2 + 1 : 1;
+}
+
+bool properties_is_owner(struct state_space *space, const uint32_t *words, int client)
+{
+    return count_kept(space, words, client) >= quorum(&space->config);
+}
+
+/* Servers that said "taken" because of the client's own key, or "not yours" of a lock that it had
+ * removed itself; as bits. */
+static unsigned said_untrue(struct state_space *space, const uint32_t *words, int client,
+                            unsigned did)
+{
+    const struct client_facts *facts = space_client(space, words[client]);
+    return did & DID_NOT_MINE ? facts->deleted : facts->refused;
+}
+
+/* Servers whose "taken", or "not yours", was not so. */
+static int count_untrue(struct state_space *space, const uint32_t *words, int client, unsigned did)
+{
+    unsigned bits = said_untrue(space, words, client, did);
+    unsigned overtaken = space_client(space, words[client])->overtaken;
+    int untrue = 0;
+    for (int s = 0; s < space->config.servers; s++)
+        untrue += (bits >> s & 1) || (is_kept(space, words, client, s) && !(overtaken >> s & 1) &&
+                                      ghost_counts(&space->config, ghost_at(space, words, s)));
+    return untrue;
+}
+
+/* Two holds overlap; when both have lease left, no overrun explains it. */
+static unsigned properties_of_grant(struct state_space *space, const uint32_t *words, int client)
+{
+    const struct config *config = &space->config;
+    bool is_late = space_client(space, words[client])->call_left <= LEASE_OVER;
+    unsigned violated = is_late ? bit(PROPERTY_FRESH_GRANT) : 0;
+    for (int i = 0; i < config->clients; i++) {
+        const struct client_facts *other = space_client(space, words[i]);
+        if (i == client || other->phase != PHASE_HOLDING)
+            continue;
+        violated |= bit(PROPERTY_MUTUAL_EXCLUSION);
+        if (!is_late && other->call_left > LEASE_OVER)
+            violated |= bit(PROPERTY_LEASE_EXCLUSION);
+    }
+    return violated;
+}
+
+/* It was told "refused" on no server's word, and no key is there. */
+static bool is_guess_wrong(struct state_space *space, const uint32_t *words, unsigned did)
+{
+    const struct config *config = &space->config;
+    if (!(did & DID_GUESS) || quorum(config) > 1)
+        return false;
+    for (int s = 0; s < config->servers; s++)
+        if (space_server_facts(space, words[config->clients + s])->is_there)
+            return false;
+    return true;
+}
+
+unsigned properties_of_return(struct state_space *space, const uint32_t *words, int client,
+                              unsigned did)
+{
+    const struct config *config = &space->config;
+    if (did & DID_GRANT)
+        return properties_of_grant(space, words, client);
+    unsigned violated = did & DID_CRASH ? bit(PROPERTY_NO_CRASH) : 0;
+    bool is_any_kept = count_kept(space, words, client) > 0;
+    if (is_any_kept && config->scheme->promises_token)
+        violated |= bit(PROPERTY_NO_ORPHAN);
+    if (did & (DID_REFUSE | DID_NOT_MINE) &&
+        (is_any_kept || said_untrue(space, words, client, did)) &&
+        count_untrue(space, words, client, did) >= quorum(config))
+        violated |= bit(PROPERTY_TRUTHFUL);
+    if (is_guess_wrong(space, words, did))
+        violated |= bit(PROPERTY_TRUTHFUL);
+    return violated;
+}
+
+static bool is_lost(struct state_space *space, const uint32_t *words, int client)
+{
+    const struct client_facts *facts = space_client(space, words[client]);
+    return facts->phase == PHASE_HOLDING && facts->call_left < LEASE_OVER &&
+           count_kept(space, words, client) < quorum(&space->config);
+}
+
+/* The acquire that made the ghost owner may still set the expiry. */
+static bool is_under_way(const struct client_facts *owner, const struct ghost_owner *ghost)
+{
+    return owner->phase == PHASE_ACQUIRING && owner->rounds == ghost->rounds;
+}
+
+unsigned properties_of_any_state(struct state_space *space, const uint32_t *words)
+{
+    const struct config *config = &space->config;
+    unsigned violated = 0;
+    for (int s = 0; s < config->servers && config->scheme->promises_expiry; s++) {
+        const struct server_facts *server_facts =
+            space_server_facts(space, words[config->clients + s]);
+        if (server_facts->is_endless && server_facts->ghost.owner != GHOST_NOBODY &&
+            !is_under_way(space_client(space, words[server_facts->ghost.owner - 1]),
+                          &server_facts->ghost))
+            violated |= bit(PROPERTY_ALWAYS_EXPIRES);
+    }
+    for (int i = 0; i < config->clients && config->scheme->promises_notice; i++)
+        if (is_lost(space, words, i))
+            violated |= bit(PROPERTY_LOSS_NOTICE);
+    return violated;
+}

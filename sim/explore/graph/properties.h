@@ -1,0 +1,27 @@
+/* properties.h - which properties a step, or the state after it, violates; as bits, 1 << enum
+ * property.
+ *
+ * The rules are those of checks/, a function for each of their occasions. */
+#ifndef PICKLOCK_EXPLORE_GRAPH_PROPERTIES_H
+#define PICKLOCK_EXPLORE_GRAPH_PROPERTIES_H
+
+#include "explore/graph/state_space.h"
+
+/* Do enough servers keep the lock for the last attempt of the client at that position? */
+bool properties_is_owner(struct state_space *space, const uint32_t *words, int client);
+
+unsigned properties_of_execution(const struct config *config, unsigned observed);
+
+/* An operation of the client at that position has returned; words: before the step. */
+unsigned properties_of_return(struct state_space *space, const uint32_t *words, int client,
+                              unsigned did);
+
+/* What is wrong wherever it is found; words: after the step. */
+unsigned properties_of_any_state(struct state_space *space, const uint32_t *words);
+
+static inline unsigned properties_of_state(struct state_space *space, const uint32_t *words)
+{
+    return space->can_states_be_wrong ? properties_of_any_state(space, words) : 0;
+}
+
+#endif

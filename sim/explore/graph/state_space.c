@@ -1,0 +1,541 @@
+/* state_space.c - see state_space.h. */
+#include "explore/graph/state_space.h"
+
+#include "base/memory.h"
+#include "explore/model/workload.h"
+#include "explore/model/declared.h"
+#include "explore/reduce/lower_bound.h"
+#include "explore/reduce/partial_order.h"
+#include "world/breach.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { FACTS_FIRST = 1024, ID_BITS = 24, ID_MASK = (1 << ID_BITS) - 1 };
+
+void space_init(struct state_space *space, const struct explore_options *options)
+{
+    memset(space, 0, sizeof *space);
+    config_init(&space->config, options);
+    space->words = options->clients + options->servers + space_has_fences(space) + 1;
+    space->can_states_be_wrong = options->scheme->promises_notice;
+    intern_init(&space->client_states);
+    intern_init(&space->server_states);
+    intern_init(&space->fences);
+    struct memo *memos[] = {&space->arrivals,
+                            &space->breaks,
+                            &space->renamed_client_states,
+                            &space->renamed_server_states,
+                            &space->renamed_fences,
+                            &space->disconnects,
+                            &space->returns,
+                            &space->recounts,
+                            &space->heard,
+                            &space->forgotten};
+    for (size_t i = 0; i < sizeof memos / sizeof *memos; i++)
+        memo_init(memos[i]);
+    projections_init(&space->projections, options->servers);
+    successor_cache_init(&space->cache, options->clients);
+    space->client_facts_size = space->server_facts_size = space->actions_size = FACTS_FIRST;
+    space->client_facts = memory_new(space->client_facts_size, sizeof *space->client_facts);
+    space->server_facts = memory_new(space->server_facts_size, sizeof *space->server_facts);
+    space->actions = memory_new(space->actions_size, sizeof *space->actions);
+    space->drafts = memory_new(ACTIONS_MAX, sizeof *space->drafts);
+}
+
+void space_close(struct state_space *space)
+{
+    intern_close(&space->client_states);
+    intern_close(&space->server_states);
+    intern_close(&space->fences);
+    memo_close(&space->arrivals);
+    memo_close(&space->breaks);
+    memo_close(&space->renamed_client_states);
+    memo_close(&space->renamed_server_states);
+    memo_close(&space->renamed_fences);
+    memo_close(&space->disconnects);
+    memo_close(&space->returns);
+    memo_close(&space->recounts);
+    memo_close(&space->heard);
+    memo_close(&space->forgotten);
+    projections_close(&space->projections);
+    successor_cache_close(&space->cache);
+    free(space->client_facts);
+    free(space->server_facts);
+    free(space->actions);
+    free(space->drafts);
+}
+
+size_t space_bytes(const struct state_space *space)
+{
+    return intern_bytes(&space->client_states) + intern_bytes(&space->server_states) +
+           intern_bytes(&space->fences) + space->client_facts_size * sizeof *space->client_facts +
+           space->server_facts_size * sizeof *space->server_facts +
+           space->actions_size * sizeof *space->actions + memo_bytes(&space->arrivals) +
+           memo_bytes(&space->breaks) + memo_bytes(&space->renamed_client_states) +
+           memo_bytes(&space->renamed_server_states) + memo_bytes(&space->disconnects) +
+           memo_bytes(&space->renamed_fences) + memo_bytes(&space->returns) +
+           memo_bytes(&space->recounts) + memo_bytes(&space->heard) +
+           memo_bytes(&space->forgotten) + projections_bytes(&space->projections) +
+           successor_cache_bytes(&space->cache) + ACTIONS_MAX * sizeof *space->drafts;
+}
+
+enum fail space_fail(const struct state_space *space, struct failure *failure)
+{
+    const struct scheme *scheme = space->config.scheme;
+    struct failure rule;
+    char slip[256];
+    breach_fail(scheme, space->breach, space->breach_at, &rule);
+    return failure_set(failure, rule.code, "%s%s", rule.text,
+                       declared_print(scheme, space->breach_slip, slip, sizeof slip));
+}
+
+/* --- records in, numbers out --- */
+
+void space_read_client(const struct state_space *space, uint32_t number,
+                       struct client_state *client_state)
+{
+    memset(client_state, 0, sizeof *client_state);
+    intern_get(&space->client_states, number, client_state);
+}
+
+uint32_t space_number_client(struct state_space *space, const struct client_state *client_state)
+{
+    uint32_t before = space->client_states.count;
+    uint32_t number =
+        intern_put(&space->client_states, client_state, client_state_size(client_state));
+    assert(number <= ID_MASK);
+    while (number >= space->client_facts_size) {
+        space->client_facts_size *= 2;
+        space->client_facts = memory_resize(space->client_facts, space->client_facts_size,
+                                            sizeof *space->client_facts);
+    }
+    if (number == before) {
+        space->client_facts[number].is_known = false;
+        projections_add(&space->projections, number);
+    }
+    return number;
+}
+
+static void server_facts_fill(struct state_space *space, uint32_t number,
+                              const struct server_state *server_state)
+{
+    struct server_facts *server_facts = &space->server_facts[number];
+    memset(server_facts, 0, sizeof *server_facts);
+    server_facts->newest_past = (int16_t)server_state_newest_past(server_state);
+    server_facts->aged[0] = server_facts->aged[1] = UNKNOWN_ID;
+    server_facts->ghost = server_state->keyspace.ghost;
+    if (server_state->replica_state == REPLICA_CUT)
+        server_facts->kept = server_state->replica.ghost;
+    server_facts->is_watched = server_state->watching != 0;
+    server_facts->is_there = server_state->keyspace.type != MODEL_ABSENT;
+    server_facts->is_endless = server_facts->is_there && server_state->keyspace.left == NO_TIME;
+    server_facts->count = server_state->keyspace.counter;
+    server_facts->is_count_known =
+        server_state->keyspace.is_counter_known || !space->config.keeps_count;
+    space->can_states_be_wrong |= server_facts->is_endless && space->config.scheme->promises_expiry;
+    for (int i = 0; i < EXPLORE_CLIENTS_MAX; i++)
+        server_facts->mentions[i] = (uint16_t)server_state_mentions(server_state, i);
+}
+
+static uint32_t server_state_number(struct state_space *space,
+                                    const struct server_state *server_state)
+{
+    uint32_t before = space->server_states.count;
+    uint32_t number = intern_put(&space->server_states, server_state, sizeof *server_state);
+    assert(number <= ID_MASK);
+    while (number >= space->server_facts_size) {
+        space->server_facts_size *= 2;
+        space->server_facts = memory_resize(space->server_facts, space->server_facts_size,
+                                            sizeof *space->server_facts);
+    }
+    if (number == before)
+        server_facts_fill(space, number, server_state);
+    return number;
+}
+
+void space_read_server(const struct state_space *space, uint32_t number,
+                       struct server_state *server_state)
+{
+    intern_get(&space->server_states, number, server_state);
+}
+
+void space_start(struct state_space *space, uint32_t *words)
+{
+    struct client_state client_state;
+    struct server_state server_state;
+    const struct config *config = &space->config;
+    const struct ghost_fences fences = {0};
+    client_state_init(&client_state, config);
+    /* Where nobody forgets it, the counter's value is always COUNTER_NOW. */
+    server_state_init(&server_state, config->section == SECTION_COUNTER && !config->keeps_count);
+    uint32_t client = space_number_client(space, &client_state),
+             server = server_state_number(space, &server_state);
+    int at = 0;
+    for (int i = 0; i < config->clients; i++)
+        words[at++] = client;
+    for (int i = 0; i < config->servers; i++)
+        words[at++] = server;
+    if (space_has_fences(space))
+        words[at++] = intern_put(&space->fences, &fences, sizeof fences);
+    words[at] = 0;
+}
+
+/* --- moves --- */
+
+/* Has it a write of the resource under way, of the attempt so long ago? */
+static bool writes_resource(const struct client_state *client_state, int attempts_ago)
+{
+    for (int i = 0; i < client_state->count; i++) {
+        const struct packed_message *message = &client_state->messages[i];
+        if (message->op == OP_ACCESS && message->key == KEY_RESOURCE &&
+            message->attempts_ago == attempts_ago)
+            return true;
+    }
+    return false;
+}
+
+static bool knows_counter(const struct client_state *client_state)
+{
+    for (int i = 0; i < client_state->count; i++)
+        if (client_state->messages[i].op == OP_ACCESS &&
+            client_state->messages[i].key == KEY_COUNTER)
+            return true;
+    return client_state->stage == STAGE_READ;
+}
+
+static void client_facts_fill(struct client_facts *facts, const struct client_state *client_state)
+{
+    bool is_open = client_state->phase == PHASE_HOLDING && client_state->stage != STAGE_OVER;
+    facts->newest_past = (int16_t)client_state_newest_past(client_state);
+    facts->phase = client_state->phase;
+    facts->rounds = client_state->rounds;
+    facts->call_left = client_state->call_left;
+    facts->deleted = client_state->deleted;
+    facts->overtaken = client_state->overtaken;
+    facts->refused = client_state->refused;
+    facts->is_hearing = client_state->flags & CLIENT_HEARING;
+    facts->can_begin = client_state->phase == PHASE_IDLE && client_state->rounds > 0;
+    facts->has_mentions = client_state_mentions(client_state);
+    facts->has_swapped = client_state->flags & CLIENT_SWAPPED;
+    facts->knows_counter = knows_counter(client_state);
+    facts->may_write = is_open || writes_resource(client_state, 0);
+    facts->may_write_before = writes_resource(client_state, 1);
+    facts->fence = client_state->fence;
+}
+
+static void actions_reserve(struct state_space *space, int count)
+{
+    while (space->actions_count + (uint32_t)count > space->actions_size) {
+        space->actions_size *= 2;
+        space->actions = memory_resize(space->actions, space->actions_size, sizeof *space->actions);
+    }
+}
+
+void space_list_client(struct state_space *space, uint32_t number)
+{
+    struct client_state client_state;
+    space_read_client(space, number, &client_state);
+    int count = actions_list(&client_state, &space->config, space->drafts);
+    actions_reserve(space, count);
+    struct client_facts facts = {.actions_start = space->actions_count,
+                                 .actions_count = (uint16_t)count,
+                                 .is_known = true,
+                                 .aged = {UNKNOWN_ID, UNKNOWN_ID}};
+    client_facts_fill(&facts, &client_state);
+    for (int i = 0; i < count; i++) {
+        const struct action_draft *draft = &space->drafts[i];
+        if (draft->did >= DID_BREACH && !space->breach) {
+            space->breach = breach_of_did(draft->did);
+            space->breach_slip = draft->did >> DID_SLIP_SHIFT;
+            space->breach_at = draft->kind == ACTION_ACQUIRE ? 0 : client_state.fields[0];
+        }
+        uint32_t to =
+            draft->kind == ACTION_ARRIVE ? number : space_number_client(space, &draft->after);
+        space->actions[space->actions_count++] =
+            (struct action){.to = to,
+                            .did = (uint16_t)draft->did,
+                            .kind = (uint8_t)draft->kind,
+                            .message = (int8_t)draft->message,
+                            .server = (int8_t)draft->server,
+                            .fault = (int8_t)draft->fault,
+                            .ticks = (int8_t)draft->ticks,
+                            .is_urgent = draft->is_urgent,
+                            .hearing = (uint8_t)draft->hearing};
+        facts.is_urgent |= draft->is_urgent;
+    }
+    if (space->config.has_partial_order)
+        partial_order_annotate(space, &facts, &client_state);
+    if (space->config.has_lower_bound)
+        lower_bound_annotate(space, &facts, &client_state);
+    space->client_facts[number] = facts;
+}
+
+void space_list_server(struct state_space *space, uint32_t number)
+{
+    struct server_state server_state;
+    space_read_server(space, number, &server_state);
+    int count = actions_list_server(&server_state, &space->config, space->server_drafts);
+    uint32_t start = space->actions_count;
+    bool has_delayed = false;
+    uint32_t injections = 0;
+    actions_reserve(space, count);
+    for (int i = 0; i < count; i++) {
+        const struct server_action_draft *draft = &space->server_drafts[i];
+        space->actions[space->actions_count++] =
+            (struct action){.to = server_state_number(space, &draft->after),
+                            .did = (uint16_t)((draft->breaks ? DID_DISCONNECT : 0) |
+                                              (draft->forgets ? DID_FORGET : 0)),
+                            .kind = (uint8_t)draft->kind,
+                            .message = -1,
+                            .fault = (int8_t)draft->fault,
+                            .ticks = (int8_t)draft->ticks};
+        has_delayed |= draft->kind == ACTION_DELAYED;
+        injections |= (uint32_t)(draft->kind == ACTION_INJECT) << draft->fault;
+    }
+    struct server_facts *server_facts = &space->server_facts[number];
+    server_facts->actions_start = start;
+    server_facts->actions_count = (uint16_t)count;
+    server_facts->has_delayed = has_delayed;
+    server_facts->injections = injections;
+    server_facts->is_known = true;
+}
+
+/* --- executions --- */
+
+static uint64_t pack(uint32_t client_state, uint32_t server_state, unsigned observed)
+{
+    return (uint64_t)client_state | (uint64_t)server_state << ID_BITS |
+           (uint64_t)observed << (2 * ID_BITS);
+}
+
+static unsigned unpack(uint64_t packed, uint32_t *client_state, uint32_t *server_state)
+{
+    *client_state = (uint32_t)packed & ID_MASK;
+    *server_state = (uint32_t)(packed >> ID_BITS) & ID_MASK;
+    return (unsigned)(packed >> (2 * ID_BITS));
+}
+
+unsigned space_arrive(struct state_space *space, uint32_t *client_state, int message,
+                      uint32_t *server_state, int position)
+{
+    uint64_t key = pack(*client_state, *server_state, (unsigned)(message << 3 | position));
+    const uint64_t *known = memo_find(&space->arrivals, key);
+    if (known)
+        return unpack(*known, client_state, server_state);
+    struct client_state client;
+    struct server_state before, after;
+    space_read_client(space, *client_state, &client);
+    space_read_server(space, *server_state, &before);
+    after = before;
+    struct command command = message_command(&client.messages[message]);
+    if (is_token(command.value))
+        command.value = token_at(command.value, position);
+    const struct packed_message *it = &client.messages[message];
+    bool is_elsewhere = message_is_abandoned(it) && !message_keeps_watch(it);
+    struct reply reply = server_state_execute(&after, &space->config,
+                                              is_elsewhere ? SERVER_NO_WATCH : position, &command);
+    if (is_token(reply.value) && token_position(reply.value) == position)
+        reply.value = token_at(reply.value, POSITION_SELF);
+    unsigned observed =
+        ghost_execution(&space->config, &client, message, position, &reply, &before, &after);
+    if (space->config.has_partial_order && !message_is_abandoned(it))
+        client.flags |= CLIENT_ANSWERED;
+    actions_answered(&client, &space->config, message, &reply);
+    *client_state = space_number_client(space, &client);
+    *server_state = server_state_number(space, &after);
+    memo_put(&space->arrivals, key, pack(*client_state, *server_state, observed));
+    return observed;
+}
+
+uint32_t space_return(struct state_space *space, uint32_t client_state, int position,
+                      enum ghost_return how, uint32_t server_state)
+{
+    uint64_t key = pack(client_state, server_state, (unsigned)how << 3 | (unsigned)position);
+    const uint64_t *known = memo_find(&space->returns, key);
+    if (known)
+        return (uint32_t)*known;
+    struct client_state client;
+    struct server_state after;
+    space_read_client(space, client_state, &client);
+    space_read_server(space, server_state, &after);
+    ghost_return(&space->config, &client, position, how, &after);
+    uint32_t number = server_state_number(space, &after);
+    memo_put(&space->returns, key, number);
+    return number;
+}
+
+/* --- connections that break --- */
+
+uint32_t space_disconnect(struct state_space *space, uint32_t server_state, int position)
+{
+    uint64_t key = (uint64_t)server_state << 4 | (uint64_t)position;
+    const uint64_t *known = memo_find(&space->disconnects, key);
+    if (known)
+        return (uint32_t)*known;
+    struct server_state after;
+    space_read_server(space, server_state, &after);
+    server_state_disconnect(&after, position);
+    uint32_t number = server_state_number(space, &after);
+    memo_put(&space->disconnects, key, number);
+    return number;
+}
+
+uint32_t space_break(struct state_space *space, uint32_t client_state, int server)
+{
+    uint64_t key = (uint64_t)client_state << 4 | (uint64_t)server;
+    const uint64_t *known = memo_find(&space->breaks, key);
+    if (known)
+        return (uint32_t)*known;
+    struct client_state after;
+    space_read_client(space, client_state, &after);
+    client_state_break(&after, server, LANE_COUNT);
+    client_state_settle(&after, &space->config);
+    uint32_t number = space_number_client(space, &after);
+    memo_put(&space->breaks, key, number);
+    return number;
+}
+
+/* --- what critical sections did --- */
+
+uint32_t space_recount(struct state_space *space, uint32_t client_state, enum recount recount)
+{
+    if (!space_client(space, client_state)->knows_counter)
+        return client_state;
+    uint64_t key = (uint64_t)client_state << 1 | (uint64_t)recount;
+    const uint64_t *known = memo_find(&space->recounts, key);
+    if (known)
+        return (uint32_t)*known;
+    struct client_state after;
+    space_read_client(space, client_state, &after);
+    if (recount == RECOUNT_WRITTEN)
+        workload_outdate(&after, &space->config);
+    else
+        workload_forget(&after);
+    uint32_t number = space_number_client(space, &after);
+    memo_put(&space->recounts, key, number);
+    return number;
+}
+
+void space_recount_others(struct state_space *space, uint32_t *client_states, int position)
+{
+    for (int i = 0; i < space->config.clients; i++)
+        if (i != position)
+            client_states[i] = space_recount(space, client_states[i], RECOUNT_WRITTEN);
+}
+
+bool space_follow(struct state_space *space, uint32_t *number, const struct fence_step *step)
+{
+    struct ghost_fences fences;
+    intern_get(&space->fences, *number, &fences);
+    bool is_violated = ghost_fences_follow(&fences, space->config.clients, step);
+    *number = intern_put(&space->fences, &fences, sizeof fences);
+    return is_violated;
+}
+
+/* --- time --- */
+
+uint32_t space_make_client_older(struct state_space *space, uint32_t client_state,
+                                 bool are_stamps_kept)
+{
+    struct client_state after;
+    space_read_client(space, client_state, &after);
+    client_state_age(&after, &space->config, are_stamps_kept);
+    uint32_t number = space_number_client(space, &after);
+    space->client_facts[client_state].aged[are_stamps_kept] = number;
+    return number;
+}
+
+uint32_t space_make_server_older(struct state_space *space, uint32_t server_state,
+                                 bool are_stamps_kept)
+{
+    struct server_state after;
+    space_read_server(space, server_state, &after);
+    server_state_tick(&after, are_stamps_kept);
+    uint32_t number = server_state_number(space, &after);
+    space->server_facts[server_state].aged[are_stamps_kept] = number;
+    return number;
+}
+
+/* --- places --- */
+
+static uint64_t permutation_key(uint32_t number, const uint8_t *to, int count)
+{
+    uint64_t key = number;
+    for (int i = 0; i < count; i++)
+        key = key << 3 | to[i];
+    return key;
+}
+
+uint32_t space_rename_client(struct state_space *space, uint32_t client_state,
+                             const uint8_t *new_position)
+{
+    uint64_t key = permutation_key(client_state, new_position, EXPLORE_CLIENTS_MAX);
+    const uint64_t *known = memo_find(&space->renamed_client_states, key);
+    if (known)
+        return (uint32_t)*known;
+    struct client_state after;
+    space_read_client(space, client_state, &after);
+    client_state_rename_clients(&after, new_position);
+    uint32_t number = space_number_client(space, &after);
+    memo_put(&space->renamed_client_states, key, number);
+    return number;
+}
+
+uint32_t space_rename_server(struct state_space *space, uint32_t server_state,
+                             const uint8_t *new_position)
+{
+    uint64_t key = permutation_key(server_state, new_position, EXPLORE_CLIENTS_MAX);
+    const uint64_t *known = memo_find(&space->renamed_server_states, key);
+    if (known)
+        return (uint32_t)*known;
+    struct server_state after;
+    space_read_server(space, server_state, &after);
+    server_state_rename(&after, new_position);
+    uint32_t number = server_state_number(space, &after);
+    memo_put(&space->renamed_server_states, key, number);
+    return number;
+}
+
+uint32_t space_rename_fences(struct state_space *space, uint32_t fences,
+                             const uint8_t *new_position)
+{
+    uint64_t key = permutation_key(fences, new_position, EXPLORE_CLIENTS_MAX);
+    const uint64_t *known = memo_find(&space->renamed_fences, key);
+    if (known)
+        return (uint32_t)*known;
+    struct ghost_fences after;
+    intern_get(&space->fences, fences, &after);
+    ghost_fences_rename(&after, new_position);
+    uint32_t number = intern_put(&space->fences, &after, sizeof after);
+    memo_put(&space->renamed_fences, key, number);
+    return number;
+}
+
+uint64_t space_fences_mentions(const struct state_space *space, uint32_t fences, int position)
+{
+    struct ghost_fences it;
+    intern_get(&space->fences, fences, &it);
+    const struct fence_entry *last = &it.last[position], *before = &it.before[position];
+    assert(before->above == 0 && before->below == 0);
+    return (uint64_t)before->flags << 56 | (uint64_t)before->rank << 48 |
+           (uint64_t)last->below << 32 | (uint64_t)last->above << 16 | (uint64_t)last->flags << 8 |
+           last->rank;
+}
+
+enum { KEY_SPENT = 1 }; /* above the bits of a key of clients */
+
+uint32_t space_spend_round(struct state_space *space, uint32_t client_state)
+{
+    uint64_t key = (uint64_t)client_state | (uint64_t)KEY_SPENT << 60;
+    const uint64_t *known = memo_find(&space->renamed_client_states, key);
+    if (known)
+        return (uint32_t)*known;
+    struct client_state after;
+    space_read_client(space, client_state, &after);
+    after.rounds--;
+    uint32_t number = space_number_client(space, &after);
+    memo_put(&space->renamed_client_states, key, number);
+    return number;
+}

@@ -1,0 +1,246 @@
+/* state_space.h - states as a few numbers, and what follows from each: the compiled form of clients
+ * and servers.
+ *
+ * A state is an array of words: a client state's number for each client, a server state's number
+ * for each server, the fence order's where critical sections write the resource, and what is left
+ * of the budgets. A record's moves, ageing and renaming are computed once, by the code that steps
+ * it, and looked up from then on. */
+#ifndef PICKLOCK_EXPLORE_GRAPH_STATE_SPACE_H
+#define PICKLOCK_EXPLORE_GRAPH_STATE_SPACE_H
+
+#include "explore/graph/projections.h"
+#include "explore/graph/successor_cache.h"
+#include "explore/model/ghost.h"
+#include "explore/model/actions.h"
+#include "explore/store/intern.h"
+#include "explore/model/ghost_fences.h"
+#include "explore/store/chunked_array.h"
+
+/* Even: words are copied two at a time, and a 0 follows an odd number of them. */
+enum { WORDS_MAX = (EXPLORE_CLIENTS_MAX + SERVERS_MAX + 3) / 2 * 2 };
+
+/* Budgets share one word: four bits a fault; FAULT_OF_RUN has none. */
+enum { BUDGET_BITS = 4 };
+#define BUDGET_MASK ((1u << BUDGET_BITS) - 1)
+_Static_assert(EXPLORE_FAULTS_MAX < 1 << BUDGET_BITS, "a fault's budget has no room");
+_Static_assert(EXPLORE_FAULTS_MAX *BUDGET_BITS <= 32, "the budgets have no room in a word");
+
+struct action {
+    uint32_t to;  /* number of the client state, not of ACTION_ARRIVE; or of the server state */
+    uint16_t did; /* enum effect_bit */
+    uint8_t kind; /* enum action_kind */
+    int8_t message;
+    int8_t server;
+    int8_t fault; /* enum fault, or NO_FAULT */
+    int8_t ticks;
+    bool is_urgent;
+    bool is_awaited; /* ACTION_ARRIVE: the client waits for the answer */
+    uint8_t hearing; /* enum hearing */
+};
+
+BITS_FIT(EFFECT_BITS, struct action, did);
+_Static_assert(BREACH_COUNT <= (UINT16_MAX + 1) / DID_BREACH, "a breach has no room beside them");
+
+/* What is kept of a client state beside its record. */
+struct client_facts {
+    uint32_t actions_start;
+    uint16_t actions_count;
+    int16_t newest_past;
+    bool is_known;   /* the actions are listed */
+    bool is_urgent;  /* one of them must happen before time passes */
+    bool is_hearing; /* CLIENT_HEARING */
+    uint8_t phase, rounds, call_left;
+    uint8_t deleted, refused, overtaken; /* of struct local */
+    bool can_begin, has_mentions;
+    bool has_swapped;                 /* CLIENT_SWAPPED */
+    bool knows_counter;               /* has read it, or is about to write it */
+    bool may_write, may_write_before; /* the resource: its last attempt, and the one before */
+    int32_t fence;
+    uint32_t aged[2]; /* by a tick; [1]: stamps kept */
+    /* For partial_order.h. */
+    uint32_t arrivals; /* four bits a server: how many can arrive there */
+    uint8_t asked,
+        asked_late; /* bit a server: what is awaited can arrive; it must not before time passes */
+    uint8_t abandoned; /* bit a server: what nobody waits for can arrive */
+    uint8_t unheard;   /* bit a server: an answer that is awaited is there, and was not heard */
+    bool has_lost;     /* a message that is void */
+    bool is_acting;    /* it must act itself before time passes, but for what it only counts */
+    bool is_held_up;   /* by a fault: it may act after time has passed */
+    uint32_t counted;  /* with its replies counted; UNKNOWN_ID: not looked at yet */
+    /* For lower_bound.h: events of its own at least, until it holds the lock; until it has the
+     * counter read or written; until it has it written. */
+    uint8_t hold_in, access_in, write_in;
+    bool has_count; /* it has read the counter, which was this then */
+    int32_t count;
+};
+
+BITS_FIT_COUNT(SERVERS_MAX, struct client_facts, asked);
+BITS_FIT_COUNT(SERVERS_MAX, struct client_facts, asked_late);
+BITS_FIT_COUNT(SERVERS_MAX, struct client_facts, abandoned);
+BITS_FIT_COUNT(SERVERS_MAX, struct client_facts, unheard);
+BITS_FIT_COUNT(4 * SERVERS_MAX, struct client_facts, arrivals);
+
+struct server_facts {
+    uint32_t actions_start;
+    uint16_t actions_count;
+    int16_t newest_past;
+    uint32_t aged[2];
+    uint16_t mentions[EXPLORE_CLIENTS_MAX];
+    struct ghost_owner ghost; /* whose the lock is; nobody's when the key is gone */
+    struct ghost_owner kept;  /* and whose it is for a replica that was cut off */
+    bool is_known;            /* the actions are listed */
+    bool has_delayed;         /* one of them follows an earlier fault */
+    uint32_t injections;      /* faults that it may be struck by: bits */
+    bool is_watched;
+    bool is_there;       /* the lock key exists */
+    bool is_endless;     /* and never expires */
+    int32_t count;       /* the guarded counter, */
+    bool is_count_known; /* if the ghost state knows it */
+};
+
+BITS_FIT_COUNT(FAULT_COUNT, struct server_facts, injections);
+
+struct state_space {
+    struct config config;
+    int words; /* of a state */
+    struct intern_table client_states, server_states, fences;
+    struct client_facts *client_facts;
+    struct server_facts *server_facts;
+    uint32_t client_facts_size, server_facts_size;
+    struct action *actions;
+    uint32_t actions_count, actions_size;
+    enum breach breach;       /* the first that was met: nothing of the search counts then */
+    unsigned breach_slip;     /* of which field (declared.h); 0: none */
+    int64_t breach_at;        /* the step that the scheme went on from */
+    bool is_impatient;        /* the scheme did not wait for all, as it promises */
+    bool can_states_be_wrong; /* the scheme promises what a state alone can break, and one may */
+    struct memo arrivals, breaks, renamed_client_states, renamed_server_states, renamed_fences,
+        disconnects, returns, recounts, heard, forgotten;
+    struct projections projections;
+    struct successor_cache cache;
+    struct action_draft *drafts; /* of the record in hand */
+    struct server_action_draft server_drafts[SERVER_ACTIONS_MAX];
+};
+
+void space_init(struct state_space *space, const struct explore_options *options);
+void space_close(struct state_space *space);
+size_t space_bytes(const struct state_space *space);
+
+/* FAIL_INPUT: says which rule the scheme broke. */
+enum fail space_fail(const struct state_space *space, struct failure *failure);
+
+/* Lists the actions of a client state or of a server state: space_client() and space_server() call
+ * them once for each.
+ */
+void space_list_client(struct state_space *space, uint32_t client_state);
+void space_list_server(struct state_space *space, uint32_t server_state);
+
+/* The words of the first state, without a budget. */
+void space_start(struct state_space *space, uint32_t *words);
+
+static inline bool space_has_fences(const struct state_space *space)
+{
+    return space->config.section == SECTION_WRITE;
+}
+
+static inline int space_words(const struct state_space *space)
+{
+    return space->words;
+}
+
+static inline uint32_t *space_fences_of(const struct state_space *space, uint32_t *words)
+{
+    return &words[space->config.clients + space->config.servers];
+}
+
+/* The actions of a client state or a server state, listed. The pointer is good until another one is
+ * looked at. */
+static inline const struct client_facts *space_client(struct state_space *space,
+                                                      uint32_t client_state)
+{
+    if (!space->client_facts[client_state].is_known)
+        space_list_client(space, client_state);
+    return &space->client_facts[client_state];
+}
+
+static inline const struct server_facts *space_server(struct state_space *space,
+                                                      uint32_t server_state)
+{
+    if (!space->server_facts[server_state].is_known)
+        space_list_server(space, server_state);
+    return &space->server_facts[server_state];
+}
+
+/* What is known of a server state without its actions. */
+static inline const struct server_facts *space_server_facts(const struct state_space *space,
+                                                            uint32_t server_state)
+{
+    return &space->server_facts[server_state];
+}
+
+/* A request of a client executes: client state and server state become what they are then; returns
+ * enum observed. */
+unsigned space_arrive(struct state_space *space, uint32_t *client_state, int message,
+                      uint32_t *server_state, int position);
+
+/* An acquire ended (scheme with stamps): the server state with its claims put right. */
+uint32_t space_return(struct state_space *space, uint32_t client_state, int position,
+                      enum ghost_return how, uint32_t server_state);
+
+/* Connections break: of a client, as its server sees it; to a server, as the client sees it. */
+uint32_t space_disconnect(struct state_space *space, uint32_t server_state, int position);
+uint32_t space_break(struct state_space *space, uint32_t client_state, int server);
+
+/* A refused attempt that was to be made again for nothing counts after all. */
+uint32_t space_spend_round(struct state_space *space, uint32_t client_state);
+
+/* The counter was written by another client, or the server that keeps it forgot its keys: what a
+ * client knows of it. */
+enum recount { RECOUNT_WRITTEN, RECOUNT_FORGOTTEN };
+uint32_t space_recount(struct state_space *space, uint32_t client_state, enum recount recount);
+
+/* All but the one who wrote it, at that position. */
+void space_recount_others(struct state_space *space, uint32_t *client_states, int position);
+
+/* The fence order follows a step; true: fence-order is violated by it. */
+bool space_follow(struct state_space *space, uint32_t *fences, const struct fence_step *step);
+
+/* A tick passes. */
+uint32_t space_make_client_older(struct state_space *space, uint32_t client_state,
+                                 bool are_stamps_kept);
+uint32_t space_make_server_older(struct state_space *space, uint32_t server_state,
+                                 bool are_stamps_kept);
+
+static inline uint32_t space_age_client(struct state_space *space, uint32_t client_state,
+                                        bool are_stamps_kept)
+{
+    uint32_t known = space_client(space, client_state)->aged[are_stamps_kept];
+    return known != UNKNOWN_ID ? known
+                               : space_make_client_older(space, client_state, are_stamps_kept);
+}
+
+static inline uint32_t space_age_server(struct state_space *space, uint32_t server_state,
+                                        bool are_stamps_kept)
+{
+    uint32_t known = space_server_facts(space, server_state)->aged[are_stamps_kept];
+    return known != UNKNOWN_ID ? known
+                               : space_make_server_older(space, server_state, are_stamps_kept);
+}
+
+uint32_t space_rename_client(struct state_space *space, uint32_t client_state,
+                             const uint8_t *new_position);
+uint32_t space_rename_server(struct state_space *space, uint32_t server_state,
+                             const uint8_t *new_position);
+uint32_t space_rename_fences(struct state_space *space, uint32_t fences,
+                             const uint8_t *new_position);
+/* What the fence order has of the client at a position; equal for equal. */
+uint64_t space_fences_mentions(const struct state_space *space, uint32_t fences, int position);
+
+/* Records in, numbers out. */
+void space_read_client(const struct state_space *space, uint32_t number,
+                       struct client_state *client_state);
+uint32_t space_number_client(struct state_space *space, const struct client_state *client_state);
+void space_read_server(const struct state_space *space, uint32_t number,
+                       struct server_state *server_state);
+
+#endif

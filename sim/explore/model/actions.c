@@ -1,0 +1,405 @@
+/* actions.c - see actions.h. The rules of messages are those of world/simulated.c. */
+#include "explore/model/actions.h"
+
+#include "checks/change.h"
+#include "explore/model/workload.h"
+#include "explore/model/declared.h"
+#include "explore/model/faults/fault.h"
+#include "explore/reduce/partial_order.h"
+#include "explore/reduce/eager_replies.h"
+
+#include <assert.h>
+#include <string.h>
+
+struct action_draft *actions_add(struct action_list *list, enum action_kind kind, int message)
+{
+    assert(list->count < ACTIONS_MAX);
+    struct action_draft *draft = &list->drafts[list->count++];
+    draft->kind = kind;
+    draft->message = message;
+    draft->server = message >= 0 ? list->client_state->messages[message].server : NO_SERVER;
+    draft->fault = list->fault;
+    draft->ticks = 0;
+    draft->is_urgent = draft->is_silent = false;
+    draft->hearing = HEARD_ALWAYS;
+    draft->did = 0;
+    draft->after = *list->client_state;
+    return draft;
+}
+
+/* The client goes on with a new connection, on which nothing is watched. after: the message is
+ * struck. */
+static unsigned did_leave(const struct client_state *after, const struct packed_message *message)
+{
+    return client_state_keeps_watch(after, message->server, message->lane) ? 0 : DID_DISCONNECT;
+}
+
+void actions_disconnect(const struct action_list *list, struct action_draft *draft)
+{
+    const struct packed_message *message = &list->client_state->messages[draft->message];
+    client_state_break(&draft->after, message->server, message->lane);
+    draft->did = did_leave(&draft->after, message);
+}
+
+/* --- steps of the scheme --- */
+
+static unsigned did_return(const struct client_news *news)
+{
+    if (!news->has_returned)
+        return 0;
+    switch (news->result) {
+    case RESULT_GRANTED:
+        return DID_GRANT;
+    case RESULT_REFUSED:
+        return DID_RETURN | DID_REFUSE;
+    case RESULT_NOT_MINE:
+        return DID_RETURN | DID_NOT_MINE;
+    case RESULT_CRASHED:
+        return DID_RETURN | DID_CRASH;
+    case RESULT_UNSUPPORTED:
+        return DID_RETURN | DID_UNSUPPORTED;
+    default:
+        return DID_RETURN;
+    }
+}
+
+/* A refused attempt that left nothing behind may be made again: trying is free. */
+static bool is_as_before(const struct client_state *after, unsigned did)
+{
+    return (did & DID_REFUSE) && !(after->flags & CLIENT_STRUCK) && after->count == 0 &&
+           after->phase == PHASE_IDLE;
+}
+
+/* Of a scheme from a file it is looked at, too, whether it is what it declares. */
+static unsigned did_breach(const struct client_state *client_state, const struct config *config,
+                           const struct impulse *impulse, const struct client *client,
+                           const struct client_news *news)
+{
+    unsigned slip = 0;
+    enum breach breach =
+        news->breach ? news->breach : client_state_breach(client_state, config, client, news);
+    if (!breach && config->is_guest)
+        breach = declared_breach(client_state, config, impulse, client, news, &slip);
+    return breach * DID_BREACH | slip << DID_SLIP_SHIFT;
+}
+
+/* The client's step, and what it comes to in its record. */
+static unsigned steps(struct client_state *client_state, const struct config *config,
+                      const struct impulse *impulse)
+{
+    struct client stepped, *client = &stepped;
+    struct client_news told, *news = &told;
+    client_state_to_client(client_state, config, client);
+    impulse_apply(impulse, client, news);
+    unsigned did = did_return(news);
+    unsigned breach = did_breach(client_state, config, impulse, client, news);
+    if (breach)
+        return breach;
+    client_state_take(client_state, config, client, news);
+    client_state->flags &= (uint8_t) ~(CLIENT_STALLED | CLIENT_HEARING);
+    if (did & DID_REFUSE && !(client_state->flags & CLIENT_TAKEN))
+        did |= DID_GUESS;
+    if (news->is_stranded)
+        did |= DID_STRAND;
+    for (int i = 0; i < client_state->count && did & DID_GRANT; i++)
+        if (client_state->messages[i].flags & MESSAGE_CURRENT)
+            client_state->messages[i].flags |= MESSAGE_WON;
+    if (is_as_before(client_state, did))
+        client_state->rounds++;
+    if (news->sends_count > 0)
+        client_state->flags &= (uint8_t)~CLIENT_ANSWERED;
+    client_state_settle(client_state, config);
+    return did;
+}
+
+static int64_t attempt_token(const struct config *config, int rounds)
+{
+    switch (config->scheme->token) {
+    case TOKEN_EMPTY:
+        return VALUE_EMPTY;
+    case TOKEN_FIXED:
+        return 1;
+    default:
+        break;
+    }
+    if (config->is_collision)
+        return TOKEN_SHARED;
+    return TOKEN_BASE + POSITION_SELF * TOKENS_EACH + rounds;
+}
+
+/* A new attempt begins while it is still in flight. */
+static void message_outlives(struct packed_message *message, const struct config *config)
+{
+    message->flags &= (uint8_t)~MESSAGE_CURRENT;
+    if (message->op == OP_ACCESS) {
+        workload_outlives(message);
+        return;
+    }
+    if (!config->scheme->uses_client_clock || message->state != MESSAGE_REQUEST)
+        return;
+    message->left = MESSAGE_LEFT_FROM_NOW;
+    if (message->verb == VERB_GETSET)
+        message->number = 0;
+}
+
+static void list_acquire(struct action_list *list)
+{
+    if (list->client_state->phase != PHASE_IDLE || list->client_state->rounds == 0 ||
+        list->client_state->count + list->config->servers > CLIENT_MESSAGES_MAX ||
+        client_state_is_accessing(list->client_state))
+        return;
+    struct action_draft *draft = actions_add(list, ACTION_ACQUIRE, -1);
+    struct client_state *after = &draft->after;
+    for (int i = 0; i < after->count; i++)
+        message_outlives(&after->messages[i], list->config);
+    after->flags = 0;
+    after->call_left = (uint8_t)(list->config->ttl + LEASE_OVER);
+    const struct impulse impulse = {.kind = IMPULSE_ACQUIRE,
+                                    .token = attempt_token(list->config, after->rounds)};
+    after->rounds--;
+    draft->did = steps(after, list->config, &impulse);
+}
+
+static bool goes_on_at_once(const struct client_state *client_state)
+{
+    return !(client_state->flags & (CLIENT_STALLED | CLIENT_SLOW));
+}
+
+static void list_access(struct action_list *list)
+{
+    enum action_kind kind;
+    if (!workload_next(list->client_state, list->config, &kind))
+        return;
+    struct action_draft *draft = actions_add(list, kind, -1);
+    draft->is_urgent = goes_on_at_once(list->client_state);
+    workload_begin(&draft->after, list->config, kind);
+}
+
+static void list_release(struct action_list *list)
+{
+    if (list->client_state->phase != PHASE_HOLDING ||
+        !workload_is_over(list->client_state, list->config))
+        return;
+    struct action_draft *draft = actions_add(list, ACTION_RELEASE, -1);
+    draft->is_urgent = goes_on_at_once(list->client_state);
+    draft->did = steps(&draft->after, list->config, &(struct impulse){.kind = IMPULSE_RELEASE});
+}
+
+static unsigned tells(struct client_state *client_state, const struct config *config,
+                      const struct moment *moment)
+{
+    return steps(client_state, config,
+                 &(struct impulse){.kind = IMPULSE_MOMENT, .moment = *moment});
+}
+
+static void list_wake(struct action_list *list)
+{
+    if (list->client_state->wake != 0)
+        return;
+    struct action_draft *draft = actions_add(list, ACTION_WAKE, -1);
+    draft->is_urgent = !(list->client_state->flags & CLIENT_STALLED);
+    draft->did = tells(&draft->after, list->config, &(struct moment){.kind = MOMENT_WAKE});
+}
+
+/* --- messages --- */
+
+static bool is_waited_for(const struct packed_message *message)
+{
+    return !message_is_abandoned(message);
+}
+
+static void list_arrive(struct action_list *list, int message)
+{
+    const struct packed_message *it = &list->client_state->messages[message];
+    if (!client_state_can_arrive(list->client_state, message))
+        return;
+    struct action_draft *draft = actions_add(list, ACTION_ARRIVE, message);
+    draft->is_urgent = !(it->flags & MESSAGE_LATE);
+}
+
+void actions_answered(struct client_state *client_state, const struct config *config, int message,
+                      const struct reply *reply)
+{
+    struct packed_message *it = &client_state->messages[message];
+    if (it->flags & MESSAGE_ABANDONED) {
+        client_state_remove(client_state, message);
+    } else {
+        it->state = MESSAGE_REPLY;
+        it->flags &= (uint8_t)~MESSAGE_LATE;
+        it->age = 0;
+        it->reply_kind = (uint8_t)reply->kind;
+        it->reply_error = (uint8_t)reply->error;
+        it->reply_value = narrow(reply->value);
+        it->reply_second = narrow(reply->second);
+        if (!config->keeps_commands)
+            it->value = it->number = it->ttl_us = 0;
+    }
+    client_state_settle(client_state, config);
+}
+
+static struct moment message_moment(const struct packed_message *message, enum moment_kind kind)
+{
+    return (struct moment){.kind = kind,
+                           .server = message->server,
+                           .verb = message->verb,
+                           .reply = {.kind = message->reply_kind,
+                                     .error = message->reply_error,
+                                     .value = widen(message->reply_value),
+                                     .second = widen(message->reply_second)}};
+}
+
+/* Does that reply say that somebody has the lock? */
+static bool is_taken(const struct packed_message *message, const struct moment *moment)
+{
+    const struct command command = message_command(message);
+    return moment->kind == MOMENT_REPLY && message->key == KEY_LOCK &&
+           change_read(&command, &moment->reply).before == BEFORE_PRESENT;
+}
+
+unsigned actions_end(struct client_state *client_state, const struct config *config, int message,
+                     enum moment_kind how)
+{
+    const struct packed_message it = client_state->messages[message];
+    struct moment moment = message_moment(&it, how);
+    bool stays = how == MOMENT_TIMEOUT && it.state == MESSAGE_REQUEST;
+    if (stays)
+        client_state->messages[message].flags |= MESSAGE_ABANDONED;
+    else
+        client_state_remove(client_state, message);
+    unsigned did = how == MOMENT_TIMEOUT ? did_leave(client_state, &it) : 0;
+    if (how != MOMENT_REPLY)
+        client_state->flags |= CLIENT_STRUCK;
+    if (it.op == OP_ACCESS) {
+        workload_end(client_state, config, &it, how);
+        return did;
+    }
+    if (it.flags & MESSAGE_CURRENT) {
+        if (client_state->phase == PHASE_ACQUIRING && is_taken(&it, &moment))
+            client_state->flags |= CLIENT_TAKEN;
+        return did | tells(client_state, config, &moment);
+    }
+    client_state->flags &= (uint8_t)~CLIENT_STALLED;
+    client_state_settle(client_state, config);
+    return did;
+}
+
+/* What was given up on travels by itself, on a connection that nobody uses any more. */
+static bool is_alone(const struct client_state *client_state, int message)
+{
+    const struct packed_message *it = &client_state->messages[message];
+    for (int i = 0; i < client_state->count; i++)
+        if (i != message && client_state->messages[i].server == it->server &&
+            client_state->messages[i].lane == it->lane &&
+            (!message_is_abandoned(&client_state->messages[i]) ||
+             message_keeps_watch(&client_state->messages[i])))
+            return false;
+    return true;
+}
+
+/* Would the client have done the same a tick later, and did it nothing but count? */
+static bool is_silent(const struct action_draft *draft, const struct config *config,
+                      const struct client_state *before, enum moment_kind how)
+{
+    const struct client_state *after = &draft->after;
+    if (draft->did || after->count >= before->count || after->phase != before->phase ||
+        after->wake != before->wake || (before->flags ^ after->flags) & CLIENT_STALLED)
+        return false;
+    struct client_state later = *before, aged = *after;
+    client_state_age(&later, config, false);
+    client_state_age(&aged, config, false);
+    actions_end(&later, config, draft->message, how);
+    return client_state_is_same(&later, &aged);
+}
+
+static void list_hear(struct action_list *list, int message)
+{
+    const struct packed_message *it = &list->client_state->messages[message];
+    if (!client_state_can_be_heard(list->client_state, message))
+        return;
+    struct action_draft *draft = actions_add(list, ACTION_HEAR, message);
+    draft->is_urgent = !(it->flags & MESSAGE_LATE) && !(list->client_state->flags & CLIENT_STALLED);
+    draft->did = actions_end(&draft->after, list->config, message, MOMENT_REPLY);
+    draft->is_silent = draft->is_urgent && is_alone(list->client_state, message) &&
+                       is_silent(draft, list->config, list->client_state, MOMENT_REPLY);
+}
+
+static void list_give_up(struct action_list *list, int message)
+{
+    const struct packed_message *it = &list->client_state->messages[message];
+    bool is_void = it->state == MESSAGE_VOID;
+    if (!client_state_is_oldest(list->client_state, message, is_waited_for) ||
+        !(is_void || it->flags & MESSAGE_LATE))
+        return;
+    struct action_draft *draft = actions_add(list, ACTION_GIVE_UP, message);
+    draft->is_urgent = is_void && !(list->client_state->flags & CLIENT_STALLED);
+    draft->did =
+        actions_end(&draft->after, list->config, message, is_void ? MOMENT_LOST : MOMENT_TIMEOUT);
+    draft->is_silent = draft->is_urgent && is_alone(list->client_state, message) &&
+                       is_silent(draft, list->config, list->client_state, MOMENT_LOST);
+}
+
+/* --- all of them --- */
+
+static void list_faults(struct action_list *list)
+{
+    for (int i = 0; i < FAULT_COUNT; i++) {
+        const struct fault_kind *kind = fault_kind((enum fault)i);
+        list->fault = i;
+        if (list->config->has_fault[i] && kind->list_client)
+            kind->list_client(list);
+    }
+}
+
+void actions_list_ends(struct action_list *list)
+{
+    for (int i = 0; i < list->client_state->count; i++) {
+        list_hear(list, i);
+        list_give_up(list, i);
+    }
+}
+
+int actions_list(const struct client_state *client_state, const struct config *config,
+                 struct action_draft *drafts)
+{
+    struct action_list list = {
+        .client_state = client_state, .config = config, .drafts = drafts, .fault = NO_FAULT};
+    list_acquire(&list);
+    list_access(&list);
+    list_release(&list);
+    list_wake(&list);
+    for (int i = 0; i < client_state->count; i++) {
+        list_arrive(&list, i);
+        list_hear(&list, i);
+        list_give_up(&list, i);
+    }
+    if (config->is_eager)
+        eager_replies_filter(&list);
+    list_faults(&list);
+    if (config->has_partial_order)
+        partial_order_filter(&list);
+    return list.count;
+}
+
+struct server_action_draft *actions_add_server(struct server_action_list *list,
+                                               enum action_kind kind)
+{
+    assert(list->count < SERVER_ACTIONS_MAX);
+    struct server_action_draft *draft = &list->drafts[list->count++];
+    *draft = (struct server_action_draft){
+        .kind = kind, .fault = list->fault, .after = *list->server_state};
+    return draft;
+}
+
+int actions_list_server(const struct server_state *server_state, const struct config *config,
+                        struct server_action_draft *drafts)
+{
+    struct server_action_list list = {
+        .server_state = server_state, .config = config, .drafts = drafts};
+    for (int i = 0; i < FAULT_COUNT; i++) {
+        const struct fault_kind *kind = fault_kind((enum fault)i);
+        list.fault = i;
+        if (config->has_fault[i] && kind->list_server)
+            kind->list_server(&list);
+    }
+    return list.count;
+}

@@ -1,0 +1,449 @@
+/* client_state.c - see client_state.h. */
+#include "explore/model/client_state.h"
+
+#include "explore/model/ghost_fences.h"
+
+#include <assert.h>
+#include <string.h>
+
+/* In the client that is stepped: the attempt under way, and any earlier one. */
+enum { ATTEMPT_BEFORE = 1, ATTEMPT_NOW };
+
+void client_state_init(struct client_state *client_state, const struct config *config)
+{
+    memset(client_state, 0, sizeof *client_state);
+    client_state->phase = PHASE_IDLE;
+    client_state->rounds = (uint8_t)config->rounds;
+    client_state->wake = NO_TIME;
+}
+
+void client_state_to_client(const struct client_state *client_state, const struct config *config,
+                            struct client *client)
+{
+    client_init(client, config->scheme, &config->lease);
+    client->lease.token = widen(client_state->token);
+    for (int i = 0; i < config->scheme->fields_count; i++)
+        client->state[i] = widen(client_state->fields[i]);
+    client->phase = client_state->phase;
+    client->attempt = ATTEMPT_NOW;
+    client->fence = client_state->fence;
+    client->counter = client_state->counter;
+    client->skew_us = client_state->skew * TICK_US;
+    client->epoch_us = EPOCH_US;
+    if (client_state->wake != NO_TIME)
+        client->wake_us = client_state->wake * TICK_US;
+    for (int i = 0; i < client_state->count; i++)
+        client->awaited += (client_state->messages[i].flags &
+                            (MESSAGE_CURRENT | MESSAGE_ABANDONED)) == MESSAGE_CURRENT;
+}
+
+static int16_t ticks_to(int64_t wake_us)
+{
+    if (wake_us == INT64_MAX)
+        return NO_TIME;
+    return (int16_t)(wake_us <= 0 ? 0 : (wake_us + TICK_US - 1) / TICK_US);
+}
+
+void client_state_add(struct client_state *client_state, const struct packed_message *message)
+{
+    assert(client_state->count < CLIENT_MESSAGES_MAX);
+    int at = client_state->count++;
+    for (; at > 0 && client_state->messages[at - 1].server > message->server; at--)
+        client_state->messages[at] = client_state->messages[at - 1];
+    client_state->messages[at] = *message;
+}
+
+static bool is_narrow(int64_t value)
+{
+    return value > INT32_MIN + 1 && value <= INT32_MAX;
+}
+
+/* Does the explorer keep such a value, and take it for nothing else? */
+static bool can_keep(int64_t value, const struct config *config)
+{
+    if (value == VALUE_NIL || value == VALUE_EMPTY)
+        return true;
+    if (!is_narrow(value))
+        return false;
+    if (is_token(value))
+        return token_position(value) < EXPLORE_CLIENTS_MAX ||
+               token_position(value) == POSITION_SELF;
+    return config->scheme->uses_client_clock || !is_stamp(value);
+}
+
+static bool can_keep_time(int64_t time_us)
+{
+    return time_us >= -INT16_MAX * TICK_US && time_us <= INT16_MAX * TICK_US;
+}
+
+enum breach client_state_breach(const struct client_state *client_state,
+                                const struct config *config, const struct client *client,
+                                const struct client_news *news)
+{
+    bool is_good = can_keep(client->fence, config);
+    if (config->section == SECTION_WRITE)
+        is_good &= client->fence >= 0 && client->fence <= FENCE_MAX;
+    for (int i = 0; i < config->scheme->fields_count; i++)
+        is_good &= config->scheme->fields[i] == FIELD_TIME ? is_narrow(client->state[i])
+                                                           : can_keep(client->state[i], config);
+    bool is_short = client->wake_us == INT64_MAX || can_keep_time(client->wake_us);
+    for (int i = 0; i < news->sends_count; i++) {
+        const struct command *command = &news->sends[i].command;
+        is_good &= can_keep(command->value, config) && can_keep(command->number, config);
+        is_short &= can_keep_time(command->ttl_us);
+    }
+    if (client_state->count + news->sends_count > CLIENT_MESSAGES_MAX)
+        return BREACH_MESSAGES;
+    return !is_short ? BREACH_LONG_TIME : !is_good ? BREACH_NUMBER : BREACH_NONE;
+}
+
+void client_state_take(struct client_state *client_state, const struct config *config,
+                       const struct client *client, const struct client_news *news)
+{
+    client_state->phase = (uint8_t)client->phase;
+    client_state->token = narrow(client->lease.token);
+    client_state->fence = narrow(client->fence);
+    client_state->wake = ticks_to(client->wake_us);
+    for (int i = 0; i < config->scheme->fields_count; i++)
+        client_state->fields[i] = narrow(client->state[i]);
+    for (int i = 0; i < news->sends_count; i++) {
+        const struct ask *ask = &news->sends[i];
+        const struct packed_message message = {.state = MESSAGE_REQUEST,
+                                               .flags = MESSAGE_CURRENT,
+                                               .server = (uint8_t)ask->server,
+                                               .lane = (uint8_t)ask->lane,
+                                               .op = (uint8_t)client_operation(client, ask->lane),
+                                               .verb = (uint8_t)ask->command.verb,
+                                               .key = (uint8_t)ask->command.key,
+                                               .value = narrow(ask->command.value),
+                                               .number = narrow(ask->command.number),
+                                               .ttl_us = narrow(ask->command.ttl_us)};
+        client_state_add(client_state, &message);
+    }
+}
+
+bool client_state_is_accessing(const struct client_state *client_state)
+{
+    for (int i = 0; i < client_state->count; i++)
+        if (client_state->messages[i].op == OP_ACCESS &&
+            !(client_state->messages[i].flags & MESSAGE_ABANDONED))
+            return true;
+    return false;
+}
+
+static bool client_state_is_over(const struct client_state *client_state)
+{
+    return client_state->phase == PHASE_IDLE &&
+           (client_state->fields[0] == SCRIPT_OVER || client_state->fields[0] == 0);
+}
+
+/* Schemes with stamps: what the ghost state must know of a request when its attempt does no longer.
+ */
+static void message_remembers(struct packed_message *message, const struct config *config,
+                              uint8_t call_left, int32_t seen)
+{
+    if (!config->scheme->uses_client_clock || message->state != MESSAGE_REQUEST)
+        return;
+    message->left = call_left;
+    message->number = message->verb == VERB_GETSET ? seen : 0;
+}
+
+struct packed_message client_state_copy(const struct client_state *client_state,
+                                        const struct config *config, int message)
+{
+    struct packed_message copy = client_state->messages[message];
+    if (copy.flags & MESSAGE_CURRENT)
+        message_remembers(&copy, config, client_state->call_left, client_state->seen);
+    copy.flags |= MESSAGE_ABANDONED | MESSAGE_LATE | MESSAGE_COPY;
+    return copy;
+}
+
+/* The script is over: no moment changes anything any more, so it need not be told of any. */
+static void settle_over(struct client_state *client_state, const struct config *config,
+                        uint8_t call_left, int32_t seen)
+{
+    for (int i = 0; i < client_state->count; i++) {
+        struct packed_message *message = &client_state->messages[i];
+        if (message->flags & MESSAGE_CURRENT && !(message->flags & MESSAGE_COPY))
+            message_remembers(message, config, call_left, seen);
+        message->flags &= (uint8_t)~MESSAGE_CURRENT;
+    }
+    client_state->wake = NO_TIME;
+    client_state->fields[0] = 0;
+    client_state->flags = 0;
+    client_state->token = 0;
+    client_state->fence = 0;
+}
+
+/* A clock that is only ever compared with what it showed before may as well be right: the instants
+ * that were read move instead of it. */
+static void settle_clock(struct client_state *client_state, const struct config *config)
+{
+    const int32_t oldest = EPOCH_US - config->past * TICK_US;
+    if (client_state->skew == 0 || config->writes_stamps)
+        return;
+    for (int i = 0; i < config->scheme->fields_count; i++) {
+        int32_t *field = &client_state->fields[i];
+        if (config->scheme->fields[i] != FIELD_TIME || *field == 0)
+            continue;
+        *field -= client_state->skew * TICK_US;
+        if (*field < oldest)
+            *field = oldest;
+    }
+    client_state->skew = 0;
+}
+
+void client_state_settle(struct client_state *client_state, const struct config *config)
+{
+    uint8_t call_left = client_state->call_left;
+    int32_t seen = client_state->seen;
+    if (client_state->phase == PHASE_DEAD) {
+        memset(client_state, 0, sizeof *client_state);
+        client_state->phase = PHASE_DEAD;
+        client_state->wake = NO_TIME;
+        return;
+    }
+    if (client_state->phase != PHASE_HOLDING) {
+        client_state->flags &= (uint8_t)~CLIENT_SLOW;
+        client_state->stage = STAGE_OPEN;
+    }
+    if (client_state->stage != STAGE_READ || client_state_is_accessing(client_state))
+        client_state->counter = 0;
+    if (client_state->phase != PHASE_ACQUIRING) {
+        client_state->seen = 0;
+        client_state->flags &= (uint8_t) ~(CLIENT_STRUCK | CLIENT_SWAPPED | CLIENT_TAKEN);
+    }
+    if (client_state->phase != PHASE_ACQUIRING && client_state->phase != PHASE_HOLDING)
+        client_state->call_left = 0;
+    if (client_state->phase != PHASE_ACQUIRING)
+        client_state->refused = 0;
+    if (client_state->phase == PHASE_IDLE)
+        client_state->deleted = 0;
+    if (client_state->phase == PHASE_IDLE || client_state->phase == PHASE_HOLDING)
+        client_state->overtaken = 0;
+    if (client_state->fields[0] == SCRIPT_OVER)
+        memset(&client_state->fields[1], 0,
+               sizeof client_state->fields - sizeof client_state->fields[0]);
+    if (client_state_is_over(client_state))
+        settle_over(client_state, config, call_left, seen);
+    settle_clock(client_state, config);
+}
+
+static void time_age(int32_t *time_us, const struct client_state *client_state,
+                     const struct config *config)
+{
+    int32_t oldest = EPOCH_US + (client_state->skew - config->past) * TICK_US;
+    if (*time_us != 0 && *time_us - TICK_US >= oldest)
+        *time_us -= TICK_US;
+}
+
+void client_state_age(struct client_state *client_state, const struct config *config,
+                      bool are_stamps_kept)
+{
+    if (config->has_lease && client_state->call_left > config->call_left_min)
+        client_state->call_left--;
+    if (client_state->wake > 0)
+        client_state->wake--;
+    for (int i = 0; i < config->scheme->fields_count; i++) {
+        enum scheme_field kind = config->scheme->fields[i];
+        if (kind == FIELD_TIME)
+            time_age(&client_state->fields[i], client_state, config);
+        else if (kind == FIELD_STAMP || kind == FIELD_VALUE)
+            client_state->fields[i] = value_aged(client_state->fields[i], are_stamps_kept);
+    }
+    client_state->seen = value_aged(client_state->seen, are_stamps_kept);
+    for (int i = 0; i < client_state->count; i++) {
+        struct packed_message *message = &client_state->messages[i];
+        if (message->op == OP_EXTEND && message->state != MESSAGE_REPLY &&
+            message->age < config->ttl)
+            message->age++;
+        if (message->left > 0 && message->left != MESSAGE_LEFT_FROM_NOW)
+            message->left--;
+        message->value = value_aged(message->value, are_stamps_kept);
+        message->number = value_aged(message->number, are_stamps_kept);
+        message->reply_value = value_aged(message->reply_value, are_stamps_kept);
+        message->reply_second = value_aged(message->reply_second, are_stamps_kept);
+    }
+}
+
+void client_state_break(struct client_state *client_state, int server, enum lane lane)
+{
+    int kept = 0;
+    for (int i = 0; i < client_state->count; i++) {
+        struct packed_message message = client_state->messages[i];
+        bool is_late = message_is_abandoned(&message);
+        bool is_hit =
+            message.server == server && (lane == LANE_COUNT || (message.lane == lane && !is_late));
+        if (is_hit) {
+            client_state->flags |= CLIENT_STRUCK;
+            if (is_late)
+                continue;
+            message.state = MESSAGE_VOID;
+            message.flags &= (uint8_t)~MESSAGE_LATE;
+            message.reply_kind = message.reply_error = 0;
+            message.reply_value = message.reply_second = 0;
+        }
+        client_state->messages[kept++] = message;
+    }
+    client_state->count = (uint8_t)kept;
+}
+
+void client_state_rename_clients(struct client_state *client_state, const uint8_t *new_position)
+{
+    for (int i = 0; i < SCHEME_FIELDS_MAX; i++)
+        client_state->fields[i] = value_renamed(client_state->fields[i], new_position);
+    for (int i = 0; i < client_state->count; i++) {
+        struct packed_message *message = &client_state->messages[i];
+        message->value = value_renamed(message->value, new_position);
+        message->reply_value = value_renamed(message->reply_value, new_position);
+        message->reply_second = value_renamed(message->reply_second, new_position);
+    }
+}
+
+static uint8_t bits_renamed(uint8_t bits, const uint8_t *new_number)
+{
+    unsigned renamed = 0;
+    for (int i = 0; i < SERVERS_MAX; i++)
+        renamed |= ((unsigned)bits >> i & 1u) << new_number[i];
+    return (uint8_t)renamed;
+}
+
+void client_state_rename_servers(struct client_state *client_state, const uint8_t *new_number)
+{
+    struct client_state renamed = *client_state;
+    renamed.count = 0;
+    renamed.deleted = bits_renamed(client_state->deleted, new_number);
+    renamed.overtaken = bits_renamed(client_state->overtaken, new_number);
+    renamed.refused = bits_renamed(client_state->refused, new_number);
+    for (int i = 0; i < client_state->count; i++) {
+        struct packed_message message = client_state->messages[i];
+        message.server = new_number[message.server];
+        client_state_add(&renamed, &message);
+    }
+    *client_state = renamed;
+}
+
+static void newest(int32_t value, int *past)
+{
+    if (!is_stamp(value) || value > EPOCH_TICKS)
+        return;
+    int ago = EPOCH_TICKS - value;
+    if (*past < 0 || ago < *past)
+        *past = ago;
+}
+
+int client_state_newest_past(const struct client_state *client_state)
+{
+    int past = -1;
+    newest(client_state->seen, &past);
+    for (int i = 0; i < SCHEME_FIELDS_MAX; i++)
+        newest(client_state->fields[i], &past);
+    for (int i = 0; i < client_state->count; i++) {
+        newest(client_state->messages[i].value, &past);
+        newest(client_state->messages[i].reply_value, &past);
+        newest(client_state->messages[i].reply_second, &past);
+    }
+    return past;
+}
+
+static bool mentions(int32_t value)
+{
+    return is_token(value) && token_position(value) != POSITION_SELF;
+}
+
+bool client_state_mentions(const struct client_state *client_state)
+{
+    for (int i = 0; i < SCHEME_FIELDS_MAX; i++)
+        if (mentions(client_state->fields[i]))
+            return true;
+    for (int i = 0; i < client_state->count; i++) {
+        const struct packed_message *message = &client_state->messages[i];
+        if (mentions(message->value) || mentions(message->reply_value) ||
+            mentions(message->reply_second))
+            return true;
+    }
+    return false;
+}
+
+void client_state_remove(struct client_state *client_state, int message)
+{
+    assert(message >= 0 && message < client_state->count);
+    client_state->count--;
+    memmove(&client_state->messages[message], &client_state->messages[message + 1],
+            (size_t)(client_state->count - message) * sizeof client_state->messages[0]);
+}
+
+struct command message_command(const struct packed_message *message)
+{
+    return (struct command){.verb = message->verb,
+                            .key = message->key,
+                            .value = widen(message->value),
+                            .number = widen(message->number),
+                            .ttl_us = widen(message->ttl_us)};
+}
+
+bool message_keeps_watch(const struct packed_message *message)
+{
+    return message_is_abandoned(message) && !(message->flags & MESSAGE_COPY) &&
+           verb_requests(message->verb) > 1;
+}
+
+bool client_state_keeps_watch(const struct client_state *client_state, int server, int lane)
+{
+    for (int i = 0; i < client_state->count; i++) {
+        const struct packed_message *it = &client_state->messages[i];
+        if (it->server == server && it->lane == lane && message_keeps_watch(it))
+            return true;
+    }
+    return false;
+}
+
+bool client_state_is_blocked(const struct client_state *client_state, int message,
+                             enum message_state state)
+{
+    const struct packed_message *it = &client_state->messages[message];
+    if (message_is_abandoned(it))
+        return false;
+    for (int i = 0; i < message; i++) {
+        const struct packed_message *other = &client_state->messages[i];
+        if (other->server == it->server && other->lane == it->lane && other->state == state &&
+            (!message_is_abandoned(other) || message_keeps_watch(other)))
+            return true;
+    }
+    return false;
+}
+
+bool client_state_is_oldest(const struct client_state *client_state, int message,
+                            bool (*is_wanted)(const struct packed_message *message))
+{
+    const struct packed_message *it = &client_state->messages[message];
+    for (int i = 0; i < client_state->count; i++) {
+        const struct packed_message *other = &client_state->messages[i];
+        bool comes_first = message_is_abandoned(other) == message_is_abandoned(it)
+                               ? i < message
+                               : message_is_abandoned(it);
+        if (comes_first && other->server == it->server && is_wanted(other) &&
+            strcmp(verb_name(other->verb), verb_name(it->verb)) == 0)
+            return false;
+    }
+    return is_wanted(it);
+}
+
+static bool is_late_request(const struct packed_message *message)
+{
+    return message_is_request(message) && message_is_abandoned(message);
+}
+
+bool client_state_can_arrive(const struct client_state *client_state, int message)
+{
+    bool is_late = message_is_abandoned(&client_state->messages[message]);
+    return client_state_is_oldest(client_state, message,
+                                  is_late ? is_late_request : message_is_request) &&
+           !client_state_is_blocked(client_state, message, MESSAGE_REQUEST);
+}
+
+bool client_state_can_be_heard(const struct client_state *client_state, int message)
+{
+    return client_state_is_oldest(client_state, message, message_is_reply) &&
+           !client_state_is_blocked(client_state, message, MESSAGE_REPLY);
+}

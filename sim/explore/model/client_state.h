@@ -1,0 +1,200 @@
+/* client_state.h - one client of the explorer with its messages in flight, in a normal form.
+ *
+ * Equal situations are equal bytes: times are what remains, own tokens carry no position, what can
+ * no longer matter is zero. So that a record can be interned, and a step of the scheme is computed
+ * once for each of them. The step itself is world/client.c's, with the scheme's own function:
+ * nothing is modelled twice. */
+#ifndef PICKLOCK_EXPLORE_MODEL_CLIENT_STATE_H
+#define PICKLOCK_EXPLORE_MODEL_CLIENT_STATE_H
+
+#include "base/bits.h"
+#include "explore/model/config.h"
+#include "world/client.h"
+
+#include <string.h>
+
+enum { CLIENT_MESSAGES_MAX = 2 * SERVERS_MAX + 2 };
+
+#define MESSAGE_FLAGS(BIT)                                                                         \
+    BIT(MESSAGE_ABANDONED) /* nobody waits for it */                                               \
+    BIT(MESSAGE_LATE)      /* a fault: it need not go on before time passes */                     \
+    BIT(MESSAGE_CURRENT)   /* of the attempt under way: the scheme is told of it */                \
+    BIT(MESSAGE_WON)       /* its attempt was granted */                                           \
+    BIT(MESSAGE_COUNTED)   /* it was the last write of the counter: once more, it is the same */   \
+    BIT(MESSAGE_COPY)      /* a fault: another of these was sent, on a connection of its own */
+BITS(message_flag, MESSAGE_FLAGS);
+
+/* message.left of what was sent in an attempt before the last one: what it writes counts from its
+ * execution, as in checks/. */
+enum { MESSAGE_LEFT_FROM_NOW = 0xff };
+
+/* A message in flight. */
+struct packed_message {
+    uint8_t state; /* enum message_state */
+    uint8_t flags;
+    uint8_t server, lane, op, verb, key;
+    uint8_t reply_kind, reply_error;
+    uint8_t age;  /* of a renewal: ticks since it was sent, at most the lease */
+    uint8_t left; /* of a request that outlived its attempt, or is a copy, schemes with stamps: its
+                     attempt's call_left */
+    uint8_t attempts_ago; /* of an access: which attempt's critical section sent it, up to
+                             AGO_FORGOTTEN */
+    int32_t value, number,
+        ttl_us; /* of the command; number of a GETSET with left: what its GET saw */
+    int32_t reply_value, reply_second;
+};
+
+BITS_FIT(MESSAGE_FLAGS, struct packed_message, flags);
+
+/* How far a client has come in its critical section. */
+enum section_stage {
+    STAGE_OPEN,
+    STAGE_READ, /* the counter is read, or being read */
+    STAGE_OVER, /* no command follows */
+};
+
+/* checks/ knows the grants of a client's last two attempts. */
+enum { AGO_FORGOTTEN = 2 };
+
+#define CLIENT_FLAGS(BIT)                                                                          \
+    BIT(CLIENT_STALLED)  /* it need not take a step before time passes */                          \
+    BIT(CLIENT_SLOW)     /* nor end its critical section */                                        \
+    BIT(CLIENT_STRUCK)   /* a fault cost this attempt an answer, or may leave a lock behind */     \
+    BIT(CLIENT_SWAPPED)  /* its GETSET was judged to have lost */                                  \
+    BIT(CLIENT_TAKEN)    /* a server has told this attempt that the lock key is there */           \
+    BIT(CLIENT_HEARING)  /* it waited for all replies, and hears them now, one after the other */  \
+    BIT(CLIENT_ANSWERED) /* partial_order.h: one of what it waits for was executed since its last  \
+                            step */
+BITS(client_flag, CLIENT_FLAGS);
+
+struct client_state {
+    uint8_t phase;
+    uint8_t rounds; /* attempts left */
+    uint8_t flags;
+    uint8_t
+        call_left; /* since the call: LEASE_OVER and below when the own lease is over; see below */
+    int16_t wake;  /* ticks to the timer, or NO_TIME */
+    int8_t skew;   /* own clock - world clock, in ticks */
+    uint8_t count; /* messages */
+    uint8_t deleted;   /* bit a server: its release has removed its own lock there */
+    uint8_t refused;   /* bit a server: this attempt was refused there because of its own key */
+    uint8_t overtaken; /* bit a server: what is granted there comes behind the answer: its refusal,
+                          or its release */
+    uint8_t stage;     /* of the critical section: enum section_stage */
+    int32_t token;     /* of the attempt, position POSITION_SELF; 0: no attempt */
+    int32_t fence;
+    int32_t counter; /* STAGE_READ: what the critical section has read, see workload.h */
+    int32_t seen; /* the stamp that its GET was answered with, while it acquires; 0: none. For the
+                     judge */
+    int32_t fields[SCHEME_FIELDS_MAX];
+    struct packed_message
+        messages[CLIENT_MESSAGES_MAX]; /* by server, oldest first; only count of them count */
+};
+
+BITS_FIT(CLIENT_FLAGS, struct client_state, flags);
+BITS_FIT_COUNT(SERVERS_MAX, struct client_state, deleted);
+BITS_FIT_COUNT(SERVERS_MAX, struct client_state, refused);
+BITS_FIT_COUNT(SERVERS_MAX, struct client_state, overtaken);
+
+/* Bytes that count: what is interned. */
+static inline size_t client_state_size(const struct client_state *client_state)
+{
+    return offsetof(struct client_state, messages) +
+           client_state->count * sizeof(struct packed_message);
+}
+
+/* call_left counts down from the lease + LEASE_OVER: stamps outlive the lease by up to two units,
+ * and a notice may come a little late. */
+enum { LEASE_OVER = 2 };
+
+static inline bool client_state_is_same(const struct client_state *a, const struct client_state *b)
+{
+    return client_state_size(a) == client_state_size(b) && memcmp(a, b, client_state_size(a)) == 0;
+}
+
+void client_state_init(struct client_state *client_state, const struct config *config);
+
+/* To the client that world/client.c steps, and back. What a step sent is added to the messages. */
+void client_state_to_client(const struct client_state *client_state, const struct config *config,
+                            struct client *client);
+void client_state_take(struct client_state *client_state, const struct config *config,
+                       const struct client *client, const struct client_news *news);
+
+/* Why that cannot be taken: a limit of the explorer's; BREACH_NONE: it can. */
+enum breach client_state_breach(const struct client_state *client_state,
+                                const struct config *config, const struct client *client,
+                                const struct client_news *news);
+
+/* Zeroes what can no longer matter. Last act of every change. */
+void client_state_settle(struct client_state *client_state, const struct config *config);
+
+/* Does it wait for a command of its critical section? It neither releases nor acquires then. */
+bool client_state_is_accessing(const struct client_state *client_state);
+
+/* A tick passes; are_stamps_kept: all past stamps are so long past that they stay where they are.
+ */
+void client_state_age(struct client_state *client_state, const struct config *config,
+                      bool are_stamps_kept);
+
+/* The connection of a lane breaks: what the client waits for on it is void. lane LANE_COUNT: the
+ * server is another process now; so is what is in flight on every lane, and the rest is gone. */
+void client_state_break(struct client_state *client_state, int server, enum lane lane);
+
+/* Clients changed places, or servers did. */
+void client_state_rename_clients(struct client_state *client_state, const uint8_t *new_position);
+void client_state_rename_servers(struct client_state *client_state, const uint8_t *new_number);
+
+/* The newest stamp that is past, in ticks before now, at least 0; -1: none. */
+int client_state_newest_past(const struct client_state *client_state);
+
+/* Does it hold a token of another client? */
+bool client_state_mentions(const struct client_state *client_state);
+
+/* Another of this one is sent, on a connection of its own; nobody waits for it. */
+struct packed_message client_state_copy(const struct client_state *client_state,
+                                        const struct config *config, int message);
+
+/* Puts it behind the others of its server, so that connections to different servers keep no order
+ * among them. */
+void client_state_add(struct client_state *client_state, const struct packed_message *message);
+void client_state_remove(struct client_state *client_state, int message);
+struct command message_command(const struct packed_message *message);
+
+/* A transaction that nobody waits for any more. Of these alone it is known which WATCH they came
+ * with: that of their client, who sends nothing more on that lane until they have come. */
+bool message_keeps_watch(const struct packed_message *message);
+
+/* Is there such a one in flight on the lane? */
+bool client_state_keeps_watch(const struct client_state *client_state, int server, int lane);
+
+/* Is there a message in that state before this one on its connection? What was given up on is on a
+ * connection that its client has left. */
+bool client_state_is_blocked(const struct client_state *client_state, int message,
+                             enum message_state state);
+
+static inline bool message_is_request(const struct packed_message *message)
+{
+    return message->state == MESSAGE_REQUEST;
+}
+
+static inline bool message_is_reply(const struct packed_message *message)
+{
+    return message->state == MESSAGE_REPLY;
+}
+
+/* Nobody waits for it: given up on, or a copy. */
+static inline bool message_is_abandoned(const struct packed_message *message)
+{
+    return (message->flags & MESSAGE_ABANDONED) != 0;
+}
+
+/* A choice names a message by client, server and the verb's text: is this the one that it means, of
+ * those wanted? The rule of scenario/naming.h. */
+bool client_state_is_oldest(const struct client_state *client_state, int message,
+                            bool (*is_wanted)(const struct packed_message *message));
+
+/* Can this request be executed, this reply be heard, before any other message moves? */
+bool client_state_can_arrive(const struct client_state *client_state, int message);
+bool client_state_can_be_heard(const struct client_state *client_state, int message);
+
+#endif

@@ -1,0 +1,61 @@
+/* config.c - see config.h: the constants of a search, and what becomes of a value as time passes.
+ */
+#include "explore/model/config.h"
+
+#include "explore/model/faults/fault.h"
+
+#include <string.h>
+
+/* A stamp is kept apart from another one as long as this many ticks; older ones count as equally
+ * old. */
+enum { STAMP_OLDEST = 64 };
+
+void config_init(struct config *config, const struct explore_options *options)
+{
+    const struct scheme *scheme = options->scheme;
+    memset(config, 0, sizeof *config);
+    config->scheme = scheme;
+    config->is_guest = scheme_is_guest(scheme);
+    config->clients = options->clients;
+    config->rounds = options->rounds;
+    config->servers = options->servers;
+    config->ttl = options->lease_ticks;
+    config->jump = config->ttl + 2;
+    config->is_eager = options->reductions & REDUCE_EAGER;
+    config->section = options->section;
+    for (int i = 0; i < scheme->fields_count; i++)
+        config->writes_stamps |= scheme->fields[i] == FIELD_STAMP;
+    config->has_lease = scheme->promises_expiry || scheme->uses_client_clock;
+    config->call_left_min = scheme->uses_client_clock ? 0 : scheme->promises_notice ? 1 : 2;
+    config->progress_ticks = PATIENCE_LEASES * config->ttl;
+    if (scheme->uses_client_clock)
+        config->progress_ticks += PATIENCE_STAMP_UNITS; /* a unit is a tick */
+    config->past = config->ttl + 3;
+    config->lease = (struct lease){.ttl_us = config->ttl * TICK_US,
+                                   .unit_us = scheme->uses_client_clock ? TICK_US : 1,
+                                   .servers = options->servers,
+                                   .server_kind = SERVER_REDIS};
+    for (int i = 0; i < FAULT_COUNT; i++) {
+        const struct fault_kind *kind = fault_kind((enum fault)i);
+        config->has_fault[i] = options->budget[i] > 0 && fault_is_applicable((enum fault)i, scheme);
+        config->breakers |= (uint32_t)(config->has_fault[i] && kind->hits_all_replies) << i;
+        if (config->has_fault[i] && kind->prepare)
+            kind->prepare(config, options->budget[i]);
+    }
+    config->keeps_count = config->forgets && config->section == SECTION_COUNTER;
+}
+
+int32_t value_aged(int32_t value, bool are_stamps_kept)
+{
+    int32_t oldest = are_stamps_kept ? EPOCH_TICKS : EPOCH_TICKS - STAMP_OLDEST;
+    if (!is_stamp(value) || value <= oldest)
+        return value;
+    return value - 1;
+}
+
+int32_t value_renamed(int32_t value, const uint8_t *new_position)
+{
+    if (!is_token(value) || token_position(value) == POSITION_SELF)
+        return value;
+    return narrow(token_at(value, new_position[token_position(value)]));
+}

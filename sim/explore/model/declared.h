@@ -1,0 +1,31 @@
+/* declared.h - is a scheme from a user's file what its descriptor declares?
+ *
+ * The explorer lets instants age, and takes one server for another, as the descriptor says
+ * (.fields, .is_even_handed). Where that is not so its ways lead nowhere in the real world. So each
+ * step of such a scheme is made again, under another clock and with other servers, and must come to
+ * the same. */
+#ifndef PICKLOCK_EXPLORE_MODEL_DECLARED_H
+#define PICKLOCK_EXPLORE_MODEL_DECLARED_H
+
+#include "explore/model/client_state.h"
+
+/* What a client is stepped by. */
+struct impulse {
+    enum { IMPULSE_ACQUIRE, IMPULSE_RELEASE, IMPULSE_MOMENT } kind;
+    int64_t token;        /* ACQUIRE */
+    struct moment moment; /* MOMENT */
+};
+
+void impulse_apply(const struct impulse *impulse, struct client *client, struct client_news *news);
+
+/* before: the record that the step went on from; client, news: what it came to. BREACH_NONE:
+ * nothing differs. *slip is set with BREACH_KIND, and fits in 16 bits. */
+enum breach declared_breach(const struct client_state *before, const struct config *config,
+                            const struct impulse *impulse, const struct client *client,
+                            const struct client_news *news, unsigned *slip);
+
+/* ": field 1 is declared FIELD_COUNT, and keeps an instant ..."; "" for 0. At most size bytes;
+ * returns text. */
+const char *declared_print(const struct scheme *scheme, unsigned slip, char *text, size_t size);
+
+#endif

@@ -1,0 +1,44 @@
+/* fault.h - a kind of fault: whom it can strike, what it does to them, what it is in a schedule.
+ *
+ * One file a fault, fault_<name>.c with its story on top, and one row in faults.def. A fault only
+ * turns records into records; the budgets are successors.c's, and what a record means (a late
+ * message, a stalled client) is a rule of actions.c. */
+#ifndef PICKLOCK_EXPLORE_MODEL_FAULT_H
+#define PICKLOCK_EXPLORE_MODEL_FAULT_H
+
+#include "explore/model/actions.h"
+
+/* What something is in a schedule: these choices, in order. */
+struct fault_text {
+    int count;
+    enum choice_kind choices[2];
+};
+
+struct fault_kind {
+    /* Lists what it can do to the client, or to the server, of the list: ACTION_INJECT, or the
+     * ACTION_DELAYED of an earlier one. NULL: it does not strike those. */
+    void (*list_client)(struct action_list *list);
+    void (*list_server)(struct server_action_list *list);
+    /* Has this scheme anything to strike? NULL: always. */
+    bool (*is_applicable)(const struct scheme *scheme);
+    /* Before a search that lets it strike so many times: what else it needs. NULL: nothing. */
+    void (*prepare)(struct config *config, int times);
+    /* Does it strike all replies of a server on their way, and what else is there, at once? Then
+     * whether they are heard before it makes a difference (eager_replies.h). */
+    bool hits_all_replies;
+    bool hits_replies; /* one of them */
+    /* Is it about several servers, or what was sent to them, at once? Then every order before it
+     * matters (partial_order.h). */
+    bool depends_on_everything;
+    struct fault_text becomes; /* a strike; none: it is nothing but time that passes */
+    struct fault_text delayed; /* a ACTION_DELAYED */
+    enum reply_error error;    /* that a server says by it */
+};
+
+#define FAULT(id, file, name, struck, words) extern const struct fault_kind fault_##file##_kind;
+#include "explore/model/faults/faults.def"
+#undef FAULT
+
+const struct fault_kind *fault_kind(enum fault fault);
+
+#endif

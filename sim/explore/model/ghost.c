@@ -1,0 +1,193 @@
+/* ghost.c - see ghost.h. The rules are those of checks/ledger_key.c. */
+#include "explore/model/ghost.h"
+
+#include "checks/change.h"
+#include "explore/model/workload.h"
+
+#include <string.h>
+
+/* Who does it, and in which attempt: ROUNDS_BEFORE for what was sent in an earlier one. */
+struct sender {
+    const struct config *config;
+    struct client_state *client_state;
+    int position;
+    uint8_t rounds;
+};
+
+enum { ROUNDS_BEFORE = 0xff };
+
+static bool is_own(const struct ghost_owner *ghost, const struct sender *sender)
+{
+    return ghost->owner == sender->position + 1 && ghost->rounds == sender->rounds &&
+           sender->rounds != ROUNDS_BEFORE;
+}
+
+static bool is_foreign(const struct ghost_owner *ghost, int position)
+{
+    return ghost->owner != GHOST_NOBODY && ghost->owner != position + 1;
+}
+
+/* What was copied, or outlived its attempt, knows by itself what its attempt knew. */
+static bool remembers(const struct packed_message *message)
+{
+    return !(message->flags & MESSAGE_CURRENT) || message->flags & MESSAGE_COPY;
+}
+
+/* How long a ghost owner that is made now counts. */
+static struct ghost_owner ghost_new(const struct sender *sender,
+                                    const struct packed_message *message)
+{
+    struct ghost_owner ghost = {
+        .owner = (uint8_t)(sender->position + 1), .rounds = sender->rounds, .left = NO_TIME};
+    bool is_late = message && remembers(message);
+    if (sender->config->scheme->uses_client_clock && is_late &&
+        message->left == MESSAGE_LEFT_FROM_NOW)
+        ghost.left = (int16_t)(sender->config->ttl + LEASE_OVER);
+    else if (sender->config->scheme->uses_client_clock)
+        ghost.left = is_late ? message->left : sender->client_state->call_left;
+    else if (sender->config->has_lease)
+        ghost.left = (int16_t)sender->config->ttl;
+    return ghost;
+}
+
+/* message: the request that wrote the lock; NULL: one of the attempt under way, some time ago. */
+static void grant(const struct sender *sender, const struct packed_message *message,
+                  bool is_tentative, struct keyspace *keyspace)
+{
+    keyspace->ghost = ghost_new(sender, message);
+    memset(&keyspace->previous, 0, sizeof keyspace->previous);
+    keyspace->is_tentative = is_tentative;
+}
+
+/* A client that gets back the very stamp that its GET had observed dead has won; any other has most
+ * likely lost. */
+static unsigned ghost_swap(const struct sender *sender, const struct packed_message *message,
+                           const struct change *change, struct keyspace *keyspace)
+{
+    struct ghost_owner old = keyspace->ghost;
+    int32_t seen = remembers(message) ? message->number : sender->client_state->seen;
+    bool wins = seen != 0 && change->value <= seen;
+    if (is_own(&old, sender) || old.owner == GHOST_NOBODY || wins) {
+        grant(sender, message, true, keyspace);
+        keyspace->previous = old;
+    } else {
+        sender->client_state->flags |= CLIENT_SWAPPED;
+    }
+    return is_foreign(&old, sender->position) && ghost_counts(sender->config, &old) ? FOREIGN_TOUCH
+                                                                                    : 0;
+}
+
+static unsigned ghost_expiry(const struct sender *sender, const struct packed_message *message,
+                             struct keyspace *keyspace)
+{
+    const struct config *config = sender->config;
+    if (!is_own(&keyspace->ghost, sender))
+        return is_foreign(&keyspace->ghost, sender->position) ? FOREIGN_TOUCH : 0;
+    if (config->has_lease)
+        keyspace->ghost.left = (int16_t)config->ttl;
+    uint8_t left = (uint8_t)(config->ttl - message->age + LEASE_OVER);
+    if (config->has_lease && message->op == OP_EXTEND &&
+        sender->client_state->phase == PHASE_HOLDING && left > sender->client_state->call_left)
+        sender->client_state->call_left = left;
+    return 0;
+}
+
+static unsigned ghost_delete(const struct sender *sender, const struct packed_message *message,
+                             const struct keyspace *before)
+{
+    /* Only a command that comes twice can be answered "no" for what it has done itself. */
+    if (sender->config->repeats_commands && is_own(&before->ghost, sender) &&
+        sender->client_state->phase == PHASE_RELEASING)
+        sender->client_state->deleted |= (uint8_t)(1u << message->server);
+    /* A dead stamp is nobody's lock; a unit more, for what it was rounded up by. */
+    bool counts = !sender->config->scheme->uses_client_clock || before->ghost.left > 0;
+    bool is_release = message->op != OP_ACQUIRE;
+    return is_release && counts && is_foreign(&before->ghost, sender->position) ? FOREIGN_RELEASE
+                                                                                : 0;
+}
+
+/* "Taken", because of its own key; or because of another's, and then what comes twice may still be
+ * granted there. */
+static void ghost_refusal(const struct sender *sender, const struct packed_message *message,
+                          const struct keyspace *before)
+{
+    uint8_t server = (uint8_t)(1u << message->server);
+    if (is_own(&before->ghost, sender))
+        sender->client_state->refused |= server;
+    else if (message->flags & MESSAGE_CURRENT && sender->client_state->phase == PHASE_ACQUIRING)
+        sender->client_state->overtaken |= server;
+}
+
+/* A lock that comes when its attempt is over, and had not been won. */
+static unsigned ghost_write(const struct sender *sender, const struct packed_message *message,
+                            struct keyspace *keyspace)
+{
+    grant(sender, message, false, keyspace);
+    if (sender->client_state->phase == PHASE_RELEASING && message->flags & MESSAGE_CURRENT)
+        sender->client_state->overtaken |= (uint8_t)(1u << message->server);
+    return message->flags & (MESSAGE_CURRENT | MESSAGE_WON) ? 0 : LEFT_ORPHAN;
+}
+
+unsigned ghost_execution(const struct config *config, struct client_state *client_state,
+                         int message, int position, const struct reply *reply,
+                         const struct server_state *before, struct server_state *after)
+{
+    const struct packed_message *it = &client_state->messages[message];
+    if (it->op == OP_ACCESS)
+        return workload_observe(config, client_state, message, reply, before, after);
+    if (it->key != KEY_LOCK)
+        return 0;
+    bool is_current = it->flags & MESSAGE_CURRENT;
+    const struct sender sender = {.config = config,
+                                  .client_state = client_state,
+                                  .position = position,
+                                  .rounds = is_current ? client_state->rounds : ROUNDS_BEFORE};
+    const struct command command = message_command(it);
+    const struct change change = change_read(&command, reply);
+    bool was_there = before->keyspace.type != MODEL_ABSENT;
+    if (command.verb == VERB_GET && config->scheme->uses_client_clock &&
+        client_state->phase == PHASE_ACQUIRING && is_current)
+        client_state->seen = change.has_value ? narrow(change.value) : 0;
+    if (config->repeats_commands && verb_effect(command.verb) == EFFECT_SET &&
+        change.kind == CHANGE_NONE && was_there && change.before == BEFORE_PRESENT)
+        ghost_refusal(&sender, it, &before->keyspace);
+    switch (change.kind) {
+    case CHANGE_NONE:
+        return 0;
+    case CHANGE_WRITE_IF_NEW:
+        return was_there ? 0 : ghost_write(&sender, it, &after->keyspace);
+    case CHANGE_SWAP:
+        return was_there ? ghost_swap(&sender, it, &change, &after->keyspace)
+                         : ghost_write(&sender, it, &after->keyspace);
+    case CHANGE_WRITE:
+        return ghost_write(&sender, it, &after->keyspace);
+    case CHANGE_EXPIRY:
+        return ghost_expiry(&sender, it, &after->keyspace);
+    case CHANGE_DELETE:
+        return ghost_delete(&sender, it, &before->keyspace);
+    }
+    return 0;
+}
+
+void ghost_return(const struct config *config, const struct client_state *client_state,
+                  int position, enum ghost_return how, struct server_state *server_state)
+{
+    struct keyspace *keyspace = &server_state->keyspace;
+    struct client_state kept = *client_state;
+    const struct sender sender = {.config = config,
+                                  .client_state = &kept,
+                                  .position = position,
+                                  .rounds = client_state->rounds};
+    if (keyspace->is_tentative && is_own(&keyspace->ghost, &sender)) {
+        struct ghost_owner old = keyspace->previous;
+        memset(&keyspace->previous, 0, sizeof keyspace->previous);
+        keyspace->is_tentative = 0;
+        if (how == RETURN_REFUSED && old.owner != GHOST_NOBODY)
+            keyspace->ghost = old;
+        return;
+    }
+    /* It was taken for a loser, and is told "granted": the owner since its GETSET. */
+    if (how == RETURN_GRANTED && client_state->flags & CLIENT_SWAPPED &&
+        keyspace->type != MODEL_ABSENT)
+        grant(&sender, NULL, false, keyspace);
+}

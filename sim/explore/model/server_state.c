@@ -1,0 +1,294 @@
+/* server_state.c - see server_state.h. */
+#include "explore/model/server_state.h"
+
+#include <assert.h>
+#include <string.h>
+
+void server_state_init(struct server_state *server_state, bool has_counter)
+{
+    memset(server_state, 0, sizeof *server_state);
+    server_state->keyspace.left = server_state->replica.left = NO_TIME;
+    server_state->keyspace.has_counter = has_counter;
+}
+
+/* --- to and from redis/model.h; now is EPOCH_US --- */
+
+static void string_to_model(struct model *model, enum key key, int32_t value)
+{
+    model->keys[key].type = MODEL_STRING;
+    model->keys[key].value = value;
+}
+
+static int32_t string_from_model(const struct model *model, enum key key)
+{
+    return model->keys[key].type == MODEL_STRING ? narrow(model->keys[key].value) : 0;
+}
+
+static void keyspace_to_model(const struct keyspace *keyspace, struct model *model)
+{
+    model_init(model, 1);
+    struct model_key *lock = &model->keys[KEY_LOCK];
+    lock->type = keyspace->type;
+    lock->value = keyspace->type == MODEL_ABSENT ? 0 : widen(keyspace->value);
+    /* A key is gone when the ticks that it has left have passed: one moment before the last of them
+     * ends. */
+    if (keyspace->left != NO_TIME)
+        lock->expire_us = EPOCH_US + keyspace->left * TICK_US - 1;
+    if (keyspace->fence > 0)
+        string_to_model(model, KEY_FENCE, keyspace->fence);
+    if (keyspace->resource > 0)
+        string_to_model(model, KEY_RESOURCE, keyspace->resource);
+    if (keyspace->has_counter)
+        string_to_model(model, KEY_COUNTER, keyspace->counter);
+}
+
+static void keyspace_disown(struct keyspace *keyspace)
+{
+    memset(&keyspace->ghost, 0, sizeof keyspace->ghost);
+    memset(&keyspace->previous, 0, sizeof keyspace->previous);
+    keyspace->is_tentative = 0;
+}
+
+static void keyspace_from_model(struct keyspace *keyspace, const struct model *model)
+{
+    const struct model_key *lock = &model->keys[KEY_LOCK];
+    keyspace->type = (uint8_t)lock->type;
+    keyspace->value = lock->type == MODEL_ABSENT ? 0 : narrow(lock->value);
+    keyspace->left = NO_TIME;
+    if (lock->type != MODEL_ABSENT && lock->expire_us != MODEL_NO_EXPIRY)
+        keyspace->left = (int16_t)((lock->expire_us - EPOCH_US + TICK_US - 1) / TICK_US);
+    if (lock->type == MODEL_ABSENT)
+        keyspace_disown(keyspace);
+    keyspace->fence = string_from_model(model, KEY_FENCE);
+    keyspace->resource = string_from_model(model, KEY_RESOURCE);
+    keyspace->counter = string_from_model(model, KEY_COUNTER);
+    keyspace->has_counter = model->keys[KEY_COUNTER].type == MODEL_STRING;
+}
+
+/* Versions only matter as "changed since it was watched". */
+enum { VERSION_WATCHED = 1, VERSION_NOW };
+
+static void watch_to_model(const struct server_state *server_state, int position,
+                           struct model_watch *watch)
+{
+    memset(watch, 0, sizeof *watch);
+    if (position == SERVER_NO_WATCH || !(server_state->watching >> position & 1))
+        return;
+    watch->active = true;
+    memset(watch->version, 0xff, sizeof watch->version);
+    watch->version[KEY_LOCK] =
+        server_state->changed >> position & 1 ? VERSION_WATCHED : VERSION_NOW;
+}
+
+static void watch_from_model(struct server_state *server_state, int position,
+                             const struct model_watch *watch, const struct model *model)
+{
+    uint8_t bit = (uint8_t)(position == SERVER_NO_WATCH ? 0 : 1u << position);
+    uint32_t version = model->keys[KEY_LOCK].version;
+    if (version != VERSION_NOW)
+        server_state->changed |= server_state->watching;
+    server_state->watching &= (uint8_t)~bit;
+    server_state->changed &= (uint8_t)~bit;
+    if (!watch->active)
+        return;
+    server_state->watching |= bit;
+    if (watch->version[KEY_LOCK] != version)
+        server_state->changed |= bit;
+}
+
+struct reply server_state_execute(struct server_state *server_state, const struct config *config,
+                                  int position, const struct command *command)
+{
+    struct model model;
+    struct model_watch watch;
+    keyspace_to_model(&server_state->keyspace, &model);
+    model.keys[KEY_LOCK].version = VERSION_NOW;
+    model.has_delex = config->scheme->needs_delex; /* a server that suits the scheme */
+    watch_to_model(server_state, position, &watch);
+    model.knows_script = server_state->knows_script;
+    struct reply reply = model_execute(&model, &watch, command, EPOCH_US);
+    server_state->knows_script = config->scheme->needs_script && model.knows_script;
+    watch_from_model(server_state, position, &watch, &model);
+    keyspace_from_model(&server_state->keyspace, &model);
+    return reply;
+}
+
+static void server_state_changes(struct server_state *server_state)
+{
+    server_state->changed |= server_state->watching;
+}
+
+/* --- time --- */
+
+static void ghost_age(struct ghost_owner *ghost)
+{
+    if (ghost->left != NO_TIME && ghost->left > 0)
+        ghost->left--;
+}
+
+static bool keyspace_age(struct keyspace *keyspace, int ticks)
+{
+    struct model model;
+    if (keyspace->type == MODEL_ABSENT || keyspace->left == NO_TIME)
+        return false;
+    keyspace_to_model(keyspace, &model);
+    model_expire(&model, EPOCH_US + ticks * TICK_US);
+    keyspace_from_model(keyspace, &model);
+    if (keyspace->type != MODEL_ABSENT)
+        keyspace->left = (int16_t)(keyspace->left - ticks);
+    return keyspace->type == MODEL_ABSENT;
+}
+
+static void server_state_clock(struct server_state *server_state, int ticks)
+{
+    if (keyspace_age(&server_state->keyspace, ticks))
+        server_state_changes(server_state);
+    if (server_state->replica_state == REPLICA_CUT)
+        keyspace_age(&server_state->replica, ticks);
+}
+
+void server_state_tick(struct server_state *server_state, bool are_stamps_kept)
+{
+    ghost_age(&server_state->keyspace.ghost);
+    ghost_age(&server_state->keyspace.previous);
+    ghost_age(&server_state->replica.ghost);
+    ghost_age(&server_state->replica.previous);
+    server_state->keyspace.value = value_aged(server_state->keyspace.value, are_stamps_kept);
+    server_state->replica.value = value_aged(server_state->replica.value, are_stamps_kept);
+    server_state_clock(server_state, 1);
+}
+
+void server_state_jump(struct server_state *server_state, int ticks)
+{
+    server_state_clock(server_state, ticks);
+}
+
+/* --- faults --- */
+
+void server_state_disconnect(struct server_state *server_state, int position)
+{
+    uint8_t bits = (uint8_t)(position < 0 ? 0xffu : 1u << position);
+    server_state->watching &= (uint8_t)~bits;
+    server_state->changed &= (uint8_t)~bits;
+}
+
+static void keyspace_clear(struct keyspace *keyspace)
+{
+    memset(keyspace, 0, sizeof *keyspace);
+    keyspace->left = NO_TIME;
+}
+
+void server_state_restart(struct server_state *server_state)
+{
+    struct model model;
+    keyspace_to_model(&server_state->keyspace, &model);
+    model_restart_empty(&model);
+    keyspace_from_model(&server_state->keyspace, &model);
+    server_state->keyspace.is_counter_known = false;
+    server_state->knows_script = model.knows_script;
+    server_state_disconnect(server_state, -1);
+}
+
+void server_state_evict(struct server_state *server_state)
+{
+    struct model model;
+    keyspace_to_model(&server_state->keyspace, &model);
+    model_evict(&model, KEY_LOCK);
+    keyspace_from_model(&server_state->keyspace, &model);
+    server_state_changes(server_state);
+}
+
+void server_state_flush_scripts(struct server_state *server_state)
+{
+    struct model model;
+    keyspace_to_model(&server_state->keyspace, &model);
+    model.knows_script = server_state->knows_script;
+    model_flush_scripts(&model);
+    server_state->knows_script = model.knows_script;
+}
+
+void server_state_cut(struct server_state *server_state)
+{
+    assert(server_state->replica_state == REPLICA_IN_STEP);
+    server_state->replica = server_state->keyspace;
+    server_state->replica_state = REPLICA_CUT;
+}
+
+void server_state_failover(struct server_state *server_state)
+{
+    struct model primary, replica;
+    assert(server_state->replica_state == REPLICA_CUT);
+    keyspace_to_model(&server_state->keyspace, &primary);
+    keyspace_to_model(&server_state->replica, &replica);
+    model_failover(&primary, &replica);
+    keyspace_from_model(&server_state->keyspace, &primary);
+    server_state->keyspace.is_counter_known = false;
+    server_state->knows_script = primary.knows_script;
+    server_state->keyspace.ghost = server_state->replica.ghost;
+    server_state->keyspace.previous = server_state->replica.previous;
+    server_state->keyspace.is_tentative = server_state->replica.is_tentative;
+    keyspace_clear(&server_state->replica);
+    server_state->replica_state = REPLICA_PROMOTED;
+    server_state_disconnect(server_state, -1);
+}
+
+/* --- places --- */
+
+static void ghost_rename(struct ghost_owner *ghost, const uint8_t *new_position)
+{
+    if (ghost->owner != GHOST_NOBODY)
+        ghost->owner = (uint8_t)(new_position[ghost->owner - 1] + 1);
+}
+
+static void keyspace_rename(struct keyspace *keyspace, const uint8_t *new_position)
+{
+    keyspace->value = value_renamed(keyspace->value, new_position);
+    ghost_rename(&keyspace->ghost, new_position);
+    ghost_rename(&keyspace->previous, new_position);
+}
+
+void server_state_rename(struct server_state *server_state, const uint8_t *new_position)
+{
+    uint8_t watching = server_state->watching, changed = server_state->changed;
+    keyspace_rename(&server_state->keyspace, new_position);
+    keyspace_rename(&server_state->replica, new_position);
+    server_state->watching = server_state->changed = 0;
+    for (int i = 0; i < EXPLORE_CLIENTS_MAX; i++) {
+        server_state->watching |= (uint8_t)((watching >> i & 1) << new_position[i]);
+        server_state->changed |= (uint8_t)((changed >> i & 1) << new_position[i]);
+    }
+}
+
+static void newest(const struct keyspace *keyspace, int *past)
+{
+    if (!is_stamp(keyspace->value) || keyspace->value > EPOCH_TICKS)
+        return;
+    int ago = EPOCH_TICKS - keyspace->value;
+    if (*past < 0 || ago < *past)
+        *past = ago;
+}
+
+int server_state_newest_past(const struct server_state *server_state)
+{
+    int past = -1;
+    newest(&server_state->keyspace, &past);
+    newest(&server_state->replica, &past);
+    return past;
+}
+
+static unsigned keyspace_mentions(const struct keyspace *keyspace, int position)
+{
+    unsigned owns = keyspace->ghost.owner == position + 1;
+    unsigned owned = keyspace->previous.owner == position + 1;
+    unsigned holds = is_token(keyspace->value) && token_position(keyspace->value) == position;
+    unsigned number = holds ? (unsigned)(keyspace->value - TOKEN_BASE) % TOKENS_EACH : 0;
+    return owns | owned << 1 | holds << 2 | (number & 7) << 3;
+}
+
+unsigned server_state_mentions(const struct server_state *server_state, int position)
+{
+    return keyspace_mentions(&server_state->keyspace, position) |
+           keyspace_mentions(&server_state->replica, position) << 6 |
+           (unsigned)(server_state->watching >> position & 1) << 12 |
+           (unsigned)(server_state->changed >> position & 1) << 13;
+}

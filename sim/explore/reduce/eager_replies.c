@@ -1,0 +1,211 @@
+/* eager_replies.c - see eager_replies.h. */
+#include "explore/reduce/eager_replies.h"
+
+#include <string.h>
+
+/* What can happen to the client next, in any order: a reply heard, a message given up. */
+enum { ENDS_MAX = 7, ORDERS_MAX = 1 << ENDS_MAX };
+
+struct ends {
+    int count;
+    struct {
+        int message;
+        enum moment_kind how;
+    } at[ENDS_MAX];
+    unsigned late_replies; /* bit an end: it may as well be given up */
+    bool is_waiting;       /* a request has yet to be answered, and is on its way */
+};
+
+/* False: something else than these may come next. */
+static bool ends_read(const struct client_state *client_state, struct ends *ends)
+{
+    memset(ends, 0, sizeof *ends);
+    if (client_state->phase == PHASE_HOLDING || client_state->wake == 0 ||
+        client_state->flags & CLIENT_STALLED)
+        return false;
+    for (int i = 0; i < client_state->count; i++) {
+        const struct packed_message *it = &client_state->messages[i];
+        bool is_late = it->flags & MESSAGE_LATE;
+        if (it->flags & MESSAGE_ABANDONED || !(it->flags & MESSAGE_CURRENT))
+            continue;
+        if (it->state == MESSAGE_REQUEST && !is_late) {
+            ends->is_waiting = true;
+            continue;
+        }
+        if (ends->count == ENDS_MAX || it->op == OP_ACCESS)
+            return false;
+        ends->late_replies |= (unsigned)(it->state == MESSAGE_REPLY && is_late) << ends->count;
+        ends->at[ends->count].message = i;
+        ends->at[ends->count++].how = it->state == MESSAGE_REPLY  ? MOMENT_REPLY
+                                      : it->state == MESSAGE_VOID ? MOMENT_LOST
+                                                                  : MOMENT_TIMEOUT;
+    }
+    return true;
+}
+
+/* Where it stands when those of the set have ended. */
+static int message_now(const struct ends *ends, int set, int end)
+{
+    int gone = 0;
+    for (int i = 0; i < end; i++)
+        gone +=
+            (set >> i & 1) && (ends->at[i].how != MOMENT_TIMEOUT || ends->late_replies >> i & 1);
+    return ends->at[end].message - gone;
+}
+
+/* A new connection, on which nothing is watched, is no matter of order. */
+static unsigned ends_one(struct client_state *client_state, const struct config *config,
+                         int message, enum moment_kind how)
+{
+    return actions_end(client_state, config, message, how) & ~(unsigned)DID_DISCONNECT;
+}
+
+static bool is_only_counted(const struct client_state *before, const struct client_state *after,
+                            unsigned did)
+{
+    return !did && after->count <= before->count && after->phase == before->phase &&
+           after->wake == before->wake;
+}
+
+/* Whatever comes first: the same in the end, and nothing but counting before all have ended. */
+static bool is_order_free(const struct client_state *client_state, const struct config *config,
+                          const struct ends *ends)
+{
+    struct client_state after[ORDERS_MAX];
+    unsigned did[ORDERS_MAX] = {0};
+    int all = (1 << ends->count) - 1;
+    after[0] = *client_state;
+    for (int set = 1; set <= all; set++) {
+        bool may_end = set == all && !ends->is_waiting;
+        for (int end = 0, seen = 0; end < ends->count; end++) {
+            int before = set & ~(1 << end);
+            if (before == set)
+                continue;
+            struct client_state it = after[before];
+            unsigned done =
+                ends_one(&it, config, message_now(ends, before, end), ends->at[end].how);
+            if (!may_end && !is_only_counted(&after[before], &it, done))
+                return false;
+            if (seen++ > 0 && (done != did[set] || !client_state_is_same(&it, &after[set])))
+                return false;
+            after[set] = it;
+            did[set] = done;
+        }
+    }
+    return true;
+}
+
+static bool is_order_always_free(const struct client_state *client_state,
+                                 const struct config *config, struct ends *ends)
+{
+    for (unsigned given_up = 0; given_up <= ends->late_replies; given_up++) {
+        if (given_up & ~ends->late_replies)
+            continue;
+        for (int i = 0; i < ends->count; i++)
+            if (ends->late_replies >> i & 1)
+                ends->at[i].how = given_up >> i & 1 ? MOMENT_TIMEOUT : MOMENT_REPLY;
+        if (!is_order_free(client_state, config, ends))
+            return false;
+    }
+    return true;
+}
+
+/* Of the attempt under way, and before time passes: the end of a message; a reply that is heard. */
+static bool ends_now(const struct action_list *list, const struct action_draft *draft)
+{
+    return (draft->kind == ACTION_HEAR || draft->kind == ACTION_GIVE_UP) && draft->is_urgent &&
+           list->client_state->messages[draft->message].flags & MESSAGE_CURRENT;
+}
+
+static bool is_heard_now(const struct action_list *list, const struct action_draft *draft)
+{
+    return draft->kind == ACTION_HEAR && ends_now(list, draft);
+}
+
+/* Only counts, whenever it is heard, and whatever the client's clock says then. */
+static bool is_blind(const struct action_list *list, const struct action_draft *draft)
+{
+    if (!draft->is_silent)
+        return false;
+    for (int way = -1; way <= 1 && list->config->has_fault[FAULT_CLIENT_CLOCK]; way += 2) {
+        struct client_state before = *list->client_state, after = draft->after;
+        before.skew = (int8_t)(before.skew + way * list->config->jump);
+        after.skew = (int8_t)(after.skew + way * list->config->jump);
+        client_state_settle(&before, list->config);
+        client_state_settle(&after, list->config);
+        actions_end(&before, list->config, draft->message,
+                    draft->kind == ACTION_HEAR ? MOMENT_REPLY : MOMENT_LOST);
+        if (!client_state_is_same(&before, &after))
+            return false;
+    }
+    return true;
+}
+
+typedef bool is_wanted(const struct action_list *list, const struct action_draft *draft);
+
+static bool can_wait(const struct action_list *list, struct ends *ends, is_wanted *is_one)
+{
+    int heard = 0;
+    for (int i = 0; i < list->count; i++) {
+        const struct action_draft *draft = &list->drafts[i];
+        if (!is_one(list, draft))
+            continue;
+        heard++;
+        if (!is_blind(list, draft))
+            return false;
+    }
+    return heard > 0 && (ends->is_waiting || heard > 1) &&
+           is_order_always_free(list->client_state, list->config, ends);
+}
+
+/* Nothing is heard, or one after the other: the first, by a client that does nothing else until it
+ * has heard the last. */
+static void hear_in_order(struct action_list *list, bool is_waiting)
+{
+    int heard = 0, first = -1, count = list->count;
+    for (int i = 0; i < count; i++) {
+        struct action_draft *draft = &list->drafts[i];
+        if (!is_heard_now(list, draft))
+            continue;
+        draft->hearing = HEARD_ONE_BY_ONE;
+        if (heard++ == 0)
+            first = i;
+    }
+    if (is_waiting || heard == 0)
+        return;
+    struct action_draft *draft = actions_add(list, ACTION_HEAR, list->drafts[first].message);
+    *draft = list->drafts[first];
+    draft->hearing = HEARD_IN_BATCH;
+    if (heard > 1)
+        draft->after.flags |= CLIENT_HEARING;
+}
+
+void eager_replies_filter(struct action_list *list)
+{
+    struct ends ends;
+    if (list->client_state->flags & CLIENT_HEARING)
+        hear_in_order(list, false);
+    else if (ends_read(list->client_state, &ends) && can_wait(list, &ends, is_heard_now))
+        hear_in_order(list, ends.is_waiting);
+}
+
+unsigned eager_replies_counted(const struct client_state *client_state, const struct config *config,
+                               bool *is_waiting)
+{
+    struct action_draft drafts[ACTIONS_MAX];
+    struct action_list list = {
+        .client_state = client_state, .config = config, .drafts = drafts, .fault = NO_FAULT};
+    struct ends ends;
+    unsigned messages = 0;
+    *is_waiting = false;
+    if (client_state->flags & CLIENT_HEARING || !ends_read(client_state, &ends))
+        return 0;
+    actions_list_ends(&list);
+    if (!can_wait(&list, &ends, ends_now))
+        return 0;
+    for (int i = 0; i < list.count; i++)
+        if (ends_now(&list, &drafts[i]))
+            messages |= 1u << drafts[i].message;
+    *is_waiting = ends.is_waiting;
+    return messages;
+}

@@ -1,0 +1,267 @@
+/* partial_order.c - see partial_order.h. */
+#include "explore/reduce/partial_order.h"
+
+#include "explore/model/faults/fault.h"
+#include "explore/reduce/eager_replies.h"
+
+#include <string.h>
+
+bool partial_order_suits(const struct explore_options *options)
+{
+    const struct scheme *scheme = options->scheme;
+    return options->servers > 1 && scheme->waits_for_all && scheme->is_even_handed &&
+           !scheme->uses_client_clock && !scheme->promises_notice &&
+           options->section != SECTION_WRITE && options->reductions & REDUCE_EAGER &&
+           options->reductions & REDUCE_ORDER;
+}
+
+/* --- strikes --- */
+
+static bool is_awaited(const struct packed_message *message)
+{
+    return (message->flags & MESSAGE_CURRENT || message->op == OP_ACCESS) &&
+           !message_is_abandoned(message);
+}
+
+/* Is a request of its on the way that must be executed before time passes? */
+static bool is_asking(const struct client_state *client_state)
+{
+    for (int i = 0; i < client_state->count; i++)
+        if (is_awaited(&client_state->messages[i]) &&
+            message_is_request(&client_state->messages[i]) &&
+            !(client_state->messages[i].flags & MESSAGE_LATE))
+            return true;
+    return false;
+}
+
+static bool comes_at_another_time(const struct action_list *list, const struct action_draft *draft)
+{
+    const struct client_state *client_state = list->client_state;
+    if (draft->kind != ACTION_INJECT || fault_kind((enum fault)draft->fault)->depends_on_everything)
+        return false;
+    if (draft->message < 0)
+        return is_asking(client_state);
+    const struct packed_message *message = &client_state->messages[draft->message];
+    if (!is_awaited(message) || message->flags & MESSAGE_LATE)
+        return false;
+    /* What is sent again is on its way later than the others. */
+    if (message_is_request(message))
+        return client_state->flags & CLIENT_ANSWERED && !list->config->has_fault[FAULT_RESEND];
+    return is_asking(client_state);
+}
+
+void partial_order_filter(struct action_list *list)
+{
+    int kept = 0;
+    for (int i = 0; i < list->count; i++)
+        if (!comes_at_another_time(list, &list->drafts[i]))
+            list->drafts[kept++] = list->drafts[i];
+    list->count = kept;
+}
+
+/* --- replies --- */
+
+static bool is_reply(const struct client_state *client_state, int message)
+{
+    return client_state->messages[message].state == MESSAGE_REPLY;
+}
+
+/* Ends them one after the other: bit a message. */
+static void end_all(struct client_state *client_state, const struct config *config,
+                    unsigned messages)
+{
+    uint8_t answered = client_state->flags & CLIENT_ANSWERED;
+    for (int i = CLIENT_MESSAGES_MAX - 1; i >= 0; i--)
+        if (messages >> i & 1)
+            actions_end(client_state, config, i,
+                        is_reply(client_state, i) ? MOMENT_REPLY : MOMENT_LOST);
+    client_state->flags |= answered;
+}
+
+static void count_replies(struct client_state *client_state, const struct config *config,
+                          unsigned unheard)
+{
+    bool is_waiting;
+    unsigned ends = eager_replies_counted(client_state, config, &is_waiting), counted = 0;
+    for (int i = 0; i < client_state->count; i++)
+        if (ends >> i & 1 &&
+            !(is_reply(client_state, i) && unheard >> client_state->messages[i].server & 1))
+            counted |= 1u << i;
+    /* The last one decides. */
+    if (!is_waiting && counted == ends)
+        counted &= counted - 1;
+    end_all(client_state, config, counted);
+}
+
+/* False: there is nothing to hear. */
+static bool hear_server(struct client_state *client_state, const struct config *config, int server)
+{
+    bool is_waiting;
+    unsigned ends = eager_replies_counted(client_state, config, &is_waiting), heard = 0;
+    for (int i = 0; i < client_state->count; i++)
+        if (ends >> i & 1 && is_reply(client_state, i) &&
+            client_state->messages[i].server == server)
+            heard |= 1u << i;
+    if (heard == 0 || (!is_waiting && heard == ends))
+        return false;
+    end_all(client_state, config, heard);
+    return true;
+}
+
+/* In a memo's key, beside a record's number: what becomes of it. */
+static uint64_t key_of(uint32_t client_state, unsigned servers, bool is_heard)
+{
+    return (uint64_t)client_state << 9 | servers << 1 | (uint64_t)is_heard;
+}
+
+static uint32_t counted(struct state_space *space, uint32_t client_state, unsigned unheard)
+{
+    struct client_state after;
+    space_read_client(space, client_state, &after);
+    count_replies(&after, &space->config, unheard);
+    return space_number_client(space, &after);
+}
+
+static uint32_t count_all_replies(struct state_space *space, uint32_t client_state)
+{
+    if (space_client(space, client_state)->counted == UNKNOWN_ID) {
+        uint32_t number = counted(space, client_state, 0);
+        space->client_facts[client_state].counted = number;
+    }
+    return space->client_facts[client_state].counted;
+}
+
+uint32_t partial_order_count_replies(struct state_space *space, uint32_t client_state,
+                                     unsigned unheard)
+{
+    const struct client_facts *facts = space_client(space, client_state);
+    if (!facts->has_lost && (facts->unheard & ~unheard) == 0)
+        return client_state;
+    if ((facts->unheard & unheard) == 0)
+        return count_all_replies(space, client_state);
+    uint64_t key = key_of(client_state, unheard, false);
+    const uint64_t *known = memo_find(&space->heard, key);
+    if (known)
+        return (uint32_t)*known;
+    uint32_t number = counted(space, client_state, unheard);
+    memo_put(&space->heard, key, number);
+    return number;
+}
+
+uint32_t partial_order_hear_server(struct state_space *space, uint32_t client_state, int server)
+{
+    uint64_t key = key_of(client_state, 1u << server, true);
+    const uint64_t *known = memo_find(&space->heard, key);
+    if (known)
+        return (uint32_t)*known;
+    struct client_state after;
+    space_read_client(space, client_state, &after);
+    bool has_heard = hear_server(&after, &space->config, server);
+    uint32_t number = has_heard ? space_number_client(space, &after) : client_state;
+    memo_put(&space->heard, key, number);
+    return number;
+}
+
+/* --- what is as good as gone --- */
+
+static bool compares(const struct packed_message *message)
+{
+    return message->verb == VERB_COMPARE_DELETE || message->verb == VERB_DELEX ||
+           message->verb == VERB_DELIFEQ;
+}
+
+static bool has_value(const struct keyspace *keyspace, int64_t token)
+{
+    return keyspace->type != MODEL_ABSENT && keyspace->value == token;
+}
+
+/* Can the token that the message is about still be found at its server, when it arrives? */
+static bool may_match(const struct client_state *client_state, const struct packed_message *message,
+                      int position, const struct server_state *server_state)
+{
+    int64_t token = token_at(message->value, position);
+    if (has_value(&server_state->keyspace, token) || has_value(&server_state->replica, token))
+        return true;
+    for (int i = 0; i < client_state->count; i++) {
+        const struct packed_message *other = &client_state->messages[i];
+        if (other->server == message->server && message_is_request(other) &&
+            verb_effect(other->verb) == EFFECT_SET && other->value == message->value)
+            return true;
+    }
+    return false;
+}
+
+static uint32_t forgotten(struct state_space *space, uint32_t client_state, int position,
+                          int server, uint32_t server_state)
+{
+    struct client_state after;
+    struct server_state there;
+    space_read_client(space, client_state, &after);
+    space_read_server(space, server_state, &there);
+    for (int i = after.count - 1; i >= 0; i--) {
+        const struct packed_message *it = &after.messages[i];
+        if (it->server == server && message_is_abandoned(it) && compares(it) &&
+            is_token(it->value) && !may_match(&after, it, position, &there))
+            client_state_remove(&after, i);
+    }
+    return space_number_client(space, &after);
+}
+
+uint32_t partial_order_drop_abandoned(struct state_space *space, uint32_t client_state,
+                                      int position, int server, uint32_t server_state)
+{
+    const struct scheme *scheme = space->config.scheme;
+    if (scheme->token != TOKEN_UNIQUE || scheme->needs_script || space->config.is_collision)
+        return client_state;
+    uint64_t key = (uint64_t)client_state << 30 | (uint64_t)server_state << 6 |
+                   (uint64_t)position << 3 | (uint64_t)server;
+    const uint64_t *known = memo_find(&space->forgotten, key);
+    if (known)
+        return (uint32_t)*known;
+    uint32_t number = forgotten(space, client_state, position, server, server_state);
+    memo_put(&space->forgotten, key, number);
+    return number;
+}
+
+/* --- what a place has for turns --- */
+
+static bool is_held_up(const struct client_state *client_state)
+{
+    for (int i = 0; i < client_state->count; i++)
+        if (client_state->messages[i].flags & MESSAGE_LATE &&
+            !message_is_abandoned(&client_state->messages[i]))
+            return true;
+    return client_state->flags & CLIENT_STALLED;
+}
+
+void partial_order_annotate(struct state_space *space, struct client_facts *facts,
+                            const struct client_state *client_state)
+{
+    bool hears_one = false, asks_aside = false;
+    facts->counted = UNKNOWN_ID;
+    facts->is_held_up = is_held_up(client_state);
+    for (int i = 0; i < client_state->count; i++) {
+        const struct packed_message *message = &client_state->messages[i];
+        bool is_unheard = message_is_reply(message) && is_awaited(message);
+        facts->has_lost |= message->state == MESSAGE_VOID;
+        facts->unheard |= (uint8_t)(is_unheard << message->server);
+    }
+    for (uint32_t m = facts->actions_start; m < facts->actions_start + facts->actions_count; m++) {
+        struct action *action = &space->actions[m];
+        uint8_t server = (uint8_t)(action->kind == ACTION_ARRIVE ? 1u << action->server : 0);
+        action->is_awaited = action->kind == ACTION_ARRIVE &&
+                             !message_is_abandoned(&client_state->messages[action->message]);
+        facts->asked |= action->is_awaited && action->is_urgent ? server : 0;
+        asks_aside |= action->is_awaited && client_state->messages[action->message].op != OP_ACCESS;
+        facts->asked_late |= action->is_awaited && !action->is_urgent ? server : 0;
+        facts->abandoned |= action->is_awaited ? 0 : server;
+        if (server)
+            facts->arrivals += 1u << (4 * action->server);
+        else
+            facts->is_acting |= action->is_urgent && action->hearing != HEARD_ONE_BY_ONE;
+        hears_one |=
+            action->kind == ACTION_HEAR && action->is_urgent && action->hearing == HEARD_ALWAYS;
+    }
+    space->is_impatient |=
+        facts->asked && (hears_one || (facts->phase == PHASE_HOLDING && asks_aside));
+}

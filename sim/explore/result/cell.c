@@ -1,0 +1,447 @@
+/* cell.c - see cell.h. */
+#include "explore/result/cell.h"
+
+#include "base/memory.h"
+#include "base/suggest.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+void cell_init(struct cell *cell, const struct scheme *scheme)
+{
+    memset(cell, 0, sizeof *cell);
+    cell->options = (struct explore_options){.scheme = scheme,
+                                             .clients = scheme->needs_quorum ? 2 : 3,
+                                             .rounds = 2,
+                                             .servers = scheme->needs_quorum ? 3 : 1,
+                                             .reductions = REDUCE_ALL};
+    snprintf(cell->faults, sizeof cell->faults, "none");
+}
+
+/* --- the name of a budget --- */
+
+static enum fail unknown_fault(const char *name, struct failure *failure)
+{
+    const char *names[FAULT_COUNT];
+    for (int i = 0; i < FAULT_COUNT; i++)
+        names[i] = fault_name((enum fault)i);
+    const char *near = suggest_nearest(name, names, FAULT_COUNT);
+    return failure_set(failure, FAIL_INPUT, "there is no fault \"%s\"%s%s%s", name,
+                       near ? ": did you mean \"" : "", near ? near : "", near ? "\"?" : "");
+}
+
+static void name_budget(struct cell *cell)
+{
+    size_t used = 0;
+    for (int i = 0; i < FAULT_COUNT; i++)
+        for (int k = 0; k < cell->options.budget[i] && used < sizeof cell->faults; k++)
+            used += (size_t)snprintf(cell->faults + used, sizeof cell->faults - used, "%s%s",
+                                     used ? "+" : "", fault_name((enum fault)i));
+    if (used == 0)
+        snprintf(cell->faults, sizeof cell->faults, "none");
+}
+
+enum fail cell_add_faults(struct cell *cell, const char *text, struct failure *failure)
+{
+    char name[NAME_MAX_BYTES];
+    enum fault fault;
+    while (*text) {
+        size_t length = strcspn(text, "+");
+        snprintf(name, sizeof name, "%.*s", (int)(length < sizeof name ? length : sizeof name - 1),
+                 text);
+        text += length + (text[length] == '+');
+        if (strcmp(name, "none") == 0)
+            continue;
+        if (!fault_read(name, &fault))
+            return unknown_fault(name, failure);
+        cell->options.budget[fault]++;
+    }
+    name_budget(cell);
+    return FAIL_NONE;
+}
+
+/* --- running --- */
+
+static void witness_say(struct cell_witness *witness, const struct finding *found)
+{
+    witness->cause = found->cause;
+    witness->first_index = found->first_index;
+    witness->lines = found->witness_lines;
+    witness->text = memory_new((size_t)found->witness_lines + 1, sizeof *witness->text);
+    memcpy(witness->text, found->witness, (size_t)found->witness_lines * sizeof *witness->text);
+}
+
+/* That all ways lead nowhere need not show in any one of them. */
+static void say_without_replay(const struct cell *cell, struct cell_witness *witness)
+{
+    const struct explore_finding *finding = &cell->outcome.findings[PROPERTY_PROGRESS];
+    struct finding said = {.cause = CAUSE_STUCK, .first_index = -1, .witness_lines = 2};
+    snprintf(said.witness[0], sizeof said.witness[0], "%s",
+             finding->is_endless
+                 ? "From here on nobody can ever acquire the lock: no way leads to a grant."
+                 : "From here on nobody is granted the lock in time, although nobody holds it.");
+    snprintf(said.witness[1], sizeof said.witness[1],
+             "Every way was tried. No single one shows it, so that there is nothing to replay.");
+    witness_say(witness, &said);
+}
+
+static void cell_confirm(struct cell *cell, enum property property, char (*names)[NAME_MAX_BYTES],
+                         struct finding *findings)
+{
+    struct cell_witness *witness = &cell->witnesses[property];
+    struct failure failure = {0};
+    struct run run = confirm_run(&cell->options, &cell->outcome, names);
+    if (confirm(&run, &cell->outcome.findings[property], NULL, findings, &failure)) {
+        witness->trouble = memory_text(failure.text);
+        return;
+    }
+    const struct finding *found = &findings[property];
+    witness->is_confirmed = found->verdict == VERDICT_VIOLATED;
+    if (witness->is_confirmed)
+        witness_say(witness, found);
+    else if (property == PROPERTY_PROGRESS)
+        say_without_replay(cell, witness);
+    else
+        witness->trouble = memory_text("the checks do not see it in the replay");
+}
+
+static void drop_ignored(struct cell *cell)
+{
+    for (int i = 0; i < PROPERTY_COUNT; i++) {
+        if (!(cell->ignored >> i & 1))
+            continue;
+        free(cell->outcome.findings[i].choices);
+        cell->outcome.findings[i] = (struct explore_finding){.verdict = VERDICT_UNKNOWN};
+    }
+}
+
+/* --- searches with a section of their own --- */
+
+static enum section section_for(const struct cell *cell, enum property property)
+{
+    for (int i = 0; i < SECTION_COUNT && !cell->has_one_section; i++)
+        if (!explore_judges(cell->options.section, property) &&
+            explore_judges((enum section)i, property))
+            return (enum section)i;
+    return cell->options.section;
+}
+
+bool cell_promises(const struct cell *cell, enum property property)
+{
+    const struct scheme *scheme = cell->options.scheme;
+    switch (property) {
+    case PROPERTY_ALWAYS_EXPIRES:
+        return scheme->promises_expiry;
+    case PROPERTY_NO_ORPHAN:
+        return scheme->promises_token;
+    case PROPERTY_LOSS_NOTICE:
+        return scheme->promises_notice;
+    case PROPERTY_FENCE_ORDER:
+        return scheme->mints_fence;
+    default:
+        return true;
+    }
+}
+
+bool cell_asks(const struct cell *cell, enum property property, enum section *section)
+{
+    struct explore_options options = cell->options;
+    *section = options.section = section_for(cell, property);
+    bool is_own = *section == cell->options.section;
+    return explore_promises(&options, property) &&
+           (is_own || property != PROPERTY_FENCE_ORDER || options.scheme->mints_fence);
+}
+
+/* What that section's search is about, as bits. */
+static unsigned sought_with(const struct cell *cell, enum section section)
+{
+    unsigned sought = 0;
+    for (int i = 0; i < PROPERTY_COUNT; i++) {
+        enum section asked;
+        if (cell_asks(cell, (enum property)i, &asked) && asked == section)
+            sought |= 1u << i;
+    }
+    return sought & ~cell->ignored;
+}
+
+/* Takes over what the other search was about; frees the rest of it. */
+static void merge(struct explore_outcome *outcome, struct explore_outcome *other, unsigned sought)
+{
+    outcome->states += other->states;
+    outcome->transitions += other->transitions;
+    outcome->lost += other->lost;
+    outcome->runs += other->runs;
+    if (other->new_per_1000 > outcome->new_per_1000)
+        outcome->new_per_1000 = other->new_per_1000;
+    /* The least of them, so that it is true of each witness. */
+    if (outcome->shorter_states == 0 ||
+        (other->shorter_states > 0 && other->shorter_states < outcome->shorter_states))
+        outcome->shorter_states = other->shorter_states;
+    outcome->bytes = other->bytes > outcome->bytes ? other->bytes : outcome->bytes;
+    outcome->depth = other->depth > outcome->depth ? other->depth : outcome->depth;
+    if (outcome->end == END_COMPLETE && !explore_end_answers(other->end))
+        outcome->end = other->end;
+    for (int i = 0; i < PROPERTY_COUNT; i++) {
+        if (!(sought >> i & 1))
+            continue;
+        free(outcome->findings[i].choices);
+        outcome->findings[i] = other->findings[i];
+        other->findings[i].choices = NULL;
+    }
+    explore_outcome_free(other);
+}
+
+bool cell_has_search(const struct cell *cell, enum section section)
+{
+    return section == cell->options.section || sought_with(cell, section) != 0;
+}
+
+static int64_t now_us(const struct cell *cell)
+{
+    return cell->options.now_us ? cell->options.now_us() : 0;
+}
+
+enum fail cell_search(struct cell *cell, enum section section, struct failure *failure)
+{
+    struct cell_search *search = &cell->searches[section];
+    struct explore_options options = cell->options;
+    int64_t began_us = now_us(cell);
+    if (section != cell->options.section) {
+        options.section = section;
+        options.skips_progress = true; /* the cell's own search answers it */
+        options.sought = sought_with(cell, section);
+    }
+    unsigned wanted = sought_with(cell, section);
+    bool is_exhaustive = options.search == SEARCH_EXHAUSTIVE;
+    options.deadline_us =
+        is_exhaustive ? fallback_deadline_us(&cell->options) : options.deadline_us;
+    enum fail fail = explore(&options, &search->outcome, failure);
+    options.deadline_us = cell->options.deadline_us;
+    if (!fail && fallback_is_due(&options, &search->outcome, wanted))
+        fail = fallback_search(&options, wanted, &search->outcome, &search->tried, failure);
+    search->elapsed_us = now_us(cell) - began_us;
+    return fail;
+}
+
+/* Where the scheme needs a command that is not there, one search is enough to say so. */
+static void put_together(struct cell *cell)
+{
+    struct cell_search *own = &cell->searches[cell->options.section];
+    cell->outcome = own->outcome;
+    memset(&own->outcome, 0, sizeof own->outcome);
+    cell->elapsed_us += own->elapsed_us;
+    for (int i = 0; i < SECTION_COUNT && cell->outcome.end != END_UNSUPPORTED; i++) {
+        if (i == (int)cell->options.section || !cell_has_search(cell, (enum section)i))
+            continue;
+        merge(&cell->outcome, &cell->searches[i].outcome, sought_with(cell, (enum section)i));
+        cell->elapsed_us += cell->searches[i].elapsed_us;
+    }
+}
+
+void cell_finish(struct cell *cell)
+{
+    char names[EXPLORE_CLIENTS_MAX][NAME_MAX_BYTES] = {"A", "B", "C", "D", "E", "F"};
+    int64_t began_us = now_us(cell);
+    put_together(cell);
+    drop_ignored(cell);
+    struct finding *findings = memory_new(PROPERTY_COUNT, sizeof *findings);
+    for (int i = 0; i < PROPERTY_COUNT; i++)
+        if (cell->outcome.findings[i].verdict == VERDICT_VIOLATED)
+            cell_confirm(cell, (enum property)i, names, findings);
+    free(findings);
+    cell->elapsed_us += now_us(cell) - began_us;
+}
+
+enum fail cell_run(struct cell *cell, struct failure *failure)
+{
+    enum fail fail = FAIL_NONE;
+    for (int i = 0; i < SECTION_COUNT && !fail; i++)
+        if (cell_has_search(cell, (enum section)i))
+            fail = cell_search(cell, (enum section)i, failure);
+    if (!fail)
+        cell_finish(cell);
+    return fail;
+}
+
+void cell_close(struct cell *cell)
+{
+    for (int i = 0; i < PROPERTY_COUNT; i++) {
+        free(cell->witnesses[i].text);
+        free(cell->witnesses[i].trouble);
+    }
+    for (int i = 0; i < SECTION_COUNT; i++)
+        explore_outcome_free(&cell->searches[i].outcome);
+    explore_outcome_free(&cell->outcome);
+}
+
+/* --- the word --- */
+
+/* The gravest first: what lets two clients in, then who is locked out, then fences that do not
+ * fence, then the rest. A lost update comes late: it is what follows from two clients in. */
+static const enum property severity[] = {
+    PROPERTY_LEASE_EXCLUSION,  PROPERTY_RELEASE_OWN, PROPERTY_EXTEND_OWN,  PROPERTY_PROGRESS,
+    PROPERTY_MUTUAL_EXCLUSION, PROPERTY_FENCE_ORDER, PROPERTY_FRESH_GRANT, PROPERTY_ALWAYS_EXPIRES,
+    PROPERTY_NO_CRASH,         PROPERTY_LOSS_NOTICE, PROPERTY_TRUTHFUL,    PROPERTY_NO_ORPHAN,
+    PROPERTY_NO_LOST_UPDATE,
+};
+
+_Static_assert(sizeof severity / sizeof *severity == PROPERTY_COUNT, "a property without gravity");
+
+static enum cell_word word_of(const struct cell *cell, enum property property)
+{
+    if (cause_blame(cell->witnesses[property].cause) == BLAME_NOBODY)
+        return CELL_INHERENT;
+    return property == PROPERTY_PROGRESS ? CELL_STUCK : CELL_BROKEN;
+}
+
+/* Can nobody acquire the lock, from the start on? */
+static bool is_never_acquired(const struct cell *cell)
+{
+    const struct explore_finding *progress = &cell->outcome.findings[PROPERTY_PROGRESS];
+    return progress->verdict == VERDICT_VIOLATED && progress->is_endless && progress->events == 0;
+}
+
+enum cell_word cell_judge(const struct cell *cell, enum property *property)
+{
+    bool is_complete = cell->outcome.end == END_COMPLETE, is_never = is_never_acquired(cell);
+    enum cell_word word = is_complete ? CELL_SAFE : CELL_UNKNOWN;
+    for (size_t i = 0; i < sizeof severity / sizeof *severity; i++) {
+        bool is_told_anyway = is_never && severity[i] == PROPERTY_PROGRESS;
+        if (cell->outcome.findings[severity[i]].verdict != VERDICT_VIOLATED || is_told_anyway)
+            continue;
+        enum cell_word found = word_of(cell, severity[i]);
+        if (found == CELL_INHERENT && word != CELL_SAFE)
+            continue;
+        *property = severity[i];
+        word = found;
+        if (found != CELL_INHERENT)
+            return word;
+    }
+    if (is_never)
+        *property = PROPERTY_PROGRESS;
+    return is_never ? CELL_STUCK : word;
+}
+
+static bool is_random(const struct cell *cell)
+{
+    return cell->options.search != SEARCH_EXHAUSTIVE && cell->outcome.end != END_UNSUPPORTED;
+}
+
+/* How far a random search has come without finding it. */
+static void print_not_found(const struct cell *cell, enum property property, char *text,
+                            size_t size)
+{
+    bool is_cut_short = cell->outcome.end == END_TIME || cell->outcome.end == END_STOPPED;
+    snprintf(text, size, "not found in %llu runs, seed %llu%s%s",
+             (unsigned long long)cell->outcome.findings[property].runs,
+             (unsigned long long)cell->options.seed, is_cut_short ? ", then " : "",
+             is_cut_short ? explore_end_words(cell->outcome.end) : "");
+}
+
+const char *cell_tried(const struct cell *cell, char *text, size_t size)
+{
+    const struct fallback *first = NULL;
+    bool is_one = true;
+    size_t used = 0;
+    text[0] = '\0';
+    for (int i = 0; i < SECTION_COUNT; i++) {
+        const struct fallback *tried = &cell->searches[i].tried;
+        if (!tried->is_due)
+            continue;
+        first = first ? first : tried;
+        is_one &= fallback_is_same(first, tried);
+    }
+    if (first && is_one)
+        return fallback_print(first, text, size);
+    for (int i = 0; i < SECTION_COUNT && used < size; i++) {
+        const struct fallback *tried = &cell->searches[i].tried;
+        char words[FALLBACK_TEXT_MAX];
+        if (tried->is_due)
+            used += (size_t)snprintf(text + used, size - used, "%ssection %s: %s", used ? "; " : "",
+                                     section_name((enum section)i),
+                                     fallback_print(tried, words, sizeof words));
+    }
+    return text;
+}
+
+const char *cell_found_by(const struct cell *cell, enum property property, char *text, size_t size)
+{
+    const struct explore_finding *finding = &cell->outcome.findings[property];
+    text[0] = '\0';
+    if (cell->options.search != SEARCH_EXHAUSTIVE || finding->verdict != VERDICT_VIOLATED)
+        return text;
+    if (finding->clients > 0)
+        snprintf(text, size, "%d client%s with %d round%s", finding->clients,
+                 finding->clients == 1 ? "" : "s", finding->rounds,
+                 finding->rounds == 1 ? "" : "s");
+    else if (finding->run > 0)
+        snprintf(text, size, "random run %llu with seed %llu", (unsigned long long)finding->run,
+                 (unsigned long long)cell->options.seed);
+    return text;
+}
+
+/* The search was cut short; what was tried then could not find progress violated. */
+static void print_cut_short(const struct cell *cell, const struct fallback *tried, char *text,
+                            size_t size)
+{
+    char words[FALLBACK_TEXT_MAX];
+    const char *end = explore_end_words(cell->outcome.end);
+    if (tried && tried->is_due)
+        snprintf(text, size, "%s; tried: %s", end, fallback_print(tried, words, sizeof words));
+    else
+        snprintf(text, size, "%s", end);
+}
+
+const char *cell_why(const struct cell *cell, enum property property, char *text, size_t size)
+{
+    enum section section;
+    if (!cell_asks(cell, property, &section) && !cell_promises(cell, property))
+        snprintf(text, size, "the scheme makes no such promise");
+    else if (!cell_asks(cell, property, &section))
+        snprintf(text, size, "not checked: critical sections do not touch what it is about");
+    else if (!is_random(cell))
+        print_cut_short(cell, property == PROPERTY_PROGRESS ? NULL : &cell->searches[section].tried,
+                        text, size);
+    else if (property == PROPERTY_PROGRESS)
+        snprintf(text, size,
+                 "no run can tell: that no way leads on is seen only where every state is visited");
+    else
+        print_not_found(cell, property, text, size);
+    return text;
+}
+
+const char *cell_print(const struct cell *cell, char *text, size_t size)
+{
+    enum property property = PROPERTY_MUTUAL_EXCLUSION;
+    enum cell_word word = cell_judge(cell, &property);
+    int steps = cell->outcome.findings[property].events;
+    const char *at_most = cell->outcome.findings[property].is_shortest ? "" : "at most ";
+    char why[CELL_WHY_MAX];
+    switch (word) {
+    case CELL_SAFE:
+        snprintf(text, size, "safe");
+        break;
+    case CELL_INHERENT:
+        snprintf(text, size, "%s only", cause_name(cell->witnesses[property].cause));
+        break;
+    case CELL_BROKEN:
+        snprintf(text, size, "broken (%s, %s%d steps)%s",
+                 cause_name(cell->witnesses[property].cause), at_most, steps,
+                 is_never_acquired(cell) ? ", and nobody can ever acquire it" : "");
+        break;
+    case CELL_STUCK:
+        if (is_never_acquired(cell))
+            snprintf(text, size, "stuck (nobody can ever acquire it)");
+        else
+            snprintf(text, size, "stuck (%s%d steps)", at_most, steps);
+        break;
+    case CELL_UNKNOWN:
+        /* of any property that is not progress */
+        snprintf(text, size, "unknown (%s)",
+                 is_random(cell) ? cell_why(cell, PROPERTY_MUTUAL_EXCLUSION, why, sizeof why)
+                                 : explore_end_words(cell->outcome.end));
+        break;
+    }
+    return text;
+}

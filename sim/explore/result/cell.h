@@ -1,0 +1,96 @@
+/* cell.h - one cell of the matrix scheme x faults: its searches, their witnesses confirmed, and
+ * the word that sums it up.
+ *
+ * Most properties need no work in a critical section, and are cheapest without. The two that do are
+ * looked for in searches of their own, each with its section, which end when they have found them.
+ */
+#ifndef PICKLOCK_EXPLORE_RESULT_CELL_H
+#define PICKLOCK_EXPLORE_RESULT_CELL_H
+
+#include "explore/result/confirm.h"
+#include "explore/search/fallback.h"
+
+enum {
+    CELL_NAME_MAX = 128,
+    CELL_TRIED_MAX = FALLBACK_TEXT_MAX * SECTION_COUNT,
+    CELL_WHY_MAX = CELL_TRIED_MAX + 128,
+};
+
+/* What the checks say of the replay of a property's witness. */
+struct cell_witness {
+    bool is_confirmed; /* the replay ends in the same verdict; if not, there is trouble, or nothing
+                          to replay: a violation of progress that no single way shows */
+    enum cause cause;
+    int64_t first_index; /* of the event at which it was seen, in the history of the replay */
+    int lines;
+    char (*text)[WITNESS_LINE_BYTES]; /* the sentences */
+    char *trouble;                    /* not confirmed: why */
+};
+
+/* One search of a cell, until the cell is put together. */
+struct cell_search {
+    struct explore_outcome outcome;
+    struct fallback tried; /* stays when the cell is put together */
+    int64_t elapsed_us;
+};
+
+struct cell {
+    struct explore_options options; /* in */
+    char faults[CELL_NAME_MAX];     /* "none", "stall", "stall+crash" */
+    unsigned ignored;               /* in; bit a property: not asked, found VERDICT_UNKNOWN */
+    bool has_one_section;           /* in; options.section alone: no searches with another one */
+    struct explore_outcome outcome; /* out, as all that follows; states, transitions and expected
+                                       losses are sums, complete means all searches */
+    struct cell_witness witnesses[PROPERTY_COUNT];
+    int64_t elapsed_us; /* by options.now_us, 0 without it; the sum of all searches */
+    struct cell_search searches[SECTION_COUNT];
+};
+
+/* Bounds that suit the scheme: 3 clients and 2 rounds for one server, 2 clients on 3 servers for a
+ * quorum; all reductions. */
+void cell_init(struct cell *cell, const struct scheme *scheme);
+
+/* Adds "stall" or "stall+crash" ("none": nothing) to the budget and the name. FAIL_INPUT: unknown
+ * fault, did you mean. */
+enum fail cell_add_faults(struct cell *cell, const char *text, struct failure *failure);
+
+/* Does the property say anything about the scheme? It promises what the property is about. */
+bool cell_promises(const struct cell *cell, enum property property);
+
+/* Is the property asked in one of the cell's searches, and in which? The scheme promises it: fences
+ * in order by minting them. */
+bool cell_asks(const struct cell *cell, enum property property, enum section *section);
+
+/* Searches with each section, puts together what was found, and replays every witness in the
+ * simulated world. FAIL_INPUT: the options. */
+enum fail cell_run(struct cell *cell, struct failure *failure);
+
+/* The same in parts, which may be done side by side: is there a search with that section; it alone;
+ * and when all of them are done, the rest. */
+bool cell_has_search(const struct cell *cell, enum section section);
+enum fail cell_search(struct cell *cell, enum section section, struct failure *failure);
+void cell_finish(struct cell *cell);
+void cell_close(struct cell *cell);
+
+/* INHERENT: nothing that is anybody's fault, such as an overrun. */
+enum cell_word { CELL_SAFE, CELL_INHERENT, CELL_BROKEN, CELL_STUCK, CELL_UNKNOWN };
+
+/* The worst that was found; *property is the one that says so (CELL_INHERENT, BROKEN, STUCK). */
+enum cell_word cell_judge(const struct cell *cell, enum property *property);
+
+/* Why a property is VERDICT_UNKNOWN: "not found in 10000 runs, seed 1", ..., or why it does not
+ * apply. At most size bytes; returns text. */
+const char *cell_why(const struct cell *cell, enum property property, char *text, size_t size);
+
+/* What was tried where a search reached a limit, by section where that differs: "2 clients with 1
+ * round, 10000 random runs with seed 0"; "" where none did. At most size bytes; returns text. */
+const char *cell_tried(const struct cell *cell, char *text, size_t size);
+
+/* How a violation was found that the exhaustive search had not come to: "2 clients with 1 round",
+ * "random run 17 with seed 0"; "" where it had. At most size bytes; returns text. */
+const char *cell_found_by(const struct cell *cell, enum property property, char *text, size_t size);
+
+/* "safe", "overrun only", "broken (unlock-bug, 14 steps)", ... At most size bytes; returns text. */
+const char *cell_print(const struct cell *cell, char *text, size_t size);
+
+#endif

@@ -1,0 +1,87 @@
+/* confirm.c - see confirm.h. */
+#include "explore/result/confirm.h"
+
+#include "world/simulated.h"
+
+#include <stdio.h>
+#include <string.h>
+
+struct run confirm_run(const struct explore_options *options, const struct explore_outcome *outcome,
+                       char (*names)[NAME_MAX_BYTES])
+{
+    return (struct run){.scheme = options->scheme,
+                        .clients = options->clients,
+                        .servers = options->servers,
+                        .names = names,
+                        .lease_us = outcome->lease_us,
+                        .seed = 1,
+                        .same_token = outcome->same_token,
+                        .has_replica = outcome->has_replica,
+                        .has_delex = options->scheme->needs_delex};
+}
+
+static enum fail open_simulated(void *context, const struct run *run, struct world **world,
+                                struct failure *failure)
+{
+    (void)context;
+    (void)failure;
+    *world = world_simulated_new(run);
+    return FAIL_NONE;
+}
+
+struct history_head confirm_head(const struct run *run)
+{
+    struct history_head head = {.clients = run->clients,
+                                .servers = run->servers,
+                                .locks = 1,
+                                .names = run->names,
+                                .lease_us = run->lease_us,
+                                .unit_us = run->scheme->unit_us,
+                                .seed = run->seed,
+                                .world = "sim"};
+    snprintf(head.scheme, sizeof head.scheme, "%s", run->scheme->name);
+    return head;
+}
+
+/* The events of a replay on their way to the checks, and to whoever else listens. */
+struct relay {
+    struct event_sink checks;
+    const struct event_sink *also; /* or NULL */
+    int64_t events;
+};
+
+static void relay_take(void *context, const struct event *event)
+{
+    struct relay *relay = context;
+    struct event numbered = *event;
+    numbered.index = relay->events++;
+    relay->checks.take(relay->checks.context, &numbered);
+    if (relay->also)
+        relay->also->take(relay->also->context, &numbered);
+}
+
+enum fail confirm(const struct run *given, const struct explore_finding *finding,
+                  const struct confirm_world *world, struct finding *findings,
+                  struct failure *failure)
+{
+    const struct confirm_world simulated = {.open = open_simulated};
+    struct history_head head = confirm_head(given);
+    if (!world)
+        world = &simulated;
+    head.clock_error_us = world->clock_error_us;
+    struct checks *checks = checks_new_for(&head, given->scheme);
+    struct relay relay = {.checks = checks_sink(checks), .also = world->also};
+    struct run run = *given;
+    struct world *stage = NULL;
+    run.sink = (struct event_sink){.take = relay_take, .context = &relay};
+    enum fail (*open)(void *, const struct run *, struct world **, struct failure *) =
+        world->open ? world->open : open_simulated;
+    enum fail fail = open(world->context, &run, &stage, failure);
+    for (int i = 0; i < finding->choices_count && !fail; i++)
+        fail = stage->ops->apply(stage, &finding->choices[i], failure);
+    checks_finish(checks, stage ? stage->ops->now_us(stage) : 0, findings, NULL);
+    checks_free(checks);
+    if (stage)
+        stage->ops->free(stage);
+    return fail;
+}

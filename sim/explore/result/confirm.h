@@ -1,0 +1,33 @@
+/* confirm.h - a witness replayed, in the simulated world or in another one, and judged by checks/.
+ *
+ * The explorer's own judge only leads the search: what counts is what checks/ says of the replay,
+ * and it names the cause. */
+#ifndef PICKLOCK_EXPLORE_RESULT_CONFIRM_H
+#define PICKLOCK_EXPLORE_RESULT_CONFIRM_H
+
+#include "explore/search/explore.h"
+
+/* How to make a world; run's sink is set. open NULL: the simulated one. */
+struct confirm_world {
+    enum fail (*open)(void *context, const struct run *run, struct world **world,
+                      struct failure *failure);
+    void *context;
+    int64_t clock_error_us;        /* as in history_head */
+    const struct event_sink *also; /* hears every event, numbered, as the checks do; NULL: nobody */
+};
+
+/* The run that a witness of this search belongs to; names (EXPLORE_CLIENTS_MAX of them) are kept by
+ * it. */
+struct run confirm_run(const struct explore_options *options, const struct explore_outcome *outcome,
+                       char (*names)[NAME_MAX_BYTES]);
+
+/* The head of the history of such a run in the simulated world; keeps run->names. */
+struct history_head confirm_head(const struct run *run);
+
+/* Replays the choices of a finding and fills findings[PROPERTY_COUNT]. world NULL: the simulated
+ * one. FAIL_UNKNOWN: the world did not follow, with why; whatever open() failed with. */
+enum fail confirm(const struct run *run, const struct explore_finding *finding,
+                  const struct confirm_world *world, struct finding *findings,
+                  struct failure *failure);
+
+#endif

@@ -1,0 +1,99 @@
+/* schedule.c - see schedule.h. */
+#include "explore/search/schedule.h"
+
+#include "explore/model/faults/fault.h"
+
+#include <assert.h>
+#include <string.h>
+
+/* Whole seconds suit every scheme: EX, EXPIRE and stamps count in them. */
+enum { UNIT_US = 1000000, SLACK_US = UNIT_US / 100 };
+
+int64_t translate_lease_us(const struct config *config)
+{
+    return (int64_t)config->ttl * UNIT_US;
+}
+
+int64_t translate_tick_us(const struct config *config)
+{
+    (void)config;
+    return UNIT_US + SLACK_US;
+}
+
+static struct fault_text text_of(const struct successor *step)
+{
+    static const enum choice_kind own[] = {
+        [ACTION_TICK] = CHOICE_TIME,
+        [ACTION_ACQUIRE] = CHOICE_ACQUIRE,
+        [ACTION_RELEASE] = CHOICE_RELEASE,
+        [ACTION_WAKE] = CHOICE_WAKE,
+        [ACTION_ARRIVE] = CHOICE_ARRIVE,
+        [ACTION_HEAR] = CHOICE_HEAR,
+        [ACTION_GIVE_UP] = CHOICE_GIVE_UP,
+        [ACTION_WRITE] = CHOICE_WRITE,
+        [ACTION_READ_COUNTER] = CHOICE_READ_COUNTER,
+        [ACTION_WRITE_COUNTER] = CHOICE_WRITE_COUNTER,
+    };
+    switch (step->kind) {
+    case ACTION_INJECT:
+        return fault_kind((enum fault)step->fault)->becomes;
+    case ACTION_DELAYED:
+        return fault_kind((enum fault)step->fault)->delayed;
+    default:
+        return (struct fault_text){1, {own[step->kind]}};
+    }
+}
+
+static enum reply_error error_of(const struct successor *step)
+{
+    return step->kind == ACTION_INJECT ? fault_kind((enum fault)step->fault)->error : ERROR_NONE;
+}
+
+/* A server's keys are gone just past their end. */
+static int64_t amount_us(const struct config *config, enum choice_kind kind, int ticks)
+{
+    switch (kind) {
+    case CHOICE_TIME:
+        return translate_tick_us(config);
+    case CHOICE_CLIENT_CLOCK:
+        return ticks * UNIT_US;
+    case CHOICE_SERVER_CLOCK:
+        return ticks * UNIT_US + SLACK_US;
+    default:
+        return 0;
+    }
+}
+
+static struct packed_message message_of(const struct state_space *space, const uint32_t *words,
+                                        const struct successor *step)
+{
+    struct client_state client_state;
+    memset(&client_state, 0, sizeof client_state);
+    intern_get(&space->client_states, words[step->client], &client_state);
+    assert(step->message >= 0 && step->message < client_state.count);
+    return client_state.messages[step->message];
+}
+
+/* What nobody waits for is named as such. */
+static enum choice_kind naming(enum choice_kind kind, const struct packed_message *message)
+{
+    return kind == CHOICE_ARRIVE && message_is_abandoned(message) ? CHOICE_ARRIVE_LATE : kind;
+}
+
+int translate_step(const struct state_space *space, const uint32_t *words,
+                   const struct successor *step, struct choice *choices)
+{
+    const struct fault_text text = text_of(step);
+    struct packed_message message = {0};
+    if (step->message >= 0)
+        message = message_of(space, words, step);
+    for (int i = 0; i < text.count; i++)
+        choices[i] =
+            (struct choice){.kind = naming(text.choices[i], &message),
+                            .client = step->client,
+                            .server = step->server,
+                            .verb = message.verb,
+                            .error = error_of(step),
+                            .amount_us = amount_us(&space->config, text.choices[i], step->ticks)};
+    return text.count;
+}
