@@ -6,7 +6,12 @@ import subprocess
 import pytest
 from conftest import BUILD, ROOT
 
-LAYERS = re.search(r"^LAYERS \?= (.*)$", (ROOT / "Makefile").read_text(), re.M)[1].split()
+def listed(name):
+    return re.search(rf"^{name} \?= (.*)$", (ROOT / "Makefile").read_text(), re.M)[1].split()
+
+
+LAYERS = listed("LAYERS")
+EXPLORE_LAYERS = listed("EXPLORE_LAYERS")
 SIM = ROOT / "sim"
 FAULTS = SIM / "explore" / "model" / "faults"
 
@@ -17,6 +22,8 @@ ALLOWED = set("""
     __snprintf_chk __vsnprintf_chk __memcpy_chk __memset_chk __strcpy_chk __stack_chk_fail
     __assert_fail __ctype_b_loc tolower toupper __ctype_tolower_loc abort
 """.split())
+# The explorer searches in threads, of which none changes a result.
+THREADS = {"pthread_create", "pthread_join", "pthread_mutex_lock", "pthread_mutex_unlock"}
 PURE = ["schemes", "checks", "world", "explore"]
 
 
@@ -38,10 +45,69 @@ def test_includes_only_layers_above(layer):
             assert (SIM / included).exists() or (BUILD / included).exists(), included
 
 
+def folder_of(path):
+    """The folder that a file of sim/ belongs to, as the layers name it: explore/'s own folders each count."""
+    parts = path.split("/")
+    return "/".join(parts[:2]) if parts[0] == "explore" else parts[0]
+
+
+def includes_between_folders():
+    """{folder: {folder: an include from the first to the second}}"""
+    found = {}
+    for path in (path for layer in LAYERS for path in files(layer)):
+        name = str(path.relative_to(SIM))
+        for included in re.findall(r'^#include "([^"]+)"', path.read_text(), re.M):
+            if (SIM / included).exists() and folder_of(included) != folder_of(name):
+                found.setdefault(folder_of(name), {})[folder_of(included)] = f"{name} includes {included}"
+    return found
+
+
+def cycle(graph):
+    """A way round through the graph, or None: depth-first, with the path in hand."""
+    done = set()
+
+    def walk(node, path):
+        if node in path:
+            return [*path[path.index(node):], node]
+        if node in done:
+            return None
+        done.add(node)
+        return next(filter(None, (walk(after, [*path, node]) for after in graph.get(node, ()))), None)
+    return next(filter(None, (walk(node, []) for node in graph)), None)
+
+
+def test_the_folders_of_the_explorer_are_its_layers():
+    assert {path.name for path in (SIM / "explore").iterdir() if path.is_dir()} == set(EXPLORE_LAYERS)
+    assert not list((SIM / "explore").glob("*.[ch]"))
+
+
+@pytest.mark.parametrize("layer", EXPLORE_LAYERS)
+def test_inside_the_explorer_nothing_includes_to_the_right(layer):
+    allowed = EXPLORE_LAYERS[:EXPLORE_LAYERS.index(layer) + 1]
+    for path in files(f"explore/{layer}"):
+        for included in re.findall(r'^#include "explore/([^"]+)"', path.read_text(), re.M):
+            assert included.split("/")[0] in allowed, f"{path.relative_to(ROOT)} includes explore/{included}"
+
+
+def test_no_cycle_between_folders():
+    graph = includes_between_folders()
+    round_trip = cycle(graph)
+    assert not round_trip, [graph[a][b] for a, b in zip(round_trip, round_trip[1:])]
+
+
+@pytest.mark.parametrize("graph, expected", [
+    ({"a": ["b"], "b": ["c"], "c": []}, None),
+    ({"a": ["b"], "b": ["c"], "c": ["b"]}, ["b", "c", "b"]),
+    ({"a": ["b", "c"], "b": ["d"], "c": ["d"]}, None),
+])
+def test_a_cycle_is_seen(graph, expected):
+    assert cycle(graph) == expected
+
+
 def undefined(objects):
     """What these object files call that picklock itself does not define."""
     assert objects
-    ours = subprocess.run(["nm", "--defined-only", "-g", *BUILD.rglob("*.o")], text=True,
+    ours = subprocess.run(["nm", "--defined-only", "-g", *BUILD.glob("*/*.o"), *BUILD.glob("explore/**/*.o")], text=True,
                           capture_output=True, check=True).stdout
     defined = {line.split()[-1] for line in ours.splitlines() if len(line.split()) == 3}
     calls = set()
@@ -54,7 +120,7 @@ def undefined(objects):
 @pytest.mark.parametrize("layer", PURE)
 def test_pure_layers_call_nothing_of_the_world(layer):
     objects = [BUILD / path.relative_to(SIM).with_suffix(".o") for path in files(layer) if path.suffix == ".c"]
-    foreign = undefined(objects) - ALLOWED
+    foreign = undefined(objects) - ALLOWED - (THREADS if layer == "explore" else set())
     assert not foreign, f"{layer}/ calls {sorted(foreign)}"
 
 

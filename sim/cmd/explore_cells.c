@@ -3,13 +3,24 @@
 
 #include "base/memory.h"
 #include "cmd/cmd.h"
-#include "cmd/explore_crew.h"
 #include "cmd/explore_frontier.h"
 
 #include <assert.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
+
+static void show(int done, int count)
+{
+    fprintf(stderr, done < count ? "\r\033[K%d/%d" : "\r\033[K", done, count);
+}
+
+worker_pool_watch *cells_watch(void)
+{
+    return isatty(STDERR_FILENO) ? show : NULL;
+}
 
 static int64_t now_us(void)
 {
@@ -117,7 +128,7 @@ static enum fail fill_matrix(struct cells *cells, const struct explore_args *arg
     for (int i = 0; i < cells->count; i++)
         all[i] = &cells->rows[i];
     if (!fail)
-        fail = explore_crew_run(all, cells->count, (int)args->jobs, failure);
+        fail = worker_pool_run(all, cells->count, (int)args->jobs, cells_watch(), failure);
     free(all);
     return fail;
 }

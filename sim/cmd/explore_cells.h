@@ -7,6 +7,7 @@
 #include "cmd/explore_args.h"
 #include "cmd/output.h"
 #include "explore/result/minimal_faults.h"
+#include "explore/result/worker_pool.h"
 
 /* Cells, and what --confirm found: for each cell and property enum confirmed. */
 struct cells {
@@ -24,5 +25,8 @@ enum fail cells_fill(struct cells *cells, const struct explore_args *args,
                      const struct scheme_list *wanted, const struct shard *shard, int64_t *whole,
                      struct failure *failure);
 void cells_close(struct cells *cells);
+
+/* Shows how many cells are done, in one line of the terminal; NULL: nobody is there to see it. */
+worker_pool_watch *cells_watch(void);
 
 #endif

@@ -2,7 +2,8 @@
 #include "cmd/explore_frontier.h"
 
 #include "base/memory.h"
-#include "cmd/explore_crew.h"
+#include "cmd/explore_cells.h"
+#include "explore/result/worker_pool.h"
 #include "report/text.h"
 
 #include <inttypes.h>
@@ -30,7 +31,7 @@ enum fail explore_frontier_run(struct minimal_faults *minimals, int count, int j
                 todo[todo_count++] = &minimal->rows[k];
             }
         }
-        fail = explore_crew_run(todo, todo_count, jobs, failure);
+        fail = worker_pool_run(todo, todo_count, jobs, cells_watch(), failure);
     }
     free(todo);
     return fail;

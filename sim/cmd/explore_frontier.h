@@ -10,7 +10,7 @@
 /* At most so many states for two faults at once, where the rows carry no limit of their own. */
 enum { FRONTIER_STATES = 500000 };
 
-/* All sets of a weight are searched before the next is chosen. As explore_crew_run. */
+/* All sets of a weight are searched before the next is chosen. As worker_pool_run. */
 enum fail explore_frontier_run(struct minimal_faults *minimals, int count, int jobs,
                                struct failure *failure);
 

@@ -1,7 +1,6 @@
 /* apply.c - see apply.h. */
 #include "explore/graph/apply.h"
 
-#include "explore/reduce/partial_order.h"
 #include "explore/graph/properties.h"
 
 #include <string.h>
@@ -67,26 +66,13 @@ unsigned apply_risky_servers(const struct expansion *it, const uint32_t *words)
     return servers;
 }
 
-/* Replies that are only counted are so at once, unless something may befall them. */
-static void step_count_replies(struct expansion *it)
+/* What stands for the state after the step. A reply that may still be struck stays unheard. */
+static void step_represent(struct expansion *it)
 {
     uint32_t *words = it->step.words;
     bool is_risky = *budget_of(it->space, words) & it->successors->reply_budgets;
     unsigned unheard = is_risky ? ALL_SERVERS : apply_risky_servers(it, words);
-    for (int i = 0; i < it->space->config.clients; i++)
-        words[i] = partial_order_count_replies(it->space, words[i], unheard);
-}
-
-static void step_drop_abandoned(struct expansion *it)
-{
-    uint32_t *words = it->step.words;
-    const int clients = it->space->config.clients;
-    for (int i = 0; i < clients; i++)
-        for (unsigned left = space_client(it->space, words[i])->abandoned; left; left &= left - 1) {
-            int server = __builtin_ctz(left);
-            words[i] = partial_order_drop_abandoned(it->space, words[i], i, server,
-                                                    words[clients + server]);
-        }
+    partial_order_hooks.represent(it->space, words, unheard);
 }
 
 static void step_owner(struct expansion *it)
@@ -123,8 +109,8 @@ static void step_on(const struct expansion *it, const struct selection *selectio
 static void step_towards_disconnect(const struct expansion *it, uint32_t faults)
 {
     struct selection selections[DISCONNECT_SELECTIONS_MAX];
-    int count = persistent_sets_before_disconnect(it->space, it->step.words, faults,
-                                                  it->pending_disconnect, it->owner, selections);
+    int count = partial_order_hooks.select_before_disconnect(
+        it->space, it->step.words, faults, it->pending_disconnect, it->owner, selections);
     step_on(it, selections, count);
 }
 
@@ -140,7 +126,7 @@ static bool is_stepped_over(struct expansion *it)
         return true;
     }
     if (it->step.kind == ACTION_INJECT || *budget & it->successors->dependent_budgets ||
-        !persistent_sets_only(it->space, words, faults, &only))
+        !partial_order_hooks.select_only(it->space, words, faults, &only))
         return false;
     step_on(it, &only, 1);
     return true;
@@ -151,8 +137,7 @@ static inline void step_close(struct expansion *it)
     if (it->space->config.has_partial_order) {
         uint32_t *budget = budget_of(it->space, it->step.words);
         *budget = persistent_with_owner(*budget, OWNER_NOBODY);
-        step_count_replies(it);
-        step_drop_abandoned(it);
+        step_represent(it);
         it->step.violated |= properties_of_state(it->space, it->step.words) | it->violated_before;
         it->step.is_grant |= it->has_granted;
         if (is_stepped_over(it))
@@ -162,9 +147,10 @@ static inline void step_close(struct expansion *it)
         it->step.violated |= step_fences(it);
     it->step.violated |= properties_of_state(it->space, it->step.words);
     if (it->is_sorted)
-        symmetry_step(&it->symmetry, it->step.words, it->step.new_position, it->step.new_number);
+        symmetry_hooks.step(&it->symmetry, it->step.words, it->step.new_position,
+                            it->step.new_number);
     else
-        symmetry_none(it->step.new_position, it->step.new_number);
+        symmetry_hooks.stay(it->step.new_position, it->step.new_number);
     if (it->space->config.has_partial_order)
         step_owner(it);
     it->successors->take(it->successors->context, &it->step);
@@ -270,7 +256,7 @@ static void step_server_after(struct expansion *it, int server, const struct act
     for (int i = 0; action->did & DID_DISCONNECT && i < config->clients; i++) {
         uint32_t *client_state = &it->step.words[i];
         if (before >> i & 1)
-            *client_state = partial_order_hear_server(it->space, *client_state, server);
+            *client_state = partial_order_hooks.hear_server(it->space, *client_state, server);
         *client_state = space_break(it->space, *client_state, server);
     }
     if (action->did & DID_FORGET && config->section == SECTION_COUNTER && server == SERVER_ONE)
@@ -284,9 +270,9 @@ void apply_server(struct expansion *it, int server, const struct action *action)
     unsigned waiting = 0; /* bit a client that may hear it first */
     for (int i = 0;
          config->has_partial_order && action->did & DID_DISCONNECT && i < config->clients; i++)
-        waiting |=
-            (unsigned)(partial_order_hear_server(it->space, it->words[i], server) != it->words[i])
-            << i;
+        waiting |= (unsigned)(partial_order_hooks.hear_server(it->space, it->words[i], server) !=
+                              it->words[i])
+                   << i;
     unsigned before = 0;
     do {
         step_server_after(it, server, action, before);

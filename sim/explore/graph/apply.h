@@ -3,9 +3,7 @@
 #ifndef PICKLOCK_EXPLORE_GRAPH_APPLY_H
 #define PICKLOCK_EXPLORE_GRAPH_APPLY_H
 
-#include "explore/reduce/symmetry.h"
 #include "explore/graph/successors.h"
-#include "explore/reduce/persistent_sets.h"
 
 struct expansion {
     const struct successors *successors;

@@ -2,6 +2,8 @@
  * is kept out of reach of what is written on the way. */
 #include "explore/graph/fast_path.h"
 
+#include "explore/graph/state_space.h"
+
 /* What is to be known of all clients before any of them moves. */
 struct outlook {
     struct cached_list lists[EXPLORE_CLIENTS_MAX];

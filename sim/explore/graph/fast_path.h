@@ -35,7 +35,10 @@
 #ifndef PICKLOCK_EXPLORE_GRAPH_FAST_PATH_H
 #define PICKLOCK_EXPLORE_GRAPH_FAST_PATH_H
 
+#include "explore/graph/successor_cache.h"
 #include "explore/store/insert_queue.h"
+
+_Static_assert(EXPLORE_CLIENTS_MAX + 2 <= FAST_WORDS_MAX, "a state in hand has no room");
 
 /* The state in hand; all is borrowed. */
 struct fast_path {
@@ -48,6 +51,20 @@ struct fast_path {
 };
 
 enum fast_path_end { FAST_IDLE, FAST_URGENT, FAST_UNDONE };
+
+/* The state in hand after an action of that client; nothing sleeps in it. */
+static inline void insert_queue_push_changed(struct insert_queue *queue,
+                                             const struct cached_successor *cached, int client,
+                                             int clients)
+{
+    struct queued_state *it = &queue->waiting[queue->pushed % QUEUE];
+    memcpy(it->words, queue->words, sizeof queue->words);
+    it->words[client] = cached->client_state;
+    it->words[clients] = cached->server_state;
+    it->words[queue->visited->words] = 0;
+    insert_queue_add(queue, it, fingerprint_of_sum(queue->sum + cached->change), queue->from,
+                     false);
+}
 
 /* Pushes what they lead to, in their order. FAST_URGENT: one of the actions is; FAST_UNDONE:
  * nothing was done, for a list cannot be made, or the queue has no room. */

@@ -9,6 +9,7 @@
 
 #include "base/limits.h"
 #include "explore/store/intern.h"
+#include "explore/store/memo.h"
 
 #include <stdbool.h>
 #include <stddef.h>

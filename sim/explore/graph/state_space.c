@@ -4,8 +4,7 @@
 #include "base/memory.h"
 #include "explore/model/workload.h"
 #include "explore/model/declared.h"
-#include "explore/reduce/lower_bound.h"
-#include "explore/reduce/partial_order.h"
+#include "explore/model/faults/fault.h"
 #include "world/breach.h"
 
 #include <assert.h>
@@ -18,6 +17,7 @@ void space_init(struct state_space *space, const struct explore_options *options
 {
     memset(space, 0, sizeof *space);
     config_init(&space->config, options);
+    fault_prepare(&space->config, options);
     space->words = options->clients + options->servers + space_has_fences(space) + 1;
     space->can_states_be_wrong = options->scheme->promises_notice;
     intern_init(&space->client_states);
@@ -233,11 +233,27 @@ static void actions_reserve(struct state_space *space, int count)
     }
 }
 
+/* Replies that are heard in a batch come before the faults: no fault strikes in between. */
+static int list_actions(struct state_space *space, const struct client_state *client_state)
+{
+    struct action_list list = {.client_state = client_state,
+                               .config = &space->config,
+                               .drafts = space->drafts,
+                               .fault = NO_FAULT};
+    actions_list_own(&list);
+    if (space->config.is_eager)
+        eager_replies_hooks.filter(&list);
+    actions_list_faults(&list);
+    if (space->config.has_partial_order)
+        partial_order_hooks.filter(&list);
+    return list.count;
+}
+
 void space_list_client(struct state_space *space, uint32_t number)
 {
     struct client_state client_state;
     space_read_client(space, number, &client_state);
-    int count = actions_list(&client_state, &space->config, space->drafts);
+    int count = list_actions(space, &client_state);
     actions_reserve(space, count);
     struct client_facts facts = {.actions_start = space->actions_count,
                                  .actions_count = (uint16_t)count,
@@ -266,9 +282,9 @@ void space_list_client(struct state_space *space, uint32_t number)
         facts.is_urgent |= draft->is_urgent;
     }
     if (space->config.has_partial_order)
-        partial_order_annotate(space, &facts, &client_state);
+        partial_order_hooks.annotate(space, &facts, &client_state);
     if (space->config.has_lower_bound)
-        lower_bound_annotate(space, &facts, &client_state);
+        lower_bound_hooks.annotate(space, &facts, &client_state);
     space->client_facts[number] = facts;
 }
 

@@ -9,21 +9,14 @@
 #define PICKLOCK_EXPLORE_GRAPH_STATE_SPACE_H
 
 #include "explore/graph/projections.h"
+#include "explore/graph/reduction.h"
 #include "explore/graph/successor_cache.h"
 #include "explore/model/ghost.h"
 #include "explore/model/actions.h"
 #include "explore/store/intern.h"
+#include "explore/store/memo.h"
 #include "explore/model/ghost_fences.h"
 #include "explore/store/chunked_array.h"
-
-/* Even: words are copied two at a time, and a 0 follows an odd number of them. */
-enum { WORDS_MAX = (EXPLORE_CLIENTS_MAX + SERVERS_MAX + 3) / 2 * 2 };
-
-/* Budgets share one word: four bits a fault; FAULT_OF_RUN has none. */
-enum { BUDGET_BITS = 4 };
-#define BUDGET_MASK ((1u << BUDGET_BITS) - 1)
-_Static_assert(EXPLORE_FAULTS_MAX < 1 << BUDGET_BITS, "a fault's budget has no room");
-_Static_assert(EXPLORE_FAULTS_MAX *BUDGET_BITS <= 32, "the budgets have no room in a word");
 
 struct action {
     uint32_t to;  /* number of the client state, not of ACTION_ARRIVE; or of the server state */
@@ -56,29 +49,10 @@ struct client_facts {
     bool knows_counter;               /* has read it, or is about to write it */
     bool may_write, may_write_before; /* the resource: its last attempt, and the one before */
     int32_t fence;
-    uint32_t aged[2]; /* by a tick; [1]: stamps kept */
-    /* For partial_order.h. */
-    uint32_t arrivals; /* four bits a server: how many can arrive there */
-    uint8_t asked,
-        asked_late; /* bit a server: what is awaited can arrive; it must not before time passes */
-    uint8_t abandoned; /* bit a server: what nobody waits for can arrive */
-    uint8_t unheard;   /* bit a server: an answer that is awaited is there, and was not heard */
-    bool has_lost;     /* a message that is void */
-    bool is_acting;    /* it must act itself before time passes, but for what it only counts */
-    bool is_held_up;   /* by a fault: it may act after time has passed */
-    uint32_t counted;  /* with its replies counted; UNKNOWN_ID: not looked at yet */
-    /* For lower_bound.h: events of its own at least, until it holds the lock; until it has the
-     * counter read or written; until it has it written. */
-    uint8_t hold_in, access_in, write_in;
-    bool has_count; /* it has read the counter, which was this then */
-    int32_t count;
+    uint32_t aged[2];         /* by a tick; [1]: stamps kept */
+    struct order_facts order; /* of reductions: reduction.h */
+    struct bound_facts bound;
 };
-
-BITS_FIT_COUNT(SERVERS_MAX, struct client_facts, asked);
-BITS_FIT_COUNT(SERVERS_MAX, struct client_facts, asked_late);
-BITS_FIT_COUNT(SERVERS_MAX, struct client_facts, abandoned);
-BITS_FIT_COUNT(SERVERS_MAX, struct client_facts, unheard);
-BITS_FIT_COUNT(4 * SERVERS_MAX, struct client_facts, arrivals);
 
 struct server_facts {
     uint32_t actions_start;

@@ -8,7 +8,7 @@
 #define PICKLOCK_EXPLORE_GRAPH_SUCCESSOR_CACHE_H
 
 #include "base/bits.h"
-#include "explore/search/explore.h"
+#include "explore/model/options.h"
 #include "explore/store/fingerprint_set.h"
 
 struct state_space;

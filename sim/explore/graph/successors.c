@@ -103,8 +103,8 @@ static bool push_whole(struct expansion *it, int client, const struct cached_suc
     if (properties_of_state(it->space, words))
         return false;
     if (it->is_sorted)
-        symmetry_sort(it->space, it->successors->reductions, words, it->step.new_position,
-                      it->step.new_number);
+        symmetry_hooks.sort(it->space, it->successors->reductions, words, it->step.new_position,
+                            it->step.new_number);
     insert_queue_push(it->queue, words, it->queue->from, false);
     return true;
 }
@@ -210,7 +210,7 @@ static bool expand_persistent_set(struct expansion *it)
     if (budget & it->successors->dependent_budgets)
         return false;
     int count =
-        persistent_sets_list(it->space, it->words, apply_affordable(it, budget), selections);
+        partial_order_hooks.select(it->space, it->words, apply_affordable(it, budget), selections);
     for (int i = 0; i < count; i++)
         apply_selection(it, &selections[i]);
     return count >= 0;
@@ -293,7 +293,7 @@ void successors_expand(struct successors *successors, const uint32_t *words)
         return;
     expansion_open(&it, successors, words);
     if (it.is_sorted)
-        symmetry_open(&it.symmetry, it.space, successors->reductions, words);
+        symmetry_hooks.open(&it.symmetry, it.space, successors->reductions, words);
     const struct config *config = &successors->space->config;
     if (it.queue && !it.is_sorted)
         insert_queue_approach(it.queue, words);

@@ -5,6 +5,7 @@
 #ifndef PICKLOCK_EXPLORE_GRAPH_SUCCESSORS_H
 #define PICKLOCK_EXPLORE_GRAPH_SUCCESSORS_H
 
+#include "explore/graph/state_space.h"
 #include "explore/store/insert_queue.h"
 
 /* One step: who moved, what was violated by it, and the state after it. */

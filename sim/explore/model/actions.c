@@ -5,8 +5,6 @@
 #include "explore/model/workload.h"
 #include "explore/model/declared.h"
 #include "explore/model/faults/fault.h"
-#include "explore/reduce/partial_order.h"
-#include "explore/reduce/eager_replies.h"
 
 #include <assert.h>
 #include <string.h>
@@ -340,16 +338,6 @@ static void list_give_up(struct action_list *list, int message)
 
 /* --- all of them --- */
 
-static void list_faults(struct action_list *list)
-{
-    for (int i = 0; i < FAULT_COUNT; i++) {
-        const struct fault_kind *kind = fault_kind((enum fault)i);
-        list->fault = i;
-        if (list->config->has_fault[i] && kind->list_client)
-            kind->list_client(list);
-    }
-}
-
 void actions_list_ends(struct action_list *list)
 {
     for (int i = 0; i < list->client_state->count; i++) {
@@ -358,26 +346,27 @@ void actions_list_ends(struct action_list *list)
     }
 }
 
-int actions_list(const struct client_state *client_state, const struct config *config,
-                 struct action_draft *drafts)
+void actions_list_own(struct action_list *list)
 {
-    struct action_list list = {
-        .client_state = client_state, .config = config, .drafts = drafts, .fault = NO_FAULT};
-    list_acquire(&list);
-    list_access(&list);
-    list_release(&list);
-    list_wake(&list);
-    for (int i = 0; i < client_state->count; i++) {
-        list_arrive(&list, i);
-        list_hear(&list, i);
-        list_give_up(&list, i);
+    list_acquire(list);
+    list_access(list);
+    list_release(list);
+    list_wake(list);
+    for (int i = 0; i < list->client_state->count; i++) {
+        list_arrive(list, i);
+        list_hear(list, i);
+        list_give_up(list, i);
     }
-    if (config->is_eager)
-        eager_replies_filter(&list);
-    list_faults(&list);
-    if (config->has_partial_order)
-        partial_order_filter(&list);
-    return list.count;
+}
+
+void actions_list_faults(struct action_list *list)
+{
+    for (int i = 0; i < FAULT_COUNT; i++) {
+        const struct fault_kind *kind = fault_kind((enum fault)i);
+        list->fault = i;
+        if (list->config->has_fault[i] && kind->list_client)
+            kind->list_client(list);
+    }
 }
 
 struct server_action_draft *actions_add_server(struct server_action_list *list,

@@ -2,8 +2,6 @@
  */
 #include "explore/model/config.h"
 
-#include "explore/model/faults/fault.h"
-
 #include <string.h>
 
 /* A stamp is kept apart from another one as long as this many ticks; older ones count as equally
@@ -35,14 +33,6 @@ void config_init(struct config *config, const struct explore_options *options)
                                    .unit_us = scheme->uses_client_clock ? TICK_US : 1,
                                    .servers = options->servers,
                                    .server_kind = SERVER_REDIS};
-    for (int i = 0; i < FAULT_COUNT; i++) {
-        const struct fault_kind *kind = fault_kind((enum fault)i);
-        config->has_fault[i] = options->budget[i] > 0 && fault_is_applicable((enum fault)i, scheme);
-        config->breakers |= (uint32_t)(config->has_fault[i] && kind->hits_all_replies) << i;
-        if (config->has_fault[i] && kind->prepare)
-            kind->prepare(config, options->budget[i]);
-    }
-    config->keeps_count = config->forgets && config->section == SECTION_COUNTER;
 }
 
 int32_t value_aged(int32_t value, bool are_stamps_kept)

@@ -7,7 +7,7 @@
 #ifndef PICKLOCK_EXPLORE_MODEL_CONFIG_H
 #define PICKLOCK_EXPLORE_MODEL_CONFIG_H
 
-#include "explore/search/explore.h"
+#include "explore/model/options.h"
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -8,7 +8,7 @@
 #define PICKLOCK_EXPLORE_MODEL_GHOST_FENCES_H
 
 #include "base/bits.h"
-#include "explore/search/explore.h"
+#include "explore/model/options.h"
 
 #define FENCE_FLAGS(BIT)                                                                           \
     BIT(FENCE_OWNED)      /* the rank is of its grant */                                           \

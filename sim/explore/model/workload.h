@@ -14,7 +14,7 @@
 #define PICKLOCK_EXPLORE_MODEL_WORKLOAD_H
 
 #include "explore/model/ghost.h"
-#include "explore/model/actions.h"
+#include "explore/model/action.h"
 
 enum { COUNTER_NOW = 0, COUNTER_BEFORE = -1 };
 

@@ -209,3 +209,5 @@ unsigned eager_replies_counted(const struct client_state *client_state, const st
     *is_waiting = ends.is_waiting;
     return messages;
 }
+
+const struct reduction_hooks eager_replies_hooks = {.filter = eager_replies_filter};

@@ -18,6 +18,7 @@
 #ifndef PICKLOCK_EXPLORE_REDUCE_EAGER_REPLIES_H
 #define PICKLOCK_EXPLORE_REDUCE_EAGER_REPLIES_H
 
+#include "explore/graph/reduction.h"
 #include "explore/model/actions.h"
 
 /* Marks the actions of the list that a patient client does not make, and adds what it does instead.

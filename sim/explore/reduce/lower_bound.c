@@ -27,9 +27,9 @@ bool lower_bound_suits(const struct explore_options *options)
 
 static void from_holding(struct client_facts *facts, int more)
 {
-    facts->hold_in = (uint8_t)more;
-    facts->access_in = (uint8_t)(more + READS);
-    facts->write_in = (uint8_t)(more + WRITES);
+    facts->bound.hold_in = (uint8_t)more;
+    facts->bound.access_in = (uint8_t)(more + READS);
+    facts->bound.write_in = (uint8_t)(more + WRITES);
 }
 
 /* Until all that it waits for has ended; at each server, what takes longest. */
@@ -53,25 +53,25 @@ static int ends_in(const struct client_state *client_state)
 
 static void knows(struct client_facts *facts, int32_t count)
 {
-    facts->has_count = true;
-    facts->count = count;
+    facts->bound.has_count = true;
+    facts->bound.count = count;
 }
 
 /* A command of its critical section is under way, and waited for. */
 static void from_access(struct client_facts *facts, const struct packed_message *it)
 {
-    facts->hold_in = 0;
+    facts->bound.hold_in = 0;
     if (it->verb == VERB_SET && message_is_request(it)) {
-        facts->access_in = facts->write_in = 1;
+        facts->bound.access_in = facts->bound.write_in = 1;
         knows(facts, it->value - 1);
     } else if (it->verb == VERB_GET && message_is_request(it)) {
-        facts->access_in = READS - 1;
-        facts->write_in = WRITES - 1;
+        facts->bound.access_in = READS - 1;
+        facts->bound.write_in = WRITES - 1;
     } else if (it->verb == VERB_GET && message_is_reply(it) && it->reply_kind == REPLY_VALUE) {
-        facts->access_in = facts->write_in = WRITES - READS;
+        facts->bound.access_in = facts->bound.write_in = WRITES - READS;
         knows(facts, it->reply_value);
     } else if (it->verb == VERB_GET && message_is_reply(it) && it->reply_kind == REPLY_NIL) {
-        facts->access_in = facts->write_in = WRITES - READS;
+        facts->bound.access_in = facts->bound.write_in = WRITES - READS;
         knows(facts, 0);
     }
 }
@@ -80,7 +80,7 @@ static void from_section(struct client_facts *facts, const struct client_state *
 {
     const int release = 1, acquire = 1;
     from_holding(facts, release + acquire);
-    facts->hold_in = 0;
+    facts->bound.hold_in = 0;
     for (int i = 0; i < client_state->count; i++)
         if (client_state->messages[i].op == OP_ACCESS) {
             from_access(facts, &client_state->messages[i]);
@@ -89,7 +89,7 @@ static void from_section(struct client_facts *facts, const struct client_state *
     if (client_state->stage == STAGE_OPEN) {
         from_holding(facts, 0);
     } else if (client_state->stage == STAGE_READ) {
-        facts->access_in = facts->write_in = WRITES - READS - 1;
+        facts->bound.access_in = facts->bound.write_in = WRITES - READS - 1;
         knows(facts, client_state->counter);
     }
 }
@@ -108,7 +108,7 @@ static void from_idle(const struct state_space *space, struct client_facts *fact
     }
 }
 
-void lower_bound_annotate(const struct state_space *space, struct client_facts *facts,
+void lower_bound_annotate(struct state_space *space, struct client_facts *facts,
                           const struct client_state *client_state)
 {
     if (client_state->phase == PHASE_DEAD)
@@ -129,7 +129,7 @@ static int to_overlap(struct state_space *space, const uint32_t *words)
 {
     int least = NEVER, next = NEVER;
     for (int i = 0; i < space->config.clients; i++) {
-        int hold_in = space_client(space, words[i])->hold_in;
+        int hold_in = space_client(space, words[i])->bound.hold_in;
         int more = hold_in > least ? hold_in : least;
         least = hold_in < least ? hold_in : least;
         next = more < next ? more : next;
@@ -144,15 +144,15 @@ static int to_lost_update_of(struct state_space *space, const uint32_t *words, i
         space_server_facts(space, words[space->config.clients + SERVER_ONE]);
     const struct client_facts writer = *space_client(space, words[client]);
     int others = NEVER;
-    if (writer.has_count && first->is_count_known && writer.count != first->count)
-        return writer.write_in;
+    if (writer.bound.has_count && first->is_count_known && writer.bound.count != first->count)
+        return writer.bound.write_in;
     for (int i = 0; i < space->config.clients; i++) {
         const struct client_facts *other = space_client(space, words[i]);
-        int other_in = space->config.forgets ? other->access_in : other->write_in;
+        int other_in = space->config.forgets ? other->bound.access_in : other->bound.write_in;
         if (i != client && other_in < others)
             others = other_in;
     }
-    return writer.write_in + others;
+    return writer.bound.write_in + others;
 }
 
 static int to_lost_update(struct state_space *space, const uint32_t *words)
@@ -177,3 +177,6 @@ int lower_bound_to(struct state_space *space, const uint32_t *words, unsigned pr
     }
     return bound - breaks * (space->config.clients - 1);
 }
+
+const struct reduction_hooks lower_bound_hooks = {.suits = lower_bound_suits,
+                                                  .annotate = lower_bound_annotate};

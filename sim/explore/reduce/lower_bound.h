@@ -21,7 +21,7 @@
 bool lower_bound_suits(const struct explore_options *options);
 
 /* Fills what a place has for this; its actions are listed. */
-void lower_bound_annotate(const struct state_space *space, struct client_facts *facts,
+void lower_bound_annotate(struct state_space *space, struct client_facts *facts,
                           const struct client_state *client_state);
 
 /* To the nearest of these properties (bits); breaks: how often a server may still break its

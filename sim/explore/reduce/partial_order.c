@@ -3,6 +3,7 @@
 
 #include "explore/model/faults/fault.h"
 #include "explore/reduce/eager_replies.h"
+#include "explore/reduce/persistent_sets.h"
 
 #include <string.h>
 
@@ -124,20 +125,20 @@ static uint32_t counted(struct state_space *space, uint32_t client_state, unsign
 
 static uint32_t count_all_replies(struct state_space *space, uint32_t client_state)
 {
-    if (space_client(space, client_state)->counted == UNKNOWN_ID) {
+    if (space_client(space, client_state)->order.counted == UNKNOWN_ID) {
         uint32_t number = counted(space, client_state, 0);
-        space->client_facts[client_state].counted = number;
+        space->client_facts[client_state].order.counted = number;
     }
-    return space->client_facts[client_state].counted;
+    return space->client_facts[client_state].order.counted;
 }
 
 uint32_t partial_order_count_replies(struct state_space *space, uint32_t client_state,
                                      unsigned unheard)
 {
     const struct client_facts *facts = space_client(space, client_state);
-    if (!facts->has_lost && (facts->unheard & ~unheard) == 0)
+    if (!facts->order.has_lost && (facts->order.unheard & ~unheard) == 0)
         return client_state;
-    if ((facts->unheard & unheard) == 0)
+    if ((facts->order.unheard & unheard) == 0)
         return count_all_replies(space, client_state);
     uint64_t key = key_of(client_state, unheard, false);
     const uint64_t *known = memo_find(&space->heard, key);
@@ -238,30 +239,57 @@ void partial_order_annotate(struct state_space *space, struct client_facts *fact
                             const struct client_state *client_state)
 {
     bool hears_one = false, asks_aside = false;
-    facts->counted = UNKNOWN_ID;
-    facts->is_held_up = is_held_up(client_state);
+    facts->order.counted = UNKNOWN_ID;
+    facts->order.is_held_up = is_held_up(client_state);
     for (int i = 0; i < client_state->count; i++) {
         const struct packed_message *message = &client_state->messages[i];
         bool is_unheard = message_is_reply(message) && is_awaited(message);
-        facts->has_lost |= message->state == MESSAGE_VOID;
-        facts->unheard |= (uint8_t)(is_unheard << message->server);
+        facts->order.has_lost |= message->state == MESSAGE_VOID;
+        facts->order.unheard |= (uint8_t)(is_unheard << message->server);
     }
     for (uint32_t m = facts->actions_start; m < facts->actions_start + facts->actions_count; m++) {
         struct action *action = &space->actions[m];
         uint8_t server = (uint8_t)(action->kind == ACTION_ARRIVE ? 1u << action->server : 0);
         action->is_awaited = action->kind == ACTION_ARRIVE &&
                              !message_is_abandoned(&client_state->messages[action->message]);
-        facts->asked |= action->is_awaited && action->is_urgent ? server : 0;
+        facts->order.asked |= action->is_awaited && action->is_urgent ? server : 0;
         asks_aside |= action->is_awaited && client_state->messages[action->message].op != OP_ACCESS;
-        facts->asked_late |= action->is_awaited && !action->is_urgent ? server : 0;
-        facts->abandoned |= action->is_awaited ? 0 : server;
+        facts->order.asked_late |= action->is_awaited && !action->is_urgent ? server : 0;
+        facts->order.abandoned |= action->is_awaited ? 0 : server;
         if (server)
-            facts->arrivals += 1u << (4 * action->server);
+            facts->order.arrivals += 1u << (4 * action->server);
         else
-            facts->is_acting |= action->is_urgent && action->hearing != HEARD_ONE_BY_ONE;
+            facts->order.is_acting |= action->is_urgent && action->hearing != HEARD_ONE_BY_ONE;
         hears_one |=
             action->kind == ACTION_HEAR && action->is_urgent && action->hearing == HEARD_ALWAYS;
     }
     space->is_impatient |=
-        facts->asked && (hears_one || (facts->phase == PHASE_HOLDING && asks_aside));
+        facts->order.asked && (hears_one || (facts->phase == PHASE_HOLDING && asks_aside));
 }
+
+/* --- what stands for a state --- */
+
+static void represent(struct state_space *space, uint32_t *words, unsigned unheard)
+{
+    const int clients = space->config.clients;
+    for (int i = 0; i < clients; i++)
+        words[i] = partial_order_count_replies(space, words[i], unheard);
+    for (int i = 0; i < clients; i++)
+        for (unsigned left = space_client(space, words[i])->order.abandoned; left;
+             left &= left - 1) {
+            int server = __builtin_ctz(left);
+            words[i] =
+                partial_order_drop_abandoned(space, words[i], i, server, words[clients + server]);
+        }
+}
+
+const struct reduction_hooks partial_order_hooks = {
+    .suits = partial_order_suits,
+    .filter = partial_order_filter,
+    .annotate = partial_order_annotate,
+    .select = persistent_sets_list,
+    .select_before_disconnect = persistent_sets_before_disconnect,
+    .select_only = persistent_sets_only,
+    .represent = represent,
+    .hear_server = partial_order_hear_server,
+};

@@ -59,7 +59,6 @@ void partial_order_filter(struct action_list *list);
 
 /* A record when its replies are counted that are only counted, and what is lost, but for the last.
  * unheard: bit a server whose replies stay as they are. */
-enum { ALL_SERVERS = 0xff };
 uint32_t partial_order_count_replies(struct state_space *space, uint32_t client_state,
                                      unsigned unheard);
 

@@ -96,7 +96,7 @@ static int count_arrivals(const struct selection_list *list, int server)
 {
     int count = 0;
     for (int i = 0; i < clients_of(list); i++)
-        count += (int)(place_of(list, i)->arrivals >> (4 * server) & 15);
+        count += (int)(place_of(list, i)->order.arrivals >> (4 * server) & 15);
     return count;
 }
 
@@ -219,7 +219,7 @@ static int asker(const struct selection_list *list, int server, int owner)
 {
     int client = owner - 1;
     if (owner == OWNER_TIME)
-        for (client = 0; !(place_of(list, client)->asked >> server & 1);)
+        for (client = 0; !(place_of(list, client)->order.asked >> server & 1);)
             client++;
     return client;
 }
@@ -249,7 +249,7 @@ static unsigned asked_of_all(const struct selection_list *list)
 {
     unsigned asked = 0;
     for (int i = 0; i < clients_of(list); i++)
-        asked |= place_of(list, i)->asked;
+        asked |= place_of(list, i)->order.asked;
     return asked;
 }
 
@@ -313,7 +313,7 @@ static bool is_silent_end(const struct selection_list *list, int client)
             return false;
         const struct client_facts after = *space_client(list->space, next);
         if (!after.is_hearing)
-            return !after.asked && !after.is_acting;
+            return !after.order.asked && !after.order.is_acting;
         client_state = next;
     }
     return false;
@@ -333,14 +333,14 @@ static void add_each(struct selection_list *list, unsigned servers, int owner,
 static bool add_owned(struct selection_list *list, int client)
 {
     const struct client_facts facts = *place_of(list, client);
-    if (add_work(list, facts.asked | facts.asked_late, client + 1))
+    if (add_work(list, facts.order.asked | facts.order.asked_late, client + 1))
         return true;
-    if (!facts.is_acting)
+    if (!facts.order.is_acting)
         return false;
-    unsigned sent_to = is_silent_end(list, client) ? facts.unheard : ALL_SERVERS;
-    unsigned pending_disconnect = breakable(list, sent_to) & ~(unsigned)facts.abandoned;
+    unsigned sent_to = is_silent_end(list, client) ? facts.order.unheard : ALL_SERVERS;
+    unsigned pending_disconnect = breakable(list, sent_to) & ~(unsigned)facts.order.abandoned;
     add_own(list, client);
-    add_each(list, facts.abandoned, client + 1, add_server);
+    add_each(list, facts.order.abandoned, client + 1, add_server);
     add_each(list, pending_disconnect, client + 1, add_disconnect);
     return true;
 }
@@ -359,7 +359,7 @@ static bool add_owner_set(struct selection_list *list, int owner)
 /* A client that must act at once while it waits for an answer: nothing is known of such. */
 static bool acts_while_waiting(const struct client_facts *facts)
 {
-    return facts->asked && facts->is_acting;
+    return facts->order.asked && facts->order.is_acting;
 }
 
 /* Somebody takes the lead, or does what needs no lead. */
@@ -375,11 +375,11 @@ static bool add_any(struct selection_list *list)
     for (int i = 0; i < clients_of(list); i++) {
         const struct client_facts facts = *place_of(list, i);
         add_own(list, i);
-        if (facts.asked || facts.asked_late)
+        if (facts.order.asked || facts.order.asked_late)
             add_owned(list, i);
-        must_move |= facts.asked && !facts.is_held_up;
-        abandoned |= facts.asked ? 0 : facts.abandoned;
-        is_anybody_free |= !facts.asked;
+        must_move |= facts.order.asked && !facts.order.is_held_up;
+        abandoned |= facts.order.asked ? 0 : facts.order.abandoned;
+        is_anybody_free |= !facts.order.asked;
     }
     add_each(list, abandoned, OWNER_NOBODY, add_server);
     if (is_anybody_free)

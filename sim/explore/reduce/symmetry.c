@@ -316,3 +316,6 @@ void symmetry_sort(struct state_space *space, unsigned reductions, uint32_t *wor
     if (reductions & REDUCE_CLIENTS)
         sort_clients(space, words, new_position);
 }
+
+const struct reduction_hooks symmetry_hooks = {
+    .open = symmetry_open, .step = symmetry_step, .stay = symmetry_none, .sort = symmetry_sort};

@@ -8,17 +8,6 @@
 
 #include "explore/graph/state_space.h"
 
-/* A state whose steps are to be sorted: what its servers were sorted by. Most steps move one column
- * of it, if any. */
-struct symmetry {
-    struct state_space *space;
-    const uint32_t *words; /* borrowed */
-    uint64_t keys[SERVERS_MAX];
-    bool has_keys; /* not before its projections were asked for */
-    bool is_sorted;
-    bool has_servers, has_clients; /* they are to be sorted */
-};
-
 void symmetry_open(struct symmetry *symmetry, struct state_space *space, unsigned reductions,
                    const uint32_t *words);
 

@@ -7,6 +7,7 @@
 
 #include "base/bits.h"
 #include "explore/graph/successors.h"
+#include "explore/search/outcome.h"
 #include "explore/store/fingerprint_set.h"
 
 #include <limits.h>

@@ -1,6 +1,7 @@
 /* explore.c - see explore.h: one search from its options to its outcome. */
 #include "explore/search/explore.h"
 
+#include "explore/model/faults/fault.h"
 #include "explore/reduce/lower_bound.h"
 #include "explore/reduce/partial_order.h"
 #include "explore/search/random.h"
@@ -11,25 +12,6 @@
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
-
-static const char *const searches[SEARCH_COUNT] = {"exhaustive", "random", "pct"};
-
-const char *explore_search_name(enum explore_search search)
-{
-    assert((unsigned)search < SEARCH_COUNT);
-    return searches[search];
-}
-
-bool explore_search_read(const char *name, enum explore_search *search)
-{
-    for (int i = 0; i < SEARCH_COUNT; i++) {
-        if (strcmp(searches[i], name) != 0)
-            continue;
-        *search = (enum explore_search)i;
-        return true;
-    }
-    return false;
-}
 
 const char *explore_end_words(enum explore_end end)
 {
@@ -56,38 +38,6 @@ const char *explore_end_words(enum explore_end end)
         return "1000 runs brought no new state";
     }
     return "";
-}
-
-static const char *const sections[] = {
-    [SECTION_NOTHING] = "none", [SECTION_WRITE] = "write", [SECTION_COUNTER] = "counter"};
-
-const char *section_name(enum section section)
-{
-    assert((unsigned)section < SECTION_COUNT);
-    return sections[section];
-}
-
-bool section_read(const char *name, enum section *section)
-{
-    for (int i = 0; i < SECTION_COUNT; i++) {
-        if (strcmp(sections[i], name) != 0)
-            continue;
-        *section = (enum section)i;
-        return true;
-    }
-    return false;
-}
-
-bool explore_judges(enum section section, enum property property)
-{
-    switch (property) {
-    case PROPERTY_FENCE_ORDER:
-        return section == SECTION_WRITE;
-    case PROPERTY_NO_LOST_UPDATE:
-        return section == SECTION_COUNTER;
-    default:
-        return true;
-    }
 }
 
 /* --- options --- */
@@ -129,27 +79,11 @@ static enum fail options_read(const struct explore_options *given, struct explor
 
 /* --- the outcome --- */
 
-bool explore_promises(const struct explore_options *options, enum property property)
-{
-    const struct scheme *scheme = options->scheme;
-    switch (property) {
-    case PROPERTY_PROGRESS:
-        return !options->skips_progress;
-    case PROPERTY_ALWAYS_EXPIRES:
-        return scheme->promises_expiry;
-    case PROPERTY_NO_ORPHAN:
-        return scheme->promises_token;
-    case PROPERTY_LOSS_NOTICE:
-        return scheme->promises_notice;
-    default:
-        return explore_judges(options->section, property);
-    }
-}
-
 static void outcome_open(struct explore_outcome *outcome, const struct explore_options *options)
 {
     struct config config;
     config_init(&config, options);
+    fault_prepare(&config, options);
     memset(outcome, 0, sizeof *outcome);
     outcome->lease_ticks = config.ttl;
     outcome->lease_us = translate_lease_us(&config);

@@ -8,6 +8,7 @@
 #define PICKLOCK_EXPLORE_SEARCH_TRACE_H
 
 #include "explore/graph/successors.h"
+#include "explore/search/outcome.h"
 
 struct event_label {
     enum action_kind kind;

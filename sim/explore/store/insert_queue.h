@@ -6,7 +6,6 @@
 #ifndef PICKLOCK_EXPLORE_STORE_INSERT_QUEUE_H
 #define PICKLOCK_EXPLORE_STORE_INSERT_QUEUE_H
 
-#include "explore/graph/state_space.h"
 #include "explore/store/fingerprint_set.h"
 
 /* QUEUE_FULL: of so many, all but the newest QUEUE_KEPT go on, in one go: how many follow a state
@@ -14,13 +13,11 @@
  * clients. FAST_WORDS_MAX: words of a state next to the only server. */
 enum { QUEUE = 128, QUEUE_FULL = 40, QUEUE_KEPT = 12, FAST_WORDS_MAX = 8 };
 
-_Static_assert(EXPLORE_CLIENTS_MAX + 2 <= FAST_WORDS_MAX, "a state in hand has no room");
-
 /* The word after those of the state: what sleeps in it (fast_path.h). */
 struct queued_state {
     _Alignas(64) uint64_t fingerprint;
     uint32_t from;
-    uint32_t words[WORDS_MAX + 2];
+    uint32_t words[FINGERPRINT_WORDS_MAX + 2];
     bool is_tick; /* it comes from there by a tick */
 };
 
@@ -87,20 +84,6 @@ static inline void insert_queue_approach(struct insert_queue *queue, const uint3
         memcpy(queue->words + FAST_WORDS_MAX / 2, words + FAST_WORDS_MAX / 2,
                sizeof queue->words / 2);
     queue->sum = fingerprint_sum_of(queue->visited, words);
-}
-
-/* The state in hand after an action of that client; nothing sleeps in it. */
-static inline void insert_queue_push_changed(struct insert_queue *queue,
-                                             const struct cached_successor *cached, int client,
-                                             int clients)
-{
-    struct queued_state *it = &queue->waiting[queue->pushed % QUEUE];
-    memcpy(it->words, queue->words, sizeof queue->words);
-    it->words[client] = cached->client_state;
-    it->words[clients] = cached->server_state;
-    it->words[queue->visited->words] = 0;
-    insert_queue_add(queue, it, fingerprint_of_sum(queue->sum + cached->change), queue->from,
-                     false);
 }
 
 #endif

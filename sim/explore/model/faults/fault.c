@@ -69,6 +69,19 @@ bool fault_read(const char *name, enum fault *fault)
     return false;
 }
 
+void fault_prepare(struct config *config, const struct explore_options *options)
+{
+    for (int i = 0; i < FAULT_COUNT; i++) {
+        const struct fault_kind *kind = fault_kind((enum fault)i);
+        config->has_fault[i] =
+            options->budget[i] > 0 && fault_is_applicable((enum fault)i, options->scheme);
+        config->breakers |= (uint32_t)(config->has_fault[i] && kind->hits_all_replies) << i;
+        if (config->has_fault[i] && kind->prepare)
+            kind->prepare(config, options->budget[i]);
+    }
+    config->keeps_count = config->forgets && config->section == SECTION_COUNTER;
+}
+
 const struct fault_kind *fault_kind(enum fault fault)
 {
     assert((unsigned)fault < FAULT_COUNT);

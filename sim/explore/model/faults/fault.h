@@ -41,4 +41,8 @@ struct fault_kind {
 
 const struct fault_kind *fault_kind(enum fault fault);
 
+/* Fills what of a config depends on the faults of a search: which can strike, and what they ask
+ * for. After config_init(). */
+void fault_prepare(struct config *config, const struct explore_options *options);
+
 #endif
