@@ -35,3 +35,23 @@ def test_every_scenario_of_the_articles_exists():
     shown = {name for row in claims.splitlines() if row.startswith("|")
              for name in re.findall(r"`([a-z][a-z0-9-]+)`", row.split("|")[-2])}
     assert shown and shown <= scenarios
+
+
+def test_the_walk_through_the_explorer_names_files_that_exist():
+    sim = ROOT / "sim"
+    named = set(re.findall(r"`((?:\w+/)*\w+\.(?:[ch]|py|def))`", (sim / "explore" / "README.md").read_text()))
+    roots = (sim, sim / "explore", sim / "explore" / "reduce", ROOT)
+    assert len(named) > 30
+    assert not [name for name in named if not any((root / name).exists() for root in roots)]
+
+
+def test_every_folder_of_the_explorer_is_in_the_walk():
+    text = (ROOT / "sim" / "explore" / "README.md").read_text()
+    folders = [path.name for path in (ROOT / "sim" / "explore").iterdir() if path.is_dir()]
+    assert folders and not [name for name in folders if f"{name}/" not in text]
+
+
+def test_the_glossary_says_each_word_once():
+    words = [word.strip() for row in re.findall(r"^\| ([^|]+) \|", (DOCS / "GLOSSARY.md").read_text(), re.M)
+             for word in row.split(",") if not row.startswith(("word", "---"))]
+    assert len(words) > 50 and len(words) == len(set(words))

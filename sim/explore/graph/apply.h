@@ -1,5 +1,6 @@
-/* apply.h - one step from a state: what an action of one record does to the others, and what is
- * violated by it. For successors.c, which knows the actions that are possible together. */
+/* apply.h - applies one action to a state: what it does to the other clients and servers, and
+ * which properties are violated by it. For successors.c, which knows which actions are enabled
+ * together. */
 #ifndef PICKLOCK_EXPLORE_GRAPH_APPLY_H
 #define PICKLOCK_EXPLORE_GRAPH_APPLY_H
 
@@ -35,7 +36,7 @@ static inline bool has_budget(const struct expansion *it, enum fault fault)
     return slot >= 0 && (budget >> (BUDGET_BITS * slot) & BUDGET_MASK) > 0;
 }
 
-/* Each makes one step, or as many as there are ways to make it: stepper->take is called, or what
+/* Each makes one step, or as many as there are ways to make it: successors->take is called, or what
  * must follow at once is made as well (partial_order.h). */
 void apply_client(struct expansion *it, int client, const struct action *action);
 void apply_server(struct expansion *it, int server, const struct action *action);

@@ -67,7 +67,7 @@ struct push_batch {
     unsigned pushes; /* classes of actions that are pushed just so */
 };
 
-/* A slow step lets the table grow, and the ring. */
+/* A step that is not cached lets the table grow, and the queue. */
 static inline void batch_go_on(struct push_batch *it, const struct insert_queue *queue)
 {
     it->buckets = queue->visited->buckets;
@@ -89,14 +89,14 @@ static inline struct push_batch batch_begin(const struct fast_path *fast,
     return it;
 }
 
-/* After an action of that client, as far as they commute with it: what sleeps now, and all that
- * comes before it. */
+/* The sleep set after an action of that client: what was in it, and all that came before; as far as
+ * it is independent of the action. */
 static inline uint32_t sleep_set_after(uint32_t sleep_set, int client)
 {
     return sleep_set | ((1u << (CLASS_BITS * client)) - 1);
 }
 
-/* Where one sleeps, the next push takes its place. */
+/* Where one is in the sleep set, the next push takes its place. */
 static INLINE void push(struct insert_queue *queue, struct push_batch *it,
                         const struct cached_successor *cached, const int client, const int clients)
 {

@@ -1,9 +1,9 @@
-/* projections.h - what a client has to do with each server of a quorum, and what becomes of its
- * record when servers change places.
+/* projections.h - per-server projections of a client state, and its number after a permutation
+ * of the servers. For the canonical form of a quorum (reduce/symmetry.h).
  *
- * Beside each client state lies a row: a number for its part of every server's column, and its own
- * number after any one column has moved. So a step that moves one column looks at one place for
- * each client. */
+ * Each client state has a row: the number of its projection on every server, and its own number
+ * after any one server has moved to another place. So a step that moves one server looks at one
+ * place of each client's row. */
 #ifndef PICKLOCK_EXPLORE_GRAPH_PROJECTIONS_H
 #define PICKLOCK_EXPLORE_GRAPH_PROJECTIONS_H
 

@@ -1,7 +1,9 @@
-/* properties.h - which properties a step, or the state after it, violates; as bits, 1 << enum
- * property.
+/* properties.h - property evaluation: which properties a step, or the state after it, violates;
+ * as bits, 1 << enum property.
  *
- * The rules are those of checks/, a function for each of their occasions. */
+ * The rules are those of checks/, a function for each occasion on which one can be violated.
+ * Mirrored there: checks/ledger.c and the file of each property; test_explore_walks.c holds both
+ * statements to each other at every step of random walks. */
 #ifndef PICKLOCK_EXPLORE_GRAPH_PROPERTIES_H
 #define PICKLOCK_EXPLORE_GRAPH_PROPERTIES_H
 

@@ -44,7 +44,7 @@ struct bound_facts {
 
 /* --- selections: which actions of a state are enough --- */
 
-/* Who leads, in a word of budgets: position + 1, OWNER_TIME, or nobody. */
+/* The owner of the persistent set, in a word of budgets: position + 1, OWNER_TIME, or nobody. */
 enum { OWNER_NOBODY = 0, OWNER_TIME = 7, OWNER_SHIFT = 28 };
 _Static_assert((int)EXPLORE_CLIENTS_MAX < (int)OWNER_TIME, "time leads like a client");
 _Static_assert((EXPLORE_FAULTS_MAX)*BUDGET_BITS <= OWNER_SHIFT, "budgets and the lead share bits");
@@ -59,7 +59,7 @@ static inline uint32_t persistent_with_owner(uint32_t budgets, int owner)
     return (budgets & ((1u << OWNER_SHIFT) - 1)) | (uint32_t)owner << OWNER_SHIFT;
 }
 
-/* One action, of a client (or -1) or of a server itself, and who leads after it. */
+/* One action, of a client (or -1) or of a server itself, and the owner after it. */
 struct selection {
     int client, server;
     uint32_t action;

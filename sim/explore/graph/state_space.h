@@ -1,10 +1,10 @@
-/* state_space.h - states as a few numbers, and what follows from each: the compiled form of clients
- * and servers.
+/* state_space.h - the state space: states as arrays of interned numbers, and memoized
+ * transitions.
  *
- * A state is an array of words: a client state's number for each client, a server state's number
- * for each server, the fence order's where critical sections write the resource, and what is left
- * of the budgets. A record's moves, ageing and renaming are computed once, by the code that steps
- * it, and looked up from then on. */
+ * A state is an array of words: the number of each client's state and of each server's, that of
+ * the ghost order of fences where critical sections write the resource, and what is left of the
+ * budgets of faults. The actions, the ageing and the renaming of a client state or a server
+ * state are computed once, by the code in model/, and looked up from then on. */
 #ifndef PICKLOCK_EXPLORE_GRAPH_STATE_SPACE_H
 #define PICKLOCK_EXPLORE_GRAPH_STATE_SPACE_H
 
@@ -43,7 +43,7 @@ struct client_facts {
     bool is_urgent;  /* one of them must happen before time passes */
     bool is_hearing; /* CLIENT_HEARING */
     uint8_t phase, rounds, call_left;
-    uint8_t deleted, refused, overtaken; /* of struct local */
+    uint8_t deleted, refused, overtaken; /* of the client state */
     bool can_begin, has_mentions;
     bool has_swapped;                 /* CLIENT_SWAPPED */
     bool knows_counter;               /* has read it, or is about to write it */
@@ -157,7 +157,7 @@ static inline const struct server_facts *space_server_facts(const struct state_s
 unsigned space_arrive(struct state_space *space, uint32_t *client_state, int message,
                       uint32_t *server_state, int position);
 
-/* An acquire ended (scheme with stamps): the server state with its claims put right. */
+/* An acquire ended (scheme with stamps): the server state with its ghost owners corrected. */
 uint32_t space_return(struct state_space *space, uint32_t client_state, int position,
                       enum ghost_return how, uint32_t server_state);
 

@@ -1,9 +1,9 @@
-/* successor_cache.h - what a client's actions lead to next to the only server, computed once for
- * each pair of their records.
+/* successor_cache.h - the successor cache: what the actions of a client lead to next to the only
+ * server, computed once for each pair of client state and server state.
  *
- * Most moves change one word of a state, or two, and there is no more to tell of them. What they
- * lead to is listed here, beside those actions of which there is more: for these successors.c must
- * be asked. */
+ * Most actions change one word of a state, or two, and nothing else is to be known of them.
+ * Their successors are cached here with the change of the fingerprint; of the other actions it
+ * is cached that successors.c must be asked. */
 #ifndef PICKLOCK_EXPLORE_GRAPH_SUCCESSOR_CACHE_H
 #define PICKLOCK_EXPLORE_GRAPH_SUCCESSOR_CACHE_H
 
@@ -88,7 +88,7 @@ struct successor_cache {
     const struct fingerprint_set *visited; /* whose sums; borrowed */
 };
 
-/* Of a client at that position, which is that client state, beside that post. */
+/* Of a client at that position, which is that client state, beside that server state. */
 struct cache_key {
     uint32_t client_state, server_state;
     int client;

@@ -114,7 +114,7 @@ static inline bool must_be_whole(const struct expansion *it)
     return it->is_sorted || it->space->can_states_be_wrong;
 }
 
-/* False: apply_client() must see to it. Nothing sleeps in the state after it. */
+/* False: apply_client() must see to it. The sleep set after it is empty. */
 static bool push_cached(struct expansion *it, int client, const struct cached_successor *cached)
 {
     if (cached->kind == CACHED_NOT || (cached->kind == CACHED_GRANT && is_contested(it, client)))

@@ -1,7 +1,7 @@
-/* successors.h - all that can follow a state, one step after the other, each in its canonical form.
+/* successors.h - successor generation: the canonical successors of a state, in a fixed order.
  *
- * The one place that knows which actions are possible together: the prompt rule, the budgets, what
- * one client's action does to servers and to the verdict. */
+ * The one place that knows which actions are enabled together: time passes only when nothing
+ * urgent is left, and a fault needs a budget. */
 #ifndef PICKLOCK_EXPLORE_GRAPH_SUCCESSORS_H
 #define PICKLOCK_EXPLORE_GRAPH_SUCCESSORS_H
 
@@ -42,8 +42,9 @@ struct successors {
     struct insert_queue *queue;
 };
 
-/* Are there enough such steps? Not where an action concerns several servers, or the fence order
- * follows every step; and with stamps the records are so many that few of them meet twice. */
+/* Are there enough such steps? Not where an action concerns several servers, or the ghost order of
+ * fences follows every step; and with stamps the records are so many that few of them meet twice.
+ */
 bool successors_have_quick(const struct successors *successors);
 
 static inline bool step_is_fault(const struct successor *step)

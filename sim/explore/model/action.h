@@ -19,7 +19,7 @@ enum action_kind {
     ACTION_HEAR,
     ACTION_GIVE_UP,
     ACTION_INJECT,  /* a fault, which costs a strike of its budget */
-    ACTION_DELAYED, /* what a fault that struck leads to; costs nothing more */
+    ACTION_DELAYED, /* a delayed effect of an injected fault; costs nothing more */
 };
 
 /* What an action did that others must know. */
@@ -47,8 +47,8 @@ static inline enum breach breach_of_did(unsigned did)
 
 enum { NO_FAULT = -1, NO_SERVER = -1, ACTIONS_MAX = 8 + 8 * CLIENT_MESSAGES_MAX };
 
-/* Whose action it is to hear a reply: of a client that hears when it likes, or of a patient one
- * (see eager_replies.h). */
+/* How a reply is delivered: in any order, as it is where eager reply delivery is off, or in one
+ * batch (eager_replies.h). */
 enum hearing { HEARD_ALWAYS, HEARD_ONE_BY_ONE, HEARD_IN_BATCH };
 
 struct action_draft {

@@ -1,10 +1,9 @@
-/* actions.h - what a client can do next, and what can be done to it or to a server: the actions of
- * one record.
+/* actions.h - the enabled actions of one client state, or of one server state, in a fixed order.
  *
- * Pure functions of the record: computed once for each, then kept by state_space.h. What a request
- * does at its server is not known here: ACTION_ARRIVE is listed, and executed by whoever has the
- * server. What goes wrong is not known here either, but asked of each fault of the config
- * (fault.h). */
+ * A pure function of that state: computed once for each, then kept by graph/state_space.h. What
+ * a request does at its server is not known here: ACTION_ARRIVE is listed, and executed by the
+ * graph, which has the server. What goes wrong is asked of each fault of the config
+ * (faults/fault.h). Reductions are not known here: the graph filters the list. */
 #ifndef PICKLOCK_EXPLORE_MODEL_ACTIONS_H
 #define PICKLOCK_EXPLORE_MODEL_ACTIONS_H
 

@@ -1,9 +1,10 @@
-/* client_state.h - one client of the explorer with its messages in flight, in a normal form.
+/* client_state.h - a client state: one client of the explorer with its messages in flight, in a
+ * normal form.
  *
- * Equal situations are equal bytes: times are what remains, own tokens carry no position, what can
- * no longer matter is zero. So that a record can be interned, and a step of the scheme is computed
- * once for each of them. The step itself is world/client.c's, with the scheme's own function:
- * nothing is modelled twice. */
+ * Equal situations are equal bytes: a time is kept as what remains of it, a client's own tokens
+ * carry no position, and what can no longer matter is zero. So a client state can be interned,
+ * and a step of the scheme is computed once for each. The step itself is world/client.c's, with
+ * the scheme's own function: nothing is modelled twice. */
 #ifndef PICKLOCK_EXPLORE_MODEL_CLIENT_STATE_H
 #define PICKLOCK_EXPLORE_MODEL_CLIENT_STATE_H
 
@@ -60,7 +61,7 @@ enum { AGO_FORGOTTEN = 2 };
     BIT(CLIENT_STALLED)  /* it need not take a step before time passes */                          \
     BIT(CLIENT_SLOW)     /* nor end its critical section */                                        \
     BIT(CLIENT_STRUCK)   /* a fault cost this attempt an answer, or may leave a lock behind */     \
-    BIT(CLIENT_SWAPPED)  /* its GETSET was judged to have lost */                                  \
+    BIT(CLIENT_SWAPPED)  /* ghost state: its GETSET has lost */                                    \
     BIT(CLIENT_TAKEN)    /* a server has told this attempt that the lock key is there */           \
     BIT(CLIENT_HEARING)  /* it waited for all replies, and hears them now, one after the other */  \
     BIT(CLIENT_ANSWERED) /* partial_order.h: one of what it waits for was executed since its last  \
@@ -84,8 +85,8 @@ struct client_state {
     int32_t token;     /* of the attempt, position POSITION_SELF; 0: no attempt */
     int32_t fence;
     int32_t counter; /* STAGE_READ: what the critical section has read, see workload.h */
-    int32_t seen; /* the stamp that its GET was answered with, while it acquires; 0: none. For the
-                     judge */
+    int32_t seen;    /* the stamp that its GET was answered with, while it acquires; 0: none. Ghost
+                        state */
     int32_t fields[SCHEME_FIELDS_MAX];
     struct packed_message
         messages[CLIENT_MESSAGES_MAX]; /* by server, oldest first; only count of them count */

@@ -39,7 +39,7 @@ struct config {
     bool has_partial_order;      /* see partial_order.h: lengths do not matter, nor most orders */
     bool has_lower_bound;        /* see lower_bound.h: long ways do not matter */
     bool writes_stamps;          /* the scheme shows others what its client's clock says */
-    int call_left_min;           /* of local.call_left: further down makes no difference */
+    int call_left_min;           /* of client_state.call_left: further down makes no difference */
     enum section section;        /* what a critical section does */
     bool keeps_count;            /* the guarded counter has its real value: it may be forgotten */
     struct lease lease;          /* of every attempt, but for its token */

@@ -1,9 +1,10 @@
-/* ghost.h - what the explorer remembers so that it can judge properties on the way, and the judging
- * of one execution.
+/* ghost.h - ghost state: what the explorer remembers so that it can evaluate properties along a
+ * path. No client and no server sees it. (Auxiliary variables: Owicki and Gries, "An axiomatic
+ * proof technique for parallel programs I", 1976.)
  *
- * A small image of checks/ledger.h: who owns the lock at each server, for how long that counts. A
- * test holds the verdicts of both to each other; a witness counts only when checks/ says the same
- * of its replay. */
+ * It is a small image of checks/ledger.h: who owns the lock at each server, and for how long
+ * that counts. test_explore_walks.c holds both to each other; a witness counts only when checks/
+ * says the same of its replay. */
 #ifndef PICKLOCK_EXPLORE_MODEL_GHOST_H
 #define PICKLOCK_EXPLORE_MODEL_GHOST_H
 
@@ -25,8 +26,8 @@
 BITS(observed, OBSERVED_BITS);
 
 /* A command of the client state's message was executed: before and after are the server's, the
- * claims of after are put right, and the client state's own memory of it (what it saw, a renewed
- * lease). */
+ * ghost owners of after are corrected, and the client state's own memory of it (what it saw, a
+ * renewed lease). */
 unsigned ghost_execution(const struct config *config, struct client_state *client_state,
                          int message, int position, const struct reply *reply,
                          const struct server_state *before, struct server_state *after);

@@ -1,9 +1,10 @@
-/* ghost_fences.h - who was granted the lock after whom, and carries which fence: what the ghost
- * state of fence-order remembers. Kept only where critical sections write the resource.
+/* ghost_fences.h - ghost state of fence-order: in which order the lock was granted, and which
+ * fence each grant carries. Kept only where critical sections write the resource.
  *
- * The rules are those of checks/fence_order.c: of every attempt that may still write, or be told of
- * its grant, the rank of that grant among the others, and whether a later one has written already;
- * what came before is in two fences. Ranks only order: they are counted anew in every state. */
+ * The rules are those of checks/fence_order.c. For every attempt that may still write, or be
+ * told of its grant: the rank of that grant among the others, and whether a later one has
+ * written already. What came before is in two fences. Ranks only order: they are counted anew in
+ * every state. */
 #ifndef PICKLOCK_EXPLORE_MODEL_GHOST_FENCES_H
 #define PICKLOCK_EXPLORE_MODEL_GHOST_FENCES_H
 

@@ -1,8 +1,9 @@
-/* server_state.h - one server of the explorer, in a normal form: the lock key, the fence, who owns
- * the lock, who watches it.
+/* server_state.h - a server state: one server of the explorer, in a normal form: its keyspace,
+ * who watches the lock key, and a replica that was cut off; with the ghost state that says who
+ * owns the lock.
  *
- * A command is executed by redis/model.c itself, on a model made of the record and taken apart
- * again. */
+ * A command is executed by redis/model.c itself, on a model that is made of the server state and
+ * taken apart again. */
 #ifndef PICKLOCK_EXPLORE_MODEL_SERVER_STATE_H
 #define PICKLOCK_EXPLORE_MODEL_SERVER_STATE_H
 
@@ -20,7 +21,7 @@ struct ghost_owner {
     int16_t left;   /* ticks, at least 0, see ghost_counts(); NO_TIME: for ever */
 };
 
-/* May its owner still count on it? A claim by stamp lasts a unit longer than its lease. */
+/* May its owner still count on it? Ownership by stamp lasts a unit longer than its lease. */
 static inline bool ghost_counts(const struct config *config, const struct ghost_owner *ghost)
 {
     return ghost->left == NO_TIME || ghost->left > (config->scheme->uses_client_clock ? 1 : 0);
@@ -67,7 +68,7 @@ struct reply server_state_execute(struct server_state *server_state, const struc
 /* A tick passes; are_stamps_kept as in client_state_age(). */
 void server_state_tick(struct server_state *server_state, bool are_stamps_kept);
 
-/* Its clock jumps ahead by so many ticks: keys expire, claims do not. */
+/* Its clock jumps ahead by so many ticks: keys expire, ghost owners do not. */
 void server_state_jump(struct server_state *server_state, int ticks);
 
 /* The connections of a client, or of all (-1), are gone. */

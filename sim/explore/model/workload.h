@@ -1,10 +1,10 @@
-/* workload.h - what a critical section does to the data that it guards: its commands, and the
- * judging of them.
+/* workload.h - the workload of a critical section: its commands on the data that the lock
+ * guards, and what the ghost state observes of them.
  *
- * A section writes the resource, or reads the counter and writes it back plus one; then it is over,
- * also when a command of it came to nothing. It is released when none of its commands is waited
- * for. The commands are world/client.c's, travel to the first server like any other, and can be
- * late or lost.
+ * A critical section writes the resource, or reads the counter and writes it back plus one; then
+ * it is over, also when a command of it came to nothing. It is released when none of its
+ * commands is waited for. The commands are world/client.c's, travel to the first server like any
+ * other, and can be late or lost.
  *
  * Only one thing counts of the counter: is what was read still what is there? So its value is
  * COUNTER_NOW, what was read is that or COUNTER_BEFORE, and when it is written, everybody's

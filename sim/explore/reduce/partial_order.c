@@ -224,7 +224,7 @@ uint32_t partial_order_drop_abandoned(struct state_space *space, uint32_t client
     return number;
 }
 
-/* --- what a place has for turns --- */
+/* --- annotation --- */
 
 static bool is_held_up(const struct client_state *client_state)
 {

@@ -1,51 +1,53 @@
-/* partial_order.h - quorums: of ways that differ only in the order of events that do not meet, one
- * is searched.
+/* partial_order.h - partial-order reduction for quorums: of paths that differ only in the order
+ * of independent events, one is searched. (Persistent sets: Godefroid, "Partial-Order Methods
+ * for the Verification of Concurrent Systems", 1996; stubborn and ample sets: Valmari 1989,
+ * Peled 1993. As far as they are of use here; the rest is particular to quorums.)
  *
- * Requests to different servers execute in any order, and it makes no difference in which. A search
- * that is only to tell whether a property is violated, and not by which shortest path, can leave
- * out nearly all of these orders (REDUCE_ORDER). What it finds violated is searched for once more
- * without this, for the shortest path. It is for schemes that promise waits_for_all and
- * is_even_handed.
+ * Requests to different servers are independent. A search that is only to tell whether a
+ * property is violated, and not by which shortest path, can leave out nearly all of their orders
+ * (REDUCE_ORDER). What it finds violated is searched for once more without this reduction, for
+ * the shortest path. It requires a scheme that promises waits_for_all and is_even_handed; one
+ * that breaks the promise is noticed (is_impatient) and searched in every order.
  *
- * Turns. Take any way on from a state in which requests are on their way, and its first event that
- * is no arrival. It is the action of one client (or a tick), and only what was executed before the
- * client's own requests, at the same server, can matter to it. So that client is in the lead: its
- * servers are worked off one after the other; at each, what is there arrives in every order until
- * the owner's own request has; what else is on its way is put off until the owner has moved. What
- * is put off meets the owner's move nowhere: it is about another client's record and, at a server,
- * about what the owner has done with; and to the verdict on the owner's move it could only take
- * away that the owner owns keys, which violates nothing. Moves of other clients that come later
- * come later here as well, and those that were possible before the lead began were tried then. Time
- * passes when nobody has an urgent request left: it leads only when nobody who waits must move
- * before. Where two requests at a server come to the same in either order, one order is enough; and
- * a state in which only one thing can happen is not kept.
+ * The owner of the persistent set. Take any path on from a state in which requests are in
+ * flight, and its first event that is no arrival. It is an action of one client (or a tick), and
+ * only what was executed before that client's own requests, at the same server, can matter to
+ * it. That client becomes the owner: its servers are worked off one after the other; at each,
+ * what is there arrives in every order until the owner's own request has; what else is in flight
+ * is put off until the owner has acted. What is put off is independent of the owner's action: it
+ * is about another client's state and, at a server, about what the owner has done with; and to
+ * the verdict on the owner's action it could only take away that the owner owns keys, which
+ * violates nothing. Actions of other clients that come later come later here as well, and those
+ * that were possible before the set had an owner were tried then. Time passes when nobody has an
+ * urgent request left: it owns the set only when nobody who waits must act before. Where two
+ * requests at a server come to the same in either order, one order is enough; and a state in
+ * which only one thing can happen is not kept.
  *
- * Strays. What nobody waits for any more may come before the owner's own requests, as all that
- * arrives there, and before its last action; where no client is held to a lead, at any time. A
- * compare-and-delete among them that will find no such token is as good as gone.
+ * Abandoned messages. What nobody waits for any more may come before the owner's own requests,
+ * as all that arrives there, and before its last action; where no client is held to an owner, at
+ * any time. A compare-and-delete among them that will find no such token is as good as gone.
  *
- * Strikes. A strike at a request meets nothing but the request: it may as well come before the
- * first of its client's requests is executed. One at a reply, a pause or a clock's jump may as well
- * come when none of them is on its way any more. What befalls a server meets what arrives there,
- * and comes where the owner's request does. But when a server breaks all its connections it meets
- * what was sent to it, too: so it may do so before any client sends anew, after some of what
- * arrives there (it is doomed: nothing else happens until then). A crash meets everything: while
- * its budget lasts, every order is searched.
+ * Injected faults. A fault of a request depends on nothing but the request: it may as well come
+ * before the first of its client's requests is executed. One of a reply, a pause or a clock's
+ * jump may as well come when no request is in flight any more. A fault of a server depends on
+ * what arrives there, and comes where the owner's request does. But when a server breaks all its
+ * connections this depends on what was sent to it, too: so it may do so before any client sends
+ * anew, after some of what arrives there (a pending disconnect: nothing else happens until
+ * then). A crash depends on everything: while its budget lasts, every order is searched.
  *
- * Replies. What a client only counts (eager_replies.h says how that is known) is counted at once,
- * where nothing can befall the reply any more: then it makes no difference which server said what.
- * All but the last one, which decides. Where a server may break all its connections at once, each
- * waiting reply of that server may be heard just before that, or be lost.
+ * Replies. What a client only counts (eager_replies.h says how that is known) is counted at
+ * once, where no fault can hit the reply any more: then it makes no difference which server said
+ * what. All but the last one, which decides. Where a server may break all its connections at
+ * once, each waiting reply of that server may be heard just before that, or be lost.
  *
- * Sections. The commands of a critical section that counts are requests like others: each is the
- * only one of its client, and to the first server. What a write of the counter does to what others
- * have read of it belongs to its execution: it meets nothing but what arrives there.
+ * Critical sections. Their commands are requests like others: each is the only one of its
+ * client, and to the first server. What a write of the counter does to what others have read of
+ * it belongs to its execution: it depends on nothing but what arrives there.
  *
- * Progress. From a state that is left out, what is on its way can be executed; where that leads is
- * a state that is not left out, and it is stuck if the first was.
+ * Progress. From a state that is left out, what is in flight can be executed; where that leads
+ * is a state that is not left out, and it is stuck if the first was.
  *
- * Source: persistent sets (Godefroid), as far as they are of use here; the rest is particular to
- * quorums. */
+ * Tests: test_partial_order.c. */
 #ifndef PICKLOCK_EXPLORE_REDUCE_PARTIAL_ORDER_H
 #define PICKLOCK_EXPLORE_REDUCE_PARTIAL_ORDER_H
 
@@ -71,7 +73,7 @@ uint32_t partial_order_hear_server(struct state_space *space, uint32_t client_st
 uint32_t partial_order_drop_abandoned(struct state_space *space, uint32_t client_state,
                                       int position, int server, uint32_t server_state);
 
-/* Fills what a place has for this; its actions are listed. */
+/* Fills its annotation of a client state; the actions are listed. */
 void partial_order_annotate(struct state_space *space, struct client_facts *facts,
                             const struct client_state *client_state);
 

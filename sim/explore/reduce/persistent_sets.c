@@ -108,7 +108,7 @@ static bool is_endangered(const struct selection_list *list, int server)
     return server_facts->has_delayed || server_facts->injections & list->affordable;
 }
 
-/* --- races --- */
+/* --- dependence --- */
 
 enum { ARRIVALS_MAX = 4 };
 
@@ -196,7 +196,7 @@ static bool is_independent_of_all(const struct server_arrivals *now, int one, un
 }
 
 /* Does it matter at that server when that client's request arrives? Two compare-and-deletes, say,
- * never meet each other. */
+ * are independent. */
 static bool is_dependent(const struct selection_list *list, int server, int client)
 {
     struct server_arrivals arrived;
@@ -224,7 +224,8 @@ static int asker(const struct selection_list *list, int server, int owner)
     return client;
 }
 
-/* Of those servers, one without a race, or else the one where least arrives; -1: there are none. */
+/* Of those servers, one where it is independent, or else the one where least arrives; -1: there are
+ * none. */
 static int least_dependent(const struct selection_list *list, unsigned servers, int owner,
                            bool *is_independent)
 {
@@ -253,7 +254,7 @@ static unsigned asked_of_all(const struct selection_list *list)
     return asked;
 }
 
-/* Where there is no race, that one request arrives. */
+/* Where it is independent, that one request arrives. */
 static void add_independent(struct selection_list *list, int server, int owner)
 {
     int client = asker(list, server, owner);
@@ -327,9 +328,9 @@ static void add_each(struct selection_list *list, unsigned servers, int owner,
             add_one(list, s, owner);
 }
 
-/* The owner's turn; false: it has nothing left to do that must come first. Its last action may come
- * before or after what nobody waits for, and before or after a server that has answered breaks its
- * connections, or one fails over. */
+/* What the owner does next; false: it has nothing left to do that must come first. Its last action
+ * may come before or after what nobody waits for, and before or after a server that has answered
+ * breaks its connections, or one fails over. */
 static bool add_owned(struct selection_list *list, int client)
 {
     const struct client_facts facts = *place_of(list, client);
@@ -362,7 +363,7 @@ static bool acts_while_waiting(const struct client_facts *facts)
     return facts->order.asked && facts->order.is_acting;
 }
 
-/* Somebody takes the lead, or does what needs no lead. */
+/* Somebody becomes the owner, or does what needs none. */
 static bool add_any(struct selection_list *list)
 {
     bool must_move = false, is_anybody_free = false;

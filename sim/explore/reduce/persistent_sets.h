@@ -1,16 +1,16 @@
-/* persistent_sets.h - whose turn it is, where one order is searched for many: see partial_order.h.
- */
+/* persistent_sets.h - the persistent set of a state: the actions that are enough where one order
+ * is searched for many; partial_order.h says why. */
 #ifndef PICKLOCK_EXPLORE_REDUCE_PERSISTENT_SETS_H
 #define PICKLOCK_EXPLORE_REDUCE_PERSISTENT_SETS_H
 
 #include "explore/graph/state_space.h"
 
-/* Lists what must be looked at in a state in which no time passes. payable: bit a fault. Returns
+/* Lists what must be looked at in a state in which no time passes. affordable: bit a fault. Returns
  * how many; -1: everything must. */
 int persistent_sets_list(struct state_space *space, const uint32_t *words, uint32_t affordable,
                          struct selection *selections);
 
-/* The same where a server is doomed. */
+/* The same where a disconnect is pending. */
 int persistent_sets_before_disconnect(struct state_space *space, const uint32_t *words,
                                       uint32_t affordable, int server, int owner,
                                       struct selection *selections);

@@ -1,8 +1,15 @@
-/* symmetry.h - one name for all states that differ only in who is who.
+/* symmetry.h - symmetry reduction: one canonical state for all that differ only in who is who.
+ * (Clarke, Enders, Filkorn and Jha, "Exploiting symmetry in temporal logic model checking",
+ * 1996; Ip and Dill, "Better verification through symmetry", 1996.)
  *
- * Clients that run the same scheme are interchangeable, servers of a quorum too: what can be told
- * apart is sorted, and what names a place is renamed with it. Ties that are left cost states, never
- * verdicts. */
+ * Clients that run the same scheme are interchangeable, and so are the servers of a quorum.
+ * Those that can be told apart are sorted, and what refers to one of them is renamed with it.
+ * Two that are equal in all that is sorted by may stay in either order: that costs states, never
+ * verdicts.
+ *
+ * Condition: the scheme treats all servers alike (is_even_handed); with the workload of a
+ * critical section the first server stays the first. Tests: test_symmetry.c,
+ * test_explore_reductions.c. */
 #ifndef PICKLOCK_EXPLORE_REDUCE_SYMMETRY_H
 #define PICKLOCK_EXPLORE_REDUCE_SYMMETRY_H
 

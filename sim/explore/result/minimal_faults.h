@@ -1,9 +1,9 @@
-/* minimal_faults.h - the fault frontier of a scheme: for each property the smallest sets of up to
- * two faults that break it.
+/* minimal_faults.h - the minimal fault sets of a scheme: for each property the smallest sets of
+ * up to two faults that violate it (`picklock explore --frontier`).
  *
- * The sets are walked by weight: none, one, two (different ones, or the same one twice). A set is
- * asked about a property only when no part of it breaks it already. A search that ran out of its
- * limits says nothing about what it did not find: unknown, never "holds". Runs no search itself. */
+ * Sets are walked by size: none, one, two (different ones, or the same one twice). A set is
+ * asked about a property only when no part of it violates it already. A search that reached a
+ * limit says nothing about what it did not find: unknown, never "holds". Runs no search itself. */
 #ifndef PICKLOCK_EXPLORE_RESULT_MINIMAL_FAULTS_H
 #define PICKLOCK_EXPLORE_RESULT_MINIMAL_FAULTS_H
 

@@ -18,7 +18,7 @@ struct bfs_run {
     int words;                                    /* of a state, with the 0 after an odd number */
     int layer, depth;
     uint32_t state;         /* in hand */
-    int injections;         /* of it: steps that became seeds */
+    int injections;         /* of it: steps that went to the next layer's frontier */
     int left_out;           /* of it: steps that lead too far away */
     unsigned pushed_before; /* into the queue, its other steps */
     bool is_merging;
@@ -115,7 +115,7 @@ static void settle(struct bfs_run *run, unsigned count)
         settle_some(run, count, false);
 }
 
-/* So that there is room in the ring. */
+/* So that there is room in the queue. */
 static inline void settle_oldest(struct bfs_run *run)
 {
     while (insert_queue_is_full(&run->queue))
@@ -297,11 +297,12 @@ static void run_layer(struct bfs_run *run)
         if (run->state < visited->count)
             run_depth(run);
         else if (run->frontier_at == run->frontier.count)
-            return; /* else seeds of this depth led nowhere new, and deeper ones may */
+            return; /* else the frontier's states of this depth led nowhere new, and deeper ones may
+                     */
     }
 }
 
-/* The seeds that wait are those of the layer that begins. */
+/* The frontier that waits is that of the layer that begins. */
 static void next_layer(struct bfs_run *run)
 {
     chunked_array_close(&run->frontier);
@@ -310,7 +311,7 @@ static void next_layer(struct bfs_run *run)
     chunked_array_init(&run->next_frontier, FRONTIER_WORDS + run->words);
 }
 
-/* Where nothing must be known of a step but its state, and there is room for what sleeps in it. */
+/* Where nothing must be known of a step but its state, and there is room for a sleep set. */
 static bool can_use_sleep_sets(const struct search *search)
 {
     return successors_have_quick(&search->successors) && search->successors.reductions == 0 &&

@@ -1,7 +1,9 @@
-/* bfs.h - breadth-first by faults, then by events: every state once, the first path to it kept.
+/* bfs.h - breadth-first search, by faults and then by events: every state once, the first path
+ * to it kept, which is a shortest one.
  *
- * A layer is all that is reached with so many faults. A step that costs one waits as a seed for the
- * next layer, at the depth that it would have had, so that there too the shortest comes first. */
+ * The frontier is bounded by faults: a layer is all that is reached with so many of them. A step
+ * that costs a fault goes to the frontier of the next layer, with the depth that it would have
+ * had, so that there, too, the shortest comes first. */
 #ifndef PICKLOCK_EXPLORE_SEARCH_BFS_H
 #define PICKLOCK_EXPLORE_SEARCH_BFS_H
 
@@ -96,8 +98,8 @@ void search_bounded(struct search *search, int events, int faults);
 void search_run(struct search *search);
 void search_close(struct search *search);
 
-/* Fills sightings[PROPERTY_PROGRESS]: a state from which no path without a fault leads to a grant
- * soon enough, though somebody can still ask. Once, after a search that was complete. */
+/* Fills first_violations[PROPERTY_PROGRESS]: a state from which no path without a fault leads to a
+ * grant soon enough, though somebody can still ask. Once, after a search that was complete. */
 enum { WAIT_ENDLESS = UINT8_MAX };
 void search_progress(struct search *search);
 

@@ -7,7 +7,7 @@
 #include <string.h>
 
 struct minimizing {
-    /* What is to be undercut; events 0: nothing. */
+    /* A shorter trace than this is looked for; events 0: none. */
     int faults[PROPERTY_COUNT], events[PROPERTY_COUNT];
     /* How far the search has come: with fewer faults, or with as many and less deep, all was seen.
      */

@@ -1,9 +1,9 @@
-/* minimize.h - is there anything shorter than what was found? Breadth-first, until there cannot be.
+/* minimize.h - exact minimization: is there a shorter violation than the one that was found?
  *
- * The exhaustive search, fewest faults first and then fewest events, ended as soon as each property
- * was either met, and then on the shortest path, or nothing shorter than its path is left to look
- * at. Where that is too much, another one among those alone who take part in the path, and with no
- * other faults: it proves nothing, but finds much. */
+ * The breadth-first search, fewest faults first and then fewest events, ended as soon as each
+ * property was either met, and then on a shortest path, or nothing shorter than its trace is
+ * left to look at. Where that is too much, another one among those alone who take part in the
+ * trace, and with no other faults: it proves nothing, but finds much. */
 #ifndef PICKLOCK_EXPLORE_SEARCH_MINIMIZE_H
 #define PICKLOCK_EXPLORE_SEARCH_MINIMIZE_H
 

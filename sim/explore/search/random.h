@@ -1,9 +1,8 @@
-/* random.h - a random search: seeded runs from the start, in projections of one strategy after
- * another.
+/* random.h - random search: seeded runs from the start, in slices of one strategy after another.
  *
- * For what is too large to be searched exhaustively. The same seed gives the same outcome, byte for
- * byte, unless the clock ends it. What was violated is made short (shrink.h, minimize.h); what was
- * not is unknown, never safe. */
+ * For what is too large to be searched exhaustively. The same seed gives the same outcome, byte
+ * for byte, unless the clock ends it. What was violated is shortened (shrink.h, minimize.h);
+ * what was not is unknown, never safe. */
 #ifndef PICKLOCK_EXPLORE_SEARCH_RANDOM_H
 #define PICKLOCK_EXPLORE_SEARCH_RANDOM_H
 

@@ -1,8 +1,9 @@
-/* shrink.h - a schedule without what it does not need.
+/* shrink.h - delta debugging: a trace without what it does not need. (Zeller and Hildebrandt,
+ * "Simplifying and isolating failure-inducing input", 2002.)
  *
- * Loops are cut, then whole actors, faults and blocks of one actor's own events dropped, again and
- * again until nothing more can go. Every queued state is made anew and must still violate the
- * property. What is left is short, and often the shortest: minimize.h knows. */
+ * Loops are cut, then whole actors, faults and blocks of one actor's own events dropped, again
+ * and again until nothing more can go. Every candidate is replayed and must still violate the
+ * property. What is left is short, and often the shortest: minimize.h proves it. */
 #ifndef PICKLOCK_EXPLORE_SEARCH_SHRINK_H
 #define PICKLOCK_EXPLORE_SEARCH_SHRINK_H
 

@@ -1,6 +1,9 @@
-/* strategy.h - who goes next in one run of a random search: a portfolio, for no strategy finds all.
+/* strategy.h - scheduling strategies: which step one run of a random search makes next. A
+ * portfolio, for no strategy finds all.
  *
- * A strategy chooses among the steps that are possible, by numbers of the run's own stream alone.
+ * A strategy chooses among the enabled steps by numbers of the run's own stream alone. One is
+ * PCT (Burckhardt, Kothari, Musuvathi and Nagarakatte, "A randomized scheduler with
+ * probabilistic guarantees of finding bugs", 2010), with stalls instead of priority changes.
  * Time is nobody's: a clock with a priority of its own would be late for ever, or never let a
  * message pass; so time passes by chance, or because somebody stalls here until a lease is over. */
 #ifndef PICKLOCK_EXPLORE_SEARCH_STRATEGY_H

@@ -1,9 +1,9 @@
-/* trace.h - a schedule while it is worked on: steps by name, so that they can be made again in
- * another order, or without some of them.
+/* trace.h - a trace: a path by the labels of its events, so that it can be replayed in another
+ * order, or without some of them.
  *
  * A label says who does what, and to which message, in the words of a schedule: a message is the
- * oldest of its client, server and verb, and waited for or not. Paths are walked where nothing is
- * reduced: a client keeps its place from the first step to the last. */
+ * oldest of its client, server and verb, and waited for or not. Traces are replayed without
+ * reductions: a client keeps its position from the first step to the last. */
 #ifndef PICKLOCK_EXPLORE_SEARCH_TRACE_H
 #define PICKLOCK_EXPLORE_SEARCH_TRACE_H
 

@@ -1,4 +1,5 @@
-/* witness.h - the path to a sighting, as choices that either world can replay. */
+/* witness.h - the witness of a violation: the path to it, as choices that either world can
+ * replay. */
 #ifndef PICKLOCK_EXPLORE_SEARCH_WITNESS_H
 #define PICKLOCK_EXPLORE_SEARCH_WITNESS_H
 

@@ -1,8 +1,7 @@
-/* chunked_array.h - records of a few numbers each, one after the other, for as long as memory
- * lasts.
+/* chunked_array.h - a chunked array: records of a few numbers each, in chunks that never move.
  *
- * They lie in pieces that never move: growing costs neither a copy nor memory for old and new at
- * once, and what was read for the last time is given back piece by piece. */
+ * Growing costs neither a copy nor memory for old and new at once, and chunks that were read for
+ * the last time go back to the system. */
 #ifndef PICKLOCK_EXPLORE_STORE_CHUNKED_ARRAY_H
 #define PICKLOCK_EXPLORE_STORE_CHUNKED_ARRAY_H
 

@@ -1,14 +1,17 @@
-/* fingerprint_set.h - the states that were reached: fingerprint to number, and whence each was
- * reached first.
+/* fingerprint_set.h - the fingerprint set: which states were reached, as fingerprint and number,
+ * and from which parent each was reached first. (Hash compaction: Wolper and Leroy, "Reliable
+ * hashing without collision detection", 1993; Stern and Dill, "Improved probabilistic
+ * verification by hash compaction", 1995.)
  *
- * Fingerprints lie in buckets, a cache line each, in the order of their own value: so the table
- * grows in place by any factor, in one pass, without memory for old and new at once. It is at most
- * two thirds full.
+ * Fingerprints lie in buckets of one cache line, in the order of their own value: so the table
+ * grows in place by any factor, in one pass, without memory for old and new at once. It is at
+ * most two thirds full.
  *
- * A fingerprint is the upper half of a 128-bit sum: every two words, as one number, times a 128-bit
- * number that was drawn for their place. Over the draw of those, two different states share one
- * with probability 2^-64, and are then taken for one: n states lose about n^2 / 2^65. With whole
- * states nothing is lost. Source: Dietzfelbinger, universal hashing without primes. */
+ * A fingerprint is the upper half of a 128-bit sum: every two words, as one number, times a
+ * random 128-bit number of their place (Dietzfelbinger, "Universal hashing and k-wise
+ * independent random variables via integer arithmetic without primes", 1996). Two different
+ * states share one with probability 2^-64, and are then taken for one: of n states about n^2 /
+ * 2^65 are expected to be omitted. With whole states none is. */
 #ifndef PICKLOCK_EXPLORE_STORE_FINGERPRINT_SET_H
 #define PICKLOCK_EXPLORE_STORE_FINGERPRINT_SET_H
 
@@ -28,7 +31,7 @@
 /* PAST_THE_END: buckets beyond the last home, for what finds no room; a search never wraps. */
 enum { BUCKET_FINGERPRINTS = 5, PAST_THE_END = 64, FINGERPRINT_WORDS_MAX = 16 };
 
-/* Filled from the front; a print is never 0. */
+/* Filled from the front; a fingerprint is never 0. */
 struct bucket {
     uint64_t fingerprints[BUCKET_FINGERPRINTS];
     uint32_t numbers[BUCKET_FINGERPRINTS];
@@ -135,8 +138,7 @@ static inline const struct bucket *fingerprint_set_last(const struct fingerprint
     return visited->buckets + visited->size + PAST_THE_END - 1;
 }
 
-/* Which of its prints it is, as bits, without a branch: where in a bucket a print lies nobody can
- * guess. */
+/* Which of its fingerprints it is, as bits. Branch-free: the place in a bucket is unpredictable. */
 static inline unsigned bucket_matches(const struct bucket *bucket, uint64_t fingerprint)
 {
     const uint64_t *fingerprints = bucket->fingerprints;
@@ -212,9 +214,9 @@ static INLINE void fingerprint_batch_end(struct fingerprint_set *visited,
 
 /* fingerprint_set_put(), as a rule; false: there is more to it, and nothing was done.
  *
- * Whether a state is new nobody can guess, and a wrong guess costs more than all this. So what a
- * new one needs is written down without asking, and counts if it is new; its print goes to a bucket
- * of no table if it is not. */
+ * Branch-free: whether a state is new is unpredictable, and a mispredicted branch costs more. What
+ * a new one needs is written down without asking, and counts if it is new; its print goes to a
+ * bucket of no table if it is not. */
 static INLINE bool fingerprint_batch_put(struct fingerprint_batch *it, uint64_t fingerprint,
                                          const uint32_t *words, uint32_t parent, uint32_t *number,
                                          bool *is_new)

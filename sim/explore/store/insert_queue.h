@@ -1,8 +1,8 @@
-/* insert_queue.h - states that steps led to, on their way into the table: the memory that each will
- * need is fetched meanwhile.
+/* insert_queue.h - the insert queue: successors on their way into the fingerprint set. The
+ * memory that each will need is prefetched while it waits.
  *
- * Most steps change one word of a state, or two: then the fingerprint of the state before is put
- * right instead of computed anew, and no more is written down of the step than its state. */
+ * Most steps change one word of a state, or two: then the fingerprint of the state before is
+ * corrected instead of computed anew, and only the state is written down. */
 #ifndef PICKLOCK_EXPLORE_STORE_INSERT_QUEUE_H
 #define PICKLOCK_EXPLORE_STORE_INSERT_QUEUE_H
 
@@ -13,7 +13,7 @@
  * clients. FAST_WORDS_MAX: words of a state next to the only server. */
 enum { QUEUE = 128, QUEUE_FULL = 40, QUEUE_KEPT = 12, FAST_WORDS_MAX = 8 };
 
-/* The word after those of the state: what sleeps in it (fast_path.h). */
+/* The word after those of the state: its sleep set (fast_path.h). */
 struct queued_state {
     _Alignas(64) uint64_t fingerprint;
     uint32_t from;
@@ -25,10 +25,10 @@ struct insert_queue {
     const struct fingerprint_set *visited;
     unsigned popped, pushed; /* ever */
     /* Of the state in hand. */
-    bool has_grant;     /* among its quick steps */
-    unsigned skipped;   /* its steps that slept, up to the one that is under way */
+    bool has_grant;     /* among its cached steps */
+    unsigned skipped;   /* its steps that were skipped, up to the one that is under way */
     uint32_t from;      /* its number */
-    uint32_t sleep_set; /* what sleeps: sets of enum dependence_class */
+    uint32_t sleep_set; /* its sleep set: sets of enum dependence_class */
     uint32_t words[FAST_WORDS_MAX];
     fingerprint_sum sum;
     struct queued_state waiting[QUEUE];

@@ -1,8 +1,8 @@
-/* intern.h - equal bytes get one number: records are interned, and states are made of their
- * numbers.
+/* intern.h - an intern table: equal bytes get one number. Client states and server states are
+ * interned, and a state is made of their numbers.
  *
- * Numbers count from 0 in the order in which records were first seen, so that a search is the same
- * on every machine. */
+ * Numbers count from 0 in the order in which records were first seen, so a search is the same on
+ * every machine. */
 #ifndef PICKLOCK_EXPLORE_STORE_INTERN_H
 #define PICKLOCK_EXPLORE_STORE_INTERN_H
 
