@@ -1,6 +1,7 @@
 """The command line: what it prints, what it refuses, and the exit status of each."""
 
 import json
+from xml.etree import ElementTree
 
 import pytest
 from conftest import ROOT, run
@@ -373,3 +374,39 @@ def test_an_unwritable_out_is_said_before_anything_runs(tmp_path):
     ran = run("run", "--on", "sim", "--out", blocked / "below",
               "scenarios/expired-lease-double-delete.yaml")
     assert ran.status in (64, 70) and str(blocked) in ran.err and ran.out == "", ran
+
+
+def test_nothing_ran_is_unknown_everywhere(tmp_path):
+    """A list that came to nothing, as of a glob that matched the explorer's matrix alone."""
+    ran = run("run", "--on", "sim", "scenarios/matrix.yaml", "--out", tmp_path)
+    assert ran.status == 2 and "unknown, for nothing was run" in ran.out, ran
+    folder = tmp_path / "latest"
+    suites = ElementTree.parse(folder / "junit.xml").getroot()
+    assert suites.get("errors") == "1" and "nothing was run" in suites.find(".//error").get("message")
+    assert "Nothing ran." in (folder / "index.html").read_text()
+    again = run("report", folder)
+    assert again.status == 2 and "unknown, for nothing was run" in again.out, again
+
+
+def test_a_shard_without_a_run_is_done(tmp_path):
+    """One run, two shards: the one that has nothing to do has done it."""
+    words = ["run", "--on", "sim", "--scheme", "set-nx-px-cad", "scenarios/hand-over.yaml"]
+    for shard in ("1/2", "2/2"):
+        ran = run(*words, "--shard", shard, "--out", tmp_path / shard[0])
+        assert ran.status == 0 and "nothing was run" not in ran.out, ran
+        suites = ElementTree.parse(tmp_path / shard[0] / "latest" / "junit.xml").getroot()
+        assert suites.get("errors") == "0"
+
+
+def test_a_history_in_which_time_runs_backwards_is_refused(tmp_path):
+    assert run("run", "--on", "sim", "--scheme", "set-nx-px-cad", "--out", tmp_path, "scenarios/hand-over.yaml").status == 0
+    history = next((tmp_path / "latest" / "histories").iterdir())
+    lines = history.read_text().splitlines()
+    earlier = json.loads(lines[-3])["t"] - 1  # the last line is the end's
+    event = {**json.loads(lines[-2]), "t": earlier}
+    event.pop("from", None)
+    lines[-2] = json.dumps(event)
+    forged = tmp_path / "forged.jsonl"
+    forged.write_text("\n".join(lines) + "\n")
+    ran = run("check", forged)
+    assert ran.status == 64 and f"{forged}:{len(lines) - 1}: 't' is {earlier}, earlier than" in ran.err and ran.out == "", ran

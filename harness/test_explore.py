@@ -278,6 +278,11 @@ def test_out_of_states_is_unknown_not_safe():
     (["--shard", "four"], "--shard wants K/N"),
     (["--fail-on", "bugs"], "did you mean 'bug'?"),
     (["more"], "takes no operand"),
+    (["--fault", ""], "--fault '' has an empty item"),
+    (["--fault", "stall,,crash"], "has an empty item"),
+    (["--fault", "stall+"], "has an empty item"),
+    (["--scheme", ""], "--scheme '' has an empty item"),
+    (["--scheme", "setnx-del,"], "has an empty item"),
 ])
 def test_bad_usage(words, says):
     ran = run("explore", *words)

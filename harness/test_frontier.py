@@ -78,7 +78,13 @@ def test_the_witnesses_of_pairs_are_confirmed_on_real_redis(tmp_path):
     (["--fault", "stall+crash"], "--frontier makes the pairs itself"),
     (["--fault", "stal"], "did you mean \"stall\"?"),
     (["--scheme", "nope"], "unknown scheme"),
+    (["--fault", ""], "has an empty item"),
 ])
 def test_bad_usage(words, says):
     ran = run("explore", "--frontier", *words)
     assert ran.status == 64 and says in ran.err and ran.out == "", ran
+
+
+def test_without_faults_it_says_so():
+    ran = run("explore", "--frontier", "--scheme", "setnx-del", "--fault", "none", "--rounds", "1")
+    assert "mutual-exclusion: holds without faults\n" in ran.out and "any two of" not in ran.out, ran

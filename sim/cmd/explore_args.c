@@ -63,6 +63,21 @@ const char explore_help[] =
                                                  "  --markdown FILE, --junit FILE, --html FILE   "
                                                  "further copies\n";
 
+/* An empty variable of a script must not ask for nothing. */
+static enum fail check_faults(const char *text, struct failure *failure)
+{
+    const char *item = text;
+    while (item) {
+        size_t length = strcspn(item, ",+");
+        if (!length)
+            return failure_set(failure, FAIL_INPUT,
+                               "--fault '%s' has an empty item; without faults is --fault none",
+                               text);
+        item = item[length] ? item + length + 1 : NULL;
+    }
+    return FAIL_NONE;
+}
+
 static enum fail read_section(const char *text, enum section *section, struct failure *failure)
 {
     if (!text || section_read(text, section))
@@ -136,6 +151,8 @@ enum fail explore_args_parse(int argc, char **argv, struct explore_args *args,
         fail = read_section(section, &args->section, failure);
     if (!fail)
         fail = read_search(args, failure);
+    if (!fail)
+        fail = check_faults(args->fault, failure);
     args->has_section = section != NULL;
     return fail ? fail : shard_read(shard, &args->shard, failure);
 }

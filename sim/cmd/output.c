@@ -45,7 +45,9 @@ enum fail scheme_list_read(const char *text, struct scheme_list *list, struct fa
     list->rows = memory_new(strlen(copy) / 2 + 2, sizeof(void *));
     while (!fail && (word = strsep(&rest, ","))) {
         const struct scheme *scheme = NULL;
-        if (is_shared_object(word))
+        if (!*word)
+            fail = failure_set(failure, FAIL_INPUT, "--scheme '%s' has an empty item", text);
+        else if (is_shared_object(word))
             fail = guest_load(word, &scheme, failure);
         else if (!(scheme = scheme_named(word)))
             fail = unknown_scheme(word, failure);

@@ -271,7 +271,9 @@ enum fail report_junit(const char *path, const struct results *results, struct f
         return fail;
     view_init(&view, results);
     char *interrupted = view_interrupted_words(results);
-    int gaps = results->missing_count + (interrupted != NULL);
+    bool is_empty = results_nothing_ran(results);
+    char *empty = memory_text("nothing was run, so that nothing is known");
+    int gaps = results->missing_count + (interrupted != NULL) + is_empty;
     struct case_counts counts = {.cases = gaps, .of = {[ERRORED] = gaps}};
     count_rows(&counts, &view, 0, view.count);
     count_cells(&counts, results, 0, results->cells_count);
@@ -288,6 +290,8 @@ enum fail report_junit(const char *path, const struct results *results, struct f
     }
     print_gaps(file.stream, "interrupted", &interrupted, interrupted ? 1 : 0);
     print_gaps(file.stream, "missing", results->missing, results->missing_count);
+    print_gaps(file.stream, "nothing", &empty, is_empty);
+    free(empty);
     free(interrupted);
     fputs("</testsuites>\n", file.stream);
     view_close(&view);

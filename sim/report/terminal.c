@@ -193,6 +193,8 @@ static void print_totals(const struct terminal *terminal, const struct view *vie
         fprintf(terminal->out, ", %d not applicable", counts.standing[STANDING_NOT_APPLICABLE]);
     if (results_nothing_applied(view->results))
         cell(terminal, yellow, ": nothing was concluded", 0);
+    if (results_nothing_ran(view->results))
+        cell(terminal, yellow, ": unknown, for nothing was run", 0);
     fputc('\n', terminal->out);
 }
 

@@ -135,11 +135,16 @@ bool results_nothing_applied(const struct results *results)
     return results->rows_count > 0 && results->cells_count == 0 && results->shard.count == 0;
 }
 
+bool results_nothing_ran(const struct results *results)
+{
+    return results->rows_count == 0 && results->cells_count == 0 && results->shard.count == 0;
+}
+
 enum fail results_status(const struct results *results)
 {
     bool is_defect = false, is_failed = false;
     bool is_open = results->missing_count > 0 || results->interrupted.why ||
-                   results_nothing_applied(results);
+                   results_nothing_applied(results) || results_nothing_ran(results);
     for (int i = 0; i < results->rows_count; i++) {
         enum standing standing = result_standing(&results->rows[i]);
         is_failed |= standing == STANDING_UNEXPECTED;

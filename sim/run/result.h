@@ -141,8 +141,11 @@ enum standing result_standing(const struct run_result *row);
 /* Are there rows, and none of them applicable? Then nothing was concluded: unknown as a whole. A shard alone cannot tell. */
 bool results_nothing_applied(const struct results *results);
 
+/* Is there nothing to judge, neither rows nor cells? Then nothing was run: unknown. A shard to which nothing fell is done. */
+bool results_nothing_ran(const struct results *results);
+
 /* Exit status of all rows and cells: not as expected 1 over unknown 2 over 0; a witness of the explorer that does not
- * replay is a defect of picklock, 70 over all. What is missing is unknown, and so is a whole of which nothing applied. */
+ * replay is a defect of picklock, 70 over all. What is missing is unknown, and so is a whole of which nothing ran or applied. */
 enum fail results_status(const struct results *results);
 
 #endif

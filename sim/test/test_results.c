@@ -33,7 +33,6 @@ static void failed_outranks_unknown(void **state)
     (void)state;
     static const int yes_none_no[] = {AS_EXPECTED_YES, AS_EXPECTED_NONE, AS_EXPECTED_NO};
     static const enum verdict verdicts[] = {VERDICT_VIOLATED, VERDICT_UNKNOWN, VERDICT_HOLDS};
-    assert_int_equal(status_of(0, yes_none_no, verdicts), FAIL_NONE);
     assert_int_equal(status_of(1, yes_none_no, verdicts), FAIL_NONE);
     assert_int_equal(status_of(2, yes_none_no, verdicts), FAIL_UNKNOWN);
     assert_int_equal(status_of(3, yes_none_no, verdicts), FAIL_EXPECTATION);
@@ -41,6 +40,15 @@ static void failed_outranks_unknown(void **state)
      * expected */
     assert_int_equal(status_of(1, (int[]){AS_EXPECTED_NONE}, verdicts), FAIL_NONE);
     assert_int_equal(status_of(1, (int[]){AS_EXPECTED_YES}, &verdicts[1]), FAIL_NONE);
+}
+
+/* Nothing was judged, nothing is known; but of a campaign nothing may fall to a shard. */
+static void nothing_ran_is_unknown(void **state)
+{
+    (void)state;
+    struct results empty = {0}, shard = {.shard = {.number = 1, .count = 2}};
+    assert_int_equal(results_status(&empty), FAIL_UNKNOWN);
+    assert_int_equal(results_status(&shard), FAIL_NONE);
 }
 
 /* What does not apply fails nothing and leaves nothing open; where nothing else is there, nothing was
@@ -451,6 +459,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(failed_outranks_unknown),
+        cmocka_unit_test(nothing_ran_is_unknown),
         cmocka_unit_test(what_does_not_apply_is_no_verdict),
         cmocka_unit_test(a_run_that_cannot_be_followed),
         cmocka_unit_test(whose_fault_a_failure_is),
