@@ -322,7 +322,7 @@ def test_no_password_is_logged(ruled, tmp_path):
     assert all(re.match(r'\{"time_us":\d+,"event":"', line) for line in text.splitlines())
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_a_signal_ends_it_with_links_open(redis, tmp_path, number):
     with proxy(redis, "--log", tmp_path / "log") as (port, process), direct(port) as c:
         assert c(b"PING") == b"+PONG"
@@ -330,6 +330,33 @@ def test_a_signal_ends_it_with_links_open(redis, tmp_path, number):
         assert process.wait(PATIENCE_S) == 0
     events = [json.loads(line)["event"] for line in (tmp_path / "log").read_text().splitlines()]
     assert events[0] == "begin" and "end" in events and events.count("open") == events.count("close")
+
+
+def listen_on(path, *before):
+    process = subprocess.Popen([*before, PICKLOCK, "proxy", "--listen", f"unix:{path}"], stdout=subprocess.PIPE,
+                               stderr=subprocess.PIPE, text=True)
+    assert process.stdout.readline() == f"unix:{path}\n"
+    return process
+
+
+def test_a_terminal_that_hangs_up_leaves_no_socket(tmp_path):
+    """The same command works again."""
+    for _ in range(2):
+        process = listen_on(tmp_path / "down")
+        process.send_signal(signal.SIGHUP)
+        assert process.communicate(timeout=PATIENCE_S) == ("", "") and process.returncode == 0
+        assert not (tmp_path / "down").exists()
+
+
+def test_under_nohup_it_survives_a_terminal(tmp_path):
+    process = listen_on(tmp_path / "down", "nohup")
+    process.send_signal(signal.SIGHUP)
+    with socket.socket(socket.AF_UNIX) as client:
+        client.connect(str(tmp_path / "down"))  # still served
+    assert process.poll() is None
+    process.send_signal(signal.SIGTERM)
+    process.communicate(timeout=PATIENCE_S)
+    assert process.returncode == 0
 
 
 def test_it_dies_with_its_parent(redis, tmp_path):

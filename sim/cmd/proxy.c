@@ -16,9 +16,9 @@ static const char help[] =
     "  --log FILE             JSON Lines, an event a line; - is stderr. No password is written\n"
     "  --seed N               of the rules' chances (default 1)\n"
     "\n"
-    "Prints the port that it listens on, one line, and serves until SIGINT, SIGTERM, or the end "
-    "of\n"
-    "its parent.\n";
+    "Prints the port that it listens on, one line, and serves until SIGINT, SIGTERM, SIGHUP, or "
+    "the\n"
+    "end of its parent.\n";
 
 static enum fail print_port(void *context, int port, struct failure *failure)
 {
