@@ -234,6 +234,11 @@ static enum fail check_event(struct history_reader *reader, struct event *event,
         event->from_us = event->time_us;
     if (event->from_us > event->time_us)
         return reader_refuses(reader, failure, "'from' is later than 't'");
+    if (event->time_us < reader->last_us)
+        return reader_refuses(reader, failure,
+                              "'t' is %" PRId64 ", earlier than %" PRId64
+                              " of the event before: time runs forwards",
+                              event->time_us, reader->last_us);
     if (event->lock >= reader->locks)
         return reader_refuses(reader, failure, "'lock' is %d; the head knows %d", event->lock,
                               reader->locks);
@@ -261,6 +266,7 @@ static enum fail take_event(struct history_reader *reader, json_t *object, struc
     enum fail fail = check_event(reader, event, seen, filled, failure);
     if (!fail)
         reader->events++;
+    reader->last_us = event->time_us;
     return fail;
 }
 

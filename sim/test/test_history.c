@@ -57,7 +57,7 @@ static struct event random_event(struct random *random, int64_t index, enum even
     static const int64_t durations[] = {0, 300000, -1, 1000000000000000};
     struct event event = {.index = index, .kind = kind};
 #define ANY_VALUE values[random_below(random, sizeof values / sizeof values[0])]
-    event.time_us = (int64_t)random_below(random, 1000000000);
+    event.time_us = index * 1000 + (int64_t)random_below(random, 1000);
     event.from_us = event.time_us - (int64_t)random_below(random, 3);
     bool may_be_nobodys = kind == EVENT_WAKE || kind == EVENT_TIME || kind == EVENT_FAULT;
     event.client = (int)random_below(random, 3) - (may_be_nobodys && random_below(random, 2));
@@ -241,6 +241,7 @@ static void bad_files_are_refused_with_file_and_line(void **state)
         {HEAD "{\"i\":0,\"t\":5,\"kind\":\"wake\",\"lock\":1}\n", 2, "lock"},
         {HEAD "{\"i\":0,\"t\":5,\"kind\":\"wake\",\"from\":6}\n", 2, "later"},
         {HEAD "{\"i\":0,\"t\":5,\"kind\":\"wake\",\"wake\":6}\n", 2, "no field 'wake'"},
+        {HEAD CALL "{\"i\":1,\"t\":4,\"kind\":\"wake\"}\n", 3, "'t' is 4, earlier than 5"},
         {HEAD "{\"i\":0,\"i\":0,\"t\":5,\"kind\":\"wake\"}\n", 2, "duplicate"},
         {HEAD "{\"i\":0,\"t\":5,\"kind\":\"send\",\"client\":0,\"server\":0,\"verb\":\"GIVE\","
               "\"key\":\"lock\"}\n",
@@ -258,6 +259,9 @@ static void bad_files_are_refused_with_file_and_line(void **state)
                      failure.text);
     }
     assert_int_equal(read_all(HEAD CALL "{\"end\":1}\n", &failure), FAIL_NONE);
+    /* two events may share an instant */
+    assert_int_equal(read_all(HEAD CALL "{\"i\":1,\"t\":5,\"kind\":\"wake\"}\n{\"end\":2}\n", &failure),
+                     FAIL_NONE);
     struct history_reader *reader;
     struct history_head run;
     assert_int_equal(history_reader_new(&reader, folder, &run, &failure), FAIL_INPUT);
