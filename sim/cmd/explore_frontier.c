@@ -68,7 +68,7 @@ static void print_broken(FILE *out, const struct minimal_faults *minimal, enum p
 static void print_holds(FILE *out, const struct minimal_faults *minimal)
 {
     const char *between = "";
-    fputs(frontier->faults ? "holds against any two of: " : "holds without faults", out);
+    fputs(minimal->faults ? "holds against any two of: " : "holds without faults", out);
     for (int i = 0; i < FAULT_COUNT; i++) {
         if (!(minimal->faults >> i & 1))
             continue;
