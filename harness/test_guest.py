@@ -3,6 +3,7 @@
 import html
 import json
 import re
+import shlex
 import subprocess
 
 import pytest
@@ -305,7 +306,7 @@ def test_every_printed_command_works_for_a_users_scheme(tmp_path, folder):
     assert {command.split()[1] for command in printed} == {"replay", "run", "explore"}
     for command in printed:
         where = f" --out '{tmp_path / 'redone'}'" + (" --on sim" if command.split()[1] == "replay" else "")
-        again = subprocess.run(command.replace("picklock", str(PICKLOCK), 1) + where, shell=True, cwd=ROOT, text=True,
+        again = subprocess.run(command.replace("picklock", shlex.quote(str(PICKLOCK)), 1) + where, shell=True, cwd=ROOT, text=True,
                                capture_output=True, timeout=120)
         # the shortest ways to some properties are overruns: nobody's fault
         assert again.returncode in (0, 1) and re.search(r"my-lock +violated|broken \(unlock-bug", again.stdout), (command, again)

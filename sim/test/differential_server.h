@@ -30,7 +30,7 @@ enum { SERVER_PATH_MAX = 128, START_TRIES = 5000, REQUESTS_MAX = 4 };
 struct server {
     const char *program;
     char folder[64];
-    char socket[SERVER_PATH_MAX], page[SERVER_PATH_MAX], data[SERVER_PATH_MAX],
+    char socket[SERVER_PATH_MAX], page[SERVER_PATH_MAX], shim[SERVER_PATH_MAX], data[SERVER_PATH_MAX],
         log[SERVER_PATH_MAX];
     struct clock_page *clock;
     pid_t pid;
@@ -171,6 +171,10 @@ static enum fail server_start(struct server *server, const char *program, struct
         return failure_set(failure, FAIL_UNAVAILABLE, "%s: %s", server->folder, strerror(errno));
     snprintf(server->socket, sizeof server->socket, "%s/socket", server->folder);
     snprintf(server->page, sizeof server->page, "%s/clock", server->folder);
+    /* LD_PRELOAD splits at blanks and colons, which may stand where the shim lies. */
+    snprintf(server->shim, sizeof server->shim, "%s/clock.so", server->folder);
+    if (symlink(shim, server->shim) != 0)
+        return failure_set(failure, FAIL_UNAVAILABLE, "%s: %s", server->shim, strerror(errno));
     snprintf(server->data, sizeof server->data, "%s/data", server->folder);
     snprintf(server->log, sizeof server->log, "%s/log", server->folder);
     fail = clock_page_open(&server->clock, server->page, failure);
@@ -178,7 +182,7 @@ static enum fail server_start(struct server *server, const char *program, struct
         return fail;
     clock_freeze_at(server->clock, CLOCK_EPOCH_US);
     server->program = program;
-    fail = server_launch(server, shim, failure);
+    fail = server_launch(server, server->shim, failure);
     return fail ? fail : server_read_version(server, failure);
 }
 
@@ -197,6 +201,7 @@ static void server_stop(struct server *server)
     clock_page_shut(server->clock);
     if (server->folder[0] == '\0')
         return;
+    unlink(server->shim);
     unlink(server->socket);
     unlink(server->page);
     unlink(server->log);
@@ -230,14 +235,10 @@ static enum fail server_refuse(struct server *server, enum reply_error refuses,
 static enum fail server_restart(struct server *server, enum reply_error refuses,
                                 struct failure *failure)
 {
-    char shim[CLOCK_PATH_MAX];
-    enum fail fail = clock_shim_find(shim, failure);
-    if (fail != FAIL_NONE)
-        return fail;
     kill(server->pid, SIGKILL);
     waitpid(server->pid, NULL, 0);
     unlink(server->socket);
-    fail = server_launch(server, shim, failure);
+    enum fail fail = server_launch(server, server->shim, failure);
     return fail || refuses == ERROR_NONE ? fail : server_refuse(server, refuses, failure);
 }
 
