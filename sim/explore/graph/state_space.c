@@ -2,7 +2,6 @@
 #include "explore/graph/state_space.h"
 
 #include "base/memory.h"
-#include "explore/model/workload.h"
 #include "explore/model/declared.h"
 #include "explore/model/faults/fault.h"
 #include "world/breach.h"
@@ -11,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { FACTS_FIRST = 1024, ID_BITS = 24, ID_MASK = (1 << ID_BITS) - 1 };
+enum { FACTS_FIRST = 1024 };
 
 void space_init(struct state_space *space, const struct explore_options *options)
 {
@@ -105,7 +104,7 @@ uint32_t space_number_client(struct state_space *space, const struct client_stat
     uint32_t before = space->client_states.count;
     uint32_t number =
         intern_put(&space->client_states, client_state, client_state_size(client_state));
-    assert(number <= ID_MASK);
+    assert(number < 1 << ID_BITS);
     while (number >= space->client_facts_size) {
         space->client_facts_size *= 2;
         space->client_facts = memory_resize(space->client_facts, space->client_facts_size,
@@ -139,12 +138,11 @@ static void server_facts_fill(struct state_space *space, uint32_t number,
         server_facts->mentions[i] = (uint16_t)server_state_mentions(server_state, i);
 }
 
-static uint32_t server_state_number(struct state_space *space,
-                                    const struct server_state *server_state)
+uint32_t space_number_server(struct state_space *space, const struct server_state *server_state)
 {
     uint32_t before = space->server_states.count;
     uint32_t number = intern_put(&space->server_states, server_state, sizeof *server_state);
-    assert(number <= ID_MASK);
+    assert(number < 1 << ID_BITS);
     while (number >= space->server_facts_size) {
         space->server_facts_size *= 2;
         space->server_facts = memory_resize(space->server_facts, space->server_facts_size,
@@ -171,7 +169,7 @@ void space_start(struct state_space *space, uint32_t *words)
     /* Where nobody forgets it, the counter's value is always COUNTER_NOW. */
     server_state_init(&server_state, config->section == SECTION_COUNTER && !config->keeps_count);
     uint32_t client = space_number_client(space, &client_state),
-             server = server_state_number(space, &server_state);
+             server = space_number_server(space, &server_state);
     int at = 0;
     for (int i = 0; i < config->clients; i++)
         words[at++] = client;
@@ -300,7 +298,7 @@ void space_list_server(struct state_space *space, uint32_t number)
     for (int i = 0; i < count; i++) {
         const struct server_action_draft *draft = &space->server_drafts[i];
         space->actions[space->actions_count++] =
-            (struct action){.to = server_state_number(space, &draft->after),
+            (struct action){.to = space_number_server(space, &draft->after),
                             .did = (uint16_t)((draft->breaks ? DID_DISCONNECT : 0) |
                                               (draft->forgets ? DID_FORGET : 0)),
                             .kind = (uint8_t)draft->kind,
@@ -316,242 +314,4 @@ void space_list_server(struct state_space *space, uint32_t number)
     server_facts->has_delayed = has_delayed;
     server_facts->injections = injections;
     server_facts->is_known = true;
-}
-
-/* --- executions --- */
-
-static uint64_t pack(uint32_t client_state, uint32_t server_state, unsigned observed)
-{
-    return (uint64_t)client_state | (uint64_t)server_state << ID_BITS |
-           (uint64_t)observed << (2 * ID_BITS);
-}
-
-static unsigned unpack(uint64_t packed, uint32_t *client_state, uint32_t *server_state)
-{
-    *client_state = (uint32_t)packed & ID_MASK;
-    *server_state = (uint32_t)(packed >> ID_BITS) & ID_MASK;
-    return (unsigned)(packed >> (2 * ID_BITS));
-}
-
-unsigned space_arrive(struct state_space *space, uint32_t *client_state, int message,
-                      uint32_t *server_state, int position)
-{
-    uint64_t key = pack(*client_state, *server_state, (unsigned)(message << 3 | position));
-    const uint64_t *known = memo_find(&space->arrivals, key);
-    if (known)
-        return unpack(*known, client_state, server_state);
-    struct client_state client;
-    struct server_state before, after;
-    space_read_client(space, *client_state, &client);
-    space_read_server(space, *server_state, &before);
-    after = before;
-    struct command command = message_command(&client.messages[message]);
-    if (is_token(command.value))
-        command.value = token_at(command.value, position);
-    const struct packed_message *it = &client.messages[message];
-    bool is_elsewhere = message_is_abandoned(it) && !message_keeps_watch(it);
-    struct reply reply = server_state_execute(&after, &space->config,
-                                              is_elsewhere ? SERVER_NO_WATCH : position, &command);
-    if (is_token(reply.value) && token_position(reply.value) == position)
-        reply.value = token_at(reply.value, POSITION_SELF);
-    unsigned observed =
-        ghost_execution(&space->config, &client, message, position, &reply, &before, &after);
-    if (space->config.has_partial_order && !message_is_abandoned(it))
-        client.flags |= CLIENT_ANSWERED;
-    actions_answered(&client, &space->config, message, &reply);
-    *client_state = space_number_client(space, &client);
-    *server_state = server_state_number(space, &after);
-    memo_put(&space->arrivals, key, pack(*client_state, *server_state, observed));
-    return observed;
-}
-
-uint32_t space_return(struct state_space *space, uint32_t client_state, int position,
-                      enum ghost_return how, uint32_t server_state)
-{
-    uint64_t key = pack(client_state, server_state, (unsigned)how << 3 | (unsigned)position);
-    const uint64_t *known = memo_find(&space->returns, key);
-    if (known)
-        return (uint32_t)*known;
-    struct client_state client;
-    struct server_state after;
-    space_read_client(space, client_state, &client);
-    space_read_server(space, server_state, &after);
-    ghost_return(&space->config, &client, position, how, &after);
-    uint32_t number = server_state_number(space, &after);
-    memo_put(&space->returns, key, number);
-    return number;
-}
-
-/* --- connections that break --- */
-
-uint32_t space_disconnect(struct state_space *space, uint32_t server_state, int position)
-{
-    uint64_t key = (uint64_t)server_state << 4 | (uint64_t)position;
-    const uint64_t *known = memo_find(&space->disconnects, key);
-    if (known)
-        return (uint32_t)*known;
-    struct server_state after;
-    space_read_server(space, server_state, &after);
-    server_state_disconnect(&after, position);
-    uint32_t number = server_state_number(space, &after);
-    memo_put(&space->disconnects, key, number);
-    return number;
-}
-
-uint32_t space_break(struct state_space *space, uint32_t client_state, int server)
-{
-    uint64_t key = (uint64_t)client_state << 4 | (uint64_t)server;
-    const uint64_t *known = memo_find(&space->breaks, key);
-    if (known)
-        return (uint32_t)*known;
-    struct client_state after;
-    space_read_client(space, client_state, &after);
-    client_state_break(&after, server, LANE_COUNT);
-    client_state_settle(&after, &space->config);
-    uint32_t number = space_number_client(space, &after);
-    memo_put(&space->breaks, key, number);
-    return number;
-}
-
-/* --- what critical sections did --- */
-
-uint32_t space_recount(struct state_space *space, uint32_t client_state, enum recount recount)
-{
-    if (!space_client(space, client_state)->knows_counter)
-        return client_state;
-    uint64_t key = (uint64_t)client_state << 1 | (uint64_t)recount;
-    const uint64_t *known = memo_find(&space->recounts, key);
-    if (known)
-        return (uint32_t)*known;
-    struct client_state after;
-    space_read_client(space, client_state, &after);
-    if (recount == RECOUNT_WRITTEN)
-        workload_outdate(&after, &space->config);
-    else
-        workload_forget(&after);
-    uint32_t number = space_number_client(space, &after);
-    memo_put(&space->recounts, key, number);
-    return number;
-}
-
-void space_recount_others(struct state_space *space, uint32_t *client_states, int position)
-{
-    for (int i = 0; i < space->config.clients; i++)
-        if (i != position)
-            client_states[i] = space_recount(space, client_states[i], RECOUNT_WRITTEN);
-}
-
-bool space_follow(struct state_space *space, uint32_t *number, const struct fence_step *step)
-{
-    struct ghost_fences fences;
-    intern_get(&space->fences, *number, &fences);
-    bool is_violated = ghost_fences_follow(&fences, space->config.clients, step);
-    *number = intern_put(&space->fences, &fences, sizeof fences);
-    return is_violated;
-}
-
-/* --- time --- */
-
-uint32_t space_make_client_older(struct state_space *space, uint32_t client_state,
-                                 bool are_stamps_kept)
-{
-    struct client_state after;
-    space_read_client(space, client_state, &after);
-    client_state_age(&after, &space->config, are_stamps_kept);
-    uint32_t number = space_number_client(space, &after);
-    space->client_facts[client_state].aged[are_stamps_kept] = number;
-    return number;
-}
-
-uint32_t space_make_server_older(struct state_space *space, uint32_t server_state,
-                                 bool are_stamps_kept)
-{
-    struct server_state after;
-    space_read_server(space, server_state, &after);
-    server_state_tick(&after, are_stamps_kept);
-    uint32_t number = server_state_number(space, &after);
-    space->server_facts[server_state].aged[are_stamps_kept] = number;
-    return number;
-}
-
-/* --- places --- */
-
-static uint64_t permutation_key(uint32_t number, const uint8_t *to, int count)
-{
-    uint64_t key = number;
-    for (int i = 0; i < count; i++)
-        key = key << 3 | to[i];
-    return key;
-}
-
-uint32_t space_rename_client(struct state_space *space, uint32_t client_state,
-                             const uint8_t *new_position)
-{
-    uint64_t key = permutation_key(client_state, new_position, EXPLORE_CLIENTS_MAX);
-    const uint64_t *known = memo_find(&space->renamed_client_states, key);
-    if (known)
-        return (uint32_t)*known;
-    struct client_state after;
-    space_read_client(space, client_state, &after);
-    client_state_rename_clients(&after, new_position);
-    uint32_t number = space_number_client(space, &after);
-    memo_put(&space->renamed_client_states, key, number);
-    return number;
-}
-
-uint32_t space_rename_server(struct state_space *space, uint32_t server_state,
-                             const uint8_t *new_position)
-{
-    uint64_t key = permutation_key(server_state, new_position, EXPLORE_CLIENTS_MAX);
-    const uint64_t *known = memo_find(&space->renamed_server_states, key);
-    if (known)
-        return (uint32_t)*known;
-    struct server_state after;
-    space_read_server(space, server_state, &after);
-    server_state_rename(&after, new_position);
-    uint32_t number = server_state_number(space, &after);
-    memo_put(&space->renamed_server_states, key, number);
-    return number;
-}
-
-uint32_t space_rename_fences(struct state_space *space, uint32_t fences,
-                             const uint8_t *new_position)
-{
-    uint64_t key = permutation_key(fences, new_position, EXPLORE_CLIENTS_MAX);
-    const uint64_t *known = memo_find(&space->renamed_fences, key);
-    if (known)
-        return (uint32_t)*known;
-    struct ghost_fences after;
-    intern_get(&space->fences, fences, &after);
-    ghost_fences_rename(&after, new_position);
-    uint32_t number = intern_put(&space->fences, &after, sizeof after);
-    memo_put(&space->renamed_fences, key, number);
-    return number;
-}
-
-uint64_t space_fences_mentions(const struct state_space *space, uint32_t fences, int position)
-{
-    struct ghost_fences it;
-    intern_get(&space->fences, fences, &it);
-    const struct fence_entry *last = &it.last[position], *before = &it.before[position];
-    assert(before->above == 0 && before->below == 0);
-    return (uint64_t)before->flags << 56 | (uint64_t)before->rank << 48 |
-           (uint64_t)last->below << 32 | (uint64_t)last->above << 16 | (uint64_t)last->flags << 8 |
-           last->rank;
-}
-
-enum { KEY_SPENT = 1 }; /* above the bits of a key of clients */
-
-uint32_t space_spend_round(struct state_space *space, uint32_t client_state)
-{
-    uint64_t key = (uint64_t)client_state | (uint64_t)KEY_SPENT << 60;
-    const uint64_t *known = memo_find(&space->renamed_client_states, key);
-    if (known)
-        return (uint32_t)*known;
-    struct client_state after;
-    space_read_client(space, client_state, &after);
-    after.rounds--;
-    uint32_t number = space_number_client(space, &after);
-    memo_put(&space->renamed_client_states, key, number);
-    return number;
 }

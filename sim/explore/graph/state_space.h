@@ -96,6 +96,9 @@ struct state_space {
     struct server_action_draft server_drafts[SERVER_ACTIONS_MAX];
 };
 
+/* Two numbers and what was observed share a memo's key. */
+enum { ID_BITS = 24 };
+
 void space_init(struct state_space *space, const struct explore_options *options);
 void space_close(struct state_space *space);
 size_t space_bytes(const struct state_space *space);
@@ -214,6 +217,7 @@ uint64_t space_fences_mentions(const struct state_space *space, uint32_t fences,
 void space_read_client(const struct state_space *space, uint32_t number,
                        struct client_state *client_state);
 uint32_t space_number_client(struct state_space *space, const struct client_state *client_state);
+uint32_t space_number_server(struct state_space *space, const struct server_state *server_state);
 void space_read_server(const struct state_space *space, uint32_t number,
                        struct server_state *server_state);
 
