@@ -269,7 +269,7 @@ static void extended(struct scene *scene)
     ledger->take(ledger->context, &fact);
 }
 
-/* GETSET over a key that is there. Who got back the very value that its GET had judged dead has
+/* GETSET of a stamp over a key that is there. Who got back the very value that its GET had judged dead has
  * won; who got another one has most likely lost, and has overwritten the winner's. The return of
  * the acquire says for sure. */
 static void swapped(struct scene *scene)
@@ -300,6 +300,20 @@ static void swapped(struct scene *scene)
         touched(scene);
 }
 
+/* A value is written whatever was there. */
+static void overwritten(struct scene *scene)
+{
+    const struct event *event = scene->event;
+    struct ledger_client *client = &scene->ledger->clients[event->client];
+    struct ledger_key *key = scene->key;
+    /* Who is told "refused" now is told what was so: somebody else had it. */
+    if (key->is_present && key->grant.client != event->client && client->attempt == event->attempt)
+        client->refused |= 1u << event->server;
+    if (key->is_present)
+        end_by(scene, ENDING_TAKEN);
+    grant_begin(scene, false);
+}
+
 static void changed(struct scene *scene)
 {
     struct ledger_key *key = scene->key;
@@ -311,16 +325,14 @@ static void changed(struct scene *scene)
             grant_begin(scene, false);
         break;
     case CHANGE_SWAP:
-        if (key->is_present) {
+        /* Only a stamp is judged by its answer: any other value is written, whatever was there. */
+        if (key->is_present && scene->ledger->has_stamps) {
             swapped(scene);
             break;
         }
-        grant_begin(scene, false);
-        break;
+        /* fall through */
     case CHANGE_WRITE:
-        if (key->is_present)
-            end_by(scene, ENDING_TAKEN);
-        grant_begin(scene, false);
+        overwritten(scene);
         break;
     case CHANGE_EXPIRY:
         extended(scene);

@@ -116,12 +116,22 @@ static inline bool walk_compares(const struct walker *walker, enum property prop
            (property != PROPERTY_PROGRESS || walker->knows_progress);
 }
 
+/* Something was given up on, and may still arrive. */
+static inline bool walk_gives_up(const struct walker *walker)
+{
+    for (int i = 0; i < walker->count; i++)
+        if (walker->choices[i].kind == CHOICE_GIVE_UP)
+            return true;
+    return false;
+}
+
 /* The book of checks/ keeps a key that has expired until somebody looks at it: an attempt that
  * returns meanwhile seems to leave it behind, and one whose key a clock jump has ended seems to
  * have it still; of several servers one seems to keep what makes a majority with another. And it
  * has a lease of patience with an acquire under way when a history ends, where the explorer sees
  * what becomes of it. Whoever is refused and changes another's lock keeps it alive: checks/ sees
- * that it did, where the explorer asks whether it must. */
+ * that it did, where the explorer asks whether it must; so it does of a late release, which may
+ * come and free the lock until the fault that ends it. */
 static inline bool walk_is_stricter_in_checks(struct walker *walker, enum property property)
 {
     struct state_space *space = &walker->search.space;
@@ -130,7 +140,10 @@ static inline bool walk_is_stricter_in_checks(struct walker *walker, enum proper
         is_acquiring |= space_client(space, walker->words[i])->phase == PHASE_ACQUIRING;
     if (property == PROPERTY_ALWAYS_EXPIRES && is_acquiring)
         return true;
-    if (property == PROPERTY_PROGRESS && walker->all >> PROPERTY_EXTEND_OWN & 1)
+    /* Its losers renew whatever key is there, also one that they have left behind themselves. */
+    bool losers_renew = strcmp(walker->options.scheme->name, "multi-setnx-expire-del") == 0;
+    if (property == PROPERTY_PROGRESS && (losers_renew || walk_gives_up(walker) ||
+                                          walker->all >> PROPERTY_EXTEND_OWN & 1))
         return true;
     return property == PROPERTY_NO_ORPHAN ||
            (property == PROPERTY_TRUTHFUL && walker->options.budget[FAULT_SERVER_CLOCK] > 0) ||

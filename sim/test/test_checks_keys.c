@@ -490,6 +490,37 @@ static void a_key_that_may_have_expired_is_no_orphan_of_its_release(void **state
     }
 }
 
+/* --- a token that is written over another one --- */
+
+/* GETSET of a token is a write like any other: it ends the lock that was there, and drops its time to live. */
+static void a_token_swapped_in_is_a_token_written(void **state)
+{
+    (void)state;
+    static const enum verb verbs[] = {VERB_GETSET, VERB_SET};
+    for (size_t i = 0; i < sizeof verbs / sizeof *verbs; i++) {
+        struct story *story = story_new(&expiring, 1, 300);
+        acquires(story, A);
+        is_refused(story, B);
+        calls(story, B, OP_ACQUIRE);
+        executes(story, B, OP_ACQUIRE, command(verbs[i], token(story, B), 0),
+                 verbs[i] == VERB_SET ? (struct reply){.kind = REPLY_OK}
+                                      : (struct reply){.kind = REPLY_VALUE, .value = token(story, A)});
+        returns(story, B, OP_ACQUIRE, RESULT_REFUSED);
+        /* Its token is not there any more, and so it is told. */
+        calls(story, A, OP_RELEASE);
+        executes(story, A, OP_RELEASE, command(VERB_COMPARE_DELETE, token(story, A), 0),
+                 (struct reply){.kind = REPLY_INTEGER, .value = 0});
+        returns(story, A, OP_RELEASE, RESULT_NOT_MINE);
+        ends(story);
+        assert_violated(story, PROPERTY_EXTEND_OWN, 1, CAUSE_ACQUIRE_BUG);
+        assert_violated(story, PROPERTY_ALWAYS_EXPIRES, 1, CAUSE_NO_EXPIRY);
+        assert_says(&story->findings[PROPERTY_ALWAYS_EXPIRES], "B wrote the lock key");
+        assert_holds(story, PROPERTY_TRUTHFUL);
+        assert_says(&story->findings[PROPERTY_NO_ORPHAN], "B's");
+        story_free(story);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -516,6 +547,7 @@ int main(void)
         cmocka_unit_test(a_key_that_stays_because_of_a_fault_is_the_price_of_it),
         cmocka_unit_test(a_history_that_stops_in_an_acquire_says_nothing_of_expiry),
         cmocka_unit_test(a_key_that_may_have_expired_is_no_orphan_of_its_release),
+        cmocka_unit_test(a_token_swapped_in_is_a_token_written),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -158,12 +158,13 @@ WRONG_LOCK(never_acquired, .ttl_halves = 0, .expects = ANSWER_OTHER)
 WRONG_LOCK(refused_on_time_out, .ttl_halves = 2, .refuses_on_time_out = true)
 FENCED_LOCK(fence_refused_on_time_out, .ttl_halves = 2, .refuses_on_time_out = true)
 FENCED_LOCK(fence_tenfold, .ttl_halves = 20)
+WRONG_LOCK(overwrites, .overwrites = true)
 
 static const struct scheme *const wrong_locks[] = {
     &scheme_ttl_threefold,  &scheme_ttl_tenfold,         &scheme_ttl_short,
     &scheme_ttl_never,      &scheme_tries_again,         &scheme_tries_for_ever,
     &scheme_never_acquired, &scheme_refused_on_time_out, &scheme_fence_refused_on_time_out,
-    &scheme_fence_tenfold};
+    &scheme_fence_tenfold,  &scheme_overwrites};
 
 enum {
     MUTANTS = sizeof mutants / sizeof *mutants,

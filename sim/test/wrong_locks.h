@@ -31,6 +31,7 @@ struct wrong {
     bool mints_fence;          /* with the grant; that is not wrong */
     bool refuses_on_time_out;  /* and does not say "failed" */
     bool refuses_always;       /* the same of all that is not the answer */
+    bool overwrites;           /* SET, whatever is there */
     bool asks_nonsense;        /* a script that the server does not have */
     bool tries_again;          /* half a lease later, for as long as it takes; that is not wrong */
     int sleeps_halves;         /* of the lease, before it asks at all */
@@ -43,6 +44,9 @@ static inline void wrong_ask(const struct wrong *wrong, const struct lease *leas
     own.ttl_us = lease->ttl_us * wrong->ttl_halves / 2;
     if (wrong->asks_nonsense)
         out_compare_and_delete_by_sha(out, SERVER_ONE, lease);
+    else if (wrong->overwrites)
+        out_send(out, LANE_MAIN, SERVER_ONE,
+                 (struct command){.verb = VERB_SET, .value = lease->token});
     else if (wrong->ttl_halves == 0)
         out_setnx(out, SERVER_ONE, lease->token);
     else if (wrong->mints_fence)
@@ -58,7 +62,8 @@ static inline bool wrong_is_granted(const struct wrong *wrong, const struct mome
         return false;
     if (wrong->mints_fence)
         return moment_is_reply(in, REPLY_INTEGER) && in->reply.value > 0;
-    bool is_setnx = wrong->ttl_halves == 0, is_right = wrong->expects == ANSWER_RIGHT;
+    bool is_setnx = wrong->ttl_halves == 0 && !wrong->overwrites;
+    bool is_right = wrong->expects == ANSWER_RIGHT;
     return is_setnx == is_right ? moment_is_integer(in, 1) : moment_is_ok(in);
 }
 
@@ -66,7 +71,8 @@ static inline bool wrong_is_refused(const struct wrong *wrong, const struct mome
 {
     if (wrong->refuses_always || (in->kind != MOMENT_REPLY && wrong->refuses_on_time_out))
         return true;
-    bool is_setnx = wrong->ttl_halves == 0, is_right = wrong->expects == ANSWER_RIGHT;
+    bool is_setnx = wrong->ttl_halves == 0 && !wrong->overwrites;
+    bool is_right = wrong->expects == ANSWER_RIGHT;
     return is_setnx == is_right ? moment_is_integer(in, 0) : moment_is_nil(in);
 }
 

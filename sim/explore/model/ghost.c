@@ -59,7 +59,7 @@ static void grant(const struct sender *sender, const struct packed_message *mess
     keyspace->is_tentative = is_tentative;
 }
 
-/* A client that gets back the very stamp that its GET had observed dead has won; any other has most
+/* A stamp over a stamp. A client that gets back the very stamp that its GET had observed dead has won; any other has most
  * likely lost. */
 static unsigned ghost_swap(const struct sender *sender, const struct packed_message *message,
                            const struct change *change, struct keyspace *keyspace)
@@ -128,6 +128,20 @@ static unsigned ghost_write(const struct sender *sender, const struct packed_mes
     return message->flags & (MESSAGE_CURRENT | MESSAGE_WON) ? 0 : LEFT_ORPHAN;
 }
 
+/* The same over whatever is there; but a dead stamp is nobody's lock. */
+static unsigned ghost_overwrite(const struct sender *sender, const struct packed_message *message,
+                                const struct keyspace *before, struct keyspace *after)
+{
+    const struct config *config = sender->config;
+    bool is_lock = before->type != MODEL_ABSENT && is_foreign(&before->ghost, sender->position) &&
+                   (!config->scheme->uses_client_clock || ghost_counts(config, &before->ghost));
+    /* Who is told "refused" now is told what was so: somebody else had it. */
+    if (is_lock && message->flags & MESSAGE_CURRENT &&
+        sender->client_state->phase == PHASE_ACQUIRING)
+        sender->client_state->overtaken |= (uint8_t)(1u << message->server);
+    return ghost_write(sender, message, after) | (is_lock ? FOREIGN_TOUCH : 0);
+}
+
 unsigned ghost_execution(const struct config *config, struct client_state *client_state,
                          int message, int position, const struct reply *reply,
                          const struct server_state *before, struct server_state *after)
@@ -157,10 +171,11 @@ unsigned ghost_execution(const struct config *config, struct client_state *clien
     case CHANGE_WRITE_IF_NEW:
         return was_there ? 0 : ghost_write(&sender, it, &after->keyspace);
     case CHANGE_SWAP:
-        return was_there ? ghost_swap(&sender, it, &change, &after->keyspace)
-                         : ghost_write(&sender, it, &after->keyspace);
+        return was_there && config->scheme->uses_client_clock
+                   ? ghost_swap(&sender, it, &change, &after->keyspace)
+                   : ghost_overwrite(&sender, it, &before->keyspace, &after->keyspace);
     case CHANGE_WRITE:
-        return ghost_write(&sender, it, &after->keyspace);
+        return ghost_overwrite(&sender, it, &before->keyspace, &after->keyspace);
     case CHANGE_EXPIRY:
         return ghost_expiry(&sender, it, &after->keyspace);
     case CHANGE_DELETE:
