@@ -262,6 +262,17 @@ BAD = [
     ("x: -> delay 5ms 6ms\n", "1:17:", "no argument of delay"),
     ("x: -> cut RST\n", "1:11:", "no argument of cut"),
     ("x: nth=0 -> cut\n", "1:4:", "a number from 1"),
+    ("x: nth=2x -> cut\n", "1:4:", "a number from 1"),
+    ('x: "nth=2\\0x" -> cut\n', "1:4:", "a number from 1"),
+    ('x: "client=2\\0x" -> cut\n', "1:4:", "a number from 1"),
+    ('x: "command=SET\\0x" -> cut\n', "1:4:", "a command or several"),
+    ('x: "chance=5%\\0x" -> cut\n', "1:4:", "a chance such as"),
+    ("x: chance=5.% -> cut\n", "1:4:", "a chance such as"),
+    ("x: chance=0.00001% -> cut\n", "1:4:", "a chance such as"),
+    ("x: from=1.s -> cut\n", "1:4:", "a time such as"),
+    ('x: once -> "cut\\0x"\n', "1:12:", "unknown action"),
+    ('x: once -> cut "rst\\0x"\n', "1:16:", "is no argument of cut"),
+    ('x: once -> duplicate "2\\0x"\n', "1:22:", "is no argument of duplicate"),
     ("x: chance=101% -> cut\n", "1:4:", "a chance such as"),
     ("x: once once -> cut\n", "1:9:", "said twice"),
     ("x: before after -> cut\n", "1:1:", "not several"),
@@ -293,7 +304,9 @@ def test_files_that_are_no_rules(tmp_path):
 
 
 @pytest.mark.parametrize("options, status, words", [
-    (["--listen", "nonsense"], 64, "is not an address"), (["--upstream", "x:99999"], 64, "is not an address"),
+    (["--listen", "nonsense"], 64, "is not an address"),
+    (["--listen", "127.0.0.1:80x"], 64, "is not an address"), (["--listen", "127.0.0.1:+80"], 64, "is not an address"),
+    (["--listen", "127.0.0.1: 80"], 64, "is not an address"), (["--upstream", "x:99999"], 64, "is not an address"),
     (["--upstream", "no-such-host.invalid:1"], 69, "cannot find"), (["--log", "/nowhere/log"], 64, "/nowhere/log"),
     (["--lisen", "1"], 64, "did you mean"), (["rules"], 64, "options only"),
 ])

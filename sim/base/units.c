@@ -34,15 +34,19 @@ enum fail units_read_duration(const char *text, int64_t *us, struct failure *fai
         return failure_set(failure, FAIL_INPUT, "'%.40s' is not a duration such as 250ms or 10s",
                            text);
     int64_t whole = 0, part = 0, part_of = 1;
+    bool is_cut = false;
     for (; isdigit((unsigned char)*at); at++)
         if (whole <= duration_max_us)
             whole = whole * 10 + (*at - '0');
-    if (*at == '.')
-        for (at++; isdigit((unsigned char)*at); at++)
+    if (*at == '.' && isdigit((unsigned char)at[1]))
+        for (at++; isdigit((unsigned char)*at); at++) {
             if (part_of < 1000000) {
                 part = part * 10 + (*at - '0');
                 part_of *= 10;
+            } else {
+                is_cut |= *at != '0';
             }
+        }
     const struct unit *unit = unit_named(at);
     if (!unit)
         return failure_set(failure, FAIL_INPUT,
@@ -50,10 +54,32 @@ enum fail units_read_duration(const char *text, int64_t *us, struct failure *fai
                            *at ? "the unknown unit" : "no unit:", at);
     if (whole > duration_max_us / unit->us)
         return failure_set(failure, FAIL_INPUT, "'%.40s' is longer than 100h", text);
+    if (is_cut || part * unit->us % part_of)
+        return failure_set(failure, FAIL_INPUT,
+                           "'%.40s' is too fine: whole microseconds, six digits behind the point",
+                           text);
     *us = whole * unit->us + part * unit->us / part_of;
+    if (*us > duration_max_us)
+        return failure_set(failure, FAIL_INPUT, "'%.40s' is longer than 100h", text);
     if (minus)
         *us = -*us;
     return FAIL_NONE;
+}
+
+bool units_read_rate(const char *text, uint32_t *ppm)
+{
+    uint32_t whole = 0, scale = 10000;
+    if (!isdigit((unsigned char)*text))
+        return false;
+    for (; isdigit((unsigned char)*text) && whole <= 100; text++)
+        whole = whole * 10 + (uint32_t)(*text - '0');
+    *ppm = whole * scale;
+    if (*text == '.' && isdigit((unsigned char)text[1]))
+        for (text++; isdigit((unsigned char)*text) && scale > 1; text++) {
+            scale /= 10;
+            *ppm += (uint32_t)(*text - '0') * scale;
+        }
+    return !strcmp(text, "%") && *ppm <= 1000000;
 }
 
 const char *units_print_duration(int64_t us, char *text)

@@ -4,15 +4,19 @@
 
 #include "base/fail.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 enum { UNITS_TEXT_MAX = 64 };
 
 /* Reads "250ms", "1.5s", "10us", "2m", "1h"; a sign is allowed. FAIL_INPUT with what was expected
- * (no unit, unknown unit, not a number, out of range +-100 h). Needs the whole of text (borrowed).
+ * (no unit, unknown unit, not a number, parts of a microsecond, out of range +-100 h). Needs the whole of text (borrowed).
  */
 enum fail units_read_duration(const char *text, int64_t *us, struct failure *failure);
+
+/* Reads "5%", "0.0001%" as parts per million; nothing finer, nothing above 100%. */
+bool units_read_rate(const char *text, uint32_t *ppm);
 
 /* Prints the shortest exact form that reads back: "250ms", "1.5s", "10us". text: UNITS_TEXT_MAX
  * bytes. */

@@ -4,6 +4,7 @@
 #include "base/suggest.h"
 #include "base/units.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -53,7 +54,7 @@ static enum fail take_number(const struct option_row *row, const char *text,
     char *end;
     errno = 0;
     long long value = strtoll(text, &end, 10);
-    if (errno || end == text || *end)
+    if (errno || end == text || *end || isspace((unsigned char)*text))
         return failure_set(failure, FAIL_INPUT, "%s wants a whole number, not '%s'", row->name,
                            text);
     *(int64_t *)row->target = value;
@@ -62,12 +63,10 @@ static enum fail take_number(const struct option_row *row, const char *text,
 
 static enum fail take_rate(const struct option_row *row, const char *text, struct failure *failure)
 {
-    char *end;
-    double percent = strtod(text, &end);
-    if (end == text || strcmp(end, "%") != 0 || !(percent >= 0) || percent > 100)
-        return failure_set(failure, FAIL_INPUT, "%s wants a rate from 0%% to 100%%, not '%s'",
+    if (!units_read_rate(text, row->target))
+        return failure_set(failure, FAIL_INPUT,
+                           "%s wants a rate from 0%% to 100%%, such as 5%% or 0.0001%%, not '%s'",
                            row->name, text);
-    *(uint32_t *)row->target = (uint32_t)(percent * 10000 + 0.5);
     return FAIL_NONE;
 }
 

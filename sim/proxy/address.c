@@ -2,6 +2,7 @@
  * Resolves at once, when the proxy is made; never while links are served. */
 #include "proxy/internal.h"
 
+#include <ctype.h>
 #include <netdb.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,7 +13,7 @@ static enum fail read_port(const char *text, const char *whole, int *port, struc
 {
     char *end;
     long value = strtol(text, &end, 10);
-    if (end == text || *end || value < 0 || value > 65535)
+    if (!isdigit((unsigned char)*text) || *end || value > 65535)
         return failure_set(failure, FAIL_INPUT,
                            "'%.200s' is not an address such as 127.0.0.1:6379, 6379, [::1]:6379 or "
                            "unix:/run/redis.sock",

@@ -51,6 +51,8 @@ static unsigned read_argument(const struct word *word, unsigned takes,
 {
     const char *rest, *text = word->text;
     struct failure ignored;
+    if (!(takes & ARGUMENT_BYTES) && strlen(text) != word->length)
+        return 0; /* a NUL, and what stands behind it */
     if (takes & ARGUMENT_UNTIL && begins(text, "until=", &rest))
         return read_label(rest, arguments->label) ? ARGUMENT_UNTIL : 0;
     if (takes & ARGUMENT_BARRIER && begins(text, "barrier=", &rest))
@@ -99,7 +101,7 @@ enum fail action_read(const struct line *line, int from, struct rule *rule, stru
     const struct word *name = &line->words[from];
     const struct fault *fault = rule->fault = find_fault(name->text);
     struct fault_arguments *arguments = &rule->arguments;
-    if (!fault)
+    if (!fault || strlen(name->text) != name->length)
         return unknown_fault(line, name, failure);
     for (int i = from + 1; i < line->count; i++) {
         const struct word *word = &line->words[i];

@@ -20,28 +20,11 @@ static struct text keep_text(const char *bytes, size_t length)
     return kept;
 }
 
-/* "5%", "0.01%": parts per million, in integers. */
-static bool read_chance(const char *text, uint32_t *ppm)
-{
-    uint32_t whole = 0, scale = 10000;
-    if (!isdigit((unsigned char)*text))
-        return false;
-    for (; isdigit((unsigned char)*text) && whole <= 100; text++)
-        whole = whole * 10 + (uint32_t)(*text - '0');
-    *ppm = whole * scale;
-    if (*text == '.')
-        for (text++; isdigit((unsigned char)*text) && scale > 1; text++) {
-            scale /= 10;
-            *ppm += (uint32_t)(*text - '0') * scale;
-        }
-    return !strcmp(text, "%") && *ppm <= 1000000;
-}
-
 static bool read_client(const struct word *word, const char *value, struct rule *rule)
 {
     size_t length = word->length - (size_t)(value - word->text);
     if (isdigit((unsigned char)value[0]))
-        return word_read_count(value, &rule->client);
+        return strlen(value) == length && word_read_count(value, &rule->client);
     if (length)
         rule->client_name = keep_text(value, length);
     return length > 0;
@@ -112,6 +95,13 @@ static const char *const wants[SELECT_COUNT] = {"a command or several, as in SET
                                                 "a time such as 10s",
                                                 "a time such as 10s"};
 
+/* Patterns and names are bytes; in anything else a NUL would hide what stands behind it. */
+static bool is_bytes(enum selector selector)
+{
+    return selector == SELECT_KEY || selector == SELECT_SCRIPT || selector == SELECT_REPLY ||
+           selector == SELECT_CLIENT;
+}
+
 static bool apply_selector(enum selector selector, const struct word *word, const char *value,
                            struct rule *rule)
 {
@@ -136,7 +126,7 @@ static bool apply_selector(enum selector selector, const struct word *word, cons
         return word_read_count(value, &rule->beyond);
     case SELECT_CHANCE:
         rule->has_chance = true;
-        return read_chance(value, &rule->chance_ppm);
+        return units_read_rate(value, &rule->chance_ppm);
     case SELECT_FROM:
         return read_time(value, &rule->from_us);
     case SELECT_TILL:
@@ -168,7 +158,8 @@ static enum fail read_selector(const struct line *line, const struct word *word,
         if (*given & 1u << i)
             return line_wrong(line, word->column, failure, "'%s' is said twice", selectors[i]);
         *given |= 1u << i;
-        if (apply_selector((enum selector)i, word, word->text + length, rule))
+        bool is_whole = is_bytes((enum selector)i) || strlen(word->text) == word->length;
+        if (is_whole && apply_selector((enum selector)i, word, word->text + length, rule))
             return FAIL_NONE;
         return line_wrong(line, word->column, failure, "'%s' wants %s", selectors[i], wants[i]);
     }

@@ -90,7 +90,7 @@ static int hole_length(char hole, const char *text)
         if (text[6] == ' ' && isdigit((unsigned char)text[7]))
             for (length = 8; isdigit((unsigned char)text[length]);)
                 length++;
-        return isalnum((unsigned char)text[length]) ? 0 : length;
+        return length;
     default: /* T and P take the rest */
         return (int)strlen(text);
     }
@@ -185,7 +185,7 @@ static bool reads_leases(const char *word, int64_t *milli)
     for (; isdigit((unsigned char)*at); at++)
         if (whole <= LEASES_MILLI_MAX)
             whole = whole * 10 + (*at - '0');
-    if (*at == '.')
+    if (*at == '.' && isdigit((unsigned char)at[1]))
         for (at++; isdigit((unsigned char)*at) && scale > 1; at++) {
             scale /= 10;
             part += (*at - '0') * scale;

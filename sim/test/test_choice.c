@@ -9,6 +9,7 @@
 #include "scenario/sentence.h"
 
 #include <stdio.h>
+#include <ctype.h>
 #include <string.h>
 
 static const char names[][64] = {"A", "B", "worker1"};
@@ -132,6 +133,9 @@ static void wrong_choices_say_why(void **state)
         {"A's SET reaches server 0", "there is no server 0"},
         {"A's SET reaches server 99999999999999999999", "there is no server 99999"},
         {"A's SET reaches server", "which server? say 'server 1' to 'server 5'"},
+        {"A's SET reaches server 1x", "no choice says 'A's SET reaches server 1x'"},
+        {"server 1x restarts empty", "did you mean 'server 1 restarts empty'?"},
+        {"server 2's clock jumps 1.s", "'1.s' has the unknown unit '.s'"},
         {"A's SET to server 1 is answered with LOADIN",
          "'LOADIN' is not an error of a server, such as LOADING or OOM; did you mean 'LOADING'?"},
         {"A's SET to server 1 is answered with none", "'none' is not an error"},
@@ -153,6 +157,41 @@ static void wrong_choices_say_why(void **state)
                          FAIL_INPUT);
         if (!strstr(failure.text, rows[i].words))
             fail_msg("'%s' says: %s", rows[i].text, failure.text);
+    }
+}
+
+/* A character too many, anywhere: refused, or taken for what it says. */
+static void nothing_that_is_read_is_left_over(void **state)
+{
+    (void)state;
+    static const char *const lines[] = {
+        "A acquires",
+        "worker1's SET reaches server 3",
+        "B hears GETSET from server 1",
+        "A's EXPIRE to server 2 is answered with READONLY",
+        "server 5's clock jumps 1s",
+        "B's clock jumps -1.5s",
+        "time passes 250ms",
+        "server 2 restarts empty",
+    };
+    static const char more[] = "x1.,-+_' \t%s";
+    for (size_t i = 0; i < sizeof lines / sizeof lines[0]; i++) {
+        size_t length = strlen(lines[i]);
+        for (size_t at = 0; at <= length * (sizeof more - 1); at++) {
+            char text[128], back[128];
+            struct choice choice;
+            struct failure failure;
+            size_t cut = at / (sizeof more - 1);
+            snprintf(text, sizeof text, "%.*s%c%s", (int)cut, lines[i],
+                     more[at % (sizeof more - 1)], lines[i] + cut);
+            if (choice_read(text, names, CLIENTS, SERVERS, &choice, &failure))
+                continue;
+            choice_print(&choice, names, back, sizeof back);
+            bool is_around =
+                isspace((unsigned char)text[0]) || isspace((unsigned char)text[length]);
+            if (strcmp(back, lines[i]) == 0 && !is_around && !strchr(text, '+')) /* "+1s" is 1s */
+                fail_msg("'%s' is taken for '%s'", text, back);
+        }
     }
 }
 
@@ -360,6 +399,7 @@ int main(void)
         cmocka_unit_test(texts_are_the_tables),
         cmocka_unit_test(blanks_around_and_the_only_server),
         cmocka_unit_test(wrong_choices_say_why),
+        cmocka_unit_test(nothing_that_is_read_is_left_over),
         cmocka_unit_test(nothing_is_suggested_for_what_is_far_off),
         cmocka_unit_test(long_lines_and_small_rooms),
         cmocka_unit_test(every_step_reads_back),

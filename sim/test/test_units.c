@@ -54,11 +54,58 @@ static void test_what_is_printed_is_read_as_the_same(void **state)
     }
 }
 
+static void test_what_is_no_whole_number_of_microseconds_is_refused(void **state)
+{
+    static const char *const bad[] = {
+        "",         "s",          "1",          "1.s",    ".5s",     "1 s",  "1sx",    "1s ",
+        " 1s",      "1x",         "0x1s",       "1e3s",   "--1s",    "1.5",  "1.2.3s", "0.5us",
+        "0.0001ms", "1.0000001s", "0.0000001h", "100.1h", "-100.1h", "101h", "1,5s",
+    };
+    static const struct {
+        const char *text;
+        int64_t us;
+    } good[] = {{"+1s", 1000000},       {"-1.5ms", -1500},       {"0.5m", 30000000},
+                {"1.000000s", 1000000}, {"1.5000000s", 1500000}, {"100h", 360000000000}};
+    struct failure failure;
+    int64_t us;
+    (void)state;
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++)
+        if (units_read_duration(bad[i], &us, &failure) != FAIL_INPUT)
+            fail_msg("'%s' is taken for %lld us", bad[i], (long long)us);
+    for (size_t i = 0; i < sizeof good / sizeof good[0]; i++) {
+        assert_int_equal(units_read_duration(good[i].text, &us, &failure), FAIL_NONE);
+        assert_int_equal(us, good[i].us);
+    }
+}
+
+static void test_a_rate_is_read_to_the_millionth(void **state)
+{
+    static const char *const bad[] = {"",       "%",        "5",        "5 %",         "5%x",
+                                      "-1%",    "+5%",      "5.%",      "0x1%",        "1e1%",
+                                      "nan%",   "101%",     " 5%",      ".5%",         "5%%",
+                                      "100.1%", "0.00001%", "0.12345%", "99999999999%"};
+    static const struct {
+        const char *text;
+        uint32_t ppm;
+    } good[] = {{"0%", 0}, {"0.0001%", 1}, {"5%", 50000}, {"12.5%", 125000}, {"100%", 1000000}};
+    uint32_t ppm;
+    (void)state;
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++)
+        if (units_read_rate(bad[i], &ppm))
+            fail_msg("'%s' is taken for %u ppm", bad[i], (unsigned)ppm);
+    for (size_t i = 0; i < sizeof good / sizeof good[0]; i++) {
+        assert_true(units_read_rate(good[i].text, &ppm));
+        assert_int_equal(ppm, good[i].ppm);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_a_duration_is_printed_with_its_unit),
         cmocka_unit_test(test_what_is_printed_is_read_as_the_same),
+        cmocka_unit_test(test_what_is_no_whole_number_of_microseconds_is_refused),
+        cmocka_unit_test(test_a_rate_is_read_to_the_millionth),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
