@@ -52,13 +52,22 @@ def violated(rows):
     return {name for name, row in rows.items() if row["verdict"] == "violated"}
 
 
+def worse(rows, twin):
+    """What is violated in rows and not in those of the twin; or an untruth of the scheme's own, where the twin is refused by
+    what a lost message has left behind."""
+    more = violated(rows) - violated(twin)
+    if "truthful" in violated(rows) and twin["truthful"]["cause"] == "leftover" != rows["truthful"]["cause"]:
+        more.add("truthful")
+    return more
+
+
 @pytest.mark.parametrize("row", ROWS, ids=[row[0] for row in ROWS])
 def test_a_mutant_is_found_on_real_redis_and_its_twin_is_not(guest, row):
     mutant, twin, faults, broken, cause, events, _ = row
     found = explored(guest, [mutant, twin], faults, "--confirm")
     properties = broken.split()
-    assert violated(found[mutant]) - violated(found[twin]) == set(properties)
-    assert all(found[twin][name]["verdict"] == "holds" for name in properties)
+    assert worse(found[mutant], found[twin]) == set(properties)
+    assert all(found[twin][name]["verdict"] == "holds" or found[twin][name]["cause"] == "leftover" for name in properties)
     for name in violated(found[mutant]):
         assert found[mutant][name]["confirmed"] is True, name
     first = found[mutant][properties[0]]

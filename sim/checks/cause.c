@@ -111,6 +111,21 @@ static int64_t majority_index(const struct ledger *ledger, int client)
     return NO_INDEX;
 }
 
+/* "failed" promises nothing, and a quorum may be missed and leave a key; any other answer says that
+ * the key is not, or no longer, the client's. */
+enum cause left_cause(const struct ledger *ledger, const struct grant *grant)
+{
+    const struct left *left = &grant->left;
+    bool is_open = result_outcome(left->result) == OUTCOME_INFO || ledger->quorum > 1;
+    if (!left->is_left)
+        return grant->is_restored ? CAUSE_LOST_GRANT : CAUSE_LEFTOVER;
+    if (left->has_come_late || left->result == RESULT_UNSUPPORTED)
+        return CAUSE_LEFTOVER;
+    if (!is_open)
+        return CAUSE_UNTRUE_ANSWER;
+    return left->was_smooth ? CAUSE_UNRELEASED : CAUSE_LEFTOVER;
+}
+
 /* When a client was granted the lock, for ordering: never when it was told. */
 static int64_t granted_index(const struct ledger *ledger, int client)
 {

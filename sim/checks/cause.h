@@ -37,4 +37,7 @@ const char *deed_trigger(const struct ledger *ledger, const struct deed *deed, c
 /* The cause that the end of a grant has by itself. */
 enum cause ending_cause(const struct ledger *ledger, const struct grant *grant);
 
+/* Why a client has a key that it does not know of. */
+enum cause left_cause(const struct ledger *ledger, const struct grant *grant);
+
 #endif

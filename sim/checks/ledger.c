@@ -38,6 +38,7 @@ void ledger_init(struct ledger *ledger, const struct history_head *head,
         client->held_index = client->owned_index = client->disowned_index = NO_INDEX;
         client->previous_owned_index = client->swap.index = NO_INDEX;
         client->grants = memory_new(servers, sizeof *client->grants);
+        client->refusers = memory_new(servers, sizeof *client->refusers);
         client->renewals = memory_new(servers, sizeof *client->renewals);
         for (size_t s = 0; s < servers; s++) {
             client->grants[s].index = NO_INDEX;
@@ -59,6 +60,7 @@ void ledger_close(struct ledger *ledger)
 {
     for (int i = 0; i < ledger->head->clients; i++) {
         free(ledger->clients[i].grants);
+        free(ledger->clients[i].refusers);
         free(ledger->clients[i].renewals);
     }
     for (int i = 0; i < ledger->head->locks; i++) {
@@ -164,16 +166,24 @@ static void had_for_nothing(struct ledger *ledger, const struct event *event)
 
 /* --- events --- */
 
+static bool grant_is_of(const struct grant *grant, int client, int attempt)
+{
+    return grant->index != NO_INDEX && grant->client == client && grant->attempt == attempt;
+}
+
 static void attempt_begin(struct ledger *ledger, const struct event *event)
 {
     struct ledger_client *client = &ledger->clients[event->client];
+    /* Who asks for what it has knows that it has it. */
+    if (client->is_holding)
+        client->former_attempt = client->attempt;
     hold_end(ledger, event, event->client);
     client->previous = client->attempt;
     client->previous_owned_index = client->owned_index;
     client->lock = event->lock;
     client->attempt = event->attempt;
     client->is_acquiring = true;
-    client->is_releasing = client->is_dead = client->is_late = false;
+    client->is_releasing = client->is_dead = client->is_late = client->is_struck = false;
     client->call_us = event->time_us;
     client->call_index = event->index;
     client->answered_us = NEVER_US;
@@ -198,6 +208,7 @@ static void called(struct ledger *ledger, const struct event *event)
 {
     assert(event->client >= 0);
     struct ledger_client *client = &ledger->clients[event->client];
+    client->called_us = event->time_us;
     if (event->op == OP_ACQUIRE) {
         attempt_begin(ledger, event);
     } else if (event->op == OP_RELEASE) {
@@ -245,6 +256,62 @@ static void heard(struct ledger *ledger, const struct event *event)
         client->renewals[event->server] = NEVER_US;
 }
 
+/* Of a foreign library nobody knows what befell its messages. Late is what takes a lease. */
+static bool is_smooth(const struct ledger *ledger, const struct event *event)
+{
+    const struct ledger_client *client = &ledger->clients[event->client];
+    return ledger->scheme && !client->is_struck &&
+           event->time_us - client->called_us < ledger->lease_us;
+}
+
+/* Its expiry may have come already, and be what the answer was about: an EXEC that is aborted by it
+ * tells the book nothing. */
+static bool may_be_gone(const struct ledger *ledger, const struct ledger_key *key, int64_t time_us)
+{
+    return key->expire_us != NEVER_US && time_us + ledger->error_us >= key->expire_us;
+}
+
+/* What the client has at the servers, and believes not to have. */
+static void leave(struct ledger *ledger, const struct event *event)
+{
+    const struct ledger_client *client = &ledger->clients[event->client];
+    for (int s = 0; s < ledger->head->servers; s++) {
+        struct ledger_key *key = &ledger->locks[client->lock].keys[s];
+        struct grant *grant = &key->grant;
+        if (grant->ending != ENDING_NONE || !grant_is_of(grant, event->client, event->attempt) ||
+            may_be_gone(ledger, key, event->time_us))
+            continue;
+        grant->left = (struct left){.is_left = true,
+                                    .op = event->op,
+                                    .result = event->result,
+                                    .since_us = event->time_us,
+                                    .was_smooth = is_smooth(ledger, event)};
+    }
+}
+
+/* A request that comes when its attempt is over: when its acquire has failed, or its release is
+ * done. */
+struct left ledger_came_late(const struct ledger *ledger, const struct grant *grant, int lock)
+{
+    const struct ledger_client *client = &ledger->clients[grant->client];
+    struct left left = {.is_left = true, .has_come_late = true};
+    if (client->attempt != grant->attempt || client->lock != lock) {
+        left.result = RESULT_FAILED;
+        left.since_us = grant->time_us;
+    } else if (client->is_dead || client->is_acquiring || client->acquired == RESULT_NONE) {
+        left.is_left = false;
+    } else if (client->acquired != RESULT_GRANTED) {
+        left.result = client->acquired;
+        left.since_us = client->acquired_us;
+    } else {
+        left.is_left = client->released != RESULT_NONE;
+        left.op = OP_RELEASE;
+        left.result = client->released;
+        left.since_us = client->released_us;
+    }
+    return left;
+}
+
 static void returned(struct ledger *ledger, const struct event *event)
 {
     assert(event->client >= 0);
@@ -264,6 +331,9 @@ static void returned(struct ledger *ledger, const struct event *event)
         client->released = event->result;
         client->released_us = event->time_us;
     }
+    if ((event->op == OP_ACQUIRE || event->op == OP_RELEASE) && event->result != RESULT_GRANTED &&
+        event->attempt == client->attempt)
+        leave(ledger, event);
 }
 
 static void crashed(struct ledger *ledger, const struct event *event)
@@ -274,6 +344,7 @@ static void crashed(struct ledger *ledger, const struct event *event)
     hold_end(ledger, event, event->client);
     client->is_acquiring = client->is_releasing = false;
     client->is_dead = true;
+    client->former_attempt = client->attempt; /* who comes back is another one */
 }
 
 static void repeated(struct ledger_client *client, const struct event *event, enum repeat how)
@@ -286,9 +357,12 @@ static void repeated(struct ledger_client *client, const struct event *event, en
 static void struck(struct ledger *ledger, const struct event *event)
 {
     ledger_fault(ledger, event);
+    for (int i = 0; event->client < 0 && i < ledger->head->clients; i++)
+        ledger->clients[i].is_struck = true;
     if (event->client < 0)
         return;
     struct ledger_client *client = &ledger->clients[event->client];
+    client->is_struck = true;
     if (!strcmp(event->fault, "crash")) {
         crashed(ledger, event);
     } else if (!strcmp(event->fault, "client-clock")) {
@@ -357,11 +431,6 @@ void ledger_finish(struct ledger *ledger, int64_t end_us)
 
 /* --- questions --- */
 
-static bool grant_is_of(const struct grant *grant, int client, int attempt)
-{
-    return grant->index != NO_INDEX && grant->client == client && grant->attempt == attempt;
-}
-
 const struct grant *ledger_grant(const struct ledger *ledger, int client, int server)
 {
     const struct ledger_client *who = &ledger->clients[client];
@@ -379,6 +448,13 @@ bool ledger_is_free(const struct ledger *ledger, int lock, int64_t time_us)
             return false;
     }
     return true;
+}
+
+bool ledger_is_leftover(const struct ledger *ledger, const struct grant *grant, int client)
+{
+    const struct ledger_client *who = &ledger->clients[client];
+    return grant->index != NO_INDEX && grant->client == client && grant->attempt != who->attempt &&
+           grant->attempt > who->former_attempt;
 }
 
 bool ledger_is_owner(const struct ledger *ledger, int client, int64_t time_us)

@@ -61,6 +61,17 @@ struct deed {
     int64_t own_ended_us;
 };
 
+/* A key that its client does not know (any more) that it has: its operation returned, and not with
+ * "granted". */
+struct left {
+    bool is_left;
+    enum operation op; /* that returned, and how */
+    enum result result;
+    int64_t since_us;
+    bool has_come_late; /* after the return: what was told was true then */
+    bool was_smooth;    /* nothing had befallen that attempt by then */
+};
+
 struct grant {
     int client, attempt;    /* client NOBODY: written by nobody that the history knows */
     struct command command; /* what wrote it */
@@ -73,7 +84,9 @@ struct grant {
     struct deed touch; /* the last one who did */
     enum ending ending;
     int64_t ended_us, ended_index;
-    struct deed by; /* DELETED, TAKEN */
+    struct deed by;   /* DELETED, TAKEN */
+    struct left left; /* while it lives */
+    bool is_restored; /* a replica brought it back */
 };
 
 /* The lock key at one server. */
@@ -116,12 +129,13 @@ struct ledger_client {
     int64_t call_us, call_index; /* of the acquire */
     bool was_free;               /* nobody's key was there at the call */
     unsigned
-        refused_itself;   /* bit a server: it said "taken" to this attempt because of its own key */
+        refused_itself;   /* bit a server: it said "taken" to this attempt because of the client's
+                             own key, of this attempt or one before, and of nobody's since */
     int64_t answered_us;  /* not before that a server last executed a command of it on the key */
     enum result acquired; /* how the acquire returned; RESULT_NONE: not yet */
     int64_t acquired_us;
     int64_t release_index; /* of the release's call */
-    unsigned refused;      /* bit a server: it said "taken" to this attempt because of another's key */
+    unsigned refused; /* bit a server: it said "taken" to this attempt because of another's key */
     enum result released; /* how its release returned; RESULT_NONE: not yet */
     int64_t released_us;
     bool is_holding; /* it believes so */
@@ -139,7 +153,7 @@ struct ledger_client {
     bool has_seen; /* its last GET of the lock key in this attempt said */
     int64_t seen;
     struct swap swap;
-    int64_t sent_us;  /* when its last request on the main lane left */
+    int64_t sent_us; /* when its last request on the main lane left */
     struct {
         enum repeat how; /* the last command that was repeated */
         enum verb verb;
@@ -148,9 +162,13 @@ struct ledger_client {
     bool has_heard;
     struct command asked; /* what the last reply that it heard was to */
     struct reply heard;
-    int previous; /* the attempt before, and when that became the owner */
+    int64_t called_us;  /* its operation under way */
+    bool is_struck;     /* that attempt, by a fault of its own or of a server */
+    int former_attempt; /* up to this one its keys are no leftovers: it crashed since, or held it */
+    int previous;       /* the attempt before, and when that became the owner */
     int64_t previous_owned_index;
-    struct grant *grants; /* one a server: of this attempt, once ended; see ledger_grant() */
+    struct grant *grants;   /* one a server: of this attempt, once ended; see ledger_grant() */
+    struct grant *refusers; /* one a server: whose key refused it, with refused_itself */
     int64_t *renewals; /* one a server: when the oldest unanswered renewal left; NEVER_US: none */
 };
 
@@ -209,6 +227,9 @@ void ledger_settle(struct ledger *ledger, int lock);
 /* Is a key of that lock there at that time, for all that is known? A dead stamp is not. */
 bool ledger_is_free(const struct ledger *ledger, int lock, int64_t time_us);
 
+/* Has that client left this grant behind in an earlier attempt than its last? */
+bool ledger_is_leftover(const struct ledger *ledger, const struct grant *grant, int client);
+
 /* A majority of servers keep the last attempt's grant, and at that time it still counts. */
 bool ledger_is_owner(const struct ledger *ledger, int client, int64_t time_us);
 
@@ -227,6 +248,8 @@ void ledger_apply(struct ledger *ledger, const struct event *event);
 /* Takes from it what the client has seen. */
 void ledger_look(struct ledger *ledger, const struct event *event);
 void ledger_execute(struct ledger *ledger, const struct event *event);
+/* A grant has begun: has it come too late for its attempt? */
+struct left ledger_came_late(const struct ledger *ledger, const struct grant *grant, int lock);
 /* An acquire has returned: a tentative grant stands or falls. */
 void ledger_judge_swap(struct ledger *ledger, const struct event *event);
 void ledger_fault(struct ledger *ledger, const struct event *event);

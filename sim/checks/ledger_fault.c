@@ -137,6 +137,8 @@ static void fail_over(struct ledger *ledger, const struct event *event, int lock
     key->grant = grant;
     if (is_same || grant.client == NOBODY)
         return;
+    key->grant.is_restored = true;
+    key->grant.left = (struct left){0};
     struct ledger_client *client = &ledger->clients[grant.client];
     if (client->attempt == grant.attempt && client->lock == lock)
         client->owned++;

@@ -212,6 +212,7 @@ static void grant_begin(struct scene *scene, bool is_tentative)
                                 .is_tentative = is_tentative};
     if (ledger->has_stamps)
         stamp_times(scene, &key->grant.until_us, &key->latest_us);
+    key->grant.left = ledger_came_late(ledger, &key->grant, event->lock);
     scene->lock->busy_index = event->index;
     own_one_more(ledger, event);
     ledger_tell(ledger, FACT_GRANT, event, event->lock, event->server, event->client, &key->grant);
@@ -411,17 +412,54 @@ static void reconcile(struct scene *scene)
         scene->lock->busy_index = event->index;
 }
 
+/* Is it surely the client's own key, of an earlier attempt, that stands there? In a real-time
+ * history it may have gone, and another's have come. A stamp that has passed refuses nobody. */
+static bool is_leftover(const struct scene *scene)
+{
+    const struct event *event = scene->event;
+    const struct grant *grant = &scene->key->grant;
+    bool is_precise = event->from_us == event->time_us;
+    if (scene->ledger->has_stamps && event->time_us + scene->ledger->error_us >= grant->until_us)
+        return false;
+    return ledger_is_leftover(scene->ledger, grant, event->client) &&
+           (is_precise || !may_be_gone(scene));
+}
+
+/* A server has said "taken", or what is there, to an attempt that asks for the lock. The last word
+ * counts: who asks again is refused by whom the server found then. */
+static void see_taken(struct scene *scene)
+{
+    const struct event *event = scene->event;
+    const struct grant *grant = &scene->key->grant;
+    struct ledger_client *client = &scene->ledger->clients[event->client];
+    struct grant *refuser = &client->refusers[event->server];
+    const unsigned server = 1u << event->server;
+    bool is_answer = scene->change.kind == CHANGE_NONE && event->command.verb != VERB_GET;
+    if (is_own(grant, event) && !is_answer)
+        return;
+    refuser->index = NO_INDEX;
+    if (is_own(grant, event)) {
+        client->refused_itself |= server;
+    } else if (client->is_acquiring && is_leftover(scene)) {
+        client->refused_itself |= server;
+        *refuser = *grant;
+    } else {
+        client->refused |= is_answer ? server : 0;
+        client->refused_itself &= ~server;
+    }
+}
+
 static void see(struct scene *scene)
 {
     const struct event *event = scene->event;
     struct ledger_client *client = &scene->ledger->clients[event->client];
+    bool is_write = scene->change.kind == CHANGE_WRITE || scene->change.kind == CHANGE_WRITE_IF_NEW;
     if (client->attempt != event->attempt)
         return;
-    if (verb_effect(event->command.verb) == EFFECT_SET && scene->change.kind == CHANGE_NONE &&
-        scene->change.before == BEFORE_PRESENT && scene->key->is_present) {
-        bool is_itself = is_own(&scene->key->grant, event);
-        *(is_itself ? &client->refused_itself : &client->refused) |= 1u << event->server;
-    }
+    if ((verb_effect(event->command.verb) == EFFECT_SET || event->command.verb == VERB_GET) &&
+        event->op == OP_ACQUIRE && !is_write && scene->change.before == BEFORE_PRESENT &&
+        scene->key->is_present)
+        see_taken(scene);
     if (event->command.verb != VERB_GET)
         return;
     client->has_seen = scene->change.has_value;

@@ -1,5 +1,8 @@
 /* truthful.c - "refused" means that somebody else held it; "not mine" means that it was not mine.
- */
+ *
+ * Refused by a key that it has left behind itself, nobody else held the lock. That is as much the
+ * scheme's fault as it is that the key is still there: behind a lost message it is nobody's, since
+ * a client that never heard of its grant cannot tell its key from another's. */
 #include "checks/cause.h"
 #include "checks/property.h"
 
@@ -10,6 +13,43 @@ static bool is_free_all_along(const struct ledger *ledger, const struct event *e
     return ledger->quorum == 1 && client->was_free &&
            ledger->locks[client->lock].busy_index < client->call_index &&
            ledger_is_free(ledger, client->lock, event->time_us);
+}
+
+/* How a client was answered what is not so. */
+struct untruth {
+    int mine; /* servers that keep its lock, or refused it because of its own key */
+    const struct grant *shown;  /* of this attempt */
+    const struct grant *behind; /* of an earlier one */
+    enum cause cause;
+};
+
+static void add_leftover(const struct ledger *ledger, struct untruth *untruth,
+                         const struct grant *behind)
+{
+    enum cause cause = left_cause(ledger, behind);
+    bool is_graver = !untruth->behind || cause_blame(untruth->cause) == BLAME_NOBODY;
+    untruth->mine++;
+    if (!is_graver)
+        return;
+    untruth->behind = behind;
+    untruth->cause = cause;
+}
+
+static void explain_leftover(const struct ledger *ledger, const struct grant *behind,
+                             enum cause cause, struct finding *finding)
+{
+    const char *name = client_name(ledger, behind->client);
+    const struct left *left = &behind->left;
+    finding_say(finding, "%s's %s stood in the lock key since %s.", name, SENT(&behind->command),
+                MS(behind->time_us));
+    if (behind->is_restored)
+        finding_say(finding, "A replica had brought it back.");
+    else if (left->is_left)
+        finding_say(finding,
+                    "%s's %s returned \"%s\" at %s: %s does not know that it has the lock.", name,
+                    operation_name(left->op), result_name(left->result), MS(left->since_us), name);
+    if (cause == CAUSE_UNRELEASED)
+        finding_say(finding, "None of %s's messages was lost, late or sent twice.", name);
 }
 
 /* The grant came when the answer that this return is about had been given already: of a request
@@ -45,6 +85,55 @@ static bool is_mine(const struct ledger *ledger, const struct event *event,
            grant->by.client == event->client && grant->by.attempt == event->attempt;
 }
 
+static struct untruth judge(const struct ledger *ledger, const struct event *event)
+{
+    const struct ledger_client *client = &ledger->clients[event->client];
+    struct untruth untruth = {.cause = CAUSE_UNTRUE_ANSWER};
+    int kept = 0; /* of the servers that keep this attempt's lock */
+    bool was_refused_itself = false;
+    for (int s = 0; s < ledger->head->servers; s++) {
+        const struct grant *grant = grant_asked(ledger, event, s);
+        const struct grant *behind = &client->refusers[s];
+        bool refused_itself = event->op == OP_ACQUIRE && client->refused_itself >> s & 1;
+        if (refused_itself && behind->index != NO_INDEX) {
+            add_leftover(ledger, &untruth, behind);
+        } else if (is_mine(ledger, event, grant) || refused_itself) {
+            untruth.mine++;
+            untruth.shown = grant;
+            was_refused_itself |= refused_itself;
+            kept += !refused_itself;
+        }
+    }
+    if (!untruth.behind || was_refused_itself || kept >= ledger->quorum)
+        untruth.cause = CAUSE_UNTRUE_ANSWER;
+    else
+        untruth.shown = NULL;
+    return untruth;
+}
+
+static void explain(const struct ledger *ledger, const struct event *event,
+                    const struct untruth *untruth, struct finding *finding)
+{
+    const struct grant *shown = untruth->shown;
+    const char *name = client_name(ledger, event->client);
+    if (untruth->mine < ledger->quorum) {
+        finding_say(finding, "%s asked at %s. Nobody held the lock then, nor until the answer.",
+                    name, MS(ledger->clients[event->client].call_us));
+    } else if (shown) {
+        grant_explain(ledger, shown, finding);
+        if (shown->ending == ENDING_DELETED)
+            finding_say(finding, "%s removed it itself at %s (%s).", name, MS(shown->by.time_us),
+                        SENT(&shown->by.command));
+    } else {
+        explain_leftover(ledger, untruth->behind, untruth->cause, finding);
+    }
+    finding_say(finding, "%s was told \"%s\" at %s%s.", name,
+                event->op == OP_ACQUIRE ? "refused" : "not mine", MS(event->time_us),
+                untruth->mine >= ledger->quorum && !shown ? ", and nobody else held the lock" : "");
+    finding_say(finding, "%s %s %s.", cause_title(untruth->cause),
+                untruth->cause == CAUSE_UNTRUE_ANSWER ? "to" : "of", name);
+}
+
 static void event(struct inquiry *inquiry, const struct event *event)
 {
     const struct ledger *ledger = inquiry->ledger;
@@ -53,36 +142,14 @@ static void event(struct inquiry *inquiry, const struct event *event)
     if (event->kind != EVENT_RETURN || (!is_refused && !is_not_mine) ||
         event->attempt != ledger->clients[event->client].attempt)
         return;
-    const struct ledger_client *client = &ledger->clients[event->client];
-    int mine = 0;
-    const struct grant *shown = NULL;
-    for (int s = 0; s < ledger->head->servers; s++) {
-        const struct grant *grant = grant_asked(ledger, event, s);
-        bool refused_itself = is_refused && client->refused_itself >> s & 1;
-        if (!is_mine(ledger, event, grant) && !refused_itself)
-            continue;
-        mine++;
-        shown = grant;
+    struct untruth untruth = judge(ledger, event);
+    if (untruth.mine < ledger->quorum) {
+        if (!is_refused || !is_free_all_along(ledger, event))
+            return;
+        untruth.cause = CAUSE_UNTRUE_ANSWER;
     }
-    bool was_free = is_refused && is_free_all_along(ledger, event);
-    if (mine < ledger->quorum && !was_free)
-        return;
-    struct finding *finding = &inquiry->finding;
-    if (!finding_hit(finding, CAUSE_UNTRUE_ANSWER, event->index))
-        return;
-    const char *name = client_name(ledger, event->client);
-    if (mine >= ledger->quorum) {
-        grant_explain(ledger, shown, finding);
-        if (shown->ending == ENDING_DELETED)
-            finding_say(finding, "%s removed it itself at %s (%s).", name, MS(shown->by.time_us),
-                        SENT(&shown->by.command));
-    } else {
-        finding_say(finding, "%s asked at %s. Nobody held the lock then, nor until the answer.",
-                    name, MS(client->call_us));
-    }
-    finding_say(finding, "%s was told \"%s\" at %s.", name, is_refused ? "refused" : "not mine",
-                MS(event->time_us));
-    finding_say(finding, "Untrue answer to %s.", name);
+    if (finding_hit(&inquiry->finding, untruth.cause, event->index))
+        explain(ledger, event, &untruth, &inquiry->finding);
 }
 
 const struct property_rules rules_truthful = {.event = event};

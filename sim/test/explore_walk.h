@@ -102,7 +102,7 @@ static inline bool walk_on(struct walker *walker)
     walker->count +=
         translate_step(&walker->search.space, walker->words, step, walker->choices + walker->count);
     memcpy(walker->words, step->words, sizeof walker->words);
-    walk_look(walker, step->violated);
+    walk_look(walker, step->violated & ~(unsigned)BY_LEFTOVER);
     walker->ends[walker->steps] = walker->count;
     walker->wants[walker->steps] = successors_want_lock(&walker->search.successors, walker->words);
     walker->violated[walker->steps++] = walker->all;

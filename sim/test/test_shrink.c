@@ -152,6 +152,7 @@ static void minimises_to_the_shortest(void **state)
     struct trace_replayer replayer;
     struct trace traces[PROPERTY_COUNT] = {0};
     uint64_t states;
+    options.leftovers = LEFTOVERS_TOO;
     replayer_init(&replayer, &options);
     find(&replayer, PROPERTY_MUTUAL_EXCLUSION, 1, &traces[PROPERTY_MUTUAL_EXCLUSION]);
     unsigned proved = minimize(&replayer, &options, traces, &states);

@@ -61,16 +61,38 @@ static unsigned said_untrue(struct state_space *space, const uint32_t *words, in
     return did & DID_NOT_MINE ? facts->deleted : facts->refused;
 }
 
-/* Servers whose "taken", or "not yours", was not so. */
-static int count_untrue(struct state_space *space, const uint32_t *words, int client, unsigned did)
+/* Servers that keep its lock, and had not answered before they gave it. */
+static unsigned kept_all_along(struct state_space *space, const uint32_t *words, int client)
 {
-    unsigned bits = said_untrue(space, words, client, did);
-    unsigned overtaken = space_client(space, words[client])->overtaken;
-    int untrue = 0;
+    unsigned overtaken = space_client(space, words[client])->overtaken, kept = 0;
     for (int s = 0; s < space->config.servers; s++)
-        untrue += (bits >> s & 1) || (is_kept(space, words, client, s) && !(overtaken >> s & 1) &&
-                                      ghost_counts(&space->config, ghost_at(space, words, s)));
-    return untrue;
+        if (is_kept(space, words, client, s) && !(overtaken >> s & 1) &&
+            ghost_counts(&space->config, ghost_at(space, words, s)))
+            kept |= 1u << s;
+    return kept;
+}
+
+static int count_servers(unsigned bits)
+{
+    int count = 0;
+    for (; bits != 0; bits &= bits - 1)
+        count++;
+    return count;
+}
+
+/* The client was told "refused", or "not mine": of a majority of servers that is not so. */
+static unsigned properties_of_answer(struct state_space *space, const uint32_t *words, int client,
+                                     unsigned did)
+{
+    const struct client_facts *facts = space_client(space, words[client]);
+    const int majority = quorum(&space->config);
+    unsigned said = said_untrue(space, words, client, did);
+    unsigned kept = kept_all_along(space, words, client);
+    if (count_servers(said | kept) < majority)
+        return 0;
+    bool is_leftover =
+        did & DID_REFUSE && !facts->was_refused_itself && count_servers(kept) < majority;
+    return bit(PROPERTY_TRUTHFUL) | (is_leftover ? BY_LEFTOVER : 0);
 }
 
 /* Two holds overlap; when both have lease left, no overrun explains it. */
@@ -113,11 +135,12 @@ unsigned properties_of_return(struct state_space *space, const uint32_t *words, 
     if (is_any_kept && config->scheme->promises_token)
         violated |= bit(PROPERTY_NO_ORPHAN);
     if (did & (DID_REFUSE | DID_NOT_MINE) &&
-        (is_any_kept || said_untrue(space, words, client, did)) &&
-        count_untrue(space, words, client, did) >= quorum(config))
+        (is_any_kept || said_untrue(space, words, client, did)))
+        violated |= properties_of_answer(space, words, client, did);
+    if (is_guess_wrong(space, words, did)) {
         violated |= bit(PROPERTY_TRUTHFUL);
-    if (is_guess_wrong(space, words, did))
-        violated |= bit(PROPERTY_TRUTHFUL);
+        violated &= ~(unsigned)BY_LEFTOVER;
+    }
     return violated;
 }
 

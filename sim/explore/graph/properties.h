@@ -9,6 +9,16 @@
 
 #include "explore/graph/state_space.h"
 
+/* With PROPERTY_TRUTHFUL: a client was refused by what it had left behind, and that is all. */
+enum { BY_LEFTOVER = 1 << PROPERTY_COUNT };
+
+/* What is violated, but for that. */
+static inline unsigned violated_otherwise(unsigned violated)
+{
+    bool is_leftover = violated & BY_LEFTOVER;
+    return violated & ~(BY_LEFTOVER | (unsigned)is_leftover << PROPERTY_TRUTHFUL);
+}
+
 /* Do enough servers keep the lock for the last attempt of the client at that position? */
 bool properties_is_owner(struct state_space *space, const uint32_t *words, int client);
 

@@ -213,6 +213,7 @@ static void client_facts_fill(struct client_facts *facts, const struct client_st
     facts->deleted = client_state->deleted;
     facts->overtaken = client_state->overtaken;
     facts->refused = client_state->refused;
+    facts->was_refused_itself = client_state->flags & CLIENT_REFUSED_ITSELF;
     facts->is_hearing = client_state->flags & CLIENT_HEARING;
     facts->can_begin = client_state->phase == PHASE_IDLE && client_state->rounds > 0;
     facts->has_mentions = client_state_mentions(client_state);

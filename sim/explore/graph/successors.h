@@ -5,6 +5,7 @@
 #ifndef PICKLOCK_EXPLORE_GRAPH_SUCCESSORS_H
 #define PICKLOCK_EXPLORE_GRAPH_SUCCESSORS_H
 
+#include "explore/graph/properties.h"
 #include "explore/graph/state_space.h"
 #include "explore/store/insert_queue.h"
 
@@ -15,7 +16,7 @@ struct successor {
     int message;        /* that it is about, or -1 */
     int fault;          /* enum fault of ACTION_INJECT, which it costs, and of ACTION_DELAYED */
     int ticks;          /* that a clock jumped by it */
-    unsigned violated;  /* bit a property */
+    unsigned violated;  /* bit a property, and BY_LEFTOVER */
     bool is_grant, is_unsupported;
     bool is_tick; /* time passed, with it or before what must follow at once */
     uint32_t words[WORDS_MAX];
@@ -24,7 +25,7 @@ struct successor {
     uint8_t new_number[SERVERS_MAX];
 };
 
-BITS_FIT_COUNT(PROPERTY_COUNT, struct successor, violated);
+BITS_FIT_COUNT(PROPERTY_COUNT + 1, struct successor, violated);
 
 struct successors {
     struct state_space *space;

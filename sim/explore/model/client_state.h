@@ -58,11 +58,12 @@ enum section_stage {
 enum { AGO_FORGOTTEN = 2 };
 
 #define CLIENT_FLAGS(BIT)                                                                          \
-    BIT(CLIENT_STALLED)  /* it need not take a step before time passes */                          \
-    BIT(CLIENT_SLOW)     /* nor end its critical section */                                        \
-    BIT(CLIENT_STRUCK)   /* a fault cost this attempt an answer, or may leave a lock behind */     \
-    BIT(CLIENT_SWAPPED)  /* ghost state: its GETSET has lost */                                    \
-    BIT(CLIENT_TAKEN)    /* a server has told this attempt that the lock key is there */           \
+    BIT(CLIENT_STALLED) /* it need not take a step before time passes */                           \
+    BIT(CLIENT_SLOW)    /* nor end its critical section */                                         \
+    BIT(CLIENT_STRUCK)  /* a fault cost this attempt an answer, or may leave a lock behind */      \
+    BIT(CLIENT_SWAPPED) /* ghost state: its GETSET has lost */                                     \
+    BIT(CLIENT_REFUSED_ITSELF) /* a server has said "taken" because of a key of this attempt */    \
+    BIT(CLIENT_TAKEN)          /* a server has told this attempt that the lock key is there */     \
     BIT(CLIENT_HEARING)  /* it waited for all replies, and hears them now, one after the other */  \
     BIT(CLIENT_ANSWERED) /* partial_order.h: one of what it waits for was executed since its last  \
                             step */
@@ -78,7 +79,7 @@ struct client_state {
     int8_t skew;   /* own clock - world clock, in ticks */
     uint8_t count; /* messages */
     uint8_t deleted;   /* bit a server: its release has removed its own lock there */
-    uint8_t refused;   /* bit a server: this attempt was refused there because of its own key */
+    uint8_t refused;   /* bit a server: it was refused there, last, because of a key of its own */
     uint8_t overtaken; /* bit a server: what is granted there comes behind the answer: its refusal,
                           or its release */
     uint8_t stage;     /* of the critical section: enum section_stage */

@@ -106,16 +106,28 @@ static unsigned ghost_delete(const struct sender *sender, const struct packed_me
                                                                                 : 0;
 }
 
-/* "Taken", because of its own key; or because of another's, and then what comes twice may still be
- * granted there. */
+/* "Taken", because of its own key, of this attempt or one before; or because of another's, and then
+ * what comes twice may still be granted there. The last word counts. */
 static void ghost_refusal(const struct sender *sender, const struct packed_message *message,
-                          const struct keyspace *before)
+                          const struct change *change, const struct keyspace *before)
 {
+    struct client_state *client_state = sender->client_state;
+    const struct config *config = sender->config;
     uint8_t server = (uint8_t)(1u << message->server);
-    if (is_own(&before->ghost, sender))
-        sender->client_state->refused |= server;
-    else if (message->flags & MESSAGE_CURRENT && sender->client_state->phase == PHASE_ACQUIRING)
-        sender->client_state->overtaken |= server;
+    bool is_answer = change->kind == CHANGE_NONE && message->verb != VERB_GET;
+    /* A stamp that has passed refuses nobody. */
+    bool is_live = !config->scheme->uses_client_clock || ghost_counts(config, &before->ghost);
+    bool is_asking = message->flags & MESSAGE_CURRENT && client_state->phase == PHASE_ACQUIRING;
+    if (is_own(&before->ghost, sender)) {
+        client_state->refused |= is_answer ? server : 0;
+        client_state->flags |= is_answer ? CLIENT_REFUSED_ITSELF : 0;
+    } else if (is_asking && is_live && before->ghost.owner == sender->position + 1) {
+        client_state->refused |= server;
+    } else if (is_asking) {
+        client_state->refused &= (uint8_t)~server;
+        if (is_answer && config->repeats_commands)
+            client_state->overtaken |= server;
+    }
 }
 
 /* A lock that comes when its attempt is over, and had not been won. */
@@ -162,9 +174,10 @@ unsigned ghost_execution(const struct config *config, struct client_state *clien
     if (command.verb == VERB_GET && config->scheme->uses_client_clock &&
         client_state->phase == PHASE_ACQUIRING && is_current)
         client_state->seen = change.has_value ? narrow(change.value) : 0;
-    if (config->repeats_commands && verb_effect(command.verb) == EFFECT_SET &&
-        change.kind == CHANGE_NONE && was_there && change.before == BEFORE_PRESENT)
-        ghost_refusal(&sender, it, &before->keyspace);
+    bool is_write = change.kind == CHANGE_WRITE || change.kind == CHANGE_WRITE_IF_NEW;
+    if ((verb_effect(command.verb) == EFFECT_SET || command.verb == VERB_GET) &&
+        it->op == OP_ACQUIRE && !is_write && was_there && change.before == BEFORE_PRESENT)
+        ghost_refusal(&sender, it, &change, &before->keyspace);
     switch (change.kind) {
     case CHANGE_NONE:
         return 0;

@@ -68,6 +68,11 @@ bool explore_search_read(const char *name, enum explore_search *search);
  * brought no new state. */
 enum { EXPLORE_RUNS = 10000, EXPLORE_RUNS_STALE = 1000 };
 
+/* A client that is refused by what it has left behind is told an untruth, and most often that is
+ * nobody's fault. It must not stand before one that is the scheme's: it is told when there is no
+ * other, or it is not looked for, or it is as good as any. */
+enum leftovers { LEFTOVERS_LAST, LEFTOVERS_NEVER, LEFTOVERS_TOO };
+
 struct explore_options {
     const struct scheme *scheme;
     int clients, rounds, servers;
@@ -75,6 +80,7 @@ struct explore_options {
     uint8_t budget[FAULT_COUNT]; /* how often each may strike; sum at most EXPLORE_FAULTS_MAX */
     enum section section;
     unsigned reductions; /* of enum reduction */
+    enum leftovers leftovers;
     unsigned sought; /* bit a property: the search ends when the shortest path to each of them is
                         known; 0: never before its end */
     bool has_full_states; /* keep whole states, not fingerprints: nothing is lost to collisions */

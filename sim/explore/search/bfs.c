@@ -39,14 +39,27 @@ static int steps_so_far(const struct bfs_run *run)
 
 /* A step that costs a fault is met in the layer before its own: what is found there later, or
  * sooner in its own, is shorter. */
+static bool is_before(const struct violation *it, const struct violation *known)
+{
+    if (known->state == STATE_NONE || it->is_by_leftover != known->is_by_leftover)
+        return known->state == STATE_NONE || known->is_by_leftover;
+    return it->faults < known->faults ||
+           (it->faults == known->faults && it->events < known->events);
+}
+
 static void record_violation(struct bfs_run *run, unsigned violated, int faults)
 {
-    const struct violation it = {
+    const enum leftovers leftovers = run->search->options->leftovers;
+    struct violation it = {
         .state = run->state, .step = steps_so_far(run), .faults = faults, .events = run->depth + 1};
+    bool is_by_leftover = violated & BY_LEFTOVER && leftovers == LEFTOVERS_LAST;
+    violated = leftovers == LEFTOVERS_NEVER ? violated_otherwise(violated)
+                                            : violated & ~(unsigned)BY_LEFTOVER;
     for (; violated != 0; violated &= violated - 1) {
-        struct violation *known = &run->search->first_violations[__builtin_ctz(violated)];
-        if (known->state == STATE_NONE || it.faults < known->faults ||
-            (it.faults == known->faults && it.events < known->events))
+        int property = __builtin_ctz(violated);
+        struct violation *known = &run->search->first_violations[property];
+        it.is_by_leftover = is_by_leftover && property == PROPERTY_TRUTHFUL;
+        if (is_before(&it, known))
             *known = it;
     }
 }
@@ -144,7 +157,7 @@ static unsigned violations_wanted(const struct bfs_run *run, const struct succes
         run->depth < search->bound && run->layer + step_is_fault(step) == search->faults_due;
     if (!search->bound)
         return step->violated;
-    return is_wanted ? step->violated & search->options->sought : 0;
+    return is_wanted ? step->violated & (search->options->sought | BY_LEFTOVER) : 0;
 }
 
 /* Is every way by this step to what is sought longer than is wanted? */

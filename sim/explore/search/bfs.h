@@ -20,6 +20,7 @@ struct violation {
     uint32_t state;
     int step;
     int faults, events;
+    bool is_by_leftover; /* BY_LEFTOVER: only until there is another */
 };
 
 #define STATE_NOTES(BIT)                                                                           \
@@ -81,7 +82,7 @@ BITS_FIT(STATE_NOTES, struct search, notes[0]);
 /* Nothing shorter than this can come any more, once a search is so many faults and events deep. */
 static inline bool violation_is_final(const struct violation *violation, int faults, int depth)
 {
-    return violation->state != STATE_NONE &&
+    return violation->state != STATE_NONE && !violation->is_by_leftover &&
            (violation->faults < faults ||
             (violation->faults == faults && violation->events <= depth + 1));
 }

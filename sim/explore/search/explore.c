@@ -202,6 +202,7 @@ struct violations {
     enum explore_end end;
     unsigned of_faults[EXPLORE_FAULTS_MAX + 1]; /* bit a property */
     unsigned all;
+    bool is_by_leftover; /* PROPERTY_TRUTHFUL, and in no other way */
 };
 
 /* Is all that is sought violated, by the fewest faults, no matter how? */
@@ -211,13 +212,15 @@ static bool has_seen_all(void *context, const struct search *search, int faults,
     (void)depth;
     for (int i = 0; i < PROPERTY_COUNT; i++)
         if (search->options->sought >> i & 1 &&
-            (!is_violated(search, i) || search->first_violations[i].faults > faults))
+            (!is_violated(search, i) || search->first_violations[i].faults > faults ||
+             search->first_violations[i].is_by_leftover))
             return false;
     return true;
 }
 
 static void violations_read(const struct search *search, struct violations *violations)
 {
+    violations->is_by_leftover = search->first_violations[PROPERTY_TRUTHFUL].is_by_leftover;
     for (int i = 0; i < PROPERTY_COUNT; i++) {
         unsigned bit = 1u << i;
         if (!is_violated(search, i) ||
@@ -307,6 +310,7 @@ static enum fail find_shortest(const struct explore_options *given,
     struct explore_options options = *given;
     enum fail fail = FAIL_NONE;
     options.skips_progress = true;
+    options.leftovers = violations->is_by_leftover ? LEFTOVERS_TOO : LEFTOVERS_NEVER;
     for (int faults = 0; faults <= EXPLORE_FAULTS_MAX && !fail; faults++) {
         options.sought = violations->of_faults[faults];
         if (options.sought && faults == 1)

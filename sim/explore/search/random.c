@@ -21,6 +21,7 @@ struct portfolio {
     struct trace_replayer replayer;
     struct fingerprint_set visited; /* of all runs, in the form that the reductions give them */
     struct trace best[PROPERTY_COUNT];
+    bool is_by_leftover;               /* the best of PROPERTY_TRUTHFUL, and of no other way */
     uint64_t steps;                    /* of all runs */
     uint64_t window_runs, window_from; /* runs before the last full thousand, states then */
     /* The run in hand. */
@@ -72,9 +73,28 @@ static const bool *look_for_new(struct portfolio *it)
 
 /* --- one run --- */
 
+/* Takes out of what is violated a refusal by a leftover that stands behind another untruth; and
+ * puts such a one away when it is in the way of another. */
+static unsigned put_in_order(struct portfolio *it, unsigned violated)
+{
+    const unsigned truthful = 1u << PROPERTY_TRUTHFUL;
+    struct trace *best = &it->best[PROPERTY_TRUTHFUL];
+    bool is_leftover = violated & BY_LEFTOVER;
+    if (is_leftover && best->count > 0 && !it->is_by_leftover)
+        return violated_otherwise(violated);
+    if (violated & truthful && !is_leftover && it->is_by_leftover) {
+        it->violated &= ~truthful;
+        trace_close(best);
+    }
+    if (violated & truthful)
+        it->is_by_leftover = is_leftover;
+    return violated & ~(unsigned)BY_LEFTOVER;
+}
+
 /* The way so far violates these: it is kept where it is the shortest yet. */
 static void note_violated(struct portfolio *it, unsigned violated)
 {
+    violated = put_in_order(it, violated);
     for (int i = 0; i < PROPERTY_COUNT; i++) {
         struct explore_finding *finding = &it->outcome->findings[i];
         struct trace *best = &it->best[i];
@@ -152,6 +172,7 @@ static bool has_found_all(const struct portfolio *it)
     for (int i = 0; i < PROPERTY_COUNT; i++)
         if (it->best[i].count > 0)
             missing &= ~(1u << i);
+    missing |= it->is_by_leftover ? it->options->sought & 1u << PROPERTY_TRUTHFUL : 0;
     return it->options->sought && !missing;
 }
 
@@ -209,13 +230,16 @@ static void shorten(struct portfolio *it)
 {
     struct explore_outcome *outcome = it->outcome;
     unsigned proved = 0, found = 0;
+    struct explore_options options = *it->options;
+    it->replayer.options.leftovers = options.leftovers =
+        it->is_by_leftover ? LEFTOVERS_TOO : LEFTOVERS_NEVER;
     for (int i = 0; i < PROPERTY_COUNT; i++) {
         found |= (unsigned)(it->best[i].count > 0) << i;
         if (it->best[i].count > 0)
             shrink(&it->replayer, &it->best[i], (enum property)i);
     }
     if (found)
-        proved = minimize(&it->replayer, it->options, it->best, &outcome->shorter_states);
+        proved = minimize(&it->replayer, &options, it->best, &outcome->shorter_states);
     for (int i = 0; i < PROPERTY_COUNT; i++) {
         struct explore_finding *finding = &outcome->findings[i];
         finding->verdict = VERDICT_UNKNOWN;

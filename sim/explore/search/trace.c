@@ -138,6 +138,15 @@ const struct successor *replayer_find(const struct trace_replayer *replayer,
 
 /* --- walking --- */
 
+/* Refused by a leftover: as good as any untruth, or none. */
+static bool violates(const struct trace_replayer *replayer, const struct successor *step,
+                     enum property property)
+{
+    bool takes_leftovers = replayer->options.leftovers == LEFTOVERS_TOO;
+    unsigned violated = takes_leftovers ? step->violated : violated_otherwise(step->violated);
+    return violated >> property & 1;
+}
+
 bool trace_walk(struct trace_replayer *replayer, const struct event_label *labels, int count,
                 enum property property, struct trace *made)
 {
@@ -146,7 +155,7 @@ bool trace_walk(struct trace_replayer *replayer, const struct event_label *label
         if (!step)
             continue;
         trace_add(made, &labels[i]);
-        if (step->violated >> property & 1)
+        if (violates(replayer, step, property))
             return true;
         replayer_go(replayer, step->words);
     }
@@ -161,7 +170,7 @@ bool trace_follows(struct trace_replayer *replayer, const struct trace *trace,
         const struct successor *step = replayer_find(replayer, &trace->labels[i]);
         if (!step)
             return false;
-        bool is_last = i == trace->count - 1, is_violated = step->violated >> property & 1;
+        bool is_last = i == trace->count - 1, is_violated = violates(replayer, step, property);
         if (is_last || is_violated)
             return is_last && is_violated;
         replayer_go(replayer, step->words);

@@ -1,0 +1,181 @@
+/* test_checks_truthful.c - "refused" means that somebody else held it: who is refused by a key that
+ * it has left behind itself, whose fault that is, and when it is not so. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <cmocka.h>
+
+#include "test/story.h"
+
+/* A's SET is executed, and A told that it failed: its reply is lost, or (is_smooth) was heard. */
+static void leaves(struct story *story, int client, enum result result, bool is_smooth)
+{
+    is_granted(story, client);
+    if (is_smooth)
+        hears(story, client, 0, OP_ACQUIRE, set(story, client), OK);
+    else
+        strikes(story, "lose-reply", client, 0, 0);
+    returns(story, client, OP_ACQUIRE, result);
+}
+
+static void refused_by_what_a_lost_reply_has_left_is_nobodys_fault(void **state)
+{
+    struct story *story = story_new(&expiring, 1, 300);
+    (void)state;
+    leaves(story, A, RESULT_FAILED, false);
+    is_refused(story, A);
+    ends(story);
+    assert_violated(story, PROPERTY_TRUTHFUL, 1, CAUSE_LEFTOVER);
+    assert_int_equal(cause_blame(CAUSE_LEFTOVER), BLAME_NOBODY);
+    assert_says(&story->findings[PROPERTY_TRUTHFUL], "A's acquire returned \"failed\"");
+    assert_says(&story->findings[PROPERTY_TRUTHFUL], "nobody else held the lock");
+    story_free(story);
+}
+
+/* Left behind without a fault, or with an answer that was not so. */
+static void refused_by_what_the_scheme_has_left_is_its_fault(void **state)
+{
+    (void)state;
+    for (int how = 0; how < 2; how++) {
+        struct story *story = story_new(&expiring, 1, 300);
+        leaves(story, A, how == 0 ? RESULT_FAILED : RESULT_REFUSED, how == 0);
+        is_refused(story, A);
+        ends(story);
+        enum cause cause = how == 0 ? CAUSE_UNRELEASED : CAUSE_UNTRUE_ANSWER;
+        assert_violated(story, PROPERTY_TRUTHFUL, 1 + how, cause); /* the first answer, too */
+        assert_int_equal(cause_blame(cause), BLAME_SCHEME);
+        story_free(story);
+    }
+}
+
+/* A release whose answer was lost leaves as much behind, and a SET that comes late. */
+static void a_release_or_a_late_set_leaves_as_much(void **state)
+{
+    (void)state;
+    for (int how = 0; how < 2; how++) {
+        struct story *story = story_new(&expiring, 1, 300);
+        struct command late;
+        if (how == 0) {
+            acquires(story, A);
+            calls(story, A, OP_RELEASE);
+            strikes(story, "lose-request", A, 0, 0);
+            returns(story, A, OP_RELEASE, RESULT_FAILED);
+        } else {
+            calls(story, A, OP_ACQUIRE);
+            late = set(story, A);
+            sends(story, A, 0, OP_ACQUIRE, late);
+            strikes(story, "give-up", A, 0, 0);
+            returns(story, A, OP_ACQUIRE, RESULT_FAILED);
+            executes(story, A, OP_ACQUIRE, late, OK);
+        }
+        is_refused(story, A);
+        ends(story);
+        assert_violated(story, PROPERTY_TRUTHFUL, 1, CAUSE_LEFTOVER);
+        story_free(story);
+    }
+}
+
+/* A scheme that looks before it asks is refused by what it sees. */
+static void what_is_seen_refuses_too(void **state)
+{
+    struct story *story = story_new(&expiring, 1, 300);
+    (void)state;
+    leaves(story, A, RESULT_FAILED, false);
+    calls(story, A, OP_ACQUIRE);
+    executes(story, A, OP_ACQUIRE, command(VERB_GET, 0, 0), VALUE(1001));
+    returns(story, A, OP_ACQUIRE, RESULT_REFUSED);
+    ends(story);
+    assert_violated(story, PROPERTY_TRUTHFUL, 1, CAUSE_LEFTOVER);
+    story_free(story);
+}
+
+static void what_a_replica_brings_back_is_the_deployments(void **state)
+{
+    struct story *story = story_new(&expiring, 1, 300);
+    (void)state;
+    acquires(story, A);
+    strikes(story, "cut-replica", -1, 0, 0);
+    releases(story, A, 1);
+    strikes(story, "failover", -1, 0, 0);
+    is_refused(story, A);
+    ends(story);
+    assert_violated(story, PROPERTY_TRUTHFUL, 1, CAUSE_LOST_GRANT);
+    assert_says(&story->findings[PROPERTY_TRUTHFUL], "A replica had brought it back.");
+    story_free(story);
+}
+
+/* Somebody else held it when it was asked for the last time. */
+static void refused_by_another_in_the_end_is_true(void **state)
+{
+    struct story *story = story_new(&expiring, 1, 300);
+    (void)state;
+    leaves(story, A, RESULT_FAILED, false);
+    at(story, 299);
+    calls(story, A, OP_ACQUIRE);
+    executes(story, A, OP_ACQUIRE, set(story, A), NIL); /* by its leftover */
+    at(story, 302);
+    acquires(story, B);
+    executes(story, A, OP_ACQUIRE, set(story, A), NIL);
+    returns(story, A, OP_ACQUIRE, RESULT_REFUSED);
+    ends(story);
+    assert_holds(story, PROPERTY_TRUTHFUL);
+    story_free(story);
+}
+
+/* The one that crashed is another one; and who asks for what it holds knows that it does. */
+static void what_another_life_has_left_is_anothers(void **state)
+{
+    (void)state;
+    for (int how = 0; how < 2; how++) {
+        struct story *story = story_new(&expiring, 1, 300);
+        acquires(story, A);
+        if (how == 0)
+            crashes(story, A);
+        is_refused(story, A);
+        ends(story);
+        assert_holds(story, PROPERTY_TRUTHFUL);
+        story_free(story);
+    }
+}
+
+/* Of a quorum, two of three servers. */
+static void a_majority_must_be_left_behind(void **state)
+{
+    (void)state;
+    for (int left = 1; left <= 2; left++) {
+        struct story *story = story_new(&majority, 3, 300);
+        calls(story, A, OP_ACQUIRE);
+        for (int s = 0; s < left; s++)
+            executes_at(story, A, s, OP_ACQUIRE, set(story, A), OK);
+        strikes(story, "lose-reply", A, 0, 0);
+        returns(story, A, OP_ACQUIRE, RESULT_FAILED);
+        calls(story, B, OP_ACQUIRE);
+        executes_at(story, B, 2, OP_ACQUIRE, set(story, B), OK);
+        returns(story, B, OP_ACQUIRE, RESULT_FAILED);
+        calls(story, A, OP_ACQUIRE);
+        for (int s = 0; s < 3; s++)
+            executes_at(story, A, s, OP_ACQUIRE, set(story, A), NIL);
+        returns(story, A, OP_ACQUIRE, RESULT_REFUSED);
+        ends(story);
+        if (left == 2)
+            assert_violated(story, PROPERTY_TRUTHFUL, 1, CAUSE_LEFTOVER);
+        else
+            assert_holds(story, PROPERTY_TRUTHFUL);
+        story_free(story);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(refused_by_what_a_lost_reply_has_left_is_nobodys_fault),
+        cmocka_unit_test(refused_by_what_the_scheme_has_left_is_its_fault),
+        cmocka_unit_test(a_release_or_a_late_set_leaves_as_much),
+        cmocka_unit_test(what_is_seen_refuses_too),
+        cmocka_unit_test(what_a_replica_brings_back_is_the_deployments),
+        cmocka_unit_test(refused_by_another_in_the_end_is_true),
+        cmocka_unit_test(what_another_life_has_left_is_anothers),
+        cmocka_unit_test(a_majority_must_be_left_behind),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,54 @@
+/* test_explore_leftovers.c - who is refused by what he has left behind: told, but never in place of
+ * an untruth of the scheme's own. */
+#include "test/explore_run.h"
+
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <cmocka.h>
+
+static struct explore_finding truthful_with(const char *scheme, int fault, enum leftovers leftovers)
+{
+    struct explore_options options = options_of(scheme, fault);
+    struct explore_outcome outcome;
+    options.leftovers = leftovers;
+    run(&options, &outcome);
+    struct explore_finding found = outcome.findings[PROPERTY_TRUTHFUL];
+    found.choices = NULL;
+    explore_outcome_free(&outcome);
+    return found;
+}
+
+/* Who is refused by what a lost message has left behind is told an untruth, by nobody's fault. It
+ * is told, and never in place of one that is the scheme's. */
+static void what_is_left_behind_hides_no_other_untruth(void **state)
+{
+    static const int faults[] = {FAULT_LOSE_REPLY, FAULT_RESEND, FAULT_ANSWER_ERROR};
+    int told = 0, hidden = 0;
+    (void)state;
+    for (int i = 0; i < schemes_count; i++)
+        for (int k = 0; k < 3 && !schemes[i]->needs_quorum; k++) {
+            const char *name = schemes[i]->name;
+            struct explore_finding last = truthful_with(name, faults[k], LEFTOVERS_LAST);
+            struct explore_finding other = truthful_with(name, faults[k], LEFTOVERS_NEVER);
+            struct explore_finding any = truthful_with(name, faults[k], LEFTOVERS_TOO);
+            bool is_other = other.verdict == VERDICT_VIOLATED;
+            const struct explore_finding *right = is_other ? &other : &any;
+            assert_int_equal(last.verdict, any.verdict);
+            assert_int_equal(last.verdict, right->verdict);
+            assert_int_equal(last.faults, right->faults);
+            assert_int_equal(last.events, right->events);
+            told += !is_other && any.verdict == VERDICT_VIOLATED;
+            hidden += is_other && (any.faults != other.faults || any.events != other.events);
+        }
+    assert_true(told > 0);
+    assert_true(hidden > 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_is_left_behind_hides_no_other_untruth),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
