@@ -153,6 +153,8 @@ BREACHES = {
     "the other one's answer": ("out_granted(out);", "out_released(out);", 1, "an answer that nobody waited for"),
     "a step that there is not": ("out_granted(out);", "self->at = 77; out_granted(out); return;", None,
                                  "is at a step that its script does not know"),
+    "seconds that are not whole": ("out_set_nx_px(out, SERVER_ONE, lease);", "out_set_nx_ex(out, SERVER_ONE, lease);", 0,
+                                   "a time to live that its command cannot carry"),
     "an unknown command": ("out_granted(out);", "out_send(out, LANE_MAIN, 0, (struct command){.verb = 9999});", 1,
                            "sent a command"),
 }
@@ -193,10 +195,19 @@ def test_a_scheme_that_breaks_a_rule_is_named_with_its_step(tmp_path, world, bre
     says_which(breaks(tmp_path, WORLDS[world], piece, instead), step, says)
 
 
+@pytest.mark.parametrize("breach", ["a timer that is past", "seconds that are not whole"])
 @pytest.mark.parametrize("world", ["redis", "stress", "random"])
-def test_in_every_world(tmp_path, world):
-    piece, instead, step, says = BREACHES["a timer that is past"]
+def test_in_every_world(tmp_path, world, breach):
+    piece, instead, step, says = BREACHES[breach]
     says_which(breaks(tmp_path, WORLDS[world], piece, instead), step, says)
+
+
+@pytest.mark.parametrize("ttl", ["lease->ttl_us / 1000", "lease->ttl_us - 1"])
+def test_milliseconds_that_are_not_whole(tmp_path, ttl):
+    """The explorer's lease is a few ticks, of which it may be any part: there it is told what becomes of the key."""
+    own = "struct lease own = *lease; own.ttl_us = %s; out_set_nx_px(out, SERVER_ONE, &own);" % ttl
+    for world in ("sim", "redis"):
+        says_which(breaks(tmp_path, WORLDS[world], "out_set_nx_px(out, SERVER_ONE, lease);", own), 0, "cannot carry")
 
 
 @pytest.mark.parametrize("limit", LIMITS)

@@ -96,6 +96,9 @@ enum { COMMAND_BYTES_MAX = 2048, KEY_PREFIX_MAX = 64 };
  * seconds where the table says so and whole milliseconds elsewhere, a fence is not negative: anything else is wrong code. */
 size_t command_encode(const struct command *command, const char *prefix, char *bytes);
 
+/* What the command counts its time to live in: ttl_us is a multiple of it. 0: it has none. */
+int64_t command_ttl_unit_us(enum verb verb);
+
 /* One reply element as hiredis or the proxy's own framer sees it. */
 struct wire_reply {
     char type;         /* '+', '-', ':', '$', '*'; RESP3's '_' is told as '$' with text NULL */

@@ -214,6 +214,18 @@ static size_t count_words(const char *wire)
     return count;
 }
 
+int64_t command_ttl_unit_us(enum verb verb)
+{
+    const char *wire = rows[verb].wire;
+    for (const char *at = wire; (at = strchr(at, '%')) != NULL; at++) {
+        if (at[1] == WIRE_SECONDS)
+            return 1000000;
+        if (at[1] == WIRE_MILLISECONDS)
+            return 1000;
+    }
+    return 0;
+}
+
 size_t command_encode(const struct command *command, const char *prefix, char *bytes)
 {
     assert((unsigned)command->verb < VERB_COUNT);

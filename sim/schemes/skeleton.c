@@ -36,8 +36,10 @@ FIELDS_FIT(struct skeleton, fields);
 enum step { START, ASKED, HELD, COMPARED };
 
 /* Called once for each moment: MOMENT_START begins an attempt, then one call for each thing that
- * was awaited. lease  the ttl, the token of this attempt, how many servers in     what just
- * happened out    what it wants next: commands to send, a timer, a report */
+ * was awaited.
+ *   lease: the ttl, the token of this attempt, how many servers
+ *   in:    what just happened
+ *   out:   what it wants next: commands to send, a timer, a report */
 static void step(void *state, const struct lease *lease, const struct moment *in,
                  struct outbox *out)
 {
@@ -50,9 +52,8 @@ static void step(void *state, const struct lease *lease, const struct moment *in
     out_set_nx_px(out, SERVER_ONE, lease);
     AWAIT(self, ASKED);
     if (!moment_is_ok(in)) {
-        out_no_set(
-            out,
-            in); /* nil: refused. An error or no answer: failed, the state of the key is unknown */
+        /* nil: refused. An error or no answer: failed, the state of the key is unknown. */
+        out_no_set(out, in);
         SCRIPT_RETURN(self);
     }
 

@@ -6,6 +6,17 @@
 /* A timer that rings later never does in any run. */
 #define SLEEP_LONGEST_US (INT64_C(365) * 24 * 3600 * 1000000)
 
+/* In the explorer a lease is a few ticks, whatever the scheme counts in: there only a command that
+ * counts in a larger unit is told. */
+static bool can_carry(const struct client *client, const struct command *command)
+{
+    int64_t unit_us = command_ttl_unit_us(command->verb);
+    bool is_in_ticks = client->lease.unit_us != client->scheme->unit_us;
+    if (unit_us == 0 || (is_in_ticks && unit_us <= client->scheme->unit_us))
+        return true;
+    return command->ttl_us % unit_us == 0;
+}
+
 static enum breach find_in_send(const struct client *client, const struct ask *ask)
 {
     const struct command *command = &ask->command;
@@ -13,7 +24,9 @@ static enum breach find_in_send(const struct client *client, const struct ask *a
         return BREACH_SERVER;
     bool is_known = (unsigned)ask->lane < LANE_COUNT && (unsigned)command->verb < VERB_COUNT &&
                     (unsigned)command->key < KEY_COUNT;
-    return is_known ? BREACH_NONE : BREACH_COMMAND;
+    if (!is_known)
+        return BREACH_COMMAND;
+    return can_carry(client, command) ? BREACH_NONE : BREACH_TTL;
 }
 
 static enum breach find_in_sleep(int64_t sleep_us)
