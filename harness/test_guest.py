@@ -71,6 +71,37 @@ def test_what_is_no_shared_object(tmp_path):
     assert ran.status == 64 and "missing.so" in ran.err, ran
 
 
+@pytest.mark.parametrize("status", [0, 1, 70])
+def test_an_object_that_ends_the_program_gives_no_verdict(tmp_path, status):
+    """exit() while it is loaded: whatever status it names, its file is named, and it is bad input."""
+    text = f"#include <stdlib.h>\n__attribute__((constructor)) static void leave(void) {{ exit({status}); }}\n" + mine()
+    made = build(tmp_path, text)
+    for words in (["run", "--on", "sim", SCENARIO], ["explore", "--fault", "none"]):
+        ran = run(*words, "--scheme", made)
+        assert ran.status == 64 and f"{made}: " in ran.err and "called exit" in ran.err and ran.out == "", ran
+
+
+def test_a_step_that_ends_the_program_gives_no_verdict(tmp_path, picklock):
+    text = "#include <stdlib.h>\n" + mine().replace("out_compare_and_delete(out, SERVER_ONE, lease);", "exit(0);")
+    made = build(tmp_path, text)
+    ran = picklock("run", "--on", "sim", "--scheme", made, SCENARIO)
+    assert ran.status == 64 and f"{made}: " in ran.err and "called exit" in ran.err and ran.out == "", ran
+
+
+def test_an_object_that_was_cut_off_is_refused(tmp_path):
+    """Wherever: to map what the file does not have would be a SIGBUS. Whole, it is taken."""
+    made = build(tmp_path, mine())
+    whole = made.read_bytes()
+    cut = tmp_path / "my_lock_cut.so"
+    for size in range(0, len(whole) // 2, 500):
+        cut.write_bytes(whole[:size])
+        ran = run("run", "--on", "sim", "--scheme", cut, SCENARIO)
+        assert ran.status == 64 and str(cut) in ran.err, (size, ran)
+    cut.write_bytes(whole[:4000])
+    assert "is not whole" in run("run", "--on", "sim", "--scheme", cut, SCENARIO).err
+    assert run("run", "--on", "sim", "--scheme", made, SCENARIO, "--out", tmp_path).status == 0
+
+
 def test_the_program_exports_the_step_interface_and_nothing_else():
     """Whatever else it exported would be called in the place of a scheme's own function of that name."""
     listed = subprocess.run(["nm", "-D", "--defined-only", PICKLOCK], text=True, capture_output=True, check=True).stdout

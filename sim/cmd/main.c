@@ -5,6 +5,7 @@
 #include "base/suggest.h"
 #include "base/version.h"
 #include "report/text.h"
+#include "run/guest.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -160,8 +161,25 @@ static int end(int status)
     return FAIL_INTERNAL;
 }
 
+static bool is_over;
+
+/* A scheme from a file may call exit(): whatever status it names is no verdict. */
+static void on_early_exit(void)
+{
+    const char *file = guest_last_file();
+    if (is_over || !file)
+        return;
+    cmd_say("%s: its code ended the program (it called exit): nothing was concluded", file);
+    _exit(FAIL_INPUT);
+}
+
 int main(int argc, char **argv)
 {
     hold_streams();
-    return end(run_command(argc, argv));
+    signal(SIGXFSZ, SIG_IGN); /* a file that grows too large is told like a full disk */
+    if (atexit(on_early_exit))
+        return FAIL_INTERNAL;
+    int status = end(run_command(argc, argv));
+    is_over = true;
+    return status;
 }

@@ -5,9 +5,12 @@
 #include "base/memory.h"
 
 #include <dlfcn.h>
+#include <link.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 static struct {
@@ -15,6 +18,7 @@ static struct {
     char *file;
 } loaded[SCHEME_GUESTS_MAX];
 static int loaded_count;
+static const char *last_file;
 
 /* "dir/my-lock.so" -> "scheme_my_lock"; the caller frees. */
 static char *symbol_of(const char *path)
@@ -77,6 +81,31 @@ static const char *redefined(void *object)
 #define IS_SANITIZED
 #endif
 
+/* Do the pieces of the object that are to be mapped reach past the end of the file? To touch those would kill us
+ * (SIGBUS). What is no object of this machine, dlopen() refuses by itself. */
+static bool is_cut_off(const char *path)
+{
+    ElfW(Ehdr) head;
+    ElfW(Phdr) piece;
+    struct stat about;
+    FILE *file = fopen(path, "rbe");
+    if (!file)
+        return false;
+    bool is_object = fstat(fileno(file), &about) == 0 && S_ISREG(about.st_mode) &&
+                     fread(&head, sizeof head, 1, file) == 1 &&
+                     memcmp(head.e_ident, ELFMAG, SELFMAG) == 0 &&
+                     head.e_ident[EI_CLASS] == (sizeof(void *) == 8 ? ELFCLASS64 : ELFCLASS32) &&
+                     head.e_phentsize == sizeof piece;
+    bool is_whole = !is_object || fseek(file, (long)head.e_phoff, SEEK_SET) == 0;
+    uint64_t size = is_object ? (uint64_t)about.st_size : 0;
+    for (int i = 0; is_object && is_whole && i < head.e_phnum; i++)
+        is_whole = fread(&piece, sizeof piece, 1, file) == 1 &&
+                   (piece.p_type != PT_LOAD ||
+                    (piece.p_offset <= size && piece.p_filesz <= size - piece.p_offset));
+    (void)fclose(file);
+    return !is_whole;
+}
+
 /* Its names are bound to itself before they are to the libraries of the program: a function of its
  * own that is called `index` must not be replaced in silence. The sanitizers cannot do that. */
 static void *open_object(const char *path)
@@ -106,7 +135,12 @@ static enum fail not_opened(struct failure *failure)
 static void remember(const struct scheme *scheme, const char *path)
 {
     loaded[loaded_count].scheme = scheme;
-    loaded[loaded_count++].file = memory_text(path);
+    last_file = loaded[loaded_count++].file = memory_text(path);
+}
+
+const char *guest_last_file(void)
+{
+    return last_file;
 }
 
 const char *guest_file(const struct scheme *scheme)
@@ -122,6 +156,10 @@ enum fail guest_load(const char *path, const struct scheme **scheme, struct fail
     /* dlopen() would wait for the writer of a named pipe. What is not there, it names better. */
     if (access(path, F_OK) == 0 && infile_check(path, failure))
         return failure->code;
+    if (is_cut_off(path))
+        return failure_set(failure, FAIL_INPUT,
+                           "%s: is not whole: its header promises more than the file has", path);
+    last_file = path;
     char *symbol = symbol_of(path);
     void *object = open_object(path);
     const char *ours = object ? redefined(object) : NULL;
@@ -146,6 +184,8 @@ enum fail guest_load(const char *path, const struct scheme **scheme, struct fail
         else
             remember(*scheme, path);
     }
+    if (fail)
+        last_file = NULL;
     free(symbol);
     return fail;
 }

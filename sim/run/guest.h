@@ -12,9 +12,12 @@
 #include "schemes/scheme.h"
 
 /* Loads path (borrowed) and makes its scheme known by name. *scheme lives until the program ends.
- * FAIL_INPUT: no such file, not a shared object, no such symbol, a descriptor that is not filled
+ * FAIL_INPUT: no such file, not a shared object, one that was cut off, no such symbol, a descriptor that is not filled
  * in, a name that is taken, a name of the step interface that it defines itself. */
 enum fail guest_load(const char *path, const struct scheme **scheme, struct failure *failure);
+
+/* The file (borrowed) that was loaded last, or is being loaded, as the user named it; NULL: none was. */
+const char *guest_last_file(void);
 
 /* The file that it was loaded from, as the user named it; NULL: it was not. */
 const char *guest_file(const struct scheme *scheme);
