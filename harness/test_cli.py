@@ -380,6 +380,30 @@ def test_an_unwritable_out_is_said_before_anything_runs(tmp_path):
     assert ran.status in (64, 70) and str(blocked) in ran.err and ran.out == "", ran
 
 
+@pytest.mark.parametrize("command", [["run", "--on", "sim", "scenarios/hand-over.yaml"], ["stress"], ["explore"],
+                                     ["replay", "x.schedule"], ["report", "x"]], ids=lambda words: words[0])
+@pytest.mark.parametrize("one, other", [("-", "-"), ("it", "it"), ("new", "./new"), ("it", "link"), ("-", "/dev/stdout")])
+def test_two_reports_never_share_a_place(tmp_path, command, one, other):
+    (tmp_path / "it").write_text("old\n")
+    (tmp_path / "link").symlink_to("it")
+    words = [ROOT / word if word.endswith(".yaml") else word for word in command]
+    ran = run(*words, "--json", one, "--junit", other, cwd=tmp_path)
+    assert ran.status == 64 and "--json and --junit both go to" in ran.err and ran.out == "", ran
+    assert (tmp_path / "it").read_text() == "old\n" and not (tmp_path / "new").exists()
+
+
+def test_reports_in_places_of_their_own_are_written(tmp_path):
+    """And /dev/null takes any number."""
+    ran = run("run", "--on", "sim", ROOT / "scenarios" / "hand-over.yaml", "--json", "one", "--junit", "other",
+              "--html", "/dev/null", "--markdown", "/dev/null", cwd=tmp_path)
+    assert ran.status == 0 and (tmp_path / "one").read_text()[0] == "{" and (tmp_path / "other").read_text()[0] == "<", ran
+
+
+def test_xml_on_stdout_is_alone(picklock):
+    ran = picklock("run", "--on", "sim", "scenarios/hand-over.yaml", "--junit", "-")
+    assert ran.status == 0 and ElementTree.fromstring(ran.out).tag == "testsuites"
+
+
 def test_nothing_ran_is_unknown_everywhere(tmp_path):
     """A list that came to nothing, as of a glob that matched the explorer's matrix alone."""
     ran = run("run", "--on", "sim", "scenarios/matrix.yaml", "--out", tmp_path)

@@ -436,9 +436,41 @@ def test_a_full_disk_leaves_no_half_file(tmp_path):
     done = subprocess.run(["unshare", "-m", "sh", "-c", script], cwd=ROOT, text=True,
                           capture_output=True, timeout=PATIENCE_S)
     assert done.returncode == 70 and "space" in done.stderr, done
+    assert "INTERRUPTED: " in done.stdout and " as expected, " in done.stdout, "what was found is told"
     for line in done.stdout.splitlines():
-        if line.startswith("left: "):
-            assert line.endswith((".jsonl", ".schedule")), line  # whole ones, written before the disk was full
+        if line.startswith("left: "):  # whole ones
+            assert line.endswith((".jsonl", ".schedule", "results.json", "report.md", "junit.xml", "index.html")), line
+
+
+def bounded(kilobytes, *words):
+    """With a limit on the size of each file that it writes."""
+    size = kilobytes * 1024
+    return run(*words, preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (size, size)))
+
+
+@pytest.mark.parametrize("words, says", [
+    (["run", "--on", "sim", "--scheme", "set-nx-ex-del", "scenarios/expired-lease-double-delete.yaml"], "1 run: 1 as expected"),
+    (["stress", "--scheme", "set-nx-px-cad", "--clients", "4", "--duration", "300ms", "--no-faults", "--history"],
+     "stress"),
+    (["explore", "--scheme", "setnx-del", "--fault", "resend"], "broken (")])
+def test_a_file_that_may_not_grow_costs_the_file_and_not_the_verdict(tmp_path, words, says):
+    """A limit like a full disk: what was found is told, the failure is, too, and no signal ends it."""
+    ran = bounded(10, *words, "--out", tmp_path)
+    assert ran.status == 70 and "File too large" in ran.err and says in ran.out, ran
+    assert all(path.stat().st_size for path in tmp_path.rglob("*") if path.is_file()), "no half file"
+
+
+def test_the_data_are_kept_where_the_page_cannot_be(tmp_path):
+    """The page is the largest; the other reports fit, and `latest` leads to them."""
+    words = ["run", "--on", "sim", "--scheme", "set-nx-ex-del", "scenarios/expired-lease-double-delete.yaml", "--out"]
+    assert run(*words, tmp_path / "free").status == 0
+    sizes = {path.name: path.stat().st_size for path in (tmp_path / "free" / "latest").iterdir() if path.is_file()}
+    page = sizes.pop("index.html") // 1024
+    assert max(sizes.values()) < page * 1024, sizes
+    ran = bounded(page, *words, tmp_path)
+    assert ran.status == 70 and "index.html" in ran.err and "report: " not in ran.out, ran
+    again = run("report", tmp_path / "latest")
+    assert again.status == 0 and "1 run: 1 as expected" in again.out, again
 
 
 def limit_files(soft, hard):

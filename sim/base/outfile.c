@@ -151,6 +151,46 @@ static int open_fd(struct outfile *file)
     return file->fd < 0 ? errno : 0;
 }
 
+static bool is_null_device(const struct stat *about)
+{
+    struct stat null;
+    return S_ISCHR(about->st_mode) && stat("/dev/null", &null) == 0 &&
+           null.st_rdev == about->st_rdev;
+}
+
+static int stat_place(const char *path, struct stat *about)
+{
+    return strcmp(path, "-") == 0 ? fstat(STDOUT_FILENO, about) : stat(path, about);
+}
+
+/* Of a file that is not there yet: the folder, links resolved, and its name; NULL: no such folder. */
+static char *place_of_new(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    char *folder = slash ? memory_format("%.*s", (int)(slash - path) + 1, path) : memory_text(".");
+    char *real = realpath(folder, NULL);
+    char *place = real ? memory_format("%s/%s", real, slash ? slash + 1 : path) : NULL;
+    free(folder);
+    free(real);
+    return place;
+}
+
+bool outfile_is_same(const char *one, const char *other)
+{
+    struct stat first, second;
+    bool is_first = stat_place(one, &first) == 0, is_second = stat_place(other, &second) == 0;
+    if (is_first && is_second)
+        return first.st_dev == second.st_dev && first.st_ino == second.st_ino &&
+               (!is_null_device(&first) || strcmp(one, "-") == 0);
+    if (is_first || is_second)
+        return false;
+    char *places[] = {place_of_new(one), place_of_new(other)};
+    bool is_same = places[0] && places[1] && strcmp(places[0], places[1]) == 0;
+    free(places[0]);
+    free(places[1]);
+    return is_same;
+}
+
 enum fail outfile_open(struct outfile *file, const char *path, struct failure *failure)
 {
     *file = (struct outfile){.fd = -1};

@@ -10,6 +10,7 @@
 
 #include "base/fail.h"
 
+#include <stdbool.h>
 #include <stdio.h>
 
 struct outfile {
@@ -20,6 +21,9 @@ struct outfile {
     int fd;     /* -1: stdout */
     int error;  /* errno of the first write that failed, or 0 */
 };
+
+/* Do both paths (borrowed) lead to one place, so that one would replace the other? /dev/null is no place. */
+bool outfile_is_same(const char *one, const char *other);
 
 /* Opens path (borrowed). FAIL_INPUT when the path is wrong or may not be written (no such folder, a
  * folder, no right); FAIL_INTERNAL for the rest (disk full, no descriptor). On failure there is

@@ -81,7 +81,7 @@ static enum fail show_witnesses(const struct cells *cells, struct results *resul
 }
 
 static enum fail show(const struct cells *cells, struct results *results,
-                      const struct explore_args *args, struct failure *failure)
+                      const struct explore_args *args, bool is_written, struct failure *failure)
 {
     const char *folder = args->output.folder;
     char *interrupted = args->minimal ? view_interrupted_words(results) : NULL;
@@ -92,9 +92,9 @@ static enum fail show(const struct cells *cells, struct results *results,
     free(interrupted);
     if (!args->minimal)
         report_terminal(stdout, results, isatty(STDOUT_FILENO) && !getenv("NO_COLOR"));
-    if (folder)
+    if (folder && is_written)
         output_print_place("report: ", folder);
-    return args->witness ? show_witnesses(cells, results, folder, failure) : FAIL_NONE;
+    return args->witness && is_written ? show_witnesses(cells, results, folder, failure) : FAIL_NONE;
 }
 
 /* A witness that does not replay is a defect of picklock; what was not finished is unknown. */
@@ -137,9 +137,14 @@ static enum fail report(const struct cells *cells, struct results *results,
         fail = explore_witness_write(cells, results, output.folder, failure);
     if (!fail)
         fail = output_write(&output, results, failure);
-    if (!fail && !output_is_json_alone(&output))
-        fail = show(cells, results, args, failure);
-    return fail;
+    /* What was found is told even where it cannot be kept. */
+    if (output_takes_stdout(&output))
+        return fail;
+    struct failure also;
+    enum fail shown = show(cells, results, args, !fail, &also);
+    if (shown && !fail)
+        *failure = also;
+    return fail ? fail : shown;
 }
 
 /* What was found without a server is reported even when the one to confirm it on is not there. */

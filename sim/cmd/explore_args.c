@@ -153,6 +153,8 @@ enum fail explore_args_parse(int argc, char **argv, struct explore_args *args,
         fail = read_search(args, failure);
     if (!fail)
         fail = check_faults(args->fault, failure);
+    if (!fail)
+        fail = output_check(&args->output, failure);
     args->has_section = section != NULL;
     return fail ? fail : shard_read(shard, &args->shard, failure);
 }

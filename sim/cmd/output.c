@@ -2,6 +2,7 @@
 #include "cmd/output.h"
 
 #include "base/memory.h"
+#include "base/outfile.h"
 #include "base/shell.h"
 #include "base/suggest.h"
 #include "base/version.h"
@@ -161,48 +162,85 @@ enum fail output_open(struct output *output, struct results *results, const char
     return report_folder_new(output->out, command, &output->folder, failure);
 }
 
-static enum fail write_folder(struct output *output, const struct results *results,
-                              struct failure *failure)
+enum fail output_check(const struct output *output, struct failure *failure)
+{
+    const struct {
+        const char *name, *path;
+    } rows[] = {{"--json", output->json},
+                {"--markdown", output->markdown},
+                {"--junit", output->junit},
+                {"--html", output->html}};
+    enum { ROWS = sizeof rows / sizeof rows[0] };
+    for (int i = 0; i < ROWS; i++)
+        for (int k = i + 1; k < ROWS; k++)
+            if (rows[i].path && rows[k].path && outfile_is_same(rows[i].path, rows[k].path))
+                return failure_set(failure, FAIL_INPUT,
+                                   "%s and %s both go to %s: one would replace the other",
+                                   rows[i].name, rows[k].name,
+                                   strcmp(rows[k].path, "-") == 0 ? "stdout" : rows[k].path);
+    return FAIL_NONE;
+}
+
+/* The failure stays that of the first. */
+static void note_failure(struct failure *failure, const struct failure *one)
+{
+    if (!failure->code)
+        *failure = *one;
+}
+
+/* A report that cannot be written keeps no other from it: what fits on a full disk is there, the data first. */
+static void write_folder(struct output *output, const struct results *results,
+                         struct failure *failure)
 {
     char *json = memory_format("%s/results.json", output->folder);
     char *markdown = memory_format("%s/report.md", output->folder);
     char *junit = memory_format("%s/junit.xml", output->folder);
     char *html = memory_format("%s/index.html", output->folder);
-    enum fail fail = report_json(json, results, failure);
-    if (!fail)
-        fail = report_markdown(markdown, results, output->folder, failure);
-    if (!fail)
-        fail = report_junit(junit, results, failure);
-    if (!fail)
-        fail = report_html(html, results, output->folder, failure);
-    if (!fail)
-        fail = report_folder_latest(output->folder, failure);
+    struct failure one;
+    if (report_json(json, results, &one))
+        note_failure(failure, &one);
+    else if (report_folder_latest(output->folder, &one))
+        note_failure(failure, &one);
+    if (report_markdown(markdown, results, output->folder, &one))
+        note_failure(failure, &one);
+    if (report_junit(junit, results, &one))
+        note_failure(failure, &one);
+    if (report_html(html, results, output->folder, &one))
+        note_failure(failure, &one);
     free(json);
     free(markdown);
     free(junit);
     free(html);
-    return fail;
 }
 
 enum fail output_write(struct output *output, struct results *results, struct failure *failure)
 {
+    struct failure first = {0}, one;
     results->elapsed_us = monotonic_us() - output->began_us;
-    if (output->folder && write_folder(output, results, failure))
-        return failure->code;
-    if (output->json && report_json(output->json, results, failure))
-        return failure->code;
-    if (output->markdown && report_markdown(output->markdown, results, output->folder, failure))
-        return failure->code;
-    if (output->junit && report_junit(output->junit, results, failure))
-        return failure->code;
-    if (output->html && report_html(output->html, results, output->folder, failure))
-        return failure->code;
-    return FAIL_NONE;
+    if (output->folder)
+        write_folder(output, results, &first);
+    if (output->json && report_json(output->json, results, &one))
+        note_failure(&first, &one);
+    if (output->markdown && report_markdown(output->markdown, results, output->folder, &one))
+        note_failure(&first, &one);
+    if (output->junit && report_junit(output->junit, results, &one))
+        note_failure(&first, &one);
+    if (output->html && report_html(output->html, results, output->folder, &one))
+        note_failure(&first, &one);
+    if (first.code)
+        *failure = first;
+    return first.code;
 }
 
-bool output_is_json_alone(const struct output *output)
+static bool is_stdout(const char *path)
 {
-    return output->json && strcmp(output->json, "-") == 0;
+    return path && strcmp(path, "-") == 0;
+}
+
+bool output_takes_stdout(const struct output *output)
+{
+    return is_stdout(output->json) || is_stdout(output->markdown) || is_stdout(output->junit) ||
+           is_stdout(output->html);
 }
 
 void output_print_place(const char *head, const char *folder)
@@ -214,26 +252,27 @@ void output_print_place(const char *head, const char *folder)
 
 enum fail output_close(struct output *output, struct results *results, struct failure *failure)
 {
-    if (output_write(output, results, failure))
-        return failure->code;
-    if (!output_is_json_alone(output)) {
+    enum fail fail = output_write(output, results, failure);
+    if (!output_takes_stdout(output)) {
         report_terminal(stdout, results, isatty(STDOUT_FILENO) && !getenv("NO_COLOR"));
         printf("seed %" PRIu64, results->seed);
-        output_print_place(", report: ", output->folder);
+        if (fail)
+            putchar('\n');
+        else
+            output_print_place(", report: ", output->folder);
     }
     free(output->folder);
     output->folder = NULL;
-    return FAIL_NONE;
+    return fail;
 }
 
 enum fail output_end(struct output *output, struct results *results, enum fail fail,
                      struct failure *failure)
 {
     struct failure also;
-    bool has_some = results->interrupted.why && results->rows_count > 0;
     if (!fail)
         fail = output_close(output, results, failure);
-    else if (has_some && fail != FAIL_INTERNAL && output_close(output, results, &also))
+    else if (results->rows_count > 0 && output_close(output, results, &also) && strcmp(also.text, failure->text))
         cmd_failed(&also);
     return fail ? (enum fail)cmd_failed(failure) : results_status(results);
 }

@@ -64,21 +64,26 @@ struct output {
         "--html", OPTION_TEXT, &(output).html, 0, 0                                                \
     }
 
+/* FAIL_INPUT: two reports would go to one file, or both to stdout. */
+enum fail output_check(const struct output *output, struct failure *failure);
+
 /* Fills in results' command, started, invocation and, where it has a shard, campaign (from argv,
  * without secrets), and makes the run folder. */
 enum fail output_open(struct output *output, struct results *results, const char *command, int argc,
                       char **argv, struct failure *failure);
 
-/* Fills in results' time and writes all reports into the folder and where asked. */
+/* Fills in results' time and writes all reports into the folder and where asked: each that can be, results.json first.
+ * The failure is that of the first that cannot. */
 enum fail output_write(struct output *output, struct results *results, struct failure *failure);
 
-/* Does the JSON go to stdout, so that nothing else may? */
-bool output_is_json_alone(const struct output *output);
+/* Does a report go to stdout, so that nothing else may? */
+bool output_takes_stdout(const struct output *output);
 
 /* Says where the page in that folder is, behind head. */
 void output_print_place(const char *head, const char *folder);
 
-/* output_write(), then prints the summary and says where the page is; frees the folder's name. */
+/* output_write(), then, whatever could not be written, prints the summary and says where the page is; frees the
+ * folder's name. */
 enum fail output_close(struct output *output, struct results *results, struct failure *failure);
 
 /* The end of a command: output_close(), and the exit status. After a failure (borrowed) it is that one's, said at the end; what

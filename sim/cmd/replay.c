@@ -88,8 +88,10 @@ int cmd_replay(int argc, char **argv)
         failure_set(&failure, FAIL_INPUT, "replay wants one schedule file");
         return cmd_failed(&failure);
     }
-    if (wants_timeline && output.json && !strcmp(output.json, "-")) {
-        failure_set(&failure, FAIL_INPUT, "--timeline and --json - both want stdout");
+    if (output_check(&output, &failure))
+        return cmd_failed(&failure);
+    if (wants_timeline && output_takes_stdout(&output)) {
+        failure_set(&failure, FAIL_INPUT, "--timeline prints on stdout: only one thing can go there");
         return cmd_failed(&failure);
     }
     struct live_options live;

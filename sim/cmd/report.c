@@ -1,7 +1,7 @@
 /* report.c - `picklock report`: run folders again, as one report, in another format. */
 #include "cmd/charset.h"
 #include "cmd/cmd.h"
-#include "cmd/options.h"
+#include "cmd/output.h"
 
 #include "report/merge.h"
 #include "report/report.h"
@@ -40,11 +40,6 @@ static enum fail print_timelines(const struct results *results,
     return fail;
 }
 
-static bool is_stdout(const char *path)
-{
-    return path && !strcmp(path, "-");
-}
-
 int cmd_report(int argc, char **argv)
 {
     struct failure failure = {0};
@@ -73,8 +68,10 @@ int cmd_report(int argc, char **argv)
         failure_set(&failure, FAIL_INPUT, "--scenario and --scheme go with --timeline");
         return cmd_failed(&failure);
     }
-    if (wants_timeline &&
-        (is_stdout(html) || is_stdout(junit) || is_stdout(markdown) || is_stdout(json))) {
+    const struct output output = {.json = json, .markdown = markdown, .junit = junit, .html = html};
+    if (output_check(&output, &failure))
+        return cmd_failed(&failure);
+    if (wants_timeline && output_takes_stdout(&output)) {
         failure_set(&failure, FAIL_INPUT,
                     "--timeline prints on stdout: only one thing can go there");
         return cmd_failed(&failure);

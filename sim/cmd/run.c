@@ -77,6 +77,8 @@ static enum fail parse(int argc, char **argv, struct run_options *options, struc
                       &options->wants_help, failure))
         return failure->code;
     runner->seed = (uint64_t)options->seed;
+    if (output_check(&options->output, failure))
+        return failure->code;
     return run_choices_read(&options->choices, runner, &options->live, failure);
 }
 

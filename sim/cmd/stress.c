@@ -82,7 +82,7 @@ static enum fail parse(int argc, char **argv, struct options *options, struct fa
         return failure->code;
     if (options->operands)
         return failure_set(failure, FAIL_INPUT, "stress takes no operand: '%s'", argv[1]);
-    return FAIL_NONE;
+    return output_check(&options->output, failure);
 }
 
 /* What was said stands, whether faults are left out otherwise or not. */

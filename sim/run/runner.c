@@ -89,9 +89,8 @@ static enum fail recording_open(struct recording *recording, const struct runner
     return fail;
 }
 
-/* Files are whole, or their failure ends the program: a report must not point at half a history. */
-static enum fail recording_save(struct recording *recording, const struct runner *runner,
-                                struct run_result *row, struct failure *failure)
+static enum fail save_files(struct recording *recording, const struct runner *runner,
+                            struct run_result *row, struct failure *failure)
 {
     if (recording->writer) {
         struct history_writer *writer = recording->writer;
@@ -105,6 +104,20 @@ static enum fail recording_save(struct recording *recording, const struct runner
     char *path = memory_format("%s/%s", runner->folder, row->schedule);
     enum fail fail = schedule_write(recording->schedule, path, failure);
     free(path);
+    return fail;
+}
+
+/* Files are whole, or their failure ends the program: a report must not point at half a history. The verdict stands
+ * without them. */
+static enum fail recording_save(struct recording *recording, const struct runner *runner,
+                                struct run_result *row, struct failure *failure)
+{
+    enum fail fail = save_files(recording, runner, row, failure);
+    if (fail) {
+        free(row->history);
+        free(row->schedule);
+        row->history = row->schedule = NULL;
+    }
     return fail;
 }
 
@@ -163,9 +176,10 @@ static enum fail drive(const struct script *script, const struct run *run, struc
     return fail;
 }
 
-/* One directed run from start to judged row. */
+/* One directed run from start to judged row; *is_judged: it came there, even if its files did not. */
 static enum fail direct_row(struct runner *runner, const struct script *script, struct run *run,
-                        struct results *results, struct run_result *row, struct failure *failure)
+                        struct results *results, struct run_result *row, bool *is_judged,
+                        struct failure *failure)
 {
     int64_t began_us = monotonic_us();
     struct recording recording = {0};
@@ -205,6 +219,7 @@ static enum fail direct_row(struct runner *runner, const struct script *script, 
         .not_applicable = fail == FAIL_NOT_APPLICABLE ? failure->text : NULL,
         .fail_on = fail_on_for(runner->fail_on, run->scheme, FAIL_ON_BUG)};
     result_judge(row, findings, &judging);
+    *is_judged = true;
     row->elapsed_us = monotonic_us() - began_us;
     if (runner->world == WORLD_REDIS)
         snprintf(results->server_version, sizeof results->server_version, "%s",
@@ -218,8 +233,9 @@ static enum fail direct_row(struct runner *runner, const struct script *script, 
 static enum fail direct(struct runner *runner, const struct script *script, struct run *run,
                         struct results *results, struct run_result *row, struct failure *failure)
 {
-    enum fail fail = direct_row(runner, script, run, results, row, failure);
-    if (fail)
+    bool is_judged = false;
+    enum fail fail = direct_row(runner, script, run, results, row, &is_judged, failure);
+    if (fail && !is_judged)
         results_drop_last(results);
     return fail;
 }
@@ -355,6 +371,7 @@ enum fail runner_stress(struct runner *runner, struct stress_options *options,
     enum fail fail = recording_open(&recording, runner, row, failure);
     if (!fail)
         fail = live_stress(runner->live, options, &outcome, failure);
+    bool is_judged = !fail;
     if (!fail) {
         struct finding findings[PROPERTY_COUNT];
         struct tally tally;
@@ -374,7 +391,7 @@ enum fail runner_stress(struct runner *runner, struct stress_options *options,
     }
     recording_close(&recording);
     free(recording.head.names);
-    if (fail)
+    if (!is_judged)
         results_drop_last(results);
     return fail;
 }
