@@ -294,3 +294,18 @@ def test_the_committed_matrix_is_no_scenario(picklock):
     ran = picklock("run", "--on", "sim", MATRIX, ROOT / "scenarios" / "hand-over.yaml", "--json", "-")
     assert ran.status == 0 and "matrix.yaml" in ran.err, ran
     assert {row["scenario"] for row in json.loads(ran.out)["results"]} == {"hand-over"}
+
+
+def test_one_client_alone_is_not_called_safe():
+    """Two holds cannot overlap where there is one client; of what one client can break, the verdict stands."""
+    ran = run("explore", "--clients", "1", "--rounds", "1", "--scheme", "set-nx-px-cad", "--fault", "none", "--fail-on",
+              "any", "--json", "-")
+    verdicts = {row["property"]: row["verdict"] for row in ran.json["results"]}
+    assert ran.status == 2 and "with two clients or more" in ran.err, ran
+    for name in ("mutual-exclusion", "lease-exclusion", "release-own", "extend-own", "no-lost-update"):
+        assert verdicts[name] == "unknown", verdicts
+    assert verdicts["always-expires"] == verdicts["progress"] == "holds", verdicts
+    told = run("explore", "--clients", "1", "--scheme", "set-nx-px-cad", "--fault", "none")
+    assert told.status == 2 and "unknown (only one client)" in told.out, told
+    two = run("explore", "--clients", "2", "--rounds", "1", "--scheme", "set-nx-px-cad", "--fault", "none")
+    assert two.status == 0 and "safe" in two.out and "only one client" not in two.out, two

@@ -114,7 +114,7 @@ static enum fail sum_up(const struct results *results, struct failure *failure)
         failure_set(failure, status,
                     results->interrupted.why ? "interrupted: what was not done is unknown"
                     : is_random              ? "a random search: what was not found is unknown"
-                                             : "not every cell was searched to its end");
+                                             : "not every cell was searched to its end, with two clients or more");
     return status;
 }
 

@@ -239,12 +239,30 @@ static void put_together(struct cell *cell)
     }
 }
 
+/* What is about two clients cannot be violated by one: that it was not says nothing. */
+static void doubt_alone(struct cell *cell)
+{
+    static const enum property of_two[] = {PROPERTY_MUTUAL_EXCLUSION, PROPERTY_LEASE_EXCLUSION,
+                                           PROPERTY_RELEASE_OWN, PROPERTY_EXTEND_OWN,
+                                           PROPERTY_NO_LOST_UPDATE};
+    if (cell->options.clients > 1 || cell->outcome.end != END_COMPLETE)
+        return;
+    for (size_t i = 0; i < sizeof of_two / sizeof *of_two; i++) {
+        struct explore_finding *finding = &cell->outcome.findings[of_two[i]];
+        if (cell->ignored >> of_two[i] & 1 || finding->verdict != VERDICT_HOLDS)
+            continue;
+        finding->verdict = VERDICT_UNKNOWN;
+        cell->outcome.end = END_ALONE;
+    }
+}
+
 void cell_finish(struct cell *cell)
 {
     char names[EXPLORE_CLIENTS_MAX][NAME_MAX_BYTES] = {"A", "B", "C", "D", "E", "F"};
     int64_t began_us = now_us(cell);
     put_together(cell);
     drop_ignored(cell);
+    doubt_alone(cell);
     struct finding *findings = memory_new(PROPERTY_COUNT, sizeof *findings);
     for (int i = 0; i < PROPERTY_COUNT; i++)
         if (cell->outcome.findings[i].verdict == VERDICT_VIOLATED)
