@@ -129,6 +129,7 @@ enum fail live_prepare(struct live *live, int servers, bool has_replica, int loc
         const struct proxy_address upstream = servers_address(&live->servers, number);
         if (station_open(&live->stations[number], &live->loop, number, &upstream, login, failure))
             return failure->code;
+        live->stations[number].expiry_s = live->servers.is_foreign ? FOOTPRINT_KEYS_S : 0;
     }
     for (int i = 0; i < live->stations_count; i++)
         live->stations[i].trouble[0] = '\0';

@@ -155,7 +155,7 @@ static enum fail foreign_mark(struct servers *servers, struct failure *failure)
 {
     if (footprint_mark(servers->foreign, servers->prefix, failure))
         return FAIL_UNAVAILABLE;
-    /* The first renewal comes soon: until then the keys have no expiry. */
+    /* Soon for the first time: who cannot renew is told at once. */
     servers->renewed_us = monotonic_us() - (FOOTPRINT_RENEW_MS - FOOTPRINT_FIRST_MS) * 1000;
     if (!servers->sweeper.pid) {
         struct sweeping sweeping = {.url = servers->url};

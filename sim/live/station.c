@@ -54,7 +54,8 @@ static struct reply decode(const struct call *call)
     enum { ELEMENTS_MAX = 8 };
     struct wire_reply rows[CALL_REQUESTS_MAX];
     struct wire_reply elements[CALL_REQUESTS_MAX][ELEMENTS_MAX];
-    for (int i = 0; i < call->requests; i++) {
+    int replies = verb_requests(call->command.verb);
+    for (int i = 0; i < replies; i++) {
         rows[i] = shallow(call->replies[i]);
         if (rows[i].type != '*')
             continue;
@@ -64,7 +65,7 @@ static struct reply decode(const struct call *call)
             elements[i][j] = shallow(call->replies[i]->element[j]);
         rows[i].elements = elements[i];
     }
-    return command_decode(call->command.verb, rows, (size_t)call->requests);
+    return command_decode(call->command.verb, rows, (size_t)replies);
 }
 
 static redisReply *parse(const char *bytes, size_t length)
@@ -99,7 +100,8 @@ static const char exec_abort[] = "-EXECABORT Transaction discarded because of pr
 static bool goes_to_server(const struct call *call, int request)
 {
     bool is_edge = request == 0 || request == call->requests - 1;
-    return call->requests > 1 && is_edge && command_lets_multi_in(call->refused);
+    bool is_transaction = verb_requests(call->command.verb) > 1;
+    return is_transaction && is_edge && command_lets_multi_in(call->refused);
 }
 
 /* The request of the call with that number stands at the proxy; true: it goes to the server. */

@@ -296,12 +296,17 @@ struct call *wire_send(struct wire *wire, void *owner, const struct command *com
 {
     char bytes[COMMAND_BYTES_MAX + 1];
     struct call *call = memory_new(1, sizeof *call);
-    size_t length = command_encode(command, prefix, bytes), sent = 0;
+    size_t length, sent = 0;
+    call->requests = verb_requests(command->verb);
+    if (wire->station->expiry_s)
+        length = command_encode_expiring(command, prefix, wire->station->expiry_s, bytes,
+                                         &call->requests);
+    else
+        length = command_encode(command, prefix, bytes);
     bytes[length] = '\0';
     call->wire = wire;
     call->owner = owner;
     call->command = *command;
-    call->requests = verb_requests(command->verb);
     assert(call->requests <= CALL_REQUESTS_MAX);
     if (wire->last)
         wire->last->next = call;

@@ -27,7 +27,7 @@ struct call {
     struct call *next; /* sent after it */
     void *owner; /* who waits for it; NULL: nobody any more, and its reply goes on by itself */
     struct command command;
-    int requests; /* and replies on the wire */
+    int requests; /* and replies on the wire: those of the verb, and perhaps an EXPIRE of ours */
     int came;     /* requests at the proxy */
     int answered; /* replies at the proxy */
     int heard;    /* replies at the client */
@@ -57,6 +57,7 @@ struct station {
     uv_loop_t *loop;
     int number;
     const struct url *login; /* NULL: none */
+    int expiry_s;            /* of what locks guard, on somebody else's server; 0: none */
     struct proxy *proxy;
     struct wire **by_port; /* of the client's end */
     const struct wire_events *events;

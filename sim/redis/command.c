@@ -172,6 +172,7 @@ static const char *word_print(const struct command *command, const char *part, c
         return ttl_print(command->ttl_us, 1000, scratch);
     case WIRE_SCRIPT:
     case WIRE_SHA:
+    case WIRE_EXPIRY:
         break;
     }
     assert(false && "a part that people are not shown");

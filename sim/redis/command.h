@@ -99,6 +99,12 @@ size_t command_encode(const struct command *command, const char *prefix, char *b
 /* What the command counts its time to live in: ttl_us is a multiple of it. 0: it has none. */
 int64_t command_ttl_unit_us(enum verb verb);
 
+/* The same for a server that is to forget what a lock guards (fence, counter, list, resource): where the command writes
+ * such a key, the key has expiry_s seconds left behind it. Never of a lock key: that is the scheme's business. *requests
+ * is one more than verb_requests() where an EXPIRE follows; its reply is no part of the command's. */
+size_t command_encode_expiring(const struct command *command, const char *prefix, int expiry_s,
+                               char *bytes, int *requests);
+
 /* One reply element as hiredis or the proxy's own framer sees it. */
 struct wire_reply {
     char type;         /* '+', '-', ':', '$', '*'; RESP3's '_' is told as '$' with text NULL */

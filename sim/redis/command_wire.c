@@ -35,7 +35,9 @@ static const char script_compare_expire[] = "if redis.call('get', KEYS[1]) == AR
 
 static const char script_set_mint[] =
     "if redis.call('set', KEYS[1], ARGV[1], 'NX', 'PX', ARGV[2]) then"
-    " return redis.call('incr', KEYS[2]) "
+    " local fence = redis.call('incr', KEYS[2])"
+    " if ARGV[3] then redis.call('expire', KEYS[2], ARGV[3]) end"
+    " return fence "
     "end "
     "return false";
 
@@ -47,7 +49,11 @@ static const char script_fenced_set[] = "local seen = redis.call('get', KEYS[1])
                                         " (#mine < #seen or (#mine == #seen and mine < seen)) then"
                                         " return 0 "
                                         "end "
-                                        "redis.call('set', KEYS[1], mine) "
+                                        "if ARGV[2] then"
+                                        " redis.call('set', KEYS[1], mine, 'EX', ARGV[2]) "
+                                        "else"
+                                        " redis.call('set', KEYS[1], mine) "
+                                        "end "
                                         "return 1";
 
 /* Which replies a command may have: others mean that it was not our server that answered. */
@@ -104,6 +110,18 @@ static const struct wire_row rows[VERB_COUNT] = {
                          ANSWER_INTEGER},
 };
 
+/* What is said behind a row's wire text where the keys that a lock guards are not to stay for ever. A SET takes the
+ * expiry away, so it brings one of its own; a key that only comes to be is given one in the same pipeline. */
+static const char *const expiring[VERB_COUNT] = {
+    [VERB_SET] = " EX %x",
+    [VERB_SETNX] = " ; EXPIRE %k %x",
+    [VERB_GETSET] = " ; EXPIRE %k %x",
+    [VERB_INCR] = " ; EXPIRE %k %x",
+    [VERB_RPUSH] = " ; EXPIRE %k %x",
+    [VERB_SET_MINT] = " %x",
+    [VERB_FENCED_SET] = " %x",
+};
+
 const char *wire_shown(enum verb verb)
 {
     assert((unsigned)verb < VERB_COUNT);
@@ -115,6 +133,7 @@ const char *wire_shown(enum verb verb)
 struct writer {
     char *bytes;
     size_t length;
+    int expiry_s;
 };
 
 static void put(struct writer *writer, const char *bytes, size_t length)
@@ -201,6 +220,9 @@ static void put_word(struct writer *writer, const struct command *command, const
     case WIRE_SHA:
         put_text(writer, rows[command->verb].sha);
         return;
+    case WIRE_EXPIRY:
+        put_integer(writer, writer->expiry_s);
+        return;
     }
     assert(false && "a part that the table does not know");
 }
@@ -226,23 +248,43 @@ int64_t command_ttl_unit_us(enum verb verb)
     return 0;
 }
 
-size_t command_encode(const struct command *command, const char *prefix, char *bytes)
+static void put_requests(struct writer *writer, const struct command *command, const char *prefix,
+                         const char *wire)
 {
-    assert((unsigned)command->verb < VERB_COUNT);
     assert(strlen(prefix) <= KEY_PREFIX_MAX);
-    struct writer writer = {.bytes = bytes};
-    const char *wire = rows[command->verb].wire;
-    put_header(&writer, '*', count_words(wire));
+    put_header(writer, '*', count_words(wire));
     while (*wire != '\0') {
         size_t length = strcspn(wire, " ");
         const char *next = wire + length;
         next += *next == ' ';
         if (*wire == ';')
-            put_header(&writer, '*', count_words(next));
+            put_header(writer, '*', count_words(next));
         else
-            put_word(&writer, command, prefix, wire, length);
+            put_word(writer, command, prefix, wire, length);
         wire = next;
     }
+}
+
+size_t command_encode(const struct command *command, const char *prefix, char *bytes)
+{
+    assert((unsigned)command->verb < VERB_COUNT);
+    struct writer writer = {.bytes = bytes};
+    put_requests(&writer, command, prefix, rows[command->verb].wire);
+    return writer.length;
+}
+
+size_t command_encode_expiring(const struct command *command, const char *prefix, int expiry_s,
+                               char *bytes, int *requests)
+{
+    char wire[WIRE_TEXT_MAX];
+    struct writer writer = {.bytes = bytes, .expiry_s = expiry_s};
+    assert((unsigned)command->verb < VERB_COUNT);
+    bool is_guarded = command->key != KEY_LOCK || command->verb == VERB_SET_MINT;
+    const char *more = is_guarded ? expiring[command->verb] : NULL;
+    int length = snprintf(wire, sizeof wire, "%s%s", rows[command->verb].wire, more ? more : "");
+    assert(length > 0 && (size_t)length < sizeof wire);
+    put_requests(&writer, command, prefix, wire);
+    *requests = verb_requests(command->verb) + (more && strchr(more, ';') ? 1 : 0);
     return writer.length;
 }
 

@@ -17,6 +17,7 @@ enum wire_part {
     WIRE_MILLISECONDS = 'm', /* command.ttl_us in milliseconds */
     WIRE_SCRIPT = 'b',       /* the row's script */
     WIRE_SHA = 'h',          /* the row's SHA1 of a script */
+    WIRE_EXPIRY = 'x',       /* of command_encode_expiring(), in seconds */
 };
 
 enum { WIRE_TEXT_MAX = 128 };

@@ -158,6 +158,32 @@ static void transactions_encode_as_a_pipeline(void **state)
                   "*1\r\n$5\r\nMULTI\r\n*2\r\n$3\r\nDEL\r\n$4\r\nlock\r\n*1\r\n$4\r\nEXEC\r\n");
 }
 
+static void check_expiring(struct command command, const char *expected, int wanted_requests)
+{
+    char bytes[COMMAND_BYTES_MAX];
+    int requests = 0;
+    size_t length = command_encode_expiring(&command, "p:", 86400, bytes, &requests);
+    assert_int_equal(length, strlen(expected));
+    assert_memory_equal(bytes, expected, length);
+    assert_int_equal(requests, wanted_requests);
+}
+
+static void what_a_lock_guards_can_be_given_an_expiry(void **state)
+{
+    (void)state;
+    check_expiring((struct command){.verb = VERB_SET, .key = KEY_COUNTER, .value = 7},
+                   "*5\r\n$3\r\nSET\r\n$9\r\np:counter\r\n$1\r\n7\r\n$2\r\nEX\r\n$5\r\n86400\r\n", 1);
+    check_expiring((struct command){.verb = VERB_INCR, .key = KEY_FENCE},
+                   "*2\r\n$4\r\nINCR\r\n$7\r\np:fence\r\n"
+                   "*3\r\n$6\r\nEXPIRE\r\n$7\r\np:fence\r\n$5\r\n86400\r\n",
+                   2);
+    /* The lock's own is the scheme's business; what reads needs none. */
+    check_expiring((struct command){.verb = VERB_SETNX, .key = KEY_LOCK, .value = 7},
+                   "*3\r\n$5\r\nSETNX\r\n$6\r\np:lock\r\n$1\r\n7\r\n", 1);
+    check_expiring((struct command){.verb = VERB_GET, .key = KEY_COUNTER},
+                   "*2\r\n$3\r\nGET\r\n$9\r\np:counter\r\n", 1);
+}
+
 /* What stands behind the script: its number of keys, keys, arguments. */
 static void check_script_arguments(struct command command, const char *expected)
 {
@@ -233,6 +259,9 @@ static void every_row_encodes_its_requests_within_the_limit(void **state)
                                   .ttl_us = INT64_MIN / ONE_S * ONE_S};
         size_t length = command_encode(&command, prefix, bytes);
         assert_int_equal(count_requests(bytes, length), verb_requests(command.verb));
+        int requests = 0;
+        length = command_encode_expiring(&command, prefix, INT32_MAX, bytes, &requests);
+        assert_int_equal(count_requests(bytes, length), requests);
     }
 }
 
@@ -417,6 +446,7 @@ int main(void)
         cmocka_unit_test(replies_print),
         cmocka_unit_test(plain_commands_encode),
         cmocka_unit_test(transactions_encode_as_a_pipeline),
+        cmocka_unit_test(what_a_lock_guards_can_be_given_an_expiry),
         cmocka_unit_test(scripts_encode_with_keys_and_arguments),
         cmocka_unit_test(a_script_goes_by_its_sha),
         cmocka_unit_test(refusals_decode_to_their_error),
