@@ -191,6 +191,23 @@ def test_clean_where_names_cannot_be_seen(tmp_path):
         assert run("clean", "--redis", url).status == 0 and not ours(port)
 
 
+def test_clean_where_somebody_else_made_the_mark():
+    """A mark that never goes away, or that says what no run says: no waiting is promised, and how to go on is told."""
+    marks = {"0" * 16: ["SET", "KEY", "named"], "1" * 16: ["SET", "KEY", "other", "PX", "20000"], "2" * 16: ["SADD", "KEY", "named"],
+             "3" * 16: ["SET", "KEY", "unnamed", "EX", "1000"]}
+    with server() as port:
+        for number, words in marks.items():
+            ask(port, *[f"picklock:{number}:run" if word == "KEY" else word for word in words])
+        before = keys(port)
+        ran = clean(port, "--run", "0" * 16)
+        assert ran.status == 2 and ran.out.count("none that a run of picklock sets") == len(marks), ran
+        assert "CLIENT LIST" not in ran.out and "has ended" not in ran.out and keys(port) == before
+        # What it says to do.
+        for number in marks:
+            ask(port, "PEXPIRE", f"picklock:{number}:run", "1")
+        until(lambda: clean(port).status == 0, "they are gone")
+
+
 @pytest.mark.parametrize("words, status", [
     ([], 64), (["--redis", "redis://"], 64), (["x"], 64), (["--redis", "redis://h", "--run", "picklock"], 64)])
 def test_clean_used_wrongly(words, status):

@@ -31,6 +31,9 @@ static const char *words_of(const struct leftover *row)
         [LEFT_BY_UNNAMED] =
             "left alone: whether the run is alive cannot be seen by this user (CLIENT LIST,\n"
             "  CLIENT SETNAME); its mark is gone 30 s after its end: try again then",
+        [LEFT_BY_FORGER] =
+            "left alone: its mark is none that a run of picklock sets; give that key,\n"
+            "  picklock:ID:run, an expiry of 30 s: a run that is alive renews it, else try again then",
     };
     return row->is_removed ? "removed" : words[row->by];
 }

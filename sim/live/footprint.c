@@ -153,6 +153,32 @@ static enum fail scan_all(struct scan *scan, struct failure *failure)
     return fail;
 }
 
+/* A run's mark says one of two words, and has no longer to live than since its last renewal. */
+static bool is_forged(redisContext *control, const struct leftover *row, const redisReply *mark)
+{
+    int64_t left_ms = control_integer(control, NULL, "PTTL " KEYS_START "%s:run", row->run);
+    bool has_word = mark->type == REDIS_REPLY_STRING &&
+                    (strcmp(mark->str, "named") == 0 || strcmp(mark->str, "unnamed") == 0);
+    return !has_word || left_ms == -1 || left_ms > FOOTPRINT_MARK_MS;
+}
+
+static enum fail ask_mark(redisContext *control, struct leftover *row, bool are_names_seen,
+                          struct failure *failure)
+{
+    redisReply *mark = redisCommand(control, "GET " KEYS_START "%s:run", row->run);
+    if (!mark)
+        return failure_set(failure, FAIL_UNAVAILABLE, "GET was not answered: %s", control->errstr);
+    bool is_named = mark->type == REDIS_REPLY_STRING && strcmp(mark->str, "named") == 0;
+    if (mark->type == REDIS_REPLY_NIL)
+        row->by = LEFT_BY_DEAD;
+    else if (is_forged(control, row, mark))
+        row->by = LEFT_BY_FORGER;
+    else
+        row->by = are_names_seen && is_named ? LEFT_BY_RECENT : LEFT_BY_UNNAMED;
+    freeReplyObject(mark);
+    return FAIL_NONE;
+}
+
 /* What its name on a connection, and its mark, say of a run. clients: of CLIENT LIST, NULL: nobody
  * may look. */
 static enum fail ask_alive(redisContext *control, struct leftover *row, const char *clients,
@@ -164,14 +190,7 @@ static enum fail ask_alive(redisContext *control, struct leftover *row, const ch
         row->by = LEFT_BY_ALIVE;
         return FAIL_NONE;
     }
-    redisReply *mark = control_ask(control, failure, "GET " KEYS_START "%s:run", row->run);
-    if (!mark)
-        return FAIL_UNAVAILABLE;
-    bool has_mark = mark->type == REDIS_REPLY_STRING;
-    bool is_named = has_mark && strcmp(mark->str, "named") == 0;
-    row->by = !has_mark ? LEFT_BY_DEAD : clients && is_named ? LEFT_BY_RECENT : LEFT_BY_UNNAMED;
-    freeReplyObject(mark);
-    return FAIL_NONE;
+    return ask_mark(control, row, clients != NULL, failure);
 }
 
 enum fail footprint_find(redisContext *control, struct leftover **rows, int *count,

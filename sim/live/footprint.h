@@ -46,6 +46,7 @@ enum left_by {
     LEFT_BY_ALIVE,   /* somebody bears its name */
     LEFT_BY_RECENT,  /* nobody bears its name, but the mark has not expired yet */
     LEFT_BY_UNNAMED, /* a mark, and names cannot be seen here: may be alive */
+    LEFT_BY_FORGER,  /* a mark such as no run sets: it stays too long, or says something else */
 };
 
 struct leftover {
