@@ -188,11 +188,11 @@ def until(condition, what):
 
 
 @contextlib.contextmanager
-def server(*options):
+def server(*options, program="redis-server"):
     """A redis-server of the test's own; ends with the block."""
     port = free_port()
     process = subprocess.Popen(
-        ["redis-server", "--port", str(port), "--bind", "127.0.0.1", "--save", "", "--appendonly",
+        [program, "--port", str(port), "--bind", "127.0.0.1", "--save", "", "--appendonly",
          "no", "--dbfilename", "none.rdb", *options], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     try:
         until(lambda: ask(port, "PING") in ("PONG", "NOAUTH Authentication required."),

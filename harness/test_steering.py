@@ -2,11 +2,14 @@
 
 import contextlib
 import json
+import mmap
 import os
 import shutil
 import socket
+import struct
 import subprocess
 import threading
+import time
 
 import pytest
 from conftest import BUILD, PATIENCE_S, PICKLOCK, ROOT, ask, server
@@ -144,3 +147,64 @@ def test_an_address_of_several_servers(picklock, words):
             ran = picklock(*words, "--redis", f"redis://127.0.0.1:{port}")
         assert ran.status in (0, 1, 2), ran
         assert not ask(one, "KEYS", "*") and not ask(other, "KEYS", "*")
+
+
+# --- clocks that nobody steers ---
+
+@contextlib.contextmanager
+def clock(tmp_path, speed, ahead_s=0):
+    """The page of a clock that runs at that speed: struct clock_page (sim/live/clock.h), which the preloaded library reads."""
+    path = tmp_path / "page"
+    path.write_bytes(bytes(24))
+    ended = threading.Event()
+    with path.open("r+b") as file, mmap.mmap(file.fileno(), 24) as page:
+        began = time.monotonic()
+
+        def move():
+            while not ended.wait(0.0005):
+                offset = ahead_s - (1 - speed) * (time.monotonic() - began)
+                struct.pack_into("=q", page, 8, int(offset * 1e6))
+
+        mover = threading.Thread(target=move)
+        mover.start()
+        try:
+            yield path
+        finally:
+            ended.set()
+            mover.join()
+
+
+def at_speed(tmp_path, page):
+    return wrapper(tmp_path, f"LD_PRELOAD='{BUILD}/picklock-clock.so' PICKLOCK_CLOCK='{page}' exec redis-server \"$@\"\n")
+
+
+LATE = ["run", "--scheme", "set-nx-px-cad", "scenarios/late-grant.yaml"]
+
+
+@pytest.mark.parametrize("words", [NAIVE, LATE, ["stress", "--scheme", "set-nx-ex-del", "--clients", "5", "--duration", "1s"]])
+@pytest.mark.parametrize("speed", [0.5, 0.8, 1.5])
+def test_a_clock_of_another_speed(picklock, tmp_path, words, speed):
+    """Leases end by the server's clock, and are judged by ours: nothing is concluded."""
+    with clock(tmp_path, speed) as page:
+        more = [] if words[0] == "stress" else ["--real-time"]
+        ran = picklock(*words, *more, "--redis-server", at_speed(tmp_path, page), "--json", "-")
+    [row] = ran.json["results"]
+    assert ran.status == 2 and row["verdict"] == "unknown" and row["as_expected"] is None, ran
+    ran_at = float(row["trouble"].split("the server's clock ran at ")[1].split(" of ours")[0])
+    assert abs(ran_at - speed) < 0.1, row
+
+
+def test_a_clock_of_another_speed_on_somebody_elses_server(picklock, tmp_path):
+    with clock(tmp_path, 0.5) as page, server(program=at_speed(tmp_path, page)) as port:
+        ran = picklock(*LATE, "--redis", f"redis://127.0.0.1:{port}")
+        assert ran.status == 2 and "the server's clock ran at 0." in ran.out and "of ours" in ran.out, ran
+
+
+def test_a_clock_that_is_wrong_and_keeps_pace(picklock, tmp_path):
+    """An hour ahead harms no lease."""
+    with clock(tmp_path, 1, ahead_s=3600) as page:
+        path = at_speed(tmp_path, page)
+        for words in (NAIVE, LATE):
+            ran = picklock(*words, "--real-time", "--redis-server", path, "--json", "-")
+            [row] = ran.json["results"]
+            assert ran.status == 0 and row["verdict"] in ("violated", "holds") and row["as_expected"] is True, ran

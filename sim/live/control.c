@@ -3,6 +3,7 @@
 
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 
@@ -202,6 +203,21 @@ int64_t control_integer(redisContext *control, struct failure *failure, const ch
                     (int)strcspn(format, " "), format);
     freeReplyObject(reply);
     return value;
+}
+
+enum fail control_time_us(redisContext *control, int64_t *now_us, struct failure *failure)
+{
+    redisReply *reply = control_ask(control, failure, "TIME");
+    if (!reply)
+        return FAIL_UNAVAILABLE;
+    bool is_time = reply->type == REDIS_REPLY_ARRAY && reply->elements == 2 &&
+                   reply->element[0]->type == REDIS_REPLY_STRING &&
+                   reply->element[1]->type == REDIS_REPLY_STRING;
+    if (is_time)
+        *now_us = atoll(reply->element[0]->str) * 1000000 + atoll(reply->element[1]->str);
+    freeReplyObject(reply);
+    return is_time ? FAIL_NONE
+                   : failure_set(failure, FAIL_UNAVAILABLE, "it answers TIME with no time");
 }
 
 void control_field(const char *info, const char *name, char *value, size_t size)

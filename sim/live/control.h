@@ -34,6 +34,9 @@ enum fail control_do(redisContext *control, struct failure *failure, const char 
 /* What an integer reply says; INT64_MIN and the failure's text when it is none. */
 int64_t control_integer(redisContext *control, struct failure *failure, const char *format, ...);
 
+/* What the server's clock says, in microseconds since 1970. */
+enum fail control_time_us(redisContext *control, int64_t *now_us, struct failure *failure);
+
 /* A field of an INFO text (borrowed): copies the value of "name:value" into value; "" when there is
  * none. */
 void control_field(const char *info, const char *name, char *value, size_t size);

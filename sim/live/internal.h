@@ -13,6 +13,7 @@ struct live {
     struct servers servers;
     struct station stations[SERVERS_MAX];
     int stations_count;
+    int looked_at; /* servers whose clocks were, when the run began */
     char prefix[KEY_PREFIX_MAX]; /* of all our keys: "picklock:<hex>:" */
     bool is_busy;                /* a world or a stress run stands on it */
 };

@@ -107,6 +107,12 @@ int64_t live_clock_error_us(const struct live *live)
     return live->servers.is_foreign ? ERROR_REMOTE_US : ERROR_LOCAL_US;
 }
 
+enum fail live_compare_clocks(struct live *live, struct failure *failure)
+{
+    return servers_compare_clocks(&live->servers, live->looked_at, live_clock_error_us(live),
+                                  failure);
+}
+
 /* --- a run --- */
 
 void live_follow_server(struct live *live, int server)
@@ -139,8 +145,11 @@ enum fail live_prepare(struct live *live, int servers, bool has_replica, int loc
         fail = live_prove_path(live, i, failure);
     }
     live_wait_for_wires(live);
+    if (!fail)
+        fail = servers_look_at_clocks(&live->servers, servers, failure);
     if (fail)
         return fail;
+    live->looked_at = servers;
     for (int i = 0; i < live->stations_count; i++)
         live->stations[i].events = events;
     live->is_busy = true;

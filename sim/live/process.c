@@ -287,27 +287,11 @@ static enum fail wait_until_ready(struct process *process, struct failure *failu
 
 /* --- steered --- */
 
-/* TIME: seconds and microseconds. */
-static enum fail ask_time(struct process *process, int64_t *now_us, struct failure *failure)
-{
-    redisReply *reply = control_ask(process->control, failure, "TIME");
-    if (!reply)
-        return FAIL_UNAVAILABLE;
-    bool is_time = reply->type == REDIS_REPLY_ARRAY && reply->elements == 2 &&
-                   reply->element[0]->type == REDIS_REPLY_STRING &&
-                   reply->element[1]->type == REDIS_REPLY_STRING;
-    if (is_time)
-        *now_us = atoll(reply->element[0]->str) * 1000000 + atoll(reply->element[1]->str);
-    freeReplyObject(reply);
-    return is_time ? FAIL_NONE
-                   : failure_set(failure, FAIL_UNAVAILABLE, "it answers TIME with no time");
-}
-
 enum fail process_prove_clock(struct process *process, const struct clock_page *clock,
                               struct failure *failure)
 {
     int64_t now_us = 0;
-    if (ask_time(process, &now_us, failure))
+    if (control_time_us(process->control, &now_us, failure))
         return FAIL_UNAVAILABLE;
     if (now_us == clock_says_us(clock))
         return FAIL_NONE;

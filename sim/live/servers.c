@@ -379,6 +379,39 @@ enum fail servers_prove_clock(struct servers *servers, int number, struct failur
     return FAIL_NONE;
 }
 
+/* On a new connection, where somebody has ended ours. */
+static enum fail look(struct servers *servers, int server, struct pace *pace,
+                      struct failure *failure)
+{
+    enum fail fail = pace_look(pace, servers_control(servers, server), failure);
+    if (fail && servers->is_foreign && !foreign_again(servers, failure))
+        fail = pace_look(pace, servers->foreign, failure);
+    if (fail && servers->is_foreign)
+        return failure_wrap(failure, "server at %s", servers->url.shown);
+    return fail ? failure_wrap(failure, "server %d", server + 1) : FAIL_NONE;
+}
+
+enum fail servers_look_at_clocks(struct servers *servers, int count, struct failure *failure)
+{
+    for (int i = 0; servers->steering == REAL_TIME && i < count; i++)
+        if (look(servers, i, &servers->paces[i], failure))
+            return FAIL_UNAVAILABLE;
+    return FAIL_NONE;
+}
+
+enum fail servers_compare_clocks(struct servers *servers, int count, int64_t error_us,
+                                 struct failure *failure)
+{
+    enum fail fail = FAIL_NONE;
+    for (int i = 0; !fail && servers->steering == REAL_TIME && i < count; i++) {
+        const struct pace then = servers->paces[i];
+        fail = look(servers, i, &servers->paces[i], failure);
+        if (!fail)
+            fail = pace_compare(&then, &servers->paces[i], error_us, failure);
+    }
+    return fail;
+}
+
 void servers_set_clock(struct servers *servers, int64_t now_us)
 {
     for (int i = 0; i < servers->count; i++)

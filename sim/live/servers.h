@@ -9,6 +9,7 @@
 
 #include "live/clock.h"
 #include "live/live.h"
+#include "live/pace.h"
 #include "live/process.h"
 #include "live/sweeper.h"
 #include "proxy/proxy.h"
@@ -44,6 +45,7 @@ struct servers {
     char shim[PROCESS_PATH_MAX]; /* "": not linked yet */
     struct server rows[SERVERS_MAX];
     int count; /* that run now */
+    struct pace paces[SERVERS_MAX]; /* of the last look at their clocks */
     char version[VERSION_MAX];
 };
 
@@ -82,6 +84,13 @@ void servers_set_clock(struct servers *servers, int64_t now_us);
 /* Does the server, and its replica, follow the clock? FAIL_UNAVAILABLE: why not. Unsteered ones are
  * not asked. */
 enum fail servers_prove_clock(struct servers *servers, int server, struct failure *failure);
+
+/* Looks at the clocks of the servers 0 .. count-1, where nobody steers them. */
+enum fail servers_look_at_clocks(struct servers *servers, int count, struct failure *failure);
+
+/* The same, and did they keep ours since the last look? FAIL_UNKNOWN: what they did instead. */
+enum fail servers_compare_clocks(struct servers *servers, int count, int64_t error_us,
+                                 struct failure *failure);
 
 /* FAIL_NONE while all of them live; else FAIL_UNAVAILABLE: which one ended, and how. */
 enum fail servers_check(struct servers *servers, struct failure *failure);

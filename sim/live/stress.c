@@ -120,6 +120,19 @@ static void check_servers(struct stress *stress)
         stress->trouble = why;
 }
 
+/* In short spans: a clock that jumps is not lost in a long run. The first that went wrong is kept. */
+static void compare_clocks(struct stress *stress)
+{
+    struct failure why;
+    if (stress->trouble.code || stress->clock.code)
+        return;
+    enum fail fail = live_compare_clocks(stress->live, &why);
+    if (fail == FAIL_UNKNOWN)
+        stress->clock = why;
+    else if (fail)
+        stress->trouble = why;
+}
+
 static void run_for(struct stress *stress, int64_t duration_us)
 {
     const struct stress_options *options = stress->options;
@@ -135,6 +148,7 @@ static void run_for(struct stress *stress, int64_t duration_us)
         if (now_us < told_us + PROGRESS_EVERY_US)
             continue;
         told_us = now_us;
+        compare_clocks(stress);
         if (options->progress)
             options->progress(options->progress_context, now_us, stress->operations,
                               stress->grants);
@@ -350,6 +364,7 @@ static enum fail read_counters(struct stress *stress, struct failure *failure)
 static void fill_outcome(const struct stress *stress, struct stress_outcome *outcome)
 {
     outcome->clients = stress->greeted;
+    outcome->clock = stress->clock;
     outcome->was_stopped =
         is_stopped(stress) && outcome->elapsed_us < stress->options->duration_us;
     outcome->latency_us = (struct latency){.p50 = histogram_at(stress->latency, 500),
@@ -398,6 +413,7 @@ enum fail live_stress(struct live *live, const struct stress_options *options,
         run_for(&stress, options->duration_us);
         outcome->elapsed_us = stress_now_us(&stress);
         drain(&stress);
+        compare_clocks(&stress);
         if (stress.trouble.code && !live_server_died(live, why))
             *why = stress.trouble;
         fail = stress.trouble.code;

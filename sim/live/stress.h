@@ -111,6 +111,7 @@ struct stress {
     int greeted;   /* clients that every server has answered */
     bool is_ending;
     struct failure trouble;
+    struct failure clock; /* FAIL_UNKNOWN: a server's did not keep ours */
 };
 
 enum { STRUCK_PAUSE, STRUCK_DELAY, STRUCK_REPLY, STRUCK_REQUEST, STRUCK_CRASH };

@@ -176,6 +176,23 @@ static enum fail drive(const struct script *script, const struct run *run, struc
     return fail;
 }
 
+/* Does a run that ended so have a row? */
+static bool has_row(enum fail fail)
+{
+    return fail == FAIL_NONE || fail == FAIL_UNKNOWN || fail == FAIL_NOT_APPLICABLE;
+}
+
+/* A clock that did not keep ours explains whatever else has come: it is told instead. */
+static enum fail compare_clocks(const struct runner *runner, enum fail fail,
+                                struct failure *failure)
+{
+    struct failure clock;
+    if (runner->world != WORLD_REDIS || !live_compare_clocks(runner->live, &clock))
+        return fail;
+    *failure = clock;
+    return clock.code;
+}
+
 /* One directed run from start to judged row; *is_judged: it came there, even if its files did not. */
 static enum fail direct_row(struct runner *runner, const struct script *script, struct run *run,
                         struct results *results, struct run_result *row, bool *is_judged,
@@ -206,8 +223,10 @@ static enum fail direct_row(struct runner *runner, const struct script *script, 
     enum fail fail = recording_open(&recording, runner, row, failure);
     if (!fail)
         fail = drive(script, run, world, &recording, failure);
+    if (has_row(fail))
+        fail = compare_clocks(runner, fail, failure);
     world->ops->free(world);
-    if (fail && fail != FAIL_UNKNOWN && fail != FAIL_NOT_APPLICABLE) {
+    if (!has_row(fail)) {
         recording_close(&recording);
         return fail;
     }
@@ -380,6 +399,7 @@ enum fail runner_stress(struct runner *runner, struct stress_options *options,
         result_judge(row, findings,
                      &(struct judging){.is_unsupported = recording.is_unsupported,
                                        .interrupted = interrupted,
+                                       .trouble = outcome.clock.code ? outcome.clock.text : NULL,
                                        .fail_on = fail_on_for(runner->fail_on, options->scheme,
                                                               FAIL_ON_BUG)});
         free(interrupted);
