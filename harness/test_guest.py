@@ -137,6 +137,21 @@ def test_a_users_step_under_a_built_in_name(tmp_path):
     assert "broken (unlock-bug, 14 steps)" in ran.out and "overrun only" in ran.out, ran
 
 
+@pytest.mark.parametrize("release", ["out_compare_and_delete(out, SERVER_ONE, lease);", "out_del(out, SERVER_ONE);"])
+def test_explore_calls_no_users_scheme_safe(tmp_path, release):
+    """Nobody has said of it that it is; of a scheme of the table it is said. The page made anew says the same."""
+    made = build(tmp_path, mine().replace("out_compare_and_delete(out, SERVER_ONE, lease);", release))
+    for scheme, title, side, naive in [(made, "Other schemes", "-", None), ("set-nx-px-cad", "Safe schemes", "safe", False)]:
+        out, page = tmp_path / side, tmp_path / f"{side}.html"
+        run("explore", "--scheme", scheme, "--fault", "none", "--out", out)
+        folder = (out / "latest").resolve()
+        assert run("report", folder, "--html", page).err == ""
+        for text in (folder / "index.html").read_text(), page.read_text():
+            assert re.findall(r">(Naive|Safe|Other) schemes<", text) == [title.split()[0]] and f'data-side="{side}"' in text
+        rows = json.loads((folder / "results.json").read_text())["results"]
+        assert rows and all(row["naive"] is naive for row in rows)
+
+
 def test_a_scheme_that_redefines_the_interface_is_refused(tmp_path):
     text = mine() + "\nvoid out_compare_and_delete(struct outbox *out, int server, const struct lease *lease)\n" \
                     "{\n    (void)lease;\n    out_del(out, server);\n}\n"

@@ -64,6 +64,7 @@ struct grid {
     const struct results *results;
     int *columns; /* the first cell of each group; owned */
     int columns_count, naive;
+    bool has_unrated;
     const char **faults; /* owned, the texts borrowed */
     int faults_count;
 };
@@ -77,8 +78,10 @@ static void grid_init(struct grid *grid, const struct results *results, int orig
     for (int side = 0; side < 2; side++) {
         for (int from = 0; from < results->cells_count; from = view_cells_end(results, from)) {
             const struct explored *first = &results->cells[from];
-            if (first->origin == origin && first->is_naive == (side == 0))
-                grid->columns[grid->columns_count++] = from;
+            if (first->origin != origin || first->is_naive != (side == 0))
+                continue;
+            grid->columns[grid->columns_count++] = from;
+            grid->has_unrated |= first->is_unrated;
         }
         if (side == 0)
             grid->naive = grid->columns_count;
@@ -115,7 +118,8 @@ static const char *first_class(const struct grid *grid, int column)
 
 static void put_heads(const struct page *page, const struct grid *grid)
 {
-    html_sides(page, grid->naive, grid->columns_count - grid->naive, "Safe schemes");
+    html_sides(page, grid->naive, grid->columns_count - grid->naive,
+               grid->has_unrated ? "Other schemes" : "Safe schemes");
     fputs("<tr role=\"row\"><th role=\"columnheader\" scope=\"col\" class=\"name\">Faults</th>",
           page->out);
     for (int i = 0; i < grid->columns_count; i++) {
@@ -140,7 +144,7 @@ static void put_cell(const struct page *page, const struct grid *grid, int colum
     html_text(page, cell->scheme);
     fprintf(page->out, "\"><a href=\"#%s\" data-scheme=\"", id);
     html_text(page, cell->scheme);
-    fprintf(page->out, "\" data-side=\"%s\" title=\"", cell->is_naive ? "naive" : "safe");
+    fprintf(page->out, "\" data-side=\"%s\" title=\"", view_cell_side(cell));
     html_text(page, cell->words);
     fprintf(page->out,
             ", %" PRId64 " transitions\"><span class=\"mark\" aria-hidden=\"true\">%s"

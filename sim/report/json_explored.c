@@ -23,7 +23,8 @@ static void add_cell(json_t *made, const struct explored *cell)
     json_object_set_new(made, "end", json_text_or_null(cell->end));
     json_object_set_new(made, "tried", json_text_or_null(*cell->tried ? cell->tried : NULL));
     json_object_set_new(made, "unsupported", json_boolean(cell->is_unsupported));
-    json_object_set_new(made, "naive", json_boolean(cell->is_naive));
+    json_object_set_new(made, "naive",
+                        cell->is_unrated ? json_null() : json_boolean(cell->is_naive));
     if (cell->scheme_file)
         json_object_set_new(made, "scheme_file", json_text_or_null(cell->scheme_file));
     if (cell->fail_on != FAIL_ON_UNSAID)

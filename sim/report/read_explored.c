@@ -46,7 +46,8 @@ static void read_cell(struct reading *reading, json_t *object, struct explored *
     read_short_text(reading, object, "end", cell->end, sizeof cell->end);
     read_words(reading, object, "tried", cell->tried, sizeof cell->tried);
     cell->is_unsupported = read_truth(reading, object, "unsupported");
-    cell->is_naive = read_truth(reading, object, "naive");
+    cell->is_unrated = json_is_null(read_member(reading, object, "naive"));
+    cell->is_naive = !cell->is_unrated && read_truth(reading, object, "naive");
     cell->fail_on = read_fail_on(reading, object);
     cell->scheme_file = read_optional_text(reading, object, "scheme_file");
 }

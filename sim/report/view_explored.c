@@ -68,6 +68,13 @@ char *view_explored_words(const struct results *results)
                          counts.cells - counts.words[CELL_SAFE]);
 }
 
+const char *view_cell_side(const struct explored *cell)
+{
+    if (cell->is_unrated)
+        return "-";
+    return cell->is_naive ? "naive" : "safe";
+}
+
 char *view_sureness(const struct explored *cell)
 {
     return explored_is_random(cell) ? memory_format("%" PRId64 " runs", cell->runs)

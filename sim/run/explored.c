@@ -76,7 +76,8 @@ void explored_fill(struct explored *row, const struct cell *cell, const int *on_
     snprintf(row->scheme, sizeof row->scheme, "%s", options->scheme->name);
     const char *file = guest_file(options->scheme);
     row->scheme_file = file ? memory_text(file) : NULL;
-    row->is_naive = options->scheme->is_naive;
+    row->is_unrated = file != NULL;
+    row->is_naive = options->scheme->is_naive && !row->is_unrated;
     snprintf(row->faults, sizeof row->faults, "%s", cell->faults);
     cell_print(cell, row->words, sizeof row->words);
     row->has_one_section = cell->has_one_section;
