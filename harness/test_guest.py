@@ -152,6 +152,22 @@ def test_explore_calls_no_users_scheme_safe(tmp_path, release):
         assert rows and all(row["naive"] is naive for row in rows)
 
 
+@pytest.mark.parametrize("world", ["redis", "sim"])
+def test_a_promise_that_is_not_made_is_not_judged(tmp_path, picklock, world):
+    """Fences, of a scheme that mints none: judged where the scenario states it, as of the scheme beside it."""
+    text = (ROOT / "scenarios" / "stale-write.yaml").read_text()
+    stated = tmp_path / "stale-write.yaml"
+    stated.write_text(text + "  my-lock:          { fence-order: holds }\n")
+    made = build(tmp_path, mine())
+    ran = picklock("run", "--on", world, "--scheme", f"{made},set-nx-px-cad", "scenarios/stale-write.yaml", "--json", "-")
+    guest, known = ran.json["results"]
+    assert ran.status == 0 and "fence-order" not in verdicts(guest), ran
+    assert verdicts(guest)["mutual-exclusion"] == ("violated", "overrun")
+    assert verdicts(known)["fence-order"] == ("violated", "stale-write")
+    ran = picklock("run", "--on", world, "--scheme", made, stated, "--json", "-")
+    assert ran.status == 1 and verdicts(ran.json["results"][0])["fence-order"] == ("violated", "stale-write"), ran
+
+
 def test_a_scheme_that_redefines_the_interface_is_refused(tmp_path):
     text = mine() + "\nvoid out_compare_and_delete(struct outbox *out, int server, const struct lease *lease)\n" \
                     "{\n    (void)lease;\n    out_del(out, server);\n}\n"

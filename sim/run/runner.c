@@ -193,6 +193,16 @@ static enum fail compare_clocks(const struct runner *runner, enum fail fail,
     return clock.code;
 }
 
+/* A scheme without fencing tokens promises nothing about their order: its stale write is judged where
+ * the scenario states what it wants of it. A schedule may be the witness of just that. */
+static void drop_unpromised(struct finding *findings, const struct scheme *scheme,
+                            const struct expectation *expectation)
+{
+    if (scheme->mints_fence || (expectation && expectation->is_expected[PROPERTY_FENCE_ORDER]))
+        return;
+    findings[PROPERTY_FENCE_ORDER] = (struct finding){.verdict = VERDICT_NOT_APPLICABLE};
+}
+
 /* One directed run from start to judged row; *is_judged: it came there, even if its files did not. */
 static enum fail direct_row(struct runner *runner, const struct script *script, struct run *run,
                         struct results *results, struct run_result *row, bool *is_judged,
@@ -231,8 +241,12 @@ static enum fail direct_row(struct runner *runner, const struct script *script, 
         return fail;
     }
     checks_finish(recording.checks, recording.last_us, findings, NULL);
+    const struct expectation *expectation =
+        script->scenario ? scenario_expects(script->scenario, run->scheme) : NULL;
+    if (script->scenario)
+        drop_unpromised(findings, run->scheme, expectation);
     const struct judging judging = {
-        .expectation = script->scenario ? scenario_expects(script->scenario, run->scheme) : NULL,
+        .expectation = expectation,
         .is_unsupported = recording.is_unsupported,
         .trouble = fail == FAIL_UNKNOWN ? failure->text : NULL,
         .not_applicable = fail == FAIL_NOT_APPLICABLE ? failure->text : NULL,
