@@ -131,11 +131,13 @@ struct ledger_client {
     unsigned
         refused_itself;   /* bit a server: it said "taken" to this attempt because of the client's
                              own key, of this attempt or one before, and of nobody's since */
-    int64_t answered_us;  /* not before that a server last executed a command of it on the key */
+    int64_t answered_us;  /* not before that a server last executed a command of it on the key, other
+                             than one that only deletes */
     enum result acquired; /* how the acquire returned; RESULT_NONE: not yet */
     int64_t acquired_us;
     int64_t release_index; /* of the release's call */
     unsigned refused; /* bit a server: it said "taken" to this attempt because of another's key */
+    unsigned refused_unknown; /* the same, because of a key that the history does not know */
     enum result released; /* how its release returned; RESULT_NONE: not yet */
     int64_t released_us;
     bool is_holding; /* it believes so */
@@ -174,6 +176,7 @@ struct ledger_client {
 
 BITS_FIT_COUNT(SERVERS_MAX, struct ledger_client, refused);
 BITS_FIT_COUNT(SERVERS_MAX, struct ledger_client, refused_itself);
+BITS_FIT_COUNT(SERVERS_MAX, struct ledger_client, refused_unknown);
 
 enum fact_kind {
     FACT_GRANT,      /* an attempt's value stands in a key */

@@ -460,6 +460,13 @@ static void see(struct scene *scene)
         event->op == OP_ACQUIRE && !is_write && scene->change.before == BEFORE_PRESENT &&
         scene->key->is_present)
         see_taken(scene);
+    if (verb_effect(event->command.verb) == EFFECT_SET && scene->change.kind == CHANGE_NONE &&
+        scene->change.before == BEFORE_PRESENT) {
+        const unsigned server = 1u << event->server; /* the last answer counts */
+        bool is_known = scene->key->is_present && scene->key->grant.client != NOBODY;
+        client->refused_unknown &= ~server;
+        client->refused_unknown |= is_known ? 0 : server;
+    }
     if (event->command.verb != VERB_GET)
         return;
     client->has_seen = scene->change.has_value;

@@ -13,9 +13,13 @@
  * lock was free; and a renewal that was sent while its client believed. That others try, fail or
  * die is none, nor is what keeps a key that nobody counts on.
  *
- * A quorum can be missed without a defect while messages are lost or servers die: there a lease and
- * a bound count from the last fault, too. But when so many servers keep such old keys that no
- * majority is left, no fault is an excuse.
+ * A quorum can be missed without a defect while messages are late or lost or servers die: there a
+ * lease and a bound count from the end of the last fault, too; and who took longer than its lease
+ * over one acquire has to refuse what it was granted, whatever the servers said. But when so many
+ * servers keep such old keys that no majority is left, no fault is an excuse.
+ *
+ * A server that says "taken" where no key can be there that the history knows of keeps somebody
+ * unknown's: of that nobody here is to blame.
  *
  * An acquire that fails is refused in other words, if it was undisturbed: no fault since its call,
  * and no error among its replies, all of which it heard. And whoever asks alone for a free lock,
@@ -45,7 +49,8 @@ struct effort {
 };
 
 struct progress {
-    int64_t *faults;         /* one a lock, behind the efforts: when it, or a server, was struck */
+    int64_t *faults;         /* one a lock, behind the efforts: when the last fault of it, or of a
+                                server, was over */
     int64_t fault_index;     /* of the last one; NO_INDEX: none yet */
     int64_t server_index;    /* of the last one that struck a server */
     int64_t *beliefs;        /* one a lock, behind faults: the last event that began or ended one */
@@ -65,13 +70,19 @@ static void *make(const struct ledger *ledger)
     return made;
 }
 
+/* A delay is told when it begins, with its length: until then it has not stopped. */
+static int64_t over_us(const struct event *event)
+{
+    return event->time_us + (strcmp(event->fault, "delay") == 0 ? event->amount_us : 0);
+}
+
 static void note_fault(struct inquiry *inquiry, const struct event *event)
 {
     const struct progress *self = inquiry->state;
     int locks = inquiry->ledger->head->locks;
     for (int i = 0; i < locks; i++)
-        if (event->client < 0 || event->lock == i)
-            self->faults[i] = event->time_us;
+        if ((event->client < 0 || event->lock == i) && over_us(event) > self->faults[i])
+            self->faults[i] = over_us(event);
 }
 
 /* A key that never goes, and nobody who would delete it. */
@@ -101,6 +112,15 @@ static bool is_barred(const struct ledger *ledger, int servers)
     return servers > ledger->head->servers - ledger->quorum;
 }
 
+/* By keys that nobody whom the history knows of has written. */
+static bool is_barred_by_unknown(const struct ledger *ledger, const struct ledger_client *client)
+{
+    int unknown = 0;
+    for (int s = 0; s < ledger->head->servers; s++)
+        unknown += (client->refused_unknown & 1u << s) != 0;
+    return is_barred(ledger, unknown);
+}
+
 /* It said "taken" to the client's last attempt. */
 static bool has_refused(const struct ledger_client *client, int server)
 {
@@ -124,11 +144,22 @@ static bool is_in_work(const struct inquiry *inquiry, int lock)
     return false;
 }
 
+/* Of several servers an acquire must be done within its lease, or it has none left. */
+static bool is_too_slow(const struct ledger *ledger, const struct event *event)
+{
+    const struct ledger_client *client = &ledger->clients[event->client];
+    return ledger->quorum > 1 && ledger->has_lease && event->kind == EVENT_RETURN &&
+           event->time_us - client->call_us >= ledger->lease_us;
+}
+
 /* Nobody has got the lock for so long. */
-static bool is_silent(const struct inquiry *inquiry, int lock, int64_t asked_us)
+static bool is_silent(const struct inquiry *inquiry, const struct event *event, int lock,
+                      int64_t asked_us)
 {
     const struct ledger *ledger = inquiry->ledger;
     const struct progress *self = inquiry->state;
+    if (is_too_slow(ledger, event))
+        return false;
     int64_t since_us = ledger->locks[lock].quiet_us;
     int64_t shifted_us = 0;
     if (ledger->quorum > 1 && self->faults[lock] > since_us)
@@ -317,9 +348,9 @@ static void event(struct inquiry *inquiry, const struct event *event)
         return;
     /* The answer counts from when the server gave it, however slowly it came. */
     int64_t asked_us = client->answered_us < event->time_us ? client->answered_us : event->time_us;
-    if (!is_silent(inquiry, client->lock, asked_us) && !is_dead(inquiry, event->client, asked_us))
+    if (!is_silent(inquiry, event, client->lock, asked_us) && !is_dead(inquiry, event->client, asked_us))
         return;
-    if (is_in_work(inquiry, client->lock))
+    if (is_in_work(inquiry, client->lock) || is_barred_by_unknown(ledger, client))
         return;
     if (is_trying && ++self->efforts[event->client].tries != TRIES_MAX)
         return;

@@ -389,6 +389,72 @@ static void a_late_majority_is_progress(void **state)
     }
 }
 
+/* C's SET is on its way for so long. B is refused by one server of three, which bars nobody. */
+static void a_fault_that_lasts_has_not_stopped(void **state)
+{
+    (void)state;
+    for (int is_long = 0; is_long < 2; is_long++) {
+        struct story *story = story_new(&majority, 3, 300);
+        calls(story, C, OP_ACQUIRE);
+        strikes(story, "delay", C, 2, is_long ? 1000 : 90);
+        at(story, 790);
+        is_refused_by(story, B, 0, 1);
+        ends(story);
+        if (is_long)
+            assert_holds(story, PROPERTY_PROGRESS);
+        else
+            assert_violated(story, PROPERTY_PROGRESS, 1, CAUSE_STUCK); /* since 90 */
+        story_free(story);
+    }
+}
+
+/* Two leases end at 600. B is answered at 590 or at 610, and cleans up a little later; or it takes so
+ * long that nothing of its lease is left, which it must refuse by itself. */
+static void a_refusal_counts_from_the_answer_not_from_the_cleaning(void **state)
+{
+    static const struct {
+        double called_ms, answered_ms, cleaned_ms;
+        bool is_stuck;
+    } rows[] = {{580, 590, 650, false}, {605, 610, 650, true}, {605, 610, 950, false}};
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct story *story = story_new(&majority, 3, 300);
+        at(story, rows[i].called_ms);
+        calls(story, B, OP_ACQUIRE);
+        at(story, rows[i].answered_ms);
+        executes(story, B, OP_ACQUIRE, set(story, B), NIL);
+        at(story, rows[i].cleaned_ms);
+        executes(story, B, OP_ACQUIRE, command(VERB_COMPARE_DELETE, token(story, B), 0),
+                 INTEGER(0));
+        returns(story, B, OP_ACQUIRE, RESULT_REFUSED);
+        ends(story);
+        if (rows[i].is_stuck)
+            assert_violated(story, PROPERTY_PROGRESS, 1, CAUSE_STUCK);
+        else
+            assert_holds(story, PROPERTY_PROGRESS);
+        story_free(story);
+    }
+}
+
+/* Somebody whom the history does not know keeps the key; or A's has no end. */
+static void a_key_of_somebody_unknown_is_nobodys_fault(void **state)
+{
+    (void)state;
+    for (int is_known = 0; is_known < 2; is_known++) {
+        struct story *story = story_new(&everlasting, 1, 300);
+        if (is_known)
+            leaves_a_key(story);
+        at(story, 1000);
+        finds_it_taken(story, B, RESULT_REFUSED);
+        ends(story);
+        if (is_known)
+            assert_violated(story, PROPERTY_PROGRESS, 1, CAUSE_STUCK);
+        else
+            assert_holds(story, PROPERTY_PROGRESS);
+        story_free(story);
+    }
+}
+
 /* --- what random runs of both statements have shown --- */
 
 enum excuse {
@@ -558,6 +624,9 @@ int main(void)
         cmocka_unit_test(a_timer_that_outlives_the_release_keeps_the_lock_stuck),
         cmocka_unit_test(a_refusal_that_was_seen_late_is_judged_by_when_it_may_have_been_given),
         cmocka_unit_test(a_quorum_behind_dead_keys_is_stuck_whatever_strikes_others),
+        cmocka_unit_test(a_fault_that_lasts_has_not_stopped),
+        cmocka_unit_test(a_refusal_counts_from_the_answer_not_from_the_cleaning),
+        cmocka_unit_test(a_key_of_somebody_unknown_is_nobodys_fault),
         cmocka_unit_test(a_late_majority_is_progress),
         cmocka_unit_test(a_refusal_is_judged_by_how_the_owner_stands),
         cmocka_unit_test(who_was_not_refused_by_a_key_is_not_locked_out),
