@@ -238,7 +238,7 @@ def verdicts(result):
 @pytest.mark.parametrize("scheme", ["set-nx-px-cad", "setnx-expire-del", "redlock"])
 def test_check_judges_a_history_of_stress_like_stress_did(tmp_path, scheme):
     """What the counters say in the end is in it, too: read by nobody."""
-    ran = run("stress", "--scheme", scheme, "--clients", "20", "--duration", "500ms", "--seed", "3",
+    ran = run("stress", "--scheme", scheme, "--clients", "20", "--duration", "500ms", "--seed", "3", "--delay", "5%",
               "--history", "--out", tmp_path / "out", "--json", "-")
     history = next((tmp_path / "out" / "latest" / "histories").resolve().iterdir())
     read = json.loads(history.read_text().splitlines()[-2])

@@ -36,12 +36,14 @@ struct checks {
     int64_t calls;
     int first_caller;  /* NOBODY: none yet */
     bool is_contested; /* a second client called, too */
+    bool has_grant;    /* a server granted the lock, or a client was told so */
     bool is_finished;
 };
 
 static void take_fact(void *context, const struct fact *fact)
 {
     struct checks *checks = context;
+    checks->has_grant |= fact->kind == FACT_GRANT || fact->kind == FACT_HOLD;
     for (int i = 0; i < PROPERTY_COUNT; i++)
         if (rules[i]->fact)
             rules[i]->fact(&checks->inquiries[i], fact);
@@ -152,6 +154,8 @@ static const char *vacuous(const struct checks *checks, const struct property_ru
 {
     if (checks->calls == 0)
         return "nobody tried to acquire the lock: nothing could be found";
+    if (of->is_about_grants && !checks->has_grant)
+        return "no acquire was granted: nothing could be found";
     if (!of->is_about_two)
         return NULL;
     if (checks->tally.grants == 0)

@@ -87,6 +87,7 @@ void checks_free(struct checks *checks);
 
 const char *property_name(enum property property);
 const char *property_words(enum property property); /* "holds when ..." */
+bool property_is_exclusion(enum property property); /* mutual-exclusion, lease-exclusion */
 const char *verdict_name(enum verdict verdict);     /* "holds", "not_applicable", as in files */
 const char *verdict_words(enum verdict verdict);    /* "holds", "not applicable", in sentences */
 const char *cause_name(enum cause cause);

@@ -120,4 +120,4 @@ static const char *excused(const struct inquiry *inquiry)
 }
 
 const struct property_rules rules_loss_notice = {
-    .make = make, .event = event, .fact = fact, .finish = finish, .excused = excused};
+    .make = make, .event = event, .fact = fact, .finish = finish, .excused = excused, .is_about_grants = true};

@@ -42,6 +42,11 @@ const char *property_words(enum property property)
     return properties[property].words;
 }
 
+bool property_is_exclusion(enum property property)
+{
+    return property == PROPERTY_MUTUAL_EXCLUSION || property == PROPERTY_LEASE_EXCLUSION;
+}
+
 const char *verdict_name(enum verdict verdict)
 {
     assert((unsigned)verdict < VERDICT_COUNT);

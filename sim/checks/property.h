@@ -27,6 +27,7 @@ struct property_rules {
      */
     const char *(*excused)(const struct inquiry *inquiry);
     bool is_about_two; /* needs a grant and a second client to be worth anything */
+    bool is_about_grants; /* needs a grant, at a server or told, to be worth anything */
 };
 
 extern const struct property_rules rules_mutual_exclusion, rules_lease_exclusion, rules_release_own,

@@ -63,14 +63,18 @@ static enum fail judge(const char *path, const struct scheme_list *wanted, int64
     if (!fail) {
         struct finding findings[PROPERTY_COUNT];
         struct run_result *row = results_add(results);
-        checks_finish(checks, last_us, findings, NULL);
+        struct tally tally;
+        checks_finish(checks, last_us, findings, &tally);
+        bool is_stress = strcmp(head.scenario, "stress") == 0;
         name_row(row, &head);
         snprintf(results->world, sizeof results->world, "%s", head.world);
         snprintf(results->server_version, sizeof results->server_version, "%s",
                  head.server_version);
         results->seed = head.seed;
         fail_on = fail_on_for(fail_on, scheme_named(head.scheme), FAIL_ON_BUG);
-        result_judge(row, findings, &(struct judging){.fail_on = fail_on});
+        result_judge(row, findings,
+                     &(struct judging){.fail_on = fail_on,
+                                       .vacuity = is_stress ? result_unstruck(&tally, false) : NULL});
     }
     checks_free(checks);
     history_reader_free(reader);

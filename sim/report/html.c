@@ -24,7 +24,8 @@ const char *html_verdict_class(const struct run_result *row)
 {
     if (row->verdict == VERDICT_HOLDS)
         return "holds";
-    if (row->verdict == VERDICT_UNKNOWN || row->verdict == VERDICT_NOT_APPLICABLE)
+    if (row->verdict == VERDICT_UNKNOWN || row->verdict == VERDICT_NOT_APPLICABLE ||
+        result_is_vacuous(row))
         return "unknown";
     switch (view_blame(row)) {
     case BLAME_SCHEME:
@@ -43,7 +44,7 @@ const char *html_verdict_mark(const struct run_result *row)
         return "✓";
     if (row->is_unsupported || row->verdict == VERDICT_NOT_APPLICABLE)
         return "–";
-    if (row->verdict == VERDICT_UNKNOWN)
+    if (row->verdict == VERDICT_UNKNOWN || result_is_vacuous(row))
         return "?";
     return view_blame(row) == BLAME_NOBODY ? "△" : "✗";
 }

@@ -176,6 +176,19 @@ void html_path(const struct page *page, const char *what, const char *folder, co
     fputs("</dd>\n", page->out);
 }
 
+static void put_struck(const struct page *page, const struct stress_figures *figures)
+{
+    fputs("<dt>Struck</dt><dd>", page->out);
+    if (figures->faults > 0)
+        fprintf(page->out, "%" PRId64 " faults, %" PRId64 " of them inside a hold", figures->faults,
+                figures->faults_in_hold);
+    else
+        fputs("without any fault", page->out);
+    fprintf(page->out,
+            "; %" PRId64 " contended attempts; %" PRId64 " refusals, %" PRId64 " errors</dd>\n",
+            figures->contended, figures->refusals, figures->errors);
+}
+
 static void put_again(const struct page *page, const struct run_result *row)
 {
     char *command = view_command(page->view->results, row);
@@ -190,11 +203,7 @@ static void put_again(const struct page *page, const struct run_result *row)
     if (row->history)
         html_path(page, "History", row->folder, row->history);
     if (row->is_stress)
-        fprintf(page->out,
-                "<dt>Struck</dt><dd>%" PRId64 " faults, %" PRId64 " of them inside a hold; %" PRId64
-                " contended attempts; %" PRId64 " refusals, %" PRId64 " errors</dd>\n",
-                row->stress.faults, row->stress.faults_in_hold, row->stress.contended,
-                row->stress.refusals, row->stress.errors);
+        put_struck(page, &row->stress);
     fputs("</dl>\n", page->out);
     free(command);
 }

@@ -137,6 +137,19 @@ static void print_figures(const struct terminal *terminal, const struct run_resu
     fputc('\n', terminal->out);
 }
 
+static void print_struck(const struct terminal *terminal, const struct run_result *row,
+                         const char *before)
+{
+    const struct stress_figures *figures = &row->stress;
+    fprintf(terminal->out, "%s%s: %d clients, ", before, row->scheme, figures->clients);
+    if (figures->faults > 0)
+        fprintf(terminal->out, "%" PRId64 " faults, %" PRId64 " of them inside a hold",
+                figures->faults, figures->faults_in_hold);
+    else
+        fputs("without any fault", terminal->out);
+    fprintf(terminal->out, "; %" PRId64 " contended attempts\n", figures->contended);
+}
+
 static void print_stress(const struct terminal *terminal, const struct view *view)
 {
     int first = 0;
@@ -152,12 +165,7 @@ static void print_stress(const struct terminal *terminal, const struct view *vie
     for (int i = first; i < view->count; i++)
         print_figures(terminal, view->rows[i]);
     for (int i = first; i < view->count; i++)
-        fprintf(terminal->out,
-                "%s%s: %d clients, %" PRId64 " faults, %" PRId64 " of them inside a hold; %" PRId64
-                " contended attempts\n",
-                i == first ? "\n" : "", view->rows[i]->scheme, view->rows[i]->stress.clients,
-                view->rows[i]->stress.faults, view->rows[i]->stress.faults_in_hold,
-                view->rows[i]->stress.contended);
+        print_struck(terminal, view->rows[i], i == first ? "\n" : "");
 }
 
 static void print_sentences(const struct terminal *terminal, const char *words,

@@ -81,7 +81,8 @@ static int gravity(const struct run_result *row, const struct property_result *p
     int grave = 0;
     if (row->as_expected == AS_EXPECTED_NO && differs)
         grave += 1000;
-    if (property->verdict == row->verdict)
+    if (result_is_vacuous(row) ? property_is_exclusion(property->property)
+                               : property->verdict == row->verdict)
         grave += 100;
     if (is_stated)
         grave += 10;
@@ -189,7 +190,9 @@ struct view_counts view_count(const struct view *view)
 
 const char *view_verdict(const struct run_result *row)
 {
-    return row->is_unsupported ? "unsupported" : verdict_words(row->verdict);
+    if (row->is_unsupported)
+        return "unsupported";
+    return verdict_words(result_is_vacuous(row) ? VERDICT_UNKNOWN : row->verdict);
 }
 
 bool view_is_trouble(enum standing standing)

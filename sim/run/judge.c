@@ -2,6 +2,7 @@
 #include "run/result.h"
 
 #include "base/memory.h"
+#include "checks/finding.h"
 #include "run/guest.h"
 
 #include <stdio.h>
@@ -39,11 +40,12 @@ static void add_property(struct run_result *row, enum property property,
         made->witness[i] = memory_text(finding->witness[i]);
 }
 
-/* Expected: all that is listed, and no violation that is not listed. A listed "holds" that could
- * not be decided leaves the row open. */
+/* Expected: all that is listed, and no violation that is not listed. A violation too many is not
+ * expected whatever else is; but where something listed could not be decided, that something else
+ * is missing says nothing: the row is open. */
 static void compare(struct run_result *row)
 {
-    row->as_expected = AS_EXPECTED_YES;
+    bool is_violated = false, is_open = false, is_missed = false;
     for (int i = 0; i < row->properties_count; i++) {
         const struct property_result *property = &row->properties[i];
         int wanted = property->expected;
@@ -53,13 +55,17 @@ static void compare(struct run_result *row)
             property->verdict == VERDICT_UNKNOWN || property->verdict == VERDICT_NOT_APPLICABLE;
         if ((int)property->verdict == wanted || (is_undecided && wanted == VERDICT_UNKNOWN))
             continue;
-        if (is_undecided) {
-            if (property->expected != EXPECTED_NOTHING && row->as_expected == AS_EXPECTED_YES)
-                row->as_expected = AS_EXPECTED_NONE;
-        } else {
-            row->as_expected = AS_EXPECTED_NO;
-        }
+        if (is_undecided)
+            is_open |= property->expected != EXPECTED_NOTHING;
+        else if (property->verdict == VERDICT_VIOLATED)
+            is_violated = true;
+        else
+            is_missed = true;
     }
+    row->as_expected = is_violated ? AS_EXPECTED_NO
+                       : is_open   ? AS_EXPECTED_NONE
+                       : is_missed ? AS_EXPECTED_NO
+                                   : AS_EXPECTED_YES;
 }
 
 static bool has_failure(const struct finding *findings, enum fail_on fail_on)
@@ -104,6 +110,11 @@ static void take_findings(struct run_result *row, const struct finding *findings
         bool is_judged = finding.verdict != VERDICT_NOT_APPLICABLE;
         if (judging->interrupted && finding.verdict == VERDICT_HOLDS)
             finding.verdict = VERDICT_UNKNOWN; /* so far */
+        if (judging->vacuity && property_is_exclusion((enum property)i) &&
+            finding.verdict == VERDICT_HOLDS) {
+            finding.verdict = VERDICT_UNKNOWN;
+            finding_say(&finding, "%s.", judging->vacuity);
+        }
         is_any_judged |= is_judged;
         if (is_judged && finding.verdict > row->verdict)
             row->verdict = finding.verdict;
@@ -112,6 +123,13 @@ static void take_findings(struct run_result *row, const struct finding *findings
     }
     if (!is_any_judged)
         result_set_not_applicable(row, "no property says anything about it");
+}
+
+const char *result_unstruck(const struct tally *tally, bool wants_faults)
+{
+    if ((!wants_faults && tally->faults == 0) || tally->faults_in_hold > 0)
+        return NULL;
+    return "no fault struck inside a hold: a longer run, or higher rates, may find something";
 }
 
 void result_judge(struct run_result *row, const struct finding *findings,

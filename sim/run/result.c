@@ -115,6 +115,22 @@ static bool is_undecided(const struct run_result *row)
     return false;
 }
 
+bool result_is_vacuous(const struct run_result *row)
+{
+    bool is_unknown = false;
+    if (row->as_expected != AS_EXPECTED_NONE)
+        return false;
+    for (int i = 0; i < row->properties_count; i++) {
+        const struct property_result *property = &row->properties[i];
+        if (!property_is_exclusion(property->property))
+            continue;
+        if (property->verdict == VERDICT_HOLDS || property->verdict == VERDICT_VIOLATED)
+            return false;
+        is_unknown |= property->verdict == VERDICT_UNKNOWN;
+    }
+    return is_unknown;
+}
+
 enum standing result_standing(const struct run_result *row)
 {
     if (row->verdict == VERDICT_NOT_APPLICABLE)
@@ -123,8 +139,8 @@ enum standing result_standing(const struct run_result *row)
         return STANDING_EXPECTED;
     if (row->as_expected == AS_EXPECTED_NO)
         return STANDING_UNEXPECTED;
-    return row->verdict == VERDICT_UNKNOWN || is_undecided(row) ? STANDING_UNKNOWN
-                                                                : STANDING_UNSTATED;
+    bool is_open = row->verdict == VERDICT_UNKNOWN || is_undecided(row) || result_is_vacuous(row);
+    return is_open ? STANDING_UNKNOWN : STANDING_UNSTATED;
 }
 
 bool results_nothing_applied(const struct results *results)

@@ -106,8 +106,14 @@ struct judging {
     const char *not_applicable;
     /* Why the run ended before its time, or NULL. What is violated so far stays so; what is not is unknown. */
     const char *interrupted;
+    /* Why no two holds can have been made to overlap, or NULL: that they did not is unknown then. */
+    const char *vacuity;
     enum fail_on fail_on; /* the policy */
 };
+
+/* Of a stress run: why no two holds can have been made to overlap; NULL: a fault struck inside a hold, or none was wanted
+ * and none struck at all. */
+const char *result_unstruck(const struct tally *tally, bool wants_faults);
 
 /* Fills in the verdict, the properties and as_expected from findings[PROPERTY_COUNT]. */
 void result_judge(struct run_result *row, const struct finding *findings,
@@ -137,6 +143,10 @@ enum standing {
     STANDING_COUNT
 };
 enum standing result_standing(const struct run_result *row);
+
+/* Nothing failed, and whether the lock excludes, which is what it is for, is unknown: the row is unknown, whatever else
+ * (a leftover) was found. */
+bool result_is_vacuous(const struct run_result *row);
 
 /* Are there rows, and none of them applicable? Then nothing was concluded: unknown as a whole. A shard alone cannot tell. */
 bool results_nothing_applied(const struct results *results);

@@ -381,6 +381,12 @@ static char *cut_short(const struct stress_options *options, const struct stress
                          units_print_duration(options->duration_us, wanted));
 }
 
+static bool wants_faults(const struct stress_options *options)
+{
+    return options->pause_ppm || options->delay_ppm || options->lose_reply_ppm ||
+           options->lose_request_ppm || options->crash_ppm;
+}
+
 enum fail runner_stress(struct runner *runner, struct stress_options *options,
                         struct results *results, struct failure *failure)
 {
@@ -414,6 +420,7 @@ enum fail runner_stress(struct runner *runner, struct stress_options *options,
                      &(struct judging){.is_unsupported = recording.is_unsupported,
                                        .interrupted = interrupted,
                                        .trouble = outcome.clock.code ? outcome.clock.text : NULL,
+                                       .vacuity = result_unstruck(&tally, wants_faults(options)),
                                        .fail_on = fail_on_for(runner->fail_on, options->scheme,
                                                               FAIL_ON_BUG)});
         free(interrupted);

@@ -158,6 +158,54 @@ static void a_stated_property_left_open_is_unknown(void **state)
     results_free(&results);
 }
 
+/* A row that expects fresh-grant and the exclusion, each of them found as said. */
+static void what_could_not_be_decided_excuses_what_is_missing(void **state)
+{
+    (void)state;
+    static const struct {
+        enum verdict exclusion, fresh, orphan; /* found; violated, violated, holds were expected */
+        enum standing standing;
+    } rows[] = {
+        {VERDICT_VIOLATED, VERDICT_VIOLATED, VERDICT_HOLDS, STANDING_EXPECTED},
+        {VERDICT_VIOLATED, VERDICT_HOLDS, VERDICT_HOLDS, STANDING_UNEXPECTED},
+        {VERDICT_UNKNOWN, VERDICT_HOLDS, VERDICT_HOLDS, STANDING_UNKNOWN},
+        {VERDICT_UNKNOWN, VERDICT_UNKNOWN, VERDICT_HOLDS, STANDING_UNKNOWN},
+        {VERDICT_UNKNOWN, VERDICT_UNKNOWN, VERDICT_VIOLATED, STANDING_UNEXPECTED},
+    };
+    static struct finding findings[PROPERTY_COUNT];
+    struct expectation expectation = {
+        .is_expected = {[PROPERTY_MUTUAL_EXCLUSION] = true, [PROPERTY_FRESH_GRANT] = true},
+        .verdicts = {[PROPERTY_MUTUAL_EXCLUSION] = VERDICT_VIOLATED,
+                     [PROPERTY_FRESH_GRANT] = VERDICT_VIOLATED}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        findings[PROPERTY_MUTUAL_EXCLUSION].verdict = rows[i].exclusion;
+        findings[PROPERTY_FRESH_GRANT].verdict = rows[i].fresh;
+        findings[PROPERTY_NO_ORPHAN].verdict = rows[i].orphan;
+        judged(rows[i].standing, findings, &(struct judging){.expectation = &expectation});
+    }
+}
+
+/* Nothing is expected, and a leftover is nobody's fault. */
+static void a_leftover_does_not_outrank_an_exclusion_that_nobody_knows_of(void **state)
+{
+    (void)state;
+    static const char reason[] = "no fault struck inside a hold";
+    static struct finding findings[PROPERTY_COUNT];
+    finding_hit(&findings[PROPERTY_NO_ORPHAN], CAUSE_LEFTOVER, 1);
+    const struct judging bug = {.fail_on = FAIL_ON_BUG}, any = {.fail_on = FAIL_ON_ANY},
+                         vacuous = {.fail_on = FAIL_ON_BUG, .vacuity = reason};
+    judged(STANDING_UNSTATED, findings, &bug); /* both exclusions hold */
+    judged(STANDING_UNKNOWN, findings, &vacuous);
+    judged(STANDING_UNEXPECTED, findings, &any);
+    findings[PROPERTY_MUTUAL_EXCLUSION].verdict = VERDICT_UNKNOWN;
+    judged(STANDING_UNSTATED, findings, &bug);
+    findings[PROPERTY_LEASE_EXCLUSION].verdict = VERDICT_UNKNOWN;
+    judged(STANDING_UNKNOWN, findings, &bug);
+    judged(STANDING_UNEXPECTED, findings, &any);
+    finding_hit(&findings[PROPERTY_MUTUAL_EXCLUSION], CAUSE_OVERRUN, 1);
+    judged(STANDING_UNSTATED, findings, &vacuous); /* what was found was found */
+}
+
 static void many_rows_are_kept(void **state)
 {
     (void)state;
@@ -464,6 +512,8 @@ int main(void)
         cmocka_unit_test(a_run_that_cannot_be_followed),
         cmocka_unit_test(whose_fault_a_failure_is),
         cmocka_unit_test(a_stated_property_left_open_is_unknown),
+        cmocka_unit_test(what_could_not_be_decided_excuses_what_is_missing),
+        cmocka_unit_test(a_leftover_does_not_outrank_an_exclusion_that_nobody_knows_of),
         cmocka_unit_test(many_rows_are_kept),
         cmocka_unit_test(json_comes_back_the_same),
         cmocka_unit_test(json_has_the_shape_that_others_rely_on),
