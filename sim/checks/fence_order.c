@@ -20,12 +20,20 @@ struct minted {
     int64_t time_us;
 };
 
+/* The largest number that a server is known to have reached, and when. */
+struct reached {
+    int64_t number, time_us;
+};
+
 struct fence_lock {
     struct minted recent[RECENT_MAX];
     int next;
     struct minted highest; /* of those that are no longer in recent */
     struct minted newest;  /* the newest grant that has written; time_us: of the write */
     int64_t forgot_index;  /* the last time that a server forgot its keys */
+    bool has_reset;        /* a client of the history wrote the counter other than by counting */
+    bool is_counted_anew;  /* the counter went back: the resource may know larger numbers */
+    struct reached counted[SERVERS_MAX], accepted[SERVERS_MAX];
 };
 
 struct fence_order {
@@ -44,6 +52,58 @@ static void *make(const struct ledger *ledger)
         lock->highest.grant = lock->newest.grant = lock->forgot_index = NO_INDEX;
     }
     return made;
+}
+
+/* --- a server that forgot --- */
+
+/* Neither an INCR nor a fenced write can go below what the same server had reached before: if it
+ * does, the server has forgotten that, whatever made it. Replies may cross: only what was over when
+ * the later one began is before it. */
+static bool goes_back(struct reached *reached, const struct event *event, int64_t number,
+                      int64_t limit)
+{
+    bool is_precise = event->from_us == event->time_us;
+    bool is_later = event->from_us > reached->time_us ||
+                    (is_precise && event->from_us == reached->time_us);
+    if (reached->number > limit && is_later) {
+        *reached = (struct reached){.number = number, .time_us = event->time_us};
+        return true;
+    }
+    if (number > reached->number)
+        *reached = (struct reached){.number = number, .time_us = event->time_us};
+    return false;
+}
+
+static void forget(struct fence_lock *lock, const struct event *event)
+{
+    lock->forgot_index = event->index;
+    lock->newest.grant = NO_INDEX;
+}
+
+/* The history says so itself. */
+static void restarted(struct fence_lock *lock, const struct event *event)
+{
+    forget(lock, event);
+    if (event->server >= 0)
+        lock->counted[event->server] = lock->accepted[event->server] = (struct reached){0};
+}
+
+/* The next fencing token of that server. */
+static void counted(struct fence_lock *lock, const struct event *event)
+{
+    const struct command *command = &event->command;
+    bool is_mint = command->verb == VERB_SET_MINT && command->key == KEY_LOCK;
+    bool is_count = command->verb == VERB_INCR && command->key == KEY_FENCE;
+    if (!is_mint && !is_count)
+        lock->has_reset |= command->key == KEY_FENCE && verb_effect(command->verb) != EFFECT_READ;
+    if ((!is_mint && !is_count) || event->reply.kind != REPLY_INTEGER || event->reply.value <= 0 ||
+        lock->has_reset)
+        return;
+    int64_t number = event->reply.value;
+    if (!goes_back(&lock->counted[event->server], event, number, number - 1))
+        return;
+    lock->is_counted_anew = true;
+    forget(lock, event);
 }
 
 /* --- tokens grow with grants --- */
@@ -148,6 +208,10 @@ static void written(struct inquiry *inquiry, const struct event *event)
     if (!is_accepted && !(is_fenced && reply_is_integer(&event->reply, 0)))
         return;
     self->saw_write = true;
+    int64_t fence = event->command.number;
+    if (is_fenced && is_accepted &&
+        goes_back(&self->locks[event->lock].accepted[event->server], event, fence, fence))
+        forget(&self->locks[event->lock], event);
     int64_t grant = ledger_owned_index(ledger, event->client, event->attempt);
     if (grant == NO_INDEX)
         return;
@@ -155,9 +219,13 @@ static void written(struct inquiry *inquiry, const struct event *event)
     bool is_stale = newest->grant > grant && event->from_us >= newest->time_us;
     if (is_accepted && is_stale && was_disowned(ledger, event))
         say_write(inquiry, event, CAUSE_STALE_WRITE, "the resource accepted this stale write");
+    bool is_reset = self->locks[event->lock].is_counted_anew &&
+                    self->locks[event->lock].accepted[event->server].number > fence;
     if (!is_accepted && newest->grant <= grant)
-        say_write(inquiry, event, CAUSE_FENCE_DISORDER,
-                  "the resource refused the newest holder's write");
+        say_write(inquiry, event, is_reset ? CAUSE_LOST_GRANT : CAUSE_FENCE_DISORDER,
+                  is_reset ? "the resource refused the newest holder's write: a server forgot the "
+                             "counter of the tokens, which began anew"
+                           : "the resource refused the newest holder's write");
     if (is_accepted && newest->grant <= grant)
         *newest =
             (struct minted){.grant = grant, .client = event->client, .time_us = event->time_us};
@@ -166,15 +234,15 @@ static void written(struct inquiry *inquiry, const struct event *event)
 static void event(struct inquiry *inquiry, const struct event *event)
 {
     struct fence_order *self = inquiry->state;
+    if (event->kind == EVENT_EXECUTE && event->server >= 0)
+        counted(&self->locks[event->lock], event);
     if (event->kind == EVENT_EXECUTE && event->command.key == KEY_RESOURCE &&
         (event->command.verb == VERB_FENCED_SET || event->command.verb == VERB_SET))
         written(inquiry, event);
     if (event->kind == EVENT_FAULT &&
         (!strcmp(event->fault, "restart-empty") || !strcmp(event->fault, "failover")))
-        for (int i = 0; i < inquiry->ledger->head->locks; i++) {
-            self->locks[i].forgot_index = event->index;
-            self->locks[i].newest.grant = NO_INDEX;
-        }
+        for (int i = 0; i < inquiry->ledger->head->locks; i++)
+            restarted(&self->locks[i], event);
 }
 
 static const char *excused(const struct inquiry *inquiry)
@@ -187,4 +255,4 @@ static const char *excused(const struct inquiry *inquiry)
 }
 
 const struct property_rules rules_fence_order = {
-    .make = make, .event = event, .fact = fact, .excused = excused};
+    .make = make, .event = event, .fact = fact, .excused = excused, .is_about_grants = true};

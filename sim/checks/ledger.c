@@ -187,7 +187,7 @@ static void attempt_begin(struct ledger *ledger, const struct event *event)
     client->call_us = event->time_us;
     client->call_index = event->index;
     client->answered_us = NEVER_US;
-    client->refused_itself = client->refused = client->refused_unknown = 0;
+    client->refused_itself = client->refused = client->refused_unknown = client->lost = 0;
     client->acquired = RESULT_NONE;
     client->held_index = client->owned_index = client->disowned_index = NO_INDEX;
     client->own_end_us = ledger->has_lease ? event->time_us + ledger->lease_us : NEVER_US;

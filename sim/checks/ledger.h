@@ -138,6 +138,7 @@ struct ledger_client {
     int64_t release_index; /* of the release's call */
     unsigned refused; /* bit a server: it said "taken" to this attempt because of another's key */
     unsigned refused_unknown; /* the same, because of a key that the history does not know */
+    unsigned lost; /* bit a server: it said that this attempt's key is gone; why is not known */
     enum result released; /* how its release returned; RESULT_NONE: not yet */
     int64_t released_us;
     bool is_holding; /* it believes so */
@@ -177,6 +178,7 @@ struct ledger_client {
 BITS_FIT_COUNT(SERVERS_MAX, struct ledger_client, refused);
 BITS_FIT_COUNT(SERVERS_MAX, struct ledger_client, refused_itself);
 BITS_FIT_COUNT(SERVERS_MAX, struct ledger_client, refused_unknown);
+BITS_FIT_COUNT(SERVERS_MAX, struct ledger_client, lost);
 
 enum fact_kind {
     FACT_GRANT,      /* an attempt's value stands in a key */
@@ -244,6 +246,7 @@ enum explained {
     EXPLAINED, /* the book agrees with the reply */
     UNEXPLAINED,
     UNEXPLAINED_HARMLESS, /* and the command changed nothing */
+    UNEXPLAINED_LOSS,     /* nor did that one, but it tells its client that its own key is gone */
 };
 enum explained ledger_explains(struct ledger *ledger, const struct event *event);
 /* Takes the event as it is: the reply is right, the book is made to agree. */

@@ -486,7 +486,10 @@ enum explained ledger_explains(struct ledger *ledger, const struct event *event)
     struct scene scene = scene_of(ledger, event);
     if (is_explained(&scene))
         return EXPLAINED;
-    return scene.change.kind == CHANGE_NONE ? UNEXPLAINED_HARMLESS : UNEXPLAINED;
+    if (scene.change.kind != CHANGE_NONE)
+        return UNEXPLAINED;
+    bool is_alive = scene.key->is_present && scene.key->grant.ending == ENDING_NONE;
+    return is_alive && is_own(&scene.key->grant, event) ? UNEXPLAINED_LOSS : UNEXPLAINED_HARMLESS;
 }
 
 void ledger_look(struct ledger *ledger, const struct event *event)

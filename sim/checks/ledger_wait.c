@@ -2,7 +2,9 @@
  *
  * A server answers many clients in one turn of its loop, and their replies are read in any order: a
  * SET NX that succeeded can stand before the DEL that made it possible. Such a one waits for the
- * other, until it is certain that nothing older can come. */
+ * other, until it is certain that nothing older can come. So does a compare that found another key
+ * than its client's own: if nothing explains it, the server has lost the key, or somebody unknown
+ * has taken it away. Who was told of it is told the truth meanwhile. */
 #include "checks/ledger.h"
 
 #include "base/memory.h"
@@ -71,6 +73,14 @@ static void wait_for_more(struct ledger *ledger, struct ledger_lock *lock,
     lock->waiting[lock->waiting_count++] = *event;
 }
 
+/* The server says that the client's own key is gone: why, a later event may tell. */
+static void lose(struct ledger *ledger, const struct event *event)
+{
+    struct ledger_client *client = &ledger->clients[event->client];
+    if (client->attempt == event->attempt)
+        client->lost |= 1u << event->server;
+}
+
 void ledger_execute(struct ledger *ledger, const struct event *event)
 {
     struct ledger_lock *lock = &ledger->locks[event->lock];
@@ -79,9 +89,11 @@ void ledger_execute(struct ledger *ledger, const struct event *event)
     /* Steered histories are exact: there a reply that the book does not explain is news. */
     bool is_precise = event->from_us == event->time_us;
     enum explained explained = is_precise ? EXPLAINED : ledger_explains(ledger, event);
-    if (explained == UNEXPLAINED)
+    if (explained == UNEXPLAINED || explained == UNEXPLAINED_LOSS)
         wait_for_more(ledger, lock, event);
-    if (explained == UNEXPLAINED_HARMLESS)
+    if (explained == UNEXPLAINED_LOSS)
+        lose(ledger, event);
+    if (explained == UNEXPLAINED_LOSS || explained == UNEXPLAINED_HARMLESS)
         ledger_look(ledger, event);
     if (explained != EXPLAINED)
         return;

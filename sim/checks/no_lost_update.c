@@ -3,7 +3,8 @@
  * A section reads the counter and writes it back plus one. A write that is not "what was there,
  * plus one" has lost an update. A write that a library sent twice is one write. When the server
  * that keeps the counter forgets its keys, what the counter says is known again when somebody has
- * read or written it. */
+ * read or written it; and when a section reads what nobody has written, the server has forgotten
+ * them unseen, or somebody unknown has written. */
 #include "checks/cause.h"
 #include "checks/property.h"
 
@@ -34,8 +35,16 @@ struct overlap {
     struct pair pair;
 };
 
+/* What a client's section read, where the counter was known to say something else. */
+struct odd_read {
+    int attempt, lock; /* attempt 0: none */
+    int64_t value, time_us;
+};
+
 struct no_lost_update {
     bool saw_counter;
+    struct odd_read *odd; /* one a client */
+    int odd_count;
     struct guarded *locks;
     struct overlap overlaps[];
 };
@@ -44,8 +53,10 @@ static void *make(const struct ledger *ledger)
 {
     size_t clients = (size_t)ledger->head->clients, locks = (size_t)ledger->head->locks;
     struct no_lost_update *made = memory_new(1, sizeof *made + clients * sizeof *made->overlaps +
+                                                    clients * sizeof *made->odd +
                                                     locks * sizeof *made->locks);
-    made->locks = (struct guarded *)(made->overlaps + clients);
+    made->odd = (struct odd_read *)(made->overlaps + clients);
+    made->locks = (struct guarded *)(made->odd + clients);
     for (size_t i = 0; i < locks; i++)
         made->locks[i].last.client = made->locks[i].pushed.client = NOBODY;
     return made;
@@ -85,6 +96,49 @@ static bool is_same(const struct writer *one, const struct writer *two)
     return one->client == two->client && one->attempt == two->attempt && one->value == two->value;
 }
 
+/* --- reads that no write explains --- */
+
+static void odd_clear(struct no_lost_update *self, struct odd_read *odd)
+{
+    self->odd_count -= odd->attempt != 0;
+    odd->attempt = 0;
+}
+
+/* A read that began when the last write was over must show it. */
+static void note_read(struct no_lost_update *self, const struct guarded *lock,
+                      const struct event *event)
+{
+    struct odd_read *odd = &self->odd[event->client];
+    int64_t value = event->reply.kind == REPLY_VALUE ? event->reply.value : 0;
+    odd_clear(self, odd);
+    bool is_later = lock->last.client == NOBODY || event->from_us >= lock->last.time_us;
+    if (!lock->is_known || !is_later || value == lock->counter)
+        return;
+    *odd = (struct odd_read){.attempt = event->attempt,
+                             .lock = event->lock,
+                             .value = value,
+                             .time_us = event->time_us};
+    self->odd_count++;
+}
+
+/* Replies cross: it may have been read what is told to be written only now. */
+static void explain_reads(struct inquiry *inquiry, int lock, int64_t value)
+{
+    struct no_lost_update *self = inquiry->state;
+    for (int i = 0; i < inquiry->ledger->head->clients && self->odd_count > 0; i++)
+        if (self->odd[i].attempt != 0 && self->odd[i].lock == lock && self->odd[i].value == value)
+            odd_clear(self, &self->odd[i]);
+}
+
+static const struct odd_read *find_odd(const struct no_lost_update *self,
+                                       const struct event *event)
+{
+    const struct odd_read *odd = &self->odd[event->client];
+    bool is_its = odd->attempt != 0 && odd->attempt == event->attempt &&
+                  odd->lock == event->lock && odd->value + 1 == event->command.value;
+    return is_its ? odd : NULL;
+}
+
 /* The overlap that explains it: of the writer, or of the one that it wrote over. */
 static const struct overlap *find_overlap(const struct no_lost_update *self,
                                           const struct writer *writer, const struct writer *last)
@@ -106,7 +160,11 @@ static void lost(struct inquiry *inquiry, const struct event *event, const struc
     const struct ledger *ledger = inquiry->ledger;
     const struct overlap *overlap = find_overlap(inquiry->state, writer, &lock->last);
     bool is_late = !writer->was_holding || (lock->last.client != NOBODY && !lock->last.was_holding);
-    enum cause cause = overlap ? overlap->pair.cause : is_late ? CAUSE_OVERRUN : CAUSE_STALE_WRITE;
+    const struct odd_read *odd = overlap ? NULL : find_odd(inquiry->state, event);
+    enum cause cause = overlap   ? overlap->pair.cause
+                       : odd     ? CAUSE_LOST_GRANT
+                       : is_late ? CAUSE_OVERRUN
+                                 : CAUSE_STALE_WRITE;
     struct finding *finding = &inquiry->finding;
     if (!finding_hit(finding, cause, event->index))
         return;
@@ -114,11 +172,15 @@ static void lost(struct inquiry *inquiry, const struct event *event, const struc
     if (lock->last.client != NOBODY)
         finding_say(finding, "%s wrote the counter at %s: %" PRId64 ".",
                     client_name(ledger, lock->last.client), MS(lock->last.time_us), lock->counter);
-    finding_say(finding,
-                "%s wrote %" PRId64 " at %s, where %" PRId64
-                " was due: it had read the counter before.",
-                name, writer->value, MS(event->time_us), lock->counter + 1);
-    if (overlap)
+    finding_say(finding, "%s wrote %" PRId64 " at %s, where %" PRId64 " was due%s.", name,
+                writer->value, MS(event->time_us), lock->counter + 1,
+                odd ? "" : ": it had read the counter before");
+    if (odd)
+        finding_say(finding,
+                    "At %s it had read %" PRId64 ", which nobody had written. A server forgot its "
+                    "keys, or somebody unknown changes them.",
+                    MS(odd->time_us), odd->value);
+    else if (overlap)
         finding_say(finding, "The holds of %s and %s overlapped. (%s,%s): %s.",
                     client_name(ledger, overlap->pair.first),
                     client_name(ledger, overlap->pair.second),
@@ -140,8 +202,11 @@ static void counted(struct inquiry *inquiry, const struct event *event)
         lock->is_known = true;
         lock->counter = event->reply.value;
     }
-    if (event->command.verb == VERB_GET && !lock->is_known &&
-        (event->reply.kind == REPLY_VALUE || event->reply.kind == REPLY_NIL)) {
+    bool is_read = event->command.verb == VERB_GET &&
+                   (event->reply.kind == REPLY_VALUE || event->reply.kind == REPLY_NIL);
+    if (is_read)
+        note_read(self, lock, event);
+    if (is_read && !lock->is_known) {
         lock->is_known = true;
         lock->counter = event->reply.kind == REPLY_VALUE ? event->reply.value : 0;
     }
@@ -151,6 +216,7 @@ static void counted(struct inquiry *inquiry, const struct event *event)
     if (is_same(&writer, &lock->last))
         return; /* sent twice */
     inquiry->tally->sections++;
+    explain_reads(inquiry, event->lock, writer.value);
     if (lock->is_known && writer.value != lock->counter + 1) {
         inquiry->tally->lost_updates++;
         lost(inquiry, event, lock, &writer);

@@ -95,9 +95,10 @@ static struct untruth judge(const struct ledger *ledger, const struct event *eve
         const struct grant *grant = grant_asked(ledger, event, s);
         const struct grant *behind = &client->refusers[s];
         bool refused_itself = event->op == OP_ACQUIRE && client->refused_itself >> s & 1;
+        bool is_lost = client->lost >> s & 1; /* by the server's own word */
         if (refused_itself && behind->index != NO_INDEX) {
             add_leftover(ledger, &untruth, behind);
-        } else if (is_mine(ledger, event, grant) || refused_itself) {
+        } else if ((is_mine(ledger, event, grant) && !is_lost) || refused_itself) {
             untruth.mine++;
             untruth.shown = grant;
             was_refused_itself |= refused_itself;
