@@ -62,6 +62,33 @@ def test_what_is_no_scheme_is_said(tmp_path, change, says):
     assert ran.status == 64 and says in ran.err and ran.out == "", ran
 
 
+def test_the_same_file_twice_is_said(tmp_path):
+    """By whatever path; and two files with one name are still another thing."""
+    made = build(tmp_path, mine())
+    (tmp_path / "link").symlink_to(tmp_path)
+    for again in made, tmp_path / "link" / made.name:
+        ran = run("run", "--on", "sim", "--scheme", f"{made},{again}", SCENARIO)
+        assert ran.status == 64 and f"{again}: is named twice" in ran.err, ran
+    other = build(tmp_path, mine("other"), "other")
+    ran = run("run", "--on", "sim", "--scheme", f"{made},{other}", SCENARIO)
+    assert ran.status == 64 and "has the .name of another scheme" in ran.err, ran
+
+
+def test_a_source_is_answered_with_the_command_that_builds_it(tmp_path):
+    """Which is then run as it stands there, in a folder with a blank in its name."""
+    folder = tmp_path / "a b"
+    folder.mkdir()
+    source = folder / "my_lock.c"
+    source.write_text(mine())
+    ran = run("run", "--on", "sim", "--scheme", source, SCENARIO)
+    assert ran.status == 64 and ran.out == "", ran
+    command = re.search(r"^  (cc .*)$", ran.err, re.M)[1]
+    assert command.startswith("cc -std=c17 -Isim -shared -fPIC -o ")
+    subprocess.run(command, shell=True, cwd=ROOT, check=True)
+    assert f"and name {folder / 'my_lock.so'}" in ran.err
+    assert run("run", "--on", "sim", "--scheme", folder / "my_lock.so", SCENARIO).status == 0
+
+
 def test_what_is_no_shared_object(tmp_path):
     path = tmp_path / "text.so"
     path.write_text("not a shared object")

@@ -50,8 +50,8 @@ enum fail units_read_duration(const char *text, int64_t *us, struct failure *fai
     const struct unit *unit = unit_named(at);
     if (!unit)
         return failure_set(failure, FAIL_INPUT,
-                           "'%.40s' has %s '%.20s'; a duration ends in us, ms, s, m or h", text,
-                           *at ? "the unknown unit" : "no unit:", at);
+                           "'%.40s' has %s%.20s%s; a duration ends in us, ms, s, m or h", text,
+                           *at ? "the unknown unit '" : "no unit", at, *at ? "'" : "");
     if (whole > duration_max_us / unit->us)
         return failure_set(failure, FAIL_INPUT, "'%.40s' is longer than 100h", text);
     if (is_cut || part * unit->us % part_of)

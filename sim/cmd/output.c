@@ -32,10 +32,25 @@ static enum fail unknown_scheme(const char *word, struct failure *failure)
                        "unknown scheme '%s'; `picklock list schemes` lists them", word);
 }
 
-static bool is_shared_object(const char *word)
+static bool has_ending(const char *word, const char *ending)
 {
-    size_t length = strlen(word);
-    return length > 3 && !strcmp(word + length - 3, ".so");
+    size_t length = strlen(word), tail = strlen(ending);
+    return length > tail && !strcmp(word + length - tail, ending);
+}
+
+/* The source was named in the place of what is built from it. */
+static enum fail not_built(const char *word, struct failure *failure)
+{
+    char *object = memory_format("%.*s.so", (int)strlen(word) - 2, word);
+    char *to = shell_word(object), *from = shell_word(word);
+    failure_set(failure, FAIL_INPUT,
+                "--scheme %s: is C source. Build it (in picklock's own folder, for -Isim) with\n"
+                "  cc -std=c17 -Isim -shared -fPIC -o %s %s\nand name %s",
+                word, to, from, object);
+    free(to);
+    free(from);
+    free(object);
+    return failure->code;
 }
 
 enum fail scheme_list_read(const char *text, struct scheme_list *list, struct failure *failure)
@@ -48,8 +63,10 @@ enum fail scheme_list_read(const char *text, struct scheme_list *list, struct fa
         const struct scheme *scheme = NULL;
         if (!*word)
             fail = failure_set(failure, FAIL_INPUT, "--scheme '%s' has an empty item", text);
-        else if (is_shared_object(word))
+        else if (has_ending(word, ".so"))
             fail = guest_load(word, &scheme, failure);
+        else if (has_ending(word, ".c"))
+            fail = not_built(word, failure);
         else if (!(scheme = scheme_named(word)))
             fail = unknown_scheme(word, failure);
         list->rows[list->count++] = scheme;

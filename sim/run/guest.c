@@ -174,6 +174,8 @@ enum fail guest_load(const char *path, const struct scheme **scheme, struct fail
     } else if (!(*scheme = dlsym(object, symbol))) {
         fail = failure_set(failure, FAIL_INPUT, "%s: does not define 'const struct scheme %s'",
                            path, symbol);
+    } else if (guest_file(*scheme)) {
+        fail = failure_set(failure, FAIL_INPUT, "%s: is named twice", path);
     } else {
         const char *defect = find_defect(*scheme);
         if (defect)

@@ -13,7 +13,8 @@
 
 /* Loads path (borrowed) and makes its scheme known by name. *scheme lives until the program ends.
  * FAIL_INPUT: no such file, not a shared object, one that was cut off, no such symbol, a descriptor that is not filled
- * in, a name that is taken, a name of the step interface that it defines itself. */
+ * in, a name that is taken, a file that is
+ * loaded already, a name of the step interface that it defines itself. */
 enum fail guest_load(const char *path, const struct scheme **scheme, struct failure *failure);
 
 /* The file (borrowed) that was loaded last, or is being loaded, as the user named it; NULL: none was. */

@@ -87,13 +87,13 @@ static enum fail read_scheme(struct schedule_reader *reader, char *value)
     reader->schedule->scheme = scheme_named(value);
     if (reader->schedule->scheme)
         return FAIL_NONE;
-    const char **names = memory_new((size_t)schemes_count, sizeof *names);
-    for (int i = 0; i < schemes_count; i++)
-        names[i] = schemes[i]->name;
-    const char *nearest = suggest_nearest(value, names, (size_t)schemes_count);
-    free(names);
-    return complain(reader, nearest, "unknown scheme '%.40s'%s", value,
-                    nearest ? "" : ": one from a file is named with --scheme FILE.so");
+    /* Only a slip of one letter: a name that is further off may be of a scheme in a file. */
+    const char *slip = NULL;
+    for (int i = 0; i < schemes_count && !slip; i++)
+        if (suggest_is_slip(value, schemes[i]->name))
+            slip = schemes[i]->name;
+    return complain(reader, slip, "unknown scheme '%.40s'%s", value,
+                    slip ? "" : ": one from a file is named with --scheme FILE.so");
 }
 
 static enum fail read_lease(struct schedule_reader *reader, char *value)
