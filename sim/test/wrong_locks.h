@@ -32,6 +32,7 @@ struct wrong {
     bool refuses_on_time_out;  /* and does not say "failed" */
     bool refuses_always;       /* the same of all that is not the answer */
     bool overwrites;           /* SET, whatever is there */
+    bool releases_always;      /* "released", whatever became of it */
     bool asks_nonsense;        /* a script that the server does not have */
     bool tries_again;          /* half a lease later, for as long as it takes; that is not wrong */
     int sleeps_halves;         /* of the lease, before it asks at all */
@@ -110,7 +111,10 @@ static inline void wrong_run(const struct wrong *wrong, void *state, const struc
 
     out_compare_and_delete(out, SERVER_ONE, lease);
     AWAIT(self, WRONG_COMPARED);
-    out_compared(out, in);
+    if (wrong->releases_always)
+        out_released(out);
+    else
+        out_compared(out, in);
 
     SCRIPT_END(self);
 }

@@ -6,6 +6,11 @@ static unsigned bit(enum property property)
     return 1u << property;
 }
 
+static int quorum(const struct config *config)
+{
+    return config->scheme->needs_quorum ? config->servers / 2 + 1 : 1;
+}
+
 unsigned properties_of_execution(const struct config *config, unsigned observed)
 {
     unsigned violated = 0;
@@ -14,7 +19,7 @@ unsigned properties_of_execution(const struct config *config, unsigned observed)
     if (observed & FOREIGN_TOUCH)
         violated |= bit(PROPERTY_EXTEND_OWN);
     if (observed & LEFT_ORPHAN && config->scheme->promises_token)
-        violated |= bit(PROPERTY_NO_ORPHAN);
+        violated |= bit(PROPERTY_NO_ORPHAN) | (quorum(config) > 1 ? 0 : ORPHAN_BY_LEFTOVER);
     if (observed & UPDATE_LOST)
         violated |= bit(PROPERTY_NO_LOST_UPDATE);
     return violated;
@@ -40,11 +45,6 @@ static int count_kept(struct state_space *space, const uint32_t *words, int clie
     for (int s = 0; s < space->config.servers; s++)
         kept += is_kept(space, words, client, s);
     return kept;
-}
-
-static int quorum(const struct config *config)
-{
-    return config->scheme->needs_quorum ? config->servers / 2 + 1 : 1;
 }
 
 bool properties_is_owner(struct state_space *space, const uint32_t *words, int client)
@@ -92,7 +92,7 @@ static unsigned properties_of_answer(struct state_space *space, const uint32_t *
         return 0;
     bool is_leftover =
         did & DID_REFUSE && !facts->was_refused_itself && count_servers(kept) < majority;
-    return bit(PROPERTY_TRUTHFUL) | (is_leftover ? BY_LEFTOVER : 0);
+    return bit(PROPERTY_TRUTHFUL) | (is_leftover ? REFUSED_BY_LEFTOVER : 0);
 }
 
 /* Two holds overlap; when both have lease left, no overrun explains it. */
@@ -132,14 +132,16 @@ unsigned properties_of_return(struct state_space *space, const uint32_t *words, 
         return properties_of_grant(space, words, client);
     unsigned violated = did & DID_CRASH ? bit(PROPERTY_NO_CRASH) : 0;
     bool is_any_kept = count_kept(space, words, client) > 0;
+    /* Of a quorum a minority may always be left: there every orphan counts alike. */
+    bool is_told = did & (DID_REFUSE | DID_NOT_MINE | DID_RELEASE) || quorum(config) > 1;
     if (is_any_kept && config->scheme->promises_token)
-        violated |= bit(PROPERTY_NO_ORPHAN);
+        violated |= bit(PROPERTY_NO_ORPHAN) | (is_told ? 0 : ORPHAN_BY_LEFTOVER);
     if (did & (DID_REFUSE | DID_NOT_MINE) &&
         (is_any_kept || said_untrue(space, words, client, did)))
         violated |= properties_of_answer(space, words, client, did);
     if (is_guess_wrong(space, words, did)) {
         violated |= bit(PROPERTY_TRUTHFUL);
-        violated &= ~(unsigned)BY_LEFTOVER;
+        violated &= ~(unsigned)REFUSED_BY_LEFTOVER;
     }
     return violated;
 }

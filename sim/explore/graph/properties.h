@@ -9,14 +9,31 @@
 
 #include "explore/graph/state_space.h"
 
-/* With PROPERTY_TRUTHFUL: a client was refused by what it had left behind, and that is all. */
-enum { BY_LEFTOVER = 1 << PROPERTY_COUNT };
+/* Beside the properties that a step violates: two of them by what a lost or late message has left
+ * behind, and that is all. Of truthful: a client was refused by it. Of no-orphan: its client was
+ * told nothing else ("failed"), or it came when all was over. */
+enum {
+    REFUSED_BY_LEFTOVER = 1 << PROPERTY_COUNT,
+    ORPHAN_BY_LEFTOVER = 2 << PROPERTY_COUNT,
+    BY_LEFTOVER = REFUSED_BY_LEFTOVER | ORPHAN_BY_LEFTOVER,
+    LEFTOVER_BITS = 2
+};
 
-/* What is violated, but for that. */
-static inline unsigned violated_otherwise(unsigned violated)
+/* Which properties are violated by a leftover alone. */
+static inline unsigned violated_by_leftover(unsigned violated)
 {
-    bool is_leftover = violated & BY_LEFTOVER;
-    return violated & ~(BY_LEFTOVER | (unsigned)is_leftover << PROPERTY_TRUTHFUL);
+    unsigned refused = violated & REFUSED_BY_LEFTOVER ? 1u << PROPERTY_TRUTHFUL : 0;
+    unsigned orphan = violated & ORPHAN_BY_LEFTOVER ? 1u << PROPERTY_NO_ORPHAN : 0;
+    return refused | orphan;
+}
+
+/* Which properties are violated, for these options. */
+static inline unsigned violated_for(const struct explore_options *options, unsigned violated)
+{
+    unsigned passed_over = violated_by_leftover(violated) & ~options->leftovers_too;
+    if (options->leftovers == LEFTOVERS_NEVER)
+        violated &= ~passed_over;
+    return violated & ~(unsigned)BY_LEFTOVER;
 }
 
 /* Do enough servers keep the lock for the last attempt of the client at that position? */

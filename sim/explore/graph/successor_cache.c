@@ -112,7 +112,7 @@ static bool is_quick_return(const struct client_facts *facts,
                             int client)
 {
     unsigned untrue = action->did & DID_NOT_MINE ? facts->deleted : facts->refused;
-    if (action->did & ~(unsigned)(DID_REFUSE | DID_NOT_MINE | DID_RETURN))
+    if (action->did & ~(unsigned)(DID_REFUSE | DID_NOT_MINE | DID_RELEASE | DID_RETURN))
         return false;
     if (action->did & (DID_REFUSE | DID_NOT_MINE) && untrue)
         return false;

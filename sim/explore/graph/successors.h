@@ -25,7 +25,7 @@ struct successor {
     uint8_t new_number[SERVERS_MAX];
 };
 
-BITS_FIT_COUNT(PROPERTY_COUNT + 1, struct successor, violated);
+BITS_FIT_COUNT(PROPERTY_COUNT + LEFTOVER_BITS, struct successor, violated);
 
 struct successors {
     struct state_space *space;

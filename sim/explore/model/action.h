@@ -27,6 +27,7 @@ enum action_kind {
     BIT(DID_GRANT)                                                                                 \
     BIT(DID_REFUSE)                                                                                \
     BIT(DID_NOT_MINE)                                                                              \
+    BIT(DID_RELEASE)                                                                               \
     BIT(DID_RETURN) /* an operation ended, in any way but "granted" */                             \
     BIT(DID_CRASH)  /* the scheme's own code tripped */                                            \
     BIT(DID_UNSUPPORTED)                                                                           \

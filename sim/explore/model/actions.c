@@ -52,6 +52,8 @@ static unsigned did_return(const struct client_news *news)
         return DID_RETURN | DID_REFUSE;
     case RESULT_NOT_MINE:
         return DID_RETURN | DID_NOT_MINE;
+    case RESULT_RELEASED:
+        return DID_RETURN | DID_RELEASE;
     case RESULT_CRASHED:
         return DID_RETURN | DID_CRASH;
     case RESULT_UNSUPPORTED:

@@ -68,9 +68,10 @@ bool explore_search_read(const char *name, enum explore_search *search);
  * brought no new state. */
 enum { EXPLORE_RUNS = 10000, EXPLORE_RUNS_STALE = 1000 };
 
-/* A client that is refused by what it has left behind is told an untruth, and most often that is
- * nobody's fault. It must not stand before one that is the scheme's: it is told when there is no
- * other, or it is not looked for, or it is as good as any. */
+/* What a lost or late message has left behind violates no-orphan, and truthful when its client is
+ * refused by it; most often that is nobody's fault. It must not stand before a violation that is
+ * the scheme's: it is told when there is no other, or it is not looked for, or it is as good as
+ * any. */
 enum leftovers { LEFTOVERS_LAST, LEFTOVERS_NEVER, LEFTOVERS_TOO };
 
 struct explore_options {
@@ -81,6 +82,7 @@ struct explore_options {
     enum section section;
     unsigned reductions; /* of enum reduction */
     enum leftovers leftovers;
+    unsigned leftovers_too; /* LEFTOVERS_NEVER, but for these properties: bits */
     unsigned sought; /* bit a property: the search ends when the shortest path to each of them is
                         known; 0: never before its end */
     bool has_full_states; /* keep whole states, not fingerprints: nothing is lost to collisions */

@@ -49,16 +49,16 @@ static bool is_before(const struct violation *it, const struct violation *known)
 
 static void record_violation(struct bfs_run *run, unsigned violated, int faults)
 {
-    const enum leftovers leftovers = run->search->options->leftovers;
+    const struct explore_options *options = run->search->options;
+    unsigned by_leftover =
+        options->leftovers == LEFTOVERS_LAST ? violated_by_leftover(violated) : 0;
     struct violation it = {
         .state = run->state, .step = steps_so_far(run), .faults = faults, .events = run->depth + 1};
-    bool is_by_leftover = violated & BY_LEFTOVER && leftovers == LEFTOVERS_LAST;
-    violated = leftovers == LEFTOVERS_NEVER ? violated_otherwise(violated)
-                                            : violated & ~(unsigned)BY_LEFTOVER;
+    violated = violated_for(options, violated);
     for (; violated != 0; violated &= violated - 1) {
         int property = __builtin_ctz(violated);
         struct violation *known = &run->search->first_violations[property];
-        it.is_by_leftover = is_by_leftover && property == PROPERTY_TRUTHFUL;
+        it.is_by_leftover = by_leftover >> property & 1;
         if (is_before(&it, known))
             *known = it;
     }

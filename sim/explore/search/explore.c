@@ -204,7 +204,7 @@ struct violations {
     enum explore_end end;
     unsigned of_faults[EXPLORE_FAULTS_MAX + 1]; /* bit a property */
     unsigned all;
-    bool is_by_leftover; /* PROPERTY_TRUTHFUL, and in no other way */
+    unsigned by_leftover; /* these properties, and in no other way: bits */
 };
 
 /* Is all that is sought violated, by the fewest faults, no matter how? */
@@ -222,13 +222,14 @@ static bool has_seen_all(void *context, const struct search *search, int faults,
 
 static void violations_read(const struct search *search, struct violations *violations)
 {
-    violations->is_by_leftover = search->first_violations[PROPERTY_TRUTHFUL].is_by_leftover;
+    violations->by_leftover = 0;
     for (int i = 0; i < PROPERTY_COUNT; i++) {
         unsigned bit = 1u << i;
         if (!is_violated(search, i) ||
             (search->options->sought && !(search->options->sought & bit)))
             continue;
         violations->all |= bit;
+        violations->by_leftover |= search->first_violations[i].is_by_leftover ? bit : 0;
         violations->of_faults[search->first_violations[i].faults] |= bit;
     }
 }
@@ -312,7 +313,8 @@ static enum fail find_shortest(const struct explore_options *given,
     struct explore_options options = *given;
     enum fail fail = FAIL_NONE;
     options.skips_progress = true;
-    options.leftovers = violations->is_by_leftover ? LEFTOVERS_TOO : LEFTOVERS_NEVER;
+    options.leftovers = LEFTOVERS_NEVER;
+    options.leftovers_too = violations->by_leftover;
     for (int faults = 0; faults <= EXPLORE_FAULTS_MAX && !fail; faults++) {
         options.sought = violations->of_faults[faults];
         if (options.sought && faults == 1)

@@ -21,7 +21,7 @@ struct portfolio {
     struct trace_replayer replayer;
     struct fingerprint_set visited; /* of all runs, in the form that the reductions give them */
     struct trace best[PROPERTY_COUNT];
-    bool is_by_leftover;               /* the best of PROPERTY_TRUTHFUL, and of no other way */
+    unsigned by_leftover;              /* of the best: which are by a leftover, bits */
     uint64_t steps;                    /* of all runs */
     uint64_t window_runs, window_from; /* runs before the last full thousand, states then */
     /* The run in hand. */
@@ -73,22 +73,27 @@ static const bool *look_for_new(struct portfolio *it)
 
 /* --- one run --- */
 
-/* Takes out of what is violated a refusal by a leftover that stands behind another untruth; and
+/* Takes out of what is violated what is so by a leftover and stands behind another violation; and
  * puts such a one away when it is in the way of another. */
 static unsigned put_in_order(struct portfolio *it, unsigned violated)
 {
-    const unsigned truthful = 1u << PROPERTY_TRUTHFUL;
-    struct trace *best = &it->best[PROPERTY_TRUTHFUL];
-    bool is_leftover = violated & BY_LEFTOVER;
-    if (is_leftover && best->count > 0 && !it->is_by_leftover)
-        return violated_otherwise(violated);
-    if (violated & truthful && !is_leftover && it->is_by_leftover) {
-        it->violated &= ~truthful;
-        trace_close(best);
+    unsigned by_leftover = violated_by_leftover(violated);
+    violated &= ~(unsigned)BY_LEFTOVER;
+    for (unsigned left = violated; left != 0; left &= left - 1) {
+        unsigned property = left & -left;
+        struct trace *best = &it->best[__builtin_ctz(left)];
+        bool is_leftover = by_leftover & property, was_leftover = it->by_leftover & property;
+        if (is_leftover && best->count > 0 && !was_leftover) {
+            violated &= ~property;
+            continue;
+        }
+        if (!is_leftover && was_leftover) {
+            it->violated &= ~property;
+            trace_close(best);
+        }
+        it->by_leftover = (it->by_leftover & ~property) | (is_leftover ? property : 0);
     }
-    if (violated & truthful)
-        it->is_by_leftover = is_leftover;
-    return violated & ~(unsigned)BY_LEFTOVER;
+    return violated;
 }
 
 /* The way so far violates these: it is kept where it is the shortest yet. */
@@ -172,7 +177,7 @@ static bool has_found_all(const struct portfolio *it)
     for (int i = 0; i < PROPERTY_COUNT; i++)
         if (it->best[i].count > 0)
             missing &= ~(1u << i);
-    missing |= it->is_by_leftover ? it->options->sought & 1u << PROPERTY_TRUTHFUL : 0;
+    missing |= it->options->sought & it->by_leftover;
     return it->options->sought && !missing;
 }
 
@@ -231,8 +236,8 @@ static void shorten(struct portfolio *it)
     struct explore_outcome *outcome = it->outcome;
     unsigned proved = 0, found = 0;
     struct explore_options options = *it->options;
-    it->replayer.options.leftovers = options.leftovers =
-        it->is_by_leftover ? LEFTOVERS_TOO : LEFTOVERS_NEVER;
+    it->replayer.options.leftovers = options.leftovers = LEFTOVERS_NEVER;
+    it->replayer.options.leftovers_too = options.leftovers_too = it->by_leftover;
     for (int i = 0; i < PROPERTY_COUNT; i++) {
         found |= (unsigned)(it->best[i].count > 0) << i;
         if (it->best[i].count > 0)

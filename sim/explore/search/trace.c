@@ -138,13 +138,10 @@ const struct successor *replayer_find(const struct trace_replayer *replayer,
 
 /* --- walking --- */
 
-/* Refused by a leftover: as good as any untruth, or none. */
 static bool violates(const struct trace_replayer *replayer, const struct successor *step,
                      enum property property)
 {
-    bool takes_leftovers = replayer->options.leftovers == LEFTOVERS_TOO;
-    unsigned violated = takes_leftovers ? step->violated : violated_otherwise(step->violated);
-    return violated >> property & 1;
+    return violated_for(&replayer->options, step->violated) >> property & 1;
 }
 
 bool trace_walk(struct trace_replayer *replayer, const struct event_label *labels, int count,
