@@ -1,0 +1,34 @@
+"""What `make demo` says at its end: that the naive scheme was caught is the point, and nothing else is."""
+
+import subprocess
+
+import pytest
+from conftest import PATIENCE_S, PICKLOCK, ROOT
+
+SCENARIO = "expired-lease-double-delete"
+
+
+@pytest.mark.parametrize("naive, safe, status, says", [
+    ("holds", "violated", 0, ["What was shown: the naive scheme, set-nx-ex-del, was caught",
+                              "overruns of the safe scheme, set-nx-px-cad, are not a bug", "Both are on the page reports/runs/"]),
+    ("violated", "violated", 2, ["Nothing was shown"]),
+    ("violated", "holds", 1, ["not what the demonstration is about", "found in: set-nx-px-cad"]),
+    ("holds", "holds", 1, ["not what the demonstration is about", "found in: set-nx-ex-del set-nx-px-cad"]),
+])
+def test_the_end_says_what_was_shown(tmp_path, naive, safe, status, says):
+    """A scenario is in the place of the stress; what it expects of mutual exclusion decides who is caught."""
+    text = (ROOT / "scenarios" / f"{SCENARIO}.yaml").read_text()
+    (tmp_path / f"{SCENARIO}.yaml").write_text(text[:text.index("expect:")] + f"""expect:
+  set-nx-ex-del: {{ mutual-exclusion: {naive}, lease-exclusion: violated, release-own: violated }}
+  set-nx-px-cad: {{ mutual-exclusion: {safe} }}
+""")
+    stand_in = tmp_path / "stand-in"
+    stand_in.write_text(f"#!/bin/sh\n[ $1 = run ] || exec {PICKLOCK} run --on sim {SCENARIO}.yaml\n")
+    stand_in.chmod(0o755)
+    done = subprocess.run([ROOT / "harness" / "demo.sh", stand_in], cwd=tmp_path, text=True, capture_output=True,
+                          timeout=PATIENCE_S)
+    assert done.returncode == status, done
+    end = done.stdout[done.stdout.index("report: "):]
+    assert all(words in end for words in says), done
+    if status == 0:
+        assert (tmp_path / end.split()[-1]).is_file(), done
