@@ -438,3 +438,35 @@ def test_a_history_in_which_time_runs_backwards_is_refused(tmp_path):
     forged.write_text("\n".join(lines) + "\n")
     ran = run("check", forged)
     assert ran.status == 64 and f"{forged}:{len(lines) - 1}: 't' is {earlier}, earlier than" in ran.err and ran.out == "", ran
+
+
+# --- one of a thing, and what is left out ---
+
+
+def test_one_is_not_many(tmp_path):
+    """In stress's first line and its summary, and on the explorer's page."""
+    ran = run("stress", "--scheme", "set-nx-px-cad", "--clients", "1", "--locks", "1", "--duration", "200ms", "--seed", "1",
+              "--out", tmp_path / "stress")
+    assert "set-nx-px-cad: 1 client, 1 lock, lease" in ran.err and "set-nx-px-cad: 1 client, " in ran.out, ran
+    run("explore", "--scheme", "set-nx-px-cad", "--fault", "none", "--out", tmp_path / "one")
+    run("explore", "--scheme", "set-nx-px-cad", "--fault", "none,crash", "--out", tmp_path / "two")
+    assert "<b>1</b> cell: " in (tmp_path / "one" / "latest" / "index.html").read_text()
+    assert "<b>2</b> cells: " in (tmp_path / "two" / "latest" / "index.html").read_text()
+
+
+def test_a_story_that_is_cut_says_so(tmp_path):
+    """Where its first line ends a sentence, or is all of it, nothing is cut."""
+    text = (ROOT / "scenarios" / "stale-write.yaml").read_text()
+    steps = text[text.index("name: "):].replace("stale-write", "NAME")
+    stories = {"cut": "# A waits for\n# B.\n", "ended": "# A waits.\n# B too.\n", "whole": "# A waits\n", "none": "",
+               "long": f"# {'a' * 249}{'é' * 9}\n"}
+    for name, story in stories.items():
+        (tmp_path / f"{name}.yaml").write_text(story + steps.replace("NAME", name, 1))
+    rows = run("list", "scenarios", "--dir", tmp_path, "--json").json["scenarios"]
+    assert {row["name"]: row["summary"] for row in rows} == {
+        "cut": "A waits for ...", "ended": "A waits.", "whole": "A waits", "none": "", "long": "a" * 249 + " ..."}
+
+
+def test_list_names_every_section_in_its_help():
+    usage = run("list", "--help").out.splitlines()[0]
+    assert all(f"{name}" in usage for name in run("list", "--json").json), usage

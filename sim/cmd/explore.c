@@ -109,7 +109,8 @@ static enum fail sum_up(const struct results *results, struct failure *failure)
     }
     if (status == FAIL_INTERNAL)
         failure_set(failure, status,
-                    "the witnesses of %d cells did not reproduce: a defect of picklock", defects);
+                    "the witnesses of %d cell%s did not reproduce: a defect of picklock", defects,
+                    defects == 1 ? "" : "s");
     if (status == FAIL_UNKNOWN)
         failure_set(failure, status,
                     results->interrupted.why ? "interrupted: what was not done is unknown"

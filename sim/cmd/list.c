@@ -79,13 +79,21 @@ static json_t *list_properties(struct listing *listing)
     return rows;
 }
 
+enum { SUMMARY_BYTES = 250 };
+
 static json_t *scenario_row(const char *path, const struct scenario *scenario)
 {
     json_t *asked = json_array();
-    char first[256];
+    char first[SUMMARY_BYTES + sizeof " ..."];
+    size_t length = strcspn(scenario->story, "\n");
+    bool is_cut = length && scenario->story[length] && scenario->story[length - 1] != '.';
+    size_t kept = length < SUMMARY_BYTES ? length : SUMMARY_BYTES;
+    while (kept < length && kept > 0 && (scenario->story[kept] & 0xC0) == 0x80)
+        kept--; /* no half a letter */
     for (int i = 0; i < scenario->expectations_count; i++)
         json_array_append_new(asked, json_string(scenario->expectations[i].name));
-    snprintf(first, sizeof first, "%.*s", (int)strcspn(scenario->story, "\n"), scenario->story);
+    snprintf(first, sizeof first, "%.*s%s", (int)kept, scenario->story,
+             is_cut || kept < length ? " ..." : "");
     return json_pack("{s:s, s:s, s:s, s:s, s:o}", "name", scenario->name, "path", path, "summary",
                      first, "source", scenario->source, "schemes", asked);
 }

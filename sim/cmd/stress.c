@@ -150,7 +150,8 @@ static void show_rates(const struct stress_options *stress)
                  {stress->crash_ppm, 0, "of operations crash"}};
     char lease[UNITS_TEXT_MAX], length[UNITS_TEXT_MAX];
     text_print(stderr, TEXT_PLAIN, stress->scheme->name);
-    fprintf(stderr, ": %d clients, %d locks, lease %s, seed %" PRIu64, stress->clients, stress->locks,
+    fprintf(stderr, ": %d client%s, %d lock%s, lease %s, seed %" PRIu64, stress->clients,
+            stress->clients == 1 ? "" : "s", stress->locks, stress->locks == 1 ? "" : "s",
             units_print_duration(scheme_lease_us(stress->scheme, stress->lease_us), lease),
             stress->seed);
     for (size_t i = 0; i < sizeof rates / sizeof rates[0]; i++) {

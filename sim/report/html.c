@@ -130,8 +130,8 @@ static void put_cell_counts(const struct page *page)
     struct view_explored counts = view_count_explored(page->view->results);
     for (int i = CELL_SAFE; i <= CELL_UNKNOWN; i++)
         if (counts.words[i])
-            fprintf(page->out, "<li class=\"%s\"><b>%d</b> cells: %s</li>\n", styles[i],
-                    counts.words[i], view_cell_words[i]);
+            fprintf(page->out, "<li class=\"%s\"><b>%d</b> cell%s: %s</li>\n", styles[i],
+                    counts.words[i], counts.words[i] == 1 ? "" : "s", view_cell_words[i]);
 }
 
 static void put_counts(const struct page *page)
