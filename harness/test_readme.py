@@ -46,3 +46,8 @@ def test_the_sentences_are_all_in_the_table():
     assert len(rows) > 20
     for words in rows:
         assert words in text, words
+
+
+def test_the_commands_that_are_printed_can_be_found():
+    """picklock is on nobody's PATH."""
+    assert "`picklock` stands for `build/picklock`" in README
