@@ -191,12 +191,13 @@ static void checks_agree(struct stress_options *options, struct finding *finding
 
 static void set_faults(struct stress_options *options)
 {
-    options->lease_us = scheme_lease_us(options->scheme, 30000);
-    options->timeout_us = 15000;
+    /* Long against a round trip on a busy machine, and under sanitizers. */
+    options->lease_us = scheme_lease_us(options->scheme, 100000);
+    options->timeout_us = 50000;
     options->pause_ppm = 50000;
     options->pause_us = options->lease_us * 3 / 2;
     options->delay_ppm = 20000;
-    options->delay_us = 20000;
+    options->delay_us = 60000;
     options->lose_reply_ppm = 10000;
     options->lose_request_ppm = 10000;
     options->crash_ppm = 10000;
@@ -229,16 +230,24 @@ static void every_fault_strikes_and_is_told(void **state)
     }
 }
 
+/* A machine may be so busy that hardly anything happens in a run: then one more is made. */
+enum { RUNS_MAX = 20 };
+
 static void a_safe_scheme_only_overruns(void **state)
 {
     (void)state;
     struct finding findings[PROPERTY_COUNT];
-    struct tally tally;
+    struct tally tally = {0};
     struct stress_options options = options_of("set-nx-px-cad");
     set_faults(&options);
-    checks_agree(&options, findings, &tally);
+    for (int i = 0; i < RUNS_MAX && (tally.grants <= 10 || tally.overruns == 0); i++) {
+        options.seed++;
+        checks_agree(&options, findings, &tally);
+        assert_int_equal(tally.foreign_releases, 0);
+        assert_int_not_equal(findings[PROPERTY_RELEASE_OWN].verdict, VERDICT_VIOLATED);
+        assert_int_not_equal(findings[PROPERTY_LEASE_EXCLUSION].verdict, VERDICT_VIOLATED);
+    }
     assert_true(tally.grants > 10 && tally.overruns > 0);
-    assert_int_equal(tally.foreign_releases, 0);
     assert_int_equal(findings[PROPERTY_RELEASE_OWN].verdict, VERDICT_HOLDS);
     assert_int_equal(findings[PROPERTY_LEASE_EXCLUSION].verdict, VERDICT_HOLDS);
     assert_int_equal(findings[PROPERTY_MUTUAL_EXCLUSION].cause, CAUSE_OVERRUN);
@@ -248,12 +257,15 @@ static void a_blind_delete_is_found(void **state)
 {
     (void)state;
     struct finding findings[PROPERTY_COUNT];
-    struct tally tally;
+    struct tally tally = {0};
     struct stress_options options = options_of("set-nx-ex-del");
     set_faults(&options); /* its lease is a second: stalls of one and a half on average */
     options.pause_ppm = 500000;
     options.duration_us = 5 * SECOND_US;
-    checks_agree(&options, findings, &tally);
+    for (int i = 0; i < RUNS_MAX && tally.foreign_releases == 0; i++) {
+        options.seed++;
+        checks_agree(&options, findings, &tally);
+    }
     assert_true(tally.foreign_releases > 0);
     assert_int_equal(findings[PROPERTY_RELEASE_OWN].verdict, VERDICT_VIOLATED);
     assert_int_equal(findings[PROPERTY_RELEASE_OWN].cause, CAUSE_UNLOCK_BUG);
