@@ -102,7 +102,9 @@ static void turn(struct stress *stress, int64_t until_us)
         return;
     }
     uv_update_time(loop);
-    (void)uv_timer_start(&stress->live->tick, tick, (uint64_t)sleep_us / 1000, 0);
+    /* It repeats: on a busy machine it may be due before the loop looks, which then rings it, and
+     * would sleep for ever without another one. */
+    (void)uv_timer_start(&stress->live->tick, tick, (uint64_t)sleep_us / 1000, 1);
     (void)uv_run(loop, UV_RUN_ONCE);
     (void)uv_timer_stop(&stress->live->tick);
 }

@@ -344,6 +344,37 @@ static void progress_comes_every_second(void **state)
     assert_int_equal(told, 2);
 }
 
+/* --- a busy machine --- */
+
+static bool is_held_up; /* behind every timer that is set, until it is due */
+
+int __real_uv_timer_start(uv_timer_t *timer, uv_timer_cb rings, uint64_t in_ms, uint64_t again_ms);
+int __wrap_uv_timer_start(uv_timer_t *timer, uv_timer_cb rings, uint64_t in_ms, uint64_t again_ms);
+int __wrap_uv_timer_start(uv_timer_t *timer, uv_timer_cb rings, uint64_t in_ms, uint64_t again_ms)
+{
+    int status = __real_uv_timer_start(timer, rings, in_ms, again_ms);
+    if (is_held_up && in_ms < 50)
+        (void)usleep((useconds_t)(in_ms + 2) * 1000);
+    return status;
+}
+
+/* Nothing is under way most of the time: only its timers can wake the run. */
+static void a_run_that_is_held_up_goes_on(void **state)
+{
+    (void)state;
+    struct stress_options options = options_of("set-nx-px-cad");
+    struct stress_outcome outcome;
+    options.clients = 1;
+    options.think_us = 10000;
+    options.duration_us = SECOND_US / 2;
+    is_held_up = true;
+    (void)alarm(60); /* it hung for ever */
+    runs(&options, &outcome);
+    (void)alarm(0);
+    is_held_up = false;
+    assert_true(outcome.elapsed_us >= SECOND_US / 2);
+}
+
 static void a_dead_server_is_told(void **state)
 {
     (void)state;
@@ -489,6 +520,7 @@ int main(void)
         cmocka_unit_test(many_locks_are_shared),
         cmocka_unit_test(a_stop_ends_it_early),
         cmocka_unit_test(progress_comes_every_second),
+        cmocka_unit_test(a_run_that_is_held_up_goes_on),
         cmocka_unit_test(a_dead_server_is_told),
         cmocka_unit_test(all_clients_are_connected_or_none),
         cmocka_unit_test(a_time_out_counts_from_the_call_also_without_a_connection),
