@@ -59,8 +59,8 @@ static void grant(const struct sender *sender, const struct packed_message *mess
     keyspace->is_tentative = is_tentative;
 }
 
-/* A stamp over a stamp. A client that gets back the very stamp that its GET had observed dead has won; any other has most
- * likely lost. */
+/* A stamp over a stamp. A client that gets back the very stamp that its GET had observed dead has
+ * won; any other has most likely lost. */
 static unsigned ghost_swap(const struct sender *sender, const struct packed_message *message,
                            const struct change *change, struct keyspace *keyspace)
 {
@@ -142,10 +142,13 @@ static unsigned ghost_write(const struct sender *sender, const struct packed_mes
 
 /* The same over whatever is there; but a dead stamp is nobody's lock. */
 static unsigned ghost_overwrite(const struct sender *sender, const struct packed_message *message,
-                                const struct keyspace *before, struct keyspace *after)
+                                const struct change *change, const struct keyspace *before,
+                                struct keyspace *after)
 {
     const struct config *config = sender->config;
-    bool is_lock = before->type != MODEL_ABSENT && is_foreign(&before->ghost, sender->position) &&
+    /* A server that says that there was nothing has forgotten it: that is no scheme's doing. */
+    bool is_lock = before->type != MODEL_ABSENT && change->before != BEFORE_ABSENT &&
+                   is_foreign(&before->ghost, sender->position) &&
                    (!config->scheme->uses_client_clock || ghost_counts(config, &before->ghost));
     /* Who is told "refused" now is told what was so: somebody else had it. */
     if (is_lock && message->flags & MESSAGE_CURRENT &&
@@ -186,9 +189,9 @@ unsigned ghost_execution(const struct config *config, struct client_state *clien
     case CHANGE_SWAP:
         return was_there && config->scheme->uses_client_clock
                    ? ghost_swap(&sender, it, &change, &after->keyspace)
-                   : ghost_overwrite(&sender, it, &before->keyspace, &after->keyspace);
+                   : ghost_overwrite(&sender, it, &change, &before->keyspace, &after->keyspace);
     case CHANGE_WRITE:
-        return ghost_overwrite(&sender, it, &before->keyspace, &after->keyspace);
+        return ghost_overwrite(&sender, it, &change, &before->keyspace, &after->keyspace);
     case CHANGE_EXPIRY:
         return ghost_expiry(&sender, it, &after->keyspace);
     case CHANGE_DELETE:
