@@ -13,9 +13,9 @@
 
 /* The value is the exit status that the failure ends in (sysexits.h where a row exists there). */
 enum fail {
-    FAIL_NONE = 0,         /* it worked */
-    FAIL_EXPECTATION = 1,  /* ran, and the result is not the expected one */
-    FAIL_UNKNOWN = 2,      /* ran, and nothing can be concluded: the real world diverged, vacuous */
+    FAIL_NONE = 0,        /* it worked */
+    FAIL_EXPECTATION = 1, /* ran, and the result is not the expected one */
+    FAIL_UNKNOWN = 2,     /* ran, and nothing can be concluded: the real world diverged, vacuous */
     FAIL_NOT_APPLICABLE =
         3, /* what was asked has no meaning here; run/ makes a row of it, never an exit status */
     FAIL_INPUT = 64,       /* usage or bad input */

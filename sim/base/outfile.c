@@ -163,7 +163,8 @@ static int stat_place(const char *path, struct stat *about)
     return strcmp(path, "-") == 0 ? fstat(STDOUT_FILENO, about) : stat(path, about);
 }
 
-/* Of a file that is not there yet: the folder, links resolved, and its name; NULL: no such folder. */
+/* Of a file that is not there yet: the folder, links resolved, and its name; NULL: no such folder.
+ */
 static char *place_of_new(const char *path)
 {
     const char *slash = strrchr(path, '/');

@@ -22,7 +22,8 @@ struct outfile {
     int error;  /* errno of the first write that failed, or 0 */
 };
 
-/* Do both paths (borrowed) lead to one place, so that one would replace the other? /dev/null is no place. */
+/* Do both paths (borrowed) lead to one place, so that one would replace the other? /dev/null is no
+ * place. */
 bool outfile_is_same(const char *one, const char *other);
 
 /* Opens path (borrowed). FAIL_INPUT when the path is wrong or may not be written (no such folder, a

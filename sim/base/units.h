@@ -11,7 +11,8 @@
 enum { UNITS_TEXT_MAX = 64 };
 
 /* Reads "250ms", "1.5s", "10us", "2m", "1h"; a sign is allowed. FAIL_INPUT with what was expected
- * (no unit, unknown unit, not a number, parts of a microsecond, out of range +-100 h). Needs the whole of text (borrowed).
+ * (no unit, unknown unit, not a number, parts of a microsecond, out of range +-100 h). Needs the
+ * whole of text (borrowed).
  */
 enum fail units_read_duration(const char *text, int64_t *us, struct failure *failure);
 

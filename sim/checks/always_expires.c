@@ -10,7 +10,7 @@
 #include "base/memory.h"
 
 struct always_expires {
-    int64_t *judged; /* one a lock and server: the last grant that was put down here */
+    int64_t *judged;           /* one a lock and server: the last grant that was put down here */
     bool saw_command, saw_ttl; /* of a foreign library: it gives its keys expiries */
 };
 

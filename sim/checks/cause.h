@@ -9,8 +9,8 @@ struct pair {
     int first, second;
     enum cause cause;
     int server;              /* where an earlier grant made room for a later one; NOBODY: nowhere */
-    const struct grant *end; /* that earlier grant (borrowed, until the next event): the first one's,
-                                or, of a quorum, at one of its servers the second one's */
+    const struct grant *end; /* that earlier grant (borrowed, until the next event): the first
+                                one's, or, of a quorum, at one of its servers the second one's */
 };
 
 /* Puts two clients into order and finds the cause. */

@@ -1,7 +1,8 @@
 /* checks.h - the checks over one history: fed event by event, bounded memory, a verdict a property.
  *
- * A verdict names its cause, and its witness is sentences: who got the lock when and for how long, what ended it, why that is not an
- * overrun. Knows no world: the same code judges the simulated one, real Redis and a file. */
+ * A verdict names its cause, and its witness is sentences: who got the lock when and for how long,
+ * what ended it, why that is not an overrun. Knows no world: the same code judges the simulated
+ * one, real Redis and a file. */
 #ifndef PICKLOCK_CHECKS_CHECKS_H
 #define PICKLOCK_CHECKS_CHECKS_H
 
@@ -40,21 +41,24 @@ enum { WITNESS_LINES_MAX = 16, WITNESS_LINE_BYTES = 320 };
 struct finding {
     enum verdict verdict;
     int64_t count;       /* violations seen */
-    enum cause cause;    /* of the first one that is the scheme's fault, else the deployment's, else nobody's */
+    enum cause cause;    /* of the first one that is the scheme's fault, else the deployment's, else
+                            nobody's */
     unsigned blames;     /* bit enum blame: whose faults there were among all of them */
     int64_t first_index; /* event at which that one was seen, -1: none */
-    int witness_lines;   /* sentences on that one; for UNKNOWN and NOT_APPLICABLE one that says why */
+    int witness_lines; /* sentences on that one; for UNKNOWN and NOT_APPLICABLE one that says why */
     char witness[WITNESS_LINES_MAX][WITNESS_LINE_BYTES];
 };
 
 /* Figures beside the verdicts, for stress reports. */
 struct tally {
-    int64_t operations, grants, refusals, errors; /* calls that returned; granted; refused; failed */
-    int64_t overruns;          /* pairs of overlapping holds with cause overrun */
-    int64_t foreign_releases;  /* releases that removed another client's lock */
+    int64_t operations, grants, refusals,
+        errors;               /* calls that returned; granted; refused; failed */
+    int64_t overruns;         /* pairs of overlapping holds with cause overrun */
+    int64_t foreign_releases; /* releases that removed another client's lock */
     int64_t lost_updates;
-    int64_t sections;          /* critical sections whose counter write was executed */
-    /* What struck what: fault events inside an attempt by the phase that they hit; "vacuity" in reports. */
+    int64_t sections; /* critical sections whose counter write was executed */
+    /* What struck what: fault events inside an attempt by the phase that they hit; "vacuity" in
+     * reports. */
     int64_t faults;
     int64_t faults_in_hold;
     int64_t contended; /* attempts that began while somebody held the lock */
@@ -69,8 +73,9 @@ struct checks;
 /* head is kept until checks_free (its names too). */
 struct checks *checks_new(const struct history_head *head);
 
-/* The same for a scheme that is in no table (a loaded one, or NULL: a foreign library, of which only the
- * commands tell). scheme is kept until checks_free. checks_new() takes scheme_named(head->scheme). */
+/* The same for a scheme that is in no table (a loaded one, or NULL: a foreign library, of which
+ * only the commands tell). scheme is kept until checks_free. checks_new() takes
+ * scheme_named(head->scheme). */
 struct checks *checks_new_for(const struct history_head *head, const struct scheme *scheme);
 
 /* Feeds one event (borrowed), in order. */

@@ -63,8 +63,8 @@ static bool goes_back(struct reached *reached, const struct event *event, int64_
                       int64_t limit)
 {
     bool is_precise = event->from_us == event->time_us;
-    bool is_later = event->from_us > reached->time_us ||
-                    (is_precise && event->from_us == reached->time_us);
+    bool is_later =
+        event->from_us > reached->time_us || (is_precise && event->from_us == reached->time_us);
     if (reached->number > limit && is_later) {
         *reached = (struct reached){.number = number, .time_us = event->time_us};
         return true;

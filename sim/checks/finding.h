@@ -11,8 +11,9 @@
 #define SENT(command)                                                                              \
     command_print((command), (char[WITNESS_LINE_BYTES / 2]){0}, WITNESS_LINE_BYTES / 2)
 
-/* Counts a violation. True: it is the one to be shown (the first of the gravest: the scheme's fault, the
- * deployment's, nobody's); its witness is empty then, and the caller says what happened. */
+/* Counts a violation. True: it is the one to be shown (the first of the gravest: the scheme's
+ * fault, the deployment's, nobody's); its witness is empty then, and the caller says what happened.
+ */
 bool finding_hit(struct finding *finding, enum cause cause, int64_t index);
 
 /* Adds a sentence to the witness; one too many, or too long a one, ends in "...". */

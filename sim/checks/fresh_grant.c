@@ -34,4 +34,5 @@ static const char *excused(const struct inquiry *inquiry)
     return inquiry->ledger->has_lease ? NULL : "the scheme's locks have no end: none can be late";
 }
 
-const struct property_rules rules_fresh_grant = {.fact = fact, .excused = excused, .is_about_grants = true};
+const struct property_rules rules_fresh_grant = {
+    .fact = fact, .excused = excused, .is_about_grants = true};

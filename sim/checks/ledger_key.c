@@ -270,9 +270,9 @@ static void extended(struct scene *scene)
     ledger->take(ledger->context, &fact);
 }
 
-/* GETSET of a stamp over a key that is there. Who got back the very value that its GET had judged dead has
- * won; who got another one has most likely lost, and has overwritten the winner's. The return of
- * the acquire says for sure. */
+/* GETSET of a stamp over a key that is there. Who got back the very value that its GET had judged
+ * dead has won; who got another one has most likely lost, and has overwritten the winner's. The
+ * return of the acquire says for sure. */
 static void swapped(struct scene *scene)
 {
     struct ledger *ledger = scene->ledger;

@@ -119,5 +119,9 @@ static const char *excused(const struct inquiry *inquiry)
     return "the scheme does not promise to tell its holder of a loss";
 }
 
-const struct property_rules rules_loss_notice = {
-    .make = make, .event = event, .fact = fact, .finish = finish, .excused = excused, .is_about_grants = true};
+const struct property_rules rules_loss_notice = {.make = make,
+                                                 .event = event,
+                                                 .fact = fact,
+                                                 .finish = finish,
+                                                 .excused = excused,
+                                                 .is_about_grants = true};

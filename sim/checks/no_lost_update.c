@@ -52,9 +52,9 @@ struct no_lost_update {
 static void *make(const struct ledger *ledger)
 {
     size_t clients = (size_t)ledger->head->clients, locks = (size_t)ledger->head->locks;
-    struct no_lost_update *made = memory_new(1, sizeof *made + clients * sizeof *made->overlaps +
-                                                    clients * sizeof *made->odd +
-                                                    locks * sizeof *made->locks);
+    struct no_lost_update *made =
+        memory_new(1, sizeof *made + clients * sizeof *made->overlaps +
+                          clients * sizeof *made->odd + locks * sizeof *made->locks);
     made->odd = (struct odd_read *)(made->overlaps + clients);
     made->locks = (struct guarded *)(made->odd + clients);
     for (size_t i = 0; i < locks; i++)
@@ -114,10 +114,8 @@ static void note_read(struct no_lost_update *self, const struct guarded *lock,
     bool is_later = lock->last.client == NOBODY || event->from_us >= lock->last.time_us;
     if (!lock->is_known || !is_later || value == lock->counter)
         return;
-    *odd = (struct odd_read){.attempt = event->attempt,
-                             .lock = event->lock,
-                             .value = value,
-                             .time_us = event->time_us};
+    *odd = (struct odd_read){
+        .attempt = event->attempt, .lock = event->lock, .value = value, .time_us = event->time_us};
     self->odd_count++;
 }
 
@@ -130,12 +128,11 @@ static void explain_reads(struct inquiry *inquiry, int lock, int64_t value)
             odd_clear(self, &self->odd[i]);
 }
 
-static const struct odd_read *find_odd(const struct no_lost_update *self,
-                                       const struct event *event)
+static const struct odd_read *find_odd(const struct no_lost_update *self, const struct event *event)
 {
     const struct odd_read *odd = &self->odd[event->client];
-    bool is_its = odd->attempt != 0 && odd->attempt == event->attempt &&
-                  odd->lock == event->lock && odd->value + 1 == event->command.value;
+    bool is_its = odd->attempt != 0 && odd->attempt == event->attempt && odd->lock == event->lock &&
+                  odd->value + 1 == event->command.value;
     return is_its ? odd : NULL;
 }
 

@@ -348,7 +348,8 @@ static void event(struct inquiry *inquiry, const struct event *event)
         return;
     /* The answer counts from when the server gave it, however slowly it came. */
     int64_t asked_us = client->answered_us < event->time_us ? client->answered_us : event->time_us;
-    if (!is_silent(inquiry, event, client->lock, asked_us) && !is_dead(inquiry, event->client, asked_us))
+    if (!is_silent(inquiry, event, client->lock, asked_us) &&
+        !is_dead(inquiry, event->client, asked_us))
         return;
     if (is_in_work(inquiry, client->lock) || is_barred_by_unknown(ledger, client))
         return;

@@ -26,7 +26,7 @@ struct property_rules {
     /* Why the property says nothing about this scheme or history; NULL: it does. Asked at the end.
      */
     const char *(*excused)(const struct inquiry *inquiry);
-    bool is_about_two; /* needs a grant and a second client to be worth anything */
+    bool is_about_two;    /* needs a grant and a second client to be worth anything */
     bool is_about_grants; /* needs a grant, at a server or told, to be worth anything */
 };
 

@@ -17,10 +17,11 @@ static const char help[] =
     "\n"
     "  --scheme FILE.so       loads the scheme of the history, where it came from a file: what it\n"
     "                         promises is judged, too\n"
-    "  --lease TIME           judge by this lease, not by the one in the file\n"
-    FAIL_ON_HELP("bug, of a scheme from a file scheme")
-    "  --json FILE            results as JSON; - is stdout, and nothing else goes there\n"
-    "  --timeline             the history as a space-time diagram, below the summary\n";
+    "  --lease TIME           judge by this lease, not by the one in the file\n" FAIL_ON_HELP(
+        "bug, of a scheme from a file scheme") "  --json FILE            results as JSON; - is "
+                                               "stdout, and nothing else goes there\n"
+                                               "  --timeline             the history as a "
+                                               "space-time diagram, below the summary\n";
 
 static enum fail print_timeline(const char *path, const struct results *results,
                                 struct failure *failure)
@@ -72,9 +73,10 @@ static enum fail judge(const char *path, const struct scheme_list *wanted, int64
                  head.server_version);
         results->seed = head.seed;
         fail_on = fail_on_for(fail_on, scheme_named(head.scheme), FAIL_ON_BUG);
-        result_judge(row, findings,
-                     &(struct judging){.fail_on = fail_on,
-                                       .vacuity = is_stress ? result_unstruck(&tally, false) : NULL});
+        result_judge(
+            row, findings,
+            &(struct judging){.fail_on = fail_on,
+                              .vacuity = is_stress ? result_unstruck(&tally, false) : NULL});
     }
     checks_free(checks);
     history_reader_free(reader);

@@ -33,7 +33,8 @@ static const char *words_of(const struct leftover *row)
             "  CLIENT SETNAME); its mark is gone 30 s after its end: try again then",
         [LEFT_BY_FORGER] =
             "left alone: its mark is none that a run of picklock sets; give that key,\n"
-            "  picklock:ID:run, an expiry of 30 s: a run that is alive renews it, else try again then",
+            "  picklock:ID:run, an expiry of 30 s: a run that is alive renews it, else try again "
+            "then",
     };
     return row->is_removed ? "removed" : words[row->by];
 }

@@ -94,7 +94,8 @@ static enum fail show(const struct cells *cells, struct results *results,
         report_terminal(stdout, results, isatty(STDOUT_FILENO) && !getenv("NO_COLOR"));
     if (folder && is_written)
         output_print_place("report: ", folder);
-    return args->witness && is_written ? show_witnesses(cells, results, folder, failure) : FAIL_NONE;
+    return args->witness && is_written ? show_witnesses(cells, results, folder, failure)
+                                       : FAIL_NONE;
 }
 
 /* A witness that does not replay is a defect of picklock; what was not finished is unknown. */
@@ -114,8 +115,9 @@ static enum fail sum_up(const struct results *results, struct failure *failure)
     if (status == FAIL_UNKNOWN)
         failure_set(failure, status,
                     results->interrupted.why ? "interrupted: what was not done is unknown"
-                    : is_random              ? "a random search: what was not found is unknown"
-                                             : "not every cell was searched to its end, with two clients or more");
+                    : is_random
+                        ? "a random search: what was not found is unknown"
+                        : "not every cell was searched to its end, with two clients or more");
     return status;
 }
 

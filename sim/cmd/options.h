@@ -30,8 +30,10 @@ enum fail options_parse(int argc, char **argv, const struct option_row *rows, in
 
 /* Of every command that judges (run/fail_on.h). */
 #define FAIL_ON_HELP(default_is)                                                                   \
-    "  --fail-on WHOSE        where nothing is expected, a violation fails (status 1) that is the\n"  \
-    "                         fault of: scheme, deployment, bug (either of them), any (nobody's,\n"  \
+    "  --fail-on WHOSE        where nothing is expected, a violation fails (status 1) that is "    \
+    "the\n"                                                                                        \
+    "                         fault of: scheme, deployment, bug (either of them), any "            \
+    "(nobody's,\n"                                                                                 \
     "                         too), never; default " default_is "\n"
 
 #endif

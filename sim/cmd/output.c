@@ -205,7 +205,8 @@ static void note_failure(struct failure *failure, const struct failure *one)
         *failure = *one;
 }
 
-/* A report that cannot be written keeps no other from it: what fits on a full disk is there, the data first. */
+/* A report that cannot be written keeps no other from it: what fits on a full disk is there, the
+ * data first. */
 static void write_folder(struct output *output, const struct results *results,
                          struct failure *failure)
 {
@@ -289,7 +290,8 @@ enum fail output_end(struct output *output, struct results *results, enum fail f
     struct failure also;
     if (!fail)
         fail = output_close(output, results, failure);
-    else if (results->rows_count > 0 && output_close(output, results, &also) && strcmp(also.text, failure->text))
+    else if (results->rows_count > 0 && output_close(output, results, &also) &&
+             strcmp(also.text, failure->text))
         cmd_failed(&also);
     return fail ? (enum fail)cmd_failed(failure) : results_status(results);
 }

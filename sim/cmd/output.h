@@ -17,7 +17,8 @@ struct scheme_list {
  * (run/guest.h). FAIL_INPUT: unknown scheme, did you mean. Free list->rows. */
 enum fail scheme_list_read(const char *text, struct scheme_list *list, struct failure *failure);
 
-/* Who names schemes beside a file (path) of the scheme `name` means that one. FAIL_INPUT: it is not in the list, which is not empty. */
+/* Who names schemes beside a file (path) of the scheme `name` means that one. FAIL_INPUT: it is not
+ * in the list, which is not empty. */
 enum fail scheme_list_has(const struct scheme_list *list, const char *name, const char *path,
                           struct failure *failure);
 
@@ -37,9 +38,9 @@ struct run_choices {
         "--fail-on", OPTION_TEXT, &(choices).fail_on, 0, 0                                         \
     }
 
-/* Fills runner's world and policy, and *live (its texts are borrowed); where no server is named, the
- * environment may name one (cmd/secrets.h). FAIL_INPUT: not a
- * known word, or a contradiction. */
+/* Fills runner's world and policy, and *live (its texts are borrowed); where no server is named,
+ * the environment may name one (cmd/secrets.h). FAIL_INPUT: not a known word, or a contradiction.
+ */
 enum fail run_choices_read(const struct run_choices *choices, struct runner *runner,
                            struct live_options *live, struct failure *failure);
 
@@ -72,8 +73,8 @@ enum fail output_check(const struct output *output, struct failure *failure);
 enum fail output_open(struct output *output, struct results *results, const char *command, int argc,
                       char **argv, struct failure *failure);
 
-/* Fills in results' time and writes all reports into the folder and where asked: each that can be, results.json first.
- * The failure is that of the first that cannot. */
+/* Fills in results' time and writes all reports into the folder and where asked: each that can be,
+ * results.json first. The failure is that of the first that cannot. */
 enum fail output_write(struct output *output, struct results *results, struct failure *failure);
 
 /* Does a report go to stdout, so that nothing else may? */
@@ -82,12 +83,12 @@ bool output_takes_stdout(const struct output *output);
 /* Says where the page in that folder is, behind head. */
 void output_print_place(const char *head, const char *folder);
 
-/* output_write(), then, whatever could not be written, prints the summary and says where the page is; frees the
- * folder's name. */
+/* output_write(), then, whatever could not be written, prints the summary and says where the page
+ * is; frees the folder's name. */
 enum fail output_close(struct output *output, struct results *results, struct failure *failure);
 
-/* The end of a command: output_close(), and the exit status. After a failure (borrowed) it is that one's, said at the end; what
- * there is by then is reported all the same. */
+/* The end of a command: output_close(), and the exit status. After a failure (borrowed) it is that
+ * one's, said at the end; what there is by then is reported all the same. */
 enum fail output_end(struct output *output, struct results *results, enum fail fail,
                      struct failure *failure);
 

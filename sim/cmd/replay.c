@@ -15,10 +15,11 @@ static const char help[] =
     "  --scheme FILE.so       loads the scheme of the schedule, where it came from a file\n"
     "  --on redis|sim         a real redis-server (default), or the simulated world\n"
     "  --real-time            no steered clocks: leases run out for real\n"
-    "  --timeline             what happened as a space-time diagram, below the summary\n"
-    FAIL_ON_HELP("bug, of a scheme from a file scheme")
-    "  --redis URL, --redis-server PATH, --out DIR, --json FILE, --markdown FILE, --junit FILE,\n"
-    "  --html FILE            as of `picklock run`\n";
+    "  --timeline             what happened as a space-time diagram, below the "
+    "summary\n" FAIL_ON_HELP(
+        "bug, of a scheme from a file scheme") "  --redis URL, --redis-server PATH, --out DIR, "
+                                               "--json FILE, --markdown FILE, --junit FILE,\n"
+                                               "  --html FILE            as of `picklock run`\n";
 
 /* Whatever the verdict: the one run that there was. folder: where its history is, borrowed. */
 static enum fail print_timeline(const char *folder, const struct results *results,
@@ -91,7 +92,8 @@ int cmd_replay(int argc, char **argv)
     if (output_check(&output, &failure))
         return cmd_failed(&failure);
     if (wants_timeline && output_takes_stdout(&output)) {
-        failure_set(&failure, FAIL_INPUT, "--timeline prints on stdout: only one thing can go there");
+        failure_set(&failure, FAIL_INPUT,
+                    "--timeline prints on stdout: only one thing can go there");
         return cmd_failed(&failure);
     }
     struct live_options live;
@@ -101,9 +103,8 @@ int cmd_replay(int argc, char **argv)
     cmd_catch_signals();
     snprintf(results.world, sizeof results.world, "%s",
              runner.world == WORLD_SIM ? "sim" : "redis");
-    enum fail fail =
-        replay(&runner, &live, argv[1], &output, &results, wants_timeline, &wanted, argc, line,
-               &failure);
+    enum fail fail = replay(&runner, &live, argv[1], &output, &results, wants_timeline, &wanted,
+                            argc, line, &failure);
     int status = fail ? cmd_failed(&failure) : (int)results_status(&results);
     results_free(&results);
     free(wanted.rows);

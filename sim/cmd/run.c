@@ -27,11 +27,13 @@ static const char help[] =
     "  --repeat N             the whole list N times (default 1)\n"
     "  --shard K/N            only the runs that fall to shard K of N; `picklock report` puts the\n"
     "                         folders of all shards together\n"
-    "  --seed N               draws the tokens (default 1)\n"
-    FAIL_ON_HELP("bug, of a scheme from a file scheme")
-    "  --out DIR              where run folders are made (default reports/runs)\n"
-    "  --json FILE            results.json there too; - is stdout, and nothing else goes there\n"
-    "  --markdown FILE, --junit FILE, --html FILE   further copies\n";
+    "  --seed N               draws the tokens (default 1)\n" FAIL_ON_HELP(
+        "bug, of a scheme from a file scheme") "  --out DIR              where run folders are "
+                                               "made (default reports/runs)\n"
+                                               "  --json FILE            results.json there too; - "
+                                               "is stdout, and nothing else goes there\n"
+                                               "  --markdown FILE, --junit FILE, --html FILE   "
+                                               "further copies\n";
 
 struct run_options {
     const char *scheme, *shard;
@@ -88,8 +90,8 @@ static int count_schemes(const struct scenario *scenario, const struct scheme_li
     return wanted->count ? wanted->count : scenario->expectations_count;
 }
 
-/* Of a scheme of the table nothing can fail that the scenario does not speak about, unless the user says what. One from a file is
- * what he wants to know about. */
+/* Of a scheme of the table nothing can fail that the scenario does not speak about, unless the user
+ * says what. One from a file is what he wants to know about. */
 static int has_question(const struct run_options *options, const struct scenario *scenario,
                         const struct scheme *scheme)
 {

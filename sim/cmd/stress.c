@@ -32,10 +32,10 @@ static const char help[] =
     "  --think TIME           between attempts (default 200us for each client)\n"
     "  --seed N               draws the faults and tokens (default 1)\n"
     "  --shard K/N            only the schemes that fall to shard K of N\n"
-    "  --history              keep every event (some 1 kB an operation)\n"
-    FAIL_ON_HELP("bug, of a scheme from a file scheme")
-    "  --redis URL, --redis-server PATH, --out DIR, --json FILE, --markdown FILE, --junit FILE,\n"
-    "  --html FILE            as of `picklock run`\n";
+    "  --history              keep every event (some 1 kB an operation)\n" FAIL_ON_HELP(
+        "bug, of a scheme from a file scheme") "  --redis URL, --redis-server PATH, --out DIR, "
+                                               "--json FILE, --markdown FILE, --junit FILE,\n"
+                                               "  --html FILE            as of `picklock run`\n";
 
 static const uint32_t rate_not_said = UINT32_MAX;
 

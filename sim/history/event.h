@@ -1,7 +1,8 @@
 /* event.h - one event of a history: the vocabulary that both worlds write and every check reads.
  *
- * Order is the order of the events (index), never their time: times are for leases. An operation whose RETURN never
- * comes, or says FAILED, is indeterminate: it may have happened, or may happen later. */
+ * Order is the order of the events (index), never their time: times are for leases. An operation
+ * whose RETURN never comes, or says FAILED, is indeterminate: it may have happened, or may happen
+ * later. */
 #ifndef PICKLOCK_HISTORY_EVENT_H
 #define PICKLOCK_HISTORY_EVENT_H
 
@@ -27,7 +28,8 @@ enum operation {
     OP_COUNT
 };
 
-/* How an operation ended. Its outcome in the sense of histories: ok, fail (did not happen), info (unknown). */
+/* How an operation ended. Its outcome in the sense of histories: ok, fail (did not happen), info
+ * (unknown). */
 enum result {
     RESULT_NONE,
     RESULT_GRANTED,     /* acquire, ok */
@@ -51,10 +53,10 @@ struct event {
     int64_t time_us; /* world time since the run began: steered where clocks are steered */
     int64_t from_us; /* EXECUTE: not before this; else equal to time_us */
     enum event_kind kind;
-    int client;      /* 0 .. clients-1, or -1: nobody */
-    int server;      /* 0 .. servers-1, or -1 */
-    int lock;        /* which lock of the run: 0 in directed runs */
-    int attempt;     /* of this client, from 1: an acquire and all that belongs to it */
+    int client;  /* 0 .. clients-1, or -1: nobody */
+    int server;  /* 0 .. servers-1, or -1 */
+    int lock;    /* which lock of the run: 0 in directed runs */
+    int attempt; /* of this client, from 1: an acquire and all that belongs to it */
     enum operation op;
     enum lane lane;
     struct command command;
@@ -76,7 +78,7 @@ struct history_head {
     char (*names)[NAME_MAX_BYTES]; /* clients names: "A", "B", ...; kept by whoever made the head */
     int64_t lease_us;              /* the scheme's, rounded to its unit */
     int64_t unit_us;               /* the scheme's */
-    int64_t clock_error_us;        /* how far server expiry and our times may disagree: 0 where steered */
+    int64_t clock_error_us; /* how far server expiry and our times may disagree: 0 where steered */
     uint64_t seed;
 };
 

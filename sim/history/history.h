@@ -1,7 +1,8 @@
 /* history.h - the log file of a run: JSON Lines, one event a line.
  *
- * First line: the head, with "history": "picklock.history/1". Last line: {"end": N}, N events before it; a file without it
- * was cut off and is refused. Written under a temporary name and renamed when whole. Order = index. */
+ * First line: the head, with "history": "picklock.history/1". Last line: {"end": N}, N events
+ * before it; a file without it was cut off and is refused. Written under a temporary name and
+ * renamed when whole. Order = index. */
 #ifndef PICKLOCK_HISTORY_HISTORY_H
 #define PICKLOCK_HISTORY_HISTORY_H
 
@@ -10,14 +11,17 @@
 
 struct history_writer;
 
-/* Starts to write path (borrowed). *writer: the caller closes it. FAIL_INTERNAL when path is not writable. */
+/* Starts to write path (borrowed). *writer: the caller closes it. FAIL_INTERNAL when path is not
+ * writable. */
 enum fail history_writer_new(struct history_writer **writer, const char *path,
                              const struct history_head *head, struct failure *failure);
 
-/* A sink that appends events to the file; event.index is written as it is. Errors are kept for the close. */
+/* A sink that appends events to the file; event.index is written as it is. Errors are kept for the
+ * close. */
 struct event_sink history_writer_sink(struct history_writer *writer);
 
-/* Writes the end line, syncs, renames into place. Takes writer. On failure (disk full) nothing is left at path. */
+/* Writes the end line, syncs, renames into place. Takes writer. On failure (disk full) nothing is
+ * left at path. */
 enum fail history_writer_close(struct history_writer *writer, struct failure *failure);
 
 /* Gives the file up: removes the temporary file. Takes writer. */
@@ -25,16 +29,19 @@ void history_writer_abandon(struct history_writer *writer);
 
 struct history_reader;
 
-/* Opens path and reads the head (head->names belongs to the reader). FAIL_INPUT with file:line: what is wrong. */
+/* Opens path and reads the head (head->names belongs to the reader). FAIL_INPUT with file:line:
+ * what is wrong. */
 enum fail history_reader_new(struct history_reader **reader, const char *path,
                              struct history_head *head, struct failure *failure);
 
-/* The next event: *is_end true behind the last one. FAIL_INPUT: a bad line, no end line, a gap in the indexes. */
+/* The next event: *is_end true behind the last one. FAIL_INPUT: a bad line, no end line, a gap in
+ * the indexes. */
 enum fail history_reader_next(struct history_reader *reader, struct event *event, bool *is_end,
                               struct failure *failure);
 void history_reader_free(struct history_reader *reader);
 
-/* One event as a line for people: "  312.4 ms  B        SET lock .. NX PX 300 -> OK at server 1". */
+/* One event as a line for people: "  312.4 ms  B        SET lock .. NX PX 300 -> OK at server 1".
+ */
 const char *event_print(const struct history_head *head, const struct event *event, char *text,
                         size_t size);
 

@@ -10,7 +10,7 @@
 struct history_reader {
     FILE *file;
     char *path;
-    int64_t line; /* of the one in hand, from 1 */
+    int64_t line;    /* of the one in hand, from 1 */
     int64_t last_us; /* of the event before */
     int64_t events;
     bool is_over;

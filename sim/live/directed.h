@@ -12,9 +12,9 @@
 /* A message in flight, and whose it is. */
 struct flight {
     struct message message; /* first */
-    struct call *call;  /* NULL when void; its wire is the connection: the lane's, one that the client
-                           has left, or a copy's own */
-    struct reply reply; /* MESSAGE_REPLY */
+    struct call *call;      /* NULL when void; its wire is the connection: the lane's, one that the
+                               client has left, or a copy's own */
+    struct reply reply;     /* MESSAGE_REPLY */
     enum operation op;
     int attempt;
     int64_t token;

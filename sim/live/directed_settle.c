@@ -161,8 +161,8 @@ enum fail directed_pass_time(struct directed *directed, int64_t amount_us, struc
     while (!fail && directed->now_us < until_us) {
         int64_t left_us = until_us - directed->now_us;
         uv_update_time(&directed->live->loop);
-        /* Short turns, so that a server that dies meanwhile is seen. It repeats: it may be due before
-         * the loop looks, which would then sleep for ever. */
+        /* Short turns, so that a server that dies meanwhile is seen. It repeats: it may be due
+         * before the loop looks, which would then sleep for ever. */
         (void)uv_timer_start(&directed->live->tick, rings,
                              left_us > 100000 ? 100 : (uint64_t)(left_us + 999) / 1000, 1);
         (void)uv_run(&directed->live->loop, UV_RUN_ONCE);

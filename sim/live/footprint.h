@@ -5,8 +5,9 @@
  * list, resource
  *
  * A run's own connection bears its name, so that others see at once whether it lives. What guards a
- * critical section is given an expiry with each write (command_encode_expiring), and renewed; the lock key is not: whether it has one is the
- * scheme's business, and is judged. No other key is ever touched. */
+ * critical section is given an expiry with each write (command_encode_expiring), and renewed; the
+ * lock key is not: whether it has one is the scheme's business, and is judged. No other key is ever
+ * touched. */
 #ifndef PICKLOCK_LIVE_FOOTPRINT_H
 #define PICKLOCK_LIVE_FOOTPRINT_H
 

@@ -13,7 +13,7 @@ struct live {
     struct servers servers;
     struct station stations[SERVERS_MAX];
     int stations_count;
-    int looked_at; /* servers whose clocks were, when the run began */
+    int looked_at;               /* servers whose clocks were, when the run began */
     char prefix[KEY_PREFIX_MAX]; /* of all our keys: "picklock:<hex>:" */
     bool is_busy;                /* a world or a stress run stands on it */
 };
@@ -36,8 +36,9 @@ void live_lock_prefix(const struct live *live, int lock, char *prefix);
 /* After a server was replaced: new connections go to the new one. */
 void live_follow_server(struct live *live, int server);
 
-/* Does the way of clients to that server lead through our proxy, and to the server that our own connection
- * ends at? FAIL_UNAVAILABLE: what is so instead. Its wire is cut, and may not have ended yet. */
+/* Does the way of clients to that server lead through our proxy, and to the server that our own
+ * connection ends at? FAIL_UNAVAILABLE: what is so instead. Its wire is cut, and may not have ended
+ * yet. */
 enum fail live_prove_path(struct live *live, int server, struct failure *failure);
 
 /* Runs the loop until is_done(context) says so. FAIL_UNAVAILABLE when a server died, FAIL_UNKNOWN

@@ -44,8 +44,9 @@ enum fail world_live_new(struct world **world, struct live *live, const struct r
 /* How far a server's expiry and our times may disagree in worlds of this live: for history_head. */
 int64_t live_clock_error_us(const struct live *live);
 
-/* Did the clocks of servers that nobody steers keep ours since the run began, or since they were last
- * compared? FAIL_UNKNOWN: what they did instead, and nothing can be concluded. Before the world is freed. */
+/* Did the clocks of servers that nobody steers keep ours since the run began, or since they were
+ * last compared? FAIL_UNKNOWN: what they did instead, and nothing can be concluded. Before the
+ * world is freed. */
 enum fail live_compare_clocks(struct live *live, struct failure *failure);
 
 /* --- free running: stress --- */
@@ -85,7 +86,7 @@ struct stress_outcome {
     struct latency latency_us;
     bool was_stopped;
     struct failure clock; /* FAIL_UNKNOWN: a server's clock did not keep ours, in words */
-    int64_t struck[5]; /* pauses, delays, lost replies, lost requests, crashes that happened */
+    int64_t struck[5];    /* pauses, delays, lost replies, lost requests, crashes that happened */
 };
 
 enum fail live_stress(struct live *live, const struct stress_options *options,

@@ -44,7 +44,7 @@ struct servers {
     bool has_folder;
     char shim[PROCESS_PATH_MAX]; /* "": not linked yet */
     struct server rows[SERVERS_MAX];
-    int count; /* that run now */
+    int count;                      /* that run now */
     struct pace paces[SERVERS_MAX]; /* of the last look at their clocks */
     char version[VERSION_MAX];
 };

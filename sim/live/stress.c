@@ -122,7 +122,8 @@ static void check_servers(struct stress *stress)
         stress->trouble = why;
 }
 
-/* In short spans: a clock that jumps is not lost in a long run. The first that went wrong is kept. */
+/* In short spans: a clock that jumps is not lost in a long run. The first that went wrong is kept.
+ */
 static void compare_clocks(struct stress *stress)
 {
     struct failure why;
@@ -306,7 +307,8 @@ static enum fail prepare(struct stress *stress, struct failure *failure)
     if (has_room(options, &wires_max, failure))
         return failure->code;
     stress->wires_max = (int)wires_max;
-    if (live_prepare(stress->live, options->servers, false, options->locks, &stress_wire_events, failure))
+    if (live_prepare(stress->live, options->servers, false, options->locks, &stress_wire_events,
+                     failure))
         return failure->code;
     stress->run = (struct run){.scheme = options->scheme,
                                .clients = options->clients,
@@ -367,8 +369,7 @@ static void fill_outcome(const struct stress *stress, struct stress_outcome *out
 {
     outcome->clients = stress->greeted;
     outcome->clock = stress->clock;
-    outcome->was_stopped =
-        is_stopped(stress) && outcome->elapsed_us < stress->options->duration_us;
+    outcome->was_stopped = is_stopped(stress) && outcome->elapsed_us < stress->options->duration_us;
     outcome->latency_us = (struct latency){.p50 = histogram_at(stress->latency, 500),
                                            .p99 = histogram_at(stress->latency, 990),
                                            .p999 = histogram_at(stress->latency, 999),

@@ -32,10 +32,10 @@ struct call {
     int answered; /* replies at the proxy */
     int heard;    /* replies at the client */
     bool may_execute, may_be_heard;
-    bool came_early;    /* its reply was let through to free the way for later ones; it is not heard
-                           yet */
+    bool came_early; /* its reply was let through to free the way for later ones; it is not heard
+                        yet */
     enum reply_error refused; /* not ERROR_NONE: the proxy answers in the server's place */
-    struct reply reply; /* when all are answered: as the server gave it */
+    struct reply reply;       /* when all are answered: as the server gave it */
     int64_t released_us; /* when it was let go to the server: not executed before; of uv_hrtime() */
     int64_t answered_us;
     struct proxy_request *at_proxy[CALL_REQUESTS_MAX];
@@ -105,9 +105,9 @@ struct call *wire_send(struct wire *wire, void *owner, const struct command *com
 
 /* The call's requests go on to the server. */
 void call_execute(struct call *call);
-/* They are answered with that error instead, and the server executes nothing; but MULTI and EXEC go to it where a server
- * that refuses so would let MULTI in. The reply is let through; it counts as heard with call_hear(). Its request stands at
- * the proxy. */
+/* They are answered with that error instead, and the server executes nothing; but MULTI and EXEC go
+ * to it where a server that refuses so would let MULTI in. The reply is let through; it counts as
+ * heard with call_hear(). Its request stands at the proxy. */
 void call_refuse(struct call *call, enum reply_error error);
 /* Its reply goes on to the client. */
 void call_hear(struct call *call);

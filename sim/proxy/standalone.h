@@ -11,7 +11,8 @@ struct standalone_options {
     const char *rules;             /* file, or NULL */
     const char *log;               /* file, "-": stderr, or NULL */
     uint64_t seed;
-    /* Called once, when it listens: port, or 0 on a unix socket. What it fails with ends the proxy. */
+    /* Called once, when it listens: port, or 0 on a unix socket. What it fails with ends the proxy.
+     */
     enum fail (*ready)(void *context, int port, struct failure *failure);
     /* A notice when there is no log (may be NULL). */
     void (*notice)(void *context, const char *words);

@@ -1,8 +1,9 @@
 /* command.h - the typed commands and replies: what a scheme says to Redis, and what it hears.
  *
- * A command is flat (a few integers), so that it can be copied, hashed and compared; the same command is
- * executed by the model of a server (model.h) and encoded for a real one. Knows neither sockets nor clocks.
- * Source: the Redis command reference; replies were tried on redis-server 7.0.15. */
+ * A command is flat (a few integers), so that it can be copied, hashed and compared; the same
+ * command is executed by the model of a server (model.h) and encoded for a real one. Knows neither
+ * sockets nor clocks. Source: the Redis command reference; replies were tried on
+ * redis-server 7.0.15. */
 #ifndef PICKLOCK_REDIS_COMMAND_H
 #define PICKLOCK_REDIS_COMMAND_H
 
@@ -12,7 +13,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* A value that a key holds is an integer; two are not numbers. Text: decimal, "" for VALUE_EMPTY. */
+/* A value that a key holds is an integer; two are not numbers. Text: decimal, "" for VALUE_EMPTY.
+ */
 #define VALUE_NIL   INT64_MIN       /* no value: the key does not exist, or is of another type */
 #define VALUE_EMPTY (INT64_MIN + 1) /* the empty string: what an undefined variable becomes */
 
@@ -72,9 +74,9 @@ struct reply {
 const char *verb_name(enum verb verb);      /* "SET", "compare-and-delete" */
 const char *verb_arguments(enum verb verb); /* the column of the table */
 enum effect verb_effect(enum verb verb);
-int verb_requests(enum verb verb); /* requests (and replies) on the wire, at least 1 */
-const char *effect_name(enum effect effect);      /* "read", "set", "expire", "delete" */
-const char *key_name(enum key key);               /* "lock", "fence", ... */
+int verb_requests(enum verb verb);           /* requests (and replies) on the wire, at least 1 */
+const char *effect_name(enum effect effect); /* "read", "set", "expire", "delete" */
+const char *key_name(enum key key);          /* "lock", "fence", ... */
 const char *reply_error_name(enum reply_error e); /* "OOM", ... as on the wire */
 
 /* Read back a name; false when there is none. verb_read takes the first row with that name. */
@@ -83,49 +85,54 @@ bool effect_read(const char *name, enum effect *effect);
 bool key_read(const char *name, enum key *key);
 bool reply_error_read(const char *name, enum reply_error *error);
 
-/* Prints the command as a person would type it ("SET lock 17 NX PX 300", "compare-and-delete lock 17") or the reply
- * ("nil", "OK", "1", "-OOM", "[1, 1]"); the empty value is printed as "". At most size bytes with the final 0 (a longer
- * text is cut); returns text. */
+/* Prints the command as a person would type it ("SET lock 17 NX PX 300", "compare-and-delete lock
+ * 17") or the reply
+ * ("nil", "OK", "1", "-OOM", "[1, 1]"); the empty value is printed as "". At most size bytes with
+ * the final 0 (a longer text is cut); returns text. */
 const char *command_print(const struct command *command, char *text, size_t size);
 const char *reply_print(const struct reply *reply, char *text, size_t size);
 
 enum { COMMAND_BYTES_MAX = 2048, KEY_PREFIX_MAX = 64 };
 
-/* Encodes all requests of the command as RESP2 arrays, one after the other, with keys under prefix (at most
- * KEY_PREFIX_MAX bytes). Returns the length, at most COMMAND_BYTES_MAX. bytes: COMMAND_BYTES_MAX. ttl_us must be whole
- * seconds where the table says so and whole milliseconds elsewhere, a fence is not negative: anything else is wrong code. */
+/* Encodes all requests of the command as RESP2 arrays, one after the other, with keys under prefix
+ * (at most KEY_PREFIX_MAX bytes). Returns the length, at most COMMAND_BYTES_MAX. bytes:
+ * COMMAND_BYTES_MAX. ttl_us must be whole seconds where the table says so and whole milliseconds
+ * elsewhere, a fence is not negative: anything else is wrong code. */
 size_t command_encode(const struct command *command, const char *prefix, char *bytes);
 
 /* What the command counts its time to live in: ttl_us is a multiple of it. 0: it has none. */
 int64_t command_ttl_unit_us(enum verb verb);
 
-/* The same for a server that is to forget what a lock guards (fence, counter, list, resource): where the command writes
- * such a key, the key has expiry_s seconds left behind it. Never of a lock key: that is the scheme's business. *requests
- * is one more than verb_requests() where an EXPIRE follows; its reply is no part of the command's. */
+/* The same for a server that is to forget what a lock guards (fence, counter, list, resource):
+ * where the command writes such a key, the key has expiry_s seconds left behind it. Never of a lock
+ * key: that is the scheme's business. *requests is one more than verb_requests() where an EXPIRE
+ * follows; its reply is no part of the command's. */
 size_t command_encode_expiring(const struct command *command, const char *prefix, int expiry_s,
                                char *bytes, int *requests);
 
 /* One reply element as hiredis or the proxy's own framer sees it. */
 struct wire_reply {
-    char type;         /* '+', '-', ':', '$', '*'; RESP3's '_' is told as '$' with text NULL */
-    const char *text;  /* '+', '-', '$': the bytes, NULL for nil; borrowed */
+    char type;        /* '+', '-', ':', '$', '*'; RESP3's '_' is told as '$' with text NULL */
+    const char *text; /* '+', '-', '$': the bytes, NULL for nil; borrowed */
     size_t length;
-    int64_t integer;   /* ':' */
+    int64_t integer;                   /* ':' */
     const struct wire_reply *elements; /* '*': borrowed, NULL for a nil array */
     size_t count;
 };
 
-/* Turns the verb_requests(verb) replies of one command into one typed reply. A reply that no row of the table
- * knows becomes REPLY_ERROR / ERROR_OTHER; an error in any of a transaction's replies is the reply. A text that is not one
- * of our values (a foreign client wrote it) becomes a fingerprint below every number that we write: equal texts are equal
- * values, and no value of ours. All borrowed. */
+/* Turns the verb_requests(verb) replies of one command into one typed reply. A reply that no row of
+ * the table knows becomes REPLY_ERROR / ERROR_OTHER; an error in any of a transaction's replies is
+ * the reply. A text that is not one of our values (a foreign client wrote it) becomes a fingerprint
+ * below every number that we write: equal texts are equal values, and no value of ours. All
+ * borrowed. */
 struct reply command_decode(enum verb verb, const struct wire_reply *replies, size_t count);
 
-/* The error as a server says it, a whole RESP line; decodes to the same error. Never of ERROR_NONE. */
+/* The error as a server says it, a whole RESP line; decodes to the same error. Never of ERROR_NONE.
+ */
 const char *command_error_line(enum reply_error error);
 
-/* Does a server that refuses commands with this error still accept MULTI? Then it queues none of what follows, and EXEC
- * fails with "EXECABORT" and ends the connection's WATCH. */
+/* Does a server that refuses commands with this error still accept MULTI? Then it queues none of
+ * what follows, and EXEC fails with "EXECABORT" and ends the connection's WATCH. */
 bool command_lets_multi_in(enum reply_error error);
 
 static inline bool reply_is_ok(const struct reply *reply)

@@ -110,8 +110,9 @@ static const struct wire_row rows[VERB_COUNT] = {
                          ANSWER_INTEGER},
 };
 
-/* What is said behind a row's wire text where the keys that a lock guards are not to stay for ever. A SET takes the
- * expiry away, so it brings one of its own; a key that only comes to be is given one in the same pipeline. */
+/* What is said behind a row's wire text where the keys that a lock guards are not to stay for ever.
+ * A SET takes the expiry away, so it brings one of its own; a key that only comes to be is given
+ * one in the same pipeline. */
 static const char *const expiring[VERB_COUNT] = {
     [VERB_SET] = " EX %x",
     [VERB_SETNX] = " ; EXPIRE %k %x",

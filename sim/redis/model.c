@@ -346,12 +346,12 @@ static struct reply run_fenced_set(struct turn *turn, const struct command *comm
 /* --- the table, and what a server in trouble refuses --- */
 
 #define TRAITS(BIT)                                                                                \
-    BIT(WRITES) /* refused by a read-only replica, and when the disk is in trouble */              \
-    BIT(GROWS) /* refused when memory is full, even when it would change nothing */                \
-    BIT(SCRIPT) /* let in; the commands inside are refused one by one */                           \
+    BIT(WRITES)      /* refused by a read-only replica, and when the disk is in trouble */         \
+    BIT(GROWS)       /* refused when memory is full, even when it would change nothing */          \
+    BIT(SCRIPT)      /* let in; the commands inside are refused one by one */                      \
     BIT(TRANSACTION) /* MULTI is let in, the commands behind it are not queued, EXEC fails */      \
-    BIT(TWO_SLOTS) /* names keys that no cluster keeps in one slot */                              \
-    BIT(SESSION) /* concerns the connection only: allowed while loading */
+    BIT(TWO_SLOTS)   /* names keys that no cluster keeps in one slot */                            \
+    BIT(SESSION)     /* concerns the connection only: allowed while loading */
 BITS(trait, TRAITS);
 
 static const struct {

@@ -124,8 +124,9 @@ static void put_property(const struct page *page, const struct property_result *
             "<td class=\"number\">",
             property_name(property->property), verdict_words(property->verdict),
             differs ? " class=\"differs\"" : "",
-            property->expected == EXPECTED_NOTHING ? "–"
-                                                   : verdict_words((enum verdict)property->expected),
+            property->expected == EXPECTED_NOTHING
+                ? "–"
+                : verdict_words((enum verdict)property->expected),
             is_violated ? cause_name(property->cause) : "–");
     fprintf(page->out, property->count ? "%" PRId64 "</td></tr>\n" : "–</td></tr>\n",
             property->count);

@@ -246,8 +246,7 @@ static void put_property(const struct page *page, const struct explored_property
 {
     bool is_violated = property->verdict == VERDICT_VIOLATED;
     fprintf(page->out, "<tr><th scope=\"row\">%s</th><td>%s</td><td>%s</td>",
-            property_name(property->property),
-            verdict_words(property->verdict),
+            property_name(property->property), verdict_words(property->verdict),
             is_violated ? cause_name(property->cause) : "–");
     if (is_violated)
         fprintf(page->out, "<td class=\"number\">%s%" PRId64 "</td>",

@@ -87,10 +87,10 @@ static void put_heads(const struct page *page, const struct columns *columns)
 /* How much a run asks for attention: what the table is sorted by. */
 static int rank_of(const struct run_result *row)
 {
-    int rank = row->verdict == VERDICT_VIOLATED  ? 3 + (int)view_blame(row)
+    int rank = row->verdict == VERDICT_VIOLATED             ? 3 + (int)view_blame(row)
                : row->is_unsupported || row->not_applicable ? 0
-               : row->verdict == VERDICT_UNKNOWN ? 2
-                                                 : 1;
+               : row->verdict == VERDICT_UNKNOWN            ? 2
+                                                            : 1;
     return result_standing(row) == STANDING_UNEXPECTED ? 10 + rank : rank;
 }
 

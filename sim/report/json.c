@@ -94,8 +94,7 @@ static json_t *row_json(const struct run_result *row)
         json_array_append_new(properties, property_json(&row->properties[i]));
     json_object_set_new(made, "scenario", json_text_or_null(row->scenario));
     json_object_set_new(made, "scheme", json_text_or_null(row->scheme));
-    json_object_set_new(made, "naive",
-                        row->is_unrated ? json_null() : json_boolean(row->is_naive));
+    json_object_set_new(made, "naive", row->is_unrated ? json_null() : json_boolean(row->is_naive));
     json_object_set_new(made, "verdict", json_string(verdict_name(row->verdict)));
     json_object_set_new(made, "as_expected",
                         row->as_expected == AS_EXPECTED_NONE

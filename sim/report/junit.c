@@ -1,8 +1,8 @@
 /* junit.c - JUnit XML, as CI servers read it: a test suite a scenario, a test case a scheme; of the
  * explorer a suite a scheme, a case a set of faults and a property.
  *
- * Not as expected is a failure, what could not be judged an error, what the server cannot do or what
- * does not apply is skipped. A violation that nobody calls a failure passes, as the exit
+ * Not as expected is a failure, what could not be judged an error, what the server cannot do or
+ * what does not apply is skipped. A violation that nobody calls a failure passes, as the exit
  * status says, and is told in the case's output. */
 #include "report/report.h"
 
@@ -191,7 +191,9 @@ static void print_property(FILE *out, const struct explored *cell,
         return;
     }
     char *words = view_property_words(property);
-    const char *why = property->trouble ? property->trouble : *property->why ? property->why : words;
+    const char *why = property->trouble ? property->trouble
+                      : *property->why  ? property->why
+                                        : words;
     fputs(">\n      ", out);
     if (outcome == PASSED) {
         fprintf(out, "<system-out>%s\n", words);

@@ -124,7 +124,8 @@ static enum fail find_shard(struct merge *merge, int at, int number, int *found)
     return FAIL_NONE;
 }
 
-/* One folder alone says so itself. Among several it is said whose it was: what all of them come to has no other place for it. */
+/* One folder alone says so itself. Among several it is said whose it was: what all of them come to
+ * has no other place for it. */
 static bool check_interrupted(struct merge *merge, int at)
 {
     struct results *input = &merge->inputs[at];
@@ -132,7 +133,8 @@ static bool check_interrupted(struct merge *merge, int at)
     if (!words)
         return false;
     if (merge->inputs_count > 1) {
-        merge_miss(merge, memory_format("What ran in %s was interrupted: %s.", merge->names[at], words));
+        merge_miss(merge,
+                   memory_format("What ran in %s was interrupted: %s.", merge->names[at], words));
         free(input->interrupted.why);
         input->interrupted = (struct interruption){0};
     }

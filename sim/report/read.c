@@ -236,7 +236,7 @@ static void read_figures(struct reading *reading, json_t *object, struct stress_
 
 #define ROW_KEYS                                                                                   \
     "scenario", "scheme", "naive", "verdict", "as_expected", "unsupported", "trouble", "seconds",  \
-        "properties", "schedule", "history", "story", "source", "path", "origin", "folder",            \
+        "properties", "schedule", "history", "story", "source", "path", "origin", "folder",        \
         "not_applicable", "fail_on", "scheme_file"
 #define HEAD_KEYS                                                                                  \
     "picklock", "command", "world", "server", "seed", "invocation", "started", "seconds", "shard"
@@ -267,7 +267,8 @@ static void read_row(struct reading *reading, json_t *object, struct results *re
     row->scheme_file = read_optional_text(reading, object, "scheme_file");
     row->not_applicable = read_optional_text(reading, object, "not_applicable");
     if (!row->not_applicable != (row->verdict != VERDICT_NOT_APPLICABLE))
-        read_bad(reading, "not_applicable", "says why the verdict is not_applicable, and only then");
+        read_bad(reading, "not_applicable",
+                 "says why the verdict is not_applicable, and only then");
     row->elapsed_us = read_seconds_us(reading, object, "seconds");
     row->schedule = read_text_or_null(reading, object, "schedule");
     row->history = read_text_or_null(reading, object, "history");

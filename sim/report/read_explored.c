@@ -72,7 +72,8 @@ static bool says_the_same(const struct explored *a, const struct explored *b)
 #undef BOUND
 #undef FIGURE
     return a->is_complete == b->is_complete && a->is_unsupported == b->is_unsupported &&
-           a->elapsed_us == b->elapsed_us && a->fail_on == b->fail_on && !strcmp(a->words, b->words) && !strcmp(a->end, b->end);
+           a->elapsed_us == b->elapsed_us && a->fail_on == b->fail_on &&
+           !strcmp(a->words, b->words) && !strcmp(a->end, b->end);
 }
 
 static int64_t number_or(struct reading *reading, json_t *object, const char *key, int64_t other)
@@ -123,19 +124,18 @@ static void read_finding(struct reading *reading, json_t *object,
 }
 
 static const char *const row_keys[] = {
-    "scheme",      "fault",       "property", "verdict",       "cause",
-    "as_expected", "cell",
+    "scheme",  "fault",         "property",    "verdict",      "cause",       "as_expected",
+    "cell",
 #define BOUND(name, member)  name,
 #define FIGURE(name, member) name,
 #include "run/explored.def"
 #undef BOUND
 #undef FIGURE
-    "section",     "search",      "shortest", "found_in_run",  "why",
-    "states_lost", "seconds",     "complete", "end",           "unsupported",
-    "naive",       "headline",    "faults",   "witness_steps", "replayed",
-    "confirmed",   "unconfirmed", "trouble",  "witness",       "sentences",
-    "event",       "schedule",    "history",  "origin",        "folder",
-    "fail_on",     "scheme_file", "found_by", "tried"};
+    "section", "search",        "shortest",    "found_in_run", "why",         "states_lost",
+    "seconds", "complete",      "end",         "unsupported",  "naive",       "headline",
+    "faults",  "witness_steps", "replayed",    "confirmed",    "unconfirmed", "trouble",
+    "witness", "sentences",     "event",       "schedule",     "history",     "origin",
+    "folder",  "fail_on",       "scheme_file", "found_by",     "tried"};
 
 void read_explored(struct reading *reading, json_t *object, struct results *results)
 {

@@ -142,7 +142,7 @@ static void print_struck(const struct terminal *terminal, const struct run_resul
 {
     const struct stress_figures *figures = &row->stress;
     fprintf(terminal->out, "%s%s: %d client%s, ", before, row->scheme, figures->clients,
-                figures->clients == 1 ? "" : "s");
+            figures->clients == 1 ? "" : "s");
     if (figures->faults > 0)
         fprintf(terminal->out, "%" PRId64 " faults, %" PRId64 " of them inside a hold",
                 figures->faults, figures->faults_in_hold);

@@ -344,8 +344,9 @@ char *view_policy_words(const struct results *results)
     for (int i = FAIL_ON_NEVER; i < FAIL_ON_COUNT; i++) {
         if (!is_used[i])
             continue;
-        char *longer = memory_format("%s%s%s", words ? words : "Where nothing was expected, --fail-on ",
-                                     words ? " and " : "", fail_on_name((enum fail_on)i));
+        char *longer =
+            memory_format("%s%s%s", words ? words : "Where nothing was expected, --fail-on ",
+                          words ? " and " : "", fail_on_name((enum fail_on)i));
         free(words);
         words = longer;
     }
@@ -396,8 +397,8 @@ char *view_command(const struct results *all, const struct run_result *row)
     char *seed =
         results->seed == 1 ? memory_text("") : memory_format(" --seed %" PRIu64, results->seed);
     char *scheme = view_scheme_argument(row->scheme, row->scheme_file);
-    char *named = row->path ? memory_text(row->path)
-                            : memory_format("scenarios/%s.yaml", row->scenario);
+    char *named =
+        row->path ? memory_text(row->path) : memory_format("scenarios/%s.yaml", row->scenario);
     char *path = shell_word(named);
     char *words = memory_format("picklock run --scheme %s%s%s %s", scheme, on, seed, path);
     free(path);

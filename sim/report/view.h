@@ -33,7 +33,8 @@ const char *view_side(const struct run_result *row);
 /* Does the row's verdict name a fault of the scheme itself, of its surroundings, or of nobody? */
 enum blame view_blame(const struct run_result *row);
 
-/* What --scheme is told to have that scheme again: its file, quoted for a shell, or its name. The caller frees. */
+/* What --scheme is told to have that scheme again: its file, quoted for a shell, or its name. The
+ * caller frees. */
 char *view_scheme_argument(const char *name, const char *file);
 
 /* "holds", "not applicable", "unsupported": what a row came to, in a word or two. */
@@ -101,7 +102,8 @@ char *view_replay_command(const struct explored *cell, const struct explored_pro
 /* What made the rows of an origin, in one line; the caller frees. */
 char *view_origin_words(const struct results *results, int origin);
 
-/* "Where nothing was expected, --fail-on scheme judged.", or NULL: no policy could fail anything; the caller frees. */
+/* "Where nothing was expected, --fail-on scheme judged.", or NULL: no policy could fail anything;
+ * the caller frees. */
 char *view_policy_words(const struct results *results);
 
 /* The verdict of all rows in one sentence; the caller frees. */
@@ -113,8 +115,8 @@ char *view_scope_words(const struct view *view);
 /* How naive and safe schemes fared, in one sentence, or NULL; the caller frees. */
 char *view_sides_words(const struct view *view);
 
-/* "release-own is violated (unlock-bug), expected holds"; for a row that could not be judged, or does
- * not apply, why. The caller frees. */
+/* "release-own is violated (unlock-bug), expected holds"; for a row that could not be judged, or
+ * does not apply, why. The caller frees. */
 char *view_row_words(const struct run_result *row);
 
 /* The command that makes this row again; the caller frees. */

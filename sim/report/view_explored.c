@@ -97,8 +97,8 @@ char *view_explore_command(const struct explored *cell)
     char *command = memory_format("picklock explore --scheme %s --fault %s --clients %" PRId64
                                   " --rounds %" PRId64 " --servers %" PRId64
                                   " --lease-ticks %" PRId64 "%s%s%s --witness",
-                                  scheme, cell->faults, cell->clients, cell->rounds,
-                                  cell->servers, cell->lease_ticks, section, search, seed);
+                                  scheme, cell->faults, cell->clients, cell->rounds, cell->servers,
+                                  cell->lease_ticks, section, search, seed);
     free(scheme);
     free(section);
     free(search);

@@ -48,8 +48,8 @@ struct explored_property {
 
 struct explored {
     char scheme[NAME_MAX_BYTES];
-    char *scheme_file; /* as in run_result */
-    bool is_naive, is_unrated; /* as in run_result */
+    char *scheme_file;              /* as in run_result */
+    bool is_naive, is_unrated;      /* as in run_result */
     char faults[CELL_NAME_MAX];     /* "none", "stall", "stall+crash" */
     char words[EXPLORED_WORDS_MAX]; /* as cell_print() */
     bool has_one_section;           /* critical sections do one thing in every search: */

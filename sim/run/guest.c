@@ -81,8 +81,8 @@ static const char *redefined(void *object)
 #define IS_SANITIZED
 #endif
 
-/* Do the pieces of the object that are to be mapped reach past the end of the file? To touch those would kill us
- * (SIGBUS). What is no object of this machine, dlopen() refuses by itself. */
+/* Do the pieces of the object that are to be mapped reach past the end of the file? To touch those
+ * would kill us (SIGBUS). What is no object of this machine, dlopen() refuses by itself. */
 static bool is_cut_off(const char *path)
 {
     ElfW(Ehdr) head;

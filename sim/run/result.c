@@ -171,5 +171,8 @@ enum fail results_status(const struct results *results)
         is_failed |= explored_has_failure(&results->cells[i]);
         is_open |= explored_is_open(&results->cells[i]);
     }
-    return is_defect ? FAIL_INTERNAL : is_failed ? FAIL_EXPECTATION : is_open ? FAIL_UNKNOWN : FAIL_NONE;
+    return is_defect   ? FAIL_INTERNAL
+           : is_failed ? FAIL_EXPECTATION
+           : is_open   ? FAIL_UNKNOWN
+                       : FAIL_NONE;
 }

@@ -107,8 +107,8 @@ static enum fail save_files(struct recording *recording, const struct runner *ru
     return fail;
 }
 
-/* Files are whole, or their failure ends the program: a report must not point at half a history. The verdict stands
- * without them. */
+/* Files are whole, or their failure ends the program: a report must not point at half a history.
+ * The verdict stands without them. */
 static enum fail recording_save(struct recording *recording, const struct runner *runner,
                                 struct run_result *row, struct failure *failure)
 {
@@ -160,7 +160,8 @@ static enum fail world_open(struct world **world, const struct runner *runner,
     return FAIL_NONE;
 }
 
-/* Runs the script in a world. FAIL_UNKNOWN: it diverged. FAIL_NOT_APPLICABLE: the scheme cannot follow it. */
+/* Runs the script in a world. FAIL_UNKNOWN: it diverged. FAIL_NOT_APPLICABLE: the scheme cannot
+ * follow it. */
 static enum fail drive(const struct script *script, const struct run *run, struct world *world,
                        struct recording *recording, struct failure *failure)
 {
@@ -193,8 +194,8 @@ static enum fail compare_clocks(const struct runner *runner, enum fail fail,
     return clock.code;
 }
 
-/* A scheme without fencing tokens promises nothing about their order: its stale write is judged where
- * the scenario states what it wants of it. A schedule may be the witness of just that. */
+/* A scheme without fencing tokens promises nothing about their order: its stale write is judged
+ * where the scenario states what it wants of it. A schedule may be the witness of just that. */
 static void drop_unpromised(struct finding *findings, const struct scheme *scheme,
                             const struct expectation *expectation)
 {
@@ -203,10 +204,11 @@ static void drop_unpromised(struct finding *findings, const struct scheme *schem
     findings[PROPERTY_FENCE_ORDER] = (struct finding){.verdict = VERDICT_NOT_APPLICABLE};
 }
 
-/* One directed run from start to judged row; *is_judged: it came there, even if its files did not. */
+/* One directed run from start to judged row; *is_judged: it came there, even if its files did not.
+ */
 static enum fail direct_row(struct runner *runner, const struct script *script, struct run *run,
-                        struct results *results, struct run_result *row, bool *is_judged,
-                        struct failure *failure)
+                            struct results *results, struct run_result *row, bool *is_judged,
+                            struct failure *failure)
 {
     int64_t began_us = monotonic_us();
     struct recording recording = {0};
@@ -296,8 +298,7 @@ enum fail runner_suits(const struct runner *runner, const struct scenario *scena
 {
     if (runner->world != WORLD_REDIS)
         return FAIL_NONE;
-    enum fail fail =
-        live_suits(runner->live, scenario->servers, scenario->has_replica, failure);
+    enum fail fail = live_suits(runner->live, scenario->servers, scenario->has_replica, failure);
     for (int i = 0; !fail && i < scenario->steps_count; i++) {
         enum choice_kind kind = step_choice(scenario->steps[i].kind);
         if (kind != CHOICE_COUNT)
@@ -417,12 +418,12 @@ enum fail runner_stress(struct runner *runner, struct stress_options *options,
         checks_finish(recording.checks, recording.last_us, findings, &tally);
         char *interrupted = outcome.was_stopped ? cut_short(options, &outcome) : NULL;
         result_judge(row, findings,
-                     &(struct judging){.is_unsupported = recording.is_unsupported,
-                                       .interrupted = interrupted,
-                                       .trouble = outcome.clock.code ? outcome.clock.text : NULL,
-                                       .vacuity = result_unstruck(&tally, wants_faults(options)),
-                                       .fail_on = fail_on_for(runner->fail_on, options->scheme,
-                                                              FAIL_ON_BUG)});
+                     &(struct judging){
+                         .is_unsupported = recording.is_unsupported,
+                         .interrupted = interrupted,
+                         .trouble = outcome.clock.code ? outcome.clock.text : NULL,
+                         .vacuity = result_unstruck(&tally, wants_faults(options)),
+                         .fail_on = fail_on_for(runner->fail_on, options->scheme, FAIL_ON_BUG)});
         free(interrupted);
         fill_figures(&row->stress, &outcome, &tally);
         row->elapsed_us = outcome.elapsed_us;

@@ -15,13 +15,13 @@ struct runner {
     struct live *live;  /* WORLD_REDIS; borrowed */
     const char *folder; /* the run folder, exists; NULL: write no history, no schedule */
     uint64_t seed;
-    int round; /* 1, 2, ..: repetitions write files of their own; 0 as 1 */
+    int round;            /* 1, 2, ..: repetitions write files of their own; 0 as 1 */
     enum fail_on fail_on; /* where nothing is expected; UNSAID: bug, of a user's scheme scheme */
 };
 
-/* Runs and appends a row to results. A diverged run is a row with verdict unknown and FAIL_NONE, one that the scheme cannot follow
- * (and of which nothing is expected) a row that is not applicable;
- * failures are for what ends the program: no server, an unwritable folder. */
+/* Runs and appends a row to results. A diverged run is a row with verdict unknown and FAIL_NONE,
+ * one that the scheme cannot follow (and of which nothing is expected) a row that is not
+ * applicable; failures are for what ends the program: no server, an unwritable folder. */
 enum fail runner_scenario(struct runner *runner, const struct scenario *scenario,
                           const struct scheme *scheme, struct results *results,
                           struct failure *failure);

@@ -26,10 +26,9 @@ static enum fail read_verdict(const struct yaml *yaml, const struct yaml_node *k
         return yaml_complain(yaml, node, 0, NULL, failure, "'%s' wants a verdict, not %s",
                              key->text, yaml_kind_words(node));
     if (!verdict_read(node->text, &expectation->verdicts[property]))
-        return yaml_complain(yaml, node, 0, suggest_nearest(node->text, verdicts, VERDICT_COUNT),
-                             failure,
-                             "unknown verdict '%.40s': holds, violated, unknown or not_applicable",
-                             node->text);
+        return yaml_complain(
+            yaml, node, 0, suggest_nearest(node->text, verdicts, VERDICT_COUNT), failure,
+            "unknown verdict '%.40s': holds, violated, unknown or not_applicable", node->text);
     expectation->is_expected[property] = true;
     return FAIL_NONE;
 }

@@ -37,8 +37,9 @@ struct director {
 enum fail moves_diverged(struct director *director, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-/* The same where the step has no meaning for what the scheme does (it sends no such command, has no timer, was refused): of a scheme
- * that the scenario does not speak about nobody said that it could follow. FAIL_NOT_APPLICABLE; FAIL_UNKNOWN where it was said. */
+/* The same where the step has no meaning for what the scheme does (it sends no such command, has no
+ * timer, was refused): of a scheme that the scenario does not speak about nobody said that it could
+ * follow. FAIL_NOT_APPLICABLE; FAIL_UNKNOWN where it was said. */
 enum fail moves_cannot_follow(struct director *director, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 /* The world refused a choice: its words and its code behind the place. */

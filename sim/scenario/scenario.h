@@ -1,7 +1,9 @@
-/* scenario.h - a scenario file: one story, its steps, and what is expected of every scheme it speaks about.
+/* scenario.h - a scenario file: one story, its steps, and what is expected of every scheme it
+ * speaks about.
  *
- * The reader is strict (STYLE of the house): anything unknown is FAIL_INPUT with file:line:column, a caret under the spot and "did you
- * mean". YAML by libyaml (events, so that every node knows its place). */
+ * The reader is strict (STYLE of the house): anything unknown is FAIL_INPUT with file:line:column,
+ * a caret under the spot and "did you mean". YAML by libyaml (events, so that every node knows its
+ * place). */
 #ifndef PICKLOCK_SCENARIO_SCENARIO_H
 #define PICKLOCK_SCENARIO_SCENARIO_H
 
@@ -14,18 +16,18 @@ struct expectation {
     const struct scheme *scheme; /* then NULL */
     bool is_expected[PROPERTY_COUNT];
     enum verdict verdicts[PROPERTY_COUNT]; /* where is_expected */
-    bool is_unsupported; /* "scheme: unsupported": this server cannot run it */
+    bool is_unsupported;                   /* "scheme: unsupported": this server cannot run it */
 };
 
 struct scenario {
     char path[4096];
     char name[NAME_MAX_BYTES];
     char source[256];
-    char *story;            /* the comment on top, without the #s; "" when there is none */
-    int64_t lease_us;       /* as asked for; each scheme rounds it up to its unit */
+    char *story;      /* the comment on top, without the #s; "" when there is none */
+    int64_t lease_us; /* as asked for; each scheme rounds it up to its unit */
     int clients, servers;
     char names[ACTORS_MAX][NAME_MAX_BYTES];
-    uint32_t same_token;    /* bit per client; see struct run */
+    uint32_t same_token; /* bit per client; see struct run */
     bool has_replica;
     struct step *steps;
     int steps_count;

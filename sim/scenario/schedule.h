@@ -13,7 +13,8 @@
  *     ...
  *     end
  *
- * Blank lines and lines that begin with # say nothing. Without the line "end" it is taken for cut off. */
+ * Blank lines and lines that begin with # say nothing. Without the line "end" it is taken for cut
+ * off. */
 #ifndef PICKLOCK_SCENARIO_SCHEDULE_H
 #define PICKLOCK_SCENARIO_SCHEDULE_H
 
@@ -35,7 +36,8 @@ struct schedule {
 struct schedule *schedule_new(const struct run *run); /* copies what it needs */
 void schedule_add(struct schedule *schedule, const struct choice *choice);
 /* Written under a temporary name, renamed when whole. */
-enum fail schedule_write(const struct schedule *schedule, const char *path, struct failure *failure);
+enum fail schedule_write(const struct schedule *schedule, const char *path,
+                         struct failure *failure);
 /* FAIL_INPUT: file:line: what was expected. */
 enum fail schedule_read(const char *path, struct schedule **schedule, struct failure *failure);
 /* Applies every choice in order. FAIL_UNKNOWN: "file:line: choice: why it was not possible". */

@@ -1,7 +1,8 @@
 /* step.h - one step of a scenario: a short sentence "ACTOR verb [argument]", as data.
  *
- * steps.def lists the sentences. A step is larger than a choice: "A acquires" is all the choices that bring A's attempt to
- * its end, whatever commands the scheme sends. The director turns steps into choices, world in hand. */
+ * steps.def lists the sentences. A step is larger than a choice: "A acquires" is all the choices
+ * that bring A's attempt to its end, whatever commands the scheme sends. The director turns steps
+ * into choices, world in hand. */
 #ifndef PICKLOCK_SCENARIO_STEP_H
 #define PICKLOCK_SCENARIO_STEP_H
 
@@ -18,12 +19,13 @@ enum stall { STALL_NONE, STALL_BEFORE, STALL_AFTER };
 
 struct step {
     enum step_kind kind;
-    int client, server;     /* -1: none */
-    int line, column;       /* where it stands */
-    int64_t amount_us;      /* a duration, or */
-    int64_t leases_milli;   /* thousandths of the scheme's lease */
-    enum stall stall;       /* "A acquires, stalls before DEL" */
-    bool stalls_at_effect;  /* "before the delete": any command with stall_effect; else of stall_verb's name */
+    int client, server;    /* -1: none */
+    int line, column;      /* where it stands */
+    int64_t amount_us;     /* a duration, or */
+    int64_t leases_milli;  /* thousandths of the scheme's lease */
+    enum stall stall;      /* "A acquires, stalls before DEL" */
+    bool stalls_at_effect; /* "before the delete": any command with stall_effect; else of
+                              stall_verb's name */
     enum verb stall_verb;
     enum effect stall_effect;
     enum reply_error error; /* "answers A with LOADING" */
@@ -32,11 +34,13 @@ struct step {
 struct cast;   /* sentence.h: who may be named */
 struct mishap; /* sentence.h: what is wrong, and where */
 
-/* Reads the whole of text (borrowed); line and column stay 0. FAIL_INPUT and *mishap: what was expected, did you mean. */
+/* Reads the whole of text (borrowed); line and column stay 0. FAIL_INPUT and *mishap: what was
+ * expected, did you mean. */
 enum fail step_read(const char *text, const struct cast *cast, struct step *step,
                     struct mishap *mishap);
 
-/* The choice that a step of this kind is, for those that are no more than one; CHOICE_COUNT: it is none. */
+/* The choice that a step of this kind is, for those that are no more than one; CHOICE_COUNT: it is
+ * none. */
 enum choice_kind step_choice(enum step_kind kind);
 
 /* Prints the sentence, at most size bytes with the final 0; names: the clients'. Returns text. */

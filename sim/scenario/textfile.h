@@ -1,7 +1,7 @@
 /* textfile.h - a whole text file in memory, refused when it cannot be one.
  *
- * What base/infile.h refuses, a binary file or one larger than its kind can be is FAIL_INPUT with one
- * clear sentence. */
+ * What base/infile.h refuses, a binary file or one larger than its kind can be is FAIL_INPUT with
+ * one clear sentence. */
 #ifndef PICKLOCK_SCENARIO_TEXTFILE_H
 #define PICKLOCK_SCENARIO_TEXTFILE_H
 

@@ -1,7 +1,9 @@
-/* world.h - what a directed run needs of a world, simulated or real: apply a choice, look, tell the time.
+/* world.h - what a directed run needs of a world, simulated or real: apply a choice, look, tell the
+ * time.
  *
- * Both worlds answer the same questions in the same way, so that one director drives a scenario in either, and one schedule replays in
- * both. A world writes its events into the sink that it was made with. Implemented by world/ (simulated) and live/ (real). */
+ * Both worlds answer the same questions in the same way, so that one director drives a scenario in
+ * either, and one schedule replays in both. A world writes its events into the sink that it was
+ * made with. Implemented by world/ (simulated) and live/ (real). */
 #ifndef PICKLOCK_SCENARIO_WORLD_H
 #define PICKLOCK_SCENARIO_WORLD_H
 
@@ -9,18 +11,18 @@
 #include "scenario/choice.h"
 
 enum phase {
-    PHASE_IDLE,      /* may acquire; a finished attempt's last result stands in client_view.last */
+    PHASE_IDLE, /* may acquire; a finished attempt's last result stands in client_view.last */
     PHASE_ACQUIRING,
-    PHASE_HOLDING,   /* granted, release not yet started, no loss noticed */
+    PHASE_HOLDING, /* granted, release not yet started, no loss noticed */
     PHASE_RELEASING,
-    PHASE_DEAD,      /* crashed */
+    PHASE_DEAD, /* crashed */
 };
 
 struct client_view {
     enum phase phase;
-    enum result last;   /* of the last operation that returned */
-    bool is_accessing;  /* a command of the critical section is under way */
-    int64_t wake_us;    /* world time at which its timer is due; INT64_MAX: none */
+    enum result last;  /* of the last operation that returned */
+    bool is_accessing; /* a command of the critical section is under way */
+    int64_t wake_us;   /* world time at which its timer is due; INT64_MAX: none */
 };
 
 enum message_state { MESSAGE_REQUEST, MESSAGE_REPLY, MESSAGE_VOID };
@@ -40,28 +42,34 @@ struct world {
 };
 
 struct world_ops {
-    /* Applies one choice and returns when all that follows from it by itself has happened (the reply is at the proxy, the client has
-     * taken its step, its requests are in flight). FAIL_UNKNOWN: the choice is not possible now (diverged); says why. */
+    /* Applies one choice and returns when all that follows from it by itself has happened (the
+     * reply is at the proxy, the client has taken its step, its requests are in flight).
+     * FAIL_UNKNOWN: the choice is not possible now (diverged); says why. */
     enum fail (*apply)(struct world *world, const struct choice *choice, struct failure *failure);
-    /* Can this choice be made at all here? E.g. no clock can be stepped without the shim. FAIL_UNKNOWN and why. */
+    /* Can this choice be made at all here? E.g. no clock can be stepped without the shim.
+     * FAIL_UNKNOWN and why. */
     enum fail (*can)(struct world *world, enum choice_kind kind, struct failure *failure);
     struct client_view (*client)(struct world *world, int client);
-    /* The messages of a client, oldest first, by server; returns how many (at most MESSAGES_MAX). */
+    /* The messages of a client, oldest first, by server; returns how many (at most MESSAGES_MAX).
+     */
     int (*messages)(struct world *world, int client, struct message *messages);
     int64_t (*now_us)(struct world *world);
     void (*free)(struct world *world);
 };
 
-/* What a directed run is made of; given to whoever makes a world. Kept by the world; names as in history_head. */
+/* What a directed run is made of; given to whoever makes a world. Kept by the world; names as in
+ * history_head. */
 struct run {
     const struct scheme *scheme;
     int clients, servers;
     char (*names)[NAME_MAX_BYTES];
-    int64_t lease_us;      /* rounded up to the scheme's unit */
-    uint64_t seed;         /* draws the tokens */
-    uint32_t same_token;   /* bit per client: these draw equal weak tokens (schemes with TOKEN_WEAK only) */
-    bool has_replica;      /* each server has a replica, in step until it is cut off */
-    bool has_delex;        /* simulated servers know DELEX, as from Redis 8.4 on; real ones know what they know */
+    int64_t lease_us;    /* rounded up to the scheme's unit */
+    uint64_t seed;       /* draws the tokens */
+    uint32_t same_token; /* bit per client: these draw equal weak tokens (schemes with TOKEN_WEAK
+                            only) */
+    bool has_replica;    /* each server has a replica, in step until it is cut off */
+    bool has_delex; /* simulated servers know DELEX, as from Redis 8.4 on; real ones know what they
+                       know */
     struct event_sink sink;
 };
 

@@ -1,8 +1,9 @@
 /* scheme.h - the step interface: a lock algorithm as a pure function over flat state.
  *
- * A scheme is told what just happened (a moment) and says what it wants next (asks in an outbox). It does no I/O,
- * reads no clock but the one it is handed, draws no random number and allocates nothing; the same object file runs in the simulated
- * world and against a real redis-server. skeleton.c is the commented start of a new one. After cowsql/raft's core. */
+ * A scheme is told what just happened (a moment) and says what it wants next (asks in an outbox).
+ * It does no I/O, reads no clock but the one it is handed, draws no random number and allocates
+ * nothing; the same object file runs in the simulated world and against a real redis-server.
+ * skeleton.c is the commented start of a new one. After cowsql/raft's core. */
 #ifndef PICKLOCK_SCHEMES_SCHEME_H
 #define PICKLOCK_SCHEMES_SCHEME_H
 
@@ -16,7 +17,8 @@
 
 /* What an attempt is given. Constant from its start to its end. */
 struct lease {
-    int64_t ttl_us;  /* how long the server shall keep the lock; a multiple of the scheme's unit_us */
+    int64_t
+        ttl_us; /* how long the server shall keep the lock; a multiple of the scheme's unit_us */
     int64_t unit_us; /* what the scheme counts in: 1000000 for EX, EXPIRE and stamps; 1000 for PX;
                         the explorer's ticks are 1 */
     int64_t token;   /* this attempt's own value, as the scheme's token kind says */
@@ -33,7 +35,8 @@ enum moment_kind {
     MOMENT_TIMEOUT, /* no answer in time: it may have happened, or may happen later */
     MOMENT_LOST,    /* the connection broke: it may have happened */
     MOMENT_WAKE,    /* the timer that out_sleep() set has rung */
-    MOMENT_RELEASE, /* the critical section is over: release, now. Comes at most once, after a grant */
+    MOMENT_RELEASE, /* the critical section is over: release, now. Comes at most once, after a grant
+                     */
 };
 
 struct moment {
@@ -45,8 +48,9 @@ struct moment {
 };
 
 enum ask_kind {
-    ASK_SEND,        /* send command to server */
-    ASK_SLEEP,       /* ring in sleep_us, 0: at once (replaces the timer that runs, SLEEP_NEVER stops it) */
+    ASK_SEND,  /* send command to server */
+    ASK_SLEEP, /* ring in sleep_us, 0: at once (replaces the timer that runs, SLEEP_NEVER stops it)
+                */
     ASK_GRANTED,     /* the acquire says: you have the lock; fence as minted, or 0 */
     ASK_REFUSED,     /* the acquire says: somebody else has it */
     ASK_FAILED,      /* the acquire or release says: an error, state unknown */
@@ -65,11 +69,11 @@ enum lane { LANE_MAIN, LANE_RENEW, LANE_COUNT };
 
 struct ask {
     enum ask_kind kind;
-    enum lane lane;  /* ASK_SEND */
-    int server;      /* ASK_SEND */
+    enum lane lane;         /* ASK_SEND */
+    int server;             /* ASK_SEND */
     struct command command; /* ASK_SEND */
-    int64_t sleep_us; /* ASK_SLEEP */
-    int64_t fence;    /* ASK_GRANTED */
+    int64_t sleep_us;       /* ASK_SLEEP */
+    int64_t fence;          /* ASK_GRANTED */
 };
 
 struct outbox {
@@ -77,7 +81,8 @@ struct outbox {
     struct ask asks[OUTBOX_MAX + 1];
 };
 
-/* What no step may do. Whoever steps a scheme looks (world/client.c), and the run ends with a failure that names the scheme. */
+/* What no step may do. Whoever steps a scheme looks (world/client.c), and the run ends with a
+ * failure that names the scheme. */
 enum breach {
     BREACH_NONE,
 #define BREACH(id, words) BREACH_##id,
@@ -114,29 +119,33 @@ struct scheme {
     const enum scheme_field *fields; /* every member of the state is an int64_t; one row a member */
     int fields_count;                /* at most SCHEME_FIELDS_MAX */
     enum token_kind token;
-    int64_t unit_us;       /* see lease.unit_us */
-    bool is_naive;         /* shown on the naive side of tables: known to be wrong, with why */
-    bool promises_expiry;  /* a key of its always has a time to live ("always-expires") */
-    bool promises_notice;  /* tells its holder of a loss by the end of the lease ("loss-notice") */
-    bool promises_token;   /* the lock key holds a token of the attempt: "no-orphan" can be told */
-    bool mints_fence;      /* a grant carries a fencing token */
+    int64_t unit_us;        /* see lease.unit_us */
+    bool is_naive;          /* shown on the naive side of tables: known to be wrong, with why */
+    bool promises_expiry;   /* a key of its always has a time to live ("always-expires") */
+    bool promises_notice;   /* tells its holder of a loss by the end of the lease ("loss-notice") */
+    bool promises_token;    /* the lock key holds a token of the attempt: "no-orphan" can be told */
+    bool mints_fence;       /* a grant carries a fencing token */
     bool uses_client_clock; /* expiry is decided from stamps by clients, not by the server */
-    bool needs_script;     /* sends EVALSHA: what it is answered depends on the scripts that the server knows */
-    bool needs_quorum;     /* talks to lease->servers servers, a majority grants */
-    bool is_even_handed;   /* needs_quorum: it does the same with every server and counts answers: no server's number is in
-                              its state, and no order among them matters. The explorer then takes one server for another */
-    bool waits_for_all;    /* needs_quorum: what it asks of servers it asks of them at once, and then does nothing but count
-                              until each has answered, timed out or broken the connection. The explorer relies on it */
-    bool needs_delex;      /* its release is DELEX (Redis 8.4), or DELIFEQ (Valkey 9): older servers know neither */
-    const char *weakness;  /* is_naive: why, in one line; else NULL */
+    bool needs_script; /* sends EVALSHA: what it is answered depends on the scripts that the server
+                          knows */
+    bool needs_quorum; /* talks to lease->servers servers, a majority grants */
+    bool is_even_handed; /* needs_quorum: it does the same with every server and counts answers: no
+                            server's number is in its state, and no order among them matters. The
+                            explorer then takes one server for another */
+    bool waits_for_all;  /* needs_quorum: what it asks of servers it asks of them at once, and then
+                            does nothing but count  until each has answered, timed out or broken the
+                            connection. The explorer relies on it */
+    bool needs_delex; /* its release is DELEX (Redis 8.4), or DELIFEQ (Valkey 9): older servers know
+                         neither */
+    const char *weakness; /* is_naive: why, in one line; else NULL */
 };
 
 /* The table: schemes.def, a row a scheme, in the order of ARTICLES.md. */
 extern const struct scheme *const schemes[];
 extern const int schemes_count;
 
-/* Makes a scheme from outside the table (a user's shared object) known by its name; keeps it. False: SCHEME_GUESTS_MAX are
- * known already. Not part of schemes[]. */
+/* Makes a scheme from outside the table (a user's shared object) known by its name; keeps it.
+ * False: SCHEME_GUESTS_MAX are known already. Not part of schemes[]. */
 bool scheme_add(const struct scheme *scheme);
 
 /* Is it one that scheme_add() made known? */
@@ -165,7 +174,8 @@ void out_expire(struct outbox *out, int server, int64_t ttl_us);
 void out_del(struct outbox *out, int server);
 void out_compare_and_delete(struct outbox *out, int server, const struct lease *lease);
 void out_compare_and_delete_by_sha(struct outbox *out, int server, const struct lease *lease);
-void out_compare_and_expire(struct outbox *out, enum lane lane, int server, const struct lease *lease);
+void out_compare_and_expire(struct outbox *out, enum lane lane, int server,
+                            const struct lease *lease);
 void out_sleep(struct outbox *out, int64_t sleep_us);
 void out_granted(struct outbox *out);
 void out_granted_with_fence(struct outbox *out, int64_t fence);
@@ -179,8 +189,9 @@ void out_crashed(struct outbox *out);
 
 /* --- the script: the order of the article is the order of the file --- */
 
-/* Opens the script: what follows runs from MOMENT_START, or from behind the AWAIT that it stopped at. Steps are an
- * enum whose first row is START (0). Not inside an own switch: SCRIPT_END finds that out. */
+/* Opens the script: what follows runs from MOMENT_START, or from behind the AWAIT that it stopped
+ * at. Steps are an enum whose first row is START (0). Not inside an own switch: SCRIPT_END finds
+ * that out. */
 #define SCRIPT(self)                                                                               \
     switch ((self)->at) {                                                                          \
     case 0:
@@ -208,7 +219,7 @@ void out_crashed(struct outbox *out);
     default:                                                                                       \
         (self)->at = SCRIPT_LOST;                                                                  \
         return;                                                                                    \
-    }
+        }
 
 #define SCRIPT_OVER 127
 #define SCRIPT_LOST 126 /* at a step that the script does not know: a breach */

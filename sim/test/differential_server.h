@@ -30,8 +30,8 @@ enum { SERVER_PATH_MAX = 128, START_TRIES = 5000, REQUESTS_MAX = 4 };
 struct server {
     const char *program;
     char folder[64];
-    char socket[SERVER_PATH_MAX], page[SERVER_PATH_MAX], shim[SERVER_PATH_MAX], data[SERVER_PATH_MAX],
-        log[SERVER_PATH_MAX];
+    char socket[SERVER_PATH_MAX], page[SERVER_PATH_MAX], shim[SERVER_PATH_MAX],
+        data[SERVER_PATH_MAX], log[SERVER_PATH_MAX];
     struct clock_page *clock;
     pid_t pid;
     redisContext *control;              /* probes and switches; always allowed in */

@@ -142,8 +142,8 @@ static inline bool walk_is_stricter_in_checks(struct walker *walker, enum proper
         return true;
     /* Its losers renew whatever key is there, also one that they have left behind themselves. */
     bool losers_renew = strcmp(walker->options.scheme->name, "multi-setnx-expire-del") == 0;
-    if (property == PROPERTY_PROGRESS && (losers_renew || walk_gives_up(walker) ||
-                                          walker->all >> PROPERTY_EXTEND_OWN & 1))
+    if (property == PROPERTY_PROGRESS &&
+        (losers_renew || walk_gives_up(walker) || walker->all >> PROPERTY_EXTEND_OWN & 1))
         return true;
     return property == PROPERTY_NO_ORPHAN ||
            (property == PROPERTY_TRUTHFUL && walker->options.budget[FAULT_SERVER_CLOCK] > 0) ||

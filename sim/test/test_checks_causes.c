@@ -339,7 +339,8 @@ static void what_nobody_here_wrote_is_nobodys(void **state)
 
 /* --- blame --- */
 
-/* Of any two violations the one whose blame is graver is told, whichever comes first; of two alike the first. */
+/* Of any two violations the one whose blame is graver is told, whichever comes first; of two alike
+ * the first. */
 static void the_gravest_of_several_is_told(void **state)
 {
     (void)state;
@@ -353,8 +354,7 @@ static void the_gravest_of_several_is_told(void **state)
             bool is_graver = cause_blame(second) > cause_blame(first);
             assert_int_equal(finding_hit(&finding, second, 2), is_graver);
             assert_int_equal(finding.cause, is_graver ? second : first);
-            assert_int_equal(finding.blames,
-                             1u << cause_blame(first) | 1u << cause_blame(second));
+            assert_int_equal(finding.blames, 1u << cause_blame(first) | 1u << cause_blame(second));
         }
 }
 

@@ -366,7 +366,8 @@ static void a_paused_client_can_be_told_nothing_until_it_wakes(void **state)
     story_free(story);
 }
 
-/* A's lease ends at 300 ms, its timer was due at due_ms, and rings at 400 ms: the machine was busy. */
+/* A's lease ends at 300 ms, its timer was due at due_ms, and rings at 400 ms: the machine was busy.
+ */
 static struct story *is_woken_late(int client, int64_t due_ms, double told_ms)
 {
     struct story *story = story_new(&noticing, 1, 300);

@@ -147,8 +147,8 @@ static void a_counter_that_goes_back_was_forgotten(void **state)
     }
 }
 
-/* B, newer, writes; A's late write is accepted. The resource knows A's token for the smaller one, so
- * it must have forgotten B's; or the scheme gave A the larger one. */
+/* B, newer, writes; A's late write is accepted. The resource knows A's token for the smaller one,
+ * so it must have forgotten B's; or the scheme gave A the larger one. */
 static void a_resource_that_takes_a_smaller_token_has_forgotten_a_larger_one(void **state)
 {
     (void)state;

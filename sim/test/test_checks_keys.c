@@ -492,7 +492,8 @@ static void a_key_that_may_have_expired_is_no_orphan_of_its_release(void **state
 
 /* --- a token that is written over another one --- */
 
-/* GETSET of a token is a write like any other: it ends the lock that was there, and drops its time to live. */
+/* GETSET of a token is a write like any other: it ends the lock that was there, and drops its time
+ * to live. */
 static void a_token_swapped_in_is_a_token_written(void **state)
 {
     (void)state;
@@ -503,8 +504,9 @@ static void a_token_swapped_in_is_a_token_written(void **state)
         is_refused(story, B);
         calls(story, B, OP_ACQUIRE);
         executes(story, B, OP_ACQUIRE, command(verbs[i], token(story, B), 0),
-                 verbs[i] == VERB_SET ? (struct reply){.kind = REPLY_OK}
-                                      : (struct reply){.kind = REPLY_VALUE, .value = token(story, A)});
+                 verbs[i] == VERB_SET
+                     ? (struct reply){.kind = REPLY_OK}
+                     : (struct reply){.kind = REPLY_VALUE, .value = token(story, A)});
         returns(story, B, OP_ACQUIRE, RESULT_REFUSED);
         /* Its token is not there any more, and so it is told. */
         calls(story, A, OP_RELEASE);

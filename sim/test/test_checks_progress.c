@@ -408,8 +408,8 @@ static void a_fault_that_lasts_has_not_stopped(void **state)
     }
 }
 
-/* Two leases end at 600. B is answered at 590 or at 610, and cleans up a little later; or it takes so
- * long that nothing of its lease is left, which it must refuse by itself. */
+/* Two leases end at 600. B is answered at 590 or at 610, and cleans up a little later; or it takes
+ * so long that nothing of its lease is left, which it must refuse by itself. */
 static void a_refusal_counts_from_the_answer_not_from_the_cleaning(void **state)
 {
     static const struct {

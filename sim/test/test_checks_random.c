@@ -471,7 +471,8 @@ static struct event senseless(struct random *random, struct story *story)
 }
 
 /* A history in which nobody saw what a client asked is judged by its calls and returns alone. In
- * one that is watched everybody is seen to ask every server, and nobody to hear what none has said. */
+ * one that is watched everybody is seen to ask every server, and nobody to hear what none has said.
+ */
 static void feed_senseless(struct story *story, struct event event, bool is_watched)
 {
     if (event.kind == EVENT_HEAR && is_watched)

@@ -172,7 +172,8 @@ static void what_a_lock_guards_can_be_given_an_expiry(void **state)
 {
     (void)state;
     check_expiring((struct command){.verb = VERB_SET, .key = KEY_COUNTER, .value = 7},
-                   "*5\r\n$3\r\nSET\r\n$9\r\np:counter\r\n$1\r\n7\r\n$2\r\nEX\r\n$5\r\n86400\r\n", 1);
+                   "*5\r\n$3\r\nSET\r\n$9\r\np:counter\r\n$1\r\n7\r\n$2\r\nEX\r\n$5\r\n86400\r\n",
+                   1);
     check_expiring((struct command){.verb = VERB_INCR, .key = KEY_FENCE},
                    "*2\r\n$4\r\nINCR\r\n$7\r\np:fence\r\n"
                    "*3\r\n$6\r\nEXPIRE\r\n$7\r\np:fence\r\n$5\r\n86400\r\n",

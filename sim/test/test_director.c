@@ -270,7 +270,7 @@ static void a_server_answers_with_an_error(void **state)
           "A hears SET from server 1\n"
           "A hears SET from server 2\n");
     cannot_follow(play, "B acquires\nserver 2 answers B with LOADING",
-             "B is not stalled before a request to server 2");
+                  "B is not stalled before a request to server 2");
     free(play);
 }
 

@@ -18,7 +18,8 @@ static void open_cell(struct cell *cell, const struct scheme *scheme, const char
     struct failure failure = {0};
     cell_init(cell, scheme);
     cell->options.states_max = states_max;
-    cell->options.leftovers = LEFTOVERS_TOO; /* else a graver violation may stand for a shorter one */
+    cell->options.leftovers =
+        LEFTOVERS_TOO; /* else a graver violation may stand for a shorter one */
     if (cell_add_faults(cell, faults, &failure))
         fail_msg("%s", failure.text);
 }

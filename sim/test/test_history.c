@@ -62,7 +62,8 @@ static struct event random_event(struct random *random, int64_t index, enum even
     bool may_be_nobodys = kind == EVENT_WAKE || kind == EVENT_TIME || kind == EVENT_FAULT;
     event.client = (int)random_below(random, 3) - (may_be_nobodys && random_below(random, 2));
     event.server = (int)random_below(random, 5);
-    if ((may_be_nobodys || kind == EVENT_CALL || kind == EVENT_RETURN || kind == EVENT_STRAND) && random_below(random, 2))
+    if ((may_be_nobodys || kind == EVENT_CALL || kind == EVENT_RETURN || kind == EVENT_STRAND) &&
+        random_below(random, 2))
         event.server = -1;
     event.lock = (int)random_below(random, 2);
     event.attempt = (int)random_below(random, 3);
@@ -260,8 +261,9 @@ static void bad_files_are_refused_with_file_and_line(void **state)
     }
     assert_int_equal(read_all(HEAD CALL "{\"end\":1}\n", &failure), FAIL_NONE);
     /* two events may share an instant */
-    assert_int_equal(read_all(HEAD CALL "{\"i\":1,\"t\":5,\"kind\":\"wake\"}\n{\"end\":2}\n", &failure),
-                     FAIL_NONE);
+    assert_int_equal(
+        read_all(HEAD CALL "{\"i\":1,\"t\":5,\"kind\":\"wake\"}\n{\"end\":2}\n", &failure),
+        FAIL_NONE);
     struct history_reader *reader;
     struct history_head run;
     assert_int_equal(history_reader_new(&reader, folder, &run, &failure), FAIL_INPUT);

@@ -313,7 +313,8 @@ static void real_time_really_passes(void **state)
     assert_int_equal(acquires(&stage, 1, VERB_SET_NX_PX), RESULT_GRANTED);
     for (size_t i = 0; i < stage.trace.count; i++)
         assert_true(stage.trace.events[i].from_us <= stage.trace.events[i].time_us);
-    assert_int_equal(applies(&stage, of_server(CHOICE_SERVER_CLOCK, 1000000), &why), FAIL_NOT_APPLICABLE);
+    assert_int_equal(applies(&stage, of_server(CHOICE_SERVER_CLOCK, 1000000), &why),
+                     FAIL_NOT_APPLICABLE);
     assert_non_null(strstr(why.text, "real time"));
     assert_int_equal(applies(&stage, of_server(CHOICE_FAILOVER, 0), &why), FAIL_UNKNOWN);
     assert_non_null(strstr(why.text, "no replicas"));

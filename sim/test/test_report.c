@@ -96,7 +96,9 @@ static void the_terminal_summary_fits(void **state)
     expect_in(text, "safe   set-nx-px-cad   holds  ");
     expect_in(text, "late-grant        NOT expected\n");
     expect_in(text, "unsupported");
-    expect_in(text, "10 runs: 5 as expected, 2 not, 1 unknown, 1 without expectation, 1 not applicable\n");
+    expect_in(
+        text,
+        "10 runs: 5 as expected, 2 not, 1 unknown, 1 without expectation, 1 not applicable\n");
     expect_in(text, "fresh-grant is violated (late-grant), expected holds\n");
     expect_in(text, "A was told at 310.0 ms");
     expect_in(text, "scenarios/late-grant.yaml:9:5: A goes on"); /* why it is unknown */

@@ -51,8 +51,8 @@ static void nothing_ran_is_unknown(void **state)
     assert_int_equal(results_status(&shard), FAIL_NONE);
 }
 
-/* What does not apply fails nothing and leaves nothing open; where nothing else is there, nothing was
- * concluded. A shard of a campaign cannot know that. */
+/* What does not apply fails nothing and leaves nothing open; where nothing else is there, nothing
+ * was concluded. A shard of a campaign cannot know that. */
 static void what_does_not_apply_is_no_verdict(void **state)
 {
     (void)state;
@@ -68,8 +68,8 @@ static void what_does_not_apply_is_no_verdict(void **state)
     results_free(&shard);
 }
 
-/* The judge: a run that its scheme could not follow says nothing, unless something is violated already;
- * a property that does not apply is not taken for one that holds. */
+/* The judge: a run that its scheme could not follow says nothing, unless something is violated
+ * already; a property that does not apply is not taken for one that holds. */
 static void judged(enum standing wanted, const struct finding *findings,
                    const struct judging *judging)
 {
@@ -95,11 +95,10 @@ static void a_run_that_cannot_be_followed(void **state)
     judged(STANDING_EXPECTED, findings, &follows);
     expectation.verdicts[PROPERTY_NO_ORPHAN] = VERDICT_UNKNOWN; /* what older files say of it */
     judged(STANDING_EXPECTED, findings, &follows);
-    findings[PROPERTY_RELEASE_OWN] =
-        (struct finding){.verdict = VERDICT_VIOLATED,
-                         .count = 1,
-                         .cause = CAUSE_UNLOCK_BUG,
-                         .blames = 1u << BLAME_SCHEME};
+    findings[PROPERTY_RELEASE_OWN] = (struct finding){.verdict = VERDICT_VIOLATED,
+                                                      .count = 1,
+                                                      .cause = CAUSE_UNLOCK_BUG,
+                                                      .blames = 1u << BLAME_SCHEME};
     judged(STANDING_UNEXPECTED, findings,
            &(struct judging){.not_applicable = "no", .fail_on = FAIL_ON_SCHEME});
     judged(STANDING_NOT_APPLICABLE, findings, &cannot);
@@ -108,7 +107,8 @@ static void a_run_that_cannot_be_followed(void **state)
     judged(STANDING_NOT_APPLICABLE, findings, &(struct judging){0});
 }
 
-/* A row a policy, a column what there was: nobody's fault, the deployment's, the scheme's behind it. */
+/* A row a policy, a column what there was: nobody's fault, the deployment's, the scheme's behind
+ * it. */
 static void whose_fault_a_failure_is(void **state)
 {
     (void)state;
