@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 """How many small slips in the schemes does `picklock explore` notice? A line of a scheme is changed, the scheme is built as a
-guest, and its cells at the default bounds are held against the original's:
+plugin, and its cells at the default bounds are held against the original's:
 noticed is what is violated, and was not, or for another cause.
 
 Whoever survives must stand here with the reason. `make mutations`; `--sample N` takes N of them, as CI does. Fewer noticed than
@@ -99,7 +99,7 @@ def name_of(text):
 
 
 def built(folder, number, scheme, piece, instead):
-    """The changed scheme as a guest; None: that piece of its source is not there (once) any more."""
+    """The changed scheme as a plugin; None: that piece of its source is not there (once) any more."""
     text = (SCHEMES / f"{scheme}.c").read_text()
     if piece not in text:
         return None
@@ -127,11 +127,11 @@ def noticed(original, changed):
 def judge(folder, originals, number):
     """(as it should be, was noticed, a line that says what happened)"""
     scheme, piece, instead, reason = SLIPS[number]
-    guest = built(folder, number, scheme, piece, instead)
+    plugin = built(folder, number, scheme, piece, instead)
     words = f"{scheme}: {' '.join(piece.split())}  ->  {' '.join(instead.split()) or 'nothing'}"
-    if not guest:
+    if not plugin:
         return False, False, f"STALE     {words}\n          that line is not there any more"
-    found = noticed(originals[scheme], explored(guest))
+    found = noticed(originals[scheme], explored(plugin))
     if found:
         return reason is None, True, f"noticed   {words}\n          {found}"
     return reason is not None, False, f"{'survives ' if reason else 'SURVIVES '} {words}\n          {reason or 'why?'}"

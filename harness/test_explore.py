@@ -6,7 +6,7 @@ import pytest
 from conftest import ROOT, run
 from matrix import MATRIX, as_yaml, explored, rows
 from readme import DEPLOYMENT, NOBODY
-from test_guest import build, mine
+from test_plugin import build, mine
 
 # What `picklock explore --json` promises of every row.
 FIELDS = {"scheme", "fault", "property", "verdict", "cause", "clients", "rounds", "faults", "states",

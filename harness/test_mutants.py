@@ -19,7 +19,7 @@ assert len(ROWS) == (MUTANTS / "mutants.def").read_text().count("\nPLANT("), "a 
 
 
 @pytest.fixture(scope="module")
-def guest(tmp_path_factory):
+def plugin(tmp_path_factory):
     """All of them in one shared object, with a name for each."""
     folder = tmp_path_factory.mktemp("mutants")
     made = folder / "mutants.so"
@@ -35,9 +35,9 @@ def guest(tmp_path_factory):
     return named
 
 
-def explored(guest, names, faults, *words):
+def explored(plugin, names, faults, *words):
     """{scheme: {property: row}}"""
-    ran = run("explore", "--scheme", ",".join(str(guest(name)) for name in names), "--fault", faults,
+    ran = run("explore", "--scheme", ",".join(str(plugin(name)) for name in names), "--fault", faults,
               "--fail-on", "never", "--json", "-", *words)
     # 2: found, but there is no end of states (a fence that grows with every refusal)
     assert ran.status in (0, 2), ran
@@ -62,9 +62,9 @@ def worse(rows, twin):
 
 
 @pytest.mark.parametrize("row", ROWS, ids=[row[0] for row in ROWS])
-def test_a_mutant_is_found_on_real_redis_and_its_twin_is_not(guest, row):
+def test_a_mutant_is_found_on_real_redis_and_its_twin_is_not(plugin, row):
     mutant, twin, faults, broken, cause, events, _ = row
-    found = explored(guest, [mutant, twin], faults, "--confirm")
+    found = explored(plugin, [mutant, twin], faults, "--confirm")
     properties = broken.split()
     assert worse(found[mutant], found[twin]) == set(properties)
     assert all(found[twin][name]["verdict"] == "holds" or found[twin][name]["cause"] == "leftover" for name in properties)
@@ -74,9 +74,9 @@ def test_a_mutant_is_found_on_real_redis_and_its_twin_is_not(guest, row):
     assert (first["cause"], first["witness_steps"]) == (cause, int(events))
 
 
-def told(guest, picklock, world, scenario, *names):
+def told(plugin, picklock, world, scenario, *names):
     """{scheme: row} of a scenario beside the mutants."""
-    ran = picklock("run", "--on", world, "--scheme", ",".join(str(guest(name)) for name in names),
+    ran = picklock("run", "--on", world, "--scheme", ",".join(str(plugin(name)) for name in names),
                    MUTANTS / scenario, "--json", "-")
     return {row["scheme"]: row for row in ran.json["results"]}
 
@@ -86,17 +86,17 @@ def verdicts(row):
 
 
 @pytest.mark.parametrize("world", ["redis", "sim"])
-def test_an_early_fencing_token_is_found_and_its_twin_is_not(guest, picklock, world):
+def test_an_early_fencing_token_is_found_and_its_twin_is_not(plugin, picklock, world):
     [(mutant, twin, name, cause, _)] = STORIES
-    rows = told(guest, picklock, world, "early-fence-token.yaml", mutant, twin)
+    rows = told(plugin, picklock, world, "early-fence-token.yaml", mutant, twin)
     assert verdicts(rows[mutant])[name] == ("violated", cause)
     assert verdicts(rows[twin])[name] == ("holds", None)
     assert all(row["as_expected"] for row in rows.values())
 
 
 @pytest.mark.parametrize("world", ["redis", "sim"])
-def test_a_release_that_does_not_compare_loses_an_update_and_its_twin_lets_nobody_in(guest, picklock, world):
-    rows = told(guest, picklock, world, "lost-update-by-release.yaml", "release_by_del", "lease_lock")
+def test_a_release_that_does_not_compare_loses_an_update_and_its_twin_lets_nobody_in(plugin, picklock, world):
+    rows = told(plugin, picklock, world, "lost-update-by-release.yaml", "release_by_del", "lease_lock")
     assert verdicts(rows["release_by_del"])["no-lost-update"] == ("violated", "unlock-bug")
     assert rows["release_by_del"]["as_expected"]
     assert "C does not hold the lock (its last operation: refused)" in rows["lease_lock"]["not_applicable"]
@@ -106,7 +106,7 @@ def test_a_release_that_does_not_compare_loses_an_update_and_its_twin_lets_nobod
     ("write", "fence_minted_first", "fence_lock", "fence-order", "fence-disorder"),
     ("counter", "quorum_off_by_one", "quorum_lock", "no-lost-update", "split-grant"),
 ])
-def test_a_section_shows_it_on_real_redis_and_not_of_its_twin(guest, section, mutant, twin, name, cause):
-    found = explored(guest, [mutant], "none", "--section", section, "--states", "1000000", "--confirm")[mutant][name]
+def test_a_section_shows_it_on_real_redis_and_not_of_its_twin(plugin, section, mutant, twin, name, cause):
+    found = explored(plugin, [mutant], "none", "--section", section, "--states", "1000000", "--confirm")[mutant][name]
     assert (found["verdict"], found["cause"], found["confirmed"]) == ("violated", cause, True)
-    assert explored(guest, [twin], "none", "--section", section)[twin][name]["verdict"] == "holds"
+    assert explored(plugin, [twin], "none", "--section", section)[twin][name]["verdict"] == "holds"

@@ -24,10 +24,10 @@ static void *make(const struct ledger *ledger)
     return made;
 }
 
-static void judge(struct inquiry *inquiry, int lock, int server, int64_t index, const char *when)
+static void judge(struct monitor *monitor, int lock, int server, int64_t index, const char *when)
 {
-    const struct ledger *ledger = inquiry->ledger;
-    struct always_expires *self = inquiry->state;
+    const struct ledger *ledger = monitor->ledger;
+    struct always_expires *self = monitor->state;
     const struct ledger_key *key = &ledger->locks[lock].keys[server];
     const struct grant *grant = &key->grant;
     int64_t *judged = &self->judged[lock * ledger->head->servers + server];
@@ -35,7 +35,7 @@ static void judge(struct inquiry *inquiry, int lock, int server, int64_t index, 
         *judged == grant->index)
         return;
     *judged = grant->index;
-    struct finding *finding = &inquiry->finding;
+    struct finding *finding = &monitor->finding;
     if (!finding_hit(finding, CAUSE_NO_EXPIRY, index))
         return;
     const char *name = client_name(ledger, grant->client);
@@ -48,10 +48,10 @@ static void judge(struct inquiry *inquiry, int lock, int server, int64_t index, 
     finding_say(finding, "No expiry in %s.", name);
 }
 
-static void event(struct inquiry *inquiry, const struct event *event)
+static void event(struct monitor *monitor, const struct event *event)
 {
-    const struct ledger *ledger = inquiry->ledger;
-    struct always_expires *self = inquiry->state;
+    const struct ledger *ledger = monitor->ledger;
+    struct always_expires *self = monitor->state;
     if (event->kind == EVENT_EXECUTE) {
         self->saw_command = true;
         self->saw_ttl |= event->command.ttl_us > 0;
@@ -64,14 +64,14 @@ static void event(struct inquiry *inquiry, const struct event *event)
     for (int s = 0; s < ledger->head->servers; s++) {
         const struct grant *grant = &ledger->locks[client->lock].keys[s].grant;
         if (grant->client == event->client && grant->ending == ENDING_NONE)
-            judge(inquiry, client->lock, s, event->index,
+            judge(monitor, client->lock, s, event->index,
                   is_death ? "It crashed" : "Its operation has returned");
     }
 }
 
-static void finish(struct inquiry *inquiry, int64_t end_us)
+static void finish(struct monitor *monitor, int64_t end_us)
 {
-    const struct ledger *ledger = inquiry->ledger;
+    const struct ledger *ledger = monitor->ledger;
     for (int lock = 0; lock < ledger->head->locks; lock++)
         for (int s = 0; s < ledger->head->servers; s++) {
             const struct grant *grant = &ledger->locks[lock].keys[s].grant;
@@ -80,14 +80,14 @@ static void finish(struct inquiry *inquiry, int64_t end_us)
             const struct ledger_client *writer = &ledger->clients[grant->client];
             bool is_under_way = writer->is_acquiring && writer->attempt == grant->attempt;
             if (!is_under_way || end_us - grant->time_us > ledger->lease_us)
-                judge(inquiry, lock, s, ledger->index, "The history has ended");
+                judge(monitor, lock, s, ledger->index, "The history has ended");
         }
 }
 
-static const char *excused(const struct inquiry *inquiry)
+static const char *excused(const struct monitor *monitor)
 {
-    const struct scheme *scheme = inquiry->ledger->scheme;
-    const struct always_expires *self = inquiry->state;
+    const struct scheme *scheme = monitor->ledger->scheme;
+    const struct always_expires *self = monitor->state;
     if (scheme ? scheme->promises_expiry : self->saw_ttl || !self->saw_command)
         return NULL;
     return "the scheme does not promise that its keys expire";

@@ -29,8 +29,8 @@ static const struct property_rules *const rules[PROPERTY_COUNT] = {
 
 struct checks {
     struct ledger ledger;
-    struct tally tally;
-    struct inquiry inquiries[PROPERTY_COUNT];
+    struct counters counters;
+    struct monitor inquiries[PROPERTY_COUNT];
     struct coverage *coverage;
     struct black_box *black_box; /* what is said where that has a gap */
     int64_t calls;
@@ -58,13 +58,13 @@ struct checks *checks_new_for(const struct history_head *head, const struct sche
     checks->coverage = coverage_new(&checks->ledger);
     checks->black_box = black_box_new(&checks->ledger);
     for (int i = 0; i < PROPERTY_COUNT; i++) {
-        struct inquiry *inquiry = &checks->inquiries[i];
-        inquiry->rules = rules[i];
-        inquiry->ledger = &checks->ledger;
-        inquiry->tally = &checks->tally;
-        inquiry->finding.first_index = NO_INDEX;
+        struct monitor *monitor = &checks->inquiries[i];
+        monitor->rules = rules[i];
+        monitor->ledger = &checks->ledger;
+        monitor->counters = &checks->counters;
+        monitor->finding.first_index = NO_INDEX;
         if (rules[i]->make)
-            inquiry->state = rules[i]->make(&checks->ledger);
+            monitor->state = rules[i]->make(&checks->ledger);
     }
     return checks;
 }
@@ -74,7 +74,7 @@ struct checks *checks_new(const struct history_head *head)
     return checks_new_for(head, scheme_named(head->scheme));
 }
 
-/* --- the tally --- */
+/* --- the counters --- */
 
 /* Before the ledger knows of the event. */
 static void count_call(struct checks *checks, const struct event *event)
@@ -86,7 +86,7 @@ static void count_call(struct checks *checks, const struct event *event)
     if (checks->first_caller == NOBODY)
         checks->first_caller = event->client;
     checks->is_contested |= checks->first_caller != event->client;
-    checks->tally.contended += ledger->locks[event->lock].holders > 0;
+    checks->counters.contended += ledger->locks[event->lock].holders > 0;
 }
 
 static void count_fault(struct checks *checks, const struct event *event)
@@ -94,29 +94,29 @@ static void count_fault(struct checks *checks, const struct event *event)
     const struct ledger *ledger = &checks->ledger;
     if (event->kind != EVENT_FAULT)
         return;
-    checks->tally.faults++;
+    checks->counters.faults++;
     bool is_in_hold = event->client >= 0 ? ledger->clients[event->client].is_holding : false;
     for (int i = 0; event->client < 0 && i < ledger->head->locks && !is_in_hold; i++)
         is_in_hold = ledger->locks[i].holders > 0;
-    checks->tally.faults_in_hold += is_in_hold;
+    checks->counters.faults_in_hold += is_in_hold;
 }
 
 static void count_return(struct checks *checks, const struct event *event)
 {
     if (event->kind != EVENT_RETURN)
         return;
-    checks->tally.operations++;
+    checks->counters.operations++;
     switch (event->result) {
     case RESULT_GRANTED:
-        checks->tally.grants++;
+        checks->counters.grants++;
         break;
     case RESULT_REFUSED:
-        checks->tally.refusals++;
+        checks->counters.refusals++;
         break;
     case RESULT_FAILED:
     case RESULT_UNSUPPORTED:
     case RESULT_CRASHED:
-        checks->tally.errors++;
+        checks->counters.errors++;
         break;
     default:
         break;
@@ -158,15 +158,15 @@ static const char *vacuous(const struct checks *checks, const struct property_ru
         return "no acquire was granted: nothing could be found";
     if (!of->is_about_two)
         return NULL;
-    if (checks->tally.grants == 0)
+    if (checks->counters.grants == 0)
         return "no acquire was granted: no two holds could overlap";
     return checks->is_contested ? NULL : "only one client ever tried: no two holds could overlap";
 }
 
 /* Do calls and returns alone, or the world itself, say it? */
-static bool needs_no_server(const struct inquiry *inquiry)
+static bool needs_no_server(const struct monitor *monitor)
 {
-    return inquiry->rules == &rules_no_crash || inquiry->finding.cause == CAUSE_ENDLESS_WAIT;
+    return monitor->rules == &rules_no_crash || monitor->finding.cause == CAUSE_ENDLESS_WAIT;
 }
 
 static void conclude_unseen(const struct checks *checks, enum property property, const char *gap,
@@ -184,12 +184,12 @@ static void conclude_unseen(const struct checks *checks, enum property property,
 
 static void conclude(const struct checks *checks, enum property property, struct finding *finding)
 {
-    const struct inquiry *inquiry = &checks->inquiries[property];
+    const struct monitor *monitor = &checks->inquiries[property];
     const char *gap = coverage_gap(checks->coverage);
-    const char *excuse = inquiry->rules->excused ? inquiry->rules->excused(inquiry) : NULL;
-    const char *vacuity = vacuous(checks, inquiry->rules);
-    *finding = inquiry->finding;
-    if (!excuse && gap && !needs_no_server(inquiry)) {
+    const char *excuse = monitor->rules->excused ? monitor->rules->excused(monitor) : NULL;
+    const char *vacuity = vacuous(checks, monitor->rules);
+    *finding = monitor->finding;
+    if (!excuse && gap && !needs_no_server(monitor)) {
         conclude_unseen(checks, property, gap, vacuity, finding);
         return;
     }
@@ -204,15 +204,15 @@ unsigned checks_violated(const struct checks *checks)
 {
     unsigned violated = 0;
     for (int i = 0; i < PROPERTY_COUNT; i++) {
-        const struct inquiry *inquiry = &checks->inquiries[i];
-        bool is_excused = inquiry->rules->excused && inquiry->rules->excused(inquiry);
-        violated |= (unsigned)(inquiry->finding.count > 0 && !is_excused) << i;
+        const struct monitor *monitor = &checks->inquiries[i];
+        bool is_excused = monitor->rules->excused && monitor->rules->excused(monitor);
+        violated |= (unsigned)(monitor->finding.count > 0 && !is_excused) << i;
     }
     return violated;
 }
 
 void checks_finish(struct checks *checks, int64_t end_us, struct finding *findings,
-                   struct tally *tally)
+                   struct counters *counters)
 {
     assert(!checks->is_finished);
     ledger_finish(&checks->ledger, end_us);
@@ -221,8 +221,8 @@ void checks_finish(struct checks *checks, int64_t end_us, struct finding *findin
             rules[i]->finish(&checks->inquiries[i], end_us);
     for (int i = 0; i < PROPERTY_COUNT; i++)
         conclude(checks, (enum property)i, &findings[i]);
-    if (tally)
-        *tally = checks->tally;
+    if (counters)
+        *counters = checks->counters;
     checks->is_finished = true;
 }
 

@@ -50,7 +50,7 @@ struct finding {
 };
 
 /* Figures beside the verdicts, for stress reports. */
-struct tally {
+struct counters {
     int64_t operations, grants, refusals,
         errors;               /* calls that returned; granted; refused; failed */
     int64_t overruns;         /* pairs of overlapping holds with cause overrun */
@@ -85,9 +85,10 @@ struct event_sink checks_sink(struct checks *checks);
 /* What is violated so far, while the history goes on; bit a property. */
 unsigned checks_violated(const struct checks *checks);
 
-/* Ends the history at time end_us and fills findings[PROPERTY_COUNT]; tally may be NULL. Once. */
+/* Ends the history at time end_us and fills findings[PROPERTY_COUNT]; counters may be NULL. Once.
+ */
 void checks_finish(struct checks *checks, int64_t end_us, struct finding *findings,
-                   struct tally *tally);
+                   struct counters *counters);
 void checks_free(struct checks *checks);
 
 const char *property_name(enum property property);

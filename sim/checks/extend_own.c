@@ -8,11 +8,11 @@
 
 enum { WORDS_BYTES = 128 };
 
-static void hit(struct inquiry *inquiry, const struct fact *fact, const struct deed *deed,
+static void hit(struct monitor *monitor, const struct fact *fact, const struct deed *deed,
                 enum cause cause, const char *verb)
 {
-    const struct ledger *ledger = inquiry->ledger;
-    struct finding *finding = &inquiry->finding;
+    const struct ledger *ledger = monitor->ledger;
+    struct finding *finding = &monitor->finding;
     if (!finding_hit(finding, cause, fact->index))
         return;
     char words[WORDS_BYTES];
@@ -22,14 +22,14 @@ static void hit(struct inquiry *inquiry, const struct fact *fact, const struct d
     finding_say(finding, "%s in %s.", cause_title(cause), client_name(ledger, deed->client));
 }
 
-static void fact(struct inquiry *inquiry, const struct fact *fact)
+static void fact(struct monitor *monitor, const struct fact *fact)
 {
-    const struct ledger *ledger = inquiry->ledger;
+    const struct ledger *ledger = monitor->ledger;
     const struct grant *grant = fact->grant;
     if (fact->kind == FACT_TOUCHED) {
         bool is_write = verb_effect(grant->touch.command.verb) == EFFECT_SET &&
                         grant->touch.command.verb == VERB_GETSET;
-        hit(inquiry, fact, &grant->touch, CAUSE_FOREIGN_EXTEND,
+        hit(monitor, fact, &grant->touch, CAUSE_FOREIGN_EXTEND,
             is_write ? "overwrote" : "changed the expiry of");
         return;
     }
@@ -38,7 +38,7 @@ static void fact(struct inquiry *inquiry, const struct fact *fact)
         return;
     enum cause cause = ending_cause(ledger, grant);
     if (cause != CAUSE_OVERRUN)
-        hit(inquiry, fact, &grant->by, cause, "overwrote");
+        hit(monitor, fact, &grant->by, cause, "overwrote");
 }
 
 const struct property_rules rules_extend_own = {.fact = fact};

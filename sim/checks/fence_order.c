@@ -108,13 +108,13 @@ static void counted(struct fence_lock *lock, const struct event *event)
 
 /* --- tokens grow with grants --- */
 
-static void disorder(struct inquiry *inquiry, const struct fact *fact, const struct minted *first,
+static void disorder(struct monitor *monitor, const struct fact *fact, const struct minted *first,
                      const struct minted *second)
 {
-    const struct ledger *ledger = inquiry->ledger;
-    const struct fence_order *self = inquiry->state;
+    const struct ledger *ledger = monitor->ledger;
+    const struct fence_order *self = monitor->state;
     bool is_forgotten = self->locks[fact->lock].forgot_index > first->grant;
-    struct finding *finding = &inquiry->finding;
+    struct finding *finding = &monitor->finding;
     enum cause cause = is_forgotten ? CAUSE_LOST_GRANT : CAUSE_FENCE_DISORDER;
     if (!finding_hit(finding, cause, fact->index))
         return;
@@ -130,23 +130,23 @@ static void disorder(struct inquiry *inquiry, const struct fact *fact, const str
                 cause_title(cause), one);
 }
 
-static void compare(struct inquiry *inquiry, const struct fact *fact, const struct minted *one,
+static void compare(struct monitor *monitor, const struct fact *fact, const struct minted *one,
                     const struct minted *two)
 {
     if (one->grant == NO_INDEX || one->grant == two->grant)
         return;
     if (one->grant < two->grant && one->fence >= two->fence)
-        disorder(inquiry, fact, one, two);
+        disorder(monitor, fact, one, two);
     else if (one->grant > two->grant && one->fence <= two->fence)
-        disorder(inquiry, fact, two, one);
+        disorder(monitor, fact, two, one);
 }
 
-static void fact(struct inquiry *inquiry, const struct fact *fact)
+static void fact(struct monitor *monitor, const struct fact *fact)
 {
-    struct fence_order *self = inquiry->state;
+    struct fence_order *self = monitor->state;
     if (fact->kind != FACT_HOLD)
         return;
-    const struct ledger_client *client = &inquiry->ledger->clients[fact->client];
+    const struct ledger_client *client = &monitor->ledger->clients[fact->client];
     if (client->fence == 0)
         return;
     struct fence_lock *lock = &self->locks[fact->lock];
@@ -156,9 +156,9 @@ static void fact(struct inquiry *inquiry, const struct fact *fact)
                                   .client = fact->client,
                                   .time_us = is_known ? client->owned_us : client->held_us};
     self->saw_fence = true;
-    compare(inquiry, fact, &lock->highest, &minted);
+    compare(monitor, fact, &lock->highest, &minted);
     for (int i = 0; i < RECENT_MAX; i++)
-        compare(inquiry, fact, &lock->recent[i], &minted);
+        compare(monitor, fact, &lock->recent[i], &minted);
     struct minted *oldest = &lock->recent[lock->next];
     if (oldest->grant != NO_INDEX &&
         (lock->highest.grant == NO_INDEX || oldest->fence > lock->highest.fence))
@@ -175,13 +175,13 @@ static bool was_disowned(const struct ledger *ledger, const struct event *event)
     return client->attempt != event->attempt || client->disowned_index != NO_INDEX;
 }
 
-static void say_write(struct inquiry *inquiry, const struct event *event, enum cause cause,
+static void say_write(struct monitor *monitor, const struct event *event, enum cause cause,
                       const char *what)
 {
-    const struct ledger *ledger = inquiry->ledger;
-    const struct fence_order *self = inquiry->state;
+    const struct ledger *ledger = monitor->ledger;
+    const struct fence_order *self = monitor->state;
     const struct minted *newest = &self->locks[event->lock].newest;
-    struct finding *finding = &inquiry->finding;
+    struct finding *finding = &monitor->finding;
     if (!finding_hit(finding, cause, event->index))
         return;
     const char *name = client_name(ledger, event->client);
@@ -199,10 +199,10 @@ static void say_write(struct inquiry *inquiry, const struct event *event, enum c
     finding_say(finding, "%s of %s.", cause_title(cause), name);
 }
 
-static void written(struct inquiry *inquiry, const struct event *event)
+static void written(struct monitor *monitor, const struct event *event)
 {
-    const struct ledger *ledger = inquiry->ledger;
-    struct fence_order *self = inquiry->state;
+    const struct ledger *ledger = monitor->ledger;
+    struct fence_order *self = monitor->state;
     bool is_fenced = event->command.verb == VERB_FENCED_SET;
     bool is_accepted = is_fenced ? reply_is_integer(&event->reply, 1) : reply_is_ok(&event->reply);
     if (!is_accepted && !(is_fenced && reply_is_integer(&event->reply, 0)))
@@ -218,11 +218,11 @@ static void written(struct inquiry *inquiry, const struct event *event)
     struct minted *newest = &self->locks[event->lock].newest;
     bool is_stale = newest->grant > grant && event->from_us >= newest->time_us;
     if (is_accepted && is_stale && was_disowned(ledger, event))
-        say_write(inquiry, event, CAUSE_STALE_WRITE, "the resource accepted this stale write");
+        say_write(monitor, event, CAUSE_STALE_WRITE, "the resource accepted this stale write");
     bool is_reset = self->locks[event->lock].is_counted_anew &&
                     self->locks[event->lock].accepted[event->server].number > fence;
     if (!is_accepted && newest->grant <= grant)
-        say_write(inquiry, event, is_reset ? CAUSE_LOST_GRANT : CAUSE_FENCE_DISORDER,
+        say_write(monitor, event, is_reset ? CAUSE_LOST_GRANT : CAUSE_FENCE_DISORDER,
                   is_reset ? "the resource refused the newest holder's write: a server forgot the "
                              "counter of the tokens, which began anew"
                            : "the resource refused the newest holder's write");
@@ -231,24 +231,24 @@ static void written(struct inquiry *inquiry, const struct event *event)
             (struct minted){.grant = grant, .client = event->client, .time_us = event->time_us};
 }
 
-static void event(struct inquiry *inquiry, const struct event *event)
+static void event(struct monitor *monitor, const struct event *event)
 {
-    struct fence_order *self = inquiry->state;
+    struct fence_order *self = monitor->state;
     if (event->kind == EVENT_EXECUTE && event->server >= 0)
         counted(&self->locks[event->lock], event);
     if (event->kind == EVENT_EXECUTE && event->command.key == KEY_RESOURCE &&
         (event->command.verb == VERB_FENCED_SET || event->command.verb == VERB_SET))
-        written(inquiry, event);
+        written(monitor, event);
     if (event->kind == EVENT_FAULT &&
         (!strcmp(event->fault, "restart-empty") || !strcmp(event->fault, "failover")))
-        for (int i = 0; i < inquiry->ledger->head->locks; i++)
+        for (int i = 0; i < monitor->ledger->head->locks; i++)
             restarted(&self->locks[i], event);
 }
 
-static const char *excused(const struct inquiry *inquiry)
+static const char *excused(const struct monitor *monitor)
 {
-    const struct scheme *scheme = inquiry->ledger->scheme;
-    const struct fence_order *self = inquiry->state;
+    const struct scheme *scheme = monitor->ledger->scheme;
+    const struct fence_order *self = monitor->state;
     if ((scheme && scheme->mints_fence) || self->saw_fence || self->saw_write)
         return NULL;
     return "no fencing tokens, and nobody wrote the guarded resource";

@@ -5,12 +5,12 @@
 #include "checks/cause.h"
 #include "checks/property.h"
 
-static void fact(struct inquiry *inquiry, const struct fact *fact)
+static void fact(struct monitor *monitor, const struct fact *fact)
 {
-    const struct ledger *ledger = inquiry->ledger;
+    const struct ledger *ledger = monitor->ledger;
     if (fact->kind != FACT_HOLD || !ledger->clients[fact->client].is_late)
         return;
-    struct finding *finding = &inquiry->finding;
+    struct finding *finding = &monitor->finding;
     if (!finding_hit(finding, CAUSE_LATE_GRANT, fact->index))
         return;
     const struct ledger_client *client = &ledger->clients[fact->client];
@@ -29,9 +29,9 @@ static void fact(struct inquiry *inquiry, const struct fact *fact)
     finding_say(finding, "Late grant in %s: the scheme must refuse it.", name);
 }
 
-static const char *excused(const struct inquiry *inquiry)
+static const char *excused(const struct monitor *monitor)
 {
-    return inquiry->ledger->has_lease ? NULL : "the scheme's locks have no end: none can be late";
+    return monitor->ledger->has_lease ? NULL : "the scheme's locks have no end: none can be late";
 }
 
 const struct property_rules rules_fresh_grant = {

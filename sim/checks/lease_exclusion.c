@@ -11,9 +11,9 @@ static bool is_within(const struct ledger *ledger, int client, int64_t time_us)
     return end_us == NEVER_US || time_us + ledger->error_us < end_us;
 }
 
-static void fact(struct inquiry *inquiry, const struct fact *fact)
+static void fact(struct monitor *monitor, const struct fact *fact)
 {
-    const struct ledger *ledger = inquiry->ledger;
+    const struct ledger *ledger = monitor->ledger;
     if (fact->kind != FACT_HOLD && fact->kind != FACT_RENEWED)
         return;
     if (fact->kind == FACT_RENEWED && fact->time_us + ledger->error_us < fact->before_us)
@@ -25,8 +25,8 @@ static void fact(struct inquiry *inquiry, const struct fact *fact)
         if (other == fact->client || !is_within(ledger, other, fact->time_us))
             continue;
         struct pair pair = pair_judge(ledger, fact->client, other);
-        if (finding_hit(&inquiry->finding, pair.cause, fact->index))
-            pair_explain(ledger, &pair, &inquiry->finding);
+        if (finding_hit(&monitor->finding, pair.cause, fact->index))
+            pair_explain(ledger, &pair, &monitor->finding);
     }
 }
 

@@ -21,10 +21,10 @@ static void *make(const struct ledger *ledger)
 }
 
 /* When that client must know at the latest. */
-static int64_t due_us(const struct inquiry *inquiry, int number)
+static int64_t due_us(const struct monitor *monitor, int number)
 {
-    const struct ledger *ledger = inquiry->ledger;
-    const int64_t *awake_us = inquiry->state;
+    const struct ledger *ledger = monitor->ledger;
+    const int64_t *awake_us = monitor->state;
     int64_t end_us = ledger->clients[number].own_end_us;
     if (end_us == NEVER_US)
         return NEVER_US;
@@ -32,16 +32,16 @@ static int64_t due_us(const struct inquiry *inquiry, int number)
            ledger->lease_us / FORGIVEN_PART + ledger->error_us;
 }
 
-static void event(struct inquiry *inquiry, const struct event *event)
+static void event(struct monitor *monitor, const struct event *event)
 {
-    int64_t *awake_us = inquiry->state;
+    int64_t *awake_us = monitor->state;
     if (event->client < 0)
         return;
     if (event->kind == EVENT_FAULT && !strcmp(event->fault, "pause"))
         awake_us[event->client] = event->time_us + event->amount_us;
     /* A timer that the scheme had set for later than that is no excuse. */
     if (event->kind == EVENT_WAKE && event->amount_us > 0 &&
-        event->time_us - event->amount_us <= due_us(inquiry, event->client))
+        event->time_us - event->amount_us <= due_us(monitor, event->client))
         awake_us[event->client] = event->time_us;
 }
 
@@ -72,16 +72,16 @@ static bool has_run_out(const struct ledger *ledger, int client, int64_t time_us
     return running < ledger->quorum;
 }
 
-static void judge(struct inquiry *inquiry, int number, int64_t told_us, int64_t index, bool is_told)
+static void judge(struct monitor *monitor, int number, int64_t told_us, int64_t index, bool is_told)
 {
-    const struct ledger *ledger = inquiry->ledger;
+    const struct ledger *ledger = monitor->ledger;
     const struct ledger_client *client = &ledger->clients[number];
-    if (told_us <= due_us(inquiry, number))
+    if (told_us <= due_us(monitor, number))
         return;
     const struct grant *lost = find_loss(ledger, number);
     if (!lost && !has_run_out(ledger, number, told_us))
         return;
-    struct finding *finding = &inquiry->finding;
+    struct finding *finding = &monitor->finding;
     if (!finding_hit(finding, CAUSE_NO_NOTICE, index))
         return;
     const char *name = client_name(ledger, number);
@@ -97,23 +97,23 @@ static void judge(struct inquiry *inquiry, int number, int64_t told_us, int64_t 
     finding_say(finding, "No notice to %s, which the scheme promises.", name);
 }
 
-static void fact(struct inquiry *inquiry, const struct fact *fact)
+static void fact(struct monitor *monitor, const struct fact *fact)
 {
     if (fact->kind == FACT_HOLD_ENDED)
-        judge(inquiry, fact->client, fact->time_us, fact->index, true);
+        judge(monitor, fact->client, fact->time_us, fact->index, true);
 }
 
-static void finish(struct inquiry *inquiry, int64_t end_us)
+static void finish(struct monitor *monitor, int64_t end_us)
 {
-    const struct ledger *ledger = inquiry->ledger;
+    const struct ledger *ledger = monitor->ledger;
     for (int i = 0; i < ledger->head->clients; i++)
         if (ledger->clients[i].is_holding)
-            judge(inquiry, i, end_us, ledger->index, false);
+            judge(monitor, i, end_us, ledger->index, false);
 }
 
-static const char *excused(const struct inquiry *inquiry)
+static const char *excused(const struct monitor *monitor)
 {
-    const struct scheme *scheme = inquiry->ledger->scheme;
+    const struct scheme *scheme = monitor->ledger->scheme;
     if (scheme && scheme->promises_notice)
         return NULL;
     return "the scheme does not promise to tell its holder of a loss";

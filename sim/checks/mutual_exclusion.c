@@ -5,9 +5,9 @@
 #include "checks/cause.h"
 #include "checks/property.h"
 
-static void fact(struct inquiry *inquiry, const struct fact *fact)
+static void fact(struct monitor *monitor, const struct fact *fact)
 {
-    const struct ledger *ledger = inquiry->ledger;
+    const struct ledger *ledger = monitor->ledger;
     if (fact->kind != FACT_HOLD)
         return;
     int other = ledger->locks[fact->lock].first_holder;
@@ -15,9 +15,9 @@ static void fact(struct inquiry *inquiry, const struct fact *fact)
         if (other == fact->client)
             continue;
         struct pair pair = pair_judge(ledger, fact->client, other);
-        inquiry->tally->overruns += pair.cause == CAUSE_OVERRUN;
-        if (finding_hit(&inquiry->finding, pair.cause, fact->index))
-            pair_explain(ledger, &pair, &inquiry->finding);
+        monitor->counters->overruns += pair.cause == CAUSE_OVERRUN;
+        if (finding_hit(&monitor->finding, pair.cause, fact->index))
+            pair_explain(ledger, &pair, &monitor->finding);
     }
 }
 

@@ -1,12 +1,12 @@
 /* no_crash.c - the scheme never trips over a reply that it did not expect. */
 #include "checks/property.h"
 
-static void event(struct inquiry *inquiry, const struct event *event)
+static void event(struct monitor *monitor, const struct event *event)
 {
-    const struct ledger *ledger = inquiry->ledger;
+    const struct ledger *ledger = monitor->ledger;
     if (event->kind != EVENT_RETURN || event->result != RESULT_CRASHED)
         return;
-    struct finding *finding = &inquiry->finding;
+    struct finding *finding = &monitor->finding;
     if (!finding_hit(finding, CAUSE_UNEXPECTED_REPLY, event->index))
         return;
     const struct ledger_client *client = &ledger->clients[event->client];

@@ -62,10 +62,10 @@ static void *make(const struct ledger *ledger)
     return made;
 }
 
-static void fact(struct inquiry *inquiry, const struct fact *fact)
+static void fact(struct monitor *monitor, const struct fact *fact)
 {
-    const struct ledger *ledger = inquiry->ledger;
-    struct no_lost_update *self = inquiry->state;
+    const struct ledger *ledger = monitor->ledger;
+    struct no_lost_update *self = monitor->state;
     if (fact->kind != FACT_HOLD)
         return;
     int other = ledger->locks[fact->lock].first_holder;
@@ -120,10 +120,10 @@ static void note_read(struct no_lost_update *self, const struct guarded *lock,
 }
 
 /* Replies cross: it may have been read what is told to be written only now. */
-static void explain_reads(struct inquiry *inquiry, int lock, int64_t value)
+static void explain_reads(struct monitor *monitor, int lock, int64_t value)
 {
-    struct no_lost_update *self = inquiry->state;
-    for (int i = 0; i < inquiry->ledger->head->clients && self->odd_count > 0; i++)
+    struct no_lost_update *self = monitor->state;
+    for (int i = 0; i < monitor->ledger->head->clients && self->odd_count > 0; i++)
         if (self->odd[i].attempt != 0 && self->odd[i].lock == lock && self->odd[i].value == value)
             odd_clear(self, &self->odd[i]);
 }
@@ -151,18 +151,18 @@ static const struct overlap *find_overlap(const struct no_lost_update *self,
     return NULL;
 }
 
-static void lost(struct inquiry *inquiry, const struct event *event, const struct guarded *lock,
+static void lost(struct monitor *monitor, const struct event *event, const struct guarded *lock,
                  const struct writer *writer)
 {
-    const struct ledger *ledger = inquiry->ledger;
-    const struct overlap *overlap = find_overlap(inquiry->state, writer, &lock->last);
+    const struct ledger *ledger = monitor->ledger;
+    const struct overlap *overlap = find_overlap(monitor->state, writer, &lock->last);
     bool is_late = !writer->was_holding || (lock->last.client != NOBODY && !lock->last.was_holding);
-    const struct odd_read *odd = overlap ? NULL : find_odd(inquiry->state, event);
+    const struct odd_read *odd = overlap ? NULL : find_odd(monitor->state, event);
     enum cause cause = overlap   ? overlap->pair.cause
                        : odd     ? CAUSE_LOST_GRANT
                        : is_late ? CAUSE_OVERRUN
                                  : CAUSE_STALE_WRITE;
-    struct finding *finding = &inquiry->finding;
+    struct finding *finding = &monitor->finding;
     if (!finding_hit(finding, cause, event->index))
         return;
     const char *name = client_name(ledger, event->client);
@@ -188,10 +188,10 @@ static void lost(struct inquiry *inquiry, const struct event *event, const struc
                     writer->was_holding ? client_name(ledger, lock->last.client) : name);
 }
 
-static void counted(struct inquiry *inquiry, const struct event *event)
+static void counted(struct monitor *monitor, const struct event *event)
 {
-    const struct ledger *ledger = inquiry->ledger;
-    struct no_lost_update *self = inquiry->state;
+    const struct ledger *ledger = monitor->ledger;
+    struct no_lost_update *self = monitor->state;
     struct guarded *lock = &self->locks[event->lock];
     self->saw_counter = true;
     lock->server = event->server;
@@ -212,21 +212,21 @@ static void counted(struct inquiry *inquiry, const struct event *event)
     struct writer writer = writer_of(ledger, event);
     if (is_same(&writer, &lock->last))
         return; /* sent twice */
-    inquiry->tally->sections++;
-    explain_reads(inquiry, event->lock, writer.value);
+    monitor->counters->sections++;
+    explain_reads(monitor, event->lock, writer.value);
     if (lock->is_known && writer.value != lock->counter + 1) {
-        inquiry->tally->lost_updates++;
-        lost(inquiry, event, lock, &writer);
+        monitor->counters->lost_updates++;
+        lost(monitor, event, lock, &writer);
     }
     lock->is_known = true;
     lock->counter = writer.value;
     lock->last = writer;
 }
 
-static void forgotten(struct inquiry *inquiry, int server)
+static void forgotten(struct monitor *monitor, int server)
 {
-    struct no_lost_update *self = inquiry->state;
-    for (int i = 0; i < inquiry->ledger->head->locks; i++) {
+    struct no_lost_update *self = monitor->state;
+    for (int i = 0; i < monitor->ledger->head->locks; i++) {
         struct guarded *lock = &self->locks[i];
         if (lock->server != server)
             continue;
@@ -235,30 +235,30 @@ static void forgotten(struct inquiry *inquiry, int server)
     }
 }
 
-static void event(struct inquiry *inquiry, const struct event *event)
+static void event(struct monitor *monitor, const struct event *event)
 {
-    struct no_lost_update *self = inquiry->state;
+    struct no_lost_update *self = monitor->state;
     if (event->kind == EVENT_EXECUTE && event->command.key == KEY_COUNTER) {
-        counted(inquiry, event);
+        counted(monitor, event);
     } else if (event->kind == EVENT_EXECUTE && event->command.verb == VERB_RPUSH &&
                event->reply.kind == REPLY_INTEGER) {
-        struct writer writer = writer_of(inquiry->ledger, event);
+        struct writer writer = writer_of(monitor->ledger, event);
         struct guarded *lock = &self->locks[event->lock];
         lock->pushes += !is_same(&writer, &lock->pushed);
         lock->pushed = writer;
     } else if (event->kind == EVENT_FAULT &&
                (!strcmp(event->fault, "restart-empty") || !strcmp(event->fault, "failover"))) {
-        forgotten(inquiry, event->server);
+        forgotten(monitor, event->server);
     }
 }
 
-static void finish(struct inquiry *inquiry, int64_t end_us)
+static void finish(struct monitor *monitor, int64_t end_us)
 {
-    const struct no_lost_update *self = inquiry->state;
+    const struct no_lost_update *self = monitor->state;
     (void)end_us;
-    for (int i = 0; i < inquiry->ledger->head->locks && inquiry->finding.count > 0; i++)
+    for (int i = 0; i < monitor->ledger->head->locks && monitor->finding.count > 0; i++)
         if (self->locks[i].pushes > self->locks[i].counter) {
-            finding_say(&inquiry->finding,
+            finding_say(&monitor->finding,
                         "At the end the list has %" PRId64 " entries, the counter says %" PRId64
                         ".",
                         self->locks[i].pushes, self->locks[i].counter);
@@ -266,9 +266,9 @@ static void finish(struct inquiry *inquiry, int64_t end_us)
         }
 }
 
-static const char *excused(const struct inquiry *inquiry)
+static const char *excused(const struct monitor *monitor)
 {
-    const struct no_lost_update *self = inquiry->state;
+    const struct no_lost_update *self = monitor->state;
     return self->saw_counter ? NULL : "nobody touched the guarded counter";
 }
 

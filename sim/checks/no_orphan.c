@@ -9,11 +9,11 @@
 #include "checks/cause.h"
 #include "checks/property.h"
 
-static void hit(struct inquiry *inquiry, const struct grant *grant, int64_t index, const char *fate)
+static void hit(struct monitor *monitor, const struct grant *grant, int64_t index, const char *fate)
 {
-    const struct ledger *ledger = inquiry->ledger;
+    const struct ledger *ledger = monitor->ledger;
     const struct left *left = &grant->left;
-    struct finding *finding = &inquiry->finding;
+    struct finding *finding = &monitor->finding;
     enum cause cause = left_cause(ledger, grant);
     if (!finding_hit(finding, cause, index))
         return;
@@ -30,7 +30,7 @@ static void hit(struct inquiry *inquiry, const struct grant *grant, int64_t inde
                 cause == CAUSE_UNRELEASED ? "Unreleased key" : "Leftover", name);
 }
 
-static void fact(struct inquiry *inquiry, const struct fact *fact)
+static void fact(struct monitor *monitor, const struct fact *fact)
 {
     const struct grant *grant = fact->grant;
     if (fact->kind != FACT_ENDED || !grant->left.is_left)
@@ -38,24 +38,24 @@ static void fact(struct inquiry *inquiry, const struct fact *fact)
     bool has_expired = grant->ending == ENDING_EXPIRED || grant->ending == ENDING_CUT ||
                        grant->ending == ENDING_SHORT || grant->ending == ENDING_CLOCK;
     if (has_expired)
-        hit(inquiry, grant, fact->index, "It stayed until it expired.");
+        hit(monitor, grant, fact->index, "It stayed until it expired.");
 }
 
-static void finish(struct inquiry *inquiry, int64_t end_us)
+static void finish(struct monitor *monitor, int64_t end_us)
 {
-    const struct ledger *ledger = inquiry->ledger;
+    const struct ledger *ledger = monitor->ledger;
     (void)end_us;
     for (int lock = 0; lock < ledger->head->locks; lock++)
         for (int s = 0; s < ledger->head->servers; s++) {
             const struct grant *grant = &ledger->locks[lock].keys[s].grant;
             if (grant->index != NO_INDEX && grant->left.is_left && grant->ending == ENDING_NONE)
-                hit(inquiry, grant, ledger->index, "It was still there at the end of the history.");
+                hit(monitor, grant, ledger->index, "It was still there at the end of the history.");
         }
 }
 
-static const char *excused(const struct inquiry *inquiry)
+static const char *excused(const struct monitor *monitor)
 {
-    const struct scheme *scheme = inquiry->ledger->scheme;
+    const struct scheme *scheme = monitor->ledger->scheme;
     if (!scheme || scheme->promises_token)
         return NULL;
     return "the scheme's keys do not say which attempt wrote them";

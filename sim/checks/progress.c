@@ -76,10 +76,10 @@ static int64_t over_us(const struct event *event)
     return event->time_us + (strcmp(event->fault, "delay") == 0 ? event->amount_us : 0);
 }
 
-static void note_fault(struct inquiry *inquiry, const struct event *event)
+static void note_fault(struct monitor *monitor, const struct event *event)
 {
-    const struct progress *self = inquiry->state;
-    int locks = inquiry->ledger->head->locks;
+    const struct progress *self = monitor->state;
+    int locks = monitor->ledger->head->locks;
     for (int i = 0; i < locks; i++)
         if ((event->client < 0 || event->lock == i) && over_us(event) > self->faults[i])
             self->faults[i] = over_us(event);
@@ -128,10 +128,10 @@ static bool has_refused(const struct ledger_client *client, int server)
 }
 
 /* The key's owner waits for an answer: it may be told that it holds the lock, or give it back. */
-static bool is_in_work(const struct inquiry *inquiry, int lock)
+static bool is_in_work(const struct monitor *monitor, int lock)
 {
-    const struct ledger *ledger = inquiry->ledger;
-    const struct progress *self = inquiry->state;
+    const struct ledger *ledger = monitor->ledger;
+    const struct progress *self = monitor->state;
     for (int s = 0; s < ledger->head->servers; s++) {
         const struct grant *grant = &ledger->locks[lock].keys[s].grant;
         if (grant->client == NOBODY)
@@ -153,11 +153,11 @@ static bool is_too_slow(const struct ledger *ledger, const struct event *event)
 }
 
 /* Nobody has got the lock for so long. */
-static bool is_silent(const struct inquiry *inquiry, const struct event *event, int lock,
+static bool is_silent(const struct monitor *monitor, const struct event *event, int lock,
                       int64_t asked_us)
 {
-    const struct ledger *ledger = inquiry->ledger;
-    const struct progress *self = inquiry->state;
+    const struct ledger *ledger = monitor->ledger;
+    const struct progress *self = monitor->state;
     if (is_too_slow(ledger, event))
         return false;
     int64_t since_us = ledger->locks[lock].quiet_us;
@@ -171,9 +171,9 @@ static bool is_silent(const struct inquiry *inquiry, const struct event *event, 
 }
 
 /* Old keys that have refused that client stand in the way of every majority. */
-static bool is_dead(const struct inquiry *inquiry, int client, int64_t asked_us)
+static bool is_dead(const struct monitor *monitor, int client, int64_t asked_us)
 {
-    const struct ledger *ledger = inquiry->ledger;
+    const struct ledger *ledger = monitor->ledger;
     const struct ledger_client *who = &ledger->clients[client];
     const struct ledger_lock *lock = &ledger->locks[who->lock];
     int old = 0;
@@ -189,10 +189,10 @@ static bool is_dead(const struct inquiry *inquiry, int client, int64_t asked_us)
     return is_barred(ledger, old);
 }
 
-static void hit(struct inquiry *inquiry, const struct event *event, int lock)
+static void hit(struct monitor *monitor, const struct event *event, int lock)
 {
-    const struct ledger *ledger = inquiry->ledger;
-    struct finding *finding = &inquiry->finding;
+    const struct ledger *ledger = monitor->ledger;
+    struct finding *finding = &monitor->finding;
     if (!finding_hit(finding, CAUSE_STUCK, event->index))
         return;
     const char *name = client_name(ledger, event->client);
@@ -221,11 +221,11 @@ static void hit(struct inquiry *inquiry, const struct event *event, int lock)
     finding_say(finding, "Stuck: nobody gets the lock.");
 }
 
-static void hit_strand(struct inquiry *inquiry, const struct event *event)
+static void hit_strand(struct monitor *monitor, const struct event *event)
 {
-    const struct ledger *ledger = inquiry->ledger;
-    const struct progress *self = inquiry->state;
-    struct finding *finding = &inquiry->finding;
+    const struct ledger *ledger = monitor->ledger;
+    const struct progress *self = monitor->state;
+    struct finding *finding = &monitor->finding;
     if (!finding_hit(finding, CAUSE_ENDLESS_WAIT, event->index))
         return;
     const char *name = client_name(ledger, event->client), *op = operation_name(event->op);
@@ -279,22 +279,22 @@ static bool is_undisturbed(const struct progress *self, const struct ledger_clie
 }
 
 /* The lock was free when it asked, the servers have made it the owner, and it is not told so. */
-static bool is_denied(const struct inquiry *inquiry, const struct event *event)
+static bool is_denied(const struct monitor *monitor, const struct event *event)
 {
-    const struct ledger *ledger = inquiry->ledger;
+    const struct ledger *ledger = monitor->ledger;
     const struct ledger_client *client = &ledger->clients[event->client];
-    const struct progress *self = inquiry->state;
+    const struct progress *self = monitor->state;
     return client->was_free && self->beliefs[client->lock] < client->call_index &&
            ledger->locks[client->lock].holders == 0 &&
            event->time_us - client->call_us < ledger->lease_us / PROMPT_SHARE &&
            ledger_is_owner(ledger, event->client, event->time_us) &&
-           is_undisturbed(inquiry->state, client, event->client);
+           is_undisturbed(monitor->state, client, event->client);
 }
 
-static void hit_denied(struct inquiry *inquiry, const struct event *event)
+static void hit_denied(struct monitor *monitor, const struct event *event)
 {
-    const struct ledger *ledger = inquiry->ledger;
-    struct finding *finding = &inquiry->finding;
+    const struct ledger *ledger = monitor->ledger;
+    struct finding *finding = &monitor->finding;
     if (!finding_hit(finding, CAUSE_STUCK, event->index))
         return;
     const struct ledger_client *client = &ledger->clients[event->client];
@@ -307,24 +307,24 @@ static void hit_denied(struct inquiry *inquiry, const struct event *event)
 }
 
 /* It ended without the lock, and that is not a fault's doing. */
-static bool is_in_vain(const struct inquiry *inquiry, const struct event *event)
+static bool is_in_vain(const struct monitor *monitor, const struct event *event)
 {
     if (event->kind != EVENT_RETURN || event->op != OP_ACQUIRE)
         return false;
-    const struct progress *self = inquiry->state;
-    const struct ledger_client *client = &inquiry->ledger->clients[event->client];
+    const struct progress *self = monitor->state;
+    const struct ledger_client *client = &monitor->ledger->clients[event->client];
     if (event->result == RESULT_REFUSED && client->answered_us != NEVER_US)
         return self->server_index < client->call_index;
     return event->result != RESULT_GRANTED && event->result != RESULT_UNSUPPORTED &&
            is_undisturbed(self, client, event->client);
 }
 
-static void event(struct inquiry *inquiry, const struct event *event)
+static void event(struct monitor *monitor, const struct event *event)
 {
-    const struct ledger *ledger = inquiry->ledger;
-    struct progress *self = inquiry->state;
+    const struct ledger *ledger = monitor->ledger;
+    struct progress *self = monitor->state;
     if (event->kind == EVENT_FAULT) {
-        note_fault(inquiry, event);
+        note_fault(monitor, event);
         self->fault_index = event->index;
         if (event->client < 0)
             self->server_index = event->index;
@@ -337,10 +337,10 @@ static void event(struct inquiry *inquiry, const struct event *event)
     const struct ledger_client *client = &ledger->clients[event->client];
     follow(self, client, event);
     if (event->kind == EVENT_STRAND && is_under_way(ledger, event))
-        hit_strand(inquiry, event);
-    bool is_vain = is_in_vain(inquiry, event);
-    if (is_vain && is_denied(inquiry, event))
-        hit_denied(inquiry, event);
+        hit_strand(monitor, event);
+    bool is_vain = is_in_vain(monitor, event);
+    if (is_vain && is_denied(monitor, event))
+        hit_denied(monitor, event);
     bool is_trying = event->kind == EVENT_WAKE && client->is_acquiring;
     const struct ledger_lock *lock = &ledger->locks[client->lock];
     /* What waits in the book may be a grant that it does not know of yet. */
@@ -348,14 +348,14 @@ static void event(struct inquiry *inquiry, const struct event *event)
         return;
     /* The answer counts from when the server gave it, however slowly it came. */
     int64_t asked_us = client->answered_us < event->time_us ? client->answered_us : event->time_us;
-    if (!is_silent(inquiry, event, client->lock, asked_us) &&
-        !is_dead(inquiry, event->client, asked_us))
+    if (!is_silent(monitor, event, client->lock, asked_us) &&
+        !is_dead(monitor, event->client, asked_us))
         return;
-    if (is_in_work(inquiry, client->lock) || is_barred_by_unknown(ledger, client))
+    if (is_in_work(monitor, client->lock) || is_barred_by_unknown(ledger, client))
         return;
     if (is_trying && ++self->efforts[event->client].tries != TRIES_MAX)
         return;
-    hit(inquiry, event, client->lock);
+    hit(monitor, event, client->lock);
 }
 
 const struct property_rules rules_progress = {.make = make, .event = event};

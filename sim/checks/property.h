@@ -8,24 +8,24 @@
 #include "checks/finding.h"
 #include "checks/ledger.h"
 
-struct inquiry {
+struct monitor {
     const struct property_rules *rules;
     const struct ledger *ledger;
     struct finding finding;
-    struct tally *tally; /* of all properties together */
-    void *state;         /* what make() returned; freed with free() */
+    struct counters *counters; /* of all properties together */
+    void *state;               /* what make() returned; freed with free() */
 };
 
 /* A NULL function: not needed. */
 struct property_rules {
     void *(*make)(const struct ledger *ledger);
     /* After the ledger has taken the event. */
-    void (*event)(struct inquiry *inquiry, const struct event *event);
-    void (*fact)(struct inquiry *inquiry, const struct fact *fact);
-    void (*finish)(struct inquiry *inquiry, int64_t end_us);
+    void (*event)(struct monitor *monitor, const struct event *event);
+    void (*fact)(struct monitor *monitor, const struct fact *fact);
+    void (*finish)(struct monitor *monitor, int64_t end_us);
     /* Why the property says nothing about this scheme or history; NULL: it does. Asked at the end.
      */
-    const char *(*excused)(const struct inquiry *inquiry);
+    const char *(*excused)(const struct monitor *monitor);
     bool is_about_two;    /* needs a grant and a second client to be worth anything */
     bool is_about_grants; /* needs a grant, at a server or told, to be worth anything */
 };

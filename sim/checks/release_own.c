@@ -9,9 +9,9 @@
 
 enum { WORDS_BYTES = 128 };
 
-static void fact(struct inquiry *inquiry, const struct fact *fact)
+static void fact(struct monitor *monitor, const struct fact *fact)
 {
-    const struct ledger *ledger = inquiry->ledger;
+    const struct ledger *ledger = monitor->ledger;
     const struct grant *grant = fact->grant;
     if (fact->kind != FACT_ENDED || grant->ending != ENDING_DELETED || grant->client == NOBODY)
         return;
@@ -20,8 +20,8 @@ static void fact(struct inquiry *inquiry, const struct fact *fact)
         return;
     if (ledger->has_stamps && deed->time_us >= grant->until_us + ledger->unit_us)
         return;
-    inquiry->tally->foreign_releases++;
-    struct finding *finding = &inquiry->finding;
+    monitor->counters->foreign_releases++;
+    struct finding *finding = &monitor->finding;
     if (!finding_hit(finding, CAUSE_UNLOCK_BUG, fact->index))
         return;
     char words[WORDS_BYTES], trigger[WORDS_BYTES];

@@ -135,9 +135,9 @@ static void explain(const struct ledger *ledger, const struct event *event,
                 untruth->cause == CAUSE_UNTRUE_ANSWER ? "to" : "of", name);
 }
 
-static void event(struct inquiry *inquiry, const struct event *event)
+static void event(struct monitor *monitor, const struct event *event)
 {
-    const struct ledger *ledger = inquiry->ledger;
+    const struct ledger *ledger = monitor->ledger;
     bool is_refused = event->op == OP_ACQUIRE && event->result == RESULT_REFUSED;
     bool is_not_mine = event->op == OP_RELEASE && event->result == RESULT_NOT_MINE;
     if (event->kind != EVENT_RETURN || (!is_refused && !is_not_mine) ||
@@ -149,8 +149,8 @@ static void event(struct inquiry *inquiry, const struct event *event)
             return;
         untruth.cause = CAUSE_UNTRUE_ANSWER;
     }
-    if (finding_hit(&inquiry->finding, untruth.cause, event->index))
-        explain(ledger, event, &untruth, &inquiry->finding);
+    if (finding_hit(&monitor->finding, untruth.cause, event->index))
+        explain(ledger, event, &untruth, &monitor->finding);
 }
 
 const struct property_rules rules_truthful = {.event = event};

@@ -64,8 +64,8 @@ static enum fail judge(const char *path, const struct scheme_list *wanted, int64
     if (!fail) {
         struct finding findings[PROPERTY_COUNT];
         struct run_result *row = results_add(results);
-        struct tally tally;
-        checks_finish(checks, last_us, findings, &tally);
+        struct counters counters;
+        checks_finish(checks, last_us, findings, &counters);
         bool is_stress = strcmp(head.scenario, "stress") == 0;
         name_row(row, &head);
         snprintf(results->world, sizeof results->world, "%s", head.world);
@@ -76,7 +76,7 @@ static enum fail judge(const char *path, const struct scheme_list *wanted, int64
         result_judge(
             row, findings,
             &(struct judging){.fail_on = fail_on,
-                              .vacuity = is_stress ? result_unstruck(&tally, false) : NULL});
+                              .vacuity = is_stress ? result_unstruck(&counters, false) : NULL});
     }
     checks_free(checks);
     history_reader_free(reader);

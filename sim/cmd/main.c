@@ -5,7 +5,7 @@
 #include "base/suggest.h"
 #include "base/version.h"
 #include "report/text.h"
-#include "run/guest.h"
+#include "run/plugin.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -166,7 +166,7 @@ static bool is_over;
 /* A scheme from a file may call exit(): whatever status it names is no verdict. */
 static void on_early_exit(void)
 {
-    const char *file = guest_last_file();
+    const char *file = plugin_last_file();
     if (is_over || !file)
         return;
     cmd_say("%s: its code ended the program (it called exit): nothing was concluded", file);

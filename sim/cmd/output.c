@@ -10,7 +10,7 @@
 #include "cmd/secrets.h"
 #include "report/report.h"
 #include "report/text.h"
-#include "run/guest.h"
+#include "run/plugin.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -64,7 +64,7 @@ enum fail scheme_list_read(const char *text, struct scheme_list *list, struct fa
         if (!*word)
             fail = failure_set(failure, FAIL_INPUT, "--scheme '%s' has an empty item", text);
         else if (has_ending(word, ".so"))
-            fail = guest_load(word, &scheme, failure);
+            fail = plugin_load(word, &scheme, failure);
         else if (has_ending(word, ".c"))
             fail = not_built(word, failure);
         else if (!(scheme = scheme_named(word)))

@@ -4,7 +4,7 @@
 #include "cmd/progress.h"
 
 #include "base/memory.h"
-#include "scenario/director.h"
+#include "scenario/interpreter.h"
 
 #include <glob.h>
 #include <limits.h>
@@ -96,7 +96,7 @@ static int has_question(const struct run_options *options, const struct scenario
                         const struct scheme *scheme)
 {
     return scheme && (scenario_expects(scenario, scheme) || options->choices.fail_on ||
-                      scheme_is_guest(scheme));
+                      scheme_is_plugin(scheme));
 }
 
 /* A run of the list. */
@@ -154,7 +154,7 @@ static enum fail count_one(struct plan *plan, const struct planned *planned,
     plan->progress.left_out += !applies;
     plan->progress.runs += applies;
     if (applies && plan->progress.is_real_time)
-        plan->progress.takes_us += director_takes_us(planned->scenario, planned->scheme);
+        plan->progress.takes_us += interpreter_takes_us(planned->scenario, planned->scheme);
     return FAIL_NONE;
 }
 
@@ -172,7 +172,7 @@ static enum fail run_one(struct plan *plan, const struct planned *planned, struc
     }
     if (!runner_suits(plan->runner, scenario, &why))
         progress_next(&plan->progress, scenario->name,
-                      director_takes_us(scenario, planned->scheme));
+                      interpreter_takes_us(scenario, planned->scheme));
     plan->runner->round = planned->round;
     return runner_scenario(plan->runner, scenario, planned->scheme, plan->results, failure);
 }

@@ -98,18 +98,18 @@ static enum fail apply_arrive(struct directed *directed, const struct choice *ch
     struct flight *flight = directed_find(directed, choice, failure);
     if (!flight || rules_want_turn(choice, directed_before(directed, flight), failure))
         return FAIL_UNKNOWN;
-    struct call *call = flight->call;
-    assert(call);
-    call_execute(call);
-    if (directed_settle(directed, call, AWAITED_EXECUTION, failure))
+    struct exchange *exchange = flight->exchange;
+    assert(exchange);
+    exchange_execute(exchange);
+    if (directed_settle(directed, exchange, AWAITED_EXECUTION, failure))
         return failure->code;
     flight->message.state = MESSAGE_REPLY;
-    flight->reply = call->reply;
+    flight->reply = exchange->reply;
     struct event executed = directed_flight_event(directed, EVENT_EXECUTE, flight);
     executed.reply = flight->reply;
     if (directed->live->servers.steering == REAL_TIME) {
-        executed.from_us = call->released_us - directed->began_us;
-        executed.time_us = call->answered_us - directed->began_us;
+        executed.from_us = exchange->released_us - directed->began_us;
+        executed.time_us = exchange->answered_us - directed->began_us;
     }
     directed_write(directed, &executed);
     if (!flight->message.is_abandoned)
@@ -125,13 +125,13 @@ static enum fail apply_hear(struct directed *directed, const struct choice *choi
     if (!found || rules_want_turn(choice, directed_before(directed, found), failure))
         return FAIL_UNKNOWN;
     const struct flight flight = *found;
-    call_hear(flight.call);
-    if (directed_settle(directed, flight.call, AWAITED_HEARING, failure))
+    exchange_deliver(flight.exchange);
+    if (directed_settle(directed, flight.exchange, AWAITED_DELIVERY, failure))
         return failure->code;
     directed_remove(directed, found);
-    struct event heard = directed_flight_event(directed, EVENT_HEAR, &flight);
-    heard.reply = flight.reply;
-    directed_write(directed, &heard);
+    struct event delivered = directed_flight_event(directed, EVENT_HEAR, &flight);
+    delivered.reply = flight.reply;
+    directed_write(directed, &delivered);
     directed_tell(directed, &flight, MOMENT_REPLY);
     return directed_settle(directed, NULL, AWAITED_NOTHING, failure);
 }
@@ -257,7 +257,7 @@ enum fail world_live_new(struct world **world, struct live *live, const struct r
     struct failure local, *why = failure ? failure : &local;
     assert(run->clients > 0 && run->clients <= ACTORS_MAX);
     assert(run->servers > 0 && run->servers <= SERVERS_MAX);
-    if (live_prepare(live, run->servers, run->has_replica, 1, &directed_wire_events, why))
+    if (live_prepare(live, run->servers, run->has_replica, 1, &directed_connection_events, why))
         return why->code;
     struct directed *directed = memory_new(1, sizeof *directed);
     const struct lease lease = {.ttl_us = run->lease_us,

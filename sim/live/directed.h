@@ -11,10 +11,10 @@
 
 /* A message in flight, and whose it is. */
 struct flight {
-    struct message message; /* first */
-    struct call *call;      /* NULL when void; its wire is the connection: the lane's, one that the
-                               client has left, or a copy's own */
-    struct reply reply;     /* MESSAGE_REPLY */
+    struct message message;    /* first */
+    struct exchange *exchange; /* NULL when void; its connection is the connection: the lane's, one
+                          that the client has left, or a copy's own */
+    struct reply reply;        /* MESSAGE_REPLY */
     enum operation op;
     int attempt;
     int64_t token;
@@ -27,7 +27,7 @@ struct actor {
     struct client client;
     struct flight flights[MESSAGES_MAX]; /* oldest first */
     int flights_count;
-    struct wire *wires[SERVERS_MAX][LANE_COUNT]; /* NULL: connects when it next sends */
+    struct connection *connections[SERVERS_MAX][LANE_COUNT]; /* NULL: connects when it next sends */
 };
 
 struct directed {
@@ -82,20 +82,20 @@ void directed_cut(struct directed *directed, const struct flight *flight);
 /* Cuts all connections of a client to a server. */
 void directed_cut_all(struct directed *directed, int client, int server);
 /* Connections to that server that are somebody's: a lane's, or that of a message. */
-int directed_wires(const struct directed *directed, int server);
+int directed_connections(const struct directed *directed, int server);
 
 /* --- directed_settle.c --- */
-enum awaited { AWAITED_NOTHING, AWAITED_EXECUTION, AWAITED_HEARING };
+enum awaited { AWAITED_NOTHING, AWAITED_EXECUTION, AWAITED_DELIVERY };
 /* Runs the loop until every request that was sent stands at the proxy, every connection that was
  * cut is gone, and the call (may be NULL) has come as far as awaited. Real time is read anew.
  * FAIL_UNKNOWN: what did not come. */
-enum fail directed_settle(struct directed *directed, const struct call *call, enum awaited awaited,
-                          struct failure *failure);
+enum fail directed_settle(struct directed *directed, const struct exchange *exchange,
+                          enum awaited awaited, struct failure *failure);
 /* Where time is real: reads the clock. */
 void directed_read_clock(struct directed *directed);
 /* Time passes: steered clocks are moved, real time is waited for. */
 enum fail directed_pass_time(struct directed *directed, int64_t amount_us, struct failure *failure);
-extern const struct wire_events directed_wire_events;
+extern const struct connection_events directed_connection_events;
 
 /* --- directed_faults.c --- */
 enum fail directed_fault(struct directed *directed, const struct choice *choice,

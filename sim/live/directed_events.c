@@ -2,7 +2,7 @@
  * directed.h. */
 #include "live/directed.h"
 
-#include "world/breach.h"
+#include "world/contract.h"
 
 struct event directed_event(const struct directed *directed, enum event_kind kind, int client,
                             int server)
@@ -51,8 +51,8 @@ void directed_operation(struct directed *directed, enum event_kind kind, int cli
 void directed_news(struct directed *directed, int client, const struct client_news *news)
 {
     const struct client *who = &directed->actors[client].client;
-    if (news->breach)
-        breach_fail(who->scheme, news->breach, news->at, &directed->trouble);
+    if (news->violation)
+        contract_fail(who->scheme, news->violation, news->at, &directed->trouble);
     if (news->has_returned)
         directed_operation(directed, EVENT_RETURN, client, news->op, news->result);
     if (news->has_noticed_loss)

@@ -80,11 +80,11 @@ static enum fail fault_answer_error(struct directed *directed, const struct choi
     struct flight *flight = directed_find(directed, choice, failure);
     if (!flight || rules_want_turn(choice, directed_before(directed, flight), failure))
         return FAIL_UNKNOWN;
-    call_refuse(flight->call, choice->error);
-    if (directed_settle(directed, flight->call, AWAITED_EXECUTION, failure))
+    exchange_refuse(flight->exchange, choice->error);
+    if (directed_settle(directed, flight->exchange, AWAITED_EXECUTION, failure))
         return failure->code;
     flight->message.state = MESSAGE_REPLY;
-    flight->reply = flight->call->reply;
+    flight->reply = flight->exchange->reply;
     fault_write(directed, choice, flight);
     return FAIL_NONE;
 }

@@ -12,30 +12,30 @@ enum { SETTLE_LIMIT_US = 10000000 };
 
 /* --- what broke by itself --- */
 
-static void wire_broken(struct wire *wire)
+static void connection_broken(struct connection *connection)
 {
-    struct actor *actor = wire->owner;
+    struct actor *actor = connection->owner;
     if (!actor)
         return;
-    actor->directed->broken_server = wire->station->number + 1;
+    actor->directed->broken_server = connection->endpoint->number + 1;
     for (int server = 0; server < SERVERS_MAX; server++)
         for (int lane = 0; lane < LANE_COUNT; lane++)
-            if (actor->wires[server][lane] == wire)
-                actor->wires[server][lane] = NULL;
+            if (actor->connections[server][lane] == connection)
+                actor->connections[server][lane] = NULL;
     for (int i = 0; i < actor->flights_count; i++)
-        if (actor->flights[i].call && actor->flights[i].call->wire == wire) {
-            actor->flights[i].call = NULL;
+        if (actor->flights[i].exchange && actor->flights[i].exchange->connection == connection) {
+            actor->flights[i].exchange = NULL;
             actor->flights[i].message.state = MESSAGE_VOID;
         }
 }
 
-const struct wire_events directed_wire_events = {.broken = wire_broken};
+const struct connection_events directed_connection_events = {.broken = connection_broken};
 
 /* --- settled? --- */
 
 struct settling {
     struct directed *directed;
-    const struct call *call;
+    const struct exchange *exchange;
     enum awaited awaited;
 };
 
@@ -45,8 +45,8 @@ static const struct flight *not_at_proxy(const struct directed *directed)
         const struct actor *actor = &directed->actors[i];
         for (int j = 0; j < actor->flights_count; j++) {
             const struct flight *flight = &actor->flights[j];
-            if (flight->message.state == MESSAGE_REQUEST && flight->call &&
-                flight->call->came == 0 && call_is_at_head(flight->call))
+            if (flight->message.state == MESSAGE_REQUEST && flight->exchange &&
+                flight->exchange->arrived == 0 && exchange_is_at_head(flight->exchange))
                 return flight;
         }
     }
@@ -54,21 +54,22 @@ static const struct flight *not_at_proxy(const struct directed *directed)
 }
 
 /* Wires that were cut and have not gone yet. */
-static int wires_leaving(const struct directed *directed)
+static int connections_leaving(const struct directed *directed)
 {
     int leaving = 0;
     for (int server = 0; server < directed->run->servers; server++)
-        leaving += directed->live->stations[server].wires - directed_wires(directed, server);
+        leaving +=
+            directed->live->endpoints[server].connections - directed_connections(directed, server);
     return leaving;
 }
 
-static bool call_is_there(const struct settling *settling)
+static bool exchange_is_there(const struct settling *settling)
 {
     switch (settling->awaited) {
     case AWAITED_EXECUTION:
-        return call_is_answered(settling->call);
-    case AWAITED_HEARING:
-        return call_is_heard(settling->call);
+        return exchange_is_answered(settling->exchange);
+    case AWAITED_DELIVERY:
+        return exchange_is_delivered(settling->exchange);
     case AWAITED_NOTHING:
         break;
     }
@@ -80,8 +81,8 @@ static bool is_settled(void *context)
     const struct settling *settling = context;
     if (settling->directed->trouble.code || settling->directed->broken_server)
         return true;
-    return call_is_there(settling) && !not_at_proxy(settling->directed) &&
-           wires_leaving(settling->directed) == 0;
+    return exchange_is_there(settling) && !not_at_proxy(settling->directed) &&
+           connections_leaving(settling->directed) == 0;
 }
 
 /* --- what did not come --- */
@@ -94,14 +95,14 @@ static enum fail did_not_come(const struct settling *settling, struct failure *f
         return failure_set(failure, FAIL_UNKNOWN, "%s's %s to server %d did not reach the proxy",
                            directed->run->names[flight->message.client],
                            verb_name(flight->message.command.verb), flight->message.server + 1);
-    if (settling->call && !call_is_there(settling))
+    if (settling->exchange && !exchange_is_there(settling))
         return failure_set(failure, FAIL_UNKNOWN, "%s at server %d was not %s within %d s",
-                           verb_name(settling->call->command.verb),
-                           settling->call->wire->station->number + 1,
+                           verb_name(settling->exchange->command.verb),
+                           settling->exchange->connection->endpoint->number + 1,
                            settling->awaited == AWAITED_EXECUTION ? "answered" : "heard",
                            SETTLE_LIMIT_US / 1000000);
     return failure_set(failure, FAIL_UNKNOWN, "%d cut connections did not end within %d s",
-                       wires_leaving(directed), SETTLE_LIMIT_US / 1000000);
+                       connections_leaving(directed), SETTLE_LIMIT_US / 1000000);
 }
 
 /* A server that died is the reason; its end may take a moment longer than that of its connections.
@@ -109,17 +110,17 @@ static enum fail did_not_come(const struct settling *settling, struct failure *f
 static enum fail why_broken(struct directed *directed, struct failure *failure)
 {
     int server = directed->broken_server - 1;
-    const char *words = directed->live->stations[server].trouble;
+    const char *words = directed->live->endpoints[server].trouble;
     if (live_server_died(directed->live, failure))
         return FAIL_UNAVAILABLE;
     return failure_set(failure, FAIL_UNAVAILABLE, "server %d closed the connection%s%s", server + 1,
                        *words ? ": " : "", words);
 }
 
-enum fail directed_settle(struct directed *directed, const struct call *call, enum awaited awaited,
-                          struct failure *failure)
+enum fail directed_settle(struct directed *directed, const struct exchange *exchange,
+                          enum awaited awaited, struct failure *failure)
 {
-    struct settling settling = {.directed = directed, .call = call, .awaited = awaited};
+    struct settling settling = {.directed = directed, .exchange = exchange, .awaited = awaited};
     enum fail fail =
         live_run_until(directed->live, is_settled, &settling, SETTLE_LIMIT_US, failure);
     directed_read_clock(directed);

@@ -5,13 +5,13 @@
 
 #include "live/live.h"
 #include "live/servers.h"
-#include "live/wire.h"
+#include "live/connection.h"
 
 struct live {
     uv_loop_t loop;
     uv_timer_t tick;
     struct servers servers;
-    struct station stations[SERVERS_MAX];
+    struct endpoint endpoints[SERVERS_MAX];
     int stations_count;
     int looked_at;               /* servers whose clocks were, when the run began */
     char prefix[KEY_PREFIX_MAX]; /* of all our keys: "picklock:<hex>:" */
@@ -21,14 +21,14 @@ struct live {
 /* Servers as asked for, empty, and a proxy before each that points at it. Marks live busy. Locks
  * are numbered 0 .. locks-1 (at most LOCKS_MAX). */
 enum fail live_prepare(struct live *live, int servers, bool has_replica, int locks,
-                       const struct wire_events *events, struct failure *failure);
+                       const struct connection_events *events, struct failure *failure);
 
-/* After a run: all wires must be cut. Waits for their end, and deletes our keys from a server that
- * is not ours. */
+/* After a run: all connections must be cut. Waits for their end, and deletes our keys from a server
+ * that is not ours. */
 enum fail live_finish(struct live *live, struct failure *failure);
 
-/* All wires are cut: runs the loop until they have ended on both sides. */
-void live_wait_for_wires(struct live *live);
+/* All connections are cut: runs the loop until they have ended on both sides. */
+void live_wait_for_connections(struct live *live);
 
 /* The prefix of a lock's keys: prefix of at least KEY_PREFIX_MAX bytes. */
 void live_lock_prefix(const struct live *live, int lock, char *prefix);
@@ -37,8 +37,8 @@ void live_lock_prefix(const struct live *live, int lock, char *prefix);
 void live_follow_server(struct live *live, int server);
 
 /* Does the way of clients to that server lead through our proxy, and to the server that our own
- * connection ends at? FAIL_UNAVAILABLE: what is so instead. Its wire is cut, and may not have ended
- * yet. */
+ * connection ends at? FAIL_UNAVAILABLE: what is so instead. Its connection is cut, and may not have
+ * ended yet. */
 enum fail live_prove_path(struct live *live, int server, struct failure *failure);
 
 /* Runs the loop until is_done(context) says so. FAIL_UNAVAILABLE when a server died, FAIL_UNKNOWN

@@ -10,140 +10,142 @@
 
 enum { SPARE_PART = 20 }; /* of the connections: for those that are just ending */
 
-void lanes_forget(struct player *player, const struct wire *wire)
+void lanes_forget(struct load_client *load_client, const struct connection *connection)
 {
     for (int server = 0; server < SERVERS_MAX; server++)
         for (int lane = 0; lane < LANE_COUNT; lane++)
-            if (player->wires[server][lane] == wire)
-                player->wires[server][lane] = NULL;
+            if (load_client->connections[server][lane] == connection)
+                load_client->connections[server][lane] = NULL;
 }
 
-static bool lane_is_used(const struct player *player, const struct wire *wire)
+static bool lane_is_used(const struct load_client *load_client, const struct connection *connection)
 {
-    for (const struct order *order = player->orders; order; order = order->next)
-        if (order->wire == wire)
+    for (const struct load_request *request = load_client->requests; request;
+         request = request->next)
+        if (request->connection == connection)
             return true;
     return false;
 }
 
 /* Commands that had to wait for a connection, oldest first. */
-static void lane_send_unsent(struct player *player, int server, enum lane lane)
+static void lane_send_unsent(struct load_client *load_client, int server, enum lane lane)
 {
-    struct order *order = player->orders;
-    while (order) {
-        struct order *next = order->next;
-        if (order->place == PLACE_UNSENT && order->server == server && order->lane == lane)
-            order_go(order);
-        order = next;
+    struct load_request *request = load_client->requests;
+    while (request) {
+        struct load_request *next = request->next;
+        if (request->place == PLACE_UNSENT && request->server == server && request->lane == lane)
+            load_request_go(request);
+        request = next;
     }
 }
 
-void lane_settle(struct player *player, struct wire *wire, int server, enum lane lane)
+void lane_settle(struct load_client *load_client, struct connection *connection, int server,
+                 enum lane lane)
 {
-    if (!wire->is_left || lane_is_used(player, wire))
+    if (!connection->is_left || lane_is_used(load_client, connection))
         return;
-    lanes_forget(player, wire);
-    wire_cut(wire);
-    lane_send_unsent(player, server, lane);
+    lanes_forget(load_client, connection);
+    connection_cut(connection);
+    lane_send_unsent(load_client, server, lane);
 }
 
 /* Takes an order off a connection that ends; true: it is with the server, and runs there to its
  * end. */
-static bool order_detach(struct order *order)
+static bool load_request_detach(struct load_request *request)
 {
-    struct stress *stress = stress_of(order);
-    timers_remove(&stress->timers, &order->timeout.timer);
-    timers_remove(&stress->timers, &order->delay.timer);
-    order->is_cut_off = true;
-    if (order->place == PLACE_RUNNING) {
-        order->ends_wire = true;
+    struct stress *stress = stress_of(request);
+    timers_remove(&stress->timers, &request->timeout.timer);
+    timers_remove(&stress->timers, &request->delay.timer);
+    request->is_cut_off = true;
+    if (request->place == PLACE_RUNNING) {
+        request->ends_connection = true;
         return true;
     }
-    if (order->place == PLACE_QUEUED)
-        order_dequeue(order);
-    order->call->owner = NULL;
-    order->call = NULL;
-    order->wire = NULL;
+    if (request->place == PLACE_QUEUED)
+        load_request_dequeue(request);
+    request->exchange->owner = NULL;
+    request->exchange = NULL;
+    request->connection = NULL;
     return false;
 }
 
-static struct order *next_cut_off(const struct player *player)
+static struct load_request *next_cut_off(const struct load_client *load_client)
 {
-    struct order *order = player->orders;
-    while (order && !order->is_cut_off)
-        order = order->next;
-    return order;
+    struct load_request *request = load_client->requests;
+    while (request && !request->is_cut_off)
+        request = request->next;
+    return request;
 }
 
-void lane_end(struct player *player, struct wire *wire, const struct order *struck,
-              enum moment_kind kind)
+void lane_end(struct load_client *load_client, struct connection *connection,
+              const struct load_request *struck, enum moment_kind kind)
 {
-    struct order *order;
+    struct load_request *request;
     bool is_running = false;
-    lanes_forget(player, wire);
-    for (order = player->orders; order; order = order->next)
-        if (order->wire == wire)
-            is_running |= order_detach(order);
+    lanes_forget(load_client, connection);
+    for (request = load_client->requests; request; request = request->next)
+        if (request->connection == connection)
+            is_running |= load_request_detach(request);
     if (!is_running)
-        wire_cut(wire);
-    while ((order = next_cut_off(player))) {
-        const struct order gone = *order;
-        bool is_struck = order == struck, is_told = !order->is_abandoned;
-        order->is_cut_off = false;
-        order->is_abandoned = true;
-        if (is_told && !is_struck && player->place != PLAYER_DEAD)
-            order_fault(order, choice_name(CHOICE_GIVE_UP), 0);
-        if (!order->ends_wire)
-            order_free(order);
+        connection_cut(connection);
+    while ((request = next_cut_off(load_client))) {
+        const struct load_request gone = *request;
+        bool is_struck = request == struck, is_told = !request->is_abandoned;
+        request->is_cut_off = false;
+        request->is_abandoned = true;
+        if (is_told && !is_struck && load_client->place != PLAYER_DEAD)
+            load_request_fault(request, choice_name(CHOICE_GIVE_UP), 0);
+        if (!request->ends_connection)
+            load_request_free(request);
         if (is_told)
-            player_told(player, &gone, is_struck ? kind : MOMENT_LOST, NULL);
-        lane_send_unsent(player, gone.server, gone.lane);
+            load_client_told(load_client, &gone, is_struck ? kind : MOMENT_LOST, NULL);
+        lane_send_unsent(load_client, gone.server, gone.lane);
     }
 }
 
-void lanes_hang_up(struct player *player)
+void lanes_hang_up(struct load_client *load_client)
 {
     for (int server = 0; server < SERVERS_MAX; server++)
         for (int lane = 0; lane < LANE_COUNT; lane++) {
-            struct wire *wire = player->wires[server][lane];
-            if (wire && !lane_is_used(player, wire)) {
-                player->wires[server][lane] = NULL;
-                wire_cut(wire);
+            struct connection *connection = load_client->connections[server][lane];
+            if (connection && !lane_is_used(load_client, connection)) {
+                load_client->connections[server][lane] = NULL;
+                connection_cut(connection);
             }
         }
 }
 
-void lanes_drop(struct player *player)
+void lanes_drop(struct load_client *load_client)
 {
-    for (struct order *order = player->orders; order; order = order->next)
-        order->is_abandoned = true;
-    /* Every wire that an order is on ends; then those that nothing is on. */
+    for (struct load_request *request = load_client->requests; request; request = request->next)
+        request->is_abandoned = true;
+    /* Every connection that an order is on ends; then those that nothing is on. */
     for (;;) {
-        struct order *order = player->orders;
-        while (order && order->ends_wire)
-            order = order->next;
-        if (!order)
+        struct load_request *request = load_client->requests;
+        while (request && request->ends_connection)
+            request = request->next;
+        if (!request)
             break;
-        if (!order->wire)
-            order_free(order); /* not sent, or cut off already */
+        if (!request->connection)
+            load_request_free(request); /* not sent, or cut off already */
         else
-            lane_end(player, order->wire, NULL, MOMENT_LOST);
+            lane_end(load_client, request->connection, NULL, MOMENT_LOST);
     }
-    lanes_hang_up(player);
+    lanes_hang_up(load_client);
 }
 
 int64_t lanes_alive(const struct stress *stress)
 {
     int64_t alive = 0;
     for (int i = 0; i < stress->options->servers; i++) {
-        const struct station *station = &stress->live->stations[i];
-        int64_t links = proxy_links_count(station->proxy);
-        alive += links > station->wires ? links : station->wires;
+        const struct endpoint *endpoint = &stress->live->endpoints[i];
+        int64_t links = proxy_links_count(endpoint->proxy);
+        alive += links > endpoint->connections ? links : endpoint->connections;
     }
     return alive;
 }
 
 bool lanes_have_room(const struct stress *stress)
 {
-    return lanes_alive(stress) + stress->wires_max / SPARE_PART < stress->wires_max;
+    return lanes_alive(stress) + stress->connections_max / SPARE_PART < stress->connections_max;
 }

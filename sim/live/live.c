@@ -68,14 +68,14 @@ void live_free(struct live *live)
     if (!live)
         return;
     for (int i = 0; i < live->stations_count; i++)
-        station_shut(&live->stations[i]);
+        endpoint_shut(&live->endpoints[i]);
     servers_close(&live->servers);
     uv_close((uv_handle_t *)&live->tick, NULL);
     (void)uv_run(&live->loop, UV_RUN_DEFAULT);
     int left = uv_loop_close(&live->loop);
     assert(left == 0);
     for (int i = 0; i < live->stations_count; i++)
-        station_free(&live->stations[i]);
+        endpoint_free(&live->endpoints[i]);
     free(live);
 }
 
@@ -118,11 +118,11 @@ enum fail live_compare_clocks(struct live *live, struct failure *failure)
 void live_follow_server(struct live *live, int server)
 {
     const struct proxy_address upstream = servers_address(&live->servers, server);
-    proxy_set_upstream(live->stations[server].proxy, &upstream);
+    proxy_set_upstream(live->endpoints[server].proxy, &upstream);
 }
 
 enum fail live_prepare(struct live *live, int servers, bool has_replica, int locks,
-                       const struct wire_events *events, struct failure *failure)
+                       const struct connection_events *events, struct failure *failure)
 {
     assert(!live->is_busy && servers > 0 && servers <= SERVERS_MAX);
     assert(locks > 0 && locks <= LOCKS_MAX);
@@ -133,25 +133,25 @@ enum fail live_prepare(struct live *live, int servers, bool has_replica, int loc
     for (; live->stations_count < servers; live->stations_count++) {
         int number = live->stations_count;
         const struct proxy_address upstream = servers_address(&live->servers, number);
-        if (station_open(&live->stations[number], &live->loop, number, &upstream, login, failure))
+        if (endpoint_open(&live->endpoints[number], &live->loop, number, &upstream, login, failure))
             return failure->code;
-        live->stations[number].expiry_s = live->servers.is_foreign ? FOOTPRINT_KEYS_S : 0;
+        live->endpoints[number].expiry_s = live->servers.is_foreign ? FOOTPRINT_KEYS_S : 0;
     }
     for (int i = 0; i < live->stations_count; i++)
-        live->stations[i].trouble[0] = '\0';
+        live->endpoints[i].trouble[0] = '\0';
     enum fail fail = FAIL_NONE;
     for (int i = 0; !fail && i < servers; i++) {
         live_follow_server(live, i);
         fail = live_prove_path(live, i, failure);
     }
-    live_wait_for_wires(live);
+    live_wait_for_connections(live);
     if (!fail)
         fail = servers_look_at_clocks(&live->servers, servers, failure);
     if (fail)
         return fail;
     live->looked_at = servers;
     for (int i = 0; i < live->stations_count; i++)
-        live->stations[i].events = events;
+        live->endpoints[i].events = events;
     live->is_busy = true;
     return FAIL_NONE;
 }
@@ -161,20 +161,20 @@ void live_lock_prefix(const struct live *live, int lock, char *prefix)
     (void)snprintf(prefix, KEY_PREFIX_MAX, "%.40s%d:", live->prefix, lock);
 }
 
-static bool has_wires(const struct live *live)
+static bool has_connections(const struct live *live)
 {
     for (int i = 0; i < live->stations_count; i++)
-        if (live->stations[i].wires)
+        if (live->endpoints[i].connections)
             return true;
     return false;
 }
 
-void live_wait_for_wires(struct live *live)
+void live_wait_for_connections(struct live *live)
 {
     uint64_t limit_ns = uv_hrtime() + CLOSE_LIMIT_NS;
     /* Without a look at the servers: connections end whether those live or not. */
     (void)uv_timer_start(&live->tick, looked, TICK_MS, TICK_MS);
-    while (has_wires(live) && uv_hrtime() < limit_ns)
+    while (has_connections(live) && uv_hrtime() < limit_ns)
         (void)uv_run(&live->loop, UV_RUN_ONCE);
     (void)uv_timer_stop(&live->tick);
 }
@@ -182,10 +182,10 @@ void live_wait_for_wires(struct live *live)
 enum fail live_finish(struct live *live, struct failure *failure)
 {
     live->is_busy = false;
-    live_wait_for_wires(live);
+    live_wait_for_connections(live);
     enum fail fail = servers_clear(&live->servers, failure);
     for (int i = 0; i < live->stations_count; i++)
-        live->stations[i].events = NULL;
+        live->endpoints[i].events = NULL;
     return fail;
 }
 

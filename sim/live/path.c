@@ -13,31 +13,31 @@
 
 enum { ASK_LIMIT_US = 10000000, RUN_ID_MAX = 64 };
 
-struct inquiry {
+struct monitor {
     bool is_answered;
     bool was_seen;           /* by the proxy, on its way there */
     char run_id[RUN_ID_MAX]; /* "": it was no INFO */
 };
 
-/* NULL: the connection has ended instead, and its wire with it. */
+/* NULL: the connection has ended instead, and its connection with it. */
 static void answered(redisAsyncContext *async, void *got, void *data)
 {
     const redisReply *reply = got;
-    struct inquiry *inquiry = data;
-    struct wire *wire = async->data;
-    inquiry->is_answered = true;
+    struct monitor *monitor = data;
+    struct connection *connection = async->data;
+    monitor->is_answered = true;
     if (!reply)
         return;
-    inquiry->was_seen = wire->is_opened && wire->greetings == 0;
+    monitor->was_seen = connection->is_opened && connection->greetings == 0;
     if (reply->type == REDIS_REPLY_STRING)
-        control_field(reply->str, "run_id", inquiry->run_id, sizeof inquiry->run_id);
-    wire_cut(wire);
+        control_field(reply->str, "run_id", monitor->run_id, sizeof monitor->run_id);
+    connection_cut(connection);
 }
 
 static bool is_answered(void *context)
 {
-    const struct inquiry *inquiry = context;
-    return inquiry->is_answered;
+    const struct monitor *monitor = context;
+    return monitor->is_answered;
 }
 
 /* What our own connection says: the run_id is drawn anew by every server that starts. */
@@ -52,41 +52,42 @@ static enum fail ask_control(const struct live *live, int server, char run_id[RU
     return FAIL_NONE;
 }
 
-static enum fail compare(const struct station *station, const struct inquiry *inquiry,
+static enum fail compare(const struct endpoint *endpoint, const struct monitor *monitor,
                          const char *run_id, struct failure *failure)
 {
-    if (!inquiry->run_id[0])
-        return failure_set(failure, FAIL_UNAVAILABLE,
-                           "server %d cannot be reached through the proxy%s%s", station->number + 1,
-                           station->trouble[0] ? ": " : "", station->trouble);
-    if (!inquiry->was_seen)
+    if (!monitor->run_id[0])
+        return failure_set(
+            failure, FAIL_UNAVAILABLE, "server %d cannot be reached through the proxy%s%s",
+            endpoint->number + 1, endpoint->trouble[0] ? ": " : "", endpoint->trouble);
+    if (!monitor->was_seen)
         return failure_set(failure, FAIL_UNAVAILABLE,
                            "server %d was asked, and the proxy before it saw nothing of it",
-                           station->number + 1);
-    if (strcmp(inquiry->run_id, run_id) == 0)
+                           endpoint->number + 1);
+    if (strcmp(monitor->run_id, run_id) == 0)
         return FAIL_NONE;
     return failure_set(
         failure, FAIL_UNAVAILABLE,
         "two connections to server %d end at two servers (run_id %.8s and %.8s); name the "
         "address of one server, not that of a balancer or of several",
-        station->number + 1, run_id, inquiry->run_id);
+        endpoint->number + 1, run_id, monitor->run_id);
 }
 
 enum fail live_prove_path(struct live *live, int server, struct failure *failure)
 {
-    struct station *station = &live->stations[server];
-    struct inquiry inquiry = {0};
-    struct wire *wire;
+    struct endpoint *endpoint = &live->endpoints[server];
+    struct monitor monitor = {0};
+    struct connection *connection;
     char run_id[RUN_ID_MAX] = "";
-    if (ask_control(live, server, run_id, failure) || wire_new(&wire, station, NULL, failure))
+    if (ask_control(live, server, run_id, failure) ||
+        connection_new(&connection, endpoint, NULL, failure))
         return FAIL_UNAVAILABLE;
-    wire->greetings++; /* it passes, as a login does */
-    (void)redisAsyncCommand(wire->async, answered, &inquiry, "INFO server");
-    enum fail fail = live_run_until(live, is_answered, &inquiry, ASK_LIMIT_US, failure);
-    if (!inquiry.is_answered) {
+    connection->greetings++; /* it passes, as a login does */
+    (void)redisAsyncCommand(connection->async, answered, &monitor, "INFO server");
+    enum fail fail = live_run_until(live, is_answered, &monitor, ASK_LIMIT_US, failure);
+    if (!monitor.is_answered) {
         struct failure ignored;
-        wire_cut(wire); /* that is an answer, too */
-        (void)live_run_until(live, is_answered, &inquiry, ASK_LIMIT_US, &ignored);
+        connection_cut(connection); /* that is an answer, too */
+        (void)live_run_until(live, is_answered, &monitor, ASK_LIMIT_US, &ignored);
     }
-    return fail && fail != FAIL_UNKNOWN ? fail : compare(station, &inquiry, run_id, failure);
+    return fail && fail != FAIL_UNKNOWN ? fail : compare(endpoint, &monitor, run_id, failure);
 }

@@ -1,4 +1,4 @@
-/* stress.c - the free run: its loop, clock and alarms, the faults' dice, the end. See stress.h and
+/* stress.c - the free run: its loop, clock and timers, the faults' dice, the end. See stress.h and
  * live.h. */
 #include "live/stress.h"
 
@@ -34,18 +34,18 @@ int64_t stress_now_us(const struct stress *stress)
     return (int64_t)(uv_hrtime() / 1000) - stress->began_us;
 }
 
-struct event stress_event(struct stress *stress, enum event_kind kind, const struct player *player,
-                          int server)
+struct event stress_event(struct stress *stress, enum event_kind kind,
+                          const struct load_client *load_client, int server)
 {
     int64_t now_us = stress_now_us(stress);
     return (struct event){.kind = kind,
                           .time_us = now_us,
                           .from_us = now_us,
-                          .client = player->number,
+                          .client = load_client->number,
                           .server = server,
-                          .lock = player->lock,
-                          .attempt = player->client.attempt,
-                          .token = player->client.lease.token};
+                          .lock = load_client->lock,
+                          .attempt = load_client->client.attempt,
+                          .token = load_client->client.lease.token};
 }
 
 void stress_write(struct stress *stress, struct event *event)
@@ -67,9 +67,9 @@ int64_t stress_spread(uint64_t drawn, int64_t mean_us)
     return mean_us > 0 ? (int64_t)(drawn % (2 * (uint64_t)mean_us + 1)) : 0;
 }
 
-void stress_alarm(struct stress *stress, struct alarm *alarm, int64_t in_us)
+void stress_timer(struct stress *stress, struct load_timer *timer, int64_t in_us)
 {
-    timers_push(&stress->timers, &alarm->timer, stress_now_us(stress) + in_us);
+    timers_push(&stress->timers, &timer->timer, stress_now_us(stress) + in_us);
 }
 
 /* --- the loop --- */
@@ -79,20 +79,20 @@ static void tick(uv_timer_t *timer)
     (void)timer;
 }
 
-static void ring_alarms(struct stress *stress)
+static void ring_timers(struct stress *stress)
 {
     struct timer *timer;
     int64_t now_us = stress_now_us(stress);
     while (!stress->trouble.code && (timer = timers_pop(&stress->timers, now_us))) {
-        struct alarm *alarm = (struct alarm *)timer;
-        alarm->rings(alarm);
+        struct load_timer *rung = (struct load_timer *)timer;
+        rung->rings(rung);
     }
 }
 
-/* One turn: what is due, then what has come; sleeps at most until the next alarm or until_us. */
+/* One turn: what is due, then what has come; sleeps at most until the next timer or until_us. */
 static void turn(struct stress *stress, int64_t until_us)
 {
-    ring_alarms(stress);
+    ring_timers(stress);
     int64_t next_us = timers_next_us(&stress->timers);
     int64_t sleep_us = (next_us < until_us ? next_us : until_us) - stress_now_us(stress);
     uv_loop_t *loop = &stress->live->loop;
@@ -164,7 +164,7 @@ static bool is_at_rest(const struct stress *stress)
         if (stress->queues[i].running)
             return false;
     for (int i = 0; i < stress->options->clients; i++) {
-        enum phase phase = stress->players[i].client.phase;
+        enum phase phase = stress->load_clients[i].client.phase;
         if (phase != PHASE_IDLE && phase != PHASE_DEAD)
             return false;
     }
@@ -184,15 +184,15 @@ static void drain(struct stress *stress)
 
 /* What one client keeps open at most: a watchdog has a second connection to each server; one that
  * was given up lives on for a while, and a tenth is left for those. */
-static int64_t wires_of_clients(const struct stress_options *options, int64_t clients)
+static int64_t connections_of_clients(const struct stress_options *options, int64_t clients)
 {
     int64_t lanes = options->scheme->promises_notice ? LANE_COUNT : 1;
     return (clients * lanes * options->servers * 10 + 8) / 9;
 }
 
-static int64_t descriptors_of(int64_t wires)
+static int64_t descriptors_of(int64_t connections)
 {
-    return wires * DESCRIPTORS_OF_WIRE + DESCRIPTORS_SPARE;
+    return connections * DESCRIPTORS_OF_WIRE + DESCRIPTORS_SPARE;
 }
 
 /* live_new() has raised the soft limit as far as it may be. */
@@ -205,19 +205,19 @@ static int64_t open_files(void)
 }
 
 /* Clients that there are no connections for would be counted and do nothing: all or none. */
-static enum fail has_room(const struct stress_options *options, int64_t *wires_max,
+static enum fail has_room(const struct stress_options *options, int64_t *connections_max,
                           struct failure *failure)
 {
     const int64_t by_servers = (int64_t)WIRES_OF_SERVER * options->servers;
-    int64_t needed = wires_of_clients(options, options->clients), fit = options->clients;
+    int64_t needed = connections_of_clients(options, options->clients), fit = options->clients;
     int64_t files = open_files();
-    *wires_max = (files - DESCRIPTORS_SPARE) / DESCRIPTORS_OF_WIRE;
-    bool is_by_files = *wires_max < by_servers;
+    *connections_max = (files - DESCRIPTORS_SPARE) / DESCRIPTORS_OF_WIRE;
+    bool is_by_files = *connections_max < by_servers;
     if (!is_by_files)
-        *wires_max = by_servers;
-    if (needed <= *wires_max)
+        *connections_max = by_servers;
+    if (needed <= *connections_max)
         return FAIL_NONE;
-    while (fit > 0 && wires_of_clients(options, fit) > *wires_max)
+    while (fit > 0 && connections_of_clients(options, fit) > *connections_max)
         fit--;
     char fits[FITS_TEXT_MAX] = "not one fits";
     if (fit > 0)
@@ -238,15 +238,16 @@ static enum fail has_room(const struct stress_options *options, int64_t *wires_m
 
 struct greeting {
     struct stress *stress;
-    int upto; /* players */
+    int upto; /* load clients */
 };
 
 /* Has every server answered it? */
-static bool is_greeted(const struct stress *stress, int player)
+static bool is_greeted(const struct stress *stress, int load_client)
 {
     for (int i = 0; i < stress->options->servers; i++) {
-        const struct wire *wire = stress->players[player].wires[i][LANE_MAIN];
-        if (!wire || !wire->is_greeted)
+        const struct connection *connection =
+            stress->load_clients[load_client].connections[i][LANE_MAIN];
+        if (!connection || !connection->is_greeted)
             return false;
     }
     return true;
@@ -270,7 +271,7 @@ static enum fail greet_batch(struct stress *stress, int upto, struct failure *fa
     if (fail == FAIL_UNKNOWN)
         return failure_set(failure, FAIL_UNAVAILABLE,
                            "%d clients could not be connected within %d s: %s", upto,
-                           GREET_LIMIT_US / 1000000, stress->live->stations[0].trouble);
+                           GREET_LIMIT_US / 1000000, stress->live->endpoints[0].trouble);
     if (!fail && stress->trouble.code)
         return failure_set(failure, stress->trouble.code,
                            "not all of %d clients could be connected: %s", stress->options->clients,
@@ -285,12 +286,13 @@ static enum fail greet(struct stress *stress, struct failure *failure)
     int clients = stress->options->clients;
     enum fail fail = FAIL_NONE;
     for (int i = 0; i < clients && !fail; i++) {
-        struct player *player = &stress->players[i];
+        struct load_client *load_client = &stress->load_clients[i];
         for (int server = 0; server < stress->options->servers && !fail; server++) {
-            struct wire **wire = &player->wires[server][LANE_MAIN];
-            fail = wire_new(wire, &stress->live->stations[server], player, failure);
+            struct connection **connection = &load_client->connections[server][LANE_MAIN];
+            fail =
+                connection_new(connection, &stress->live->endpoints[server], load_client, failure);
             if (!fail)
-                wire_greet(*wire);
+                connection_greet(*connection);
         }
         if (!fail && ((i + 1) % GREET_BATCH == 0 || i + 1 == clients))
             fail = greet_batch(stress, i + 1, failure);
@@ -303,12 +305,12 @@ static enum fail greet(struct stress *stress, struct failure *failure)
 static enum fail prepare(struct stress *stress, struct failure *failure)
 {
     const struct stress_options *options = stress->options;
-    int64_t wires_max = 0;
-    if (has_room(options, &wires_max, failure))
+    int64_t connections_max = 0;
+    if (has_room(options, &connections_max, failure))
         return failure->code;
-    stress->wires_max = (int)wires_max;
-    if (live_prepare(stress->live, options->servers, false, options->locks, &stress_wire_events,
-                     failure))
+    stress->connections_max = (int)connections_max;
+    if (live_prepare(stress->live, options->servers, false, options->locks,
+                     &stress_connection_events, failure))
         return failure->code;
     stress->run = (struct run){.scheme = options->scheme,
                                .clients = options->clients,
@@ -316,13 +318,13 @@ static enum fail prepare(struct stress *stress, struct failure *failure)
                                .lease_us = options->lease_us,
                                .seed = options->seed};
     stress->latency = memory_new(1, sizeof *stress->latency);
-    stress->players = memory_new((size_t)options->clients, sizeof *stress->players);
+    stress->load_clients = memory_new((size_t)options->clients, sizeof *stress->load_clients);
     stress->prefixes = memory_new((size_t)options->locks, sizeof *stress->prefixes);
     timers_init(&stress->timers);
     for (int i = 0; i < options->locks; i++)
         live_lock_prefix(stress->live, i, stress->prefixes[i]);
     for (int i = 0; i < options->clients; i++)
-        player_init(&stress->players[i], stress, i);
+        load_client_init(&stress->load_clients[i], stress, i);
     return greet(stress, failure);
 }
 
@@ -333,10 +335,10 @@ static void begin(struct stress *stress)
     stress->began_us = (int64_t)(uv_hrtime() / 1000);
     (void)clock_gettime(CLOCK_REALTIME, &wall);
     for (int i = 0; i < options->clients; i++) {
-        struct player *player = &stress->players[i];
-        player->client.epoch_us = (int64_t)wall.tv_sec * 1000000 + wall.tv_nsec / 1000;
-        player_start(player,
-                     stress_spread(stress_draw(stress, i, DRAW_THINK, 0), options->think_us));
+        struct load_client *load_client = &stress->load_clients[i];
+        load_client->client.epoch_us = (int64_t)wall.tv_sec * 1000000 + wall.tv_nsec / 1000;
+        load_client_start(load_client,
+                          stress_spread(stress_draw(stress, i, DRAW_THINK, 0), options->think_us));
     }
 }
 
@@ -346,7 +348,7 @@ static void begin(struct stress *stress)
  * counted against. */
 static enum fail read_counters(struct stress *stress, struct failure *failure)
 {
-    const struct player nobody = {.stress = stress, .number = -1};
+    const struct load_client nobody = {.stress = stress, .number = -1};
     for (int lock = 0; lock < stress->options->locks; lock++) {
         redisReply *got = control_ask(servers_control(&stress->live->servers, 0), failure,
                                       "GET %s%s", stress->prefixes[lock], key_name(KEY_COUNTER));
@@ -380,25 +382,25 @@ static void fill_outcome(const struct stress *stress, struct stress_outcome *out
 static void hang_up(struct stress *stress)
 {
     const struct stress_options *options = stress->options;
-    for (int i = 0; stress->players && i < options->clients; i++) {
-        struct player *player = &stress->players[i];
-        for (struct order *order = player->orders, *next; order; order = next) {
-            next = order->next;
-            if (order->wire)
-                wire_cut(order->wire);
-            free(order);
+    for (int i = 0; stress->load_clients && i < options->clients; i++) {
+        struct load_client *load_client = &stress->load_clients[i];
+        for (struct load_request *request = load_client->requests, *next; request; request = next) {
+            next = request->next;
+            if (request->connection)
+                connection_cut(request->connection);
+            free(request);
         }
         for (int server = 0; server < options->servers; server++)
             for (int lane = 0; lane < LANE_COUNT; lane++)
-                if (player->wires[server][lane])
-                    wire_cut(player->wires[server][lane]);
+                if (load_client->connections[server][lane])
+                    connection_cut(load_client->connections[server][lane]);
     }
 }
 
 static void clean_up(struct stress *stress)
 {
     timers_close(&stress->timers);
-    free(stress->players);
+    free(stress->load_clients);
     free(stress->prefixes);
     free(stress->latency);
 }
@@ -422,7 +424,7 @@ enum fail live_stress(struct live *live, const struct stress_options *options,
         fail = stress.trouble.code;
     }
     hang_up(&stress);
-    live_wait_for_wires(live);
+    live_wait_for_connections(live);
     if (!fail)
         fail = read_counters(&stress, why);
     if (!fail)

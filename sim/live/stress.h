@@ -1,6 +1,6 @@
 /* stress.h - what the files of the stress run share. Private to this folder.
  *
- *     player (a client's endless loop)  --order-->  queue before each server  -->  server
+ *     load client (a client's endless loop)  --order-->  queue before each server  -->  server
  *
  * An order is one command of a client on its way. Before each server all orders stand in one queue,
  * and one at a time is with the server: so the order of execution is known exactly. A delayed
@@ -15,16 +15,16 @@
 #include "world/client.h"
 
 struct stress;
-struct player;
+struct load_client;
 
 /* A timer that knows what to do. */
-struct alarm {
+struct load_timer {
     struct timer timer; /* first */
-    void (*rings)(struct alarm *alarm);
+    void (*rings)(struct load_timer *timer);
     void *owner;
 };
 
-enum order_place {
+enum load_request_place {
     PLACE_UNSENT,   /* waits until there is a connection that is free */
     PLACE_UNDERWAY, /* between the client and the proxy */
     PLACE_DELAYED,  /* held before the queue */
@@ -33,19 +33,19 @@ enum order_place {
     PLACE_ANSWERED, /* its reply is held, or on its way to the client */
 };
 
-struct order {
-    struct player *player;
-    struct order *next;  /* of the player */
-    struct order *after; /* in the queue */
-    struct call *call;   /* NULL: its connection is gone */
-    struct wire *wire;
-    enum order_place place;
+struct load_request {
+    struct load_client *load_client;
+    struct load_request *next;  /* of the load client */
+    struct load_request *after; /* in the queue */
+    struct exchange *exchange;  /* NULL: its connection is gone */
+    struct connection *connection;
+    enum load_request_place place;
     int server, lock, attempt;
     enum lane lane;
     enum operation op;
     struct command command;
     int64_t token;
-    struct alarm timeout, delay;
+    struct load_timer timeout, delay;
     enum {
         STRIKE_NONE,
         STRIKE_REQUEST,
@@ -54,13 +54,13 @@ struct order {
         STRIKE_DELAY_AFTER
     } strike;
     int64_t delay_us;
-    bool is_abandoned; /* the client does not wait for it any more */
-    bool ends_wire;    /* when it has executed, its connection is cut */
-    bool is_cut_off;   /* on the way out of wire_end() */
-    bool is_kept_back; /* heard while the client was stalled */
+    bool is_abandoned;    /* the client does not wait for it any more */
+    bool ends_connection; /* when it has executed, its connection is cut */
+    bool is_cut_off;      /* on the way out of wire_end() */
+    bool is_kept_back;    /* heard while the client was stalled */
 };
 
-enum player_place {
+enum load_client_place {
     PLAYER_THINKS,
     PLAYER_ACQUIRES,
     PLAYER_WRITES_FENCED,
@@ -71,17 +71,17 @@ enum player_place {
     PLAYER_DEAD,
 };
 
-struct player {
+struct load_client {
     struct stress *stress;
     struct client client;
     int number;
     int lock;
-    enum player_place place;
-    struct order *orders;
-    struct wire *wires[SERVERS_MAX][LANE_COUNT];
-    struct alarm wake; /* the scheme's own timer */
-    struct alarm next; /* think, pause, rebirth */
-    int64_t awake_us;  /* when its last pause was to end */
+    enum load_client_place place;
+    struct load_request *requests;
+    struct connection *connections[SERVERS_MAX][LANE_COUNT];
+    struct load_timer wake; /* the scheme's own timer */
+    struct load_timer next; /* think, pause, rebirth */
+    int64_t awake_us;       /* when its last pause was to end */
     int64_t called_us;
     int64_t commands; /* sent so far: what faults are drawn by */
     int64_t operations;
@@ -90,8 +90,8 @@ struct player {
 };
 
 struct queue {
-    struct order *first, *last;
-    struct order *running;
+    struct load_request *first, *last;
+    struct load_request *running;
 };
 
 struct stress {
@@ -101,14 +101,14 @@ struct stress {
     int64_t began_us;
     int64_t events;
     struct timers timers;
-    struct player *players;
+    struct load_client *load_clients;
     struct queue queues[SERVERS_MAX];
     char (*prefixes)[KEY_PREFIX_MAX]; /* a lock each */
     struct histogram *latency;
     int64_t operations, grants;
     int64_t struck[5];
-    int wires_max; /* connections that there are descriptors for */
-    int greeted;   /* clients that every server has answered */
+    int connections_max; /* connections that there are descriptors for */
+    int greeted;         /* clients that every server has answered */
     bool is_ending;
     struct failure trouble;
     struct failure clock; /* FAIL_UNKNOWN: a server's did not keep ours */
@@ -118,60 +118,61 @@ enum { STRUCK_PAUSE, STRUCK_DELAY, STRUCK_REPLY, STRUCK_REQUEST, STRUCK_CRASH };
 
 /* --- stress.c --- */
 int64_t stress_now_us(const struct stress *stress);
-struct event stress_event(struct stress *stress, enum event_kind kind, const struct player *player,
-                          int server);
+struct event stress_event(struct stress *stress, enum event_kind kind,
+                          const struct load_client *load_client, int server);
 void stress_write(struct stress *stress, struct event *event);
-void stress_alarm(struct stress *stress, struct alarm *alarm, int64_t in_us);
+void stress_timer(struct stress *stress, struct load_timer *timer, int64_t in_us);
 /* The n-th draw of a client for one kind of fault: 0 .. 999999, and a second number. */
 enum draw { DRAW_LOCK, DRAW_COMMAND, DRAW_PAUSE, DRAW_CRASH, DRAW_THINK, DRAW_COUNT };
 uint64_t stress_draw(const struct stress *stress, int client, enum draw draw, int64_t n);
 /* 0 .. 2 x mean, from one draw. */
 int64_t stress_spread(uint64_t drawn, int64_t mean_us);
 
-/* --- orders.c --- */
-extern const struct wire_events stress_wire_events;
-static inline struct stress *stress_of(const struct order *order)
+/* --- load_requests.c --- */
+extern const struct connection_events stress_connection_events;
+static inline struct stress *stress_of(const struct load_request *request)
 {
-    return order->player->stress;
+    return request->load_client->stress;
 }
-/* Sends a command of the player's on a lane to a server. */
-void order_send(struct player *player, int server, enum lane lane, enum operation op,
-                const struct command *command);
+/* Sends a command of the load client's on a lane to a server. */
+void load_request_send(struct load_client *load_client, int server, enum lane lane,
+                       enum operation op, const struct command *command);
 /* Sends what could not be sent yet, if it can now. */
-void order_go(struct order *order);
-/* Takes up again what came while the player was stalled. */
-void orders_resume(struct player *player);
-void order_fault(struct order *order, const char *name, int64_t amount_us);
+void load_request_go(struct load_request *request);
+/* Takes up again what came while the load client was stalled. */
+void load_requests_resume(struct load_client *load_client);
+void load_request_fault(struct load_request *request, const char *name, int64_t amount_us);
 /* Out of its queue, in which it stands. */
-void order_dequeue(struct order *order);
+void load_request_dequeue(struct load_request *request);
 /* Frees it; not while it is in a queue or with a server. */
-void order_free(struct order *order);
+void load_request_free(struct load_request *request);
 
 /* --- lanes.c --- */
-/* The player does not use the connection any more, as far as it is concerned. */
-void lanes_forget(struct player *player, const struct wire *wire);
+/* The load client does not use the connection any more, as far as it is concerned. */
+void lanes_forget(struct load_client *load_client, const struct connection *connection);
 /* Something on a connection has come to its end. One that something was given up on ends now, when
  * nothing more is on it; what waits for a connection is sent. */
-void lane_settle(struct player *player, struct wire *wire, int server, enum lane lane);
+void lane_settle(struct load_client *load_client, struct connection *connection, int server,
+                 enum lane lane);
 /* Ends a connection with all that is on it, as soon as nothing of it is with the server. The client
  * is told of those that it waits for: of struck (may be NULL), which an event has named already, as
  * kind says; of the others that they are lost. */
-void lane_end(struct player *player, struct wire *wire, const struct order *struck,
-              enum moment_kind kind);
-/* Closes the player's connections that nothing is on. */
-void lanes_hang_up(struct player *player);
-/* The player dies: what is with a server runs there to its end, the rest is gone. */
-void lanes_drop(struct player *player);
+void lane_end(struct load_client *load_client, struct connection *connection,
+              const struct load_request *struck, enum moment_kind kind);
+/* Closes the load client's connections that nothing is on. */
+void lanes_hang_up(struct load_client *load_client);
+/* The load client dies: what is with a server runs there to its end, the rest is gone. */
+void lanes_drop(struct load_client *load_client);
 /* Connections that there are, those that are just ending too. */
 int64_t lanes_alive(const struct stress *stress);
 /* Is there room for more of them than every client needs? */
 bool lanes_have_room(const struct stress *stress);
 
-/* --- players.c --- */
-void player_init(struct player *player, struct stress *stress, int number);
-void player_start(struct player *player, int64_t in_us);
-/* An order of the player's has ended for it. order is borrowed. */
-void player_told(struct player *player, const struct order *order, enum moment_kind kind,
-                 const struct reply *reply);
+/* --- load clients.c --- */
+void load_client_init(struct load_client *load_client, struct stress *stress, int number);
+void load_client_start(struct load_client *load_client, int64_t in_us);
+/* An order of the load client's has ended for it. order is borrowed. */
+void load_client_told(struct load_client *load_client, const struct load_request *request,
+                      enum moment_kind kind, const struct reply *reply);
 
 #endif

@@ -2,7 +2,7 @@
 #include "run/explored.h"
 
 #include "base/memory.h"
-#include "run/guest.h"
+#include "run/plugin.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -74,7 +74,7 @@ void explored_fill(struct explored *row, const struct cell *cell, const int *on_
     const struct explore_options *options = &cell->options;
     const struct explore_outcome *outcome = &cell->outcome;
     snprintf(row->scheme, sizeof row->scheme, "%s", options->scheme->name);
-    const char *file = guest_file(options->scheme);
+    const char *file = plugin_file(options->scheme);
     row->scheme_file = file ? memory_text(file) : NULL;
     row->is_unrated = file != NULL;
     row->is_naive = options->scheme->is_naive && !row->is_unrated;

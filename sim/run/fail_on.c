@@ -38,7 +38,7 @@ enum fail_on fail_on_for(enum fail_on said, const struct scheme *scheme, enum fa
 {
     if (said != FAIL_ON_UNSAID)
         return said;
-    return scheme && scheme_is_guest(scheme) ? FAIL_ON_SCHEME : otherwise;
+    return scheme && scheme_is_plugin(scheme) ? FAIL_ON_SCHEME : otherwise;
 }
 
 bool fail_on_counts(enum fail_on fail_on, unsigned blames)

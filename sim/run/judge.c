@@ -3,7 +3,7 @@
 
 #include "base/memory.h"
 #include "checks/finding.h"
-#include "run/guest.h"
+#include "run/plugin.h"
 
 #include <stdio.h>
 
@@ -13,7 +13,7 @@ void result_name_row(struct run_result *row, const char *scenario, const struct 
 {
     snprintf(row->scenario, sizeof row->scenario, "%s", scenario);
     snprintf(row->scheme, sizeof row->scheme, "%s", scheme->name);
-    const char *file = guest_file(scheme);
+    const char *file = plugin_file(scheme);
     row->scheme_file = file ? memory_text(file) : NULL;
     bool is_ours = scheme_named(scheme->name) == scheme && !file;
     row->is_unrated = !is_ours;
@@ -125,9 +125,9 @@ static void take_findings(struct run_result *row, const struct finding *findings
         result_set_not_applicable(row, "no property says anything about it");
 }
 
-const char *result_unstruck(const struct tally *tally, bool wants_faults)
+const char *result_unstruck(const struct counters *counters, bool wants_faults)
 {
-    if ((!wants_faults && tally->faults == 0) || tally->faults_in_hold > 0)
+    if ((!wants_faults && counters->faults == 0) || counters->faults_in_hold > 0)
         return NULL;
     return "no fault struck inside a hold: a longer run, or higher rates, may find something";
 }

@@ -1,11 +1,11 @@
-/* runner.c - see runner.h. Ties a world, the director, the history and the checks together; judges
- * nothing itself. */
+/* runner.c - see runner.h. Ties a world, the interpreter, the history and the checks together;
+ * judges nothing itself. */
 #include "run/runner.h"
 
 #include "base/memory.h"
 #include "base/units.h"
 #include "history/history.h"
-#include "scenario/director.h"
+#include "scenario/interpreter.h"
 #include "world/simulated.h"
 
 #include <assert.h>
@@ -168,7 +168,7 @@ static enum fail drive(const struct script *script, const struct run *run, struc
     struct choice_sink choices = {.take = recording_choice, .context = recording};
     enum fail fail;
     if (script->scenario)
-        fail = director_run(script->scenario, run->scheme, world, choices, failure);
+        fail = interpreter_run(script->scenario, run->scheme, world, choices, failure);
     else
         fail = schedule_apply(script->schedule, script->path, world, failure);
     int64_t end_us = world->ops->now_us(world);
@@ -355,22 +355,22 @@ static char (*client_names(int clients))[NAME_MAX_BYTES]
 }
 
 static void fill_figures(struct stress_figures *figures, const struct stress_outcome *outcome,
-                         const struct tally *tally)
+                         const struct counters *counters)
 {
     figures->clients = outcome->clients;
-    figures->operations = tally->operations;
-    figures->grants = tally->grants;
-    figures->refusals = tally->refusals;
-    figures->errors = tally->errors;
-    figures->overruns = tally->overruns;
-    figures->foreign_releases = tally->foreign_releases;
-    figures->lost_updates = tally->lost_updates;
-    figures->faults = tally->faults;
-    figures->faults_in_hold = tally->faults_in_hold;
-    figures->contended = tally->contended;
+    figures->operations = counters->operations;
+    figures->grants = counters->grants;
+    figures->refusals = counters->refusals;
+    figures->errors = counters->errors;
+    figures->overruns = counters->overruns;
+    figures->foreign_releases = counters->foreign_releases;
+    figures->lost_updates = counters->lost_updates;
+    figures->faults = counters->faults;
+    figures->faults_in_hold = counters->faults_in_hold;
+    figures->contended = counters->contended;
     figures->latency_us = outcome->latency_us;
     if (outcome->elapsed_us > 0)
-        figures->operations_per_second = tally->operations * 1000000 / outcome->elapsed_us;
+        figures->operations_per_second = counters->operations * 1000000 / outcome->elapsed_us;
 }
 
 /* "it was interrupted after 0.7s of 10s" */
@@ -414,18 +414,18 @@ enum fail runner_stress(struct runner *runner, struct stress_options *options,
     bool is_judged = !fail;
     if (!fail) {
         struct finding findings[PROPERTY_COUNT];
-        struct tally tally;
-        checks_finish(recording.checks, recording.last_us, findings, &tally);
+        struct counters counters;
+        checks_finish(recording.checks, recording.last_us, findings, &counters);
         char *interrupted = outcome.was_stopped ? cut_short(options, &outcome) : NULL;
         result_judge(row, findings,
                      &(struct judging){
                          .is_unsupported = recording.is_unsupported,
                          .interrupted = interrupted,
                          .trouble = outcome.clock.code ? outcome.clock.text : NULL,
-                         .vacuity = result_unstruck(&tally, wants_faults(options)),
+                         .vacuity = result_unstruck(&counters, wants_faults(options)),
                          .fail_on = fail_on_for(runner->fail_on, options->scheme, FAIL_ON_BUG)});
         free(interrupted);
-        fill_figures(&row->stress, &outcome, &tally);
+        fill_figures(&row->stress, &outcome, &counters);
         row->elapsed_us = outcome.elapsed_us;
         snprintf(results->server_version, sizeof results->server_version, "%s",
                  live_server_version(runner->live));

@@ -1,4 +1,5 @@
-/* naming.h - which message a choice means. One rule for both worlds, the director and the explorer.
+/* naming.h - which message a choice means. One rule for both worlds, the interpreter and the
+ * explorer.
  *
  * A choice names a message by client, server and the verb's text. It means the oldest such message
  * that is as the choice wants it (a request, a reply, void); one that the client waits for comes

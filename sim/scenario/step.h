@@ -1,8 +1,8 @@
 /* step.h - one step of a scenario: a short sentence "ACTOR verb [argument]", as data.
  *
  * steps.def lists the sentences. A step is larger than a choice: "A acquires" is all the choices
- * that bring A's attempt to its end, whatever commands the scheme sends. The director turns steps
- * into choices, world in hand. */
+ * that bring A's attempt to its end, whatever commands the scheme sends. The interpreter turns
+ * steps into choices, world in hand. */
 #ifndef PICKLOCK_SCENARIO_STEP_H
 #define PICKLOCK_SCENARIO_STEP_H
 

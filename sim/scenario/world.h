@@ -1,8 +1,8 @@
 /* world.h - what a directed run needs of a world, simulated or real: apply a choice, look, tell the
  * time.
  *
- * Both worlds answer the same questions in the same way, so that one director drives a scenario in
- * either, and one schedule replays in both. A world writes its events into the sink that it was
+ * Both worlds answer the same questions in the same way, so that one interpreter drives a scenario
+ * in either, and one schedule replays in both. A world writes its events into the sink that it was
  * made with. Implemented by world/ (simulated) and live/ (real). */
 #ifndef PICKLOCK_SCENARIO_WORLD_H
 #define PICKLOCK_SCENARIO_WORLD_H

@@ -1,18 +1,18 @@
 /* outbox.c - what a step may ask for: fills the outbox, nothing else. Whether it may be asked for
- * is found out by whoever takes it (world/breach.h): a user's scheme is input, and no reason to
+ * is found out by whoever takes it (world/contract.h): a user's scheme is input, and no reason to
  * stop the program. */
 #include "schemes/scheme.h"
 
-const char *breach_words(enum breach breach)
+const char *contract_words(enum contract_violation violation)
 {
-    static const char *const words[BREACH_COUNT] = {
-        [BREACH_NONE] = "broke none",
-#define BREACH(id, words) [BREACH_##id] = words,
-#include "schemes/breaches.def"
-#undef BREACH
+    static const char *const words[CONTRACT_COUNT] = {
+        [CONTRACT_NONE] = "broke none",
+#define CONTRACT(id, words) [CONTRACT_##id] = words,
+#include "schemes/contract.def"
+#undef CONTRACT
     };
-    assert((unsigned)breach < BREACH_COUNT);
-    return words[breach];
+    assert((unsigned)violation < CONTRACT_COUNT);
+    return words[violation];
 }
 
 static struct ask *out_next(struct outbox *out, enum ask_kind kind)

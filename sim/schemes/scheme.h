@@ -83,15 +83,15 @@ struct outbox {
 
 /* What no step may do. Whoever steps a scheme looks (world/client.c), and the run ends with a
  * failure that names the scheme. */
-enum breach {
-    BREACH_NONE,
-#define BREACH(id, words) BREACH_##id,
-#include "schemes/breaches.def"
-#undef BREACH
-    BREACH_COUNT
+enum contract_violation {
+    CONTRACT_NONE,
+#define CONTRACT(id, words) CONTRACT_##id,
+#include "schemes/contract.def"
+#undef CONTRACT
+    CONTRACT_COUNT
 };
 
-const char *breach_words(enum breach breach);
+const char *contract_words(enum contract_violation violation);
 
 /* What a token is. The world draws it; a scheme only uses lease->token. */
 enum token_kind {
@@ -149,7 +149,7 @@ extern const int schemes_count;
 bool scheme_add(const struct scheme *scheme);
 
 /* Is it one that scheme_add() made known? */
-bool scheme_is_guest(const struct scheme *scheme);
+bool scheme_is_plugin(const struct scheme *scheme);
 
 /* The scheme of that name, or NULL. */
 const struct scheme *scheme_named(const char *name);
@@ -222,6 +222,6 @@ void out_crashed(struct outbox *out);
         }
 
 #define SCRIPT_OVER 127
-#define SCRIPT_LOST 126 /* at a step that the script does not know: a breach */
+#define SCRIPT_LOST 126 /* at a step that the script does not know: a contract violation */
 
 #endif

@@ -16,21 +16,21 @@ const struct scheme *const schemes[] = {
 const int schemes_count = sizeof schemes / sizeof *schemes;
 
 /* Those that a user brought along; set before anything runs. */
-static const struct scheme *guests[SCHEME_GUESTS_MAX];
-static int guests_count;
+static const struct scheme *plugins[SCHEME_GUESTS_MAX];
+static int plugins_count;
 
 bool scheme_add(const struct scheme *scheme)
 {
-    if (guests_count == SCHEME_GUESTS_MAX)
+    if (plugins_count == SCHEME_GUESTS_MAX)
         return false;
-    guests[guests_count++] = scheme;
+    plugins[plugins_count++] = scheme;
     return true;
 }
 
-bool scheme_is_guest(const struct scheme *scheme)
+bool scheme_is_plugin(const struct scheme *scheme)
 {
-    for (int i = 0; i < guests_count; i++)
-        if (guests[i] == scheme)
+    for (int i = 0; i < plugins_count; i++)
+        if (plugins[i] == scheme)
             return true;
     return false;
 }
@@ -41,9 +41,9 @@ const struct scheme *scheme_named(const char *name)
         if (strcmp(schemes[i]->name, name) == 0)
             return schemes[i];
     }
-    for (int i = 0; i < guests_count; i++) {
-        if (strcmp(guests[i]->name, name) == 0)
-            return guests[i];
+    for (int i = 0; i < plugins_count; i++) {
+        if (strcmp(plugins[i]->name, name) == 0)
+            return plugins[i];
     }
     return NULL;
 }

@@ -23,8 +23,8 @@ static bool judge(struct history_reader *reader, const struct history_head *head
     if (fail) {
         fuzz_must_refuse(fail, failure);
     } else {
-        struct tally tally;
-        checks_finish(checks, last_us, findings, &tally);
+        struct counters counters;
+        checks_finish(checks, last_us, findings, &counters);
         for (int i = 0; i < PROPERTY_COUNT; i++)
             fuzz_must(findings[i].verdict != VERDICT_VIOLATED || findings[i].witness_lines > 0,
                       "a violation without a word");

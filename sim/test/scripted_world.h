@@ -1,9 +1,9 @@
 /* scripted_world.h - a small world that does what a test says, and how a test plays in it: steps
- * in, the exact choices out. Included by the tests of the director, behind cmocka.h. */
+ * in, the exact choices out. Included by the tests of the interpreter, behind cmocka.h. */
 #ifndef PICKLOCK_TEST_SCRIPTED_WORLD_H
 #define PICKLOCK_TEST_SCRIPTED_WORLD_H
 
-#include "scenario/director.h"
+#include "scenario/interpreter.h"
 #include "scenario/naming.h"
 #include "scenario/sentence.h"
 
@@ -300,7 +300,7 @@ static enum fail run_steps(struct play *play, struct world *world)
 {
     struct choice_sink sink = {.take = take_choice, .context = play};
     play->choices[0] = '\0';
-    return director_run(&play->scenario, play->scheme, world, sink, &play->failure);
+    return interpreter_run(&play->scenario, play->scheme, world, sink, &play->failure);
 }
 
 static inline void makes(struct play *play, const char *steps, const char *choices)

@@ -21,7 +21,7 @@ struct story {
     int64_t now_us, index;
     int lock, attempts[STORY_CLIENTS];
     struct finding *findings;
-    struct tally tally;
+    struct counters counters;
 };
 
 /* Descriptors of the tests' own: only what they promise counts. */
@@ -240,7 +240,7 @@ static inline void crashes(struct story *story, int client)
 
 static inline void ends(struct story *story)
 {
-    checks_finish(story->checks, story->now_us, story->findings, &story->tally);
+    checks_finish(story->checks, story->now_us, story->findings, &story->counters);
 }
 
 static inline void witness_print(const struct finding *finding)

@@ -33,7 +33,7 @@ static void an_overrun_is_counted(void **state)
     acquires(story, B);
     ends(story);
     assert_violated(story, PROPERTY_MUTUAL_EXCLUSION, 1, CAUSE_OVERRUN);
-    assert_int_equal(story->tally.overruns, 1);
+    assert_int_equal(story->counters.overruns, 1);
     story_free(story);
 }
 
@@ -46,7 +46,7 @@ static void a_lock_that_went_early_is_counted_as_no_overrun(void **state)
     acquires(story, B); /* NX and OK: the key was gone */
     ends(story);
     assert_violated(story, PROPERTY_MUTUAL_EXCLUSION, 1, CAUSE_EARLY_EXPIRY);
-    assert_int_equal(story->tally.overruns, 0);
+    assert_int_equal(story->counters.overruns, 0);
     story_free(story);
 }
 

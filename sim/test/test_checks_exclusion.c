@@ -37,8 +37,8 @@ static void an_unlock_bug_is_told_from_the_overrun_that_triggered_it(void **stat
     assert_violated(story, PROPERTY_MUTUAL_EXCLUSION, 2, CAUSE_UNLOCK_BUG);
     assert_violated(story, PROPERTY_LEASE_EXCLUSION, 1, CAUSE_UNLOCK_BUG);
     assert_violated(story, PROPERTY_RELEASE_OWN, 1, CAUSE_UNLOCK_BUG);
-    assert_int_equal(story->tally.overruns, 1);
-    assert_int_equal(story->tally.foreign_releases, 1);
+    assert_int_equal(story->counters.overruns, 1);
+    assert_int_equal(story->counters.foreign_releases, 1);
     assert_says(lease, "B got the lock at 312.4 ms (SET lock 2001 NX PX 300) for 300.0 ms. "
                        "It cannot have expired before 612.4 ms.");
     assert_says(lease, "C got it too at 331.0 ms");
@@ -85,10 +85,10 @@ static void taking_turns_is_silent(void **state)
     assert_silent(story);
     assert_holds(story, PROPERTY_MUTUAL_EXCLUSION);
     assert_holds(story, PROPERTY_LEASE_EXCLUSION);
-    assert_int_equal(story->tally.operations, 60);
-    assert_int_equal(story->tally.grants, 20);
-    assert_int_equal(story->tally.refusals, 20);
-    assert_int_equal(story->tally.contended, 20);
+    assert_int_equal(story->counters.operations, 60);
+    assert_int_equal(story->counters.grants, 20);
+    assert_int_equal(story->counters.refusals, 20);
+    assert_int_equal(story->counters.contended, 20);
     story_free(story);
 }
 
@@ -158,7 +158,7 @@ static void what_could_not_be_found_is_unknown(void **state)
     ends(story);
     assert_verdict(story, PROPERTY_MUTUAL_EXCLUSION, VERDICT_UNKNOWN);
     assert_says(&story->findings[PROPERTY_MUTUAL_EXCLUSION], "no acquire was granted");
-    assert_int_equal(story->tally.errors, 2);
+    assert_int_equal(story->counters.errors, 2);
     story_free(story);
 }
 

@@ -349,7 +349,7 @@ static void a_wrong_order_within_a_turn_is_no_violation(void **state)
         }
         ends(play.story);
         assert_silent(play.story);
-        grants += play.story->tally.grants;
+        grants += play.story->counters.grants;
         story_free(play.story);
     }
     assert_true(grants > 3000);

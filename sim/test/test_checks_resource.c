@@ -142,8 +142,8 @@ static void an_overlap_that_loses_an_update_gives_it_its_cause(void **state)
     assert_says(&story->findings[PROPERTY_NO_LOST_UPDATE], "A wrote 1 at");
     assert_says(&story->findings[PROPERTY_NO_LOST_UPDATE], "(A,B): Overrun.");
     assert_says(&story->findings[PROPERTY_NO_LOST_UPDATE], "the list has 2 entries");
-    assert_int_equal(story->tally.lost_updates, 1);
-    assert_int_equal(story->tally.sections, 2);
+    assert_int_equal(story->counters.lost_updates, 1);
+    assert_int_equal(story->counters.sections, 2);
     story_free(story);
 }
 
@@ -163,7 +163,7 @@ static void sections_one_after_the_other_lose_nothing(void **state)
     ends(story);
     assert_silent(story);
     assert_holds(story, PROPERTY_NO_LOST_UPDATE);
-    assert_int_equal(story->tally.sections, 5);
+    assert_int_equal(story->counters.sections, 5);
     story_free(story);
 }
 
@@ -186,7 +186,7 @@ static void what_another_server_forgets_is_not_the_counter(void **state)
     struct story *story = story_new(&expiring, 3, 300);
     (void)state;
     loses_one_although_a_server_forgets(story, 1);
-    assert_int_equal(story->tally.lost_updates, 1);
+    assert_int_equal(story->counters.lost_updates, 1);
     story_free(story);
 }
 
@@ -195,8 +195,8 @@ static void what_its_own_server_forgets_is_no_lost_update(void **state)
     struct story *story = story_new(&expiring, 3, 300);
     (void)state;
     loses_one_although_a_server_forgets(story, 0);
-    assert_int_equal(story->tally.sections, 2);
-    assert_int_equal(story->tally.lost_updates, 0);
+    assert_int_equal(story->counters.sections, 2);
+    assert_int_equal(story->counters.lost_updates, 0);
     story_free(story);
 }
 
@@ -235,8 +235,8 @@ static void faults_are_counted_by_what_they_struck(void **state)
     strikes(story, "client-clock", B, -1, 1);
     crashes(story, A);
     ends(story);
-    assert_int_equal(story->tally.faults, 4);
-    assert_int_equal(story->tally.faults_in_hold, 2); /* the second step, and the crash */
+    assert_int_equal(story->counters.faults, 4);
+    assert_int_equal(story->counters.faults_in_hold, 2); /* the second step, and the crash */
     story_free(story);
 }
 

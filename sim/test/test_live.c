@@ -2,7 +2,7 @@
  * refuses, what breaks by itself. */
 #include "live/control.h"
 #include "live/internal.h"
-#include "scenario/director.h"
+#include "scenario/interpreter.h"
 #include "world/simulated.h"
 
 #include <glob.h>
@@ -50,7 +50,7 @@ static enum fail direct(const struct scenario *scenario, const struct scheme *sc
     else if (world_live_new(&world, live, &run, failure))
         return failure->code;
     const struct choice_sink choices = {.take = no_choice};
-    enum fail fail = director_run(scenario, scheme, world, choices, failure);
+    enum fail fail = interpreter_run(scenario, scheme, world, choices, failure);
     world->ops->free(world);
     return fail;
 }

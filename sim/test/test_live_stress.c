@@ -39,7 +39,7 @@ struct summary {
     volatile int stop;
     int kill_pid; /* killed after stop_after events instead */
     int attempts[CLIENTS_MAX];
-    int64_t set_us[CLIENTS_MAX], call_us[CLIENTS_MAX];
+    int64_t set_us[CLIENTS_MAX], exchange_us[CLIENTS_MAX];
     int64_t longest_us; /* from the call of an operation to a request of it */
 };
 
@@ -83,10 +83,10 @@ static void summary_take(void *context, const struct event *event)
         count_fault(summary, event);
     if (event->kind == EVENT_CALL) {
         summary->attempts[event->client] = event->attempt;
-        summary->call_us[event->client] = event->time_us;
+        summary->exchange_us[event->client] = event->time_us;
     }
     if (event->kind == EVENT_SEND) {
-        int64_t waited_us = event->time_us - summary->call_us[event->client];
+        int64_t waited_us = event->time_us - summary->exchange_us[event->client];
         if (waited_us > summary->longest_us)
             summary->longest_us = waited_us;
     }
@@ -169,7 +169,7 @@ static void nothing_is_lost_without_faults(void **state)
 /* The order of executions is known so well that the checks find no fault in a scheme that has none.
  */
 static void checks_agree(struct stress_options *options, struct finding *findings,
-                         struct tally *tally)
+                         struct counters *counters)
 {
     struct stress_outcome outcome;
     char(*names)[NAME_MAX_BYTES] = memory_new((size_t)options->clients, NAME_MAX_BYTES);
@@ -184,7 +184,7 @@ static void checks_agree(struct stress_options *options, struct finding *finding
     strcpy(head.scheme, options->scheme->name);
     summary.checks = checks_new(&head);
     runs(options, &outcome);
-    checks_finish(summary.checks, summary.last_us, findings, tally);
+    checks_finish(summary.checks, summary.last_us, findings, counters);
     checks_free(summary.checks);
     free(names);
 }
@@ -237,17 +237,17 @@ static void a_safe_scheme_only_overruns(void **state)
 {
     (void)state;
     struct finding findings[PROPERTY_COUNT];
-    struct tally tally = {0};
+    struct counters counters = {0};
     struct stress_options options = options_of("set-nx-px-cad");
     set_faults(&options);
-    for (int i = 0; i < RUNS_MAX && (tally.grants <= 10 || tally.overruns == 0); i++) {
+    for (int i = 0; i < RUNS_MAX && (counters.grants <= 10 || counters.overruns == 0); i++) {
         options.seed++;
-        checks_agree(&options, findings, &tally);
-        assert_int_equal(tally.foreign_releases, 0);
+        checks_agree(&options, findings, &counters);
+        assert_int_equal(counters.foreign_releases, 0);
         assert_int_not_equal(findings[PROPERTY_RELEASE_OWN].verdict, VERDICT_VIOLATED);
         assert_int_not_equal(findings[PROPERTY_LEASE_EXCLUSION].verdict, VERDICT_VIOLATED);
     }
-    assert_true(tally.grants > 10 && tally.overruns > 0);
+    assert_true(counters.grants > 10 && counters.overruns > 0);
     assert_int_equal(findings[PROPERTY_RELEASE_OWN].verdict, VERDICT_HOLDS);
     assert_int_equal(findings[PROPERTY_LEASE_EXCLUSION].verdict, VERDICT_HOLDS);
     assert_int_equal(findings[PROPERTY_MUTUAL_EXCLUSION].cause, CAUSE_OVERRUN);
@@ -257,16 +257,16 @@ static void a_blind_delete_is_found(void **state)
 {
     (void)state;
     struct finding findings[PROPERTY_COUNT];
-    struct tally tally = {0};
+    struct counters counters = {0};
     struct stress_options options = options_of("set-nx-ex-del");
     set_faults(&options); /* its lease is a second: stalls of one and a half on average */
     options.pause_ppm = 500000;
     options.duration_us = 5 * SECOND_US;
-    for (int i = 0; i < RUNS_MAX && tally.foreign_releases == 0; i++) {
+    for (int i = 0; i < RUNS_MAX && counters.foreign_releases == 0; i++) {
         options.seed++;
-        checks_agree(&options, findings, &tally);
+        checks_agree(&options, findings, &counters);
     }
-    assert_true(tally.foreign_releases > 0);
+    assert_true(counters.foreign_releases > 0);
     assert_int_equal(findings[PROPERTY_RELEASE_OWN].verdict, VERDICT_VIOLATED);
     assert_int_equal(findings[PROPERTY_RELEASE_OWN].cause, CAUSE_UNLOCK_BUG);
 }

@@ -2,7 +2,7 @@
 #include "world/client.h"
 
 #include "base/random.h"
-#include "world/breach.h"
+#include "world/contract.h"
 
 #include <assert.h>
 #include <string.h>
@@ -119,8 +119,8 @@ static void client_step(struct client *client, struct moment *moment, int64_t no
     moment->now_us = client->epoch_us + now_us + client->skew_us;
     news->at = client->state[0];
     client->scheme->step(client->state, &client->lease, moment, &out);
-    news->breach = breach_find(client, &out);
-    if (news->breach)
+    news->violation = contract_check(client, &out);
+    if (news->violation)
         return;
     for (int i = 0; i < out.count; i++)
         client_take(client, &out.asks[i], now_us, news);

@@ -34,9 +34,9 @@ struct client_news {
     enum result result;
     bool has_noticed_loss; /* NOTICE event */
     bool is_stranded;      /* STRAND event: it acquires or releases, and waits for nothing */
-    enum breach breach;    /* else than NONE: the step broke that rule, and nothing of it was taken;
-                              the client must not be stepped again */
-    int64_t at;            /* with breach: the step that it went on from */
+    enum contract_violation violation; /* else than NONE: the step broke that rule, and nothing of
+                           it was taken; the client must not be stepped again */
+    int64_t at;                        /* with violation: the step that it went on from */
 };
 
 /* ttl, unit, servers of *lease are the run's; its token is set at each start. */

@@ -52,7 +52,7 @@ const struct message *flight_before(const struct simulated *sim, const struct fl
 
 static struct model_watch *lane_watch(struct simulated *sim, const struct message *message)
 {
-    return &sim->stations[message->server].watches[message->client][message->lane];
+    return &sim->servers[message->server].watches[message->client][message->lane];
 }
 
 struct model_watch *flight_watch(struct simulated *sim, struct flight *flight)
@@ -116,5 +116,5 @@ void connections_break(struct simulated *sim, int server)
         }
         actor->flights_count = kept;
     }
-    memset(sim->stations[server].watches, 0, sizeof sim->stations[server].watches);
+    memset(sim->servers[server].watches, 0, sizeof sim->servers[server].watches);
 }

@@ -6,7 +6,7 @@
 #include "world/state.h"
 
 #include "base/memory.h"
-#include "world/breach.h"
+#include "world/contract.h"
 #include "world/rules.h"
 
 #include <assert.h>
@@ -70,8 +70,8 @@ static void request_send(struct simulated *sim, const struct flight *flight)
 void simulated_news(struct simulated *sim, int client, const struct client_news *news)
 {
     const struct client *who = &sim->actors[client].client;
-    sim->breach = news->breach;
-    sim->breach_at = news->at;
+    sim->violation = news->violation;
+    sim->violation_at = news->at;
     if (news->has_returned)
         operation_write(sim, EVENT_RETURN, client, news->op, news->result);
     if (news->has_noticed_loss)
@@ -208,10 +208,10 @@ static enum fail apply_arrive(struct simulated *sim, const struct choice *choice
     struct flight *flight = flight_find(sim, choice, failure);
     if (!flight || rules_want_turn(choice, flight_before(sim, flight), failure))
         return FAIL_UNKNOWN;
-    struct station *station = &sim->stations[choice->server];
+    struct simulated_server *server = &sim->servers[choice->server];
     struct message *message = &flight->message;
-    flight->reply = model_execute(&station->model, flight_watch(sim, flight), &message->command,
-                                  SIMULATED_EPOCH_US + sim->now_us + station->skew_us);
+    flight->reply = model_execute(&server->model, flight_watch(sim, flight), &message->command,
+                                  SIMULATED_EPOCH_US + sim->now_us + server->skew_us);
     message->state = MESSAGE_REPLY;
     struct event executed = simulated_flight_event(sim, EVENT_EXECUTE, flight);
     executed.reply = flight->reply;
@@ -275,8 +275,8 @@ static enum fail simulated_apply(struct world *world, const struct choice *choic
         return fail;
     apply_function *apply = plain[choice->kind] ? plain[choice->kind] : simulated_fault;
     fail = apply(sim, choice, failure);
-    if (!fail && sim->breach)
-        return breach_fail(sim->run->scheme, sim->breach, sim->breach_at, failure);
+    if (!fail && sim->violation)
+        return contract_fail(sim->run->scheme, sim->violation, sim->violation_at, failure);
     if (!fail && choice->kind != CHOICE_TIME)
         sim->now_us += CHOICE_TAKES_US;
     return fail;
@@ -344,9 +344,9 @@ struct world *world_simulated_new(const struct run *run)
         sim->actors[i].client.epoch_us = SIMULATED_EPOCH_US;
     }
     for (int i = 0; i < run->servers; i++) {
-        model_init(&sim->stations[i].model, 1000);
-        sim->stations[i].model.has_delex = run->has_delex;
-        sim->stations[i].has_replica = run->has_replica;
+        model_init(&sim->servers[i].model, 1000);
+        sim->servers[i].model.has_delex = run->has_delex;
+        sim->servers[i].has_replica = run->has_replica;
     }
     return &sim->world;
 }

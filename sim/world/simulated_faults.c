@@ -114,8 +114,8 @@ static enum fail fault_crash(struct simulated *sim, const struct choice *choice,
     client_crash(&actor->client);
     actor->flights_count = 0;
     for (int i = 0; i < sim->run->servers; i++)
-        memset(sim->stations[i].watches[choice->client], 0,
-               sizeof sim->stations[i].watches[choice->client]);
+        memset(sim->servers[i].watches[choice->client], 0,
+               sizeof sim->servers[i].watches[choice->client]);
     return FAIL_NONE;
 }
 
@@ -132,7 +132,7 @@ static enum fail fault_server_clock(struct simulated *sim, const struct choice *
                                     struct failure *failure)
 {
     (void)failure;
-    sim->stations[choice->server].skew_us += choice->amount_us;
+    sim->servers[choice->server].skew_us += choice->amount_us;
     fault_write(sim, choice, NULL);
     return FAIL_NONE;
 }
@@ -143,7 +143,7 @@ static enum fail fault_restart(struct simulated *sim, const struct choice *choic
     (void)failure;
     fault_write(sim, choice, NULL);
     /* The process behind the server is another one now. */
-    model_restart_empty(&sim->stations[choice->server].model);
+    model_restart_empty(&sim->servers[choice->server].model);
     connections_break(sim, choice->server);
     return FAIL_NONE;
 }
@@ -151,31 +151,31 @@ static enum fail fault_restart(struct simulated *sim, const struct choice *choic
 static enum fail fault_cut_replica(struct simulated *sim, const struct choice *choice,
                                    struct failure *failure)
 {
-    struct station *station = &sim->stations[choice->server];
-    if (!station->has_replica || station->is_cut)
+    struct simulated_server *server = &sim->servers[choice->server];
+    if (!server->has_replica || server->is_cut)
         return failure_set(failure, FAIL_UNKNOWN, "server %d has no replica in step to cut off",
                            choice->server + 1);
     fault_write(sim, choice, NULL);
-    station->replica = station->model;
-    station->is_cut = true;
+    server->replica = server->model;
+    server->is_cut = true;
     return FAIL_NONE;
 }
 
 static enum fail fault_failover(struct simulated *sim, const struct choice *choice,
                                 struct failure *failure)
 {
-    struct station *station = &sim->stations[choice->server];
-    if (!station->has_replica)
+    struct simulated_server *server = &sim->servers[choice->server];
+    if (!server->has_replica)
         return failure_set(failure, FAIL_UNKNOWN, "server %d has no replica to promote",
                            choice->server + 1);
     fault_write(sim, choice, NULL);
     /* Until it is cut off, the replica has all the keys that the primary has. */
-    if (station->is_cut)
-        model_failover(&station->model, &station->replica);
+    if (server->is_cut)
+        model_failover(&server->model, &server->replica);
     else
-        model_flush_scripts(&station->model);
-    station->has_replica = false;
-    station->is_cut = false;
+        model_flush_scripts(&server->model);
+    server->has_replica = false;
+    server->is_cut = false;
     connections_break(sim, choice->server);
     return FAIL_NONE;
 }
@@ -183,13 +183,13 @@ static enum fail fault_failover(struct simulated *sim, const struct choice *choi
 static enum fail fault_evict(struct simulated *sim, const struct choice *choice,
                              struct failure *failure)
 {
-    struct station *station = &sim->stations[choice->server];
-    int64_t server_us = SIMULATED_EPOCH_US + sim->now_us + station->skew_us;
-    if (model_ttl(&station->model, KEY_LOCK, server_us) == -2)
+    struct simulated_server *server = &sim->servers[choice->server];
+    int64_t server_us = SIMULATED_EPOCH_US + sim->now_us + server->skew_us;
+    if (model_ttl(&server->model, KEY_LOCK, server_us) == -2)
         return failure_set(failure, FAIL_UNKNOWN, "server %d has no lock key to evict",
                            choice->server + 1);
     fault_write(sim, choice, NULL);
-    model_evict(&station->model, KEY_LOCK);
+    model_evict(&server->model, KEY_LOCK);
     return FAIL_NONE;
 }
 
@@ -198,7 +198,7 @@ static enum fail fault_flush_scripts(struct simulated *sim, const struct choice 
 {
     (void)failure;
     fault_write(sim, choice, NULL);
-    model_flush_scripts(&sim->stations[choice->server].model);
+    model_flush_scripts(&sim->servers[choice->server].model);
     return FAIL_NONE;
 }
 

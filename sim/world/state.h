@@ -27,7 +27,7 @@ struct actor {
     int connections; /* numbers given so far */
 };
 
-struct station {
+struct simulated_server {
     struct model model;
     struct model replica; /* what the replica had when it was cut off */
     bool has_replica;     /* false again once it was promoted */
@@ -41,11 +41,12 @@ struct simulated {
     struct world world; /* first */
     const struct run *run;
     int64_t now_us;
-    int64_t events;     /* written so far: the next index */
-    enum breach breach; /* a client's step broke that rule, at the step breach_at */
-    int64_t breach_at;
+    int64_t events; /* written so far: the next index */
+    enum contract_violation
+        violation; /* a client's step broke that rule, at the step violation_at */
+    int64_t violation_at;
     struct actor actors[ACTORS_MAX];
-    struct station stations[SERVERS_MAX];
+    struct simulated_server servers[SERVERS_MAX];
 };
 
 /* Wall clock at world time 0: 2026-01-01T00:00:00Z. */

@@ -4,7 +4,7 @@
 #include "base/memory.h"
 #include "explore/model/declared.h"
 #include "explore/model/faults/fault.h"
-#include "world/breach.h"
+#include "world/contract.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -85,9 +85,9 @@ enum fail space_fail(const struct state_space *space, struct failure *failure)
     const struct scheme *scheme = space->config.scheme;
     struct failure rule;
     char slip[256];
-    breach_fail(scheme, space->breach, space->breach_at, &rule);
+    contract_fail(scheme, space->violation, space->violation_at, &rule);
     return failure_set(failure, rule.code, "%s%s", rule.text,
-                       declared_print(scheme, space->breach_slip, slip, sizeof slip));
+                       declared_print(scheme, space->violation_slip, slip, sizeof slip));
 }
 
 /* --- records in, numbers out --- */
@@ -261,10 +261,10 @@ void space_list_client(struct state_space *space, uint32_t number)
     client_facts_fill(&facts, &client_state);
     for (int i = 0; i < count; i++) {
         const struct action_draft *draft = &space->drafts[i];
-        if (draft->did >= DID_BREACH && !space->breach) {
-            space->breach = breach_of_did(draft->did);
-            space->breach_slip = draft->did >> DID_SLIP_SHIFT;
-            space->breach_at = draft->kind == ACTION_ACQUIRE ? 0 : client_state.fields[0];
+        if (draft->did >= DID_VIOLATE && !space->violation) {
+            space->violation = violation_of_did(draft->did);
+            space->violation_slip = draft->did >> DID_SLIP_SHIFT;
+            space->violation_at = draft->kind == ACTION_ACQUIRE ? 0 : client_state.fields[0];
         }
         uint32_t to =
             draft->kind == ACTION_ARRIVE ? number : space_number_client(space, &draft->after);

@@ -32,7 +32,8 @@ struct action {
 };
 
 BITS_FIT(EFFECT_BITS, struct action, did);
-_Static_assert(BREACH_COUNT <= (UINT16_MAX + 1) / DID_BREACH, "a breach has no room beside them");
+_Static_assert(CONTRACT_COUNT <= (UINT16_MAX + 1) / DID_VIOLATE,
+               "a contract violation has no room beside them");
 
 /* What is kept of a client state beside its record. */
 struct client_facts {
@@ -84,9 +85,10 @@ struct state_space {
     uint32_t client_facts_size, server_facts_size;
     struct action *actions;
     uint32_t actions_count, actions_size;
-    enum breach breach;       /* the first that was met: nothing of the search counts then */
-    unsigned breach_slip;     /* of which field (declared.h); 0: none */
-    int64_t breach_at;        /* the step that the scheme went on from */
+    enum contract_violation
+        violation;            /* the first that was met: nothing of the search counts then */
+    unsigned violation_slip;  /* of which field (declared.h); 0: none */
+    int64_t violation_at;     /* the step that the scheme went on from */
     bool is_impatient;        /* the scheme did not wait for all, as it promises */
     bool can_states_be_wrong; /* the scheme promises what a state alone can break, and one may */
     struct memo arrivals, breaks, renamed_client_states, renamed_server_states, renamed_fences,

@@ -37,13 +37,13 @@ enum action_kind {
     BIT(DID_STRAND)     /* it acquires or releases, and waits for nothing that could come */
 BITS(effect_bit, EFFECT_BITS);
 
-/* And more: the scheme broke a rule; breach_of_did() is which. In a draft a field may stand above
- * it (declared.h). */
-enum { DID_BREACH = 1 << EFFECT_BITS_WIDTH, DID_SLIP_SHIFT = 16 };
+/* And more: the scheme broke a rule; violation_of_did() is which. In a draft a field may stand
+ * above it (declared.h). */
+enum { DID_VIOLATE = 1 << EFFECT_BITS_WIDTH, DID_SLIP_SHIFT = 16 };
 
-static inline enum breach breach_of_did(unsigned did)
+static inline enum contract_violation violation_of_did(unsigned did)
 {
-    return (enum breach)((did & ((1u << DID_SLIP_SHIFT) - 1)) / DID_BREACH);
+    return (enum contract_violation)((did & ((1u << DID_SLIP_SHIFT) - 1)) / DID_VIOLATE);
 }
 
 enum { NO_FAULT = -1, NO_SERVER = -1, ACTIONS_MAX = 8 + 8 * CLIENT_MESSAGES_MAX };

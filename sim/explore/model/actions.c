@@ -71,16 +71,17 @@ static bool is_as_before(const struct client_state *after, unsigned did)
 }
 
 /* Of a scheme from a file it is looked at, too, whether it is what it declares. */
-static unsigned did_breach(const struct client_state *client_state, const struct config *config,
-                           const struct impulse *impulse, const struct client *client,
-                           const struct client_news *news)
+static unsigned did_violate_contract(const struct client_state *client_state,
+                                     const struct config *config, const struct impulse *impulse,
+                                     const struct client *client, const struct client_news *news)
 {
     unsigned slip = 0;
-    enum breach breach =
-        news->breach ? news->breach : client_state_breach(client_state, config, client, news);
-    if (!breach && config->is_guest)
-        breach = declared_breach(client_state, config, impulse, client, news, &slip);
-    return breach * DID_BREACH | slip << DID_SLIP_SHIFT;
+    enum contract_violation violation =
+        news->violation ? news->violation
+                        : client_state_violation(client_state, config, client, news);
+    if (!violation && config->is_plugin)
+        violation = declared_violation(client_state, config, impulse, client, news, &slip);
+    return violation * DID_VIOLATE | slip << DID_SLIP_SHIFT;
 }
 
 /* The client's step, and what it comes to in its record. */
@@ -92,9 +93,9 @@ static unsigned steps(struct client_state *client_state, const struct config *co
     client_state_to_client(client_state, config, client);
     impulse_apply(impulse, client, news);
     unsigned did = did_return(news);
-    unsigned breach = did_breach(client_state, config, impulse, client, news);
-    if (breach)
-        return breach;
+    unsigned violation = did_violate_contract(client_state, config, impulse, client, news);
+    if (violation)
+        return violation;
     client_state_take(client_state, config, client, news);
     client_state->flags &= (uint8_t) ~(CLIENT_STALLED | CLIENT_HEARING);
     if (did & DID_REFUSE && !(client_state->flags & CLIENT_TAKEN))

@@ -76,9 +76,10 @@ static bool can_keep_time(int64_t time_us)
     return time_us >= -INT16_MAX * TICK_US && time_us <= INT16_MAX * TICK_US;
 }
 
-enum breach client_state_breach(const struct client_state *client_state,
-                                const struct config *config, const struct client *client,
-                                const struct client_news *news)
+enum contract_violation client_state_violation(const struct client_state *client_state,
+                                               const struct config *config,
+                                               const struct client *client,
+                                               const struct client_news *news)
 {
     bool is_good = can_keep(client->fence, config);
     if (config->section == SECTION_WRITE)
@@ -93,8 +94,8 @@ enum breach client_state_breach(const struct client_state *client_state,
         is_short &= can_keep_time(command->ttl_us);
     }
     if (client_state->count + news->sends_count > CLIENT_MESSAGES_MAX)
-        return BREACH_MESSAGES;
-    return !is_short ? BREACH_LONG_TIME : !is_good ? BREACH_NUMBER : BREACH_NONE;
+        return CONTRACT_MESSAGES;
+    return !is_short ? CONTRACT_LONG_TIME : !is_good ? CONTRACT_NUMBER : CONTRACT_NONE;
 }
 
 void client_state_take(struct client_state *client_state, const struct config *config,

@@ -122,10 +122,11 @@ void client_state_to_client(const struct client_state *client_state, const struc
 void client_state_take(struct client_state *client_state, const struct config *config,
                        const struct client *client, const struct client_news *news);
 
-/* Why that cannot be taken: a limit of the explorer's; BREACH_NONE: it can. */
-enum breach client_state_breach(const struct client_state *client_state,
-                                const struct config *config, const struct client *client,
-                                const struct client_news *news);
+/* Why that cannot be taken: a limit of the explorer's; CONTRACT_NONE: it can. */
+enum contract_violation client_state_violation(const struct client_state *client_state,
+                                               const struct config *config,
+                                               const struct client *client,
+                                               const struct client_news *news);
 
 /* Zeroes what can no longer matter. Last act of every change. */
 void client_state_settle(struct client_state *client_state, const struct config *config);

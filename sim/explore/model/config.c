@@ -13,7 +13,7 @@ void config_init(struct config *config, const struct explore_options *options)
     const struct scheme *scheme = options->scheme;
     memset(config, 0, sizeof *config);
     config->scheme = scheme;
-    config->is_guest = scheme_is_guest(scheme);
+    config->is_plugin = scheme_is_plugin(scheme);
     config->clients = options->clients;
     config->rounds = options->rounds;
     config->servers = options->servers;

@@ -27,7 +27,7 @@ enum {
 
 struct config {
     const struct scheme *scheme;
-    bool is_guest; /* the scheme is a user's: what it declares is looked at */
+    bool is_plugin; /* the scheme is a user's: what it declares is looked at */
     int clients, rounds, servers;
     int ttl;            /* the lease, in ticks */
     int jump;           /* a client clock's, in ticks: past the lease and the stamps' rounding */

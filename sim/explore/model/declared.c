@@ -88,10 +88,10 @@ static bool does_the_same(const struct twin *twin, const struct client *a,
                           const struct client_news *of_a, const struct client *b,
                           const struct client_news *of_b)
 {
-    for (int i = 0; i < of_a->sends_count && !of_b->breach; i++)
+    for (int i = 0; i < of_a->sends_count && !of_b->violation; i++)
         if (!has_send(twin, &of_a->sends[i], of_b))
             return false;
-    return of_a->breach == of_b->breach && of_a->sends_count == of_b->sends_count &&
+    return of_a->violation == of_b->violation && of_a->sends_count == of_b->sends_count &&
            of_a->has_returned == of_b->has_returned && of_a->result == of_b->result &&
            of_a->has_noticed_loss == of_b->has_noticed_loss && a->phase == b->phase &&
            a->fence == b->fence && a->wake_us == b->wake_us;
@@ -144,19 +144,21 @@ const char *declared_print(const struct scheme *scheme, unsigned slip, char *tex
     return text;
 }
 
-enum breach declared_breach(const struct client_state *before, const struct config *config,
-                            const struct impulse *impulse, const struct client *client,
-                            const struct client_news *news, unsigned *slip)
+enum contract_violation declared_violation(const struct client_state *before,
+                                           const struct config *config,
+                                           const struct impulse *impulse,
+                                           const struct client *client,
+                                           const struct client_news *news, unsigned *slip)
 {
     const struct scheme *scheme = config->scheme;
     const struct {
         struct twin twin;
-        enum breach breach;
+        enum contract_violation violation;
         bool is_asked;
-    } worlds[] = {{{0, 0, config->servers}, BREACH_MEMORY, true},
-                  {{SHIFT_TICKS, 0, config->servers}, BREACH_CLOCK, true},
-                  {{LONG_SHIFT_TICKS, 0, config->servers}, BREACH_CLOCK, true},
-                  {{0, 1, config->servers}, BREACH_UNEVEN, scheme->is_even_handed}};
+    } worlds[] = {{{0, 0, config->servers}, CONTRACT_MEMORY, true},
+                  {{SHIFT_TICKS, 0, config->servers}, CONTRACT_CLOCK, true},
+                  {{LONG_SHIFT_TICKS, 0, config->servers}, CONTRACT_CLOCK, true},
+                  {{0, 1, config->servers}, CONTRACT_UNEVEN, scheme->is_even_handed}};
     for (size_t i = 0; i < sizeof worlds / sizeof *worlds; i++) {
         struct client other;
         struct client_news of_other;
@@ -166,10 +168,10 @@ enum breach declared_breach(const struct client_state *before, const struct conf
         int field = differing_field(&worlds[i].twin, scheme, client, &other);
         if (field >= 0 && worlds[i].twin.later) {
             *slip = slip_of(&worlds[i].twin, field, other.state[field] - client->state[field]);
-            return BREACH_KIND;
+            return CONTRACT_KIND;
         }
         if (field >= 0 || !does_the_same(&worlds[i].twin, client, news, &other, &of_other))
-            return worlds[i].breach;
+            return worlds[i].violation;
     }
-    return BREACH_NONE;
+    return CONTRACT_NONE;
 }

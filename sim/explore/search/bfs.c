@@ -254,8 +254,8 @@ static void expand(struct bfs_run *run, const uint32_t *words)
     search->transitions += (uint64_t)steps_so_far(run);
     search->skipped += run->queue.skipped;
     settle_oldest(run);
-    if (search->space.breach) {
-        search->end = END_BREACH;
+    if (search->space.violation) {
+        search->end = END_CONTRACT;
         run->is_over = true;
     }
     if (search->space.config.has_partial_order &&

@@ -32,7 +32,7 @@ const char *explore_end_words(enum explore_end end)
         return "nothing was left to look for";
     case END_RUNS:
         return "all runs were made";
-    case END_BREACH:
+    case END_CONTRACT:
         return "the scheme broke a rule";
     case END_ALONE:
         return "only one client";
@@ -173,7 +173,7 @@ static void search_all(struct search *search)
 static enum fail outcome_take(struct search *search, struct explore_outcome *outcome,
                               struct failure *failure)
 {
-    enum fail fail = search->space.breach ? space_fail(&search->space, failure) : FAIL_NONE;
+    enum fail fail = search->space.violation ? space_fail(&search->space, failure) : FAIL_NONE;
     outcome_add(search, outcome);
     if (!fail)
         outcome_build(search, outcome);
@@ -247,7 +247,7 @@ static void explore_partial_order(const struct explore_options *given, bool is_j
     search_partial_order(&search);
     search.is_enough = options.sought ? has_seen_all : NULL;
     search_run(&search);
-    violations->is_good = !search.is_precondition_violated && !search.space.breach;
+    violations->is_good = !search.is_precondition_violated && !search.space.violation;
     violations->end = search.end;
     if (violations->is_good) {
         if (search.end == END_COMPLETE && search.keeps_edges)

@@ -131,7 +131,7 @@ static void make_step(struct portfolio *it, struct strategy_run *run, int at)
 static bool is_over(const struct portfolio *it)
 {
     return it->made.count == RUN_STEPS_MAX || it->circle == CIRCLE_MAX ||
-           it->outcome->end == END_UNSUPPORTED || it->replayer.space.breach;
+           it->outcome->end == END_UNSUPPORTED || it->replayer.space.violation;
 }
 
 static void make_run(struct portfolio *it, enum strategy strategy)
@@ -186,8 +186,8 @@ static enum explore_end limit_of(struct portfolio *it)
 {
     const struct explore_options *options = it->options;
     uint64_t runs_max = options->runs_max ? options->runs_max : EXPLORE_RUNS;
-    if (it->replayer.space.breach)
-        return END_BREACH;
+    if (it->replayer.space.violation)
+        return END_CONTRACT;
     if (it->outcome->runs >= runs_max)
         return END_RUNS;
     if (options->states_max && it->visited.count >= options->states_max)
@@ -272,7 +272,7 @@ enum fail random_search(const struct explore_options *options, struct explore_ou
     outcome->states = it.visited.count;
     outcome->transitions = it.steps;
     outcome->lost = options->has_full_states ? 0 : states * states / 36893488147419103232.0;
-    if (it.replayer.space.breach)
+    if (it.replayer.space.violation)
         fail = space_fail(&it.replayer.space, failure);
     else
         shorten(&it);

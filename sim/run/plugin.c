@@ -1,5 +1,5 @@
-/* guest.c - see guest.h. */
-#include "run/guest.h"
+/* plugin.c - see plugin.h. */
+#include "run/plugin.h"
 
 #include "base/infile.h"
 #include "base/memory.h"
@@ -138,12 +138,12 @@ static void remember(const struct scheme *scheme, const char *path)
     last_file = loaded[loaded_count++].file = memory_text(path);
 }
 
-const char *guest_last_file(void)
+const char *plugin_last_file(void)
 {
     return last_file;
 }
 
-const char *guest_file(const struct scheme *scheme)
+const char *plugin_file(const struct scheme *scheme)
 {
     for (int i = 0; i < loaded_count; i++)
         if (loaded[i].scheme == scheme)
@@ -151,7 +151,7 @@ const char *guest_file(const struct scheme *scheme)
     return NULL;
 }
 
-enum fail guest_load(const char *path, const struct scheme **scheme, struct failure *failure)
+enum fail plugin_load(const char *path, const struct scheme **scheme, struct failure *failure)
 {
     /* dlopen() would wait for the writer of a named pipe. What is not there, it names better. */
     if (access(path, F_OK) == 0 && infile_check(path, failure))
@@ -174,7 +174,7 @@ enum fail guest_load(const char *path, const struct scheme **scheme, struct fail
     } else if (!(*scheme = dlsym(object, symbol))) {
         fail = failure_set(failure, FAIL_INPUT, "%s: does not define 'const struct scheme %s'",
                            path, symbol);
-    } else if (guest_file(*scheme)) {
+    } else if (plugin_file(*scheme)) {
         fail = failure_set(failure, FAIL_INPUT, "%s: is named twice", path);
     } else {
         const char *defect = find_defect(*scheme);

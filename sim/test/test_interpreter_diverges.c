@@ -1,5 +1,5 @@
-/* test_director_diverges.c - how the director says where and why the world did not follow. */
-#include "scenario/director.h"
+/* test_interpreter_diverges.c - how the interpreter says where and why the world did not follow. */
+#include "scenario/interpreter.h"
 
 /* behind our headers: its macro fail() would spoil "enum fail (*apply)(..)" */
 #include <stdarg.h>
@@ -115,8 +115,8 @@ static void timers_without_end(void **state)
     play_open(play, 1);
     play->fake.period_us = 1;
     write_steps(play, "A acquires\ntime passes 100h");
-    assert_int_equal(director_run(&play->scenario, play->scheme, &play->fake.world,
-                                  (struct choice_sink){0}, &play->failure),
+    assert_int_equal(interpreter_run(&play->scenario, play->scheme, &play->fake.world,
+                                     (struct choice_sink){0}, &play->failure),
                      FAIL_UNKNOWN);
     assert_non_null(strstr(play->failure.text, "choices, and no end"));
     free(play);

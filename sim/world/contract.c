@@ -1,5 +1,5 @@
-/* breach.c - see breach.h. */
-#include "world/breach.h"
+/* contract.c - see contract.h. */
+#include "world/contract.h"
 
 #include <inttypes.h>
 
@@ -17,22 +17,22 @@ static bool can_carry(const struct client *client, const struct command *command
     return command->ttl_us % unit_us == 0;
 }
 
-static enum breach find_in_send(const struct client *client, const struct ask *ask)
+static enum contract_violation find_in_send(const struct client *client, const struct ask *ask)
 {
     const struct command *command = &ask->command;
     if (ask->server < 0 || ask->server >= client->lease.servers)
-        return BREACH_SERVER;
+        return CONTRACT_SERVER;
     bool is_known = (unsigned)ask->lane < LANE_COUNT && (unsigned)command->verb < VERB_COUNT &&
                     (unsigned)command->key < KEY_COUNT;
     if (!is_known)
-        return BREACH_COMMAND;
-    return can_carry(client, command) ? BREACH_NONE : BREACH_TTL;
+        return CONTRACT_COMMAND;
+    return can_carry(client, command) ? CONTRACT_NONE : CONTRACT_TTL;
 }
 
-static enum breach find_in_sleep(int64_t sleep_us)
+static enum contract_violation find_in_sleep(int64_t sleep_us)
 {
     bool is_good = sleep_us == SLEEP_NEVER || (sleep_us >= 0 && sleep_us <= SLEEP_LONGEST_US);
-    return is_good ? BREACH_NONE : BREACH_SLEEP;
+    return is_good ? CONTRACT_NONE : CONTRACT_SLEEP;
 }
 
 /* Phases in which an answer is waited for, as bits; 0: it is none. */
@@ -55,44 +55,44 @@ static unsigned waits_for(enum ask_kind kind)
     }
 }
 
-static enum breach find_in_ask(const struct client *client, const struct ask *ask,
-                               enum phase *phase)
+static enum contract_violation find_in_ask(const struct client *client, const struct ask *ask,
+                                           enum phase *phase)
 {
     if ((unsigned)ask->kind > ASK_CRASHED)
-        return BREACH_ASK;
+        return CONTRACT_ASK;
     if (ask->kind == ASK_SEND)
         return find_in_send(client, ask);
     if (ask->kind == ASK_SLEEP)
         return find_in_sleep(ask->sleep_us);
     unsigned phases = waits_for(ask->kind);
     if (phases && !(phases >> *phase & 1))
-        return ask->kind == ASK_GRANTED ? BREACH_GRANTED : BREACH_ANSWER;
+        return ask->kind == ASK_GRANTED ? CONTRACT_GRANTED : CONTRACT_ANSWER;
     if (phases)
         *phase = ask->kind == ASK_GRANTED ? PHASE_HOLDING : PHASE_IDLE;
-    return BREACH_NONE;
+    return CONTRACT_NONE;
 }
 
-enum breach breach_find(const struct client *client, const struct outbox *out)
+enum contract_violation contract_check(const struct client *client, const struct outbox *out)
 {
     enum phase phase = client->phase;
     int sends = 0;
     if (client->state[0] == SCRIPT_LOST)
-        return BREACH_STEP;
+        return CONTRACT_STEP;
     if (out->count < 0 || out->count > OUTBOX_MAX)
-        return BREACH_ASKS;
+        return CONTRACT_ASKS;
     for (int i = 0; i < out->count; i++) {
-        enum breach breach = find_in_ask(client, &out->asks[i], &phase);
-        if (breach)
-            return breach;
+        enum contract_violation violation = find_in_ask(client, &out->asks[i], &phase);
+        if (violation)
+            return violation;
         sends += out->asks[i].kind == ASK_SEND;
     }
-    return sends > LANE_COUNT * client->lease.servers ? BREACH_SENDS : BREACH_NONE;
+    return sends > LANE_COUNT * client->lease.servers ? CONTRACT_SENDS : CONTRACT_NONE;
 }
 
-enum fail breach_fail(const struct scheme *scheme, enum breach breach, int64_t at,
-                      struct failure *failure)
+enum fail contract_fail(const struct scheme *scheme, enum contract_violation violation, int64_t at,
+                        struct failure *failure)
 {
     return failure_set(failure, FAIL_INPUT,
                        "the scheme '%s' broke a rule at its step %" PRId64 ": it %s", scheme->name,
-                       at, breach_words(breach));
+                       at, contract_words(violation));
 }

@@ -1,5 +1,6 @@
-/* test_director_simulated.c - the director in the simulated world: what its steps come to there. */
-#include "scenario/director.h"
+/* test_interpreter_simulated.c - the interpreter in the simulated world: what its steps come to
+ * there. */
+#include "scenario/interpreter.h"
 #include "world/simulated.h"
 
 /* behind our headers: its macro fail() would spoil "enum fail (*apply)(..)" */

@@ -35,8 +35,8 @@ def verdicts(row):
 def test_a_users_scheme_runs_like_one_of_the_table(tmp_path, picklock, world):
     made = build(tmp_path, mine())
     ran = picklock("run", "--on", world, "--scheme", f"{made},set-nx-px-cad", SCENARIO, "--json", "-")
-    guest, known = ran.json["results"]
-    assert guest["scheme"] == "my-lock" and verdicts(guest) == verdicts(known)
+    plugin, known = ran.json["results"]
+    assert plugin["scheme"] == "my-lock" and verdicts(plugin) == verdicts(known)
     assert ran.status == 0, "an overrun is no bug"
 
 
@@ -187,9 +187,9 @@ def test_a_promise_that_is_not_made_is_not_judged(tmp_path, picklock, world):
     stated.write_text(text + "  my-lock:          { fence-order: holds }\n")
     made = build(tmp_path, mine())
     ran = picklock("run", "--on", world, "--scheme", f"{made},set-nx-px-cad", "scenarios/stale-write.yaml", "--json", "-")
-    guest, known = ran.json["results"]
-    assert ran.status == 0 and "fence-order" not in verdicts(guest), ran
-    assert verdicts(guest)["mutual-exclusion"] == ("violated", "overrun")
+    plugin, known = ran.json["results"]
+    assert ran.status == 0 and "fence-order" not in verdicts(plugin), ran
+    assert verdicts(plugin)["mutual-exclusion"] == ("violated", "overrun")
     assert verdicts(known)["fence-order"] == ("violated", "stale-write")
     ran = picklock("run", "--on", world, "--scheme", made, stated, "--json", "-")
     assert ran.status == 1 and verdicts(ran.json["results"][0])["fence-order"] == ("violated", "stale-write"), ran
@@ -225,7 +225,7 @@ def test_two_schemes_with_the_same_names_in_them(tmp_path, picklock):
 
 # A change of the skeleton, the step that the program must name, and what it must say that it did there. After its first answer
 # the skeleton is at step 1.
-BREACHES = {
+VIOLATIONS = {
     "a timer that is past": ("out_granted(out);", "out_sleep(out, -5);", 1, "set a timer to a time that is past"),
     "a timer that is years away": ("out_granted(out);", "out_sleep(out, SLEEP_NEVER - 1);", 1, "or years away"),
     "a server that there is not": ("out_set_nx_px(out, SERVER_ONE, lease);", "out_set_nx_px(out, 1, lease);", 0,
@@ -278,16 +278,16 @@ def says_which(ran, step, says):
 
 
 @pytest.mark.parametrize("world", ["sim", "explore"])
-@pytest.mark.parametrize("breach", BREACHES)
-def test_a_scheme_that_breaks_a_rule_is_named_with_its_step(tmp_path, world, breach):
-    piece, instead, step, says = BREACHES[breach]
+@pytest.mark.parametrize("violation", VIOLATIONS)
+def test_a_scheme_that_breaks_a_rule_is_named_with_its_step(tmp_path, world, violation):
+    piece, instead, step, says = VIOLATIONS[violation]
     says_which(breaks(tmp_path, WORLDS[world], piece, instead), step, says)
 
 
-@pytest.mark.parametrize("breach", ["a timer that is past", "seconds that are not whole"])
+@pytest.mark.parametrize("violation", ["a timer that is past", "seconds that are not whole"])
 @pytest.mark.parametrize("world", ["redis", "stress", "random"])
-def test_in_every_world(tmp_path, world, breach):
-    piece, instead, step, says = BREACHES[breach]
+def test_in_every_world(tmp_path, world, violation):
+    piece, instead, step, says = VIOLATIONS[violation]
     says_which(breaks(tmp_path, WORLDS[world], piece, instead), step, says)
 
 
@@ -323,9 +323,9 @@ def test_a_step_that_a_users_scheme_cannot_follow(tmp_path, picklock):
     tail = "\nexpect:\n  set-nx-ex-get-del: {no-crash: holds}\n"
     path.write_text(head + "  - A acquires\n  - A releases, stalls before GET" + tail)
     ran = picklock("run", "--on", "sim", "--scheme", f"{build(tmp_path, mine())},set-nx-ex-get-del", path, "--json", "-")
-    guest, known = ran.json["results"]
+    plugin, known = ran.json["results"]
     assert ran.status == 0 and known["as_expected"], ran
-    assert guest["verdict"] == "not_applicable" and f"{path}:7:5: A releases, stalls before GET" in guest["not_applicable"]
+    assert plugin["verdict"] == "not_applicable" and f"{path}:7:5: A releases, stalls before GET" in plugin["not_applicable"]
     broken = mine().replace("out_compare_and_delete(out, SERVER_ONE, lease);", "out_del(out, SERVER_ONE);")
     path.write_text(head + "  - A acquires\n  - lease expires\n  - B acquires\n  - A releases\n  - C acquires\n"
                     "  - B releases, stalls before GET" + tail)
@@ -485,7 +485,7 @@ PARTS = {"set_nx_px_cad_weak_token": ["set_nx_px_cad"], "stamp_getset_inverted":
 BUILT_IN = sorted(path.stem for path in SCHEMES.glob("*.c") if path.stem not in ("schemes", "outbox", "skeleton"))
 
 
-def as_guest(folder, scheme, *changes):
+def as_plugin(folder, scheme, *changes):
     """A scheme of the table as a user's, with changes."""
     text = re.sub(r'\.name = "[^"]*"', '.name = "my-lock"', (SCHEMES / f"{scheme}.c").read_text(), count=1)
     text = text.replace(f"const struct scheme scheme_{scheme} =", "const struct scheme scheme_my_lock =", 1)
@@ -501,7 +501,7 @@ def as_guest(folder, scheme, *changes):
 
 @pytest.mark.parametrize("scheme", BUILT_IN)
 def test_a_scheme_that_is_what_it_declares_is_not_refused(tmp_path, scheme):
-    ran = run("explore", "--scheme", as_guest(tmp_path, scheme), "--fault", "none,stall,client-clock+lose-reply",
+    ran = run("explore", "--scheme", as_plugin(tmp_path, scheme), "--fault", "none,stall,client-clock+lose-reply",
               "--states", "60000")
     assert ran.status in (0, 1, 2) and "broke a rule" not in ran.err, ran
 
@@ -534,13 +534,13 @@ DECLARED = {
 def test_a_wrong_declaration_is_the_schemes_breach(tmp_path, what):
     """It was called a defect of picklock: the explorer's ways led nowhere in the real world."""
     scheme, changes, says = DECLARED[what]
-    ran = run("explore", "--scheme", as_guest(tmp_path, scheme, *changes), "--fault", "none,stall", "--states", "60000")
+    ran = run("explore", "--scheme", as_plugin(tmp_path, scheme, *changes), "--fault", "none,stall", "--states", "60000")
     assert ran.status == 64 and "the scheme 'my-lock' broke a rule at its step" in ran.err and says in ran.err, ran
     assert "defect" not in ran.err, ran
 
 
 def test_a_field_of_no_kind_is_refused(tmp_path):
-    made = as_guest(tmp_path, "redlock", ("FIELD_TIME", "(enum scheme_field)77"))
+    made = as_plugin(tmp_path, "redlock", ("FIELD_TIME", "(enum scheme_field)77"))
     ran = run("explore", "--scheme", made, "--fault", "none")
     assert ran.status == 64 and "a field of a kind that there is not" in ran.err, ran
 

@@ -1,13 +1,13 @@
-/* moves.h - what the director is made of: a step under way, the client's messages moved in a fixed
- * order, time passed.
+/* moves.h - what the interpreter is made of: a step under way, the client's messages moved in a
+ * fixed order, time passed.
  *
  * The order in which a client's messages move is always the same: requests by server, then replies
  * by server, then what is void. So all requests of a quorum arrive before its first reply is heard.
- * Private to the director; never a clock, randomness, I/O. */
-#ifndef PICKLOCK_SCENARIO_MOVES_H
-#define PICKLOCK_SCENARIO_MOVES_H
+ * Private to the interpreter; never a clock, randomness, I/O. */
+#ifndef PICKLOCK_SCENARIO_PRIMITIVES_H
+#define PICKLOCK_SCENARIO_PRIMITIVES_H
 
-#include "scenario/director.h"
+#include "scenario/interpreter.h"
 
 /* A message that is not let go on until a step says so. */
 struct stalled {
@@ -16,13 +16,13 @@ struct stalled {
     enum verb verb;
 };
 
-/* What the director remembers of a client. */
-struct puppet {
+/* What the interpreter remembers of a client. */
+struct cursor {
     struct stalled stalled[LANE_COUNT];
     bool cannot_reach[SERVERS_MAX];
 };
 
-struct director {
+struct interpreter {
     const struct scenario *scenario;
     const struct scheme *scheme;
     struct world *world;
@@ -30,54 +30,54 @@ struct director {
     struct failure *failure; /* never NULL */
     const struct step *step; /* under way */
     int made;                /* choices of this step */
-    struct puppet puppets[ACTORS_MAX];
+    struct cursor cursors[ACTORS_MAX];
 };
 
 /* FAIL_UNKNOWN: "file:line:column: step: what happened instead". */
-enum fail moves_diverged(struct director *director, const char *format, ...)
+enum fail moves_diverged(struct interpreter *interpreter, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
 /* The same where the step has no meaning for what the scheme does (it sends no such command, has no
  * timer, was refused): of a scheme that the scenario does not speak about nobody said that it could
  * follow. FAIL_NOT_APPLICABLE; FAIL_UNKNOWN where it was said. */
-enum fail moves_cannot_follow(struct director *director, const char *format, ...)
+enum fail moves_cannot_follow(struct interpreter *interpreter, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 /* The world refused a choice: its words and its code behind the place. */
-enum fail moves_refused(struct director *director, const struct failure *why);
-const char *moves_name(const struct director *director, int client);
+enum fail moves_refused(struct interpreter *interpreter, const struct failure *why);
+const char *moves_name(const struct interpreter *interpreter, int client);
 
-struct client_view moves_view(struct director *director, int client);
-int64_t moves_now_us(struct director *director);
-int moves_messages(struct director *director, int client, struct message *messages);
+struct client_view moves_view(struct interpreter *interpreter, int client);
+int64_t moves_now_us(struct interpreter *interpreter);
+int moves_messages(struct interpreter *interpreter, int client, struct message *messages);
 
 /* Applies a choice and hands it to the sink. A refusal of the world is wrapped like
  * moves_diverged(). */
-enum fail moves_apply(struct director *director, struct choice choice);
-enum fail moves_client(struct director *director, enum choice_kind kind, int client);
-enum fail moves_message(struct director *director, enum choice_kind kind,
+enum fail moves_apply(struct interpreter *interpreter, struct choice choice);
+enum fail moves_client(struct interpreter *interpreter, enum choice_kind kind, int client);
+enum fail moves_message(struct interpreter *interpreter, enum choice_kind kind,
                         const struct message *message);
 
 /* One stop further: executed, heard, or, where nothing will come any more, given up. */
-enum fail moves_one(struct director *director, const struct message *message);
+enum fail moves_one(struct interpreter *interpreter, const struct message *message);
 
 /* Moves all messages of the client that are neither stalled nor abandoned. stall: the step whose
  * stall is watched for, or NULL. */
-enum fail moves_all(struct director *director, int client, const struct step *stall,
+enum fail moves_all(struct interpreter *interpreter, int client, const struct step *stall,
                     bool *is_stalled);
 
 /* Lets time pass; timers on the way ring in their order and their messages run, but for the timer
  * of client but (-1: none). */
-enum fail moves_time(struct director *director, int64_t until_us, int but);
+enum fail moves_time(struct interpreter *interpreter, int64_t until_us, int but);
 
 /* Moves the client's messages until its operation has returned, or stalls as the step says. */
-enum fail moves_operation(struct director *director, int client);
+enum fail moves_operation(struct interpreter *interpreter, int client);
 
 /* The step wanted a stall, and all came to the end without one. */
-enum fail moves_never_stalled(struct director *director, int client);
+enum fail moves_never_stalled(struct interpreter *interpreter, int client);
 
 /* The message that the lane stalled at, as it is now; false: it is not stalled, or the message is
  * gone. */
-bool moves_find_stalled(struct director *director, int client, enum lane lane,
+bool moves_find_stalled(struct interpreter *interpreter, int client, enum lane lane,
                         struct message *message);
 
 #endif

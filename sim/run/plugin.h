@@ -1,4 +1,4 @@
-/* guest.h - a scheme from a shared object that a user built from schemes/skeleton.c.
+/* plugin.h - a scheme from a shared object that a user built from schemes/skeleton.c.
  *
  *     cc -std=c17 -Isim -shared -fPIC -o my_lock.so my_lock.c
  *
@@ -16,13 +16,13 @@
  * FAIL_INPUT: no such file, not a shared object, one that was cut off, no such symbol, a descriptor
  * that is not filled in, a name that is taken, a file that is loaded already, a name of the step
  * interface that it defines itself. */
-enum fail guest_load(const char *path, const struct scheme **scheme, struct failure *failure);
+enum fail plugin_load(const char *path, const struct scheme **scheme, struct failure *failure);
 
 /* The file (borrowed) that was loaded last, or is being loaded, as the user named it; NULL: none
  * was. */
-const char *guest_last_file(void);
+const char *plugin_last_file(void);
 
 /* The file that it was loaded from, as the user named it; NULL: it was not. */
-const char *guest_file(const struct scheme *scheme);
+const char *plugin_file(const struct scheme *scheme);
 
 #endif

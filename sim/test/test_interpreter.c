@@ -1,6 +1,6 @@
-/* test_director.c - the director against a small scripted world: the exact choices that every step
- * makes. */
-#include "scenario/director.h"
+/* test_interpreter.c - the interpreter against a small scripted world: the exact choices that every
+ * step makes. */
+#include "scenario/interpreter.h"
 
 /* behind our headers: its macro fail() would spoil "enum fail (*apply)(..)" */
 #include <stdarg.h>

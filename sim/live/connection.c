@@ -1,0 +1,332 @@
+/* connection.c - see connection.h: the client's side, and what becomes of a connection. The proxy's
+ * side is in endpoint.c.
+ *
+ * The adapter between hiredis and libuv is our own: a reset connection makes libuv report an error
+ * instead of "readable", and the one that comes with hiredis 0.14 ignores errors, so that its
+ * client would wait for ever. */
+#include "live/connection.h"
+
+#include "base/memory.h"
+#include "live/control.h"
+#include "live/endpoint.h"
+
+#include <arpa/inet.h>
+#include <assert.h>
+#include <netinet/in.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* --- the end of a connection --- */
+
+static void exchange_free(struct exchange *exchange)
+{
+    for (int i = 0; i < exchange->requests; i++)
+        if (exchange->replies[i])
+            freeReplyObject(exchange->replies[i]);
+    free(exchange);
+}
+
+/* A connection goes when hiredis, libuv and the proxy have all let go of it. */
+void connection_let_go(struct connection *connection)
+{
+    if (connection->async || connection->poll_is_open || connection->link)
+        return;
+    struct endpoint *endpoint = connection->endpoint;
+    if (endpoint->by_port[connection->port] == connection)
+        endpoint->by_port[connection->port] = NULL;
+    while (connection->first) {
+        struct exchange *next = connection->first->next;
+        exchange_free(connection->first);
+        connection->first = next;
+    }
+    endpoint->connections--;
+    free(connection);
+}
+
+void connection_broke(struct connection *connection)
+{
+    if (connection->is_cut || connection->is_told)
+        return;
+    connection->is_told = true;
+    if (connection->endpoint->events && connection->endpoint->events->broken)
+        connection->endpoint->events->broken(connection);
+    connection->owner = NULL;
+    for (struct exchange *exchange = connection->first; exchange; exchange = exchange->next)
+        exchange->owner = NULL;
+}
+
+void connection_cut(struct connection *connection)
+{
+    if (connection->is_cut)
+        return;
+    connection->is_cut = true;
+    connection->owner = NULL;
+    for (struct exchange *exchange = connection->first; exchange; exchange = exchange->next)
+        exchange->owner = NULL;
+    if (connection->link)
+        proxy_link_cut(connection->link, PROXY_RST);
+    else if (connection->async)
+        redisAsyncFree(connection->async);
+}
+
+void exchanges_leave(struct connection *connection)
+{
+    struct exchange *exchange;
+    while ((exchange = connection->first) && !exchange->owner && exchange_is_delivered(exchange) &&
+           exchange_is_answered(exchange)) {
+        connection->first = exchange->next;
+        if (connection->last == exchange)
+            connection->last = NULL;
+        if (connection->arriving == exchange)
+            connection->arriving = exchange->next;
+        exchange_free(exchange);
+    }
+}
+
+/* --- hiredis on libuv --- */
+
+static void poll_closed(uv_handle_t *handle)
+{
+    struct connection *connection = handle->data;
+    connection->poll_is_open = false;
+    connection_let_go(connection);
+}
+
+static void poll_ready(uv_poll_t *poll, int status, int events)
+{
+    struct connection *connection = poll->data;
+    /* After an error a read is what makes hiredis learn of it. */
+    if (connection->async && (status < 0 || (events & UV_READABLE)))
+        redisAsyncHandleRead(connection->async);
+    if (connection->async && status == 0 && (events & UV_WRITABLE))
+        redisAsyncHandleWrite(connection->async);
+}
+
+static void poll_wants(struct connection *connection, int events)
+{
+    connection->polled = events;
+    if (events)
+        (void)uv_poll_start(&connection->poll, events, poll_ready);
+    else
+        (void)uv_poll_stop(&connection->poll);
+}
+
+static void add_read(void *data)
+{
+    struct connection *connection = data;
+    if (!(connection->polled & UV_READABLE))
+        poll_wants(connection, connection->polled | UV_READABLE);
+}
+
+static void remove_read(void *data)
+{
+    struct connection *connection = data;
+    poll_wants(connection, connection->polled & ~UV_READABLE);
+}
+
+static void add_write(void *data)
+{
+    struct connection *connection = data;
+    if (!(connection->polled & UV_WRITABLE))
+        poll_wants(connection, connection->polled | UV_WRITABLE);
+}
+
+static void remove_write(void *data)
+{
+    struct connection *connection = data;
+    if (connection->polled & UV_WRITABLE)
+        poll_wants(connection, connection->polled & ~UV_WRITABLE);
+}
+
+/* hiredis is about to close the socket: from here on its context is as good as gone. */
+static void clean_up(void *data)
+{
+    struct connection *connection = data;
+    if (!connection->is_cut && !connection->is_told && connection->async->err)
+        (void)snprintf(connection->endpoint->trouble, sizeof connection->endpoint->trouble,
+                       "%.100s", connection->async->c.errstr);
+    connection->async = NULL;
+    uv_close((uv_handle_t *)&connection->poll, poll_closed);
+    connection_broke(connection);
+    /* What is held there would wait for ever. */
+    if (connection->link)
+        proxy_link_cut(connection->link, PROXY_RST);
+}
+
+static void connected(const redisAsyncContext *async, int status)
+{
+    struct connection *connection = async->data;
+    if (status != REDIS_OK)
+        (void)snprintf(connection->endpoint->trouble, sizeof connection->endpoint->trouble,
+                       "no connection to the proxy: %s", async->errstr);
+}
+
+/* --- new, send --- */
+
+static int own_port(int descriptor)
+{
+    struct sockaddr_in address = {0};
+    socklen_t size = sizeof address;
+    if (getsockname(descriptor, (struct sockaddr *)&address, &size) != 0)
+        return 0;
+    return ntohs(address.sin_port);
+}
+
+static void greeted(redisAsyncContext *async, void *got, void *data)
+{
+    const redisReply *reply = got;
+    struct connection *connection = async->data;
+    (void)data;
+    if (reply && reply->type == REDIS_REPLY_ERROR)
+        control_login_refused(reply->str, connection->endpoint->trouble,
+                              sizeof connection->endpoint->trouble);
+}
+
+static void greet(struct connection *connection, const struct url *login)
+{
+    if (login->has_login && login->user[0])
+        (void)redisAsyncCommand(connection->async, greeted, NULL, "AUTH %s %s", login->user,
+                                login->password);
+    else if (login->has_login)
+        (void)redisAsyncCommand(connection->async, greeted, NULL, "AUTH %s", login->password);
+    if (login->database)
+        (void)redisAsyncCommand(connection->async, greeted, NULL, "SELECT %d", login->database);
+    connection->greetings = (login->has_login ? 1 : 0) + (login->database ? 1 : 0);
+}
+
+/* A user who may not PING has been answered, too; who is one too many has not. */
+static void pinged(redisAsyncContext *async, void *got, void *data)
+{
+    const redisReply *reply = got;
+    struct connection *connection = async->data;
+    (void)data;
+    if (!reply)
+        return;
+    connection->is_greeted = reply->type != REDIS_REPLY_ERROR || !strncmp(reply->str, "NOPERM", 6);
+    if (!connection->is_greeted)
+        (void)snprintf(connection->endpoint->trouble, sizeof connection->endpoint->trouble,
+                       "%.100s", reply->str);
+}
+
+void connection_greet(struct connection *connection)
+{
+    if (!connection->async ||
+        redisAsyncCommand(connection->async, pinged, NULL, "PING") != REDIS_OK)
+        return; /* it is ending, and that is told */
+    connection->greetings++;
+}
+
+static enum fail no_connection(const redisAsyncContext *async, const struct endpoint *endpoint,
+                               struct failure *failure)
+{
+    return failure_set(failure, FAIL_UNAVAILABLE, "a client cannot connect to server %d: %s",
+                       endpoint->number + 1,
+                       async && async->errstr ? async->errstr : "out of memory");
+}
+
+enum fail connection_new(struct connection **made, struct endpoint *endpoint, void *owner,
+                         struct failure *failure)
+{
+    redisAsyncContext *async = redisAsyncConnect("127.0.0.1", proxy_port(endpoint->proxy));
+    struct connection *connection = memory_new(1, sizeof *connection);
+    int trouble = 0;
+    if (async && !async->err)
+        trouble = uv_poll_init(endpoint->loop, &connection->poll, async->c.fd);
+    if (!async || async->err || trouble < 0) {
+        enum fail fail =
+            trouble < 0 ? failure_set(failure, FAIL_UNAVAILABLE, "libuv: %s", uv_strerror(trouble))
+                        : no_connection(async, endpoint, failure);
+        if (async)
+            redisAsyncFree(async);
+        free(connection);
+        return fail;
+    }
+    connection->endpoint = endpoint;
+    connection->owner = owner;
+    connection->async = async;
+    connection->poll.data = connection;
+    connection->poll_is_open = true;
+    connection->port = own_port(async->c.fd);
+    endpoint->by_port[connection->port] = connection;
+    endpoint->connections++;
+    async->data = async->ev.data = connection;
+    async->ev.addRead = add_read;
+    async->ev.delRead = remove_read;
+    async->ev.addWrite = add_write;
+    async->ev.delWrite = remove_write;
+    async->ev.cleanup = clean_up;
+    (void)redisAsyncSetConnectCallback(async, connected);
+    if (endpoint->login)
+        greet(connection, endpoint->login);
+    *made = connection;
+    return FAIL_NONE;
+}
+
+/* One of the call's replies has come; hiredis says NULL when the connection ended instead. */
+static void reply_heard(redisAsyncContext *async, void *got, void *data)
+{
+    struct exchange *exchange = data;
+    (void)async;
+    if (!got)
+        return;
+    exchange->delivered++;
+    assert(exchange->delivered <= exchange->requests);
+    struct connection *connection = exchange->connection;
+    const struct connection_events *events = connection->endpoint->events;
+    if (!exchange_is_delivered(exchange) || exchange->arrived_early)
+        return;
+    if (exchange->owner && events && events->delivered)
+        events->delivered(exchange); /* may let go of it */
+    exchanges_leave(connection);
+}
+
+/* The length of the request (a RESP array of bulk strings of ours) at the front of bytes. */
+static size_t request_length(const char *bytes)
+{
+    char *at;
+    long left = strtol(bytes + 1, &at, 10);
+    assert(*bytes == '*');
+    for (at += 2; left > 0; left--) {
+        assert(*at == '$');
+        long length = strtol(at + 1, &at, 10);
+        at += 2 + length + 2;
+    }
+    return (size_t)(at - bytes);
+}
+
+struct exchange *connection_send(struct connection *connection, void *owner,
+                                 const struct command *command, const char *prefix)
+{
+    char bytes[COMMAND_BYTES_MAX + 1];
+    struct exchange *exchange = memory_new(1, sizeof *exchange);
+    size_t length, sent = 0;
+    exchange->requests = verb_requests(command->verb);
+    if (connection->endpoint->expiry_s)
+        length = command_encode_expiring(command, prefix, connection->endpoint->expiry_s, bytes,
+                                         &exchange->requests);
+    else
+        length = command_encode(command, prefix, bytes);
+    bytes[length] = '\0';
+    exchange->connection = connection;
+    exchange->owner = owner;
+    exchange->command = *command;
+    assert(exchange->requests <= CALL_REQUESTS_MAX);
+    if (connection->last)
+        connection->last->next = exchange;
+    else
+        connection->first = exchange;
+    connection->last = exchange;
+    if (!connection->arriving)
+        connection->arriving = exchange;
+    for (int i = 0; i < exchange->requests; i++) {
+        size_t one = request_length(bytes + sent);
+        /* Fails only on a connection that is ending: then its end tells the owner. */
+        if (connection->async)
+            (void)redisAsyncFormattedCommand(connection->async, reply_heard, exchange, bytes + sent,
+                                             one);
+        sent += one;
+    }
+    assert(sent == length);
+    return exchange;
+}

@@ -1,0 +1,137 @@
+/* connection.h - one client's connection: hiredis on the one side, its link in the fault proxy on
+ * the other.
+ *
+ *     client (hiredis) ----> link in the proxy ----> server
+ *                    request held        reply held
+ *
+ * Every command (a call: one request, or the pipeline of a transaction) stops twice: when its
+ * request stands at the proxy, and when its reply does. The owner of the endpoint lets it go on. A
+ * connection keeps its order. The same code serves directed worlds, which look at the calls, and
+ * stress, which is told of them. Knows nothing of schemes. */
+#ifndef PICKLOCK_LIVE_CONNECTION_H
+#define PICKLOCK_LIVE_CONNECTION_H
+
+#include "live/url.h"
+#include "proxy/proxy.h"
+#include "redis/command.h"
+
+#include <hiredis/async.h>
+
+enum { CALL_REQUESTS_MAX = 4, CONNECTION_PORTS = 65536, STATION_WORDS_MAX = 300 };
+
+struct connection;
+
+/* One command on its way. Owned by its connection. */
+struct exchange {
+    struct connection *connection;
+    struct exchange *next; /* sent after it */
+    void *owner; /* who waits for it; NULL: nobody any more, and its reply goes on by itself */
+    struct command command;
+    int requests; /* and replies on the connection: those of the verb, and perhaps an EXPIRE of ours
+                   */
+    int arrived;  /* requests at the proxy */
+    int answered; /* replies at the proxy */
+    int delivered; /* replies at the client */
+    bool may_execute, may_be_delivered;
+    bool arrived_early; /* its reply was let through to free the way for later ones; it is not heard
+                        yet */
+    enum reply_error refused; /* not ERROR_NONE: the proxy answers in the server's place */
+    struct reply reply;       /* when all are answered: as the server gave it */
+    int64_t released_us; /* when it was let go to the server: not executed before; of uv_hrtime() */
+    int64_t answered_us;
+    struct proxy_request *at_proxy[CALL_REQUESTS_MAX];
+    redisReply *replies[CALL_REQUESTS_MAX];
+};
+
+/* What a endpoint tells. All may be NULL. */
+struct connection_events {
+    void (*arrived)(struct exchange *exchange);   /* its first request stands at the proxy */
+    void (*executed)(struct exchange *exchange);  /* its whole reply stands at the proxy */
+    void (*delivered)(struct exchange *exchange); /* the client has it; the owner lets go of it */
+    /* The connection ended, and not by us: its calls (call->owner) will not end. The connection is
+     * gone afterwards. */
+    void (*broken)(struct connection *connection);
+};
+
+/* A server as its clients see it: the proxy in front of it. */
+struct endpoint {
+    uv_loop_t *loop;
+    int number;
+    const struct url *login; /* NULL: none */
+    int expiry_s;            /* of what locks guard, on somebody else's server; 0: none */
+    struct proxy *proxy;
+    struct connection **by_port; /* of the client's end */
+    const struct connection_events *events;
+    int connections;                 /* that exist, those being closed too */
+    char trouble[STATION_WORDS_MAX]; /* the last thing that the proxy or a connection complained
+                                        about */
+};
+
+struct connection {
+    struct endpoint *endpoint;
+    void *owner;
+    redisAsyncContext *async;
+    uv_poll_t poll;
+    int polled; /* enum uv_poll_event */
+    int port;
+    int greetings; /* requests of the login that have not passed the proxy yet */
+    struct proxy_link *link;
+    struct exchange *first, *last, *arriving;
+    struct exchange *in_hook;
+    bool is_cut;  /* by us: nobody is told */
+    bool is_left; /* its client gave up on something on it: it ends when nothing is on it */
+    bool poll_is_open, is_opened, is_told;
+    bool is_greeted; /* the server has answered on it: wire_greet() */
+};
+
+enum fail endpoint_open(struct endpoint *endpoint, uv_loop_t *loop, int number,
+                        const struct proxy_address *upstream, const struct url *login,
+                        struct failure *failure);
+/* Closes the proxy; that, and what connections are left, end on the loop. Then station_free(). */
+void endpoint_shut(struct endpoint *endpoint);
+void endpoint_free(struct endpoint *endpoint);
+
+/* Connects. FAIL_UNAVAILABLE: no descriptor, no port. */
+enum fail connection_new(struct connection **connection, struct endpoint *endpoint, void *owner,
+                         struct failure *failure);
+
+/* Asks the server for a sign of life on it; then is_greeted. What it refuses is the endpoint's
+ * trouble. */
+void connection_greet(struct connection *connection);
+
+/* Sends a command with its keys under prefix (borrowed). The call lives until it is heard and has
+ * left the proxy, or its connection is gone. */
+struct exchange *connection_send(struct connection *connection, void *owner,
+                                 const struct command *command, const char *prefix);
+
+/* The call's requests go on to the server. */
+void exchange_execute(struct exchange *exchange);
+/* They are answered with that error instead, and the server executes nothing; but MULTI and EXEC go
+ * to it where a server that refuses so would let MULTI in. The reply is let through; it counts as
+ * heard with exchange_deliver(). Its request stands at the proxy. */
+void exchange_refuse(struct exchange *exchange, enum reply_error error);
+/* Its reply goes on to the client. */
+void exchange_deliver(struct exchange *exchange);
+/* Nobody waits for it any more: it may still execute, and its reply goes to nobody. The caller
+ * forgets it. */
+void exchange_let_go(struct exchange *exchange);
+
+static inline bool exchange_is_answered(const struct exchange *exchange)
+{
+    return exchange->answered == exchange->requests;
+}
+
+static inline bool exchange_is_delivered(const struct exchange *exchange)
+{
+    return exchange->delivered == exchange->requests;
+}
+
+/* Is no earlier call of the connection's still at the proxy, so that this one's request is seen
+ * there? */
+bool exchange_is_at_head(const struct exchange *exchange);
+
+/* Resets the connection on both sides; nobody is told, calls are gone; the connection itself goes
+ * with the loop's next turns. */
+void connection_cut(struct connection *connection);
+
+#endif

@@ -1,0 +1,16 @@
+/* endpoint.h - what connection.c and endpoint.c share: the two halves of a connection. */
+#ifndef PICKLOCK_LIVE_ENDPOINT_H
+#define PICKLOCK_LIVE_ENDPOINT_H
+
+#include "live/connection.h"
+
+/* Frees the connection when nobody holds it any more. */
+void connection_let_go(struct connection *connection);
+
+/* Tells the owner, once, that the connection ended by itself. */
+void connection_broke(struct connection *connection);
+
+/* Frees the connection's first calls that are over, and that nobody waits for. */
+void exchanges_leave(struct connection *connection);
+
+#endif

@@ -1,0 +1,371 @@
+/* load clients.c - the endless loop of one client in a stress run: think, acquire, critical
+ * section, release. See stress.h.
+ *
+ *     thinks -> acquires -> [writes, fenced] -> reads the counter -> writes it + 1 -> appends to
+ * the list -> releases -> thinks
+ *
+ * Stalls and crashes strike between these. */
+#include "live/stress.h"
+
+#include "world/contract.h"
+
+#include <assert.h>
+#include <stdio.h>
+
+enum { CRASH_MOMENTS = 4 };
+
+static void load_client_goes_on(struct load_client *load_client);
+
+/* --- events --- */
+
+static void operation_event(struct load_client *load_client, enum event_kind kind,
+                            enum operation op, enum result result)
+{
+    struct stress *stress = load_client->stress;
+    struct event event = stress_event(stress, kind, load_client, -1);
+    event.op = op;
+    event.result = result;
+    if (kind != EVENT_CALL)
+        event.fence = load_client->client.fence;
+    stress_write(stress, &event);
+    if (kind == EVENT_RETURN)
+        stress->operations++;
+}
+
+static void load_client_fault(struct load_client *load_client, const char *name, int64_t amount_us)
+{
+    struct event event = stress_event(load_client->stress, EVENT_FAULT, load_client, -1);
+    event.amount_us = amount_us;
+    (void)snprintf(event.fault, sizeof event.fault, "%s", name);
+    stress_write(load_client->stress, &event);
+}
+
+static int64_t world_us(const struct load_client *load_client)
+{
+    return stress_now_us(load_client->stress);
+}
+
+/* --- crash --- */
+
+static void restarted(struct load_timer *timer)
+{
+    struct load_client *load_client = timer->owner;
+    load_client->client.phase = PHASE_IDLE;
+    load_client->place = PLAYER_THINKS;
+    load_client_goes_on(load_client);
+}
+
+static void load_client_crashes(struct load_client *load_client)
+{
+    struct stress *stress = load_client->stress;
+    if (stress->trouble.code)
+        return;
+    stress->struck[STRUCK_CRASH]++;
+    load_client_fault(load_client, choice_name(CHOICE_CRASH), 0);
+    load_client->crash_in = -1;
+    load_client->place = PLAYER_DEAD;
+    load_client->is_paused = false;
+    client_crash(&load_client->client);
+    timers_remove(&stress->timers, &load_client->wake.timer);
+    lanes_drop(load_client);
+    uint64_t drawn = stress_draw(stress, load_client->number, DRAW_CRASH, ~load_client->operations);
+    load_client->next.rings = restarted;
+    stress_timer(stress, &load_client->next, stress_spread(drawn, stress->options->lease_us));
+}
+
+/* One moment nearer to the crash that was drawn; true: it has struck. */
+static bool crash_strikes(struct load_client *load_client)
+{
+    if (load_client->crash_in < 0 || load_client->crash_in-- > 0)
+        return false;
+    load_client_crashes(load_client);
+    return true;
+}
+
+static void crash_draw(struct load_client *load_client)
+{
+    const struct stress *stress = load_client->stress;
+    uint64_t drawn =
+        stress_draw(stress, load_client->number, DRAW_CRASH, load_client->operations++);
+    load_client->crash_in = -1;
+    if (drawn % 1000000 < stress->options->crash_ppm)
+        load_client->crash_in = (int)(drawn >> 40) % CRASH_MOMENTS;
+}
+
+/* --- what a step of the scheme leads to --- */
+
+static void wake_set(struct load_client *load_client)
+{
+    struct stress *stress = load_client->stress;
+    int64_t wake_us = load_client->client.wake_us;
+    if (wake_us == INT64_MAX)
+        timers_remove(&stress->timers, &load_client->wake.timer);
+    else
+        stress_timer(stress, &load_client->wake, wake_us - world_us(load_client));
+}
+
+static void returned(struct load_client *load_client, const struct client_news *news)
+{
+    struct stress *stress = load_client->stress;
+    operation_event(load_client, EVENT_RETURN, news->op, news->result);
+    if (news->op == OP_ACQUIRE)
+        histogram_add(stress->latency, world_us(load_client) - load_client->called_us);
+    if (news->result == RESULT_GRANTED)
+        stress->grants++;
+}
+
+static void take_news(struct load_client *load_client, const struct client_news *news)
+{
+    if (news->violation) {
+        contract_fail(load_client->client.scheme, news->violation, news->at,
+                      &load_client->stress->trouble);
+        return;
+    }
+    if (news->has_returned)
+        returned(load_client, news);
+    if (news->has_noticed_loss)
+        operation_event(load_client, EVENT_NOTICE, OP_EXTEND, RESULT_NONE);
+    for (int i = 0; i < news->sends_count; i++) {
+        const struct ask *ask = &news->sends[i];
+        load_request_send(load_client, ask->server, ask->lane,
+                          client_operation(&load_client->client, ask->lane), &ask->command);
+    }
+    if (news->is_stranded)
+        operation_event(load_client, EVENT_STRAND,
+                        client_operation(&load_client->client, LANE_MAIN), RESULT_NONE);
+    wake_set(load_client);
+    /* A crash that was drawn for the operation strikes at its end at the latest. */
+    if (news->has_returned && load_client->crash_in >= 0) {
+        load_client_crashes(load_client);
+        return;
+    }
+    if (news->has_returned || news->has_noticed_loss)
+        load_client_goes_on(load_client);
+}
+
+static bool is_wake_due(const struct load_client *load_client)
+{
+    return load_client->place != PLAYER_DEAD && !load_client->is_paused &&
+           load_client->client.wake_us <= world_us(load_client);
+}
+
+/* How late its timer rings is this machine's doing: a pause that was drawn is not counted. */
+static void load_client_wakes(struct load_client *load_client)
+{
+    struct client_news news;
+    struct event event = stress_event(load_client->stress, EVENT_WAKE, load_client, -1);
+    int64_t due_us = load_client->client.wake_us;
+    if (due_us < load_client->awake_us)
+        due_us = load_client->awake_us;
+    if (due_us < event.time_us)
+        event.amount_us = event.time_us - due_us;
+    stress_write(load_client->stress, &event);
+    client_tell(&load_client->client, &(struct moment){.kind = MOMENT_WAKE}, world_us(load_client),
+                &news);
+    take_news(load_client, &news);
+}
+
+static void wakes(struct load_timer *timer)
+{
+    struct load_client *load_client = timer->owner;
+    if (load_client->is_paused)
+        stress_timer(load_client->stress, timer, 1000);
+    else if (!is_wake_due(load_client))
+        wake_set(load_client);
+    else
+        load_client_wakes(load_client);
+}
+
+static void access_ended(struct load_client *load_client, const struct load_request *request,
+                         const struct reply *reply)
+{
+    const struct reply lost = {.kind = REPLY_ERROR, .error = ERROR_OTHER};
+    enum result result =
+        client_accessed(&load_client->client, &request->command, reply ? reply : &lost);
+    operation_event(load_client, EVENT_RETURN, OP_ACCESS, result);
+    load_client_goes_on(load_client);
+}
+
+void load_client_told(struct load_client *load_client, const struct load_request *request,
+                      enum moment_kind kind, const struct reply *reply)
+{
+    struct client_news news;
+    /* A timer that rang while this process had to wait for the machine rings first. */
+    if (is_wake_due(load_client))
+        load_client_wakes(load_client);
+    if (load_client->place == PLAYER_DEAD || request->attempt != load_client->client.attempt)
+        return;
+    if (crash_strikes(load_client))
+        return;
+    if (request->op == OP_ACCESS) {
+        access_ended(load_client, request, reply);
+        return;
+    }
+    struct moment moment = {.kind = kind, .server = request->server, .verb = request->command.verb};
+    if (reply)
+        moment.reply = *reply;
+    client_tell(&load_client->client, &moment, world_us(load_client), &news);
+    take_news(load_client, &news);
+}
+
+/* --- the loop --- */
+
+static void thought(struct load_timer *timer)
+{
+    load_client_goes_on(timer->owner);
+}
+
+static void pause_ends(struct load_timer *timer)
+{
+    struct load_client *load_client = timer->owner;
+    load_client->is_paused = false;
+    load_requests_resume(load_client);
+    if (load_client->place != PLAYER_DEAD)
+        load_client_goes_on(load_client);
+}
+
+static void think(struct load_client *load_client)
+{
+    struct stress *stress = load_client->stress;
+    uint64_t drawn =
+        stress_draw(stress, load_client->number, DRAW_THINK, load_client->client.attempt);
+    load_client->place = PLAYER_THINKS;
+    load_client->crash_in = -1;
+    load_client->next.rings = thought;
+    stress_timer(stress, &load_client->next, stress_spread(drawn, stress->options->think_us));
+}
+
+static void acquire(struct load_client *load_client)
+{
+    struct stress *stress = load_client->stress;
+    struct client_news news;
+    int attempt = load_client->client.attempt + 1;
+    load_client->lock = (int)(stress_draw(stress, load_client->number, DRAW_LOCK, attempt) %
+                              (uint64_t)stress->options->locks);
+    load_client->place = PLAYER_ACQUIRES;
+    load_client->was_paused = false;
+    load_client->called_us = world_us(load_client);
+    crash_draw(load_client);
+    client_acquire(&load_client->client, client_token(&stress->run, load_client->number, attempt),
+                   load_client->called_us, &news);
+    operation_event(load_client, EVENT_CALL, OP_ACQUIRE, RESULT_NONE);
+    take_news(load_client, &news);
+    if (load_client->place == PLAYER_ACQUIRES)
+        (void)crash_strikes(load_client);
+}
+
+static void release(struct load_client *load_client)
+{
+    struct client_news news;
+    load_client->place = PLAYER_RELEASES;
+    crash_draw(load_client);
+    operation_event(load_client, EVENT_CALL, OP_RELEASE, RESULT_NONE);
+    client_release(&load_client->client, world_us(load_client), &news);
+    take_news(load_client, &news);
+    if (load_client->place == PLAYER_RELEASES)
+        (void)crash_strikes(load_client);
+}
+
+static void access_begin(struct load_client *load_client, enum load_client_place place)
+{
+    struct client *client = &load_client->client;
+    struct command command;
+    load_client->place = place;
+    switch (place) {
+    case PLAYER_WRITES_FENCED:
+        command = client_access(client, load_client->number + 1, CHOICE_WRITE);
+        break;
+    case PLAYER_READS:
+        command = client_access(client, load_client->number + 1, CHOICE_READ_COUNTER);
+        break;
+    case PLAYER_WRITES:
+        command = client_access(client, load_client->number + 1, CHOICE_WRITE_COUNTER);
+        break;
+    default: /* an id that no other section has */
+        client->is_accessing = true;
+        command =
+            (struct command){.verb = VERB_RPUSH,
+                             .key = KEY_LIST,
+                             .value = (int64_t)client->attempt << 16 | (load_client->number + 1)};
+        break;
+    }
+    operation_event(load_client, EVENT_CALL, OP_ACCESS, RESULT_NONE);
+    load_request_send(load_client, 0, LANE_MAIN, OP_ACCESS, &command);
+}
+
+/* The holder stalls, once a section, before it reads or between reading and writing. */
+static bool pause_strikes(struct load_client *load_client, enum load_client_place where)
+{
+    struct stress *stress = load_client->stress;
+    uint64_t drawn =
+        stress_draw(stress, load_client->number, DRAW_PAUSE, load_client->client.attempt);
+    bool is_here = (drawn >> 63) == (where == PLAYER_READS);
+    if (load_client->was_paused || !is_here || drawn % 1000000 >= stress->options->pause_ppm)
+        return false;
+    int64_t pause_us = stress_spread(drawn >> 20, stress->options->pause_us);
+    load_client->was_paused = load_client->is_paused = true;
+    load_client->awake_us = world_us(load_client) + pause_us;
+    stress->struck[STRUCK_PAUSE]++;
+    load_client_fault(load_client, "pause", pause_us);
+    load_client->next.rings = pause_ends;
+    stress_timer(stress, &load_client->next, pause_us);
+    return true;
+}
+
+/* The next part of the critical section, when the last one ended well; else the release. */
+static void section_goes_on(struct load_client *load_client)
+{
+    bool was_done =
+        load_client->client.last == RESULT_DONE || load_client->client.last == RESULT_GRANTED;
+    enum load_client_place next = PLAYER_RELEASES;
+    if (was_done && load_client->place == PLAYER_ACQUIRES)
+        next = load_client->client.scheme->mints_fence ? PLAYER_WRITES_FENCED : PLAYER_READS;
+    else if (was_done && load_client->place < PLAYER_APPENDS)
+        next = load_client->place + 1;
+    if (next == PLAYER_RELEASES)
+        release(load_client);
+    else if (!pause_strikes(load_client, next))
+        access_begin(load_client, next);
+}
+
+/* What comes next, when nothing is under way. */
+static void load_client_goes_on(struct load_client *load_client)
+{
+    if (load_client->is_paused || load_client->client.is_accessing)
+        return;
+    switch (load_client->client.phase) {
+    case PHASE_HOLDING:
+        section_goes_on(load_client);
+        break;
+    case PHASE_IDLE:
+        if (load_client->place != PLAYER_THINKS)
+            think(load_client);
+        else if (!load_client->stress->is_ending && !timer_is_set(&load_client->next.timer))
+            acquire(load_client);
+        break;
+    case PHASE_ACQUIRING:
+    case PHASE_RELEASING:
+    case PHASE_DEAD:
+        break;
+    }
+}
+
+void load_client_init(struct load_client *load_client, struct stress *stress, int number)
+{
+    const struct stress_options *options = stress->options;
+    const struct lease lease = {.ttl_us = options->lease_us,
+                                .unit_us = options->scheme->unit_us,
+                                .servers = options->servers,
+                                .server_kind = SERVER_REDIS};
+    load_client->stress = stress;
+    load_client->number = number;
+    load_client->crash_in = -1;
+    load_client->wake = (struct load_timer){.rings = wakes, .owner = load_client};
+    load_client->next = (struct load_timer){.rings = thought, .owner = load_client};
+    client_init(&load_client->client, options->scheme, &lease);
+}
+
+void load_client_start(struct load_client *load_client, int64_t in_us)
+{
+    stress_timer(load_client->stress, &load_client->next, in_us);
+}

@@ -1,0 +1,364 @@
+/* load_requests.c - commands of a stress run on their way: queued before their server, struck by
+ * faults, given up. See stress.h. */
+#include "live/stress.h"
+
+#include "base/memory.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+enum {
+    RETRY_US = 5000,
+};
+
+/* --- events --- */
+
+struct event load_request_event(struct load_request *request, enum event_kind kind)
+{
+    struct event event =
+        stress_event(request->load_client->stress, kind, request->load_client, request->server);
+    event.lock = request->lock;
+    event.attempt = request->attempt;
+    event.op = request->op;
+    event.lane = request->lane;
+    event.command = request->command;
+    event.token = request->token;
+    return event;
+}
+
+void load_request_fault(struct load_request *request, const char *name, int64_t amount_us)
+{
+    struct event event = load_request_event(request, EVENT_FAULT);
+    event.amount_us = amount_us;
+    (void)snprintf(event.fault, sizeof event.fault, "%s", name);
+    stress_write(request->load_client->stress, &event);
+}
+
+/* --- life and death --- */
+
+static void load_request_unlink(struct load_request *request)
+{
+    struct load_request **at = &request->load_client->requests;
+    while (*at && *at != request)
+        at = &(*at)->next;
+    assert(*at);
+    *at = request->next;
+}
+
+/* Out of everything; not while it is in a queue or with a server. */
+void load_request_free(struct load_request *request)
+{
+    struct stress *stress = stress_of(request);
+    timers_remove(&stress->timers, &request->timeout.timer);
+    timers_remove(&stress->timers, &request->delay.timer);
+    load_request_unlink(request);
+    free(request);
+}
+
+void load_request_dequeue(struct load_request *request)
+{
+    struct queue *queue = &stress_of(request)->queues[request->server];
+    struct load_request *before = NULL;
+    for (struct load_request *at = queue->first; at != request; at = at->after)
+        before = at;
+    if (before)
+        before->after = request->after;
+    else
+        queue->first = request->after;
+    if (queue->last == request)
+        queue->last = before;
+}
+
+static void pump(struct stress *stress, int server)
+{
+    struct queue *queue = &stress->queues[server];
+    struct load_request *request = queue->first;
+    if (queue->running || !request)
+        return;
+    queue->first = request->after;
+    if (!queue->first)
+        queue->last = NULL;
+    queue->running = request;
+    request->place = PLACE_RUNNING;
+    exchange_execute(request->exchange);
+}
+
+static void enqueue(struct load_request *request)
+{
+    struct stress *stress = stress_of(request);
+    struct queue *queue = &stress->queues[request->server];
+    request->place = PLACE_QUEUED;
+    request->after = NULL;
+    if (queue->last)
+        queue->last->after = request;
+    else
+        queue->first = request;
+    queue->last = request;
+    pump(stress, request->server);
+}
+
+/* --- what the endpoint tells --- */
+
+static void delay_before_ends(struct load_timer *timer)
+{
+    enqueue(timer->owner);
+}
+
+static void delay_after_ends(struct load_timer *timer)
+{
+    struct load_request *request = timer->owner;
+    exchange_deliver(request->exchange);
+}
+
+static void load_request_delayed(struct load_request *request, void (*then)(struct load_timer *))
+{
+    struct stress *stress = stress_of(request);
+    stress->struck[STRUCK_DELAY]++;
+    load_request_fault(request, "delay", request->delay_us);
+    request->delay.rings = then;
+    stress_timer(stress, &request->delay, request->delay_us);
+}
+
+static void arrived(struct exchange *exchange)
+{
+    struct load_request *request = exchange->owner;
+    struct stress *stress = stress_of(request);
+    if (stress->trouble.code)
+        return;
+    if (request->strike == STRIKE_REQUEST && !request->is_abandoned) {
+        stress->struck[STRUCK_REQUEST]++;
+        load_request_fault(request, choice_name(CHOICE_LOSE_REQUEST), 0);
+        lane_end(request->load_client, request->connection, request, MOMENT_LOST);
+    } else if (request->strike == STRIKE_DELAY_BEFORE) {
+        request->place = PLACE_DELAYED;
+        load_request_delayed(request, delay_before_ends);
+    } else {
+        enqueue(request);
+    }
+}
+
+/* Nobody waits for it; its connection ends now, when it was to. */
+static void late_one_executed(struct load_request *request)
+{
+    struct connection *connection = request->connection;
+    if (!request->ends_connection) {
+        exchange_deliver(request->exchange);
+        return;
+    }
+    load_request_free(request);
+    connection_cut(connection);
+}
+
+static void executed(struct exchange *exchange)
+{
+    struct load_request *request = exchange->owner;
+    if (!request || stress_of(request)->trouble.code)
+        return;
+    struct stress *stress = stress_of(request);
+    struct queue *queue = &stress->queues[request->server];
+    assert(queue->running == request);
+    queue->running = NULL;
+    request->place = PLACE_ANSWERED;
+    struct event event = load_request_event(request, EVENT_EXECUTE);
+    event.reply = exchange->reply;
+    event.from_us = exchange->released_us - stress->began_us;
+    stress_write(stress, &event);
+    int server = request->server;
+    if (request->is_abandoned) {
+        late_one_executed(request);
+    } else if (request->strike == STRIKE_REPLY) {
+        stress->struck[STRUCK_REPLY]++;
+        load_request_fault(request, choice_name(CHOICE_LOSE_REPLY), 0);
+        lane_end(request->load_client, request->connection, request, MOMENT_LOST);
+    } else if (request->strike == STRIKE_DELAY_AFTER) {
+        load_request_delayed(request, delay_after_ends);
+    } else {
+        exchange_deliver(exchange);
+    }
+    pump(stress, server);
+}
+
+/* The client stops waiting, also for a connection; it does not use the one that it had asked on any
+ * more. */
+static void timed_out(struct load_timer *timer)
+{
+    struct load_request *request = timer->owner;
+    struct load_client *load_client = request->load_client;
+    if (load_client->is_paused) { /* who is stalled notices later */
+        stress_timer(load_client->stress, timer, 1000);
+        return;
+    }
+    load_request_fault(request, choice_name(CHOICE_GIVE_UP), 0);
+    request->is_abandoned = true;
+    const struct load_request given_up = *request;
+    if (request->place == PLACE_UNSENT)
+        load_request_free(request);
+    else if (request->connection)
+        request->connection->is_left = true;
+    load_client_told(load_client, &given_up, MOMENT_TIMEOUT, NULL);
+}
+
+static void late_one_heard(struct load_request *request)
+{
+    const struct load_request gone = *request;
+    load_request_free(request);
+    exchange_let_go(gone.exchange);
+    lane_settle(gone.load_client, gone.connection, gone.server, gone.lane);
+}
+
+static void load_request_delivered(struct load_request *request)
+{
+    struct load_client *load_client = request->load_client;
+    struct exchange *exchange = request->exchange;
+    const struct load_request gone = *request;
+    const struct reply reply = exchange->reply;
+    struct event event = load_request_event(request, EVENT_HEAR);
+    event.reply = reply;
+    stress_write(load_client->stress, &event);
+    load_request_free(request);
+    exchange_let_go(exchange);
+    lane_settle(load_client, gone.connection, gone.server, gone.lane);
+    load_client_told(load_client, &gone, MOMENT_REPLY, &reply);
+}
+
+/* Its time-out rang while this process had to wait for the machine. */
+static bool is_overdue(const struct load_request *request)
+{
+    return !request->is_abandoned && !request->load_client->is_paused &&
+           timer_is_set(&request->timeout.timer) &&
+           request->timeout.timer.due_us <= stress_now_us(stress_of(request));
+}
+
+static void delivered(struct exchange *exchange)
+{
+    struct load_request *request = exchange->owner;
+    if (stress_of(request)->trouble.code)
+        return;
+    if (is_overdue(request)) {
+        timers_remove(&stress_of(request)->timers, &request->timeout.timer);
+        timed_out(&request->timeout);
+        request = exchange->owner;
+        if (!request)
+            return; /* what it led to has ended the connection */
+    }
+    if (request->is_abandoned)
+        late_one_heard(request);
+    else if (request->load_client->is_paused)
+        request->is_kept_back = true;
+    else
+        load_request_delivered(request);
+}
+
+void load_requests_resume(struct load_client *load_client)
+{
+    struct load_request *request = load_client->requests;
+    while (request) {
+        if (!request->is_kept_back) {
+            request = request->next;
+            continue;
+        }
+        request->is_kept_back = false;
+        load_request_delivered(request);
+        request = load_client->requests; /* what it led to may have changed the list */
+    }
+}
+
+static void broken(struct connection *connection)
+{
+    struct load_client *load_client = connection->owner;
+    struct stress *stress = load_client->stress;
+    if (!stress->trouble.code)
+        failure_set(&stress->trouble, FAIL_UNAVAILABLE, "server %d closed a connection%s%s",
+                    connection->endpoint->number + 1, connection->endpoint->trouble[0] ? ": " : "",
+                    connection->endpoint->trouble);
+    lanes_forget(load_client, connection);
+    for (struct load_request *request = load_client->requests; request; request = request->next)
+        if (request->connection == connection)
+            request->connection = NULL;
+}
+
+const struct connection_events stress_connection_events = {
+    .arrived = arrived, .executed = executed, .delivered = delivered, .broken = broken};
+
+/* --- sending --- */
+
+static void draw_strike(struct load_request *request)
+{
+    const struct stress *stress = stress_of(request);
+    const struct stress_options *options = stress->options;
+    uint64_t drawn = stress_draw(stress, request->load_client->number, DRAW_COMMAND,
+                                 request->load_client->commands++);
+    uint64_t part = drawn % 1000000;
+    const uint64_t lost = options->lose_request_ppm;
+    const uint64_t reply = lost + options->lose_reply_ppm;
+    const uint64_t delay = reply + options->delay_ppm;
+    if (part < lost)
+        request->strike = STRIKE_REQUEST;
+    else if (part < reply)
+        request->strike = STRIKE_REPLY;
+    else if (part < delay)
+        request->strike = drawn >> 63 ? STRIKE_DELAY_BEFORE : STRIKE_DELAY_AFTER;
+    request->delay_us = stress_spread(drawn >> 20, options->delay_us);
+}
+
+/* Now, or when a connection is free. What cannot be sent at all ends the run: it is in
+ * stress->trouble. */
+void load_request_go(struct load_request *request)
+{
+    struct load_client *load_client = request->load_client;
+    struct stress *stress = load_client->stress;
+    struct connection **connection = &load_client->connections[request->server][request->lane];
+    request->place = PLACE_UNSENT;
+    timers_remove(&stress->timers, &request->delay.timer);
+    /* A new connection, where there is room for one; else it waits until the one that was left
+     * ends, and lane_settle() takes it up. */
+    if (*connection && (*connection)->is_left && !lanes_have_room(stress))
+        return;
+    if (*connection && (*connection)->is_left)
+        *connection = NULL;
+    if (!*connection && lanes_alive(stress) >= stress->connections_max) {
+        stress_timer(stress, &request->delay, RETRY_US);
+        return;
+    }
+    request->place = PLACE_UNDERWAY;
+    struct event event = load_request_event(request, EVENT_SEND);
+    stress_write(stress, &event);
+    if (!*connection && connection_new(connection, &stress->live->endpoints[request->server],
+                                       load_client, &stress->trouble))
+        return;
+    request->connection = *connection;
+    request->exchange =
+        connection_send(*connection, request, &request->command, stress->prefixes[request->lock]);
+}
+
+static void try_again(struct load_timer *timer)
+{
+    load_request_go(timer->owner);
+}
+
+void load_request_send(struct load_client *load_client, int server, enum lane lane,
+                       enum operation op, const struct command *command)
+{
+    struct stress *stress = load_client->stress;
+    if (stress->trouble.code)
+        return;
+    struct load_request *request = memory_new(1, sizeof *request);
+    *request = (struct load_request){.load_client = load_client,
+                                     .server = server,
+                                     .lane = lane,
+                                     .op = op,
+                                     .command = *command,
+                                     .lock = load_client->lock,
+                                     .attempt = load_client->client.attempt,
+                                     .token = load_client->client.lease.token};
+    struct load_request **last = &load_client->requests;
+    while (*last)
+        last = &(*last)->next;
+    *last = request;
+    draw_strike(request);
+    request->timeout = (struct load_timer){.rings = timed_out, .owner = request};
+    request->delay = (struct load_timer){.rings = try_again, .owner = request};
+    stress_timer(stress, &request->timeout, stress->options->timeout_us);
+    load_request_go(request);
+}

@@ -1,0 +1,315 @@
+/* moves.c - see moves.h. */
+#include "scenario/primitives.h"
+
+#include "scenario/naming.h"
+#include "scenario/sentence.h"
+
+#include <assert.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+enum {
+    /* Choices of one step: a watchdog that renews every 10 ms for two minutes, but no world that
+       never ends. */
+    STEP_CHOICES_MAX = 50000,
+};
+
+/* --- saying what went wrong --- */
+
+const char *moves_name(const struct interpreter *interpreter, int client)
+{
+    return interpreter->scenario->names[client];
+}
+
+static const char *place_of(const struct interpreter *interpreter, char *text, size_t size)
+{
+    char sentence[SENTENCE_MAX];
+    const struct scenario *scenario = interpreter->scenario;
+    step_print(interpreter->step, (const char(*)[64])scenario->names, sentence, sizeof sentence);
+    snprintf(text, size, "%.600s:%d:%d: %s", scenario->path, interpreter->step->line,
+             interpreter->step->column, sentence);
+    return text;
+}
+
+static enum fail complain(struct interpreter *interpreter, enum fail code, const char *format,
+                          va_list arguments)
+{
+    char words[500], place[1000];
+    vsnprintf(words, sizeof words, format, arguments);
+    return failure_set(interpreter->failure, code, "%s: %s",
+                       place_of(interpreter, place, sizeof place), words);
+}
+
+enum fail moves_diverged(struct interpreter *interpreter, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    enum fail fail = complain(interpreter, FAIL_UNKNOWN, format, arguments);
+    va_end(arguments);
+    return fail;
+}
+
+enum fail moves_cannot_follow(struct interpreter *interpreter, const char *format, ...)
+{
+    bool is_spoken_of = scenario_expects(interpreter->scenario, interpreter->scheme);
+    va_list arguments;
+    va_start(arguments, format);
+    enum fail fail =
+        complain(interpreter, is_spoken_of ? FAIL_UNKNOWN : FAIL_NOT_APPLICABLE, format, arguments);
+    va_end(arguments);
+    return fail;
+}
+
+enum fail moves_refused(struct interpreter *interpreter, const struct failure *why)
+{
+    char place[1000];
+    return failure_set(interpreter->failure, why->code, "%s: %.900s",
+                       place_of(interpreter, place, sizeof place), why->text);
+}
+
+/* --- the world --- */
+
+struct client_view moves_view(struct interpreter *interpreter, int client)
+{
+    return interpreter->world->ops->client(interpreter->world, client);
+}
+
+int64_t moves_now_us(struct interpreter *interpreter)
+{
+    return interpreter->world->ops->now_us(interpreter->world);
+}
+
+int moves_messages(struct interpreter *interpreter, int client, struct message *messages)
+{
+    int count = interpreter->world->ops->messages(interpreter->world, client, messages);
+    assert(count >= 0 && count <= MESSAGES_MAX);
+    return count;
+}
+
+enum fail moves_apply(struct interpreter *interpreter, struct choice choice)
+{
+    struct failure why = {.code = FAIL_UNKNOWN};
+    if (interpreter->made++ >= STEP_CHOICES_MAX)
+        return moves_diverged(interpreter, "more than %d choices, and no end", STEP_CHOICES_MAX);
+    if (interpreter->world->ops->apply(interpreter->world, &choice, &why))
+        return moves_refused(interpreter, &why);
+    if (interpreter->choices.take)
+        interpreter->choices.take(interpreter->choices.context, &choice);
+    return FAIL_NONE;
+}
+
+enum fail moves_client(struct interpreter *interpreter, enum choice_kind kind, int client)
+{
+    return moves_apply(interpreter, (struct choice){.kind = kind, .client = client, .server = -1});
+}
+
+/* Where the choice means another message than this one, it would strike the wrong one. */
+static enum fail check_named(struct interpreter *interpreter, const struct choice *choice,
+                             const struct message *message)
+{
+    struct message all[MESSAGES_MAX];
+    int count = moves_messages(interpreter, message->client, all);
+    int meant = naming_find(choice, all, sizeof all[0], count);
+    if (meant < 0 ||
+        (all[meant].lane == message->lane && all[meant].is_abandoned == message->is_abandoned &&
+         all[meant].state == message->state))
+        return FAIL_NONE;
+    return moves_diverged(interpreter, "an earlier %s of %s at server %d is still on its way",
+                          verb_name(message->command.verb),
+                          moves_name(interpreter, message->client), message->server + 1);
+}
+
+enum fail moves_message(struct interpreter *interpreter, enum choice_kind kind,
+                        const struct message *message)
+{
+    const struct choice choice = {.kind = kind,
+                                  .client = message->client,
+                                  .server = message->server,
+                                  .verb = message->command.verb,
+                                  .error = kind == CHOICE_ANSWER_ERROR ? interpreter->step->error
+                                                                       : ERROR_NONE};
+    enum fail fail = check_named(interpreter, &choice, message);
+    return fail ? fail : moves_apply(interpreter, choice);
+}
+
+/* --- messages --- */
+
+/* Whether candidate moves before best: requests, replies, void; by server; then the oldest. */
+static bool moves_before(const struct message *candidate, const struct message *best)
+{
+    if (candidate->state != best->state)
+        return candidate->state < best->state;
+    return candidate->server < best->server;
+}
+
+/* The next message of the client to move; false when none is left but what is stalled or abandoned.
+ */
+static bool next_message(struct interpreter *interpreter, int client, struct message *next)
+{
+    struct message all[MESSAGES_MAX];
+    int count = moves_messages(interpreter, client, all);
+    bool has_next = false;
+    for (int i = 0; i < count; i++) {
+        if (all[i].is_abandoned || interpreter->cursors[client].stalled[all[i].lane].is_set)
+            continue;
+        if (!has_next || moves_before(&all[i], next))
+            *next = all[i];
+        has_next = true;
+    }
+    return has_next;
+}
+
+enum fail moves_one(struct interpreter *interpreter, const struct message *message)
+{
+    bool is_cut_off = interpreter->cursors[message->client].cannot_reach[message->server];
+    if (message->state == MESSAGE_REPLY)
+        return moves_message(interpreter, CHOICE_HEAR, message);
+    if (message->state == MESSAGE_REQUEST && !is_cut_off)
+        return moves_message(interpreter, CHOICE_ARRIVE, message);
+    if (message->state == MESSAGE_REQUEST &&
+        moves_message(interpreter, CHOICE_LOSE_REQUEST, message))
+        return interpreter->failure->code;
+    struct message lost = *message;
+    lost.state = MESSAGE_VOID;
+    return moves_message(interpreter, CHOICE_GIVE_UP, &lost);
+}
+
+static bool stalls_here(const struct step *step, const struct message *message)
+{
+    enum message_state state = step->stall == STALL_BEFORE ? MESSAGE_REQUEST : MESSAGE_REPLY;
+    if (step->stall == STALL_NONE || message->state != state)
+        return false;
+    return step->stalls_at_effect ? verb_effect(message->command.verb) == step->stall_effect
+                                  : naming_same_verb(message->command.verb, step->stall_verb);
+}
+
+enum fail moves_all(struct interpreter *interpreter, int client, const struct step *stall,
+                    bool *is_stalled)
+{
+    struct message message;
+    *is_stalled = false;
+    while (next_message(interpreter, client, &message)) {
+        if (stall && stalls_here(stall, &message)) {
+            interpreter->cursors[client].stalled[message.lane] = (struct stalled){
+                .is_set = true, .server = message.server, .verb = message.command.verb};
+            *is_stalled = true;
+            return FAIL_NONE;
+        }
+        enum fail fail = moves_one(interpreter, &message);
+        if (fail)
+            return fail;
+    }
+    return FAIL_NONE;
+}
+
+/* --- time --- */
+
+/* A timer rings; what it sends runs to its end, unless its client stands still. */
+static enum fail ring(struct interpreter *interpreter, int client)
+{
+    bool is_stalled;
+    enum fail fail = moves_client(interpreter, CHOICE_WAKE, client);
+    if (fail || interpreter->cursors[client].stalled[LANE_MAIN].is_set)
+        return fail;
+    return moves_all(interpreter, client, NULL, &is_stalled);
+}
+
+/* The client whose timer is due next and by until, or -1. Ties go to the first. but: left out. */
+static int next_timer(struct interpreter *interpreter, int64_t until_us, int but, int64_t *due_us)
+{
+    int next = -1;
+    *due_us = until_us;
+    for (int i = 0; i < interpreter->scenario->clients; i++) {
+        struct client_view view = moves_view(interpreter, i);
+        if (i == but || view.phase == PHASE_DEAD || view.wake_us == INT64_MAX)
+            continue;
+        if (next < 0 ? view.wake_us <= *due_us : view.wake_us < *due_us) {
+            *due_us = view.wake_us;
+            next = i;
+        }
+    }
+    return next;
+}
+
+static enum fail pass_to(struct interpreter *interpreter, int64_t due_us)
+{
+    int64_t left_us = due_us - moves_now_us(interpreter);
+    if (left_us <= 0)
+        return FAIL_NONE;
+    return moves_apply(
+        interpreter,
+        (struct choice){.kind = CHOICE_TIME, .client = -1, .server = -1, .amount_us = left_us});
+}
+
+enum fail moves_time(struct interpreter *interpreter, int64_t until_us, int but)
+{
+    enum fail fail = FAIL_NONE;
+    while (!fail) {
+        int64_t due_us;
+        int client = next_timer(interpreter, until_us, but, &due_us);
+        fail = pass_to(interpreter, due_us);
+        if (client < 0)
+            break;
+        if (!fail)
+            fail = ring(interpreter, client);
+    }
+    return fail;
+}
+
+/* --- operations --- */
+
+static bool is_over(const struct client_view *view)
+{
+    return view->phase != PHASE_ACQUIRING && view->phase != PHASE_RELEASING && !view->is_accessing;
+}
+
+enum fail moves_never_stalled(struct interpreter *interpreter, int client)
+{
+    const struct step *step = interpreter->step;
+    struct client_view view = moves_view(interpreter, client);
+    return moves_cannot_follow(interpreter, "%s went on to the end (%s) and no %s came to stall %s",
+                               moves_name(interpreter, client), result_name(view.last),
+                               step->stalls_at_effect ? effect_name(step->stall_effect)
+                                                      : verb_name(step->stall_verb),
+                               step->stall == STALL_BEFORE ? "before" : "after");
+}
+
+enum fail moves_operation(struct interpreter *interpreter, int client)
+{
+    const struct step *step = interpreter->step;
+    for (;;) {
+        bool is_stalled;
+        enum fail fail = moves_all(interpreter, client, step, &is_stalled);
+        if (fail || is_stalled)
+            return fail;
+        struct client_view view = moves_view(interpreter, client);
+        if (is_over(&view) || interpreter->cursors[client].stalled[LANE_MAIN].is_set)
+            return step->stall == STALL_NONE ? FAIL_NONE : moves_never_stalled(interpreter, client);
+        if (view.wake_us == INT64_MAX)
+            return moves_diverged(interpreter,
+                                  "%s waits for ever: nothing of it is in flight, and no timer",
+                                  moves_name(interpreter, client));
+        /* a scheme that sleeps between two tries of one attempt */
+        fail = moves_time(interpreter, view.wake_us, client);
+        if (!fail)
+            fail = moves_client(interpreter, CHOICE_WAKE, client);
+        if (fail)
+            return fail;
+    }
+}
+
+bool moves_find_stalled(struct interpreter *interpreter, int client, enum lane lane,
+                        struct message *message)
+{
+    const struct stalled *stalled = &interpreter->cursors[client].stalled[lane];
+    struct message all[MESSAGES_MAX];
+    int count = moves_messages(interpreter, client, all);
+    for (int i = 0; i < count && stalled->is_set; i++)
+        if (!all[i].is_abandoned && all[i].lane == lane && all[i].server == stalled->server &&
+            naming_same_verb(all[i].command.verb, stalled->verb)) {
+            *message = all[i];
+            return true;
+        }
+    return false;
+}
