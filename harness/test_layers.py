@@ -14,6 +14,7 @@ LAYERS = listed("LAYERS")
 EXPLORE_LAYERS = listed("EXPLORE_LAYERS")
 SIM = ROOT / "sim"
 FAULTS = SIM / "explore" / "model" / "faults"
+FAULT_TABLE = SIM / "history" / "faults.def"
 
 # What pure objects may call outside picklock: memory and text, nothing that looks at the world.
 ALLOWED = set("""
@@ -158,7 +159,7 @@ def test_nothing_exits_below_cmd():
 
 
 def test_every_fault_of_the_explorer_has_a_row_a_file_and_a_story():
-    table = (FAULTS / "faults.def").read_text()
+    table = FAULT_TABLE.read_text()
     rows = re.findall(r'^FAULT\((\w+),\s*(\w+),\s*"([^"]+)"', table, re.M)
     assert rows and len(rows) == len(re.findall(r"^FAULT\(", table, re.M))
     files = {path.name for path in FAULTS.glob("*.c")} - {"fault.c"}
@@ -168,6 +169,45 @@ def test_every_fault_of_the_explorer_has_a_row_a_file_and_a_story():
         text = (FAULTS / f"{file}.c").read_text()
         assert text.startswith(f"/* {file}.c - "), file
         assert re.search(rf"^const struct fault_kind fault_{file}_kind = ", text, re.M), file
+
+
+# --- a fault is a number; its name is for files and people ---
+
+COMPARES = re.compile(r"\bstrn?(?:case)?cmp\(|\bmemcmp\(|\bstrstr\(")
+A_FAULT = re.compile(r"(?:->|\.)fault\b|\bfault_name\(")
+
+
+def compared_faults(text, names):
+    """The statements of a C file that compare a fault's name."""
+    code = re.sub(r"/\*.*?\*/", "", text, flags=re.S)
+    literals = {f'"{name}"' for name in names}
+    return [" ".join(statement.split()) for statement in re.split(r"[;{}]", code)
+            if COMPARES.search(statement) and (A_FAULT.search(statement) or any(name in statement for name in literals))]
+
+
+def fault_names():
+    names = re.findall(r'^(?:FAULT|PART)\([^"]*"([^"]+)"', FAULT_TABLE.read_text(), re.M)
+    assert len(names) > 20
+    return names
+
+
+def test_no_fault_is_known_by_its_name():
+    """What a fault does is read from its row: fault.c alone compares names."""
+    for path in [*SIM.rglob("*.[ch]")]:
+        if "test" not in path.relative_to(SIM).parts[:1] and path != SIM / "history" / "fault.c":
+            found = compared_faults(path.read_text(), fault_names())
+            assert not found, f"{path.relative_to(ROOT)}: {found[0]}; history/faults.def has columns for that"
+
+
+@pytest.mark.parametrize("text, is_found", [
+    ('if (!strcmp(event->fault, name)) { a(); }', True),
+    ('x = strcmp(name,\n    "restart-empty") == 0;', True),
+    ('x = strncmp(fault_name(fault), text, 4);', True),
+    ('/* strcmp(name, "crash") */ x = strcmp(name, other);', False),
+    ('x = strcmp(a->faults, b->faults); y = event->fault == FAULT_CRASH;', False),
+])
+def test_a_fault_that_is_known_by_its_name_is_seen(text, is_found):
+    assert bool(compared_faults(text, fault_names())) == is_found
 
 
 # --- flag bits ---

@@ -239,8 +239,7 @@ static void event(struct monitor *monitor, const struct event *event)
     if (event->kind == EVENT_EXECUTE && event->command.key == KEY_RESOURCE &&
         (event->command.verb == VERB_FENCED_SET || event->command.verb == VERB_SET))
         written(monitor, event);
-    if (event->kind == EVENT_FAULT &&
-        (!strcmp(event->fault, "restart-empty") || !strcmp(event->fault, "failover")))
+    if (event->kind == EVENT_FAULT && fault_forgets(event->fault))
         for (int i = 0; i < monitor->ledger->head->locks; i++)
             restarted(&self->locks[i], event);
 }

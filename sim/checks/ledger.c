@@ -364,19 +364,29 @@ static void struck(struct ledger *ledger, const struct event *event)
         return;
     struct ledger_client *client = &ledger->clients[event->client];
     client->is_struck = true;
-    if (!strcmp(event->fault, "crash")) {
+    switch (fault_effect(event->fault)) {
+    case FAULT_KILLS:
         crashed(ledger, event);
-    } else if (!strcmp(event->fault, "client-clock")) {
+        break;
+    case FAULT_STEPS_CLOCK:
+        if (fault_blame(event->fault) != FAULT_OF_CLIENT)
+            break;
         client->skew_us += event->amount_us;
         client->is_clock_struck = true;
-    } else if (!strcmp(event->fault, "resend")) {
+        break;
+    case FAULT_SENDS_AGAIN:
         repeated(client, event, REPEAT_RESENT);
-    } else if (!strcmp(event->fault, "duplicate")) {
+        break;
+    case FAULT_COPIES:
         repeated(client, event, REPEAT_COPIED);
-    } else if (strcmp(event->fault, "answer-error") != 0 && event->server >= 0 &&
-               (event->op == OP_EXTEND || event->lane == LANE_RENEW)) {
+        break;
+    case FAULT_REFUSES:
+        break;
+    default:
         /* A lost or given up renewal: which of them a later one answers is no longer known. */
-        client->renewals[event->server] = NEVER_US;
+        if (event->server >= 0 && (event->op == OP_EXTEND || event->lane == LANE_RENEW))
+            client->renewals[event->server] = NEVER_US;
+        break;
     }
 }
 

@@ -156,30 +156,39 @@ static void step_clock(struct ledger *ledger, const struct event *event, int loc
     key->shifted_us -= event->amount_us;
 }
 
+static void lose_keys(struct ledger *ledger, const struct event *event, int lock)
+{
+    switch (fault_keys(event->fault)) {
+    case FAULT_KEYS_KEPT:
+        break;
+    case FAULT_KEYS_LOCK_LOST:
+        forget(ledger, event, lock, ENDING_EVICTED);
+        break;
+    case FAULT_KEYS_ALL_LOST:
+        forget(ledger, event, lock, ENDING_RESTART);
+        break;
+    case FAULT_KEYS_REPLICAS:
+        fail_over(ledger, event, lock);
+        break;
+    }
+}
+
 void ledger_fault(struct ledger *ledger, const struct event *event)
 {
-    if (event->server < 0)
-        return;
-    bool is_evict = !strcmp(event->fault, "evict");
-    bool is_restart = !strcmp(event->fault, "restart-empty");
-    bool is_cut = !strcmp(event->fault, "cut-replica");
-    bool is_failover = !strcmp(event->fault, "failover");
-    bool is_clock = !strcmp(event->fault, "server-clock");
-    if (is_evict) {
-        ledger_settle(ledger, event->lock);
-        forget(ledger, event, event->lock, ENDING_EVICTED);
-    }
-    if (!is_restart && !is_cut && !is_failover && !is_clock)
+    const enum fault_effect effect = fault_effect(event->fault);
+    const bool is_of_one_lock = fault_keys(event->fault) == FAULT_KEYS_LOCK_LOST;
+    if (event->server < 0 || fault_blame(event->fault) != FAULT_OF_SERVER ||
+        effect == FAULT_LOSES_SCRIPTS)
         return;
     for (int lock = 0; lock < ledger->head->locks; lock++) {
+        if (is_of_one_lock && lock != event->lock)
+            continue;
         ledger_settle(ledger, lock);
-        if (is_restart)
-            forget(ledger, event, lock, ENDING_RESTART);
-        else if (is_cut)
+        if (effect == FAULT_CUTS_REPLICA)
             cut_replica(ledger, lock, event->server);
-        else if (is_failover)
-            fail_over(ledger, event, lock);
-        else
+        else if (effect == FAULT_STEPS_CLOCK)
             step_clock(ledger, event, lock);
+        else
+            lose_keys(ledger, event, lock);
     }
 }

@@ -37,7 +37,7 @@ static void event(struct monitor *monitor, const struct event *event)
     int64_t *awake_us = monitor->state;
     if (event->client < 0)
         return;
-    if (event->kind == EVENT_FAULT && !strcmp(event->fault, "pause"))
+    if (event->kind == EVENT_FAULT && fault_effect(event->fault) == FAULT_PAUSES)
         awake_us[event->client] = event->time_us + event->amount_us;
     /* A timer that the scheme had set for later than that is no excuse. */
     if (event->kind == EVENT_WAKE && event->amount_us > 0 &&

@@ -246,8 +246,7 @@ static void event(struct monitor *monitor, const struct event *event)
         struct guarded *lock = &self->locks[event->lock];
         lock->pushes += !is_same(&writer, &lock->pushed);
         lock->pushed = writer;
-    } else if (event->kind == EVENT_FAULT &&
-               (!strcmp(event->fault, "restart-empty") || !strcmp(event->fault, "failover"))) {
+    } else if (event->kind == EVENT_FAULT && fault_forgets(event->fault)) {
         forgotten(monitor, event->server);
     }
 }

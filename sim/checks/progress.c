@@ -73,7 +73,7 @@ static void *make(const struct ledger *ledger)
 /* A delay is told when it begins, with its length: until then it has not stopped. */
 static int64_t over_us(const struct event *event)
 {
-    return event->time_us + (strcmp(event->fault, "delay") == 0 ? event->amount_us : 0);
+    return event->time_us + (fault_effect(event->fault) == FAULT_DELAYS ? event->amount_us : 0);
 }
 
 static void note_fault(struct monitor *monitor, const struct event *event)

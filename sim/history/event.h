@@ -7,6 +7,7 @@
 #define PICKLOCK_HISTORY_EVENT_H
 
 #include "base/limits.h"
+#include "history/fault.h"
 #include "redis/command.h"
 #include "schemes/scheme.h"
 
@@ -46,8 +47,6 @@ enum result {
 
 enum outcome { OUTCOME_OK, OUTCOME_FAIL, OUTCOME_INFO };
 
-enum { FAULT_NAME_MAX = 32 };
-
 struct event {
     int64_t index;   /* from 0, without gaps */
     int64_t time_us; /* world time since the run began: steered where clocks are steered */
@@ -65,7 +64,7 @@ struct event {
     int64_t token;
     int64_t fence;
     int64_t amount_us;
-    char fault[FAULT_NAME_MAX];
+    enum fault fault; /* of a FAULT event */
 };
 
 /* What a run was: the first line of a history file, and what checks must know. */

@@ -139,8 +139,6 @@ static void take(void *context, const struct event *event)
     if (event->from_us != event->time_us)
         put_number(writer, ",\"from\":", event->from_us);
     put_fields(writer, event);
-    if (event->fault[0])
-        put_text(writer, ",\"fault\":\"", event->fault);
     put_bytes(writer, "}\n", 2);
     writer->events++;
 }

@@ -58,7 +58,7 @@ static void add_operation(struct line *line, const struct event *event)
 static void add_fault(struct line *line, const struct event *event)
 {
     char duration[UNITS_TEXT_MAX];
-    add(line, "! %s", event->fault);
+    add(line, "! %s", fault_name(event->fault));
     if (event->amount_us != 0)
         add(line, " %s", units_print_duration(event->amount_us, duration));
     static const struct command none;

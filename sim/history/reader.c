@@ -176,8 +176,6 @@ static enum fail take_own(struct history_reader *reader, const char *name, const
             event->server = (int)*rows[i].number;
         return fail;
     }
-    if (!strcmp(name, "fault"))
-        return reader_text(reader, name, value, event->fault, sizeof event->fault, failure);
     if (strcmp(name, "kind") != 0) {
         *is_taken = false;
         return FAIL_NONE;

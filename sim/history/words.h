@@ -19,6 +19,7 @@ enum {
     RETURNS = 1 << EVENT_RETURN,
     NOTICES = 1 << EVENT_NOTICE,
     STRANDS = 1 << EVENT_STRAND,
+    FAULTS = 1 << EVENT_FAULT,
 };
 
 const char *lane_name(enum lane lane);

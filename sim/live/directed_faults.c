@@ -26,7 +26,7 @@ static void fault_write(struct directed *directed, const struct choice *choice,
     event.amount_us = choice->amount_us;
     if (choice->kind == CHOICE_ANSWER_ERROR)
         event.reply = struck->reply;
-    (void)snprintf(event.fault, sizeof event.fault, "%s", choice_name(choice->kind));
+    event.fault = choice_fault(choice->kind);
     directed_write(directed, &event);
 }
 

@@ -94,7 +94,7 @@ void lane_end(struct load_client *load_client, struct connection *connection,
         request->is_cut_off = false;
         request->is_abandoned = true;
         if (is_told && !is_struck && load_client->place != PLAYER_DEAD)
-            load_request_fault(request, choice_name(CHOICE_GIVE_UP), 0);
+            load_request_fault(request, FAULT_GIVE_UP, 0);
         if (!request->ends_connection)
             load_request_free(request);
         if (is_told)

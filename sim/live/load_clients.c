@@ -32,11 +32,11 @@ static void operation_event(struct load_client *load_client, enum event_kind kin
         stress->operations++;
 }
 
-static void load_client_fault(struct load_client *load_client, const char *name, int64_t amount_us)
+static void load_client_fault(struct load_client *load_client, enum fault fault, int64_t amount_us)
 {
     struct event event = stress_event(load_client->stress, EVENT_FAULT, load_client, -1);
     event.amount_us = amount_us;
-    (void)snprintf(event.fault, sizeof event.fault, "%s", name);
+    event.fault = fault;
     stress_write(load_client->stress, &event);
 }
 
@@ -61,7 +61,7 @@ static void load_client_crashes(struct load_client *load_client)
     if (stress->trouble.code)
         return;
     stress->struck[STRUCK_CRASH]++;
-    load_client_fault(load_client, choice_name(CHOICE_CRASH), 0);
+    load_client_fault(load_client, FAULT_CRASH, 0);
     load_client->crash_in = -1;
     load_client->place = PLAYER_DEAD;
     load_client->is_paused = false;
@@ -306,7 +306,7 @@ static bool pause_strikes(struct load_client *load_client, enum load_client_plac
     load_client->was_paused = load_client->is_paused = true;
     load_client->awake_us = world_us(load_client) + pause_us;
     stress->struck[STRUCK_PAUSE]++;
-    load_client_fault(load_client, "pause", pause_us);
+    load_client_fault(load_client, FAULT_PAUSE, pause_us);
     load_client->next.rings = pause_ends;
     stress_timer(stress, &load_client->next, pause_us);
     return true;

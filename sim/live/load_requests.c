@@ -27,11 +27,11 @@ struct event load_request_event(struct load_request *request, enum event_kind ki
     return event;
 }
 
-void load_request_fault(struct load_request *request, const char *name, int64_t amount_us)
+void load_request_fault(struct load_request *request, enum fault fault, int64_t amount_us)
 {
     struct event event = load_request_event(request, EVENT_FAULT);
     event.amount_us = amount_us;
-    (void)snprintf(event.fault, sizeof event.fault, "%s", name);
+    event.fault = fault;
     stress_write(request->load_client->stress, &event);
 }
 
@@ -115,7 +115,7 @@ static void load_request_delayed(struct load_request *request, void (*then)(stru
 {
     struct stress *stress = stress_of(request);
     stress->struck[STRUCK_DELAY]++;
-    load_request_fault(request, "delay", request->delay_us);
+    load_request_fault(request, FAULT_DELAY, request->delay_us);
     request->delay.rings = then;
     stress_timer(stress, &request->delay, request->delay_us);
 }
@@ -128,7 +128,7 @@ static void arrived(struct exchange *exchange)
         return;
     if (request->strike == STRIKE_REQUEST && !request->is_abandoned) {
         stress->struck[STRUCK_REQUEST]++;
-        load_request_fault(request, choice_name(CHOICE_LOSE_REQUEST), 0);
+        load_request_fault(request, FAULT_LOSE_REQUEST, 0);
         lane_end(request->load_client, request->connection, request, MOMENT_LOST);
     } else if (request->strike == STRIKE_DELAY_BEFORE) {
         request->place = PLACE_DELAYED;
@@ -169,7 +169,7 @@ static void executed(struct exchange *exchange)
         late_one_executed(request);
     } else if (request->strike == STRIKE_REPLY) {
         stress->struck[STRUCK_REPLY]++;
-        load_request_fault(request, choice_name(CHOICE_LOSE_REPLY), 0);
+        load_request_fault(request, FAULT_LOSE_REPLY, 0);
         lane_end(request->load_client, request->connection, request, MOMENT_LOST);
     } else if (request->strike == STRIKE_DELAY_AFTER) {
         load_request_delayed(request, delay_after_ends);
@@ -189,7 +189,7 @@ static void timed_out(struct load_timer *timer)
         stress_timer(load_client->stress, timer, 1000);
         return;
     }
-    load_request_fault(request, choice_name(CHOICE_GIVE_UP), 0);
+    load_request_fault(request, FAULT_GIVE_UP, 0);
     request->is_abandoned = true;
     const struct load_request given_up = *request;
     if (request->place == PLACE_UNSENT)

@@ -141,7 +141,7 @@ void load_request_send(struct load_client *load_client, int server, enum lane la
 void load_request_go(struct load_request *request);
 /* Takes up again what came while the load client was stalled. */
 void load_requests_resume(struct load_client *load_client);
-void load_request_fault(struct load_request *request, const char *name, int64_t amount_us);
+void load_request_fault(struct load_request *request, enum fault fault, int64_t amount_us);
 /* Out of its queue, in which it stands. */
 void load_request_dequeue(struct load_request *request);
 /* Frees it; not while it is in a queue or with a server. */

@@ -41,6 +41,20 @@ struct builder {
     const struct event *last; /* merged into the last row, or NULL */
 };
 
+int timeline_column_of_client(const struct timeline *timeline, int client)
+{
+    for (int i = 0; i < timeline->clients_count; i++)
+        if (timeline->clients[i] == client)
+            return i;
+    return NONE;
+}
+
+int timeline_column_of_server(const struct timeline *timeline, int server)
+{
+    return server >= 0 && server < timeline->servers_count ? timeline->clients_count + server
+                                                           : NONE;
+}
+
 /* --- rows, bars, arrows --- */
 
 static int add_row(struct builder *builder, int64_t time_us, enum row_kind kind)
@@ -209,7 +223,7 @@ static void client_event(struct builder *builder, const struct event *event, int
         }
     }
     if ((event->kind == EVENT_CALL && event->op == OP_RELEASE) || event->kind == EVENT_NOTICE ||
-        (event->kind == EVENT_FAULT && !strcmp(event->fault, "crash")))
+        (event->kind == EVENT_FAULT && fault_effect(event->fault) == FAULT_KILLS))
         end_hold(builder, belief);
 }
 
@@ -259,10 +273,12 @@ static void key_executed(struct builder *builder, const struct event *event)
 static void server_fault(struct builder *builder, const struct event *event)
 {
     int server = event->server;
-    if (!strcmp(event->fault, "restart-empty") || !strcmp(event->fault, "failover") ||
-        !strcmp(event->fault, "evict"))
+    if (fault_blame(event->fault) != FAULT_OF_SERVER)
+        return;
+    if (fault_keys(event->fault) != FAULT_KEYS_KEPT)
         key_gone(builder, server);
-    if (!strcmp(event->fault, "server-clock") && builder->keys[server].expiry_us != INT64_MAX)
+    if (fault_effect(event->fault) == FAULT_STEPS_CLOCK &&
+        builder->keys[server].expiry_us != INT64_MAX)
         builder->keys[server].expiry_us -= event->amount_us;
 }
 
@@ -326,6 +342,29 @@ static bool can_join(const struct event *last, const struct event *event)
            last->time_us == event->time_us;
 }
 
+static void message_struck(struct builder *builder, const struct event *event)
+{
+    switch (fault_effect(event->fault)) {
+    case FAULT_LOSES_REQUEST:
+        message_lost(builder, event, FLIGHT_SENT, ARROW_REQUEST_LOST);
+        break;
+    case FAULT_LOSES_REPLY:
+        message_lost(builder, event, FLIGHT_EXECUTED, ARROW_REPLY_LOST);
+        break;
+    case FAULT_GIVES_UP:
+        message_given_up(builder, event);
+        break;
+    case FAULT_COPIES:
+        message_copied(builder, event);
+        break;
+    case FAULT_REFUSES: /* it got there, and its answer is on its way */
+        message_executed(builder, event);
+        break;
+    default:
+        break;
+    }
+}
+
 static void apply(struct builder *builder, const struct event *event)
 {
     int column = timeline_column_of_client(builder->timeline, event->client);
@@ -345,16 +384,7 @@ static void apply(struct builder *builder, const struct event *event)
         return;
     if (has_server)
         server_fault(builder, event);
-    if (!strcmp(event->fault, "lose-request"))
-        message_lost(builder, event, FLIGHT_SENT, ARROW_REQUEST_LOST);
-    if (!strcmp(event->fault, "lose-reply"))
-        message_lost(builder, event, FLIGHT_EXECUTED, ARROW_REPLY_LOST);
-    if (!strcmp(event->fault, "give-up"))
-        message_given_up(builder, event);
-    if (!strcmp(event->fault, "duplicate"))
-        message_copied(builder, event);
-    if (!strcmp(event->fault, "answer-error")) /* it got there, and its answer is on its way */
-        message_executed(builder, event);
+    message_struck(builder, event);
 }
 
 static void take(struct builder *builder, const struct event *event)

@@ -222,10 +222,9 @@ static void put_return(const struct timeline *timeline, const struct event *even
 static void put_fault(const struct timeline *timeline, const struct event *event, char *text)
 {
     char line[COMMAND_TEXT_MAX], amount[UNITS_TEXT_MAX];
-    for (int kind = 0; kind < CHOICE_COUNT; kind++) {
-        if (strcmp(choice_name((enum choice_kind)kind), event->fault) != 0)
-            continue;
-        struct choice choice = {.kind = (enum choice_kind)kind,
+    enum choice_kind kind;
+    if (choice_of_fault(event->fault, &kind)) {
+        struct choice choice = {.kind = kind,
                                 .client = event->client,
                                 .server = event->server,
                                 .verb = event->command.verb,
@@ -236,7 +235,7 @@ static void put_fault(const struct timeline *timeline, const struct event *event
                          sizeof line));
         return;
     }
-    put(text, "%s", event->fault);
+    put(text, "%s", fault_name(event->fault));
     if (event->client >= 0)
         put(text, " strikes %s", client_name(timeline, event->client));
     if (event->amount_us)

@@ -11,15 +11,15 @@
 
 static const struct choice_row {
     const char *name, *form, *words;
-    bool is_fault;
+    enum fault fault;
 } rows[CHOICE_COUNT] = {
-#define CHOICE(id, name, is_fault, form, words) {name, form, words, is_fault},
+#define CHOICE(id, name, fault, form, words) {name, form, words, FAULT_##fault},
 #include "scenario/choices.def"
 #undef CHOICE
 };
 
 static const char *const forms[CHOICE_COUNT] = {
-#define CHOICE(id, name, is_fault, form, words) form,
+#define CHOICE(id, name, fault, form, words) form,
 #include "scenario/choices.def"
 #undef CHOICE
 };
@@ -42,7 +42,22 @@ const char *choice_words(enum choice_kind kind)
 
 bool choice_is_fault(enum choice_kind kind)
 {
-    return row_of(kind)->is_fault;
+    return row_of(kind)->fault != FAULT_NONE;
+}
+
+enum fault choice_fault(enum choice_kind kind)
+{
+    return row_of(kind)->fault;
+}
+
+bool choice_of_fault(enum fault fault, enum choice_kind *kind)
+{
+    for (int i = 0; i < CHOICE_COUNT; i++)
+        if (rows[i].fault == fault) {
+            *kind = (enum choice_kind)i;
+            return fault != FAULT_NONE;
+        }
+    return false;
 }
 
 bool choice_names_client(enum choice_kind kind)

@@ -4,6 +4,7 @@
 #define PICKLOCK_SCENARIO_CHOICE_H
 
 #include "base/fail.h"
+#include "history/fault.h"
 #include "redis/command.h"
 
 #include <stdbool.h>
@@ -11,7 +12,7 @@
 #include <stdint.h>
 
 enum choice_kind {
-#define CHOICE(id, name, is_fault, form, words) CHOICE_##id,
+#define CHOICE(id, name, fault, form, words) CHOICE_##id,
 #include "scenario/choices.def"
 #undef CHOICE
     CHOICE_COUNT
@@ -29,6 +30,10 @@ struct choice {
 const char *choice_name(enum choice_kind kind);
 const char *choice_words(enum choice_kind kind);
 bool choice_is_fault(enum choice_kind kind);
+enum fault choice_fault(enum choice_kind kind); /* that it is, or FAULT_NONE */
+
+/* The choice that is told by events of that fault; false: none is. */
+bool choice_of_fault(enum fault fault, enum choice_kind *kind);
 
 /* Is there a %C, a %S in its form? */
 bool choice_names_client(enum choice_kind kind);

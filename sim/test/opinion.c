@@ -43,7 +43,8 @@ static bool faults_read(const char *text, struct explore_options *options)
             return false;
         memcpy(name, text, length);
         name[length] = 0;
-        if (!fault_read(name, &fault) || options->budget[fault] == EXPLORE_FAULTS_MAX)
+        if (!fault_read(name, &fault) || fault >= FAULT_COUNT ||
+            options->budget[fault] == EXPLORE_FAULTS_MAX)
             return false;
         options->budget[fault]++;
         text += length + 1;

@@ -54,8 +54,9 @@ static inline void stage_take(void *context, const struct event *event)
         snprintf(command, sizeof command, "%s from %d -> %s", verb, event->server, reply);
         break;
     case EVENT_FAULT:
-        snprintf(command, sizeof command, "%s %d %" PRId64 "%s%s", event->fault, event->server,
-                 event->amount_us, event->reply.error ? " " : "", event->reply.error ? reply : "");
+        snprintf(command, sizeof command, "%s %d %" PRId64 "%s%s", fault_name(event->fault),
+                 event->server, event->amount_us, event->reply.error ? " " : "",
+                 event->reply.error ? reply : "");
         break;
     case EVENT_TIME:
         snprintf(command, sizeof command, "%" PRId64, event->amount_us);

@@ -150,7 +150,7 @@ static inline void strikes(struct story *story, const char *fault, int client, i
 {
     struct event event = {
         .kind = EVENT_FAULT, .client = client, .server = server, .amount_us = amount_ms * 1000};
-    strcpy(event.fault, fault);
+    assert_true(fault_read(fault, &event.fault));
     happens(story, event);
 }
 
@@ -161,7 +161,7 @@ static inline void strikes_command(struct story *story, const char *fault, int c
     struct event event = {
         .kind = EVENT_FAULT, .client = client, .server = 0, .op = op, .command = command};
     event.lane = op == OP_EXTEND ? LANE_RENEW : LANE_MAIN;
-    strcpy(event.fault, fault);
+    assert_true(fault_read(fault, &event.fault));
     happens(story, event);
 }
 

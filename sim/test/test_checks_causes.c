@@ -207,7 +207,7 @@ static void a_resent_delete_is_named(void **state)
     struct event resend = {.kind = EVENT_FAULT,
                            .client = A,
                            .server = 0,
-                           .fault = "resend",
+                           .fault = FAULT_RESEND,
                            .command = {.verb = VERB_DEL}};
     (void)state;
     acquires(story, A);

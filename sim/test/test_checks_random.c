@@ -466,7 +466,8 @@ static struct event senseless(struct random *random, struct story *story)
         random_below(random, 2) ? RESULT_GRANTED : (enum result)random_below(random, RESULT_COUNT);
     event.fence = (int64_t)random_below(random, 3);
     event.amount_us = (int64_t)random_below(random, 5000) - 2500;
-    strcpy(event.fault, faults[random_below(random, sizeof faults / sizeof faults[0])]);
+    assert_true(
+        fault_read(faults[random_below(random, sizeof faults / sizeof faults[0])], &event.fault));
     return event;
 }
 

@@ -45,10 +45,10 @@ struct summary {
 
 static void count_fault(struct summary *summary, const struct event *event)
 {
-    summary->pauses += !strcmp(event->fault, "pause");
-    summary->delays += !strcmp(event->fault, "delay");
+    summary->pauses += event->fault == FAULT_PAUSE;
+    summary->delays += event->fault == FAULT_DELAY;
     for (int i = 0; i < CHOICE_COUNT; i++)
-        summary->faults[i] += !strcmp(event->fault, choice_name((enum choice_kind)i));
+        summary->faults[i] += event->fault == choice_fault((enum choice_kind)i);
 }
 
 static bool has_struck_all(const struct summary *summary)

@@ -33,7 +33,7 @@ static inline bool trace_is_same(const struct event *a, const struct event *b)
            a->command.ttl_us == b->command.ttl_us && a->reply.kind == b->reply.kind &&
            a->reply.error == b->reply.error && a->reply.value == b->reply.value &&
            a->reply.second == b->reply.second && a->result == b->result && a->token == b->token &&
-           a->fence == b->fence && a->amount_us == b->amount_us && !strcmp(a->fault, b->fault);
+           a->fence == b->fence && a->amount_us == b->amount_us && a->fault == b->fault;
 }
 
 #endif

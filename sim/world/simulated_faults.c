@@ -22,7 +22,7 @@ static void fault_write(struct simulated *sim, const struct choice *choice,
     event.amount_us = choice->amount_us;
     if (choice->kind == CHOICE_ANSWER_ERROR)
         event.reply = struck->reply;
-    strncpy(event.fault, choice_name(choice->kind), sizeof event.fault - 1);
+    event.fault = choice_fault(choice->kind);
     simulated_write(sim, &event);
 }
 

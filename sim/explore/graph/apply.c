@@ -299,7 +299,7 @@ static bool are_stamps_kept(struct expansion *it)
 
 void apply_time(struct expansion *it)
 {
-    static const struct action tick = {.kind = ACTION_TICK, .message = -1, .fault = NO_FAULT};
+    static const struct action tick = {.kind = ACTION_TICK, .message = -1, .fault = FAULT_NONE};
     const struct config *config = &it->space->config;
     bool kept = are_stamps_kept(it);
     step_open(it, &tick, -1, -1);

@@ -238,7 +238,7 @@ static int list_actions(struct state_space *space, const struct client_state *cl
     struct action_list list = {.client_state = client_state,
                                .config = &space->config,
                                .drafts = space->drafts,
-                               .fault = NO_FAULT};
+                               .fault = FAULT_NONE};
     actions_list_own(&list);
     if (space->config.is_eager)
         eager_replies_hooks.filter(&list);

@@ -24,7 +24,7 @@ struct action {
     uint8_t kind; /* enum action_kind */
     int8_t message;
     int8_t server;
-    int8_t fault; /* enum fault, or NO_FAULT */
+    int8_t fault; /* enum fault, or FAULT_NONE */
     int8_t ticks;
     bool is_urgent;
     bool is_awaited; /* ACTION_ARRIVE: the client waits for the answer */

@@ -21,10 +21,11 @@ void successors_init(struct successors *successors, struct state_space *space,
             continue;
         const struct fault_kind *kind = fault_kind((enum fault)i);
         uint32_t bits = BUDGET_MASK << (BUDGET_BITS * successors->slot_of[i]);
+        const bool hits_all = fault_hits_all_replies((enum fault)i);
         /* Where it only follows, what follows is risky, not the budget. */
-        bool is_risky = kind->hits_all_replies && kind->delayed.count == 0;
+        bool is_risky = hits_all && fault_later_text((enum fault)i).count == 0;
         successors->risky_budgets |= is_risky ? bits : 0;
-        successors->reply_budgets |= kind->hits_all_replies || kind->hits_replies ? bits : 0;
+        successors->reply_budgets |= hits_all || kind->hits_replies ? bits : 0;
         successors->dependent_budgets |= kind->depends_on_everything ? bits : 0;
     }
 }

@@ -46,7 +46,7 @@ static inline enum contract_violation violation_of_did(unsigned did)
     return (enum contract_violation)((did & ((1u << DID_SLIP_SHIFT) - 1)) / DID_VIOLATE);
 }
 
-enum { NO_FAULT = -1, NO_SERVER = -1, ACTIONS_MAX = 8 + 8 * CLIENT_MESSAGES_MAX };
+enum { NO_SERVER = -1, ACTIONS_MAX = 8 + 8 * CLIENT_MESSAGES_MAX };
 
 /* How a reply is delivered: in any order, as it is where eager reply delivery is off, or in one
  * batch (eager_replies.h). */
@@ -56,7 +56,7 @@ struct action_draft {
     enum action_kind kind;
     int message; /* that it is about, or -1 */
     int server;
-    int fault;      /* enum fault of ACTION_INJECT and ACTION_DELAYED, or NO_FAULT */
+    int fault;      /* enum fault of ACTION_INJECT and ACTION_DELAYED, or FAULT_NONE */
     int ticks;      /* that a clock jumps by it */
     bool is_urgent; /* must happen before time passes */
     bool is_silent; /* changes nothing that anybody else, or a property, could see */
@@ -71,7 +71,7 @@ struct action_list {
     const struct config *config;
     struct action_draft *drafts;
     int count;
-    int fault; /* whose actions are being listed, or NO_FAULT */
+    int fault; /* whose actions are being listed, or FAULT_NONE */
 };
 
 /* The same of a server: only faults move it. */

@@ -7,21 +7,6 @@
 #include "scenario/choice.h"
 #include "scenario/world.h"
 
-enum fault {
-#define FAULT(id, file, name, struck, words) FAULT_##id,
-#include "explore/model/faults/faults.def"
-#undef FAULT
-    FAULT_COUNT
-};
-
-enum fault_blame { FAULT_OF_CLIENT, FAULT_OF_SERVER, FAULT_OF_RUN };
-
-const char *fault_name(enum fault fault);
-const char *fault_words(enum fault fault);
-enum fault_blame fault_blame(enum fault fault);
-const char *fault_struck(enum fault fault); /* its blame in a word */
-bool fault_read(const char *name, enum fault *fault);
-
 /* Has this scheme anything that it could strike? If not, a search with it is one without. */
 bool fault_is_applicable(enum fault fault, const struct scheme *scheme);
 

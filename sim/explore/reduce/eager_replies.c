@@ -194,7 +194,7 @@ unsigned eager_replies_counted(const struct client_state *client_state, const st
 {
     struct action_draft drafts[ACTIONS_MAX];
     struct action_list list = {
-        .client_state = client_state, .config = config, .drafts = drafts, .fault = NO_FAULT};
+        .client_state = client_state, .config = config, .drafts = drafts, .fault = FAULT_NONE};
     struct ends ends;
     unsigned messages = 0;
     *is_waiting = false;

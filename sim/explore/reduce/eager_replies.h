@@ -10,7 +10,7 @@
  * clock. Time cannot pass in between, because the missing request is urgent: a fault that
  * excuses it (late, stalled) is as good just before that time passes. Faults that hit a reply,
  * or the client, before it was heard can do no less than after; so this holds as long as none
- * can hit all replies of a server at once (fault.h: hits_all_replies); a failover only can once
+ * can hit all replies of a server at once (fault_hits_all_replies()); a failover only can once
  * a replica was cut off, before which a reply is heard as well after that. When all are there
  * the order is free, for the same reason: they are heard one after the other, in a fixed order
  * and with nothing in between (CLIENT_HEARING); who is to be hit, or late, is so before.

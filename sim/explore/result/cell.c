@@ -53,7 +53,7 @@ enum fail cell_add_faults(struct cell *cell, const char *text, struct failure *f
         text += length + (text[length] == '+');
         if (strcmp(name, "none") == 0)
             continue;
-        if (!fault_read(name, &fault))
+        if (!fault_read(name, &fault) || fault >= FAULT_COUNT)
             return unknown_fault(name, failure);
         cell->options.budget[fault]++;
     }

@@ -36,9 +36,9 @@ static struct fault_text text_of(const struct successor *step)
     };
     switch (step->kind) {
     case ACTION_INJECT:
-        return fault_kind((enum fault)step->fault)->becomes;
+        return fault_text((enum fault)step->fault);
     case ACTION_DELAYED:
-        return fault_kind((enum fault)step->fault)->delayed;
+        return fault_later_text((enum fault)step->fault);
     default:
         return (struct fault_text){1, {own[step->kind]}};
     }

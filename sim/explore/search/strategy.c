@@ -78,7 +78,7 @@ bool strategy_allows(const struct strategy_run *run, const struct trace_replayer
 
 struct wanted {
     bool has_faults; /* also steps that cost one */
-    int fault;       /* only those that cost this one; NO_FAULT: any */
+    int fault;       /* only those that cost this one; FAULT_NONE: any */
     int actor;       /* only this one's; -1: anybody's */
     const bool *is_new;
 };
@@ -90,8 +90,8 @@ static bool is_wanted(const struct strategy_run *run, const struct trace_replaye
     const struct event_label who = {.client = step->client, .server = step->server};
     if (!strategy_allows(run, replayer, step))
         return false;
-    if (wanted->fault != NO_FAULT ? !step_is_fault(step) || step->fault != wanted->fault
-                                  : step_is_fault(step) && !wanted->has_faults)
+    if (wanted->fault != FAULT_NONE ? !step_is_fault(step) || step->fault != wanted->fault
+                                    : step_is_fault(step) && !wanted->has_faults)
         return false;
     if (wanted->actor >= 0 && label_actor(&who) != wanted->actor)
         return false;
@@ -152,7 +152,7 @@ static int pick_priority(struct strategy_run *run, const struct trace_replayer *
 /* Nothing but the time that passes: it is no choice of a schedule. */
 static bool is_pause(const struct successor *step)
 {
-    return step_is_fault(step) && fault_kind((enum fault)step->fault)->becomes.count == 0;
+    return step_is_fault(step) && fault_text((enum fault)step->fault).count == 0;
 }
 
 static void give_way(struct strategy_run *run, int actor)
@@ -203,7 +203,7 @@ static bool is_change(struct strategy_run *run)
 
 static int pick_tick(struct strategy_run *run, const struct trace_replayer *replayer)
 {
-    return pick_any(run, replayer, &(struct wanted){.fault = NO_FAULT, .actor = ACTOR_TIME});
+    return pick_any(run, replayer, &(struct wanted){.fault = FAULT_NONE, .actor = ACTOR_TIME});
 }
 
 static int pick_stalls(struct strategy_run *run, const struct trace_replayer *replayer)
@@ -219,7 +219,7 @@ static int pick_stalls(struct strategy_run *run, const struct trace_replayer *re
     int passing = run->ticks_owed > 0 || actor < 0 ? pick_tick(run, replayer) : -1;
     if (passing >= 0 || actor < 0)
         return passing;
-    return pick_any(run, replayer, &(struct wanted){.fault = NO_FAULT, .actor = actor});
+    return pick_any(run, replayer, &(struct wanted){.fault = FAULT_NONE, .actor = actor});
 }
 
 /* --- all of them --- */
@@ -227,7 +227,7 @@ static int pick_stalls(struct strategy_run *run, const struct trace_replayer *re
 int strategy_pick(struct strategy_run *run, const struct trace_replayer *replayer,
                   const bool *is_new)
 {
-    struct wanted wanted = {.fault = NO_FAULT, .actor = -1};
+    struct wanted wanted = {.fault = FAULT_NONE, .actor = -1};
     bool is_due = run->stalls_long && run->ticks_owed > 0 && run->strategy != STRATEGY_STALLS;
     int at = is_due ? pick_tick(run, replayer) : -1;
     if (at >= 0)

@@ -38,5 +38,4 @@ static void list_answer_error(struct action_list *list)
 }
 
 const struct fault_kind fault_answer_error_kind = {.list_client = list_answer_error,
-                                                   .becomes = {1, {CHOICE_ANSWER_ERROR}},
                                                    .error = ERROR_LOADING};

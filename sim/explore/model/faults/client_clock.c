@@ -42,5 +42,4 @@ const struct fault_kind fault_client_clock_kind = {
     .list_client = list_client_clock,
     .is_applicable = reads_clock,
     .prepare = prepare_client_clock,
-    .becomes = {1, {CHOICE_CLIENT_CLOCK}},
 };

@@ -17,5 +17,5 @@ static void list_crash(struct action_list *list)
     client_state_settle(&draft->after, list->config);
 }
 
-const struct fault_kind fault_crash_kind = {
-    .list_client = list_crash, .depends_on_everything = true, .becomes = {1, {CHOICE_CRASH}}};
+const struct fault_kind fault_crash_kind = {.list_client = list_crash,
+                                            .depends_on_everything = true};

@@ -39,5 +39,4 @@ static void prepare_duplicate(struct config *config, int times)
 const struct fault_kind fault_duplicate_kind = {
     .list_client = list_duplicate,
     .prepare = prepare_duplicate,
-    .becomes = {1, {CHOICE_DUPLICATE}},
 };

@@ -8,5 +8,4 @@ static void list_evict(struct server_action_list *list)
         server_state_evict(&actions_add_server(list, ACTION_INJECT)->after);
 }
 
-const struct fault_kind fault_evict_kind = {.list_server = list_evict,
-                                            .becomes = {1, {CHOICE_EVICT}}};
+const struct fault_kind fault_evict_kind = {.list_server = list_evict};

@@ -28,7 +28,4 @@ static void prepare_failover(struct config *config, int times)
 const struct fault_kind fault_failover_kind = {
     .list_server = list_failover,
     .prepare = prepare_failover,
-    .hits_all_replies = true,
-    .becomes = {1, {CHOICE_CUT_REPLICA}},
-    .delayed = {1, {CHOICE_FAILOVER}},
 };

@@ -1,53 +1,54 @@
-/* fault.c - the table of faults: the rows of faults.def, and what stands in each one's file. */
+/* fault.c - the table of faults: the rows of history/faults.def, and what stands in each one's
+ * file. */
 #include "explore/model/faults/fault.h"
 
 #include <assert.h>
-#include <string.h>
+
+/* How the table says it: how many choices, and which. */
+#define NOTHING          0
+#define ONE(first)       1, .choices[0] = CHOICE_##first
+#define TWO(first, then) 2, .choices[0] = CHOICE_##first, .choices[1] = CHOICE_##then
 
 static const struct {
-    const char *name;
-    enum fault_blame blame;
-    const char *words;
     const struct fault_kind *kind;
-} rows[] = {
-#define FAULT(id, file, name, struck, words) {name, struck, words, &fault_##file##_kind},
-#include "explore/model/faults/faults.def"
+    struct fault_text becomes, later;
+} rows[FAULT_COUNT] = {
+#define FAULT(id, file, name, strikes, keys, breaks, effect, becomes, later, words)                \
+    [FAULT_##id] = {&fault_##file##_kind, {becomes}, {later}},
+#define PART(id, name, strikes, keys, breaks, effect, words)
+#include "history/faults.def"
 #undef FAULT
+#undef PART
 };
 
-const char *fault_name(enum fault fault)
+#undef NOTHING
+#undef ONE
+#undef TWO
+
+struct fault_text fault_text(enum fault fault)
 {
     assert((unsigned)fault < FAULT_COUNT);
-    return rows[fault].name;
+    return rows[fault].becomes;
 }
 
-const char *fault_words(enum fault fault)
+struct fault_text fault_later_text(enum fault fault)
 {
     assert((unsigned)fault < FAULT_COUNT);
-    return rows[fault].words;
+    return rows[fault].later;
 }
 
-enum fault_blame fault_blame(enum fault fault)
+bool fault_hits_all_replies(enum fault fault)
 {
-    assert((unsigned)fault < FAULT_COUNT);
-    return rows[fault].blame;
-}
-
-const char *fault_struck(enum fault fault)
-{
-    static const char *const words[] = {
-        [FAULT_OF_CLIENT] = "client", [FAULT_OF_SERVER] = "server", [FAULT_OF_RUN] = "run"};
-    return words[fault_blame(fault)];
+    return fault_blame(fault) == FAULT_OF_SERVER && fault_breaks(fault) == FAULT_BREAKS_ALL;
 }
 
 int fault_becomes(enum fault fault, enum choice_kind *choices)
 {
-    const struct fault_kind *kind = fault_kind(fault);
-    const struct fault_text *texts[] = {&kind->becomes, &kind->delayed};
+    const struct fault_text texts[] = {fault_text(fault), fault_later_text(fault)};
     int count = 0;
     for (int i = 0; i < 2; i++)
-        for (int k = 0; k < texts[i]->count; k++)
-            choices[count++] = texts[i]->choices[k];
+        for (int k = 0; k < texts[i].count; k++)
+            choices[count++] = texts[i].choices[k];
     assert(count <= FAULT_CHOICES_MAX);
     return count;
 }
@@ -58,24 +59,14 @@ bool fault_is_applicable(enum fault fault, const struct scheme *scheme)
     return !kind->is_applicable || kind->is_applicable(scheme);
 }
 
-bool fault_read(const char *name, enum fault *fault)
-{
-    for (int i = 0; i < FAULT_COUNT; i++) {
-        if (strcmp(rows[i].name, name) != 0)
-            continue;
-        *fault = (enum fault)i;
-        return true;
-    }
-    return false;
-}
-
 void fault_prepare(struct config *config, const struct explore_options *options)
 {
     for (int i = 0; i < FAULT_COUNT; i++) {
         const struct fault_kind *kind = fault_kind((enum fault)i);
         config->has_fault[i] =
             options->budget[i] > 0 && fault_is_applicable((enum fault)i, options->scheme);
-        config->breakers |= (uint32_t)(config->has_fault[i] && kind->hits_all_replies) << i;
+        config->breakers |=
+            (uint32_t)(config->has_fault[i] && fault_hits_all_replies((enum fault)i)) << i;
         if (config->has_fault[i] && kind->prepare)
             kind->prepare(config, options->budget[i]);
     }

@@ -1,6 +1,6 @@
 /* fault.h - a kind of fault: whom it can strike, what it does to them, what it is in a schedule.
  *
- * One file a fault, fault_<name>.c with its story on top, and one row in faults.def. A fault only
+ * One file a fault, <name>.c with its story on top, and one row in history/faults.def. A fault only
  * turns records into records; the budgets are successors.c's, and what a record means (a late
  * message, a stalled client) is a rule of actions.c. */
 #ifndef PICKLOCK_EXPLORE_MODEL_FAULT_H
@@ -23,23 +23,31 @@ struct fault_kind {
     bool (*is_applicable)(const struct scheme *scheme);
     /* Before a search that lets it strike so many times: what else it needs. NULL: nothing. */
     void (*prepare)(struct config *config, int times);
-    /* Does it strike all replies of a server on their way, and what else is there, at once? Then
-     * whether they are heard before it makes a difference (eager_replies.h). */
-    bool hits_all_replies;
-    bool hits_replies; /* one of them */
+    /* Does it strike a reply on its way? */
+    bool hits_replies;
     /* Is it about several servers, or what was sent to them, at once? Then every order before it
      * matters (partial_order.h). */
     bool depends_on_everything;
-    struct fault_text becomes; /* a strike; none: it is nothing but time that passes */
-    struct fault_text delayed; /* a ACTION_DELAYED */
-    enum reply_error error;    /* that a server says by it */
+    enum reply_error error; /* that a server says by it */
 };
 
-#define FAULT(id, file, name, struck, words) extern const struct fault_kind fault_##file##_kind;
-#include "explore/model/faults/faults.def"
+#define FAULT(id, file, name, strikes, keys, breaks, effect, becomes, later, words)                \
+    extern const struct fault_kind fault_##file##_kind;
+#define PART(id, name, strikes, keys, breaks, effect, words)
+#include "history/faults.def"
 #undef FAULT
+#undef PART
 
 const struct fault_kind *fault_kind(enum fault fault);
+
+/* What it is in a schedule when it is injected (no choices: nothing but time that passes), and what
+ * its delayed effect is (no choices: it has none). */
+struct fault_text fault_text(enum fault fault);
+struct fault_text fault_later_text(enum fault fault);
+
+/* Does it strike all replies of a server on their way, and what else is there, at once? Then
+ * whether they are heard before it makes a difference (eager_replies.h). */
+bool fault_hits_all_replies(enum fault fault);
 
 /* Fills what of a config depends on the faults of a search: which can strike, and what they ask
  * for. After config_init(). */

@@ -17,5 +17,4 @@ static void list_flush_scripts(struct server_action_list *list)
 }
 
 const struct fault_kind fault_flush_scripts_kind = {.list_server = list_flush_scripts,
-                                                    .is_applicable = needs_script,
-                                                    .becomes = {1, {CHOICE_FLUSH_SCRIPTS}}};
+                                                    .is_applicable = needs_script};

@@ -16,5 +16,5 @@ static void list_lose_reply(struct action_list *list)
     }
 }
 
-const struct fault_kind fault_lose_reply_kind = {
-    .list_client = list_lose_reply, .hits_replies = true, .becomes = {1, {CHOICE_LOSE_REPLY}}};
+const struct fault_kind fault_lose_reply_kind = {.list_client = list_lose_reply,
+                                                 .hits_replies = true};

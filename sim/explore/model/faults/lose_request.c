@@ -17,5 +17,4 @@ static void list_lose_request(struct action_list *list)
     }
 }
 
-const struct fault_kind fault_lose_request_kind = {.list_client = list_lose_request,
-                                                   .becomes = {1, {CHOICE_LOSE_REQUEST}}};
+const struct fault_kind fault_lose_request_kind = {.list_client = list_lose_request};

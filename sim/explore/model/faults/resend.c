@@ -39,5 +39,4 @@ const struct fault_kind fault_resend_kind = {
     .list_client = list_resend,
     .hits_replies = true,
     .prepare = prepare_resend,
-    .becomes = {2, {CHOICE_LOSE_REPLY, CHOICE_RESEND}},
 };

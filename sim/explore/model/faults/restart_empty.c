@@ -20,6 +20,4 @@ static void prepare_restart_empty(struct config *config, int times)
 const struct fault_kind fault_restart_empty_kind = {
     .list_server = list_restart_empty,
     .prepare = prepare_restart_empty,
-    .hits_all_replies = true,
-    .becomes = {1, {CHOICE_RESTART}},
 };

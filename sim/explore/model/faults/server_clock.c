@@ -10,5 +10,4 @@ static void list_server_clock(struct server_action_list *list)
     server_state_jump(&draft->after, draft->ticks);
 }
 
-const struct fault_kind fault_server_clock_kind = {.list_server = list_server_clock,
-                                                   .becomes = {1, {CHOICE_SERVER_CLOCK}}};
+const struct fault_kind fault_server_clock_kind = {.list_server = list_server_clock};

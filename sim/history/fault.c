@@ -1,0 +1,82 @@
+/* fault.c - the columns of faults.def; see fault.h. The only place that compares a fault's name. */
+#include "history/fault.h"
+
+#include <assert.h>
+#include <string.h>
+
+static const struct row {
+    const char *name, *words;
+    enum fault_blame blame;
+    enum fault_keys keys;
+    enum fault_breaks breaks;
+    enum fault_effect effect;
+} rows[FAULT_ROWS] = {
+#define PART(id, name, strikes, keys, breaks, effect, words)                                       \
+    [FAULT_##                                                                                      \
+        id] = {name,          words, FAULT_OF_##strikes, FAULT_KEYS_##keys, FAULT_BREAKS_##breaks, \
+               FAULT_##effect},
+#define FAULT(id, file, name, strikes, keys, breaks, effect, becomes, later, words)                \
+    PART(id, name, strikes, keys, breaks, effect, words)
+#include "history/faults.def"
+#undef FAULT
+#undef PART
+};
+
+static const struct row *row_of(enum fault fault)
+{
+    assert((unsigned)fault < FAULT_ROWS);
+    return &rows[fault];
+}
+
+const char *fault_name(enum fault fault)
+{
+    return row_of(fault)->name;
+}
+
+const char *fault_words(enum fault fault)
+{
+    return row_of(fault)->words;
+}
+
+enum fault_blame fault_blame(enum fault fault)
+{
+    return row_of(fault)->blame;
+}
+
+const char *fault_struck(enum fault fault)
+{
+    static const char *const words[] = {
+        [FAULT_OF_CLIENT] = "client", [FAULT_OF_SERVER] = "server", [FAULT_OF_RUN] = "run"};
+    return words[fault_blame(fault)];
+}
+
+enum fault_keys fault_keys(enum fault fault)
+{
+    return row_of(fault)->keys;
+}
+
+enum fault_breaks fault_breaks(enum fault fault)
+{
+    return row_of(fault)->breaks;
+}
+
+enum fault_effect fault_effect(enum fault fault)
+{
+    return row_of(fault)->effect;
+}
+
+bool fault_forgets(enum fault fault)
+{
+    enum fault_keys keys = fault_keys(fault);
+    return keys == FAULT_KEYS_ALL_LOST || keys == FAULT_KEYS_REPLICAS;
+}
+
+bool fault_read(const char *name, enum fault *fault)
+{
+    for (int i = 0; i < FAULT_ROWS; i++)
+        if (!strcmp(rows[i].name, name)) {
+            *fault = (enum fault)i;
+            return true;
+        }
+    return false;
+}

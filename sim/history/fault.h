@@ -1,0 +1,67 @@
+/* fault.h - a fault by its number, and the columns of its row in faults.def. */
+#ifndef PICKLOCK_HISTORY_FAULT_H
+#define PICKLOCK_HISTORY_FAULT_H
+
+#include <stdbool.h>
+
+enum fault {
+    FAULT_NONE = -1,
+#define FAULT(id, file, name, strikes, keys, breaks, effect, becomes, later, words) FAULT_##id,
+#define PART(id, name, strikes, keys, breaks, effect, words)
+#include "history/faults.def"
+#undef FAULT
+#undef PART
+    FAULT_COUNT, /* of those that the explorer injects; the parts follow */
+    FAULT_BEFORE_PARTS = FAULT_COUNT - 1,
+#define FAULT(id, file, name, strikes, keys, breaks, effect, becomes, later, words)
+#define PART(id, name, strikes, keys, breaks, effect, words) FAULT_##id,
+#include "history/faults.def"
+#undef FAULT
+#undef PART
+    FAULT_ROWS
+};
+
+enum fault_blame { FAULT_OF_CLIENT, FAULT_OF_SERVER, FAULT_OF_RUN };
+
+enum fault_keys {
+    FAULT_KEYS_KEPT,
+    FAULT_KEYS_LOCK_LOST, /* the lock key of the event's lock */
+    FAULT_KEYS_ALL_LOST,
+    FAULT_KEYS_REPLICAS, /* those that the replica had when it was cut off; all, if it was not */
+};
+
+enum fault_breaks { FAULT_BREAKS_NONE, FAULT_BREAKS_ONE, FAULT_BREAKS_ALL };
+
+/* What its event says of the message that it names, of its client, or of a clock. */
+enum fault_effect {
+    FAULT_NOT_TOLD, /* it has no event: it is the time that passes, or the tokens that are drawn */
+    FAULT_LOSES_REQUEST,
+    FAULT_LOSES_REPLY,
+    FAULT_SENDS_AGAIN, /* the message, lost before, is on its way once more */
+    FAULT_COPIES,      /* a copy of the request is on its way, too */
+    FAULT_REFUSES,     /* the request is answered with an error, and not executed */
+    FAULT_GIVES_UP,    /* the client waits for the message no longer */
+    FAULT_DELAYS,      /* the message stands still for the event's amount from then on */
+    FAULT_PAUSES,      /* the client does */
+    FAULT_KILLS,       /* the client */
+    FAULT_STEPS_CLOCK, /* the client's or the server's own, by the event's amount */
+    FAULT_LOSES_KEYS,  /* the column of keys says which */
+    FAULT_LOSES_SCRIPTS,
+    FAULT_CUTS_REPLICA,
+};
+
+const char *fault_name(enum fault fault);
+const char *fault_words(enum fault fault);
+enum fault_blame fault_blame(enum fault fault);
+const char *fault_struck(enum fault fault); /* its blame in a word */
+enum fault_keys fault_keys(enum fault fault);
+enum fault_breaks fault_breaks(enum fault fault);
+enum fault_effect fault_effect(enum fault fault);
+
+/* Does the server forget more than the lock key: counters of tokens, guarded data? */
+bool fault_forgets(enum fault fault);
+
+/* By its name, parts included; false: no row has it. */
+bool fault_read(const char *name, enum fault *fault);
+
+#endif
