@@ -11,7 +11,7 @@ SANITIZE ?=
 PYTHON   ?= /usr/bin/python3
 
 # A layer includes only layers to its left (harness/test_layers.py checks).
-LAYERS ?= base redis schemes history checks scenario world explore proxy live run report cmd
+LAYERS ?= base redis schemes history checks scenario world explore proxy live worker run report cmd
 # And so inside explore/.
 EXPLORE_LAYERS ?= model store graph reduce search result
 
@@ -35,7 +35,7 @@ TESTS   := $(patsubst sim/test/%.c,%,$(wildcard sim/test/test_*.c))
 all: $(BUILD)/picklock ## build the program: build/picklock
 
 # A user's scheme calls the program's step interface, and sees nothing else of it.
-$(BUILD)/picklock: $(OBJECTS) $(BUILD)/interface.list $(BUILD)/picklock-clock.so
+$(BUILD)/picklock: $(OBJECTS) $(BUILD)/interface.list $(BUILD)/picklock-clock.so $(BUILD)/picklock-time.so
 	$(CC) $(FLAGS) -Wl,--dynamic-list=$(BUILD)/interface.list -o $@ $(OBJECTS) $(LIBS)
 
 $(BUILD)/interface.list: sim/schemes/interface.def
@@ -54,11 +54,16 @@ $(BUILD)/picklock-clock.so: sim/live/clock_shim.c
 	@mkdir -p $(@D)
 	$(CC) -std=c17 -D_GNU_SOURCE $(WARN) -O2 -Isim -fPIC -shared -o $@ $<
 
+# The time of worker processes, preloaded into them: the same.
+$(BUILD)/picklock-time.so: $(wildcard sim/worker/shim/*.[ch]) sim/worker/time_page.h sim/live/clock.h
+	@mkdir -p $(@D)
+	$(CC) -std=c17 -D_GNU_SOURCE $(WARN) -O2 -Isim -fPIC -shared -DCLOCK_SHIM -o $@ $(filter %.c,$^) -lpthread -ldl
+
 $(BUILD)/parts.a: $(PARTS)
 	rm -f $@
 	ar rcs $@ $(PARTS)
 
-$(BUILD)/test/%: sim/test/%.c $(BUILD)/parts.a | $(BUILD)/picklock-clock.so
+$(BUILD)/test/%: sim/test/%.c $(BUILD)/parts.a | $(BUILD)/picklock-clock.so $(BUILD)/picklock-time.so
 	@mkdir -p $(@D)
 	$(CC) $(FLAGS) $(WRAP) -o $@ $(filter %.c %.o,$^) $(BUILD)/parts.a $(LIBS) -lcmocka
 

@@ -1,0 +1,87 @@
+/* shim.h - what the files of the preloaded library share.
+ *
+ * Built to picklock-time.so and loaded into every worker; no part of picklock itself. It may call
+ * the C library, but never through what it replaces: the kernel is asked directly. */
+#ifndef PICKLOCK_WORKER_SHIM_H
+#define PICKLOCK_WORKER_SHIM_H
+
+#include "worker/time_page.h"
+
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <time.h>
+
+/* NULL: this process follows none, and all is as without the library. */
+extern struct time_page *shim_page;
+
+/* The file of the page, for the FIFOs beside it. */
+extern char shim_path[TIME_PATH_MAX];
+
+/* --- threads.c --- */
+/* The calling thread's row; makes it one. NULL: there are too many, and this one is not waited for.
+ */
+struct time_thread *shim_thread(void);
+/* The calling thread waits from now on; row may be NULL. */
+void shim_begin_wait(struct time_thread *row, enum time_wait wait, int64_t until_us,
+                     uint64_t epoch);
+/* It runs again: said by itself. */
+void shim_end_wait(struct time_thread *row);
+/* The same, said by another thread before that one waits itself. Under the lock of sync.c. */
+void shim_resume(struct time_thread *row);
+/* Until *wake (of a row) is not seen any more, or a signal comes. */
+void shim_futex_wait(_Atomic uint32_t *wake, uint32_t seen);
+void shim_futex_wake(_Atomic uint32_t *wake);
+/* The descriptor that wakes the calling thread out of a wait for descriptors; -1: none can be had.
+ */
+int shim_tick_open(struct time_thread *row);
+
+/* --- clocks.c --- */
+/* World time, as this process sees it: the page's, and what it crept. */
+int64_t shim_now_us(void);
+/* The same, for a program that asks: counted, and creeps. */
+int64_t shim_read_clock(_Atomic uint64_t *count);
+/* World time when a time-out from now on is over; rounded up. */
+int64_t shim_after(const struct timespec *timeout);
+int64_t shim_after_ms(int timeout_ms); /* below 0: TIME_NEVER */
+/* World time of an instant of that clock. */
+int64_t shim_instant(clockid_t clock, const struct timespec *instant);
+/* The calling thread has waited: it does not spin. */
+void shim_has_waited(void);
+/* Waits for the time only. False: a signal has come first. */
+bool shim_sleep_until(int64_t until_us);
+
+/* --- timers.c: timerfd --- */
+/* The earliest instant at which one of them is due; rings those that are. */
+int64_t shim_timers_next_us(void);
+/* It is closed: nothing is due on it. */
+void shim_timers_closed(int descriptor);
+
+/* --- descriptors.c --- */
+/* Waits until one of them is ready (how many), until_us is over (0), or a signal comes (-1, errno).
+ * mask may be NULL. */
+int shim_wait(struct pollfd *rows, nfds_t count, int64_t until_us, const sigset_t *mask);
+
+/* --- sync.c --- */
+/* A thread that the program made begins, and ends: pthread_join() waits for that. */
+void shim_thread_begins(const struct time_thread *row);
+void shim_thread_ends(struct time_thread *row);
+void shim_sync_forget(void); /* in a child of fork() */
+
+/* --- sockets.c --- */
+/* Waits until the descriptor, which may block, is ready; false: time is over, or a signal came
+ * (errno). */
+bool shim_wait_for(int descriptor, short events);
+bool shim_is_ours(int descriptor); /* a connection to one of our ports */
+void shim_sockets_closed(int descriptor);
+
+/* The bytes that a system call moved on one of our connections. */
+static inline void shim_count(_Atomic uint64_t *count, int descriptor, long moved)
+{
+    if (moved > 0 && shim_is_ours(descriptor))
+        atomic_fetch_add(count, (uint64_t)moved);
+}
+
+#endif

@@ -1,0 +1,257 @@
+/* sockets.c - calls that block on a descriptor by themselves; and where connections may go.
+ *
+ * A worker may connect to the ports that the page names, where our proxies listen, and to nothing
+ * else: a connection past the proxy would not be seen. What goes over these connections is counted,
+ * so that whoever waits for the worker knows that all of it has arrived.
+ *
+ * Sources: recv(2), send(2), connect(2), SO_RCVTIMEO and SO_SNDTIMEO in socket(7). */
+#include "worker/shim/shim.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+enum { OURS_MAX = 1024, WORD_BITS = 64 };
+
+static _Atomic uint64_t
+    ours[OURS_MAX / WORD_BITS]; /* descriptors that are connections to our ports */
+
+static void mark(int descriptor, bool is_ours)
+{
+    if (descriptor < 0 || descriptor >= OURS_MAX)
+        return;
+    const uint64_t bit = UINT64_C(1) << (descriptor % WORD_BITS);
+    if (is_ours)
+        atomic_fetch_or(&ours[descriptor / WORD_BITS], bit);
+    else
+        atomic_fetch_and(&ours[descriptor / WORD_BITS], ~bit);
+}
+
+bool shim_is_ours(int descriptor)
+{
+    return descriptor >= 0 && descriptor < OURS_MAX &&
+           atomic_load(&ours[descriptor / WORD_BITS]) >> (descriptor % WORD_BITS) & 1;
+}
+
+void shim_sockets_closed(int descriptor)
+{
+    mark(descriptor, false);
+}
+
+/* --- where to --- */
+
+static bool is_our_port(const struct sockaddr *address)
+{
+    const struct sockaddr_in *inet = (const void *)address;
+    if (address->sa_family != AF_INET || inet->sin_addr.s_addr != htonl(INADDR_LOOPBACK))
+        return false;
+    for (int i = 0; i < TIME_PORTS_MAX; i++)
+        if (shim_page->ports[i] && shim_page->ports[i] == ntohs(inet->sin_port))
+            return true;
+    return false;
+}
+
+static void refuse(const struct sockaddr *address)
+{
+    static _Atomic bool is_said;
+    char text[INET6_ADDRSTRLEN] = "";
+    const struct sockaddr_in *four = (const void *)address;
+    const struct sockaddr_in6 *six = (const void *)address;
+    const bool is_six = address->sa_family == AF_INET6;
+    (void)inet_ntop(address->sa_family, is_six ? (const void *)&six->sin6_addr : &four->sin_addr,
+                    text, sizeof text);
+    if (!atomic_exchange(&is_said, true))
+        (void)snprintf(shim_page->refused, sizeof shim_page->refused, is_six ? "[%s]:%d" : "%s:%d",
+                       text, ntohs(is_six ? six->sin6_port : four->sin_port));
+    atomic_fetch_add(&shim_page->counts.refused, 1);
+}
+
+int connect(int descriptor, __CONST_SOCKADDR_ARG to, socklen_t length)
+{
+    const struct sockaddr *address = to.__sockaddr__;
+    const bool is_inet = shim_page && address && length >= (socklen_t)sizeof(struct sockaddr_in) &&
+                         (address->sa_family == AF_INET || address->sa_family == AF_INET6);
+    if (!is_inet)
+        return (int)syscall(SYS_connect, descriptor, address, length);
+    if (!is_our_port(address)) {
+        refuse(address);
+        errno = ECONNREFUSED;
+        return -1;
+    }
+    atomic_fetch_add(&shim_page->counts.connections, 1);
+    mark(descriptor, true);
+    return (int)syscall(SYS_connect, descriptor, address, length);
+}
+
+static bool is_in_child_of_vfork(void)
+{
+    return (int32_t)syscall(SYS_getpid) != atomic_load(&shim_page->pid);
+}
+
+int close(int descriptor)
+{
+    if (shim_page && !is_in_child_of_vfork()) {
+        shim_sockets_closed(descriptor);
+        shim_timers_closed(descriptor);
+    }
+    return (int)syscall(SYS_close, descriptor);
+}
+
+/* --- blocking --- */
+
+static int64_t socket_until(int descriptor, short events)
+{
+    struct timeval limit = {0};
+    socklen_t size = sizeof limit;
+    const int option = events & POLLIN ? SO_RCVTIMEO : SO_SNDTIMEO;
+    if (getsockopt(descriptor, SOL_SOCKET, option, &limit, &size) != 0 ||
+        (!limit.tv_sec && !limit.tv_usec))
+        return TIME_NEVER;
+    const struct timespec amount = {.tv_sec = limit.tv_sec, .tv_nsec = limit.tv_usec * 1000};
+    return shim_after(&amount);
+}
+
+bool shim_wait_for(int descriptor, short events)
+{
+    const int flags = fcntl(descriptor, F_GETFL);
+    if (flags < 0 || flags & O_NONBLOCK)
+        return true;
+    const int kept = errno;
+    struct pollfd row = {.fd = descriptor, .events = events};
+    const struct timespec now = {0};
+    int ready = (int)syscall(SYS_ppoll, &row, 1, &now, NULL, (size_t)0);
+    if (ready == 0)
+        ready = shim_wait(&row, 1, socket_until(descriptor, events), NULL);
+    if (ready == 0)
+        errno = EAGAIN;
+    else if (ready > 0)
+        errno = kept;
+    return ready > 0;
+}
+
+static bool may_block(int flags)
+{
+    return shim_page && !(flags & MSG_DONTWAIT);
+}
+
+ssize_t read(int descriptor, void *bytes, size_t length)
+{
+    if (shim_page && !shim_wait_for(descriptor, POLLIN))
+        return -1;
+    const long moved = syscall(SYS_read, descriptor, bytes, length);
+    if (shim_page)
+        shim_count(&shim_page->counts.received, descriptor, moved);
+    return moved;
+}
+
+ssize_t __read_chk(int descriptor, void *bytes, size_t length, size_t size);
+ssize_t __read_chk(int descriptor, void *bytes, size_t length, size_t size)
+{
+    if (length > size)
+        abort();
+    return read(descriptor, bytes, length);
+}
+
+ssize_t readv(int descriptor, const struct iovec *rows, int count)
+{
+    if (shim_page && !shim_wait_for(descriptor, POLLIN))
+        return -1;
+    const long moved = syscall(SYS_readv, descriptor, rows, count);
+    if (shim_page)
+        shim_count(&shim_page->counts.received, descriptor, moved);
+    return moved;
+}
+
+ssize_t recvfrom(int descriptor, void *restrict bytes, size_t length, int flags,
+                 __SOCKADDR_ARG from, socklen_t *restrict from_length)
+{
+    if (may_block(flags) && !shim_wait_for(descriptor, POLLIN))
+        return -1;
+    const long moved =
+        syscall(SYS_recvfrom, descriptor, bytes, length, flags, from.__sockaddr__, from_length);
+    if (shim_page && !(flags & MSG_PEEK))
+        shim_count(&shim_page->counts.received, descriptor, moved);
+    return moved;
+}
+
+ssize_t recv(int descriptor, void *bytes, size_t length, int flags)
+{
+    return recvfrom(descriptor, bytes, length, flags, (struct sockaddr *)NULL, NULL);
+}
+
+ssize_t __recv_chk(int descriptor, void *bytes, size_t length, size_t size, int flags);
+ssize_t __recv_chk(int descriptor, void *bytes, size_t length, size_t size, int flags)
+{
+    if (length > size)
+        abort();
+    return recv(descriptor, bytes, length, flags);
+}
+
+ssize_t __recvfrom_chk(int descriptor, void *restrict bytes, size_t length, size_t size, int flags,
+                       __SOCKADDR_ARG from, socklen_t *restrict from_length);
+ssize_t __recvfrom_chk(int descriptor, void *restrict bytes, size_t length, size_t size, int flags,
+                       __SOCKADDR_ARG from, socklen_t *restrict from_length)
+{
+    if (length > size)
+        abort();
+    return recvfrom(descriptor, bytes, length, flags, from, from_length);
+}
+
+ssize_t recvmsg(int descriptor, struct msghdr *message, int flags)
+{
+    if (may_block(flags) && !shim_wait_for(descriptor, POLLIN))
+        return -1;
+    const long moved = syscall(SYS_recvmsg, descriptor, message, flags);
+    if (shim_page && !(flags & MSG_PEEK))
+        shim_count(&shim_page->counts.received, descriptor, moved);
+    return moved;
+}
+
+/* --- sending: only counted. What does not fit blocks in the kernel, as it does without us. --- */
+
+ssize_t write(int descriptor, const void *bytes, size_t length)
+{
+    const long moved = syscall(SYS_write, descriptor, bytes, length);
+    if (shim_page)
+        shim_count(&shim_page->counts.sent, descriptor, moved);
+    return moved;
+}
+
+ssize_t writev(int descriptor, const struct iovec *rows, int count)
+{
+    const long moved = syscall(SYS_writev, descriptor, rows, count);
+    if (shim_page)
+        shim_count(&shim_page->counts.sent, descriptor, moved);
+    return moved;
+}
+
+ssize_t sendto(int descriptor, const void *bytes, size_t length, int flags, __CONST_SOCKADDR_ARG to,
+               socklen_t to_length)
+{
+    const long moved =
+        syscall(SYS_sendto, descriptor, bytes, length, flags, to.__sockaddr__, to_length);
+    if (shim_page)
+        shim_count(&shim_page->counts.sent, descriptor, moved);
+    return moved;
+}
+
+ssize_t send(int descriptor, const void *bytes, size_t length, int flags)
+{
+    return sendto(descriptor, bytes, length, flags, (const struct sockaddr *)NULL, 0);
+}
+
+ssize_t sendmsg(int descriptor, const struct msghdr *message, int flags)
+{
+    const long moved = syscall(SYS_sendmsg, descriptor, message, flags);
+    if (shim_page)
+        shim_count(&shim_page->counts.sent, descriptor, moved);
+    return moved;
+}

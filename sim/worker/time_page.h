@@ -1,0 +1,71 @@
+/* time_page.h - the virtual time of one worker process: a shared page that it lives by.
+ *
+ * The page is a small file that both sides map. The library preloaded into the worker (shim/, built
+ * to picklock-time.so) answers every clock from it, and turns every wait into one that ends when
+ * the page says so. We move the time (steering.h), and read what the threads wait for.
+ *
+ * At rest means: no thread runs, and none is about to. A thread that waits for another one of its
+ * process is counted as running again by whoever wakes it, before that one waits itself; so
+ * `running` is exact for them. A thread that waits for a descriptor is woken by the kernel, and
+ * shows that a little later: so whoever has written to a descriptor raises the epoch *behind* it
+ * and wakes these threads; each reads the epoch, looks at its descriptors, and only then waits with
+ * that epoch. */
+#ifndef PICKLOCK_WORKER_TIME_PAGE_H
+#define PICKLOCK_WORKER_TIME_PAGE_H
+
+#include <stdatomic.h>
+#include <stdint.h>
+
+/* The environment variable that names the file of the page. Beside it lie the worker's bell
+ * (PAGE.bell, a FIFO: a byte comes when the last thread begins to wait), and a FIFO for each thread
+ * that waits for descriptors (PAGE.N, made by the thread: a byte makes it look again). */
+#define TIME_VARIABLE "PICKLOCK_TIME"
+
+/* World time 0 on the worker's monotonic clock: not 0, which programs take for "never". */
+#define TIME_MONOTONIC_US INT64_C(1000000000)
+
+#define TIME_NEVER INT64_MAX
+
+enum { TIME_THREADS_MAX = 128, TIME_PORTS_MAX = 16, TIME_WORDS_MAX = 80, TIME_PATH_MAX = 1024 };
+
+enum time_wait {
+    TIME_RUNS,        /* or there is no such thread */
+    TIME_SLEEPS,      /* for the time only */
+    TIME_WAITS,       /* for another thread of its process, or the time */
+    TIME_DESCRIPTORS, /* for a descriptor, or the time */
+};
+
+struct time_thread {
+    _Atomic int32_t tid;      /* 0: none */
+    _Atomic uint32_t wait;    /* enum time_wait */
+    _Atomic uint32_t wake;    /* a futex: raised by whoever wakes it */
+    _Atomic uint64_t epoch;   /* DESCRIPTORS: read before it looked at them */
+    _Atomic int64_t until_us; /* world time; TIME_NEVER */
+};
+
+/* What the worker has done so far, told in counts. */
+struct time_counts {
+    _Atomic uint64_t monotonic_reads, wall_reads; /* of clocks */
+    _Atomic uint64_t random_reads;
+    _Atomic uint64_t received, sent; /* bytes on connections to our ports */
+    _Atomic uint64_t connections;    /* that were tried to our ports */
+    _Atomic uint64_t creep_us; /* the clock went on by itself before a program that spins on it */
+    _Atomic uint32_t children; /* processes that it has started: their time is not steered */
+    _Atomic uint32_t refused;  /* connections to anywhere else */
+};
+
+struct time_page {
+    _Atomic int64_t now_us; /* world time */
+    _Atomic uint64_t epoch; /* from 1 */
+    _Atomic int32_t pid; /* who follows it: the last program that was run in the worker's process */
+    _Atomic int32_t running;       /* threads */
+    _Atomic uint32_t changes;      /* goes up with each beginning and end of a wait */
+    uint64_t seed;                 /* of what the worker takes for random */
+    int32_t ports[TIME_PORTS_MAX]; /* on 127.0.0.1, where it may connect to; 0: none */
+    struct time_counts counts;
+    char refused[TIME_WORDS_MAX]; /* the first address that was refused; whole when counts.refused
+                                     is not 0 */
+    struct time_thread threads[TIME_THREADS_MAX];
+};
+
+#endif
