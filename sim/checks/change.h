@@ -1,8 +1,8 @@
 /* change.h - what a command's reply proves about the lock key, and what the command did to it.
  *
  * A reply says whether the key was there before; so that a history needs no model to be replayed,
- * and a ledger can see where the server knew something that the history does not. Source: Redis
- * command reference; the table of ../redis. */
+ * and a ledger can see where the server knew something that the history does not. Source: the
+ * columns effect, compares and expiry of redis/commands.def. */
 #ifndef PICKLOCK_CHECKS_CHANGE_H
 #define PICKLOCK_CHECKS_CHANGE_H
 
@@ -15,8 +15,8 @@ enum change_kind {
     CHANGE_WRITE,        /* the key holds the command's value now */
     CHANGE_WRITE_IF_NEW, /* the same, if there was none: a script or transaction that failed half
                             way */
-    CHANGE_SWAP,   /* GETSET: written over whatever was there, and whoever sent it must judge */
-    CHANGE_EXPIRY, /* its expiry is another one */
+    CHANGE_SWAP,         /* written over whatever was there, and whoever sent it must judge */
+    CHANGE_EXPIRY,       /* its expiry is another one */
     CHANGE_DELETE,
 };
 

@@ -27,8 +27,7 @@ static void fact(struct monitor *monitor, const struct fact *fact)
     const struct ledger *ledger = monitor->ledger;
     const struct grant *grant = fact->grant;
     if (fact->kind == FACT_TOUCHED) {
-        bool is_write = verb_effect(grant->touch.command.verb) == EFFECT_SET &&
-                        grant->touch.command.verb == VERB_GETSET;
+        bool is_write = verb_swaps(grant->touch.command.verb);
         hit(monitor, fact, &grant->touch, CAUSE_FOREIGN_EXTEND,
             is_write ? "overwrote" : "changed the expiry of");
         return;

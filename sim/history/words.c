@@ -16,12 +16,6 @@ static const char *const reply_kinds[] = {
 };
 enum { REPLY_KINDS = sizeof reply_kinds / sizeof reply_kinds[0] };
 
-static const char *const verb_ids[VERB_COUNT] = {
-#define VERB(id, name, effect, requests, arguments) #id,
-#include "redis/commands.def"
-#undef VERB
-};
-
 static int find(const char *const *names, int count, const char *name)
 {
     for (int i = 0; i < count; i++)
@@ -42,12 +36,6 @@ const char *reply_kind_name(enum reply_kind kind)
     return reply_kinds[kind];
 }
 
-const char *verb_id(enum verb verb)
-{
-    assert((unsigned)verb < VERB_COUNT);
-    return verb_ids[verb];
-}
-
 bool lane_read(const char *name, enum lane *lane)
 {
     int row = find(lanes, LANE_COUNT, name);
@@ -61,13 +49,5 @@ bool reply_kind_read(const char *name, enum reply_kind *kind)
     int row = find(reply_kinds, REPLY_KINDS, name);
     if (row >= 0)
         *kind = (enum reply_kind)row;
-    return row >= 0;
-}
-
-bool verb_id_read(const char *name, enum verb *verb)
-{
-    int row = find(verb_ids, VERB_COUNT, name);
-    if (row >= 0)
-        *verb = (enum verb)row;
     return row >= 0;
 }

@@ -24,10 +24,8 @@ enum {
 
 const char *lane_name(enum lane lane);
 const char *reply_kind_name(enum reply_kind kind);
-const char *verb_id(enum verb verb); /* "SET_NX_PX": verb_name() is not unique */
 
 bool lane_read(const char *name, enum lane *lane);
 bool reply_kind_read(const char *name, enum reply_kind *kind);
-bool verb_id_read(const char *name, enum verb *verb);
 
 #endif

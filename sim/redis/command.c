@@ -10,14 +10,14 @@
 #include <stdio.h>
 #include <string.h>
 
-struct verb_row {
-    const char *name, *arguments;
-    enum effect effect;
-    int requests;
-};
+#define LUA(id, sha, text) static const struct lua lua_##id = {sha, text};
+#include "redis/commands.def"
+#undef LUA
 
-static const struct verb_row verbs[VERB_COUNT] = {
-#define VERB(id, name, effect, requests, arguments) {name, arguments, effect, requests},
+static const struct verb_row rows[VERB_COUNT] = {
+#define VERB(id, name, arguments, wire, script, guarded, shown, answers, effect, compares, expiry, \
+             run, traits)                                                                          \
+    {#id, name, arguments, wire, &lua_##script, guarded, shown, answers, effect, compares, expiry},
 #include "redis/commands.def"
 #undef VERB
 };
@@ -44,28 +44,66 @@ static const char *const errors[ERROR_COUNT] = {
     [ERROR_OTHER] = "ERR",
 };
 
-const char *verb_name(enum verb verb)
+const struct verb_row *verb_row(enum verb verb)
 {
     assert((unsigned)verb < VERB_COUNT);
-    return verbs[verb].name;
+    return &rows[verb];
+}
+
+const char *verb_id(enum verb verb)
+{
+    return verb_row(verb)->id;
+}
+
+const char *verb_name(enum verb verb)
+{
+    return verb_row(verb)->name;
 }
 
 const char *verb_arguments(enum verb verb)
 {
-    assert((unsigned)verb < VERB_COUNT);
-    return verbs[verb].arguments;
+    return verb_row(verb)->arguments;
 }
 
 enum effect verb_effect(enum verb verb)
 {
-    assert((unsigned)verb < VERB_COUNT);
-    return verbs[verb].effect;
+    return verb_row(verb)->effect;
+}
+
+enum compares verb_compares(enum verb verb)
+{
+    return verb_row(verb)->compares;
+}
+
+enum expiry verb_expiry(enum verb verb)
+{
+    return verb_row(verb)->expiry;
+}
+
+bool verb_answers(enum verb verb, enum reply_kind kind)
+{
+    static const int answers[] = {
+        [REPLY_NIL] = ANSWER_NIL,
+        [REPLY_OK] = ANSWER_OK | ANSWER_SHA,
+        [REPLY_INTEGER] = ANSWER_INTEGER,
+        [REPLY_VALUE] = ANSWER_VALUE,
+        [REPLY_TRANSACTION] = ANSWER_TRANSACTION,
+        [REPLY_ERROR] = ANSWERS_ALL,
+    };
+    return (verb_row(verb)->answers & answers[kind]) != 0;
+}
+
+bool verb_swaps(enum verb verb)
+{
+    return verb_effect(verb) == EFFECT_SET && verb_answers(verb, REPLY_VALUE);
 }
 
 int verb_requests(enum verb verb)
 {
-    assert((unsigned)verb < VERB_COUNT);
-    return verbs[verb].requests;
+    int count = 1;
+    for (const char *at = verb_row(verb)->wire; (at = strchr(at, ';')) != NULL; at++)
+        count++;
+    return count;
 }
 
 const char *effect_name(enum effect effect)
@@ -95,15 +133,25 @@ static int find(const char *const *names, int count, const char *name)
     return -1;
 }
 
-bool verb_read(const char *name, enum verb *verb)
+static bool read_verb(const char *text, const char *text_of(enum verb), enum verb *verb)
 {
     for (int i = 0; i < VERB_COUNT; i++) {
-        if (strcmp(verbs[i].name, name) != 0)
+        if (strcmp(text_of((enum verb)i), text) != 0)
             continue;
         *verb = (enum verb)i;
         return true;
     }
     return false;
+}
+
+bool verb_read(const char *name, enum verb *verb)
+{
+    return read_verb(name, verb_name, verb);
+}
+
+bool verb_id_read(const char *id, enum verb *verb)
+{
+    return read_verb(id, verb_id, verb);
 }
 
 bool effect_read(const char *name, enum effect *effect)
@@ -183,7 +231,8 @@ const char *command_print(const struct command *command, char *text, size_t size
 {
     assert(size > 0);
     char shown[WIRE_TEXT_MAX];
-    snprintf(shown, sizeof shown, "%s", wire_shown(command->verb));
+    const struct verb_row *row = verb_row(command->verb);
+    snprintf(shown, sizeof shown, "%s", row->shown[0] ? row->shown : row->wire);
     size_t at = 0;
     text[0] = '\0';
     char *rest = NULL;

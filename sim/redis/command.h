@@ -19,13 +19,32 @@
 #define VALUE_EMPTY (INT64_MIN + 1) /* the empty string: what an undefined variable becomes */
 
 enum verb {
-#define VERB(id, name, effect, requests, arguments) VERB_##id,
+#define VERB(id, ...) VERB_##id,
 #include "redis/commands.def"
 #undef VERB
     VERB_COUNT
 };
 
+/* What a command can do to the lock key. */
 enum effect { EFFECT_READ, EFFECT_SET, EFFECT_EXPIRE, EFFECT_DELETE };
+
+/* What it looks at before it does that. */
+enum compares {
+    COMPARES_NOTHING,
+    COMPARES_ABSENCE, /* acts where there is no key */
+    COMPARES_VALUE,   /* acts where the key holds command.value */
+    COMPARES_FENCE,   /* acts where the key holds no fence above command.number */
+    COMPARES_WATCHED, /* acts where no watched key has changed */
+};
+
+/* What it does to the expiry of its key. */
+enum expiry {
+    EXPIRY_NONE,   /* gives it none: what is written has none, or keeps the one that it had */
+    EXPIRY_WITH,   /* sets it, in one with what it writes */
+    EXPIRY_THEN,   /* sets it by a second command where the first has written; one that fails leaves
+                      a key without expiry */
+    EXPIRY_ANYWAY, /* the same, and also where the first has not written */
+};
 
 /* The keys of one lock. On the wire: PREFIX + "lock", "fence", ... */
 enum key { KEY_LOCK, KEY_FENCE, KEY_COUNTER, KEY_LIST, KEY_RESOURCE, KEY_COUNT };
@@ -71,15 +90,24 @@ struct reply {
 };
 
 /* Static texts; never NULL for values of the enums. */
-const char *verb_name(enum verb verb);      /* "SET", "compare-and-delete" */
+const char *verb_id(enum verb verb);        /* "SET_NX_PX": unique */
+const char *verb_name(enum verb verb);      /* "SET", "compare-and-delete": not unique */
 const char *verb_arguments(enum verb verb); /* the column of the table */
 enum effect verb_effect(enum verb verb);
+enum compares verb_compares(enum verb verb);
+enum expiry verb_expiry(enum verb verb);
+/* Is it a reply that the command can have? An error always is. */
+bool verb_answers(enum verb verb, enum reply_kind kind);
+
+/* Does it write over whatever was there, and answer with that? */
+bool verb_swaps(enum verb verb);
 int verb_requests(enum verb verb);           /* requests (and replies) on the wire, at least 1 */
 const char *effect_name(enum effect effect); /* "read", "set", "expire", "delete" */
 const char *key_name(enum key key);          /* "lock", "fence", ... */
 const char *reply_error_name(enum reply_error e); /* "OOM", ... as on the wire */
 
 /* Read back a name; false when there is none. verb_read takes the first row with that name. */
+bool verb_id_read(const char *id, enum verb *verb);
 bool verb_read(const char *name, enum verb *verb);
 bool effect_read(const char *name, enum effect *effect);
 bool key_read(const char *name, enum key *key);

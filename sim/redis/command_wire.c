@@ -6,128 +6,10 @@
  * Source: the Redis command reference; replies were tried on redis-server 7.0.15. */
 #include "redis/command_wire.h"
 
-#include "base/bits.h"
-
 #include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* The scripts. Keys and arguments are numbered as the rows below pass them. */
-
-static const char script_setnx_expire[] = "if redis.call('setnx', KEYS[1], KEYS[2]) == 1 then"
-                                          " redis.call('expire', KEYS[1], KEYS[3])"
-                                          " return 1 "
-                                          "end "
-                                          "return 0";
-
-static const char script_compare_delete[] = "if redis.call('get', KEYS[1]) == ARGV[1] then"
-                                            " return redis.call('del', KEYS[1]) "
-                                            "end "
-                                            "return 0";
-
-static const char sha_compare_delete[] = "2e47b373b4dbd63ee966d2eb9fe24ed6a138ad4e";
-
-static const char script_compare_expire[] = "if redis.call('get', KEYS[1]) == ARGV[1] then"
-                                            " return redis.call('pexpire', KEYS[1], ARGV[2]) "
-                                            "end "
-                                            "return 0";
-
-static const char script_set_mint[] =
-    "if redis.call('set', KEYS[1], ARGV[1], 'NX', 'PX', ARGV[2]) then"
-    " local fence = redis.call('incr', KEYS[2])"
-    " if ARGV[3] then redis.call('expire', KEYS[2], ARGV[3]) end"
-    " return fence "
-    "end "
-    "return false";
-
-/* Fences are compared as decimal texts, the longer one being the larger: Lua's numbers are doubles
- * and would take two large fences for equal. What is not a fence refuses nobody. */
-static const char script_fenced_set[] = "local seen = redis.call('get', KEYS[1]) "
-                                        "local mine = ARGV[1] "
-                                        "if seen and string.find(seen, '^%d+$') and"
-                                        " (#mine < #seen or (#mine == #seen and mine < seen)) then"
-                                        " return 0 "
-                                        "end "
-                                        "if ARGV[2] then"
-                                        " redis.call('set', KEYS[1], mine, 'EX', ARGV[2]) "
-                                        "else"
-                                        " redis.call('set', KEYS[1], mine) "
-                                        "end "
-                                        "return 1";
-
-/* Which replies a command may have: others mean that it was not our server that answered. */
-#define ANSWERS(BIT)                                                                               \
-    BIT(ANSWER_NIL)                                                                                \
-    BIT(ANSWER_OK)                                                                                 \
-    BIT(ANSWER_INTEGER)                                                                            \
-    BIT(ANSWER_VALUE)                                                                              \
-    BIT(ANSWER_TRANSACTION)                                                                        \
-    BIT(ANSWER_SHA) /* the row's SHA1: it stands for OK */
-BITS(answer, ANSWERS);
-
-struct wire_row {
-    const char *wire;
-    const char *script; /* of %b, else NULL */
-    const char *sha;    /* of %h and ANSWER_SHA, else NULL */
-    const char *shown;  /* NULL: as on the wire */
-    int answers;        /* enum answer, or-ed */
-};
-
-static const struct wire_row rows[VERB_COUNT] = {
-    [VERB_SETNX] = {"SETNX %k %v", NULL, NULL, NULL, ANSWER_INTEGER},
-    [VERB_SET_NX_PX] = {"SET %k %v NX PX %m", NULL, NULL, NULL, ANSWER_OK | ANSWER_NIL},
-    [VERB_SET_NX_EX] = {"SET %k %v NX EX %s", NULL, NULL, NULL, ANSWER_OK | ANSWER_NIL},
-    [VERB_SET] = {"SET %k %v", NULL, NULL, NULL, ANSWER_OK},
-    [VERB_GET] = {"GET %k", NULL, NULL, NULL, ANSWER_VALUE | ANSWER_NIL},
-    [VERB_GETSET] = {"GETSET %k %v", NULL, NULL, NULL, ANSWER_VALUE | ANSWER_NIL},
-    [VERB_DEL] = {"DEL %k", NULL, NULL, NULL, ANSWER_INTEGER},
-    [VERB_EXPIRE] = {"EXPIRE %k %s", NULL, NULL, NULL, ANSWER_INTEGER},
-    [VERB_PEXPIRE] = {"PEXPIRE %k %m", NULL, NULL, NULL, ANSWER_INTEGER},
-    [VERB_INCR] = {"INCR %k", NULL, NULL, NULL, ANSWER_INTEGER},
-    [VERB_RPUSH] = {"RPUSH %k %v", NULL, NULL, NULL, ANSWER_INTEGER},
-    [VERB_WATCH] = {"WATCH %k", NULL, NULL, NULL, ANSWER_OK},
-    [VERB_UNWATCH] = {"UNWATCH", NULL, NULL, NULL, ANSWER_OK},
-    [VERB_MULTI_DEL] = {"MULTI ; DEL %k ; EXEC", NULL, NULL, "multi-del %k",
-                        ANSWER_TRANSACTION | ANSWER_NIL},
-    [VERB_MULTI_SETNX_EXPIRE] = {"MULTI ; SETNX %k %v ; EXPIRE %k %s ; EXEC", NULL, NULL,
-                                 "multi-setnx-expire %k %v %s", ANSWER_TRANSACTION | ANSWER_NIL},
-    [VERB_LUA_SETNX_EXPIRE] = {"EVAL %b 3 %k %v %s", script_setnx_expire, NULL,
-                               "lua-setnx-expire %k %v %s", ANSWER_INTEGER},
-    [VERB_COMPARE_DELETE] = {"EVAL %b 1 %k %v", script_compare_delete, NULL,
-                             "compare-and-delete %k %v", ANSWER_INTEGER},
-    [VERB_COMPARE_DELETE_SHA] = {"EVALSHA %h 1 %k %v", NULL, sha_compare_delete,
-                                 "compare-and-delete-by-sha %k %v", ANSWER_INTEGER},
-    [VERB_SCRIPT_LOAD] = {"SCRIPT LOAD %b", script_compare_delete, sha_compare_delete,
-                          "script-load compare-and-delete", ANSWER_SHA},
-    [VERB_COMPARE_EXPIRE] = {"EVAL %b 1 %k %v %m", script_compare_expire, NULL,
-                             "compare-and-expire %k %v %m", ANSWER_INTEGER},
-    [VERB_SET_MINT] = {"EVAL %b 2 %k %f %v %m", script_set_mint, NULL, "set-and-mint %k %v %m",
-                       ANSWER_INTEGER | ANSWER_NIL},
-    [VERB_DELEX] = {"DELEX %k IFEQ %v", NULL, NULL, NULL, ANSWER_INTEGER},
-    [VERB_DELIFEQ] = {"DELIFEQ %k %v", NULL, NULL, NULL, ANSWER_INTEGER},
-    [VERB_FENCED_SET] = {"EVAL %b 1 %k %n", script_fenced_set, NULL, "fenced-set %k %n",
-                         ANSWER_INTEGER},
-};
-
-/* What is said behind a row's wire text where the keys that a lock guards are not to stay for ever.
- * A SET takes the expiry away, so it brings one of its own; a key that only comes to be is given
- * one in the same pipeline. */
-static const char *const expiring[VERB_COUNT] = {
-    [VERB_SET] = " EX %x",
-    [VERB_SETNX] = " ; EXPIRE %k %x",
-    [VERB_GETSET] = " ; EXPIRE %k %x",
-    [VERB_INCR] = " ; EXPIRE %k %x",
-    [VERB_RPUSH] = " ; EXPIRE %k %x",
-    [VERB_SET_MINT] = " %x",
-    [VERB_FENCED_SET] = " %x",
-};
-
-const char *wire_shown(enum verb verb)
-{
-    assert((unsigned)verb < VERB_COUNT);
-    return rows[verb].shown ? rows[verb].shown : rows[verb].wire;
-}
 
 /* --- encoding --- */
 
@@ -216,10 +98,10 @@ static void put_word(struct writer *writer, const struct command *command, const
         put_integer(writer, command->ttl_us / 1000);
         return;
     case WIRE_SCRIPT:
-        put_text(writer, rows[command->verb].script);
+        put_text(writer, verb_row(command->verb)->script->text);
         return;
     case WIRE_SHA:
-        put_text(writer, rows[command->verb].sha);
+        put_text(writer, verb_row(command->verb)->script->sha);
         return;
     case WIRE_EXPIRY:
         put_integer(writer, writer->expiry_s);
@@ -239,7 +121,7 @@ static size_t count_words(const char *wire)
 
 int64_t command_ttl_unit_us(enum verb verb)
 {
-    const char *wire = rows[verb].wire;
+    const char *wire = verb_row(verb)->wire;
     for (const char *at = wire; (at = strchr(at, '%')) != NULL; at++) {
         if (at[1] == WIRE_SECONDS)
             return 1000000;
@@ -268,9 +150,8 @@ static void put_requests(struct writer *writer, const struct command *command, c
 
 size_t command_encode(const struct command *command, const char *prefix, char *bytes)
 {
-    assert((unsigned)command->verb < VERB_COUNT);
     struct writer writer = {.bytes = bytes};
-    put_requests(&writer, command, prefix, rows[command->verb].wire);
+    put_requests(&writer, command, prefix, verb_row(command->verb)->wire);
     return writer.length;
 }
 
@@ -279,13 +160,13 @@ size_t command_encode_expiring(const struct command *command, const char *prefix
 {
     char wire[WIRE_TEXT_MAX];
     struct writer writer = {.bytes = bytes, .expiry_s = expiry_s};
-    assert((unsigned)command->verb < VERB_COUNT);
+    const struct verb_row *row = verb_row(command->verb);
     bool is_guarded = command->key != KEY_LOCK || command->verb == VERB_SET_MINT;
-    const char *more = is_guarded ? expiring[command->verb] : NULL;
-    int length = snprintf(wire, sizeof wire, "%s%s", rows[command->verb].wire, more ? more : "");
+    const char *more = is_guarded ? row->guarded : "";
+    int length = snprintf(wire, sizeof wire, "%s%s", row->wire, more);
     assert(length > 0 && (size_t)length < sizeof wire);
     put_requests(&writer, command, prefix, wire);
-    *requests = verb_requests(command->verb) + (more && strchr(more, ';') ? 1 : 0);
+    *requests = verb_requests(command->verb) + (strchr(more, ';') ? 1 : 0);
     return writer.length;
 }
 
@@ -462,7 +343,7 @@ static struct reply decode_sha(const struct wire_reply *wire, const char *sha)
 
 struct reply command_decode(enum verb verb, const struct wire_reply *replies, size_t count)
 {
-    assert((unsigned)verb < VERB_COUNT);
+    const struct verb_row *row = verb_row(verb);
     assert(count == (size_t)verb_requests(verb));
     /* A pipeline: the reason stands where a command was refused; EXEC only says that there was one.
      */
@@ -474,17 +355,8 @@ struct reply command_decode(enum verb verb, const struct wire_reply *replies, si
         if (!is_as_expected)
             return error_reply(ERROR_OTHER);
     }
-    static const int answer_of[] = {
-        [REPLY_NIL] = ANSWER_NIL,
-        [REPLY_OK] = ANSWER_OK,
-        [REPLY_INTEGER] = ANSWER_INTEGER,
-        [REPLY_VALUE] = ANSWER_VALUE,
-        [REPLY_TRANSACTION] = ANSWER_TRANSACTION,
-    };
-    if (rows[verb].answers == ANSWER_SHA)
-        return decode_sha(&replies[count - 1], rows[verb].sha);
+    if (row->answers == ANSWER_SHA)
+        return decode_sha(&replies[count - 1], row->script->sha);
     struct reply reply = decode_one(&replies[count - 1]);
-    if (reply.kind != REPLY_ERROR && !(answer_of[reply.kind] & rows[verb].answers))
-        return error_reply(ERROR_OTHER);
-    return reply;
+    return verb_answers(verb, reply.kind) ? reply : error_reply(ERROR_OTHER);
 }

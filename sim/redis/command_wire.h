@@ -1,11 +1,12 @@
-/* command_wire.h - the table that says how each command travels; shared by command.c and
- * command_wire.c only.
+/* command_wire.h - a row of commands.def as command.c and command_wire.c share it; nobody else
+ * includes it.
  *
  * A row's wire text is words with one space between; a word that begins with % stands for what
  * wire_part says; a word ";" ends a request. Source: the Redis command reference. */
 #ifndef PICKLOCK_REDIS_COMMAND_WIRE_H
 #define PICKLOCK_REDIS_COMMAND_WIRE_H
 
+#include "base/bits.h"
 #include "redis/command.h"
 
 enum wire_part {
@@ -22,8 +23,34 @@ enum wire_part {
 
 enum { WIRE_TEXT_MAX = 128 };
 
-/* How the command is shown to people: its wire text, or a name of ours and the arguments. Static.
- */
-const char *wire_shown(enum verb verb);
+/* Which replies a command may have: others mean that it was not our server that answered. */
+#define ANSWERS(BIT)                                                                               \
+    BIT(ANSWER_NIL)                                                                                \
+    BIT(ANSWER_OK)                                                                                 \
+    BIT(ANSWER_INTEGER)                                                                            \
+    BIT(ANSWER_VALUE)                                                                              \
+    BIT(ANSWER_TRANSACTION)                                                                        \
+    BIT(ANSWER_SHA) /* the SHA1 of the row's script: it stands for OK */
+BITS(answer, ANSWERS);
+
+struct lua {
+    const char *sha; /* NULL: no command goes by it */
+    const char *text;
+};
+
+/* A row of commands.def, without what only the model knows. */
+struct verb_row {
+    const char *id, *name, *arguments;
+    const char *wire;
+    const struct lua *script;
+    const char *guarded, *shown;
+    int answers; /* enum answer, or-ed */
+    enum effect effect;
+    enum compares compares;
+    enum expiry expiry;
+};
+
+/* Static; never NULL for values of the enum. */
+const struct verb_row *verb_row(enum verb verb);
 
 #endif

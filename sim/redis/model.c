@@ -358,30 +358,11 @@ static const struct {
     run_function *run;
     int traits;
 } rows[VERB_COUNT] = {
-    [VERB_SETNX] = {run_setnx, WRITES | GROWS},
-    [VERB_SET_NX_PX] = {run_set_nx_ttl, WRITES | GROWS},
-    [VERB_SET_NX_EX] = {run_set_nx_ttl, WRITES | GROWS},
-    [VERB_SET] = {run_set, WRITES | GROWS},
-    [VERB_GET] = {run_get, 0},
-    [VERB_GETSET] = {run_getset, WRITES | GROWS},
-    [VERB_DEL] = {run_del, WRITES},
-    [VERB_EXPIRE] = {run_expire, WRITES},
-    [VERB_PEXPIRE] = {run_expire, WRITES},
-    [VERB_INCR] = {run_incr, WRITES | GROWS},
-    [VERB_RPUSH] = {run_rpush, WRITES | GROWS},
-    [VERB_WATCH] = {run_watch, SESSION},
-    [VERB_UNWATCH] = {run_unwatch, SESSION},
-    [VERB_MULTI_DEL] = {run_multi_del, TRANSACTION},
-    [VERB_MULTI_SETNX_EXPIRE] = {run_multi_setnx_expire, TRANSACTION},
-    [VERB_LUA_SETNX_EXPIRE] = {run_lua_setnx_expire, SCRIPT | TWO_SLOTS},
-    [VERB_COMPARE_DELETE] = {run_compare_delete, SCRIPT},
-    [VERB_COMPARE_DELETE_SHA] = {run_compare_delete_sha, SCRIPT},
-    [VERB_SCRIPT_LOAD] = {run_script_load, 0},
-    [VERB_COMPARE_EXPIRE] = {run_compare_expire, SCRIPT},
-    [VERB_SET_MINT] = {run_set_mint, SCRIPT | TWO_SLOTS},
-    [VERB_DELEX] = {run_delete_if_equal, WRITES},
-    [VERB_DELIFEQ] = {run_delete_if_equal, WRITES},
-    [VERB_FENCED_SET] = {run_fenced_set, SCRIPT},
+#define VERB(id, name, arguments, wire, script, guarded, shown, answers, effect, compares, expiry, \
+             run, traits)                                                                          \
+    {run_##run, traits},
+#include "redis/commands.def"
+#undef VERB
 };
 
 static bool is_refused(enum reply_error refuses, int traits)

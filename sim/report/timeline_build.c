@@ -203,7 +203,8 @@ static void client_event(struct builder *builder, const struct event *event, int
 {
     struct belief *belief = &builder->beliefs[column];
     int64_t lease_us = builder->timeline->head.lease_us;
-    bool is_renewal = event->command.verb == VERB_COMPARE_EXPIRE;
+    bool is_renewal = verb_effect(event->command.verb) == EFFECT_EXPIRE &&
+                      verb_compares(event->command.verb) == COMPARES_VALUE;
     if (event->kind == EVENT_CALL && event->op == OP_ACQUIRE)
         belief->called_us = event->time_us;
     if (event->kind == EVENT_SEND && is_renewal)

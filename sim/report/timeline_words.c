@@ -2,6 +2,7 @@
 #include "report/timeline_words.h"
 
 #include "base/units.h"
+#include "checks/change.h"
 #include "scenario/choice.h"
 
 #include <inttypes.h>
@@ -64,51 +65,26 @@ static void name_token(const struct timeline *timeline, int64_t value, char *tex
 
 /* --- the key --- */
 
-static bool is_one(const struct reply *reply)
-{
-    return (reply->kind == REPLY_INTEGER || reply->kind == REPLY_TRANSACTION) && reply->value == 1;
-}
-
 enum key_change words_key_change(const struct event *event)
 {
-    const struct reply *reply = &event->reply;
-    if (reply->kind == REPLY_ERROR || reply->kind == REPLY_NIL)
-        return event->command.verb == VERB_GETSET && reply->kind == REPLY_NIL ? KEY_WRITTEN
-                                                                              : KEY_KEPT;
-    switch (event->command.verb) {
-    case VERB_SET_NX_PX:
-    case VERB_SET_NX_EX:
-    case VERB_SET:
-    case VERB_GETSET:
-    case VERB_SET_MINT:
+    switch (change_read(&event->command, &event->reply).kind) {
+    case CHANGE_WRITE:
+    case CHANGE_SWAP:
         return KEY_WRITTEN;
-    case VERB_SETNX:
-    case VERB_LUA_SETNX_EXPIRE:
-        return is_one(reply) ? KEY_WRITTEN : KEY_KEPT;
-    case VERB_MULTI_SETNX_EXPIRE:
-        return is_one(reply) ? KEY_WRITTEN : reply->second == 1 ? KEY_EXTENDED : KEY_KEPT;
-    case VERB_EXPIRE:
-    case VERB_PEXPIRE:
-    case VERB_COMPARE_EXPIRE:
-        return is_one(reply) ? KEY_EXTENDED : KEY_KEPT;
-    case VERB_DEL:
-    case VERB_MULTI_DEL:
-    case VERB_COMPARE_DELETE:
-    case VERB_COMPARE_DELETE_SHA:
-    case VERB_DELEX:
-    case VERB_DELIFEQ:
-        return is_one(reply) ? KEY_REMOVED : KEY_KEPT;
-    default:
-        return KEY_KEPT;
+    case CHANGE_EXPIRY:
+        return KEY_EXTENDED;
+    case CHANGE_DELETE:
+        return KEY_REMOVED;
+    case CHANGE_NONE:
+    case CHANGE_WRITE_IF_NEW:
+        break;
     }
+    return KEY_KEPT;
 }
 
 bool words_sets_expiry(const struct event *event)
 {
-    enum key_change change = words_key_change(event);
-    enum verb verb = event->command.verb;
-    return change == KEY_EXTENDED ||
-           (change == KEY_WRITTEN && verb != VERB_SETNX && verb != VERB_SET && verb != VERB_GETSET);
+    return change_read(&event->command, &event->reply).has_ttl;
 }
 
 bool words_strike(const struct timeline *timeline, const struct event *event, int holder,

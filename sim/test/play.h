@@ -15,12 +15,6 @@ enum { TOKEN = 7, OTHER = 8, SECOND = 1000000, MILLISECOND = 1000 };
 /* Own clock at the start: a whole second and a bit, so that rounding down is seen. */
 #define EPOCH (INT64_C(100) * SECOND + 900 * MILLISECOND)
 
-static const char *const verbs[] = {
-#define VERB(id, name, effect, requests, arguments) #id,
-#include "redis/commands.def"
-#undef VERB
-};
-
 static const char *const words[] = {
     [ASK_GRANTED] = "granted",   [ASK_REFUSED] = "refused",         [ASK_FAILED] = "failed",
     [ASK_RELEASED] = "released", [ASK_NOT_MINE] = "not mine",       [ASK_LOST] = "lost",
@@ -59,7 +53,7 @@ static inline void play_command(struct play *play, const struct ask *ask)
 {
     char text[256];
     int used = snprintf(text, sizeof text, "%s%s", ask->lane == LANE_RENEW ? "renew " : "",
-                        verbs[ask->command.verb]);
+                        verb_id(ask->command.verb));
     if (ask->server > 0)
         used += snprintf(text + used, sizeof text - (size_t)used, "@%d", ask->server);
     if (ask->command.key == KEY_FENCE)

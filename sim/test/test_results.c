@@ -468,12 +468,7 @@ static const char *name_of_event(int row)
 
 static const char *name_of_verb(int row)
 {
-    static const char *const ids[] = {
-#define VERB(id, name, effect, requests, arguments) #id,
-#include "redis/commands.def"
-#undef VERB
-    };
-    return ids[row];
+    return verb_id((enum verb)row);
 }
 
 static const char *name_of_result(int row)

@@ -139,7 +139,7 @@ static void message_outlives(struct packed_message *message, const struct config
     if (!config->scheme->uses_client_clock || message->state != MESSAGE_REQUEST)
         return;
     message->left = MESSAGE_LEFT_FROM_NOW;
-    if (message->verb == VERB_GETSET)
+    if (verb_swaps(message->verb))
         message->number = 0;
 }
 

@@ -146,7 +146,7 @@ static void message_remembers(struct packed_message *message, const struct confi
     if (!config->scheme->uses_client_clock || message->state != MESSAGE_REQUEST)
         return;
     message->left = call_left;
-    message->number = message->verb == VERB_GETSET ? seen : 0;
+    message->number = verb_swaps(message->verb) ? seen : 0;
 }
 
 struct packed_message client_state_copy(const struct client_state *client_state,
