@@ -30,7 +30,7 @@ MUTANTS := $(patsubst sim/%.c,$(BUILD)/%.o,$(wildcard sim/test/mutants/*.c))
 FUZZ    := $(patsubst sim/test/%.c,%,$(wildcard sim/test/fuzz_*.c))
 TESTS   := $(patsubst sim/test/%.c,%,$(wildcard sim/test/test_*.c))
 
-.PHONY: all setup setup-test demo test determinism bench mutations falsealarm fuzz libfuzzer sanitised clang check-long unit clean format help $(TESTS)
+.PHONY: all setup setup-test demo test determinism bench mutations falsealarm fuzz libfuzzer sanitised clang check-long unit clean format format-check help $(TESTS)
 
 all: $(BUILD)/picklock ## build the program: build/picklock
 
@@ -150,6 +150,9 @@ unit: $(TESTS) ## build and run the C unit tests
 
 format: ## clang-format everything in sim/
 	clang-format -i $$(find sim -name '*.[ch]')
+
+format-check: ## fail where clang-format (14, of Debian 12) would change a line of sim/
+	@clang-format --dry-run -Werror $$(find sim -name '*.[ch]')
 
 clean: ## remove the build folder
 	rm -rf $(BUILD)

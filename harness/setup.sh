@@ -1,5 +1,5 @@
 #!/bin/sh
-# Installs what is missing, and nothing else: setup.sh build|test|browser|opinion|clang|campaign ...
+# Installs what is missing, and nothing else: setup.sh build|test|browser|opinion|clang|format|campaign ...
 #
 # A part counts as present when what needs it works, however it came here (apt, a source build, another compiler).
 # Missing parts are installed with apt, through sudo when not root. Without apt or rights: the list, and exit 69.
@@ -39,6 +39,10 @@ PARTS
     clang) cat <<'PARTS'
 clang|clang|command -v clang|a second compiler, and libFuzzer
 sanitizers|libclang-rt-dev|sanitizers|address and undefined sanitizers
+PARTS
+    ;;
+    format) cat <<'PARTS'
+clang-format|clang-format|command -v clang-format|one form for all C code
 PARTS
     ;;
     campaign) cat <<'PARTS'
