@@ -42,14 +42,13 @@ static bool is_wanted(const struct wanted *wanted, const struct message *message
     return wanted->is_any_state || message->state == wanted->state;
 }
 
-int naming_find(const struct choice *choice, const struct message *first, size_t stride, int count)
+int naming_find(const struct choice *choice, const struct message *messages, int count)
 {
     const struct wanted *wanted = &wants[choice->kind];
     int late = -1;
     assert(wanted->words);
     for (int i = 0; i < count; i++) {
-        const struct message *message =
-            (const struct message *)((const char *)first + (size_t)i * stride);
+        const struct message *message = &messages[i];
         if (message->server != choice->server || !is_wanted(wanted, message) ||
             !naming_same_verb(message->command.verb, choice->verb))
             continue;
@@ -61,10 +60,10 @@ int naming_find(const struct choice *choice, const struct message *first, size_t
     return late;
 }
 
-int naming_find_or_say(const struct choice *choice, const struct message *first, size_t stride,
-                       int count, const char *name, struct failure *failure)
+int naming_find_or_say(const struct choice *choice, const struct message *messages, int count,
+                       const char *name, struct failure *failure)
 {
-    int found = naming_find(choice, first, stride, count);
+    int found = naming_find(choice, messages, count);
     if (found < 0)
         failure_set(failure, FAIL_UNKNOWN, "%s has no %s at server %d that is %s", name,
                     verb_name(choice->verb), choice->server + 1, wants[choice->kind].words);

@@ -10,12 +10,12 @@
 #include "scenario/world.h"
 
 /* The place among the client's messages, oldest first, of the one that the choice means; -1: there
- * is none. first: the first of count messages, which stand stride bytes apart. */
-int naming_find(const struct choice *choice, const struct message *first, size_t stride, int count);
+ * is none. */
+int naming_find(const struct choice *choice, const struct message *messages, int count);
 
 /* As naming_find(), with the complaint that there is none; name: the client's. */
-int naming_find_or_say(const struct choice *choice, const struct message *first, size_t stride,
-                       int count, const char *name, struct failure *failure);
+int naming_find_or_say(const struct choice *choice, const struct message *messages, int count,
+                       const char *name, struct failure *failure);
 
 /* A verb is named by its text: "SET" is every form of it. */
 bool naming_same_verb(enum verb a, enum verb b);

@@ -110,7 +110,7 @@ static enum fail check_named(struct interpreter *interpreter, const struct choic
 {
     struct message all[MESSAGES_MAX];
     int count = moves_messages(interpreter, message->client, all);
-    int meant = naming_find(choice, all, sizeof all[0], count);
+    int meant = naming_find(choice, all, count);
     if (meant < 0 ||
         (all[meant].lane == message->lane && all[meant].is_abandoned == message->is_abandoned &&
          all[meant].state == message->state))

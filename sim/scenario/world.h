@@ -3,7 +3,7 @@
  *
  * Both worlds answer the same questions in the same way, so that one interpreter drives a scenario
  * in either, and one schedule replays in both. A world writes its events into the sink that it was
- * made with. Implemented by world/ (simulated) and live/ (real). */
+ * made with. Implemented by world/core.c, over a backend in world/ (simulated) or live/ (real). */
 #ifndef PICKLOCK_SCENARIO_WORLD_H
 #define PICKLOCK_SCENARIO_WORLD_H
 
@@ -27,12 +27,20 @@ struct client_view {
 
 enum message_state { MESSAGE_REQUEST, MESSAGE_REPLY, MESSAGE_VOID };
 
+/* A request or reply on its way, and whose it is. */
 struct message {
     int client, server;
     enum lane lane;
     struct command command;
     enum message_state state;
     bool is_abandoned; /* the client no longer waits for it: it can only arrive, late, or be lost */
+    struct reply reply; /* MESSAGE_REPLY: what the server said */
+    enum operation op;  /* of the client's attempt that sent it */
+    int attempt;
+    int64_t token;
+    int number;     /* no other message of the client has it, until this one is over */
+    int connection; /* of the client, from 1: the one that its lane uses, one that it has left, or a
+                       copy's own; 0 where it is void */
 };
 
 enum { MESSAGES_MAX = 4 * SERVERS_MAX };

@@ -90,7 +90,7 @@ static void fake_remove(struct fake_client *who, int at)
 
 static int fake_find(struct fake_client *who, const struct choice *choice)
 {
-    return naming_find(choice, who->messages, sizeof who->messages[0], who->count);
+    return naming_find(choice, who->messages, who->count);
 }
 
 static enum fail fake_message(struct fake *fake, const struct choice *choice,

@@ -53,11 +53,9 @@ enum fail rules_want_timer(const struct run *run, const struct choice *choice,
     return FAIL_NONE;
 }
 
-enum fail rules_want_turn(const struct choice *choice, const struct message *first,
-                          struct failure *failure)
+enum fail rules_refuse_turn(const struct choice *choice, const struct message *first,
+                            struct failure *failure)
 {
-    if (!first)
-        return FAIL_NONE;
     return failure_set(failure, FAIL_UNKNOWN,
                        "%s to server %d comes before it on the same connection",
                        verb_name(first->command.verb), choice->server + 1);

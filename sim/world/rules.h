@@ -1,5 +1,4 @@
-/* rules.h - what a choice must be for either world to make it: one set of refusals, in one set of
- * words. */
+/* rules.h - what a choice must be for the core to make it: the refusals, and their words. */
 #ifndef PICKLOCK_WORLD_RULES_H
 #define PICKLOCK_WORLD_RULES_H
 
@@ -21,8 +20,8 @@ enum fail rules_want_phase(const struct run *run, const struct choice *choice,
 enum fail rules_want_timer(const struct run *run, const struct choice *choice,
                            const struct client *client, int64_t now_us, struct failure *failure);
 
-/* first: what comes before the choice's message on the same connection, or NULL. */
-enum fail rules_want_turn(const struct choice *choice, const struct message *first,
-                          struct failure *failure);
+/* first: what comes before the choice's message on the same connection. FAIL_UNKNOWN. */
+enum fail rules_refuse_turn(const struct choice *choice, const struct message *first,
+                            struct failure *failure);
 
 #endif

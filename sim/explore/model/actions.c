@@ -1,4 +1,4 @@
-/* actions.c - see actions.h. The rules of messages are those of world/simulated.c. */
+/* actions.c - see actions.h. The rules of messages are those of world/core.c. */
 #include "explore/model/actions.h"
 
 #include "checks/change.h"

@@ -1,0 +1,66 @@
+/* directed_servers.c - what a directed run does to real servers. See directed.h. */
+#include "live/directed.h"
+
+#include "live/clock.h"
+
+#include <stdio.h>
+
+static struct servers *servers_of(struct backend *backend)
+{
+    return &((struct directed *)backend)->live->servers;
+}
+
+enum fail directed_can(const struct backend *backend, enum choice_kind kind,
+                       struct failure *failure)
+{
+    return servers_can(&((const struct directed *)backend)->live->servers, kind, failure);
+}
+
+enum fail directed_jump_clock(struct backend *backend, int server, int64_t amount_us,
+                              struct failure *failure)
+{
+    struct servers *servers = servers_of(backend);
+    clock_jump(servers->rows[server].page, amount_us);
+    return servers_prove_clock(servers, server, failure);
+}
+
+/* Clients go to the new process from here on; and that they do. */
+static enum fail follow(struct backend *backend, int server, struct failure *failure)
+{
+    struct directed *directed = (struct directed *)backend;
+    live_follow_server(directed->live, server);
+    return live_prove_path(directed->live, server, failure);
+}
+
+enum fail directed_restart_empty(struct backend *backend, int server, struct failure *failure)
+{
+    enum fail fail = servers_restart(servers_of(backend), server, failure);
+    return fail ? fail : follow(backend, server, failure);
+}
+
+enum fail directed_cut_replica(struct backend *backend, int server, struct failure *failure)
+{
+    return servers_cut_replica(servers_of(backend), server, failure);
+}
+
+/* A replica that was not cut off has all the keys: servers.h sees to it. */
+enum fail directed_fail_over(struct backend *backend, int server, bool is_cut,
+                             struct failure *failure)
+{
+    (void)is_cut;
+    enum fail fail = servers_failover(servers_of(backend), server, failure);
+    return fail ? fail : follow(backend, server, failure);
+}
+
+enum fail directed_evict(struct backend *backend, int server, struct failure *failure)
+{
+    const struct directed *directed = (const struct directed *)backend;
+    char key[KEY_PREFIX_MAX + 16];
+    (void)snprintf(key, sizeof key, "%s%s", directed->prefix, key_name(KEY_LOCK));
+    return servers_evict(servers_of(backend), server, key, failure);
+}
+
+enum fail directed_flush_scripts(struct backend *backend, int server, struct failure *failure)
+{
+    return servers_flush_scripts(servers_of(backend), server, failure);
+}

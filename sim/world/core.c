@@ -1,0 +1,225 @@
+/* core.c - a directed world, one choice at a time. See core.h; the contract is scenario/world.h.
+ *
+ * A choice takes effect, writes its events at the time it was made, and is then settled. One that
+ * is not possible changes nothing. Nothing reaches a server or a client but by a choice. */
+#include "world/core_state.h"
+
+#include "base/memory.h"
+#include "world/rules.h"
+
+#include <assert.h>
+#include <stdlib.h>
+
+static const struct backend_ops *ops_of(const struct core *core)
+{
+    return core->backend->ops;
+}
+
+static void read_clock(struct core *core)
+{
+    core->now_us = ops_of(core)->now_us(core->backend, core->now_us);
+}
+
+enum fail core_settle(struct core *core, struct failure *failure)
+{
+    enum fail fail = ops_of(core)->settle(core->backend, failure);
+    read_clock(core);
+    return fail;
+}
+
+enum fail core_execute(struct core *core, struct message *message, enum reply_error error,
+                       struct execution *execution, struct failure *failure)
+{
+    enum fail fail = ops_of(core)->execute(core->backend, message, error, execution, failure);
+    read_clock(core);
+    if (fail)
+        return fail;
+    message->state = MESSAGE_REPLY;
+    message->reply = execution->reply;
+    return FAIL_NONE;
+}
+
+/* --- what messages do, and time --- */
+
+static enum fail choose_arrive(struct core *core, const struct choice *choice,
+                               struct failure *failure)
+{
+    struct execution execution;
+    struct message *message = core_find_first(core, choice, failure);
+    if (!message)
+        return FAIL_UNKNOWN;
+    enum fail fail = core_execute(core, message, ERROR_NONE, &execution, failure);
+    if (fail)
+        return fail;
+    struct event executed = core_message_event(core, EVENT_EXECUTE, message);
+    executed.reply = execution.reply;
+    executed.from_us = execution.from_us;
+    executed.time_us = execution.until_us;
+    core_write(core, &executed);
+    if (message->is_abandoned)
+        core_remove(core, message);
+    return FAIL_NONE;
+}
+
+static enum fail choose_hear(struct core *core, const struct choice *choice,
+                             struct failure *failure)
+{
+    struct message *found = core_find_first(core, choice, failure);
+    if (!found)
+        return FAIL_UNKNOWN;
+    const struct message message = *found;
+    enum fail fail = ops_of(core)->deliver(core->backend, &message, failure);
+    read_clock(core);
+    if (fail)
+        return fail;
+    core_remove(core, found);
+    struct event heard = core_message_event(core, EVENT_HEAR, &message);
+    heard.reply = message.reply;
+    core_write(core, &heard);
+    core_notify(core, &message, MOMENT_REPLY);
+    return FAIL_NONE;
+}
+
+static enum fail choose_time(struct core *core, const struct choice *choice,
+                             struct failure *failure)
+{
+    if (choice->amount_us <= 0)
+        return failure_set(failure, FAIL_UNKNOWN, "time only passes forwards");
+    enum fail fail = ops_of(core)->pass_time(core->backend, choice->amount_us, failure);
+    core->now_us += choice->amount_us;
+    read_clock(core);
+    if (fail)
+        return fail;
+    struct event passed = core_event(core, EVENT_TIME, -1, -1);
+    passed.amount_us = choice->amount_us;
+    core_write(core, &passed);
+    return FAIL_NONE;
+}
+
+static core_choice *message_choice(enum choice_kind kind)
+{
+    static core_choice *const choices[CHOICE_COUNT] = {
+        [CHOICE_ARRIVE] = choose_arrive,
+        [CHOICE_ARRIVE_LATE] = choose_arrive,
+        [CHOICE_HEAR] = choose_hear,
+        [CHOICE_TIME] = choose_time,
+    };
+    return choices[kind];
+}
+
+/* --- scenario/world.h --- */
+
+static core_choice *find_choice(enum choice_kind kind)
+{
+    core_choice *choice = core_client_choice(kind);
+    if (!choice)
+        choice = message_choice(kind);
+    return choice ? choice : core_fault_choice(kind);
+}
+
+static enum fail core_can(struct world *world, enum choice_kind kind, struct failure *failure)
+{
+    const struct core *core = (const struct core *)world;
+    if ((kind == CHOICE_CUT_REPLICA || kind == CHOICE_FAILOVER) && !core->run->has_replica)
+        return failure_set(failure, FAIL_UNKNOWN, "this run has no replicas");
+    return ops_of(core)->can(core->backend, kind, failure);
+}
+
+static enum fail look_at_choice(struct core *core, const struct choice *choice,
+                                struct failure *failure)
+{
+    enum fail fail = rules_names_somebody(core->run, choice, failure);
+    if (!fail && choice_names_client(choice->kind))
+        fail =
+            rules_have_room(core->run, choice, core->slots[choice->client].messages_count, failure);
+    return fail ? fail : core_can(&core->world, choice->kind, failure);
+}
+
+static enum fail core_apply(struct world *world, const struct choice *choice,
+                            struct failure *failure)
+{
+    struct core *core = (struct core *)world;
+    struct failure local, *why = failure ? failure : &local;
+    assert((int)choice->kind >= 0 && choice->kind < CHOICE_COUNT);
+    core_choice *choose = find_choice(choice->kind);
+    assert(choose);
+    enum fail fail = look_at_choice(core, choice, why);
+    if (fail)
+        return fail;
+    read_clock(core);
+    ops_of(core)->begin(core->backend, core->now_us);
+    fail = choose(core, choice, why);
+    if (!fail && core->error.code)
+        fail = failure_set(why, core->error.code, "%s", core->error.text);
+    if (!fail)
+        fail = core_settle(core, why);
+    if (!fail && choice->kind != CHOICE_TIME)
+        core->now_us += CHOICE_TAKES_US;
+    return fail;
+}
+
+static struct client_view core_client(struct world *world, int client)
+{
+    const struct core *core = (const struct core *)world;
+    const struct client *who = &core->slots[client].client;
+    return (struct client_view){.phase = who->phase,
+                                .last = who->last,
+                                .is_accessing = who->is_accessing,
+                                .wake_us = who->wake_us};
+}
+
+static int core_messages(struct world *world, int client, struct message *messages)
+{
+    const struct core *core = (const struct core *)world;
+    const struct client_slot *slot = &core->slots[client];
+    for (int i = 0; i < slot->messages_count; i++)
+        messages[i] = slot->messages[i];
+    return slot->messages_count;
+}
+
+static int64_t core_now_us(struct world *world)
+{
+    struct core *core = (struct core *)world;
+    read_clock(core);
+    return core->now_us;
+}
+
+static void core_free(struct world *world)
+{
+    struct core *core = (struct core *)world;
+    for (int client = 0; client < core->run->clients; client++)
+        for (int server = 0; server < core->run->servers; server++)
+            core_break_all(core, client, server);
+    ops_of(core)->free(core->backend);
+    free(core);
+}
+
+static const struct world_ops core_ops = {
+    .apply = core_apply,
+    .can = core_can,
+    .client = core_client,
+    .messages = core_messages,
+    .now_us = core_now_us,
+    .free = core_free,
+};
+
+struct world *core_new(const struct run *run, struct backend *backend, int64_t epoch_us)
+{
+    assert(run->clients > 0 && run->clients <= ACTORS_MAX);
+    assert(run->servers > 0 && run->servers <= SERVERS_MAX);
+    struct core *core = memory_new(1, sizeof *core);
+    const struct lease lease = {.ttl_us = run->lease_us,
+                                .unit_us = run->scheme->unit_us,
+                                .servers = run->servers,
+                                .server_kind = SERVER_REDIS};
+    core->world.ops = &core_ops;
+    core->backend = backend;
+    core->run = run;
+    for (int i = 0; i < run->clients; i++) {
+        client_init(&core->slots[i].client, run->scheme, &lease);
+        core->slots[i].client.epoch_us = epoch_us;
+    }
+    for (int i = 0; i < run->servers; i++)
+        core->has_replica[i] = run->has_replica;
+    return &core->world;
+}

@@ -1,0 +1,222 @@
+/* core_faults.c - the choices that are faults: what each does to messages, connections, clients and
+ * servers. See core_state.h.
+ *
+ * A fault is one FAULT event and one change. What a client makes of it (a time-out, a lost
+ * connection) is a choice of its own (GIVE_UP), so that the moment of noticing can be chosen, too.
+ * One that is refused leaves no event. */
+#include "world/core_state.h"
+
+/* The FAULT event of a choice; a message that it struck says the rest. */
+static void write_fault(struct core *core, const struct choice *choice,
+                        const struct message *struck)
+{
+    struct event event = core_event(core, EVENT_FAULT, choice->client, choice->server);
+    if (struck)
+        event = core_message_event(core, EVENT_FAULT, struck);
+    else if (choice->client >= 0)
+        event = core_client_event(core, EVENT_FAULT, choice->client);
+    event.server = choice->server;
+    event.amount_us = choice->amount_us;
+    if (choice->kind == CHOICE_ANSWER_ERROR)
+        event.reply = struck->reply;
+    event.fault = choice_fault(choice->kind);
+    core_write(core, &event);
+}
+
+/* --- of messages --- */
+
+/* A client that times out goes on with a new connection, as libraries do: an answer that still
+ * comes must not be taken for that to a later command. */
+static enum fail choose_give_up(struct core *core, const struct choice *choice,
+                                struct failure *failure)
+{
+    struct message *found = core_find(core, choice, failure);
+    if (!found)
+        return FAIL_UNKNOWN;
+    const struct message message = *found;
+    bool is_void = message.state == MESSAGE_VOID;
+    write_fault(core, choice, found);
+    if (!is_void)
+        core_leave(core, found);
+    /* What was executed can only come back to nobody; what was not may still be. */
+    if (message.state == MESSAGE_REQUEST)
+        found->is_abandoned = true;
+    else
+        core_remove(core, found);
+    core_notify(core, &message, is_void ? MOMENT_LOST : MOMENT_TIMEOUT);
+    return FAIL_NONE;
+}
+
+static enum fail choose_lose(struct core *core, const struct choice *choice,
+                             struct failure *failure)
+{
+    const struct message *message = core_find(core, choice, failure);
+    if (!message)
+        return FAIL_UNKNOWN;
+    write_fault(core, choice, message);
+    core_break(core, message);
+    return FAIL_NONE;
+}
+
+static enum fail choose_duplicate(struct core *core, const struct choice *choice,
+                                  struct failure *failure)
+{
+    const struct message *found = core_find(core, choice, failure);
+    if (!found)
+        return FAIL_UNKNOWN;
+    const struct message message = *found;
+    write_fault(core, choice, found);
+    core_send_copy(core, &message);
+    return FAIL_NONE;
+}
+
+static enum fail choose_answer_error(struct core *core, const struct choice *choice,
+                                     struct failure *failure)
+{
+    struct execution refusal;
+    struct message *message = core_find_first(core, choice, failure);
+    if (!message)
+        return FAIL_UNKNOWN;
+    enum fail fail = core_execute(core, message, choice->error, &refusal, failure);
+    if (!fail)
+        write_fault(core, choice, message);
+    return fail;
+}
+
+static enum fail choose_resend(struct core *core, const struct choice *choice,
+                               struct failure *failure)
+{
+    struct message *found = core_find(core, choice, failure);
+    if (!found)
+        return FAIL_UNKNOWN;
+    const struct message message = *found;
+    write_fault(core, choice, found);
+    core_remove(core, found);
+    core_send(core, &message);
+    return FAIL_NONE;
+}
+
+/* --- of clients --- */
+
+static enum fail choose_crash(struct core *core, const struct choice *choice,
+                              struct failure *failure)
+{
+    struct client_slot *slot = &core->slots[choice->client];
+    if (slot->client.phase == PHASE_DEAD)
+        return failure_set(failure, FAIL_UNKNOWN, "%s is dead already",
+                           core->run->names[choice->client]);
+    write_fault(core, choice, NULL);
+    client_crash(&slot->client);
+    for (int server = 0; server < core->run->servers; server++)
+        core_break_all(core, choice->client, server);
+    slot->messages_count = 0;
+    return FAIL_NONE;
+}
+
+static enum fail choose_client_clock(struct core *core, const struct choice *choice,
+                                     struct failure *failure)
+{
+    (void)failure;
+    core->slots[choice->client].client.skew_us += choice->amount_us;
+    write_fault(core, choice, NULL);
+    return FAIL_NONE;
+}
+
+/* --- of servers --- */
+
+/* What a server does at once, behind which the event stands: it is written when it was possible. */
+static enum fail struck(struct core *core, const struct choice *choice, enum fail fail)
+{
+    if (!fail)
+        write_fault(core, choice, NULL);
+    return fail;
+}
+
+static enum fail choose_server_clock(struct core *core, const struct choice *choice,
+                                     struct failure *failure)
+{
+    const struct backend_ops *ops = core->backend->ops;
+    return struck(core, choice,
+                  ops->jump_clock(core->backend, choice->server, choice->amount_us, failure));
+}
+
+static enum fail choose_evict(struct core *core, const struct choice *choice,
+                              struct failure *failure)
+{
+    return struck(core, choice, core->backend->ops->evict(core->backend, choice->server, failure));
+}
+
+static enum fail choose_flush_scripts(struct core *core, const struct choice *choice,
+                                      struct failure *failure)
+{
+    return struck(core, choice,
+                  core->backend->ops->flush_scripts(core->backend, choice->server, failure));
+}
+
+static enum fail choose_cut_replica(struct core *core, const struct choice *choice,
+                                    struct failure *failure)
+{
+    int server = choice->server;
+    if (!core->has_replica[server] || core->is_cut[server])
+        return failure_set(failure, FAIL_UNKNOWN, "server %d has no replica in step to cut off",
+                           server + 1);
+    enum fail fail =
+        struck(core, choice, core->backend->ops->cut_replica(core->backend, server, failure));
+    core->is_cut[server] = !fail;
+    return fail;
+}
+
+/* Another process is about to take the server's place: all connections to it are broken. */
+static enum fail break_server(struct core *core, int server, struct failure *failure)
+{
+    for (int client = 0; client < core->run->clients; client++)
+        core_break_all(core, client, server);
+    return core_settle(core, failure);
+}
+
+static enum fail choose_restart(struct core *core, const struct choice *choice,
+                                struct failure *failure)
+{
+    write_fault(core, choice, NULL);
+    enum fail fail = break_server(core, choice->server, failure);
+    if (!fail)
+        fail = core->backend->ops->restart_empty(core->backend, choice->server, failure);
+    return fail;
+}
+
+static enum fail choose_failover(struct core *core, const struct choice *choice,
+                                 struct failure *failure)
+{
+    int server = choice->server;
+    if (!core->has_replica[server])
+        return failure_set(failure, FAIL_UNKNOWN, "server %d has no replica to promote",
+                           server + 1);
+    write_fault(core, choice, NULL);
+    enum fail fail = break_server(core, server, failure);
+    if (!fail)
+        fail = core->backend->ops->fail_over(core->backend, server, core->is_cut[server], failure);
+    if (!fail)
+        core->has_replica[server] = core->is_cut[server] = false;
+    return fail;
+}
+
+core_choice *core_fault_choice(enum choice_kind kind)
+{
+    static core_choice *const choices[CHOICE_COUNT] = {
+        [CHOICE_GIVE_UP] = choose_give_up,
+        [CHOICE_LOSE_REQUEST] = choose_lose,
+        [CHOICE_LOSE_REPLY] = choose_lose,
+        [CHOICE_RESEND] = choose_resend,
+        [CHOICE_DUPLICATE] = choose_duplicate,
+        [CHOICE_ANSWER_ERROR] = choose_answer_error,
+        [CHOICE_CRASH] = choose_crash,
+        [CHOICE_CLIENT_CLOCK] = choose_client_clock,
+        [CHOICE_SERVER_CLOCK] = choose_server_clock,
+        [CHOICE_RESTART] = choose_restart,
+        [CHOICE_CUT_REPLICA] = choose_cut_replica,
+        [CHOICE_FAILOVER] = choose_failover,
+        [CHOICE_EVICT] = choose_evict,
+        [CHOICE_FLUSH_SCRIPTS] = choose_flush_scripts,
+    };
+    return choices[kind];
+}

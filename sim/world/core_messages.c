@@ -1,0 +1,194 @@
+/* core_messages.c - messages and connections: found, sent, over, broken. See core_state.h.
+ *
+ * A connection keeps the order of what travels on it, as TCP does. A client's channel to a server
+ * uses one at a time. One that it has left, because it timed out on it, stays until its last
+ * message is over, and so does that of a copy: what is on it waits for nothing that is sent
+ * elsewhere. */
+#include "world/core_state.h"
+
+#include "scenario/naming.h"
+#include "world/rules.h"
+
+#include <assert.h>
+#include <string.h>
+
+static struct client_slot *slot_of(struct core *core, const struct message *message)
+{
+    return &core->slots[message->client];
+}
+
+/* --- found --- */
+
+struct message *core_find(struct core *core, const struct choice *choice, struct failure *failure)
+{
+    struct client_slot *slot = &core->slots[choice->client];
+    int found = naming_find_or_say(choice, slot->messages, slot->messages_count,
+                                   core->run->names[choice->client], failure);
+    return found < 0 ? NULL : &slot->messages[found];
+}
+
+struct message *core_find_first(struct core *core, const struct choice *choice,
+                                struct failure *failure)
+{
+    struct message *found = core_find(core, choice, failure);
+    const struct message *first = found ? slot_of(core, found)->messages : NULL;
+    while (first != found &&
+           (first->connection != found->connection || first->state != found->state))
+        first++;
+    if (first == found)
+        return found;
+    rules_refuse_turn(choice, first, failure);
+    return NULL;
+}
+
+/* --- numbers --- */
+
+static bool is_on(const struct client_slot *slot, int connection)
+{
+    for (int i = 0; i < slot->messages_count; i++)
+        if (slot->messages[i].connection == connection)
+            return true;
+    return false;
+}
+
+static bool is_channels(const struct client_slot *slot, int connection)
+{
+    for (int server = 0; server < SERVERS_MAX; server++)
+        for (int lane = 0; lane < LANE_COUNT; lane++)
+            if (slot->channels[server][lane] == connection)
+                return true;
+    return false;
+}
+
+static int free_connection(const struct client_slot *slot)
+{
+    int connection = CONNECTION_NONE + 1;
+    while (is_channels(slot, connection) || is_on(slot, connection))
+        connection++;
+    assert(connection < CONNECTIONS_MAX);
+    return connection;
+}
+
+static int free_number(const struct client_slot *slot)
+{
+    bool is_taken[MESSAGES_MAX] = {false};
+    int number = 0;
+    for (int i = 0; i < slot->messages_count; i++)
+        is_taken[slot->messages[i].number] = true;
+    while (is_taken[number])
+        number++;
+    return number;
+}
+
+/* --- sent --- */
+
+static struct message *add(struct client_slot *slot, const struct message *message, int connection)
+{
+    assert(slot->messages_count < MESSAGES_MAX);
+    int number = free_number(slot);
+    struct message *added = &slot->messages[slot->messages_count++];
+    *added = *message;
+    added->state = MESSAGE_REQUEST;
+    added->number = number;
+    added->connection = connection;
+    return added;
+}
+
+/* What goes wrong ends the run, behind the choice. */
+static void carry(struct core *core, const struct message *message)
+{
+    struct failure why;
+    if (core->backend->ops->send(core->backend, message, &why) && !core->error.code)
+        core->error = why;
+}
+
+void core_send(struct core *core, const struct message *request)
+{
+    struct client_slot *slot = slot_of(core, request);
+    int *channel = &slot->channels[request->server][request->lane];
+    if (*channel == CONNECTION_NONE)
+        *channel = free_connection(slot);
+    const struct message *sent = add(slot, request, *channel);
+    struct event event = core_message_event(core, EVENT_SEND, sent);
+    core_write(core, &event);
+    carry(core, sent);
+}
+
+void core_send_copy(struct core *core, const struct message *request)
+{
+    struct client_slot *slot = slot_of(core, request);
+    struct message *copy = add(slot, request, free_connection(slot));
+    copy->is_abandoned = true;
+    carry(core, copy);
+}
+
+/* --- over --- */
+
+void core_remove(struct core *core, struct message *message)
+{
+    struct client_slot *slot = slot_of(core, message);
+    const struct message over = *message;
+    size_t at = (size_t)(message - slot->messages);
+    assert(at < (size_t)slot->messages_count);
+    slot->messages_count--;
+    memmove(message, message + 1, ((size_t)slot->messages_count - at) * sizeof *message);
+    if (over.connection == CONNECTION_NONE)
+        return;
+    core->backend->ops->forget(core->backend, &over);
+    if (!is_on(slot, over.connection) && !is_channels(slot, over.connection))
+        core->backend->ops->disconnect(core->backend, over.client, over.connection);
+}
+
+void core_leave(struct core *core, const struct message *message)
+{
+    int *channel = &slot_of(core, message)->channels[message->server][message->lane];
+    if (*channel == message->connection)
+        *channel = CONNECTION_NONE;
+}
+
+/* --- broken --- */
+
+static void break_connection(struct core *core, int client, int connection)
+{
+    struct client_slot *slot = &core->slots[client];
+    int kept = 0;
+    for (int server = 0; server < SERVERS_MAX; server++)
+        for (int lane = 0; lane < LANE_COUNT; lane++)
+            if (slot->channels[server][lane] == connection)
+                slot->channels[server][lane] = CONNECTION_NONE;
+    for (int i = 0; i < slot->messages_count; i++) {
+        struct message message = slot->messages[i];
+        bool is_broken = message.connection == connection;
+        if (is_broken) {
+            message.state = MESSAGE_VOID;
+            message.connection = CONNECTION_NONE;
+        }
+        if (!is_broken || !message.is_abandoned)
+            slot->messages[kept++] = message;
+    }
+    slot->messages_count = kept;
+    core->backend->ops->disconnect(core->backend, client, connection);
+}
+
+void core_break(struct core *core, const struct message *message)
+{
+    if (message->connection != CONNECTION_NONE)
+        break_connection(core, message->client, message->connection);
+}
+
+void core_break_all(struct core *core, int client, int server)
+{
+    struct client_slot *slot = &core->slots[client];
+    for (int lane = 0; lane < LANE_COUNT; lane++)
+        if (slot->channels[server][lane] != CONNECTION_NONE)
+            break_connection(core, client, slot->channels[server][lane]);
+    for (int i = 0; i < slot->messages_count;) {
+        const struct message *message = &slot->messages[i];
+        if (message->server == server && message->connection != CONNECTION_NONE) {
+            core_break(core, message);
+            i = 0; /* those behind it have moved */
+        } else {
+            i++;
+        }
+    }
+}

@@ -1,0 +1,85 @@
+/* core_state.h - what the files of the core share. Private to this folder. */
+#ifndef PICKLOCK_WORLD_CORE_STATE_H
+#define PICKLOCK_WORLD_CORE_STATE_H
+
+#include "world/client.h"
+#include "world/core.h"
+
+/* A client, and what it has on its way. */
+struct client_slot {
+    struct client client;
+    struct message messages[MESSAGES_MAX]; /* oldest first */
+    int messages_count;
+    int channels[SERVERS_MAX][LANE_COUNT]; /* the connection that each uses; CONNECTION_NONE: makes
+                                              one when it next sends */
+};
+
+struct core {
+    struct world world; /* first */
+    struct backend *backend;
+    const struct run *run;
+    int64_t now_us;
+    int64_t events; /* written so far: the next index */
+    struct client_slot slots[ACTORS_MAX];
+    bool has_replica[SERVERS_MAX]; /* false again once it was promoted */
+    bool is_cut[SERVERS_MAX];
+    struct failure error; /* a step broke the contract, or a request could not be sent: the run is
+                             over */
+};
+
+/* --- core_events.c --- */
+/* An event of that kind by that client (-1: none) at that server (-1: none), now. */
+struct event core_event(const struct core *core, enum event_kind kind, int client, int server);
+struct event core_client_event(const struct core *core, enum event_kind kind, int client);
+struct event core_message_event(const struct core *core, enum event_kind kind,
+                                const struct message *message);
+/* Gives it the next index and hands it to the run's sink. */
+void core_write(struct core *core, struct event *event);
+/* CALL, RETURN, NOTICE and STRAND: what a client does that is not about one message. */
+void core_write_operation(struct core *core, enum event_kind kind, int client, enum operation op,
+                          enum result result);
+
+/* --- core_clients.c: the client's side of a choice --- */
+/* The operation of the client's attempt under way sends a command. */
+void core_request(struct core *core, int client, enum operation op, int server, enum lane lane,
+                  const struct command *command);
+/* Tells the client how a message ended (a reply, a time-out, a lost connection), and takes its
+ * step. The message is borrowed: no part of the core's list. */
+void core_notify(struct core *core, const struct message *message, enum moment_kind kind);
+/* Choices of clients that are no faults: a row a kind, else NULL. */
+typedef enum fail core_choice(struct core *, const struct choice *, struct failure *);
+core_choice *core_client_choice(enum choice_kind kind);
+
+/* --- core_messages.c --- */
+/* The message that the choice means (naming.h); NULL and the failure's text when there is none. */
+struct message *core_find(struct core *core, const struct choice *choice, struct failure *failure);
+/* The same, and nothing in its state comes before it on its connection. */
+struct message *core_find_first(struct core *core, const struct choice *choice,
+                                struct failure *failure);
+/* Puts a request behind all others of its client, on its channel's connection, and sends it. */
+void core_send(struct core *core, const struct message *request);
+/* Sends a copy of the request on a connection of its own; nobody waits for it. */
+void core_send_copy(struct core *core, const struct message *request);
+/* It is over: takes it out (later messages of the client move), and ends a connection that only it
+ * used. */
+void core_remove(struct core *core, struct message *message);
+/* The client no longer waits for what is on the message's connection: its channel will use another
+ * one. What is on it may still come. */
+void core_leave(struct core *core, const struct message *message);
+/* The message's connection breaks: what is on it becomes void, what nobody waits for is gone. */
+void core_break(struct core *core, const struct message *message);
+/* So do all connections of a client to a server. */
+void core_break_all(struct core *core, int client, int server);
+
+/* --- core_faults.c --- */
+core_choice *core_fault_choice(enum choice_kind kind);
+
+/* --- core.c --- */
+/* Runs until what was done so far has led to all that it leads to, and reads the clock anew. */
+enum fail core_settle(struct core *core, struct failure *failure);
+/* The server executes the message's request, or (not ERROR_NONE) refuses it: a reply from here on.
+ */
+enum fail core_execute(struct core *core, struct message *message, enum reply_error error,
+                       struct execution *execution, struct failure *failure);
+
+#endif
