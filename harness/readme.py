@@ -1,91 +1,164 @@
 #!/usr/bin/python3
-"""Writes the tables of README.md anew from a run: harness/readme.py [RUN-FOLDER]
+"""Writes the tables of README.md and of reports/TABLES.md anew from a run: harness/readme.py [RUN-FOLDER]
 
 Without a folder: reports/runs/latest, which should be a run of every scenario. The explorer's table is that of
-scenarios/matrix.yaml (harness/matrix.py). test_readme.py holds the committed README to what the program says."""
+scenarios/matrix.yaml (harness/matrix.py). test_readme.py holds the committed pages to what the program says."""
 
 import json
+import os
 import pathlib
 import re
+import subprocess
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
+README, TABLES = ROOT / "README.md", ROOT / "reports" / "TABLES.md"
 MATRIX = ROOT / "scenarios" / "matrix.yaml"
-NOBODY = {"overrun", "leftover"}
-DEPLOYMENT = {"early-expiry", "lost-grant"}
+LINE_MAX = 150
+
+# {cause: whose fault}, from the program's own table
+BLAME = {name: blame.lower() for name, blame in re.findall(r'^CAUSE\(\w+,\s*"([^"]+)",\s*BLAME_(\w+)',
+                                                           (ROOT / "sim/checks/causes.def").read_text(), re.M)}
+GRAVEST = ["scheme", "either", "deployment", "nobody"]
+# The scheme's own doing, but nobody's lock is taken and nobody waits for ever: its client is told too late, or wrongly.
+MILD = {"late-grant", "untrue-answer", "no-notice", "stale-write"}
 
 
 def causes(row):
-    """The causes of a row, the scheme's own before the deployment's before nobody's."""
+    """The causes of a row of results, of the gravest kind only."""
     found = {p["cause"] for p in row["properties"] if p["verdict"] == "violated" and p["cause"]}
-    for kind in (found - NOBODY - DEPLOYMENT, found & DEPLOYMENT, found & NOBODY):
-        if kind:
-            return sorted(kind), kind
-    return [], set()
+    for blame in GRAVEST:
+        if kind := sorted(cause for cause in found if BLAME[cause] == blame):
+            return kind
+    return []
 
 
-def table(results):
-    """A row a scheme: what breaks it, by whose doing."""
-    schemes = {}
-    for row in results["results"]:
-        own, deployed, inherent, held = schemes.setdefault(row["scheme"], ([], [], [], []))
-        names, kind = causes(row)
-        text = f"{row['scenario']}"
-        if row.get("unsupported"):
-            continue
-        if not kind:
-            held.append(text)
-        elif kind <= NOBODY:
-            inherent.append(text)
-        elif kind <= DEPLOYMENT:
-            deployed.append(text)
-        else:
-            own.append(f"{text} ({', '.join(names)})")
-    lines = ["| scheme | broken by its own doing | broken by the deployment | inherent in leases | holds |",
-             "|---|---|---|---|---|"]
-    for name, (own, deployed, inherent, held) in schemes.items():
-        if not own + deployed + inherent + held:
-            lines.append(f"| `{name}` | not supported by redis-server {results['server']} | | | |")
-            continue
-        lines.append(f"| `{name}` | {'<br>'.join(own)} | {'<br>'.join(deployed)} | "
-                     f"{'<br>'.join(inherent)} | {len(held)} |")
-    return "\n".join(lines)
-
-
-def matrix():
-    """A row a scheme of scenarios/matrix.yaml: the faults by what they do to it."""
-    lines = ["| scheme | safe | nobody's fault | broken, by the fewest steps | stuck |", "|---|---|---|---|---|"]
+def explored():
+    """{scheme: {fault: (outcome, steps)}} of scenarios/matrix.yaml; an outcome is a cause, or "safe"."""
+    found = {}
     for text in re.split(r"\n(?=\S)", MATRIX.read_text()):
         head, *cells = text.splitlines()
         if head.startswith("#"):
             continue
-        safe, inherent, broken, stuck = [], [], [], []
+        row = found.setdefault(head.rstrip(":"), {})
         for fault, word in (re.fullmatch(r"  ([\w-]+): +(.+)", cell).groups() for cell in cells if cell.strip()):
-            if word == "safe":
-                safe.append(fault)
-            elif word.endswith(" only"):
-                inherent.append(f"{fault} ({word.removesuffix(' only')})")
-            elif found := re.fullmatch(r"(broken|stuck) \((?:([\w-]+), )?(\d+) steps\)", word):
-                said = ", ".join(filter(None, found.groups()[1:]))
-                (broken if found[1] == "broken" else stuck).append(f"{fault} ({said})")
-            else:
+            told = re.fullmatch(r"(safe)|([\w-]+) only|(?:broken|stuck) \((?:([\w-]+), )?(\d+) steps\)", word)
+            if not told:
                 raise ValueError(f"{head} {fault}: {word}")
-        scheme, _, servers = head.rstrip(":").partition(", ")
-        lines.append(f"| `{scheme}`{servers and ', ' + servers} | " + " | ".join(map(", ".join, (safe, inherent, broken, stuck))) + " |")
+            row[fault] = (told[1] or told[2] or told[3] or "stuck", told[4])
+    return found
+
+
+def rows_of(name, outcomes):
+    """Rows of one scheme; outcomes: {outcome: [text]}. What is too long for a line goes on in the next one."""
+    lines, first = [], name
+    order = sorted(outcomes, key=lambda word: (GRAVEST.index(BLAME[word]), word) if word in BLAME else (9, word))
+    for outcome in order:
+        head = f"| {first} | {outcome} | {BLAME.get(outcome, '')} | "
+        line = head + outcomes[outcome][0]
+        for text in outcomes[outcome][1:]:
+            if len(line) + len(text) + 4 > LINE_MAX:
+                lines.append(line + ", |")
+                line = "| | | | " + text
+            else:
+                line += ", " + text
+        lines.append(line + " |")
+        first = ""
+    return [re.sub(r"\|  +(?=\|)", "| ", line) for line in lines]
+
+
+def scenario_table(results):
+    """What breaks each scheme in the scenarios, and whose fault it is."""
+    schemes = {}
+    for row in results["results"]:
+        outcomes = schemes.setdefault(row["scheme"], {})
+        if not row["unsupported"]:
+            for word in causes(row) or ["holds"]:
+                outcomes.setdefault(word, []).append(row["scenario"])
+    lines = ["| scheme | outcome | whose fault | scenarios |", "|---|---|---|---|"]
+    for name, outcomes in schemes.items():
+        if "holds" in outcomes:
+            count = len(outcomes["holds"])
+            outcomes["holds"] = [f"{count} scenario{'s'[:count != 1]}"]
+        unsupported = {f"not supported by redis-server {results['server']}": [""]}
+        lines += rows_of(f"`{name}`", outcomes or unsupported)
     return "\n".join(lines)
 
 
-def block(name):
-    return re.compile(rf"(<!-- {name} -->\n).*?(<!-- /{name} -->)", re.S)
+def matrix_table():
+    """What every interleaving comes to: each scheme under each fault."""
+    lines = ["| scheme | outcome | whose fault | faults, with the fewest steps |", "|---|---|---|---|"]
+    for head, row in explored().items():
+        outcomes = {}
+        for fault, (outcome, steps) in row.items():
+            outcomes.setdefault(outcome, []).append(f"{fault} {steps}" if steps else fault)
+        scheme, _, servers = head.partition(", ")
+        lines += rows_of(f"`{scheme}`{servers and ', ' + servers}", outcomes)
+    return "\n".join(lines)
 
 
-def with_tables(text, results):
-    text = block("table").sub(lambda m: m[1] + table(results) + "\n" + m[2], text)
-    return block("matrix").sub(lambda m: m[1] + matrix() + "\n" + m[2], text)
+def own_doing(results):
+    """{scheme: {cause that is its own fault: [fault of the explorer under which it shows]}}."""
+    found = {}
+    for row in results["results"]:
+        for cause in causes(row):
+            if BLAME[cause] == "scheme":
+                found.setdefault(row["scheme"], {}).setdefault(cause, [])
+    for head, row in explored().items():
+        for fault, (outcome, _) in row.items():
+            if BLAME.get(outcome) == "scheme":
+                shown = found.setdefault(head.partition(", ")[0], {}).setdefault(outcome, [])
+                shown += [fault] * (fault not in shown)
+    return found
+
+
+def is_fenced(row):
+    """Two held the lock after an overrun, and the resource refused the stale write."""
+    told = {p["property"]: (p["verdict"], p["cause"]) for p in row["properties"]}
+    return told.get("mutual-exclusion") == ("violated", "overrun") and told.get("fence-order", [""])[0] == "holds"
+
+
+def under(faults):
+    return " under " + ", ".join(faults[:3]) + (", .." if len(faults) > 3 else "") if faults else ""
+
+
+def summary_table(results, schemes):
+    """A row a scheme for the README: is it safe, and what breaks it by its own doing?"""
+    own, fenced = own_doing(results), {row["scheme"] for row in results["results"] if is_fenced(row)}
+    lines = ["| scheme | safe? | broken by |", "|---|---|---|"]
+    for scheme in schemes:
+        name, found = scheme["name"], own.get(scheme["name"], {})
+        safe = "within its lease" + (", and beyond it by its fence" if name in fenced else "")
+        said = "; ".join(cause + under(shown) for cause, shown in sorted(found.items()))
+        if scheme["naive"] or set(found) - MILD:
+            safe = "no"
+        if scheme["naive"] and not found:
+            raise ValueError(f"{name} is called naive, and nothing breaks it by its own doing")
+        lines.append(f"| `{name}` | {safe} | {scheme['weakness'] if scheme['naive'] else said} |")
+    return "\n".join(lines)
+
+
+def schemes():
+    program = pathlib.Path(os.environ.get("BUILD", ROOT / "build")) / "picklock"
+    listed = subprocess.run([program, "list", "schemes", "--json"], text=True, capture_output=True, check=True)
+    return json.loads(listed.stdout)["schemes"]
+
+
+def replaced(text, name, table):
+    block = re.compile(rf"(<!-- {name} -->\n).*?(<!-- /{name} -->)", re.S)
+    if len(block.findall(text)) != 1:
+        raise ValueError(f"no place, or several, for the table '{name}'")
+    return block.sub(lambda m: m[1] + table + "\n" + m[2], text)
+
+
+def pages(results):
+    """{path: text} of the pages that have generated tables."""
+    tables = replaced(TABLES.read_text(), "scenarios", scenario_table(results))
+    return {README: replaced(README.read_text(), "summary", summary_table(results, schemes())),
+            TABLES: replaced(tables, "explorer", matrix_table())}
 
 
 if __name__ == "__main__":
     folder = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else ROOT / "reports/runs/latest")
-    found = json.loads((folder / "results.json").read_text())
-    readme = ROOT / "README.md"
-    readme.write_text(with_tables(readme.read_text(), found))
+    for path, text in pages(json.loads((folder / "results.json").read_text())).items():
+        path.write_text(text)

@@ -37,6 +37,25 @@ def test_every_scenario_of_the_articles_exists():
     assert shown and shown <= scenarios
 
 
+def rows(page, heading):
+    """{first cell: the other cells} of the table below that heading; the first cells are in backticks."""
+    part = (DOCS / page).read_text().split(f"\n## {heading}\n")[1].split("\n## ")[0]
+    cells = [[cell.strip() for cell in line.strip("|").split("|")] for line in part.splitlines() if line.startswith("| `")]
+    assert len(cells) == len({name for name, *_ in cells}), "a row stands there twice"
+    return {name.strip("`"): more for name, *more in cells}
+
+
+def test_every_property_is_explained():
+    assert set(rows("CHECKS.md", "Properties")) == {row["name"] for row in listed("properties")}
+
+
+def test_every_cause_is_explained_and_says_whose_fault_it_is():
+    table = re.findall(r'^CAUSE\(\w+,\s*"([\w-]+)",\s*BLAME_(\w+)', (ROOT / "sim" / "checks" / "causes.def").read_text(), re.M)
+    blames = {name: blame.lower() for name, blame in table if name != "none"}
+    assert len(blames) > 15
+    assert {name: blame for name, (blame, _) in rows("CHECKS.md", "Causes").items()} == blames
+
+
 def test_the_walk_through_the_explorer_names_files_that_exist():
     sim = ROOT / "sim"
     named = set(re.findall(r"`((?:\w+/)*\w+\.(?:[ch]|py|def))`", (sim / "explore" / "README.md").read_text()))

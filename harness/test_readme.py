@@ -1,25 +1,67 @@
-"""The README says what the program says: its table, its commands, its links."""
+"""The README and its tables say what the program says: commands, output, links. No page has lines that are too long to read."""
 
 import re
+import subprocess
 
-from conftest import ROOT, listed
-from readme import matrix, table, with_tables
+import pytest
+from conftest import BUILD, PATIENCE_S, ROOT, listed
+from readme import README as README_PATH, pages
 
-README = (ROOT / "README.md").read_text()
+README = README_PATH.read_text()
+LINE_MAX = 160
+
+
+def tracked_pages():
+    found = subprocess.run(["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard", "*.md"], cwd=ROOT, text=True,
+                           capture_output=True).stdout.split("\0")
+    return [ROOT / name for name in found if name and (ROOT / name).is_file()] or [
+        path for path in ROOT.rglob("*.md") if BUILD not in path.parents]
 
 
 def test_the_tables_are_what_a_run_finds(picklock):
     ran = picklock("run", "--json", "-")
     assert ran.status == 0, ran
-    assert table(ran.json) in README, "the table is stale: harness/readme.py writes it anew"
-    assert matrix() in README, "the explorer's table is stale: harness/readme.py writes it anew"
-    assert with_tables(README, ran.json) == README
+    for path, text in pages(ran.json).items():
+        assert path.read_text() == text, f"{path.name} is stale: harness/readme.py writes its tables anew"
 
 
 def test_links_lead_somewhere():
-    for path in re.findall(r"\]\(([^)#]+)\)", README):
-        if not path.startswith("http"):
-            assert (ROOT / path).exists(), path
+    for page in tracked_pages():
+        for path in re.findall(r"\]\(([^)#\s]+)\)", page.read_text()):
+            if not path.startswith("http"):
+                assert (page.parent / path).exists(), f"{page.relative_to(ROOT)}: {path}"
+
+
+def test_no_line_is_too_long_to_read():
+    long = [f"{page.relative_to(ROOT)}:{number}" for page in tracked_pages() if "reports/example" not in str(page)
+            for number, line in enumerate(page.read_text().splitlines(), 1) if len(line) > LINE_MAX]
+    assert not long
+
+
+def comparable(text):
+    """A run's output without what differs from run to run: tokens are drawn, folders are named by the time."""
+    return re.sub(r"reports/runs/\S+", "RUN", text).strip()
+
+
+def console(mark):
+    """[(command, its output)] of the README's console block that has the mark."""
+    block, = [block for block in re.findall(r"```console\n(.*?)```", README, re.S) if mark in block]
+    return [(part.partition("\n")[0], part.partition("\n")[2]) for part in re.split(r"^\$ ", block, flags=re.M)[1:]]
+
+
+@pytest.mark.parametrize("marks", [
+    ["build/picklock run --scheme set-nx-ex-del,set-nx-px-cad", "report reports/runs/latest --timeline"],
+    ["my_lock.c"],
+    ["--fault slow-work,stall,resend"],
+])
+def test_the_commands_print_what_the_readme_says(tmp_path, marks):
+    """Each command is run as it stands there, in a folder that looks like the tree."""
+    for name in ("sim", "scenarios"):
+        (tmp_path / name).symlink_to(ROOT / name)
+    (tmp_path / "build").symlink_to(BUILD)
+    for command, output in [step for mark in marks for step in console(mark)]:
+        done = subprocess.run(["bash", "-c", command], cwd=tmp_path, text=True, capture_output=True, timeout=PATIENCE_S)
+        assert comparable(done.stdout) == comparable(output), f"$ {command}\n{done.stdout}{done.stderr}"
 
 
 def test_every_scenario_has_its_line():
