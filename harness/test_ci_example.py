@@ -1,5 +1,5 @@
-"""The README's CI example works as it stands: its steps are run in order, each job in a fresh copy of the tree. Artifacts are
-imitated by copies that keep no links, as the real ones need not."""
+"""The CI examples of README.md and of reports/README.md work as they stand: their steps are run in order, each job in a fresh
+copy of the tree. Artifacts are imitated by copies that keep no links, as the real ones need not."""
 
 import glob
 import json
@@ -13,8 +13,15 @@ import pytest
 import yaml
 from conftest import BUILD, PATIENCE_S, ROOT
 
-EXAMPLE = next(block for block in re.findall(r"```yaml\n(.*?)```", (ROOT / "README.md").read_text(), re.S) if "jobs:" in block)
-JOBS = yaml.safe_load(EXAMPLE)["jobs"]
+
+
+def jobs_of(page):
+    example, = [block for block in re.findall(r"```yaml\n(.*?)```", page.read_text(), re.S) if "jobs:" in block]
+    return yaml.safe_load(example)["jobs"]
+
+
+ONE_JOB = jobs_of(ROOT / "README.md")
+JOBS = jobs_of(ROOT / "reports" / "README.md")
 SAFE = (ROOT / "sim" / "schemes" / "skeleton.c").read_text().replace("scheme_skeleton", "scheme_my_lock").replace(
     '"skeleton"', '"my-lock"')
 
@@ -31,16 +38,18 @@ class Machine:
         assert "${{" not in words, words
         return words
 
-    def checkout(self, _):
+    def checkout(self, given):
+        """The user's repository, which has this one in a folder picklock where the step asks for submodules; else a copy of this one."""
+        tree = self.folder / "picklock" if given.get("submodules") else self.folder
         listed = subprocess.run(["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"], cwd=ROOT, text=True,
                                 capture_output=True, check=True).stdout
         for name in listed.split("\0"):
             if name and (ROOT / name).is_file():
-                (self.folder / name).parent.mkdir(parents=True, exist_ok=True)
-                shutil.copy2(ROOT / name, self.folder / name)
+                (tree / name).parent.mkdir(parents=True, exist_ok=True)
+                shutil.copy2(ROOT / name, tree / name)
         (self.folder / "my_lock.c").write_text(self.scheme)
         # what is built is taken along, with its times: make has nothing left to do
-        shutil.copytree(BUILD, self.folder / "build", ignore=lambda path, names: {
+        shutil.copytree(BUILD, tree / "build", ignore=lambda path, names: {
             name for name in names if pathlib.Path(path) == BUILD and name in ("test", "sanitised", "clang", "libfuzzer")})
 
     def upload(self, given):
@@ -100,6 +109,17 @@ def played(folder, scheme, dies=()):
 
 def report_of(folder):
     return (folder / "artifacts" / "report" / "report.html").read_text()
+
+
+@pytest.mark.skipif(not (ROOT / ".git").exists(), reason="a tree without git: nothing to check out")
+@pytest.mark.parametrize("change, status", [(None, 0), (("out_compare_and_delete(out, SERVER_ONE, lease)", "out_del(out, SERVER_ONE)"), 1)],
+                         ids=["a lock that survives", "a plain DEL"])
+def test_the_ten_lines_fail_for_a_broken_lock_only(tmp_path, change, status):
+    scheme = SAFE.replace(*change) if change else SAFE
+    (job,) = ONE_JOB.values()
+    ended, said = Machine(tmp_path / "machine", tmp_path, scheme, {}).job(job["steps"])
+    assert ended == status, said
+    assert (status == 0) == ("unlock-bug" not in said)
 
 
 @pytest.mark.skipif(not (ROOT / ".git").exists(), reason="a tree without git: nothing to check out")

@@ -2,7 +2,7 @@
 
 import re
 
-from conftest import ROOT, listed
+from conftest import ROOT, listed, run
 
 DOCS = ROOT / "sim" / "docs"
 
@@ -22,16 +22,41 @@ def test_what_the_hazards_name_exists():
     assert in_backticks("HAZARDS.md") - known == set()
 
 
-def test_every_scheme_has_a_source():
-    table = (DOCS / "ARTICLES.md").read_text().split("## Scheme by scheme")[1]
-    named = {name for row in table.splitlines() if row.startswith("| `")
-             for name in re.findall(r"`([a-z0-9-]+)`", row.split("|")[1])}
-    assert named == {scheme["name"] for scheme in listed("schemes")}
+def test_every_hazard_is_shown_or_says_why_not():
+    items = re.findall(r"^\d+\. \*\*(.+?)\*\* (.+?)(?=\n\d+\. |\n\n|\Z)", (DOCS / "HAZARDS.md").read_text(), re.M | re.S)
+    shown = {row["name"] for what in ("scenarios", "faults") for row in listed(what)}
+    assert len(items) > 50
+    for name, text in items:
+        told, why = re.search(r"\*Shown\s+by:\*(.+)", text, re.S), re.search(r"\*No\s+scenario:\*\s+\S+", text)
+        assert bool(told) != bool(why), name
+        assert why or set(re.findall(r"`([\w-]+)`", told[1])) & shown, name
 
 
-def test_every_scenario_of_the_articles_exists():
+def sources():
+    """The names of the sources in ARTICLES.md, as schemes and scenarios write them."""
+    part = (DOCS / "ARTICLES.md").read_text().split("## Sources")[1].split("\n## ")[0]
+    return re.findall(r"^- \*\*(.+?)\*\*: ", part, re.M)
+
+
+def test_every_source_can_be_looked_up():
+    """`picklock list` prints it, and each of its parts begins with one of ARTICLES.md, each of which is used."""
+    known, used = sources(), set()
+    assert len(known) > 15
+    for row in listed("schemes") + listed("scenarios"):
+        for part in row["source"].split("; "):
+            found = [name for name in known if part == name or part.startswith(f"{name}, ")]
+            assert found, f"{row['name']}: {part}"
+            used |= set(found)
+    assert set(known) == used
+
+
+def test_a_person_sees_the_source_of_a_scheme():
+    assert "from: Kleppmann 2016, How to do distributed locking; Burrows 2006, The Chubby lock service\n" in run("list", "schemes").out
+
+
+def test_claims_name_scenarios_that_exist():
     scenarios = {scenario["name"] for scenario in listed("scenarios")}
-    claims = (DOCS / "ARTICLES.md").read_text().split("## What each article")[1].split("## Scheme by scheme")[0]
+    claims = (DOCS / "ARTICLES.md").read_text().split("## What is often claimed")[1]
     shown = {name for row in claims.splitlines() if row.startswith("|")
              for name in re.findall(r"`([a-z][a-z0-9-]+)`", row.split("|")[-2])}
     assert shown and shown <= scenarios

@@ -141,6 +141,7 @@ static void print_rows(const char *title, const json_t *rows)
         const char *name = json_string_value(json_object_get(row, "name"));
         const char *summary = json_string_value(json_object_get(row, "summary"));
         const char *strikes = json_string_value(json_object_get(row, "strikes"));
+        const char *source = json_string_value(json_object_get(row, "source"));
         int pad = NAME_COLUMNS - text_width(name);
         fputs("  ", stdout);
         text_print(stdout, TEXT_PLAIN, name);
@@ -149,6 +150,11 @@ static void print_rows(const char *title, const json_t *rows)
             printf("%-7s ", strikes);
         text_print(stdout, TEXT_PLAIN, summary);
         putchar('\n');
+        if (source && *source) {
+            printf("%*s from: ", NAME_COLUMNS + 2, "");
+            text_print(stdout, TEXT_PLAIN, source);
+            putchar('\n');
+        }
     }
     printf("\n");
 }

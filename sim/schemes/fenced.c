@@ -1,7 +1,6 @@
 /* fenced.c - the lock and a fencing token in one script; released by compare-and-delete.
- * Follows: article 3, by reference: M. Kleppmann, "How to do distributed locking". The token grows
- * with every grant because it is minted in the step that grants; the resource refuses a smaller
- * one, which makes an overrun harmless. */
+ * Follows: Kleppmann 2016. The token grows with every grant because it is minted in the step that
+ * grants; the resource refuses a smaller one, which makes an overrun harmless. */
 #include "schemes/parts.h"
 
 struct fenced {
@@ -46,7 +45,8 @@ static void step(void *state, const struct lease *lease, const struct moment *in
 const struct scheme scheme_fenced = {
     .name = "fenced",
     .summary = "a script: SET token NX PX and INCR of the fence; released by compare-and-delete",
-    .source = "article 3, by reference",
+    .source =
+        "Kleppmann 2016, How to do distributed locking; Burrows 2006, The Chubby lock service",
     .step = step,
     FIELDS_OF(fields),
     .token = TOKEN_UNIQUE,

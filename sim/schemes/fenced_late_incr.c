@@ -1,7 +1,7 @@
 /* fenced_late_incr.c - a fencing token fetched by a second command, after the lock.
- * Follows: nobody by name; it is what a fence becomes when it is added to a lock instead of minted
- * with it. A holder that stalls before its INCR comes back with a larger token than the holder
- * after it. */
+ * Follows: Kleppmann 2016 badly: it is what a fence becomes when it is added to a lock instead of
+ * minted with it. A holder that stalls before its INCR comes back with a larger token than the
+ * holder after it. */
 #include "schemes/parts.h"
 
 struct fenced_late_incr {
@@ -49,7 +49,8 @@ static void step(void *state, const struct lease *lease, const struct moment *in
 const struct scheme scheme_fenced_late_incr = {
     .name = "fenced-late-incr",
     .summary = "SET token NX PX, then INCR of the fence; released by compare-and-delete",
-    .source = "fenced, with the two commands apart",
+    .source =
+        "Kleppmann 2016, How to do distributed locking, with the token fetched behind the lock",
     .step = step,
     FIELDS_OF(fields),
     .token = TOKEN_UNIQUE,

@@ -65,7 +65,7 @@ static void step(void *state, const struct lease *lease, const struct moment *in
 const struct scheme scheme_get_watch_multi_del = {
     .name = "get-watch-multi-del",
     .summary = "SET token NX PX; released by GET, WATCH, MULTI, DEL, EXEC",
-    .source = "watch-multi-del with two steps swapped",
+    .source = "Redis documentation, Transactions, with two steps swapped",
     .step = step,
     FIELDS_OF(fields),
     .token = TOKEN_UNIQUE,

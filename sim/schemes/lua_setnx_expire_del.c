@@ -1,7 +1,7 @@
 /* lua_setnx_expire_del.c - SETNX and EXPIRE in one script; released by a plain DEL.
- * Follows: article 3, the third attempt. The script is atomic but not all-or-nothing: an error in
- * EXPIRE leaves the key set. The ttl goes in as KEYS[3], as in the article (a cluster refuses
- * that). */
+ * Follows: Redis documentation, Scripting with Lua; redis-py 2.10, LuaLock. The script is atomic
+ * but not all-or-nothing: an error in EXPIRE leaves the key set. The ttl goes in as KEYS[3], a slip
+ * that is often copied (a cluster refuses it). */
 #include "schemes/parts.h"
 
 struct lua_setnx_expire_del {
@@ -43,7 +43,7 @@ static void step(void *state, const struct lease *lease, const struct moment *in
 const struct scheme scheme_lua_setnx_expire_del = {
     .name = "lua-setnx-expire-del",
     .summary = "a script: setnx, and expire when it won; released by DEL",
-    .source = "article 3",
+    .source = "Redis documentation, Scripting with Lua; redis-py 2.10, LuaLock",
     .step = step,
     FIELDS_OF(fields),
     .token = TOKEN_FIXED,

@@ -1,6 +1,6 @@
 /* multi_setnx_expire_del.c - SETNX and EXPIRE in one transaction; released by a plain DEL.
- * Follows: article 3, the second attempt. The EXPIRE of the transaction runs for losers too: it
- * lengthens or cuts the lock of whoever holds it. */
+ * Follows: Redis documentation, Transactions, as often retold. The EXPIRE of the transaction runs
+ * for losers too: it lengthens or cuts the lock of whoever holds it. */
 #include "schemes/parts.h"
 
 struct multi_setnx_expire_del {
@@ -47,7 +47,7 @@ static void step(void *state, const struct lease *lease, const struct moment *in
 const struct scheme scheme_multi_setnx_expire_del = {
     .name = "multi-setnx-expire-del",
     .summary = "MULTI, SETNX, EXPIRE, EXEC; released by DEL",
-    .source = "article 3",
+    .source = "Redis documentation, Transactions, as often retold",
     .step = step,
     FIELDS_OF(fields),
     .token = TOKEN_FIXED,

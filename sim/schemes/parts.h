@@ -1,7 +1,7 @@
 /* parts.h - what the schemes share: questions to a moment, the ends of an operation, stamps.
  *
  * Never a step of an algorithm: the order of commands stands in each scheme's own file, so that it
- * can be read against its article. */
+ * can be read against its source. */
 #ifndef PICKLOCK_SCHEMES_PARTS_H
 #define PICKLOCK_SCHEMES_PARTS_H
 

@@ -1,6 +1,6 @@
 /* redlock.c - the token on a majority of independent servers within the validity time; released on
- * all of them. Follows: Redis documentation, "Distributed locks with Redis", the Redlock algorithm
- * (article 3 refers to it). Assumes that servers do not forget a key and that clocks run at nearly
+ * all of them. Follows: Redis documentation, Distributed locks with Redis, the Redlock algorithm.
+ * Assumes that servers do not forget a key and that clocks run at nearly
  * one speed; a restart without persistence or a clock jump breaks that assumption, not the steps.
  */
 #include "schemes/parts.h"
@@ -127,7 +127,8 @@ static void step(void *state, const struct lease *lease, const struct moment *in
 const struct scheme scheme_redlock = {
     .name = "redlock",
     .summary = "SET token NX PX on a majority within the validity time; compare-and-delete on all",
-    .source = "article 3, by reference; Redis documentation",
+    .source =
+        "Redis documentation, Distributed locks with Redis; Sanfilippo 2016, Is Redlock safe?",
     .step = step,
     FIELDS_OF(fields),
     .token = TOKEN_UNIQUE,

@@ -58,7 +58,7 @@ enum ask_kind {
     ASK_NOT_MINE,    /* the release says: it was not mine (any more) */
     ASK_LOST,        /* while holding: the scheme has noticed that it lost the lock */
     ASK_UNSUPPORTED, /* this server cannot do what the scheme needs */
-    ASK_CRASHED,     /* the article's own code would trip here (int(nil) and the like); the last */
+    ASK_CRASHED,     /* the source's own code would trip here (int(nil) and the like); the last */
 };
 
 /* A second connection of the same client, for what another thread of it does (a watchdog). */
@@ -113,7 +113,7 @@ enum scheme_field {
 struct scheme {
     const char *name;    /* "set-nx-px-cad" */
     const char *summary; /* one line: how it acquires, how it releases */
-    const char *source;  /* where it comes from: "article 1, 4" */
+    const char *source; /* where it comes from, so that it can be looked up: sim/docs/ARTICLES.md */
     void (*step)(void *state, const struct lease *lease, const struct moment *in,
                  struct outbox *out);
     const enum scheme_field *fields; /* every member of the state is an int64_t; one row a member */
@@ -140,7 +140,7 @@ struct scheme {
     const char *weakness; /* is_naive: why, in one line; else NULL */
 };
 
-/* The table: schemes.def, a row a scheme, in the order of ARTICLES.md. */
+/* The table: schemes.def, a row a scheme. */
 extern const struct scheme *const schemes[];
 extern const int schemes_count;
 
@@ -187,7 +187,7 @@ void out_lost(struct outbox *out);
 void out_unsupported(struct outbox *out);
 void out_crashed(struct outbox *out);
 
-/* --- the script: the order of the article is the order of the file --- */
+/* --- the script: the order of the source is the order of the file --- */
 
 /* Opens the script: what follows runs from MOMENT_START, or from behind the AWAIT that it stopped
  * at. Steps are an enum whose first row is START (0). Not inside an own switch: SCRIPT_END finds

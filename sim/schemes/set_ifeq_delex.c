@@ -1,7 +1,7 @@
 /* set_ifeq_delex.c - "SET key token NX PX ttl", released by the server's own compare-and-delete
- * command. Follows: Redis 8.4, DELEX key IFEQ value; Valkey 9, DELIFEQ key value. A server that
- * knows neither answers with an error, which the release reports as "unsupported"; the lock then
- * ends with its lease. */
+ * command. Follows: Redis documentation, DELEX (8.4); Valkey documentation, DELIFEQ (9.0). A server
+ * that knows neither answers with an error, which the release reports as "unsupported"; the lock
+ * then ends with its lease. */
 #include "schemes/parts.h"
 
 struct set_ifeq_delex {
@@ -44,7 +44,7 @@ static void step(void *state, const struct lease *lease, const struct moment *in
 const struct scheme scheme_set_ifeq_delex = {
     .name = "set-ifeq-delex",
     .summary = "SET token NX PX; released by DELEX IFEQ (Redis 8.4) or DELIFEQ (Valkey 9)",
-    .source = "Redis 8.4, Valkey 9",
+    .source = "Redis documentation, DELEX; Valkey documentation, DELIFEQ",
     .step = step,
     FIELDS_OF(fields),
     .token = TOKEN_UNIQUE,

@@ -1,5 +1,6 @@
 /* set_nx_ex_del.c - "SET key 1 NX EX ttl", released by a plain DEL.
- * Follows: article 1, article 3. A holder that outlived its lease deletes the lock of the next one.
+ * Follows: Redis documentation, SET, the first pattern. A holder that outlived its lease deletes
+ * the lock of the next one.
  */
 #include "schemes/parts.h"
 
@@ -40,7 +41,7 @@ static void step(void *state, const struct lease *lease, const struct moment *in
 const struct scheme scheme_set_nx_ex_del = {
     .name = "set-nx-ex-del",
     .summary = "SET 1 NX EX; released by DEL",
-    .source = "article 1, 3",
+    .source = "Redis documentation, SET, the first pattern",
     .step = step,
     FIELDS_OF(fields),
     .token = TOKEN_FIXED,

@@ -1,6 +1,6 @@
 /* set_nx_ex_get_del.c - "SET key random NX EX ttl", released by GET, a comparison in the client,
- * and DEL. Follows: article 3, which calls it nearly perfect. Between the GET and the DEL the lock
- * can change hands. */
+ * and DEL. Follows: Redis documentation, SET, as often retold: "nearly perfect". Between the GET
+ * and the DEL the lock can change hands. */
 #include "schemes/parts.h"
 
 struct set_nx_ex_get_del {
@@ -53,7 +53,7 @@ static void step(void *state, const struct lease *lease, const struct moment *in
 const struct scheme scheme_set_nx_ex_get_del = {
     .name = "set-nx-ex-get-del",
     .summary = "SET random NX EX; released by GET, compare, DEL",
-    .source = "article 3",
+    .source = "Redis documentation, SET, as often retold, the comparison made in the client",
     .step = step,
     FIELDS_OF(fields),
     .token = TOKEN_UNIQUE,

@@ -1,6 +1,6 @@
 /* set_nx_px_cad.c - "SET key token NX PX ttl", released by compare-and-delete.
- * Follows: article 1, article 4; Redis documentation, "Distributed locks with Redis", single
- * instance. A lease can still be outlived: only a fence at the resource helps against that. */
+ * Follows: Redis documentation, SET, and Distributed locks with Redis, single instance. A lease can
+ * still be outlived: only a fence at the resource helps against that. */
 #include "schemes/set_nx_px_cad.h"
 
 enum step { START, ASKED, HELD, COMPARED };
@@ -33,7 +33,8 @@ void set_nx_px_cad_step(void *state, const struct lease *lease, const struct mom
 const struct scheme scheme_set_nx_px_cad = {
     .name = "set-nx-px-cad",
     .summary = "SET token NX PX; released by a script that compares and deletes",
-    .source = "article 1, 4",
+    .source = "Redis documentation, SET, the pattern with a script; Redis documentation, "
+              "Distributed locks with Redis, single instance",
     .step = set_nx_px_cad_step,
     FIELDS_OF(set_nx_px_cad_fields),
     .token = TOKEN_UNIQUE,

@@ -1,14 +1,16 @@
 /* set_nx_px_cad_weak_token.c - the right commands with a token that two clients can share.
- * Follows: article 1: a token of rand(1, 100000); and the same article's PHP as it really runs,
- * where the variable that should hold the token was never set, so that every token is the empty
- * string. The steps are those of set_nx_px_cad.c; only the token differs. It promises no token:
- * with a shared one nobody can say whose key it is that a failed attempt leaves behind. */
+ * Follows: Redis documentation, Distributed locks with Redis, as often retold: a token of
+ * rand(1, 100000); or a variable that should hold the token and was never set, so that every token
+ * is the empty string. The steps are those of set_nx_px_cad.c; only the token differs. It promises
+ * no token: with a shared one nobody can say whose key it is that a failed attempt leaves behind.
+ */
 #include "schemes/set_nx_px_cad.h"
 
 const struct scheme scheme_set_nx_px_cad_weak_token = {
     .name = "set-nx-px-cad-weak-token",
     .summary = "SET rand(1, 100000) NX PX; released by a script that compares and deletes",
-    .source = "article 1",
+    .source = "Redis documentation, Distributed locks with Redis, single instance, as often "
+              "retold, rand(1, 100000)",
     .step = set_nx_px_cad_step,
     FIELDS_OF(set_nx_px_cad_fields),
     .token = TOKEN_WEAK,
@@ -21,7 +23,8 @@ const struct scheme scheme_set_nx_px_cad_weak_token = {
 const struct scheme scheme_set_nx_px_cad_empty_token = {
     .name = "set-nx-px-cad-empty-token",
     .summary = "SET \"\" NX PX; released by a script that compares and deletes",
-    .source = "article 1, its PHP as it runs",
+    .source = "Redis documentation, Distributed locks with Redis, single instance, as often "
+              "retold, a token that is never set",
     .step = set_nx_px_cad_step,
     FIELDS_OF(set_nx_px_cad_fields),
     .token = TOKEN_EMPTY,

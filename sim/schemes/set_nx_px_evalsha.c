@@ -1,5 +1,5 @@
 /* set_nx_px_evalsha.c - "SET key token NX PX ttl", released by a script that is asked for by its
- * SHA1. Follows: Redis documentation, "Scripting with Lua", on EVALSHA and the script cache. It
+ * SHA1. Follows: Redis documentation, Scripting with Lua, on EVALSHA and the script cache. It
  * loads its script before it asks for the lock, and takes it for granted from then on. But servers
  * forget: after a restart, a failover or SCRIPT FLUSH the release is answered NOSCRIPT, and the key
  * stays until its lease ends. */
@@ -51,7 +51,7 @@ const struct scheme scheme_set_nx_px_evalsha = {
     .name = "set-nx-px-evalsha",
     .summary =
         "SCRIPT LOAD, SET token NX PX; released by EVALSHA of a script that compares and deletes",
-    .source = "Redis documentation on EVALSHA",
+    .source = "Redis documentation, Scripting with Lua, on EVALSHA",
     .step = step,
     FIELDS_OF(fields),
     .token = TOKEN_UNIQUE,

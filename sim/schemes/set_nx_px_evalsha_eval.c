@@ -1,5 +1,5 @@
 /* set_nx_px_evalsha_eval.c - "SET key token NX PX ttl", released by EVALSHA, and by EVAL where that
- * is answered NOSCRIPT. Follows: Redis documentation, "Scripting with Lua", on EVALSHA and the
+ * is answered NOSCRIPT. Follows: Redis documentation, Scripting with Lua, on EVALSHA and the
  * script cache; client libraries do so by themselves. EVAL puts the script into the cache as well.
  */
 #include "schemes/parts.h"
@@ -48,7 +48,7 @@ const struct scheme scheme_set_nx_px_evalsha_eval = {
     .name = "set-nx-px-evalsha-eval",
     .summary = "SET token NX PX; released by EVALSHA, or by EVAL where the server has forgotten "
                "the script",
-    .source = "Redis documentation on EVALSHA",
+    .source = "Redis documentation, Scripting with Lua, on EVALSHA",
     .step = step,
     FIELDS_OF(fields),
     .token = TOKEN_UNIQUE,

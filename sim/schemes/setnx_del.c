@@ -1,5 +1,6 @@
 /* setnx_del.c - SETNX, released by a plain DEL; the key never expires.
- * Follows: article 3, the first attempt. A holder that dies locks everybody out for ever. */
+ * Follows: Redis documentation, SETNX, without the time in the key. A holder that dies locks
+ * everybody out for ever. */
 #include "schemes/parts.h"
 
 struct setnx_del {
@@ -39,7 +40,7 @@ static void step(void *state, const struct lease *lease, const struct moment *in
 const struct scheme scheme_setnx_del = {
     .name = "setnx-del",
     .summary = "SETNX; released by DEL",
-    .source = "article 3",
+    .source = "Redis documentation, SETNX, as often retold, without the time in the key",
     .step = step,
     FIELDS_OF(fields),
     .token = TOKEN_FIXED,

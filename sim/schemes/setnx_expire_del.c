@@ -1,5 +1,6 @@
 /* setnx_expire_del.c - SETNX, then EXPIRE as a second command; released by a plain DEL.
- * Follows: article 1. A crash between the two leaves a key that never ends; the DEL asks nobody. */
+ * Follows: Carlson 2013, section 6.2.5, without its repair; redis-py 2.10, Lock. A crash between
+ * the two leaves a key that never ends; the DEL asks nobody. */
 #include "schemes/parts.h"
 
 struct setnx_expire_del {
@@ -48,7 +49,8 @@ static void step(void *state, const struct lease *lease, const struct moment *in
 const struct scheme scheme_setnx_expire_del = {
     .name = "setnx-expire-del",
     .summary = "SETNX, then EXPIRE; released by DEL",
-    .source = "article 1",
+    .source =
+        "Carlson 2013, section 6.2.5, as often retold, without the repair; redis-py 2.10, Lock",
     .step = step,
     FIELDS_OF(fields),
     .token = TOKEN_FIXED,

@@ -1,9 +1,9 @@
 /* stamp_del_setnx.c - SETNX of an expiry stamp, a dead one taken over by DEL and SETNX; released by
- * a plain DEL. Follows: article 5, which shows it as the wrong way. Two clients that read the same
- * dead stamp both take over: the second one's DEL removes the first one's new lock. The article
+ * a plain DEL. Follows: Redis documentation, SETNX, which warns of it. Two clients that read the
+ * same dead stamp both take over: the second one's DEL removes the first one's new lock. The source
  * gives it in words, not in code, and says nothing of a GET that finds no key; so nothing trips
  * over nil here. It is taken as "no dead stamp seen": refused, try again. The weakness shown is the
- * article's, not one of ours. */
+ * source's, not one of ours. */
 #include "schemes/parts.h"
 
 struct stamp_del_setnx {
@@ -76,7 +76,7 @@ static void step(void *state, const struct lease *lease, const struct moment *in
 const struct scheme scheme_stamp_del_setnx = {
     .name = "stamp-del-setnx",
     .summary = "SETNX stamp, DEL and SETNX over a dead one; released by DEL",
-    .source = "article 5, as the wrong way",
+    .source = "Redis documentation, SETNX, the race that it warns of",
     .step = step,
     FIELDS_OF(fields),
     .token = TOKEN_FIXED,

@@ -1,8 +1,8 @@
 /* stamp_getset.c - SETNX of an expiry stamp, a dead one taken over by GETSET; released by DEL while
- * the own stamp lasts. Follows: article 5's Python (also articles 2 and 4), bugs included: the
- * clock is read once an attempt, so that whoever stalls before its GETSET stores an old stamp over
- * a newer one; seconds are whole; nil is put through int(); the release checks the own stamp and
- * deletes in two steps. */
+ * the own stamp lasts. Follows: Redis documentation, SETNX; Lamb 2010; bugs of retellings included:
+ * the clock is read once an attempt, so that whoever stalls before its GETSET stores an old stamp
+ * over a newer one; seconds are whole; nil is put through int(); the release checks the own stamp
+ * and deletes in two steps. */
 #include "schemes/stamp_getset.h"
 
 enum stamp_getset_step { START, ASKED, READ, SWAPPED, HELD, DELETED };
@@ -93,7 +93,8 @@ static void step(void *state, const struct lease *lease, const struct moment *in
 const struct scheme scheme_stamp_getset = {
     .name = "stamp-getset",
     .summary = "SETNX stamp, GETSET over a dead one; released by DEL while the own stamp lasts",
-    .source = "article 2, 4, 5",
+    .source = "Redis documentation, SETNX, \"Handling deadlocks\"; Lamb 2010, Distributing locking "
+              "with Python and Redis",
     .step = step,
     FIELDS_OF(stamp_getset_fields),
     .token = TOKEN_FIXED,

@@ -16,7 +16,7 @@ FIELDS_FIT(struct stamp_getset, stamp_getset_fields);
 /* The one release check that the two differ in. */
 enum stamp_check {
     DELETE_BEFORE_STAMP, /* "my stamp has not passed, so it is still mine" */
-    DELETE_AFTER_STAMP,  /* the article's words taken literally: "if it has expired, delete it" */
+    DELETE_AFTER_STAMP,  /* the retelling taken literally: "if it has expired, delete it" */
 };
 
 /* A step of either: see struct scheme. */

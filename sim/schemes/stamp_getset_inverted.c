@@ -1,7 +1,7 @@
-/* stamp_getset_inverted.c - stamp-getset with the release check as article 4 words it: "if it has
- * expired, DEL". Follows: article 4, literally. In time it never deletes, so that everybody waits
- * for the stamp; late it deletes, and what it deletes is the next holder's lock. The steps are
- * those of stamp_getset.c. */
+/* stamp_getset_inverted.c - stamp-getset with the release check as it is often retold: "if it has
+ * expired, DEL". Follows: Redis documentation, SETNX, with that check. In time it never deletes, so
+ * that everybody waits for the stamp; late it deletes, and what it deletes is the next holder's
+ * lock. The steps are those of stamp_getset.c. */
 #include "schemes/stamp_getset.h"
 
 static void step(void *state, const struct lease *lease, const struct moment *in,
@@ -13,7 +13,8 @@ static void step(void *state, const struct lease *lease, const struct moment *in
 const struct scheme scheme_stamp_getset_inverted = {
     .name = "stamp-getset-inverted",
     .summary = "SETNX stamp, GETSET over a dead one; released by DEL once the own stamp has passed",
-    .source = "article 4",
+    .source =
+        "Redis documentation, SETNX, as often retold, the check before DEL the wrong way round",
     .step = step,
     FIELDS_OF(stamp_getset_fields),
     .token = TOKEN_FIXED,

@@ -1,5 +1,5 @@
 /* watch_multi_del.c - "SET key token NX PX ttl", released by WATCH, GET, and a transaction around
- * the DEL. Follows: Redis documentation, "Transactions", optimistic locking by check-and-set. Safe
+ * the DEL. Follows: Redis documentation, Transactions; Carlson 2013; redis-py 2.10, Lock. Safe
  * in this order: any change of the key behind the WATCH, its expiry included, aborts the EXEC. */
 #include "schemes/parts.h"
 
@@ -69,7 +69,8 @@ static void step(void *state, const struct lease *lease, const struct moment *in
 const struct scheme scheme_watch_multi_del = {
     .name = "watch-multi-del",
     .summary = "SET token NX PX; released by WATCH, GET, MULTI, DEL, EXEC",
-    .source = "Redis documentation, Transactions",
+    .source = "Redis documentation, Transactions; Carlson 2013, Redis in Action, section 6.2; "
+              "redis-py 2.10, Lock",
     .step = step,
     FIELDS_OF(fields),
     .token = TOKEN_UNIQUE,

@@ -1,10 +1,10 @@
 /* watchdog.c - set-nx-px-cad with a background renewal at every third of the lease, written without
- * thought of failure. Follows: the common shape of renewing lock libraries, bugs included: a
- * renewal waits for its answer for ever, so one lost in silence stops all; an answer "not yours" is
- * ignored, the holder is never told; the timer is stopped only when the release has been answered,
- * so a release that fails leaves a dead lock renewed for ever. Renewals have a connection of their
- * own (LANE_RENEW), as a second thread has. It promises notice: whoever is sold a lock that renews
- * itself counts on it. */
+ * thought of failure. Follows: Redisson documentation, lockWatchdogTimeout, with bugs of other
+ * libraries: a renewal waits for its answer for ever, so one lost in silence stops all; an answer
+ * "not yours" is ignored, the holder is never told; the timer is stopped only when the release has
+ * been answered, so a release that fails leaves a dead lock renewed for ever. Renewals have a
+ * connection of their own (LANE_RENEW), as a second thread has. It promises notice: whoever is sold
+ * a lock that renews itself counts on it. */
 #include "schemes/parts.h"
 
 struct watchdog {
@@ -90,7 +90,7 @@ static void step(void *state, const struct lease *lease, const struct moment *in
 const struct scheme scheme_watchdog = {
     .name = "watchdog",
     .summary = "SET token NX PX, renewed every third of it; released by compare-and-delete",
-    .source = "the common shape of renewing lock libraries",
+    .source = "Redisson documentation, lockWatchdogTimeout",
     .step = step,
     FIELDS_OF(fields),
     .token = TOKEN_UNIQUE,

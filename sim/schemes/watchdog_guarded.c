@@ -110,7 +110,7 @@ const struct scheme scheme_watchdog_guarded = {
     .name = "watchdog-guarded",
     .summary =
         "watchdog with an end: its holder is told of a loss, its timer stops before the release",
-    .source = "watchdog, repaired",
+    .source = "Redisson documentation, lockWatchdogTimeout; Gray and Cheriton 1989, Leases",
     .step = step,
     FIELDS_OF(fields),
     .token = TOKEN_UNIQUE,

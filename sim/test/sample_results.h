@@ -160,7 +160,7 @@ static void sample_double_delete(struct results *results, const char *folder)
     sample_property(row, PROPERTY_RELEASE_OWN, VERDICT_HOLDS, VERDICT_HOLDS, CAUSE_NONE, NULL);
     row->story = memory_text("A stalls for longer than its lease; B gets the lock;\nA wakes and "
                              "deletes B's key.");
-    row->source = memory_text("article 1 and 3");
+    row->source = memory_text("Redis documentation, SET");
     row->history = memory_text("histories/a.jsonl");
     row->schedule = memory_text("schedules/a.schedule");
 
@@ -172,7 +172,7 @@ static void sample_double_delete(struct results *results, const char *folder)
         "A sent DEL at 301.8 ms; its own lease had ended at 300.1 ms. Unlock bug in A.");
     row->story = memory_text("A stalls for longer than its lease; B gets the lock;\nA wakes and "
                              "deletes B's key.");
-    row->source = memory_text("article 1 and 3");
+    row->source = memory_text("Redis documentation, SET");
     row->history = memory_text("histories/b.jsonl");
     if (!folder)
         return;

@@ -13,7 +13,7 @@
 
 /* --- what is known --- */
 
-/* Claims of the articles and of HAZARDS, and what repairs each: scheme, fault, property, verdict.
+/* Claims of ARTICLES and of HAZARDS, and what repairs each: scheme, fault, property, verdict.
  */
 static const struct {
     const char *scheme;
@@ -52,7 +52,7 @@ static const struct {
     /* Every loser refreshes the winner's expiry. */
     {"multi-setnx-expire-del", NONE, PROPERTY_EXTEND_OWN, VERDICT_VIOLATED},
     {"lua-setnx-expire-del", NONE, PROPERTY_EXTEND_OWN, VERDICT_HOLDS},
-    /* A nil between SETNX and GET trips the article's code. */
+    /* A nil between SETNX and GET trips the source's code. */
     {"stamp-getset", NONE, PROPERTY_NO_CRASH, VERDICT_VIOLATED},
     {"stamp-del-setnx", NONE, PROPERTY_NO_CRASH, VERDICT_HOLDS},
     {"stamp-getset", NONE, PROPERTY_LEASE_EXCLUSION, VERDICT_HOLDS},

@@ -393,12 +393,12 @@ static void scripts_can_be_refused_alone(void **state)
 {
     (void)state;
     struct command release = {.verb = VERB_COMPARE_DELETE},
-                   article = {.verb = VERB_LUA_SETNX_EXPIRE, .ttl_us = ONE_S};
+                   ttl_as_key = {.verb = VERB_LUA_SETNX_EXPIRE, .ttl_us = ONE_S};
     model.refuses = ERROR_NOSCRIPT;
     check_error(says(release), ERROR_NOSCRIPT);
     check_integer(says((struct command){.verb = VERB_DEL}), 0);
     model.refuses = ERROR_CROSSSLOT; /* the ttl among the keys */
-    check_error(says(article), ERROR_CROSSSLOT);
+    check_error(says(ttl_as_key), ERROR_CROSSSLOT);
     check_integer(says(release), 0);
     model.refuses = ERROR_NOAUTH;
     check_error(says(watch), ERROR_NOAUTH);

@@ -19,7 +19,7 @@
 static char folder[] = "/tmp/picklock-scenario-XXXXXX";
 static char path[128];
 
-#define HEAD   "name: a\nsource: article 1\nlease: 300ms\nclients: [A, B]\n"
+#define HEAD   "name: a\nsource: a page\nlease: 300ms\nclients: [A, B]\n"
 #define STEPS  "steps:\n  - A acquires\n"
 #define EXPECT "expect:\n  set-nx-px-cad: { release-own: holds }\n"
 
@@ -69,7 +69,7 @@ static void a_whole_scenario(void **state)
         reads("# A stalls for longer than its lease;\n#B gets the lock.\n#\n#   indented\n\n# not "
               "the story\n"
               "name: a\n"
-              "source: article 1 and 3, \"the lock expires\"\n"
+              "source: a page, \"the lock expires\"\n"
               "lease: 1.5s\n"
               "clients: [A, B, worker1]\n"
               "servers: 5\n"
@@ -84,7 +84,7 @@ static void a_whole_scenario(void **state)
               "  set-ifeq-delex: unsupported\n");
     assert_string_equal(scenario->path, path);
     assert_string_equal(scenario->name, "a");
-    assert_string_equal(scenario->source, "article 1 and 3, \"the lock expires\"");
+    assert_string_equal(scenario->source, "a page, \"the lock expires\"");
     assert_string_equal(scenario->story,
                         "A stalls for longer than its lease;\nB gets the lock.\n\n  indented");
     assert_int_equal(scenario->lease_us, 1500000);

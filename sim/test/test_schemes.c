@@ -1,6 +1,6 @@
 /* test_schemes.c - every scheme as an expected trace: what it asks for after each moment.
  *
- * The straight path of each, then every odd one that its article gets wrong. Quorum, fences and
+ * The straight path of each, then every odd one that its source gets wrong. Quorum, fences and
  * watchdogs are in test_schemes_guarded.c. */
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,5 +1,5 @@
 /* stamp_lock.c - SETNX of an expiry stamp, a dead one taken over by GETSET; released by DEL while
- * the own stamp lasts. Follows: articles 2, 4 and 5; schemes/stamp_getset.c, with a nil understood
+ * the own stamp lasts. Follows: schemes/stamp_getset.c, with a nil understood
  * and the clock read again before the GETSET. It is as right as stamps can be: what is left (the
  * gap before the DEL, the loser's stamp) is in the idea. */
 #include "test/mutants/mutants.h"

@@ -151,7 +151,7 @@ inline loses(c)
     refused(c)
 }
 
-/* int(None): the article's code trips. What it wrote stays. */
+/* int(None): the source's code trips. What it wrote stays. */
 inline trips(c)
 {
     ends(c);
