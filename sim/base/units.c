@@ -105,3 +105,8 @@ const char *units_print_ms(int64_t us, char *text)
              size % 10);
     return text;
 }
+
+const char *units_plural(int64_t count)
+{
+    return count == 1 ? "" : "s";
+}

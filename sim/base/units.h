@@ -1,4 +1,4 @@
-/* units.h - durations: int64_t microseconds inside, "250ms" outside. */
+/* units.h - durations: int64_t microseconds inside, "250ms" outside; and nouns behind a number. */
 #ifndef PICKLOCK_BASE_UNITS_H
 #define PICKLOCK_BASE_UNITS_H
 
@@ -25,5 +25,8 @@ const char *units_print_duration(int64_t us, char *text);
 
 /* Prints for sentences, milliseconds with one digit: "312.4 ms". text: UNITS_TEXT_MAX bytes. */
 const char *units_print_ms(int64_t us, char *text);
+
+/* What a noun behind that number ends in: "" or "s". */
+const char *units_plural(int64_t count);
 
 #endif

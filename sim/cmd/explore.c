@@ -8,6 +8,7 @@
 #include "cmd/explore_witness.h"
 
 #include "base/memory.h"
+#include "base/units.h"
 #include "report/report.h"
 #include "report/view.h"
 
@@ -111,7 +112,7 @@ static enum fail sum_up(const struct results *results, struct failure *failure)
     if (status == FAIL_INTERNAL)
         failure_set(failure, status,
                     "the witnesses of %d cell%s did not reproduce: a defect of picklock", defects,
-                    defects == 1 ? "" : "s");
+                    units_plural(defects));
     if (status == FAIL_UNKNOWN)
         failure_set(failure, status,
                     results->interrupted.why ? "interrupted: what was not done is unknown"

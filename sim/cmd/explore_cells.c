@@ -2,6 +2,7 @@
 #include "cmd/explore_cells.h"
 
 #include "base/memory.h"
+#include "base/monotonic.h"
 #include "cmd/cmd.h"
 #include "cmd/explore_frontier.h"
 
@@ -9,7 +10,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 static void show(int done, int count)
@@ -20,14 +20,6 @@ static void show(int done, int count)
 worker_pool_watch *cells_watch(void)
 {
     return isatty(STDERR_FILENO) ? show : NULL;
-}
-
-static int64_t now_us(void)
-{
-    struct timespec now;
-    int failed = clock_gettime(CLOCK_MONOTONIC, &now);
-    assert(failed == 0);
-    return (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000;
 }
 
 /* --- the matrix --- */
@@ -60,7 +52,7 @@ static void init_cell(struct cell *cell, const struct explore_args *args,
     options->hash_seed = (uint64_t)args->seed;
     options->has_full_states = args->full_states;
     options->reductions = args->no_reductions ? 0 : REDUCE_ALL;
-    options->now_us = now_us;
+    options->now_us = monotonic_us;
     options->deadline_us = deadline_us;
     options->stop = &cmd_stop;
 }
@@ -194,7 +186,7 @@ enum fail cells_fill(struct cells *cells, const struct explore_args *args,
                      const struct scheme_list *wanted, const struct shard *shard, int64_t *whole,
                      struct failure *failure)
 {
-    int64_t deadline_us = args->budget_us ? now_us() + args->budget_us : 0;
+    int64_t deadline_us = args->budget_us ? monotonic_us() + args->budget_us : 0;
     *cells = (struct cells){0};
     enum fail fail = args->minimal
                          ? fill_frontiers(cells, args, wanted, shard, deadline_us, whole, failure)

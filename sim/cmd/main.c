@@ -2,6 +2,7 @@
 #include "cmd/cmd.h"
 #include "cmd/secrets.h"
 
+#include "base/monotonic.h"
 #include "base/suggest.h"
 #include "base/version.h"
 #include "report/text.h"
@@ -16,7 +17,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 static const struct {
@@ -34,24 +34,17 @@ volatile int cmd_stop;
 
 /* timeout(1) sends its signal to the process and to its group, a shutdown sends SIGTERM and SIGHUP:
  * what comes together is one. */
-enum { ONE_SIGNAL_MS = 300 };
+enum { ONE_SIGNAL_US = 300000 };
 
-static int64_t stopped_ms;
-
-static int64_t monotonic_ms(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
-}
+static int64_t stopped_us;
 
 static void on_signal(int number)
 {
-    if (cmd_stop && monotonic_ms() - stopped_ms > ONE_SIGNAL_MS)
+    if (cmd_stop && monotonic_us() - stopped_us > ONE_SIGNAL_US)
         _exit(128 + number);
     if (cmd_stop)
         return;
-    stopped_ms = monotonic_ms();
+    stopped_us = monotonic_us();
     cmd_stop = number;
 }
 

@@ -2,6 +2,7 @@
 #include "cmd/output.h"
 
 #include "base/memory.h"
+#include "base/monotonic.h"
 #include "base/outfile.h"
 #include "base/shell.h"
 #include "base/suggest.h"
@@ -152,13 +153,6 @@ static char *campaign(int argc, char **argv)
     char *line = invocation(count, kept);
     free(kept);
     return line;
-}
-
-static int64_t monotonic_us(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000;
 }
 
 enum fail output_open(struct output *output, struct results *results, const char *command, int argc,

@@ -1,21 +1,14 @@
 /* progress.c - see progress.h. */
 #include "cmd/progress.h"
 
+#include "base/monotonic.h"
 #include "report/text.h"
 
 #include <inttypes.h>
 #include <stdio.h>
-#include <time.h>
 #include <unistd.h>
 
 enum { SECOND_US = 1000000, EVERY_US = 5 * SECOND_US, MINUTE_S = 60 };
-
-static int64_t monotonic_us(void)
-{
-    struct timespec now;
-    (void)clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec * SECOND_US + now.tv_nsec / 1000;
-}
 
 /* "45 s", "9 min 32 s" */
 static void print_time(int64_t us)

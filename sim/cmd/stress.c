@@ -151,7 +151,7 @@ static void show_rates(const struct stress_options *stress)
     char lease[UNITS_TEXT_MAX], length[UNITS_TEXT_MAX];
     text_print(stderr, TEXT_PLAIN, stress->scheme->name);
     fprintf(stderr, ": %d client%s, %d lock%s, lease %s, seed %" PRIu64, stress->clients,
-            stress->clients == 1 ? "" : "s", stress->locks, stress->locks == 1 ? "" : "s",
+            units_plural(stress->clients), stress->locks, units_plural(stress->locks),
             units_print_duration(scheme_lease_us(stress->scheme, stress->lease_us), lease),
             stress->seed);
     for (size_t i = 0; i < sizeof rates / sizeof rates[0]; i++) {

@@ -37,7 +37,8 @@ struct exchange {
                         yet */
     enum reply_error refused; /* not ERROR_NONE: the proxy answers in the server's place */
     struct reply reply;       /* when all are answered: as the server gave it */
-    int64_t released_us; /* when it was let go to the server: not executed before; of uv_hrtime() */
+    int64_t
+        released_us; /* when it was let go to the server: not executed before; of monotonic_us() */
     int64_t answered_us;
     struct proxy_request *at_proxy[CALL_REQUESTS_MAX];
     redisReply *replies[CALL_REQUESTS_MAX];

@@ -3,16 +3,12 @@
 #include "live/endpoint.h"
 
 #include "base/memory.h"
+#include "base/monotonic.h"
 
 #include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-static int64_t now_us(void)
-{
-    return (int64_t)(uv_hrtime() / 1000);
-}
 
 /* --- replies --- */
 
@@ -179,7 +175,7 @@ static enum proxy_decision hook_reply(void *context, void *link_owner,
     /* The last one is held for all of them: the client acts when it has them all. */
     if (++exchange->answered < exchange->requests)
         return PROXY_PASS;
-    exchange->answered_us = now_us();
+    exchange->answered_us = monotonic_us();
     exchange->reply = decode(exchange);
     exchange->at_proxy[0] = request;
     const struct connection_events *events = connection->endpoint->events;
@@ -260,7 +256,7 @@ void exchange_execute(struct exchange *exchange)
     struct connection *connection = exchange->connection;
     exchange->may_execute = true;
     /* Before it is written: what stands behind the writing may be later than the execution. */
-    exchange->released_us = now_us();
+    exchange->released_us = monotonic_us();
     free_the_way(exchange);
     if (connection->in_hook == exchange)
         return; /* the hook's answer lets it pass */

@@ -2,6 +2,7 @@
 #include "live/internal.h"
 
 #include "base/memory.h"
+#include "base/monotonic.h"
 #include "live/footprint.h"
 
 #include <assert.h>
@@ -18,7 +19,7 @@ enum {
     ERROR_REMOTE_US = 5000,
 };
 
-#define CLOSE_LIMIT_NS UINT64_C(10000000000) /* connections on loopback end at once, or never */
+#define CLOSE_LIMIT_US INT64_C(10000000) /* connections on loopback end at once, or never */
 
 static void looked(uv_timer_t *timer)
 {
@@ -171,10 +172,10 @@ static bool has_connections(const struct live *live)
 
 void live_wait_for_connections(struct live *live)
 {
-    uint64_t limit_ns = uv_hrtime() + CLOSE_LIMIT_NS;
+    int64_t limit_us = monotonic_us() + CLOSE_LIMIT_US;
     /* Without a look at the servers: connections end whether those live or not. */
     (void)uv_timer_start(&live->tick, looked, TICK_MS, TICK_MS);
-    while (has_connections(live) && uv_hrtime() < limit_ns)
+    while (has_connections(live) && monotonic_us() < limit_us)
         (void)uv_run(&live->loop, UV_RUN_ONCE);
     (void)uv_timer_stop(&live->tick);
 }
@@ -203,7 +204,7 @@ enum fail live_run_until(struct live *live, bool (*is_done)(void *context), void
     enum fail fail = FAIL_NONE;
     if (is_done(context))
         return FAIL_NONE;
-    uint64_t limit_ns = uv_hrtime() + (uint64_t)limit_us * 1000;
+    const int64_t until_us = monotonic_us() + limit_us;
     live->tick.data = &has_ticked;
     uv_update_time(&live->loop);
     (void)uv_timer_start(&live->tick, ticked, TICK_MS, TICK_MS);
@@ -213,7 +214,7 @@ enum fail live_run_until(struct live *live, bool (*is_done)(void *context), void
             continue;
         has_ticked = false;
         fail = servers_check(&live->servers, failure);
-        if (!fail && uv_hrtime() > limit_ns)
+        if (!fail && monotonic_us() > until_us)
             fail = failure_set(failure, FAIL_UNKNOWN, "nothing came");
     }
     (void)uv_timer_stop(&live->tick);

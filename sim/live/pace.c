@@ -1,15 +1,12 @@
 /* pace.c - see pace.h. */
 #include "live/pace.h"
 
+#include "base/monotonic.h"
+
 #include <inttypes.h>
 #include <uv.h>
 
 enum { TOLERATED_PERCENT = 3 };
-
-static int64_t monotonic_us(void)
-{
-    return (int64_t)(uv_hrtime() / 1000);
-}
 
 enum fail pace_look(struct pace *pace, redisContext *control, struct failure *failure)
 {

@@ -2,6 +2,7 @@
  * redis-server 7.0. */
 #include "live/process.h"
 
+#include "base/monotonic.h"
 #include "live/control.h"
 
 #include <arpa/inet.h>
@@ -22,7 +23,7 @@
 
 enum {
     READY_SECONDS = 20,
-    GARBAGE_MS = 1000,
+    GARBAGE_US = 1000000,
     PROBE_US = 200000,
     PORT_TRIES = 20,
     VERSION_MAJOR = 6,
@@ -30,13 +31,6 @@ enum {
 };
 
 #define TAKEN "Address already in use"
-
-static int64_t monotonic_ms(void)
-{
-    struct timespec now;
-    (void)clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
-}
 
 struct url process_url(const struct process *process)
 {
@@ -263,7 +257,8 @@ static enum fail is_ready(struct process *process, bool *is_garbage, struct fail
 
 static enum fail wait_until_ready(struct process *process, struct failure *failure)
 {
-    int64_t limit_ms = monotonic_ms() + READY_SECONDS * 1000, garbage_ms = INT64_MAX;
+    int64_t limit_us = monotonic_us() + (int64_t)READY_SECONDS * 1000000;
+    int64_t garbage_us = INT64_MAX;
     const struct timespec between = {.tv_nsec = 1000000};
     for (;;) {
         struct failure why = {0};
@@ -274,11 +269,11 @@ static enum fail wait_until_ready(struct process *process, struct failure *failu
         if (fail != FAIL_UNKNOWN)
             return fail ? failure_set(failure, fail, "%s", why.text) : FAIL_NONE;
         /* Ours may still find that somebody else has the port: then it ends, and says so. */
-        if (is_garbage && garbage_ms == INT64_MAX)
-            garbage_ms = monotonic_ms() + GARBAGE_MS;
-        if (monotonic_ms() > garbage_ms)
+        if (is_garbage && garbage_us == INT64_MAX)
+            garbage_us = monotonic_us() + GARBAGE_US;
+        if (monotonic_us() > garbage_us)
             return failure_set(failure, FAIL_UNAVAILABLE, "%s", why.text);
-        if (monotonic_ms() > limit_ms)
+        if (monotonic_us() > limit_us)
             return failure_set(failure, FAIL_UNAVAILABLE, "it was not ready within %d s: %s",
                                READY_SECONDS, why.text);
         (void)nanosleep(&between, NULL);

@@ -6,6 +6,7 @@
  * it. Source: redis-server 7.0, replication.c. */
 #include "live/servers.h"
 
+#include "base/monotonic.h"
 #include "live/control.h"
 
 #include <stdio.h>
@@ -88,14 +89,14 @@ enum fail replica_wait_in_step(struct servers *servers, struct server *server,
 {
     bool in_step = false;
     enum fail fail = FAIL_NONE;
-    uint64_t limit_ns = uv_hrtime() + (uint64_t)IN_STEP_SECONDS * 1000000000;
+    int64_t limit_us = monotonic_us() + (int64_t)IN_STEP_SECONDS * 1000000;
     (void)uv_timer_start(servers->tick, look_again, LOOK_MS, LOOK_MS);
     while (!fail && !in_step) {
         (void)uv_run(servers->loop, UV_RUN_ONCE);
         fail = servers_check(servers, failure);
         if (!fail)
             fail = is_in_step(server, &in_step, failure);
-        if (!fail && !in_step && uv_hrtime() > limit_ns)
+        if (!fail && !in_step && monotonic_us() > limit_us)
             fail = failure_set(failure, FAIL_UNAVAILABLE,
                                "the replica of server %d is not in step after %d s",
                                server->number + 1, IN_STEP_SECONDS);

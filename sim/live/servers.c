@@ -2,6 +2,7 @@
  * replica.c. */
 #include "live/servers.h"
 
+#include "base/monotonic.h"
 #include "live/control.h"
 #include "live/footprint.h"
 
@@ -32,11 +33,6 @@ enum fail servers_open(struct servers *servers, const struct live_options *optio
 /* --- somebody else's server --- */
 
 enum { SWEEPS = 10 }; /* tries of the sweeper, a second apart */
-
-static int64_t monotonic_us(void)
-{
-    return (int64_t)(uv_hrtime() / 1000);
-}
 
 /* What listens there, by name, where it is no server that a lock could be tried on. */
 static enum fail foreign_check_mode(const char *info, struct failure *failure)

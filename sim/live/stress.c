@@ -3,6 +3,7 @@
 #include "live/stress.h"
 
 #include "base/memory.h"
+#include "base/monotonic.h"
 #include "base/random.h"
 #include "live/control.h"
 
@@ -31,7 +32,7 @@ enum {
 
 int64_t stress_now_us(const struct stress *stress)
 {
-    return (int64_t)(uv_hrtime() / 1000) - stress->began_us;
+    return monotonic_us() - stress->began_us;
 }
 
 struct event stress_event(struct stress *stress, enum event_kind kind,
@@ -332,7 +333,7 @@ static void begin(struct stress *stress)
 {
     const struct stress_options *options = stress->options;
     struct timespec wall;
-    stress->began_us = (int64_t)(uv_hrtime() / 1000);
+    stress->began_us = monotonic_us();
     (void)clock_gettime(CLOCK_REALTIME, &wall);
     for (int i = 0; i < options->clients; i++) {
         struct load_client *load_client = &stress->load_clients[i];

@@ -6,6 +6,7 @@
  * dead-lock. */
 #include "proxy/fault.h"
 
+#include "base/monotonic.h"
 #include "base/units.h"
 
 #include <stdio.h>
@@ -16,7 +17,7 @@ static const int64_t hold_max_us = 10000000; /* when the rule says none */
 static void give_up(struct wait *wait)
 {
     char words[128], time[UNITS_TEXT_MAX];
-    int64_t held_us = (int64_t)(uv_hrtime() / 1000) - wait->since_us;
+    int64_t held_us = monotonic_us() - wait->since_us;
     snprintf(words, sizeof words, "the hold's bound was reached after %s: goes on unreleased",
              units_print_ms(held_us, time));
     rules_tell(&wait->strike, words);

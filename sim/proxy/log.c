@@ -2,6 +2,7 @@
 #include "proxy/log.h"
 
 #include "base/memory.h"
+#include "base/monotonic.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -42,7 +43,7 @@ enum fail log_new(struct log **made, const char *path, struct failure *failure)
     struct log *log = *made = memory_new(1, sizeof *log);
     log->file = file;
     log->path = memory_text(path);
-    log->started_us = (int64_t)(uv_hrtime() / 1000);
+    log->started_us = monotonic_us();
     return FAIL_NONE;
 }
 
@@ -72,7 +73,7 @@ static void begin(struct log *log, const char *event)
 {
     log->is_dirty = true;
     fprintf(log->file, "{\"time_us\":%" PRId64 ",\"event\":\"%s\"",
-            (int64_t)(uv_hrtime() / 1000) - log->started_us, event);
+            monotonic_us() - log->started_us, event);
 }
 
 /* Bytes are written as the code points of the same number: what is no ASCII stays tellable, and the

@@ -38,7 +38,7 @@ struct proxy_request {
     size_t first_key_length;
     bool in_transaction;  /* between MULTI and EXEC */
     bool expects_reply;   /* false: CLIENT REPLY OFF/SKIP and the like */
-    int64_t forwarded_us; /* uv_hrtime()/1000 when its last byte went upstream, 0: not yet */
+    int64_t forwarded_us; /* monotonic_us() when its last byte went upstream, 0: not yet */
     void *owner;          /* the owner's own */
     const char *script;   /* in the request hook only: the first argument of EVAL, EVALSHA and kin,
                              NULL: none */

@@ -2,6 +2,7 @@
 #include "proxy/internal.h"
 
 #include "base/memory.h"
+#include "base/monotonic.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -89,7 +90,7 @@ void request_stamp(struct proxy_link *link)
     while (link->unstamped &&
            (link->unstamped->end <= link->to_server.written || link->unstamped->is_answered)) {
         if (!now_us)
-            now_us = (int64_t)(uv_hrtime() / 1000);
+            now_us = monotonic_us();
         if (!link->unstamped->is_answered)
             link->unstamped->shown.forwarded_us = now_us;
         link->unstamped = link->unstamped->next;

@@ -3,6 +3,7 @@
 #include "proxy/fault.h"
 
 #include "base/memory.h"
+#include "base/monotonic.h"
 #include "base/random.h"
 #include "proxy/glob.h"
 
@@ -25,7 +26,7 @@ void rules_start(struct rules *rules, uv_loop_t *loop, uint64_t seed,
     rules->seed = seed;
     rules->told = told;
     rules->context = context;
-    rules->started_us = (int64_t)(uv_hrtime() / 1000);
+    rules->started_us = monotonic_us();
 }
 
 struct rules_link *rules_link_new(struct rules *rules, struct proxy_link *link)
@@ -117,8 +118,7 @@ static bool client_matches(const struct rule *rule, const struct rules_link *lin
 
 static bool time_matches(const struct rule *rule, const struct rules *rules)
 {
-    int64_t now_us =
-        (rule->from_us || rule->till_us) ? (int64_t)(uv_hrtime() / 1000) - rules->started_us : 0;
+    int64_t now_us = (rule->from_us || rule->till_us) ? monotonic_us() - rules->started_us : 0;
     return now_us >= rule->from_us && (!rule->till_us || now_us < rule->till_us);
 }
 

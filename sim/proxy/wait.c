@@ -2,6 +2,7 @@
 #include "proxy/fault.h"
 
 #include "base/memory.h"
+#include "base/monotonic.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -32,7 +33,7 @@ struct wait *wait_new(const struct strike *strike, int64_t us, void (*then)(stru
     *slot(strike) = wait;
     wait->strike = *strike;
     wait->then = then;
-    wait->since_us = (int64_t)(uv_hrtime() / 1000);
+    wait->since_us = monotonic_us();
     wait->next = rules->waits;
     if (wait->next)
         wait->next->previous = wait;

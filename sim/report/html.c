@@ -4,6 +4,7 @@
 
 #include "base/memory.h"
 #include "base/outfile.h"
+#include "base/units.h"
 #include "base/version.h"
 #include "report/assets.h"
 #include "report/report.h"
@@ -131,7 +132,7 @@ static void put_cell_counts(const struct page *page)
     for (int i = CELL_SAFE; i <= CELL_UNKNOWN; i++)
         if (counts.words[i])
             fprintf(page->out, "<li class=\"%s\"><b>%d</b> cell%s: %s</li>\n", styles[i],
-                    counts.words[i], counts.words[i] == 1 ? "" : "s", view_cell_words[i]);
+                    counts.words[i], units_plural(counts.words[i]), view_cell_words[i]);
 }
 
 static void put_counts(const struct page *page)

@@ -3,6 +3,7 @@
 #include "report/html.h"
 
 #include "base/memory.h"
+#include "base/units.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -227,7 +228,7 @@ static void put_head(const struct page *page, const struct explored *cell)
     fprintf(page->out,
             "</p>\n<p class=\"soft\">%s, at most %" PRId64 " fault%s: %" PRId64 " states, %" PRId64
             " transitions, ",
-            bounds, cell->faults_max, cell->faults_max == 1 ? "" : "s", cell->states,
+            bounds, cell->faults_max, units_plural(cell->faults_max), cell->states,
             cell->transitions);
     if (explored_is_random(cell))
         fprintf(page->out, "%" PRId64 " runs; ", cell->runs);

@@ -3,6 +3,7 @@
 #include "report/merge.h"
 
 #include "base/memory.h"
+#include "base/units.h"
 #include "base/version.h"
 #include "report/merge_parts.h"
 #include "report/report.h"
@@ -29,11 +30,6 @@ void merge_note(struct merge *merge, char *text)
 void merge_miss(struct merge *merge, char *text)
 {
     add_text(&merge->merged->missing, &merge->merged->missing_count, text);
-}
-
-const char *merge_plural(int64_t count)
-{
-    return count == 1 ? "" : "s";
 }
 
 /* --- reading --- */
@@ -136,13 +132,13 @@ static enum fail settle_bodies(struct merge *merge, struct body *a, struct body 
     if (doubles.equal)
         merge_note(merge,
                    memory_format("%d result%s of %s %s in %s too, and the same: counted once.",
-                                 doubles.equal, merge_plural(doubles.equal), b->name,
+                                 doubles.equal, units_plural(doubles.equal), b->name,
                                  doubles.equal == 1 ? "is" : "are", a->name));
     if (doubles.outranked)
         merge_note(merge,
                    memory_format("%d cell%s of %s and of %s: the search that came to its end "
                                  "counts.",
-                                 doubles.outranked, merge_plural(doubles.outranked), a->name,
+                                 doubles.outranked, units_plural(doubles.outranked), a->name,
                                  b->name));
     return fail;
 }

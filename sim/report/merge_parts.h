@@ -27,9 +27,6 @@ enum fail merge_add_bodies(struct merge *merge);
 void merge_note(struct merge *merge, char *text);
 void merge_miss(struct merge *merge, char *text);
 
-/* "s" or "". */
-const char *merge_plural(int64_t count);
-
 /* How many runs and cells. */
 int merge_rows_of(const struct results *results);
 

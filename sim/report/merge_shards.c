@@ -3,6 +3,7 @@
 #include "report/merge_parts.h"
 
 #include "base/memory.h"
+#include "base/units.h"
 #include "report/view.h"
 
 #include <inttypes.h>
@@ -154,7 +155,7 @@ static void check_shard(struct merge *merge, const struct results *campaign, int
         merge_miss(merge, memory_format("Shard %d/%d of `%s` ended early: %d of its %" PRId64
                                         " result%s are in %s.",
                                         number, shard.count, campaign->campaign, there, wanted,
-                                        merge_plural(wanted), merge->names[found]));
+                                        units_plural(wanted), merge->names[found]));
 }
 
 /* Those that are not there at all, in one sentence; shards[number - 1] is -1. */
@@ -177,7 +178,7 @@ static void check_missing(struct merge *merge, const struct results *campaign, c
         merge_miss(merge,
                    memory_format("Shard%s %s%s of `%s` %s missing: %" PRId64 " of %" PRId64
                                  " results are not here.",
-                                 merge_plural(missing), names,
+                                 units_plural(missing), names,
                                  missing > SHARDS_NAMED ? " and others" : "", campaign->campaign,
                                  missing == 1 ? "is" : "are", results, campaign->whole));
     free(names);

@@ -142,7 +142,7 @@ static void print_struck(const struct terminal *terminal, const struct run_resul
 {
     const struct stress_figures *figures = &row->stress;
     fprintf(terminal->out, "%s%s: %d client%s, ", before, row->scheme, figures->clients,
-            figures->clients == 1 ? "" : "s");
+            units_plural(figures->clients));
     if (figures->faults > 0)
         fprintf(terminal->out, "%" PRId64 " faults, %" PRId64 " of them inside a hold",
                 figures->faults, figures->faults_in_hold);
@@ -190,7 +190,7 @@ static void print_totals(const struct terminal *terminal, const struct view *vie
 {
     struct view_counts counts = view_count(view);
     char text[80];
-    fprintf(terminal->out, "\n%d run%s: %d as expected, ", counts.rows, counts.rows == 1 ? "" : "s",
+    fprintf(terminal->out, "\n%d run%s: %d as expected, ", counts.rows, units_plural(counts.rows),
             counts.standing[STANDING_EXPECTED]);
     snprintf(text, sizeof text, "%d not", counts.standing[STANDING_UNEXPECTED]);
     cell(terminal, counts.standing[STANDING_UNEXPECTED] ? alarm : NULL, text, 0);

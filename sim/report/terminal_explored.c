@@ -3,6 +3,7 @@
 #include "report/report.h"
 
 #include "base/memory.h"
+#include "base/units.h"
 #include "report/text.h"
 #include "report/view.h"
 
@@ -95,7 +96,7 @@ static void print_cell(FILE *out, const struct explored *cell, int faults_width,
 static void print_totals(FILE *out, const struct results *results)
 {
     struct view_explored counts = view_count_explored(results);
-    fprintf(out, "\n%d cell%s: ", counts.cells, counts.cells == 1 ? "" : "s");
+    fprintf(out, "\n%d cell%s: ", counts.cells, units_plural(counts.cells));
     for (int i = CELL_SAFE; i <= CELL_UNKNOWN; i++)
         fprintf(out, "%s%d %s", i ? ", " : "", counts.words[i], view_cell_words[i]);
     fputs("\nAll that holds, holds up to these bounds, with each fault at most as often as it is "

@@ -3,6 +3,7 @@
 
 #include "base/memory.h"
 #include "base/shell.h"
+#include "base/units.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -217,11 +218,6 @@ const char *view_standing_words(enum standing standing)
     return "";
 }
 
-static const char *plural(int count)
-{
-    return count == 1 ? "" : "s";
-}
-
 static char *runs_words(const struct view *view)
 {
     struct view_counts counts = view_count(view);
@@ -260,16 +256,17 @@ static char *runs_scope(const struct view *view)
                        : memory_format("on redis-server%s%s", *results->server_version ? " " : "",
                                        results->server_version);
     int directed = counts.rows - counts.stress;
-    char *runs = directed ? memory_format("%d run%s of %d scenario%s", directed, plural(directed),
-                                          counts.scenarios, plural(counts.scenarios))
-                          : memory_text("");
+    char *runs = directed
+                     ? memory_format("%d run%s of %d scenario%s", directed, units_plural(directed),
+                                     counts.scenarios, units_plural(counts.scenarios))
+                     : memory_text("");
     char *stress = counts.stress ? memory_format("%s%d stress run%s", directed ? " and " : "",
-                                                 counts.stress, plural(counts.stress))
+                                                 counts.stress, units_plural(counts.stress))
                                  : memory_text("");
     char *seed =
         results->origins_count ? memory_text("") : memory_format(", seed %" PRIu64, results->seed);
     char *words = memory_format("%s%s with %d scheme%s %s%s.", runs, stress, counts.schemes,
-                                plural(counts.schemes), server, seed);
+                                units_plural(counts.schemes), server, seed);
     free(seed);
     free(server);
     free(runs);
@@ -292,7 +289,7 @@ char *view_interrupted_words(const struct results *results)
     if (!interrupted->why)
         return NULL;
     return memory_format("%" PRId64 " of %" PRId64 " %s%s (%s)", interrupted->done, interrupted->of,
-                         interrupted->unit, interrupted->of == 1 ? "" : "s", interrupted->why);
+                         interrupted->unit, units_plural(interrupted->of), interrupted->why);
 }
 
 /* What is missing comes first: whatever else is said is not the whole. */
@@ -315,8 +312,8 @@ char *view_scope_words(const struct view *view)
     char *runs = results->rows_count || !counts.cells ? runs_scope(view) : memory_text("");
     char *cells = counts.cells
                       ? memory_format("Every interleaving up to a bound: %d cell%s of %d scheme%s.",
-                                      counts.cells, plural(counts.cells), counts.schemes,
-                                      plural(counts.schemes))
+                                      counts.cells, units_plural(counts.cells), counts.schemes,
+                                      units_plural(counts.schemes))
                       : memory_text("");
     return joined(runs, cells);
 }

@@ -3,6 +3,7 @@
 
 #include "base/memory.h"
 #include "base/shell.h"
+#include "base/units.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -52,7 +53,7 @@ struct view_explored view_count_explored(const struct results *results)
 char *view_explored_words(const struct results *results)
 {
     struct view_explored counts = view_count_explored(results);
-    const char *s = counts.cells == 1 ? "" : "s";
+    const char *s = units_plural(counts.cells);
     if (!counts.cells)
         return memory_text("");
     if (counts.defects)

@@ -2,6 +2,7 @@
 #include "run/explored.h"
 
 #include "base/memory.h"
+#include "base/units.h"
 #include "run/plugin.h"
 
 #include <inttypes.h>
@@ -189,11 +190,6 @@ bool explored_has_failure(const struct explored *row)
     return false;
 }
 
-static const char *plural(int64_t count)
-{
-    return count == 1 ? "" : "s";
-}
-
 bool explored_is_random(const struct explored *row)
 {
     return strcmp(row->search, explore_search_name(SEARCH_EXHAUSTIVE)) != 0;
@@ -210,12 +206,12 @@ char *explored_bounds(const struct explored *row)
     char *search = explored_is_random(row)
                        ? memory_format(", %s search, seed %" PRId64, row->search, row->seed)
                        : memory_text("");
-    char *bounds = memory_format("%" PRId64 " client%s, %" PRId64 " round%s, %" PRId64
-                                 " server%s, lease of %" PRId64 " tick%s%s%s%s",
-                                 row->clients, plural(row->clients), row->rounds,
-                                 plural(row->rounds), row->servers, plural(row->servers),
-                                 row->lease_ticks, plural(row->lease_ticks),
-                                 section ? ", section: " : "", section ? section : "", search);
+    char *bounds = memory_format(
+        "%" PRId64 " client%s, %" PRId64 " round%s, %" PRId64 " server%s, lease of %" PRId64
+        " tick%s%s%s%s",
+        row->clients, units_plural(row->clients), row->rounds, units_plural(row->rounds),
+        row->servers, units_plural(row->servers), row->lease_ticks, units_plural(row->lease_ticks),
+        section ? ", section: " : "", section ? section : "", search);
     free(search);
     return bounds;
 }

@@ -3,6 +3,7 @@
 #include "run/runner.h"
 
 #include "base/memory.h"
+#include "base/monotonic.h"
 #include "base/units.h"
 #include "history/history.h"
 #include "scenario/interpreter.h"
@@ -14,7 +15,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 
 /* One run under way: where its events go. */
 struct recording {
@@ -135,13 +135,6 @@ static void head_fill(struct recording *recording, const struct runner *runner,
     }
     head->unit_us = scheme->unit_us;
     head->seed = runner->seed;
-}
-
-static int64_t monotonic_us(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000;
 }
 
 /* What a directed run is told to do: a scenario's steps, or a schedule's choices. */

@@ -3,13 +3,13 @@
  *
  *     make BUILD=... build/test/bench_checks && build/test/bench_checks [FOLDER] */
 #include "base/memory.h"
+#include "base/monotonic.h"
 #include "checks/checks.h"
 #include "history/history.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 enum { CLIENTS = 200, EVENTS = 2000000 };
@@ -77,10 +77,7 @@ static void round_of(struct bench *bench, int client, bool is_granted)
 
 static double seconds(void)
 {
-    struct timespec now;
-    if (clock_gettime(CLOCK_MONOTONIC, &now))
-        abort();
-    return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
+    return 1e-6 * (double)monotonic_us();
 }
 
 static void report(const char *what, double began)

@@ -9,6 +9,7 @@
  * model's rules for them are checked in test_model.c only. Never uses a server that it did not
  * start. */
 #include "base/memory.h"
+#include "base/monotonic.h"
 #include "base/units.h"
 #include "test/differential_draw.h"
 #include "test/differential_server.h"
@@ -417,8 +418,7 @@ static enum fail compare(struct server *server, const struct options *options,
 {
     struct step steps[SEQUENCE_STEPS];
     struct trial trial = {.server = server, .plant = options->plant};
-    struct timespec begun, ended;
-    clock_gettime(CLOCK_MONOTONIC, &begun);
+    const int64_t began_us = monotonic_us();
     int64_t commands = 0;
     uint64_t sequence = 0;
     for (; commands < options->commands; sequence++) {
@@ -432,9 +432,7 @@ static enum fail compare(struct server *server, const struct options *options,
         if (trial.difference.step >= 0)
             return report_difference(&trial, steps, options->seed, sequence, failure);
     }
-    clock_gettime(CLOCK_MONOTONIC, &ended);
-    double seconds =
-        (double)(ended.tv_sec - begun.tv_sec) + 1e-9 * (double)(ended.tv_nsec - begun.tv_nsec);
+    double seconds = 1e-6 * (double)(monotonic_us() - began_us);
     printf("the model and redis-server %s agree: %" PRId64 " commands, %" PRIu64
            " sequences, seed %" PRIu64 ", %.1f s\n",
            server->version, commands, sequence, options->seed, seconds);

@@ -13,12 +13,13 @@
  */
 #include "explore/search/explore.h"
 
+#include "base/monotonic.h"
+
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
-#include <time.h>
 
 enum { STATUS_WRONG_USE = 64, STATUS_TOO_LARGE = 65, NUMBER_MAX = 99, NAME_LENGTH_MAX = 63 };
 
@@ -86,12 +87,7 @@ static const char *options_read(char **words, struct explore_options *options)
 
 static double now_s(void)
 {
-    struct timespec now;
-    if (clock_gettime(CLOCK_MONOTONIC, &now) != 0) {
-        perror("opinion: clock_gettime");
-        exit(EXIT_FAILURE);
-    }
-    return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
+    return 1e-6 * (double)monotonic_us();
 }
 
 static void print(char **words, const struct explore_outcome *outcome, double seconds)

@@ -4,6 +4,7 @@
 #ifndef PICKLOCK_TEST_PROXY_WIRE_H
 #define PICKLOCK_TEST_PROXY_WIRE_H
 
+#include "base/monotonic.h"
 #include "proxy/proxy.h"
 
 #include <arpa/inet.h>
@@ -121,7 +122,7 @@ static inline void wire_notice(void *context, void *owner, const char *words)
 
 static inline int64_t wire_now_ms(void)
 {
-    return (int64_t)(uv_hrtime() / 1000000);
+    return monotonic_us() / 1000;
 }
 
 /* Runs the loop while it is not so; fails the test when it never is. */

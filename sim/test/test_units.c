@@ -99,6 +99,14 @@ static void test_a_rate_is_read_to_the_millionth(void **state)
     }
 }
 
+static void test_one_of_a_thing_is_not_said_in_the_plural(void **state)
+{
+    (void)state;
+    assert_string_equal(units_plural(0), "s");
+    assert_string_equal(units_plural(1), "");
+    assert_string_equal(units_plural(2), "s");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -106,6 +114,7 @@ int main(void)
         cmocka_unit_test(test_what_is_printed_is_read_as_the_same),
         cmocka_unit_test(test_what_is_no_whole_number_of_microseconds_is_refused),
         cmocka_unit_test(test_a_rate_is_read_to_the_millionth),
+        cmocka_unit_test(test_one_of_a_thing_is_not_said_in_the_plural),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

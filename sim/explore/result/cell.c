@@ -3,6 +3,7 @@
 
 #include "base/memory.h"
 #include "base/suggest.h"
+#include "base/units.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -391,8 +392,7 @@ const char *cell_found_by(const struct cell *cell, enum property property, char 
         return text;
     if (finding->clients > 0)
         snprintf(text, size, "%d client%s with %d round%s", finding->clients,
-                 finding->clients == 1 ? "" : "s", finding->rounds,
-                 finding->rounds == 1 ? "" : "s");
+                 units_plural(finding->clients), finding->rounds, units_plural(finding->rounds));
     else if (finding->run > 0)
         snprintf(text, size, "random run %llu with seed %llu", (unsigned long long)finding->run,
                  (unsigned long long)cell->options.seed);

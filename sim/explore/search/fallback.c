@@ -1,6 +1,8 @@
 /* fallback.c - see fallback.h. */
 #include "explore/search/fallback.h"
 
+#include "base/units.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -199,15 +201,16 @@ const char *fallback_print(const struct fallback *tried, char *text, size_t size
         const struct fallback_bound *bound = &tried->bounds[i];
         if (is_within(tried, i))
             continue;
-        used += (size_t)snprintf(
-            text + used, size - used, "%s%d client%s with %d round%s%s", used > 0 ? ", " : "",
-            bound->clients, bound->clients == 1 ? "" : "s", bound->rounds,
-            bound->rounds == 1 ? "" : "s", explore_end_answers(bound->end) ? "" : " in part");
+        used += (size_t)snprintf(text + used, size - used, "%s%d client%s with %d round%s%s",
+                                 used > 0 ? ", " : "", bound->clients, units_plural(bound->clients),
+                                 bound->rounds, units_plural(bound->rounds),
+                                 explore_end_answers(bound->end) ? "" : " in part");
     }
     if (tried->runs > 0 && used < size)
-        used += (size_t)snprintf(text + used, size - used, "%s%llu random run%s with seed %llu",
-                                 used > 0 ? ", " : "", (unsigned long long)tried->runs,
-                                 tried->runs == 1 ? "" : "s", (unsigned long long)tried->seed);
+        used +=
+            (size_t)snprintf(text + used, size - used, "%s%llu random run%s with seed %llu",
+                             used > 0 ? ", " : "", (unsigned long long)tried->runs,
+                             units_plural((int64_t)tried->runs), (unsigned long long)tried->seed);
     if (used == 0)
         snprintf(text, size, "nothing, for want of time");
     return text;
