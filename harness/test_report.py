@@ -113,10 +113,25 @@ def test_histories_follow_their_schema(folder, request):
         assert "history" in lines[0] and lines[-1] == {"end": len(lines) - 2}
 
 
+def executed(**more):
+    return {"i": 0, "t": 0, "kind": "execute", "client": 0, "server": 0, "op": "acquire", "reply": "ok",
+            "opaque": {"name": "EVALSHA", "text": "EVALSHA 3f 1 k", "digest": "0123456789abcdef", "keys": ["lock", "fence"]},
+            "effects": [{"key": "lock", "did": "created", "new": "a-token", "ttl": 300000},
+                        {"key": "fence", "did": "overwritten", "old": 3, "new": 4, "told": True}], **more}
+
+
+def test_the_history_schema_takes_what_foreign_programs_need():
+    checker = schema("history.schema.json")
+    for line in [executed(), executed(effects=[{"key": "lock", "did": "refused", "unlike": "mine", "wanted": "delete"}]),
+                 {"i": 0, "t": 0, "kind": "return", "client": 0, "op": "acquire", "result": "granted", "token": "x", "inferred": True}]:
+        checker.validate(line)
+
+
 def test_the_history_schema_refuses_what_is_wrong():
     checker = schema("history.schema.json")
     for line in [{}, {"end": -1}, {"i": 0, "t": 0}, {"i": 0, "t": 0, "kind": "wish"},
-                 {"i": 0, "t": 0, "kind": "call", "verb": "DEL", "more": 1}]:
+                 {"i": 0, "t": 0, "kind": "call", "verb": "DEL", "more": 1}, executed(opaque={"name": "EVAL"}),
+                 executed(effects=[{"key": "lock"}]), executed(effects=[{"key": "lock", "did": "made"}])]:
         assert not checker.is_valid(line), line
 
 

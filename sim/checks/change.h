@@ -6,9 +6,7 @@
 #ifndef PICKLOCK_CHECKS_CHANGE_H
 #define PICKLOCK_CHECKS_CHANGE_H
 
-#include "redis/command.h"
-
-enum before { BEFORE_UNKNOWN, BEFORE_ABSENT, BEFORE_PRESENT };
+#include "history/effect.h"
 
 enum change_kind {
     CHANGE_NONE,

@@ -33,6 +33,31 @@ static const struct {
     [RESULT_CRASHED] = {"crashed", OUTCOME_INFO},
 };
 
+static const char *const promises[PROMISE_BITS_WIDTH] = {
+    [PROMISE_EXPIRY_PLACE] = "expiry", [PROMISE_NOTICE_PLACE] = "notice",
+    [PROMISE_FENCE_PLACE] = "fence",   [PROMISE_EXTENDS_PLACE] = "extends",
+    [PROMISE_TOKEN_PLACE] = "token",   [PROMISE_QUORUM_PLACE] = "quorum",
+};
+
+const char *promise_name(enum promise promise)
+{
+    for (int i = 0; i < PROMISE_BITS_WIDTH; i++)
+        if ((unsigned)promise == 1u << i)
+            return promises[i];
+    assert(false && "not one promise");
+    return NULL;
+}
+
+bool promise_read(const char *name, enum promise *promise)
+{
+    for (int i = 0; i < PROMISE_BITS_WIDTH; i++)
+        if (!strcmp(promises[i], name)) {
+            *promise = (enum promise)(1 << i);
+            return true;
+        }
+    return false;
+}
+
 const char *event_name(enum event_kind kind)
 {
     assert((unsigned)kind < EVENT_COUNT);

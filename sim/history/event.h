@@ -6,7 +6,9 @@
 #ifndef PICKLOCK_HISTORY_EVENT_H
 #define PICKLOCK_HISTORY_EVENT_H
 
+#include "base/bits.h"
 #include "base/limits.h"
+#include "history/effect.h"
 #include "history/fault.h"
 #include "redis/command.h"
 #include "schemes/scheme.h"
@@ -65,7 +67,23 @@ struct event {
     int64_t fence;
     int64_t amount_us;
     enum fault fault; /* of a FAULT event */
+    bool is_inferred; /* CALL, RETURN, NOTICE: nobody said so; it was concluded from the wire */
+    /* What foreign programs need; NULL where there is none. Borrowed by whoever takes the event,
+     * until he returns: who keeps an event keeps copies. */
+    const struct opaque *opaque;   /* the command: then `command` says nothing */
+    const struct effects *effects; /* EXECUTE of an opaque command */
+    const char *token_text;        /* the token is a text; `token` its value_number() */
 };
+
+/* What a foreign lock promises, as its history's head says. What is not promised is not judged. */
+#define PROMISE_BITS(BIT)                                                                          \
+    BIT(PROMISE_EXPIRY)  /* a key of its always has a time to live */                              \
+    BIT(PROMISE_NOTICE)  /* it tells its holder of a loss by the end of the lease */               \
+    BIT(PROMISE_FENCE)   /* a grant carries a fencing token */                                     \
+    BIT(PROMISE_EXTENDS) /* it renews its lease while it is held */                                \
+    BIT(PROMISE_TOKEN)   /* the lock key says which attempt wrote it */                            \
+    BIT(PROMISE_QUORUM)  /* a majority of the servers grants */
+BITS(promise, PROMISE_BITS);
 
 /* What a run was: the first line of a history file, and what checks must know. */
 struct history_head {
@@ -79,6 +97,12 @@ struct history_head {
     int64_t unit_us;               /* the scheme's */
     int64_t clock_error_us; /* how far server expiry and our times may disagree: 0 where steered */
     uint64_t seed;
+    char program[NAME_MAX_BYTES]; /* of a foreign lock: what it is, "redis-py 4.3 Lock"; else "" */
+    bool has_promises;            /* a foreign lock of which is said what it promises ... */
+    unsigned promises;            /* ... bit enum promise */
+    char (*processes)[NAME_MAX_BYTES]; /* clients names: in which process each of them is; two of
+                                          one process share the name. NULL: not said. Kept likewise
+                                          */
 };
 
 /* Whoever takes events as they come: the log, the checks, a progress line. */
@@ -91,6 +115,15 @@ const char *event_name(enum event_kind kind);
 const char *operation_name(enum operation op); /* "acquire", "release", "extend", "access" */
 const char *result_name(enum result result);   /* "granted", "refused", ... */
 enum outcome result_outcome(enum result result);
+
+const char *promise_name(enum promise promise); /* "expiry", ... */
+bool promise_read(const char *name, enum promise *promise);
+
+/* Is the command about that key of the lock? */
+static inline bool event_is_on(const struct event *event, enum key key)
+{
+    return event->opaque ? event->opaque->keys >> key & 1 : event->command.key == key;
+}
 
 bool event_read(const char *name, enum event_kind *kind);
 bool operation_read(const char *name, enum operation *op);

@@ -1,8 +1,9 @@
 /* history.h - the log file of a run: JSON Lines, one event a line.
  *
- * First line: the head, with "history": "picklock.history/1". Last line: {"end": N}, N events
+ * First line: the head, with "history": "picklock.history/2". Last line: {"end": N}, N events
  * before it; a file without it was cut off and is refused. Written under a temporary name and
- * renamed when whole. Order = index. */
+ * renamed when whole. Order = index. A history of version 1, which knows no foreign programs, is
+ * read, too. reports/README.md tells of the format, reports/history.schema.json is its schema. */
 #ifndef PICKLOCK_HISTORY_HISTORY_H
 #define PICKLOCK_HISTORY_HISTORY_H
 
@@ -34,8 +35,8 @@ struct history_reader;
 enum fail history_reader_new(struct history_reader **reader, const char *path,
                              struct history_head *head, struct failure *failure);
 
-/* The next event: *is_end true behind the last one. FAIL_INPUT: a bad line, no end line, a gap in
- * the indexes. */
+/* The next event, which points into the reader until the one after it is read: *is_end true behind
+ * the last one. FAIL_INPUT: a bad line, no end line, a gap in the indexes. */
 enum fail history_reader_next(struct history_reader *reader, struct event *event, bool *is_end,
                               struct failure *failure);
 void history_reader_free(struct history_reader *reader);

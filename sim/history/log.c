@@ -9,6 +9,7 @@
 #include "history/words.h"
 
 #include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -91,6 +92,45 @@ static void put_text(struct history_writer *writer, const char *name, const char
     put_bytes(writer, "\"", 1);
 }
 
+/* A value of a key: a number of ours, or a text. */
+static void put_value(struct history_writer *writer, const char *name, int64_t number,
+                      const char *text)
+{
+    put(writer, name);
+    if (text && text[0])
+        put_text(writer, "\"", text);
+    else
+        put_number(writer, "", number);
+}
+
+static void put_names(struct history_writer *writer, const char *name,
+                      char (*names)[NAME_MAX_BYTES], int count)
+{
+    put(writer, name);
+    for (int i = 0; i < count; i++)
+        put_text(writer, i ? ",\"" : "\"", names[i]);
+    put(writer, "]");
+}
+
+/* Only a foreign lock's history says these. */
+static void put_foreign(struct history_writer *writer, const struct history_head *head)
+{
+    if (head->program[0])
+        put_text(writer, ",\"program\":\"", head->program);
+    if (head->has_promises) {
+        const char *before = "\"";
+        put(writer, ",\"promises\":[");
+        for (int i = 0; i < PROMISE_BITS_WIDTH; i++)
+            if (head->promises >> i & 1) {
+                put_word(writer, before, promise_name((enum promise)(1 << i)));
+                before = ",\"";
+            }
+        put(writer, "]");
+    }
+    if (head->processes)
+        put_names(writer, ",\"processes\":[", head->processes, head->clients);
+}
+
 static void put_head(struct history_writer *writer, const struct history_head *head)
 {
     put_word(writer, "{\"history\":\"", HISTORY_VERSION);
@@ -106,24 +146,88 @@ static void put_head(struct history_writer *writer, const struct history_head *h
     put_number(writer, ",\"clock_error_us\":", head->clock_error_us);
     /* As a text: JSON readers keep no more than 63 bits, most of them 53. */
     put_unsigned(writer, ",\"seed\":\"", head->seed);
-    put(writer, "\",\"names\":[");
-    for (int i = 0; i < head->clients; i++)
-        put_text(writer, i ? ",\"" : "\"", head->names[i]);
-    put(writer, "]}\n");
+    put_names(writer, "\",\"names\":[", head->names, head->clients);
+    put_foreign(writer, head);
+    put(writer, "}\n");
+}
+
+/* Of an opaque command nothing is told by the fields of a typed one. */
+static bool is_typed(const char *member)
+{
+    return !strncmp(member, "command.", sizeof "command." - 1);
 }
 
 static void put_fields(struct history_writer *writer, const struct event *event)
 {
     const int kind = 1 << event->kind;
+    const bool is_opaque = event->opaque != NULL;
 #define NUMBER(label, member, type, least, most)                                                   \
-    if (event->member != 0)                                                                        \
+    if (event->member != 0 && !(is_opaque && is_typed(#member)))                                   \
         put_number(writer, ",\"" #label "\":", event->member);
-#define WORD(label, member, type, kinds, print, read)                                              \
-    if ((kind & (kinds)) || event->member)                                                         \
+#define WORD(label, member, type, count, kinds, print, read)                                       \
+    if (((kind & (kinds)) || event->member) && !(is_opaque && is_typed(#member)))                  \
         put_word(writer, ",\"" #label "\":\"", print(event->member));
+#define VALUE(label, member, text)                                                                 \
+    if (event->member != 0 || event->text)                                                         \
+        put_value(writer, ",\"" #label "\":", event->member, event->text);
 #include "history/fields.def"
 #undef NUMBER
 #undef WORD
+#undef VALUE
+}
+
+/* --- what foreign programs did --- */
+
+static void put_opaque(struct history_writer *writer, const struct opaque *opaque)
+{
+    put_text(writer, ",\"opaque\":{\"name\":\"", opaque->name);
+    if (opaque->text[0])
+        put_text(writer, ",\"text\":\"", opaque->text);
+    if (opaque->digest) {
+        char digits[24];
+        snprintf(digits, sizeof digits, "%016llx", (unsigned long long)opaque->digest);
+        put_word(writer, ",\"digest\":\"", digits);
+    }
+    put(writer, ",\"keys\":[");
+    const char *before = "\"";
+    for (int key = 0; key < KEY_COUNT; key++)
+        if (opaque->keys >> key & 1) {
+            put_word(writer, before, key_name((enum key)key));
+            before = ",\"";
+        }
+    put(writer, "]}");
+}
+
+static void put_effect(struct history_writer *writer, const struct key_effect *effect,
+                       const char *old_text, const char *new_text)
+{
+    put_word(writer, "{\"key\":\"", key_name(effect->key));
+    put_word(writer, ",\"did\":\"", did_name(effect->did));
+    put_word(writer, ",\"before\":\"", before_name(effect->before));
+    put_word(writer, ",\"wanted\":\"", effect_name(effect->wanted));
+    if (effect->has_old)
+        put_value(writer, effect->is_unlike ? ",\"unlike\":" : ",\"old\":", effect->old_value,
+                  old_text);
+    if (effect->has_new)
+        put_value(writer, ",\"new\":", effect->new_value, new_text);
+    if (effect->is_told)
+        put(writer, ",\"told\":true");
+    if (effect->has_ttl)
+        put_number(writer, ",\"ttl\":", effect->ttl_us);
+    if (effect->has_fence)
+        put_number(writer, ",\"fence\":", effect->fence);
+    put(writer, "}");
+}
+
+static void put_effects(struct history_writer *writer, const struct effects *effects)
+{
+    put(writer, ",\"effects\":[");
+    for (int i = 0; i < effects->count; i++) {
+        put(writer, i ? "," : "");
+        put_effect(writer, &effects->on[i], effects->texts[i].old_value,
+                   effects->texts[i].new_value);
+    }
+    put(writer, "]");
 }
 
 static void take(void *context, const struct event *event)
@@ -139,6 +243,12 @@ static void take(void *context, const struct event *event)
     if (event->from_us != event->time_us)
         put_number(writer, ",\"from\":", event->from_us);
     put_fields(writer, event);
+    if (event->is_inferred)
+        put(writer, ",\"inferred\":true");
+    if (event->opaque)
+        put_opaque(writer, event->opaque);
+    if (event->effects)
+        put_effects(writer, event->effects);
     put_bytes(writer, "}\n", 2);
     writer->events++;
 }

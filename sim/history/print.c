@@ -30,10 +30,22 @@ static void add(struct line *line, const char *format, ...)
         line->used = line->size - 1;
 }
 
-static void add_command(struct line *line, const struct command *command)
+static void add_command(struct line *line, const struct event *event)
 {
     char words[COMMAND_WORDS_MAX];
-    add(line, "%s", command_print(command, words, sizeof words));
+    if (event->opaque)
+        add(line, "%s", opaque_words(event->opaque));
+    else
+        add(line, "%s", command_print(&event->command, words, sizeof words));
+}
+
+static void add_effects(struct line *line, const struct event *event)
+{
+    for (int i = 0; event->effects && i < event->effects->count; i++)
+        add(line, "%s%s %s", i ? ", " : " (", key_name(event->effects->on[i].key),
+            did_name(event->effects->on[i].did));
+    if (event->effects && event->effects->count > 0)
+        add(line, ")");
 }
 
 static void add_reply(struct line *line, const struct reply *reply)
@@ -63,9 +75,9 @@ static void add_fault(struct line *line, const struct event *event)
         add(line, " %s", units_print_duration(event->amount_us, duration));
     static const struct command none;
     if (event->client >= 0 && event->server >= 0 &&
-        memcmp(&event->command, &none, sizeof none) != 0) {
+        (event->opaque || memcmp(&event->command, &none, sizeof none) != 0)) {
         add(line, ": ");
-        add_command(line, &event->command);
+        add_command(line, event);
     }
 }
 
@@ -79,18 +91,19 @@ static void add_what(struct line *line, const struct event *event)
         break;
     case EVENT_SEND:
         add(line, "-> ");
-        add_command(line, &event->command);
+        add_command(line, event);
         break;
     case EVENT_EXECUTE:
-        add_command(line, &event->command);
+        add_command(line, event);
         add(line, " -> ");
         add_reply(line, &event->reply);
+        add_effects(line, event);
         break;
     case EVENT_HEAR:
         add(line, "<- ");
         add_reply(line, &event->reply);
         add(line, " to ");
-        add_command(line, &event->command);
+        add_command(line, event);
         break;
     case EVENT_NOTICE:
         add(line, "is told that it lost the lock");
@@ -128,6 +141,8 @@ const char *event_print(const struct history_head *head, const struct event *eve
             : event->kind == EVENT_HEAR ? " from"
                                         : " at",
             event->server + 1);
+    if (event->is_inferred)
+        add(&line, " (inferred)");
     if (head->locks > 1 && event->client >= 0)
         add(&line, ", lock %d", event->lock + 1);
     return text;

@@ -8,6 +8,7 @@
 #include "base/bits.h"
 #include "base/infile.h"
 #include "base/memory.h"
+#include "base/suggest.h"
 #include "history/words.h"
 
 #include <errno.h>
@@ -17,8 +18,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The head names every client: CLIENTS_MAX names of NAME_MAX_BYTES, quoted, and the rest. */
-enum { HEAD_LINE_MAX = CLIENTS_MAX * (NAME_MAX_BYTES + 3) + HISTORY_LINE_MAX };
+/* The head names every client, and its process: CLIENTS_MAX names of NAME_MAX_BYTES, quoted, and
+ * the rest. */
+enum { HEAD_LINE_MAX = 2 * CLIENTS_MAX * (NAME_MAX_BYTES + 3) + HISTORY_LINE_MAX };
 
 enum fail reader_refuses(struct history_reader *reader, struct failure *failure, const char *format,
                          ...)
@@ -28,8 +30,62 @@ enum fail reader_refuses(struct history_reader *reader, struct failure *failure,
     va_start(list, format);
     vsnprintf(words, sizeof words, format, list);
     va_end(list);
-    return failure_set(failure, FAIL_INPUT, "%s:%" PRId64 ": %s", reader->path, reader->line,
-                       words);
+    if (reader->column == 0)
+        return failure_set(failure, FAIL_INPUT, "%s:%" PRId64 ": %s", reader->path, reader->line,
+                           words);
+    return failure_set(failure, FAIL_INPUT, "%s:%" PRId64 ":%zu: %s", reader->path, reader->line,
+                       reader->column, words);
+}
+
+/* Where the first { stands at or behind that place, outside texts; the end of the line: nowhere. */
+static size_t find_brace(const struct history_reader *reader, size_t from)
+{
+    bool is_text = false;
+    for (; from < reader->size; from++) {
+        char byte = reader->bytes[from];
+        if (is_text && byte == '\\')
+            from++;
+        else if (byte == '"')
+            is_text = !is_text;
+        else if (byte == '{' && !is_text)
+            break;
+    }
+    return from;
+}
+
+/* Is that place a name and not a value: does a colon follow? */
+static bool is_name(const struct history_reader *reader, size_t end)
+{
+    while (end < reader->size && (reader->bytes[end] == ' ' || reader->bytes[end] == '\t'))
+        end++;
+    return end < reader->size && reader->bytes[end] == ':';
+}
+
+void reader_at(struct history_reader *reader, const char *name)
+{
+    char quoted[2 * NAME_MAX_BYTES];
+    reader->column = 0;
+    if (!name) {
+        reader->from = reader->column = find_brace(reader, reader->from) + 1;
+        return;
+    }
+    int length = snprintf(quoted, sizeof quoted, "\"%s\"", name);
+    if (length < 0 || (size_t)length >= sizeof quoted)
+        return;
+    for (size_t at = reader->from; at + (size_t)length <= reader->size; at++)
+        if (!memcmp(reader->bytes + at, quoted, (size_t)length) &&
+            is_name(reader, at + (size_t)length)) {
+            reader->column = at + 1;
+            return;
+        }
+}
+
+enum fail reader_unknown(struct history_reader *reader, const char *what, const char *word,
+                         const char *const *words, int count, struct failure *failure)
+{
+    const char *near = suggest_nearest(word, words, (size_t)count);
+    return reader_refuses(reader, failure, "%s '%.40s'%s%s%s", what, word,
+                          near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
 }
 
 /* --- lines --- */
@@ -39,7 +95,7 @@ static enum fail read_line(struct history_reader *reader, size_t most, bool *is_
                            struct failure *failure)
 {
     int byte;
-    reader->size = 0;
+    reader->size = reader->from = reader->column = 0;
     reader->line++;
     while ((byte = getc_unlocked(reader->file)) != EOF && byte != '\n') {
         if (reader->size == most)
@@ -61,8 +117,10 @@ static enum fail parse(struct history_reader *reader, json_t **object, struct fa
 {
     json_error_t error;
     *object = json_loadb(reader->bytes, reader->size, JSON_REJECT_DUPLICATES, &error);
-    if (!*object)
+    if (!*object) {
+        reader->column = error.position > 0 ? (size_t)error.position : 0;
         return reader_refuses(reader, failure, "not JSON: %s", error.text);
+    }
     if (json_is_object(*object))
         return FAIL_NONE;
     json_decref(*object);
@@ -95,12 +153,35 @@ enum fail reader_text(struct history_reader *reader, const char *name, const jso
     return FAIL_NONE;
 }
 
+enum fail reader_flag(struct history_reader *reader, const char *name, const json_t *value,
+                      bool *flag, struct failure *failure)
+{
+    *flag = json_is_true(value);
+    if (json_is_boolean(value))
+        return FAIL_NONE;
+    return reader_refuses(reader, failure, "'%s' wants true or false", name);
+}
+
+enum fail reader_value(struct history_reader *reader, const char *name, const json_t *value,
+                       int64_t *number, char *text, struct failure *failure)
+{
+    text[0] = '\0';
+    if (reader->version < 2 || !json_is_string(value))
+        return reader_number(reader, name, value, INT64_MIN, INT64_MAX, number, failure);
+    enum fail fail = reader_text(reader, name, value, text, VALUE_TEXT_MAX, failure);
+    if (!fail && !value_number(text, number))
+        fail = reader_refuses(reader, failure,
+                              "'%s' is no value: printable ASCII, any other byte as \\xNN", name);
+    return fail;
+}
+
 /* --- events --- */
 
 /* One field of fields.def: which bit says that it was seen, and how a value gets into the event. */
 struct field {
     const char *name;
-    int kinds; /* that are not whole without it */
+    int kinds;     /* that are not whole without it */
+    bool is_typed; /* of a typed command, which an opaque one has not */
     enum fail (*take)(struct history_reader *reader, const char *name, const json_t *value,
                       struct event *event, struct failure *failure);
 };
@@ -116,28 +197,47 @@ struct field {
             event->member = (type)number;                                                          \
         return fail;                                                                               \
     }
-#define WORD(label, member, type, kinds, print, read)                                              \
+#define WORD(label, member, type, count, kinds, print, read)                                       \
     static enum fail take_##label(struct history_reader *reader, const char *name,                 \
                                   const json_t *value, struct event *event,                        \
                                   struct failure *failure)                                         \
     {                                                                                              \
         if (!json_is_string(value))                                                                \
             return reader_refuses(reader, failure, "'%s' wants a text", name);                     \
-        if (!read(json_string_value(value), &event->member))                                       \
-            return reader_refuses(reader, failure, "'%s' knows no '%.40s'", name,                  \
-                                  json_string_value(value));                                       \
-        return FAIL_NONE;                                                                          \
+        if (read(json_string_value(value), &event->member))                                        \
+            return FAIL_NONE;                                                                      \
+        const char *words[count];                                                                  \
+        for (int i = 0; i < (int)(count); i++)                                                     \
+            words[i] = print((enum type)i);                                                        \
+        return reader_unknown(reader, "'" #label "' knows no", json_string_value(value), words,    \
+                              count, failure);                                                     \
+    }
+#define VALUE(label, member, text)                                                                 \
+    static enum fail take_##label(struct history_reader *reader, const char *name,                 \
+                                  const json_t *value, struct event *event,                        \
+                                  struct failure *failure)                                         \
+    {                                                                                              \
+        enum fail fail = reader_value(reader, name, value, &event->member, reader->text, failure); \
+        event->text = reader->text[0] ? reader->text : NULL;                                       \
+        return fail;                                                                               \
     }
 #include "history/fields.def"
 #undef NUMBER
 #undef WORD
+#undef VALUE
+
+/* Of the member that it fills. */
+#define IS_TYPED(member) (sizeof #member > 8 && #member[0] == 'c' && #member[7] == '.')
 
 static const struct field fields[] = {
-#define NUMBER(label, member, type, least, most)      {#label, 0, take_##label},
-#define WORD(label, member, type, kinds, print, read) {#label, kinds, take_##label},
+#define NUMBER(label, member, type, least, most) {#label, 0, IS_TYPED(member), take_##label},
+#define WORD(label, member, type, count, kinds, print, read)                                       \
+    {#label, kinds, IS_TYPED(member), take_##label},
+#define VALUE(label, member, text) {#label, 0, false, take_##label},
 #include "history/fields.def"
 #undef NUMBER
 #undef WORD
+#undef VALUE
 };
 enum { FIELDS = sizeof fields / sizeof fields[0] };
 _Static_assert(FIELDS <= 32, "which fields are filled are the bits of an unsigned");
@@ -181,9 +281,29 @@ static enum fail take_own(struct history_reader *reader, const char *name, const
         return FAIL_NONE;
     }
     *seen |= SEEN_KIND;
-    if (!json_is_string(value) || !event_read(json_string_value(value), &event->kind))
-        return reader_refuses(reader, failure, "'kind' knows no such event");
-    return FAIL_NONE;
+    if (!json_is_string(value))
+        return reader_refuses(reader, failure, "'kind' wants a text");
+    if (event_read(json_string_value(value), &event->kind))
+        return FAIL_NONE;
+    const char *names[EVENT_COUNT];
+    for (int i = 0; i < EVENT_COUNT; i++)
+        names[i] = event_name((enum event_kind)i);
+    return reader_unknown(reader, "'kind' knows no", json_string_value(value), names, EVENT_COUNT,
+                          failure);
+}
+
+static enum fail unknown_field(struct history_reader *reader, const char *name,
+                               struct failure *failure)
+{
+    static const char *const others[] = {"i",    "t",        "kind",   "client", "server",
+                                         "from", "inferred", "opaque", "effects"};
+    enum { OTHERS = sizeof others / sizeof *others, FOREIGN = 3 };
+    const char *names[FIELDS + OTHERS];
+    for (int i = 0; i < FIELDS; i++)
+        names[i] = fields[i].name;
+    memcpy(names + FIELDS, others, sizeof others);
+    int count = FIELDS + OTHERS - (reader->version < 2 ? FOREIGN : 0);
+    return reader_unknown(reader, "an event has no field", name, names, count, failure);
 }
 
 static enum fail take_field(struct history_reader *reader, const char *name, const json_t *value,
@@ -191,7 +311,10 @@ static enum fail take_field(struct history_reader *reader, const char *name, con
                             struct failure *failure)
 {
     bool is_taken;
+    reader_at(reader, name);
     enum fail fail = take_own(reader, name, value, event, seen, &is_taken, failure);
+    if (!fail && !is_taken)
+        fail = reader_foreign(reader, name, value, event, &is_taken, failure);
     if (fail || is_taken)
         return fail;
     for (int i = 0; i < FIELDS; i++)
@@ -199,15 +322,15 @@ static enum fail take_field(struct history_reader *reader, const char *name, con
             *filled |= 1u << i;
             return fields[i].take(reader, name, value, event, failure);
         }
-    return reader_refuses(reader, failure, "an event has no field '%.40s'", name);
+    return unknown_field(reader, name, failure);
 }
 
 /* A read of what the lock guards may be nobody's: it says what is there when a run has ended. */
 static bool may_be_nobodys(const struct event *event)
 {
     static const int of_clients = CALLS | SENDS | EXECUTES | HEARS | RETURNS | NOTICES;
-    bool is_read = event->kind == EVENT_EXECUTE && event->command.key != KEY_LOCK &&
-                   event->command.verb == VERB_GET;
+    bool is_read = event->kind == EVENT_EXECUTE && !event->opaque &&
+                   event->command.key != KEY_LOCK && event->command.verb == VERB_GET;
     return is_read || !(1 << event->kind & of_clients);
 }
 
@@ -216,12 +339,18 @@ static enum fail check_event(struct history_reader *reader, struct event *event,
                              unsigned filled, struct failure *failure)
 {
     static const int always = SEEN_INDEX | SEEN_TIME | SEEN_KIND;
+    bool has_typed = false;
+    reader->column = 0;
     if ((seen & always) != always)
         return reader_refuses(reader, failure, "an event wants 'i', 't' and 'kind'");
-    for (int i = 0; i < FIELDS; i++)
-        if ((fields[i].kinds & 1 << event->kind) && !(filled & 1u << i))
+    for (int i = 0; i < FIELDS; i++) {
+        bool is_filled = filled & 1u << i;
+        has_typed |= is_filled && fields[i].is_typed;
+        if ((fields[i].kinds & 1 << event->kind) && !is_filled &&
+            !(event->opaque && fields[i].is_typed))
             return reader_refuses(reader, failure, "an event of kind '%s' wants '%s'",
                                   event_name(event->kind), fields[i].name);
+    }
     if (event->client < 0 && !may_be_nobodys(event))
         return reader_refuses(reader, failure, "an event of kind '%s' wants 'client'",
                               event_name(event->kind));
@@ -244,7 +373,7 @@ static enum fail check_event(struct history_reader *reader, struct event *event,
         return reader_refuses(reader, failure,
                               "event %" PRId64 " where %" PRId64 " should follow: a gap",
                               event->index, reader->events);
-    return FAIL_NONE;
+    return reader_foreign_check(reader, event, has_typed, failure);
 }
 
 static enum fail take_event(struct history_reader *reader, json_t *object, struct event *event,
@@ -344,7 +473,7 @@ enum fail history_reader_new(struct history_reader **reader, const char *path,
     enum fail fail = read_head(made, head, failure);
     if (fail) {
         history_reader_free(made);
-        head->names = NULL;
+        head->names = head->processes = NULL;
         return fail;
     }
     *reader = made;
@@ -356,6 +485,7 @@ void history_reader_free(struct history_reader *reader)
     /* Only read from: nothing is lost when the close fails. */
     (void)fclose(reader->file);
     free(reader->names);
+    free(reader->processes);
     free(reader->bytes);
     free(reader->path);
     free(reader);

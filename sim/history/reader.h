@@ -14,24 +14,52 @@ struct history_reader {
     int64_t last_us; /* of the event before */
     int64_t events;
     bool is_over;
+    int version; /* 1 or 2 */
     int clients, servers, locks;
     char (*names)[NAME_MAX_BYTES];
+    char (*processes)[NAME_MAX_BYTES];
     size_t size; /* of the line in hand */
     char *bytes;
+    size_t from, column; /* reader_at(): where it looks, and what it found, from 1; 0: the line */
+    /* What the event in hand points to. */
+    struct opaque opaque;
+    struct effects effects;
+    bool says_wanted[KEY_COUNT]; /* of each effect */
+    char token_text[VALUE_TEXT_MAX];
 };
 
-/* FAIL_INPUT with "path:line: " and the words. */
+/* FAIL_INPUT with "path:line: " or "path:line:column: " and the words. */
 enum fail reader_refuses(struct history_reader *reader, struct failure *failure, const char *format,
                          ...) __attribute__((format(printf, 3, 4)));
+
+/* The field of that name is in hand: its column goes in front of what is refused. */
+void reader_at(struct history_reader *reader, const char *name);
+
+/* Refuses a word that is none of those, and says which of them is near. what: "'op' knows no". */
+enum fail reader_unknown(struct history_reader *reader, const char *what, const char *word,
+                         const char *const *words, int count, struct failure *failure);
 
 /* A value of the field of that name. */
 enum fail reader_number(struct history_reader *reader, const char *name, const json_t *value,
                         int64_t least, int64_t most, int64_t *number, struct failure *failure);
 enum fail reader_text(struct history_reader *reader, const char *name, const json_t *value,
                       char *text, size_t size, struct failure *failure);
+enum fail reader_flag(struct history_reader *reader, const char *name, const json_t *value,
+                      bool *flag, struct failure *failure);
+/* A number, or a text as in opaque.h; text: VALUE_TEXT_MAX, "" of a number. */
+enum fail reader_value(struct history_reader *reader, const char *name, const json_t *value,
+                       int64_t *number, char *text, struct failure *failure);
 
 /* Fills *head from the first line, parsed. */
 enum fail reader_head(struct history_reader *reader, json_t *object, struct history_head *head,
                       struct failure *failure);
+
+/* Takes a field that version 2 has added to events; *is_taken: it was one. */
+enum fail reader_foreign(struct history_reader *reader, const char *name, const json_t *value,
+                         struct event *event, bool *is_taken, struct failure *failure);
+/* Is what those fields say of the event whole, and does it fit the rest? has_typed: a field of a
+ * typed command is there, too. */
+enum fail reader_foreign_check(struct history_reader *reader, struct event *event, bool has_typed,
+                               struct failure *failure);
 
 #endif

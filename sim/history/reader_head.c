@@ -11,7 +11,31 @@
 static const char *const head_fields[] = {
     "history", "scheme",   "scenario", "world",          "server_version", "clients", "servers",
     "locks",   "lease_us", "unit_us",  "clock_error_us", "seed",           "names"};
-enum { HEAD_FIELDS = sizeof head_fields / sizeof head_fields[0] };
+/* Since version 2; not needed. */
+static const char *const new_fields[] = {"program", "promises", "processes"};
+enum {
+    HEAD_FIELDS = sizeof head_fields / sizeof head_fields[0],
+    NEW_FIELDS = sizeof new_fields / sizeof new_fields[0],
+};
+
+static bool has_word(const char *const *words, int count, const char *word)
+{
+    for (int i = 0; i < count; i++)
+        if (!strcmp(words[i], word))
+            return true;
+    return false;
+}
+
+static enum fail unknown_field(struct history_reader *reader, const char *name,
+                               struct failure *failure)
+{
+    const char *names[HEAD_FIELDS + NEW_FIELDS];
+    memcpy(names, head_fields, sizeof head_fields);
+    memcpy(names + HEAD_FIELDS, new_fields, sizeof new_fields);
+    reader_at(reader, name);
+    return reader_unknown(reader, "the head has an unknown field", name, names,
+                          HEAD_FIELDS + (reader->version > 1 ? NEW_FIELDS : 0), failure);
+}
 
 static enum fail check_fields(struct history_reader *reader, json_t *object,
                               struct history_head *head, struct failure *failure)
@@ -24,11 +48,9 @@ static enum fail check_fields(struct history_reader *reader, json_t *object,
             return reader_refuses(reader, failure, "the head has no '%s'", head_fields[i]);
     json_object_foreach(object, name, value)
     {
-        bool is_known = false;
-        for (int i = 0; i < HEAD_FIELDS; i++)
-            is_known |= !strcmp(head_fields[i], name);
-        if (!is_known)
-            return reader_refuses(reader, failure, "the head has an unknown field '%.40s'", name);
+        bool is_new = reader->version > 1 && has_word(new_fields, NEW_FIELDS, name);
+        if (!is_new && !has_word(head_fields, HEAD_FIELDS, name))
+            return unknown_field(reader, name, failure);
     }
     return FAIL_NONE;
 }
@@ -76,21 +98,68 @@ static enum fail read_seed(struct history_reader *reader, json_t *object, struct
     return FAIL_NONE;
 }
 
+/* A list of a text for each client; *texts is the reader's. */
+static enum fail read_list(struct history_reader *reader, const char *name, json_t *list,
+                           int clients, char (**texts)[NAME_MAX_BYTES], struct failure *failure)
+{
+    reader_at(reader, name);
+    if (!json_is_array(list) || json_array_size(list) != (size_t)clients)
+        return reader_refuses(reader, failure, "'%s' wants a list of %d names, one for each client",
+                              name, clients);
+    *texts = memory_new((size_t)clients, sizeof **texts);
+    for (int i = 0; i < clients; i++) {
+        enum fail fail = reader_text(reader, name, json_array_get(list, (size_t)i), (*texts)[i],
+                                     NAME_MAX_BYTES, failure);
+        if (fail)
+            return fail;
+    }
+    return FAIL_NONE;
+}
+
 static enum fail read_names(struct history_reader *reader, json_t *object,
                             struct history_head *head, struct failure *failure)
 {
-    json_t *names = json_object_get(object, "names");
-    if (!json_is_array(names) || json_array_size(names) != (size_t)head->clients)
-        return reader_refuses(reader, failure,
-                              "'names' wants a list of %d names, one for each client",
-                              head->clients);
-    reader->names = memory_new((size_t)head->clients, sizeof *reader->names);
+    json_t *processes = json_object_get(object, "processes");
+    enum fail fail = read_list(reader, "names", json_object_get(object, "names"), head->clients,
+                               &reader->names, failure);
+    if (!fail && processes)
+        fail =
+            read_list(reader, "processes", processes, head->clients, &reader->processes, failure);
     head->names = reader->names;
-    for (int i = 0; i < head->clients; i++) {
-        enum fail fail = reader_text(reader, "names", json_array_get(names, (size_t)i),
-                                     reader->names[i], NAME_MAX_BYTES, failure);
-        if (fail)
-            return fail;
+    head->processes = reader->processes;
+    return fail;
+}
+
+static enum fail read_promises(struct history_reader *reader, json_t *object,
+                               struct history_head *head, struct failure *failure)
+{
+    const char *names[PROMISE_BITS_WIDTH];
+    json_t *list = json_object_get(object, "promises"), *word;
+    size_t i;
+    if (!list)
+        return FAIL_NONE;
+    for (int k = 0; k < PROMISE_BITS_WIDTH; k++)
+        names[k] = promise_name((enum promise)(1 << k));
+    reader_at(reader, "promises");
+    if (!json_is_array(list))
+        return reader_refuses(reader, failure, "'promises' wants a list of what the lock promises");
+    if (scheme_named(head->scheme))
+        return reader_refuses(reader, failure,
+                              "'promises' are stated of a foreign lock; '%s' is a scheme of ours",
+                              head->scheme);
+    head->has_promises = true;
+    json_array_foreach(list, i, word)
+    {
+        enum promise promise;
+        const char *text = json_string_value(word);
+        if (!text)
+            return reader_refuses(reader, failure, "a promise is a text");
+        if (!promise_read(text, &promise))
+            return reader_unknown(reader, "no lock promises", text, names, PROMISE_BITS_WIDTH,
+                                  failure);
+        if (head->promises & promise)
+            return reader_refuses(reader, failure, "'promises' has '%s' twice", text);
+        head->promises |= promise;
     }
     return FAIL_NONE;
 }
@@ -114,7 +183,10 @@ static enum fail read_texts(struct history_reader *reader, json_t *object,
         if (fail)
             return fail;
     }
-    return FAIL_NONE;
+    json_t *program = json_object_get(object, "program");
+    if (!program)
+        return FAIL_NONE;
+    return reader_text(reader, "program", program, head->program, sizeof head->program, failure);
 }
 
 static enum fail read_version(struct history_reader *reader, json_t *object,
@@ -126,10 +198,13 @@ static enum fail read_version(struct history_reader *reader, json_t *object,
         return reader_refuses(reader, failure,
                               "not a history: the first line wants \"history\": \"%s\"",
                               HISTORY_VERSION);
-    if (strcmp(version, HISTORY_VERSION) != 0)
+    reader->version = !strcmp(version, HISTORY_VERSION)    ? 2
+                      : !strcmp(version, HISTORY_VERSION1) ? 1
+                                                           : 0;
+    if (reader->version == 0)
         return reader_refuses(reader, failure,
-                              "a history of version '%.40s'; this program reads '%s'", version,
-                              HISTORY_VERSION);
+                              "a history of version '%.40s'; this program reads '%s' and '%s'",
+                              version, HISTORY_VERSION, HISTORY_VERSION1);
     return FAIL_NONE;
 }
 
@@ -137,8 +212,8 @@ enum fail reader_head(struct history_reader *reader, json_t *object, struct hist
                       struct failure *failure)
 {
     enum fail (*const parts[])(struct history_reader *, json_t *, struct history_head *,
-                               struct failure *) = {read_version, check_fields, read_texts,
-                                                    read_counts,  read_seed,    read_names};
+                               struct failure *) = {
+        read_version, check_fields, read_texts, read_counts, read_seed, read_names, read_promises};
     enum fail fail = FAIL_NONE;
     for (size_t i = 0; i < sizeof parts / sizeof parts[0] && !fail; i++)
         fail = parts[i](reader, object, head, failure);

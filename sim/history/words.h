@@ -4,7 +4,9 @@
 
 #include "history/event.h"
 
-#define HISTORY_VERSION "picklock.history/1"
+/* What is written, and what is read besides: version 1 knows no foreign programs. */
+#define HISTORY_VERSION  "picklock.history/2"
+#define HISTORY_VERSION1 "picklock.history/1"
 
 /* Times and durations of a file that is read, 31 years: whoever adds a few of them up cannot
  * overflow. */

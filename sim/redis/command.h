@@ -155,6 +155,14 @@ struct wire_reply {
  * borrowed. */
 struct reply command_decode(enum verb verb, const struct wire_reply *replies, size_t count);
 
+/* What a key's bytes are as a value: a number of ours, VALUE_EMPTY, or that fingerprint. Bytes
+ * borrowed. */
+int64_t command_value(const char *text, size_t length);
+
+/* The fingerprint of a text with that digest (FNV-1a, 64 bits): 61 bits of it, between VALUE_EMPTY
+ * and every number of ours. */
+int64_t command_fingerprint(uint64_t digest);
+
 /* The error as a server says it, a whole RESP line; decodes to the same error. Never of ERROR_NONE.
  */
 const char *command_error_line(enum reply_error error);

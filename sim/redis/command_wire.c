@@ -253,16 +253,20 @@ bool command_lets_multi_in(enum reply_error error)
     return refusals[error].lets_multi_in;
 }
 
-/* Between VALUE_EMPTY and every number of ours: FNV-1a, 61 bits of it. */
-static int64_t fingerprint(const char *text, size_t length)
+int64_t command_fingerprint(uint64_t digest)
+{
+    return VALUE_EMPTY + 1 + (int64_t)(digest >> 3);
+}
+
+static uint64_t digest_of(const char *text, size_t length)
 {
     uint64_t hash = 14695981039346656037u;
     for (size_t i = 0; i < length; i++)
         hash = (hash ^ (unsigned char)text[i]) * 1099511628211u;
-    return VALUE_EMPTY + 1 + (int64_t)(hash >> 3);
+    return hash;
 }
 
-static int64_t decode_value(const char *text, size_t length)
+int64_t command_value(const char *text, size_t length)
 {
     if (length == 0)
         return VALUE_EMPTY;
@@ -276,7 +280,7 @@ static int64_t decode_value(const char *text, size_t length)
         if (strlen(again) == length && memcmp(again, text, length) == 0 && number > VALUE_EMPTY)
             return number;
     }
-    return fingerprint(text, length);
+    return command_fingerprint(digest_of(text, length));
 }
 
 static struct reply error_reply(enum reply_error error)
@@ -317,7 +321,8 @@ static struct reply decode_one(const struct wire_reply *wire)
     case '$':
         if (!wire->text)
             return (struct reply){.kind = REPLY_NIL};
-        return (struct reply){.kind = REPLY_VALUE, .value = decode_value(wire->text, wire->length)};
+        return (struct reply){.kind = REPLY_VALUE,
+                              .value = command_value(wire->text, wire->length)};
     case '*':
         return decode_transaction(wire);
     default:

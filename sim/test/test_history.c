@@ -6,21 +6,18 @@
 #include <cmocka.h>
 
 #include "base/random.h"
-#include "history/history.h"
+#include "test/history_text.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
-static char folder[] = "/tmp/picklock-history-XXXXXX";
-static char path[sizeof folder + 16];
 static char names[3][NAME_MAX_BYTES] = {"A", "B \"quoted\" \\ \n", "Zoë"};
+
+static char processes[3][NAME_MAX_BYTES] = {"worker 1", "worker 1", "worker 2"};
 
 static struct history_head head(void)
 {
-    return (struct history_head){.scheme = "set-nx-px-cad",
+    return (struct history_head){.program = "redis-py 4.3 Lock",
+                                 .has_promises = true,
+                                 .promises = PROMISE_EXPIRY | PROMISE_TOKEN,
+                                 .processes = processes,
                                  .scenario = "a story",
                                  .world = "redis",
                                  .server_version = "7.0.15",
@@ -34,20 +31,76 @@ static struct history_head head(void)
                                  .seed = UINT64_MAX};
 }
 
-static int make_folder(void **state)
+/* What an event of a foreign program points to. */
+struct foreign {
+    struct opaque opaque;
+    struct effects effects;
+    char token_text[VALUE_TEXT_MAX];
+};
+
+static int64_t random_value(struct random *random, char *text)
 {
-    (void)state;
-    if (!mkdtemp(folder))
-        return -1;
-    snprintf(path, sizeof path, "%s/history", folder);
-    return 0;
+    static const char *const bytes[] = {"", "3f2a-77", "a\\b\n#\"c", "\xc3\xab"};
+    int64_t number = (int64_t)random_below(random, 100);
+    size_t row = random_below(random, 4);
+    value_of_bytes(bytes[row], strlen(bytes[row]), text);
+    if (row > 0)
+        assert_true(value_number(text, &number));
+    return number;
 }
 
-static int remove_folder(void **state)
+/* Any effect that can be told. */
+static void random_effect(struct random *random, struct foreign *foreign, enum key key)
 {
-    (void)state;
-    (void)unlink(path);
-    return rmdir(folder);
+    struct effects *effects = &foreign->effects;
+    int at = effects->count++;
+    struct key_effect *effect = &effects->on[at];
+    effect->key = key;
+    effect->did = (enum did)random_below(random, DID_COUNT);
+    effect->before = did_before(effect->did);
+    effect->wanted = (enum effect)random_below(random, EFFECT_DELETE + 1);
+    bool is_write =
+        effect->did == DID_CREATED || effect->did == DID_OVERWRITTEN || effect->did == DID_APPENDED;
+    bool sets = effect->did == DID_EXPIRY_SET || effect->did == DID_LENGTHENED ||
+                effect->did == DID_SHORTENED;
+    effect->has_new = is_write;
+    effect->has_ttl = sets || (is_write && random_below(random, 2));
+    effect->has_fence = is_write && random_below(random, 2);
+    effect->is_told = effect->did == DID_OVERWRITTEN && random_below(random, 2);
+    effect->is_unlike = effect->did == DID_REFUSED && random_below(random, 2);
+    effect->has_old = effect->is_unlike || effect->before == BEFORE_PRESENT;
+    if (effect->has_old)
+        effect->old_value = random_value(random, effects->texts[at].old_value);
+    if (effect->has_new)
+        effect->new_value = random_value(random, effects->texts[at].new_value);
+    effect->ttl_us = effect->has_ttl ? (int64_t)random_below(random, 1000000) - 5 : 0;
+    effect->fence = effect->has_fence ? (int64_t)random_below(random, 10) : 0;
+}
+
+static void random_foreign(struct random *random, struct foreign *foreign, struct event *event)
+{
+    static const char *const words[] = {"evalsha", "0f\x01 \"\\", "1", "lock", "3f2a-77"};
+    static const size_t lengths[] = {7, 6, 1, 4, 7};
+    unsigned keys = (unsigned)random_below(random, 1 << KEY_COUNT);
+    bool has_command = event->kind == EVENT_SEND || event->kind == EVENT_EXECUTE ||
+                       event->kind == EVENT_HEAR || event->kind == EVENT_FAULT;
+    *foreign = (struct foreign){0};
+    event->is_inferred =
+        (event->kind == EVENT_CALL || event->kind == EVENT_RETURN || event->kind == EVENT_NOTICE) &&
+        random_below(random, 2);
+    if (random_below(random, 2)) {
+        event->token = random_value(random, foreign->token_text);
+        event->token_text = foreign->token_text[0] ? foreign->token_text : NULL;
+    }
+    if (!has_command || random_below(random, 2))
+        return;
+    opaque_of_words(&foreign->opaque, words, lengths, (int)random_below(random, 5) + 1, keys);
+    event->opaque = &foreign->opaque;
+    event->command = (struct command){0};
+    for (int key = 0; key < KEY_COUNT && event->kind == EVENT_EXECUTE; key++)
+        if (keys >> key & 1)
+            random_effect(random, foreign, (enum key)key);
+    event->effects = foreign->effects.count > 0 ? &foreign->effects : NULL;
 }
 
 /* Any value of every field; the bounds of fields.def and of the head. */
@@ -86,8 +139,42 @@ static struct event random_event(struct random *random, int64_t index, enum even
     return event;
 }
 
+static void assert_same_effects(const struct effects *one, const struct effects *two)
+{
+    assert_int_equal(one->count, two->count);
+    for (int i = 0; i < one->count; i++) {
+        const struct key_effect *a = &one->on[i], *b = &two->on[i];
+#define SAME(member) assert_int_equal(a->member, b->member)
+        SAME(key), SAME(did), SAME(before), SAME(wanted), SAME(has_old), SAME(is_unlike);
+        SAME(is_told), SAME(has_new), SAME(has_ttl), SAME(has_fence), SAME(old_value);
+        SAME(new_value), SAME(ttl_us), SAME(fence);
+#undef SAME
+        assert_string_equal(one->texts[i].old_value, two->texts[i].old_value);
+        assert_string_equal(one->texts[i].new_value, two->texts[i].new_value);
+    }
+}
+
+static void assert_same_foreign(const struct event *one, const struct event *two)
+{
+    assert_int_equal(one->is_inferred, two->is_inferred);
+    assert_int_equal(!one->opaque, !two->opaque);
+    assert_int_equal(!one->effects, !two->effects);
+    assert_int_equal(!one->token_text, !two->token_text);
+    if (one->token_text)
+        assert_string_equal(one->token_text, two->token_text);
+    if (one->effects)
+        assert_same_effects(one->effects, two->effects);
+    if (!one->opaque)
+        return;
+    assert_string_equal(one->opaque->name, two->opaque->name);
+    assert_string_equal(one->opaque->text, two->opaque->text);
+    assert_int_equal(one->opaque->digest, two->opaque->digest);
+    assert_int_equal(one->opaque->keys, two->opaque->keys);
+}
+
 static void assert_same(const struct event *one, const struct event *two)
 {
+    assert_same_foreign(one, two);
 #define SAME(member) assert_int_equal(one->member, two->member)
     SAME(index), SAME(time_us), SAME(from_us), SAME(kind), SAME(client), SAME(server), SAME(lock);
     SAME(attempt), SAME(op), SAME(lane), SAME(result), SAME(token), SAME(fence), SAME(amount_us);
@@ -114,10 +201,14 @@ static void every_field_of_every_kind_comes_back(void **state)
     enum { EVENTS = EVENT_COUNT * 300 };
     struct random random = {.seed = 1};
     struct event *events = calloc(EVENTS, sizeof *events);
+    struct foreign *foreign = calloc(EVENTS, sizeof *foreign);
     (void)state;
     assert_non_null(events);
-    for (int i = 0; i < EVENTS; i++)
+    assert_non_null(foreign);
+    for (int i = 0; i < EVENTS; i++) {
         events[i] = random_event(&random, i, (enum event_kind)(i % EVENT_COUNT));
+        random_foreign(&random, &foreign[i], &events[i]);
+    }
     write_history(events, EVENTS);
     struct history_reader *reader;
     struct history_head was = head(), is;
@@ -134,6 +225,11 @@ static void every_field_of_every_kind_comes_back(void **state)
     assert_int_equal(is.unit_us, was.unit_us);
     assert_int_equal(is.clock_error_us, was.clock_error_us);
     assert_true(is.seed == was.seed);
+    assert_string_equal(is.program, was.program);
+    assert_true(is.has_promises);
+    assert_int_equal(is.promises, was.promises);
+    for (int i = 0; i < 3; i++)
+        assert_string_equal(is.processes[i], processes[i]);
     for (int i = 0; i < 3; i++)
         assert_string_equal(is.names[i], names[i]);
     struct event event;
@@ -148,6 +244,7 @@ static void every_field_of_every_kind_comes_back(void **state)
     assert_int_equal(history_reader_next(reader, &event, &is_end, &failure), FAIL_NONE);
     assert_true(is_end);
     history_reader_free(reader);
+    free(foreign);
     free(events);
 }
 
@@ -185,30 +282,7 @@ static void a_full_disk_is_reported(void **state)
 
 /* --- what is refused --- */
 
-#define HEAD                                                                                       \
-    "{\"history\":\"picklock.history/1\",\"scheme\":\"x\",\"scenario\":\"\",\"world\":\"sim\","    \
-    "\"server_version\":\"\",\"clients\":1,\"servers\":1,\"locks\":1,\"lease_us\":1,"              \
-    "\"unit_us\":1,\"clock_error_us\":0,\"seed\":\"1\",\"names\":[\"A\"]}\n"
 #define CALL "{\"i\":0,\"t\":5,\"kind\":\"call\",\"client\":0,\"op\":\"acquire\"}\n"
-
-/* Reads the file to its end or to the first failure. */
-static enum fail read_all(const char *text, struct failure *failure)
-{
-    FILE *file = fopen(path, "w");
-    assert_non_null(file);
-    assert_int_equal(fwrite(text, 1, strlen(text), file), strlen(text));
-    assert_int_equal(fclose(file), 0);
-    struct history_reader *reader;
-    struct history_head run;
-    enum fail fail = history_reader_new(&reader, path, &run, failure);
-    if (fail)
-        return fail;
-    struct event event;
-    for (bool is_end = false; !is_end && !fail;)
-        fail = history_reader_next(reader, &event, &is_end, failure);
-    history_reader_free(reader);
-    return fail;
-}
 
 static void bad_files_are_refused_with_file_and_line(void **state)
 {
@@ -255,6 +329,8 @@ static void bad_files_are_refused_with_file_and_line(void **state)
         char place[sizeof path + 16];
         assert_int_equal(read_all(rows[i].text, &failure), FAIL_INPUT);
         snprintf(place, sizeof place, "%s:%d: ", path, rows[i].line);
+        /* Behind the line a column stands where a field is to blame. */
+        place[strlen(place) - 1] = '\0';
         if (strncmp(failure.text, place, strlen(place)) != 0 ||
             !strstr(failure.text, rows[i].words))
             fail_msg("row %zu: wanted line %d and \"%s\", got: %s", i, rows[i].line, rows[i].words,
@@ -319,6 +395,14 @@ static void an_event_is_a_readable_line(void **state)
     event_print(&run, &event, text, sizeof text);
     assert_non_null(strstr(text, "312.4 ms"));
     assert_non_null(strstr(text, "SET lock 17 NX PX 300 -> OK at server 1"));
+    static const struct opaque opaque = {.name = "EVAL", .text = "EVAL .. 1 lock"};
+    static const struct effects effects = {.count = 1, .on = {{.did = DID_CREATED}}};
+    event.opaque = &opaque;
+    event.effects = &effects;
+    event_print(&run, &event, text, sizeof text);
+    assert_non_null(strstr(text, "EVAL .. 1 lock -> OK (lock created) at server 1"));
+    event = (struct event){.kind = EVENT_CALL, .server = -1, .is_inferred = true};
+    assert_non_null(strstr(event_print(&run, &event, text, sizeof text), "(inferred)"));
     char tight[20];
     event_print(&run, &event, tight, sizeof tight);
     assert_int_equal(strlen(tight), sizeof tight - 1);
