@@ -13,15 +13,16 @@
 #include <string.h>
 #include <unistd.h>
 
+/* clang-format off */
 static const char help[] =
     "\n"
-    "  --scheme FILE.so       loads the scheme of the history, where it came from a file: what it\n"
-    "                         promises is judged, too\n"
-    "  --lease TIME           judge by this lease, not by the one in the file\n" FAIL_ON_HELP(
-        "bug, of a scheme from a file scheme") "  --json FILE            results as JSON; - is "
-                                               "stdout, and nothing else goes there\n"
-                                               "  --timeline             the history as a "
-                                               "space-time diagram, below the summary\n";
+    "  --scheme FILE.so       load the scheme of the history, if it came from a file: then its\n"
+    "                         promises are judged, too\n"
+    "  --lease TIME           judge by this lease, not by the one in the file\n"
+    FAIL_ON_HELP("bug")
+    "  --json FILE            write results as JSON; - is stdout, and nothing else is printed there\n"
+    "  --timeline             print a space-time diagram below the summary\n";
+/* clang-format on */
 
 static enum fail print_timeline(const char *path, const struct results *results,
                                 struct failure *failure)

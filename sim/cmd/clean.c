@@ -10,15 +10,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* clang-format off */
 static const char help[] =
     "\n"
-    "  --redis URL            the server and database; without it $PICKLOCK_REDIS_URL\n"
-    "  --run ID               also what that run has left, although its mark has not expired yet\n"
+    "  --redis URL            the server and database (default: $PICKLOCK_REDIS_URL)\n"
+    "  --run ID               also clean up after this run, though its mark has not expired yet\n"
     "\n"
-    "Removes keys named picklock:ID:N:KEY of runs that are over, and no others: never a key of a "
-    "run\n"
-    "that is alive, never one of somebody else's. Status 2: a run may be alive, its keys are "
-    "left.\n";
+    "Removes keys named picklock:ID:N:KEY of runs that are over, and no others: never a key of a\n"
+    "run that is alive, and never anybody else's. Status 2: a run may be alive, its keys are kept.\n";
+/* clang-format on */
 
 static const char *words_of(const struct leftover *row)
 {

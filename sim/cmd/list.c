@@ -13,9 +13,12 @@
 #include <stdio.h>
 #include <string.h>
 
-static const char help[] = "\n"
-                           "  --json                 machine-readable, one document on stdout\n"
-                           "  --dir DIR              where the scenarios are (default scenarios)\n";
+/* clang-format off */
+static const char help[] =
+    "\n"
+    "  --json                 print one JSON document\n"
+    "  --dir DIR              folder of the scenarios (default scenarios)\n";
+/* clang-format on */
 
 struct listing {
     const char *dir;

@@ -101,10 +101,11 @@ static int overview(FILE *out, int status)
                  "Tries to break a Redis lock before production does.\n\n");
     for (int i = 0; i < CMDS_COUNT; i++)
         fprintf(out, "  %-8s %s\n", cmds[i].name, cmds[i].words);
-    fprintf(out,
-            "\n`picklock COMMAND --help` tells the options of one.\n"
-            "Exit status: 0 as expected, 1 not as expected, 2 unknown, 64 usage or bad input,\n"
-            "69 a needed server is unavailable, 70 internal error.\n");
+    fprintf(
+        out,
+        "\n`picklock COMMAND --help` lists the options of a command.\n"
+        "Exit status: 0 as expected, 1 not as expected, 2 unknown, 64 wrong usage or bad input,\n"
+        "69 a needed server is unavailable, 70 internal error.\n");
     return status;
 }
 

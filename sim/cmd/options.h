@@ -28,12 +28,26 @@ struct option_row {
 enum fail options_parse(int argc, char **argv, const struct option_row *rows, int count,
                         int *operands, int *wants_help, struct failure *failure);
 
+/* clang-format off */
 /* Of every command that judges (run/fail_on.h). */
-#define FAIL_ON_HELP(default_is)                                                                   \
-    "  --fail-on WHOSE        where nothing is expected, a violation fails (status 1) that is "    \
-    "the\n"                                                                                        \
-    "                         fault of: scheme, deployment, bug (either of them), any "            \
-    "(nobody's,\n"                                                                                 \
-    "                         too), never; default " default_is "\n"
+#define FAIL_ON_HELP(default_is) \
+    "  --fail-on WHOSE        where nothing is expected, exit with 1 for a violation that is the\n" \
+    "                         fault of: scheme, deployment, bug (one of these two), any (also\n" \
+    "                         nobody's), never (default " default_is "; for a scheme from a file: scheme)\n"
+
+/* Of every command that starts servers, or uses one that is there. */
+#define SERVER_HELP \
+    "  --redis URL, --redis-server PATH   as for `picklock run`\n"
+
+/* Of every command that makes reports. */
+#define REPORT_HELP \
+    "  --json FILE            also write results.json to FILE; - is stdout, and nothing else is\n" \
+    "                         printed there\n" \
+    "  --markdown FILE, --junit FILE, --html FILE   also write these reports\n"
+
+/* Of every command that always makes a run folder. */
+#define OUTPUT_HELP \
+    "  --out DIR              make the run folder in DIR (default reports/runs)\n" REPORT_HELP
+/* clang-format on */
 
 #endif

@@ -8,17 +8,18 @@
 #include <stdio.h>
 #include <string.h>
 
+/* clang-format off */
 static const char help[] =
     "\n"
-    "  --listen ADDR          127.0.0.1:0 (any free port) if not said; host:port, port, unix:PATH\n"
-    "  --upstream ADDR        the server, 127.0.0.1:6379 if not said\n"
-    "  --rules FILE           what to do to which command; sim/proxy/README.md tells the form\n"
-    "  --log FILE             JSON Lines, an event a line; - is stderr. No password is written\n"
-    "  --seed N               of the rules' chances (default 1)\n"
+    "  --listen ADDR          host:port, port or unix:PATH (default 127.0.0.1:0, any free port)\n"
+    "  --upstream ADDR        the server (default 127.0.0.1:6379)\n"
+    "  --rules FILE           what to do with which command; sim/proxy/README.md explains the format\n"
+    "  --log FILE             write a JSON line for each event; - is stderr. Passwords are left out\n"
+    "  --seed N               seed of the chances in the rules (default 1)\n"
     "\n"
-    "Prints the port that it listens on, one line, and serves until SIGINT, SIGTERM, SIGHUP, or "
-    "the\n"
-    "end of its parent.\n";
+    "Prints the port that it listens on, then serves until SIGINT, SIGTERM, SIGHUP, or the end of\n"
+    "its parent.\n";
+/* clang-format on */
 
 static enum fail print_port(void *context, int port, struct failure *failure)
 {

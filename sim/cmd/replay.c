@@ -10,16 +10,17 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* clang-format off */
 static const char help[] =
     "\n"
-    "  --scheme FILE.so       loads the scheme of the schedule, where it came from a file\n"
-    "  --on redis|sim         a real redis-server (default), or the simulated world\n"
-    "  --real-time            no steered clocks: leases run out for real\n"
-    "  --timeline             what happened as a space-time diagram, below the "
-    "summary\n" FAIL_ON_HELP(
-        "bug, of a scheme from a file scheme") "  --redis URL, --redis-server PATH, --out DIR, "
-                                               "--json FILE, --markdown FILE, --junit FILE,\n"
-                                               "  --html FILE            as of `picklock run`\n";
+    "  --scheme FILE.so       load the scheme of the schedule, if it came from a file\n"
+    "  --on redis|sim         replay on a real redis-server (default) or in the simulated world\n"
+    "  --real-time            do not steer the servers' clocks: leases run out in real time\n"
+    "  --timeline             print a space-time diagram below the summary\n"
+    FAIL_ON_HELP("bug")
+    SERVER_HELP
+    OUTPUT_HELP;
+/* clang-format on */
 
 /* Whatever the verdict: the one run that there was. folder: where its history is, borrowed. */
 static enum fail print_timeline(const char *folder, const struct results *results,

@@ -11,20 +11,20 @@
 #include <string.h>
 #include <unistd.h>
 
+/* clang-format off */
 static const char help[] =
     "\n"
-    "  --html FILE, --junit FILE, --markdown FILE, --json FILE   where to write; - is stdout\n"
-    "  --timeline             each violated run as a space-time diagram, on the terminal\n"
-    "  --scenario NAME, --scheme NAME   with --timeline: of these only; faults of the explorer\n"
-    "                         are named as a scenario\n"
-    "  none of them: the summary, on the terminal\n"
+    "  --html FILE, --junit FILE, --markdown FILE, --json FILE\n"
+    "                         write that format; - is stdout (default: a summary on the terminal)\n"
+    "  --timeline             print a space-time diagram of each run with a violation\n"
+    "  --scenario NAME        with --timeline: only this scenario, or these faults of explore\n"
+    "  --scheme NAME          with --timeline: only this scheme\n"
     "\n"
-    "Several folders become one report. The shards of one campaign (--shard of run, stress and\n"
-    "explore) become the whole; one that is missing is told, and the exit status is 2. What was "
-    "made\n"
-    "by another command, version or seed, or on another server, keeps a number of its own. The "
-    "same\n"
-    "result twice counts once; two that should be the same and differ are refused.\n";
+    "Several folders are merged into one report. The parts of one campaign (--shard of run, stress\n"
+    "and explore) become the whole; if one is missing, the report says so and the exit status is 2.\n"
+    "What another command, version, seed or server made is numbered separately. The same result\n"
+    "twice counts once; two results that should be the same and differ are refused.\n";
+/* clang-format on */
 
 static enum fail print_timelines(const struct results *results,
                                  const struct timeline_choice *choice, struct failure *failure)

@@ -13,27 +13,22 @@
 #include <string.h>
 #include <unistd.h>
 
+/* clang-format off */
 static const char help[] =
     "\n"
-    "  SCENARIO...            scenario files; none: all of scenarios/\n"
-    "  --scheme A,B           only these schemes (default: all that a scenario speaks about)\n"
-    "  --on redis|sim         a real redis-server (default), or the simulated world\n"
-    "  --redis URL            an existing server: redis://[user:password@]host[:port][/db], "
-    "unix://path\n"
-    "                         without --redis and --redis-server: $PICKLOCK_REDIS_URL, if set\n"
-    "  --redis-server PATH    the binary for the private servers (default: redis-server on the "
-    "PATH)\n"
-    "  --real-time            no steered clocks: leases run out for real\n"
-    "  --repeat N             the whole list N times (default 1)\n"
-    "  --shard K/N            only the runs that fall to shard K of N; `picklock report` puts the\n"
-    "                         folders of all shards together\n"
-    "  --seed N               draws the tokens (default 1)\n" FAIL_ON_HELP(
-        "bug, of a scheme from a file scheme") "  --out DIR              where run folders are "
-                                               "made (default reports/runs)\n"
-                                               "  --json FILE            results.json there too; - "
-                                               "is stdout, and nothing else goes there\n"
-                                               "  --markdown FILE, --junit FILE, --html FILE   "
-                                               "further copies\n";
+    "  SCENARIO...            scenario files (default: all of scenarios/)\n"
+    "  --scheme A,B           only these schemes (default: every scheme that a scenario mentions)\n"
+    "  --on redis|sim         run on a real redis-server (default) or in the simulated world\n"
+    "  --redis URL            use your server: redis://[user:password@]host[:port][/db] or unix://path\n"
+    "                         (default: $PICKLOCK_REDIS_URL if set and no --redis-server is given)\n"
+    "  --redis-server PATH    program of the private servers (default: redis-server on the PATH)\n"
+    "  --real-time            do not steer the servers' clocks: leases run out in real time\n"
+    "  --repeat N             run the whole list N times (default 1)\n"
+    "  --shard K/N            run only part K of N; `picklock report` merges the folders of all parts\n"
+    "  --seed N               seed of the tokens (default 1)\n"
+    FAIL_ON_HELP("bug")
+    OUTPUT_HELP;
+/* clang-format on */
 
 struct run_options {
     const char *scheme, *shard;

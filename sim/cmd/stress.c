@@ -12,30 +12,32 @@
 #include <string.h>
 #include <unistd.h>
 
+/* clang-format off */
 static const char help[] =
     "\n"
-    "  --scheme A,B           one after the other (default set-nx-ex-del,set-nx-px-cad)\n"
-    "  --clients N            1 to 10000 (default 50)\n"
-    "  --locks N              locks that they share (default: one for 25 clients)\n"
-    "  --servers N            1 to 7, for redlock (default 1; 5 for schemes that need a quorum)\n"
-    "  --duration TIME        of each scheme (default 10s)\n"
-    "  --lease TIME           rounded up to the scheme's unit (default 500ms)\n"
-    "  --pause RATE           of critical sections: the holder stalls (default 1%)\n"
-    "  --pause-time TIME      for about so long (default 1.5 leases)\n"
-    "  --delay RATE           of commands: late, before or after the server (default 0.1%)\n"
-    "  --delay-time TIME      for about so long (default half a lease)\n"
-    "  --lose-reply RATE      of commands: executed, the answer lost (default 0.05%)\n"
-    "  --lose-request RATE    of commands: never executed (default 0.05%)\n"
-    "  --crash RATE           of operations: the client dies, another is born (default 0.05%)\n"
-    "  --no-faults            all rates 0 that are not said\n"
-    "  --timeout TIME         of a command (default a quarter of a lease)\n"
-    "  --think TIME           between attempts (default 200us for each client)\n"
-    "  --seed N               draws the faults and tokens (default 1)\n"
-    "  --shard K/N            only the schemes that fall to shard K of N\n"
-    "  --history              keep every event (some 1 kB an operation)\n" FAIL_ON_HELP(
-        "bug, of a scheme from a file scheme") "  --redis URL, --redis-server PATH, --out DIR, "
-                                               "--json FILE, --markdown FILE, --junit FILE,\n"
-                                               "  --html FILE            as of `picklock run`\n";
+    "  --scheme A,B           run these, one after the other (default set-nx-ex-del,set-nx-px-cad)\n"
+    "  --clients N            number of clients, 1 to 10000 (default 50)\n"
+    "  --locks N              number of locks that they share (default: one for 25 clients)\n"
+    "  --servers N            number of servers, 1 to 7 (default 1; 5 for schemes that need a quorum)\n"
+    "  --duration TIME        time for each scheme (default 10s)\n"
+    "  --lease TIME           lease, rounded up to the scheme's unit (default 500ms)\n"
+    "  --pause RATE           part of the critical sections in which the holder stalls (default 1%)\n"
+    "  --pause-time TIME      mean length of such a stall (default 1.5 leases)\n"
+    "  --delay RATE           part of the commands that are late, as request or reply (default 0.1%)\n"
+    "  --delay-time TIME      mean length of such a delay (default half a lease)\n"
+    "  --lose-reply RATE      part of the commands that are executed, the reply lost (default 0.05%)\n"
+    "  --lose-request RATE    part of the commands that are never executed (default 0.05%)\n"
+    "  --crash RATE           part of the operations in which the client crashes (default 0.05%)\n"
+    "  --no-faults            set all rates to 0, except those that are given\n"
+    "  --timeout TIME         how long a client waits for a reply (default a quarter of a lease)\n"
+    "  --think TIME           pause of a client between attempts (default 200us times clients)\n"
+    "  --seed N               seed of the faults and tokens (default 1)\n"
+    "  --shard K/N            run only part K of N of the schemes\n"
+    "  --history              keep every event (about 1 kB for each operation)\n"
+    FAIL_ON_HELP("bug")
+    SERVER_HELP
+    OUTPUT_HELP;
+/* clang-format on */
 
 static const uint32_t rate_not_said = UINT32_MAX;
 
