@@ -186,17 +186,18 @@ static void put_table(const struct page *page, int origin)
         fputs("<h2>Every interleaving", page->out);
         if (results->origins_count)
             fprintf(page->out, " [%d]", origin + 1);
-        fprintf(page->out,
-                "</h2>\n<p class=\"caption\">All that holds, holds up to the bounds under the "
-                "scheme’s name, with each fault at most as often as it is named. Lost: how many "
-                "states are expected to be missed because two have the same fingerprint. A random "
-                "search cannot say that anything holds.</p>\n"
-                "<div class=\"scroll\" role=\"region\" tabindex=\"0\" aria-label=\"Scheme by "
-                "faults\">\n<table role=\"table\" class=\"matrix explored\" id=\"explored%d\" "
-                "style=\"--columns: %d\">\n<caption class=\"unseen\">What every interleaving of "
-                "each scheme comes to, under each set of faults</caption>\n<colgroup><col "
-                "class=\"name\"><col span=\"%d\"></colgroup>\n",
-                origin, grid.columns_count, grid.columns_count);
+        fprintf(
+            page->out,
+            "</h2>\n<p class=\"caption\">“Safe” means: up to the bounds under the scheme’s name, "
+            "with each fault at most as often as it is named. Omitted: how many states are "
+            "expected to be left out because two have the same fingerprint. A random search "
+            "never proves that a property holds.</p>\n"
+            "<div class=\"scroll\" role=\"region\" tabindex=\"0\" aria-label=\"Scheme by "
+            "faults\">\n<table role=\"table\" class=\"matrix explored\" id=\"explored%d\" "
+            "style=\"--columns: %d\">\n<caption class=\"unseen\">What every interleaving of "
+            "each scheme comes to, under each set of faults</caption>\n<colgroup><col "
+            "class=\"name\"><col span=\"%d\"></colgroup>\n",
+            origin, grid.columns_count, grid.columns_count);
         put_heads(page, &grid);
         fputs("<tbody role=\"rowgroup\">\n", page->out);
         put_rows(page, &grid);
@@ -233,7 +234,7 @@ static void put_head(const struct page *page, const struct explored *cell)
     if (explored_is_random(cell))
         fprintf(page->out, "%" PRId64 " runs; ", cell->runs);
     else
-        fprintf(page->out, "%.0e states expected to be lost; ", cell->lost);
+        fprintf(page->out, "%.0e states expected to be omitted; ", cell->lost);
     html_text(page, cell->end);
     if (*cell->tried) {
         fputs("; then tried: ", page->out);

@@ -109,7 +109,7 @@ void markdown_explored(FILE *out, const struct results *results, const char *run
     fputs("\n<details><summary>Every interleaving:", out);
     for (int i = CELL_SAFE; i <= CELL_UNKNOWN; i++)
         fprintf(out, "%s %d %s", i ? "," : "", counts.words[i], view_cell_words[i]);
-    fputs("</summary>\n\n| scheme | up to | faults | | states | transitions | expected |\n"
+    fputs("</summary>\n\n| scheme | up to | faults | | states | transitions | omitted |\n"
           "|---|---|---|---|--:|--:|--:|\n",
           out);
     for (int from = 0, end; from < results->cells_count; from = end) {

@@ -84,7 +84,7 @@ static void print_cell(FILE *out, const struct explored *cell, int faults_width,
         fprintf(out, "%6" PRId64 " runs %7" PRId64 " new in 1000 at the end", cell->runs,
                 cell->new_per_1000);
     else
-        fprintf(out, "%10" PRId64 " transitions  %.0e lost", cell->transitions, cell->lost);
+        fprintf(out, "%10" PRId64 " transitions", cell->transitions);
     print_confirmed(out, cell);
     if (*cell->tried) {
         char *words = memory_format("then tried: %s", cell->tried);
@@ -93,23 +93,39 @@ static void print_cell(FILE *out, const struct explored *cell, int faults_width,
     }
 }
 
+/* How far the fingerprints of exhaustive searches can be relied on: of the one that risks most. */
+static void print_omissions(FILE *out, const struct results *results)
+{
+    double most = -1;
+    for (int i = 0; i < results->cells_count; i++) {
+        const struct explored *cell = &results->cells[i];
+        if (!explored_is_random(cell) && cell->lost > most)
+            most = cell->lost;
+    }
+    if (most >= 0)
+        fprintf(out,
+                "States omitted because two have the same fingerprint: %.0e expected in the "
+                "largest search.\n",
+                most);
+}
+
 static void print_totals(FILE *out, const struct results *results)
 {
     struct view_explored counts = view_count_explored(results);
     fprintf(out, "\n%d cell%s: ", counts.cells, units_plural(counts.cells));
     for (int i = CELL_SAFE; i <= CELL_UNKNOWN; i++)
         fprintf(out, "%s%d %s", i ? ", " : "", counts.words[i], view_cell_words[i]);
-    fputs("\nAll that holds, holds up to these bounds, with each fault at most as often as it is "
-          "named.\nLost: how many states are expected to be missed because two have the same "
-          "fingerprint.\n",
-          out);
+    fputs(
+        "\n\"safe\" means: up to these bounds, with each fault at most as often as it is named.\n",
+        out);
+    print_omissions(out, results);
     for (int i = 0; i < results->cells_count; i++) {
         if (!explored_is_random(&results->cells[i]))
             continue;
-        fputs(
-            "A random search cannot say that anything holds: what it does not find is unknown, and "
-            "no run can tell about progress.\n",
-            out);
+        fputs("A random search never proves that a property holds: what it does not find is "
+              "unknown. It "
+              "does not judge progress.\n",
+              out);
         return;
     }
 }

@@ -85,7 +85,8 @@ const char *view_confirmed_words(const struct explored_property *property);
 /* As view_side(). */
 const char *view_cell_side(const struct explored *cell);
 
-/* How sure: "3e-13 lost", or of a random search, which cannot tell, "4000 runs"; the caller frees.
+/* How sure: "3e-13 omitted", or of a random search, which cannot tell, "4000 runs"; the caller
+ * frees.
  */
 char *view_sureness(const struct explored *cell);
 

@@ -79,7 +79,7 @@ const char *view_cell_side(const struct explored *cell)
 char *view_sureness(const struct explored *cell)
 {
     return explored_is_random(cell) ? memory_format("%" PRId64 " runs", cell->runs)
-                                    : memory_format("%.0e lost", cell->lost);
+                                    : memory_format("%.0e omitted", cell->lost);
 }
 
 /* " --NAME VALUE", or nothing where it is the default; the caller frees. */
