@@ -98,7 +98,7 @@ void html_timeline(const struct page *page, const char *folder, const char *hist
         is_open ? " open" : "");
     html_text(page, label);
     fputs("\">\n", page->out);
-    timeline_draw(page->out, timeline, label);
+    timeline_print_svg(page->out, timeline, label);
     fputs("</div>\n", page->out);
     put_legend(page, timeline);
     fputs("</figure>\n</details>\n", page->out);

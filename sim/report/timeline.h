@@ -2,9 +2,10 @@
  * client and a server, time downwards.
  *
  * It draws what the history says (who believed what, whose key stood at the server) and judges
- * nothing: verdicts are the checks'. timeline_read.c picks the events, timeline_build.c lays them
- * out, timeline_draw.c prints SVG, timeline_sketch.c and
- * timeline_text.c print text for a terminal. */
+ * nothing: verdicts are the checks'. There is one layout: timeline_read.c picks the events,
+ * timeline_build.c makes rows, bars and arrows of them, timeline_layout.c what follows from those
+ * (times, gaps, overlaps, names). Two renderers print it and decide nothing but where things go:
+ * timeline_svg.c for the page, timeline_sketch.c and timeline_text.c for a terminal. */
 #ifndef PICKLOCK_REPORT_TIMELINE_H
 #define PICKLOCK_REPORT_TIMELINE_H
 
@@ -20,6 +21,8 @@ enum {
     TIMELINE_BARS_MAX = TIMELINE_EVENTS_MAX,
     TIMELINE_ARROWS_MAX = TIMELINE_EVENTS_MAX,
     TIMELINE_TEXT_MAX = 200,
+    TIMELINE_TIME_MAX = 24,
+    OWNER_MOST = 3,
 };
 
 enum row_kind {
@@ -29,10 +32,16 @@ enum row_kind {
     ROW_ALERT, /* a command struck another client's key */
 };
 
+/* Do two hold at once, and both inside their own leases? */
+enum overlap { OVERLAP_NONE, OVERLAP_LATE, OVERLAP_FULL };
+
 struct timeline_row {
     int64_t time_us;
     enum row_kind kind;
-    bool is_violation; /* the event at which the check saw it */
+    bool is_violation;            /* the event at which the check saw it */
+    char time[TIMELINE_TIME_MAX]; /* "1010.4", in milliseconds */
+    char gap[TIMELINE_TIME_MAX];  /* "999 ms" that are not drawn before it, or "" */
+    enum overlap overlap;         /* in the time behind it */
     char text[TIMELINE_TEXT_MAX];
 };
 
@@ -46,6 +55,14 @@ struct timeline_bar {
     int from, to;
     int late_from; /* BAR_HOLD: the row at which the own lease ended, or -1 */
     bool is_open;  /* goes on behind the last row */
+};
+
+/* A time in which two clients hold at once. One that becomes late makes two of them. */
+struct timeline_overlap {
+    int left, right; /* columns */
+    int from, to;    /* rows */
+    bool is_late;    /* one of the two has outlived its own lease */
+    bool is_open;
 };
 
 enum arrow_kind { ARROW_REQUEST, ARROW_REPLY, ARROW_REQUEST_LOST, ARROW_REPLY_LOST, ARROW_PENDING };
@@ -74,6 +91,8 @@ struct timeline {
     int bars_count;
     struct timeline_arrow arrows[TIMELINE_ARROWS_MAX];
     int arrows_count;
+    struct timeline_overlap *overlaps; /* owned */
+    int overlaps_count;
 };
 
 /* Reads the history at path and lays it out; *timeline: timeline_free. *timeline is NULL without a
@@ -84,15 +103,29 @@ enum fail timeline_new(struct timeline **timeline, const char *path, int64_t fir
 void timeline_free(struct timeline *timeline);
 
 /* Prints an SVG element; label is its title. Both borrowed. */
-void timeline_draw(FILE *out, const struct timeline *timeline, const char *label);
+void timeline_print_svg(FILE *out, const struct timeline *timeline, const char *label);
+
+/* What the renderers ask. --- Does the bar stand in the time behind the row? Has its own lease
+ * ended at the row? */
+bool timeline_stands_after(const struct timeline_bar *bar, int row);
+bool timeline_is_late(const struct timeline_bar *bar, int row);
+
+/* The head of a column in at most so many characters: a client's name, cut with an ellipsis;
+ * "server", "server 2" or, where that is too long, "s2". text: TIMELINE_TEXT_MAX bytes. */
+const char *timeline_head(const struct timeline *timeline, int column, int most, char *text);
+
+/* "c12": what stands for a client beside its key, in at most OWNER_MOST characters. Of a long name
+ * with a number at its end, the number's last digits. text: TIMELINE_TEXT_MAX bytes. */
+const char *timeline_owner(const struct timeline *timeline, int client, char *text);
 
 /* --- between the files of the timeline --- */
 
 /* Fills events, events_count, head, is_part. */
 enum fail timeline_read(struct timeline *timeline, const char *path, bool *is_drawable,
                         struct failure *failure);
-/* Fills what is drawn. */
+/* Fills what is drawn: rows, bars, arrows; then what follows from them. */
 void timeline_build(struct timeline *timeline);
+void timeline_lay_out(struct timeline *timeline);
 /* The column of a client or server, or -1. */
 int timeline_column_of_client(const struct timeline *timeline, int client);
 int timeline_column_of_server(const struct timeline *timeline, int server);

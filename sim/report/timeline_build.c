@@ -41,20 +41,6 @@ struct builder {
     const struct event *last; /* merged into the last row, or NULL */
 };
 
-int timeline_column_of_client(const struct timeline *timeline, int client)
-{
-    for (int i = 0; i < timeline->clients_count; i++)
-        if (timeline->clients[i] == client)
-            return i;
-    return NONE;
-}
-
-int timeline_column_of_server(const struct timeline *timeline, int server)
-{
-    return server >= 0 && server < timeline->servers_count ? timeline->clients_count + server
-                                                           : NONE;
-}
-
 /* --- rows, bars, arrows --- */
 
 static int add_row(struct builder *builder, int64_t time_us, enum row_kind kind)

@@ -6,6 +6,7 @@
 
 #include <assert.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* What is seen of a cell: its character, else its glyph, else its lines; a life only where no line
  * goes. */
@@ -24,7 +25,6 @@ static const char *const glyphs[GLYPH_COUNT][2] = {
     [GLYPH_HEAD_RIGHT] = {">", "▶"}, [GLYPH_HEAD_LEFT] = {"<", "◀"},
     [GLYPH_LOST] = {"x", "✗"},       [GLYPH_GAP] = {":", "⋮"},
     [GLYPH_SEEN] = {">", "▶"},       [GLYPH_KEY] = {"?", "?"},
-    [GLYPH_MORE] = {"~", "…"},
 };
 
 /* By the set of sides: up 1, down 2, left 4, right 8. */
@@ -108,8 +108,10 @@ static void print_cell(FILE *out, const struct canvas_cell *cell, enum charset c
 {
     int set = cell->request | cell->reply;
     int utf8 = charset == CHARSET_UTF8;
-    if (*cell->letter)
-        fputs(utf8 || !cell->letter[1] ? cell->letter : "?", out);
+    if (*cell->letter && (utf8 || !cell->letter[1]))
+        fputs(cell->letter, out);
+    else if (*cell->letter) /* a text was cut here, or something that ASCII has no letter for */
+        fputs(strcmp(cell->letter, "…") == 0 ? "~" : "?", out);
     else if (cell->glyph > GLYPH_LIFE || !set)
         canvas_print_glyph(out, cell->glyph, charset);
     else if (utf8 && !cell->request && set == (SIDE_LEFT | SIDE_RIGHT))

@@ -27,7 +27,6 @@ enum glyph {
     GLYPH_GAP,  /* time that is not drawn */
     GLYPH_SEEN, /* the row of the violation */
     GLYPH_KEY,  /* a key whose owner is not known */
-    GLYPH_MORE, /* a text was cut here */
     GLYPH_COUNT
 };
 

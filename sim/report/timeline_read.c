@@ -191,6 +191,7 @@ enum fail timeline_new(struct timeline **timeline, const char *path, int64_t fir
     *timeline = NULL;
     if (!fail && is_drawable) {
         timeline_build(made);
+        timeline_lay_out(made);
         *timeline = made;
     } else {
         timeline_free(made);
@@ -204,5 +205,6 @@ void timeline_free(struct timeline *timeline)
         return;
     free(timeline->head.names);
     free(timeline->events);
+    free(timeline->overlaps);
     free(timeline);
 }

@@ -41,16 +41,6 @@ static char *words_in(enum charset charset, const char *text)
     return plain;
 }
 
-const char *sketch_owner(const struct timeline *timeline, int client, char *text)
-{
-    const char *name =
-        client >= 0 && client < timeline->head.clients ? timeline->head.names[client] : "?";
-    size_t length = strlen(name);
-    bool is_number = length > OWNER_MOST && name[length - 1] >= '0' && name[length - 1] <= '9';
-    snprintf(text, NAME_MAX_BYTES, "%s", is_number ? name + length - OWNER_MOST : name);
-    return text;
-}
-
 /* --- where things go --- */
 
 int sketch_x(const struct sketch *sketch, int column)
@@ -145,18 +135,19 @@ static void place_columns(struct sketch *sketch, int client_step, int server_ste
     sketch->server_step = server_step;
     sketch->first_server = last_client + (room > client_step ? room : client_step);
     int last = sketch_x(sketch, timeline->clients_count + timeline->servers_count - 1);
-    int wide = timeline->servers_count == 1 ? 6 : sketch->owner_width; /* "server" */
+    int wide = timeline->servers_count == 1 ? SERVER_MOST : sketch->owner_width;
     sketch->mark_left = last + (timeline->servers_count ? wide : 1) + 1;
     sketch->words_left = sketch->mark_left + MARK_WIDTH + 1;
 }
 
-/* As wide as the words allow, else as narrow as can be; false when even that is too wide. */
-static bool choose_columns(struct sketch *sketch)
+/* As wide as the words allow, else as narrow as can be; none when even that is too wide. */
+static void choose_columns(struct sketch *sketch)
 {
     int widest = widest_words(sketch), owner = 1;
-    char mark[NAME_MAX_BYTES];
+    char mark[TIMELINE_TEXT_MAX];
     for (int i = 0; i < sketch->timeline->clients_count; i++) {
-        int width = text_width(sketch_owner(sketch->timeline, sketch->timeline->clients[i], mark));
+        int width =
+            text_width(timeline_owner(sketch->timeline, sketch->timeline->clients[i], mark));
         owner = width > owner ? width : owner;
     }
     sketch->owner_width = owner < OWNER_MOST ? owner : OWNER_MOST;
@@ -164,9 +155,13 @@ static bool choose_columns(struct sketch *sketch)
     for (int step = STEP_MOST; step >= STEP_LEAST; step--) {
         place_columns(sketch, step, step > server_least ? step : server_least);
         if (sketch->words_left + widest <= SKETCH_WIDTH)
-            return true;
+            return;
     }
-    return sketch->words_left + WORDS_LEAST <= SKETCH_WIDTH;
+    if (sketch->words_left + WORDS_LEAST <= SKETCH_WIDTH)
+        return;
+    sketch->columns = 0;
+    sketch->mark_left = COLUMNS_LEFT;
+    sketch->words_left = sketch->mark_left + MARK_WIDTH + 1;
 }
 
 /* --- drawing --- */
@@ -228,21 +223,11 @@ static void draw_arrow(struct sketch *sketch, int index)
         draw_reply(sketch, arrow, lane_x);
 }
 
-bool sketch_stands_after(const struct timeline_bar *bar, int row)
-{
-    return bar->from <= row && (bar->is_open || row < bar->to);
-}
-
-bool sketch_is_late(const struct timeline_bar *bar, int row)
-{
-    return bar->late_from >= 0 && bar->late_from <= row;
-}
-
 static void draw_hold(struct sketch *sketch, const struct timeline_bar *bar)
 {
     int x = sketch_x(sketch, bar->column);
     for (int row = bar->from; row <= bar->to; row++) {
-        enum glyph glyph = sketch_is_late(bar, row)          ? GLYPH_HOLD_LATE
+        enum glyph glyph = timeline_is_late(bar, row)        ? GLYPH_HOLD_LATE
                            : row == bar->from                ? GLYPH_HOLD_START
                            : row == bar->to && !bar->is_open ? GLYPH_HOLD_END
                                                              : GLYPH_HOLD;
@@ -255,10 +240,10 @@ static void draw_key(struct sketch *sketch, const struct timeline_bar *bar)
 {
     const struct timeline *timeline = sketch->timeline;
     int x = sketch_x(sketch, bar->column);
-    char mark[NAME_MAX_BYTES];
+    char mark[TIMELINE_TEXT_MAX];
     for (int row = bar->from; row <= bar->to; row++)
-        if (sketch_stands_after(bar, row))
-            canvas_text(&sketch->canvas, row, x, sketch_owner(timeline, bar->client, mark),
+        if (timeline_stands_after(bar, row))
+            canvas_text(&sketch->canvas, row, x, timeline_owner(timeline, bar->client, mark),
                         OWNER_MOST);
     if (!bar->is_open && timeline->rows[bar->to].kind == ROW_ALERT &&
         canvas_is_free(&sketch->canvas, bar->to, x))
@@ -268,9 +253,8 @@ static void draw_key(struct sketch *sketch, const struct timeline_bar *bar)
 static void draw(struct sketch *sketch)
 {
     const struct timeline *timeline = sketch->timeline;
-    int columns = timeline->clients_count + timeline->servers_count;
     for (int row = 0; row < timeline->rows_count; row++)
-        for (int column = 0; column < columns; column++)
+        for (int column = 0; column < sketch->columns; column++)
             canvas_glyph(&sketch->canvas, row, sketch_x(sketch, column), GLYPH_LIFE);
     for (int i = 0; i < timeline->arrows_count; i++)
         draw_arrow(sketch, i);
@@ -288,10 +272,11 @@ struct sketch *sketch_new(FILE *out, const struct timeline *timeline, enum chars
     sketch->words = memory_new((size_t)timeline->rows_count + 1, sizeof *sketch->words);
     for (int i = 0; i < timeline->rows_count; i++)
         sketch->words[i] = words_in(charset, timeline->rows[i].text);
+    sketch->columns = timeline->clients_count + timeline->servers_count;
     choose_lanes(sketch);
-    sketch->is_fitting = choose_columns(sketch);
+    choose_columns(sketch);
     canvas_init(&sketch->canvas, timeline->rows_count, SKETCH_WIDTH);
-    if (sketch->is_fitting)
+    if (sketch->columns)
         draw(sketch);
     return sketch;
 }

@@ -12,7 +12,7 @@ enum {
     SKETCH_WIDTH = 100,
     TIME_WIDTH = 9,    /* right edge of the times; left of them stands the row's mark */
     COLUMNS_LEFT = 11, /* the first client */
-    OWNER_MOST = 3,    /* characters of an owner's name under a server */
+    SERVER_MOST = 6,   /* "server" */
     MARK_WIDTH = 2,    /* of an overlap */
 };
 
@@ -20,9 +20,9 @@ struct sketch {
     FILE *out;
     const struct timeline *timeline; /* borrowed */
     enum charset charset;
-    struct canvas canvas;                       /* a row each */
-    bool is_fitting;                            /* the columns fit; else nothing is drawn */
-    int client_step, server_step, first_server; /* where columns are */
+    struct canvas canvas; /* a row each */
+    int columns;          /* all of them, or 0: they do not fit, and the events stand alone */
+    int client_step, server_step, first_server; /* where they are */
     int mark_left, words_left;
     int lanes; /* messages side by side at the busiest server */
     int owner_width;
@@ -35,13 +35,5 @@ struct sketch *sketch_new(FILE *out, const struct timeline *timeline, enum chars
 void sketch_free(struct sketch *sketch);
 
 int sketch_x(const struct sketch *sketch, int column);
-
-/* Does the bar stand in the time behind the row? Has its own lease ended at the row? */
-bool sketch_stands_after(const struct timeline_bar *bar, int row);
-bool sketch_is_late(const struct timeline_bar *bar, int row);
-
-/* "c12": what stands for a client under a server. Of a long name with a number at its end, the
- * number's last digits. text: NAME_MAX_BYTES. */
-const char *sketch_owner(const struct timeline *timeline, int client, char *text);
 
 #endif

@@ -10,9 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* More than this between two rows is a gap in the picture. */
-static const int64_t gap_us = 5000;
-
 /* How many bytes of text fit into so many columns, broken at a blank where there is one. */
 static int bytes_that_fit(const char *text, int columns)
 {
@@ -28,22 +25,6 @@ static int bytes_that_fit(const char *text, int columns)
 }
 
 /* --- overlaps --- */
-
-enum overlap { OVERLAP_NONE, OVERLAP_LATE, OVERLAP_FULL };
-
-/* Do two hold at once behind the row, and both inside their own leases? */
-static enum overlap overlap_after(const struct timeline *timeline, int row)
-{
-    int holders = 0, in_lease = 0;
-    for (int i = 0; i < timeline->bars_count; i++) {
-        const struct timeline_bar *bar = &timeline->bars[i];
-        if (bar->kind != BAR_HOLD || !sketch_stands_after(bar, row))
-            continue;
-        holders++;
-        in_lease += !sketch_is_late(bar, row);
-    }
-    return holders < 2 ? OVERLAP_NONE : in_lease < 2 ? OVERLAP_LATE : OVERLAP_FULL;
-}
 
 static void mark_overlap(struct canvas *canvas, int row, int x, enum overlap overlap)
 {
@@ -65,11 +46,13 @@ static void print_words(const struct sketch *sketch, int column, const char *wor
 static void draw_between(const struct sketch *sketch, struct canvas *line, int row)
 {
     const struct timeline *timeline = sketch->timeline;
-    int columns = timeline->clients_count + timeline->servers_count;
     enum line kind;
-    char mark[NAME_MAX_BYTES];
+    char mark[TIMELINE_TEXT_MAX];
     canvas_init(line, 1, SKETCH_WIDTH);
-    for (int column = 0; column < columns; column++)
+    mark_overlap(line, 0, sketch->mark_left, timeline->rows[row].overlap);
+    if (!sketch->columns)
+        return;
+    for (int column = 0; column < sketch->columns; column++)
         canvas_glyph(line, 0, sketch_x(sketch, column), GLYPH_LIFE);
     for (int x = sketch_x(sketch, timeline->clients_count - 1) + 1; x < SKETCH_WIDTH; x++)
         if (canvas_goes_down(&sketch->canvas, row, x, &kind))
@@ -77,30 +60,24 @@ static void draw_between(const struct sketch *sketch, struct canvas *line, int r
     for (int i = 0; i < timeline->bars_count; i++) {
         const struct timeline_bar *bar = &timeline->bars[i];
         int x = sketch_x(sketch, bar->column);
-        if (!sketch_stands_after(bar, row))
+        if (!timeline_stands_after(bar, row))
             continue;
         if (bar->kind == BAR_KEY)
-            canvas_text(line, 0, x, sketch_owner(timeline, bar->client, mark), OWNER_MOST);
+            canvas_text(line, 0, x, timeline_owner(timeline, bar->client, mark), OWNER_MOST);
         else
-            canvas_glyph(line, 0, x, sketch_is_late(bar, row) ? GLYPH_HOLD_LATE : GLYPH_HOLD);
+            canvas_glyph(line, 0, x, timeline_is_late(bar, row) ? GLYPH_HOLD_LATE : GLYPH_HOLD);
     }
-    mark_overlap(line, 0, sketch->mark_left, overlap_after(timeline, row));
 }
 
+/* The time before a row that is not drawn. */
 static void print_gap(const struct sketch *sketch, int row)
 {
-    const struct timeline_row *rows = sketch->timeline->rows;
-    int64_t gap_ms = (rows[row + 1].time_us - rows[row].time_us) / 1000;
+    const char *gap = sketch->timeline->rows[row].gap;
+    int left = TIME_WIDTH - (int)strlen(gap);
     struct canvas line;
-    char text[32];
-    draw_between(sketch, &line, row);
-    if (gap_ms < 10000)
-        snprintf(text, sizeof text, "%" PRId64 " ms", gap_ms);
-    else
-        snprintf(text, sizeof text, "%" PRId64 " s", gap_ms / 1000);
-    int left = TIME_WIDTH - (int)strlen(text);
+    draw_between(sketch, &line, row - 1);
     canvas_glyph(&line, 0, left - 2, GLYPH_GAP);
-    canvas_text(&line, 0, left, text, TIME_WIDTH);
+    canvas_text(&line, 0, left, gap, TIME_WIDTH);
     canvas_print(sketch->out, &line, 0, sketch->charset);
     fputc('\n', sketch->out);
     canvas_close(&line);
@@ -110,16 +87,13 @@ static void print_row(struct sketch *sketch, int row)
 {
     const struct timeline_row *line = &sketch->timeline->rows[row];
     const char *words = sketch->words[row];
-    char time[32];
-    snprintf(time, sizeof time, "%" PRId64 ".%" PRId64, line->time_us / 1000,
-             line->time_us % 1000 / 100);
-    int left = TIME_WIDTH - (int)strlen(time);
-    canvas_text(&sketch->canvas, row, left > 1 ? left : 1, time, TIME_WIDTH);
+    int left = TIME_WIDTH - (int)strlen(line->time);
+    canvas_text(&sketch->canvas, row, left > 1 ? left : 1, line->time, TIME_WIDTH);
     if (line->kind == ROW_FAULT)
         canvas_text(&sketch->canvas, row, 0, "*", 1);
     if (line->is_violation)
         canvas_glyph(&sketch->canvas, row, 0, GLYPH_SEEN);
-    mark_overlap(&sketch->canvas, row, sketch->mark_left, overlap_after(sketch->timeline, row));
+    mark_overlap(&sketch->canvas, row, sketch->mark_left, line->overlap);
     int width = canvas_print(sketch->out, &sketch->canvas, row, sketch->charset);
     int bytes = bytes_that_fit(words, SKETCH_WIDTH - sketch->words_left);
     print_words(sketch, width, words, bytes);
@@ -138,49 +112,16 @@ static void print_heads(const struct sketch *sketch)
 {
     const struct timeline *timeline = sketch->timeline;
     struct canvas head;
-    char name[NAME_MAX_BYTES];
+    char name[TIMELINE_TEXT_MAX];
     canvas_init(&head, 1, SKETCH_WIDTH);
     canvas_text(&head, 0, TIME_WIDTH - 2, "ms", 2);
-    for (int i = 0; i < timeline->clients_count; i++) {
-        const char *whole = timeline->head.names[timeline->clients[i]];
-        int room = sketch->client_step - 1, x = sketch_x(sketch, i);
-        bool is_cut = text_width(whole) > room;
-        canvas_text(&head, 0, x, whole, is_cut ? room - 1 : room);
-        if (is_cut)
-            canvas_glyph(&head, 0, x + room - 1, GLYPH_MORE);
-    }
-    for (int i = 0; i < timeline->servers_count; i++) {
-        snprintf(name, sizeof name, timeline->servers_count > 1 ? "s%d" : "server", i + 1);
-        canvas_text(&head, 0, sketch_x(sketch, timeline->clients_count + i), name, 6);
+    for (int i = 0; i < sketch->columns; i++) {
+        int most = i < timeline->clients_count ? sketch->client_step - 1 : SERVER_MOST;
+        canvas_text(&head, 0, sketch_x(sketch, i), timeline_head(timeline, i, most, name), most);
     }
     canvas_print(sketch->out, &head, 0, sketch->charset);
     fputc('\n', sketch->out);
     canvas_close(&head);
-}
-
-/* Without room for the columns: the events alone. */
-static void print_list(const struct sketch *sketch)
-{
-    const struct timeline *timeline = sketch->timeline;
-    fprintf(sketch->out, "(%d clients and %d servers do not fit side by side: the events alone)\n",
-            timeline->clients_count, timeline->servers_count);
-    for (int row = 0; row < timeline->rows_count; row++) {
-        const struct timeline_row *line = &timeline->rows[row];
-        const char *words = sketch->words[row];
-        char time[32];
-        snprintf(time, sizeof time, "%" PRId64 ".%" PRId64, line->time_us / 1000,
-                 line->time_us % 1000 / 100);
-        canvas_print_glyph(sketch->out, line->is_violation ? GLYPH_SEEN : GLYPH_NONE,
-                           sketch->charset);
-        fprintf(sketch->out, "%*s  ", TIME_WIDTH - 1, time);
-        int bytes = bytes_that_fit(words, SKETCH_WIDTH - COLUMNS_LEFT);
-        fprintf(sketch->out, "%.*s\n", bytes, words);
-        for (words += bytes; *words; words += bytes) {
-            words += *words == ' ';
-            bytes = bytes_that_fit(words, SKETCH_WIDTH - COLUMNS_LEFT);
-            fprintf(sketch->out, "%*s%.*s\n", COLUMNS_LEFT - 1, "", bytes, words);
-        }
-    }
 }
 
 /* --- what the signs mean --- */
@@ -229,18 +170,18 @@ static void print_legend(const struct sketch *sketch)
         [SEEN] = {false, GLYPH_SEEN, NULL, "seen here"},
         [FAULT] = {false, GLYPH_NONE, "*", "injected"},
     };
-    char owner[NAME_MAX_BYTES];
-    for (int i = 0; i < timeline->bars_count; i++) {
+    char owner[TIMELINE_TEXT_MAX];
+    for (int i = 0; i < timeline->bars_count && sketch->columns; i++) {
         const struct timeline_bar *bar = &timeline->bars[i];
         signs[HOLD].is_used |= bar->kind == BAR_HOLD;
         signs[LATE].is_used |= bar->kind == BAR_HOLD && bar->late_from >= 0;
         if (bar->kind == BAR_KEY && !signs[KEY].is_used) {
             signs[KEY].is_used = true;
-            signs[KEY].letters = sketch_owner(timeline, bar->client, owner);
+            signs[KEY].letters = timeline_owner(timeline, bar->client, owner);
         }
     }
     for (int row = 0; row < timeline->rows_count; row++) {
-        enum overlap overlap = overlap_after(timeline, row);
+        enum overlap overlap = timeline->rows[row].overlap;
         signs[ALONE].is_used |= overlap == OVERLAP_LATE;
         signs[BOTH].is_used |= overlap == OVERLAP_FULL;
         signs[SEEN].is_used |= timeline->rows[row].is_violation;
@@ -255,17 +196,16 @@ static void print_timeline(FILE *out, const struct timeline *timeline, enum char
     if (timeline->is_part)
         fprintf(out, "(the events around the violation, of %d of %d clients)\n",
                 timeline->clients_count, timeline->head.clients);
-    if (sketch->is_fitting) {
-        print_heads(sketch);
-        for (int row = 0; row < timeline->rows_count; row++) {
-            if (row > 0 && timeline->rows[row].time_us - timeline->rows[row - 1].time_us >= gap_us)
-                print_gap(sketch, row - 1);
-            print_row(sketch, row);
-        }
-        print_legend(sketch);
-    } else {
-        print_list(sketch);
+    if (!sketch->columns)
+        fprintf(out, "(%d clients and %d servers do not fit side by side: the events alone)\n",
+                timeline->clients_count, timeline->servers_count);
+    print_heads(sketch);
+    for (int row = 0; row < timeline->rows_count; row++) {
+        if (*timeline->rows[row].gap)
+            print_gap(sketch, row);
+        print_row(sketch, row);
     }
+    print_legend(sketch);
     sketch_free(sketch);
 }
 

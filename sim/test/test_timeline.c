@@ -46,7 +46,7 @@ static char *drawn(const struct timeline *timeline)
     size_t size;
     FILE *out = open_memstream(&text, &size);
     assert_non_null(out);
-    timeline_draw(out, timeline, "a label <b>");
+    timeline_print_svg(out, timeline, "a label <b>");
     assert_int_equal(fclose(out), 0);
     return text;
 }
@@ -104,8 +104,6 @@ static void a_compared_delete_strikes_nobody(void **state)
     timeline_free(timeline);
 }
 
-/* --- faults --- */
-
 /* Starts a history of two clients and one server at path_of(name). */
 static void begin(struct sample_history *history, struct history_writer **writer, const char *name,
                   int clients, char (*names)[NAME_MAX_BYTES])
@@ -126,6 +124,46 @@ static void begin(struct sample_history *history, struct history_writer **writer
     *history = (struct sample_history){.sink = history_writer_sink(*writer)};
     free(path);
 }
+
+/* Both got the lock at once; A's own lease ends first. */
+static void an_overlap_changes_when_a_lease_ends(void **state)
+{
+    (void)state;
+    char names[2][NAME_MAX_BYTES] = {"A", "B"};
+    struct history_writer *writer;
+    struct sample_history history;
+    begin(&history, &writer, "overlap.jsonl", 2, names);
+    sample_acquire(&history, 0);
+    sample_acquire(&history, 1);
+    history.time_us += 299800;
+    sample_operation(&history, 1, OP_RELEASE, (struct command){.verb = VERB_DEL},
+                     (struct reply){.kind = REPLY_INTEGER, .value = 1},
+                     RESULT_RELEASED); /* behind the end of A's lease, before that of B's */
+    assert_int_equal(history_writer_close(writer, NULL), FAIL_NONE);
+    struct timeline *timeline = timeline_of("overlap.jsonl", -1);
+    int start = row_with(timeline, "B hears OK"), late = row_with(timeline, "A's own lease ends"),
+        end = row_with(timeline, "B releases");
+    assert_int_equal(timeline->overlaps_count, 2);
+    const struct timeline_overlap *both = &timeline->overlaps[0], *one = &timeline->overlaps[1];
+    assert_false(both->is_late);
+    assert_int_equal(both->from, start);
+    assert_int_equal(both->to, late);
+    assert_true(one->is_late);
+    assert_int_equal(one->from, late);
+    assert_int_equal(one->to, end);
+    assert_int_equal(timeline->rows[start - 1].overlap, OVERLAP_NONE);
+    assert_int_equal(timeline->rows[start].overlap, OVERLAP_FULL);
+    assert_int_equal(timeline->rows[late].overlap, OVERLAP_LATE);
+    assert_int_equal(timeline->rows[end].overlap, OVERLAP_NONE);
+    assert_string_equal(timeline->rows[late].gap, "299 ms");
+    char *svg = drawn(timeline);
+    expect_in(svg, "<rect class=\"overlap\" ");
+    expect_in(svg, "<rect class=\"overlap late\" ");
+    free(svg);
+    timeline_free(timeline);
+}
+
+/* --- faults --- */
 
 static void fault(struct sample_history *history, const char *name, int client, int server,
                   enum verb verb, int64_t amount_us)
@@ -348,6 +386,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_double_delete_is_drawn_as_it_was),
         cmocka_unit_test(a_compared_delete_strikes_nobody),
+        cmocka_unit_test(an_overlap_changes_when_a_lease_ends),
         cmocka_unit_test(faults_end_what_they_end),
         cmocka_unit_test(copies_and_refusals_are_drawn),
         cmocka_unit_test(a_renewal_moves_the_end_of_the_lease),

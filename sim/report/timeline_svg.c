@@ -1,11 +1,8 @@
-/* timeline_draw.c - prints a laid out timeline as SVG. Colours and fonts come from reports/page.css
+/* timeline_svg.c - prints a laid out timeline as SVG. Colours and fonts come from reports/page.css
  * by class, so that the page's light and dark forms hold for it too. */
 #include "report/timeline.h"
 
 #include "report/text.h"
-
-#include <inttypes.h>
-#include <string.h>
 
 enum {
     TIME_RIGHT = 76,    /* right edge of the times */
@@ -17,11 +14,10 @@ enum {
     BAR_HALF = 8,
     CHARACTER = 7, /* generous: fonts differ */
     TEXT_GAP = 40,
+    HEAD_MOST = 9,   /* characters of a name that are as wide as its column */
+    OWNER_WIDTH = 2, /* characters that are as wide as a bar */
     COLOURS = 6,
 };
-
-/* More than this between two rows is a gap in the picture. */
-static const int64_t gap_us = 5000;
 
 struct drawing {
     FILE *out;
@@ -42,17 +38,12 @@ static int colour_of(const struct timeline *timeline, int client)
     return column < 0 ? COLOURS : column % COLOURS;
 }
 
-static bool has_gap(const struct timeline *timeline, int row)
-{
-    return row > 0 && timeline->rows[row].time_us - timeline->rows[row - 1].time_us >= gap_us;
-}
-
 static void measure(struct drawing *drawing)
 {
     const struct timeline *timeline = drawing->timeline;
     int y = HEAD_HEIGHT, widest = 0;
     for (int i = 0; i < timeline->rows_count; i++) {
-        y += ROW_STEP + (has_gap(timeline, i) ? GAP_STEP : 0);
+        y += ROW_STEP + (*timeline->rows[i].gap ? GAP_STEP : 0);
         drawing->y[i] = y;
         int width = text_width(timeline->rows[i].text);
         widest = width > widest ? width : widest;
@@ -70,28 +61,17 @@ static void draw_text(const struct drawing *drawing, const char *style, int x, i
     fputs("</text>\n", drawing->out);
 }
 
-/* A name that is as wide as its column. */
-static void draw_head(const struct drawing *drawing, int column, const char *style,
-                      const char *name)
-{
-    char text[NAME_MAX_BYTES + 8];
-    snprintf(text, sizeof text, text_width(name) > 9 ? "%.8s…" : "%s", name);
-    draw_text(drawing, style, column_x(column), HEAD_HEIGHT - 14, text);
-    fprintf(drawing->out, "<line class=\"life\" x1=\"%d\" y1=\"%d\" x2=\"%d\" y2=\"%d\"/>\n",
-            column_x(column), HEAD_HEIGHT - 4, column_x(column), drawing->height - 8);
-}
-
 static void draw_heads(const struct drawing *drawing)
 {
     const struct timeline *timeline = drawing->timeline;
-    char name[32], style[32];
-    for (int i = 0; i < timeline->clients_count; i++) {
-        snprintf(style, sizeof style, "head t%d", i % COLOURS);
-        draw_head(drawing, i, style, timeline->head.names[timeline->clients[i]]);
-    }
-    for (int i = 0; i < timeline->servers_count; i++) {
-        snprintf(name, sizeof name, timeline->servers_count > 1 ? "server %d" : "server", i + 1);
-        draw_head(drawing, timeline->clients_count + i, "head", name);
+    char name[TIMELINE_TEXT_MAX], style[32] = "head";
+    for (int i = 0; i < timeline->clients_count + timeline->servers_count; i++) {
+        int x = column_x(i);
+        snprintf(style, sizeof style, i < timeline->clients_count ? "head t%d" : "head",
+                 i % COLOURS);
+        draw_text(drawing, style, x, HEAD_HEIGHT - 14, timeline_head(timeline, i, HEAD_MOST, name));
+        fprintf(drawing->out, "<line class=\"life\" x1=\"%d\" y1=\"%d\" x2=\"%d\" y2=\"%d\"/>\n", x,
+                HEAD_HEIGHT - 4, x, drawing->height - 8);
     }
 }
 
@@ -102,7 +82,7 @@ static void draw_rows(const struct drawing *drawing)
                                          [ROW_FAULT] = "row fault",
                                          [ROW_ALERT] = "row alert"};
     const struct timeline *timeline = drawing->timeline;
-    char text[48];
+    char text[TIMELINE_TIME_MAX + 8];
     for (int i = 0; i < timeline->rows_count; i++) {
         const struct timeline_row *row = &timeline->rows[i];
         int y = drawing->y[i];
@@ -110,14 +90,11 @@ static void draw_rows(const struct drawing *drawing)
             fprintf(drawing->out,
                     "<rect class=\"hit\" x=\"4\" y=\"%d\" width=\"%d\" height=\"%d\" rx=\"4\"/>\n",
                     y - 12, drawing->width - 8, ROW_STEP - 1);
-        snprintf(text, sizeof text, "%" PRId64 ".%" PRId64, row->time_us / 1000,
-                 row->time_us % 1000 / 100);
-        draw_text(drawing, "time", TIME_RIGHT, y + 4, text);
+        draw_text(drawing, "time", TIME_RIGHT, y + 4, row->time);
         draw_text(drawing, styles[row->kind], drawing->text_left, y + 4, row->text);
-        if (!has_gap(timeline, i))
+        if (!*row->gap)
             continue;
-        int64_t gap_ms = (row->time_us - timeline->rows[i - 1].time_us) / 1000;
-        snprintf(text, sizeof text, "⋮ %" PRId64 " ms", gap_ms);
+        snprintf(text, sizeof text, "⋮ %s", row->gap);
         draw_text(drawing, "gap", TIME_RIGHT, (drawing->y[i - 1] + y) / 2 + 4, text);
     }
 }
@@ -149,41 +126,23 @@ static void draw_bar(const struct drawing *drawing, const struct timeline_bar *b
                 x - BAR_HALF - 5, late, x + BAR_HALF + 5, late);
     }
     if (bar->kind == BAR_KEY && to - from >= ROW_STEP && bar->client >= 0) {
-        char name[8];
-        snprintf(name, sizeof name, "%.2s", timeline->head.names[bar->client]);
-        if (text_width(timeline->head.names[bar->client]) <= 2)
-            draw_text(drawing, "owner", x, from + 15, name);
+        char owner[TIMELINE_TEXT_MAX];
+        if (text_width(timeline_owner(timeline, bar->client, owner)) <= OWNER_WIDTH)
+            draw_text(drawing, "owner", x, from + 15, owner);
     }
 }
 
 /* Where two clients hold at once: red when both are inside their own leases, amber when one of them
  * has outlived its own. */
-static void draw_overlap(const struct drawing *drawing, const struct timeline_bar *one,
-                         const struct timeline_bar *other)
+static void draw_overlap(const struct drawing *drawing, const struct timeline_overlap *overlap)
 {
-    int from = one->from > other->from ? one->from : other->from;
-    int to = one->to < other->to ? one->to : other->to;
-    int left = one->column < other->column ? one->column : other->column;
-    int right = one->column < other->column ? other->column : one->column;
-    bool is_late = (one->late_from >= 0 && one->late_from <= from) ||
-                   (other->late_from >= 0 && other->late_from <= from);
-    bool is_open = one->is_open && other->is_open;
-    int top = drawing->y[from], bottom = is_open ? drawing->height - 8 : drawing->y[to];
-    if (one->column == other->column || bottom <= top)
-        return;
+    int top = drawing->y[overlap->from];
+    int bottom = overlap->is_open ? drawing->height - 8 : drawing->y[overlap->to];
+    int left = column_x(overlap->left) - BAR_HALF - 6;
     fprintf(drawing->out,
             "<rect class=\"overlap%s\" x=\"%d\" y=\"%d\" width=\"%d\" height=\"%d\"/>\n",
-            is_late ? " late" : "", column_x(left) - BAR_HALF - 6, top,
-            column_x(right) - column_x(left) + 2 * BAR_HALF + 12, bottom - top);
-}
-
-static void draw_overlaps(const struct drawing *drawing)
-{
-    const struct timeline *timeline = drawing->timeline;
-    for (int i = 0; i < timeline->bars_count; i++)
-        for (int j = i + 1; j < timeline->bars_count; j++)
-            if (timeline->bars[i].kind == BAR_HOLD && timeline->bars[j].kind == BAR_HOLD)
-                draw_overlap(drawing, &timeline->bars[i], &timeline->bars[j]);
+            overlap->is_late ? " late" : "", left, top,
+            column_x(overlap->right) + BAR_HALF + 6 - left, bottom - top);
 }
 
 static void draw_arrow(const struct drawing *drawing, const struct timeline_arrow *arrow)
@@ -214,7 +173,7 @@ static void draw_arrow(const struct drawing *drawing, const struct timeline_arro
                 y2 - 4);
 }
 
-void timeline_draw(FILE *out, const struct timeline *timeline, const char *label)
+void timeline_print_svg(FILE *out, const struct timeline *timeline, const char *label)
 {
     struct drawing drawing = {.out = out, .timeline = timeline};
     measure(&drawing);
@@ -227,7 +186,8 @@ void timeline_draw(FILE *out, const struct timeline *timeline, const char *label
     fputs("</title>\n", out);
     draw_text(&drawing, "time unit", TIME_RIGHT, HEAD_HEIGHT - 14, "ms");
     draw_heads(&drawing);
-    draw_overlaps(&drawing);
+    for (int i = 0; i < timeline->overlaps_count; i++)
+        draw_overlap(&drawing, &timeline->overlaps[i]);
     draw_rows(&drawing);
     for (int i = 0; i < timeline->bars_count; i++)
         draw_bar(&drawing, &timeline->bars[i]);
