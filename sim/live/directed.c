@@ -4,6 +4,7 @@
 
 #include "base/memory.h"
 #include "live/clock.h"
+#include "world/scheme_clients.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -181,6 +182,6 @@ enum fail world_live_new(struct world **world, struct live *live, const struct r
     directed->run = run;
     directed->began_us = (int64_t)(uv_hrtime() / 1000);
     live_lock_prefix(live, 0, directed->prefix);
-    *world = core_new(run, &directed->backend, epoch_us(directed));
+    *world = core_new(run, &directed->backend, scheme_clients_new(run, epoch_us(directed)));
     return FAIL_NONE;
 }

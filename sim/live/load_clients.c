@@ -104,42 +104,42 @@ static void wake_set(struct load_client *load_client)
         stress_timer(stress, &load_client->wake, wake_us - world_us(load_client));
 }
 
-static void returned(struct load_client *load_client, const struct client_news *news)
+static void returned(struct load_client *load_client, const struct step_result *step)
 {
     struct stress *stress = load_client->stress;
-    operation_event(load_client, EVENT_RETURN, news->op, news->result);
-    if (news->op == OP_ACQUIRE)
+    operation_event(load_client, EVENT_RETURN, step->op, step->result);
+    if (step->op == OP_ACQUIRE)
         histogram_add(stress->latency, world_us(load_client) - load_client->called_us);
-    if (news->result == RESULT_GRANTED)
+    if (step->result == RESULT_GRANTED)
         stress->grants++;
 }
 
-static void take_news(struct load_client *load_client, const struct client_news *news)
+static void take_step(struct load_client *load_client, const struct step_result *step)
 {
-    if (news->violation) {
-        contract_fail(load_client->client.scheme, news->violation, news->at,
+    if (step->violation) {
+        contract_fail(load_client->client.scheme, step->violation, step->at,
                       &load_client->stress->trouble);
         return;
     }
-    if (news->has_returned)
-        returned(load_client, news);
-    if (news->has_noticed_loss)
+    if (step->has_returned)
+        returned(load_client, step);
+    if (step->has_noticed_loss)
         operation_event(load_client, EVENT_NOTICE, OP_EXTEND, RESULT_NONE);
-    for (int i = 0; i < news->sends_count; i++) {
-        const struct ask *ask = &news->sends[i];
-        load_request_send(load_client, ask->server, ask->lane,
-                          client_operation(&load_client->client, ask->lane), &ask->command);
+    for (int i = 0; i < step->requests_count; i++) {
+        const struct request *request = &step->requests[i];
+        load_request_send(load_client, request->server, request->lane, request->op,
+                          &request->command);
     }
-    if (news->is_stranded)
+    if (step->is_stranded)
         operation_event(load_client, EVENT_STRAND,
                         client_operation(&load_client->client, LANE_MAIN), RESULT_NONE);
     wake_set(load_client);
     /* A crash that was drawn for the operation strikes at its end at the latest. */
-    if (news->has_returned && load_client->crash_in >= 0) {
+    if (step->has_returned && load_client->crash_in >= 0) {
         load_client_crashes(load_client);
         return;
     }
-    if (news->has_returned || news->has_noticed_loss)
+    if (step->has_returned || step->has_noticed_loss)
         load_client_goes_on(load_client);
 }
 
@@ -152,7 +152,7 @@ static bool is_wake_due(const struct load_client *load_client)
 /* How late its timer rings is this machine's doing: a pause that was drawn is not counted. */
 static void load_client_wakes(struct load_client *load_client)
 {
-    struct client_news news;
+    struct step_result step;
     struct event event = stress_event(load_client->stress, EVENT_WAKE, load_client, -1);
     int64_t due_us = load_client->client.wake_us;
     if (due_us < load_client->awake_us)
@@ -161,8 +161,8 @@ static void load_client_wakes(struct load_client *load_client)
         event.amount_us = event.time_us - due_us;
     stress_write(load_client->stress, &event);
     client_tell(&load_client->client, &(struct moment){.kind = MOMENT_WAKE}, world_us(load_client),
-                &news);
-    take_news(load_client, &news);
+                &step);
+    take_step(load_client, &step);
 }
 
 static void wakes(struct load_timer *timer)
@@ -189,7 +189,7 @@ static void access_ended(struct load_client *load_client, const struct load_requ
 void load_client_told(struct load_client *load_client, const struct load_request *request,
                       enum moment_kind kind, const struct reply *reply)
 {
-    struct client_news news;
+    struct step_result step;
     /* A timer that rang while this process had to wait for the machine rings first. */
     if (is_wake_due(load_client))
         load_client_wakes(load_client);
@@ -204,8 +204,8 @@ void load_client_told(struct load_client *load_client, const struct load_request
     struct moment moment = {.kind = kind, .server = request->server, .verb = request->command.verb};
     if (reply)
         moment.reply = *reply;
-    client_tell(&load_client->client, &moment, world_us(load_client), &news);
-    take_news(load_client, &news);
+    client_tell(&load_client->client, &moment, world_us(load_client), &step);
+    take_step(load_client, &step);
 }
 
 /* --- the loop --- */
@@ -238,7 +238,7 @@ static void think(struct load_client *load_client)
 static void acquire(struct load_client *load_client)
 {
     struct stress *stress = load_client->stress;
-    struct client_news news;
+    struct step_result step;
     int attempt = load_client->client.attempt + 1;
     load_client->lock = (int)(stress_draw(stress, load_client->number, DRAW_LOCK, attempt) %
                               (uint64_t)stress->options->locks);
@@ -247,21 +247,21 @@ static void acquire(struct load_client *load_client)
     load_client->called_us = world_us(load_client);
     crash_draw(load_client);
     client_acquire(&load_client->client, client_token(&stress->run, load_client->number, attempt),
-                   load_client->called_us, &news);
+                   load_client->called_us, &step);
     operation_event(load_client, EVENT_CALL, OP_ACQUIRE, RESULT_NONE);
-    take_news(load_client, &news);
+    take_step(load_client, &step);
     if (load_client->place == PLAYER_ACQUIRES)
         (void)crash_strikes(load_client);
 }
 
 static void release(struct load_client *load_client)
 {
-    struct client_news news;
+    struct step_result step;
     load_client->place = PLAYER_RELEASES;
     crash_draw(load_client);
     operation_event(load_client, EVENT_CALL, OP_RELEASE, RESULT_NONE);
-    client_release(&load_client->client, world_us(load_client), &news);
-    take_news(load_client, &news);
+    client_release(&load_client->client, world_us(load_client), &step);
+    take_step(load_client, &step);
     if (load_client->place == PLAYER_RELEASES)
         (void)crash_strikes(load_client);
 }

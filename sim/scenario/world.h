@@ -23,6 +23,9 @@ struct client_view {
     enum result last;  /* of the last operation that returned */
     bool is_accessing; /* a command of the critical section is under way */
     int64_t wake_us;   /* world time at which its timer is due; INT64_MAX: none */
+    int attempt;       /* begun so far */
+    int64_t token;     /* of the last attempt */
+    int64_t fence;     /* of its grant; 0: none */
 };
 
 enum message_state { MESSAGE_REQUEST, MESSAGE_REPLY, MESSAGE_VOID };

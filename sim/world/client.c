@@ -46,29 +46,30 @@ int64_t client_token(const struct run *run, int client, int attempt)
 }
 
 static void client_returns(struct client *client, enum phase phase, enum operation op,
-                           enum result result, struct client_news *news)
+                           enum result result, struct step_result *step)
 {
     client->phase = phase;
     client->last = result;
-    news->has_returned = true;
-    news->op = op;
-    news->result = result;
+    step->has_returned = true;
+    step->op = op;
+    step->result = result;
 }
 
 /* An attempt or a release ends without the lock. */
-static void client_ends(struct client *client, enum result result, struct client_news *news)
+static void client_ends(struct client *client, enum result result, struct step_result *step)
 {
     enum operation op = client->phase == PHASE_RELEASING ? OP_RELEASE : OP_ACQUIRE;
     if (client->phase == PHASE_ACQUIRING || client->phase == PHASE_RELEASING)
-        client_returns(client, PHASE_IDLE, op, result, news);
+        client_returns(client, PHASE_IDLE, op, result, step);
 }
 
 static void client_take(struct client *client, const struct ask *ask, int64_t now_us,
-                        struct client_news *news)
+                        struct step_result *step)
 {
     switch (ask->kind) {
     case ASK_SEND:
-        news->sends[news->sends_count++] = *ask;
+        step->requests[step->requests_count++] =
+            (struct request){.server = ask->server, .lane = ask->lane, .command = ask->command};
         client->awaited++;
         break;
     case ASK_SLEEP:
@@ -76,30 +77,30 @@ static void client_take(struct client *client, const struct ask *ask, int64_t no
         break;
     case ASK_GRANTED:
         client->fence = ask->fence;
-        client_returns(client, PHASE_HOLDING, OP_ACQUIRE, RESULT_GRANTED, news);
+        client_returns(client, PHASE_HOLDING, OP_ACQUIRE, RESULT_GRANTED, step);
         break;
     case ASK_REFUSED:
-        client_ends(client, RESULT_REFUSED, news);
+        client_ends(client, RESULT_REFUSED, step);
         break;
     case ASK_FAILED:
-        client_ends(client, RESULT_FAILED, news);
+        client_ends(client, RESULT_FAILED, step);
         break;
     case ASK_RELEASED:
-        client_ends(client, RESULT_RELEASED, news);
+        client_ends(client, RESULT_RELEASED, step);
         break;
     case ASK_NOT_MINE:
-        client_ends(client, RESULT_NOT_MINE, news);
+        client_ends(client, RESULT_NOT_MINE, step);
         break;
     case ASK_UNSUPPORTED:
-        client_ends(client, RESULT_UNSUPPORTED, news);
+        client_ends(client, RESULT_UNSUPPORTED, step);
         break;
     case ASK_CRASHED:
-        client_ends(client, RESULT_CRASHED, news);
+        client_ends(client, RESULT_CRASHED, step);
         break;
     case ASK_LOST:
         if (client->phase == PHASE_HOLDING) {
             client->phase = PHASE_IDLE;
-            news->has_noticed_loss = true;
+            step->has_noticed_loss = true;
         }
         break;
     }
@@ -113,25 +114,27 @@ static bool is_stranded(const struct client *client)
 }
 
 static void client_step(struct client *client, struct moment *moment, int64_t now_us,
-                        struct client_news *news)
+                        struct step_result *step)
 {
     struct outbox out = {0};
     moment->now_us = client->epoch_us + now_us + client->skew_us;
-    news->at = client->state[0];
+    step->at = client->state[0];
     client->scheme->step(client->state, &client->lease, moment, &out);
-    news->violation = contract_check(client, &out);
-    if (news->violation)
+    step->violation = contract_check(client, &out);
+    if (step->violation)
         return;
     for (int i = 0; i < out.count; i++)
-        client_take(client, &out.asks[i], now_us, news);
-    news->is_stranded = is_stranded(client);
+        client_take(client, &out.asks[i], now_us, step);
+    for (int i = 0; i < step->requests_count; i++)
+        step->requests[i].op = client_operation(client, step->requests[i].lane);
+    step->is_stranded = is_stranded(client);
 }
 
-void client_acquire(struct client *client, int64_t token, int64_t now_us, struct client_news *news)
+void client_acquire(struct client *client, int64_t token, int64_t now_us, struct step_result *step)
 {
     assert(client->phase == PHASE_IDLE);
     struct moment moment = {.kind = MOMENT_START};
-    memset(news, 0, sizeof *news);
+    memset(step, 0, sizeof *step);
     memset(client->state, 0, sizeof client->state);
     client->lease.token = token;
     client->phase = PHASE_ACQUIRING;
@@ -139,7 +142,7 @@ void client_acquire(struct client *client, int64_t token, int64_t now_us, struct
     client->awaited = 0;
     client->fence = 0;
     client->wake_us = INT64_MAX;
-    client_step(client, &moment, now_us, news);
+    client_step(client, &moment, now_us, step);
 }
 
 void client_set_lease(struct client *client, int64_t lease_us)
@@ -149,27 +152,27 @@ void client_set_lease(struct client *client, int64_t lease_us)
     client->lease.ttl_us = lease_us;
 }
 
-void client_release(struct client *client, int64_t now_us, struct client_news *news)
+void client_release(struct client *client, int64_t now_us, struct step_result *step)
 {
     assert(client->phase == PHASE_HOLDING);
     struct moment moment = {.kind = MOMENT_RELEASE};
-    memset(news, 0, sizeof *news);
+    memset(step, 0, sizeof *step);
     client->phase = PHASE_RELEASING;
-    client_step(client, &moment, now_us, news);
+    client_step(client, &moment, now_us, step);
 }
 
 void client_tell(struct client *client, const struct moment *moment, int64_t now_us,
-                 struct client_news *news)
+                 struct step_result *step)
 {
     struct moment told = *moment;
-    memset(news, 0, sizeof *news);
+    memset(step, 0, sizeof *step);
     if (told.kind == MOMENT_WAKE) {
         client->wake_us = INT64_MAX;
     } else {
         assert(client->awaited > 0);
         client->awaited--;
     }
-    client_step(client, &told, now_us, news);
+    client_step(client, &told, now_us, step);
 }
 
 struct command client_access(struct client *client, int number, enum choice_kind kind)

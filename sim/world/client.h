@@ -1,13 +1,12 @@
-/* client.h - one client that runs a scheme: the part that is the same in the simulated and the real
- * world.
+/* client.h - one client that runs a scheme: the same in directed runs, the explorer and stress.
  *
- * Feeds moments to the scheme, keeps the phase, and sorts the asks into news for its world: what to
- * send, what returned. Pure: no I/O, no clock, no malloc, copyable with memcpy. The world owns
+ * Feeds moments to the scheme, keeps the phase, and sorts the asks into what the step led to: what
+ * to send, what returned. Pure: no I/O, no clock, no malloc, copyable with memcpy. The world owns
  * connections, messages and events. */
 #ifndef PICKLOCK_WORLD_CLIENT_H
 #define PICKLOCK_WORLD_CLIENT_H
 
-#include "scenario/world.h"
+#include "world/clients.h"
 
 struct client {
     const struct scheme *scheme;
@@ -25,20 +24,6 @@ struct client {
     int awaited; /* commands of the attempt under way that it has not been told the end of */
 };
 
-/* What a step led to. */
-struct client_news {
-    int sends_count;
-    struct ask sends[OUTBOX_MAX]; /* ASK_SEND only, in order */
-    bool has_returned;            /* an operation ended: RETURN event */
-    enum operation op;
-    enum result result;
-    bool has_noticed_loss; /* NOTICE event */
-    bool is_stranded;      /* STRAND event: it acquires or releases, and waits for nothing */
-    enum contract_violation violation; /* else than NONE: the step broke that rule, and nothing of
-                           it was taken; the client must not be stepped again */
-    int64_t at;                        /* with violation: the step that it went on from */
-};
-
 /* ttl, unit, servers of *lease are the run's; its token is set at each start. */
 void client_init(struct client *client, const struct scheme *scheme, const struct lease *lease);
 
@@ -47,18 +32,18 @@ void client_init(struct client *client, const struct scheme *scheme, const struc
 int64_t client_token(const struct run *run, int client, int attempt);
 
 /* Starts an attempt with that token. Only in PHASE_IDLE. */
-void client_acquire(struct client *client, int64_t token, int64_t now_us, struct client_news *news);
+void client_acquire(struct client *client, int64_t token, int64_t now_us, struct step_result *step);
 
 /* From the next attempt on the client asks for that lease. Only in PHASE_IDLE. */
 void client_set_lease(struct client *client, int64_t lease_us);
 
 /* Tells the scheme to release. Only in PHASE_HOLDING. */
-void client_release(struct client *client, int64_t now_us, struct client_news *news);
+void client_release(struct client *client, int64_t now_us, struct step_result *step);
 
 /* A reply, time-out, lost connection, or wake-up (moment->now_us is filled in here: the client's
  * own clock at world time now_us). */
 void client_tell(struct client *client, const struct moment *moment, int64_t now_us,
-                 struct client_news *news);
+                 struct step_result *step);
 
 /* The command of the critical section for CHOICE_WRITE, READ_COUNTER or WRITE_COUNTER; the value
  * that a WRITE writes is the fence, or the client's number from 1. */

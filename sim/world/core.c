@@ -160,12 +160,7 @@ static enum fail core_apply(struct world *world, const struct choice *choice,
 
 static struct client_view core_client(struct world *world, int client)
 {
-    const struct core *core = (const struct core *)world;
-    const struct client *who = &core->slots[client].client;
-    return (struct client_view){.phase = who->phase,
-                                .last = who->last,
-                                .is_accessing = who->is_accessing,
-                                .wake_us = who->wake_us};
+    return core_view((const struct core *)world, client);
 }
 
 static int core_messages(struct world *world, int client, struct message *messages)
@@ -190,6 +185,7 @@ static void core_free(struct world *world)
     for (int client = 0; client < core->run->clients; client++)
         for (int server = 0; server < core->run->servers; server++)
             core_break_all(core, client, server);
+    core->clients->ops->free(core->clients);
     ops_of(core)->free(core->backend);
     free(core);
 }
@@ -203,22 +199,15 @@ static const struct world_ops core_ops = {
     .free = core_free,
 };
 
-struct world *core_new(const struct run *run, struct backend *backend, int64_t epoch_us)
+struct world *core_new(const struct run *run, struct backend *backend, struct clients *clients)
 {
     assert(run->clients > 0 && run->clients <= ACTORS_MAX);
     assert(run->servers > 0 && run->servers <= SERVERS_MAX);
     struct core *core = memory_new(1, sizeof *core);
-    const struct lease lease = {.ttl_us = run->lease_us,
-                                .unit_us = run->scheme->unit_us,
-                                .servers = run->servers,
-                                .server_kind = SERVER_REDIS};
     core->world.ops = &core_ops;
     core->backend = backend;
+    core->clients = clients;
     core->run = run;
-    for (int i = 0; i < run->clients; i++) {
-        client_init(&core->slots[i].client, run->scheme, &lease);
-        core->slots[i].client.epoch_us = epoch_us;
-    }
     for (int i = 0; i < run->servers; i++)
         core->has_replica[i] = run->has_replica;
     return &core->world;

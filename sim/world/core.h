@@ -1,13 +1,14 @@
 /* core.h - a directed world, whatever carries it out: one choice at a time, one set of rules.
  *
- * Keeps the clients, their messages and connections; says which choices are possible, and in which
- * words they are refused; writes every event. What happens at servers and on connections is the
- * backend's (backend.h). Behind scenario/world.h. Pure: no I/O, no real clock, no malloc after
- * core_new(). */
+ * Keeps messages and connections; says which choices are possible, and in which words they are
+ * refused; writes every event. What happens at servers and on connections is the backend's
+ * (backend.h), what clients do is theirs (clients.h). Behind scenario/world.h. Pure: no I/O, no
+ * real clock, no malloc after core_new(). */
 #ifndef PICKLOCK_WORLD_CORE_H
 #define PICKLOCK_WORLD_CORE_H
 
 #include "world/backend.h"
+#include "world/clients.h"
 
 /* Where choices alone move time, every choice but TIME takes so long, so that events have distinct,
  * readable times. */
@@ -20,8 +21,8 @@ enum { CHOICE_TAKES_US = 100 };
  * each message may be on one that its channel has left. */
 enum { CONNECTION_NONE, CONNECTIONS_MAX = LANE_COUNT * SERVERS_MAX + MESSAGES_MAX + 1 };
 
-/* run is kept; backend is taken: it ends with the world. epoch_us: what the clients' wall clocks
- * say at world time 0. The caller frees with ops->free. */
-struct world *core_new(const struct run *run, struct backend *backend, int64_t epoch_us);
+/* run is kept; backend and clients are taken: they end with the world. The caller frees with
+ * ops->free. */
+struct world *core_new(const struct run *run, struct backend *backend, struct clients *clients);
 
 #endif

@@ -2,71 +2,68 @@
  * core_state.h. */
 #include "world/core_state.h"
 
-#include "world/contract.h"
 #include "world/rules.h"
+
+#include <string.h>
+
+struct client_view core_view(const struct core *core, int client)
+{
+    return core->clients->ops->view(core->clients, client);
+}
 
 /* --- what a step leads to --- */
 
-void core_request(struct core *core, int client, enum operation op, int server, enum lane lane,
-                  const struct command *command)
+static void send_request(struct core *core, int client, const struct request *request)
 {
-    const struct client *who = &core->slots[client].client;
-    const struct message request = {.client = client,
-                                    .server = server,
-                                    .lane = lane,
-                                    .command = *command,
-                                    .op = op,
-                                    .attempt = who->attempt,
-                                    .token = who->lease.token};
-    core_send(core, &request);
+    const struct client_view view = core_view(core, client);
+    const struct message message = {.client = client,
+                                    .server = request->server,
+                                    .lane = request->lane,
+                                    .command = request->command,
+                                    .op = request->op,
+                                    .attempt = view.attempt,
+                                    .token = view.token};
+    core_send(core, &message);
 }
 
 /* Writes what the client's step led to, and sends its requests. */
-static void take_news(struct core *core, int client, const struct client_news *news)
+static void take_step(struct core *core, int client, const struct step_result *step)
 {
-    const struct client *who = &core->slots[client].client;
-    if (news->violation)
-        contract_fail(who->scheme, news->violation, news->at, &core->error);
-    if (news->has_returned)
-        core_write_operation(core, EVENT_RETURN, client, news->op, news->result);
-    if (news->has_noticed_loss)
+    if (step->has_returned)
+        core_write_operation(core, EVENT_RETURN, client, step->op, step->result);
+    if (step->has_noticed_loss)
         core_write_operation(core, EVENT_NOTICE, client, OP_EXTEND, RESULT_NONE);
-    for (int i = 0; i < news->sends_count; i++) {
-        const struct ask *ask = &news->sends[i];
-        core_request(core, client, client_operation(who, ask->lane), ask->server, ask->lane,
-                     &ask->command);
-    }
-    if (news->is_stranded)
-        core_write_operation(core, EVENT_STRAND, client, client_operation(who, LANE_MAIN),
+    for (int i = 0; i < step->requests_count; i++)
+        send_request(core, client, &step->requests[i]);
+    if (step->is_stranded)
+        core_write_operation(core, EVENT_STRAND, client,
+                             core_view(core, client).phase == PHASE_RELEASING ? OP_RELEASE
+                                                                              : OP_ACQUIRE,
                              RESULT_NONE);
 }
 
-/* A refused access ends like one that the server answered with an error: nobody knows. */
-static void end_access(struct core *core, const struct message *message, enum moment_kind kind)
+/* A step that goes wrong ends the run, behind the choice. */
+static void make_step(struct core *core, int client, enum moment_kind kind,
+                      const struct message *message, struct step_result *step)
 {
-    const struct reply lost = {.kind = REPLY_ERROR, .error = ERROR_OTHER};
-    enum result result = client_accessed(&core->slots[message->client].client, &message->command,
-                                         kind == MOMENT_REPLY ? &message->reply : &lost);
-    core_write_operation(core, EVENT_RETURN, message->client, OP_ACCESS, result);
+    struct failure why;
+    memset(step, 0, sizeof *step);
+    if (core->clients->ops->step(core->clients, client, kind, message, core->now_us, step, &why) &&
+        !core->error.code)
+        core->error = why;
 }
 
 void core_notify(struct core *core, const struct message *message, enum moment_kind kind)
 {
-    struct client *client = &core->slots[message->client].client;
+    struct step_result step;
     if (message->op == OP_ACCESS) {
-        end_access(core, message, kind);
+        enum result result =
+            core->clients->ops->accessed(core->clients, message->client, kind, message);
+        core_write_operation(core, EVENT_RETURN, message->client, OP_ACCESS, result);
         return;
     }
-    /* An earlier attempt is over: what comes for it is recorded, and resumes nothing. */
-    if (message->attempt != client->attempt)
-        return;
-    const struct moment moment = {.kind = kind,
-                                  .server = message->server,
-                                  .verb = message->command.verb,
-                                  .reply = message->reply};
-    struct client_news news;
-    client_tell(client, &moment, core->now_us, &news);
-    take_news(core, message->client, &news);
+    make_step(core, message->client, kind, message, &step);
+    take_step(core, message->client, &step);
 }
 
 /* --- choices --- */
@@ -74,20 +71,19 @@ void core_notify(struct core *core, const struct message *message, enum moment_k
 static enum fail want_phase(const struct core *core, const struct choice *choice, enum phase phase,
                             struct failure *failure)
 {
-    return rules_want_phase(core->run, choice, &core->slots[choice->client].client, phase, failure);
+    const struct client_view view = core_view(core, choice->client);
+    return rules_want_phase(core->run, choice, &view, phase, failure);
 }
 
 static enum fail choose_acquire(struct core *core, const struct choice *choice,
                                 struct failure *failure)
 {
-    struct client *client = &core->slots[choice->client].client;
-    struct client_news news;
+    struct step_result step;
     if (want_phase(core, choice, PHASE_IDLE, failure))
         return FAIL_UNKNOWN;
-    int64_t token = client_token(core->run, choice->client, client->attempt + 1);
-    client_acquire(client, token, core->now_us, &news);
+    make_step(core, choice->client, MOMENT_START, NULL, &step);
     core_write_operation(core, EVENT_CALL, choice->client, OP_ACQUIRE, RESULT_NONE);
-    take_news(core, choice->client, &news);
+    take_step(core, choice->client, &step);
     return FAIL_NONE;
 }
 
@@ -98,47 +94,46 @@ static enum fail choose_lease(struct core *core, const struct choice *choice,
         return FAIL_UNKNOWN;
     if (choice->amount_us <= 0)
         return failure_set(failure, FAIL_UNKNOWN, "a lease is longer than nothing");
-    client_set_lease(&core->slots[choice->client].client, choice->amount_us);
+    core->clients->ops->set_lease(core->clients, choice->client, choice->amount_us);
     return FAIL_NONE;
 }
 
 static enum fail choose_release(struct core *core, const struct choice *choice,
                                 struct failure *failure)
 {
-    struct client_news news;
+    struct step_result step;
     if (want_phase(core, choice, PHASE_HOLDING, failure))
         return FAIL_UNKNOWN;
     core_write_operation(core, EVENT_CALL, choice->client, OP_RELEASE, RESULT_NONE);
-    client_release(&core->slots[choice->client].client, core->now_us, &news);
-    take_news(core, choice->client, &news);
+    make_step(core, choice->client, MOMENT_RELEASE, NULL, &step);
+    take_step(core, choice->client, &step);
     return FAIL_NONE;
 }
 
-/* WRITE, READ_COUNTER, WRITE_COUNTER: the critical section's own commands go to the first server.
- */
+/* WRITE, READ_COUNTER, WRITE_COUNTER: the critical section's own commands. */
 static enum fail choose_access(struct core *core, const struct choice *choice,
                                struct failure *failure)
 {
-    struct client *client = &core->slots[choice->client].client;
     if (want_phase(core, choice, PHASE_HOLDING, failure))
         return FAIL_UNKNOWN;
-    const struct command command = client_access(client, choice->client + 1, choice->kind);
+    const struct request request =
+        core->clients->ops->access(core->clients, choice->client, choice->kind);
     core_write_operation(core, EVENT_CALL, choice->client, OP_ACCESS, RESULT_NONE);
-    core_request(core, choice->client, OP_ACCESS, SERVER_ONE, LANE_MAIN, &command);
+    send_request(core, choice->client, &request);
     return FAIL_NONE;
 }
 
 static enum fail choose_wake(struct core *core, const struct choice *choice,
                              struct failure *failure)
 {
-    struct client *client = &core->slots[choice->client].client;
-    if (rules_want_timer(core->run, choice, client, core->now_us, failure))
+    const struct client_view view = core_view(core, choice->client);
+    struct step_result step;
+    if (rules_want_timer(core->run, choice, &view, core->now_us, failure))
         return FAIL_UNKNOWN;
     struct event rings = core_client_event(core, EVENT_WAKE, choice->client);
     core_write(core, &rings);
-    struct client_news news;
-    client_tell(client, &(struct moment){.kind = MOMENT_WAKE}, core->now_us, &news);
-    take_news(core, choice->client, &news);
+    make_step(core, choice->client, MOMENT_WAKE, NULL, &step);
+    take_step(core, choice->client, &step);
     return FAIL_NONE;
 }
 

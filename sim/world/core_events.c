@@ -12,10 +12,10 @@ struct event core_event(const struct core *core, enum event_kind kind, int clien
 
 struct event core_client_event(const struct core *core, enum event_kind kind, int client)
 {
-    const struct client *who = &core->slots[client].client;
+    const struct client_view view = core_view(core, client);
     struct event event = core_event(core, kind, client, -1);
-    event.attempt = who->attempt;
-    event.token = who->lease.token;
+    event.attempt = view.attempt;
+    event.token = view.token;
     return event;
 }
 
@@ -45,6 +45,6 @@ void core_write_operation(struct core *core, enum event_kind kind, int client, e
     event.op = op;
     event.result = result;
     if (kind != EVENT_CALL)
-        event.fence = core->slots[client].client.fence;
+        event.fence = core_view(core, client).fence;
     core_write(core, &event);
 }

@@ -101,15 +101,14 @@ static enum fail choose_resend(struct core *core, const struct choice *choice,
 static enum fail choose_crash(struct core *core, const struct choice *choice,
                               struct failure *failure)
 {
-    struct client_slot *slot = &core->slots[choice->client];
-    if (slot->client.phase == PHASE_DEAD)
+    if (core_view(core, choice->client).phase == PHASE_DEAD)
         return failure_set(failure, FAIL_UNKNOWN, "%s is dead already",
                            core->run->names[choice->client]);
     write_fault(core, choice, NULL);
-    client_crash(&slot->client);
+    core->clients->ops->crash(core->clients, choice->client);
     for (int server = 0; server < core->run->servers; server++)
         core_break_all(core, choice->client, server);
-    slot->messages_count = 0;
+    core->slots[choice->client].messages_count = 0;
     return FAIL_NONE;
 }
 
@@ -117,7 +116,7 @@ static enum fail choose_client_clock(struct core *core, const struct choice *cho
                                      struct failure *failure)
 {
     (void)failure;
-    core->slots[choice->client].client.skew_us += choice->amount_us;
+    core->clients->ops->jump_clock(core->clients, choice->client, choice->amount_us);
     write_fault(core, choice, NULL);
     return FAIL_NONE;
 }

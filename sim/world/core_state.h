@@ -2,12 +2,10 @@
 #ifndef PICKLOCK_WORLD_CORE_STATE_H
 #define PICKLOCK_WORLD_CORE_STATE_H
 
-#include "world/client.h"
 #include "world/core.h"
 
-/* A client, and what it has on its way. */
+/* What a client has on its way. */
 struct client_slot {
-    struct client client;
     struct message messages[MESSAGES_MAX]; /* oldest first */
     int messages_count;
     int channels[SERVERS_MAX][LANE_COUNT]; /* the connection that each uses; CONNECTION_NONE: makes
@@ -17,14 +15,14 @@ struct client_slot {
 struct core {
     struct world world; /* first */
     struct backend *backend;
+    struct clients *clients;
     const struct run *run;
     int64_t now_us;
     int64_t events; /* written so far: the next index */
     struct client_slot slots[ACTORS_MAX];
     bool has_replica[SERVERS_MAX]; /* false again once it was promoted */
     bool is_cut[SERVERS_MAX];
-    struct failure error; /* a step broke the contract, or a request could not be sent: the run is
-                             over */
+    struct failure error; /* a step went wrong, or a request could not be sent: the run is over */
 };
 
 /* --- core_events.c --- */
@@ -40,9 +38,7 @@ void core_write_operation(struct core *core, enum event_kind kind, int client, e
                           enum result result);
 
 /* --- core_clients.c: the client's side of a choice --- */
-/* The operation of the client's attempt under way sends a command. */
-void core_request(struct core *core, int client, enum operation op, int server, enum lane lane,
-                  const struct command *command);
+struct client_view core_view(const struct core *core, int client);
 /* Tells the client how a message ended (a reply, a time-out, a lost connection), and takes its
  * step. The message is borrowed: no part of the core's list. */
 void core_notify(struct core *core, const struct message *message, enum moment_kind kind);

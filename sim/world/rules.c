@@ -24,7 +24,8 @@ enum fail rules_have_room(const struct run *run, const struct choice *choice, in
 }
 
 enum fail rules_want_phase(const struct run *run, const struct choice *choice,
-                           const struct client *client, enum phase phase, struct failure *failure)
+                           const struct client_view *client, enum phase phase,
+                           struct failure *failure)
 {
     static const char *const words[] = {
         [PHASE_IDLE] = "idle",       [PHASE_ACQUIRING] = "acquiring",
@@ -42,7 +43,8 @@ enum fail rules_want_phase(const struct run *run, const struct choice *choice,
 }
 
 enum fail rules_want_timer(const struct run *run, const struct choice *choice,
-                           const struct client *client, int64_t now_us, struct failure *failure)
+                           const struct client_view *client, int64_t now_us,
+                           struct failure *failure)
 {
     const char *name = run->names[choice->client];
     if (client->wake_us == INT64_MAX)

@@ -2,7 +2,7 @@
 #ifndef PICKLOCK_WORLD_RULES_H
 #define PICKLOCK_WORLD_RULES_H
 
-#include "world/client.h"
+#include "world/clients.h"
 
 /* The choice names a client and a server that the run has. */
 enum fail rules_names_somebody(const struct run *run, const struct choice *choice,
@@ -14,11 +14,13 @@ enum fail rules_have_room(const struct run *run, const struct choice *choice, in
 
 /* The choice's client is in that phase, and waits for no command of its critical section. */
 enum fail rules_want_phase(const struct run *run, const struct choice *choice,
-                           const struct client *client, enum phase phase, struct failure *failure);
+                           const struct client_view *client, enum phase phase,
+                           struct failure *failure);
 
 /* The choice's client has a timer, and it is due. */
 enum fail rules_want_timer(const struct run *run, const struct choice *choice,
-                           const struct client *client, int64_t now_us, struct failure *failure);
+                           const struct client_view *client, int64_t now_us,
+                           struct failure *failure);
 
 /* first: what comes before the choice's message on the same connection. FAIL_UNKNOWN. */
 enum fail rules_refuse_turn(const struct choice *choice, const struct message *first,

@@ -7,6 +7,7 @@
 #include "base/memory.h"
 #include "redis/model.h"
 #include "world/core.h"
+#include "world/scheme_clients.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -201,5 +202,5 @@ struct world *world_simulated_new(const struct run *run)
         model_init(&simulated->servers[i].model, 1000);
         simulated->servers[i].model.has_delex = run->has_delex;
     }
-    return core_new(run, &simulated->backend, STEERED_EPOCH_US);
+    return core_new(run, &simulated->backend, scheme_clients_new(run, STEERED_EPOCH_US));
 }

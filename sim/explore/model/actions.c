@@ -41,11 +41,11 @@ void actions_disconnect(const struct action_list *list, struct action_draft *dra
 
 /* --- steps of the scheme --- */
 
-static unsigned did_return(const struct client_news *news)
+static unsigned did_return(const struct step_result *step)
 {
-    if (!news->has_returned)
+    if (!step->has_returned)
         return 0;
-    switch (news->result) {
+    switch (step->result) {
     case RESULT_GRANTED:
         return DID_GRANT;
     case RESULT_REFUSED:
@@ -73,14 +73,14 @@ static bool is_as_before(const struct client_state *after, unsigned did)
 /* Of a scheme from a file it is looked at, too, whether it is what it declares. */
 static unsigned did_violate_contract(const struct client_state *client_state,
                                      const struct config *config, const struct impulse *impulse,
-                                     const struct client *client, const struct client_news *news)
+                                     const struct client *client, const struct step_result *step)
 {
     unsigned slip = 0;
     enum contract_violation violation =
-        news->violation ? news->violation
-                        : client_state_violation(client_state, config, client, news);
+        step->violation ? step->violation
+                        : client_state_violation(client_state, config, client, step);
     if (!violation && config->is_plugin)
-        violation = declared_violation(client_state, config, impulse, client, news, &slip);
+        violation = declared_violation(client_state, config, impulse, client, step, &slip);
     return violation * DID_VIOLATE | slip << DID_SLIP_SHIFT;
 }
 
@@ -89,25 +89,25 @@ static unsigned steps(struct client_state *client_state, const struct config *co
                       const struct impulse *impulse)
 {
     struct client stepped, *client = &stepped;
-    struct client_news told, *news = &told;
+    struct step_result told, *step = &told;
     client_state_to_client(client_state, config, client);
-    impulse_apply(impulse, client, news);
-    unsigned did = did_return(news);
-    unsigned violation = did_violate_contract(client_state, config, impulse, client, news);
+    impulse_apply(impulse, client, step);
+    unsigned did = did_return(step);
+    unsigned violation = did_violate_contract(client_state, config, impulse, client, step);
     if (violation)
         return violation;
-    client_state_take(client_state, config, client, news);
+    client_state_take(client_state, config, client, step);
     client_state->flags &= (uint8_t) ~(CLIENT_STALLED | CLIENT_HEARING);
     if (did & DID_REFUSE && !(client_state->flags & CLIENT_TAKEN))
         did |= DID_GUESS;
-    if (news->is_stranded)
+    if (step->is_stranded)
         did |= DID_STRAND;
     for (int i = 0; i < client_state->count && did & DID_GRANT; i++)
         if (client_state->messages[i].flags & MESSAGE_CURRENT)
             client_state->messages[i].flags |= MESSAGE_WON;
     if (is_as_before(client_state, did))
         client_state->rounds++;
-    if (news->sends_count > 0)
+    if (step->requests_count > 0)
         client_state->flags &= (uint8_t)~CLIENT_ANSWERED;
     client_state_settle(client_state, config);
     return did;

@@ -79,7 +79,7 @@ static bool can_keep_time(int64_t time_us)
 enum contract_violation client_state_violation(const struct client_state *client_state,
                                                const struct config *config,
                                                const struct client *client,
-                                               const struct client_news *news)
+                                               const struct step_result *step)
 {
     bool is_good = can_keep(client->fence, config);
     if (config->section == SECTION_WRITE)
@@ -88,18 +88,18 @@ enum contract_violation client_state_violation(const struct client_state *client
         is_good &= config->scheme->fields[i] == FIELD_TIME ? is_narrow(client->state[i])
                                                            : can_keep(client->state[i], config);
     bool is_short = client->wake_us == INT64_MAX || can_keep_time(client->wake_us);
-    for (int i = 0; i < news->sends_count; i++) {
-        const struct command *command = &news->sends[i].command;
+    for (int i = 0; i < step->requests_count; i++) {
+        const struct command *command = &step->requests[i].command;
         is_good &= can_keep(command->value, config) && can_keep(command->number, config);
         is_short &= can_keep_time(command->ttl_us);
     }
-    if (client_state->count + news->sends_count > CLIENT_MESSAGES_MAX)
+    if (client_state->count + step->requests_count > CLIENT_MESSAGES_MAX)
         return CONTRACT_MESSAGES;
     return !is_short ? CONTRACT_LONG_TIME : !is_good ? CONTRACT_NUMBER : CONTRACT_NONE;
 }
 
 void client_state_take(struct client_state *client_state, const struct config *config,
-                       const struct client *client, const struct client_news *news)
+                       const struct client *client, const struct step_result *step)
 {
     client_state->phase = (uint8_t)client->phase;
     client_state->token = narrow(client->lease.token);
@@ -107,18 +107,18 @@ void client_state_take(struct client_state *client_state, const struct config *c
     client_state->wake = ticks_to(client->wake_us);
     for (int i = 0; i < config->scheme->fields_count; i++)
         client_state->fields[i] = narrow(client->state[i]);
-    for (int i = 0; i < news->sends_count; i++) {
-        const struct ask *ask = &news->sends[i];
+    for (int i = 0; i < step->requests_count; i++) {
+        const struct request *request = &step->requests[i];
         const struct packed_message message = {.state = MESSAGE_REQUEST,
                                                .flags = MESSAGE_CURRENT,
-                                               .server = (uint8_t)ask->server,
-                                               .lane = (uint8_t)ask->lane,
-                                               .op = (uint8_t)client_operation(client, ask->lane),
-                                               .verb = (uint8_t)ask->command.verb,
-                                               .key = (uint8_t)ask->command.key,
-                                               .value = narrow(ask->command.value),
-                                               .number = narrow(ask->command.number),
-                                               .ttl_us = narrow(ask->command.ttl_us)};
+                                               .server = (uint8_t)request->server,
+                                               .lane = (uint8_t)request->lane,
+                                               .op = (uint8_t)request->op,
+                                               .verb = (uint8_t)request->command.verb,
+                                               .key = (uint8_t)request->command.key,
+                                               .value = narrow(request->command.value),
+                                               .number = narrow(request->command.number),
+                                               .ttl_us = narrow(request->command.ttl_us)};
         client_state_add(client_state, &message);
     }
 }

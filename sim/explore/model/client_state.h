@@ -120,13 +120,13 @@ void client_state_init(struct client_state *client_state, const struct config *c
 void client_state_to_client(const struct client_state *client_state, const struct config *config,
                             struct client *client);
 void client_state_take(struct client_state *client_state, const struct config *config,
-                       const struct client *client, const struct client_news *news);
+                       const struct client *client, const struct step_result *step);
 
 /* Why that cannot be taken: a limit of the explorer's; CONTRACT_NONE: it can. */
 enum contract_violation client_state_violation(const struct client_state *client_state,
                                                const struct config *config,
                                                const struct client *client,
-                                               const struct client_news *news);
+                                               const struct step_result *step);
 
 /* Zeroes what can no longer matter. Last act of every change. */
 void client_state_settle(struct client_state *client_state, const struct config *config);

@@ -7,19 +7,19 @@
  */
 enum { SHIFT_TICKS = 5101, LONG_SHIFT_TICKS = 12289 };
 
-void impulse_apply(const struct impulse *impulse, struct client *client, struct client_news *news)
+void impulse_apply(const struct impulse *impulse, struct client *client, struct step_result *step)
 {
     switch (impulse->kind) {
     case IMPULSE_ACQUIRE:
-        client_acquire(client, impulse->token, 0, news);
+        client_acquire(client, impulse->token, 0, step);
         break;
     case IMPULSE_RELEASE:
-        client_release(client, 0, news);
+        client_release(client, 0, step);
         break;
     case IMPULSE_MOMENT:
         /* the one that ends so is no message any more */
         client->awaited += impulse->moment.kind != MOMENT_WAKE;
-        client_tell(client, &impulse->moment, 0, news);
+        client_tell(client, &impulse->moment, 0, step);
         break;
     }
 }
@@ -51,7 +51,7 @@ static int server_in(const struct twin *twin, int server)
 /* Makes the step in the other world. */
 static void step_again(const struct twin *twin, const struct client_state *before,
                        const struct config *config, const struct impulse *impulse,
-                       struct client *client, struct client_news *news)
+                       struct client *client, struct step_result *step)
 {
     struct impulse other = *impulse;
     client_state_to_client(before, config, client);
@@ -61,12 +61,13 @@ static void step_again(const struct twin *twin, const struct client_state *befor
     other.moment.server = server_in(twin, impulse->moment.server);
     other.moment.reply.value = value_in(twin, impulse->moment.reply.value);
     other.moment.reply.second = value_in(twin, impulse->moment.reply.second);
-    impulse_apply(&other, client, news);
+    impulse_apply(&other, client, step);
 }
 
 /* --- what it came to --- */
 
-static bool is_same_send(const struct twin *twin, const struct ask *a, const struct ask *b)
+static bool is_same_request(const struct twin *twin, const struct request *a,
+                            const struct request *b)
 {
     const struct command *one = &a->command, *two = &b->command;
     return b->server == server_in(twin, a->server) && a->lane == b->lane &&
@@ -75,23 +76,23 @@ static bool is_same_send(const struct twin *twin, const struct ask *a, const str
 }
 
 /* Of a quorum in any order. */
-static bool has_send(const struct twin *twin, const struct ask *send,
-                     const struct client_news *news)
+static bool has_request(const struct twin *twin, const struct request *request,
+                        const struct step_result *step)
 {
-    for (int i = 0; i < news->sends_count; i++)
-        if (is_same_send(twin, send, &news->sends[i]))
+    for (int i = 0; i < step->requests_count; i++)
+        if (is_same_request(twin, request, &step->requests[i]))
             return true;
     return false;
 }
 
 static bool does_the_same(const struct twin *twin, const struct client *a,
-                          const struct client_news *of_a, const struct client *b,
-                          const struct client_news *of_b)
+                          const struct step_result *of_a, const struct client *b,
+                          const struct step_result *of_b)
 {
-    for (int i = 0; i < of_a->sends_count && !of_b->violation; i++)
-        if (!has_send(twin, &of_a->sends[i], of_b))
+    for (int i = 0; i < of_a->requests_count && !of_b->violation; i++)
+        if (!has_request(twin, &of_a->requests[i], of_b))
             return false;
-    return of_a->violation == of_b->violation && of_a->sends_count == of_b->sends_count &&
+    return of_a->violation == of_b->violation && of_a->requests_count == of_b->requests_count &&
            of_a->has_returned == of_b->has_returned && of_a->result == of_b->result &&
            of_a->has_noticed_loss == of_b->has_noticed_loss && a->phase == b->phase &&
            a->fence == b->fence && a->wake_us == b->wake_us;
@@ -148,7 +149,7 @@ enum contract_violation declared_violation(const struct client_state *before,
                                            const struct config *config,
                                            const struct impulse *impulse,
                                            const struct client *client,
-                                           const struct client_news *news, unsigned *slip)
+                                           const struct step_result *step, unsigned *slip)
 {
     const struct scheme *scheme = config->scheme;
     const struct {
@@ -161,7 +162,7 @@ enum contract_violation declared_violation(const struct client_state *before,
                   {{0, 1, config->servers}, CONTRACT_UNEVEN, scheme->is_even_handed}};
     for (size_t i = 0; i < sizeof worlds / sizeof *worlds; i++) {
         struct client other;
-        struct client_news of_other;
+        struct step_result of_other;
         if (!worlds[i].is_asked)
             continue;
         step_again(&worlds[i].twin, before, config, impulse, &other, &of_other);
@@ -170,7 +171,7 @@ enum contract_violation declared_violation(const struct client_state *before,
             *slip = slip_of(&worlds[i].twin, field, other.state[field] - client->state[field]);
             return CONTRACT_KIND;
         }
-        if (field >= 0 || !does_the_same(&worlds[i].twin, client, news, &other, &of_other))
+        if (field >= 0 || !does_the_same(&worlds[i].twin, client, step, &other, &of_other))
             return worlds[i].violation;
     }
     return CONTRACT_NONE;

@@ -16,15 +16,15 @@ struct impulse {
     struct moment moment; /* MOMENT */
 };
 
-void impulse_apply(const struct impulse *impulse, struct client *client, struct client_news *news);
+void impulse_apply(const struct impulse *impulse, struct client *client, struct step_result *step);
 
-/* before: the record that the step went on from; client, news: what it came to. CONTRACT_NONE:
+/* before: the record that the step went on from; client, step: what it came to. CONTRACT_NONE:
  * nothing differs. *slip is set with CONTRACT_KIND, and fits in 16 bits. */
 enum contract_violation declared_violation(const struct client_state *before,
                                            const struct config *config,
                                            const struct impulse *impulse,
                                            const struct client *client,
-                                           const struct client_news *news, unsigned *slip);
+                                           const struct step_result *step, unsigned *slip);
 
 /* ": field 1 is declared FIELD_COUNT, and keeps an instant ..."; "" for 0. At most size bytes;
  * returns text. */

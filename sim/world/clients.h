@@ -1,0 +1,59 @@
+/* clients.h - the clients of a directed world, whatever they are: schemes in C (scheme_clients.c),
+ * or somebody's processes.
+ *
+ * The core (core.h) knows a client by what it sees of it: what it is doing, what it wants sent, how
+ * its operations end. A step is all that a client does before it waits again: for the end of a
+ * message, for its timer, or to be told to go on. */
+#ifndef PICKLOCK_WORLD_CLIENTS_H
+#define PICKLOCK_WORLD_CLIENTS_H
+
+#include "scenario/world.h"
+
+/* What a client wants sent. The core looks at its name alone (naming.h). */
+struct request {
+    int server;
+    enum lane lane;
+    enum operation op; /* of its attempt under way, that sends it */
+    struct command command;
+};
+
+/* What a step led to. */
+struct step_result {
+    int requests_count;
+    struct request requests[OUTBOX_MAX]; /* in order */
+    bool has_returned;                   /* an operation ended: RETURN event */
+    enum operation op;
+    enum result result;
+    bool has_noticed_loss; /* NOTICE event */
+    bool is_stranded;      /* STRAND event: it acquires or releases, and waits for nothing */
+    enum contract_violation violation; /* else than NONE: the step broke that rule, and nothing of
+                                          it was taken; the client must not be stepped again */
+    int64_t at;                        /* with violation: the step that it went on from */
+};
+
+struct clients {
+    const struct clients_ops *ops; /* first member of every kind */
+};
+
+/* client: from 0. A failure ends the run. */
+struct clients_ops {
+    struct client_view (*view)(const struct clients *, int client);
+    /* Takes a step at world time now_us. MOMENT_START, only in PHASE_IDLE: begins an attempt.
+     * MOMENT_RELEASE, only in PHASE_HOLDING: lets go. MOMENT_WAKE: its timer, which is due, rings.
+     * Else how the message ended (borrowed; NULL for the others); no access. The result is all zero
+     * before. */
+    enum fail (*step)(struct clients *, int client, enum moment_kind, const struct message *,
+                      int64_t now_us, struct step_result *, struct failure *);
+    /* What its critical section asks of the first server, for CHOICE_WRITE, READ_COUNTER,
+     * WRITE_COUNTER; and how that ended. Only in PHASE_HOLDING; not before an earlier one ended. */
+    struct request (*access)(struct clients *, int client, enum choice_kind);
+    enum result (*accessed)(struct clients *, int client, enum moment_kind, const struct message *);
+    /* From the next attempt on it asks for that lease. Only in PHASE_IDLE. */
+    void (*set_lease)(struct clients *, int client, int64_t lease_us);
+    void (*jump_clock)(struct clients *, int client, int64_t amount_us);
+    /* It is gone, its memory too: PHASE_DEAD. */
+    void (*crash)(struct clients *, int client);
+    void (*free)(struct clients *);
+};
+
+#endif
