@@ -24,7 +24,6 @@ void projections_init(struct projections *projections, int servers)
 {
     memset(projections, 0, sizeof *projections);
     projections->servers = servers;
-    memo_init(&projections->renumbered);
     if (servers == 1)
         return;
     for (int from = 0; from < SERVERS_MAX; from++)
@@ -40,12 +39,11 @@ void projections_init(struct projections *projections, int servers)
 void projections_close(struct projections *projections)
 {
     memory_drop(projections->rows, projections->rows_size, row_bytes(projections));
-    memo_close(&projections->renumbered);
 }
 
 size_t projections_bytes(const struct projections *projections)
 {
-    return projections->rows_size * row_bytes(projections) + memo_bytes(&projections->renumbered);
+    return projections->rows_size * row_bytes(projections);
 }
 
 void projections_add(struct projections *projections, uint32_t client_state)
@@ -128,17 +126,18 @@ uint32_t projections_make_moved(struct state_space *space, uint32_t client_state
     return number;
 }
 
+static uint64_t renumber(struct state_space *space, const struct transition *it)
+{
+    return make_renumbered(space, it->client_state, it->order);
+}
+
 uint32_t projections_renumber(struct state_space *space, uint32_t client_state,
                               const uint8_t *new_number)
 {
-    struct projections *projections = &space->projections;
     uint64_t key = client_state;
-    for (int s = 0; s < projections->servers; s++)
+    for (int s = 0; s < space->projections.servers; s++)
         key = key << 3 | new_number[s];
-    const uint64_t *known = memo_find(&projections->renumbered, key);
-    if (known)
-        return (uint32_t)*known;
-    uint32_t number = make_renumbered(space, client_state, new_number);
-    memo_put(&projections->renumbered, key, number);
-    return number;
+    return (uint32_t)space_memoized(
+        space, MEMO_RENUMBERED_SERVERS, key, renumber,
+        &(struct transition){.client_state = client_state, .order = new_number});
 }

@@ -9,7 +9,6 @@
 
 #include "base/limits.h"
 #include "explore/store/intern.h"
-#include "explore/store/memo.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -28,7 +27,6 @@ struct projections {
     /* [from][to][old]: the new number when the column in place from moves to place to, and those
      * between move up. */
     uint8_t moved[SERVERS_MAX][SERVERS_MAX][ROW_PROJECTIONS];
-    struct memo renumbered; /* by any other permutation */
 };
 
 void projections_init(struct projections *projections, int servers);

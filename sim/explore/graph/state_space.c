@@ -22,18 +22,8 @@ void space_init(struct state_space *space, const struct explore_options *options
     intern_init(&space->client_states);
     intern_init(&space->server_states);
     intern_init(&space->fences);
-    struct memo *memos[] = {&space->arrivals,
-                            &space->breaks,
-                            &space->renamed_client_states,
-                            &space->renamed_server_states,
-                            &space->renamed_fences,
-                            &space->disconnects,
-                            &space->returns,
-                            &space->recounts,
-                            &space->heard,
-                            &space->forgotten};
-    for (size_t i = 0; i < sizeof memos / sizeof *memos; i++)
-        memo_init(memos[i]);
+    for (int i = 0; i < MEMO_COUNT; i++)
+        memo_init(&space->memos[i]);
     projections_init(&space->projections, options->servers);
     successor_cache_init(&space->cache, options->clients);
     space->client_facts_size = space->server_facts_size = space->actions_size = FACTS_FIRST;
@@ -48,16 +38,8 @@ void space_close(struct state_space *space)
     intern_close(&space->client_states);
     intern_close(&space->server_states);
     intern_close(&space->fences);
-    memo_close(&space->arrivals);
-    memo_close(&space->breaks);
-    memo_close(&space->renamed_client_states);
-    memo_close(&space->renamed_server_states);
-    memo_close(&space->renamed_fences);
-    memo_close(&space->disconnects);
-    memo_close(&space->returns);
-    memo_close(&space->recounts);
-    memo_close(&space->heard);
-    memo_close(&space->forgotten);
+    for (int i = 0; i < MEMO_COUNT; i++)
+        memo_close(&space->memos[i]);
     projections_close(&space->projections);
     successor_cache_close(&space->cache);
     free(space->client_facts);
@@ -68,15 +50,13 @@ void space_close(struct state_space *space)
 
 size_t space_bytes(const struct state_space *space)
 {
-    return intern_bytes(&space->client_states) + intern_bytes(&space->server_states) +
+    size_t bytes = 0;
+    for (int i = 0; i < MEMO_COUNT; i++)
+        bytes += memo_bytes(&space->memos[i]);
+    return bytes + intern_bytes(&space->client_states) + intern_bytes(&space->server_states) +
            intern_bytes(&space->fences) + space->client_facts_size * sizeof *space->client_facts +
            space->server_facts_size * sizeof *space->server_facts +
-           space->actions_size * sizeof *space->actions + memo_bytes(&space->arrivals) +
-           memo_bytes(&space->breaks) + memo_bytes(&space->renamed_client_states) +
-           memo_bytes(&space->renamed_server_states) + memo_bytes(&space->disconnects) +
-           memo_bytes(&space->renamed_fences) + memo_bytes(&space->returns) +
-           memo_bytes(&space->recounts) + memo_bytes(&space->heard) +
-           memo_bytes(&space->forgotten) + projections_bytes(&space->projections) +
+           space->actions_size * sizeof *space->actions + projections_bytes(&space->projections) +
            successor_cache_bytes(&space->cache) + ACTIONS_MAX * sizeof *space->drafts;
 }
 

@@ -76,6 +76,22 @@ struct server_facts {
 
 BITS_FIT_COUNT(FAULT_COUNT, struct server_facts, injections);
 
+/* What is memoized, by a key of its own each; the last two are the partial-order reduction's. */
+enum memo_kind {
+    MEMO_ARRIVALS,
+    MEMO_RETURNS,
+    MEMO_DISCONNECTS,
+    MEMO_BREAKS,
+    MEMO_RECOUNTS,
+    MEMO_RENAMED_CLIENT_STATES,
+    MEMO_RENAMED_SERVER_STATES,
+    MEMO_RENAMED_FENCES,
+    MEMO_RENUMBERED_SERVERS,
+    MEMO_COUNTED_REPLIES,
+    MEMO_DROPPED_MESSAGES,
+    MEMO_COUNT
+};
+
 struct state_space {
     struct config config;
     int words; /* of a state */
@@ -91,8 +107,7 @@ struct state_space {
     int64_t violation_at;     /* the step that the scheme went on from */
     bool is_impatient;        /* the scheme did not wait for all, as it promises */
     bool can_states_be_wrong; /* the scheme promises what a state alone can break, and one may */
-    struct memo arrivals, breaks, renamed_client_states, renamed_server_states, renamed_fences,
-        disconnects, returns, recounts, heard, forgotten;
+    struct memo memos[MEMO_COUNT];
     struct projections projections;
     struct successor_cache cache;
     struct action_draft *drafts; /* of the record in hand */
@@ -156,6 +171,29 @@ static inline const struct server_facts *space_server_facts(const struct state_s
                                                             uint32_t server_state)
 {
     return &space->server_facts[server_state];
+}
+
+/* What a memoized transition depends on, as far as it does. */
+struct transition {
+    uint32_t client_state, server_state, fences;
+    int position; /* of the client */
+    int server;
+    unsigned how;         /* a message, an enum, a set of servers */
+    const uint8_t *order; /* a permutation */
+};
+
+typedef uint64_t transition_make(struct state_space *space, const struct transition *it);
+
+/* What make() makes of it, computed once for each key. */
+static inline uint64_t space_memoized(struct state_space *space, enum memo_kind kind, uint64_t key,
+                                      transition_make *make, const struct transition *it)
+{
+    const uint64_t *known = memo_find(&space->memos[kind], key);
+    if (known)
+        return *known;
+    uint64_t made = make(space, it);
+    memo_put(&space->memos[kind], key, made);
+    return made;
 }
 
 /* A request of a client executes: client state and server state become what they are then; returns

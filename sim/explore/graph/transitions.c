@@ -23,105 +23,119 @@ static unsigned unpack(uint64_t packed, uint32_t *client_state, uint32_t *server
     return (unsigned)(packed >> (2 * ID_BITS));
 }
 
+static uint64_t execute(struct state_space *space, const struct transition *it)
+{
+    struct client_state client;
+    struct server_state before, after;
+    space_read_client(space, it->client_state, &client);
+    space_read_server(space, it->server_state, &before);
+    after = before;
+    const struct packed_message *message = &client.messages[it->how];
+    struct command command = message_command(message);
+    if (is_token(command.value))
+        command.value = token_at(command.value, it->position);
+    bool is_elsewhere = message_is_abandoned(message) && !message_keeps_watch(message);
+    struct reply reply = server_state_execute(
+        &after, &space->config, is_elsewhere ? SERVER_NO_WATCH : it->position, &command);
+    if (is_token(reply.value) && token_position(reply.value) == it->position)
+        reply.value = token_at(reply.value, POSITION_SELF);
+    unsigned observed = ghost_execution(&space->config, &client, (int)it->how, it->position, &reply,
+                                        &before, &after);
+    if (space->config.has_partial_order && !message_is_abandoned(message))
+        client.flags |= CLIENT_ANSWERED;
+    actions_answered(&client, &space->config, (int)it->how, &reply);
+    uint32_t number = space_number_client(space, &client);
+    return pack(number, space_number_server(space, &after), observed);
+}
+
 unsigned space_arrive(struct state_space *space, uint32_t *client_state, int message,
                       uint32_t *server_state, int position)
 {
     uint64_t key = pack(*client_state, *server_state, (unsigned)(message << 3 | position));
-    const uint64_t *known = memo_find(&space->arrivals, key);
-    if (known)
-        return unpack(*known, client_state, server_state);
+    uint64_t made = space_memoized(space, MEMO_ARRIVALS, key, execute,
+                                   &(struct transition){.client_state = *client_state,
+                                                        .server_state = *server_state,
+                                                        .position = position,
+                                                        .how = (unsigned)message});
+    return unpack(made, client_state, server_state);
+}
+
+static uint64_t end_acquire(struct state_space *space, const struct transition *it)
+{
     struct client_state client;
-    struct server_state before, after;
-    space_read_client(space, *client_state, &client);
-    space_read_server(space, *server_state, &before);
-    after = before;
-    struct command command = message_command(&client.messages[message]);
-    if (is_token(command.value))
-        command.value = token_at(command.value, position);
-    const struct packed_message *it = &client.messages[message];
-    bool is_elsewhere = message_is_abandoned(it) && !message_keeps_watch(it);
-    struct reply reply = server_state_execute(&after, &space->config,
-                                              is_elsewhere ? SERVER_NO_WATCH : position, &command);
-    if (is_token(reply.value) && token_position(reply.value) == position)
-        reply.value = token_at(reply.value, POSITION_SELF);
-    unsigned observed =
-        ghost_execution(&space->config, &client, message, position, &reply, &before, &after);
-    if (space->config.has_partial_order && !message_is_abandoned(it))
-        client.flags |= CLIENT_ANSWERED;
-    actions_answered(&client, &space->config, message, &reply);
-    *client_state = space_number_client(space, &client);
-    *server_state = space_number_server(space, &after);
-    memo_put(&space->arrivals, key, pack(*client_state, *server_state, observed));
-    return observed;
+    struct server_state after;
+    space_read_client(space, it->client_state, &client);
+    space_read_server(space, it->server_state, &after);
+    ghost_return(&space->config, &client, it->position, (enum ghost_return)it->how, &after);
+    return space_number_server(space, &after);
 }
 
 uint32_t space_return(struct state_space *space, uint32_t client_state, int position,
                       enum ghost_return how, uint32_t server_state)
 {
     uint64_t key = pack(client_state, server_state, (unsigned)how << 3 | (unsigned)position);
-    const uint64_t *known = memo_find(&space->returns, key);
-    if (known)
-        return (uint32_t)*known;
-    struct client_state client;
-    struct server_state after;
-    space_read_client(space, client_state, &client);
-    space_read_server(space, server_state, &after);
-    ghost_return(&space->config, &client, position, how, &after);
-    uint32_t number = space_number_server(space, &after);
-    memo_put(&space->returns, key, number);
-    return number;
+    return (uint32_t)space_memoized(space, MEMO_RETURNS, key, end_acquire,
+                                    &(struct transition){.client_state = client_state,
+                                                         .server_state = server_state,
+                                                         .position = position,
+                                                         .how = how});
 }
 
 /* --- connections that break --- */
 
+static uint64_t disconnect(struct state_space *space, const struct transition *it)
+{
+    struct server_state after;
+    space_read_server(space, it->server_state, &after);
+    server_state_disconnect(&after, it->position);
+    return space_number_server(space, &after);
+}
+
 uint32_t space_disconnect(struct state_space *space, uint32_t server_state, int position)
 {
     uint64_t key = (uint64_t)server_state << 4 | (uint64_t)position;
-    const uint64_t *known = memo_find(&space->disconnects, key);
-    if (known)
-        return (uint32_t)*known;
-    struct server_state after;
-    space_read_server(space, server_state, &after);
-    server_state_disconnect(&after, position);
-    uint32_t number = space_number_server(space, &after);
-    memo_put(&space->disconnects, key, number);
-    return number;
+    return (uint32_t)space_memoized(
+        space, MEMO_DISCONNECTS, key, disconnect,
+        &(struct transition){.server_state = server_state, .position = position});
+}
+
+static uint64_t break_connection(struct state_space *space, const struct transition *it)
+{
+    struct client_state after;
+    space_read_client(space, it->client_state, &after);
+    client_state_break(&after, it->server, LANE_COUNT);
+    client_state_settle(&after, &space->config);
+    return space_number_client(space, &after);
 }
 
 uint32_t space_break(struct state_space *space, uint32_t client_state, int server)
 {
     uint64_t key = (uint64_t)client_state << 4 | (uint64_t)server;
-    const uint64_t *known = memo_find(&space->breaks, key);
-    if (known)
-        return (uint32_t)*known;
-    struct client_state after;
-    space_read_client(space, client_state, &after);
-    client_state_break(&after, server, LANE_COUNT);
-    client_state_settle(&after, &space->config);
-    uint32_t number = space_number_client(space, &after);
-    memo_put(&space->breaks, key, number);
-    return number;
+    return (uint32_t)space_memoized(
+        space, MEMO_BREAKS, key, break_connection,
+        &(struct transition){.client_state = client_state, .server = server});
 }
 
 /* --- what critical sections did --- */
 
-uint32_t space_recount(struct state_space *space, uint32_t client_state, enum recount recount)
+static uint64_t recount(struct state_space *space, const struct transition *it)
 {
-    if (!space_client(space, client_state)->knows_counter)
-        return client_state;
-    uint64_t key = (uint64_t)client_state << 1 | (uint64_t)recount;
-    const uint64_t *known = memo_find(&space->recounts, key);
-    if (known)
-        return (uint32_t)*known;
     struct client_state after;
-    space_read_client(space, client_state, &after);
-    if (recount == RECOUNT_WRITTEN)
+    space_read_client(space, it->client_state, &after);
+    if (it->how == RECOUNT_WRITTEN)
         workload_outdate(&after, &space->config);
     else
         workload_forget(&after);
-    uint32_t number = space_number_client(space, &after);
-    memo_put(&space->recounts, key, number);
-    return number;
+    return space_number_client(space, &after);
+}
+
+uint32_t space_recount(struct state_space *space, uint32_t client_state, enum recount how)
+{
+    if (!space_client(space, client_state)->knows_counter)
+        return client_state;
+    uint64_t key = (uint64_t)client_state << 1 | (uint64_t)how;
+    return (uint32_t)space_memoized(space, MEMO_RECOUNTS, key, recount,
+                                    &(struct transition){.client_state = client_state, .how = how});
 }
 
 void space_recount_others(struct state_space *space, uint32_t *client_states, int position)
@@ -174,49 +188,54 @@ static uint64_t permutation_key(uint32_t number, const uint8_t *to, int count)
     return key;
 }
 
+static uint64_t rename_client(struct state_space *space, const struct transition *it)
+{
+    struct client_state after;
+    space_read_client(space, it->client_state, &after);
+    client_state_rename_clients(&after, it->order);
+    return space_number_client(space, &after);
+}
+
 uint32_t space_rename_client(struct state_space *space, uint32_t client_state,
                              const uint8_t *new_position)
 {
     uint64_t key = permutation_key(client_state, new_position, EXPLORE_CLIENTS_MAX);
-    const uint64_t *known = memo_find(&space->renamed_client_states, key);
-    if (known)
-        return (uint32_t)*known;
-    struct client_state after;
-    space_read_client(space, client_state, &after);
-    client_state_rename_clients(&after, new_position);
-    uint32_t number = space_number_client(space, &after);
-    memo_put(&space->renamed_client_states, key, number);
-    return number;
+    return (uint32_t)space_memoized(
+        space, MEMO_RENAMED_CLIENT_STATES, key, rename_client,
+        &(struct transition){.client_state = client_state, .order = new_position});
+}
+
+static uint64_t rename_server(struct state_space *space, const struct transition *it)
+{
+    struct server_state after;
+    space_read_server(space, it->server_state, &after);
+    server_state_rename(&after, it->order);
+    return space_number_server(space, &after);
 }
 
 uint32_t space_rename_server(struct state_space *space, uint32_t server_state,
                              const uint8_t *new_position)
 {
     uint64_t key = permutation_key(server_state, new_position, EXPLORE_CLIENTS_MAX);
-    const uint64_t *known = memo_find(&space->renamed_server_states, key);
-    if (known)
-        return (uint32_t)*known;
-    struct server_state after;
-    space_read_server(space, server_state, &after);
-    server_state_rename(&after, new_position);
-    uint32_t number = space_number_server(space, &after);
-    memo_put(&space->renamed_server_states, key, number);
-    return number;
+    return (uint32_t)space_memoized(
+        space, MEMO_RENAMED_SERVER_STATES, key, rename_server,
+        &(struct transition){.server_state = server_state, .order = new_position});
+}
+
+static uint64_t rename_fences(struct state_space *space, const struct transition *it)
+{
+    struct ghost_fences after;
+    intern_get(&space->fences, it->fences, &after);
+    ghost_fences_rename(&after, it->order);
+    return intern_put(&space->fences, &after, sizeof after);
 }
 
 uint32_t space_rename_fences(struct state_space *space, uint32_t fences,
                              const uint8_t *new_position)
 {
     uint64_t key = permutation_key(fences, new_position, EXPLORE_CLIENTS_MAX);
-    const uint64_t *known = memo_find(&space->renamed_fences, key);
-    if (known)
-        return (uint32_t)*known;
-    struct ghost_fences after;
-    intern_get(&space->fences, fences, &after);
-    ghost_fences_rename(&after, new_position);
-    uint32_t number = intern_put(&space->fences, &after, sizeof after);
-    memo_put(&space->renamed_fences, key, number);
-    return number;
+    return (uint32_t)space_memoized(space, MEMO_RENAMED_FENCES, key, rename_fences,
+                                    &(struct transition){.fences = fences, .order = new_position});
 }
 
 uint64_t space_fences_mentions(const struct state_space *space, uint32_t fences, int position)
@@ -232,16 +251,17 @@ uint64_t space_fences_mentions(const struct state_space *space, uint32_t fences,
 
 enum { KEY_SPENT = 1 }; /* above the bits of a key of clients */
 
+static uint64_t spend_round(struct state_space *space, const struct transition *it)
+{
+    struct client_state after;
+    space_read_client(space, it->client_state, &after);
+    after.rounds--;
+    return space_number_client(space, &after);
+}
+
 uint32_t space_spend_round(struct state_space *space, uint32_t client_state)
 {
     uint64_t key = (uint64_t)client_state | (uint64_t)KEY_SPENT << 60;
-    const uint64_t *known = memo_find(&space->renamed_client_states, key);
-    if (known)
-        return (uint32_t)*known;
-    struct client_state after;
-    space_read_client(space, client_state, &after);
-    after.rounds--;
-    uint32_t number = space_number_client(space, &after);
-    memo_put(&space->renamed_client_states, key, number);
-    return number;
+    return (uint32_t)space_memoized(space, MEMO_RENAMED_CLIENT_STATES, key, spend_round,
+                                    &(struct transition){.client_state = client_state});
 }

@@ -115,12 +115,19 @@ static uint64_t key_of(uint32_t client_state, unsigned servers, bool is_heard)
     return (uint64_t)client_state << 9 | servers << 1 | (uint64_t)is_heard;
 }
 
-static uint32_t counted(struct state_space *space, uint32_t client_state, unsigned unheard)
+static uint64_t count_but(struct state_space *space, const struct transition *it)
 {
     struct client_state after;
-    space_read_client(space, client_state, &after);
-    count_replies(&after, &space->config, unheard);
+    space_read_client(space, it->client_state, &after);
+    count_replies(&after, &space->config, it->how);
     return space_number_client(space, &after);
+}
+
+static uint32_t counted(struct state_space *space, uint32_t client_state, unsigned unheard)
+{
+    return (uint32_t)space_memoized(
+        space, MEMO_COUNTED_REPLIES, key_of(client_state, unheard, false), count_but,
+        &(struct transition){.client_state = client_state, .how = unheard});
 }
 
 static uint32_t count_all_replies(struct state_space *space, uint32_t client_state)
@@ -140,27 +147,22 @@ uint32_t partial_order_count_replies(struct state_space *space, uint32_t client_
         return client_state;
     if ((facts->order.unheard & unheard) == 0)
         return count_all_replies(space, client_state);
-    uint64_t key = key_of(client_state, unheard, false);
-    const uint64_t *known = memo_find(&space->heard, key);
-    if (known)
-        return (uint32_t)*known;
-    uint32_t number = counted(space, client_state, unheard);
-    memo_put(&space->heard, key, number);
-    return number;
+    return counted(space, client_state, unheard);
+}
+
+static uint64_t hear(struct state_space *space, const struct transition *it)
+{
+    struct client_state after;
+    space_read_client(space, it->client_state, &after);
+    bool has_heard = hear_server(&after, &space->config, it->server);
+    return has_heard ? space_number_client(space, &after) : it->client_state;
 }
 
 uint32_t partial_order_hear_server(struct state_space *space, uint32_t client_state, int server)
 {
-    uint64_t key = key_of(client_state, 1u << server, true);
-    const uint64_t *known = memo_find(&space->heard, key);
-    if (known)
-        return (uint32_t)*known;
-    struct client_state after;
-    space_read_client(space, client_state, &after);
-    bool has_heard = hear_server(&after, &space->config, server);
-    uint32_t number = has_heard ? space_number_client(space, &after) : client_state;
-    memo_put(&space->heard, key, number);
-    return number;
+    return (uint32_t)space_memoized(
+        space, MEMO_COUNTED_REPLIES, key_of(client_state, 1u << server, true), hear,
+        &(struct transition){.client_state = client_state, .server = server});
 }
 
 /* --- what is as good as gone --- */
@@ -192,17 +194,16 @@ static bool may_match(const struct client_state *client_state, const struct pack
     return false;
 }
 
-static uint32_t forgotten(struct state_space *space, uint32_t client_state, int position,
-                          int server, uint32_t server_state)
+static uint64_t drop_abandoned(struct state_space *space, const struct transition *it)
 {
     struct client_state after;
     struct server_state there;
-    space_read_client(space, client_state, &after);
-    space_read_server(space, server_state, &there);
+    space_read_client(space, it->client_state, &after);
+    space_read_server(space, it->server_state, &there);
     for (int i = after.count - 1; i >= 0; i--) {
-        const struct packed_message *it = &after.messages[i];
-        if (it->server == server && message_is_abandoned(it) && compares(it) &&
-            is_token(it->value) && !may_match(&after, it, position, &there))
+        const struct packed_message *message = &after.messages[i];
+        if (message->server == it->server && message_is_abandoned(message) && compares(message) &&
+            is_token(message->value) && !may_match(&after, message, it->position, &there))
             client_state_remove(&after, i);
     }
     return space_number_client(space, &after);
@@ -216,12 +217,11 @@ uint32_t partial_order_drop_abandoned(struct state_space *space, uint32_t client
         return client_state;
     uint64_t key = (uint64_t)client_state << 30 | (uint64_t)server_state << 6 |
                    (uint64_t)position << 3 | (uint64_t)server;
-    const uint64_t *known = memo_find(&space->forgotten, key);
-    if (known)
-        return (uint32_t)*known;
-    uint32_t number = forgotten(space, client_state, position, server, server_state);
-    memo_put(&space->forgotten, key, number);
-    return number;
+    return (uint32_t)space_memoized(space, MEMO_DROPPED_MESSAGES, key, drop_abandoned,
+                                    &(struct transition){.client_state = client_state,
+                                                         .server_state = server_state,
+                                                         .position = position,
+                                                         .server = server});
 }
 
 /* --- annotation --- */
