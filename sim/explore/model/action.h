@@ -59,7 +59,6 @@ struct action_draft {
     int fault;      /* enum fault of ACTION_INJECT and ACTION_DELAYED, or FAULT_NONE */
     int ticks;      /* that a clock jumps by it */
     bool is_urgent; /* must happen before time passes */
-    bool is_silent; /* changes nothing that anybody else, or a property, could see */
     enum hearing hearing;
     unsigned did;
     struct client_state after; /* not of ACTION_ARRIVE */

@@ -18,7 +18,7 @@ struct action_draft *actions_add(struct action_list *list, enum action_kind kind
     draft->server = message >= 0 ? list->client_state->messages[message].server : NO_SERVER;
     draft->fault = list->fault;
     draft->ticks = 0;
-    draft->is_urgent = draft->is_silent = false;
+    draft->is_urgent = false;
     draft->hearing = HEARD_ALWAYS;
     draft->did = 0;
     draft->after = *list->client_state;
@@ -284,34 +284,6 @@ unsigned actions_end(struct client_state *client_state, const struct config *con
     return did;
 }
 
-/* What was given up on travels by itself, on a connection that nobody uses any more. */
-static bool is_alone(const struct client_state *client_state, int message)
-{
-    const struct packed_message *it = &client_state->messages[message];
-    for (int i = 0; i < client_state->count; i++)
-        if (i != message && client_state->messages[i].server == it->server &&
-            client_state->messages[i].lane == it->lane &&
-            (!message_is_abandoned(&client_state->messages[i]) ||
-             message_keeps_watch(&client_state->messages[i])))
-            return false;
-    return true;
-}
-
-/* Would the client have done the same a tick later, and did it nothing but count? */
-static bool is_silent(const struct action_draft *draft, const struct config *config,
-                      const struct client_state *before, enum moment_kind how)
-{
-    const struct client_state *after = &draft->after;
-    if (draft->did || after->count >= before->count || after->phase != before->phase ||
-        after->wake != before->wake || (before->flags ^ after->flags) & CLIENT_STALLED)
-        return false;
-    struct client_state later = *before, aged = *after;
-    client_state_age(&later, config, false);
-    client_state_age(&aged, config, false);
-    actions_end(&later, config, draft->message, how);
-    return client_state_is_same(&later, &aged);
-}
-
 static void list_hear(struct action_list *list, int message)
 {
     const struct packed_message *it = &list->client_state->messages[message];
@@ -320,8 +292,6 @@ static void list_hear(struct action_list *list, int message)
     struct action_draft *draft = actions_add(list, ACTION_HEAR, message);
     draft->is_urgent = !(it->flags & MESSAGE_LATE) && !(list->client_state->flags & CLIENT_STALLED);
     draft->did = actions_end(&draft->after, list->config, message, MOMENT_REPLY);
-    draft->is_silent = draft->is_urgent && is_alone(list->client_state, message) &&
-                       is_silent(draft, list->config, list->client_state, MOMENT_REPLY);
 }
 
 static void list_give_up(struct action_list *list, int message)
@@ -335,8 +305,6 @@ static void list_give_up(struct action_list *list, int message)
     draft->is_urgent = is_void && !(list->client_state->flags & CLIENT_STALLED);
     draft->did =
         actions_end(&draft->after, list->config, message, is_void ? MOMENT_LOST : MOMENT_TIMEOUT);
-    draft->is_silent = draft->is_urgent && is_alone(list->client_state, message) &&
-                       is_silent(draft, list->config, list->client_state, MOMENT_LOST);
 }
 
 /* --- all of them --- */

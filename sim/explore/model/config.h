@@ -31,6 +31,7 @@ struct config {
     int clients, rounds, servers;
     int ttl;            /* the lease, in ticks */
     int jump;           /* a client clock's, in ticks: past the lease and the stamps' rounding */
+    int clock_jumps;    /* so many there may be, of one clock */
     int progress_ticks; /* ticks in which a lock that nobody holds must be granted to somebody */
     int past; /* what is this long past is past for everybody, whatever the clocks still do */
     bool has_fault[FAULT_COUNT]; /* has a budget, and something to strike */

@@ -13,34 +13,57 @@ struct ends {
         enum moment_kind how;
     } at[ENDS_MAX];
     unsigned late_replies; /* bit an end: it may as well be given up */
+    unsigned deferred;     /* bit an end: of those that come before time passes, and can wait */
     bool is_waiting;       /* a request has yet to be answered, and is on its way */
 };
 
-/* False: something else than these may come next. */
+/* Is nothing else on its connection? What was given up on travels by itself, on one that nobody
+ * uses any more. */
+static bool is_alone(const struct client_state *client_state, int message)
+{
+    const struct packed_message *it = &client_state->messages[message];
+    for (int i = 0; i < client_state->count; i++)
+        if (i != message && client_state->messages[i].server == it->server &&
+            client_state->messages[i].lane == it->lane &&
+            (!message_is_abandoned(&client_state->messages[i]) ||
+             message_keeps_watch(&client_state->messages[i])))
+            return false;
+    return true;
+}
+
+/* False: something else than these may come next, or with one of them. */
 static bool ends_read(const struct client_state *client_state, struct ends *ends)
 {
     memset(ends, 0, sizeof *ends);
-    if (client_state->phase == PHASE_HOLDING || client_state->wake == 0 ||
-        client_state->flags & CLIENT_STALLED)
+    if (client_state->phase == PHASE_HOLDING || client_state->wake == 0)
         return false;
     for (int i = 0; i < client_state->count; i++) {
         const struct packed_message *it = &client_state->messages[i];
         bool is_late = it->flags & MESSAGE_LATE;
         if (it->flags & MESSAGE_ABANDONED || !(it->flags & MESSAGE_CURRENT))
             continue;
-        if (it->state == MESSAGE_REQUEST && !is_late) {
+        if (message_is_request(it) && !is_late) {
             ends->is_waiting = true;
             continue;
         }
-        if (ends->count == ENDS_MAX || it->op == OP_ACCESS)
+        if (ends->count == ENDS_MAX)
             return false;
-        ends->late_replies |= (unsigned)(it->state == MESSAGE_REPLY && is_late) << ends->count;
+        if (message_is_reply(it) && !is_late && !is_alone(client_state, i))
+            return false;
+        ends->late_replies |= (unsigned)(message_is_reply(it) && is_late) << ends->count;
+        ends->deferred |= (unsigned)!is_late << ends->count;
         ends->at[ends->count].message = i;
-        ends->at[ends->count++].how = it->state == MESSAGE_REPLY  ? MOMENT_REPLY
+        ends->at[ends->count++].how = message_is_reply(it)        ? MOMENT_REPLY
                                       : it->state == MESSAGE_VOID ? MOMENT_LOST
                                                                   : MOMENT_TIMEOUT;
     }
     return true;
+}
+
+/* Is the message gone with it? One that was given up on its way stays there. */
+static bool is_gone(const struct ends *ends, int end)
+{
+    return ends->at[end].how != MOMENT_TIMEOUT || ends->late_replies >> end & 1;
 }
 
 /* Where it stands when those of the set have ended. */
@@ -48,8 +71,7 @@ static int message_now(const struct ends *ends, int set, int end)
 {
     int gone = 0;
     for (int i = 0; i < end; i++)
-        gone +=
-            (set >> i & 1) && (ends->at[i].how != MOMENT_TIMEOUT || ends->late_replies >> i & 1);
+        gone += (set >> i & 1) && is_gone(ends, i);
     return ends->at[end].message - gone;
 }
 
@@ -60,11 +82,49 @@ static unsigned ends_one(struct client_state *client_state, const struct config 
     return actions_end(client_state, config, message, how) & ~(unsigned)DID_DISCONNECT;
 }
 
+/* Nothing was sent, said or set by it. */
 static bool is_only_counted(const struct client_state *before, const struct client_state *after,
-                            unsigned did)
+                            unsigned did, bool is_gone)
 {
-    return !did && after->count <= before->count && after->phase == before->phase &&
-           after->wake == before->wake;
+    return !did && after->count == before->count - is_gone && after->wake == before->wake;
+}
+
+/* Its clock jumps so many times, ahead or back. */
+static void jump(struct client_state *client_state, const struct config *config, int times)
+{
+    client_state->skew = (int8_t)(client_state->skew + times * config->jump);
+    client_state_settle(client_state, config);
+}
+
+/* A tick passes for both; false: neither is another one by it. */
+static bool grow_older(struct client_state *one, struct client_state *other,
+                       const struct config *config)
+{
+    const struct client_state younger[] = {*one, *other};
+    client_state_age(one, config, false);
+    client_state_age(other, config, false);
+    return !client_state_is_same(one, &younger[0]) || !client_state_is_same(other, &younger[1]);
+}
+
+/* Is it the same when the end comes later: after the ticks of a stall, as many as there may be, and
+ * after jumps of the clock? */
+static bool is_timeless(const struct client_state *before, const struct client_state *after,
+                        const struct config *config, int message, enum moment_kind how)
+{
+    if (!config->has_fault[FAULT_STALL] && config->clock_jumps == 0)
+        return true;
+    for (int jumps = -config->clock_jumps; jumps <= config->clock_jumps; jumps++) {
+        struct client_state later = *before, expected = *after;
+        jump(&later, config, jumps);
+        jump(&expected, config, jumps);
+        do {
+            struct client_state told = later;
+            actions_end(&told, config, message, how);
+            if (!client_state_is_same(&told, &expected))
+                return false;
+        } while (config->has_fault[FAULT_STALL] && grow_older(&later, &expected, config));
+    }
+    return true;
 }
 
 /* Whatever comes first: the same in the end, and nothing but counting before all have ended. */
@@ -76,15 +136,18 @@ static bool is_order_free(const struct client_state *client_state, const struct 
     int all = (1 << ends->count) - 1;
     after[0] = *client_state;
     for (int set = 1; set <= all; set++) {
-        bool may_end = set == all && !ends->is_waiting;
+        bool may_decide = set == all && !ends->is_waiting;
         for (int end = 0, seen = 0; end < ends->count; end++) {
             int before = set & ~(1 << end);
             if (before == set)
                 continue;
             struct client_state it = after[before];
-            unsigned done =
-                ends_one(&it, config, message_now(ends, before, end), ends->at[end].how);
-            if (!may_end && !is_only_counted(&after[before], &it, done))
+            int message = message_now(ends, before, end);
+            unsigned done = ends_one(&it, config, message, ends->at[end].how);
+            if (!may_decide && !is_only_counted(&after[before], &it, done, is_gone(ends, end)))
+                return false;
+            if (!may_decide && ends->deferred >> end & 1 &&
+                !is_timeless(&after[before], &it, config, message, ends->at[end].how))
                 return false;
             if (seen++ > 0 && (done != did[set] || !client_state_is_same(&it, &after[set])))
                 return false;
@@ -122,38 +185,13 @@ static bool is_heard_now(const struct action_list *list, const struct action_dra
     return draft->kind == ACTION_HEAR && ends_now(list, draft);
 }
 
-/* Only counts, whenever it is heard, and whatever the client's clock says then. */
-static bool is_blind(const struct action_list *list, const struct action_draft *draft)
-{
-    if (!draft->is_silent)
-        return false;
-    for (int way = -1; way <= 1 && list->config->has_fault[FAULT_CLIENT_CLOCK]; way += 2) {
-        struct client_state before = *list->client_state, after = draft->after;
-        before.skew = (int8_t)(before.skew + way * list->config->jump);
-        after.skew = (int8_t)(after.skew + way * list->config->jump);
-        client_state_settle(&before, list->config);
-        client_state_settle(&after, list->config);
-        actions_end(&before, list->config, draft->message,
-                    draft->kind == ACTION_HEAR ? MOMENT_REPLY : MOMENT_LOST);
-        if (!client_state_is_same(&before, &after))
-            return false;
-    }
-    return true;
-}
-
 typedef bool is_wanted(const struct action_list *list, const struct action_draft *draft);
 
 static bool can_wait(const struct action_list *list, struct ends *ends, is_wanted *is_one)
 {
     int heard = 0;
-    for (int i = 0; i < list->count; i++) {
-        const struct action_draft *draft = &list->drafts[i];
-        if (!is_one(list, draft))
-            continue;
-        heard++;
-        if (!is_blind(list, draft))
-            return false;
-    }
+    for (int i = 0; i < list->count; i++)
+        heard += is_one(list, &list->drafts[i]);
     return heard > 0 && (ends->is_waiting || heard > 1) &&
            is_order_always_free(list->client_state, list->config, ends);
 }

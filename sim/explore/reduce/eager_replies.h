@@ -1,22 +1,21 @@
 /* eager_replies.h - eager reply delivery: a client that only counts its replies hears none of
- * them before all are there, and then all in a fixed order. (A batching reduction: the
- * deliveries are independent of each other and of all that comes between.)
+ * them before all are there, and then all in a fixed order. (A batching reduction: of orders that
+ * commute one is searched, as in Lipton, "Reduction: a method of proving properties of parallel
+ * programs", 1975.) sim/docs/SOUNDNESS.md has the proof; REDUCE_EAGER.
  *
- * Why nothing is lost (REDUCE_EAGER). Take any path on from a state, and a reply in it that the
- * client hears while another of its requests has yet to be answered. That the reply only counts
- * was tried: whichever of the replies there are, and whichever give-ups are possible, come
- * first, the client does nothing, and ends up the same. So the delivery may move to any later
- * place before the client's next step of another kind: nobody else sees it, and it looks at no
- * clock. Time cannot pass in between, because the missing request is urgent: a fault that
- * excuses it (late, stalled) is as good just before that time passes. Faults that hit a reply,
- * or the client, before it was heard can do no less than after; so this holds as long as none
- * can hit all replies of a server at once (fault_hits_all_replies()); a failover only can once
- * a replica was cut off, before which a reply is heard as well after that. When all are there
- * the order is free, for the same reason: they are heard one after the other, in a fixed order
- * and with nothing in between (CLIENT_HEARING); who is to be hit, or late, is so before.
+ * A delivery is deferred while another request of the client has yet to be answered. It may be
+ * when it commutes with whatever may come before the client's next step of another kind:
+ *   - the client has no other step until then: it does not hold the lock, and no timer is due;
+ *   - a delivery only counts: nothing is sent, told or set by it before the last one;
+ *   - in whatever order they come, with time-outs of late messages among them, it ends the same;
+ *   - it is the same later: after the ticks of a stall, after jumps of the client's clock;
+ *   - nothing else is on the connection of the reply, that would be lost with it;
+ *   - what is late excuses itself: it is not waited for, nor heard in the batch;
+ *   - no fault can strike all replies of a server at once (fault_hits_all_replies()): where
+ *     one may, nothing is deferred.
  *
- * Every path keeps its length, for only the order of its events has changed. Tests:
- * test_explore_reductions.c. */
+ * Every path keeps its length. Tests: test_eager_replies.c, one for each condition;
+ * test_explore_reductions.c, all schemes and faults. */
 #ifndef PICKLOCK_EXPLORE_REDUCE_EAGER_REPLIES_H
 #define PICKLOCK_EXPLORE_REDUCE_EAGER_REPLIES_H
 

@@ -35,6 +35,7 @@ static void list_client_clock(struct action_list *list)
 /* A stamp is past for everybody only when it is so for the clock that is furthest behind. */
 static void prepare_client_clock(struct config *config, int times)
 {
+    config->clock_jumps = times;
     config->past += config->jump * times;
 }
 
