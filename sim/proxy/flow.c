@@ -40,6 +40,8 @@ static void took(struct flow *flow, size_t length)
     flow->written += length;
     if (flow->is_to_server)
         request_stamp(flow->link);
+    else
+        flow->link->proxy->bytes_written += length;
 }
 
 static void on_written(uv_write_t *write, int status)
@@ -278,6 +280,8 @@ static void on_read(uv_stream_t *stream, ssize_t length, const uv_buf_t *buffer)
     if (link->is_over || length == 0)
         return;
     if (length > 0) {
+        if (flow->is_to_server)
+            link->proxy->bytes_read += (uint64_t)length;
         flow_take(flow, buffer->base, (size_t)length);
         return;
     }

@@ -139,6 +139,7 @@ struct proxy {
     bool upstream_is_known;
     struct proxy_link *links;
     uint64_t links_opened;
+    uint64_t links_ended, bytes_read, bytes_written; /* from and to clients */
     int64_t links_count, links_max;
     bool was_full;
     struct request *spare; /* requests to use again */

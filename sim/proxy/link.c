@@ -106,6 +106,7 @@ void link_over(struct proxy_link *link, enum leave client_leaves, enum leave ser
     if (link->is_over)
         return;
     link->is_over = true;
+    link->proxy->links_ended++;
     link->client_leaves = client_leaves;
     link->server_leaves = server_leaves;
     stop_reading(&link->to_server);

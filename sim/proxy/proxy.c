@@ -109,6 +109,14 @@ enum fail proxy_new(struct proxy **made, uv_loop_t *loop, const struct proxy_add
     return FAIL_NONE;
 }
 
+struct proxy_traffic proxy_traffic(const struct proxy *proxy)
+{
+    return (struct proxy_traffic){.links = proxy->links_opened,
+                                  .ended = proxy->links_ended,
+                                  .read = proxy->bytes_read,
+                                  .written = proxy->bytes_written};
+}
+
 int64_t proxy_links_count(const struct proxy *proxy)
 {
     return proxy->links_count;

@@ -80,6 +80,15 @@ enum fail proxy_new(struct proxy **proxy, uv_loop_t *loop, const struct proxy_ad
 int proxy_port(const struct proxy *proxy); /* the port that it listens on */
 /* Links that there are, with those that have ended and still hold descriptors. */
 int64_t proxy_links_count(const struct proxy *proxy);
+/* What has gone over all links so far: whoever waits for a client knows that all of it has arrived.
+ */
+struct proxy_traffic {
+    uint64_t links;   /* accepted */
+    uint64_t ended;   /* of these */
+    uint64_t read;    /* bytes from clients */
+    uint64_t written; /* bytes to clients that the kernel took */
+};
+struct proxy_traffic proxy_traffic(const struct proxy *proxy);
 /* New links go there from now on (a restarted or promoted server). */
 void proxy_set_upstream(struct proxy *proxy, const struct proxy_address *upstream);
 /* Closes listener and links; closed() comes for each; done(context) when all handles are closed.

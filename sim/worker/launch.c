@@ -1,0 +1,168 @@
+/* launch.c - see launch.h. Sources: execve(2), prctl(2), PR_SET_PDEATHSIG; ld.so(8), LD_PRELOAD. */
+#include "worker/launch.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* Puts value in front of what the variable says already, so that what the user set stays. */
+static int prepend(const char *name, const char *value)
+{
+    char text[2 * TIME_PATH_MAX];
+    const char *old = getenv(name);
+    if (!old || !*old)
+        return setenv(name, value, 1);
+    int size = snprintf(text, sizeof text, "%s:%s", value, old);
+    return size < 0 || size >= (int)sizeof text ? -1 : setenv(name, text, 1);
+}
+
+/* What makes a run the same each time: hashes, and no rings of the kernel beside the calls that are
+ * steered. No address of a server but the one that it is given. */
+static int child_environment(const struct worker_options *options, const char *page)
+{
+    static const char *const dropped[] = {"PICKLOCK_REDIS_URL", "REDIS_URL"};
+    char path[TIME_PATH_MAX];
+    int trouble = prepend("LD_PRELOAD", options->shim) | setenv(TIME_VARIABLE, page, 1) |
+                  setenv("PYTHONHASHSEED", "0", 1) | setenv("UV_USE_IO_URING", "0", 1);
+    (void)snprintf(path, sizeof path, "%s/python", options->helpers);
+    trouble |= prepend("PYTHONPATH", path);
+    (void)snprintf(path, sizeof path, "%s/node", options->helpers);
+    trouble |= prepend("NODE_PATH", path);
+    for (size_t i = 0; i < sizeof dropped / sizeof *dropped; i++)
+        trouble |= unsetenv(dropped[i]);
+    return trouble;
+}
+
+struct pipes {
+    int in[2], out[2], err[2], tell[2];
+};
+
+/* Ends with the errno of the step that failed in the pipe; a good exec closes the pipe. */
+static _Noreturn void child_run(char *const *words, const struct worker_options *options,
+                                const char *page, int parent, const struct pipes *pipes)
+{
+    sigset_t none;
+    (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (getppid() != parent)
+        _exit(0);
+    (void)setsid();
+    for (int number = 1; number < NSIG; number++)
+        (void)signal(number, SIG_DFL);
+    (void)sigemptyset(&none);
+    (void)sigprocmask(SIG_SETMASK, &none, NULL);
+    int trouble = 0;
+    if (dup2(pipes->in[0], STDIN_FILENO) < 0 || dup2(pipes->out[1], STDOUT_FILENO) < 0 ||
+        dup2(pipes->err[1], STDERR_FILENO) < 0)
+        trouble = errno;
+    else if (child_environment(options, page))
+        trouble = ENOMEM;
+    if (!trouble) {
+        (void)execvp(words[0], words);
+        trouble = errno;
+    }
+    ssize_t told = write(pipes->tell[1], &trouble, sizeof trouble);
+    (void)told;
+    _exit(127);
+}
+
+static void shut(const int ends[2])
+{
+    if (ends[0])
+        (void)close(ends[0]);
+    if (ends[1])
+        (void)close(ends[1]);
+}
+
+static void shut_all(const struct pipes *pipes)
+{
+    shut(pipes->in);
+    shut(pipes->out);
+    shut(pipes->err);
+    shut(pipes->tell);
+}
+
+static bool open_all(struct pipes *pipes)
+{
+    *pipes = (struct pipes){0};
+    return pipe2(pipes->in, O_CLOEXEC) == 0 && pipe2(pipes->out, O_CLOEXEC) == 0 &&
+           pipe2(pipes->err, O_CLOEXEC) == 0 && pipe2(pipes->tell, O_CLOEXEC) == 0;
+}
+
+/* The Debian package of a runtime, for who has not got it. */
+static const char *package_of(const char *program)
+{
+    static const struct {
+        const char *program, *package;
+    } rows[] = {
+        {"python3", "python3"},
+        {"node", "nodejs"},
+        {"nodejs", "nodejs"},
+        {"ruby", "ruby"},
+        {"java", "default-jre-headless"},
+        {"go", "golang-go"},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        if (strcmp(rows[i].program, program) == 0)
+            return rows[i].package;
+    return NULL;
+}
+
+static enum fail not_run(const char *program, int trouble, struct failure *failure)
+{
+    const char *package = trouble == ENOENT ? package_of(program) : NULL;
+    return failure_set(failure, FAIL_UNAVAILABLE, "%s cannot be run: %s%s%s%s", program,
+                       strerror(trouble), package ? " (the Debian package " : "",
+                       package ? package : "", package ? " has it)" : "");
+}
+
+static int wait_for_exec(int pid, int tell)
+{
+    int trouble = 0;
+    ssize_t got;
+    do
+        got = read(tell, &trouble, sizeof trouble);
+    while (got < 0 && errno == EINTR);
+    if (!trouble)
+        return 0;
+    while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
+        ;
+    return trouble;
+}
+
+enum fail launch(struct launched *launched, char *const *words,
+                 const struct worker_options *options, const char *page, struct failure *failure)
+{
+    struct pipes pipes;
+    const int parent = (int)getpid();
+    int trouble = open_all(&pipes) ? 0 : errno;
+    int pid = trouble ? -1 : fork();
+    if (pid == 0)
+        child_run(words, options, page, parent, &pipes);
+    if (pid < 0) {
+        trouble = trouble ? trouble : errno;
+        shut_all(&pipes);
+        return failure_set(failure, FAIL_UNAVAILABLE, "no process can be started: %s",
+                           strerror(trouble));
+    }
+    (void)close(pipes.tell[1]);
+    pipes.tell[1] = 0;
+    trouble = wait_for_exec(pid, pipes.tell[0]);
+    if (trouble) {
+        shut_all(&pipes);
+        return not_run(words[0], trouble, failure);
+    }
+    *launched =
+        (struct launched){.pid = pid, .in = pipes.in[1], .out = pipes.out[0], .err = pipes.err[0]};
+    pipes.in[1] = pipes.out[0] = pipes.err[0] = 0;
+    shut_all(&pipes);
+    const int ends[] = {launched->in, launched->out, launched->err};
+    for (int i = 0; i < 3; i++)
+        (void)fcntl(ends[i], F_SETFL, O_NONBLOCK);
+    return FAIL_NONE;
+}

@@ -1,0 +1,207 @@
+"""picklock_worker - what a lock program in Python needs to be tested by picklock. Standard library only.
+
+    import picklock_worker
+    from my_library import Lock
+
+    class Worker(picklock_worker.Worker):
+        promises = ["expiry", "extends"]
+
+        def init(self, settings):                       # once, and at each reset
+            self.lock = Lock(settings.key, settings.ttl_ms, settings.address())
+
+        def acquire(self, wait_ms):                     # True, False, or a fence (a number)
+            return self.lock.acquire(wait_ms)
+
+        def release(self):                              # True, or False: it was not mine
+            return self.lock.release()
+
+    picklock_worker.run(Worker)
+
+Methods may be `async def`: then all of them run in one event loop, and `cancel` cancels their task. What a method raises is an
+error: nobody knows whether it has happened. Refused is `return False`, and nothing else.
+
+Standard output is picklock's alone: what the library prints goes to standard error. See docs/WORKERS.md of picklock.
+"""
+
+import asyncio
+import inspect
+import json
+import os
+import sys
+import threading
+import time
+
+__all__ = ["Settings", "Worker", "run"]
+
+
+class Settings:
+    """What `init` said: key, ttl_ms, work_ms, client (0, 1, ..), name ("A"), servers (["127.0.0.1:6379", ..])."""
+
+    def __init__(self, request):
+        self.key = request["key"]
+        self.ttl_ms = request["ttl_ms"]
+        self.work_ms = request["work_ms"]
+        self.client = request["client"]
+        self.name = request["name"]
+        self.servers = request["servers"]
+
+    def address(self, server=0):
+        """(host, port) of a server."""
+        host, port = self.servers[server].rsplit(":", 1)
+        return host, int(port)
+
+    def url(self, server=0):
+        return f"redis://{self.servers[server]}"
+
+
+class Worker:
+    """A client. Override init, acquire, release; extend, reset where there is something to do."""
+
+    promises = ["expiry"]
+    library = ""
+
+    def init(self, settings):
+        raise NotImplementedError("init(settings)")
+
+    def acquire(self, wait_ms):
+        raise NotImplementedError("acquire(wait_ms)")
+
+    def extend(self):
+        raise NotImplementedError("extend()")
+
+    def release(self):
+        raise NotImplementedError("release()")
+
+    def close(self):
+        """Before a reset: lets go of connections, threads, timers. Nothing of the attempt before may go on."""
+
+    def lost(self):
+        """The library knows that the lock is gone (promise it with "notice")."""
+        _say({"event": "lost"})
+
+
+_out = None
+_writing = threading.Lock()
+
+
+def _say(answer):
+    line = (json.dumps(answer) + "\n").encode()
+    with _writing:
+        while line:
+            line = line[os.write(_out, line):]
+
+
+def _take_streams():
+    """The protocol's own descriptors; whoever else writes to standard output writes to standard error, and reads nothing."""
+    global _out
+    sys.stdout.flush()
+    incoming = os.fdopen(os.dup(0), "rb", buffering=0)
+    _out = os.dup(1)
+    os.dup2(2, 1)
+    nothing = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(nothing, 0)
+    os.close(nothing)
+    return incoming
+
+
+def _error(error):
+    return {"error": f"{type(error).__name__}: {error}"}
+
+
+def _outcome(result):
+    if isinstance(result, int) and not isinstance(result, bool):
+        return {"ok": True, "fence": result}
+    return {"ok": bool(result)}
+
+
+class _Runner:
+    """Requests by name. A method's result is awaited where it can be."""
+
+    def __init__(self, kind):
+        self.kind = kind
+        self.worker = None
+        self.settings = None
+
+    def promises(self):
+        is_async = inspect.iscoroutinefunction(self.kind.acquire)
+        return [*self.kind.promises, *(["cancels"] if is_async and "cancels" not in self.kind.promises else [])]
+
+    async def call(self, function, *values):
+        result = function(*values)
+        return await result if inspect.isawaitable(result) else result
+
+    async def make(self):
+        if self.worker:
+            await self.call(self.worker.close)
+        self.worker = self.kind()
+        await self.call(self.worker.init, self.settings)
+        return {"ready": True, "promises": self.promises(), "library": self.kind.library}
+
+    async def do(self, request):
+        op = request["op"]
+        if op == "init":
+            self.settings = Settings(request)
+        if op in ("init", "reset"):
+            return await self.make()
+        if op == "time":
+            return {"monotonic_us": time.monotonic_ns() // 1000, "wall_us": time.time_ns() // 1000}
+        if op == "acquire":
+            return _outcome(await self.call(self.worker.acquire, request["wait_ms"]))
+        if op in ("extend", "release"):
+            return _outcome(await self.call(getattr(self.worker, op)))
+        raise ValueError(f"unknown op {op!r}")
+
+    async def answer(self, request):
+        try:
+            answer = await self.do(request)
+        except asyncio.CancelledError:
+            answer = {"error": "cancelled"}
+        except Exception as error:  # whatever a library raises is its error, and no end of the worker
+            if request["op"] in ("init", "reset"):
+                raise
+            answer = _error(error)
+        _say({"id": request["id"], **answer})
+
+
+def _run_sync(runner, incoming):
+    """A library that blocks: one request after the other, in the main thread, where signals and most libraries want to be."""
+    for line in incoming:
+        request = json.loads(line)
+        if request["op"] == "cancel":
+            _say({"id": request["id"], "ok": False})
+            continue
+        step = runner.answer(request)
+        try:
+            while True:
+                step.send(None)
+        except StopIteration:
+            pass
+
+
+async def _run_async(runner, incoming):
+    loop = asyncio.get_running_loop()
+    reader = asyncio.StreamReader()
+    await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), incoming)
+    tasks = {}
+    while line := await reader.readline():
+        request = json.loads(line)
+        if request["op"] == "cancel":
+            task = tasks.get(request["of"])
+            _say({"id": request["id"], "ok": bool(task and task.cancel())})
+            continue
+        task = loop.create_task(runner.answer(request))
+        tasks[request["id"]] = task
+        task.add_done_callback(lambda _, number=request["id"]: tasks.pop(number, None))
+        if request["op"] in ("init", "reset"):
+            await task
+
+
+def run(kind):
+    """Serves until picklock closes standard input."""
+    incoming = _take_streams()
+    runner = _Runner(kind)
+    methods = (kind.init, kind.acquire, kind.extend, kind.release, kind.close)
+    if any(inspect.iscoroutinefunction(method) for method in methods):
+        asyncio.run(_run_async(runner, incoming))
+    else:
+        _run_sync(runner, incoming)

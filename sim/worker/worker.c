@@ -1,0 +1,305 @@
+/* worker.c - see worker.h. */
+#include "worker/worker.h"
+
+#include "base/memory.h"
+#include "worker/launch.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { STREAM_OUT, STREAM_ERR, STREAM_BELL, STREAMS };
+
+/* What has come of a line. */
+struct lines {
+    char *bytes; /* PROTOCOL_LINE_MAX of them */
+    size_t used;
+};
+
+struct worker {
+    struct launched launched;
+    struct steering steering;
+    struct worker_settings settings;
+    const struct worker_events *events;
+    uv_poll_t polls[STREAMS];
+    int open_polls;
+    struct lines lines[2]; /* STREAM_OUT, STREAM_ERR */
+    bool has_closed[2];
+    bool has_failed; /* the owner has been told */
+    bool has_ended;
+    bool is_leaving; /* being freed */
+    int64_t asked;   /* ids are 1 .. asked */
+    char last_words[WORKER_SAID_MAX];
+};
+
+struct steering *worker_steering(struct worker *worker)
+{
+    return &worker->steering;
+}
+
+const struct worker_settings *worker_settings(const struct worker *worker)
+{
+    return &worker->settings;
+}
+
+bool worker_has_ended(const struct worker *worker)
+{
+    return worker->has_ended;
+}
+
+int worker_pid(const struct worker *worker)
+{
+    return worker->launched.pid;
+}
+
+const char *worker_last_words(const struct worker *worker)
+{
+    return worker->last_words;
+}
+
+/* --- what it says --- */
+
+static void tell_failure(struct worker *worker, const struct failure *failure)
+{
+    if (worker->has_failed || worker->is_leaving)
+        return;
+    worker->has_failed = true;
+    worker->events->failed(worker->events->context, worker, failure);
+}
+
+static void take_answer(struct worker *worker, const char *line, size_t length)
+{
+    struct worker_answer answer;
+    struct failure failure = {0};
+    if (worker->has_failed)
+        return;
+    if (protocol_read(line, length, &answer, &failure)) {
+        failure_wrap(&failure, "it printed on its standard output, where only answers may stand");
+        tell_failure(worker, &failure);
+        return;
+    }
+    worker->events->answered(worker->events->context, worker, &answer);
+}
+
+static void take_words(struct worker *worker, const char *line, size_t length)
+{
+    char text[WORKER_SAID_MAX];
+    (void)protocol_quote(line, length, text, sizeof text);
+    if (text[0])
+        (void)strcpy(worker->last_words, text);
+    worker->events->printed(worker->events->context, worker, text);
+}
+
+static void take_line(struct worker *worker, int stream, const char *line, size_t length)
+{
+    if (stream == STREAM_OUT)
+        take_answer(worker, line, length);
+    else
+        take_words(worker, line, length);
+}
+
+/* All whole lines that have come; a line that is too long is one of its own. */
+static void take_lines(struct worker *worker, int stream)
+{
+    struct lines *lines = &worker->lines[stream];
+    size_t done = 0;
+    for (;;) {
+        char *begin = lines->bytes + done, *end = memchr(begin, '\n', lines->used - done);
+        if (!end)
+            break;
+        take_line(worker, stream, begin, (size_t)(end - begin));
+        done = (size_t)(end - lines->bytes) + 1;
+    }
+    if (!done && lines->used == PROTOCOL_LINE_MAX) {
+        take_line(worker, stream, lines->bytes, lines->used);
+        done = lines->used;
+    }
+    memmove(lines->bytes, lines->bytes + done, lines->used - done);
+    lines->used -= done;
+}
+
+/* Reads what is there. */
+static void read_stream(struct worker *worker, int stream)
+{
+    struct lines *lines = &worker->lines[stream];
+    const int descriptor = stream == STREAM_OUT ? worker->launched.out : worker->launched.err;
+    while (!worker->has_closed[stream]) {
+        ssize_t got = read(descriptor, lines->bytes + lines->used, PROTOCOL_LINE_MAX - lines->used);
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got <= 0) {
+            worker->has_closed[stream] = got == 0 || errno != EAGAIN;
+            break;
+        }
+        lines->used += (size_t)got;
+        take_lines(worker, stream);
+    }
+    if (!worker->has_closed[stream])
+        return;
+    if (lines->used)
+        take_line(worker, stream, lines->bytes, lines->used);
+    lines->used = 0;
+    (void)uv_poll_stop(&worker->polls[stream]);
+}
+
+/* --- its end --- */
+
+static void describe_end(const struct worker *worker, int status, struct failure *failure)
+{
+    char how[64];
+    if (WIFSIGNALED(status))
+        (void)snprintf(how, sizeof how, "was killed by signal %d", WTERMSIG(status));
+    else
+        (void)snprintf(how, sizeof how, "ended with status %d", WEXITSTATUS(status));
+    (void)failure_set(failure, FAIL_UNAVAILABLE, "its process %s%s%s%s", how,
+                      worker->last_words[0] ? "; its last words: \"" : "", worker->last_words,
+                      worker->last_words[0] ? "\"" : "");
+}
+
+static void check_life(struct worker *worker)
+{
+    int status;
+    struct failure failure = {0};
+    if (worker->has_ended ||
+        waitpid(worker->launched.pid, &status, WNOHANG) != worker->launched.pid)
+        return;
+    worker->has_ended = true;
+    read_stream(worker, STREAM_OUT);
+    read_stream(worker, STREAM_ERR);
+    describe_end(worker, status, &failure);
+    tell_failure(worker, &failure);
+}
+
+void worker_read(struct worker *worker)
+{
+    steering_hush(&worker->steering);
+    read_stream(worker, STREAM_OUT);
+    read_stream(worker, STREAM_ERR);
+    check_life(worker);
+}
+
+static void on_ready(uv_poll_t *poll, int status, int events)
+{
+    (void)status;
+    (void)events;
+    worker_read(poll->data);
+}
+
+/* --- what it is told --- */
+
+/* A worker that does not read has 64 kB: no request of ours comes near that. */
+static void put(struct worker *worker, const char *line)
+{
+    const size_t length = strlen(line);
+    ssize_t written = write(worker->launched.in, line, length);
+    struct failure failure = {0};
+    if (written == (ssize_t)length || worker->has_ended)
+        return;
+    if (errno == EPIPE) {
+        /* It has closed its standard input: it ends, or never answers. */
+        return;
+    }
+    (void)failure_set(&failure, FAIL_UNAVAILABLE, "it does not read its standard input: %s",
+                      written < 0 ? strerror(errno) : "the pipe is full");
+    tell_failure(worker, &failure);
+}
+
+int64_t worker_ask(struct worker *worker, struct worker_request request)
+{
+    request.id = ++worker->asked;
+    char *line = protocol_print(&request);
+    put(worker, line);
+    free(line);
+    steering_look_again(&worker->steering);
+    return request.id;
+}
+
+/* --- birth and death --- */
+
+static bool watch(struct worker *worker, uv_loop_t *loop)
+{
+    const int descriptors[STREAMS] = {worker->launched.out, worker->launched.err,
+                                      worker->steering.bell};
+    for (int i = 0; i < STREAMS; i++) {
+        if (uv_poll_init(loop, &worker->polls[i], descriptors[i]) < 0)
+            return false;
+        worker->polls[i].data = worker;
+        worker->open_polls++;
+        if (uv_poll_start(&worker->polls[i], UV_READABLE, on_ready) < 0)
+            return false;
+    }
+    return true;
+}
+
+enum fail worker_new(struct worker **made, const struct worker_options *options,
+                     struct failure *failure)
+{
+    char *words[WORKER_WORDS_MAX + 1], page[TIME_PATH_MAX - 16];
+    *made = NULL;
+    if (worker_split(options->command, words, failure))
+        return FAIL_INPUT;
+    struct worker *worker = memory_new(1, sizeof *worker);
+    worker->settings = options->settings;
+    worker->events = options->events;
+    worker->launched = (struct launched){.in = -1, .out = -1, .err = -1};
+    for (int i = 0; i < 2; i++)
+        worker->lines[i].bytes = memory_new(PROTOCOL_LINE_MAX, 1);
+    (void)snprintf(page, sizeof page, "%.*s/time", TIME_PATH_MAX / 2, options->folder);
+    enum fail fail =
+        steering_open(&worker->steering, page, options->now_us, options->seed, failure);
+    for (int i = 0; !fail && i < options->settings.servers; i++)
+        steering_allow_port(&worker->steering, options->settings.ports[i]);
+    if (!fail)
+        fail = launch(&worker->launched, words, options, page, failure);
+    free(words[0]);
+    if (!fail && !watch(worker, options->loop))
+        fail = failure_set(failure, FAIL_UNAVAILABLE, "libuv cannot watch the worker");
+    if (fail)
+        worker_free(worker);
+    else
+        *made = worker;
+    return fail;
+}
+
+static void release(struct worker *worker)
+{
+    const int ends[] = {worker->launched.in, worker->launched.out, worker->launched.err};
+    for (int i = 0; i < 3; i++)
+        if (ends[i] >= 0)
+            (void)close(ends[i]);
+    steering_shut(&worker->steering);
+    for (int i = 0; i < 2; i++)
+        free(worker->lines[i].bytes);
+    free(worker);
+}
+
+static void on_closed(uv_handle_t *handle)
+{
+    struct worker *worker = handle->data;
+    if (--worker->open_polls == 0)
+        release(worker);
+}
+
+void worker_free(struct worker *worker)
+{
+    if (!worker)
+        return;
+    worker->is_leaving = true;
+    if (worker->launched.pid && !worker->has_ended) {
+        /* It leads a session: what it has started goes, too. */
+        (void)kill(-worker->launched.pid, SIGKILL);
+        (void)kill(worker->launched.pid, SIGKILL);
+        while (waitpid(worker->launched.pid, NULL, 0) < 0 && errno == EINTR)
+            ;
+    }
+    if (!worker->open_polls) {
+        release(worker);
+        return;
+    }
+    for (int i = worker->open_polls - 1; i >= 0; i--)
+        uv_close((uv_handle_t *)&worker->polls[i], on_closed);
+}
