@@ -49,6 +49,9 @@ $(BUILD)/%.o: sim/%.c
 # The report page is in the program (sim/report/assets.c).
 $(BUILD)/report/assets.o: reports/page.html reports/page.css reports/page.js
 
+# The modules for workers are in the program (sim/worker/helpers.c).
+$(BUILD)/worker/helpers.o: $(wildcard sim/worker/python/*.py sim/worker/node/*.js)
+
 # The clock shim is preloaded into redis-server: never sanitised, no library of ours.
 $(BUILD)/picklock-clock.so: sim/live/clock_shim.c
 	@mkdir -p $(@D)

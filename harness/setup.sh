@@ -24,6 +24,7 @@ yaml|python3-yaml|module yaml|the README's CI example
 hypothesis|python3-hypothesis|module hypothesis|property tests
 jsonschema|python3-jsonschema|module jsonschema|results against their schema
 redis-cli|redis-tools|command -v redis-cli|the tests look into a server
+redis-py|python3-redis|system_module redis|an unmodified lock of a library under test
 PARTS
     ;;
     browser) cat <<'PARTS'
@@ -70,6 +71,10 @@ sanitizers() { # of both compilers
 
 gnu_parallel() { # moreutils has another one of that name
     parallel --version 2>/dev/null | grep -q GNU
+}
+
+system_module() { # workers in Python run under Debian's own
+    /usr/bin/python3 -c "import $1" 2>/dev/null
 }
 
 module() {

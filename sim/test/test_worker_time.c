@@ -1,7 +1,7 @@
 /* Tests of the virtual time of foreign processes: this program, run again under the preloaded
  * library, waits in every way there is; no wait takes real time, and each ends when the page says
  * so. */
-#include "worker/steering.h"
+#include "worker/timekeeper.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -224,7 +224,7 @@ static const struct {
 /* --- who steers them --- */
 
 struct child {
-    struct steering steering;
+    struct timekeeper timekeeper;
     char folder[64];
     int pid, in, out;
 };
@@ -245,7 +245,7 @@ static void start(struct child *child, const char *name, int64_t now, uint64_t s
     (void)strcpy(child->folder, "/tmp/picklock-test-XXXXXX");
     assert_non_null(mkdtemp(child->folder));
     (void)snprintf(path, sizeof path, "%s/page", child->folder);
-    assert_int_equal(steering_open(&child->steering, path, now, seed, &failure), FAIL_NONE);
+    assert_int_equal(timekeeper_open(&child->timekeeper, path, now, seed, &failure), FAIL_NONE);
     shim_of(shim);
     assert_int_equal(pipe2(in, O_CLOEXEC), 0);
     assert_int_equal(pipe2(out, O_CLOEXEC), 0);
@@ -272,7 +272,7 @@ static void stop(struct child *child)
     (void)close(child->out);
     (void)kill(child->pid, SIGKILL);
     (void)waitpid(child->pid, NULL, 0);
-    steering_shut(&child->steering);
+    timekeeper_shut(&child->timekeeper);
     (void)snprintf(command, sizeof command, "rm -r %s", child->folder);
     assert_int_equal(system(command), 0);
 }
@@ -286,11 +286,11 @@ static void run(const char *name, int64_t now, uint64_t seed, char text[ANSWER_M
     while (!is_over) {
         int64_t next_us;
         is_over = waitpid(child.pid, &status, WNOHANG) == child.pid;
-        if (is_over || !steering_wait_for_rest(&child.steering, 5))
+        if (is_over || !timekeeper_wait_for_rest(&child.timekeeper, 5))
             continue;
-        next_us = steering_next_us(&child.steering);
+        next_us = timekeeper_next_us(&child.timekeeper);
         assert_int_not_equal(next_us, TIME_NEVER);
-        steering_set_now(&child.steering, next_us);
+        timekeeper_set_now(&child.timekeeper, next_us);
     }
     assert_int_equal(status, 0);
     ssize_t got = read(child.out, text, ANSWER_MAX - 1);
@@ -370,8 +370,8 @@ static void test_no_connection_past_the_proxy(void **state)
     assert_int_equal(waitpid(child.pid, NULL, 0), child.pid);
     assert_true(read(child.out, text, sizeof text - 1) > 0);
     assert_string_equal(text, "-1 1\n");
-    assert_int_equal(atomic_load(&child.steering.page->counts.refused), 1);
-    assert_string_equal(child.steering.page->refused, "10.0.0.1:1");
+    assert_int_equal(atomic_load(&child.timekeeper.page->counts.refused), 1);
+    assert_string_equal(child.timekeeper.page->refused, "10.0.0.1:1");
     child.pid = fork(); /* a child that stop() can end */
     if (child.pid == 0)
         _exit(0);
@@ -385,20 +385,20 @@ static void test_what_is_delivered_is_taken_before_the_rest(void **state)
     char line[64], expected[64];
     (void)state;
     start(&child, "echoes", 0, 1);
-    assert_true(steering_wait_for_rest(&child.steering, REST_MS));
+    assert_true(timekeeper_wait_for_rest(&child.timekeeper, REST_MS));
     for (int i = 0; i < 1000; i++) {
         const char byte = (char)('a' + i % 26);
-        steering_set_now(&child.steering, i * 1000);
+        timekeeper_set_now(&child.timekeeper, i * 1000);
         assert_int_equal(write(child.in, &byte, 1), 1);
-        steering_look_again(&child.steering);
-        assert_true(steering_wait_for_rest(&child.steering, REST_MS));
+        timekeeper_look_again(&child.timekeeper);
+        assert_true(timekeeper_wait_for_rest(&child.timekeeper, REST_MS));
         struct pollfd row = {.fd = child.out, .events = POLLIN};
         assert_int_equal(poll(&row, 1, 0), 1);
         ssize_t got = read(child.out, line, sizeof line - 1);
         line[got > 0 ? got : 0] = '\0';
         (void)snprintf(expected, sizeof expected, "%c %d\n", byte, i * 1000);
         assert_string_equal(line, expected);
-        assert_int_equal(steering_next_us(&child.steering), TIME_NEVER);
+        assert_int_equal(timekeeper_next_us(&child.timekeeper), TIME_NEVER);
     }
     stop(&child);
 }
@@ -410,10 +410,10 @@ static void test_words(void **state)
     char text[200];
     (void)state;
     start(&child, "sleeps", 0, 1);
-    assert_true(steering_wait_for_rest(&child.steering, REST_MS));
+    assert_true(timekeeper_wait_for_rest(&child.timekeeper, REST_MS));
     assert_non_null(
-        strstr(steering_describe(&child.steering, text, sizeof text), "sleeps until 250.0 ms"));
-    assert_int_equal(steering_next_us(&child.steering), 250000);
+        strstr(timekeeper_describe(&child.timekeeper, text, sizeof text), "sleeps until 250.0 ms"));
+    assert_int_equal(timekeeper_next_us(&child.timekeeper), 250000);
     stop(&child);
 }
 

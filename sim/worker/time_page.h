@@ -2,7 +2,7 @@
  *
  * The page is a small file that both sides map. The library preloaded into the worker (shim/, built
  * to picklock-time.so) answers every clock from it, and turns every wait into one that ends when
- * the page says so. We move the time (steering.h), and read what the threads wait for.
+ * the page says so. We move the time (timekeeper.h), and read what the threads wait for.
  *
  * At rest means: no thread runs, and none is about to. A thread that waits for another one of its
  * process is counted as running again by whoever wakes it, before that one waits itself; so

@@ -22,7 +22,7 @@ struct lines {
 
 struct worker {
     struct launched launched;
-    struct steering steering;
+    struct timekeeper timekeeper;
     struct worker_settings settings;
     const struct worker_events *events;
     uv_poll_t polls[STREAMS];
@@ -36,9 +36,9 @@ struct worker {
     char last_words[WORKER_SAID_MAX];
 };
 
-struct steering *worker_steering(struct worker *worker)
+struct timekeeper *worker_time(struct worker *worker)
 {
-    return &worker->steering;
+    return &worker->timekeeper;
 }
 
 const struct worker_settings *worker_settings(const struct worker *worker)
@@ -155,7 +155,7 @@ static void describe_end(const struct worker *worker, int status, struct failure
         (void)snprintf(how, sizeof how, "was killed by signal %d", WTERMSIG(status));
     else
         (void)snprintf(how, sizeof how, "ended with status %d", WEXITSTATUS(status));
-    (void)failure_set(failure, FAIL_UNAVAILABLE, "its process %s%s%s%s", how,
+    (void)failure_set(failure, FAIL_INPUT, "its process %s%s%s%s", how,
                       worker->last_words[0] ? "; its last words: \"" : "", worker->last_words,
                       worker->last_words[0] ? "\"" : "");
 }
@@ -176,7 +176,7 @@ static void check_life(struct worker *worker)
 
 void worker_read(struct worker *worker)
 {
-    steering_hush(&worker->steering);
+    timekeeper_hush(&worker->timekeeper);
     read_stream(worker, STREAM_OUT);
     read_stream(worker, STREAM_ERR);
     check_life(worker);
@@ -214,7 +214,7 @@ int64_t worker_ask(struct worker *worker, struct worker_request request)
     char *line = protocol_print(&request);
     put(worker, line);
     free(line);
-    steering_look_again(&worker->steering);
+    timekeeper_look_again(&worker->timekeeper);
     return request.id;
 }
 
@@ -223,7 +223,7 @@ int64_t worker_ask(struct worker *worker, struct worker_request request)
 static bool watch(struct worker *worker, uv_loop_t *loop)
 {
     const int descriptors[STREAMS] = {worker->launched.out, worker->launched.err,
-                                      worker->steering.bell};
+                                      worker->timekeeper.bell};
     for (int i = 0; i < STREAMS; i++) {
         if (uv_poll_init(loop, &worker->polls[i], descriptors[i]) < 0)
             return false;
@@ -250,9 +250,9 @@ enum fail worker_new(struct worker **made, const struct worker_options *options,
         worker->lines[i].bytes = memory_new(PROTOCOL_LINE_MAX, 1);
     (void)snprintf(page, sizeof page, "%.*s/time", TIME_PATH_MAX / 2, options->folder);
     enum fail fail =
-        steering_open(&worker->steering, page, options->now_us, options->seed, failure);
+        timekeeper_open(&worker->timekeeper, page, options->now_us, options->seed, failure);
     for (int i = 0; !fail && i < options->settings.servers; i++)
-        steering_allow_port(&worker->steering, options->settings.ports[i]);
+        timekeeper_allow_port(&worker->timekeeper, options->settings.ports[i]);
     if (!fail)
         fail = launch(&worker->launched, words, options, page, failure);
     free(words[0]);
@@ -271,7 +271,7 @@ static void release(struct worker *worker)
     for (int i = 0; i < 3; i++)
         if (ends[i] >= 0)
             (void)close(ends[i]);
-    steering_shut(&worker->steering);
+    timekeeper_shut(&worker->timekeeper);
     for (int i = 0; i < 2; i++)
         free(worker->lines[i].bytes);
     free(worker);

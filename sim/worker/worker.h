@@ -8,7 +8,7 @@
 #define PICKLOCK_WORKER_WORKER_H
 
 #include "worker/protocol.h"
-#include "worker/steering.h"
+#include "worker/timekeeper.h"
 
 #include <uv.h>
 
@@ -49,7 +49,7 @@ void worker_free(struct worker *worker);
 int64_t worker_ask(struct worker *worker, struct worker_request request);
 
 /* Its time (owned by it). */
-struct steering *worker_steering(struct worker *worker);
+struct timekeeper *worker_time(struct worker *worker);
 const struct worker_settings *worker_settings(const struct worker *worker);
 bool worker_has_ended(const struct worker *worker);
 int worker_pid(const struct worker *worker);

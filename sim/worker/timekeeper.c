@@ -1,5 +1,5 @@
-/* steering.c - see steering.h. Source: futex(2), fifo(7). */
-#include "worker/steering.h"
+/* timekeeper.c - see timekeeper.h. Source: futex(2), fifo(7). */
+#include "worker/timekeeper.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -13,144 +13,144 @@
 #include <time.h>
 #include <unistd.h>
 
-static enum fail bell_open(struct steering *steering, struct failure *failure)
+static enum fail bell_open(struct timekeeper *timekeeper, struct failure *failure)
 {
     char path[TIME_PATH_MAX];
-    (void)snprintf(path, sizeof path, "%s.bell", steering->path);
+    (void)snprintf(path, sizeof path, "%s.bell", timekeeper->path);
     if (mkfifo(path, 0600) == 0)
-        steering->bell = open(path, O_RDWR | O_NONBLOCK | O_CLOEXEC);
-    if (steering->bell >= 0)
+        timekeeper->bell = open(path, O_RDWR | O_NONBLOCK | O_CLOEXEC);
+    if (timekeeper->bell >= 0)
         return FAIL_NONE;
     return failure_set(failure, FAIL_UNAVAILABLE, "%s: %s", path, strerror(errno));
 }
 
-enum fail steering_open(struct steering *steering, const char *path, int64_t now_us, uint64_t seed,
-                        struct failure *failure)
+enum fail timekeeper_open(struct timekeeper *timekeeper, const char *path, int64_t now_us,
+                          uint64_t seed, struct failure *failure)
 {
-    *steering = (struct steering){.bell = -1};
-    (void)snprintf(steering->path, sizeof steering->path, "%s", path);
+    *timekeeper = (struct timekeeper){.bell = -1};
+    (void)snprintf(timekeeper->path, sizeof timekeeper->path, "%s", path);
     int descriptor = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
     if (descriptor < 0)
         return failure_set(failure, FAIL_UNAVAILABLE, "%s: cannot be made: %s", path,
                            strerror(errno));
     void *memory = MAP_FAILED;
-    if (ftruncate(descriptor, (off_t)sizeof *steering->page) == 0)
+    if (ftruncate(descriptor, (off_t)sizeof *timekeeper->page) == 0)
         memory =
-            mmap(NULL, sizeof *steering->page, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, 0);
+            mmap(NULL, sizeof *timekeeper->page, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, 0);
     const int trouble = errno;
     (void)close(descriptor);
     if (memory == MAP_FAILED)
         return failure_set(failure, FAIL_UNAVAILABLE, "%s: cannot be mapped: %s", path,
                            strerror(trouble));
-    steering->page = memory;
-    steering->page->seed = seed;
-    atomic_store(&steering->page->now_us, now_us);
-    atomic_store(&steering->page->epoch, 1);
-    return bell_open(steering, failure);
+    timekeeper->page = memory;
+    timekeeper->page->seed = seed;
+    atomic_store(&timekeeper->page->now_us, now_us);
+    atomic_store(&timekeeper->page->epoch, 1);
+    return bell_open(timekeeper, failure);
 }
 
-void steering_shut(struct steering *steering)
+void timekeeper_shut(struct timekeeper *timekeeper)
 {
     for (int i = 0; i < TIME_THREADS_MAX; i++)
-        if (steering->ticks[i])
-            (void)close(steering->ticks[i] - 1);
-    if (steering->bell >= 0)
-        (void)close(steering->bell);
-    if (steering->page)
-        (void)munmap(steering->page, sizeof *steering->page);
-    *steering = (struct steering){.bell = -1};
+        if (timekeeper->ticks[i])
+            (void)close(timekeeper->ticks[i] - 1);
+    if (timekeeper->bell >= 0)
+        (void)close(timekeeper->bell);
+    if (timekeeper->page)
+        (void)munmap(timekeeper->page, sizeof *timekeeper->page);
+    *timekeeper = (struct timekeeper){.bell = -1};
 }
 
-void steering_allow_port(struct steering *steering, int port)
+void timekeeper_allow_port(struct timekeeper *timekeeper, int port)
 {
     for (int i = 0; i < TIME_PORTS_MAX; i++)
-        if (!steering->page->ports[i]) {
-            steering->page->ports[i] = port;
+        if (!timekeeper->page->ports[i]) {
+            timekeeper->page->ports[i] = port;
             return;
         }
 }
 
 /* --- waking --- */
 
-static void tick(struct steering *steering, int number)
+static void tick(struct timekeeper *timekeeper, int number)
 {
     char path[TIME_PATH_MAX];
-    if (!steering->ticks[number]) {
-        (void)snprintf(path, sizeof path, "%s.%d", steering->path, number);
-        steering->ticks[number] = 1 + open(path, O_WRONLY | O_NONBLOCK | O_CLOEXEC);
+    if (!timekeeper->ticks[number]) {
+        (void)snprintf(path, sizeof path, "%s.%d", timekeeper->path, number);
+        timekeeper->ticks[number] = 1 + open(path, O_WRONLY | O_NONBLOCK | O_CLOEXEC);
     }
-    if (steering->ticks[number]) {
-        ssize_t written = write(steering->ticks[number] - 1, "", 1);
+    if (timekeeper->ticks[number]) {
+        ssize_t written = write(timekeeper->ticks[number] - 1, "", 1);
         (void)written; /* full: it will look */
     }
 }
 
-static void wake(struct steering *steering, int number)
+static void wake(struct timekeeper *timekeeper, int number)
 {
-    struct time_thread *row = &steering->page->threads[number];
+    struct time_thread *row = &timekeeper->page->threads[number];
     const uint32_t wait = atomic_load(&row->wait);
     if (wait == TIME_DESCRIPTORS)
-        tick(steering, number);
+        tick(timekeeper, number);
     else if (wait != TIME_RUNS) {
         atomic_fetch_add(&row->wake, 1);
         (void)syscall(SYS_futex, &row->wake, FUTEX_WAKE, 1, NULL, NULL, 0);
     }
 }
 
-static bool is_due(const struct steering *steering, const struct time_thread *row)
+static bool is_due(const struct timekeeper *timekeeper, const struct time_thread *row)
 {
-    return atomic_load(&row->until_us) <= atomic_load(&steering->page->now_us);
+    return atomic_load(&row->until_us) <= atomic_load(&timekeeper->page->now_us);
 }
 
-static bool has_looked(const struct steering *steering, const struct time_thread *row)
+static bool has_looked(const struct timekeeper *timekeeper, const struct time_thread *row)
 {
     return atomic_load(&row->wait) != TIME_DESCRIPTORS ||
-           atomic_load(&row->epoch) == atomic_load(&steering->page->epoch);
+           atomic_load(&row->epoch) == atomic_load(&timekeeper->page->epoch);
 }
 
 /* Wakes those that have something to see; true: there were none. */
-static bool wake_all(struct steering *steering)
+static bool wake_all(struct timekeeper *timekeeper)
 {
     bool is_none = true;
     for (int i = 0; i < TIME_THREADS_MAX; i++) {
-        struct time_thread *row = &steering->page->threads[i];
+        struct time_thread *row = &timekeeper->page->threads[i];
         if (!atomic_load(&row->tid) || atomic_load(&row->wait) == TIME_RUNS ||
-            (!is_due(steering, row) && has_looked(steering, row)))
+            (!is_due(timekeeper, row) && has_looked(timekeeper, row)))
             continue;
         is_none = false;
-        wake(steering, i);
+        wake(timekeeper, i);
     }
     return is_none;
 }
 
-void steering_set_now(struct steering *steering, int64_t now_us)
+void timekeeper_set_now(struct timekeeper *timekeeper, int64_t now_us)
 {
-    atomic_store(&steering->page->now_us, now_us);
-    (void)wake_all(steering);
+    atomic_store(&timekeeper->page->now_us, now_us);
+    (void)wake_all(timekeeper);
 }
 
-void steering_look_again(struct steering *steering)
+void timekeeper_look_again(struct timekeeper *timekeeper)
 {
-    atomic_fetch_add(&steering->page->epoch, 1);
-    (void)wake_all(steering);
+    atomic_fetch_add(&timekeeper->page->epoch, 1);
+    (void)wake_all(timekeeper);
 }
 
 /* --- rest --- */
 
-bool steering_is_at_rest(struct steering *steering)
+bool timekeeper_is_at_rest(struct timekeeper *timekeeper)
 {
-    const struct time_page *page = steering->page;
+    const struct time_page *page = timekeeper->page;
     const uint32_t changes = atomic_load(&page->changes);
     /* A thread that nobody runs for and that has not looked is not on its way: it must be woken. */
-    return atomic_load(&page->pid) && atomic_load(&page->running) == 0 && wake_all(steering) &&
+    return atomic_load(&page->pid) && atomic_load(&page->running) == 0 && wake_all(timekeeper) &&
            atomic_load(&page->changes) == changes;
 }
 
-int64_t steering_next_us(const struct steering *steering)
+int64_t timekeeper_next_us(const struct timekeeper *timekeeper)
 {
     int64_t next_us = TIME_NEVER;
     for (int i = 0; i < TIME_THREADS_MAX; i++) {
-        const struct time_thread *row = &steering->page->threads[i];
+        const struct time_thread *row = &timekeeper->page->threads[i];
         const int64_t until_us = atomic_load(&row->until_us);
         if (atomic_load(&row->tid) && atomic_load(&row->wait) != TIME_RUNS && until_us < next_us)
             next_us = until_us;
@@ -158,10 +158,10 @@ int64_t steering_next_us(const struct steering *steering)
     return next_us;
 }
 
-void steering_hush(const struct steering *steering)
+void timekeeper_hush(const struct timekeeper *timekeeper)
 {
     char bytes[64];
-    while (read(steering->bell, bytes, sizeof bytes) == (ssize_t)sizeof bytes)
+    while (read(timekeeper->bell, bytes, sizeof bytes) == (ssize_t)sizeof bytes)
         ;
 }
 
@@ -172,17 +172,17 @@ static int64_t real_ms(void)
     return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
-bool steering_wait_for_rest(struct steering *steering, int limit_ms)
+bool timekeeper_wait_for_rest(struct timekeeper *timekeeper, int limit_ms)
 {
     const int64_t end_ms = real_ms() + limit_ms;
     for (;;) {
-        steering_hush(steering);
-        if (steering_is_at_rest(steering))
+        timekeeper_hush(timekeeper);
+        if (timekeeper_is_at_rest(timekeeper))
             return true;
         const int64_t left_ms = end_ms - real_ms();
         if (left_ms <= 0)
             return false;
-        struct pollfd row = {.fd = steering->bell, .events = POLLIN};
+        struct pollfd row = {.fd = timekeeper->bell, .events = POLLIN};
         (void)poll(&row, 1, (int)left_ms);
     }
 }
@@ -207,12 +207,12 @@ static int describe(const struct time_thread *row, char *text, size_t size)
     return used;
 }
 
-const char *steering_describe(const struct steering *steering, char *text, size_t size)
+const char *timekeeper_describe(const struct timekeeper *timekeeper, char *text, size_t size)
 {
     size_t used = 0;
     (void)snprintf(text, size, "no thread follows its time");
     for (int i = 0; i < TIME_THREADS_MAX; i++) {
-        const struct time_thread *row = &steering->page->threads[i];
+        const struct time_thread *row = &timekeeper->page->threads[i];
         if (!atomic_load(&row->tid) || used + 2 >= size)
             continue;
         if (used)

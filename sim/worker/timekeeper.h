@@ -1,8 +1,9 @@
-/* steering.h - the time of a worker process, from outside: its page (time_page.h), moved and read.
+/* timekeeper.h - the time of a worker process, from outside: its page (time_page.h), moved and
+ * read.
  *
  * Single-threaded; never blocks but where it says so. */
-#ifndef PICKLOCK_WORKER_STEERING_H
-#define PICKLOCK_WORKER_STEERING_H
+#ifndef PICKLOCK_WORKER_TIMEKEEPER_H
+#define PICKLOCK_WORKER_TIMEKEEPER_H
 
 #include "base/fail.h"
 #include "worker/time_page.h"
@@ -10,7 +11,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-struct steering {
+struct timekeeper {
     struct time_page *page;
     char path[TIME_PATH_MAX - 16]; /* of the page */
     int bell;                      /* readable: the last thread has begun to wait, some time */
@@ -19,36 +20,36 @@ struct steering {
 
 /* Makes the file path (borrowed; must not exist yet) and the bell beside it, at world time now_us.
  * seed: of what the worker takes for random. FAIL_UNAVAILABLE: why not. */
-enum fail steering_open(struct steering *steering, const char *path, int64_t now_us, uint64_t seed,
-                        struct failure *failure);
+enum fail timekeeper_open(struct timekeeper *timekeeper, const char *path, int64_t now_us,
+                          uint64_t seed, struct failure *failure);
 
 /* Unmaps and closes; the files stay until their folder goes. */
-void steering_shut(struct steering *steering);
+void timekeeper_shut(struct timekeeper *timekeeper);
 
 /* The worker may connect to that port of 127.0.0.1. Before it starts; at most TIME_PORTS_MAX. */
-void steering_allow_port(struct steering *steering, int port);
+void timekeeper_allow_port(struct timekeeper *timekeeper, int port);
 
 /* Moves the worker's time, and wakes whoever is due. */
-void steering_set_now(struct steering *steering, int64_t now_us);
+void timekeeper_set_now(struct timekeeper *timekeeper, int64_t now_us);
 
 /* Behind anything that was written to one of its descriptors: its threads look again. */
-void steering_look_again(struct steering *steering);
+void timekeeper_look_again(struct timekeeper *timekeeper);
 
 /* Does it follow the page, and does no thread run, and is none about to? Wakes those that have not
- * looked since steering_look_again(). */
-bool steering_is_at_rest(struct steering *steering);
+ * looked since timekeeper_look_again(). */
+bool timekeeper_is_at_rest(struct timekeeper *timekeeper);
 
 /* At rest: when the next of its threads goes on by itself; TIME_NEVER. */
-int64_t steering_next_us(const struct steering *steering);
+int64_t timekeeper_next_us(const struct timekeeper *timekeeper);
 
 /* Empties the bell. */
-void steering_hush(const struct steering *steering);
+void timekeeper_hush(const struct timekeeper *timekeeper);
 
 /* Blocks until it is at rest, for at most limit_ms of real time. False: it is not. */
-bool steering_wait_for_rest(struct steering *steering, int limit_ms);
+bool timekeeper_wait_for_rest(struct timekeeper *timekeeper, int limit_ms);
 
 /* What its threads do, in words, for somebody whose worker does not come to rest: "thread 123 runs,
  * thread 124 sleeps until 300.0 ms". At most size bytes; returns text. */
-const char *steering_describe(const struct steering *steering, char *text, size_t size);
+const char *timekeeper_describe(const struct timekeeper *timekeeper, char *text, size_t size);
 
 #endif

@@ -1,0 +1,47 @@
+/* helpers.c - the modules for workers are in the program, so that it can be moved anywhere; they
+ * are written into the private folder. The assembler reads the files, from the folder in which make
+ * runs; the Makefile knows that this object depends on them. */
+#include "worker/session_state.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#define MODULE(name, file)                                                                         \
+    extern const char name[];                                                                      \
+    __asm__(".pushsection .rodata\n"                                                               \
+            ".global " #name "\n"                                                                  \
+            ".type " #name ", @object\n" #name ":\n"                                               \
+            ".incbin \"" file "\"\n"                                                               \
+            ".byte 0\n"                                                                            \
+            ".size " #name ", . - " #name "\n"                                                     \
+            ".popsection\n")
+
+MODULE(module_python, "sim/worker/python/picklock_worker.py");
+MODULE(module_node, "sim/worker/node/picklock-worker.js");
+
+static enum fail write_module(const char *folder, const char *language, const char *file,
+                              const char *text, struct failure *failure)
+{
+    char path[PROCESS_PATH_MAX + 64];
+    (void)snprintf(path, sizeof path, "%s/%s", folder, language);
+    bool is_written = mkdir(path, 0700) == 0;
+    (void)snprintf(path, sizeof path, "%s/%s/%s", folder, language, file);
+    FILE *out = is_written ? fopen(path, "we") : NULL;
+    is_written = out && fputs(text, out) >= 0;
+    if (out && fclose(out) != 0)
+        is_written = false;
+    if (is_written)
+        return FAIL_NONE;
+    return failure_set(failure, FAIL_UNAVAILABLE, "%s: %s", path, strerror(errno));
+}
+
+enum fail helpers_write(const char *folder, struct failure *failure)
+{
+    if (mkdir(folder, 0700) != 0)
+        return failure_set(failure, FAIL_UNAVAILABLE, "%s: %s", folder, strerror(errno));
+    if (write_module(folder, "python", "picklock_worker.py", module_python, failure))
+        return FAIL_UNAVAILABLE;
+    return write_module(folder, "node", "picklock-worker.js", module_node, failure);
+}

@@ -1,0 +1,251 @@
+/* messages.c - what stands at the proxies: requests and replies of workers, named, held, let go.
+ * See session.h. */
+#include "base/memory.h"
+#include "worker/session_state.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* --- names --- */
+
+/* What a connection says before it is used: passes unheld. */
+static bool is_handshake(const char *name)
+{
+    static const char *const names[] = {"HELLO", "AUTH",    "SELECT", "CLIENT",
+                                        "INFO",  "COMMAND", "QUIT"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (strcmp(names[i], name) == 0)
+            return true;
+    return false;
+}
+
+static int next_ordinal(struct session *session, int client, int server, const char *name)
+{
+    for (int i = 0; i < session->names_count; i++) {
+        struct name_count *row = &session->names[i];
+        if (row->client == client && row->server == server && strcmp(row->name, name) == 0)
+            return ++row->count;
+    }
+    session->names =
+        memory_resize(session->names, (size_t)session->names_count + 1, sizeof *session->names);
+    struct name_count *row = &session->names[session->names_count++];
+    *row = (struct name_count){.client = client, .server = server, .count = 1};
+    (void)snprintf(row->name, sizeof row->name, "%s", name);
+    return 1;
+}
+
+static const char *ending(int ordinal)
+{
+    const int last = ordinal % 10;
+    if (ordinal / 10 % 10 == 1 || last == 0 || last > 3)
+        return "th";
+    return last == 1 ? "st" : last == 2 ? "nd" : "rd";
+}
+
+const char *session_name_message(const struct session *session, const struct wire_message *message,
+                                 char *text, size_t size)
+{
+    (void)snprintf(text, size, "%s's %d%s %s to server %d", session->options.names[message->client],
+                   message->ordinal, ending(message->ordinal), message->name, message->server + 1);
+    return text;
+}
+
+/* --- the list --- */
+
+static char *copy_of(const char *bytes, size_t length)
+{
+    char *copy = memory_new(length + 1, 1);
+    memcpy(copy, bytes, length);
+    return copy;
+}
+
+static struct wire_message *message_new(const struct listener *listener, struct wire *wire,
+                                        struct proxy_request *request)
+{
+    struct session *session = listener->session;
+    const struct client_slot *slot = &session->clients[listener->client];
+    struct wire_message *message = memory_new(1, sizeof *message);
+    message->client = listener->client;
+    message->server = listener->server;
+    (void)snprintf(message->name, sizeof message->name, "%s",
+                   request->name[0] ? request->name : "?");
+    message->ordinal = next_ordinal(session, listener->client, listener->server, message->name);
+    message->length = request->length;
+    message->bytes = copy_of(request->bytes, request->length);
+    message->attempt = slot->attempt;
+    message->op = slot->op;
+    message->held = request;
+    message->wire = wire;
+    if (session->last)
+        session->last->next = message;
+    else
+        session->first = message;
+    session->last = message;
+    return message;
+}
+
+void session_forget(struct session *session, struct wire_message *message)
+{
+    struct wire_message **at = &session->first, *before = NULL;
+    while (*at != message) {
+        before = *at;
+        at = &(*at)->next;
+    }
+    *at = message->next;
+    if (session->last == message)
+        session->last = before;
+    if (message->held)
+        message->held->owner = NULL;
+    free(message->bytes);
+    free(message->reply);
+    free(message);
+}
+
+struct wire_message *session_messages(struct session *session)
+{
+    return session->first;
+}
+
+/* --- the proxies' hooks --- */
+
+/* The owner of a link: freed when it is closed. */
+struct wire {
+    const struct proxy_link *link;
+    int outstanding; /* requests on it that the server has, and has not answered */
+};
+
+static void hook_opened(void *context, struct proxy_link *link, int peer_port, void **link_owner)
+{
+    struct listener *listener = context;
+    struct wire *wire = memory_new(1, sizeof *wire);
+    (void)peer_port;
+    wire->link = link;
+    listener->session->activity++;
+    *link_owner = wire;
+}
+
+static void left_for_server(struct session *session, struct wire *wire,
+                            const struct proxy_request *request)
+{
+    if (!request->expects_reply)
+        return;
+    session->outstanding++;
+    wire->outstanding++;
+    (void)snprintf(session->waited_for, sizeof session->waited_for, "%s", request->name);
+}
+
+static enum proxy_decision hook_request(void *context, void *link_owner,
+                                        struct proxy_request *request)
+{
+    struct listener *listener = context;
+    struct session *session = listener->session;
+    session->activity++;
+    request->owner = NULL;
+    if (is_handshake(request->name)) {
+        left_for_server(session, link_owner, request);
+        if (session->events.passed)
+            session->events.passed(session->events.context, listener->client, listener->server,
+                                   request->name);
+        return PROXY_PASS;
+    }
+    struct wire_message *message = message_new(listener, link_owner, request);
+    request->owner = message;
+    if (session->events.sent)
+        session->events.sent(session->events.context, message);
+    return PROXY_HOLD;
+}
+
+static enum proxy_decision hook_reply(void *context, void *link_owner,
+                                      struct proxy_request *request, const char *bytes,
+                                      size_t length)
+{
+    struct listener *listener = context;
+    struct session *session = listener->session;
+    struct wire_message *message = request->owner;
+    struct wire *wire = link_owner;
+    session->activity++;
+    session->outstanding--;
+    wire->outstanding--;
+    if (!message)
+        return PROXY_PASS;
+    message->transit = TRANSIT_REPLY;
+    message->reply = copy_of(bytes, length);
+    message->reply_length = length;
+    return PROXY_HOLD;
+}
+
+/* What was on it is gone, unless it was let go to the server before. */
+static void hook_closed(void *context, void *link_owner)
+{
+    struct listener *listener = context;
+    struct session *session = listener->session;
+    struct wire *wire = link_owner;
+    session->activity++;
+    session->outstanding -= wire->outstanding;
+    for (struct wire_message *message = session->first; message; message = message->next) {
+        if (message->wire != wire)
+            continue;
+        message->held->owner = NULL;
+        message->held = NULL;
+        message->wire = NULL;
+        message->is_gone = true;
+    }
+    free(wire);
+}
+
+static void hook_notice(void *context, void *link_owner, const char *words)
+{
+    struct listener *listener = context;
+    struct failure failure = {0};
+    (void)link_owner;
+    if (listener->session->is_closing)
+        return;
+    (void)failure_set(&failure, FAIL_UNKNOWN, "on the way to server %d: %s", listener->server + 1,
+                      words);
+    session_fail(listener->session, listener->client, &failure);
+}
+
+enum fail listener_open(struct session *session, int client, int server, struct failure *failure)
+{
+    struct listener *listener = &session->listeners[client][server];
+    const struct proxy_address any = {.host = "127.0.0.1"};
+    const struct proxy_address upstream = servers_address(&session->servers, server);
+    const struct proxy_hooks hooks = {
+        .opened = hook_opened,
+        .request = hook_request,
+        .reply = hook_reply,
+        .closed = hook_closed,
+        .notice = hook_notice,
+        .context = listener,
+    };
+    *listener = (struct listener){.session = session, .client = client, .server = server};
+    if (!proxy_new(&listener->proxy, &session->loop, &any, &upstream, &hooks, failure))
+        return FAIL_NONE;
+    return failure_wrap(failure, "proxy of server %d", server + 1);
+}
+
+/* --- moving them --- */
+
+enum fail session_execute(struct session *session, struct wire_message *message,
+                          struct failure *failure)
+{
+    left_for_server(session, message->wire, message->held);
+    proxy_request_forward(message->held);
+    if (session_settle(session, failure))
+        return failure->code;
+    if (message->transit == TRANSIT_REPLY && session->events.executed)
+        session->events.executed(session->events.context, message);
+    return FAIL_NONE;
+}
+
+enum fail session_deliver(struct session *session, struct wire_message *message,
+                          struct failure *failure)
+{
+    struct proxy_request *held = message->held;
+    if (session->events.delivered)
+        session->events.delivered(session->events.context, message);
+    session_forget(session, message);
+    proxy_reply_forward(held);
+    return session_settle(session, failure);
+}

@@ -1,0 +1,266 @@
+/* once.c - see once.h. */
+#include "worker/once.h"
+
+#include "worker/session.h"
+#include "worker/wire_words.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { CLIENTS = 2, TIME_STEPS_MAX = 1000, LINE_MAX_BYTES = 1000 };
+
+struct once {
+    const struct once_options *options;
+    struct session *session;
+    uint64_t monotonic_reads[CLIENTS], wall_reads[CLIENTS]; /* told so far */
+    int64_t fence;                                          /* the largest */
+    bool has_fence;
+};
+
+static const char names[CLIENTS][NAME_MAX_BYTES] = {"A", "B"};
+
+static void __attribute__((format(printf, 3, 4)))
+say(const struct once *once, const char *who, const char *format, ...)
+{
+    char words[LINE_MAX_BYTES], line[LINE_MAX_BYTES + 64];
+    va_list values;
+    va_start(values, format);
+    (void)vsnprintf(words, sizeof words, format, values);
+    va_end(values);
+    const int64_t now_us = once->session ? session_now_us(once->session) : 0;
+    (void)snprintf(line, sizeof line, "%9.1f  %-2s %s", (double)now_us / 1000, who, words);
+    once->options->line(once->options->context, line);
+}
+
+static void tell(const struct once *once, const char *line)
+{
+    once->options->line(once->options->context, line);
+}
+
+/* --- what happens --- */
+
+static const char *times(uint64_t count, char text[32])
+{
+    if (count == 1)
+        return "once";
+    (void)snprintf(text, 32, "%" PRIu64 " times", count);
+    return text;
+}
+
+/* The reads of its clocks since they were last told. */
+static void tell_clocks(struct once *once, int client)
+{
+    const struct time_counts *counts = session_counts(once->session, client);
+    const uint64_t monotonic = counts->monotonic_reads - once->monotonic_reads[client];
+    const uint64_t wall = counts->wall_reads - once->wall_reads[client];
+    char first[32], second[32];
+    once->monotonic_reads[client] += monotonic;
+    once->wall_reads[client] += wall;
+    if (monotonic && wall)
+        say(once, names[client], "reads its clocks: monotonic %s, wall %s", times(monotonic, first),
+            times(wall, second));
+    else if (monotonic || wall)
+        say(once, names[client], "reads its %s clock %s", monotonic ? "monotonic" : "wall",
+            times(monotonic + wall, first));
+}
+
+static void on_sent(void *context, const struct wire_message *message)
+{
+    const struct once *once = context;
+    char text[700];
+    say(once, names[message->client], "sends to server %d: %s", message->server + 1,
+        wire_request_print(message->bytes, message->length, text, sizeof text));
+}
+
+static void on_executed(void *context, const struct wire_message *message)
+{
+    const struct once *once = context;
+    char text[700], name[100];
+    say(once, "", "%s is executed: %s",
+        session_name_message(once->session, message, name, sizeof name),
+        wire_reply_print(message->reply, message->reply_length, text, sizeof text));
+}
+
+static void on_delivered(void *context, const struct wire_message *message)
+{
+    const struct once *once = context;
+    say(once, names[message->client], "hears the reply to %s", message->name);
+}
+
+static void on_passed(void *context, int client, int server, const char *name)
+{
+    say(context, names[client], "says %s to server %d (a handshake, not held)", name, server + 1);
+}
+
+static void on_printed(void *context, int client, const char *line)
+{
+    say(context, names[client], "prints: %s", line);
+}
+
+/* --- an operation, to its end --- */
+
+static enum fail stuck(const struct once *once, int client, const char *op, const char *why,
+                       struct failure *failure)
+{
+    say(once, names[client], "is stuck");
+    return failure_set(failure, FAIL_EXPECTATION, "worker %s is stuck: it was asked to %s, and %s",
+                       names[client], op, why);
+}
+
+/* One thing more happens: a message moves, or time passes to the next timer. */
+static enum fail one_step(struct once *once, int client, const char *op, int *time_steps,
+                          struct failure *failure)
+{
+    struct session *session = once->session;
+    struct wire_message *message = session_messages(session);
+    while (message && message->is_gone) {
+        session_forget(session, message);
+        message = session_messages(session);
+    }
+    if (message && message->transit == TRANSIT_REQUEST)
+        return session_execute(session, message, failure);
+    if (message)
+        return session_deliver(session, message, failure);
+    const int64_t next_us = session_next_us(session, -1), now_us = session_now_us(session);
+    if (next_us == TIME_NEVER)
+        return stuck(once, client, op,
+                     "waits for what will never come: no message is on its way, no timer runs",
+                     failure);
+    if (++*time_steps > TIME_STEPS_MAX)
+        return stuck(once, client, op, "has not answered after 1000 of its timers", failure);
+    enum fail fail = session_set_now(session, next_us, failure);
+    say(once, "", "time passes: %.1f ms", (double)(next_us - now_us) / 1000);
+    return fail;
+}
+
+static void tell_answer(const struct once *once, int client, const struct worker_answer *answer)
+{
+    if (answer->kind == ANSWER_ERROR)
+        say(once, names[client], "answers error: %s", answer->error);
+    else if (answer->has_fence)
+        say(once, names[client], "answers ok: %s, fence %" PRId64,
+            answer->kind == ANSWER_OK ? "true" : "false", answer->fence);
+    else
+        say(once, names[client], "answers ok: %s", answer->kind == ANSWER_OK ? "true" : "false");
+}
+
+static enum fail perform(struct once *once, int client, enum worker_op op, struct failure *failure)
+{
+    const char *name = worker_op_name(op);
+    int time_steps = 0;
+    tell(once, "");
+    say(once, names[client], "is asked to %s", name);
+    enum fail fail = session_ask(once->session, client, (struct worker_request){.op = op}, failure);
+    tell_clocks(once, client);
+    /* What it does behind its answer is a part of it. */
+    while (!fail && (session_is_asked(once->session, client) || session_messages(once->session))) {
+        fail = one_step(once, client, name, &time_steps, failure);
+        for (int i = 0; i < CLIENTS; i++)
+            tell_clocks(once, i);
+    }
+    if (!fail)
+        tell_answer(once, client, session_answer(once->session, client));
+    return fail;
+}
+
+/* --- the hand-over --- */
+
+static enum fail check_fence(struct once *once, int client, struct failure *failure)
+{
+    const struct worker_answer *answer = session_answer(once->session, client);
+    if (!(session_promises(once->session) & 1u << PROMISE_FENCE))
+        return FAIL_NONE;
+    if (!answer->has_fence)
+        return failure_set(failure, FAIL_EXPECTATION,
+                           "worker %s promises \"fence\", and was granted the lock without one",
+                           names[client]);
+    if (once->has_fence && answer->fence <= once->fence)
+        return failure_set(failure, FAIL_EXPECTATION,
+                           "worker %s got fence %" PRId64 ", and the grant before had %" PRId64
+                           ": they must grow",
+                           names[client], answer->fence, once->fence);
+    once->fence = answer->fence;
+    once->has_fence = true;
+    return FAIL_NONE;
+}
+
+static enum fail step(struct once *once, int client, enum worker_op op, bool is_refused,
+                      const char *why, struct failure *failure)
+{
+    if (perform(once, client, op, failure))
+        return failure->code;
+    const struct worker_answer *answer = session_answer(once->session, client);
+    if (answer->kind == ANSWER_ERROR)
+        return failure_set(failure, FAIL_EXPECTATION,
+                           "worker %s was asked to %s, and answered with an error: %s",
+                           names[client], worker_op_name(op), answer->error);
+    if ((answer->kind == ANSWER_NOT_OK) != is_refused)
+        return failure_set(failure, FAIL_EXPECTATION,
+                           "worker %s was asked to %s, and answered ok: %s, but %s", names[client],
+                           worker_op_name(op), is_refused ? "true" : "false", why);
+    return op == WORKER_ACQUIRE && !is_refused ? check_fence(once, client, failure) : FAIL_NONE;
+}
+
+static enum fail hand_over(struct once *once, struct failure *failure)
+{
+    const bool extends = session_promises(once->session) & 1u << PROMISE_EXTENDS;
+    if (step(once, 0, WORKER_ACQUIRE, false, "nobody holds the lock", failure) ||
+        step(once, 1, WORKER_ACQUIRE, true, "A holds the lock", failure) ||
+        (extends && step(once, 0, WORKER_EXTEND, false, "A holds the lock", failure)) ||
+        step(once, 0, WORKER_RELEASE, false, "A holds the lock", failure) ||
+        step(once, 1, WORKER_ACQUIRE, false, "A has released the lock", failure) ||
+        step(once, 1, WORKER_RELEASE, false, "B holds the lock", failure))
+        return failure->code;
+    return FAIL_NONE;
+}
+
+static void tell_beginning(struct once *once)
+{
+    char promises[200] = "", line[LINE_MAX_BYTES];
+    size_t used = 0;
+    for (unsigned i = 0; i < PROMISE_COUNT; i++)
+        if (session_promises(once->session) & 1u << i)
+            used += (size_t)snprintf(promises + used, sizeof promises - used, "%s%s",
+                                     used ? ", " : "", worker_promise_name((enum worker_promise)i));
+    const char *library = session_library(once->session);
+    (void)snprintf(line, sizeof line, "%s%stwo workers, redis-server %s, a lease of %.0f ms",
+                   library, library[0] ? ": " : "", session_server_version(once->session),
+                   (double)once->options->lease_us / 1000);
+    tell(once, line);
+    (void)snprintf(line, sizeof line, "they promise: %s", used ? promises : "nothing");
+    tell(once, line);
+    tell(once, "their clocks are ours, and so are the server's: proved");
+    for (int i = 0; i < CLIENTS; i++) {
+        once->monotonic_reads[i] = session_counts(once->session, i)->monotonic_reads;
+        once->wall_reads[i] = session_counts(once->session, i)->wall_reads;
+    }
+}
+
+enum fail once_run(const struct once_options *options, struct failure *failure)
+{
+    struct once once = {.options = options};
+    const struct session_options wanted = {
+        .command = options->command,
+        .redis_server = options->redis_server,
+        .clients = CLIENTS,
+        .servers = options->servers,
+        .names = names,
+        .key = "lock",
+        .lease_us = options->lease_us,
+        .seed = options->seed,
+        .events = {.sent = on_sent,
+                   .executed = on_executed,
+                   .delivered = on_delivered,
+                   .passed = on_passed,
+                   .printed = on_printed,
+                   .context = &once},
+    };
+    if (session_new(&once.session, &wanted, failure))
+        return failure->code;
+    tell_beginning(&once);
+    enum fail fail = hand_over(&once, failure);
+    session_free(once.session);
+    return fail;
+}

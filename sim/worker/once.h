@@ -1,0 +1,28 @@
+/* once.h - `picklock test --once`: one clean hand-over between two workers, with all that happens.
+ *
+ * For writing a worker. A acquires, B is refused, A extends (where it can) and releases, B acquires
+ * and releases; each command, reply, clock read, and what the workers print, is a line. */
+#ifndef PICKLOCK_WORKER_ONCE_H
+#define PICKLOCK_WORKER_ONCE_H
+
+#include "base/fail.h"
+
+#include <stdint.h>
+
+struct once_options {
+    const char *command;      /* of the worker */
+    const char *redis_server; /* NULL: the one on the PATH */
+    int64_t lease_us;
+    int servers;
+    uint64_t seed;
+    /* A line of what happens, without its line feed; borrowed. */
+    void (*line)(void *context, const char *line);
+    void *context;
+};
+
+/* FAIL_EXPECTATION: it was no clean hand-over, and why. FAIL_INPUT: the worker does not follow the
+ * protocol. FAIL_UNAVAILABLE: it cannot be run, or steered. FAIL_UNKNOWN: it does not come to rest.
+ */
+enum fail once_run(const struct once_options *options, struct failure *failure);
+
+#endif

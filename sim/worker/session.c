@@ -1,0 +1,341 @@
+/* session.c - see session.h: begins and ends, asks workers, moves time. */
+#include "worker/session.h"
+
+#include "base/memory.h"
+#include "worker/session_state.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* --- what workers say --- */
+
+static struct client_slot *slot_of(struct session *session, const struct worker *worker)
+{
+    for (int i = 0; i < session->options.clients; i++)
+        if (session->clients[i].worker == worker)
+            return &session->clients[i];
+    return NULL;
+}
+
+static void wrong_answer(struct client_slot *slot, int64_t id, const char *words)
+{
+    struct failure failure = {0};
+    if (id > 0 && id <= slot->pending_count)
+        (void)failure_set(&failure, FAIL_INPUT, "it answered request %lld (%s) %s", (long long)id,
+                          worker_op_name(slot->pending[id - 1].op), words);
+    else
+        (void)failure_set(&failure, FAIL_INPUT, "it answered request %lld, which was never asked",
+                          (long long)id);
+    session_fail(slot->session, slot->number, &failure);
+}
+
+/* Does that kind of answer answer that request? */
+static bool suits(enum worker_op op, enum answer_kind kind)
+{
+    if (op == WORKER_INIT || op == WORKER_RESET)
+        return kind == ANSWER_READY;
+    if (op == WORKER_TIME)
+        return kind == ANSWER_TIME;
+    return kind == ANSWER_OK || kind == ANSWER_NOT_OK || kind == ANSWER_ERROR;
+}
+
+static void on_answer(void *context, struct worker *worker, const struct worker_answer *answer)
+{
+    struct session *session = context;
+    struct client_slot *slot = slot_of(session, worker);
+    session->activity++;
+    if (!slot)
+        return;
+    if (answer->kind == ANSWER_LOST) {
+        slot->has_notice = true;
+        return;
+    }
+    if (answer->id < 1 || answer->id > slot->pending_count) {
+        wrong_answer(slot, answer->id, "");
+        return;
+    }
+    struct pending *pending = &slot->pending[answer->id - 1];
+    if (pending->is_answered)
+        wrong_answer(slot, answer->id, "twice");
+    else if (!suits(pending->op, answer->kind))
+        wrong_answer(slot, answer->id, "with what is an answer to something else");
+    pending->is_answered = true;
+    if (answer->id != slot->asked_id)
+        return; /* late: of what was given up */
+    slot->asked_id = 0;
+    slot->answer = *answer;
+}
+
+static void on_printed(void *context, struct worker *worker, const char *line)
+{
+    struct session *session = context;
+    const struct client_slot *slot = slot_of(session, worker);
+    session->activity++;
+    if (slot && session->events.printed)
+        session->events.printed(session->events.context, slot->number, line);
+}
+
+static void on_failed(void *context, struct worker *worker, const struct failure *failure)
+{
+    struct session *session = context;
+    const struct client_slot *slot = slot_of(session, worker);
+    if (slot)
+        session_fail(session, slot->number, failure);
+}
+
+enum fail session_ask(struct session *session, int client, struct worker_request request,
+                      struct failure *failure)
+{
+    struct client_slot *slot = &session->clients[client];
+    assert(!slot->asked_id);
+    slot->pending =
+        memory_resize(slot->pending, (size_t)slot->pending_count + 1, sizeof *slot->pending);
+    slot->pending[slot->pending_count++] = (struct pending){.op = request.op};
+    slot->attempt += request.op == WORKER_ACQUIRE;
+    slot->op = request.op;
+    slot->asked_id = worker_ask(slot->worker, request);
+    return session_settle(session, failure);
+}
+
+bool session_is_asked(const struct session *session, int client)
+{
+    return session->clients[client].asked_id != 0;
+}
+
+const struct worker_answer *session_answer(const struct session *session, int client)
+{
+    return &session->clients[client].answer;
+}
+
+unsigned session_promises(const struct session *session)
+{
+    return session->promises;
+}
+
+const char *session_library(const struct session *session)
+{
+    return session->library;
+}
+
+const struct time_counts *session_counts(const struct session *session, int client)
+{
+    return &worker_time(session->clients[client].worker)->page->counts;
+}
+
+bool session_has_notice(const struct session *session, int client)
+{
+    return session->clients[client].has_notice;
+}
+
+/* --- time --- */
+
+int64_t session_now_us(const struct session *session)
+{
+    return session->now_us;
+}
+
+int64_t session_next_us(struct session *session, int client)
+{
+    int64_t next_us = TIME_NEVER;
+    for (int i = 0; i < session->options.clients; i++) {
+        if ((client >= 0 && client != i) || worker_has_ended(session->clients[i].worker))
+            continue;
+        const int64_t one_us = timekeeper_next_us(worker_time(session->clients[i].worker));
+        next_us = one_us < next_us ? one_us : next_us;
+    }
+    return next_us;
+}
+
+enum fail session_set_now(struct session *session, int64_t now_us, struct failure *failure)
+{
+    session->now_us = now_us;
+    servers_set_clock(&session->servers, now_us);
+    for (int i = 0; i < session->options.clients; i++)
+        if (session->clients[i].worker)
+            timekeeper_set_now(worker_time(session->clients[i].worker), now_us);
+    return session_settle(session, failure);
+}
+
+redisContext *session_control(const struct session *session, int server)
+{
+    return servers_control(&session->servers, server);
+}
+
+const char *session_server_version(const struct session *session)
+{
+    return session->servers.version;
+}
+
+/* --- begin --- */
+
+/* By a path of our own: where the program lies, blanks and colons may stand, at which LD_PRELOAD
+ * splits. */
+static enum fail link_shim(struct session *session, struct failure *failure)
+{
+    static const char *const places[] = {"picklock-time.so", "../picklock-time.so"};
+    char program[PATH_MAX], found[PATH_MAX + 32];
+    ssize_t length = readlink("/proc/self/exe", program, sizeof program - 1);
+    program[length > 0 ? length : 0] = '\0';
+    *(strrchr(program, '/') ? strrchr(program, '/') : program) = '\0';
+    (void)snprintf(session->shim, sizeof session->shim, "%s/time.so", session->servers.folder.path);
+    for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
+        (void)snprintf(found, sizeof found, "%s/%s", program, places[i]);
+        if (access(found, R_OK) != 0)
+            continue;
+        return symlink(found, session->shim) == 0 ? FAIL_NONE
+                                                  : failure_set(failure, FAIL_UNAVAILABLE, "%s: %s",
+                                                                session->shim, strerror(errno));
+    }
+    return failure_set(
+        failure, FAIL_UNAVAILABLE,
+        "picklock-time.so, which steers the workers' clocks, is not beside the program in "
+        "%s; build it with make",
+        program);
+}
+
+static enum fail start_worker(struct session *session, int client, struct failure *failure)
+{
+    struct client_slot *slot = &session->clients[client];
+    const struct session_options *options = &session->options;
+    char folder[PROCESS_PATH_MAX];
+    struct worker_options wanted = {
+        .command = options->command,
+        .shim = session->shim,
+        .folder = folder,
+        .helpers = session->helpers,
+        .settings = {.key = options->key,
+                     .client = client,
+                     .name = options->names[client],
+                     .ttl_us = options->lease_us,
+                     .work_us = options->work_us,
+                     .servers = options->servers},
+        .seed = options->seed * SESSION_CLIENTS_MAX + (uint64_t)client,
+        .now_us = session->now_us,
+        .loop = &session->loop,
+        .events = &session->worker_events,
+    };
+    *slot = (struct client_slot){.session = session, .number = client};
+    for (int i = 0; i < options->servers; i++) {
+        if (listener_open(session, client, i, failure))
+            return failure->code;
+        wanted.settings.ports[i] = proxy_port(session->listeners[client][i].proxy);
+    }
+    (void)snprintf(folder, sizeof folder, "%s/worker-%d", session->servers.folder.path,
+                   session->workers_started++);
+    if (mkdir(folder, 0700) != 0)
+        return failure_set(failure, FAIL_UNAVAILABLE, "%s: %s", folder, strerror(errno));
+    return worker_new(&slot->worker, &wanted, failure);
+}
+
+static enum fail not_ready(const struct session *session, int client, struct failure *failure)
+{
+    const struct worker *worker = session->clients[client].worker;
+    const char *words = worker_last_words(worker);
+    return failure_set(
+        failure, FAIL_UNKNOWN,
+        "worker %s does not answer init: it waits, and nothing that it waits for will "
+        "come%s%s%s",
+        session->options.names[client], words[0] ? "; its last words: \"" : "", words,
+        words[0] ? "\"" : "");
+}
+
+/* Its library may connect while it begins: what it sends then is let go at once. */
+static enum fail init_worker(struct session *session, int client, struct failure *failure)
+{
+    const struct client_slot *slot = &session->clients[client];
+    enum fail fail = session_ask(
+        session, client,
+        (struct worker_request){.op = WORKER_INIT, .settings = worker_settings(slot->worker)},
+        failure);
+    while (!fail && slot->asked_id && session->first && session->first->held)
+        fail = session->first->transit == TRANSIT_REQUEST
+                   ? session_execute(session, session->first, failure)
+                   : session_deliver(session, session->first, failure);
+    if (fail)
+        return fail;
+    if (slot->asked_id)
+        return not_ready(session, client, failure);
+    session->promises = slot->answer.promises;
+    (void)snprintf(session->library, sizeof session->library, "%s", slot->answer.library);
+    return session_prove_time(session, client, failure);
+}
+
+static enum fail begin(struct session *session, struct failure *failure)
+{
+    const struct live_options live = {.redis_server = session->options.redis_server,
+                                      .steering = STEERED};
+    if (servers_open(&session->servers, &live, "", &session->loop, &session->tick, failure) ||
+        servers_prepare(&session->servers, session->options.servers, false, failure) ||
+        link_shim(session, failure))
+        return failure->code;
+    (void)snprintf(session->helpers, sizeof session->helpers, "%s/helpers",
+                   session->servers.folder.path);
+    if (helpers_write(session->helpers, failure))
+        return failure->code;
+    /* The proofs take some time: then it is 0. */
+    session->now_us = -(int64_t)SESSION_PROOF_US * session->options.clients;
+    for (int i = 0; i < session->options.clients; i++)
+        if (start_worker(session, i, failure))
+            return failure->code;
+    for (int i = 0; i < session->options.clients; i++)
+        if (init_worker(session, i, failure))
+            return failure->code;
+    return FAIL_NONE;
+}
+
+enum fail session_new(struct session **made, const struct session_options *options,
+                      struct failure *failure)
+{
+    struct session *session = memory_new(1, sizeof *session);
+    assert(options->clients > 0 && options->clients <= SESSION_CLIENTS_MAX);
+    assert(options->servers > 0 && options->servers <= SERVERS_MAX);
+    *made = NULL;
+    session->options = *options;
+    session->events = options->events;
+    session->worker_events = (struct worker_events){
+        .answered = on_answer, .printed = on_printed, .failed = on_failed, .context = session};
+    (void)signal(SIGPIPE, SIG_IGN); /* a worker that is gone is an error of write(), not our end */
+    int trouble = uv_loop_init(&session->loop);
+    if (trouble < 0) {
+        free(session);
+        return failure_set(failure, FAIL_UNAVAILABLE, "libuv: %s", uv_strerror(trouble));
+    }
+    (void)uv_timer_init(&session->loop, &session->tick);
+    enum fail fail = begin(session, failure);
+    if (fail)
+        session_free(session);
+    else
+        *made = session;
+    return fail;
+}
+
+void session_free(struct session *session)
+{
+    if (!session)
+        return;
+    session->is_closing = true;
+    for (int i = 0; i < session->options.clients; i++) {
+        worker_free(session->clients[i].worker);
+        for (int j = 0; j < session->options.servers; j++)
+            if (session->listeners[i][j].proxy)
+                proxy_close(session->listeners[i][j].proxy, NULL, NULL);
+    }
+    servers_close(&session->servers);
+    uv_close((uv_handle_t *)&session->tick, NULL);
+    (void)uv_run(&session->loop, UV_RUN_DEFAULT);
+    int left = uv_loop_close(&session->loop);
+    assert(left == 0);
+    while (session->first)
+        session_forget(session, session->first);
+    for (int i = 0; i < session->options.clients; i++)
+        free(session->clients[i].pending);
+    free(session->names);
+    free(session);
+}

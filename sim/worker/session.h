@@ -1,0 +1,109 @@
+/* session.h - workers, the servers that they talk to, and all that is on its way between them.
+ *
+ *     worker A --listener A,1--> | proxy: request held | --> redis-server 1   (clock steered)
+ *                                | reply held          |
+ *
+ * Nothing moves by itself: a request stands at its proxy until session_execute(), its reply until
+ * session_deliver(), and time until session_set_now(). Each of these returns when all that follows
+ * from it by itself has happened: every worker is at rest, every byte has arrived. A listener for
+ * each client and server tells whose a command is. Handshakes of a connection (HELLO, AUTH, SELECT
+ * ...) pass. */
+#ifndef PICKLOCK_WORKER_SESSION_H
+#define PICKLOCK_WORKER_SESSION_H
+
+#include "base/limits.h"
+#include "worker/worker.h"
+
+#include <hiredis/hiredis.h>
+
+enum { SESSION_CLIENTS_MAX = 8, SESSION_NAME_MAX = 32, SESSION_REQUEST_MAX = 16 * 1024 };
+
+enum transit { TRANSIT_REQUEST, TRANSIT_REPLY };
+
+/* A command of a worker, or its reply, on its way. */
+struct wire_message {
+    struct wire_message *next; /* of all, oldest first */
+    int client, server;
+    char name[SESSION_NAME_MAX]; /* "EVALSHA" */
+    int ordinal; /* the how-manieth command of that name from that client to that server, from 1 */
+    enum transit transit;
+    bool is_gone; /* its connection has ended: nothing can come of it any more */
+    char *bytes;  /* the request, RESP; the beginning of a large one */
+    size_t length;
+    char *reply; /* REPLY: RESP; the beginning of a large one */
+    size_t reply_length;
+    int64_t attempt; /* of its client, when it was sent */
+    enum worker_op op;
+    struct proxy_request *held; /* NULL: is_gone */
+    struct wire *wire;          /* its connection; NULL: is_gone */
+};
+
+struct session;
+
+/* What happens, as it happens. All borrowed until return; each may be NULL. */
+struct session_events {
+    void (*sent)(void *context, const struct wire_message *message);
+    void (*executed)(void *context, const struct wire_message *message);
+    void (*delivered)(void *context, const struct wire_message *message);
+    /* A command that is not held, and its reply. */
+    void (*passed)(void *context, int client, int server, const char *name);
+    void (*printed)(void *context, int client, const char *line);
+    void *context;
+};
+
+struct session_options {
+    const char *command;      /* of the workers */
+    const char *redis_server; /* NULL: the one on the PATH */
+    int clients, servers;
+    const char (*names)[NAME_MAX_BYTES]; /* clients names; kept */
+    const char *key;                     /* of the lock; kept */
+    int64_t lease_us, work_us;
+    uint64_t seed;
+    struct session_events events;
+};
+
+/* Servers run, workers are ready, and both are proved to live by our time. FAIL_INPUT,
+ * FAIL_UNAVAILABLE: why not, in words for who wrote the worker. From the main thread only. */
+enum fail session_new(struct session **session, const struct session_options *options,
+                      struct failure *failure);
+void session_free(struct session *session); /* NULL is fine */
+
+/* --- workers --- */
+/* From here on, and returned by worker_ask(): nothing else is asked of that client before it
+ * answers. */
+enum fail session_ask(struct session *session, int client, struct worker_request request,
+                      struct failure *failure);
+bool session_is_asked(const struct session *session, int client); /* and has not answered */
+/* What it answered last. */
+const struct worker_answer *session_answer(const struct session *session, int client);
+unsigned session_promises(const struct session *session); /* bit enum worker_promise */
+const char *session_library(const struct session *session);
+const struct time_counts *session_counts(const struct session *session, int client);
+bool session_has_notice(const struct session *session,
+                        int client); /* it said that its lock is lost */
+
+/* --- messages --- */
+struct wire_message *session_messages(struct session *session); /* the oldest; NULL: none */
+/* "A's 2nd EVALSHA to server 1". At most size bytes; returns text. */
+const char *session_name_message(const struct session *session, const struct wire_message *message,
+                                 char *text, size_t size);
+/* FAIL_UNKNOWN: the server did not answer, the worker did not come to rest. */
+enum fail session_execute(struct session *session, struct wire_message *message,
+                          struct failure *failure);
+/* The message is over. */
+enum fail session_deliver(struct session *session, struct wire_message *message,
+                          struct failure *failure);
+/* It is gone: takes it out. */
+void session_forget(struct session *session, struct wire_message *message);
+
+/* --- time --- */
+int64_t session_now_us(const struct session *session);
+/* When the next thread of that worker, or (-1) of any, goes on by itself; TIME_NEVER. */
+int64_t session_next_us(struct session *session, int client);
+enum fail session_set_now(struct session *session, int64_t now_us, struct failure *failure);
+
+/* --- servers --- */
+redisContext *session_control(const struct session *session, int server);
+const char *session_server_version(const struct session *session);
+
+#endif

@@ -1,0 +1,88 @@
+/* session_state.h - what the files of a session share. Private to this folder. */
+#ifndef PICKLOCK_WORKER_SESSION_STATE_H
+#define PICKLOCK_WORKER_SESSION_STATE_H
+
+#include "live/servers.h"
+#include "worker/session.h"
+
+/* A proxy before a server, for one client alone. */
+struct listener {
+    struct session *session;
+    struct proxy *proxy;
+    int client, server;
+    struct proxy_traffic seen; /* when its worker was last made to look */
+};
+
+struct pending {
+    enum worker_op op;
+    bool is_answered;
+};
+
+/* Differences between what was sent and what arrived that stay: a worker that does not read an old
+ * connection. Never waited for again. */
+struct slack {
+    uint64_t sent, received, connections;
+};
+
+struct client_slot {
+    struct session *session;
+    struct worker *worker;
+    int number;
+    int64_t attempt;         /* acquires so far */
+    enum worker_op op;       /* asked last, of ACQUIRE, EXTEND, RELEASE */
+    int64_t asked_id;        /* 0: it has answered */
+    struct pending *pending; /* by id, from 1 */
+    int64_t pending_count;
+    struct worker_answer answer;
+    bool has_notice;
+    struct slack slack;
+};
+
+struct name_count {
+    char name[SESSION_NAME_MAX];
+    int client, server, count;
+};
+
+struct session {
+    uv_loop_t loop;
+    uv_timer_t tick;
+    struct servers servers;
+    struct session_options options;
+    struct session_events events;
+    struct worker_events worker_events;
+    char shim[PROCESS_PATH_MAX], helpers[PROCESS_PATH_MAX];
+    int workers_started;
+    struct client_slot clients[SESSION_CLIENTS_MAX];
+    struct listener listeners[SESSION_CLIENTS_MAX][SERVERS_MAX];
+    struct wire_message *first, *last;
+    struct name_count *names;
+    int names_count;
+    int64_t now_us;
+    int outstanding;                   /* requests that a server has, and has not answered */
+    char waited_for[SESSION_NAME_MAX]; /* the name of the one that went there last */
+    int64_t activity;                  /* goes up with all that happens */
+    unsigned promises;
+    char library[PROTOCOL_TEXT_MAX];
+    struct failure trouble; /* the first thing that went wrong by itself */
+    bool is_loop_open, is_closing;
+};
+
+/* --- messages.c --- */
+enum fail listener_open(struct session *session, int client, int server, struct failure *failure);
+
+/* --- settle.c --- */
+/* Until nothing more happens by itself. */
+enum fail session_settle(struct session *session, struct failure *failure);
+/* Something went wrong, by whoever it is about. The first one stays. */
+void session_fail(struct session *session, int client, const struct failure *failure);
+
+/* --- helpers.c --- */
+/* Writes the helper modules into the folder (made here). */
+enum fail helpers_write(const char *folder, struct failure *failure);
+
+/* --- prove.c --- */
+/* Is the worker's time ours? Asked twice, around a step of so long. */
+enum { SESSION_PROOF_US = 7000 };
+enum fail session_prove_time(struct session *session, int client, struct failure *failure);
+
+#endif

@@ -1,0 +1,254 @@
+/* settle.c - waiting until all that follows by itself has happened: every worker is at rest, and
+ * every byte that was written has arrived. See session.h.
+ *
+ * Loopback hands bytes over at once, but for a machine that is busy: so they are counted at both
+ * ends. What is never read (a library that leaves an old connection alone) is waited for once, for
+ * GRACE_MS. */
+#include "worker/session_state.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum {
+    TICK_MS = 20,
+    GRACE_MS = 60,     /* bytes that have not arrived by then, while nothing happens, never will */
+    ANSWER_MS = 3000,  /* a server answers at once */
+    LIBRARY_MS = 1000, /* a program has loaded its libraries by then */
+    REST_MS = 20000,   /* a worker that runs for so long does not come to rest */
+};
+
+static int64_t real_ms(void)
+{
+    return (int64_t)(uv_hrtime() / 1000000);
+}
+
+void session_fail(struct session *session, int client, const struct failure *failure)
+{
+    if (session->trouble.code || session->is_closing)
+        return;
+    session->trouble = *failure;
+    if (client >= 0)
+        failure_wrap(&session->trouble, "worker %s", session->options.names[client]);
+    session->activity++;
+}
+
+/* --- what has arrived --- */
+
+static struct proxy_traffic traffic_of(const struct session *session, int client)
+{
+    struct proxy_traffic all = {0};
+    for (int i = 0; i < session->options.servers; i++) {
+        const struct proxy_traffic one = proxy_traffic(session->listeners[client][i].proxy);
+        all.links += one.links;
+        all.ended += one.ended;
+        all.read += one.read;
+        all.written += one.written;
+    }
+    return all;
+}
+
+/* Something was written to it, or a connection of its ended: its threads look again. */
+static void make_look(struct session *session, int client)
+{
+    struct proxy_traffic *seen = &session->listeners[client][0].seen;
+    const struct proxy_traffic now = traffic_of(session, client);
+    if (now.written == seen->written && now.ended == seen->ended && now.links == seen->links)
+        return;
+    *seen = now;
+    timekeeper_look_again(worker_time(session->clients[client].worker));
+}
+
+static bool has_arrived(struct session *session, int client, bool is_patient)
+{
+    struct client_slot *slot = &session->clients[client];
+    const struct time_counts *counts = &worker_time(slot->worker)->page->counts;
+    const struct proxy_traffic traffic = traffic_of(session, client);
+    const struct slack now = {
+        .sent = atomic_load(&counts->sent) - traffic.read,
+        .received = traffic.written - atomic_load(&counts->received),
+        .connections = atomic_load(&counts->connections) - traffic.links,
+    };
+    const bool is_same = memcmp(&now, &slot->slack, sizeof now) == 0;
+    if (!is_same && !is_patient)
+        slot->slack = now;
+    return is_same || !is_patient;
+}
+
+static bool is_at_rest(struct session *session, bool is_patient)
+{
+    if (session->outstanding)
+        return false;
+    for (int i = 0; i < session->options.clients; i++) {
+        const struct client_slot *slot = &session->clients[i];
+        if (!slot->worker || worker_has_ended(slot->worker))
+            continue;
+        if (!timekeeper_is_at_rest(worker_time(slot->worker)) ||
+            !has_arrived(session, i, is_patient))
+            return false;
+    }
+    return true;
+}
+
+/* --- what does not come --- */
+
+static enum fail check_connections(struct session *session, struct failure *failure)
+{
+    for (int i = 0; i < session->options.clients; i++) {
+        const struct client_slot *slot = &session->clients[i];
+        if (!slot->worker)
+            continue;
+        const struct time_page *page = worker_time(slot->worker)->page;
+        if (!atomic_load(&page->counts.refused))
+            continue;
+        return failure_set(
+            failure, FAIL_INPUT,
+            "worker %s wants to connect to %s, which is none of the servers that it was given: "
+            "what goes "
+            "past the proxy is not seen. Use the addresses of init as they are (\"servers\"); a "
+            "Sentinel "
+            "or a Cluster, which name others, cannot be tested: give the lock plain servers",
+            session->options.names[i], page->refused);
+    }
+    return FAIL_NONE;
+}
+
+/* Is our library in the program that its process runs now? A wrapper may have been, and this one
+ * not. */
+static bool has_library(const struct worker *worker)
+{
+    char path[64], line[600];
+    bool is_there = false;
+    (void)snprintf(path, sizeof path, "/proc/%d/maps", worker_pid(worker));
+    FILE *file = fopen(path, "re");
+    if (!file)
+        return true; /* it has ended: that is told elsewhere */
+    while (!is_there && fgets(line, sizeof line, file))
+        is_there = strstr(line, "picklock-time.so") != NULL;
+    (void)fclose(file);
+    return is_there;
+}
+
+static enum fail check_libraries(struct session *session, struct failure *failure)
+{
+    for (int i = 0; i < session->options.clients; i++) {
+        const struct worker *worker = session->clients[i].worker;
+        if (worker && !worker_has_ended(worker) && !has_library(worker))
+            return failure_set(
+                failure, FAIL_UNAVAILABLE,
+                "worker %s does not follow our time: the library preloaded for that "
+                "(LD_PRELOAD) is dropped by a wrapper that unsets it, and by a program that "
+                "is statically linked (Go), set-user-id, has file capabilities, or comes "
+                "from a snap",
+                session->options.names[i]);
+    }
+    return FAIL_NONE;
+}
+
+static enum fail not_settled(struct session *session, struct failure *failure)
+{
+    char words[600];
+    if (session->outstanding)
+        return failure_set(
+            failure, FAIL_UNKNOWN,
+            "the server has not answered %s within %d s: a command that waits at the server "
+            "cannot be tested yet",
+            session->waited_for, ANSWER_MS / 1000);
+    for (int i = 0; i < session->options.clients; i++) {
+        struct client_slot *slot = &session->clients[i];
+        if (!slot->worker || worker_has_ended(slot->worker) ||
+            timekeeper_is_at_rest(worker_time(slot->worker)))
+            continue;
+        struct timekeeper *timekeeper = worker_time(slot->worker);
+        if (!atomic_load(&timekeeper->page->pid))
+            return failure_set(
+                failure, FAIL_UNAVAILABLE,
+                "worker %s does not follow our time: the library preloaded for that "
+                "(LD_PRELOAD) is dropped by a program that is statically linked (Go), "
+                "set-user-id, has file capabilities, or comes from a snap",
+                session->options.names[i]);
+        return failure_set(
+            failure, FAIL_UNKNOWN,
+            "worker %s is busy: it has not come to rest within %d s of real time (%s)",
+            session->options.names[i], REST_MS / 1000,
+            timekeeper_describe(timekeeper, words, sizeof words));
+    }
+    return failure_set(failure, FAIL_UNKNOWN, "what was sent has not arrived");
+}
+
+static enum fail look_after(struct session *session, int64_t began_ms, struct failure *failure)
+{
+    const int64_t limit_ms = session->outstanding ? ANSWER_MS : REST_MS;
+    for (int i = 0; i < session->options.clients; i++)
+        if (session->clients[i].worker)
+            worker_read(session->clients[i].worker);
+    if (servers_check(&session->servers, failure) ||
+        (real_ms() - began_ms > LIBRARY_MS && check_libraries(session, failure)))
+        return FAIL_UNAVAILABLE;
+    return real_ms() - began_ms > limit_ms ? not_settled(session, failure) : FAIL_NONE;
+}
+
+static enum fail trouble_of(const struct session *session, struct failure *failure)
+{
+    return failure_set(failure, session->trouble.code, "%s", session->trouble.text);
+}
+
+static void read_all(struct session *session)
+{
+    for (int i = 0; i < session->options.clients; i++)
+        if (session->clients[i].worker)
+            worker_read(session->clients[i].worker);
+}
+
+/* What is ready now. True: something happened. */
+static bool turn(struct session *session, uv_run_mode mode)
+{
+    const int64_t before = session->activity;
+    (void)uv_run(&session->loop, mode);
+    for (int i = 0; i < session->options.clients; i++)
+        if (session->clients[i].worker)
+            make_look(session, i);
+    return session->activity != before;
+}
+
+static void on_tick(uv_timer_t *timer)
+{
+    *(bool *)timer->data = true;
+}
+
+enum fail session_settle(struct session *session, struct failure *failure)
+{
+    bool has_ticked = false;
+    enum fail fail = FAIL_NONE;
+    const int64_t began_ms = real_ms();
+    int64_t quiet_ms = began_ms, seen = session->activity;
+    session->tick.data = &has_ticked;
+    uv_update_time(&session->loop);
+    (void)uv_timer_start(&session->tick, on_tick, TICK_MS, TICK_MS);
+    (void)turn(session, UV_RUN_NOWAIT);
+    while (!fail) {
+        const bool is_patient = real_ms() - quiet_ms < GRACE_MS;
+        if (session->trouble.code) {
+            fail = trouble_of(session, failure);
+            break;
+        }
+        if (is_at_rest(session, is_patient)) {
+            /* Answers are in their pipes by now; and what came meanwhile is looked at once more. */
+            read_all(session);
+            if (!turn(session, UV_RUN_NOWAIT) && is_at_rest(session, true) &&
+                !session->trouble.code)
+                break;
+            continue;
+        }
+        (void)turn(session, UV_RUN_ONCE);
+        if (session->activity != seen) {
+            seen = session->activity;
+            quiet_ms = real_ms();
+        }
+        if (has_ticked) {
+            has_ticked = false;
+            fail = look_after(session, began_ms, failure);
+        }
+    }
+    (void)uv_timer_stop(&session->tick);
+    return fail ? fail : check_connections(session, failure);
+}
