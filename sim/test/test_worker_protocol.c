@@ -33,7 +33,7 @@ static void test_answers(void **state)
     struct worker_answer answer = read_answer(
         "{\"id\":1,\"ready\":true,\"promises\":[\"expiry\",\"fence\"],\"library\":\"a\\u0007b\"}");
     assert_int_equal(answer.kind, ANSWER_READY);
-    assert_int_equal(answer.promises, 1u << PROMISE_EXPIRY | 1u << PROMISE_FENCE);
+    assert_int_equal(answer.promises, 1u << WORKER_PROMISES_EXPIRY | 1u << WORKER_PROMISES_FENCE);
     assert_string_equal(answer.library, "a.b");
     answer = read_answer("{\"id\":2,\"ok\":true,\"fence\":12}");
     assert_int_equal(answer.kind, ANSWER_OK);

@@ -170,7 +170,7 @@ static enum fail perform(struct once *once, int client, enum worker_op op, struc
 static enum fail check_fence(struct once *once, int client, struct failure *failure)
 {
     const struct worker_answer *answer = session_answer(once->session, client);
-    if (!(session_promises(once->session) & 1u << PROMISE_FENCE))
+    if (!(session_promises(once->session) & 1u << WORKER_PROMISES_FENCE))
         return FAIL_NONE;
     if (!answer->has_fence)
         return failure_set(failure, FAIL_EXPECTATION,
@@ -205,7 +205,7 @@ static enum fail step(struct once *once, int client, enum worker_op op, bool is_
 
 static enum fail hand_over(struct once *once, struct failure *failure)
 {
-    const bool extends = session_promises(once->session) & 1u << PROMISE_EXTENDS;
+    const bool extends = session_promises(once->session) & 1u << WORKER_PROMISES_EXTENDS;
     if (step(once, 0, WORKER_ACQUIRE, false, "nobody holds the lock", failure) ||
         step(once, 1, WORKER_ACQUIRE, true, "A holds the lock", failure) ||
         (extends && step(once, 0, WORKER_EXTEND, false, "A holds the lock", failure)) ||
@@ -220,7 +220,7 @@ static void tell_beginning(struct once *once)
 {
     char promises[200] = "", line[LINE_MAX_BYTES];
     size_t used = 0;
-    for (unsigned i = 0; i < PROMISE_COUNT; i++)
+    for (unsigned i = 0; i < WORKER_PROMISE_COUNT; i++)
         if (session_promises(once->session) & 1u << i)
             used += (size_t)snprintf(promises + used, sizeof promises - used, "%s%s",
                                      used ? ", " : "", worker_promise_name((enum worker_promise)i));

@@ -15,7 +15,7 @@ static const char *const ops[] = {
 };
 
 static const char *const promises[] = {
-#define PROMISE(id, name, words) [PROMISE_##id] = (name),
+#define PROMISE(id, name, words) [WORKER_PROMISES_##id] = (name),
 #include "worker/protocol.def"
 };
 
@@ -129,12 +129,12 @@ static enum fail read_promise(const struct reading *reading, const char *name, u
                 "it promises '%s' (%s), which picklock cannot check yet; leave the promise "
                 "out to have the rest of the lock tested",
                 name, refused[i].words);
-    for (unsigned i = 0; i < PROMISE_COUNT; i++)
+    for (unsigned i = 0; i < WORKER_PROMISE_COUNT; i++)
         if (strcmp(promises[i], name) == 0) {
             *set |= 1u << i;
             return FAIL_NONE;
         }
-    const char *near = suggest_nearest(name, promises, PROMISE_COUNT);
+    const char *near = suggest_nearest(name, promises, WORKER_PROMISE_COUNT);
     char about[120];
     (void)snprintf(about, sizeof about, " '%.40s'%s%s%s", name, near ? ", did you mean '" : "",
                    near ? near : "", near ? "'" : "");

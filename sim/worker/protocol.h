@@ -19,9 +19,9 @@ enum worker_op {
 };
 
 enum worker_promise {
-#define PROMISE(id, name, words) PROMISE_##id,
+#define PROMISE(id, name, words) WORKER_PROMISES_##id,
 #include "worker/protocol.def"
-    PROMISE_COUNT
+    WORKER_PROMISE_COUNT
 };
 
 enum { PROTOCOL_LINE_MAX = 64 * 1024, PROTOCOL_SERVERS_MAX = 16, PROTOCOL_TEXT_MAX = 256 };
