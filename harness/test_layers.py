@@ -152,7 +152,7 @@ def test_the_purity_test_would_fail_on_an_impure_layer(layer, called):
 
 
 # Asks the clock by itself: shims are loaded into other programs; the others still do.
-OWN_CLOCKS = {"live/clock_shim.c", "live/directed.c", "live/directed_settle.c", "worker/steering.c"}
+OWN_CLOCKS = {"live/clock_shim.c", "live/directed.c", "live/directed_settle.c"}
 
 
 def test_durations_are_taken_from_one_clock():

@@ -4,6 +4,7 @@
  * Loopback hands bytes over at once, but for a machine that is busy: so they are counted at both
  * ends. What is never read (a library that leaves an old connection alone) is waited for once, for
  * GRACE_MS. */
+#include "base/monotonic.h"
 #include "worker/session_state.h"
 
 #include <stdio.h>
@@ -19,7 +20,7 @@ enum {
 
 static int64_t real_ms(void)
 {
-    return (int64_t)(uv_hrtime() / 1000000);
+    return monotonic_us() / 1000;
 }
 
 void session_fail(struct session *session, int client, const struct failure *failure)

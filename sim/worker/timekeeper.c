@@ -1,6 +1,8 @@
 /* timekeeper.c - see timekeeper.h. Source: futex(2), fifo(7). */
 #include "worker/timekeeper.h"
 
+#include "base/monotonic.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/futex.h>
@@ -10,7 +12,6 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
 
 static enum fail bell_open(struct timekeeper *timekeeper, struct failure *failure)
@@ -165,21 +166,14 @@ void timekeeper_hush(const struct timekeeper *timekeeper)
         ;
 }
 
-static int64_t real_ms(void)
-{
-    struct timespec now;
-    (void)clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
-}
-
 bool timekeeper_wait_for_rest(struct timekeeper *timekeeper, int limit_ms)
 {
-    const int64_t end_ms = real_ms() + limit_ms;
+    const int64_t end_ms = monotonic_us() / 1000 + limit_ms;
     for (;;) {
         timekeeper_hush(timekeeper);
         if (timekeeper_is_at_rest(timekeeper))
             return true;
-        const int64_t left_ms = end_ms - real_ms();
+        const int64_t left_ms = end_ms - monotonic_us() / 1000;
         if (left_ms <= 0)
             return false;
         struct pollfd row = {.fd = timekeeper->bell, .events = POLLIN};
