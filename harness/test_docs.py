@@ -1,10 +1,12 @@
-"""The pages under sim/docs/ name what there is: no scenario and no scheme is forgotten, and none is made up."""
+"""The pages name what there is: nothing is forgotten, and nothing made up. Links lead somewhere, and lines can be read."""
 
 import re
+import subprocess
 
-from conftest import ROOT, listed, run
+from conftest import BUILD, ROOT, listed, run
 
 DOCS = ROOT / "sim" / "docs"
+LINE_MAX = 160
 
 
 def in_backticks(page):
@@ -99,3 +101,23 @@ def test_the_glossary_says_each_word_once():
     words = [word.strip() for row in re.findall(r"^\| ([^|]+) \|", (DOCS / "GLOSSARY.md").read_text(), re.M)
              for word in row.split(",") if not row.startswith(("word", "---"))]
     assert len(words) > 50 and len(words) == len(set(words))
+
+
+def tracked_pages():
+    found = subprocess.run(["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard", "*.md"], cwd=ROOT, text=True,
+                           capture_output=True).stdout.split("\0")
+    return [ROOT / name for name in found if name and (ROOT / name).is_file()] or [
+        path for path in ROOT.rglob("*.md") if BUILD not in path.parents]
+
+
+def test_links_lead_somewhere():
+    for page in tracked_pages():
+        for path in re.findall(r"\]\(([^)#\s]+)\)", page.read_text()):
+            if not path.startswith("http"):
+                assert (page.parent / path).exists(), f"{page.relative_to(ROOT)}: {path}"
+
+
+def test_no_line_is_too_long_to_read():
+    long = [f"{page.relative_to(ROOT)}:{number}" for page in tracked_pages() if "reports/example" not in str(page)
+            for number, line in enumerate(page.read_text().splitlines(), 1) if len(line) > LINE_MAX]
+    assert not long

@@ -5,7 +5,7 @@ import json
 import pytest
 from conftest import ROOT, run
 from matrix import MATRIX, as_yaml, explored, rows
-from readme import DEPLOYMENT, NOBODY
+from readme import BLAME
 from test_plugin import build, mine
 
 # What `picklock explore --json` promises of every row.
@@ -41,7 +41,7 @@ def test_who_overlaps_because_of_a_server_blames_the_deployment():
                 if row["verdict"] == "violated"
                 and row["property"] in ("mutual-exclusion", "lease-exclusion", "no-lost-update")}
     own = {overlap[1:] for overlap in overlaps if overlap[0] == "none"}
-    blamed = {overlap for overlap in overlaps if overlap[1:] not in own and overlap[4] not in DEPLOYMENT | NOBODY}
+    blamed = {overlap for overlap in overlaps if overlap[1:] not in own and BLAME[overlap[4]] not in ("deployment", "nobody")}
     assert not blamed
     assert {("restart-empty", "redlock", 3, "lease-exclusion", "lost-grant"),
             ("server-clock", "redlock", 5, "lease-exclusion", "early-expiry")} <= overlaps
@@ -204,7 +204,7 @@ def test_of_a_users_scheme_its_own_faults_fail(tmp_path):
     bad = build(tmp_path, mine("bad").replace("out_compare_and_delete(out, SERVER_ONE, lease);", "out_del(out, SERVER_ONE);"), "bad")
     for scheme, fault, status in [(good, "slow-work,restart-empty", 0), (bad, "slow-work", 1)]:
         ran = run("explore", "--scheme", scheme, "--fault", fault)
-        assert ran.status == status and "Where nothing was expected, --fail-on scheme judged." in ran.out, ran
+        assert ran.status == status and "Where nothing was expected, --fail-on scheme decided." in ran.out, ran
     assert run("explore", "--scheme", good, "--fault", "restart-empty", "--fail-on", "bug").status == 1
     assert run("explore", "--scheme", bad, "--fault", "slow-work", "--fail-on", "never").status == 0
 

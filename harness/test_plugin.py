@@ -229,23 +229,23 @@ VIOLATIONS = {
     "a timer that is past": ("out_granted(out);", "out_sleep(out, -5);", 1, "set a timer to a time that is past"),
     "a timer that is years away": ("out_granted(out);", "out_sleep(out, SLEEP_NEVER - 1);", 1, "or years away"),
     "a server that there is not": ("out_set_nx_px(out, SERVER_ONE, lease);", "out_set_nx_px(out, 1, lease);", 0,
-                                   "sent to a server that there is not"),
+                                   "sent to a server that does not exist"),
     "no server at all": ("out_set_nx_px(out, SERVER_ONE, lease);", "out_set_nx_px(out, -1, lease);", 0,
-                         "sent to a server that there is not"),
+                         "sent to a server that does not exist"),
     "more than an outbox holds": ("out_granted(out);", "for (int i = 0; i < 1000; i++) out_sleep(out, 1);", 1,
                                   "more at once than an outbox holds"),
     "more than a server takes": ("out_granted(out);", "for (int i = 0; i < 3; i++) out_get(out, 0);", 1,
-                                 "sent more commands at once than one a server on each lane"),
-    "granted twice": ("out_granted(out);", "out_granted(out); out_granted(out);", 1, 'said "granted" where'),
-    "granted as a release": ("out_compared(out, in);", "out_granted(out);", 3, 'said "granted" where'),
-    "two answers": ("out_granted(out);", "out_failed(out); out_refused(out);", 1, "an answer that nobody waited for"),
-    "the other one's answer": ("out_granted(out);", "out_released(out);", 1, "an answer that nobody waited for"),
+                                 "sent more than one command at once to a server on one lane"),
+    "granted twice": ("out_granted(out);", "out_granted(out); out_granted(out);", 1, 'reported "granted" when'),
+    "granted as a release": ("out_compared(out, in);", "out_granted(out);", 3, 'reported "granted" when'),
+    "two answers": ("out_granted(out);", "out_failed(out); out_refused(out);", 1, "a result that nobody waited for"),
+    "the other one's answer": ("out_granted(out);", "out_released(out);", 1, "a result that nobody waited for"),
     "a step that there is not": ("out_granted(out);", "self->at = 77; out_granted(out); return;", None,
                                  "is at a step that its script does not know"),
     "seconds that are not whole": ("out_set_nx_px(out, SERVER_ONE, lease);", "out_set_nx_ex(out, SERVER_ONE, lease);", 0,
                                    "a time to live that its command cannot carry"),
     "an unknown command": ("out_granted(out);", "out_send(out, LANE_MAIN, 0, (struct command){.verb = 9999});", 1,
-                           "sent a command"),
+                           "used a command"),
 }
 
 # What only the explorer cannot keep.
@@ -376,7 +376,7 @@ def test_of_a_users_scheme_a_servers_restart_fails_nothing_unless_asked(tmp_path
     assert (ran.status, row["as_expected"], row["fail_on"]) == (0, None, "scheme")
     for fail_on, status in [("never", 0), ("scheme", 0), ("deployment", 1), ("bug", 1), ("any", 1)]:
         ran = picklock(*words, "--fail-on", fail_on)
-        assert ran.status == status and f"--fail-on {fail_on} judged." in ran.out, ran
+        assert ran.status == status and f"--fail-on {fail_on} decided." in ran.out, ran
 
 
 # --- what is printed for a user's scheme can be done again ---
@@ -439,7 +439,7 @@ def test_a_history_is_checked_by_what_its_scheme_promises(tmp_path, picklock):
     assert "no-orphan" not in found
     assert verdicts(run("check", history, "--json", "-").json["results"][0])["no-orphan"] == ("violated", "leftover")
     wrong = run("check", history, "--scheme", "redlock")
-    assert wrong.status == 64 and "is of the scheme 'my-lock'" in wrong.err, wrong
+    assert wrong.status == 64 and "belongs to the scheme 'my-lock'" in wrong.err, wrong
 
 
 # --- a scenario of the user's own that speaks about his scheme ---
@@ -522,11 +522,11 @@ DECLARED = {
                                         ("out_granted(out);", "self->since = in->now_us / 1000000;\n    out_granted(out);")],
                            "field 1 of .fields, counted from 0, is declared FIELD_COUNT and keeps an instant in a unit of its own"),
     "the time of day": ("skeleton", [("out_granted(out);", "if (in->now_us / 1000000 % 2) out_granted(out); else out_refused(out);")],
-                        "does something else when the clock shows another time"),
+                        "behaves differently when the clock shows another time"),
     "a static variable": ("skeleton", [("out_granted(out);", "static int turns;\n    if (turns++ % 2) out_granted(out); else out_refused(out);")],
                           "remembers something outside its state"),
     "servers that are not alike": ("redlock", [("    SCRIPT(self);", "    if (in->kind == MOMENT_REPLY && in->server == 1 && self->at == 1) out_sleep(out, 1);\n    SCRIPT(self);")],
-                                   "declares .is_even_handed, and does not do the same with every server"),
+                                   "declares .is_even_handed, but does not do the same with every server"),
 }
 
 
@@ -542,7 +542,7 @@ def test_a_wrong_declaration_is_the_schemes_breach(tmp_path, what):
 def test_a_field_of_no_kind_is_refused(tmp_path):
     made = as_plugin(tmp_path, "redlock", ("FIELD_TIME", "(enum scheme_field)77"))
     ran = run("explore", "--scheme", made, "--fault", "none")
-    assert ran.status == 64 and "a field of a kind that there is not" in ran.err, ran
+    assert ran.status == 64 and "a field of an unknown kind" in ran.err, ran
 
 
 @pytest.mark.parametrize("fence, status", [(255, 0), (256, 0), (65535, 0), (65536, 64), (-1, 64)])

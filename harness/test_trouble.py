@@ -68,7 +68,7 @@ def test_a_long_run_tells_how_far_it_is(picklock, tmp_path):
         ran = picklock("run", story, "scenarios/failover-loses-lock.yaml", "--scheme", "set-nx-px-cad",
                        "--repeat", "3", "--redis", f"redis://127.0.0.1:{port}")
     first, *later = ran.err.splitlines()
-    assert first == "3 runs, about 9 s: leases run out for real; 3 more do not apply here", ran
+    assert first == "3 runs, about 9 s: leases run out in real time; 3 more do not apply here", ran
     assert later == ["3/3 long, about 3 s left"] or re.fullmatch(r"[23]/3 long, about \d+ s left", later[0]), ran
     assert len(later) <= 2
     quick = picklock("run", story, "--scheme", "set-nx-px-cad", "--on", "sim")

@@ -84,7 +84,7 @@ int cmd_clean(int argc, char **argv)
         if (operands)
             failure_set(&failure, FAIL_INPUT, "clean takes no operand: '%s'", argv[1]);
         else
-            failure_set(&failure, FAIL_INPUT, "clean wants --redis URL, or $" SECRETS_VARIABLE);
+            failure_set(&failure, FAIL_INPUT, "clean needs --redis URL, or $" SECRETS_VARIABLE);
         return cmd_failed(&failure);
     }
     if (check_run(run, &failure) || url_read(text, &url, &failure) ||

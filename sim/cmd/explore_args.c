@@ -11,8 +11,8 @@ const char explore_help[] =
     "\n"
     "  --scheme A,B           search these schemes (default: every scheme)\n"
     "  --fault F,G            search under these faults: none, one fault, or several at once as in\n"
-    "                         stall+crash (default: none, then each fault alone; `picklock list\n"
-    "                         faults` explains them)\n"
+    "                         stall+crash (default: none, then each fault alone;\n"
+    "                         `picklock list faults` explains them)\n"
     "  --frontier             find, for each property, the smallest sets of up to two faults that\n"
     "                         violate it, among all faults or those that --fault names; with two\n"
     "                         faults a search ends at 500000 states, or at --states\n"
@@ -91,8 +91,8 @@ static enum fail read_search(struct explore_args *args, struct failure *failure)
         return failure_set(failure, FAIL_INPUT, "--runs goes with --search random or pct");
     if (args->minimal && is_random)
         return failure_set(failure, FAIL_INPUT,
-                           "--frontier says what holds, and a random search cannot: it wants "
-                           "--search exhaustive");
+                           "--frontier needs --search exhaustive: a random search never proves "
+                           "that a property holds");
     return FAIL_NONE;
 }
 

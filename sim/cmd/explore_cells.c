@@ -135,8 +135,8 @@ static enum fail read_faults(const char *text, unsigned *faults, struct failure 
     *faults = text ? 0 : (1u << FAULT_COUNT) - 1;
     if (text && strchr(text, '+'))
         return failure_set(failure, FAIL_INPUT,
-                           "--frontier makes the pairs itself: --fault wants "
-                           "faults by themselves, as in stall,crash");
+                           "--frontier makes the pairs itself: give --fault single faults, as in "
+                           "stall,crash");
     char *names = memory_text(text ? text : ""), *rest = names;
     enum fail fail = FAIL_NONE;
     for (char *name = strtok_r(names, ",", &rest); name && !fail; name = strtok_r(NULL, ",", &rest))

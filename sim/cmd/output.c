@@ -84,7 +84,7 @@ enum fail scheme_list_has(const struct scheme_list *list, const char *name, cons
             return FAIL_NONE;
     if (!list->count)
         return FAIL_NONE;
-    return failure_set(failure, FAIL_INPUT, "%s: is of the scheme '%s', not of what --scheme names",
+    return failure_set(failure, FAIL_INPUT, "%s: belongs to the scheme '%s', not to the one that --scheme names",
                        path, name);
 }
 

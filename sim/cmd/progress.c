@@ -27,7 +27,7 @@ void progress_begin(struct progress *progress)
         return;
     fprintf(stderr, "%" PRId64 " runs, about ", progress->runs);
     print_time(progress->takes_us);
-    fprintf(stderr, ": leases run out for real");
+    fprintf(stderr, ": leases run out in real time");
     if (progress->left_out)
         fprintf(stderr, "; %" PRId64 " more do not apply here", progress->left_out);
     fprintf(stderr, "\n");

@@ -56,7 +56,7 @@ static enum fail find_scenarios(glob_t *found, struct failure *failure)
         if (!missing)
             return FAIL_NONE;
     }
-    return failure_set(failure, FAIL_INPUT, "no scenario given, and none in scenarios/");
+    return failure_set(failure, FAIL_INPUT, "no scenario was named, and scenarios/ has none");
 }
 
 static enum fail parse(int argc, char **argv, struct run_options *options, struct runner *runner,

@@ -34,7 +34,7 @@ void live_free(struct live *live);
 enum fail live_suits(const struct live *live, int servers, bool has_replica,
                      struct failure *failure);
 enum fail live_can(const struct live *live, enum choice_kind kind, struct failure *failure);
-/* Do leases run out for real, so that a run takes as long as its story? */
+/* Do leases run out in real time, so that a run takes as long as its story? */
 bool live_is_real_time(const struct live *live);
 
 /* A directed world on real servers. run is kept. Freed by ops->free; one at a time per live. */

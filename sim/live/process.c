@@ -164,7 +164,7 @@ static enum fail how_it_ended(struct process *process, int status, struct failur
     else
         (void)snprintf(how, sizeof how, "ended with status %d", WEXITSTATUS(status));
     return failure_set(failure, FAIL_UNAVAILABLE, "redis-server %s%s%s", how,
-                       *line ? "; its last words: " : "", line);
+                       *line ? "; its last output: " : "", line);
 }
 
 static void forget(struct process *process)
@@ -297,7 +297,7 @@ enum fail process_prove_clock(struct process *process, const struct clock_page *
         "preloaded for that (LD_PRELOAD) is dropped by a wrapper that unsets it, and by a program "
         "with "
         "file capabilities, set-user-id, statically linked or from a snap; name another with "
-        "--redis-server, or let leases run out for real with --real-time",
+        "--redis-server, or let leases run out in real time with --real-time",
         now_us - clock_says_us(clock));
 }
 

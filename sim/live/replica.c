@@ -98,7 +98,7 @@ enum fail replica_wait_in_step(struct servers *servers, struct server *server,
             fail = is_in_step(server, &in_step, failure);
         if (!fail && !in_step && monotonic_us() > limit_us)
             fail = failure_set(failure, FAIL_UNAVAILABLE,
-                               "the replica of server %d is not in step after %d s",
+                               "the replica of server %d has not caught up after %d s",
                                server->number + 1, IN_STEP_SECONDS);
     }
     (void)uv_timer_stop(servers->tick);

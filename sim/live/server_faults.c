@@ -51,7 +51,7 @@ static enum fail prove_empty(const struct server *server, struct failure *failur
     return keys == 0
                ? FAIL_NONE
                : failure_set(failure, FAIL_UNKNOWN,
-                             "it came back with %" PRId64 " keys, and was to lose them all", keys);
+                             "it came back with %" PRId64 " keys, and all should be gone", keys);
 }
 
 /* A replica that was cut off has heard nothing since, and one that is promoted takes writes. */
@@ -185,7 +185,7 @@ static enum fail squeeze(redisContext *control, const char *key, struct failure 
         if (exists < 0)
             return FAIL_UNAVAILABLE;
     }
-    return failure_set(failure, FAIL_UNKNOWN, "memory pressure did not make it evict the key");
+    return failure_set(failure, FAIL_UNKNOWN, "memory pressure did not evict the key");
 }
 
 enum fail servers_evict(struct servers *servers, int number, const char *key,

@@ -156,7 +156,7 @@ static enum fail read_selector(const struct line *line, const struct word *word,
         if (strlen(selectors[i]) != length || memcmp(selectors[i], word->text, length) != 0)
             continue;
         if (*given & 1u << i)
-            return line_wrong(line, word->column, failure, "'%s' is said twice", selectors[i]);
+            return line_wrong(line, word->column, failure, "'%s' is given twice", selectors[i]);
         *given |= 1u << i;
         bool is_whole = is_bytes((enum selector)i) || strlen(word->text) == word->length;
         if (is_whole && apply_selector((enum selector)i, word, word->text + length, rule))

@@ -347,7 +347,7 @@ char *view_policy_words(const struct results *results)
         free(words);
         words = longer;
     }
-    char *sentence = words ? memory_format("%s judged.", words) : NULL;
+    char *sentence = words ? memory_format("%s decided.", words) : NULL;
     free(words);
     return sentence;
 }

@@ -49,7 +49,7 @@ static const char *find_defect(const struct scheme *scheme)
         return "has a first field that is not FIELD_STEP";
     for (int i = 0; i < scheme->fields_count; i++)
         if ((unsigned)scheme->fields[i] > FIELD_VALUE)
-            return "has a field of a kind that there is not";
+            return "has a field of an unknown kind";
     if (scheme->unit_us < 1)
         return "has no .unit_us";
     if (scheme_named(scheme->name))

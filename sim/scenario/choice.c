@@ -115,7 +115,7 @@ enum fail choice_read(const char *line, const char (*names)[64], int clients, in
     if (kind < 0)
         return choice_mishap(&mishap, failure);
     if (kind == CHOICE_TIME && holes.amount_us <= 0)
-        return failure_set(failure, FAIL_INPUT, "time passes forwards only: a duration above 0");
+        return failure_set(failure, FAIL_INPUT, "time passes by a duration above 0");
     if (kind == CHOICE_LEASE && holes.amount_us <= 0)
         return failure_set(failure, FAIL_INPUT, "a lease is a duration above 0");
     *choice = (struct choice){.kind = (enum choice_kind)kind,

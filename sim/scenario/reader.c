@@ -119,7 +119,7 @@ static enum fail read_client_name(struct reader *reader, const struct yaml_node 
     for (int i = 0; i < count; i++)
         if (!strcmp(scenario->names[i], node->text))
             return yaml_complain(&reader->yaml, node, 0, NULL, reader->failure,
-                                 "client '%s' is there twice", node->text);
+                                 "client '%s' is named twice", node->text);
     memcpy(scenario->names[count], node->text, strlen(node->text) + 1);
     return FAIL_NONE;
 }
@@ -179,7 +179,7 @@ static enum fail read_same_token(struct reader *reader, const struct yaml_node *
                                  reader->failure, "'%.40s' is not a client", at->text);
         if (!fail && scenario->same_token & 1u << client)
             return yaml_complain(&reader->yaml, at, 0, NULL, reader->failure,
-                                 "client '%s' is there twice", at->text);
+                                 "client '%s' is named twice", at->text);
         if (!fail)
             scenario->same_token |= 1u << client;
     }

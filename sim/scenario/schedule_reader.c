@@ -124,7 +124,7 @@ static enum fail read_clients(struct schedule_reader *reader, char *value)
                             "'%.40s' is not a client's name: letters and digits, at most %d", name,
                             NAME_MAX_BYTES - 1);
         if (find_client(schedule, name) >= 0)
-            return complain(reader, NULL, "client '%s' is there twice", name);
+            return complain(reader, NULL, "client '%s' is named twice", name);
         if (schedule->clients == ACTORS_MAX)
             return complain(reader, NULL, "more than %d clients", ACTORS_MAX);
         memcpy(schedule->names[schedule->clients++], name, strlen(name) + 1);
@@ -223,7 +223,7 @@ static enum fail refuse_header(struct schedule_reader *reader, const char *key, 
         return complain(reader, suggest_nearest(key, names, HEADERS_COUNT), "unknown key '%.40s'",
                         key);
     if (row < next)
-        return complain(reader, NULL, "'%s' is there twice, or too late", key);
+        return complain(reader, NULL, "'%s' is repeated, or comes too late", key);
     return complain(reader, NULL, "the line '%s: ..' must come before '%s'", names[next], key);
 }
 
@@ -263,7 +263,7 @@ static enum fail read_choices(struct schedule_reader *reader)
         if (!*text || *text == '#')
             continue;
         if (reader->has_ended)
-            return complain(reader, NULL, "there is more behind the line 'end'");
+            return complain(reader, NULL, "text follows the line 'end'");
         reader->has_ended = !strcmp(text, "end");
         if (reader->has_ended)
             continue;

@@ -19,7 +19,7 @@ static const char *step_objects(enum step_kind kind, const struct holes *holes)
     bool is_jump = kind == STEP_CLIENT_CLOCK || kind == STEP_SERVER_CLOCK;
     bool is_positive = holes->amount_us > 0 || holes->leases_milli > 0;
     if (kind == STEP_TIME_PASSES && !is_positive)
-        return "time passes forwards only: a duration above 0";
+        return "time passes by a duration above 0";
     if (kind == STEP_LEASE && !is_positive)
         return "a lease is a duration above 0";
     if (is_jump && !holes->amount_us && !holes->leases_milli)

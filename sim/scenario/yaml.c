@@ -140,7 +140,7 @@ static enum fail add_key(struct builder *builder, struct yaml_node *mapping, str
     for (const struct yaml_node *other = mapping->first; other; other = other->next)
         if (!strcmp(other->text, key->text))
             return yaml_complain(builder->yaml, key, 0, NULL, builder->failure,
-                                 "'%.80s' is there twice: first in line %d", key->text,
+                                 "'%.80s' is repeated: it stands in line %d", key->text,
                                  other->line);
     append(mapping, key);
     builder->keys[builder->depth - 1] = key;

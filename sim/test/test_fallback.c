@@ -143,7 +143,7 @@ static void without_time_nothing_is_tried(void **state)
     cell.options.deadline_us = minute_us + 60000000;
     search(&cell);
     assert_int_equal(cell.outcome.end, END_TIME);
-    assert_string_equal(cell_tried(&cell, text, sizeof text), "nothing, for want of time");
+    assert_string_equal(cell_tried(&cell, text, sizeof text), "nothing: no time was left");
     cell_close(&cell);
 }
 

@@ -164,7 +164,7 @@ static void wrong_programs_are_told(void **state)
     options.redis_server = "/bin/true";
     expect_trouble(&options, FAIL_UNAVAILABLE, "ended with status 0", &why);
     options.redis_server = script("fails", "#!/bin/sh\necho out of luck\nexit 3\n");
-    expect_trouble(&options, FAIL_UNAVAILABLE, "ended with status 3; its last words: out of luck",
+    expect_trouble(&options, FAIL_UNAVAILABLE, "ended with status 3; its last output: out of luck",
                    &why);
     options.redis_server = script(
         "old", "#!/usr/bin/python3\n"

@@ -167,7 +167,7 @@ static void each_key(void **state)
     } rows[] = {
         {HEAD STEPS EXPECT "speed: 3\n", ":9:1: unknown key 'speed'"},
         {HEAD "server: 3\n" STEPS EXPECT, "did you mean 'servers'?"},
-        {HEAD STEPS EXPECT "lease: 1s\n", ":9:1: 'lease' is there twice: first in line 3"},
+        {HEAD STEPS EXPECT "lease: 1s\n", ":9:1: 'lease' is repeated: it stands in line 3"},
         {"name: a\nsource: x\nlease: 1s\n" STEPS EXPECT, ":1:1: the key 'clients' is missing"},
         {HEAD EXPECT, "the key 'steps' is missing"},
         {HEAD STEPS, "the key 'expect' is missing"},
@@ -191,7 +191,7 @@ static void each_key(void **state)
         {"name: a\nsource: x\nlease: 1s\nclients: []\n" STEPS EXPECT,
          "'clients' wants 1 to 26 names, not 0"},
         {"name: a\nsource: x\nlease: 1s\nclients: [A, B, A]\n" STEPS EXPECT,
-         ":4:17: client 'A' is there twice"},
+         ":4:17: client 'A' is named twice"},
         {"name: a\nsource: x\nlease: 1s\nclients: [A-1]\n" STEPS EXPECT,
          ":4:11: a client's name is letters and digits"},
         {"name: a\nsource: x\nlease: 1s\nclients: [server]\n" STEPS EXPECT, "not 'server'"},
@@ -204,7 +204,7 @@ static void each_key(void **state)
         {HEAD "replica: yess\n" STEPS EXPECT, "did you mean 'yes'?"},
         {HEAD "same-token: [A]\n" STEPS EXPECT, "'same-token' wants two clients at least"},
         {HEAD "same-token: [A, C]\n" STEPS EXPECT, ":5:17: 'C' is not a client"},
-        {HEAD "same-token: [A, A]\n" STEPS EXPECT, ":5:17: client 'A' is there twice"},
+        {HEAD "same-token: [A, A]\n" STEPS EXPECT, ":5:17: client 'A' is named twice"},
         {HEAD "same-token: A\n" STEPS EXPECT, "'same-token' wants a list of clients, not text"},
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
@@ -283,7 +283,7 @@ static void each_expectation(void **state)
          ":8:12: 'redlock' wants { property: verdict, .. } or the word"},
         {"expect:\n  redlock: unsuported\n", "did you mean 'unsupported'?"},
         {"expect:\n  redlock: { truthful: holds }\n  redlock: { truthful: holds }\n",
-         ":9:3: 'redlock' is there twice: first in line 8"},
+         ":9:3: 'redlock' is repeated: it stands in line 8"},
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         char text[1000];
@@ -306,7 +306,7 @@ static void yaml_that_is_none_or_too_clever(void **state)
     refuses(HEAD STEPS EXPECT "---\na: b\n", ":9:1: a second document: a file holds one");
     refuses("a: \"b\\0c\"\n", "a text with a NUL character in it");
     refuses("[[[[[[[[[a]]]]]]]]]", "nested more than 8 deep");
-    refuses("a: \"\\e[31m\\u009b\"\nname: \"\\e[31m\"\nname: b\n", ":3:1: 'name' is there twice");
+    refuses("a: \"\\e[31m\\u009b\"\nname: \"\\e[31m\"\nname: b\n", ":3:1: 'name' is repeated");
     refuses("\"\\e[31mred\": 1\n", "unknown key '?[31mred'");
 }
 
@@ -364,7 +364,7 @@ static void long_lines_are_shown_around_the_spot(void **state)
     snprintf(text, sizeof text, "clients: [%*sA, B, A%*s]\nname: a\nsource: x\nlease: 1s\n%s%s",
              1000, "", 1000, "", STEPS, EXPECT);
     const char *words = refusal(text, strlen(text));
-    assert_non_null(strstr(words, ":1:1017: client 'A' is there twice\n  ..."));
+    assert_non_null(strstr(words, ":1:1017: client 'A' is named twice\n  ..."));
     const char *source = strstr(words, "\n  ..."), *caret = strrchr(words, '\n');
     assert_true(strlen(words) < 400);
     /* the caret stands under the second A */

@@ -178,7 +178,7 @@ static void wrong_files_say_the_line(void **state)
             "3: '300ms' cannot be a lease of set-nx-ex-del, which counts in whole seconds; did you "
             "mean '1s'?");
     refuses("picklock schedule 1\nscheme: redlock\nlease: 1s\nclients: A A\n",
-            "4: client 'A' is there twice");
+            "4: client 'A' is named twice");
     refuses("picklock schedule 1\nscheme: redlock\nlease: 1s\nclients: A-1\n",
             "4: 'A-1' is not a client's name");
     refuses("picklock schedule 1\nscheme: redlock\nlease: 1s\nclients:\n",
@@ -193,11 +193,11 @@ static void wrong_files_say_the_line(void **state)
     refuses(HEAD, "6: the line '---' is missing");
     refuses(HEAD "A acquires\n", "7: 'key: value' or the line '---' was expected");
     refuses(HEAD "seeds: 1\n", "7: unknown key 'seeds'; did you mean 'seed'?");
-    refuses(HEAD "seed: 1\n", "7: 'seed' is there twice, or too late");
+    refuses(HEAD "seed: 1\n", "7: 'seed' is repeated, or comes too late");
     refuses(HEAD "same-token: A Z\n", "7: 'Z' is not a client");
     refuses(HEAD "replica: maybe\n", "7: 'replica' wants yes or no");
     refuses(HEAD "delex: maybe\n", "7: 'delex' wants yes or no");
-    refuses(HEAD "replica: no\nsame-token: A B\n", "8: 'same-token' is there twice, or too late");
+    refuses(HEAD "replica: no\nsame-token: A B\n", "8: 'same-token' is repeated, or comes too late");
     refuses(HEAD "---\nA acquires\nA aquires\n",
             "9: no choice says 'A aquires'; did you mean 'A acquires'?");
     refuses(HEAD "---\nA's SET reaches server 3\n", "8: there is no server 3");
@@ -205,7 +205,7 @@ static void wrong_files_say_the_line(void **state)
     refuses(HEAD "---\nA acquires\xff\n", "8:11: not a text file");
     refuses(HEAD "---\nA acquires\nA's SET reaches ser", "9: ");
     refuses(HEAD "---\nA acquires\n", "8: the line 'end' is missing: the file is cut off");
-    refuses(HEAD "---\nend\nA acquires\n", "9: there is more behind the line 'end'");
+    refuses(HEAD "---\nend\nA acquires\n", "9: text follows the line 'end'");
     refuses("picklock schedule 1\nscheme: \x1b[31m\n", "2: unknown scheme '?[31m'");
 }
 

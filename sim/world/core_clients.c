@@ -93,7 +93,7 @@ static enum fail choose_lease(struct core *core, const struct choice *choice,
     if (want_phase(core, choice, PHASE_IDLE, failure))
         return FAIL_UNKNOWN;
     if (choice->amount_us <= 0)
-        return failure_set(failure, FAIL_UNKNOWN, "a lease is longer than nothing");
+        return failure_set(failure, FAIL_UNKNOWN, "a lease must be longer than 0");
     core->clients->ops->set_lease(core->clients, choice->client, choice->amount_us);
     return FAIL_NONE;
 }

@@ -423,7 +423,7 @@ const char *cell_why(const struct cell *cell, enum property property, char *text
                         text, size);
     else if (property == PROPERTY_PROGRESS)
         snprintf(text, size,
-                 "no run can tell: that no way leads on is seen only where every state is visited");
+                 "a random search cannot judge it: that needs every state");
     else
         print_not_found(cell, property, text, size);
     return text;

@@ -212,7 +212,7 @@ const char *fallback_print(const struct fallback *tried, char *text, size_t size
                              used > 0 ? ", " : "", (unsigned long long)tried->runs,
                              units_plural((int64_t)tried->runs), (unsigned long long)tried->seed);
     if (used == 0)
-        snprintf(text, size, "nothing, for want of time");
+        snprintf(text, size, "nothing: no time was left");
     return text;
 }
 
