@@ -97,9 +97,13 @@ demo: setup ## build, run every scenario on a real redis-server and a short stre
 	@$(MAKE) --no-print-directory -s $(BUILD)/picklock
 	@harness/demo.sh $(BUILD)/picklock
 
+# Processes that the suite is spread over.
+JOBS ?= 2
+
 test: setup-test ## build, run every test (those in a browser only where one is installed)
-	@$(MAKE) --no-print-directory -s -j2 $(BUILD)/picklock $(TESTS:%=$(BUILD)/test/%) $(FUZZ:%=$(BUILD)/test/%)
-	@BUILD="$(abspath $(BUILD))" PYTHONDONTWRITEBYTECODE=1 $(PYTHON) -m pytest -c harness/pytest.ini --rootdir harness harness
+	@$(MAKE) --no-print-directory -s -j2 $(BUILD)/picklock $(TESTS:%=$(BUILD)/test/%) $(FUZZ:%=$(BUILD)/test/%) \
+	    $(BUILD)/test/differential $(BUILD)/test/opinion $(BUILD)/test/bench_checks
+	@BUILD="$(abspath $(BUILD))" PYTHONDONTWRITEBYTECODE=1 $(PYTHON) -m pytest -n $(JOBS) --dist loadgroup -c harness/pytest.ini --rootdir harness harness
 
 determinism: $(BUILD)/picklock ## run the same twice, with other jobs, and compare every byte but the times
 	@BUILD="$(abspath $(BUILD))" harness/determinism.sh

@@ -69,11 +69,21 @@ def picklock(tmp_path):
 
 @pytest.fixture(autouse=True)
 def no_server_is_left():
-    """Every server that a test's picklock started is gone when the test ends."""
+    """Every server that a test's picklock started is gone when the test ends. A picklock that a failed test left running is
+    ended here, so that it disturbs no other test."""
     before = servers()
+    running = ours("picklock")
     yield
+    forgotten = ours("picklock") - running
+    for pid in forgotten:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
+    deadline = time.monotonic() + PATIENCE_S
+    while forgotten and servers() - before and time.monotonic() < deadline:
+        time.sleep(0.05)
     left = servers() - before
     assert not left, f"redis-server processes were left behind: {left}"
+    assert not forgotten, f"picklock processes were left running: {forgotten}"
 
 
 def stat_of(pid):
@@ -110,16 +120,21 @@ def is_ours(pid):
 
 def servers():
     """Pids of the redis-servers of this test run."""
+    return ours("redis-server")
+
+
+def ours(program):
+    """Pids of the processes of this test run that run that program."""
     found = set()
     for entry in pathlib.Path("/proc").iterdir():
         if not entry.name.isdigit():
             continue
         try:
-            name = (entry / "cmdline").read_bytes().split(b"\0")[0]
+            name = (entry / "comm").read_text()
         except OSError:
             continue
         stat = stat_of(entry.name)
-        if b"redis-server" in name and stat and stat[0] != "Z" and is_ours(int(entry.name)):
+        if name.startswith(program) and stat and stat[0] != "Z" and is_ours(int(entry.name)):
             found.add(int(entry.name))
     return found
 
@@ -132,6 +147,18 @@ def listed(section):
 
 def has_browser():
     return bool(shutil.which("chromium") and shutil.which("chromedriver"))
+
+
+# The suite runs in two processes (Makefile). What a module prepares for all of its tests is prepared once: they stay together.
+TOGETHER = ("test_spin", "test_shards", "test_page", "test_model", "test_output", "test_proxy_bytes")
+
+
+def pytest_collection_modifyitems(items):
+    """The C unit tests first: the longest of them last as long as whole modules."""
+    items.sort(key=lambda item: item.module.__name__ != "test_units")
+    for item in items:
+        if item.module.__name__ in TOGETHER:
+            item.add_marker(pytest.mark.xdist_group(item.module.__name__))
 
 
 # --- the folders that the tests of the reports read ---

@@ -20,6 +20,7 @@ PARTS
     test) cat <<'PARTS'
 cmocka|libcmocka-dev|cmocka|the C unit tests
 pytest|python3-pytest|module pytest|the test suite
+xdist|python3-pytest-xdist|module xdist|the test suite in several processes
 yaml|python3-yaml|module yaml|the README's CI example
 hypothesis|python3-hypothesis|module hypothesis|property tests
 jsonschema|python3-jsonschema|module jsonschema|results against their schema

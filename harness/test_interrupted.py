@@ -222,7 +222,8 @@ def test_explore_keeps_what_it_has(tmp_path, more):
 def test_a_confirmation_that_is_interrupted(tmp_path):
     """Found in the simulation, not replayed on Redis: neither confirmed nor not."""
     before = servers()
-    process = start("explore", "--states", "3000", "--confirm", "--out", tmp_path)
+    process = start("explore", "--scheme", "setnx-del,setnx-expire-del,set-nx-ex-del,stamp-getset", "--states", "3000", "--confirm",
+                    "--out", tmp_path)
     until(lambda: servers() - before, "it confirms")
     process.send_signal(signal.SIGINT)
     status, out, err = end(process)

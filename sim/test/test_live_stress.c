@@ -39,7 +39,7 @@ struct summary {
     volatile int stop;
     int kill_pid; /* killed after stop_after events instead */
     int attempts[CLIENTS_MAX];
-    int64_t set_us[CLIENTS_MAX], exchange_us[CLIENTS_MAX];
+    int64_t set_us[CLIENTS_MAX], call_us[CLIENTS_MAX];
     int64_t longest_us; /* from the call of an operation to a request of it */
 };
 
@@ -83,10 +83,10 @@ static void summary_take(void *context, const struct event *event)
         count_fault(summary, event);
     if (event->kind == EVENT_CALL) {
         summary->attempts[event->client] = event->attempt;
-        summary->exchange_us[event->client] = event->time_us;
+        summary->call_us[event->client] = event->time_us;
     }
     if (event->kind == EVENT_SEND) {
-        int64_t waited_us = event->time_us - summary->exchange_us[event->client];
+        int64_t waited_us = event->time_us - summary->call_us[event->client];
         if (waited_us > summary->longest_us)
             summary->longest_us = waited_us;
     }
@@ -182,6 +182,9 @@ static void checks_agree(struct stress_options *options, struct finding *finding
                                 .clock_error_us = live_clock_error_us(live),
                                 .seed = options->seed};
     strcpy(head.scheme, options->scheme->name);
+    /* It may not be the first run of its test. */
+    summary.events = 0;
+    memset(summary.attempts, 0, sizeof summary.attempts);
     summary.checks = checks_new(&head);
     runs(options, &outcome);
     checks_finish(summary.checks, summary.last_us, findings, counters);
