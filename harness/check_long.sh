@@ -4,9 +4,9 @@ set -uo pipefail
 cd "$(dirname "$0")/.."
 . harness/parts.sh
 
-part "setup"            harness/setup.sh build test browser opinion clang
+part "setup"            harness/setup.sh build test browser opinion clang format
 part "clang"            make clang
-part "sanitizers"       make sanitised
+part "sanitizers"       make sanitised SANITISED_RUNS=300
 for turn in 1 2 3; do
     part "tests, turn $turn" make test
 done
