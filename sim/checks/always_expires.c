@@ -40,10 +40,10 @@ static void judge(struct monitor *monitor, int lock, int server, int64_t index, 
         return;
     const char *name = client_name(ledger, grant->client);
     finding_say(finding, "%s wrote the lock key at %s (%s).", name, MS(grant->time_us),
-                SENT(&grant->command));
+                SENT(&grant->sent));
     if (grant->is_touched)
         finding_say(finding, "%s sent %s at %s.", client_name(ledger, grant->touch.client),
-                    SENT(&grant->touch.command), MS(grant->touch.time_us));
+                    SENT(&grant->touch.sent), MS(grant->touch.time_us));
     finding_say(finding, "%s, and the key has no time to live: it never goes by itself.", when);
     finding_say(finding, "No expiry in %s.", name);
 }
@@ -52,9 +52,10 @@ static void event(struct monitor *monitor, const struct event *event)
 {
     const struct ledger *ledger = monitor->ledger;
     struct always_expires *self = monitor->state;
-    if (event->kind == EVENT_EXECUTE) {
+    if (event->kind == EVENT_EXECUTE && !ledger->scheme) {
         self->saw_command = true;
-        self->saw_ttl |= event->command.ttl_us > 0;
+        struct key_effect effect = change_on(event, KEY_LOCK);
+        self->saw_ttl |= effect.has_ttl && effect.ttl_us > 0;
     }
     bool is_death =
         event->kind == EVENT_FAULT && event->client >= 0 && ledger->clients[event->client].is_dead;

@@ -30,7 +30,7 @@ static enum cause taken_cause(const struct ledger *ledger, const struct grant *g
 static bool has_set_no_time(const struct grant *grant)
 {
     return grant->by.client == grant->client && grant->by.attempt == grant->attempt &&
-           verb_effect(grant->by.command.verb) == EFFECT_EXPIRE;
+           grant->by.wanted == EFFECT_EXPIRE;
 }
 
 enum cause ending_cause(const struct ledger *ledger, const struct grant *grant)

@@ -1,33 +1,47 @@
-/* change.h - what a command's reply proves about the lock key, and what the command did to it.
+/* change.h - what an execution did to a key: the one place where a typed command becomes an effect.
  *
  * A reply says whether the key was there before; so that a history needs no model to be replayed,
- * and a ledger can see where the server knew something that the history does not. Source: the
- * columns effect, compares and expiry of redis/commands.def. */
+ * and a ledger can see where the server knew something that the history does not. An opaque
+ * command's effects are told by the history itself. Source: the columns effect, compares and expiry
+ * of redis/commands.def. */
 #ifndef PICKLOCK_CHECKS_CHANGE_H
 #define PICKLOCK_CHECKS_CHANGE_H
 
-#include "history/effect.h"
+#include "history/event.h"
 
-enum change_kind {
-    CHANGE_NONE,
-    CHANGE_WRITE,        /* the key holds the command's value now */
-    CHANGE_WRITE_IF_NEW, /* the same, if there was none: a script or transaction that failed half
-                            way */
-    CHANGE_SWAP,         /* written over whatever was there, and whoever sent it must judge */
-    CHANGE_EXPIRY,       /* its expiry is another one */
-    CHANGE_DELETE,
-};
+/* On command->key. DID_NOTHING where the reply proves nothing. */
+struct key_effect change_read(const struct command *command, const struct reply *reply);
 
-struct change {
-    enum change_kind kind;
-    enum before before;
-    bool has_value; /* the reply (or the comparison) says which value it had before */
-    int64_t value;
-    bool is_unlike; /* a comparison failed: it was absent, or not `value` */
-    bool has_ttl;   /* WRITE, EXPIRY: the key expires ttl_us later */
-    int64_t ttl_us;
-};
+/* The effect of an EXECUTE, of either kind, on that key of its lock; DID_NOTHING: none. */
+struct key_effect change_on(const struct event *event, enum key key);
 
-struct change change_read(const struct command *command, const struct reply *reply);
+/* Is it worth asking? */
+static inline bool change_may_be_on(const struct event *event, enum key key)
+{
+    return event_is_on(event, key) || event->command.verb == VERB_SET_MINT;
+}
+
+/* All of them, as an opaque command's would be told; *effects: those that are not DID_NOTHING, and
+ * the one on the command's own key. */
+void change_tell(const struct event *event, struct effects *effects);
+
+/* Is the key another one behind it: its value, its expiry, or that it is there? */
+static inline bool change_is_any(const struct key_effect *effect)
+{
+    return effect->did != DID_NOTHING && effect->did != DID_READ && effect->did != DID_REFUSED &&
+           effect->did != DID_FAILED;
+}
+
+/* Was the value written, whatever had been there? */
+static inline bool change_is_write(const struct key_effect *effect)
+{
+    return effect->did == DID_CREATED || effect->did == DID_OVERWRITTEN;
+}
+
+/* Is the value before known? */
+static inline bool change_knows_old(const struct key_effect *effect)
+{
+    return effect->has_old && !effect->is_unlike;
+}
 
 #endif

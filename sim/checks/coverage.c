@@ -6,9 +6,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* Two bits a verb: it was executed, and took effect or found none. */
-enum { BITS_A_VERB = 2 };
-_Static_assert(VERB_COUNT *BITS_A_VERB <= 64, "executed has no room for every verb");
+/* Two bits a verb: it was executed, and took effect or found none. All opaque commands are one verb
+ * more. */
+enum { BITS_A_VERB = 2, OPAQUE_VERB = VERB_COUNT };
+_Static_assert((OPAQUE_VERB + 1) * BITS_A_VERB <= 64, "executed has no room for every verb");
 
 /* One server and a client's last attempt. */
 struct seen {
@@ -48,7 +49,8 @@ static uint64_t bit_of(const struct event *event)
 {
     const struct reply *reply = &event->reply;
     bool is_without_effect = reply->kind == REPLY_NIL || reply_is_integer(reply, 0);
-    return (uint64_t)1 << ((int)event->command.verb * BITS_A_VERB + is_without_effect);
+    int verb = event->opaque ? OPAQUE_VERB : (int)event->command.verb;
+    return (uint64_t)1 << (verb * BITS_A_VERB + is_without_effect);
 }
 
 static void miss(struct coverage *coverage, const struct event *event, const char *what)
@@ -56,9 +58,11 @@ static void miss(struct coverage *coverage, const struct event *event, const cha
     if (coverage->is_missing)
         return;
     coverage->is_missing = true;
-    snprintf(coverage->words, sizeof coverage->words, "%s's %s was answered at %s, and %s",
-             client_name(coverage->ledger, event->client), operation_name(event->op),
-             MS(event->time_us), what);
+    const char *did =
+        event->kind == EVENT_EXECUTE ? event->opaque->name : operation_name(event->op);
+    snprintf(coverage->words, sizeof coverage->words, "%s's %s was %s at %s, and %s",
+             client_name(coverage->ledger, event->client), did,
+             event->kind == EVENT_EXECUTE ? "executed" : "answered", MS(event->time_us), what);
 }
 
 static void returned(struct coverage *coverage, const struct event *event)
@@ -82,9 +86,20 @@ static void heard(struct coverage *coverage, const struct event *event)
 {
     const struct seen *seen = &seen_of(coverage, event->client)[event->server];
     coverage->has_heard = true;
-    if (event->command.key == KEY_LOCK && event->reply.kind != REPLY_ERROR &&
+    if (event_is_on(event, KEY_LOCK) && event->reply.kind != REPLY_ERROR &&
         !(seen->executed & bit_of(event)))
         miss(coverage, event, "nobody saw the server execute what it was answered");
+}
+
+/* An opaque command without an effect on the lock that it names: nobody looked. */
+static void executed(struct coverage *coverage, const struct event *event)
+{
+    seen_of(coverage, event->client)[event->server].executed |= bit_of(event);
+    bool is_told = false;
+    for (int i = 0; event->effects && i < event->effects->count; i++)
+        is_told |= event->effects->on[i].key == KEY_LOCK;
+    if (event->opaque && !is_told && event->reply.kind != REPLY_ERROR)
+        miss(coverage, event, "nobody saw what it did to the lock key");
 }
 
 void coverage_event(struct coverage *coverage, const struct event *event)
@@ -103,8 +118,8 @@ void coverage_event(struct coverage *coverage, const struct event *event)
         seen[event->server].is_asked = true;
     if (event->server >= 0)
         coverage->servers |= 1u << event->server;
-    if (event->kind == EVENT_EXECUTE && event->command.key == KEY_LOCK)
-        seen[event->server].executed |= bit_of(event);
+    if (event->kind == EVENT_EXECUTE && event_is_on(event, KEY_LOCK))
+        executed(coverage, event);
     if (event->kind == EVENT_HEAR)
         heard(coverage, event);
     if (event->kind == EVENT_RETURN && is_of_acquire)

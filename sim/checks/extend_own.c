@@ -27,7 +27,7 @@ static void fact(struct monitor *monitor, const struct fact *fact)
     const struct ledger *ledger = monitor->ledger;
     const struct grant *grant = fact->grant;
     if (fact->kind == FACT_TOUCHED) {
-        bool is_write = verb_swaps(grant->touch.command.verb);
+        bool is_write = grant->touch.did == DID_OVERWRITTEN;
         hit(monitor, fact, &grant->touch, CAUSE_FOREIGN_EXTEND,
             is_write ? "overwrote" : "changed the expiry of");
         return;

@@ -88,18 +88,27 @@ static void restarted(struct fence_lock *lock, const struct event *event)
         lock->counted[event->server] = lock->accepted[event->server] = (struct reached){0};
 }
 
+/* Is that the next number, and not whatever somebody wrote? What counts says how far it has come,
+ * or is seen to go on. */
+static bool counts(const struct key_effect *effect)
+{
+    bool goes_on = change_knows_old(effect)          ? effect->new_value > effect->old_value
+                   : effect->before == BEFORE_ABSENT ? effect->new_value > 0
+                                                     : effect->is_told;
+    return change_is_write(effect) && goes_on;
+}
+
 /* The next fencing token of that server. */
 static void counted(struct fence_lock *lock, const struct event *event)
 {
-    const struct command *command = &event->command;
-    bool is_mint = command->verb == VERB_SET_MINT && command->key == KEY_LOCK;
-    bool is_count = command->verb == VERB_INCR && command->key == KEY_FENCE;
-    if (!is_mint && !is_count)
-        lock->has_reset |= command->key == KEY_FENCE && verb_effect(command->verb) != EFFECT_READ;
-    if ((!is_mint && !is_count) || event->reply.kind != REPLY_INTEGER || event->reply.value <= 0 ||
-        lock->has_reset)
+    if (!change_may_be_on(event, KEY_FENCE))
         return;
-    int64_t number = event->reply.value;
+    const struct key_effect effect = change_on(event, KEY_FENCE);
+    int64_t number = effect.new_value;
+    bool is_count = counts(&effect);
+    lock->has_reset |= change_is_any(&effect) && !is_count;
+    if (!is_count || number <= 0 || lock->has_reset)
+        return;
     if (!goes_back(&lock->counted[event->server], event, number, number - 1))
         return;
     lock->is_counted_anew = true;
@@ -194,21 +203,24 @@ static void say_write(struct monitor *monitor, const struct event *event, enum c
     if (newest->grant != NO_INDEX && newest->client != event->client)
         finding_say(finding, "%s, granted later, wrote the resource at %s.",
                     client_name(ledger, newest->client), MS(newest->time_us));
-    finding_say(finding, "%s sent %s, executed at %s: %s.", name, SENT(&event->command),
-                MS(event->time_us), what);
+    struct quote sent;
+    ledger_quote(&sent, event);
+    finding_say(finding, "%s sent %s, executed at %s: %s.", name, SENT(&sent), MS(event->time_us),
+                what);
     finding_say(finding, "%s of %s.", cause_title(cause), name);
 }
 
-static void written(struct monitor *monitor, const struct event *event)
+static void written(struct monitor *monitor, const struct event *event,
+                    const struct key_effect *effect)
 {
     const struct ledger *ledger = monitor->ledger;
     struct fence_order *self = monitor->state;
-    bool is_fenced = event->command.verb == VERB_FENCED_SET;
-    bool is_accepted = is_fenced ? reply_is_integer(&event->reply, 1) : reply_is_ok(&event->reply);
-    if (!is_accepted && !(is_fenced && reply_is_integer(&event->reply, 0)))
+    bool is_fenced = effect->has_fence;
+    bool is_accepted = change_is_write(effect);
+    if (!is_accepted && !(is_fenced && effect->did == DID_REFUSED))
         return;
     self->saw_write = true;
-    int64_t fence = event->command.number;
+    int64_t fence = effect->fence;
     if (is_fenced && is_accepted &&
         goes_back(&self->locks[event->lock].accepted[event->server], event, fence, fence))
         forget(&self->locks[event->lock], event);
@@ -236,9 +248,10 @@ static void event(struct monitor *monitor, const struct event *event)
     struct fence_order *self = monitor->state;
     if (event->kind == EVENT_EXECUTE && event->server >= 0)
         counted(&self->locks[event->lock], event);
-    if (event->kind == EVENT_EXECUTE && event->command.key == KEY_RESOURCE &&
-        (event->command.verb == VERB_FENCED_SET || event->command.verb == VERB_SET))
-        written(monitor, event);
+    if (event->kind == EVENT_EXECUTE && event_is_on(event, KEY_RESOURCE)) {
+        const struct key_effect effect = change_on(event, KEY_RESOURCE);
+        written(monitor, event, &effect);
+    }
     if (event->kind == EVENT_FAULT && fault_forgets(event->fault))
         for (int i = 0; i < monitor->ledger->head->locks; i++)
             restarted(&self->locks[i], event);

@@ -36,6 +36,18 @@ void finding_say(struct finding *finding, const char *format, ...)
         finding->witness_lines++;
 }
 
+const char *quote_print(const struct quote *quote, char *text, size_t size)
+{
+    if (!quote->name[0])
+        return command_print(&quote->command, text, size);
+    return quote->text[0] ? quote->text : quote->name;
+}
+
+const char *quote_name(const struct quote *quote)
+{
+    return quote->name[0] ? quote->name : verb_name(quote->command.verb);
+}
+
 const char *client_name(const struct ledger *ledger, int client)
 {
     return client >= 0 ? ledger->head->names[client] : "somebody unknown";

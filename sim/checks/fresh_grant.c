@@ -21,7 +21,7 @@ static void fact(struct monitor *monitor, const struct fact *fact)
     for (int s = 0; s < ledger->head->servers; s++) {
         const struct grant *grant = ledger_grant(ledger, fact->client, s);
         if (grant->index != NO_INDEX)
-            finding_say(finding, "Server %d executed %s at %s.", s + 1, SENT(&grant->command),
+            finding_say(finding, "Server %d executed %s at %s.", s + 1, SENT(&grant->sent),
                         MS(grant->time_us));
     }
     finding_say(finding, "%s was told \"granted\" at %s, %s after the end of that lease.", name,

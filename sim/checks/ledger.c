@@ -40,6 +40,7 @@ void ledger_init(struct ledger *ledger, const struct history_head *head,
         client->grants = memory_new(servers, sizeof *client->grants);
         client->refusers = memory_new(servers, sizeof *client->refusers);
         client->renewals = memory_new(servers, sizeof *client->renewals);
+        client->asked_us = memory_new(servers, sizeof *client->asked_us);
         for (size_t s = 0; s < servers; s++) {
             client->grants[s].index = NO_INDEX;
             client->renewals[s] = NEVER_US;
@@ -62,6 +63,7 @@ void ledger_close(struct ledger *ledger)
         free(ledger->clients[i].grants);
         free(ledger->clients[i].refusers);
         free(ledger->clients[i].renewals);
+        free(ledger->clients[i].asked_us);
     }
     for (int i = 0; i < ledger->head->locks; i++) {
         free(ledger->locks[i].keys);
@@ -200,7 +202,7 @@ static void attempt_begin(struct ledger *ledger, const struct event *event)
     client->was_free = ledger_is_free(ledger, event->lock, event->time_us);
     for (int s = 0; s < ledger->head->servers; s++) {
         client->grants[s].index = NO_INDEX;
-        client->renewals[s] = NEVER_US;
+        client->renewals[s] = client->asked_us[s] = NEVER_US;
     }
 }
 
@@ -222,10 +224,10 @@ static void sent(struct ledger *ledger, const struct event *event)
 {
     assert(event->client >= 0 && event->server >= 0);
     struct ledger_client *client = &ledger->clients[event->client];
-    if (event->command.key != KEY_LOCK)
+    if (!event_is_on(event, KEY_LOCK))
         return;
     if (event->op != OP_EXTEND && event->lane != LANE_RENEW) {
-        client->sent_us = event->time_us;
+        client->sent_us = client->asked_us[event->server] = event->time_us;
         return;
     }
     if (client->renewals[event->server] == NEVER_US)
@@ -239,10 +241,11 @@ static void sent(struct ledger *ledger, const struct event *event)
 static void executed(struct ledger *ledger, const struct event *event)
 {
     struct ledger_client *client = &ledger->clients[event->client];
+    const struct execution execution = {.event = event, .effect = change_on(event, KEY_LOCK)};
     /* Who cleans up after a refusal has been refused before. */
-    if (client->attempt == event->attempt && verb_effect(event->command.verb) != EFFECT_DELETE)
+    if (client->attempt == event->attempt && execution.effect.wanted != EFFECT_DELETE)
         client->answered_us = event->from_us;
-    ledger_execute(ledger, event);
+    ledger_execute(ledger, &execution);
 }
 
 static void heard(struct ledger *ledger, const struct event *event)
@@ -251,7 +254,7 @@ static void heard(struct ledger *ledger, const struct event *event)
     assert(event->client >= 0);
     struct ledger_client *client = &ledger->clients[event->client];
     client->has_heard = true;
-    client->asked = event->command;
+    ledger_quote(&client->asked, event);
     client->heard = event->reply;
     if (event->op == OP_EXTEND || event->lane == LANE_RENEW)
         client->renewals[event->server] = NEVER_US;
@@ -351,7 +354,8 @@ static void crashed(struct ledger *ledger, const struct event *event)
 static void repeated(struct ledger_client *client, const struct event *event, enum repeat how)
 {
     client->repeated.how = how;
-    client->repeated.verb = event->command.verb;
+    client->repeated.command = event->command;
+    client->repeated.opaque = event->opaque ? *event->opaque : (struct opaque){0};
     client->repeated.attempt = event->attempt;
 }
 
@@ -404,7 +408,7 @@ void ledger_event(struct ledger *ledger, const struct event *event)
         sent(ledger, event);
         break;
     case EVENT_EXECUTE:
-        if (event->command.key == KEY_LOCK && event->client >= 0 && event->server >= 0)
+        if (event_is_on(event, KEY_LOCK) && event->client >= 0 && event->server >= 0)
             executed(ledger, event);
         break;
     case EVENT_HEAR:

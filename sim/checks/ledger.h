@@ -17,6 +17,7 @@
 #define PICKLOCK_CHECKS_LEDGER_H
 
 #include "base/bits.h"
+#include "checks/change.h"
 #include "history/event.h"
 
 #include <stddef.h>
@@ -47,11 +48,20 @@ enum repeat {
     REPEAT_COPIED, /* a copy of it was on its way */
 };
 
+/* A command as sentences say it, typed or opaque. */
+struct quote {
+    struct command command;
+    char name[OPAQUE_NAME_MAX]; /* of an opaque one; "": it is typed */
+    char text[OPAQUE_TEXT_MAX];
+};
+
 /* Who did something to a key, with what, and how that client stood then. */
 struct deed {
     int client, attempt;
     enum operation op;
-    struct command command;
+    struct quote sent;
+    enum did did;       /* to that key */
+    enum effect wanted; /* was to */
     int64_t time_us, index;
     enum repeat repeat;     /* of that command in that attempt */
     bool is_clock_struck;   /* that client's clock had been stepped */
@@ -73,10 +83,11 @@ struct left {
 };
 
 struct grant {
-    int client, attempt;    /* client NOBODY: written by nobody that the history knows */
-    struct command command; /* what wrote it */
-    int64_t index;          /* of its EXECUTE; NO_INDEX: there is no grant */
+    int client, attempt; /* client NOBODY: written by nobody that the history knows */
+    struct quote sent;   /* what wrote it */
+    int64_t index;       /* of its EXECUTE; NO_INDEX: there is no grant */
     int64_t from_us, time_us;
+    int64_t asked_us;  /* when that left its client; NEVER_US: not known */
     int64_t until_us;  /* the owner may count on the key until then */
     bool is_tentative; /* by GETSET: it stands only when the acquire says "granted" */
     bool is_touched;   /* another client changed its expiry or its value */
@@ -108,9 +119,9 @@ struct ledger_lock {
     bool *is_cut;               /* with replica: which */
     int first_holder;           /* believers, linked through ledger_client.next; NOBODY: none */
     int64_t holders;
-    int64_t quiet_us;      /* since then no sign of life: nobody believes, nobody was given it */
-    int64_t busy_index;    /* the last event that found or made a key there */
-    struct event *waiting; /* EXECUTE events that nothing explains yet */
+    int64_t quiet_us;        /* since then no sign of life: nobody believes, nobody was given it */
+    int64_t busy_index;      /* the last event that found or made a key there */
+    struct waiting *waiting; /* EXECUTE events that nothing explains yet */
     int waiting_count, waiting_size;
 };
 
@@ -118,7 +129,7 @@ struct ledger_lock {
 struct swap {
     int64_t index; /* NO_INDEX: none */
     int server;
-    int64_t value;
+    struct quote sent;
     int64_t from_us, time_us;
 };
 
@@ -156,14 +167,16 @@ struct ledger_client {
     bool has_seen; /* its last GET of the lock key in this attempt said */
     int64_t seen;
     struct swap swap;
-    int64_t sent_us; /* when its last request on the main lane left */
+    int64_t sent_us;   /* when its last request on the main lane left */
+    int64_t *asked_us; /* one a server: the same of the last one to it */
     struct {
         enum repeat how; /* the last command that was repeated */
-        enum verb verb;
+        struct command command;
+        struct opaque opaque; /* its name "": it is typed */
         int attempt;
     } repeated;
     bool has_heard;
-    struct command asked; /* what the last reply that it heard was to */
+    struct quote asked; /* what the last reply that it heard was to */
     struct reply heard;
     int64_t called_us;  /* its operation under way */
     bool is_struck;     /* that attempt, by a fault of its own or of a server */
@@ -248,12 +261,19 @@ enum explained {
     UNEXPLAINED_HARMLESS, /* and the command changed nothing */
     UNEXPLAINED_LOSS,     /* nor did that one, but it tells its client that its own key is gone */
 };
-enum explained ledger_explains(struct ledger *ledger, const struct event *event);
-/* Takes the event as it is: the reply is right, the book is made to agree. */
-void ledger_apply(struct ledger *ledger, const struct event *event);
+/* An EXECUTE that is about the lock key, and what it did to it. */
+struct execution {
+    const struct event *event;
+    struct key_effect effect;
+};
+enum explained ledger_explains(struct ledger *ledger, const struct execution *execution);
+/* Takes it as it is: the reply is right, the book is made to agree. */
+void ledger_apply(struct ledger *ledger, const struct execution *execution);
 /* Takes from it what the client has seen. */
-void ledger_look(struct ledger *ledger, const struct event *event);
-void ledger_execute(struct ledger *ledger, const struct event *event);
+void ledger_look(struct ledger *ledger, const struct execution *execution);
+void ledger_execute(struct ledger *ledger, const struct execution *execution);
+/* The event's command, for sentences. */
+void ledger_quote(struct quote *quote, const struct event *event);
 /* A grant has begun: has it come too late for its attempt? */
 struct left ledger_came_late(const struct ledger *ledger, const struct grant *grant, int lock);
 /* An acquire has returned: a tentative grant stands or falls. */

@@ -44,7 +44,9 @@ static void swap_won(struct ledger *ledger, const struct event *event)
     struct deed deed = {.client = event->client,
                         .attempt = event->attempt,
                         .op = OP_ACQUIRE,
-                        .command = {.verb = VERB_GETSET, .value = swap->value},
+                        .sent = swap->sent,
+                        .did = DID_OVERWRITTEN,
+                        .wanted = EFFECT_SET,
                         .time_us = swap->time_us,
                         .index = swap->index,
                         .is_clock_struck = client->is_clock_struck,
@@ -63,10 +65,11 @@ static void swap_won(struct ledger *ledger, const struct event *event)
     key->is_present = true;
     key->grant = (struct grant){.client = event->client,
                                 .attempt = event->attempt,
-                                .command = deed.command,
+                                .sent = deed.sent,
                                 .index = swap->index,
                                 .from_us = swap->from_us,
                                 .time_us = swap->time_us,
+                                .asked_us = NEVER_US,
                                 .until_us = client->call_us + ledger->lease_us + ledger->unit_us,
                                 .is_touched = is_later_touched,
                                 .touch = old.touch};

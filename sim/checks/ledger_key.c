@@ -4,7 +4,7 @@
  * wait, faults. */
 #include "checks/ledger.h"
 
-#include "checks/change.h"
+#include <string.h>
 
 enum { GRANULE_US = 1000 }; /* a server counts whole milliseconds */
 
@@ -14,17 +14,18 @@ struct scene {
     const struct event *event;
     struct ledger_lock *lock;
     struct ledger_key *key;
-    struct change change;
+    struct key_effect effect;
 };
 
-static struct scene scene_of(struct ledger *ledger, const struct event *event)
+static struct scene scene_of(struct ledger *ledger, const struct execution *execution)
 {
+    const struct event *event = execution->event;
     struct ledger_lock *lock = &ledger->locks[event->lock];
     return (struct scene){.ledger = ledger,
                           .event = event,
                           .lock = lock,
                           .key = &lock->keys[event->server],
-                          .change = change_read(&event->command, &event->reply)};
+                          .effect = execution->effect};
 }
 
 static bool is_own(const struct grant *grant, const struct event *event)
@@ -89,24 +90,40 @@ void ledger_gone(struct ledger *ledger, const struct event *event, int lock, int
 
 static enum repeat repeat_of(const struct ledger_client *client, const struct event *event)
 {
-    bool is_it =
-        client->repeated.verb == event->command.verb && client->repeated.attempt == event->attempt;
-    return is_it ? client->repeated.how : REPEAT_NONE;
+    const struct opaque *opaque = &client->repeated.opaque;
+    bool is_it = event->opaque
+                     ? opaque->name[0] && opaque_is_same(opaque, event->opaque)
+                     : !opaque->name[0] && client->repeated.command.verb == event->command.verb;
+    return is_it && client->repeated.attempt == event->attempt ? client->repeated.how : REPEAT_NONE;
 }
 
-static struct deed deed_of(const struct ledger *ledger, const struct event *event)
+void ledger_quote(struct quote *quote, const struct event *event)
 {
+    quote->command = event->command;
+    quote->name[0] = quote->text[0] = '\0';
+    if (!event->opaque)
+        return;
+    memcpy(quote->name, event->opaque->name, sizeof quote->name);
+    memcpy(quote->text, event->opaque->text, sizeof quote->text);
+}
+
+static struct deed deed_of(const struct scene *scene)
+{
+    const struct ledger *ledger = scene->ledger;
+    const struct event *event = scene->event;
     const struct ledger_client *client = &ledger->clients[event->client];
     struct deed deed = {.client = event->client,
                         .attempt = event->attempt,
                         .op = event->op,
-                        .command = event->command,
+                        .did = scene->effect.did,
+                        .wanted = scene->effect.wanted,
                         .time_us = event->time_us,
                         .index = event->index,
                         .repeat = repeat_of(client, event),
                         .is_clock_struck = client->is_clock_struck,
                         .own_end_us = NEVER_US,
                         .own_ended_by = NOBODY};
+    ledger_quote(&deed.sent, event);
     if (client->attempt != event->attempt || client->lock != event->lock)
         return deed;
     if (client->acquired == RESULT_GRANTED)
@@ -125,7 +142,7 @@ static void end_by(struct scene *scene, enum ending ending)
 {
     const struct event *event = scene->event;
     if (scene->key->grant.index != NO_INDEX)
-        scene->key->grant.by = deed_of(scene->ledger, event);
+        scene->key->grant.by = deed_of(scene);
     ledger_end(scene->ledger, event, event->lock, event->server, ending, event->time_us);
 }
 
@@ -153,10 +170,10 @@ static void set_expiry(struct scene *scene)
     key->is_clock_shifted = false;
     key->shifted_us = 0;
     key->expire_us = key->latest_us = NEVER_US;
-    if (!scene->change.has_ttl)
+    if (!scene->effect.has_ttl)
         return;
-    key->expire_us = event->from_us + scene->change.ttl_us;
-    key->latest_us = event->time_us + scene->change.ttl_us + GRANULE_US + scene->ledger->error_us;
+    key->expire_us = event->from_us + scene->effect.ttl_us;
+    key->latest_us = event->time_us + scene->effect.ttl_us + GRANULE_US + scene->ledger->error_us;
 }
 
 /* What the owner may count on from here. */
@@ -194,22 +211,29 @@ static void had_again(struct scene *scene)
         scene->lock->quiet_us = event->time_us;
 }
 
+static int64_t asked_us(const struct ledger *ledger, const struct event *event)
+{
+    const struct ledger_client *client = &ledger->clients[event->client];
+    return client->attempt == event->attempt ? client->asked_us[event->server] : NEVER_US;
+}
+
 static void grant_begin(struct scene *scene, bool is_tentative)
 {
     struct ledger *ledger = scene->ledger;
     const struct event *event = scene->event;
     struct ledger_key *key = scene->key;
     key->is_present = true;
-    key->value = event->command.value;
+    key->value = scene->effect.new_value;
     set_expiry(scene);
     key->grant = (struct grant){.client = event->client,
                                 .attempt = event->attempt,
-                                .command = event->command,
                                 .index = event->index,
                                 .from_us = event->from_us,
                                 .time_us = event->time_us,
+                                .asked_us = asked_us(ledger, event),
                                 .until_us = count_until(scene),
                                 .is_tentative = is_tentative};
+    ledger_quote(&key->grant.sent, event);
     if (ledger->has_stamps)
         stamp_times(scene, &key->grant.until_us, &key->latest_us);
     key->grant.left = ledger_came_late(ledger, &key->grant, event->lock);
@@ -228,7 +252,7 @@ static void touched(struct scene *scene)
     if (key->grant.client == NOBODY)
         return;
     key->grant.is_touched = true;
-    key->grant.touch = deed_of(scene->ledger, event);
+    key->grant.touch = deed_of(scene);
     if (key->grant.client != event->client)
         ledger_tell(scene->ledger, FACT_TOUCHED, event, event->lock, event->server,
                     key->grant.client, &key->grant);
@@ -240,6 +264,8 @@ static void extended(struct scene *scene)
     const struct event *event = scene->event;
     struct grant *grant = &scene->key->grant;
     set_expiry(scene);
+    if (scene->effect.has_new)
+        scene->key->value = scene->effect.new_value;
     if (!is_own(grant, event)) {
         touched(scene);
         return;
@@ -280,8 +306,8 @@ static void swapped(struct scene *scene)
     struct ledger_key *key = scene->key;
     struct ledger_client *client = &ledger->clients[event->client];
     bool is_current = client->attempt == event->attempt;
-    bool wins = is_current && client->has_seen && scene->change.has_value &&
-                scene->change.value <= client->seen;
+    bool wins = is_current && client->has_seen && scene->effect.has_old &&
+                scene->effect.old_value <= client->seen;
     if (is_own(&key->grant, event) || key->grant.client == NOBODY || wins) {
         end_by(scene, ENDING_TAKEN);
         key->previous = key->grant;
@@ -290,11 +316,11 @@ static void swapped(struct scene *scene)
     }
     client->swap = (struct swap){.index = is_current ? event->index : NO_INDEX,
                                  .server = event->server,
-                                 .value = event->command.value,
                                  .from_us = event->from_us,
                                  .time_us = event->time_us};
     int64_t until_us;
-    key->value = event->command.value;
+    ledger_quote(&client->swap.sent, event);
+    key->value = scene->effect.new_value;
     stamp_times(scene, &until_us, &key->latest_us);
     /* A stamp that had passed was nobody's lock any more. */
     if (event->time_us + ledger->error_us < key->grant.until_us)
@@ -317,28 +343,36 @@ static void overwritten(struct scene *scene)
 
 static void changed(struct scene *scene)
 {
+    const struct key_effect *effect = &scene->effect;
     struct ledger_key *key = scene->key;
-    switch (scene->change.kind) {
-    case CHANGE_NONE:
+    switch (effect->did) {
+    case DID_NOTHING:
+    case DID_READ:
+    case DID_REFUSED:
+    case DID_FAILED:
+    case DID_APPENDED:
+    case DID_COUNT:
         break;
-    case CHANGE_WRITE_IF_NEW:
-        if (!key->is_present)
-            grant_begin(scene, false);
-        break;
-    case CHANGE_SWAP:
-        /* Only a stamp is judged by its answer: any other value is written, whatever was there. */
-        if (key->is_present && scene->ledger->has_stamps) {
-            swapped(scene);
+    case DID_CREATED:
+        /* A script that failed half way has written only where there was none. */
+        if (effect->before == BEFORE_UNKNOWN && key->is_present)
             break;
-        }
-        /* fall through */
-    case CHANGE_WRITE:
         overwritten(scene);
         break;
-    case CHANGE_EXPIRY:
+    case DID_OVERWRITTEN:
+        /* Only a stamp is judged by its answer: any other value is written, whatever was there. */
+        if (effect->is_told && key->is_present && scene->ledger->has_stamps)
+            swapped(scene);
+        else
+            overwritten(scene);
+        break;
+    case DID_EXPIRY_SET:
+    case DID_LENGTHENED:
+    case DID_SHORTENED:
+    case DID_UNEXPIRED:
         extended(scene);
         break;
-    case CHANGE_DELETE:
+    case DID_DELETED:
         end_by(scene, ENDING_DELETED);
         break;
     }
@@ -360,17 +394,17 @@ static bool may_be_there(const struct scene *scene)
         return false;
     if (key->expire_us != NEVER_US && scene->event->from_us > key->latest_us)
         return false;
-    return !scene->change.has_value || scene->change.value == key->value;
+    return !change_knows_old(&scene->effect) || scene->effect.old_value == key->value;
 }
 
 /* Does the book explain the reply? */
 static bool is_explained(const struct scene *scene)
 {
-    const struct change *change = &scene->change;
-    if (change->is_unlike)
-        return scene->key->value != change->value || may_be_gone(scene);
-    return change->before == BEFORE_UNKNOWN ||
-           (change->before == BEFORE_ABSENT ? may_be_gone(scene) : may_be_there(scene));
+    const struct key_effect *effect = &scene->effect;
+    if (effect->is_unlike)
+        return scene->key->value != effect->old_value || may_be_gone(scene);
+    return effect->before == BEFORE_UNKNOWN ||
+           (effect->before == BEFORE_ABSENT ? may_be_gone(scene) : may_be_there(scene));
 }
 
 /* The key holds what the history does not know the writer of. */
@@ -379,7 +413,7 @@ static void found_unknown(struct scene *scene)
     const struct event *event = scene->event;
     struct ledger_key *key = scene->key;
     key->is_present = true;
-    key->value = scene->change.value;
+    key->value = scene->effect.old_value;
     key->expire_us = key->latest_us = NEVER_US;
     key->grant = (struct grant){.client = NOBODY,
                                 .index = event->index,
@@ -393,14 +427,14 @@ static void reconcile(struct scene *scene)
 {
     struct ledger *ledger = scene->ledger;
     const struct event *event = scene->event;
-    const struct change *change = &scene->change;
+    const struct key_effect *effect = &scene->effect;
     struct ledger_key *key = scene->key;
-    bool is_gone = change->before == BEFORE_ABSENT ||
-                   (change->is_unlike && key->is_present && key->value == change->value);
+    bool is_gone = effect->before == BEFORE_ABSENT ||
+                   (effect->is_unlike && key->is_present && key->value == effect->old_value);
     if (is_gone && key->is_present) {
         ledger_gone(ledger, event, event->lock, event->server, event->time_us);
-    } else if (change->before == BEFORE_PRESENT && !may_be_there(scene)) {
-        if (key->is_present && (!change->has_value || key->value == change->value)) {
+    } else if (effect->before == BEFORE_PRESENT && !may_be_there(scene)) {
+        if (key->is_present && (!change_knows_old(effect) || key->value == effect->old_value)) {
             key->latest_us = event->time_us; /* it lives longer than its expiry said */
         } else {
             if (key->is_present)
@@ -408,7 +442,7 @@ static void reconcile(struct scene *scene)
             found_unknown(scene);
         }
     }
-    if (change->before == BEFORE_PRESENT)
+    if (effect->before == BEFORE_PRESENT)
         scene->lock->busy_index = event->index;
 }
 
@@ -434,7 +468,7 @@ static void see_taken(struct scene *scene)
     struct ledger_client *client = &scene->ledger->clients[event->client];
     struct grant *refuser = &client->refusers[event->server];
     const unsigned server = 1u << event->server;
-    bool is_answer = scene->change.kind == CHANGE_NONE && event->command.verb != VERB_GET;
+    bool is_answer = scene->effect.did == DID_REFUSED;
     if (is_own(grant, event) && !is_answer)
         return;
     refuser->index = NO_INDEX;
@@ -452,50 +486,52 @@ static void see_taken(struct scene *scene)
 static void see(struct scene *scene)
 {
     const struct event *event = scene->event;
+    const struct key_effect *effect = &scene->effect;
     struct ledger_client *client = &scene->ledger->clients[event->client];
-    bool is_write = scene->change.kind == CHANGE_WRITE || scene->change.kind == CHANGE_WRITE_IF_NEW;
+    bool is_write = change_is_write(effect) && !effect->is_told;
+    bool is_asking = effect->wanted == EFFECT_SET || effect->did == DID_READ;
     if (client->attempt != event->attempt)
         return;
-    if ((verb_effect(event->command.verb) == EFFECT_SET || event->command.verb == VERB_GET) &&
-        event->op == OP_ACQUIRE && !is_write && scene->change.before == BEFORE_PRESENT &&
+    if (is_asking && event->op == OP_ACQUIRE && !is_write && effect->before == BEFORE_PRESENT &&
         scene->key->is_present)
         see_taken(scene);
-    if (verb_effect(event->command.verb) == EFFECT_SET && scene->change.kind == CHANGE_NONE &&
-        scene->change.before == BEFORE_PRESENT) {
+    if (effect->wanted == EFFECT_SET && effect->did == DID_REFUSED &&
+        effect->before == BEFORE_PRESENT) {
         const unsigned server = 1u << event->server; /* the last answer counts */
         bool is_known = scene->key->is_present && scene->key->grant.client != NOBODY;
         client->refused_unknown &= ~server;
         client->refused_unknown |= is_known ? 0 : server;
     }
-    if (event->command.verb != VERB_GET)
+    if (effect->did != DID_READ && !(effect->did == DID_FAILED && effect->wanted == EFFECT_READ))
         return;
-    client->has_seen = scene->change.has_value;
-    client->seen = scene->change.value;
+    client->has_seen = effect->has_old;
+    client->seen = effect->old_value;
 }
 
-void ledger_apply(struct ledger *ledger, const struct event *event)
+void ledger_apply(struct ledger *ledger, const struct execution *execution)
 {
-    struct scene scene = scene_of(ledger, event);
+    struct scene scene = scene_of(ledger, execution);
     reconcile(&scene);
     see(&scene);
     changed(&scene);
 }
 
-enum explained ledger_explains(struct ledger *ledger, const struct event *event)
+enum explained ledger_explains(struct ledger *ledger, const struct execution *execution)
 {
-    struct scene scene = scene_of(ledger, event);
+    struct scene scene = scene_of(ledger, execution);
     if (is_explained(&scene))
         return EXPLAINED;
-    if (scene.change.kind != CHANGE_NONE)
+    if (change_is_any(&scene.effect))
         return UNEXPLAINED;
     bool is_alive = scene.key->is_present && scene.key->grant.ending == ENDING_NONE;
-    return is_alive && is_own(&scene.key->grant, event) ? UNEXPLAINED_LOSS : UNEXPLAINED_HARMLESS;
+    return is_alive && is_own(&scene.key->grant, scene.event) ? UNEXPLAINED_LOSS
+                                                              : UNEXPLAINED_HARMLESS;
 }
 
-void ledger_look(struct ledger *ledger, const struct event *event)
+void ledger_look(struct ledger *ledger, const struct execution *execution)
 {
-    struct scene scene = scene_of(ledger, event);
+    struct scene scene = scene_of(ledger, execution);
     see(&scene);
-    if (scene.change.before == BEFORE_PRESENT)
-        scene.lock->busy_index = event->index;
+    if (scene.effect.before == BEFORE_PRESENT)
+        scene.lock->busy_index = scene.event->index;
 }

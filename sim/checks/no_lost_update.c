@@ -81,12 +81,13 @@ static void fact(struct monitor *monitor, const struct fact *fact)
     }
 }
 
-static struct writer writer_of(const struct ledger *ledger, const struct event *event)
+static struct writer writer_of(const struct ledger *ledger, const struct event *event,
+                               int64_t value)
 {
     const struct ledger_client *client = &ledger->clients[event->client];
     return (struct writer){.client = event->client,
                            .attempt = event->attempt,
-                           .value = event->command.value,
+                           .value = value,
                            .time_us = event->time_us,
                            .was_holding = client->is_holding && client->attempt == event->attempt};
 }
@@ -106,10 +107,9 @@ static void odd_clear(struct no_lost_update *self, struct odd_read *odd)
 
 /* A read that began when the last write was over must show it. */
 static void note_read(struct no_lost_update *self, const struct guarded *lock,
-                      const struct event *event)
+                      const struct event *event, int64_t value)
 {
     struct odd_read *odd = &self->odd[event->client];
-    int64_t value = event->reply.kind == REPLY_VALUE ? event->reply.value : 0;
     odd_clear(self, odd);
     bool is_later = lock->last.client == NOBODY || event->from_us >= lock->last.time_us;
     if (!lock->is_known || !is_later || value == lock->counter)
@@ -128,11 +128,12 @@ static void explain_reads(struct monitor *monitor, int lock, int64_t value)
             odd_clear(self, &self->odd[i]);
 }
 
-static const struct odd_read *find_odd(const struct no_lost_update *self, const struct event *event)
+static const struct odd_read *find_odd(const struct no_lost_update *self, const struct event *event,
+                                       int64_t written)
 {
     const struct odd_read *odd = &self->odd[event->client];
     bool is_its = odd->attempt != 0 && odd->attempt == event->attempt && odd->lock == event->lock &&
-                  odd->value + 1 == event->command.value;
+                  odd->value + 1 == written;
     return is_its ? odd : NULL;
 }
 
@@ -157,7 +158,7 @@ static void lost(struct monitor *monitor, const struct event *event, const struc
     const struct ledger *ledger = monitor->ledger;
     const struct overlap *overlap = find_overlap(monitor->state, writer, &lock->last);
     bool is_late = !writer->was_holding || (lock->last.client != NOBODY && !lock->last.was_holding);
-    const struct odd_read *odd = overlap ? NULL : find_odd(monitor->state, event);
+    const struct odd_read *odd = overlap ? NULL : find_odd(monitor->state, event, writer->value);
     enum cause cause = overlap   ? overlap->pair.cause
                        : odd     ? CAUSE_LOST_GRANT
                        : is_late ? CAUSE_OVERRUN
@@ -193,23 +194,25 @@ static void counted(struct monitor *monitor, const struct event *event)
     const struct ledger *ledger = monitor->ledger;
     struct no_lost_update *self = monitor->state;
     struct guarded *lock = &self->locks[event->lock];
+    const struct key_effect effect = change_on(event, KEY_COUNTER);
     self->saw_counter = true;
     lock->server = event->server;
-    if (event->command.verb == VERB_INCR && event->reply.kind == REPLY_INTEGER) {
+    if (change_is_write(&effect) && effect.is_told) { /* a step of one command loses nothing */
         lock->is_known = true;
-        lock->counter = event->reply.value;
+        lock->counter = effect.new_value;
+        return;
     }
-    bool is_read = event->command.verb == VERB_GET &&
-                   (event->reply.kind == REPLY_VALUE || event->reply.kind == REPLY_NIL);
-    if (is_read)
-        note_read(self, lock, event);
+    bool is_read = effect.did == DID_READ && effect.before != BEFORE_UNKNOWN;
+    int64_t read = change_knows_old(&effect) ? effect.old_value : 0;
+    if (is_read && event->client >= 0) /* nobody reads it when a run has ended */
+        note_read(self, lock, event, read);
     if (is_read && !lock->is_known) {
         lock->is_known = true;
-        lock->counter = event->reply.kind == REPLY_VALUE ? event->reply.value : 0;
+        lock->counter = read;
     }
-    if (event->command.verb != VERB_SET || event->reply.kind != REPLY_OK)
+    if (!change_is_write(&effect))
         return;
-    struct writer writer = writer_of(ledger, event);
+    struct writer writer = writer_of(ledger, event, effect.new_value);
     if (is_same(&writer, &lock->last))
         return; /* sent twice */
     monitor->counters->sections++;
@@ -221,6 +224,18 @@ static void counted(struct monitor *monitor, const struct event *event)
     lock->is_known = true;
     lock->counter = writer.value;
     lock->last = writer;
+}
+
+static void appended(struct monitor *monitor, const struct event *event)
+{
+    const struct key_effect effect = change_on(event, KEY_LIST);
+    struct no_lost_update *self = monitor->state;
+    struct guarded *lock = &self->locks[event->lock];
+    if (effect.did != DID_APPENDED)
+        return;
+    struct writer writer = writer_of(monitor->ledger, event, effect.new_value);
+    lock->pushes += !is_same(&writer, &lock->pushed);
+    lock->pushed = writer;
 }
 
 static void forgotten(struct monitor *monitor, int server)
@@ -237,18 +252,12 @@ static void forgotten(struct monitor *monitor, int server)
 
 static void event(struct monitor *monitor, const struct event *event)
 {
-    struct no_lost_update *self = monitor->state;
-    if (event->kind == EVENT_EXECUTE && event->command.key == KEY_COUNTER) {
+    if (event->kind == EVENT_EXECUTE && event_is_on(event, KEY_COUNTER))
         counted(monitor, event);
-    } else if (event->kind == EVENT_EXECUTE && event->command.verb == VERB_RPUSH &&
-               event->reply.kind == REPLY_INTEGER) {
-        struct writer writer = writer_of(monitor->ledger, event);
-        struct guarded *lock = &self->locks[event->lock];
-        lock->pushes += !is_same(&writer, &lock->pushed);
-        lock->pushed = writer;
-    } else if (event->kind == EVENT_FAULT && fault_forgets(event->fault)) {
+    if (event->kind == EVENT_EXECUTE && event_is_on(event, KEY_LIST))
+        appended(monitor, event);
+    if (event->kind == EVENT_FAULT && fault_forgets(event->fault))
         forgotten(monitor, event->server);
-    }
 }
 
 static void finish(struct monitor *monitor, int64_t end_us)

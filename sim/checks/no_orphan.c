@@ -18,7 +18,7 @@ static void hit(struct monitor *monitor, const struct grant *grant, int64_t inde
     if (!finding_hit(finding, cause, index))
         return;
     const char *name = client_name(ledger, grant->client);
-    finding_say(finding, "%s's %s stood in the lock key since %s.", name, SENT(&grant->command),
+    finding_say(finding, "%s's %s stood in the lock key since %s.", name, SENT(&grant->sent),
                 MS(grant->time_us));
     finding_say(finding, "%s's %s returned \"%s\" at %s: %s does not know that it has the lock.",
                 name, operation_name(left->op), result_name(left->result), MS(left->since_us),

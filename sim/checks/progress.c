@@ -203,12 +203,12 @@ static void hit(struct monitor *monitor, const struct event *event, int lock)
             continue;
         const char *owner = client_name(ledger, grant->client);
         finding_say(finding, "%s's %s stands in the lock key since %s%s%s.", owner,
-                    SENT(&grant->command), MS(grant->time_us),
+                    SENT(&grant->sent), MS(grant->time_us),
                     key->expire_us == NEVER_US && !ledger->has_stamps ? " and never expires" : "",
                     ledger->clients[grant->client].is_dead ? "; its writer has crashed" : "");
         if (grant->is_touched)
             finding_say(finding, "The last to change it was %s (%s at %s).",
-                        client_name(ledger, grant->touch.client), SENT(&grant->touch.command),
+                        client_name(ledger, grant->touch.client), SENT(&grant->touch.sent),
                         MS(grant->touch.time_us));
     }
     finding_say(finding, "Since %s nobody believes to hold the lock; a lease is %s.",

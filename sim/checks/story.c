@@ -12,11 +12,11 @@ void grant_explain(const struct ledger *ledger, const struct grant *grant, struc
     const char *who = client_name(ledger, grant->client);
     if (grant->until_us == NEVER_US) {
         finding_say(finding, "%s got the lock at %s (%s). It has no end of its own.", who,
-                    MS(grant->time_us), SENT(&grant->command));
+                    MS(grant->time_us), SENT(&grant->sent));
         return;
     }
     finding_say(finding, "%s got the lock at %s (%s) for %s. %s %s.", who, MS(grant->time_us),
-                SENT(&grant->command), MS(ledger->lease_us),
+                SENT(&grant->sent), MS(ledger->lease_us),
                 ledger->has_stamps ? "Its stamp does not pass before"
                                    : "It cannot have expired before",
                 MS(grant->until_us));
@@ -27,7 +27,7 @@ const char *deed_trigger(const struct ledger *ledger, const struct deed *deed, c
     const char *who = client_name(ledger, deed->client);
     words[0] = '\0';
     if (deed->repeat != REPEAT_NONE)
-        snprintf(words, TRIGGER_BYTES, "a %s that was sent %s", verb_name(deed->command.verb),
+        snprintf(words, TRIGGER_BYTES, "a %s that was sent %s", quote_name(&deed->sent),
                  deed->repeat == REPEAT_RESENT ? "again" : "twice");
     else if (deed->is_clock_struck && ledger->has_stamps)
         snprintf(words, TRIGGER_BYTES, "%s's wrong clock", who);
@@ -61,7 +61,7 @@ void deed_explain(const struct ledger *ledger, const struct deed *deed, const ch
     else if (deed->own_ending != ENDING_NONE)
         snprintf(context, sizeof context, "; %s's own lock had been gone since %s", who,
                  MS(deed->own_ended_us));
-    finding_say(finding, "%s sent %s, executed at %s: it %s%s.", who, SENT(&deed->command),
+    finding_say(finding, "%s sent %s, executed at %s: it %s%s.", who, SENT(&deed->sent),
                 MS(deed->time_us), words, context);
 }
 
@@ -161,7 +161,7 @@ static void explain_hold(const struct ledger *ledger, int client, const char *al
         grant_explain(ledger, grant, finding);
     else if (grant->index != NO_INDEX)
         finding_say(finding, "%s got it%s at %s (%s).", name, also, MS(grant->time_us),
-                    SENT(&grant->command));
+                    SENT(&grant->sent));
     else
         finding_say(finding, "%s was told at %s that it has the lock%s; no server had given it.",
                     name, MS(who->held_us), also);

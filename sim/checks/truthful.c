@@ -40,7 +40,7 @@ static void explain_leftover(const struct ledger *ledger, const struct grant *be
 {
     const char *name = client_name(ledger, behind->client);
     const struct left *left = &behind->left;
-    finding_say(finding, "%s's %s stood in the lock key since %s.", name, SENT(&behind->command),
+    finding_say(finding, "%s's %s stood in the lock key since %s.", name, SENT(&behind->sent),
                 MS(behind->time_us));
     if (behind->is_restored)
         finding_say(finding, "A replica had brought it back.");
@@ -124,7 +124,7 @@ static void explain(const struct ledger *ledger, const struct event *event,
         grant_explain(ledger, shown, finding);
         if (shown->ending == ENDING_DELETED)
             finding_say(finding, "%s removed it itself at %s (%s).", name, MS(shown->by.time_us),
-                        SENT(&shown->by.command));
+                        SENT(&shown->by.sent));
     } else {
         explain_leftover(ledger, untruth->behind, untruth->cause, finding);
     }

@@ -1,7 +1,11 @@
 /* event.c - the names of what a history is made of; see event.h. Never decides anything. */
 #include "history/event.h"
 
+#include "base/memory.h"
+
 #include <assert.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static const char *const events[EVENT_COUNT] = {
@@ -56,6 +60,52 @@ bool promise_read(const char *name, enum promise *promise)
             return true;
         }
     return false;
+}
+
+void event_keep(struct event *event)
+{
+    if (event->opaque) {
+        struct opaque *opaque = memory_new(1, sizeof *opaque);
+        *opaque = *event->opaque;
+        event->opaque = opaque;
+    }
+    if (event->effects) {
+        struct effects *effects = memory_new(1, sizeof *effects);
+        *effects = *event->effects;
+        event->effects = effects;
+    }
+    if (event->token_text)
+        event->token_text = memory_text(event->token_text);
+}
+
+void event_drop(struct event *event)
+{
+    free((void *)event->opaque);
+    free((void *)event->effects);
+    free((void *)event->token_text);
+    event->opaque = NULL;
+    event->effects = NULL;
+    event->token_text = NULL;
+}
+
+const char *event_command(const struct event *event, char *text, size_t size)
+{
+    if (!event->opaque)
+        return command_print(&event->command, text, size);
+    snprintf(text, size, "%s", opaque_words(event->opaque));
+    return text;
+}
+
+const char *event_command_name(const struct event *event)
+{
+    return event->opaque ? event->opaque->name : verb_name(event->command.verb);
+}
+
+bool event_is_same_command(const struct event *one, const struct event *two)
+{
+    if (one->opaque && two->opaque)
+        return opaque_is_same(one->opaque, two->opaque);
+    return !one->opaque && !two->opaque && one->command.verb == two->command.verb;
 }
 
 const char *event_name(enum event_kind kind)

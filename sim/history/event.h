@@ -105,6 +105,17 @@ struct history_head {
                                           */
 };
 
+/* Makes an event that is kept its own copies of what it points to, until event_drop(). */
+void event_keep(struct event *event);
+void event_drop(struct event *event);
+
+/* The event's command for people: all of it (text: size bytes), or its name alone. */
+const char *event_command(const struct event *event, char *text, size_t size);
+const char *event_command_name(const struct event *event);
+
+/* Do both tell of the same command, for all that is known? Of typed ones: of the same verb. */
+bool event_is_same_command(const struct event *one, const struct event *two);
+
 /* Whoever takes events as they come: the log, the checks, a progress line. */
 struct event_sink {
     void (*take)(void *context, const struct event *event); /* borrows event */

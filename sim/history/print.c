@@ -33,10 +33,7 @@ static void add(struct line *line, const char *format, ...)
 static void add_command(struct line *line, const struct event *event)
 {
     char words[COMMAND_WORDS_MAX];
-    if (event->opaque)
-        add(line, "%s", opaque_words(event->opaque));
-    else
-        add(line, "%s", command_print(&event->command, words, sizeof words));
+    add(line, "%s", event_command(event, words, sizeof words));
 }
 
 static void add_effects(struct line *line, const struct event *event)

@@ -8,12 +8,10 @@
 #include "base/bits.h"
 #include "base/infile.h"
 #include "base/memory.h"
-#include "base/suggest.h"
 #include "history/words.h"
 
 #include <errno.h>
 #include <inttypes.h>
-#include <stdarg.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,72 +20,6 @@
  * the rest. */
 enum { HEAD_LINE_MAX = 2 * CLIENTS_MAX * (NAME_MAX_BYTES + 3) + HISTORY_LINE_MAX };
 
-enum fail reader_refuses(struct history_reader *reader, struct failure *failure, const char *format,
-                         ...)
-{
-    char words[512];
-    va_list list;
-    va_start(list, format);
-    vsnprintf(words, sizeof words, format, list);
-    va_end(list);
-    if (reader->column == 0)
-        return failure_set(failure, FAIL_INPUT, "%s:%" PRId64 ": %s", reader->path, reader->line,
-                           words);
-    return failure_set(failure, FAIL_INPUT, "%s:%" PRId64 ":%zu: %s", reader->path, reader->line,
-                       reader->column, words);
-}
-
-/* Where the first { stands at or behind that place, outside texts; the end of the line: nowhere. */
-static size_t find_brace(const struct history_reader *reader, size_t from)
-{
-    bool is_text = false;
-    for (; from < reader->size; from++) {
-        char byte = reader->bytes[from];
-        if (is_text && byte == '\\')
-            from++;
-        else if (byte == '"')
-            is_text = !is_text;
-        else if (byte == '{' && !is_text)
-            break;
-    }
-    return from;
-}
-
-/* Is that place a name and not a value: does a colon follow? */
-static bool is_name(const struct history_reader *reader, size_t end)
-{
-    while (end < reader->size && (reader->bytes[end] == ' ' || reader->bytes[end] == '\t'))
-        end++;
-    return end < reader->size && reader->bytes[end] == ':';
-}
-
-void reader_at(struct history_reader *reader, const char *name)
-{
-    char quoted[2 * NAME_MAX_BYTES];
-    reader->column = 0;
-    if (!name) {
-        reader->from = reader->column = find_brace(reader, reader->from) + 1;
-        return;
-    }
-    int length = snprintf(quoted, sizeof quoted, "\"%s\"", name);
-    if (length < 0 || (size_t)length >= sizeof quoted)
-        return;
-    for (size_t at = reader->from; at + (size_t)length <= reader->size; at++)
-        if (!memcmp(reader->bytes + at, quoted, (size_t)length) &&
-            is_name(reader, at + (size_t)length)) {
-            reader->column = at + 1;
-            return;
-        }
-}
-
-enum fail reader_unknown(struct history_reader *reader, const char *what, const char *word,
-                         const char *const *words, int count, struct failure *failure)
-{
-    const char *near = suggest_nearest(word, words, (size_t)count);
-    return reader_refuses(reader, failure, "%s '%.40s'%s%s%s", what, word,
-                          near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
-}
-
 /* --- lines --- */
 
 /* The next line, without its end; *is_there false at the end of the file. */
@@ -95,7 +27,8 @@ static enum fail read_line(struct history_reader *reader, size_t most, bool *is_
                            struct failure *failure)
 {
     int byte;
-    reader->size = reader->from = reader->column = 0;
+    reader->size = 0;
+    reader->place = (struct place){0};
     reader->line++;
     while ((byte = getc_unlocked(reader->file)) != EOF && byte != '\n') {
         if (reader->size == most)
@@ -118,7 +51,7 @@ static enum fail parse(struct history_reader *reader, json_t **object, struct fa
     json_error_t error;
     *object = json_loadb(reader->bytes, reader->size, JSON_REJECT_DUPLICATES, &error);
     if (!*object) {
-        reader->column = error.position > 0 ? (size_t)error.position : 0;
+        reader->place.column = error.position > 0 ? (size_t)error.position : 0;
         return reader_refuses(reader, failure, "not JSON: %s", error.text);
     }
     if (json_is_object(*object))
@@ -340,7 +273,7 @@ static enum fail check_event(struct history_reader *reader, struct event *event,
 {
     static const int always = SEEN_INDEX | SEEN_TIME | SEEN_KIND;
     bool has_typed = false;
-    reader->column = 0;
+    reader_at(reader, NULL);
     if ((seen & always) != always)
         return reader_refuses(reader, failure, "an event wants 'i', 't' and 'kind'");
     for (int i = 0; i < FIELDS; i++) {

@@ -20,7 +20,12 @@ struct history_reader {
     char (*processes)[NAME_MAX_BYTES];
     size_t size; /* of the line in hand */
     char *bytes;
-    size_t from, column; /* reader_at(): where it looks, and what it found, from 1; 0: the line */
+    struct place {
+        const char *outer; /* NULL: the line itself is to blame, or its field */
+        int nth;           /* which object of a list that is, from 1; 0: it is no list */
+        const char *field; /* NULL: that object, or all of it */
+        size_t column;     /* known without looking; from 1 */
+    } place;               /* of what is in hand */
     /* What the event in hand points to. */
     struct opaque opaque;
     struct effects effects;
@@ -32,8 +37,11 @@ struct history_reader {
 enum fail reader_refuses(struct history_reader *reader, struct failure *failure, const char *format,
                          ...) __attribute__((format(printf, 3, 4)));
 
-/* The field of that name is in hand: its column goes in front of what is refused. */
+/* The field of that name is in hand: its column goes in front of what is refused. name is kept
+ * until the next line; NULL: the line. */
 void reader_at(struct history_reader *reader, const char *name);
+/* The same of a field within another one, or within the nth object of its list. */
+void reader_within(struct history_reader *reader, const char *outer, int nth, const char *name);
 
 /* Refuses a word that is none of those, and says which of them is near. what: "'op' knows no". */
 enum fail reader_unknown(struct history_reader *reader, const char *what, const char *word,

@@ -132,7 +132,7 @@ static enum fail take_opaque(struct history_reader *reader, const json_t *object
     json_object_foreach((json_t *)object, name, value)
     {
         enum fail fail = FAIL_NONE;
-        reader_at(reader, name);
+        reader_within(reader, "opaque", 0, name);
         if (!strcmp(name, "name"))
             fail = take_printable(reader, name, value, opaque->name, sizeof opaque->name, failure);
         else if (!strcmp(name, "text"))
@@ -271,7 +271,7 @@ static enum fail take_effect(struct history_reader *reader, json_t *object, int 
     json_object_foreach(object, name, value)
     {
         int which = 0;
-        reader_at(reader, name);
+        reader_within(reader, "effects", at + 1, name);
         while (which < SAYS_BITS_WIDTH && strcmp(effect_fields[which], name) != 0)
             which++;
         if (which == SAYS_BITS_WIDTH)
@@ -304,7 +304,7 @@ static enum fail take_effects(struct history_reader *reader, const json_t *list,
     reader->effects.count = (int)json_array_size(list);
     json_array_foreach(list, i, object)
     {
-        reader_at(reader, NULL); /* the next object */
+        reader_within(reader, "effects", (int)i + 1, NULL);
         enum fail fail = take_effect(reader, object, (int)i, failure);
         if (fail)
             return fail;
@@ -317,14 +317,12 @@ static enum fail take_effects(struct history_reader *reader, const json_t *list,
 enum fail reader_foreign(struct history_reader *reader, const char *name, const json_t *value,
                          struct event *event, bool *is_taken, struct failure *failure)
 {
-    size_t from = reader->from;
     enum fail fail = FAIL_NONE;
     bool is_opaque = !strcmp(name, "opaque"), is_effects = !strcmp(name, "effects");
     bool is_inferred = !strcmp(name, "inferred");
     *is_taken = reader->version > 1 && (is_opaque || is_effects || is_inferred);
     if (!*is_taken)
         return FAIL_NONE;
-    reader->from = reader->column > 0 ? reader->column - 1 : 0;
     if (is_opaque) {
         fail = take_opaque(reader, value, &reader->opaque, failure);
         event->opaque = &reader->opaque;
@@ -334,7 +332,6 @@ enum fail reader_foreign(struct history_reader *reader, const char *name, const 
     } else {
         fail = reader_flag(reader, name, value, &event->is_inferred, failure);
     }
-    reader->from = from;
     return fail;
 }
 
@@ -347,7 +344,7 @@ enum fail reader_foreign_check(struct history_reader *reader, struct event *even
                                struct failure *failure)
 {
     static const int has_command = SENDS | EXECUTES | HEARS | 1 << EVENT_FAULT;
-    reader->column = 0;
+    reader_at(reader, NULL);
     if (event->is_inferred && !(1 << event->kind & (CALLS | RETURNS | NOTICES)))
         return reader_refuses(reader, failure, "an event of kind '%s' is never 'inferred'",
                               event_name(event->kind));

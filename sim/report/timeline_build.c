@@ -31,10 +31,10 @@ struct builder {
     struct belief beliefs[TIMELINE_CLIENTS_MAX];
     struct standing_key keys[SERVERS_MAX];
     struct flight {
-        int client, server, attempt;
-        enum verb verb;
-        int row;         /* at which it left, or was executed */
-        bool is_unheard; /* nobody waits for its reply: given up on, or a copy */
+        int client, server;
+        const struct event *event; /* that tells of its command and attempt */
+        int row;                   /* at which it left, or was executed */
+        bool is_unheard;           /* nobody waits for its reply: given up on, or a copy */
         enum { FLIGHT_OVER, FLIGHT_SENT, FLIGHT_EXECUTED } state;
     } flights[TIMELINE_EVENTS_MAX];
     int flights_count;
@@ -106,8 +106,8 @@ static struct flight *find_flight(struct builder *builder, const struct event *e
     for (int i = 0; i < builder->flights_count; i++) {
         struct flight *flight = &builder->flights[i];
         if ((int)flight->state == state && flight->client == event->client &&
-            flight->server == event->server && flight->verb == event->command.verb &&
-            flight->attempt == event->attempt)
+            flight->server == event->server && event_is_same_command(flight->event, event) &&
+            flight->event->attempt == event->attempt)
             return flight;
     }
     return NULL;
@@ -118,8 +118,7 @@ static void message_sent(struct builder *builder, const struct event *event)
     assert(builder->flights_count < TIMELINE_EVENTS_MAX);
     builder->flights[builder->flights_count++] = (struct flight){.client = event->client,
                                                                  .server = event->server,
-                                                                 .attempt = event->attempt,
-                                                                 .verb = event->command.verb,
+                                                                 .event = event,
                                                                  .row = last_row(builder),
                                                                  .state = FLIGHT_SENT};
 }
@@ -189,14 +188,13 @@ static void client_event(struct builder *builder, const struct event *event, int
 {
     struct belief *belief = &builder->beliefs[column];
     int64_t lease_us = builder->timeline->head.lease_us;
-    bool is_renewal = verb_effect(event->command.verb) == EFFECT_EXPIRE &&
-                      verb_compares(event->command.verb) == COMPARES_VALUE;
+    bool is_renewal = words_is_renewal(event);
     if (event->kind == EVENT_CALL && event->op == OP_ACQUIRE)
         belief->called_us = event->time_us;
     if (event->kind == EVENT_SEND && is_renewal)
         belief->renewal_us = event->time_us;
     if (event->kind == EVENT_HEAR && is_renewal && belief->bar != NONE &&
-        reply_is_integer(&event->reply, 1)) {
+        words_is_yes(&event->reply)) {
         belief->lease_end_us = belief->renewal_us + lease_us;
         builder->timeline->bars[belief->bar].late_from = NONE;
     }
@@ -253,8 +251,9 @@ static void key_executed(struct builder *builder, const struct event *event)
     case KEY_KEPT:
         break;
     }
-    if (words_sets_expiry(event))
-        key_expiry(builder, event, event->command.ttl_us);
+    int64_t ttl_us;
+    if (words_expiry(event, &ttl_us))
+        key_expiry(builder, event, ttl_us);
 }
 
 static void server_fault(struct builder *builder, const struct event *event)
@@ -364,7 +363,7 @@ static void apply(struct builder *builder, const struct event *event)
         message_heard(builder, event);
     if (event->kind == EVENT_EXECUTE && has_server) {
         message_executed(builder, event);
-        if (event->command.key == KEY_LOCK)
+        if (event_is_on(event, KEY_LOCK))
             key_executed(builder, event);
     }
     if (event->kind != EVENT_FAULT)

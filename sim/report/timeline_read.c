@@ -4,6 +4,7 @@
 #include "report/timeline.h"
 
 #include "base/memory.h"
+#include "checks/change.h"
 #include "history/history.h"
 #include "report/text.h"
 
@@ -41,10 +42,13 @@ static enum fail fill_ring(struct ring *ring, struct history_reader *reader, int
 {
     bool is_end = false;
     while (first_index < 1 || ring->read <= first_index + AFTER_EVENTS) {
-        enum fail fail =
-            history_reader_next(reader, &ring->events[ring->read % RING_EVENTS], &is_end, failure);
+        struct event event, *place = &ring->events[ring->read % RING_EVENTS];
+        enum fail fail = history_reader_next(reader, &event, &is_end, failure);
         if (fail || is_end)
             return fail;
+        event_drop(place);
+        *place = event;
+        event_keep(place);
         ring->read++;
         if (first_index < 1 && ring->read > TIMELINE_EVENTS_MAX)
             return FAIL_NONE; /* too long, and no place to look at */
@@ -54,7 +58,9 @@ static enum fail fill_ring(struct ring *ring, struct history_reader *reader, int
 
 static void keep(struct timeline *timeline, const struct event *event)
 {
-    timeline->events[timeline->events_count++] = *event;
+    struct event *kept = &timeline->events[timeline->events_count++];
+    *kept = *event;
+    event_keep(kept);
 }
 
 static bool has_client(const struct timeline *timeline, int client)
@@ -78,8 +84,7 @@ static bool is_turning_point(const struct event *event)
 {
     return (event->kind == EVENT_RETURN && event->result == RESULT_GRANTED) ||
            (event->kind == EVENT_CALL && event->op == OP_RELEASE) ||
-           (event->kind == EVENT_EXECUTE && verb_effect(event->command.verb) == EFFECT_DELETE &&
-            event->command.key == KEY_LOCK && event->reply.value >= 1);
+           (event->kind == EVENT_EXECUTE && change_on(event, KEY_LOCK).did == DID_DELETED);
 }
 
 /* The clients whose turns led to the violation, latest first, and the place where the earliest of
@@ -176,6 +181,8 @@ enum fail timeline_read(struct timeline *timeline, const char *path, bool *is_dr
     } else if (*is_drawable) {
         keep_part(timeline, &ring);
     }
+    for (int i = 0; i < RING_EVENTS; i++)
+        event_drop(&ring.events[i]);
     free(ring.events);
     history_reader_free(reader);
     return fail;
@@ -203,6 +210,8 @@ void timeline_free(struct timeline *timeline)
 {
     if (!timeline)
         return;
+    for (int i = 0; i < timeline->events_count; i++)
+        event_drop(&timeline->events[i]);
     free(timeline->head.names);
     free(timeline->events);
     free(timeline->overlaps);

@@ -63,34 +63,67 @@ static void name_token(const struct timeline *timeline, int64_t value, char *tex
     }
 }
 
+/* What an attempt of a foreign program has put into the lock key, by that attempt's name. */
+static void name_text(const struct timeline *timeline, const struct event *event, char *text)
+{
+    char name[NAME_MAX_BYTES + 16], rest[TIMELINE_TEXT_MAX];
+    for (int i = 0; event->effects && i < event->effects->count; i++) {
+        const char *token = event->effects->texts[i].new_value;
+        const char *at = event->effects->on[i].key == KEY_LOCK ? strstr(text, token) : NULL;
+        snprintf(name, sizeof name, "%s%d", client_name(timeline, event->client), event->attempt);
+        if (!at || strlen(name) >= strlen(token))
+            continue;
+        snprintf(rest, sizeof rest, "%.*s%s%s", (int)(at - text), text, name, at + strlen(token));
+        memcpy(text, rest, strlen(rest) + 1); /* shorter than what stood there */
+    }
+}
+
+static void name_tokens(const struct timeline *timeline, const struct event *event, int64_t value,
+                        char *text)
+{
+    if (!event->opaque)
+        name_token(timeline, value, text);
+    for (int i = 0; event->opaque && i < timeline->events_count; i++)
+        name_text(timeline, &timeline->events[i], text);
+}
+
 /* --- the key --- */
 
 enum key_change words_key_change(const struct event *event)
 {
-    switch (change_read(&event->command, &event->reply).kind) {
-    case CHANGE_WRITE:
-    case CHANGE_SWAP:
-        return KEY_WRITTEN;
-    case CHANGE_EXPIRY:
+    const struct key_effect effect = change_on(event, KEY_LOCK);
+    if (did_is_expiry(effect.did))
         return KEY_EXTENDED;
-    case CHANGE_DELETE:
+    if (effect.did == DID_DELETED)
         return KEY_REMOVED;
-    case CHANGE_NONE:
-    case CHANGE_WRITE_IF_NEW:
-        break;
-    }
-    return KEY_KEPT;
+    bool is_half = effect.did == DID_CREATED && effect.before == BEFORE_UNKNOWN;
+    return change_is_write(&effect) && !is_half ? KEY_WRITTEN : KEY_KEPT;
 }
 
-bool words_sets_expiry(const struct event *event)
+bool words_expiry(const struct event *event, int64_t *ttl_us)
 {
-    return change_read(&event->command, &event->reply).has_ttl;
+    const struct key_effect effect = change_on(event, KEY_LOCK);
+    *ttl_us = effect.ttl_us;
+    return change_is_any(&effect) && effect.has_ttl;
+}
+
+bool words_is_renewal(const struct event *event)
+{
+    if (event->opaque)
+        return event->op == OP_EXTEND || event->lane == LANE_RENEW;
+    return verb_effect(event->command.verb) == EFFECT_EXPIRE &&
+           verb_compares(event->command.verb) == COMPARES_VALUE;
+}
+
+bool words_is_yes(const struct reply *reply)
+{
+    return reply->kind == REPLY_OK || reply_is_integer(reply, 1);
 }
 
 bool words_strike(const struct timeline *timeline, const struct event *event, int holder,
                   char *text)
 {
-    if (event->kind != EVENT_EXECUTE || event->command.key != KEY_LOCK || holder < 0 ||
+    if (event->kind != EVENT_EXECUTE || !event_is_on(event, KEY_LOCK) || holder < 0 ||
         holder == event->client)
         return false;
     const char *owner = client_name(timeline, holder);
@@ -138,9 +171,9 @@ static void put_send(const struct timeline *timeline, const struct event *event,
                      const struct event *last, char *text)
 {
     char command[COMMAND_TEXT_MAX], name[SERVER_TEXT_MAX];
-    command_print(&event->command, command, sizeof command);
-    name_token(timeline, event->command.value, command);
-    if (last && last->kind == EVENT_SEND && last->command.verb == event->command.verb) {
+    event_command(event, command, sizeof command);
+    name_tokens(timeline, event, event->command.value, command);
+    if (last && last->kind == EVENT_SEND && event_is_same_command(last, event)) {
         put(text, ", %d", event->server + 1);
         return;
     }
@@ -160,7 +193,10 @@ static void put_execute(const struct timeline *timeline, const struct event *eve
     reply_print(&event->reply, reply, sizeof reply);
     name_token(timeline, event->reply.value, reply);
     put(text, "%s executes %s's %s → %s", server_name(timeline, event->server, name),
-        client_name(timeline, event->client), verb_name(event->command.verb), reply);
+        client_name(timeline, event->client), event_command_name(event), reply);
+    const struct key_effect effect = change_on(event, KEY_LOCK);
+    if (event->opaque && effect.did != DID_NOTHING)
+        put(text, " (%s)", did_name(effect.did));
 }
 
 static void put_hear(const struct timeline *timeline, const struct event *event, char *text)
@@ -199,7 +235,7 @@ static void put_fault(const struct timeline *timeline, const struct event *event
 {
     char line[COMMAND_TEXT_MAX], amount[UNITS_TEXT_MAX];
     enum choice_kind kind;
-    if (choice_of_fault(event->fault, &kind)) {
+    if (!event->opaque && choice_of_fault(event->fault, &kind)) {
         struct choice choice = {.kind = kind,
                                 .client = event->client,
                                 .server = event->server,
@@ -213,7 +249,8 @@ static void put_fault(const struct timeline *timeline, const struct event *event
     }
     put(text, "%s", fault_name(event->fault));
     if (event->client >= 0)
-        put(text, " strikes %s", client_name(timeline, event->client));
+        put(text, " strikes %s%s%s", client_name(timeline, event->client),
+            event->opaque ? "'s " : "", event->opaque ? event->opaque->name : "");
     if (event->amount_us)
         put(text, ", %s", units_print_duration(event->amount_us, amount));
 }

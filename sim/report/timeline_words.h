@@ -9,7 +9,12 @@ enum key_change { KEY_KEPT, KEY_WRITTEN, KEY_EXTENDED, KEY_REMOVED };
 
 /* What an executed command did to the lock key, by its reply. */
 enum key_change words_key_change(const struct event *event);
-bool words_sets_expiry(const struct event *event);
+/* Does it give the key an expiry, and so long from then on? */
+bool words_expiry(const struct event *event, int64_t *ttl_us);
+
+/* A command by which a holder lengthens its lease; and a reply that says that it did. */
+bool words_is_renewal(const struct event *event);
+bool words_is_yes(const struct reply *reply);
 
 /* Each puts words behind those in text (TIMELINE_TEXT_MAX bytes). last: the event before in the
  * same row, or NULL. */

@@ -39,28 +39,29 @@ static bool is_there(const struct model_key *key)
 }
 
 /* What it says of the key as it was. */
-static void says_what_was(const struct change *change, const struct model_key *before)
+static void says_what_was(const struct key_effect *effect, const struct model_key *before)
 {
-    if (change->before != BEFORE_UNKNOWN)
-        assert_int_equal(change->before == BEFORE_PRESENT, is_there(before));
-    if (change->has_value)
-        assert_true(is_there(before) && before->value == change->value);
-    if (change->is_unlike)
-        assert_false(is_there(before) && before->value == change->value);
+    if (effect->before != BEFORE_UNKNOWN)
+        assert_int_equal(effect->before == BEFORE_PRESENT, is_there(before));
+    if (change_knows_old(effect))
+        assert_true(is_there(before) && before->value == effect->old_value);
+    if (effect->is_unlike)
+        assert_false(is_there(before) && before->value == effect->old_value);
 }
 
 /* What it says that has become of it. */
-static void says_what_is(const struct change *change, const struct command *command,
+static void says_what_is(const struct key_effect *effect, const struct command *command,
                          const struct model_key *before, const struct model_key *after)
 {
-    bool is_written = change->kind == CHANGE_WRITE || change->kind == CHANGE_SWAP ||
-                      (change->kind == CHANGE_WRITE_IF_NEW && !is_there(before));
-    bool is_set_anew = is_written || change->kind == CHANGE_EXPIRY;
-    if (change->kind == CHANGE_DELETE) {
+    bool is_half = effect->did == DID_CREATED && effect->before == BEFORE_UNKNOWN;
+    bool is_written = change_is_write(effect) && !(is_half && is_there(before));
+    bool is_set_anew = is_written || effect->did == DID_EXPIRY_SET;
+    if (effect->did == DID_DELETED) {
         assert_true(is_there(before) && !is_there(after));
     } else if (is_written) {
         assert_true(is_there(after) || command->ttl_us <= 0);
         assert_true(!is_there(after) || after->value == command->value);
+        assert_int_equal(effect->new_value, command->value);
     } else {
         assert_int_equal(is_there(before), is_there(after));
         assert_true(before->value == after->value);
@@ -68,8 +69,8 @@ static void says_what_is(const struct change *change, const struct command *comm
     if (!is_there(after))
         return;
     int64_t kept_us = is_written ? MODEL_NO_EXPIRY : before->expire_us;
-    bool has_new = is_set_anew && change->has_ttl;
-    assert_true(after->expire_us == (has_new ? NOW_US + change->ttl_us : kept_us));
+    bool has_new = is_set_anew && effect->has_ttl;
+    assert_true(after->expire_us == (has_new ? NOW_US + effect->ttl_us : kept_us));
 }
 
 /* Commands for what the lock guards: no scheme writes its lock key with one of these. */
@@ -87,13 +88,13 @@ static void proves(enum verb verb, int64_t value, int64_t ttl_us, enum reply_err
     if (command_ttl_unit_us(verb) != 0)
         command.ttl_us = ttl_us;
     struct reply reply = model_execute(&model, &watch, &command, NOW_US);
-    struct change change = change_read(&command, &reply);
+    struct key_effect effect = change_read(&command, &reply);
     assert_true(verb_answers(verb, reply.kind));
-    says_what_was(&change, &before);
+    says_what_was(&effect, &before);
     if (writes_other_keys(verb))
-        assert_int_equal(change.kind, CHANGE_NONE);
+        assert_false(change_is_any(&effect));
     else
-        says_what_is(&change, &command, &before, &model.keys[KEY_LOCK]);
+        says_what_is(&effect, &command, &before, &model.keys[KEY_LOCK]);
 }
 
 static void what_a_reply_proves_is_so(void **state)
@@ -121,10 +122,10 @@ static void what_can_be_known_is_told(void **state)
             struct model_key before = model.keys[KEY_LOCK];
             struct model_watch watch = {0};
             struct reply reply = model_execute(&model, &watch, &command, NOW_US);
-            struct change change = change_read(&command, &reply);
+            struct key_effect effect = change_read(&command, &reply);
             bool has_changed = memcmp(&before, &model.keys[KEY_LOCK], sizeof before) != 0;
-            assert_int_equal(change.kind != CHANGE_NONE, has_changed);
-            assert_true(change.before != BEFORE_UNKNOWN || change.is_unlike || verb == VERB_SET);
+            assert_int_equal(change_is_any(&effect), has_changed);
+            assert_true(effect.before != BEFORE_UNKNOWN || effect.is_unlike || verb == VERB_SET);
         }
     }
 }
@@ -137,12 +138,13 @@ static void half_of_it_was_done(void **state)
     const struct reply failed = {.kind = REPLY_ERROR, .error = ERROR_EXPIRE};
     for (int i = 0; i < 2; i++) {
         struct command command = {.verb = verbs[i], .value = OWN, .ttl_us = SECOND};
-        struct change change = change_read(&command, &failed);
-        assert_int_equal(change.kind, CHANGE_WRITE_IF_NEW);
-        assert_false(change.has_ttl);
+        struct key_effect effect = change_read(&command, &failed);
+        assert_int_equal(effect.did, DID_CREATED);
+        assert_int_equal(effect.before, BEFORE_UNKNOWN);
+        assert_false(effect.has_ttl);
     }
     struct command whole = {.verb = VERB_SET_NX_PX, .value = OWN};
-    assert_int_equal(change_read(&whole, &failed).kind, CHANGE_NONE);
+    assert_int_equal(change_read(&whole, &failed).did, DID_FAILED);
 }
 
 /* A reply that the command does not have, as in a history by another's hand, proves nothing. */
@@ -160,10 +162,10 @@ static void a_reply_of_another_command_proves_nothing(void **state)
             if (verb_answers((enum verb)verb, replies[i].kind))
                 continue;
             struct command command = {.verb = (enum verb)verb, .value = OWN, .ttl_us = SECOND};
-            struct change change = change_read(&command, &replies[i]);
-            assert_int_equal(change.kind, CHANGE_NONE);
-            assert_int_equal(change.before, BEFORE_UNKNOWN);
-            assert_false(change.is_unlike);
+            struct key_effect effect = change_read(&command, &replies[i]);
+            assert_false(change_is_any(&effect));
+            assert_int_equal(effect.before, BEFORE_UNKNOWN);
+            assert_false(effect.is_unlike);
             others++;
         }
     assert_true(others > VERB_COUNT);
@@ -176,9 +178,10 @@ static void an_aborted_transaction_proves_nothing(void **state)
     const struct reply nil = {.kind = REPLY_NIL};
     static const enum verb verbs[] = {VERB_MULTI_DEL, VERB_MULTI_SETNX_EXPIRE};
     for (int i = 0; i < 2; i++) {
-        struct change change = change_read(&(struct command){.verb = verbs[i], .value = OWN}, &nil);
-        assert_int_equal(change.kind, CHANGE_NONE);
-        assert_int_equal(change.before, BEFORE_UNKNOWN);
+        struct key_effect effect =
+            change_read(&(struct command){.verb = verbs[i], .value = OWN}, &nil);
+        assert_false(change_is_any(&effect));
+        assert_int_equal(effect.before, BEFORE_UNKNOWN);
     }
 }
 

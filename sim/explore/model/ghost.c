@@ -62,11 +62,11 @@ static void grant(const struct sender *sender, const struct packed_message *mess
 /* A stamp over a stamp. A client that gets back the very stamp that its GET had observed dead has
  * won; any other has most likely lost. */
 static unsigned ghost_swap(const struct sender *sender, const struct packed_message *message,
-                           const struct change *change, struct keyspace *keyspace)
+                           const struct key_effect *effect, struct keyspace *keyspace)
 {
     struct ghost_owner old = keyspace->ghost;
     int32_t seen = remembers(message) ? message->number : sender->client_state->seen;
-    bool wins = seen != 0 && change->value <= seen;
+    bool wins = seen != 0 && effect->old_value <= seen;
     if (is_own(&old, sender) || old.owner == GHOST_NOBODY || wins) {
         grant(sender, message, true, keyspace);
         keyspace->previous = old;
@@ -109,12 +109,12 @@ static unsigned ghost_delete(const struct sender *sender, const struct packed_me
 /* "Taken", because of its own key, of this attempt or one before; or because of another's, and then
  * what comes twice may still be granted there. The last word counts. */
 static void ghost_refusal(const struct sender *sender, const struct packed_message *message,
-                          const struct change *change, const struct keyspace *before)
+                          const struct key_effect *effect, const struct keyspace *before)
 {
     struct client_state *client_state = sender->client_state;
     const struct config *config = sender->config;
     uint8_t server = (uint8_t)(1u << message->server);
-    bool is_answer = change->kind == CHANGE_NONE && message->verb != VERB_GET;
+    bool is_answer = effect->did == DID_REFUSED;
     /* A stamp that has passed refuses nobody. */
     bool is_live = !config->scheme->uses_client_clock || ghost_counts(config, &before->ghost);
     bool is_asking = message->flags & MESSAGE_CURRENT && client_state->phase == PHASE_ACQUIRING;
@@ -142,12 +142,12 @@ static unsigned ghost_write(const struct sender *sender, const struct packed_mes
 
 /* The same over whatever is there; but a dead stamp is nobody's lock. */
 static unsigned ghost_overwrite(const struct sender *sender, const struct packed_message *message,
-                                const struct change *change, const struct keyspace *before,
+                                const struct key_effect *effect, const struct keyspace *before,
                                 struct keyspace *after)
 {
     const struct config *config = sender->config;
     /* A server that says that there was nothing has forgotten it: that is no scheme's doing. */
-    bool is_lock = before->type != MODEL_ABSENT && change->before != BEFORE_ABSENT &&
+    bool is_lock = before->type != MODEL_ABSENT && effect->before != BEFORE_ABSENT &&
                    is_foreign(&before->ghost, sender->position) &&
                    (!config->scheme->uses_client_clock || ghost_counts(config, &before->ghost));
     /* Who is told "refused" now is told what was so: somebody else had it. */
@@ -172,30 +172,39 @@ unsigned ghost_execution(const struct config *config, struct client_state *clien
                                   .position = position,
                                   .rounds = is_current ? client_state->rounds : ROUNDS_BEFORE};
     const struct command command = message_command(it);
-    const struct change change = change_read(&command, reply);
+    const struct key_effect effect = change_read(&command, reply);
     bool was_there = before->keyspace.type != MODEL_ABSENT;
     if (command.verb == VERB_GET && config->scheme->uses_client_clock &&
         client_state->phase == PHASE_ACQUIRING && is_current)
-        client_state->seen = change.has_value ? narrow(change.value) : 0;
-    bool is_write = change.kind == CHANGE_WRITE || change.kind == CHANGE_WRITE_IF_NEW;
+        client_state->seen = effect.has_old ? narrow(effect.old_value) : 0;
+    bool is_write = change_is_write(&effect) && !effect.is_told;
     if ((verb_effect(command.verb) == EFFECT_SET || command.verb == VERB_GET) &&
-        it->op == OP_ACQUIRE && !is_write && was_there && change.before == BEFORE_PRESENT)
-        ghost_refusal(&sender, it, &change, &before->keyspace);
-    switch (change.kind) {
-    case CHANGE_NONE:
-        return 0;
-    case CHANGE_WRITE_IF_NEW:
-        return was_there ? 0 : ghost_write(&sender, it, &after->keyspace);
-    case CHANGE_SWAP:
-        return was_there && config->scheme->uses_client_clock
-                   ? ghost_swap(&sender, it, &change, &after->keyspace)
-                   : ghost_overwrite(&sender, it, &change, &before->keyspace, &after->keyspace);
-    case CHANGE_WRITE:
-        return ghost_overwrite(&sender, it, &change, &before->keyspace, &after->keyspace);
-    case CHANGE_EXPIRY:
+        it->op == OP_ACQUIRE && !is_write && was_there && effect.before == BEFORE_PRESENT)
+        ghost_refusal(&sender, it, &effect, &before->keyspace);
+    switch (effect.did) {
+    case DID_CREATED:
+        /* A script that failed half way has written only where there was none. */
+        if (effect.before == BEFORE_UNKNOWN)
+            return was_there ? 0 : ghost_write(&sender, it, &after->keyspace);
+        return ghost_overwrite(&sender, it, &effect, &before->keyspace, &after->keyspace);
+    case DID_OVERWRITTEN:
+        return effect.is_told && was_there && config->scheme->uses_client_clock
+                   ? ghost_swap(&sender, it, &effect, &after->keyspace)
+                   : ghost_overwrite(&sender, it, &effect, &before->keyspace, &after->keyspace);
+    case DID_EXPIRY_SET:
+    case DID_LENGTHENED:
+    case DID_SHORTENED:
+    case DID_UNEXPIRED:
         return ghost_expiry(&sender, it, &after->keyspace);
-    case CHANGE_DELETE:
+    case DID_DELETED:
         return ghost_delete(&sender, it, &before->keyspace);
+    case DID_NOTHING:
+    case DID_READ:
+    case DID_REFUSED:
+    case DID_FAILED:
+    case DID_APPENDED:
+    case DID_COUNT:
+        break;
     }
     return 0;
 }
