@@ -4,7 +4,7 @@ import re
 import subprocess
 
 import pytest
-from conftest import BUILD, PATIENCE_S, ROOT, listed
+from conftest import BUILD, PATIENCE_S, ROOT, listed, run
 from readme import README as README_PATH, pages
 
 README = README_PATH.read_text()
@@ -41,6 +41,13 @@ def test_the_commands_print_what_the_readme_says(tmp_path, marks):
     for command, output in [step for mark in marks for step in console(mark)]:
         done = subprocess.run(["bash", "-c", command], cwd=tmp_path, text=True, capture_output=True, timeout=PATIENCE_S)
         assert comparable(done.stdout) == comparable(output), f"$ {command}\n{done.stdout}{done.stderr}"
+
+
+def test_every_command_has_its_row():
+    """In the words of the program's own help."""
+    commands = dict(re.findall(r"^  (\w+) +(.+)$", run("help").err or run("--help").out, re.M))
+    rows = dict(re.findall(r"^\| `picklock (\w+) .*` \| (.+) \|$", README, re.M))
+    assert len(commands) > 8 and rows == commands
 
 
 def test_every_scenario_has_its_line():
