@@ -97,6 +97,16 @@ def test_every_folder_of_the_explorer_is_in_the_walk():
     assert folders and not [name for name in folders if f"{name}/" not in text]
 
 
+def test_every_test_file_has_its_row():
+    rows = set(re.findall(r"^\| `(test_\w+\.py)` \|", (ROOT / "harness" / "README.md").read_text(), re.M))
+    assert rows == {path.name for path in (ROOT / "harness").glob("test_*.py")}
+
+
+def test_every_folder_of_sim_has_its_row():
+    rows = set(re.findall(r"^\| `(\w+)/` \|", (ROOT / "sim" / "README.md").read_text(), re.M))
+    assert rows == {path.name for path in (ROOT / "sim").iterdir() if path.is_dir()}
+
+
 def test_the_glossary_says_each_word_once():
     words = [word.strip() for row in re.findall(r"^\| ([^|]+) \|", (DOCS / "GLOSSARY.md").read_text(), re.M)
              for word in row.split(",") if not row.startswith(("word", "---"))]
