@@ -22,8 +22,8 @@ def explored(cell, *words):
     bounds = [text for pair in zip(names, map(str, cell)) for text in pair]
     # 2: what was not found is unknown
     out, _, _ = measured("explore", *bounds, "--jobs", "1", "--seed", "1", *words, "--json", "-", good=(0, 2))
-    rows = json.loads(out)["results"]
-    return rows, rows[0]["seconds"]
+    [row] = json.loads(out)["results"]
+    return [{**row["search"], **found} for found in row["properties"]], row["seconds"]
 
 
 def main():

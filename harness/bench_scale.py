@@ -15,7 +15,7 @@ from bench import measured
 def stress(clients, folder):
     out, cpu_s, peak_mb = measured("stress", "--scheme", "set-nx-px-cad", "--clients", clients, "--no-faults",
                                    "--duration", "5s", "--timeout", "10s", "--out", folder, "--json", "-")
-    row = json.loads(out)["results"][0]
+    row = json.loads(out)["results"][0]["stress"]
     per = cpu_s / max(row["operations"], 1) * 1e6
     print(f"{clients:>8} {row['operations']:>11} {row['operations_per_second']:>8} {per:>12.1f} {peak_mb:>9.0f}")
 

@@ -34,6 +34,20 @@ def make(*targets):
     assert done.returncode == 0, done.stderr[-4000:]
 
 
+def flat(results):
+    """Rows in which nothing is inside another: of a cell one for each of its properties, of stress with its figures."""
+    rows = []
+    for row in results["results"]:
+        outer = {key: value for key, value in row.items() if key not in ("search", "stress")}
+        inner = {**row.get("search", {}), **row.get("stress", {})}
+        if row["kind"] == "cell":
+            rows += [{**inner, **outer, **found, "as_expected": False if found["failed"] else None}
+                     for found in row["properties"]]
+        else:
+            rows.append({**inner, **outer})
+    return rows
+
+
 class Ran:
     """A finished picklock: status, what it printed, and the JSON when it was asked for."""
 
@@ -43,6 +57,10 @@ class Ran:
     @property
     def json(self):
         return json.loads(self.out)
+
+    @property
+    def rows(self):
+        return flat(self.json)
 
     def __repr__(self):
         return f"status {self.status}\n--- stdout\n{self.out}\n--- stderr\n{self.err}"

@@ -109,10 +109,10 @@ def violations(profile, document):
     """[(scheme, scenario, property, cause)] that are violated and were not expected; and how many verdicts there are."""
     found, verdicts = [], set()
     for number, row in enumerate(document["results"]):
-        if profile == "explore":  # a row a property
-            verdicts.add((row["scheme"], row["fault"], row.get("servers")))
-            if row["verdict"] == "violated":
-                found.append((row["scheme"], row["fault"], row["property"], row["cause"]))
+        if profile == "explore":
+            verdicts.add((row["scheme"], row["fault"], row["search"]["servers"]))
+            found += [(row["scheme"], row["fault"], one["property"], one["cause"])
+                      for one in row["properties"] if one["verdict"] == "violated"]
             continue
         decided = [p for p in row["properties"] if p["verdict"] in ("holds", "violated")]
         if decided:

@@ -29,8 +29,10 @@ for made in "$seeds"/made/*; do
         if [ -e "$file" ] && [ "$(stat -c %s "$file")" -le 65536 ]; then cp "$file" "$seeds/history/$name-${file##*/}"; fi
     done
 done
+for old in sim/test/results1/*; do cp "$old/results.json" "$seeds/results/version-1-${old##*/}.json"; done
 { cat "$seeds/results/1.json"; printf '\0'; cat "$seeds/results/2.json"; } >"$seeds/results/two-shards"
 { cat "$seeds/results/run.json"; printf '\0'; cat "$seeds/results/quorum.json"; } >"$seeds/results/two-runs"
+{ cat "$seeds/results/1.json"; printf '\0'; cat sim/test/results1/explore/results.json; } >"$seeds/results/two-versions"
 
 seeds_of() { # TARGET: its seeds, a line each
     case $1 in

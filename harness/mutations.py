@@ -90,8 +90,8 @@ def explored(scheme):
                           capture_output=True)
     if not done.stdout:
         return done.stderr.strip().splitlines()[-1]
-    return {(row["fault"], row["property"]): (row["verdict"], row["cause"])
-            for row in json.loads(done.stdout)["results"]}
+    return {(row["fault"], found["property"]): (found["verdict"], found["cause"])
+            for row in json.loads(done.stdout)["results"] for found in row["properties"]}
 
 
 def name_of(text):

@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from conftest import ROOT, run
+from conftest import ROOT, flat, run
 from matrix import MATRIX, as_yaml, explored, rows
 from readme import BLAME
 from test_plugin import build, mine
@@ -14,7 +14,7 @@ FIELDS = {"scheme", "fault", "property", "verdict", "cause", "clients", "rounds"
 
 
 def cells(ran):
-    return {(row["scheme"], row["fault"], row["property"]): row for row in ran.json["results"]}
+    return {(row["scheme"], row["fault"], row["property"]): row for row in ran.rows}
 
 
 def test_the_matrix_is_the_committed_one():
@@ -25,18 +25,18 @@ def test_every_witness_is_confirmed_on_real_redis():
     """A witness that does not reproduce would be a defect of picklock; one that needs a newer server is neither."""
     ran = run("explore", "--confirm", "--json", "-")
     assert ran.status == 0, ran.err
-    violated = [row for row in ran.json["results"] if row["verdict"] == "violated"]
+    violated = [row for row in ran.rows if row["verdict"] == "violated"]
     assert len(violated) > 100
     open_rows = [row for row in violated if row["confirmed"] is not True]
     assert all(row["confirmed"] is None and row["unconfirmed"] == "this server does not know DELEX"
                and row["scheme"] == "set-ifeq-delex" and row["replayed"] for row in open_rows), open_rows
-    assert all(FIELDS <= row.keys() for row in ran.json["results"])
+    assert all(FIELDS <= row.keys() for row in ran.rows)
 
 
 def test_who_overlaps_because_of_a_server_blames_the_deployment():
     """As `run` does of the same faults: the scheme only where it overlaps in that way without a fault, too."""
     servers = [row["name"] for row in run("list", "faults", "--json").json["faults"] if row["strikes"] == "server"]
-    rows = run("explore", "--fault", ",".join(["none", *servers]), "--json", "-").json["results"]
+    rows = run("explore", "--fault", ",".join(["none", *servers]), "--json", "-").rows
     overlaps = {(row["fault"], row["scheme"], row["servers"], row["property"], row["cause"]) for row in rows
                 if row["verdict"] == "violated"
                 and row["property"] in ("mutual-exclusion", "lease-exclusion", "no-lost-update")}
@@ -51,7 +51,7 @@ def test_its_faults_are_listed():
     """By name, whom they strike, words, and the choices that they are in a schedule."""
     faults = {row["name"]: row for row in run("list", "faults", "--json").json["faults"]}
     choices = {row["name"]: row for row in run("list", "choices", "--json").json["choices"]}
-    matrix = run("explore", "--scheme", "setnx-del", "--json", "-").json["results"]
+    matrix = run("explore", "--scheme", "setnx-del", "--json", "-").rows
     assert list(faults) == list(dict.fromkeys(row["fault"] for row in matrix if row["fault"] != "none"))
     assert {row["strikes"] for row in faults.values()} == {"client", "server", "run"}
     assert all(row["summary"] for row in faults.values())
@@ -71,7 +71,7 @@ def test_what_this_server_does_not_know_is_said(tmp_path):
     made = build(tmp_path, text.replace("TOKEN_UNIQUE", "TOKEN_FIXED"))
     ran = run("explore", "--scheme", made, "--fault", "slow-work", "--confirm", "--out", tmp_path / "found",
               "--json", tmp_path / "results.json")
-    found = {row["property"]: row for row in json.loads((tmp_path / "results.json").read_text())["results"]}
+    found = {row["property"]: row for row in flat(json.loads((tmp_path / "results.json").read_text()))}
     assert ran.status == 1 and all(row["complete"] for row in found.values()), ran
     assert found["mutual-exclusion"]["confirmed"] is True
     broken = found["release-own"]
@@ -101,7 +101,7 @@ def test_a_section_that_writes_or_counts():
         ran = run("explore", "--scheme", "set-nx-px-cad,fenced,fenced-late-incr", "--fault", "none,slow-work,stall",
                   "--section", section, "--confirm", "--json", "-")
         assert ran.status == 0, ran.err
-        assert all(row["confirmed"] for row in ran.json["results"] if row["verdict"] == "violated")
+        assert all(row["confirmed"] for row in ran.rows if row["verdict"] == "violated")
         return {key[:2]: (row["verdict"], row["cause"]) for key, row in cells(ran).items() if key[2] == property}
 
     fences = found("write", "fence-order")
@@ -119,10 +119,10 @@ def test_a_section_that_writes_or_counts():
 
 def test_a_quorum_is_asked_of_three_servers_and_of_five():
     bounds = {(row["clients"], row["rounds"], row["servers"]) for row in
-              run("explore", "--scheme", "redlock", "--fault", "none", "--json", "-").json["results"]}
+              run("explore", "--scheme", "redlock", "--fault", "none", "--json", "-").rows}
     assert bounds == {(2, 2, 3), (2, 2, 5)}
     chosen = run("explore", "--scheme", "redlock", "--fault", "none", "--servers", "4", "--json", "-")
-    assert {(row["rounds"], row["servers"]) for row in chosen.json["results"]} == {(2, 4)}
+    assert {(row["rounds"], row["servers"]) for row in chosen.rows} == {(2, 4)}
 
 
 def test_the_matrix_answers_what_needs_a_section():
@@ -130,7 +130,7 @@ def test_the_matrix_answers_what_needs_a_section():
     for scheme in ("set-nx-px-cad", "fenced"):
         assert found[scheme, "none", "no-lost-update"]["verdict"] == "holds"
         lost = found[scheme, "slow-work", "no-lost-update"]
-        assert (lost["verdict"], lost["cause"], lost["cell"]) == ("violated", "overrun", "overrun only")
+        assert (lost["verdict"], lost["cause"], lost["words"]) == ("violated", "overrun", "overrun only")
     assert found["fenced", "slow-work", "fence-order"]["verdict"] == "holds"
     # Who has no fences promises none.
     assert found["set-nx-px-cad", "slow-work", "fence-order"]["verdict"] == "not_applicable"
@@ -143,8 +143,8 @@ def test_the_matrix_answers_what_needs_a_section():
 def test_the_result_does_not_depend_on(words):
     """Not on the number of jobs, not on the fingerprints."""
     def without_time(ran):
-        return [{k: v for k, v in row.items() if k not in ("seconds", "states_lost")}
-                for row in ran.json["results"]]
+        return [{k: v for k, v in row.items() if k not in ("seconds", "expected_omissions")}
+                for row in ran.rows]
     some = ["explore", "--scheme", "set-nx-ex-del,stamp-getset,redlock", "--fault", "none,stall,crash",
             "--json", "-"]
     assert without_time(run(*some)) == without_time(run(*some, *words))
@@ -168,7 +168,7 @@ def test_a_witness_is_a_schedule_that_replays(tmp_path, picklock, world):
     assert ran.status == 0 and schedules, ran
     for schedule in schedules:
         again = picklock("replay", schedule, "--on", world, "--fail-on", "any", "--json", "-")
-        assert again.status == 1 and again.json["results"][0]["trouble"] is None, (schedule, again)
+        assert again.status == 1 and again.rows[0]["trouble"] is None, (schedule, again)
 
 
 def test_shards_are_the_whole_in_parts():
@@ -180,7 +180,7 @@ def test_shards_are_the_whole_in_parts():
         assert part.json["shard"]["whole"] == len({key[:2] for key in whole})
         assert not found.keys() & cells(part).keys()
         found.update(cells(part))
-    assert {key: row["cell"] for key, row in found.items()} == {key: row["cell"] for key, row in whole.items()}
+    assert {key: row["words"] for key, row in found.items()} == {key: row["words"] for key, row in whole.items()}
 
 
 # An overrun is nobody's fault, a server that forgets the deployment's, a plain DEL the scheme's.
@@ -194,7 +194,7 @@ def test_nothing_fails_unless_somebody_says_whose_fault(scheme, fault, failing):
         more = ["--fail-on", fail_on] if fail_on else []
         ran = run("explore", "--scheme", scheme, "--fault", fault, "--json", "-", *more)
         assert ran.status == (fail_on in failing), (fail_on, ran)
-        rows = ran.json["results"]
+        rows = ran.rows
         assert any(row["as_expected"] is False for row in rows) == (fail_on in failing)
         assert {row["fail_on"] for row in rows} == {fail_on or "never"}
 
@@ -215,7 +215,7 @@ def test_a_users_scheme_is_explored_like_one_of_the_table(tmp_path):
     ours, theirs = ({key[1:]: (row["verdict"], row["cause"], row["witness_steps"])
                      for key, row in cells(ran).items()} for ran in (good, known))
     assert ours == theirs
-    assert all(row["confirmed"] for row in good.json["results"] if row["verdict"] == "violated")
+    assert all(row["confirmed"] for row in good.rows if row["verdict"] == "violated")
 
 
 CUT = ["explore", "--scheme", "set-nx-ex-del", "--clients", "5", "--rounds", "3", "--fault", "stall", "--states", "20000"]
@@ -229,7 +229,7 @@ def test_behind_a_limit_smaller_bounds_and_random_runs_are_tried(tmp_path):
     ran = run(*CUT, "--confirm", "--json", tmp_path / "results.json", "--markdown", tmp_path / "comment.md",
               "--junit", tmp_path / "junit.xml", "--html", tmp_path / "page.html", "--witness")
     assert ran.status == 2 and "not every cell was searched to its end" in ran.err
-    rows = json.loads((tmp_path / "results.json").read_text())["results"]
+    rows = flat(json.loads((tmp_path / "results.json").read_text()))
     by_name = {row["property"]: row for row in rows}
     broken, unknown, stuck = (by_name[name] for name in ("lease-exclusion", "always-expires", "progress"))
     # as short as the committed matrix says of three clients, which is not proved of five
@@ -249,22 +249,22 @@ def test_behind_a_limit_smaller_bounds_and_random_runs_are_tried(tmp_path):
 
 
 def test_what_is_tried_behind_a_limit_is_the_same_again():
-    first, again = (run(*CUT, "--json", "-").json["results"] for _ in range(2))
+    first, again = (run(*CUT, "--json", "-").rows for _ in range(2))
     assert without_times(first) == without_times(again)
 
 
 def test_a_search_that_comes_to_its_end_tries_nothing():
     ran = run("explore", "--scheme", "set-nx-ex-del", "--fault", "stall", "--json", "-")
     assert ran.status == 0
-    assert all(row["tried"] is None and row["found_by"] is None for row in ran.json["results"])
-    assert all(row["shortest"] for row in ran.json["results"] if row["verdict"] == "violated")
+    assert all(row["tried"] is None and row["found_by"] is None for row in ran.rows)
+    assert all(row["shortest"] for row in ran.rows if row["verdict"] == "violated")
 
 
 def test_out_of_states_is_unknown_not_safe():
     ran = run("explore", "--scheme", "redlock", "--fault", "failover", "--states", "1000", "--json", "-")
-    verdicts = {row["verdict"] for row in ran.json["results"]}
+    verdicts = {row["verdict"] for row in ran.rows}
     assert "holds" not in verdicts and "unknown" in verdicts
-    assert not any(row["complete"] for row in ran.json["results"])
+    assert not any(row["complete"] for row in ran.rows)
     assert ran.status == 2, ran
 
 
@@ -293,14 +293,14 @@ def test_the_committed_matrix_is_no_scenario(picklock):
     """`picklock run scenarios/*.yaml` skips it, and says so."""
     ran = picklock("run", "--on", "sim", MATRIX, ROOT / "scenarios" / "hand-over.yaml", "--json", "-")
     assert ran.status == 0 and "matrix.yaml" in ran.err, ran
-    assert {row["scenario"] for row in json.loads(ran.out)["results"]} == {"hand-over"}
+    assert {row["scenario"] for row in ran.rows} == {"hand-over"}
 
 
 def test_one_client_alone_is_not_called_safe():
     """Two holds cannot overlap where there is one client; of what one client can break, the verdict stands."""
     ran = run("explore", "--clients", "1", "--rounds", "1", "--scheme", "set-nx-px-cad", "--fault", "none", "--fail-on",
               "any", "--json", "-")
-    verdicts = {row["property"]: row["verdict"] for row in ran.json["results"]}
+    verdicts = {row["property"]: row["verdict"] for row in ran.rows}
     assert ran.status == 2 and "with two clients or more" in ran.err, ran
     for name in ("mutual-exclusion", "lease-exclusion", "release-own", "extend-own", "no-lost-update"):
         assert verdicts[name] == "unknown", verdicts

@@ -8,8 +8,8 @@ SOME = ["explore", "--frontier", "--scheme", "set-nx-ex-del,set-nx-px-cad", "--f
 
 
 def rows(ran):
-    return [{k: v for k, v in row.items() if k not in ("seconds", "states_lost")}
-            for row in ran.json["results"]]
+    return [{k: v for k, v in row.items() if k not in ("seconds", "expected_omissions")}
+            for row in ran.rows]
 
 
 def members(row):

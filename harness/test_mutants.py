@@ -42,7 +42,7 @@ def explored(plugin, names, faults, *words):
     # 2: found, but there is no end of states (a fence that grows with every refusal)
     assert ran.status in (0, 2), ran
     found = {}
-    for row in ran.json["results"]:
+    for row in ran.rows:
         # of a quorum the row with three servers, which comes before that with five
         found.setdefault(row["scheme"], {}).setdefault(row["property"], row)
     return found
@@ -78,7 +78,7 @@ def told(plugin, picklock, world, scenario, *names):
     """{scheme: row} of a scenario beside the mutants."""
     ran = picklock("run", "--on", world, "--scheme", ",".join(str(plugin(name)) for name in names),
                    MUTANTS / scenario, "--json", "-")
-    return {row["scheme"]: row for row in ran.json["results"]}
+    return {row["scheme"]: row for row in ran.rows}
 
 
 def verdicts(row):

@@ -88,14 +88,14 @@ def test_a_rate_that_is_said_stands_beside_no_faults(tmp_path, words):
     ran = run("stress", "--scheme", "set-nx-px-cad", "--clients", "4", "--duration", "300ms", "--seed", "1",
               "--out", tmp_path, "--json", "-", *words)
     assert ran.status in (0, 1, 2), ran  # 2: of so few crashes none need strike inside a hold
-    assert ran.json["results"][0]["faults"] > 0, ran
+    assert ran.rows[0]["faults"] > 0, ran
     assert "30.00% of operations crash" in ran.err and "0.00% of sections stall" in ran.err, ran.err
 
 
 def test_no_faults_alone_means_none(tmp_path):
     ran = run("stress", "--scheme", "set-nx-px-cad", "--clients", "4", "--duration", "300ms", "--seed", "1",
               "--out", tmp_path, "--json", "-", "--no-faults")
-    assert ran.status == 0 and ran.json["results"][0]["faults"] == 0, ran
+    assert ran.status == 0 and ran.rows[0]["faults"] == 0, ran
 
 
 def exclusions(ran):
@@ -112,4 +112,4 @@ def test_stress_that_struck_no_hold_has_found_nothing(tmp_path, rates, status, v
     assert ran.status == status and exclusions(ran) == verdict, ran
     shown = run("report", tmp_path / "latest")
     assert shown.status == status, shown
-    assert ("without any fault" in shown.out) == (ran.json["results"][0]["faults"] == 0), shown
+    assert ("without any fault" in shown.out) == (ran.rows[0]["faults"] == 0), shown

@@ -7,7 +7,7 @@ import shlex
 import subprocess
 
 import pytest
-from conftest import PICKLOCK, ROOT, run
+from conftest import PICKLOCK, ROOT, flat, run
 
 SKELETON = (ROOT / "sim" / "schemes" / "skeleton.c").read_text()
 SCENARIO = "scenarios/expired-lease-double-delete.yaml"
@@ -35,7 +35,7 @@ def verdicts(row):
 def test_a_users_scheme_runs_like_one_of_the_table(tmp_path, picklock, world):
     made = build(tmp_path, mine())
     ran = picklock("run", "--on", world, "--scheme", f"{made},set-nx-px-cad", SCENARIO, "--json", "-")
-    plugin, known = ran.json["results"]
+    plugin, known = ran.rows
     assert plugin["scheme"] == "my-lock" and verdicts(plugin) == verdicts(known)
     assert ran.status == 0, "an overrun is no bug"
 
@@ -46,7 +46,7 @@ def test_a_users_bug_is_found(tmp_path, picklock):
     assert broken != mine()
     ran = picklock("run", "--scheme", build(tmp_path, broken), SCENARIO, "--json", "-")
     assert ran.status == 1, ran
-    assert verdicts(ran.json["results"][0])["release-own"] == ("violated", "unlock-bug")
+    assert verdicts(ran.rows[0])["release-own"] == ("violated", "unlock-bug")
 
 
 @pytest.mark.parametrize("change, says", [
@@ -152,7 +152,7 @@ def with_own_release(name, body="out_del(out, SERVER_ONE);"):
 @pytest.mark.parametrize("name", ["set_nx_px_cad_step", "memory_text", "redisCommand", "json_object", "swab"])
 def test_a_users_function_is_never_replaced(tmp_path, picklock, name):
     ran = picklock("run", "--on", "sim", "--scheme", build(tmp_path, with_own_release(name)), SCENARIO, "--json", "-")
-    assert ran.status == 1 and verdicts(ran.json["results"][0])["release-own"] == ("violated", "unlock-bug"), ran
+    assert ran.status == 1 and verdicts(ran.rows[0])["release-own"] == ("violated", "unlock-bug"), ran
 
 
 def test_a_users_step_under_a_built_in_name(tmp_path):
@@ -187,12 +187,12 @@ def test_a_promise_that_is_not_made_is_not_judged(tmp_path, picklock, world):
     stated.write_text(text + "  my-lock:          { fence-order: holds }\n")
     made = build(tmp_path, mine())
     ran = picklock("run", "--on", world, "--scheme", f"{made},set-nx-px-cad", "scenarios/stale-write.yaml", "--json", "-")
-    plugin, known = ran.json["results"]
+    plugin, known = ran.rows
     assert ran.status == 0 and "fence-order" not in verdicts(plugin), ran
     assert verdicts(plugin)["mutual-exclusion"] == ("violated", "overrun")
     assert verdicts(known)["fence-order"] == ("violated", "stale-write")
     ran = picklock("run", "--on", world, "--scheme", made, stated, "--json", "-")
-    assert ran.status == 1 and verdicts(ran.json["results"][0])["fence-order"] == ("violated", "stale-write"), ran
+    assert ran.status == 1 and verdicts(ran.rows[0])["fence-order"] == ("violated", "stale-write"), ran
 
 
 def test_a_scheme_that_redefines_the_interface_is_refused(tmp_path):
@@ -218,7 +218,7 @@ def test_two_schemes_with_the_same_names_in_them(tmp_path, picklock):
     good = good.replace("my_lock", "other").replace('"my-lock"', '"other"')
     both = f"{build(tmp_path, bad)},{build(tmp_path, good, 'other')}"
     ran = picklock("run", "--on", "sim", "--scheme", both, SCENARIO, "--json", "-")
-    first, second = ran.json["results"]
+    first, second = ran.rows
     assert verdicts(first)["release-own"] == ("violated", "unlock-bug")
     assert verdicts(second)["release-own"][0] == "holds"
 
@@ -311,7 +311,7 @@ def test_a_timer_of_no_time_rings_at_once(tmp_path, picklock):
     text = text.replace("ASKED, HELD", "ASKED, RESTED, HELD")
     ran = picklock("explore", "--scheme", f"{build(tmp_path, text)},set-nx-px-cad", "--fault", "none,stall", "--json", "-")
     found = {}
-    for row in ran.json["results"]:
+    for row in ran.rows:
         found.setdefault(row["scheme"], {})[row["fault"], row["property"]] = row["verdict"]
     assert found["my-lock"] == found["set-nx-px-cad"]
 
@@ -323,14 +323,14 @@ def test_a_step_that_a_users_scheme_cannot_follow(tmp_path, picklock):
     tail = "\nexpect:\n  set-nx-ex-get-del: {no-crash: holds}\n"
     path.write_text(head + "  - A acquires\n  - A releases, stalls before GET" + tail)
     ran = picklock("run", "--on", "sim", "--scheme", f"{build(tmp_path, mine())},set-nx-ex-get-del", path, "--json", "-")
-    plugin, known = ran.json["results"]
+    plugin, known = ran.rows
     assert ran.status == 0 and known["as_expected"], ran
     assert plugin["verdict"] == "not_applicable" and f"{path}:7:5: A releases, stalls before GET" in plugin["not_applicable"]
     broken = mine().replace("out_compare_and_delete(out, SERVER_ONE, lease);", "out_del(out, SERVER_ONE);")
     path.write_text(head + "  - A acquires\n  - lease expires\n  - B acquires\n  - A releases\n  - C acquires\n"
                     "  - B releases, stalls before GET" + tail)
     ran = picklock("run", "--on", "sim", "--scheme", build(tmp_path, broken), path, "--json", "-")
-    assert ran.status == 1 and verdicts(ran.json["results"][0])["release-own"] == ("violated", "unlock-bug"), ran
+    assert ran.status == 1 and verdicts(ran.rows[0])["release-own"] == ("violated", "unlock-bug"), ran
 
 
 def never_acquired(how):
@@ -344,10 +344,10 @@ def test_a_lock_that_nobody_ever_acquires_is_said_and_confirmed(tmp_path, picklo
     """It waits for OK, which SETNX does not say."""
     made = build(tmp_path, never_acquired("out_setnx(out, SERVER_ONE, lease->token);"))
     ran = picklock("explore", "--scheme", made, "--fault", "none", "--confirm", "--json", "-")
-    found = {row["property"]: row for row in ran.json["results"] if row["verdict"] == "violated"}
+    found = {row["property"]: row for row in ran.rows if row["verdict"] == "violated"}
     assert ran.status == 1 and found["always-expires"]["cause"] == "no-expiry", ran
     assert found["progress"]["confirmed"] is True
-    assert found["progress"]["sentences"][-1] == "Stuck: nobody can ever acquire the lock like that."
+    assert found["progress"]["witness"][-1] == "Stuck: nobody can ever acquire the lock like that."
     shown = run("explore", "--scheme", made, "--fault", "none")
     assert "broken (no-expiry, 3 steps), and nobody can ever acquire it" in shown.out
 
@@ -358,12 +358,12 @@ def test_what_all_ways_show_and_no_single_one_is_said(tmp_path):
     made = build(tmp_path, never_acquired("out_compare_and_delete_by_sha(out, SERVER_ONE, lease);"))
     folder = tmp_path / "out" / "latest"
     ran = run("explore", "--scheme", made, "--fault", "none", "--confirm", "--out", tmp_path / "out")
-    results = json.loads((folder / "results.json").read_text())["results"]
+    results = flat(json.loads((folder / "results.json").read_text()))
     row = {row["property"]: row for row in results}["progress"]
     assert ran.status == 1 and row["verdict"] == "violated" and row["trouble"] is None, ran
     assert row["confirmed"] is None and row["replayed"] is False
     assert row["unconfirmed"] == "no single way shows it"
-    assert row["sentences"][0] == "From here on nobody can ever acquire the lock: no way leads to a grant."
+    assert row["witness"][0] == "From here on nobody can ever acquire the lock: no way leads to a grant."
     again = run("report", folder)
     assert "stuck (nobody can ever acquire it)" in again.out and "no single way shows it" in again.out, again
 
@@ -371,7 +371,7 @@ def test_what_all_ways_show_and_no_single_one_is_said(tmp_path):
 def test_of_a_users_scheme_a_servers_restart_fails_nothing_unless_asked(tmp_path, picklock):
     made = build(tmp_path, mine())
     words = ["run", "--on", "sim", "--scheme", made, "scenarios/restart-empty.yaml"]
-    row = (ran := picklock(*words, "--json", "-")).json["results"][0]
+    row = (ran := picklock(*words, "--json", "-")).rows[0]
     assert verdicts(row)["lease-exclusion"] == ("violated", "lost-grant")
     assert (ran.status, row["as_expected"], row["fail_on"]) == (0, None, "scheme")
     for fail_on, status in [("never", 0), ("scheme", 0), ("deployment", 1), ("bug", 1), ("any", 1)]:
@@ -425,7 +425,7 @@ def test_a_replay_wants_the_scheme_of_its_schedule(tmp_path, picklock):
     assert wrong.status == 0, wrong
     for world in ("sim", "redis"):
         again = picklock("replay", "--on", world, "--scheme", made, schedule, "--json", "-")
-        assert again.status == 0 and verdicts(again.json["results"][0])["mutual-exclusion"] == ("violated", "overrun"), again
+        assert again.status == 0 and verdicts(again.rows[0])["mutual-exclusion"] == ("violated", "overrun"), again
 
 
 def test_a_history_is_checked_by_what_its_scheme_promises(tmp_path, picklock):
@@ -435,9 +435,9 @@ def test_a_history_is_checked_by_what_its_scheme_promises(tmp_path, picklock):
     made = build(tmp_path, text)
     picklock("run", "--on", "sim", "--scheme", made, "scenarios/error-on-release.yaml")
     [history] = (tmp_path / "runs" / "latest" / "histories").iterdir()
-    found = verdicts(run("check", history, "--scheme", made, "--json", "-").json["results"][0])
+    found = verdicts(run("check", history, "--scheme", made, "--json", "-").rows[0])
     assert "no-orphan" not in found
-    assert verdicts(run("check", history, "--json", "-").json["results"][0])["no-orphan"] == ("violated", "leftover")
+    assert verdicts(run("check", history, "--json", "-").rows[0])["no-orphan"] == ("violated", "leftover")
     wrong = run("check", history, "--scheme", "redlock")
     assert wrong.status == 64 and "belongs to the scheme 'my-lock'" in wrong.err, wrong
 
@@ -460,13 +460,13 @@ def test_the_expectations_of_a_users_scheme_are_held(tmp_path, picklock):
     for expects, standing, status in [(HELD, True, 0), (HELD.replace("release-own: holds", "release-own: violated"), False, 1),
                                       ("my-lock: { release-own: holds }", False, 1)]:
         ran = picklock("run", "--on", "sim", "--scheme", made, own_scenario(tmp_path, [expects, NAIVE]), "--json", "-")
-        [row] = ran.json["results"]
+        [row] = ran.rows
         assert (ran.status, row["as_expected"]) == (status, standing) and "fail_on" not in row, ran
 
 
 def test_a_scenario_reads_without_the_users_scheme(tmp_path, picklock):
     both = picklock("run", "--on", "sim", own_scenario(tmp_path, [HELD, NAIVE]), "--json", "-")
-    mine_, naive = both.json["results"]
+    mine_, naive = both.rows
     assert both.status == 0 and naive["as_expected"] and mine_["verdict"] == "not_applicable", both
     assert (mine_["scheme"], mine_["naive"]) == ("my-lock", None) and "--scheme FILE.so" in mine_["not_applicable"]
     alone = picklock("run", "--on", "sim", own_scenario(tmp_path, [HELD]))
@@ -553,4 +553,4 @@ def test_a_fence_of_any_size_is_judged_or_refused(tmp_path, fence, status):
     if status:
         assert "a fence that is not 0 to 65535" in ran.err
     else:  # the same one for every grant
-        assert {row["cause"] for row in ran.json["results"] if row["property"] == "fence-order"} == {"fence-disorder"}
+        assert {row["cause"] for row in ran.rows if row["property"] == "fence-order"} == {"fence-disorder"}

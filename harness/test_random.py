@@ -12,7 +12,7 @@ def test_what_it_finds_is_what_the_exhaustive_search_finds():
     found, known = cells(run(*SOME, "--json", "-")), cells(run("explore", *SOME[7:], "--json", "-"))
     assert found.keys() == known.keys()
     for key, row in found.items():
-        assert (row["search"], row["seed"]) == ("random", 5)
+        assert (row["method"], row["seed"]) == ("random", 5)
         assert 0 < row["runs"] <= 2 * 600  # twice: once more with critical sections that count
         if row["verdict"] in ("unknown", "not_applicable"):
             assert row["why"] and row["shortest"] is None, key
@@ -41,10 +41,10 @@ def test_it_never_says_that_something_holds():
 def test_a_seed_is_a_result_whatever_the_jobs(search):
     def searched(jobs):
         ran = run(*SOME, "--search", search, "--jobs", jobs, "--json", "-")
-        return [{k: v for k, v in row.items() if k != "seconds"} for row in ran.json["results"]]
+        return [{k: v for k, v in row.items() if k != "seconds"} for row in ran.rows]
     once = searched("1")
     assert once == searched("3")
-    assert {row["search"] for row in once} == {search}
+    assert {row["method"] for row in once} == {search}
 
 
 def test_a_search_that_the_time_stops_says_so():
@@ -55,7 +55,7 @@ def test_a_search_that_the_time_stops_says_so():
 
 def test_a_witness_is_confirmed_on_real_redis_and_replays(tmp_path, picklock):
     ran = run(*SOME, "--fault", "stall", "--confirm", "--out", tmp_path / "found", "--json", "-")
-    violated = [row for row in ran.json["results"] if row["verdict"] == "violated"]
+    violated = [row for row in ran.rows if row["verdict"] == "violated"]
     schedules = sorted((tmp_path / "found" / "latest" / "schedules").glob("*.schedule"))
     assert violated and all(row["confirmed"] for row in violated)
     assert len(schedules) == len(violated)

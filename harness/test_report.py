@@ -13,7 +13,7 @@ import subprocess
 import xml.etree.ElementTree as ET
 
 import pytest
-from conftest import REPORT_WRITER, ROOT, run
+from conftest import REPORT_WRITER, ROOT, flat, run
 
 jsonschema = pytest.importorskip("jsonschema")
 
@@ -28,8 +28,8 @@ def schema(name):
 
 def name_of(row):
     """Class and name of a result's case in JUnit, where there is one origin."""
-    if "cell" not in row:
-        return row["scenario"], row["scheme"]
+    if row["kind"] != "cell":
+        return row["scenario"], row["scheme"] or row["worker"]
     s = {count: "" if count == 1 else "s" for count in range(10)}
     bounds = ", ".join(f"{row[key]} {key[:-1]}{s[row[key]]}" for key in ("clients", "rounds", "servers"))
     return (f"explore {row['scheme']}: {bounds}, lease of {row['lease_ticks']} ticks",
@@ -50,9 +50,11 @@ def test_results_follow_their_schema(folder, request):
     lambda row: row.update(verdict="broken"),
     lambda row: row.update(more=1),
     lambda row: row.update(as_expected="yes"),
-    lambda row: row.update(clients=3),  # one figure of a stress run alone
+    lambda row: row.update(stress={"clients": 3}),  # one figure of a stress run alone
+    lambda row: row.update(worker="a.py"),  # and a scheme
+    lambda row: row.update(kind="cell"),
     lambda row: row["properties"][0].update(cause="bug"),
-], ids=["missing", "verdict", "unknown key", "as_expected", "half a stress row", "cause"])
+], ids=["missing", "verdict", "unknown key", "as_expected", "half a stress row", "two locks", "kind", "cause"])
 def test_the_schema_refuses_what_is_wrong(sample, spoil):
     results = json.loads((sample / "results.json").read_text())
     spoil(results["results"][0])
@@ -65,35 +67,37 @@ def test_the_explorers_results_are_whole(explored):
     results = json.loads((explored / "results.json").read_text())
     assert (results["command"], results["world"]) == ("explore", "sim")
     cells = {}
-    for row in results["results"]:
+    for row in flat(results):
         assert all(isinstance(row[key], int) for key in
                    ("clients", "rounds", "servers", "lease_ticks", "faults_max", "states", "transitions")), row
-        assert 0 < row["states_lost"] < 1
+        assert 0 < row["expected_omissions"] < 1
         assert row["faults_max"] == (row["fault"] != "none")
         cells.setdefault((row["scheme"], row["fault"]), []).append(row)
         if row["verdict"] != "violated":
-            assert row["schedule"] is None and row["witness"] == [] == row["sentences"]
+            assert row["schedule"] is None and row["witness"] == [] == row["choices"]
             continue
-        assert row["witness"] and row["witness_steps"] > 0 and row["sentences"]
+        assert row["witness"] and row["witness_steps"] > 0 and row["choices"]
         assert (explored / row["schedule"]).exists() and (explored / row["history"]).exists()
         history = [json.loads(line) for line in (explored / row["history"]).read_text().splitlines()]
         assert history[0]["scheme"] == row["scheme"]
         assert row["event"] is None or history[row["event"] + 1]["i"] == row["event"]
     assert len(cells) == 16
-    words = {rows[0]["cell"].split(" (")[0] for rows in cells.values()}
+    words = {rows[0]["words"].split(" (")[0] for rows in cells.values()}
     assert words == {"safe", "overrun only", "broken", "stuck", "unknown"}
     for rows in cells.values():
-        assert sum(row["headline"] for row in rows) == (rows[0]["cell"][:4] not in ("safe", "unkn"))
+        assert sum(row["headline"] for row in rows) == (rows[0]["words"][:4] not in ("safe", "unkn"))
 
 
 @pytest.mark.parametrize("spoil", [
-    lambda row: row.pop("lease_ticks"),
+    lambda row: row["search"].pop("lease_ticks"),
     lambda row: row.update(verdict="safe"),
     lambda row: row.update(more=1),
+    lambda row: row["properties"][0].update(expected="holds"),
+    lambda row: row["properties"][0].pop("choices"),
     lambda row: row.update(as_expected=True),
     lambda row: row.update(scenario="x"),
-    lambda row: row.update(states_lost=-1),
-], ids=["missing", "verdict", "unknown key", "as_expected", "half a run", "states_lost"])
+    lambda row: row["search"].update(expected_omissions=-1),
+], ids=["missing", "verdict", "unknown key", "expected", "no choices", "as_expected", "half a run", "omissions"])
 def test_the_schema_refuses_a_wrong_cell(explored, spoil):
     results = json.loads((explored / "results.json").read_text())
     spoil(results["results"][0])
@@ -138,7 +142,7 @@ def test_the_history_schema_refuses_what_is_wrong():
 @pytest.mark.parametrize("folder", ["sample", "real", "explored"])
 def test_junit_is_well_formed_and_counts(folder, request):
     folder = request.getfixturevalue(folder)
-    results = json.loads((folder / "results.json").read_text())["results"]
+    results = flat(json.loads((folder / "results.json").read_text()))
     root = ET.parse(folder / "junit.xml").getroot()
     assert root.tag == "testsuites"
     cases = root.findall("./testsuite/testcase")
@@ -154,7 +158,7 @@ def test_junit_is_well_formed_and_counts(folder, request):
 
 
 def test_junit_tells_what_a_violation_and_an_open_cell_are(explored):
-    results = json.loads((explored / "results.json").read_text())["results"]
+    results = flat(json.loads((explored / "results.json").read_text()))
     cases = {(case.get("classname"), case.get("name")): case
              for case in ET.parse(explored / "junit.xml").getroot().iter("testcase")}
     assert len(cases) == len(results)
@@ -175,13 +179,13 @@ def test_markdown_has_a_row_for_every_result(folder, request):
     folder = request.getfixturevalue(folder)
     text = (folder / "report.md").read_text()
     tables = [line for line in text.splitlines() if line.startswith("|")]
-    for row in json.loads((folder / "results.json").read_text())["results"]:
-        if "cell" in row:
-            assert any(row["cell"].split(" (")[0] in line and f"| {row['fault']} |" in line
+    for row in flat(json.loads((folder / "results.json").read_text())):
+        if row["kind"] == "cell":
+            assert any(row["words"].split(" (")[0] in line and f"| {row['fault']} |" in line
                        and f"| {row['states']} |" in line for line in tables), row
             continue
-        assert any(row["scheme"] in line and row["verdict"][:4] in line or "unsupported" in line
-                   for line in tables), row["scheme"]
+        lock = row["scheme"] or row["worker"]
+        assert any(lock in line and row["verdict"][:4] in line or "unsupported" in line for line in tables), lock
     assert text.startswith("## picklock: ")
     assert "<script" not in text
     # every row of a table has as many cells as its head

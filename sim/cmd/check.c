@@ -4,6 +4,7 @@
 #include "cmd/output.h"
 
 #include "base/infile.h"
+#include "base/memory.h"
 #include "base/version.h"
 #include "history/history.h"
 #include "report/report.h"
@@ -32,12 +33,13 @@ static enum fail print_timeline(const char *path, const struct results *results,
     return report_timeline(stdout, path, first_index, charset_of_locale(), failure);
 }
 
-/* Of a scheme that no table knows only its name is known. */
-static void name_row(struct run_result *row, const struct history_head *head)
+/* Of a scheme that no table knows only its name is known; a foreign program is its own lock. */
+static void name_row(struct result_row *row, const struct history_head *head)
 {
     const struct scheme *scheme = scheme_named(head->scheme);
     const struct scheme foreign = {.name = head->scheme};
     result_name_row(row, head->scenario, scheme ? scheme : &foreign);
+    row->worker = *head->program ? memory_text(head->program) : NULL;
 }
 
 static enum fail judge(const char *path, const struct scheme_list *wanted, int64_t lease_us,
@@ -46,7 +48,7 @@ static enum fail judge(const char *path, const struct scheme_list *wanted, int64
     struct history_reader *reader;
     struct history_head head;
     struct event event;
-    bool is_end = false;
+    bool is_end = false, is_inferred = false;
     int64_t last_us = 0;
     enum fail fail = history_reader_new(&reader, path, &head, failure);
     if (fail)
@@ -61,14 +63,16 @@ static enum fail judge(const char *path, const struct scheme_list *wanted, int64
     while (!(fail = history_reader_next(reader, &event, &is_end, failure)) && !is_end) {
         checks_event(checks, &event);
         last_us = event.time_us;
+        is_inferred |= event.is_inferred;
     }
     if (!fail) {
         struct finding findings[PROPERTY_COUNT];
-        struct run_result *row = results_add(results);
+        struct result_row *row = results_add(results);
         struct counters counters;
         checks_finish(checks, last_us, findings, &counters);
         bool is_stress = strcmp(head.scenario, "stress") == 0;
         name_row(row, &head);
+        row->is_inferred = is_inferred;
         snprintf(results->world, sizeof results->world, "%s", head.world);
         snprintf(results->server_version, sizeof results->server_version, "%s",
                  head.server_version);

@@ -11,6 +11,7 @@
 #include "base/units.h"
 #include "report/report.h"
 #include "report/view.h"
+#include "run/cell_result.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -21,7 +22,7 @@
 static void fill_results(struct results *results, const struct cells *cells, enum fail_on fail_on)
 {
     for (int i = 0; i < cells->count; i++)
-        explored_fill(results_add_cell(results), &cells->rows[i], cells->on_redis[i], fail_on);
+        result_add_cell(results, &cells->rows[i], cells->on_redis[i], fail_on);
 }
 
 /* --- files --- */
@@ -49,9 +50,9 @@ static void remove_part(const char *folder, const char *part)
 
 static void drop_scratch(const char *folder, const struct results *results)
 {
-    for (int i = 0; i < results->cells_count; i++)
-        for (int p = 0; p < results->cells[i].properties_count; p++) {
-            const struct explored_property *property = &results->cells[i].properties[p];
+    for (int i = 0; i < results->rows_count; i++)
+        for (int p = 0; p < results->rows[i].properties_count; p++) {
+            const struct result_property *property = &results->rows[i].properties[p];
             if (property->schedule)
                 remove_part(folder, property->schedule);
             if (property->history)
@@ -105,9 +106,9 @@ static enum fail sum_up(const struct results *results, struct failure *failure)
     int defects = 0;
     bool is_random = false;
     enum fail status = results_status(results);
-    for (int i = 0; i < results->cells_count; i++) {
-        defects += explored_has_defect(&results->cells[i]);
-        is_random |= explored_is_random(&results->cells[i]);
+    for (int i = 0; i < results->rows_count; i++) {
+        defects += result_has_defect(&results->rows[i]);
+        is_random |= search_is_random(results->rows[i].search);
     }
     if (status == FAIL_INTERNAL)
         failure_set(failure, status,

@@ -192,7 +192,6 @@ enum fail cells_fill(struct cells *cells, const struct explore_args *args,
                          ? fill_frontiers(cells, args, wanted, shard, deadline_us, whole, failure)
                          : fill_matrix(cells, args, wanted, shard, deadline_us, whole, failure);
     cells->on_redis = memory_new((size_t)cells->count + 1, sizeof *cells->on_redis);
-    memset(cells->on_redis, 0xff, (size_t)cells->count * sizeof *cells->on_redis);
     return fail;
 }
 

@@ -9,10 +9,10 @@
 #include "explore/result/minimal_faults.h"
 #include "explore/result/worker_pool.h"
 
-/* Cells, and what --confirm found: for each cell and property enum confirmed. */
+/* Cells, and what --confirm found, for each cell and property. */
 struct cells {
     struct cell *rows;
-    int (*on_redis)[PROPERTY_COUNT];
+    enum confirmed (*on_redis)[PROPERTY_COUNT];
     int count;
     struct minimal_faults
         *minimals; /* with --frontier, one a scheme of the shard; its rows are borrowed by `rows` */

@@ -9,7 +9,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-static enum fail print_diagram(FILE *out, const struct explored_property *property,
+static enum fail print_diagram(FILE *out, const struct result_property *property,
                                const char *folder, struct failure *failure)
 {
     if (!property->history || !folder)
@@ -23,17 +23,17 @@ static enum fail print_diagram(FILE *out, const struct explored_property *proper
 }
 
 /* After the number of its steps: where it was not simply the shortest way that there is. */
-static void print_shortness(FILE *out, const struct explored *cell,
-                            const struct explored_property *property)
+static void print_shortness(FILE *out, const struct result_row *cell,
+                            const struct result_property *property)
 {
-    if (explored_is_random(cell) && property->is_shortest)
+    if (search_is_random(cell->search) && property->is_shortest)
         fputs(", the shortest", out);
-    else if (explored_is_random(cell))
+    else if (search_is_random(cell->search))
         fprintf(out, ", the shortest found; nothing shorter among %" PRId64 " states",
-                cell->shorter_states);
+                cell->search->shorter_states);
     else if (!property->is_shortest)
         fputs(", not proved to be the shortest", out);
-    if (*property->found_by) {
+    if (property->found_by) {
         fputs(", found by ", out);
         text_print(out, TEXT_PLAIN, property->found_by);
     }
@@ -47,12 +47,12 @@ static void print_line(FILE *out, const char *head, const char *text)
     fputc('\n', out);
 }
 
-static void print_witness(FILE *out, const struct explored *cell,
-                          const struct explored_property *property)
+static void print_witness(FILE *out, const struct result_row *cell,
+                          const struct result_property *property)
 {
     fputc('\n', out);
-    text_print(out, TEXT_PLAIN, cell->scheme);
-    fprintf(out, ", %s: %s is violated (%s) in %" PRId64 " steps", cell->faults,
+    text_print(out, TEXT_PLAIN, result_lock(cell));
+    fprintf(out, ", %s: %s is violated (%s) in %" PRId64 " steps", cell->subject,
             property_name(property->property), cause_name(property->cause), property->steps);
     print_shortness(out, cell, property);
     for (int i = 0; i < property->choices_count; i++)
@@ -67,10 +67,10 @@ enum fail explore_print_witnesses(FILE *out, const struct results *results, cons
                                   struct failure *failure)
 {
     enum fail fail = FAIL_NONE;
-    for (int i = 0; i < results->cells_count && !fail; i++) {
-        const struct explored *cell = &results->cells[i];
+    for (int i = 0; i < results->rows_count && !fail; i++) {
+        const struct result_row *cell = &results->rows[i];
         for (int p = 0; p < cell->properties_count && !fail; p++) {
-            const struct explored_property *property = &cell->properties[p];
+            const struct result_property *property = &cell->properties[p];
             if (property->verdict != VERDICT_VIOLATED)
                 continue;
             print_witness(out, cell, property);

@@ -5,6 +5,7 @@
 #include "cmd/cmd.h"
 #include "live/live.h"
 #include "report/report.h"
+#include "run/cell_result.h"
 #include "history/history.h"
 #include "scenario/schedule.h"
 
@@ -44,7 +45,7 @@ static enum fail confirm_one(struct cells *cells, int at, enum property property
                                         .context = live,
                                         .clock_error_us = live_clock_error_us(live),
                                         .also = &also};
-    struct run run = confirm_run(&cell->options, &cell->outcome, explored_clients);
+    struct run run = confirm_run(&cell->options, &cell->outcome, cell_clients);
     enum fail fail = confirm(&run, &cell->outcome.findings[property], &world, findings, failure);
     if (fail && fail != FAIL_UNKNOWN)
         return fail;
@@ -136,12 +137,12 @@ static char *witness_name(const struct cell *cell, enum property property)
 }
 
 /* A witness that does not replay has no history: its row says why. */
-static enum fail write_witness(const struct cell *cell, struct explored_property *row,
+static enum fail write_witness(const struct cell *cell, struct result_property *row,
                                const char *folder, struct finding *findings,
                                struct failure *failure)
 {
     const struct explore_finding *finding = &cell->outcome.findings[row->property];
-    struct run run = confirm_run(&cell->options, &cell->outcome, explored_clients);
+    struct run run = confirm_run(&cell->options, &cell->outcome, cell_clients);
     char *name = witness_name(cell, row->property);
     row->schedule = memory_format("schedules/%s.schedule", name);
     row->history = memory_format("histories/%s.jsonl", name);
@@ -177,7 +178,7 @@ enum fail explore_witness_write(const struct cells *cells, struct results *resul
         fail = make_part(folder, "histories", failure);
     struct finding *findings = memory_new(PROPERTY_COUNT, sizeof *findings);
     for (int i = 0; i < cells->count && !fail; i++) {
-        struct explored *row = &results->cells[i];
+        struct result_row *row = &results->rows[i];
         for (int p = 0; p < row->properties_count && !fail; p++)
             if (row->properties[p].verdict == VERDICT_VIOLATED)
                 fail =

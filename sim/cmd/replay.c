@@ -26,7 +26,7 @@ static const char help[] =
 static enum fail print_timeline(const char *folder, const struct results *results,
                                 struct failure *failure)
 {
-    const struct run_result *row = &results->rows[0];
+    const struct result_row *row = &results->rows[0];
     if (!results->rows_count || !row->history)
         return FAIL_NONE;
     char *path = memory_format("%s/%s", folder, row->history);

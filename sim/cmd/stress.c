@@ -168,7 +168,7 @@ static void show_rates(const struct stress_options *stress)
 /* Of a run that was cut short the figures count, and that it was: it is not one of those done. */
 static void note_end(struct results *results, const struct stress_options *stress)
 {
-    const struct run_result *row = &results->rows[results->rows_count - 1];
+    const struct result_row *row = &results->rows[results->rows_count - 1];
     char ran[UNITS_TEXT_MAX], asked[UNITS_TEXT_MAX];
     if (!cmd_stop || row->elapsed_us >= stress->duration_us)
         return;

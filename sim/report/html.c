@@ -21,36 +21,49 @@ void html_text(const struct page *page, const char *text)
     text_print(page->out, TEXT_MARKUP, text);
 }
 
-const char *html_verdict_class(const struct run_result *row)
+/* As a cell's words say it. */
+static const struct {
+    const char *style, *mark, *count_style;
+} by_word[] = {[CELL_SAFE] = {"holds", "✓", "good"},
+               [CELL_INHERENT] = {"overrun", "△", ""},
+               [CELL_BROKEN] = {"bug", "✗", "bad"},
+               [CELL_STUCK] = {"bug", "✗", "bad"},
+               [CELL_UNKNOWN] = {"unknown", "?", "open"}};
+
+const char *html_verdict_class(const struct result_row *row)
 {
+    static const char *const by_blame[] = {[BLAME_NOBODY] = "overrun",
+                                           [BLAME_SCHEME] = "bug",
+                                           [BLAME_DEPLOYMENT] = "world",
+                                           [BLAME_EITHER] = "world"};
+    if (row->search) {
+        const struct result_property *headline = result_cell_headline(row);
+        bool is_world = headline && cause_blame(headline->cause) == BLAME_DEPLOYMENT;
+        return is_world ? "world" : by_word[result_cell_word(row)].style;
+    }
     if (row->verdict == VERDICT_HOLDS)
         return "holds";
-    if (row->verdict == VERDICT_UNKNOWN || row->verdict == VERDICT_NOT_APPLICABLE ||
-        result_is_vacuous(row))
+    if (row->verdict != VERDICT_VIOLATED || result_is_vacuous(row))
         return "unknown";
-    switch (view_blame(row)) {
-    case BLAME_SCHEME:
-        return "bug";
-    case BLAME_DEPLOYMENT:
-    case BLAME_EITHER:
-        return "world";
-    default:
-        return "overrun";
-    }
+    return by_blame[view_blame(row)];
 }
 
-const char *html_verdict_mark(const struct run_result *row)
+const char *html_verdict_mark(const struct result_row *row)
 {
-    if (row->verdict == VERDICT_HOLDS)
-        return "✓";
     if (row->is_unsupported || row->verdict == VERDICT_NOT_APPLICABLE)
         return "–";
+    if (row->search)
+        return by_word[result_cell_word(row)].mark;
+    if (row->verdict == VERDICT_HOLDS)
+        return "✓";
     if (row->verdict == VERDICT_UNKNOWN || result_is_vacuous(row))
         return "?";
     return view_blame(row) == BLAME_NOBODY ? "△" : "✗";
 }
 
-char *html_plain_id(const char *words, int at)
+/* words with nothing in them but what may stand in an id; at is added where that had to be changed,
+ * or where at is not -1 (words came before). The caller frees. */
+static char *plain_id(const char *words, int at)
 {
     char *id = memory_text(words);
     bool is_plain = at < 0;
@@ -68,14 +81,16 @@ char *html_plain_id(const char *words, int at)
 
 char *html_row_id(const struct view *view, int at)
 {
-    const struct run_result *row = view->rows[at];
+    const struct result_row *row = view->rows[at];
+    struct view_names names = view_names(row);
     bool is_plain = true;
     for (int i = at - 1; i >= 0 && is_plain; i--)
-        is_plain = strcmp(view->rows[i]->scenario, row->scenario) != 0 ||
-                   strcmp(view->rows[i]->scheme, row->scheme) != 0;
-    char *words = memory_format("%s--%s", row->scenario, row->scheme);
-    char *id =
-        html_plain_id(words, is_plain ? -1 : at); /* a second run, or names that look alike */
+        is_plain = !view->rows[i]->search != !row->search ||
+                   strcmp(view->rows[i]->subject, row->subject) != 0 ||
+                   strcmp(result_lock(view->rows[i]), result_lock(row)) != 0;
+    char *words =
+        memory_format("%s%s--%s", row->search ? "explore--" : "", names.first, names.second);
+    char *id = plain_id(words, is_plain ? -1 : at); /* a second run, or names that look alike */
     free(words);
     return id;
 }
@@ -88,29 +103,33 @@ void html_origin(const struct page *page, int origin)
 
 /* --- what the template asks for --- */
 
-static void put_title(const struct page *page)
+/* Takes words, which may be NULL. */
+static void put_words(const struct page *page, char *words)
 {
-    char *words = view_verdict_words(page->view);
     html_text(page, words);
     free(words);
+}
+
+static void put_title(const struct page *page)
+{
+    put_words(page, view_verdict_words(page->view));
 }
 
 static void put_scope(const struct page *page)
 {
-    char *words = view_scope_words(page->view);
-    html_text(page, words);
-    free(words);
+    put_words(page, view_scope_words(page->view));
 }
 
 static void put_sides(const struct page *page)
 {
-    char *words = view_sides_words(page->view);
-    char *policy = view_policy_words(page->view->results);
-    html_text(page, words);
-    fputs(words && policy ? " " : "", page->out);
-    html_text(page, policy);
-    free(words);
-    free(policy);
+    char *words[] = {view_sides_words(page->view), view_policy_words(page->view->results),
+                     view_inferred_words(page->view->results)};
+    bool has_any = false;
+    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
+        fputs(has_any && words[i] ? " " : "", page->out);
+        has_any |= words[i] != NULL;
+        put_words(page, words[i]);
+    }
 }
 
 static void put_mood(const struct page *page)
@@ -119,20 +138,6 @@ static void put_mood(const struct page *page)
         [FAIL_NONE] = "good", [FAIL_EXPECTATION] = "bad", [FAIL_UNKNOWN] = "open"};
     enum fail status = results_status(page->view->results);
     fputs(status == FAIL_INTERNAL ? "bad" : moods[status], page->out);
-}
-
-static void put_cell_counts(const struct page *page)
-{
-    static const char *const styles[] = {[CELL_SAFE] = "good",
-                                         [CELL_INHERENT] = "",
-                                         [CELL_BROKEN] = "bad",
-                                         [CELL_STUCK] = "bad",
-                                         [CELL_UNKNOWN] = "open"};
-    struct view_explored counts = view_count_explored(page->view->results);
-    for (int i = CELL_SAFE; i <= CELL_UNKNOWN; i++)
-        if (counts.words[i])
-            fprintf(page->out, "<li class=\"%s\"><b>%d</b> cell%s: %s</li>\n", styles[i],
-                    counts.words[i], units_plural(counts.words[i]), view_cell_words[i]);
 }
 
 static void put_counts(const struct page *page)
@@ -152,44 +157,23 @@ static void put_counts(const struct page *page)
             fprintf(page->out, "<li class=\"%s\"><b>%d</b> %s</li>\n", count ? shown[i].style : "",
                     count, shown[i].words);
     }
-    put_cell_counts(page);
-}
-
-static bool is_trouble(const struct run_result *row)
-{
-    return view_is_trouble(result_standing(row));
+    for (int i = CELL_SAFE; i <= CELL_UNKNOWN; i++)
+        if (counts.words[i])
+            fprintf(page->out, "<li class=\"%s\"><b>%d</b> cell%s: %s</li>\n",
+                    by_word[i].count_style, counts.words[i], units_plural(counts.words[i]),
+                    view_cell_words[i]);
 }
 
 static void put_trouble(const struct page *page, int at)
 {
-    const struct run_result *row = page->view->rows[at];
-    char *id = html_row_id(page->view, at), *words = view_row_words(row);
+    struct view_names names = view_names(page->view->rows[at]);
+    char *id = html_row_id(page->view, at);
     fprintf(page->out, "<li><a href=\"#%s\">", id);
-    html_text(page, row->scenario);
+    html_text(page, names.first);
     fputs(", ", page->out);
-    html_text(page, row->scheme);
+    html_text(page, names.second);
     fputs("</a>: ", page->out);
-    html_text(page, words);
-    fputs("</li>\n", page->out);
-    free(id);
-    free(words);
-}
-
-static bool is_cell_trouble(const struct explored *cell)
-{
-    return explored_has_failure(cell) || explored_is_open(cell) || explored_has_defect(cell);
-}
-
-static void put_cell_trouble(const struct page *page, int at)
-{
-    const struct explored *cell = &page->view->results->cells[at];
-    char *id = html_cell_id(page->view->results, at);
-    fprintf(page->out, "<li><a href=\"#%s\">", id);
-    html_text(page, cell->scheme);
-    fputs(", ", page->out);
-    html_text(page, cell->faults);
-    fputs("</a>: ", page->out);
-    html_text(page, explored_has_defect(cell) ? "a witness did not reproduce" : cell->words);
+    put_words(page, view_row_words(page->view->rows[at]));
     fputs("</li>\n", page->out);
     free(id);
 }
@@ -219,25 +203,20 @@ static void put_missing(const struct page *page)
  * must not push the table off the first screen. */
 static void put_troubles(const struct page *page)
 {
-    const struct results *results = page->view->results;
-    int rows = page->view->count, all = 0, shown = 0;
+    const struct view *view = page->view;
+    int all = 0, shown = 0;
     put_missing(page);
-    for (int i = 0; i < rows + results->cells_count; i++)
-        all +=
-            i < rows ? is_trouble(page->view->rows[i]) : is_cell_trouble(&results->cells[i - rows]);
+    for (int i = 0; i < view->count; i++)
+        all += view_is_trouble(view->rows[i]);
     if (all)
         fputs("<div class=\"troubles\"><ul>\n", page->out);
-    for (int i = 0; i < rows + results->cells_count; i++) {
-        if (i < rows ? !is_trouble(page->view->rows[i])
-                     : !is_cell_trouble(&results->cells[i - rows]))
+    for (int i = 0; i < view->count; i++) {
+        if (!view_is_trouble(view->rows[i]))
             continue;
         if (shown++ == TROUBLES_SHOWN)
             fprintf(page->out, "</ul><details><summary>and %d more</summary><ul>\n",
                     all - TROUBLES_SHOWN);
-        if (i < rows)
-            put_trouble(page, i);
-        else
-            put_cell_trouble(page, i - rows);
+        put_trouble(page, i);
     }
     if (all)
         fprintf(page->out, "</ul>%s</div>\n", all > TROUBLES_SHOWN ? "</details>" : "");
@@ -272,11 +251,9 @@ static void put_origins(const struct page *page)
     if (results->origins_count)
         fputs("<ol class=\"origins\">\n", page->out);
     for (int i = 0; i < results->origins_count; i++) {
-        char *words = view_origin_words(results, i);
         fputs("<li>", page->out);
-        html_text(page, words);
+        put_words(page, view_origin_words(results, i));
         fputs("</li>\n", page->out);
-        free(words);
     }
     if (results->origins_count)
         fputs("</ol>\n", page->out);
@@ -322,23 +299,14 @@ static const struct {
     const char *name;
     void (*put)(const struct page *page);
 } blanks[] = {
-    {"title", put_title},
-    {"scope", put_scope},
-    {"sides", put_sides},
-    {"mood", put_mood},
-    {"counts", put_counts},
-    {"troubles", put_troubles},
-    {"matrix", html_matrix},
-    {"explored", html_explored},
-    {"explored-details", html_explored_details},
-    {"stress", html_stress},
-    {"details", html_details},
-    {"causes", put_causes},
-    {"properties", put_properties},
-    {"invocation", put_invocation},
-    {"version", put_version},
-    {"style", put_style},
-    {"script", put_script},
+    {"title", put_title},           {"scope", put_scope},
+    {"sides", put_sides},           {"mood", put_mood},
+    {"counts", put_counts},         {"troubles", put_troubles},
+    {"scenarios", html_scenarios},  {"cells", html_cells},
+    {"stress", html_stress},        {"details", html_details},
+    {"causes", put_causes},         {"properties", put_properties},
+    {"invocation", put_invocation}, {"version", put_version},
+    {"style", put_style},           {"script", put_script},
 };
 
 /* Copies the template; "{{name}}" is filled in. An unknown name is a defect of the template. */

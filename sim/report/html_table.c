@@ -1,5 +1,5 @@
-/* html_table.c - the tables of the page's first screen: scheme x scenario, and the figures of
- * stress runs. */
+/* html_table.c - the tables of the page's first screen: scheme x scenario, scheme x faults, and the
+ * figures of stress runs. */
 #include "report/html.h"
 
 #include "base/memory.h"
@@ -9,107 +9,193 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The schemes that ran, a column each: naive ones first, in the order of the scheme table. */
-struct columns {
-    const char **names;
-    int count, naive;
+/* --- a table of one kind of rows: locks side by side, what they were put to below one another ---
+ */
+
+/* Lines and columns stand for themselves by their first row. */
+struct grid {
+    const struct view *view;
+    const struct result_row **columns, **lines; /* owned */
+    int columns_count, lines_count;
+    int naive; /* so many columns, the first ones */
     bool has_unrated;
+    enum result_kind kind;
+    int origin; /* of cells: each has a table of its own */
 };
 
-static bool has_column(const struct columns *columns, const char *name)
+static bool is_in_grid(const struct grid *grid, const struct result_row *row)
 {
-    for (int i = 0; i < columns->count; i++)
-        if (!strcmp(columns->names[i], name))
-            return true;
-    return false;
+    return result_kind(row) == grid->kind &&
+           (grid->kind != KIND_CELL || row->origin == grid->origin);
 }
 
-/* name NULL: any. */
-static void take_columns(struct columns *columns, const struct view *view, bool is_naive,
-                         const char *name)
+/* A column of cells is a lock with its bounds. */
+static bool is_in_column(const struct result_row *row, const struct result_row *column)
 {
-    for (int i = 0; i < view->count; i++) {
-        const struct run_result *row = view->rows[i];
-        if (!row->is_stress && row->is_naive == is_naive && (!name || !strcmp(row->scheme, name)) &&
-            !has_column(columns, row->scheme))
-            columns->names[columns->count++] = row->scheme;
-        columns->has_unrated |= row->is_unrated;
+    return !strcmp(result_lock(row), result_lock(column)) &&
+           (!row->search || search_is_same(row->search, column->search));
+}
+
+static bool is_in_line(const struct result_row *row, const struct result_row *line)
+{
+    return row->origin == line->origin && !strcmp(row->subject, line->subject);
+}
+
+static void add_once(const struct result_row **rows, int *count, const struct result_row *row,
+                     bool (*is_same)(const struct result_row *, const struct result_row *))
+{
+    for (int i = 0; i < *count; i++)
+        if (is_same(row, rows[i]))
+            return;
+    rows[(*count)++] = row;
+}
+
+/* scheme NULL: any. */
+static void take_columns(struct grid *grid, bool is_naive, const char *scheme)
+{
+    for (int i = 0; i < grid->view->count; i++) {
+        const struct result_row *row = grid->view->rows[i];
+        if (is_in_grid(grid, row) && row->is_naive == is_naive &&
+            (!scheme || !strcmp(row->scheme, scheme)))
+            add_once(grid->columns, &grid->columns_count, row, is_in_column);
     }
 }
 
-static void columns_init(struct columns *columns, const struct view *view)
+/* Naive schemes first; those of scenarios in the order of the scheme table, whatever comes first in
+ * the first scenario. */
+static void grid_init(struct grid *grid, const struct view *view, enum result_kind kind, int origin)
 {
-    *columns = (struct columns){.names = memory_new((size_t)view->count, sizeof(char *))};
+    size_t most = (size_t)view->count;
+    *grid = (struct grid){.view = view,
+                          .columns = memory_new(most, sizeof(void *)),
+                          .lines = memory_new(most, sizeof(void *)),
+                          .kind = kind,
+                          .origin = origin};
     for (int side = 0; side < 2; side++) {
-        bool is_naive = side == 0;
-        for (int i = 0; i < schemes_count; i++)
-            take_columns(columns, view, is_naive, schemes[i]->name);
-        take_columns(columns, view, is_naive, NULL); /* schemes that the table does not know */
-        if (is_naive)
-            columns->naive = columns->count;
+        for (int i = 0; i < schemes_count && kind == KIND_RUN; i++)
+            take_columns(grid, side == 0, schemes[i]->name);
+        take_columns(grid, side == 0, NULL);
+        if (side == 0)
+            grid->naive = grid->columns_count;
+    }
+    for (int i = 0; i < view->count; i++) {
+        if (!is_in_grid(grid, view->rows[i]))
+            continue;
+        add_once(grid->lines, &grid->lines_count, view->rows[i], is_in_line);
+        grid->has_unrated |= view->rows[i]->is_unrated;
     }
 }
 
-void html_sides(const struct page *page, int naive, int others, const char *title)
+static void grid_close(struct grid *grid)
 {
-    fputs("<thead role=\"rowgroup\">\n<tr role=\"row\" class=\"sides\"><td role=\"cell\"></td>",
-          page->out);
-    if (naive)
-        fprintf(page->out,
-                "<th role=\"columnheader\" scope=\"colgroup\" class=\"naive\" "
-                "colspan=\"%d\">Naive schemes</th>",
-                naive);
-    if (others)
-        fprintf(page->out,
-                "<th role=\"columnheader\" scope=\"colgroup\" class=\"safe\" "
-                "colspan=\"%d\">%s</th>",
-                others, title);
-    fputs("</tr>\n", page->out);
+    free(grid->columns);
+    free(grid->lines);
 }
 
-static void put_heads(const struct page *page, const struct columns *columns)
+/* Where the naive ones end. */
+static const char *first_class(const struct grid *grid, int column)
 {
-    html_sides(page, columns->naive, columns->count - columns->naive,
-               columns->has_unrated ? "Other schemes" : "Safe schemes");
-    fputs("<tr role=\"row\"><th role=\"columnheader\" scope=\"col\" class=\"name\">"
-          "Scenario</th>",
-          page->out);
-    for (int i = 0; i < columns->count; i++) {
-        fprintf(page->out, "<th role=\"columnheader\" scope=\"col\" class=\"%s%s\">",
-                i < columns->naive ? "naive" : "safe",
-                i == columns->naive && columns->naive ? " first" : "");
-        html_text(page, columns->names[i]);
-        fputs("</th>", page->out);
-    }
-    fputs("</tr>\n</thead>\n", page->out);
+    return column == grid->naive && grid->naive ? " first" : "";
 }
 
-/* How much a run asks for attention: what the table is sorted by. */
-static int rank_of(const struct run_result *row)
+/* How much a row asks for attention: what a table is sorted by. */
+static int rank_of(const struct result_row *row)
 {
-    int rank = row->verdict == VERDICT_VIOLATED             ? 3 + (int)view_blame(row)
+    static const int by_word[] = {[CELL_SAFE] = 1,
+                                  [CELL_INHERENT] = 3,
+                                  [CELL_BROKEN] = 5,
+                                  [CELL_STUCK] = 4,
+                                  [CELL_UNKNOWN] = 2};
+    int rank = row->search                                  ? by_word[result_cell_word(row)]
+               : row->verdict == VERDICT_VIOLATED           ? 3 + (int)view_blame(row)
                : row->is_unsupported || row->not_applicable ? 0
                : row->verdict == VERDICT_UNKNOWN            ? 2
                                                             : 1;
     return result_standing(row) == STANDING_UNEXPECTED ? 10 + rank : rank;
 }
 
-static void put_cell_link(const struct page *page, int at, int copies)
+/* The row of that line and column that asks for most attention, or -1; how many there are. */
+static int worst_of(const struct grid *grid, int line, int column, int *copies)
 {
-    const struct run_result *row = page->view->rows[at];
-    const struct property_result *headline = view_headline(row);
+    const struct result_row *const *rows = grid->view->rows;
+    int worst = -1;
+    *copies = 0;
+    for (int i = 0; i < grid->view->count; i++) {
+        if (!is_in_grid(grid, rows[i]) || !is_in_line(rows[i], grid->lines[line]) ||
+            !is_in_column(rows[i], grid->columns[column]))
+            continue;
+        ++*copies;
+        if (worst < 0 || rank_of(rows[i]) > rank_of(rows[worst]))
+            worst = i;
+    }
+    return worst;
+}
+
+/* --- heads --- */
+
+static void put_side(const struct page *page, const char *style, int columns, const char *title)
+{
+    if (columns)
+        fprintf(page->out,
+                "<th role=\"columnheader\" scope=\"colgroup\" class=\"%s\" colspan=\"%d\">%s</th>",
+                style, columns, title);
+}
+
+static void put_heads(const struct page *page, const struct grid *grid)
+{
+    fputs("<thead role=\"rowgroup\">\n<tr role=\"row\" class=\"sides\"><td role=\"cell\"></td>",
+          page->out);
+    put_side(page, "naive", grid->naive, "Naive schemes");
+    put_side(page, "safe", grid->columns_count - grid->naive,
+             grid->has_unrated ? "Other schemes" : "Safe schemes");
+    fprintf(page->out,
+            "</tr>\n<tr role=\"row\"><th role=\"columnheader\" scope=\"col\" class=\"name\">"
+            "%s</th>",
+            grid->kind == KIND_CELL ? "Faults" : "Scenario");
+    for (int i = 0; i < grid->columns_count; i++) {
+        const struct result_row *column = grid->columns[i];
+        fprintf(page->out, "<th role=\"columnheader\" scope=\"col\" class=\"%s%s\">",
+                i < grid->naive ? "naive" : "safe", first_class(grid, i));
+        html_text(page, result_lock(column));
+        if (column->search) {
+            char *bounds = search_bounds(column->search);
+            fputs("<small class=\"bounds\">", page->out);
+            html_text(page, bounds);
+            fputs("</small>", page->out);
+            free(bounds);
+        }
+        fputs("</th>", page->out);
+    }
+    fputs("</tr>\n</thead>\n", page->out);
+}
+
+/* --- cells of a table --- */
+
+static void open_link(const struct page *page, int at, const char *title)
+{
+    const struct result_row *row = page->view->rows[at];
+    char *id = html_row_id(page->view, at);
+    fprintf(page->out, "<a href=\"#%s\" data-scheme=\"", id);
+    html_text(page, result_lock(row));
+    fprintf(page->out, "\" data-side=\"%s\" title=\"", view_side(row));
+    html_text(page, title);
+    fprintf(page->out, "\"><span class=\"mark\" aria-hidden=\"true\">%s</span>",
+            html_verdict_mark(row));
+    free(id);
+}
+
+static void put_run_link(const struct page *page, int at, int copies)
+{
+    const struct result_row *row = page->view->rows[at];
+    const struct result_property *headline = view_headline(row);
     enum standing standing = result_standing(row);
-    char *id = html_row_id(page->view, at), *words = view_row_words(row);
     bool is_violated = row->verdict == VERDICT_VIOLATED && headline;
     const char *why = is_violated           ? cause_name(headline->cause)
                       : row->is_unsupported ? "unsup­ported"
                                             : verdict_words(row->verdict);
-    fprintf(page->out, "<a href=\"#%s\" data-scheme=\"", id);
-    html_text(page, row->scheme);
-    fprintf(page->out, "\" data-side=\"%s\" title=\"", view_side(row));
-    html_text(page, words);
-    fprintf(page->out, "\"><span class=\"mark\" aria-hidden=\"true\">%s</span>",
-            html_verdict_mark(row));
+    char *words = view_row_words(row);
+    open_link(page, at, words);
+    free(words);
     if (is_violated)
         fputs("<span class=\"unseen\">violated, </span>", page->out);
     fputs("<span class=\"why\">", page->out);
@@ -124,81 +210,119 @@ static void put_cell_link(const struct page *page, int at, int copies)
               "<span class=\"unseen\">, as expected</span>",
               page->out);
     fputs("</a>", page->out);
-    free(id);
-    free(words);
 }
 
-/* The run of that scheme in the group from..end that asks for most attention, or -1; how many there
- * are. */
-static int worst_of(const struct view *view, int from, int end, const char *scheme, int *copies)
+static void put_cell_link(const struct page *page, int at)
 {
-    int worst = -1;
-    *copies = 0;
-    for (int i = from; i < end; i++) {
-        if (strcmp(view->rows[i]->scheme, scheme) != 0)
-            continue;
-        ++*copies;
-        if (worst < 0 || rank_of(view->rows[i]) > rank_of(view->rows[worst]))
-            worst = i;
+    const struct search_figures *search = page->view->rows[at]->search;
+    char *title = memory_format("%s, %" PRId64 " transitions", search->words, search->transitions);
+    char *sureness = view_sureness(search);
+    open_link(page, at, title);
+    fputs("<span class=\"why\">", page->out);
+    html_text(page, search->words);
+    fprintf(page->out, "</span><span class=\"copies\">%" PRId64 " states, %s</span></a>",
+            search->states, sureness);
+    free(sureness);
+    free(title);
+}
+
+static void put_cell(const struct page *page, const struct grid *grid, int line, int column)
+{
+    int copies, at = worst_of(grid, line, column, &copies);
+    const char *first = first_class(grid, column);
+    if (at < 0) {
+        fprintf(page->out, "<td role=\"cell\" class=\"none%s\"></td>", first);
+        return;
     }
-    return worst;
+    const struct result_row *row = grid->view->rows[at];
+    fprintf(page->out, "<td role=\"cell\" class=\"%s%s%s\"", html_verdict_class(row),
+            result_standing(row) == STANDING_UNEXPECTED ? " differs" : "", first);
+    if (!row->not_applicable) /* no verdict: sorted behind those that have one */
+        fprintf(page->out, " data-rank=\"%d\"", rank_of(row));
+    fputs(" data-scheme=\"", page->out);
+    html_text(page, result_lock(row));
+    fputs("\">", page->out);
+    if (row->search)
+        put_cell_link(page, at);
+    else
+        put_run_link(page, at, copies);
+    fputs("</td>", page->out);
 }
 
-static void put_cells(const struct page *page, const struct columns *columns, int from, int end)
+/* --- a table --- */
+
+static void put_line_head(const struct page *page, const struct grid *grid, int line)
 {
-    for (int i = 0; i < columns->count; i++) {
-        int copies, at = worst_of(page->view, from, end, columns->names[i], &copies);
-        const char *first = i == columns->naive && columns->naive ? " first" : "";
-        if (at < 0) {
-            fprintf(page->out, "<td role=\"cell\" class=\"none%s\"></td>", first);
-            continue;
-        }
-        const struct run_result *row = page->view->rows[at];
-        fprintf(page->out, "<td role=\"cell\" class=\"%s%s%s\"", html_verdict_class(row),
-                result_standing(row) == STANDING_UNEXPECTED ? " differs" : "", first);
-        if (!row->not_applicable) /* no verdict: sorted behind those that have one */
-            fprintf(page->out, " data-rank=\"%d\"", rank_of(row));
-        fputs(" data-scheme=\"", page->out);
-        html_text(page, row->scheme);
-        fputs("\">", page->out);
-        put_cell_link(page, at, copies);
-        fputs("</td>", page->out);
+    const struct result_row *row = grid->lines[line];
+    fputs("<tr role=\"row\"><th role=\"rowheader\" scope=\"row\" class=\"name\">", page->out);
+    if (row->search) {
+        html_text(page, row->subject);
+    } else {
+        int at = 0;
+        while (grid->view->rows[at] != row)
+            at++;
+        char *id = html_row_id(page->view, at);
+        fprintf(page->out, "<a href=\"#%s\">", id);
+        html_text(page, row->subject);
+        fputs("</a>", page->out);
+        html_origin(page, row->origin);
+        free(id);
     }
+    fputs("</th>", page->out);
 }
 
-void html_matrix(const struct page *page)
+static void put_grid(const struct page *page, const struct grid *grid, const char *label,
+                     const char *attributes, const char *caption)
 {
-    const struct view *view = page->view;
-    struct columns columns;
-    columns_init(&columns, view);
-    if (columns.count) {
-        fprintf(page->out,
-                "<div class=\"scroll\" role=\"region\" tabindex=\"0\" aria-label=\"Scheme by "
-                "scenario\">\n<table role=\"table\" class=\"matrix\" id=\"matrix\" "
-                "style=\"--columns: %d\">\n<caption class=\"unseen\">Verdict of every scheme in "
-                "every scenario</caption>\n<colgroup><col class=\"name\"><col span=\"%d\">"
-                "</colgroup>\n",
-                columns.count, columns.count);
-        put_heads(page, &columns);
-        fputs("<tbody role=\"rowgroup\">\n", page->out);
-        for (int from = 0; from < view->count && !view->rows[from]->is_stress;) {
-            int end = view_group_end(view, from);
-            char *id = html_row_id(view, from);
-            fputs("<tr role=\"row\"><th role=\"rowheader\" scope=\"row\" class=\"name\">",
+    fprintf(page->out,
+            "<div class=\"scroll\" role=\"region\" tabindex=\"0\" aria-label=\"%s\">\n"
+            "<table role=\"table\" %s style=\"--columns: %d\">\n<caption class=\"unseen\">%s"
+            "</caption>\n<colgroup><col class=\"name\"><col span=\"%d\"></colgroup>\n",
+            label, attributes, grid->columns_count, caption, grid->columns_count);
+    put_heads(page, grid);
+    fputs("<tbody role=\"rowgroup\">\n", page->out);
+    for (int line = 0; line < grid->lines_count; line++) {
+        put_line_head(page, grid, line);
+        for (int column = 0; column < grid->columns_count; column++)
+            put_cell(page, grid, line, column);
+        fputs("</tr>\n", page->out);
+    }
+    fputs("</tbody>\n</table>\n</div>\n", page->out);
+}
+
+void html_scenarios(const struct page *page)
+{
+    struct grid grid;
+    grid_init(&grid, page->view, KIND_RUN, 0);
+    if (grid.columns_count)
+        put_grid(page, &grid, "Scheme by scenario", "class=\"matrix\" id=\"matrix\"",
+                 "Verdict of every scheme in every scenario");
+    grid_close(&grid);
+}
+
+void html_cells(const struct page *page)
+{
+    int origins = page->view->results->origins_count;
+    for (int origin = 0; origin < (origins ? origins : 1); origin++) {
+        struct grid grid;
+        char attributes[64];
+        grid_init(&grid, page->view, KIND_CELL, origin);
+        snprintf(attributes, sizeof attributes, "class=\"matrix explored\" id=\"explored%d\"",
+                 origin);
+        if (grid.columns_count) {
+            fputs("<h2>Every interleaving", page->out);
+            if (origins)
+                fprintf(page->out, " [%d]", origin + 1);
+            fputs("</h2>\n<p class=\"caption\">“Safe” means: up to the bounds under the scheme’s "
+                  "name, with each fault at most as often as it is named. Omitted: how many states "
+                  "are expected to be left out because two have the same fingerprint. A random "
+                  "search never proves that a property holds.</p>\n",
                   page->out);
-            fprintf(page->out, "<a href=\"#%s\">", id);
-            html_text(page, view->rows[from]->scenario);
-            fputs("</a>", page->out);
-            html_origin(page, view->rows[from]->origin);
-            fputs("</th>", page->out);
-            put_cells(page, &columns, from, end);
-            fputs("</tr>\n", page->out);
-            free(id);
-            from = end;
+            put_grid(page, &grid, "Scheme by faults", attributes,
+                     "What every interleaving of each scheme comes to, under each set of faults");
         }
-        fputs("</tbody>\n</table>\n</div>\n", page->out);
+        grid_close(&grid);
     }
-    free(columns.names);
 }
 
 /* --- stress --- */
@@ -218,17 +342,17 @@ static void put_duration(const struct page *page, int64_t us)
 
 static void put_stress_row(const struct page *page, int at)
 {
-    const struct run_result *row = page->view->rows[at];
-    const struct stress_figures *figures = &row->stress;
+    const struct result_row *row = page->view->rows[at];
+    const struct stress_figures *figures = row->stress;
     const char *style = html_verdict_class(row);
     char *id = html_row_id(page->view, at);
     fprintf(page->out, "<tr><th scope=\"row\" class=\"name\"><a href=\"#%s\">", id);
-    html_text(page, row->scheme);
+    html_text(page, result_lock(row));
     fprintf(page->out, "</a> <small>%s</small>", view_side(row));
     html_origin(page, row->origin);
     fputs("</th>", page->out);
     fprintf(page->out, "<td class=\"%s\" data-rank=\"%d\">", style, rank_of(row));
-    put_cell_link(page, at, 1);
+    put_run_link(page, at, 1);
     fputs("</td>", page->out);
     put_number(page, figures->lost_updates, " bad");
     put_number(page, figures->foreign_releases, " bad");
@@ -250,7 +374,7 @@ void html_stress(const struct page *page)
     const struct view *view = page->view;
     bool has_any = false;
     for (int i = 0; i < view->count; i++) {
-        if (!view->rows[i]->is_stress)
+        if (!view->rows[i]->stress)
             continue;
         if (!has_any) {
             fputs("<h2>Stress</h2>\n<div class=\"scroll\" role=\"region\" tabindex=\"0\" "

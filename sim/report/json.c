@@ -13,7 +13,10 @@
 /* Digits of a number of seconds: microseconds stay exact up to some days. */
 enum { REAL_DIGITS = 12 };
 
-json_t *json_text_or_null(const char *text)
+const char *const json_kinds[] = {
+    [KIND_RUN] = "run", [KIND_STRESS] = "stress", [KIND_CELL] = "cell"};
+
+static json_t *text_or_null(const char *text)
 {
     if (!text)
         return json_null();
@@ -23,20 +26,54 @@ json_t *json_text_or_null(const char *text)
     return made;
 }
 
-json_t *json_seconds(int64_t us)
+static json_t *seconds(int64_t us)
 {
     return json_real((double)us / 1e6);
 }
 
-json_t *json_texts(char *const *texts, int count)
+static json_t *texts(char *const *lines, int count)
 {
     json_t *made = json_array();
     for (int i = 0; i < count; i++)
-        json_array_append_new(made, json_text_or_null(texts[i]));
+        json_array_append_new(made, text_or_null(lines[i]));
     return made;
 }
 
-static json_t *property_json(const struct property_result *property)
+static json_t *number_if(bool is_given, int64_t value)
+{
+    return is_given ? json_integer(value) : json_null();
+}
+
+static json_t *truth_if(bool is_given, bool value)
+{
+    return is_given ? json_boolean(value) : json_null();
+}
+
+/* What the witness of a cell's property is, and how it was found and confirmed. */
+static void add_witness(json_t *made, const struct result_property *property)
+{
+    bool is_violated = property->verdict == VERDICT_VIOLATED;
+    bool is_confirmed = property->confirmed == CONFIRMED_YES;
+    json_object_set_new(made, "why", text_or_null(property->why));
+    json_object_set_new(made, "headline", json_boolean(property->is_headline));
+    json_object_set_new(made, "failed", json_boolean(property->is_failure));
+    json_object_set_new(made, "faults", number_if(is_violated, property->faults));
+    json_object_set_new(made, "witness_steps", number_if(is_violated, property->steps));
+    json_object_set_new(made, "shortest", truth_if(is_violated, property->is_shortest));
+    json_object_set_new(made, "found_by", text_or_null(property->found_by));
+    json_object_set_new(made, "found_in_run", number_if(property->run > 0, property->run));
+    json_object_set_new(made, "choices", texts(property->choices, property->choices_count));
+    json_object_set_new(made, "replayed", truth_if(is_violated, property->is_replayed));
+    json_object_set_new(
+        made, "confirmed",
+        truth_if(is_confirmed || property->confirmed == CONFIRMED_NO, is_confirmed));
+    json_object_set_new(made, "unconfirmed", text_or_null(result_unconfirmed(property->confirmed)));
+    json_object_set_new(made, "trouble", text_or_null(property->trouble));
+    json_object_set_new(made, "schedule", text_or_null(property->schedule));
+    json_object_set_new(made, "history", text_or_null(property->history));
+}
+
+static json_t *property_json(const struct result_property *property, bool is_cell)
 {
     json_t *made = json_object();
     json_object_set_new(made, "property", json_string(property_name(property->property)));
@@ -49,88 +86,115 @@ static json_t *property_json(const struct property_result *property)
     json_object_set_new(made, "cause",
                         property->cause == CAUSE_NONE ? json_null()
                                                       : json_string(cause_name(property->cause)));
-    json_object_set_new(made, "event",
-                        property->count > 0 && property->first_index > 0
-                            ? json_integer(property->first_index)
-                            : json_null());
-    json_object_set_new(made, "witness", json_texts(property->witness, property->witness_lines));
+    json_object_set_new(
+        made, "event",
+        number_if(property->count > 0 && property->first_index > 0, property->first_index));
+    json_object_set_new(made, "witness", texts(property->witness, property->witness_lines));
+    if (is_cell)
+        add_witness(made, property);
     return made;
 }
 
-static void add_figures(json_t *row, const struct stress_figures *figures)
+static json_t *stress_json(const struct stress_figures *figures)
 {
-    const struct {
-        const char *name;
-        int64_t value;
-    } counts[] = {
-        {"clients", figures->clients},
-        {"operations", figures->operations},
-        {"grants", figures->grants},
-        {"refusals", figures->refusals},
-        {"errors", figures->errors},
-        {"overruns", figures->overruns},
-        {"foreign_releases", figures->foreign_releases},
-        {"lost_updates", figures->lost_updates},
-        {"operations_per_second", figures->operations_per_second},
-        {"faults", figures->faults},
-        {"faults_in_hold", figures->faults_in_hold},
-        {"contended", figures->contended},
-    };
-    for (size_t i = 0; i < sizeof counts / sizeof counts[0]; i++)
-        json_object_set_new(row, counts[i].name, json_integer(counts[i].value));
     const struct latency *latency = &figures->latency_us;
-    json_t *made = json_object();
-    json_object_set_new(made, "p50", json_integer(latency->p50));
-    json_object_set_new(made, "p99", json_integer(latency->p99));
-    json_object_set_new(made, "p999", json_integer(latency->p999));
-    json_object_set_new(made, "max", json_integer(latency->max));
-    json_object_set_new(row, "latency_us", made);
+    json_t *made = json_object(), *quantiles = json_object();
+#define COUNT(name, member) json_object_set_new(made, name, json_integer(figures->member));
+#include "run/stress.def"
+#undef COUNT
+    json_object_set_new(quantiles, "p50", json_integer(latency->p50));
+    json_object_set_new(quantiles, "p99", json_integer(latency->p99));
+    json_object_set_new(quantiles, "p999", json_integer(latency->p999));
+    json_object_set_new(quantiles, "max", json_integer(latency->max));
+    json_object_set_new(made, "latency_us", quantiles);
+    return made;
 }
 
-static json_t *row_json(const struct run_result *row)
+static json_t *search_json(const struct search_figures *search)
 {
-    json_t *made = json_object(), *properties = json_array();
-    for (int i = 0; i < row->properties_count; i++)
-        json_array_append_new(properties, property_json(&row->properties[i]));
-    json_object_set_new(made, "scenario", json_text_or_null(row->scenario));
-    json_object_set_new(made, "scheme", json_text_or_null(row->scheme));
-    json_object_set_new(made, "naive", row->is_unrated ? json_null() : json_boolean(row->is_naive));
-    json_object_set_new(made, "verdict", json_string(verdict_name(row->verdict)));
-    json_object_set_new(made, "as_expected",
-                        row->as_expected == AS_EXPECTED_NONE
-                            ? json_null()
-                            : json_boolean(row->as_expected == AS_EXPECTED_YES));
-    json_object_set_new(made, "unsupported", json_boolean(row->is_unsupported));
-    json_object_set_new(made, "trouble", json_text_or_null(row->trouble));
-    json_object_set_new(made, "seconds", json_seconds(row->elapsed_us));
-    json_object_set_new(made, "properties", properties);
-    json_object_set_new(made, "schedule", json_text_or_null(row->schedule));
-    json_object_set_new(made, "history", json_text_or_null(row->history));
-    json_object_set_new(made, "story", json_text_or_null(row->story));
-    json_object_set_new(made, "source", json_text_or_null(row->source));
-    json_object_set_new(made, "path", json_text_or_null(row->path));
+    json_t *made = json_object();
+    json_object_set_new(made, "words", text_or_null(search->words));
+    json_object_set_new(made, "method", text_or_null(search->method));
+    json_object_set_new(made, "section", text_or_null(search_section(search)));
+#define BOUND(name, member)  json_object_set_new(made, name, json_integer(search->member));
+#define FIGURE(name, member) json_object_set_new(made, name, json_integer(search->member));
+#include "run/search.def"
+#undef BOUND
+#undef FIGURE
+    json_object_set_new(made, "expected_omissions", json_real(search->omissions));
+    json_object_set_new(made, "complete", json_boolean(search->is_complete));
+    json_object_set_new(made, "end", text_or_null(search->end));
+    json_object_set_new(made, "tried", text_or_null(*search->tried ? search->tried : NULL));
+    return made;
+}
+
+/* What a run and a stress run have and a cell has not. */
+static void add_run(json_t *made, const struct result_row *row)
+{
+    json_object_set_new(made, "schedule", text_or_null(row->schedule));
+    json_object_set_new(made, "history", text_or_null(row->history));
+    json_object_set_new(made, "story", text_or_null(row->story));
+    json_object_set_new(made, "source", text_or_null(row->source));
+    json_object_set_new(made, "path", text_or_null(row->path));
+    if (row->stress)
+        json_object_set_new(made, "stress", stress_json(row->stress));
+}
+
+/* Left out where there is nothing to say. */
+static void add_optional(json_t *made, const struct results *results, const struct result_row *row)
+{
+    if (row->worker)
+        json_object_set_new(made, "worker", text_or_null(row->worker));
+    if (row->is_inferred)
+        json_object_set_new(made, "inferred", json_true());
     if (row->scheme_file)
-        json_object_set_new(made, "scheme_file", json_text_or_null(row->scheme_file));
+        json_object_set_new(made, "scheme_file", text_or_null(row->scheme_file));
     if (row->fail_on != FAIL_ON_UNSAID)
         json_object_set_new(made, "fail_on", json_string(fail_on_name(row->fail_on)));
     if (row->not_applicable)
-        json_object_set_new(made, "not_applicable", json_text_or_null(row->not_applicable));
-    if (row->is_stress)
-        add_figures(made, &row->stress);
+        json_object_set_new(made, "not_applicable", text_or_null(row->not_applicable));
+    if (results->origins_count)
+        json_object_set_new(made, "origin", json_integer(row->origin));
+    if (row->folder)
+        json_object_set_new(made, "folder", text_or_null(row->folder));
+}
+
+static json_t *row_json(const struct results *results, const struct result_row *row)
+{
+    json_t *made = json_object(), *properties = json_array();
+    for (int i = 0; i < row->properties_count; i++)
+        json_array_append_new(properties, property_json(&row->properties[i], row->search != NULL));
+    json_object_set_new(made, "kind", json_string(json_kinds[result_kind(row)]));
+    json_object_set_new(made, row->search ? "fault" : "scenario", text_or_null(row->subject));
+    json_object_set_new(made, "scheme", text_or_null(row->worker ? NULL : row->scheme));
+    json_object_set_new(made, "naive", truth_if(!row->is_unrated, row->is_naive));
+    json_object_set_new(made, "verdict", json_string(verdict_name(row->verdict)));
+    json_object_set_new(
+        made, "as_expected",
+        truth_if(row->as_expected != AS_EXPECTED_NONE, row->as_expected == AS_EXPECTED_YES));
+    json_object_set_new(made, "unsupported", json_boolean(row->is_unsupported));
+    json_object_set_new(made, "trouble", text_or_null(row->trouble));
+    json_object_set_new(made, "seconds", seconds(row->elapsed_us));
+    json_object_set_new(made, "properties", properties);
+    if (row->search)
+        json_object_set_new(made, "search", search_json(row->search));
+    else
+        add_run(made, row);
+    add_optional(made, results, row);
     return made;
 }
 
 /* What made the rows. */
 static void add_head(json_t *made, const struct results *results)
 {
-    json_object_set_new(made, "picklock", json_text_or_null(results->picklock));
-    json_object_set_new(made, "command", json_text_or_null(results->command));
-    json_object_set_new(made, "world", json_text_or_null(results->world));
-    json_object_set_new(made, "server", json_text_or_null(results->server_version));
+    json_object_set_new(made, "picklock", text_or_null(results->picklock));
+    json_object_set_new(made, "command", text_or_null(results->command));
+    json_object_set_new(made, "world", text_or_null(results->world));
+    json_object_set_new(made, "server", text_or_null(results->server_version));
     json_object_set_new(made, "seed", json_integer((json_int_t)results->seed));
-    json_object_set_new(made, "invocation", json_text_or_null(results->invocation));
-    json_object_set_new(made, "started", json_text_or_null(results->started));
-    json_object_set_new(made, "seconds", json_seconds(results->elapsed_us));
+    json_object_set_new(made, "invocation", text_or_null(results->invocation));
+    json_object_set_new(made, "started", text_or_null(results->started));
+    json_object_set_new(made, "seconds", seconds(results->elapsed_us));
     if (!results->shard.count)
         return;
     json_t *shard = json_object();
@@ -138,42 +202,14 @@ static void add_head(json_t *made, const struct results *results)
     json_object_set_new(shard, "of", json_integer(results->shard.count));
     json_object_set_new(shard, "whole", json_integer(results->whole));
     json_object_set_new(shard, "unit", json_string(results->is_by_scheme ? "scheme" : "row"));
-    json_object_set_new(shard, "campaign", json_text_or_null(results->campaign));
+    json_object_set_new(shard, "campaign", text_or_null(results->campaign));
     json_object_set_new(made, "shard", shard);
-}
-
-/* Where a row of merged results comes from. */
-static json_t *with_origin(const struct results *results, json_t *row, int origin,
-                           const char *folder)
-{
-    if (results->origins_count)
-        json_object_set_new(row, "origin", json_integer(origin));
-    if (folder)
-        json_object_set_new(row, "folder", json_text_or_null(folder));
-    return row;
-}
-
-static json_t *rows_json(const struct results *results)
-{
-    json_t *rows = json_array();
-    for (int i = 0; i < results->rows_count; i++) {
-        const struct run_result *row = &results->rows[i];
-        json_array_append_new(rows, with_origin(results, row_json(row), row->origin, row->folder));
-    }
-    for (int i = 0; i < results->cells_count; i++) {
-        const struct explored *cell = &results->cells[i];
-        for (int p = 0; p < cell->properties_count; p++)
-            json_array_append_new(rows,
-                                  with_origin(results, json_explored(cell, &cell->properties[p]),
-                                              cell->origin, cell->folder));
-    }
-    return rows;
 }
 
 static json_t *results_json(const struct results *results)
 {
     json_t *made = json_object();
-    json_object_set_new(made, "schema", json_string("picklock.results/1"));
+    json_object_set_new(made, "schema", json_string(RESULTS_SCHEMA));
     add_head(made, results);
     if (results->origins_count) {
         json_t *origins = json_array();
@@ -187,17 +223,20 @@ static json_t *results_json(const struct results *results)
     const struct interruption *interrupted = &results->interrupted;
     if (interrupted->why) {
         json_t *ended = json_object();
-        json_object_set_new(ended, "why", json_text_or_null(interrupted->why));
+        json_object_set_new(ended, "why", text_or_null(interrupted->why));
         json_object_set_new(ended, "done", json_integer(interrupted->done));
         json_object_set_new(ended, "of", json_integer(interrupted->of));
-        json_object_set_new(ended, "unit", json_text_or_null(interrupted->unit));
+        json_object_set_new(ended, "unit", text_or_null(interrupted->unit));
         json_object_set_new(made, "interrupted", ended);
     }
     if (results->notes_count)
-        json_object_set_new(made, "notes", json_texts(results->notes, results->notes_count));
+        json_object_set_new(made, "notes", texts(results->notes, results->notes_count));
     if (results->missing_count)
-        json_object_set_new(made, "missing", json_texts(results->missing, results->missing_count));
-    json_object_set_new(made, "results", rows_json(results));
+        json_object_set_new(made, "missing", texts(results->missing, results->missing_count));
+    json_t *rows = json_array();
+    for (int i = 0; i < results->rows_count; i++)
+        json_array_append_new(rows, row_json(results, &results->rows[i]));
+    json_object_set_new(made, "results", rows);
     return made;
 }
 

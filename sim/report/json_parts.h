@@ -6,16 +6,11 @@
 
 #include <jansson.h>
 
-/* --- writing: json.c, json_explored.c --- */
+#define RESULTS_SCHEMA   "picklock.results/2"
+#define RESULTS_SCHEMA_1 "picklock.results/1"
 
-json_t *json_text_or_null(const char *text);
-json_t *json_texts(char *const *texts, int count);
-json_t *json_seconds(int64_t us);
-
-/* The row of a cell's property. */
-json_t *json_explored(const struct explored *cell, const struct explored_property *property);
-
-/* --- reading: read.c, read_explored.c --- */
+/* "run", ...; by enum result_kind. */
+extern const char *const json_kinds[];
 
 enum { PLACE_MAX = 160 };
 
@@ -25,6 +20,8 @@ struct reading {
     struct failure *failure;
     enum fail fail;
     char place[PLACE_MAX]; /* "results[3].properties[0]" */
+    int version;
+    size_t row; /* its place in the file; of a cell of version 1 that of its first property */
 };
 
 void read_bad(struct reading *reading, const char *key, const char *words);
@@ -62,10 +59,19 @@ void read_only_keys(struct reading *reading, json_t *object, const char *const *
     read_only_keys(reading, object, (const char *const[]){__VA_ARGS__},                            \
                    sizeof(const char *const[]){__VA_ARGS__} / sizeof(const char *))
 
-/* Is it the row of an explorer's cell? */
-bool read_is_explored(json_t *object);
+/* The object at key, and its place; place (PLACE_MAX bytes) keeps the one before. */
+json_t *read_enter(struct reading *reading, json_t *object, const char *key, char *place);
+void read_leave(struct reading *reading, const char *place);
 
-/* Reads such a row into its cell: the last one of results, or a new one. */
-void read_explored(struct reading *reading, json_t *object, struct results *results);
+/* Of what may be null. */
+int64_t read_number_or(struct reading *reading, json_t *object, const char *key, int64_t other);
+bool read_truth_or_null(struct reading *reading, json_t *object, const char *key, bool *is_null);
+
+/* Reads a row of version 2 into results. */
+void read_row(struct reading *reading, json_t *object, struct results *results);
+
+/* Rows (borrowed) of version 1 as rows of version 2, and where each of them stood; the caller drops
+ * the one and frees the other. */
+json_t *read_version_1(struct reading *reading, json_t *rows, size_t **first);
 
 #endif

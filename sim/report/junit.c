@@ -16,80 +16,152 @@
 
 enum junit_outcome { PASSED, FAILED, ERRORED, SKIPPED, OUTCOMES };
 
-static enum junit_outcome outcome_of(const struct run_result *row)
+static const char *const elements[OUTCOMES] = {NULL, "failure", "error", "skipped"};
+
+/* A test case: a run, or a property of a cell. */
+struct junit_case {
+    const struct result_row *row;
+    const struct result_property *property; /* of a run what stands for it, or NULL */
+    enum junit_outcome outcome;
+    int64_t elapsed_us;
+};
+
+static enum junit_outcome outcome_of_run(const struct result_row *row)
 {
-    if (row->is_unsupported)
-        return SKIPPED;
-    switch (result_standing(row)) {
-    case STANDING_UNEXPECTED:
-        return FAILED;
-    case STANDING_UNKNOWN:
-        return ERRORED;
-    case STANDING_NOT_APPLICABLE:
-        return SKIPPED;
-    default:
-        return PASSED;
-    }
+    static const enum junit_outcome by_standing[STANDING_COUNT] = {[STANDING_EXPECTED] = PASSED,
+                                                                   [STANDING_UNEXPECTED] = FAILED,
+                                                                   [STANDING_UNKNOWN] = ERRORED,
+                                                                   [STANDING_UNSTATED] = PASSED,
+                                                                   [STANDING_NOT_APPLICABLE] =
+                                                                       SKIPPED};
+    return row->is_unsupported ? SKIPPED : by_standing[result_standing(row)];
 }
 
-static const char *const elements[OUTCOMES] = {NULL, "failure", "error", "skipped"};
+static enum junit_outcome outcome_of_property(const struct result_row *cell,
+                                              const struct result_property *property)
+{
+    bool is_open = !cell->search->is_complete && !cell->is_unsupported;
+    if (result_property_is_defect(property))
+        return ERRORED;
+    if (property->verdict == VERDICT_NOT_APPLICABLE)
+        return SKIPPED;
+    if (property->verdict == VERDICT_UNKNOWN)
+        return is_open ? ERRORED : SKIPPED;
+    return property->is_failure ? FAILED : PASSED;
+}
+
+static int cases_of(const struct result_row *row)
+{
+    return row->search ? row->properties_count : 1;
+}
+
+/* The row's case at that place. */
+static struct junit_case case_of(const struct result_row *row, int at)
+{
+    if (!row->search)
+        return (struct junit_case){row, view_headline(row), outcome_of_run(row), row->elapsed_us};
+    return (struct junit_case){row, &row->properties[at],
+                               outcome_of_property(row, &row->properties[at]),
+                               at ? 0 : row->elapsed_us};
+}
+
+/* --- a case --- */
 
 /* How often a scheme came before in its group: names of test cases are told apart by it. */
 static int copies_before(const struct view *view, int from, int at)
 {
     int copies = 0;
     for (int i = from; i < at; i++)
-        copies += !strcmp(view->rows[i]->scheme, view->rows[at]->scheme);
+        copies += !strcmp(result_lock(view->rows[i]), result_lock(view->rows[at]));
     return copies;
 }
 
-static void print_case(FILE *out, const struct run_result *row, int copies)
+static void print_name(FILE *out, const struct junit_case *one, int copies)
 {
-    enum junit_outcome outcome = outcome_of(row);
-    const struct property_result *headline = view_headline(row);
-    fputs("    <testcase classname=\"", out);
-    text_print(out, TEXT_MARKUP, row->scenario);
-    fputs("\" name=\"", out);
-    text_print(out, TEXT_MARKUP, row->scheme);
-    if (copies)
+    text_print(out, TEXT_MARKUP, view_names(one->row).second);
+    if (one->row->search)
+        fprintf(out, ": %s", property_name(one->property->property));
+    else if (copies)
         fprintf(out, " #%d", copies + 1);
-    fprintf(out, "\" time=\"%.6f\"", (double)row->elapsed_us / 1e6);
-    if (outcome == PASSED) {
+}
+
+/* The sentences, and of a cell the steps of the witness. */
+static void print_told(FILE *out, const struct result_property *property)
+{
+    for (int i = 0; i < property->witness_lines; i++) {
+        text_print(out, TEXT_MARKUP, property->witness[i]);
+        fputc('\n', out);
+    }
+    for (int i = 0; i < property->choices_count; i++) {
+        fprintf(out, "%3d ", i + 1);
+        text_print(out, TEXT_MARKUP, property->choices[i]);
+        fputc('\n', out);
+    }
+}
+
+static char *why_of(const struct junit_case *one)
+{
+    const struct result_property *property = one->property;
+    if (!one->row->search)
+        return view_row_words(one->row);
+    if (property->trouble || property->why)
+        return memory_text(property->trouble ? property->trouble : property->why);
+    return view_property_words(property);
+}
+
+static const char *type_of(const struct junit_case *one)
+{
+    const struct result_row *row = one->row;
+    bool has_cause = row->search ? one->property->verdict == VERDICT_VIOLATED
+                                 : one->outcome == FAILED && one->property;
+    if (has_cause)
+        return cause_name(one->property->cause);
+    return verdict_name(row->search ? one->property->verdict : row->verdict);
+}
+
+static void print_case(FILE *out, const struct junit_case *one, const char *suite, int copies)
+{
+    const struct result_row *row = one->row;
+    bool is_passed = one->outcome == PASSED;
+    fputs("    <testcase classname=\"", out);
+    text_print(out, TEXT_MARKUP, suite);
+    fputs("\" name=\"", out);
+    print_name(out, one, copies);
+    fprintf(out, "\" time=\"%.6f\"", (double)one->elapsed_us / 1e6);
+    if (is_passed && !(row->search && one->property->verdict == VERDICT_VIOLATED)) {
         fputs("/>\n", out);
         return;
     }
-    char *why = view_row_words(row);
-    const char *type =
-        outcome == FAILED && headline ? cause_name(headline->cause) : verdict_name(row->verdict);
-    fprintf(out, ">\n      <%s message=\"", elements[outcome]);
+    char *why = why_of(one);
+    fputs(is_passed ? ">\n      <system-out>" : ">\n      <", out);
+    if (!is_passed)
+        fprintf(out, "%s message=\"", elements[one->outcome]);
     text_print(out, TEXT_MARKUP, why);
-    if (outcome != SKIPPED)
-        fprintf(out, "\" type=\"%s", type);
-    fputs("\">", out);
-    for (int i = 0; headline && !row->trouble && i < headline->witness_lines; i++) {
-        text_print(out, TEXT_MARKUP, headline->witness[i]);
-        fputc('\n', out);
-    }
-    fprintf(out, "</%s>\n    </testcase>\n", elements[outcome]);
+    if (!is_passed && one->outcome != SKIPPED)
+        fprintf(out, "\" type=\"%s", type_of(one));
+    fputs(is_passed ? "\n" : "\">", out);
+    if (one->property && !row->trouble)
+        print_told(out, one->property);
+    fprintf(out, "</%s>\n    </testcase>\n", is_passed ? "system-out" : elements[one->outcome]);
     free(why);
 }
+
+/* --- suites --- */
 
 struct case_counts {
     int cases, of[OUTCOMES];
     int64_t elapsed_us;
 };
 
-static void count(struct case_counts *counts, enum junit_outcome outcome, int64_t elapsed_us)
-{
-    counts->cases++;
-    counts->of[outcome]++;
-    counts->elapsed_us += elapsed_us;
-}
-
 static void count_rows(struct case_counts *counts, const struct view *view, int from, int end)
 {
     for (int i = from; i < end; i++)
-        count(counts, outcome_of(view->rows[i]), view->rows[i]->elapsed_us);
+        for (int k = 0; k < cases_of(view->rows[i]); k++) {
+            struct junit_case one = case_of(view->rows[i], k);
+            counts->cases++;
+            counts->of[one.outcome]++;
+            counts->elapsed_us += one.elapsed_us;
+        }
 }
 
 static void print_counts(FILE *out, const struct case_counts *counts)
@@ -113,134 +185,38 @@ static void print_started(FILE *out, const struct results *results, int origin)
     fputs("\"", out);
 }
 
-/* Tells suites of one name apart. */
-static void print_origin(FILE *out, const struct results *results, int origin)
+/* Its scenario; of cells the scheme with its bounds: names that last. */
+static char *class_of_suite(const struct result_row *first)
 {
-    if (results->origins_count)
-        fprintf(out, " [%d]", origin + 1);
+    if (!first->search)
+        return memory_text(first->subject);
+    char *bounds = search_bounds(first->search);
+    char *name = memory_format("explore %s: %s", result_lock(first), bounds);
+    free(bounds);
+    return name;
 }
 
 static void print_suite(FILE *out, const struct view *view, int from, int end)
 {
-    fputs("  <testsuite name=\"", out);
-    text_print(out, TEXT_MARKUP, view->rows[from]->scenario);
-    print_origin(out, view->results, view->rows[from]->origin);
-    fputs("\"", out);
+    const struct result_row *first = view->rows[from];
+    char *class = class_of_suite(first);
+    char *name = view_with_origin(view->results, class, first->origin);
     struct case_counts counts = {0};
     count_rows(&counts, view, from, end);
-    print_counts(out, &counts);
-    print_started(out, view->results, view->rows[from]->origin);
-    fputs(">\n", out);
-    for (int i = from; i < end; i++)
-        print_case(out, view->rows[i], copies_before(view, from, i));
-    fputs("  </testsuite>\n", out);
-}
-
-/* --- the explorer --- */
-
-static enum junit_outcome outcome_of_property(const struct explored *cell,
-                                              const struct explored_property *property)
-{
-    if (property->trouble || property->confirmed == CONFIRMED_NO)
-        return ERRORED;
-    if (property->verdict == VERDICT_NOT_APPLICABLE)
-        return SKIPPED;
-    if (property->verdict == VERDICT_UNKNOWN)
-        return explored_is_open(cell) ? ERRORED : SKIPPED;
-    return property->is_failure ? FAILED : PASSED;
-}
-
-static void count_cells(struct case_counts *counts, const struct results *results, int from,
-                        int end)
-{
-    for (int i = from; i < end; i++) {
-        const struct explored *cell = &results->cells[i];
-        for (int p = 0; p < cell->properties_count; p++)
-            count(counts, outcome_of_property(cell, &cell->properties[p]),
-                  p ? 0 : cell->elapsed_us);
-    }
-}
-
-static void print_told(FILE *out, const struct explored_property *property)
-{
-    for (int i = 0; i < property->witness_lines; i++) {
-        text_print(out, TEXT_MARKUP, property->witness[i]);
-        fputc('\n', out);
-    }
-    for (int i = 0; i < property->choices_count; i++) {
-        fprintf(out, "%3d ", i + 1);
-        text_print(out, TEXT_MARKUP, property->choices[i]);
-        fputc('\n', out);
-    }
-}
-
-static void print_property(FILE *out, const struct explored *cell,
-                           const struct explored_property *property, const char *suite,
-                           bool is_first)
-{
-    enum junit_outcome outcome = outcome_of_property(cell, property);
-    bool is_violated = property->verdict == VERDICT_VIOLATED;
-    fputs("    <testcase classname=\"", out);
-    text_print(out, TEXT_MARKUP, suite);
-    fputs("\" name=\"", out);
-    text_print(out, TEXT_MARKUP, cell->faults);
-    fprintf(out, ": %s\" time=\"%.6f\"", property_name(property->property),
-            is_first ? (double)cell->elapsed_us / 1e6 : 0.0);
-    if (outcome == PASSED && !is_violated) {
-        fputs("/>\n", out);
-        return;
-    }
-    char *words = view_property_words(property);
-    const char *why = property->trouble ? property->trouble
-                      : *property->why  ? property->why
-                                        : words;
-    fputs(">\n      ", out);
-    if (outcome == PASSED) {
-        fprintf(out, "<system-out>%s\n", words);
-        print_told(out, property);
-        fputs("</system-out>", out);
-    } else {
-        fprintf(out, "<%s message=\"", elements[outcome]);
-        text_print(out, TEXT_MARKUP, why);
-        if (outcome != SKIPPED)
-            fprintf(out, "\" type=\"%s",
-                    is_violated ? cause_name(property->cause) : verdict_name(property->verdict));
-        fputs("\">", out);
-        print_told(out, property);
-        fprintf(out, "</%s>", elements[outcome]);
-    }
-    fputs("\n    </testcase>\n", out);
-    free(words);
-}
-
-/* The scheme with its bounds, and with its origin where there are several: names that last. */
-static char *name_of_suite(const struct results *results, const struct explored *first)
-{
-    char *bounds = explored_bounds(first);
-    char *origin =
-        results->origins_count ? memory_format(" [%d]", first->origin + 1) : memory_text("");
-    char *name = memory_format("explore %s: %s%s", first->scheme, bounds, origin);
-    free(bounds);
-    free(origin);
-    return name;
-}
-
-static void print_cells(FILE *out, const struct results *results, int from, int end)
-{
-    char *name = name_of_suite(results, &results->cells[from]);
-    struct case_counts counts = {0};
-    count_cells(&counts, results, from, end);
     fputs("  <testsuite name=\"", out);
     text_print(out, TEXT_MARKUP, name);
     fputs("\"", out);
     print_counts(out, &counts);
-    print_started(out, results, results->cells[from].origin);
+    print_started(out, view->results, first->origin);
     fputs(">\n", out);
     for (int i = from; i < end; i++)
-        for (int p = 0; p < results->cells[i].properties_count; p++)
-            print_property(out, &results->cells[i], &results->cells[i].properties[p], name, p == 0);
+        for (int k = 0; k < cases_of(view->rows[i]); k++) {
+            struct junit_case one = case_of(view->rows[i], k);
+            print_case(out, &one, first->search ? name : class, copies_before(view, from, i));
+        }
     fputs("  </testsuite>\n", out);
     free(name);
+    free(class);
 }
 
 /* --- what is missing --- */
@@ -278,17 +254,12 @@ enum fail report_junit(const char *path, const struct results *results, struct f
     int gaps = results->missing_count + (interrupted != NULL) + is_empty;
     struct case_counts counts = {.cases = gaps, .of = {[ERRORED] = gaps}};
     count_rows(&counts, &view, 0, view.count);
-    count_cells(&counts, results, 0, results->cells_count);
     fputs("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites name=\"picklock\"", file.stream);
     print_counts(file.stream, &counts);
     fputs(">\n", file.stream);
     for (int from = 0, end; from < view.count; from = end) {
         end = view_group_end(&view, from);
         print_suite(file.stream, &view, from, end);
-    }
-    for (int from = 0, end; from < results->cells_count; from = end) {
-        end = view_cells_end(results, from);
-        print_cells(file.stream, results, from, end);
     }
     print_gaps(file.stream, "interrupted", &interrupted, interrupted ? 1 : 0);
     print_gaps(file.stream, "missing", results->missing, results->missing_count);

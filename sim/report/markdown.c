@@ -5,7 +5,6 @@
 #include "base/memory.h"
 #include "base/outfile.h"
 #include "base/units.h"
-#include "report/markdown.h"
 #include "report/text.h"
 #include "report/view.h"
 
@@ -13,9 +12,9 @@
 #include <stdlib.h>
 
 /* A comment on a pull request has a largest size. */
-enum { TOLD_MAX = 10 };
+enum { TOLD_MAX = 10, WITNESSES_TOLD = 5 };
 
-static const char *mark_of(const struct run_result *row)
+static const char *mark_of(const struct result_row *row)
 {
     if (row->verdict == VERDICT_HOLDS)
         return "✓ holds";
@@ -26,75 +25,62 @@ static const char *mark_of(const struct run_result *row)
     return row->verdict == VERDICT_UNKNOWN ? "? unknown" : "✗ violated";
 }
 
-static void text_cell(FILE *out, const char *text)
+static void text_cell(FILE *out, const char *text, bool is_bold)
 {
-    fputs(" ", out);
+    fputs(is_bold ? " **" : " ", out);
     text_print(out, TEXT_MARKDOWN, text);
-    fputs(" |", out);
+    fputs(is_bold ? "** |" : " |", out);
 }
 
-/* "late-grant [2]" on the first row of a group. */
-static void scenario_cell(FILE *out, const struct view *view, const struct run_result *row,
-                          bool is_first)
-{
-    char *origin =
-        view->results->origins_count ? memory_format(" [%d]", row->origin + 1) : memory_text("");
-    char *words = memory_format("%s%s", row->scenario, origin);
-    text_cell(out, is_first ? words : "");
-    free(words);
-    free(origin);
-}
-
-static void print_row(FILE *out, const struct view *view, const struct run_result *row,
+static void print_row(FILE *out, const struct view *view, const struct result_row *row,
                       bool is_first)
 {
-    const struct property_result *headline = view_headline(row);
+    const struct result_property *headline = view_headline(row);
     bool is_violated = row->verdict == VERDICT_VIOLATED && headline;
     enum standing standing = result_standing(row);
+    char *scenario = view_with_origin(view->results, row->subject, row->origin);
     fputs("|", out);
-    scenario_cell(out, view, row, is_first);
-    text_cell(out, view_side(row));
-    text_cell(out, row->scheme);
-    text_cell(out, mark_of(row));
-    text_cell(out, is_violated ? property_name(headline->property) : "");
-    text_cell(out, is_violated ? cause_name(headline->cause) : "");
-    fprintf(out, standing == STANDING_UNEXPECTED ? " **%s** |\n" : " %s |\n",
-            view_standing_words(standing));
+    text_cell(out, is_first ? scenario : "", false);
+    text_cell(out, view_side(row), false);
+    text_cell(out, result_lock(row), false);
+    text_cell(out, mark_of(row), false);
+    text_cell(out, is_violated ? property_name(headline->property) : "", false);
+    text_cell(out, is_violated ? cause_name(headline->cause) : "", false);
+    text_cell(out, view_standing_words(standing), standing == STANDING_UNEXPECTED);
+    fputc('\n', out);
+    free(scenario);
 }
 
 static void print_table(FILE *out, const struct view *view)
 {
-    int end = 0;
-    if (!view->count || view->rows[0]->is_stress)
+    if (!view->count || result_kind(view->rows[0]) != KIND_RUN)
         return;
     fputs("\n| scenario | | scheme | verdict | property | cause | expectation |\n"
           "|---|---|---|---|---|---|---|\n",
           out);
-    for (int i = 0; i < view->count && !view->rows[i]->is_stress; i++) {
-        print_row(out, view, view->rows[i], i == end);
-        if (i == end)
-            end = view_group_end(view, i);
+    for (int from = 0, end; from < view->count && result_kind(view->rows[from]) == KIND_RUN;
+         from = end) {
+        end = view_group_end(view, from);
+        for (int i = from; i < end; i++)
+            print_row(out, view, view->rows[i], i == from);
     }
 }
 
 static void print_stress(FILE *out, const struct view *view)
 {
     char p50[UNITS_TEXT_MAX], p99[UNITS_TEXT_MAX];
-    bool has_head = false;
-    for (int i = 0; i < view->count; i++) {
-        const struct stress_figures *figures = &view->rows[i]->stress;
-        if (!view->rows[i]->is_stress)
-            continue;
-        if (!has_head)
-            fputs("\n| scheme | clients | operations | per second | grants | overruns | foreign "
-                  "releases | lost updates | p50 | p99 | verdict |\n"
-                  "|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|---|\n",
-                  out);
-        has_head = true;
+    int first = view_first(view, KIND_STRESS), end = view_first(view, KIND_CELL);
+    if (first < end)
+        fputs("\n| scheme | clients | operations | per second | grants | overruns | foreign "
+              "releases | lost updates | p50 | p99 | verdict |\n"
+              "|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|---|\n",
+              out);
+    for (int i = first; i < end; i++) {
+        const struct stress_figures *figures = view->rows[i]->stress;
         fputs("|", out);
-        text_cell(out, view->rows[i]->scheme);
+        text_cell(out, result_lock(view->rows[i]), false);
         fprintf(out,
-                " %d | %" PRId64 " | %" PRId64 " | %" PRId64 " | %" PRId64 " | %" PRId64
+                " %" PRId64 " | %" PRId64 " | %" PRId64 " | %" PRId64 " | %" PRId64 " | %" PRId64
                 " | %" PRId64 " | %s | %s | %s |\n",
                 figures->clients, figures->operations, figures->operations_per_second,
                 figures->grants, figures->overruns, figures->foreign_releases,
@@ -103,15 +89,19 @@ static void print_stress(FILE *out, const struct view *view)
     }
 }
 
+/* A row under its name: what it came to, its sentences, and the command that shows it again. */
 static void print_sentences(FILE *out, const char *title, const struct view *view,
-                            const struct run_result *row)
+                            const struct result_row *row, const char *run_folder)
 {
-    const struct property_result *headline = view_headline(row);
-    char *why = view_row_words(row), *command = view_command(view->results, row);
+    const struct result_property *headline = view_headline(row);
+    struct view_names names = view_names(row);
+    char *why = row->search ? view_property_words(headline) : view_row_words(row);
+    char *command = row->search ? view_replay_command(row, headline, run_folder)
+                                : view_command(view->results, row);
     fprintf(out, "\n### %s", title);
-    text_print(out, TEXT_MARKDOWN, row->scenario);
+    text_print(out, TEXT_MARKDOWN, names.first);
     fputs(", ", out);
-    text_print(out, TEXT_MARKDOWN, row->scheme);
+    text_print(out, TEXT_MARKDOWN, names.second);
     fputs("\n\n", out);
     text_print(out, TEXT_MARKDOWN, why);
     fputs("\n\n", out);
@@ -128,6 +118,83 @@ static void print_sentences(FILE *out, const char *title, const struct view *vie
     free(why);
     free(command);
 }
+
+/* --- cells --- */
+
+static void print_cells(FILE *out, const struct view *view, int from, int end)
+{
+    const struct result_row *first = view->rows[from];
+    char *bounds = search_bounds(first->search);
+    char *scheme = view_with_origin(view->results, result_lock(first), first->origin);
+    for (int i = from; i < end; i++) {
+        const struct result_row *row = view->rows[i];
+        char *sureness = view_sureness(row->search);
+        fputs("|", out);
+        text_cell(out, i == from ? scheme : "", false);
+        text_cell(out, i == from ? bounds : "", false);
+        text_cell(out, row->subject, false);
+        text_cell(out, row->search->words, row->as_expected == AS_EXPECTED_NO);
+        fprintf(out, " %" PRId64 " | %" PRId64 " | %s |\n", row->search->states,
+                row->search->transitions, sureness);
+        free(sureness);
+    }
+    free(bounds);
+    free(scheme);
+}
+
+/* The failures, or the first cell that is broken. */
+static void print_witnesses(FILE *out, const struct view *view, bool has_failures,
+                            const char *run_folder)
+{
+    int told = 0, most = has_failures ? WITNESSES_TOLD : 1;
+    for (int i = view_first(view, KIND_CELL); i < view->count && told < most; i++) {
+        const struct result_row *row = view->rows[i];
+        bool is_told = has_failures ? row->as_expected == AS_EXPECTED_NO
+                                    : result_cell_word(row) == CELL_BROKEN;
+        if (!is_told || !view_headline(row))
+            continue;
+        print_sentences(out, "", view, row, run_folder);
+        told++;
+    }
+}
+
+/* Behind the limits that were reached. */
+static void print_tried(FILE *out, const struct result_row *row)
+{
+    if (!*row->search->tried)
+        return;
+    char *words = memory_format("%s, %s: %s; then tried: %s", result_lock(row), row->subject,
+                                row->search->end, row->search->tried);
+    fputs("\n", out);
+    text_print(out, TEXT_MARKDOWN, words);
+    fputc('\n', out);
+    free(words);
+}
+
+/* What failed with its shortest witness, then the matrix, folded. */
+static void print_explored(FILE *out, const struct view *view, const char *run_folder)
+{
+    struct view_counts counts = view_count(view);
+    int first = view_first(view, KIND_CELL);
+    if (!counts.cells)
+        return;
+    print_witnesses(out, view, counts.failed > 0, run_folder);
+    fputs("\n<details><summary>Every interleaving:", out);
+    for (int i = CELL_SAFE; i <= CELL_UNKNOWN; i++)
+        fprintf(out, "%s %d %s", i ? "," : "", counts.words[i], view_cell_words[i]);
+    fputs("</summary>\n\n| scheme | up to | faults | | states | transitions | omitted |\n"
+          "|---|---|---|---|--:|--:|--:|\n",
+          out);
+    for (int from = first, end; from < view->count; from = end) {
+        end = view_group_end(view, from);
+        print_cells(out, view, from, end);
+    }
+    for (int i = first; i < view->count; i++)
+        print_tried(out, view->rows[i]);
+    fputs("\n</details>\n", out);
+}
+
+/* --- all --- */
 
 static void print_line(FILE *out, const char *head, const char *text)
 {
@@ -150,52 +217,64 @@ static void print_origins(FILE *out, const struct results *results)
         print_line(out, "Note: ", results->notes[i]);
 }
 
-static void print_all(FILE *out, const struct view *view, const char *run_folder)
+/* One sentence behind another; takes words, which may be NULL. */
+static void print_sentence(FILE *out, char *words)
 {
-    char *verdict = view_verdict_words(view), *scope = view_scope_words(view),
-         *sides = view_sides_words(view), *policy = view_policy_words(view->results),
-         *interrupted = view_interrupted_words(view->results);
-    bool has_trouble = false;
-    int told = 0;
+    fputs(words ? " " : "", out);
+    text_print(out, TEXT_MARKDOWN, words);
+    free(words);
+}
+
+static void print_head(FILE *out, const struct view *view)
+{
+    char *verdict = view_verdict_words(view), *scope = view_scope_words(view);
+    char *interrupted = view_interrupted_words(view->results);
     fputs("## picklock: ", out);
     text_print(out, TEXT_MARKDOWN, verdict);
     fputs("\n\n", out);
     text_print(out, TEXT_MARKDOWN, scope);
-    fputs(sides ? " " : "", out);
-    text_print(out, TEXT_MARKDOWN, sides);
-    fputs(policy ? " " : "", out);
-    text_print(out, TEXT_MARKDOWN, policy);
+    print_sentence(out, view_sides_words(view));
+    print_sentence(out, view_policy_words(view->results));
+    print_sentence(out, view_inferred_words(view->results));
     fputc('\n', out);
     if (interrupted)
         print_line(out, "**Interrupted:** ", interrupted);
     for (int i = 0; i < view->results->missing_count; i++)
         print_line(out, "**Missing:** ", view->results->missing[i]);
-    for (int i = 0; i < view->count; i++) {
-        enum standing standing = result_standing(view->rows[i]);
-        if (!view_is_trouble(standing))
-            continue;
-        has_trouble = true;
-        if (told++ == TOLD_MAX)
-            fputs("\nThere are more; the table marks them.\n", out);
-        if (told > TOLD_MAX)
-            continue;
-        print_sentences(out, standing == STANDING_UNKNOWN ? "Unknown: " : "Not as expected: ", view,
-                        view->rows[i]);
-    }
-    const struct run_result *bug = has_trouble ? NULL : view_first_bug(view);
-    if (bug)
-        print_sentences(
-            out, view_blame(bug) == BLAME_NOBODY ? "Nobody's fault: " : "The first bug: ", view,
-            bug);
-    print_stress(out, view);
-    print_table(out, view);
-    markdown_explored(out, view->results, run_folder);
-    print_origins(out, view->results);
     free(interrupted);
     free(verdict);
     free(scope);
-    free(sides);
-    free(policy);
+}
+
+/* What is not as expected, or else the first bug. */
+static void print_runs(FILE *out, const struct view *view)
+{
+    int told = 0, end = view_first(view, KIND_CELL);
+    for (int i = 0; i < end; i++) {
+        bool is_unknown = result_standing(view->rows[i]) == STANDING_UNKNOWN;
+        if (!view_is_trouble(view->rows[i]))
+            continue;
+        if (told++ == TOLD_MAX)
+            fputs("\nThere are more; the table marks them.\n", out);
+        if (told <= TOLD_MAX)
+            print_sentences(out, is_unknown ? "Unknown: " : "Not as expected: ", view,
+                            view->rows[i], NULL);
+    }
+    const struct result_row *bug = told ? NULL : view_first_bug(view);
+    if (bug)
+        print_sentences(
+            out, view_blame(bug) == BLAME_NOBODY ? "Nobody's fault: " : "The first bug: ", view,
+            bug, NULL);
+}
+
+static void print_all(FILE *out, const struct view *view, const char *run_folder)
+{
+    print_head(out, view);
+    print_runs(out, view);
+    print_stress(out, view);
+    print_table(out, view);
+    print_explored(out, view, run_folder);
+    print_origins(out, view->results);
 }
 
 enum fail report_markdown(const char *path, const struct results *results, const char *run_folder,

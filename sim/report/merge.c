@@ -80,29 +80,25 @@ struct doubles {
     int equal, outranked;
 };
 
-/* Where the row has its double in the other body: the same run, and as often before as here (a
- * repeated run is not its own double); -1: nowhere. */
+/* Where the row has its double in the other body: the same, and as often before as here (a repeated
+ * run is not its own double); -1: nowhere. */
 static int double_of(const struct results *others, const struct results *own, int at)
 {
     int before = 0;
     for (int i = 0; i < at; i++)
-        before += same_run(&own->rows[i], &own->rows[at]);
+        before += result_is_same(&own->rows[i], &own->rows[at]);
     for (int i = 0; i < others->rows_count; i++)
-        if (same_run(&others->rows[i], &own->rows[at]) && before-- == 0)
+        if (result_is_same(&others->rows[i], &own->rows[at]) && before-- == 0)
             return i;
     return -1;
 }
 
 static enum fail settle_double(struct merge *merge, struct body *a, int row, struct body *b,
-                               int twin, enum settled settled, struct doubles *doubles)
+                               int twin, struct doubles *doubles)
 {
-    const struct results *results = &b->results;
-    bool is_cell = twin >= results->rows_count;
-    if (settled == SETTLED_DIFFER && same_campaign(&a->results, results)) {
-        const struct explored *cell = is_cell ? &results->cells[twin - results->rows_count] : NULL;
-        return merge_refuse(merge, cell ? cell->faults : results->rows[twin].scenario,
-                            cell ? cell->scheme : results->rows[twin].scheme, a->name, b->name);
-    }
+    enum settled settled = settle_rows(&a->results.rows[row], &b->results.rows[twin]);
+    if (settled == SETTLED_DIFFER && same_campaign(&a->results, &b->results))
+        return merge_refuse(merge, &b->results.rows[twin], a->name, b->name);
     doubles->equal += settled == SETTLED_EQUAL;
     doubles->outranked += settled == SETTLED_FIRST || settled == SETTLED_SECOND;
     a->is_dropped[row] |= settled == SETTLED_SECOND;
@@ -112,23 +108,13 @@ static enum fail settle_double(struct merge *merge, struct body *a, int row, str
 
 static enum fail settle_bodies(struct merge *merge, struct body *a, struct body *b)
 {
-    struct results *first = &a->results, *second = &b->results;
     struct doubles doubles = {0};
     enum fail fail = FAIL_NONE;
-    for (int i = 0; i < second->rows_count && !fail; i++) {
-        int at = b->is_dropped[i] ? -1 : double_of(first, second, i);
+    for (int i = 0; i < b->results.rows_count && !fail; i++) {
+        int at = b->is_dropped[i] ? -1 : double_of(&a->results, &b->results, i);
         if (at >= 0 && !a->is_dropped[at])
-            fail = settle_double(merge, a, at, b, i,
-                                 settle_runs(&first->rows[at], &second->rows[i]), &doubles);
+            fail = settle_double(merge, a, at, b, i, &doubles);
     }
-    for (int i = 0; i < second->cells_count && !fail; i++)
-        for (int k = 0; k < first->cells_count && !fail; k++) {
-            int row = first->rows_count + k, twin = second->rows_count + i;
-            if (!a->is_dropped[row] && !b->is_dropped[twin] &&
-                explored_is_same_cell(&first->cells[k], &second->cells[i]))
-                fail = settle_double(merge, a, row, b, twin,
-                                     settle_cells(&first->cells[k], &second->cells[i]), &doubles);
-        }
     if (doubles.equal)
         merge_note(merge,
                    memory_format("%d result%s of %s %s in %s too, and the same: counted once.",
@@ -147,9 +133,8 @@ static enum fail settle_all(struct merge *merge)
 {
     enum fail fail = FAIL_NONE;
     for (int i = 0; i < merge->bodies_count; i++)
-        merge->bodies[i].is_dropped =
-            memory_new((size_t)merge_rows_of(&merge->bodies[i].results) + 1,
-                       sizeof *merge->bodies[i].is_dropped);
+        merge->bodies[i].is_dropped = memory_new((size_t)merge->bodies[i].results.rows_count + 1,
+                                                 sizeof *merge->bodies[i].is_dropped);
     for (int i = 0; i < merge->bodies_count; i++)
         for (int k = i + 1; k < merge->bodies_count && !fail; k++)
             if (same_conditions(&merge->bodies[i].results, &merge->bodies[k].results))
@@ -162,7 +147,7 @@ static enum fail settle_all(struct merge *merge)
 static int kept_of(const struct body *body)
 {
     int kept = 0;
-    for (int i = 0; i < merge_rows_of(&body->results); i++)
+    for (int i = 0; i < body->results.rows_count; i++)
         kept += !body->is_dropped[i];
     return kept;
 }
@@ -210,18 +195,11 @@ static void fill_common(struct merge *merge)
 
 static void take_rows(struct merge *merge, struct body *body, int origin)
 {
-    struct results *from = &body->results;
-    for (int i = 0; i < from->rows_count; i++) {
+    for (int i = 0; i < body->results.rows_count; i++) {
         if (body->is_dropped[i])
             continue;
-        merge_move_run(merge->merged, &from->rows[i], NULL);
+        merge_move(merge->merged, &body->results.rows[i], NULL);
         merge->merged->rows[merge->merged->rows_count - 1].origin = origin;
-    }
-    for (int i = 0; i < from->cells_count; i++) {
-        if (body->is_dropped[from->rows_count + i])
-            continue;
-        merge_move_cell(merge->merged, &from->cells[i], NULL);
-        merge->merged->cells[merge->merged->cells_count - 1].origin = origin;
     }
 }
 

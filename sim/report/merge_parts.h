@@ -27,19 +27,16 @@ enum fail merge_add_bodies(struct merge *merge);
 void merge_note(struct merge *merge, char *text);
 void merge_miss(struct merge *merge, char *text);
 
-/* How many runs and cells. */
-int merge_rows_of(const struct results *results);
-
-/* Each moves a row, which is zeroed. folder: what its paths are relative to from now on; NULL: as
- * before. */
-void merge_move_run(struct results *to, struct run_result *row, const char *folder);
-void merge_move_cell(struct results *to, struct explored *cell, const char *folder);
+/* Moves a row, which is zeroed. folder: what its paths are relative to from now on; NULL: as
+ * before.
+ */
+void merge_move(struct results *to, struct result_row *row, const char *folder);
 
 /* What results say of themselves, without rows; the texts are copies. */
 struct results merge_head(const struct results *from);
 
-/* FAIL_INPUT: a and b should be the same in this, and differ. */
-enum fail merge_refuse(struct merge *merge, const char *what, const char *scheme, const char *a,
+/* FAIL_INPUT: the row should be the same in a and in b, and differs. */
+enum fail merge_refuse(struct merge *merge, const struct result_row *row, const char *a,
                        const char *b);
 
 #endif

@@ -23,47 +23,36 @@ bool same_campaign(const struct results *a, const struct results *b)
                            : same_text(a->invocation, b->invocation));
 }
 
-bool same_run(const struct run_result *a, const struct run_result *b)
-{
-    return !a->is_stress && !b->is_stress && !strcmp(a->scenario, b->scenario) &&
-           !strcmp(a->scheme, b->scheme);
-}
-
-static bool same_property(const struct property_result *a, const struct property_result *b)
+static bool same_property(const struct result_property *a, const struct result_property *b)
 {
     return a->property == b->property && a->verdict == b->verdict && a->expected == b->expected &&
-           a->count == b->count && a->cause == b->cause;
+           a->count == b->count && a->cause == b->cause && a->faults == b->faults &&
+           a->steps == b->steps && a->is_failure == b->is_failure;
 }
 
-enum settled settle_runs(const struct run_result *a, const struct run_result *b)
+static bool same_search(const struct search_figures *a, const struct search_figures *b)
 {
-    bool is_same = same_run(a, b) && a->verdict == b->verdict && a->as_expected == b->as_expected &&
-                   a->is_unsupported == b->is_unsupported &&
-                   a->properties_count == b->properties_count;
-    for (int i = 0; is_same && i < a->properties_count; i++)
-        is_same = same_property(&a->properties[i], &b->properties[i]);
-    return is_same ? SETTLED_EQUAL : SETTLED_DIFFER;
-}
-
-static bool same_finding(const struct explored_property *a, const struct explored_property *b)
-{
-    return a->property == b->property && a->verdict == b->verdict && a->cause == b->cause &&
-           a->faults == b->faults && a->steps == b->steps && a->is_failure == b->is_failure;
-}
-
-enum settled settle_cells(const struct explored *a, const struct explored *b)
-{
-    if (!explored_is_same_cell(a, b))
-        return SETTLED_DIFFER;
-    if (a->is_complete != b->is_complete)
-        return a->is_complete ? SETTLED_FIRST : SETTLED_SECOND;
-    bool is_same = a->properties_count == b->properties_count && !strcmp(a->words, b->words);
 #define BOUND(name, member)
-#define FIGURE(name, member) is_same = is_same && a->member == b->member;
-#include "run/explored.def"
+#define FIGURE(name, member)                                                                       \
+    if (a->member != b->member)                                                                    \
+        return false;
+#include "run/search.def"
 #undef BOUND
 #undef FIGURE
+    return !strcmp(a->words, b->words);
+}
+
+enum settled settle_rows(const struct result_row *a, const struct result_row *b)
+{
+    if (!result_is_same(a, b))
+        return SETTLED_DIFFER;
+    if (a->search && a->search->is_complete != b->search->is_complete)
+        return a->search->is_complete ? SETTLED_FIRST : SETTLED_SECOND;
+    bool is_same = a->verdict == b->verdict && a->as_expected == b->as_expected &&
+                   a->is_unsupported == b->is_unsupported && a->is_inferred == b->is_inferred &&
+                   a->properties_count == b->properties_count &&
+                   (!a->search || same_search(a->search, b->search));
     for (int i = 0; is_same && i < a->properties_count; i++)
-        is_same = same_finding(&a->properties[i], &b->properties[i]);
+        is_same = same_property(&a->properties[i], &b->properties[i]);
     return is_same ? SETTLED_EQUAL : SETTLED_DIFFER;
 }

@@ -7,7 +7,7 @@
 /* What one command line came to in one folder, or in all shards of a campaign. */
 struct body {
     struct results results; /* rows are owned, until they are moved */
-    bool *is_dropped;       /* a row: its double counts; rows first, then cells; owned */
+    bool *is_dropped;       /* a row: its double counts; owned */
     char *name;             /* the folders, for messages; owned */
 };
 
@@ -17,12 +17,8 @@ bool same_conditions(const struct results *a, const struct results *b);
 /* Made by the same command line, as far as it says what is run. */
 bool same_campaign(const struct results *a, const struct results *b);
 
-/* The same scenario and scheme; stress runs are never the same. */
-bool same_run(const struct run_result *a, const struct run_result *b);
-
 /* Which of two rows of the same run or cell counts. */
 enum settled { SETTLED_EQUAL, SETTLED_FIRST, SETTLED_SECOND, SETTLED_DIFFER };
-enum settled settle_runs(const struct run_result *a, const struct run_result *b);
-enum settled settle_cells(const struct explored *a, const struct explored *b);
+enum settled settle_rows(const struct result_row *a, const struct result_row *b);
 
 #endif

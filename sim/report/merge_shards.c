@@ -18,84 +18,60 @@ enum { SHARDS_NAMED = 20 };
 /* What is dealt out: a run, a cell, or with --frontier all cells of a scheme. */
 static int item_end(const struct results *results, int from)
 {
-    if (results->rows_count)
-        return from + 1;
     int end = from + 1;
-    while (results->is_by_scheme && end < results->cells_count &&
-           !strcmp(results->cells[end].scheme, results->cells[from].scheme))
+    while (results->is_by_scheme && results->rows[from].search && end < results->rows_count &&
+           !strcmp(results->rows[end].scheme, results->rows[from].scheme))
         end++;
     return end;
-}
-
-int merge_rows_of(const struct results *results)
-{
-    return results->rows_count + results->cells_count;
 }
 
 static int items_of(const struct results *results)
 {
     int items = 0;
-    for (int from = 0; from < merge_rows_of(results); from = item_end(results, from))
+    for (int from = 0; from < results->rows_count; from = item_end(results, from))
         items++;
     return items;
 }
 
-void merge_move_run(struct results *to, struct run_result *row, const char *folder)
+/* Does any path stand in it? */
+static bool has_files(const struct result_row *row)
 {
-    struct run_result *made = results_add(to);
+    return row->history || row->schedule || row->search;
+}
+
+void merge_move(struct results *to, struct result_row *row, const char *folder)
+{
+    struct result_row *made = results_add(to);
     *made = *row;
-    *row = (struct run_result){0};
-    if (folder && !made->folder && (made->history || made->schedule))
+    *row = (struct result_row){0};
+    if (folder && !made->folder && has_files(made))
         made->folder = memory_text(folder);
 }
 
-void merge_move_cell(struct results *to, struct explored *cell, const char *folder)
-{
-    struct explored *made = results_add_cell(to);
-    *made = *cell;
-    *cell = (struct explored){0};
-    if (folder && !made->folder)
-        made->folder = memory_text(folder);
-}
-
-/* Moves the item from..end; folder NULL: it stays the only one. */
-static void move_item(struct results *to, struct results *of, int from, int end, const char *folder)
-{
-    for (int i = from; i < end; i++)
-        if (of->rows_count)
-            merge_move_run(to, &of->rows[i], folder);
-        else
-            merge_move_cell(to, &of->cells[i], folder);
-}
-
-enum fail merge_refuse(struct merge *merge, const char *what, const char *scheme, const char *a,
+enum fail merge_refuse(struct merge *merge, const struct result_row *row, const char *a,
                        const char *b)
 {
     return failure_set(merge->failure, FAIL_INPUT,
                        "%s and %s differ in %s, %s, though the same command line made them: leave "
                        "one of them out",
-                       a, b, scheme, what);
+                       a, b, result_lock(row), row->subject);
 }
 
 /* The same shard in two folders: row by row, what counts is what the first one has afterwards. */
 static enum fail settle_twins(struct merge *merge, int first, int second)
 {
     struct results *a = &merge->inputs[first], *b = &merge->inputs[second];
-    for (int i = 0; i < a->rows_count && i < b->rows_count; i++)
-        if (settle_runs(&a->rows[i], &b->rows[i]) == SETTLED_DIFFER)
-            return merge_refuse(merge, b->rows[i].scenario, b->rows[i].scheme, merge->names[first],
-                                merge->names[second]);
-    for (int i = 0; i < a->cells_count && i < b->cells_count; i++) {
-        enum settled settled = settle_cells(&a->cells[i], &b->cells[i]);
+    for (int i = 0; i < a->rows_count && i < b->rows_count; i++) {
+        enum settled settled = settle_rows(&a->rows[i], &b->rows[i]);
         if (settled == SETTLED_DIFFER)
-            return merge_refuse(merge, b->cells[i].faults, b->cells[i].scheme, merge->names[first],
-                                merge->names[second]);
+            return merge_refuse(merge, &b->rows[i], merge->names[first], merge->names[second]);
         if (settled != SETTLED_SECOND)
             continue;
-        struct explored cell = a->cells[i];
-        a->cells[i] = b->cells[i];
-        b->cells[i] = cell;
-        a->cells[i].folder = memory_text(merge->names[second]);
+        struct result_row row = a->rows[i];
+        a->rows[i] = b->rows[i];
+        b->rows[i] = row;
+        free(a->rows[i].folder);
+        a->rows[i].folder = memory_text(merge->names[second]);
     }
     return FAIL_NONE;
 }
@@ -113,7 +89,7 @@ static enum fail find_shard(struct merge *merge, int at, int number, int *found)
             *found = i;
             continue;
         }
-        bool is_longer = merge_rows_of(input) > merge_rows_of(&merge->inputs[*found]);
+        bool is_longer = input->rows_count > merge->inputs[*found].rows_count;
         if (settle_twins(merge, is_longer ? i : *found, is_longer ? *found : i))
             return merge->failure->code;
         merge_note(merge, memory_format(
@@ -203,10 +179,9 @@ struct results merge_head(const struct results *from)
     if (from->interrupted.why)
         head.interrupted.why = memory_text(from->interrupted.why);
     head.rows = NULL;
-    head.cells = NULL;
     head.origins = NULL;
     head.notes = head.missing = NULL;
-    head.rows_count = head.cells_count = head.origins_count = 0;
+    head.rows_count = head.origins_count = 0;
     head.notes_count = head.missing_count = 0;
     return head;
 }
@@ -260,13 +235,14 @@ static void collect(struct merge *merge, struct body *body, const int *shards, i
         int k = 0;
         while (!shard_has(&(struct shard){k + 1, count}, index))
             k++;
-        if (shards[k] < 0 || at[k] >= merge_rows_of(&merge->inputs[shards[k]]))
+        if (shards[k] < 0 || at[k] >= merge->inputs[shards[k]].rows_count)
             continue;
         struct results *input = &merge->inputs[shards[k]];
         int from = at[k];
         at[k] = item_end(input, from);
-        move_item(&body->results, input, from, at[k],
-                  merge->inputs_count == 1 ? NULL : merge->names[shards[k]]);
+        for (int i = from; i < at[k]; i++)
+            merge_move(&body->results, &input->rows[i],
+                       merge->inputs_count == 1 ? NULL : merge->names[shards[k]]);
     }
     free(at);
 }
@@ -303,9 +279,7 @@ static void add_whole(struct merge *merge, int at)
     body->results = merge_head(input);
     body->name = memory_text(merge->names[at]);
     for (int i = 0; i < input->rows_count; i++)
-        merge_move_run(&body->results, &input->rows[i], folder);
-    for (int i = 0; i < input->cells_count; i++)
-        merge_move_cell(&body->results, &input->cells[i], folder);
+        merge_move(&body->results, &input->rows[i], folder);
 }
 
 enum fail merge_add_bodies(struct merge *merge)

@@ -12,9 +12,6 @@
 /* The terminal summary. colours: 0 or 1. */
 void report_terminal(FILE *out, const struct results *results, int colours);
 
-/* The explorer's matrix alone, which is a part of it. colours: 0 or 1. */
-void report_terminal_explored(FILE *out, const struct results *results, int colours);
-
 /* What characters a terminal can show. */
 enum charset { CHARSET_ASCII, CHARSET_UTF8 };
 
@@ -28,7 +25,7 @@ enum fail report_timeline(FILE *out, const char *history_path, int64_t first_ind
                           enum charset charset, struct failure *failure);
 
 /* The first_index of what the summary says about a row: -1 where nothing tells. */
-int64_t report_first_index(const struct run_result *row);
+int64_t report_first_index(const struct result_row *row);
 
 /* Which rows of results are drawn. */
 struct timeline_choice {

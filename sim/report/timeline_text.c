@@ -4,7 +4,6 @@
 
 #include "base/memory.h"
 #include "report/text.h"
-#include "report/view.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -221,103 +220,4 @@ enum fail report_timeline(FILE *out, const char *history_path, int64_t first_ind
         fputs("(too long to be drawn, and no violation says where to look)\n", out);
     timeline_free(timeline);
     return FAIL_NONE;
-}
-
-/* --- rows --- */
-
-int64_t report_first_index(const struct run_result *row)
-{
-    const struct property_result *headline = view_headline(row);
-    return headline && row->verdict == VERDICT_VIOLATED ? headline->first_index : -1;
-}
-
-static bool is_chosen(const struct run_result *row, const struct timeline_choice *choice)
-{
-    return row->verdict == VERDICT_VIOLATED && row->history &&
-           (!choice->scenario || !strcmp(choice->scenario, row->scenario)) &&
-           (!choice->scheme || !strcmp(choice->scheme, row->scheme));
-}
-
-static enum fail print_chosen(FILE *out, const struct run_result *row,
-                              const struct timeline_choice *choice, enum charset charset,
-                              struct failure *failure)
-{
-    const struct property_result *headline = view_headline(row);
-    char *path =
-        memory_format("%s/%s", row->folder ? row->folder : choice->run_folder, row->history);
-    char *words = view_row_words(row);
-    fputc('\n', out);
-    text_print(out, TEXT_PLAIN, row->scenario);
-    fputs(", ", out);
-    text_print(out, TEXT_PLAIN, row->scheme);
-    fputs("\n\n", out);
-    enum fail fail = report_timeline(out, path, report_first_index(row), charset, failure);
-    if (!fail) {
-        fputc('\n', out);
-        text_print_wrapped(out, words, 2, SKETCH_WIDTH - 2);
-        for (int i = 0; headline && i < headline->witness_lines; i++)
-            text_print_wrapped(out, headline->witness[i], 4, SKETCH_WIDTH - 4);
-    }
-    free(words);
-    free(path);
-    return fail;
-}
-
-static bool is_chosen_cell(const struct explored *cell, const struct timeline_choice *choice)
-{
-    const struct explored_property *headline = explored_headline(cell);
-    return headline && headline->history &&
-           (!choice->scenario || !strcmp(choice->scenario, cell->faults)) &&
-           (!choice->scheme || !strcmp(choice->scheme, cell->scheme));
-}
-
-static enum fail print_chosen_cell(FILE *out, const struct explored *cell,
-                                   const struct timeline_choice *choice, enum charset charset,
-                                   struct failure *failure)
-{
-    const struct explored_property *headline = explored_headline(cell);
-    char *path =
-        memory_format("%s/%s", cell->folder ? cell->folder : choice->run_folder, headline->history);
-    char *words = view_property_words(headline);
-    fputc('\n', out);
-    text_print(out, TEXT_PLAIN, cell->scheme);
-    fputs(", ", out);
-    text_print(out, TEXT_PLAIN, cell->faults);
-    fputs("\n\n", out);
-    enum fail fail = report_timeline(out, path, headline->first_index, charset, failure);
-    if (!fail) {
-        fputc('\n', out);
-        text_print_wrapped(out, words, 2, SKETCH_WIDTH - 2);
-        for (int i = 0; i < headline->witness_lines; i++)
-            text_print_wrapped(out, headline->witness[i], 4, SKETCH_WIDTH - 4);
-    }
-    free(words);
-    free(path);
-    return fail;
-}
-
-enum fail report_timelines(FILE *out, const struct results *results,
-                           const struct timeline_choice *choice, enum charset charset, int *count,
-                           struct failure *failure)
-{
-    struct view view;
-    enum fail fail = FAIL_NONE;
-    int printed = 0;
-    view_init(&view, results);
-    for (int i = 0; i < view.count && !fail; i++) {
-        if (!is_chosen(view.rows[i], choice))
-            continue;
-        fail = print_chosen(out, view.rows[i], choice, charset, failure);
-        printed++;
-    }
-    view_close(&view);
-    for (int i = 0; i < results->cells_count && !fail; i++) {
-        if (!is_chosen_cell(&results->cells[i], choice))
-            continue;
-        fail = print_chosen_cell(out, &results->cells[i], choice, charset, failure);
-        printed++;
-    }
-    if (count)
-        *count = printed;
-    return fail;
 }

@@ -7,124 +7,122 @@
 
 #include "run/result.h"
 
-/* Rows in the order of reading: scenarios as they first came (one of another
- * origin is another one), stress last; within one the naive
+/* Rows in the order of reading: scenarios as they first came (one of another origin is another
+ * one), then stress, then cells, scheme by scheme with the same bounds; within a scenario the naive
  * schemes before the safe ones. */
 struct view {
     const struct results *results; /* borrowed */
-    const struct run_result **rows;
+    const struct result_row **rows;
     int count;
 };
 
 void view_init(struct view *view, const struct results *results);
 void view_close(struct view *view);
 
-/* The first row behind `from` that is of another scenario, or count. */
+/* The first row behind `from` that is of another scenario, or of cells of another scheme or other
+ * bounds; or count. */
 int view_group_end(const struct view *view, int from);
 
-/* The property that a line about the row names: not as expected before stated before the rest, then
- * by blame, then by the order of the table, among those with the row's verdict. NULL: the row has
- * none. */
-const struct property_result *view_headline(const struct run_result *row);
+/* The first row of that kind, or count. */
+int view_first(const struct view *view, enum result_kind kind);
+
+/* The property that a line about the row names. Of a cell the one that its words speak of; else not
+ * as expected before stated before the rest, then by blame, then by the order of the table, among
+ * those with the row's verdict. NULL: the row has none. */
+const struct result_property *view_headline(const struct result_row *row);
 
 /* "naive", "safe", or "-" where nobody said which. */
-const char *view_side(const struct run_result *row);
+const char *view_side(const struct result_row *row);
 
 /* Does the row's verdict name a fault of the scheme itself, of its surroundings, or of nobody? */
-enum blame view_blame(const struct run_result *row);
+enum blame view_blame(const struct result_row *row);
 
-/* What --scheme is told to have that scheme again: its file, quoted for a shell, or its name. The
- * caller frees. */
-char *view_scheme_argument(const char *name, const char *file);
+/* "holds", "not applicable", "unsupported": what a row came to, in a word or two; of a cell the
+ * cell's words. */
+const char *view_verdict(const struct result_row *row);
 
-/* "holds", "not applicable", "unsupported": what a row came to, in a word or two. */
-const char *view_verdict(const struct run_result *row);
+/* "safe", "nobody's fault", "broken" ...; by enum cell_word. */
+extern const char *const view_cell_words[];
 
-/* Does somebody have to look at it? Not as expected, or unknown. */
-bool view_is_trouble(enum standing standing);
-
-/* "113 of 201 runs (SIGINT)", of what did not come to its end, or NULL; the caller frees. */
-char *view_interrupted_words(const struct results *results);
+/* Does somebody have to look at it? Not as expected, unknown, or a defect of picklock. */
+bool view_is_trouble(const struct result_row *row);
 
 /* "as expected", "NOT expected", "unknown", "" (nothing stated, or nothing to state). */
 const char *view_standing_words(enum standing standing);
 
 struct view_counts {
-    int rows, scenarios, schemes;
+    /* runs and stress runs: */
+    int rows, scenarios, schemes, stress;
     int standing[STANDING_COUNT];
     int naive, naive_broken, safe,
         safe_broken; /* broken: the lock was lost by the scheme's own doing */
-    int stress;
-};
-struct view_counts view_count(const struct view *view);
-
-/* --- cells of the explorer --- */
-
-struct view_explored {
-    int cells, schemes;
+    /* cells: */
+    int cells, cell_schemes;
     int words[CELL_UNKNOWN + 1];
     int failed, open, defects; /* what the exit status follows */
 };
-struct view_explored view_count_explored(const struct results *results);
+struct view_counts view_count(const struct view *view);
 
-/* "safe", "nobody's fault", "broken" ...; by enum cell_word. */
-extern const char *const view_cell_words[];
+/* --- words; what is returned the caller frees, unless it is const --- */
 
-/* The first cell behind `from` that has other bounds, another scheme or origin, or count. */
-int view_cells_end(const struct results *results, int from);
+/* What stands first and second in a row's name: scenario and scheme, or scheme and faults
+ * (borrowed). */
+struct view_names {
+    const char *first, *second;
+};
+struct view_names view_names(const struct result_row *row);
 
-/* Their verdict in one sentence, "" where there are none; the caller frees. */
-char *view_explored_words(const struct results *results);
-
-/* "release-own is violated (unlock-bug) in 14 steps"; the caller frees. */
-char *view_property_words(const struct explored_property *property);
-
-/* "confirmed on real Redis", "replayed", "NOT CONFIRMED", "". */
-const char *view_confirmed_words(const struct explored_property *property);
-
-/* As view_side(). */
-const char *view_cell_side(const struct explored *cell);
-
-/* How sure: "3e-13 omitted", or of a random search, which cannot tell, "4000 runs"; the caller
- * frees.
- */
-char *view_sureness(const struct explored *cell);
-
-/* The command that searches the cell again; the caller frees. */
-char *view_explore_command(const struct explored *cell);
-
-/* The command that replays the property's witness, or NULL; run_folder (may be NULL) is where its
- * schedule is unless the cell says otherwise. The caller frees. */
-char *view_replay_command(const struct explored *cell, const struct explored_property *property,
-                          const char *run_folder);
-
-/* --- words --- */
-
-/* What made the rows of an origin, in one line; the caller frees. */
-char *view_origin_words(const struct results *results, int origin);
-
-/* "Where nothing was expected, --fail-on scheme judged.", or NULL: no policy could fail anything;
- * the caller frees. */
-char *view_policy_words(const struct results *results);
-
-/* The verdict of all rows in one sentence; the caller frees. */
-char *view_verdict_words(const struct view *view);
-
-/* What ran, in one sentence: how many runs of what on which server; the caller frees. */
-char *view_scope_words(const struct view *view);
-
-/* How naive and safe schemes fared, in one sentence, or NULL; the caller frees. */
-char *view_sides_words(const struct view *view);
+/* "late-grant [2]": text with the number of its origin, where there are several. */
+char *view_with_origin(const struct results *results, const char *text, int origin);
 
 /* "release-own is violated (unlock-bug), expected holds"; for a row that could not be judged, or
- * does not apply, why. The caller frees. */
-char *view_row_words(const struct run_result *row);
+ * does not apply, why; of a cell its words. */
+char *view_row_words(const struct result_row *row);
 
-/* The command that makes this row again; the caller frees. */
-char *view_command(const struct results *results, const struct run_result *row);
+/* "release-own is violated (unlock-bug) in 14 steps", of a property of a cell. */
+char *view_property_words(const struct result_property *property);
+
+/* "confirmed on real Redis", "replayed", "NOT CONFIRMED", "". */
+const char *view_confirmed_words(const struct result_property *property);
+
+/* How sure: "3e-13 omitted", or of a random search, which cannot tell, "4000 runs". */
+char *view_sureness(const struct search_figures *search);
+
+/* The verdict of all rows in one sentence. */
+char *view_verdict_words(const struct view *view);
+
+/* What ran, in one sentence: how many runs of what on which server. */
+char *view_scope_words(const struct view *view);
+
+/* How naive and safe schemes fared, in one sentence, or NULL. */
+char *view_sides_words(const struct view *view);
+
+/* "Where nothing was expected, --fail-on scheme decided.", or NULL: no policy could fail anything.
+ */
+char *view_policy_words(const struct results *results);
+
+/* "Where the lock is another program (python3 a.py), holds are inferred from its commands.", or
+ * NULL. */
+char *view_inferred_words(const struct results *results);
+
+/* "113 of 201 runs (SIGINT)", of what did not come to its end, or NULL. */
+char *view_interrupted_words(const struct results *results);
+
+/* What made the rows of an origin, in one line. */
+char *view_origin_words(const struct results *results, int origin);
 
 /* The row whose sentences are worth showing when all is as expected: the first one broken by its
- * own scheme, else the first violated, else NULL. */
-const struct run_result *view_first_bug(const struct view *view);
+ * own scheme, else the first violated, else NULL. Of runs and stress runs. */
+const struct result_row *view_first_bug(const struct view *view);
+
+/* --- commands, quoted for a shell; the caller frees --- */
+
+/* That makes the row again, or NULL. */
+char *view_command(const struct results *results, const struct result_row *row);
+
+/* That replays the witness of a cell's property, or NULL; run_folder (may be NULL) is where its
+ * schedule is unless the row says otherwise. */
+char *view_replay_command(const struct result_row *row, const struct result_property *property,
+                          const char *run_folder);
 
 #endif

@@ -9,9 +9,9 @@
 
 static const char *const unsupported = "not supported by this server";
 
-void result_name_row(struct run_result *row, const char *scenario, const struct scheme *scheme)
+void result_name_row(struct result_row *row, const char *subject, const struct scheme *scheme)
 {
-    snprintf(row->scenario, sizeof row->scenario, "%s", scenario);
+    snprintf(row->subject, sizeof row->subject, "%s", subject);
     snprintf(row->scheme, sizeof row->scheme, "%s", scheme->name);
     const char *file = plugin_file(scheme);
     row->scheme_file = file ? memory_text(file) : NULL;
@@ -20,13 +20,13 @@ void result_name_row(struct run_result *row, const char *scenario, const struct 
     row->is_naive = scheme->is_naive && !row->is_unrated;
 }
 
-static void add_property(struct run_result *row, enum property property,
+static void add_property(struct result_row *row, enum property property,
                          const struct finding *finding, const struct expectation *expectation)
 {
     row->properties =
         memory_resize(row->properties, (size_t)row->properties_count + 1, sizeof *row->properties);
-    struct property_result *made = &row->properties[row->properties_count++];
-    *made = (struct property_result){.property = property,
+    struct result_property *made = &row->properties[row->properties_count++];
+    *made = (struct result_property){.property = property,
                                      .verdict = finding->verdict,
                                      .expected = EXPECTED_NOTHING,
                                      .count = finding->count,
@@ -43,11 +43,11 @@ static void add_property(struct run_result *row, enum property property,
 /* Expected: all that is listed, and no violation that is not listed. A violation too many is not
  * expected whatever else is; but where something listed could not be decided, that something else
  * is missing says nothing: the row is open. */
-static void compare(struct run_result *row)
+static void compare(struct result_row *row)
 {
     bool is_violated = false, is_open = false, is_missed = false;
     for (int i = 0; i < row->properties_count; i++) {
-        const struct property_result *property = &row->properties[i];
+        const struct result_property *property = &row->properties[i];
         int wanted = property->expected;
         if (wanted == EXPECTED_NOTHING)
             wanted = VERDICT_HOLDS;
@@ -77,21 +77,21 @@ static bool has_failure(const struct finding *findings, enum fail_on fail_on)
 }
 
 /* Nothing was stated: what the policy calls a failure is not as expected. */
-static void apply_policy(struct run_result *row, const struct finding *findings,
+static void apply_policy(struct result_row *row, const struct finding *findings,
                          enum fail_on fail_on)
 {
     row->as_expected = has_failure(findings, fail_on) ? AS_EXPECTED_NO : AS_EXPECTED_NONE;
     row->fail_on = fail_on;
 }
 
-void result_set_not_applicable(struct run_result *row, const char *reason)
+void result_set_not_applicable(struct result_row *row, const char *reason)
 {
     row->verdict = VERDICT_NOT_APPLICABLE;
     row->not_applicable = memory_text(reason);
     row->as_expected = AS_EXPECTED_NONE;
 }
 
-static void set_trouble(struct run_result *row, const struct judging *judging)
+static void set_trouble(struct result_row *row, const struct judging *judging)
 {
     bool is_foreseen = judging->expectation && judging->expectation->is_unsupported;
     row->verdict = VERDICT_UNKNOWN;
@@ -99,7 +99,7 @@ static void set_trouble(struct run_result *row, const struct judging *judging)
     row->as_expected = judging->is_unsupported && is_foreseen ? AS_EXPECTED_YES : AS_EXPECTED_NONE;
 }
 
-static void take_findings(struct run_result *row, const struct finding *findings,
+static void take_findings(struct result_row *row, const struct finding *findings,
                           const struct judging *judging)
 {
     const struct expectation *expectation = judging->expectation;
@@ -125,6 +125,22 @@ static void take_findings(struct run_result *row, const struct finding *findings
         result_set_not_applicable(row, "no property says anything about it");
 }
 
+void result_sum_up_cell(struct result_row *row)
+{
+    row->as_expected = AS_EXPECTED_NONE;
+    row->verdict = VERDICT_NOT_APPLICABLE;
+    for (int i = 0; i < row->properties_count; i++) {
+        const struct result_property *property = &row->properties[i];
+        if (property->is_failure)
+            row->as_expected = AS_EXPECTED_NO;
+        if (property->verdict != VERDICT_NOT_APPLICABLE &&
+            (row->verdict == VERDICT_NOT_APPLICABLE || property->verdict > row->verdict))
+            row->verdict = property->verdict;
+    }
+    if (row->verdict == VERDICT_NOT_APPLICABLE)
+        row->verdict = VERDICT_UNKNOWN;
+}
+
 const char *result_unstruck(const struct counters *counters, bool wants_faults)
 {
     if ((!wants_faults && counters->faults == 0) || counters->faults_in_hold > 0)
@@ -132,7 +148,7 @@ const char *result_unstruck(const struct counters *counters, bool wants_faults)
     return "no fault struck inside a hold: a longer run, or higher rates, may find something";
 }
 
-void result_judge(struct run_result *row, const struct finding *findings,
+void result_judge(struct result_row *row, const struct finding *findings,
                   const struct judging *judging)
 {
     const struct expectation *expectation = judging->expectation;

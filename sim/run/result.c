@@ -2,25 +2,40 @@
 #include "run/result.h"
 
 #include "base/memory.h"
+#include "base/units.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum { ROWS_FIRST = 16 };
 
-static void property_close(struct property_result *property)
+static void texts_free(char **texts, int count)
 {
-    for (int i = 0; i < property->witness_lines; i++)
-        free(property->witness[i]);
-    free(property->witness);
+    for (int i = 0; i < count; i++)
+        free(texts[i]);
+    free(texts);
 }
 
-static void row_close(struct run_result *row)
+static void property_close(struct result_property *property)
+{
+    texts_free(property->witness, property->witness_lines);
+    texts_free(property->choices, property->choices_count);
+    free(property->why);
+    free(property->found_by);
+    free(property->trouble);
+    free(property->schedule);
+    free(property->history);
+}
+
+static void row_close(struct result_row *row)
 {
     for (int i = 0; i < row->properties_count; i++)
         property_close(&row->properties[i]);
     free(row->properties);
     free(row->scheme_file);
+    free(row->worker);
     free(row->trouble);
     free(row->not_applicable);
     free(row->schedule);
@@ -28,6 +43,8 @@ static void row_close(struct run_result *row)
     free(row->story);
     free(row->source);
     free(row->path);
+    free(row->stress);
+    free(row->search);
     free(row->folder);
 }
 
@@ -46,21 +63,11 @@ void results_interrupt(struct results *results, const char *why, const char *uni
     snprintf(interrupted->unit, sizeof interrupted->unit, "%s", unit);
 }
 
-static void texts_free(char **texts, int count)
-{
-    for (int i = 0; i < count; i++)
-        free(texts[i]);
-    free(texts);
-}
-
 void results_free(struct results *results)
 {
     for (int i = 0; i < results->rows_count; i++)
         row_close(&results->rows[i]);
     free(results->rows);
-    for (int i = 0; i < results->cells_count; i++)
-        explored_close(&results->cells[i]);
-    free(results->cells);
     for (int i = 0; i < results->origins_count; i++) {
         free(results->origins[i].invocation);
         free(results->origins[i].campaign);
@@ -74,29 +81,16 @@ void results_free(struct results *results)
     *results = (struct results){0};
 }
 
-/* Room for one more: it doubles at powers of two, so that no capacity has to be kept. */
-static void *with_room(void *rows, int count, size_t size)
+/* There is room for one more: it doubles at powers of two, so that no capacity has to be kept. */
+struct result_row *results_add(struct results *results)
 {
-    size_t used = (size_t)count;
+    size_t used = (size_t)results->rows_count;
     if (used == 0 || (used >= ROWS_FIRST && (used & (used - 1)) == 0))
-        return memory_resize(rows, used ? 2 * used : ROWS_FIRST, size);
-    return rows;
-}
-
-struct run_result *results_add(struct results *results)
-{
-    results->rows = with_room(results->rows, results->rows_count, sizeof *results->rows);
-    struct run_result *row = &results->rows[results->rows_count++];
-    *row = (struct run_result){.as_expected = AS_EXPECTED_NONE};
+        results->rows =
+            memory_resize(results->rows, used ? 2 * used : ROWS_FIRST, sizeof *results->rows);
+    struct result_row *row = &results->rows[results->rows_count++];
+    *row = (struct result_row){.as_expected = AS_EXPECTED_NONE};
     return row;
-}
-
-struct explored *results_add_cell(struct results *results)
-{
-    results->cells = with_room(results->cells, results->cells_count, sizeof *results->cells);
-    struct explored *cell = &results->cells[results->cells_count++];
-    *cell = (struct explored){0};
-    return cell;
 }
 
 const struct results *results_origin(const struct results *results, int origin)
@@ -104,8 +98,34 @@ const struct results *results_origin(const struct results *results, int origin)
     return results->origins_count ? &results->origins[origin] : results;
 }
 
+const char *result_lock(const struct result_row *row)
+{
+    return row->worker ? row->worker : row->scheme;
+}
+
+enum result_kind result_kind(const struct result_row *row)
+{
+    return row->search ? KIND_CELL : row->stress ? KIND_STRESS : KIND_RUN;
+}
+
+const char *result_history(const struct result_row *row, const struct result_property *property)
+{
+    return property && property->history ? property->history : row->history;
+}
+
+bool result_is_same(const struct result_row *a, const struct result_row *b)
+{
+    enum result_kind kind = result_kind(a);
+    return kind == result_kind(b) && kind != KIND_STRESS && !strcmp(a->subject, b->subject) &&
+           !a->worker == !b->worker && !strcmp(result_lock(a), result_lock(b)) &&
+           (kind == KIND_RUN || (a->search->faults_max == b->search->faults_max &&
+                                 search_is_same(a->search, b->search)));
+}
+
+/* --- where a row stands --- */
+
 /* A stated expectation that could not be decided. */
-static bool is_undecided(const struct run_result *row)
+static bool is_undecided(const struct result_row *row)
 {
     for (int i = 0; i < row->properties_count; i++)
         if (row->properties[i].expected != EXPECTED_NOTHING &&
@@ -115,13 +135,13 @@ static bool is_undecided(const struct run_result *row)
     return false;
 }
 
-bool result_is_vacuous(const struct run_result *row)
+bool result_is_vacuous(const struct result_row *row)
 {
     bool is_unknown = false;
-    if (row->as_expected != AS_EXPECTED_NONE)
+    if (row->as_expected != AS_EXPECTED_NONE || row->search)
         return false;
     for (int i = 0; i < row->properties_count; i++) {
-        const struct property_result *property = &row->properties[i];
+        const struct result_property *property = &row->properties[i];
         if (!property_is_exclusion(property->property))
             continue;
         if (property->verdict == VERDICT_HOLDS || property->verdict == VERDICT_VIOLATED)
@@ -131,7 +151,7 @@ bool result_is_vacuous(const struct run_result *row)
     return is_unknown;
 }
 
-enum standing result_standing(const struct run_result *row)
+enum standing result_standing(const struct result_row *row)
 {
     if (row->verdict == VERDICT_NOT_APPLICABLE)
         return STANDING_NOT_APPLICABLE;
@@ -139,21 +159,108 @@ enum standing result_standing(const struct run_result *row)
         return STANDING_EXPECTED;
     if (row->as_expected == AS_EXPECTED_NO)
         return STANDING_UNEXPECTED;
-    bool is_open = row->verdict == VERDICT_UNKNOWN || is_undecided(row) || result_is_vacuous(row);
+    bool is_open = row->search ? !row->search->is_complete && !row->is_unsupported
+                               : row->verdict == VERDICT_UNKNOWN || is_undecided(row) ||
+                                     result_is_vacuous(row);
     return is_open ? STANDING_UNKNOWN : STANDING_UNSTATED;
 }
+
+/* --- cells --- */
+
+const struct result_property *result_cell_headline(const struct result_row *row)
+{
+    for (int i = 0; i < row->properties_count; i++)
+        if (row->properties[i].is_headline)
+            return &row->properties[i];
+    return NULL;
+}
+
+enum cell_word result_cell_word(const struct result_row *row)
+{
+    const struct result_property *headline = result_cell_headline(row);
+    if (!headline)
+        return row->search->is_complete ? CELL_SAFE : CELL_UNKNOWN;
+    if (cause_blame(headline->cause) == BLAME_NOBODY)
+        return CELL_INHERENT;
+    return headline->property == PROPERTY_PROGRESS ? CELL_STUCK : CELL_BROKEN;
+}
+
+bool result_property_is_defect(const struct result_property *property)
+{
+    return property->trouble || property->confirmed == CONFIRMED_NO;
+}
+
+bool result_has_defect(const struct result_row *row)
+{
+    for (int i = 0; i < row->properties_count; i++)
+        if (result_property_is_defect(&row->properties[i]))
+            return true;
+    return false;
+}
+
+static const char *const unconfirmed[] = {
+    [CONFIRMED_LACKS] = "this server does not know DELEX",
+    [CONFIRMED_NOTHING] = "no single way shows it",
+};
+
+const char *result_unconfirmed(enum confirmed confirmed)
+{
+    return unconfirmed[confirmed];
+}
+
+enum confirmed result_unconfirmed_read(const char *why)
+{
+    return strcmp(why, unconfirmed[CONFIRMED_NOTHING]) == 0 ? CONFIRMED_NOTHING : CONFIRMED_LACKS;
+}
+
+bool search_is_random(const struct search_figures *search)
+{
+    return strcmp(search->method, explore_search_name(SEARCH_EXHAUSTIVE)) != 0;
+}
+
+const char *search_section(const struct search_figures *search)
+{
+    return search->has_one_section ? section_name(search->section) : NULL;
+}
+
+bool search_is_same(const struct search_figures *a, const struct search_figures *b)
+{
+    return a->clients == b->clients && a->rounds == b->rounds && a->servers == b->servers &&
+           a->lease_ticks == b->lease_ticks && a->seed == b->seed &&
+           a->has_one_section == b->has_one_section && a->section == b->section &&
+           !strcmp(a->method, b->method);
+}
+
+char *search_bounds(const struct search_figures *search)
+{
+    const char *section = search_section(search);
+    char *way = search_is_random(search)
+                    ? memory_format(", %s search, seed %" PRId64, search->method, search->seed)
+                    : memory_text("");
+    char *bounds =
+        memory_format("%" PRId64 " client%s, %" PRId64 " round%s, %" PRId64
+                      " server%s, lease of %" PRId64 " tick%s%s%s%s",
+                      search->clients, units_plural(search->clients), search->rounds,
+                      units_plural(search->rounds), search->servers, units_plural(search->servers),
+                      search->lease_ticks, units_plural(search->lease_ticks),
+                      section ? ", section: " : "", section ? section : "", way);
+    free(way);
+    return bounds;
+}
+
+/* --- all rows --- */
 
 bool results_nothing_applied(const struct results *results)
 {
     for (int i = 0; i < results->rows_count; i++)
         if (result_standing(&results->rows[i]) != STANDING_NOT_APPLICABLE)
             return false;
-    return results->rows_count > 0 && results->cells_count == 0 && results->shard.count == 0;
+    return results->rows_count > 0 && results->shard.count == 0;
 }
 
 bool results_nothing_ran(const struct results *results)
 {
-    return results->rows_count == 0 && results->cells_count == 0 && results->shard.count == 0;
+    return results->rows_count == 0 && results->shard.count == 0;
 }
 
 enum fail results_status(const struct results *results)
@@ -165,11 +272,7 @@ enum fail results_status(const struct results *results)
         enum standing standing = result_standing(&results->rows[i]);
         is_failed |= standing == STANDING_UNEXPECTED;
         is_open |= standing == STANDING_UNKNOWN;
-    }
-    for (int i = 0; i < results->cells_count; i++) {
-        is_defect |= explored_has_defect(&results->cells[i]);
-        is_failed |= explored_has_failure(&results->cells[i]);
-        is_open |= explored_is_open(&results->cells[i]);
+        is_defect |= result_has_defect(&results->rows[i]);
     }
     return is_defect   ? FAIL_INTERNAL
            : is_failed ? FAIL_EXPECTATION

@@ -1,40 +1,97 @@
-/* result.h - what one run came to: the rows that every report prints. */
+/* result.h - what a run, a stress run or a cell of the explorer came to: the rows that every report
+ * prints. One type for all three: what they have in common stands once, what only one of them has
+ * hangs on it. */
 #ifndef PICKLOCK_RUN_RESULT_H
 #define PICKLOCK_RUN_RESULT_H
 
 #include "base/shard.h"
 #include "checks/checks.h"
+#include "explore/result/cell.h"
 #include "live/live.h"
-#include "run/explored.h"
 #include "run/fail_on.h"
 #include "scenario/scenario.h"
 
-enum expected { EXPECTED_NOTHING = -1 }; /* property_result.expected: none stated */
+enum expected { EXPECTED_NOTHING = -1 }; /* result_property.expected: none stated */
 
-struct property_result {
+enum { SEARCH_WORDS_MAX = 160 };
+
+/* What --confirm found on a real server. Nothing was found where it does not know a command of the
+ * witness (LACKS), or where there is nothing to replay (NOTHING). */
+enum confirmed {
+    CONFIRMED_NOT_ASKED,
+    CONFIRMED_NO,
+    CONFIRMED_YES,
+    CONFIRMED_LACKS,
+    CONFIRMED_NOTHING,
+};
+
+struct result_property {
     enum property property;
     enum verdict verdict;
-    int expected; /* enum verdict, or EXPECTED_NOTHING */
-    int64_t count;
+    int expected;  /* enum verdict, or EXPECTED_NOTHING */
+    int64_t count; /* of violations; of a cell 1: its witness has one */
     enum cause cause;
     char **witness; /* sentences */
     int witness_lines;
     int64_t first_index; /* of the event at which it was seen, -1 or 0: not known; reports draw what
                             is around it */
+
+    /* Of a cell: */
+    bool is_headline; /* the cell's words speak of it */
+    bool is_failure;  /* by --fail-on */
+    char *why;        /* UNKNOWN, NOT_APPLICABLE: why, else NULL */
+    /* violated: */
+    int64_t faults, steps; /* of the witness: fewest faults, then fewest steps */
+    bool is_shortest;      /* nothing is shorter */
+    char *found_by; /* behind a limit: "2 clients with 1 round", "random run 17 with seed 0"; else
+                       NULL */
+    int64_t run;    /* of a random search: that found it; 0: none did, or not random */
+    char **choices; /* the witness, as of a schedule */
+    int choices_count;
+    bool is_replayed; /* the simulated world and the checks come to the same */
+    enum confirmed confirmed;
+    char *trouble;  /* why it was not replayed, or NULL */
+    char *schedule; /* as those of the row: a cell has them for each property */
+    char *history;
 };
 
 struct stress_figures {
-    int clients;
-    int64_t operations, grants, refusals, errors, overruns, foreign_releases, lost_updates;
-    int64_t operations_per_second;
+#define COUNT(name, member) int64_t member;
+#include "run/stress.def"
+#undef COUNT
     struct latency latency_us;
-    int64_t faults, faults_in_hold, contended;
 };
 
-struct run_result {
-    char scenario[NAME_MAX_BYTES]; /* "stress" for a stress run */
-    char scheme[NAME_MAX_BYTES];
-    char *scheme_file; /* that it was loaded from, as the user named it, or NULL */
+/* How a cell of the explorer was searched, and what that came to. */
+struct search_figures {
+    char words[SEARCH_WORDS_MAX]; /* as cell_print() */
+    bool has_one_section;         /* critical sections do one thing in every search: */
+    enum section section;         /* this; else what each property needs. A bound too */
+#define BOUND(name, member)  int64_t member;
+#define FIGURE(name, member) int64_t member;
+#include "run/search.def"
+#undef BOUND
+#undef FIGURE
+    char method[NAME_MAX_BYTES]; /* enum explore_search; seed, runs, new_per_1000 and shorter_states
+                                  * are 0 of an exhaustive one */
+    double omissions;            /* states expected to be omitted for equal fingerprints */
+    bool is_complete;
+    char end[SEARCH_WORDS_MAX]; /* why the search ended */
+    char tried[CELL_TRIED_MAX]; /* as cell_tried() */
+};
+
+enum result_kind { KIND_RUN, KIND_STRESS, KIND_CELL };
+
+struct result_row {
+    /* What ran: a scenario's name, "stress", "replay"; of a cell the faults that may strike:
+     * "none", "stall+crash". */
+    char subject[CELL_NAME_MAX];
+    char scheme[NAME_MAX_BYTES]; /* "" where a worker was the lock */
+    char *scheme_file;           /* that it was loaded from, as the user named it, or NULL */
+    char *worker; /* a foreign program: the command of its processes, or what its history calls it;
+                     NULL: a scheme ran */
+    bool is_inferred; /* nobody told when it held the lock: its commands did, so holds are inferred
+                       */
     bool is_naive;
     bool is_unrated;      /* a scheme that is in no table: neither naive nor safe */
     enum verdict verdict; /* the worst property */
@@ -46,17 +103,17 @@ struct run_result {
     char *not_applicable; /* why the run has no meaning here, or NULL; verdict is then
                              NOT_APPLICABLE */
     int64_t elapsed_us;
-    struct property_result *properties;
+    struct result_property *properties; /* of a cell: those that the explorer judges */
     int properties_count;
     char *schedule; /* path relative to the run folder, or NULL */
     char *history;  /* path relative to the run folder, or NULL */
     char *story;    /* the scenario's, or NULL */
     char *source;   /* the scenario's, or NULL */
     char *path;     /* the scenario's file, as the user named it, or NULL: scenarios/NAME.yaml */
-    bool is_stress;
-    struct stress_figures stress;
+    struct stress_figures *stress; /* of a stress run, else NULL; owned */
+    struct search_figures *search; /* of a cell, else NULL; owned */
     int origin;   /* which of the results' origins it comes from; 0 where there are none */
-    char *folder; /* what schedule and history are relative to, as the user named it; NULL: the
+    char *folder; /* what schedules and histories are relative to, as the user named it; NULL: the
                      results' own folder */
 };
 
@@ -84,10 +141,8 @@ struct results {
     bool is_by_scheme;  /* with a shard: schemes were dealt out, not rows */
     char
         *campaign; /* with a shard: what all shards were told, the same words for each; else NULL */
-    struct run_result *rows;
+    struct result_row *rows;
     int rows_count;
-    struct explored *cells; /* of the explorer */
-    int cells_count;
 
     /* results of several run folders in one (merge.h): */
     struct results *origins; /* without rows: what they were made by, where it is not the same for
@@ -102,8 +157,8 @@ struct results {
 /* Worst property, as-expected and so on are filled in by runner.c; this frees all that a results
  * owns. */
 void results_free(struct results *results);
-/* Starts a row: its names. scenario is copied. A scheme that is not the table's own is unrated. */
-void result_name_row(struct run_result *row, const char *scenario, const struct scheme *scheme);
+/* Starts a row: its names. subject is copied. A scheme that is not the table's own is unrated. */
+void result_name_row(struct result_row *row, const char *subject, const struct scheme *scheme);
 
 /* What a run is judged by; all borrowed. */
 struct judging {
@@ -128,49 +183,95 @@ struct judging {
 const char *result_unstruck(const struct counters *counters, bool wants_faults);
 
 /* Fills in the verdict, the properties and as_expected from findings[PROPERTY_COUNT]. */
-void result_judge(struct run_result *row, const struct finding *findings,
+void result_judge(struct result_row *row, const struct finding *findings,
                   const struct judging *judging);
 
-/* Ends a row that was not run, or that says nothing: reason (borrowed) without a full stop. */
-void result_set_not_applicable(struct run_result *row, const char *reason);
+/* Fills in a cell's verdict and as_expected from its properties. */
+void result_sum_up_cell(struct result_row *row);
 
-struct run_result *results_add(struct results *results); /* a zeroed row, kept by results */
+/* Ends a row that was not run, or that says nothing: reason (borrowed) without a full stop. */
+void result_set_not_applicable(struct result_row *row, const char *reason);
+
+struct result_row *results_add(struct results *results); /* an empty row, kept by results */
 void results_drop_last(struct results *results);         /* one that came to nothing */
 
 /* Not all of it was done: `done` of `of` units. why is borrowed; the first one stays. */
 void results_interrupt(struct results *results, const char *why, const char *unit, int64_t done,
                        int64_t of);
-struct explored *results_add_cell(struct results *results); /* as above */
 
 /* What made the rows with this origin (borrowed): command, world, seed and so on. */
 const struct results *results_origin(const struct results *results, int origin);
+
+/* What is the lock of the row: its scheme's name, or the command of its workers (borrowed). */
+const char *result_lock(const struct result_row *row);
+
+enum result_kind result_kind(const struct result_row *row);
+
+/* The history in which the property was judged, or NULL. */
+const char *result_history(const struct result_row *row, const struct result_property *property);
+
+/* The same scenario and lock, or the same cell: its faults, every bound, and how it was searched.
+ * Stress runs are samples, and never the same. */
+bool result_is_same(const struct result_row *a, const struct result_row *b);
 
 /* Where a row stands: what summaries count and the exit status follows. */
 enum standing {
     STANDING_EXPECTED,       /* as the scenario says */
     STANDING_UNEXPECTED,     /* not as it says, or a failure where it says nothing */
-    STANDING_UNKNOWN,        /* what was to be judged could not be */
+    STANDING_UNKNOWN,        /* what was to be judged could not be; a search did not come to its
+                                end */
     STANDING_UNSTATED,       /* nothing was expected, and nothing failed */
     STANDING_NOT_APPLICABLE, /* there was nothing to judge */
     STANDING_COUNT
 };
-enum standing result_standing(const struct run_result *row);
+enum standing result_standing(const struct result_row *row);
 
 /* Nothing failed, and whether the lock excludes, which is what it is for, is unknown: the row is
  * unknown, whatever else (a leftover) was found. */
-bool result_is_vacuous(const struct run_result *row);
+bool result_is_vacuous(const struct result_row *row);
+
+/* --- of cells --- */
+
+/* The property that the cell's words speak of, or NULL: nothing is violated, or unknown. */
+const struct result_property *result_cell_headline(const struct result_row *row);
+
+/* What the cell's words come to, for colours and counts; as cell_judge(). */
+enum cell_word result_cell_word(const struct result_row *row);
+
+/* Is there a witness that did not replay, or that real Redis did not follow: a defect of picklock?
+ */
+bool result_has_defect(const struct result_row *row);
+bool result_property_is_defect(const struct result_property *property);
+
+/* Why there is no answer: "this server does not know DELEX"; NULL where there is one, or nobody
+ * asked. And read back. */
+const char *result_unconfirmed(enum confirmed confirmed);
+enum confirmed result_unconfirmed_read(const char *why);
+
+/* "write", or NULL: each property is looked for with the section that it needs. */
+const char *search_section(const struct search_figures *search);
+bool search_is_random(const struct search_figures *search);
+
+/* The same bounds and way, but for how many faults may strike: cells that stand in one table. */
+bool search_is_same(const struct search_figures *a, const struct search_figures *b);
+
+/* "3 clients, 2 rounds, 1 server, lease of 2 ticks", and of a random search its seed: the bounds
+ * that all cells of a scheme share; the caller frees. */
+char *search_bounds(const struct search_figures *search);
+
+/* --- of all rows --- */
 
 /* Are there rows, and none of them applicable? Then nothing was concluded: unknown as a whole. A
  * shard alone cannot tell. */
 bool results_nothing_applied(const struct results *results);
 
-/* Is there nothing to judge, neither rows nor cells? Then nothing was run: unknown. A shard to
- * which nothing fell is done. */
+/* Is there nothing to judge? Then nothing was run: unknown. A shard to which nothing fell is done.
+ */
 bool results_nothing_ran(const struct results *results);
 
-/* Exit status of all rows and cells: not as expected 1 over unknown 2 over 0; a witness of the
- * explorer that does not replay is a defect of picklock, 70 over all. What is missing is unknown,
- * and so is a whole of which nothing ran or applied. */
+/* Exit status of all rows: not as expected 1 over unknown 2 over 0; a witness of the explorer that
+ * does not replay is a defect of picklock, 70 over all. What is missing is unknown, and so is a
+ * whole of which nothing ran or applied. */
 enum fail results_status(const struct results *results);
 
 #endif

@@ -77,12 +77,12 @@ static char *part_path(const struct runner *runner, const char *kind, const char
 }
 
 static enum fail recording_open(struct recording *recording, const struct runner *runner,
-                                struct run_result *row, struct failure *failure)
+                                struct result_row *row, struct failure *failure)
 {
     recording->checks = checks_new(&recording->head);
     if (!runner->folder)
         return FAIL_NONE;
-    row->history = part_path(runner, "histories", row->scenario, row->scheme, "jsonl");
+    row->history = part_path(runner, "histories", row->subject, row->scheme, "jsonl");
     char *path = memory_format("%s/%s", runner->folder, row->history);
     enum fail fail = history_writer_new(&recording->writer, path, &recording->head, failure);
     free(path);
@@ -90,7 +90,7 @@ static enum fail recording_open(struct recording *recording, const struct runner
 }
 
 static enum fail save_files(struct recording *recording, const struct runner *runner,
-                            struct run_result *row, struct failure *failure)
+                            struct result_row *row, struct failure *failure)
 {
     if (recording->writer) {
         struct history_writer *writer = recording->writer;
@@ -100,7 +100,7 @@ static enum fail save_files(struct recording *recording, const struct runner *ru
     }
     if (!runner->folder || !recording->schedule)
         return FAIL_NONE;
-    row->schedule = part_path(runner, "schedules", row->scenario, row->scheme, "schedule");
+    row->schedule = part_path(runner, "schedules", row->subject, row->scheme, "schedule");
     char *path = memory_format("%s/%s", runner->folder, row->schedule);
     enum fail fail = schedule_write(recording->schedule, path, failure);
     free(path);
@@ -110,7 +110,7 @@ static enum fail save_files(struct recording *recording, const struct runner *ru
 /* Files are whole, or their failure ends the program: a report must not point at half a history.
  * The verdict stands without them. */
 static enum fail recording_save(struct recording *recording, const struct runner *runner,
-                                struct run_result *row, struct failure *failure)
+                                struct result_row *row, struct failure *failure)
 {
     enum fail fail = save_files(recording, runner, row, failure);
     if (fail) {
@@ -200,7 +200,7 @@ static void drop_unpromised(struct finding *findings, const struct scheme *schem
 /* One directed run from start to judged row; *is_judged: it came there, even if its files did not.
  */
 static enum fail direct_row(struct runner *runner, const struct script *script, struct run *run,
-                            struct results *results, struct run_result *row, bool *is_judged,
+                            struct results *results, struct result_row *row, bool *is_judged,
                             struct failure *failure)
 {
     int64_t began_us = monotonic_us();
@@ -218,7 +218,7 @@ static enum fail direct_row(struct runner *runner, const struct script *script, 
             return failure->code;
         return FAIL_NONE;
     }
-    head_fill(&recording, runner, run->scheme, row->scenario);
+    head_fill(&recording, runner, run->scheme, row->subject);
     recording.head.clients = run->clients;
     recording.head.servers = run->servers;
     recording.head.locks = 1;
@@ -259,7 +259,7 @@ static enum fail direct_row(struct runner *runner, const struct script *script, 
 
 /* A row that did not come to its end is none: it would look as if it held. */
 static enum fail direct(struct runner *runner, const struct script *script, struct run *run,
-                        struct results *results, struct run_result *row, struct failure *failure)
+                        struct results *results, struct result_row *row, struct failure *failure)
 {
     bool is_judged = false;
     enum fail fail = direct_row(runner, script, run, results, row, &is_judged, failure);
@@ -269,10 +269,10 @@ static enum fail direct(struct runner *runner, const struct script *script, stru
 }
 
 /* A row of the scenario with the scheme: names and story. */
-static struct run_result *scenario_row(struct results *results, const struct scenario *scenario,
+static struct result_row *scenario_row(struct results *results, const struct scenario *scenario,
                                        const struct scheme *scheme)
 {
-    struct run_result *row = results_add(results);
+    struct result_row *row = results_add(results);
     result_name_row(row, scenario->name, scheme);
     row->path = memory_text(scenario->path);
     row->story = memory_text(scenario->story ? scenario->story : "");
@@ -304,7 +304,7 @@ enum fail runner_scenario(struct runner *runner, const struct scenario *scenario
                           const struct scheme *scheme, struct results *results,
                           struct failure *failure)
 {
-    struct run_result *row = scenario_row(results, scenario, scheme);
+    struct result_row *row = scenario_row(results, scenario, scheme);
     struct script script = {.scenario = scenario};
     if (runner_suits(runner, scenario, failure)) {
         result_set_not_applicable(row, failure->text);
@@ -324,7 +324,7 @@ enum fail runner_scenario(struct runner *runner, const struct scenario *scenario
 enum fail runner_schedule(struct runner *runner, const struct schedule *schedule, const char *path,
                           struct results *results, struct failure *failure)
 {
-    struct run_result *row = results_add(results);
+    struct result_row *row = results_add(results);
     struct script script = {.schedule = schedule, .path = path};
     struct run run = {.scheme = schedule->scheme,
                       .clients = schedule->clients,
@@ -384,11 +384,11 @@ static bool wants_faults(const struct stress_options *options)
 enum fail runner_stress(struct runner *runner, struct stress_options *options,
                         struct results *results, struct failure *failure)
 {
-    struct run_result *row = results_add(results);
+    struct result_row *row = results_add(results);
     struct recording recording = {0};
     struct stress_outcome outcome = {0};
     result_name_row(row, "stress", options->scheme);
-    row->is_stress = true;
+    row->stress = memory_new(1, sizeof *row->stress);
     if (live_suits(runner->live, options->servers, false, failure)) {
         result_set_not_applicable(row, failure->text);
         return FAIL_NONE;
@@ -418,7 +418,7 @@ enum fail runner_stress(struct runner *runner, struct stress_options *options,
                          .vacuity = result_unstruck(&counters, wants_faults(options)),
                          .fail_on = fail_on_for(runner->fail_on, options->scheme, FAIL_ON_BUG)});
         free(interrupted);
-        fill_figures(&row->stress, &outcome, &counters);
+        fill_figures(row->stress, &outcome, &counters);
         row->elapsed_us = outcome.elapsed_us;
         snprintf(results->server_version, sizeof results->server_version, "%s",
                  live_server_version(runner->live));

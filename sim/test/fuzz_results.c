@@ -3,7 +3,6 @@
  * A byte 0 parts an input into the results of two folders, which are merged. */
 #include "test/fuzz.h"
 
-#include "report/markdown.h"
 #include "report/merge.h"
 #include "report/report.h"
 

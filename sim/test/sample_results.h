@@ -115,12 +115,12 @@ static int64_t sample_history(const char *path, const char *scheme, bool compare
 
 /* --- rows --- */
 
-static struct run_result *sample_row(struct results *results, const char *scenario,
+static struct result_row *sample_row(struct results *results, const char *scenario,
                                      const char *scheme, bool is_naive, enum verdict verdict,
                                      int as_expected)
 {
-    struct run_result *row = results_add(results);
-    snprintf(row->scenario, sizeof row->scenario, "%s", scenario);
+    struct result_row *row = results_add(results);
+    snprintf(row->subject, sizeof row->subject, "%s", scenario);
     snprintf(row->scheme, sizeof row->scheme, "%s", scheme);
     row->is_naive = is_naive;
     row->verdict = verdict;
@@ -132,13 +132,13 @@ static struct run_result *sample_row(struct results *results, const char *scenar
 }
 
 /* sentence NULL: no witness. */
-static void sample_property(struct run_result *row, enum property property, enum verdict verdict,
+static void sample_property(struct result_row *row, enum property property, enum verdict verdict,
                             int expected, enum cause cause, const char *sentence)
 {
     size_t count = (size_t)row->properties_count;
     row->properties = memory_resize(row->properties, count + 1, sizeof *row->properties);
-    struct property_result *made = &row->properties[row->properties_count++];
-    *made = (struct property_result){.property = property,
+    struct result_property *made = &row->properties[row->properties_count++];
+    *made = (struct result_property){.property = property,
                                      .verdict = verdict,
                                      .expected = expected,
                                      .count = verdict == VERDICT_VIOLATED,
@@ -155,7 +155,7 @@ static void sample_property(struct run_result *row, enum property property, enum
 static void sample_double_delete(struct results *results, const char *folder)
 {
     static const char name[] = "expired-lease-double-delete";
-    struct run_result *row =
+    struct result_row *row =
         sample_row(results, name, "set-nx-px-cad", false, VERDICT_HOLDS, AS_EXPECTED_YES);
     sample_property(row, PROPERTY_RELEASE_OWN, VERDICT_HOLDS, VERDICT_HOLDS, CAUSE_NONE, NULL);
     row->story = memory_text("A stalls for longer than its lease; B gets the lock;\nA wakes and "
@@ -190,12 +190,12 @@ static void sample_double_delete(struct results *results, const char *folder)
 
 static void sample_stress(struct results *results)
 {
-    struct run_result *row =
+    struct result_row *row =
         sample_row(results, "stress", "set-nx-ex-del", true, VERDICT_VIOLATED, AS_EXPECTED_NO);
     sample_property(row, PROPERTY_NO_LOST_UPDATE, VERDICT_VIOLATED, EXPECTED_NOTHING,
                     CAUSE_UNLOCK_BUG, "The counter went from 41 to 42 twice.");
-    row->is_stress = true;
-    row->stress = (struct stress_figures){
+    row->stress = memory_new(1, sizeof *row->stress);
+    *row->stress = (struct stress_figures){
         .clients = 200,
         .operations = 123456,
         .grants = 4321,
@@ -211,6 +211,64 @@ static void sample_stress(struct results *results)
         .contended = 110000};
 }
 
+/* A lock in another language, watched at its commands: opaque ones, and a token that is a text. */
+static void sample_worker(struct results *results)
+{
+    struct result_row *row =
+        sample_row(results, "hand-over", "", false, VERDICT_VIOLATED, AS_EXPECTED_NO);
+    row->worker = memory_text("python3 locks/redis_py.py --key 'a b'");
+    row->is_inferred = true;
+    row->is_unrated = true;
+    row->fail_on = FAIL_ON_SCHEME;
+    sample_property(row, PROPERTY_RELEASE_OWN, VERDICT_VIOLATED, EXPECTED_NOTHING, CAUSE_UNLOCK_BUG,
+                    "A sent EVALSHA 3f2a… lock \"8c3f-11\": it removed B's lock.");
+}
+
+/* A cell with a violated property and one that holds. */
+__attribute__((unused)) static struct result_row *sample_cell(struct results *results,
+                                                              const char *faults)
+{
+    struct result_row *row = results_add(results);
+    snprintf(row->scheme, sizeof row->scheme, "set-nx-ex-del");
+    snprintf(row->subject, sizeof row->subject, "%s", faults);
+    row->elapsed_us = 1234567;
+    row->search = memory_new(1, sizeof *row->search);
+    *row->search = (struct search_figures){.words = "broken (unlock-bug, 14 steps)",
+                                           .method = "exhaustive",
+                                           .end = "every state was visited",
+                                           .clients = 3,
+                                           .states = INT64_C(5000000000),
+                                           .omissions = 1.5e-7,
+                                           .is_complete = true};
+    row->properties = memory_new(2, sizeof *row->properties);
+    row->properties_count = 2;
+    row->properties[0] = (struct result_property){.property = PROPERTY_RELEASE_OWN,
+                                                  .verdict = VERDICT_VIOLATED,
+                                                  .expected = EXPECTED_NOTHING,
+                                                  .count = 1,
+                                                  .is_headline = true,
+                                                  .is_failure = true,
+                                                  .cause = CAUSE_UNLOCK_BUG,
+                                                  .faults = 1,
+                                                  .steps = 14,
+                                                  .first_index = 40,
+                                                  .is_replayed = true,
+                                                  .confirmed = CONFIRMED_YES,
+                                                  .witness = memory_new(1, sizeof(char *)),
+                                                  .witness_lines = 1,
+                                                  .choices = memory_new(1, sizeof(char *)),
+                                                  .choices_count = 1,
+                                                  .schedule = memory_text("schedules/a.schedule")};
+    row->properties[0].witness[0] = memory_text("A removed B's lock " HOSTILE);
+    row->properties[0].choices[0] = memory_text("A's EVALSHA 3f2a… reaches server 1");
+    row->properties[1] = (struct result_property){.property = PROPERTY_PROGRESS,
+                                                  .verdict = VERDICT_HOLDS,
+                                                  .expected = EXPECTED_NOTHING,
+                                                  .first_index = -1};
+    result_sum_up_cell(row);
+    return row;
+}
+
 /* Every kind of row. folder: histories are written there; NULL: none. Free with results_free(). */
 static void sample_results(struct results *results, const char *folder)
 {
@@ -223,7 +281,7 @@ static void sample_results(struct results *results, const char *folder)
                                 .started = "2026-01-31T12:00:00Z",
                                 .elapsed_us = 4500000};
     sample_double_delete(results, folder);
-    struct run_result *row =
+    struct result_row *row =
         sample_row(results, "late-grant", "redlock", false, VERDICT_VIOLATED, AS_EXPECTED_NO);
     sample_property(row, PROPERTY_FRESH_GRANT, VERDICT_VIOLATED, VERDICT_HOLDS, CAUSE_LATE_GRANT,
                     "A was told at 310.0 ms, " HOSTILE);
@@ -249,6 +307,7 @@ static void sample_results(struct results *results, const char *folder)
     row = sample_row(results, "odd \"name\" & <b>", "own-scheme", false, VERDICT_HOLDS,
                      AS_EXPECTED_NONE);
     sample_property(row, PROPERTY_PROGRESS, VERDICT_HOLDS, EXPECTED_NOTHING, CAUSE_NONE, NULL);
+    sample_worker(results);
     sample_stress(results);
 }
 

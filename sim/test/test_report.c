@@ -98,8 +98,10 @@ static void the_terminal_summary_fits(void **state)
     expect_in(text, "unsupported");
     expect_in(
         text,
-        "10 runs: 5 as expected, 2 not, 1 unknown, 1 without expectation, 1 not applicable\n");
+        "11 runs: 5 as expected, 3 not, 1 unknown, 1 without expectation, 1 not applicable\n");
     expect_in(text, "fresh-grant is violated (late-grant), expected holds\n");
+    expect_in(text, "NOT expected: hand-over, python3 locks/redis_py.py --key 'a b'\n");
+    expect_in(text, "Holds are inferred from commands, since nobody told of them: python3 locks/");
     expect_in(text, "A was told at 310.0 ms");
     expect_in(text, "scenarios/late-grant.yaml:9:5: A goes on"); /* why it is unknown */
     expect_in(text, "200 clients, 900 faults, 45 of them inside a hold");
@@ -127,7 +129,7 @@ static void markdown_has_the_rows_and_escapes(void **state)
 {
     (void)state;
     char *text = printed(MARKDOWN, "report.md");
-    expect_in(text, "## picklock: 2 of 9 verdicts are not as expected, 1 could not be judged.\n");
+    expect_in(text, "## picklock: 3 of 10 verdicts are not as expected, 1 could not be judged.\n");
     expect_in(text,
               "| expired-lease-double-delete | naive | set-nx-ex-del | ✗ violated | release-own | "
               "unlock-bug | as expected |\n");
@@ -135,6 +137,7 @@ static void markdown_has_the_rows_and_escapes(void **state)
     expect_in(text,
               "| set-nx-ex-del | 200 | 123456 | 12345 | 4321 | 12 | 7 | 3 | 0.8 ms | 12.4 ms | ✗ "
               "violated |\n");
+    expect_in(text, " Holds are inferred from commands, since nobody told of them: python3 locks/");
     expect_in(text, "&lt;script&gt;");
     expect_in(text, "\\`\\|\\*\\_\\\\");
     expect_not_in(text, "<script");
@@ -147,7 +150,7 @@ static void junit_counts_and_escapes(void **state)
     char *text = printed(JUNIT, "junit.xml");
     expect_in(
         text,
-        "<testsuites name=\"picklock\" tests=\"10\" failures=\"2\" errors=\"1\" skipped=\"2\"");
+        "<testsuites name=\"picklock\" tests=\"11\" failures=\"3\" errors=\"1\" skipped=\"2\"");
     expect_in(
         text,
         "<testsuite name=\"late-grant\" tests=\"3\" failures=\"1\" errors=\"1\" skipped=\"0\"");
@@ -166,8 +169,11 @@ static void html_is_whole_and_escaped(void **state)
 {
     (void)state;
     char *text = printed(HTML, "index.html");
-    expect_in(text,
-              "<h1 class=\"bad\">2 of 9 verdicts are not as expected, 1 could not be judged.</h1>");
+    expect_in(
+        text,
+        "<h1 class=\"bad\">3 of 10 verdicts are not as expected, 1 could not be judged.</h1>");
+    expect_in(text, "python3 locks/redis_py.py --key &#39;a b&#39; <small>-</small></h3>");
+    expect_in(text, "Holds are inferred from the commands: nobody told of them.</p>");
     expect_in(text, "href=\"#expired-lease-double-delete--set-nx-ex-del\"");
     expect_in(text, "<article id=\"expired-lease-double-delete--set-nx-ex-del\"");
     expect_in(text,

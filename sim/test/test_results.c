@@ -1,6 +1,7 @@
 /* test_results.c - results as data: the exit status, and results.json there and back, in step with
  * its schema. */
 #include "checks/finding.h"
+#include "report/merge.h"
 #include "report/report.h"
 #include "report/text.h"
 #include "test/sample_results.h"
@@ -61,7 +62,7 @@ static void what_does_not_apply_is_no_verdict(void **state)
     assert_int_equal(status_of(2, yes_none, verdicts), FAIL_NONE);
     assert_int_equal(status_of(1, yes_none, verdicts), FAIL_UNKNOWN);
     struct results shard = {.shard = {.number = 1, .count = 2}};
-    struct run_result *row = results_add(&shard);
+    struct result_row *row = results_add(&shard);
     result_set_not_applicable(row, "the scenario does not speak about it");
     assert_int_equal(result_standing(row), STANDING_NOT_APPLICABLE);
     assert_int_equal(results_status(&shard), FAIL_NONE);
@@ -74,7 +75,7 @@ static void judged(enum standing wanted, const struct finding *findings,
                    const struct judging *judging)
 {
     struct results results = {0};
-    struct run_result *row = results_add(&results);
+    struct result_row *row = results_add(&results);
     result_judge(row, findings, judging);
     assert_int_equal(result_standing(row), wanted);
     results_free(&results);
@@ -149,7 +150,7 @@ static void a_stated_property_left_open_is_unknown(void **state)
 {
     (void)state;
     struct results results = {0};
-    struct run_result *row =
+    struct result_row *row =
         sample_row(&results, "s", "x", false, VERDICT_VIOLATED, AS_EXPECTED_NONE);
     sample_property(row, PROPERTY_RELEASE_OWN, VERDICT_UNKNOWN, VERDICT_HOLDS, CAUSE_NONE, NULL);
     assert_int_equal(result_standing(row), STANDING_UNKNOWN);
@@ -248,8 +249,8 @@ static void json_comes_back_the_same(void **state)
     assert_int_equal(again.rows[1].properties[1].cause, CAUSE_UNLOCK_BUG);
     assert_int_equal(again.rows[2].as_expected, AS_EXPECTED_NO);
     assert_true(again.rows[6].is_unsupported);
-    assert_true(again.rows[9].is_stress);
-    assert_int_equal(again.rows[9].stress.latency_us.p999, 80100);
+    assert_true(again.rows[10].stress != NULL);
+    assert_int_equal(again.rows[10].stress->latency_us.p999, 80100);
     assert_int_equal(report_json(path, &again, &failure), FAIL_NONE);
     char *second = text_of(path);
     assert_string_equal(second, text); /* nothing is lost on the way */
@@ -265,7 +266,7 @@ static void json_has_the_shape_that_others_rely_on(void **state)
     char *text = printed();
     json_t *whole = json_loads(text, 0, NULL), *row, *property;
     assert_non_null(whole);
-    assert_string_equal(json_string_value(json_object_get(whole, "schema")), "picklock.results/1");
+    assert_string_equal(json_string_value(json_object_get(whole, "schema")), "picklock.results/2");
     row = json_array_get(json_object_get(whole, "results"), 1);
     assert_string_equal(json_string_value(json_object_get(row, "scheme")), "set-nx-ex-del");
     assert_true(json_is_true(json_object_get(row, "as_expected")));
@@ -276,46 +277,17 @@ static void json_has_the_shape_that_others_rely_on(void **state)
     row = json_array_get(json_object_get(whole, "results"), 0);
     property = json_array_get(json_object_get(row, "properties"), 0);
     assert_true(json_is_null(json_object_get(property, "cause")));
-    assert_null(json_object_get(row, "clients")); /* figures are for stress rows */
+    assert_string_equal(json_string_value(json_object_get(row, "kind")), "run");
+    assert_null(json_object_get(row, "stress")); /* figures are for stress rows */
+    row = json_array_get(json_object_get(whole, "results"), 9);
+    assert_true(json_is_null(json_object_get(row, "scheme"))); /* a worker is no scheme */
+    assert_true(json_is_true(json_object_get(row, "inferred")));
+    row = json_array_get(json_object_get(whole, "results"), 10);
+    assert_string_equal(json_string_value(json_object_get(row, "kind")), "stress");
+    assert_int_equal(json_integer_value(json_object_get(json_object_get(row, "stress"), "clients")),
+                     200);
     json_decref(whole);
     free(text);
-}
-
-/* A cell with a violated property and one that holds. */
-static void sample_cell(struct results *results, const char *faults)
-{
-    struct explored *cell = results_add_cell(results);
-    snprintf(cell->scheme, sizeof cell->scheme, "set-nx-ex-del");
-    snprintf(cell->faults, sizeof cell->faults, "%s", faults);
-    snprintf(cell->words, sizeof cell->words, "broken (unlock-bug, 14 steps)");
-    snprintf(cell->search, sizeof cell->search, "exhaustive");
-    snprintf(cell->end, sizeof cell->end, "every state was visited");
-    cell->clients = 3;
-    cell->states = INT64_C(5000000000);
-    cell->lost = 1.5e-7;
-    cell->is_complete = true;
-    cell->elapsed_us = 1234567;
-    cell->properties = memory_new(2, sizeof *cell->properties);
-    cell->properties_count = 2;
-    cell->properties[0] =
-        (struct explored_property){.property = PROPERTY_RELEASE_OWN,
-                                   .verdict = VERDICT_VIOLATED,
-                                   .is_headline = true,
-                                   .is_failure = true,
-                                   .cause = CAUSE_UNLOCK_BUG,
-                                   .faults = 1,
-                                   .steps = 14,
-                                   .first_index = 40,
-                                   .is_replayed = true,
-                                   .confirmed = CONFIRMED_YES,
-                                   .witness = memory_new(1, sizeof(char *)),
-                                   .witness_lines = 1,
-                                   .schedule = memory_text("schedules/a.schedule")};
-    cell->properties[0].witness[0] = memory_text("A removed B's lock " HOSTILE);
-    cell->properties[1] = (struct explored_property){.property = PROPERTY_PROGRESS,
-                                                     .verdict = VERDICT_HOLDS,
-                                                     .first_index = -1,
-                                                     .confirmed = CONFIRMED_NOT_ASKED};
 }
 
 static void cells_come_back_the_same(void **state)
@@ -331,9 +303,9 @@ static void cells_come_back_the_same(void **state)
     char *text = text_of(path);
     if (report_read(path, &again, &failure))
         fail_msg("%s", failure.text);
-    assert_int_equal(again.cells_count, 3);
-    assert_int_equal(again.cells[1].properties_count, 2);
-    assert_true(again.cells[0].states == INT64_C(5000000000));
+    assert_int_equal(again.rows_count, 3);
+    assert_int_equal(again.rows[1].properties_count, 2);
+    assert_true(again.rows[0].search->states == INT64_C(5000000000));
     assert_int_equal(results_status(&again), FAIL_EXPECTATION);
     assert_int_equal(report_json(path, &again, &failure), FAIL_NONE);
     char *second = text_of(path);
@@ -351,15 +323,18 @@ static void the_status_of_cells(void **state)
     (void)state;
     struct results results = {0};
     sample_cell(&results, "stall");
-    results.cells[0].properties[0].is_failure = false;
+    struct result_row *cell = &results.rows[0];
+    cell->properties[0].is_failure = false;
+    result_sum_up_cell(cell);
     assert_int_equal(results_status(&results), FAIL_NONE);
-    results.cells[0].is_complete = false;
+    cell->search->is_complete = false;
     assert_int_equal(results_status(&results), FAIL_UNKNOWN);
-    results.cells[0].is_unsupported = true;
+    cell->is_unsupported = true;
     assert_int_equal(results_status(&results), FAIL_NONE);
-    results.cells[0].properties[0].is_failure = true;
+    cell->properties[0].is_failure = true;
+    result_sum_up_cell(cell);
     assert_int_equal(results_status(&results), FAIL_EXPECTATION);
-    results.cells[0].properties[0].confirmed = CONFIRMED_NO;
+    cell->properties[0].confirmed = CONFIRMED_NO;
     assert_int_equal(results_status(&results), FAIL_INTERNAL);
     results_free(&results);
 }
@@ -388,7 +363,12 @@ static void bad_json_is_told_with_its_place(void **state)
     static const struct {
         const char *from, *to, *words;
     } rows[] = {
-        {"results/1", "results/2", "schema: wants \"picklock.results/1\""},
+        {"results/2", "results/3", "schema: wants \"picklock.results/2\" or"},
+        {"results/2", "results/1", "results[0].kind: is unknown here"},
+        {"\"kind\": \"run\"", "\"kind\": \"cell\"", "results[0].scenario: is unknown here"},
+        {"\"kind\": \"run\"", "\"kind\": \"ran\"", "results[0].kind: wants run, stress or cell"},
+        {"\"scheme\": null", "\"scheme\": \"a\"", "results[9].scheme: wants null where a worker"},
+        {"\"worker\":", "\"workers\":", "did you mean 'worker'?"},
         {"\"naive\": false", "\"naive\": 0", "results[0].naive: wants true or false"},
         {"\"scheme\": \"set-nx-ex-del\"", "\"scheme\": null", "results[1].scheme: wants a text"},
         {"\"seconds\": 0.123456", "\"seconds\": -1",
@@ -415,6 +395,142 @@ static void bad_json_is_told_with_its_place(void **state)
     expect_in(failure.text, "is a directory");
     assert_int_equal(report_read("/no/such/results.json", &results, &failure), FAIL_INPUT);
     expect_in(failure.text, "/no/such/results.json");
+    free(good);
+}
+
+/* What a cell says of itself is what its properties come to. */
+static void a_cell_that_contradicts_itself_is_refused(void **state)
+{
+    (void)state;
+    struct results results = {0};
+    struct failure failure = {0};
+    char *path = path_of("cells.json");
+    sample_cell(&results, "stall");
+    assert_int_equal(report_json(path, &results, &failure), FAIL_NONE);
+    char *good = text_of(path);
+    expect_refused(good, "\"verdict\": \"violated\"", "\"verdict\": \"holds\"",
+                   "results[0].verdict: is not what the properties come to");
+    expect_refused(good, "\"as_expected\": false", "\"as_expected\": null",
+                   "results[0].as_expected: wants false where a property failed");
+    expect_refused(good, "\"failed\": true", "\"failed\": false", "results[0].as_expected");
+    expect_refused(good, "\"states\": 5000000000", "\"states\": -1",
+                   "results[0].search.states: wants a whole number");
+    expect_refused(good, "\"choices\": [", "\"choice\": [",
+                   "results[0].properties[0].choice: is unknown here; did you mean 'choices'?");
+    results_free(&results);
+    free(good);
+    free(path);
+}
+
+/* --- version 1, as older programs wrote it --- */
+
+static void version_1_is_read(const char *name, int rows, enum fail status)
+{
+    struct results results, again;
+    struct failure failure = {0};
+    char *old = memory_format("sim/test/results1/%s/results.json", name);
+    char *path = path_of("version_2.json");
+    if (report_read(old, &results, &failure))
+        fail_msg("%s", failure.text);
+    assert_int_equal(results.rows_count, rows);
+    assert_int_equal(results_status(&results), status);
+    assert_int_equal(report_json(path, &results, &failure), FAIL_NONE);
+    char *text = text_of(path);
+    expect_in(text, "picklock.results/2");
+    if (report_read(path, &again, &failure))
+        fail_msg("%s", failure.text);
+    assert_int_equal(report_json(path, &again, &failure), FAIL_NONE);
+    char *second = text_of(path);
+    assert_string_equal(second, text); /* what was version 1 is version 2 now, and stays the same */
+    results_free(&results);
+    results_free(&again);
+    free(second);
+    free(text);
+    free(path);
+    free(old);
+}
+
+static void version_1_stays_readable(void **state)
+{
+    (void)state;
+    version_1_is_read("run", 6, FAIL_NONE);
+    version_1_is_read("stress", 1, FAIL_NONE);
+    version_1_is_read("explore", 2, FAIL_EXPECTATION);
+    version_1_is_read("cut", 1, FAIL_UNKNOWN);
+}
+
+static void cells_of_version_1_are_put_together(void **state)
+{
+    (void)state;
+    struct results results;
+    struct failure failure = {0};
+    if (report_read("sim/test/results1/explore/results.json", &results, &failure))
+        fail_msg("%s", failure.text);
+    const struct result_row *broken = &results.rows[1];
+    const struct result_property *headline = result_cell_headline(broken);
+    assert_string_equal(broken->subject, "stall");
+    assert_string_equal(broken->scheme, "set-nx-ex-del");
+    assert_int_equal(result_cell_word(&results.rows[0]), CELL_SAFE);
+    assert_int_equal(result_cell_word(broken), CELL_BROKEN);
+    assert_int_equal(broken->as_expected, AS_EXPECTED_NO);
+    assert_int_equal(broken->verdict, VERDICT_VIOLATED);
+    assert_int_equal(headline->cause, CAUSE_UNLOCK_BUG);
+    assert_int_equal(headline->count, 1);
+    assert_true(headline->choices_count > headline->witness_lines);
+    assert_int_equal(headline->confirmed, CONFIRMED_YES);
+    assert_true(broken->search->omissions > 0);
+    assert_int_equal(broken->search->clients, 3);
+    results_free(&results);
+}
+
+/* The same campaign, once as an older program wrote it and once as this one does. */
+static void version_1_merges_with_version_2(void **state)
+{
+    (void)state;
+    struct results results;
+    struct failure failure = {0};
+    char *folder_2 = path_of("version_2"), *path = path_of("version_2/results.json");
+    char *folders[] = {"sim/test/results1/explore", folder_2, "sim/test/results1/cut"};
+    assert_int_equal(mkdir(folder_2, 0777), 0);
+    assert_int_equal(report_read("sim/test/results1/explore/results.json", &results, &failure),
+                     FAIL_NONE);
+    assert_int_equal(report_json(path, &results, &failure), FAIL_NONE);
+    results_free(&results);
+    if (report_merge(folders, 3, &results, &failure))
+        fail_msg("%s", failure.text);
+    assert_int_equal(results.rows_count, 3);
+    assert_int_equal(results.notes_count, 1);
+    expect_in(results.notes[0], "2 results of");
+    expect_in(results.notes[0], "are in sim/test/results1/explore too, and the same");
+    results_free(&results);
+    free(folder_2);
+    free(path);
+}
+
+static void bad_version_1_is_told_with_its_place(void **state)
+{
+    static const struct {
+        const char *from, *to, *words;
+    } rows[] = {
+        {"\"states_lost\":", "\"states_lose\":", "[0].states_lose: is unknown here; did you mean"},
+        {"\"states_lost\":", "\"x\":", "[0].x: is unknown here"},
+        {"\"cell\":", "\"kind\": \"cell\", \"cell\":", "[0].kind: is unknown here"},
+        {"\"cell\": \"safe\"", "\"cell\": \"unsafe\"", "[1]: says something else of its cell"},
+        {"\"as_expected\": null", "\"as_expected\": true", "[0].as_expected: wants false or null"},
+        {"\"confirmed\": null", "\"confirmed\": 1", "[0].confirmed: wants true or false"},
+        {"\"clients\": 3", "\"clients\": \"3\"", "[0].clients: wants a whole number"},
+        {"\"confirmed\": true", "\"confirmed\": 3", "].confirmed: wants true or false"},
+        {"\"headline\": true,", "", "].headline: is missing"},
+    };
+    (void)state;
+    char *good = text_of("sim/test/results1/explore/results.json");
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
+        expect_refused(good, rows[i].from, rows[i].to, rows[i].words);
+    free(good);
+    good = text_of("sim/test/results1/stress/results.json");
+    expect_refused(good, "\"grants\":", "\"grant\":", "results[0].grant: is unknown here");
+    expect_refused(good, "\"operations\": ", "\"operations\": -",
+                   "results[0].operations: wants a whole number");
     free(good);
 }
 
@@ -515,6 +631,11 @@ int main(void)
         cmocka_unit_test(cells_come_back_the_same),
         cmocka_unit_test(the_status_of_cells),
         cmocka_unit_test(bad_json_is_told_with_its_place),
+        cmocka_unit_test(a_cell_that_contradicts_itself_is_refused),
+        cmocka_unit_test(version_1_stays_readable),
+        cmocka_unit_test(cells_of_version_1_are_put_together),
+        cmocka_unit_test(version_1_merges_with_version_2),
+        cmocka_unit_test(bad_version_1_is_told_with_its_place),
         cmocka_unit_test(a_seed_that_json_cannot_hold_is_told),
         cmocka_unit_test(schemas_are_in_step_with_the_tables),
     };

@@ -368,7 +368,7 @@ static void rows_are_chosen_by_name(void **state)
                      FAIL_NONE);
     int violated = 0, named = 0;
     for (int i = 0; i < sample.rows_count; i++) {
-        const struct run_result *row = &sample.rows[i];
+        const struct result_row *row = &sample.rows[i];
         bool is_drawn = row->history && row->verdict == VERDICT_VIOLATED;
         violated += is_drawn;
         named += is_drawn && !strcmp(row->scheme, "set-nx-ex-del");

@@ -1,0 +1,259 @@
+/* read_rows.c - the rows of a results.json of version 2: runs, stress runs and cells. */
+#include "report/json_parts.h"
+
+#include "base/memory.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* --- properties --- */
+
+/* What only a property of a cell has. */
+static void read_witness(struct reading *reading, json_t *object, struct result_property *property)
+{
+    bool is_null;
+    property->why = read_text_or_null(reading, object, "why");
+    property->is_headline = read_truth(reading, object, "headline");
+    property->is_failure = read_truth(reading, object, "failed");
+    property->faults = read_number_or(reading, object, "faults", 0);
+    property->steps = read_number_or(reading, object, "witness_steps", 0);
+    property->is_shortest = read_truth_or_null(reading, object, "shortest", &is_null);
+    property->found_by = read_text_or_null(reading, object, "found_by");
+    property->run = read_number_or(reading, object, "found_in_run", 0);
+    property->choices = read_texts(reading, object, "choices", &property->choices_count);
+    property->is_replayed = read_truth_or_null(reading, object, "replayed", &is_null);
+    bool is_seen = read_truth_or_null(reading, object, "confirmed", &is_null);
+    property->confirmed = is_null ? CONFIRMED_NOT_ASKED : is_seen ? CONFIRMED_YES : CONFIRMED_NO;
+    char *unconfirmed = read_text_or_null(reading, object, "unconfirmed");
+    if (unconfirmed && !is_null)
+        read_bad(reading, "unconfirmed", "wants null where \"confirmed\" says true or false");
+    if (unconfirmed)
+        property->confirmed = result_unconfirmed_read(unconfirmed);
+    free(unconfirmed);
+    property->trouble = read_text_or_null(reading, object, "trouble");
+    property->schedule = read_text_or_null(reading, object, "schedule");
+    property->history = read_text_or_null(reading, object, "history");
+}
+
+#define PROPERTY_KEYS "property", "verdict", "expected", "count", "cause", "event", "witness"
+
+static void read_property(struct reading *reading, json_t *object, bool is_cell,
+                          struct result_property *property)
+{
+    if (is_cell)
+        READ_ONLY(reading, object, PROPERTY_KEYS, "why", "headline", "failed", "faults",
+                  "witness_steps", "shortest", "found_by", "found_in_run", "choices", "replayed",
+                  "confirmed", "unconfirmed", "trouble", "schedule", "history");
+    else
+        READ_ONLY(reading, object, PROPERTY_KEYS);
+    property->property = read_property_name(reading, object);
+    property->verdict = read_verdict(reading, object, "verdict");
+    property->expected = json_is_null(read_member(reading, object, "expected"))
+                             ? EXPECTED_NOTHING
+                             : (int)read_verdict(reading, object, "expected");
+    property->count = read_number(reading, object, "count");
+    property->first_index = read_number_or(reading, object, "event", -1);
+    property->cause = read_cause(reading, object);
+    property->witness = read_texts(reading, object, "witness", &property->witness_lines);
+    if (is_cell)
+        read_witness(reading, object, property);
+}
+
+static void read_properties(struct reading *reading, json_t *object, struct result_row *row)
+{
+    json_t *list = read_member(reading, object, "properties"), *property;
+    char place[PLACE_MAX];
+    if (list && !json_is_array(list))
+        read_bad(reading, "properties", "wants a list");
+    row->properties = memory_new(json_array_size(list), sizeof *row->properties);
+    memcpy(place, reading->place, sizeof place);
+    size_t i;
+    json_array_foreach(list, i, property)
+    {
+        if (reading->version == 1 && row->search)
+            snprintf(reading->place, sizeof reading->place, "results[%zu]", reading->row + i);
+        else
+            snprintf(reading->place, sizeof reading->place, "%.100s.properties[%zu]", place, i);
+        read_property(reading, property, row->search != NULL,
+                      &row->properties[row->properties_count++]);
+    }
+    memcpy(reading->place, place, sizeof place);
+}
+
+/* --- stress --- */
+
+static const char *const stress_keys[] = {
+#define COUNT(name, member) name,
+#include "run/stress.def"
+#undef COUNT
+    "latency_us"};
+
+static void read_stress(struct reading *reading, json_t *row, struct stress_figures *figures)
+{
+    char place[PLACE_MAX];
+    json_t *object = read_enter(reading, row, "stress", place);
+    read_only_keys(reading, object, stress_keys, sizeof stress_keys / sizeof *stress_keys);
+#define COUNT(name, member) figures->member = read_number(reading, object, name);
+#include "run/stress.def"
+#undef COUNT
+    if (figures->clients > CLIENTS_MAX)
+        read_bad(reading, "clients", "is more than a run can have");
+    json_t *latency = read_member(reading, object, "latency_us");
+    READ_ONLY(reading, latency, "p50", "p99", "p999", "max");
+    figures->latency_us = (struct latency){.p50 = read_number(reading, latency, "p50"),
+                                           .p99 = read_number(reading, latency, "p99"),
+                                           .p999 = read_number(reading, latency, "p999"),
+                                           .max = read_number(reading, latency, "max")};
+    read_leave(reading, place);
+}
+
+/* --- cells --- */
+
+static const char *const search_keys[] = {
+#define BOUND(name, member)  name,
+#define FIGURE(name, member) name,
+#include "run/search.def"
+#undef BOUND
+#undef FIGURE
+    "words", "method", "section", "expected_omissions", "complete", "end", "tried"};
+
+static void read_search(struct reading *reading, json_t *row, struct search_figures *search)
+{
+    char place[PLACE_MAX];
+    json_t *object = read_enter(reading, row, "search", place);
+    read_only_keys(reading, object, search_keys, sizeof search_keys / sizeof *search_keys);
+    read_short_text(reading, object, "words", search->words, sizeof search->words);
+    read_short_text(reading, object, "method", search->method, sizeof search->method);
+#define BOUND(name, member)  search->member = read_number(reading, object, name);
+#define FIGURE(name, member) search->member = read_number(reading, object, name);
+#include "run/search.def"
+#undef BOUND
+#undef FIGURE
+    json_t *section = read_member(reading, object, "section");
+    search->has_one_section = json_is_string(section);
+    if (!json_is_null(section) &&
+        !(json_is_string(section) && section_read(json_string_value(section), &search->section)))
+        read_bad(reading, "section", "wants none, write, counter or null");
+    json_t *omissions = read_member(reading, object, "expected_omissions");
+    search->omissions = json_number_value(omissions);
+    if (omissions && !(json_is_number(omissions) && search->omissions >= 0))
+        read_bad(reading, "expected_omissions", "wants a number, 0 or more");
+    search->is_complete = read_truth(reading, object, "complete");
+    read_short_text(reading, object, "end", search->end, sizeof search->end);
+    if (!json_is_null(read_member(reading, object, "tried")))
+        read_short_text(reading, object, "tried", search->tried, sizeof search->tried);
+    read_leave(reading, place);
+}
+
+/* A cell's verdict is what its properties come to. */
+static void check_sum(struct reading *reading, struct result_row *row)
+{
+    struct result_row said = *row;
+    result_sum_up_cell(row);
+    if (reading->version == 1)
+        return; /* rows of properties did not say it */
+    if (said.verdict != row->verdict)
+        read_bad(reading, "verdict", "is not what the properties come to");
+    if (said.as_expected != row->as_expected)
+        read_bad(reading, "as_expected", "wants false where a property failed, else null");
+}
+
+/* --- rows --- */
+
+#define ROW_KEYS                                                                                   \
+    "kind", "scheme", "worker", "inferred", "naive", "verdict", "as_expected", "unsupported",      \
+        "trouble", "seconds", "properties", "not_applicable", "fail_on", "scheme_file", "origin",  \
+        "folder"
+#define RUN_KEYS "scenario", "schedule", "history", "story", "source", "path"
+
+static enum result_kind read_kind(struct reading *reading, json_t *object)
+{
+    const char *name = json_string_value(read_member(reading, object, "kind"));
+    for (int kind = KIND_RUN; name && kind <= KIND_CELL; kind++)
+        if (!strcmp(json_kinds[kind], name))
+            return (enum result_kind)kind;
+    read_bad(reading, "kind", "wants run, stress or cell");
+    return KIND_RUN;
+}
+
+static void read_keys(struct reading *reading, json_t *object, enum result_kind kind)
+{
+    switch (kind) {
+    case KIND_RUN:
+        READ_ONLY(reading, object, ROW_KEYS, RUN_KEYS);
+        break;
+    case KIND_STRESS:
+        READ_ONLY(reading, object, ROW_KEYS, RUN_KEYS, "stress");
+        break;
+    case KIND_CELL:
+        READ_ONLY(reading, object, ROW_KEYS, "fault", "search");
+        break;
+    }
+}
+
+/* A scheme's name, or the command of worker processes. */
+static void read_lock(struct reading *reading, json_t *object, struct result_row *row)
+{
+    row->worker = read_optional_text(reading, object, "worker");
+    if (!row->worker)
+        read_short_text(reading, object, "scheme", row->scheme, sizeof row->scheme);
+    else if (!json_is_null(read_member(reading, object, "scheme")))
+        read_bad(reading, "scheme", "wants null where a worker was the lock");
+    if (json_object_get(object, "inferred"))
+        row->is_inferred = read_truth(reading, object, "inferred");
+    row->is_unrated = json_is_null(read_member(reading, object, "naive"));
+    row->is_naive = !row->is_unrated && read_truth(reading, object, "naive");
+    row->scheme_file = read_optional_text(reading, object, "scheme_file");
+}
+
+static void read_run(struct reading *reading, json_t *object, struct result_row *row)
+{
+    row->schedule = read_text_or_null(reading, object, "schedule");
+    row->history = read_text_or_null(reading, object, "history");
+    row->story = read_text_or_null(reading, object, "story");
+    row->source = read_text_or_null(reading, object, "source");
+    row->path = read_text_or_null(reading, object, "path");
+    if (row->stress)
+        read_stress(reading, object, row->stress);
+}
+
+static void read_verdicts(struct reading *reading, json_t *object, struct result_row *row)
+{
+    bool is_null;
+    row->verdict = read_verdict(reading, object, "verdict");
+    bool is_expected = read_truth_or_null(reading, object, "as_expected", &is_null);
+    row->as_expected = is_null ? AS_EXPECTED_NONE : is_expected ? AS_EXPECTED_YES : AS_EXPECTED_NO;
+    row->is_unsupported = read_truth(reading, object, "unsupported");
+    row->trouble = read_text_or_null(reading, object, "trouble");
+    row->not_applicable = read_optional_text(reading, object, "not_applicable");
+    if (!row->not_applicable != (row->verdict != VERDICT_NOT_APPLICABLE))
+        read_bad(reading, "not_applicable",
+                 "says why the verdict is not_applicable, and only then");
+    row->fail_on = read_fail_on(reading, object);
+}
+
+void read_row(struct reading *reading, json_t *object, struct results *results)
+{
+    struct result_row *row = results_add(results);
+    enum result_kind kind = read_kind(reading, object);
+    read_keys(reading, object, kind);
+    if (kind == KIND_STRESS)
+        row->stress = memory_new(1, sizeof *row->stress);
+    if (kind == KIND_CELL)
+        row->search = memory_new(1, sizeof *row->search);
+    read_short_text(reading, object, row->search ? "fault" : "scenario", row->subject,
+                    sizeof row->subject);
+    read_lock(reading, object, row);
+    read_verdicts(reading, object, row);
+    row->elapsed_us = read_seconds_us(reading, object, "seconds");
+    row->origin = read_origin(reading, object, results);
+    row->folder = read_folder(reading, object);
+    read_properties(reading, object, row);
+    if (row->search) {
+        read_search(reading, object, row->search);
+        check_sum(reading, row);
+    } else {
+        read_run(reading, object, row);
+    }
+}
