@@ -92,6 +92,22 @@ def test_inside_the_explorer_nothing_includes_to_the_right(layer):
             assert included.split("/")[0] in allowed, f"{path.relative_to(ROOT)} includes explore/{included}"
 
 
+# Libraries that are preloaded into other programs: nothing else meets their structs.
+PRELOADED = ("live/clock_shim.c", "worker/shim/")
+# Tags that two structs still share.
+SHARED_TAGS = set()
+
+
+def test_a_tag_names_one_struct():
+    places = {}
+    for path in sorted(SIM.rglob("*.[ch]")):
+        name = str(path.relative_to(SIM))
+        if not name.startswith(PRELOADED):
+            for tag in re.findall(r"^struct (\w+) \{", path.read_text(), re.M):
+                places.setdefault(tag, []).append(name)
+    assert places and {tag for tag, names in places.items() if len(names) > 1} == SHARED_TAGS
+
+
 def test_no_cycle_between_folders():
     graph = includes_between_folders()
     round_trip = cycle(graph)

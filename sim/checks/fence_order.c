@@ -25,7 +25,7 @@ struct reached {
     int64_t number, time_us;
 };
 
-struct fence_lock {
+struct lock_fences {
     struct minted recent[RECENT_MAX];
     int next;
     struct minted highest; /* of those that are no longer in recent */
@@ -38,7 +38,7 @@ struct fence_lock {
 
 struct fence_order {
     bool saw_fence, saw_write;
-    struct fence_lock locks[];
+    struct lock_fences locks[];
 };
 
 static void *make(const struct ledger *ledger)
@@ -46,7 +46,7 @@ static void *make(const struct ledger *ledger)
     size_t locks = (size_t)ledger->head->locks;
     struct fence_order *made = memory_new(1, sizeof *made + locks * sizeof *made->locks);
     for (size_t i = 0; i < locks; i++) {
-        struct fence_lock *lock = &made->locks[i];
+        struct lock_fences *lock = &made->locks[i];
         for (int k = 0; k < RECENT_MAX; k++)
             lock->recent[k].grant = NO_INDEX;
         lock->highest.grant = lock->newest.grant = lock->forgot_index = NO_INDEX;
@@ -74,14 +74,14 @@ static bool goes_back(struct reached *reached, const struct event *event, int64_
     return false;
 }
 
-static void forget(struct fence_lock *lock, const struct event *event)
+static void forget(struct lock_fences *lock, const struct event *event)
 {
     lock->forgot_index = event->index;
     lock->newest.grant = NO_INDEX;
 }
 
 /* The history says so itself. */
-static void restarted(struct fence_lock *lock, const struct event *event)
+static void restarted(struct lock_fences *lock, const struct event *event)
 {
     forget(lock, event);
     if (event->server >= 0)
@@ -99,7 +99,7 @@ static bool counts(const struct key_effect *effect)
 }
 
 /* The next fencing token of that server. */
-static void counted(struct fence_lock *lock, const struct event *event)
+static void counted(struct lock_fences *lock, const struct event *event)
 {
     if (!change_may_be_on(event, KEY_FENCE))
         return;
@@ -158,7 +158,7 @@ static void fact(struct monitor *monitor, const struct fact *fact)
     const struct ledger_client *client = &monitor->ledger->clients[fact->client];
     if (client->fence == 0)
         return;
-    struct fence_lock *lock = &self->locks[fact->lock];
+    struct lock_fences *lock = &self->locks[fact->lock];
     bool is_known = client->owned_index != NO_INDEX;
     const struct minted minted = {.grant = is_known ? client->owned_index : client->held_index,
                                   .fence = client->fence,

@@ -48,7 +48,7 @@ struct effort {
     int64_t called_us; /* the operation under way */
 };
 
-struct progress {
+struct progress_monitor {
     int64_t *faults;         /* one a lock, behind the efforts: when the last fault of it, or of a
                                 server, was over */
     int64_t fault_index;     /* of the last one; NO_INDEX: none yet */
@@ -60,8 +60,8 @@ struct progress {
 static void *make(const struct ledger *ledger)
 {
     size_t efforts_bytes = (size_t)ledger->head->clients * sizeof(struct effort);
-    struct progress *made = memory_new(1, sizeof *made + efforts_bytes +
-                                              2 * (size_t)ledger->head->locks * sizeof(int64_t));
+    struct progress_monitor *made = memory_new(
+        1, sizeof *made + efforts_bytes + 2 * (size_t)ledger->head->locks * sizeof(int64_t));
     made->faults = (void *)&made->efforts[ledger->head->clients];
     made->beliefs = made->faults + ledger->head->locks;
     made->fault_index = made->server_index = NO_INDEX;
@@ -78,7 +78,7 @@ static int64_t over_us(const struct event *event)
 
 static void note_fault(struct monitor *monitor, const struct event *event)
 {
-    const struct progress *self = monitor->state;
+    const struct progress_monitor *self = monitor->state;
     int locks = monitor->ledger->head->locks;
     for (int i = 0; i < locks; i++)
         if ((event->client < 0 || event->lock == i) && over_us(event) > self->faults[i])
@@ -131,7 +131,7 @@ static bool has_refused(const struct ledger_client *client, int server)
 static bool is_in_work(const struct monitor *monitor, int lock)
 {
     const struct ledger *ledger = monitor->ledger;
-    const struct progress *self = monitor->state;
+    const struct progress_monitor *self = monitor->state;
     for (int s = 0; s < ledger->head->servers; s++) {
         const struct grant *grant = &ledger->locks[lock].keys[s].grant;
         if (grant->client == NOBODY)
@@ -157,7 +157,7 @@ static bool is_silent(const struct monitor *monitor, const struct event *event, 
                       int64_t asked_us)
 {
     const struct ledger *ledger = monitor->ledger;
-    const struct progress *self = monitor->state;
+    const struct progress_monitor *self = monitor->state;
     if (is_too_slow(ledger, event))
         return false;
     int64_t since_us = ledger->locks[lock].quiet_us;
@@ -224,7 +224,7 @@ static void hit(struct monitor *monitor, const struct event *event, int lock)
 static void hit_strand(struct monitor *monitor, const struct event *event)
 {
     const struct ledger *ledger = monitor->ledger;
-    const struct progress *self = monitor->state;
+    const struct progress_monitor *self = monitor->state;
     struct finding *finding = &monitor->finding;
     if (!finding_hit(finding, CAUSE_ENDLESS_WAIT, event->index))
         return;
@@ -248,7 +248,7 @@ static bool is_under_way(const struct ledger *ledger, const struct event *event)
 
 /* --- an attempt --- */
 
-static void follow(struct progress *self, const struct ledger_client *client,
+static void follow(struct progress_monitor *self, const struct ledger_client *client,
                    const struct event *event)
 {
     struct effort *effort = &self->efforts[event->client];
@@ -270,7 +270,7 @@ static void follow(struct progress *self, const struct ledger_client *client,
 }
 
 /* Nothing but the lock itself can have kept it from being granted. */
-static bool is_undisturbed(const struct progress *self, const struct ledger_client *client,
+static bool is_undisturbed(const struct progress_monitor *self, const struct ledger_client *client,
                            int number)
 {
     const struct effort *effort = &self->efforts[number];
@@ -283,7 +283,7 @@ static bool is_denied(const struct monitor *monitor, const struct event *event)
 {
     const struct ledger *ledger = monitor->ledger;
     const struct ledger_client *client = &ledger->clients[event->client];
-    const struct progress *self = monitor->state;
+    const struct progress_monitor *self = monitor->state;
     return client->was_free && self->beliefs[client->lock] < client->call_index &&
            ledger->locks[client->lock].holders == 0 &&
            event->time_us - client->call_us < ledger->lease_us / PROMPT_SHARE &&
@@ -311,7 +311,7 @@ static bool is_in_vain(const struct monitor *monitor, const struct event *event)
 {
     if (event->kind != EVENT_RETURN || event->op != OP_ACQUIRE)
         return false;
-    const struct progress *self = monitor->state;
+    const struct progress_monitor *self = monitor->state;
     const struct ledger_client *client = &monitor->ledger->clients[event->client];
     if (event->result == RESULT_REFUSED && client->answered_us != NEVER_US)
         return self->server_index < client->call_index;
@@ -322,7 +322,7 @@ static bool is_in_vain(const struct monitor *monitor, const struct event *event)
 static void event(struct monitor *monitor, const struct event *event)
 {
     const struct ledger *ledger = monitor->ledger;
-    struct progress *self = monitor->state;
+    struct progress_monitor *self = monitor->state;
     if (event->kind == EVENT_FAULT) {
         note_fault(monitor, event);
         self->fault_index = event->index;

@@ -3,7 +3,7 @@
 #include "cmd/cmd.h"
 #include "cmd/explore_args.h"
 #include "cmd/explore_cells.h"
-#include "cmd/explore_frontier.h"
+#include "cmd/explore_minimal_faults.h"
 #include "cmd/explore_print.h"
 #include "cmd/explore_witness.h"
 
@@ -88,7 +88,7 @@ static enum fail show(const struct cells *cells, struct results *results,
     const char *folder = args->output.folder;
     char *interrupted = args->minimal ? view_interrupted_words(results) : NULL;
     if (args->minimal)
-        explore_frontier_print(stdout, cells->minimals, cells->frontiers_count);
+        explore_minimal_faults_print(stdout, cells->minimals, cells->minimals_count);
     if (interrupted)
         printf("\nINTERRUPTED: %s\n", interrupted);
     free(interrupted);

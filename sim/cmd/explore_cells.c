@@ -4,7 +4,7 @@
 #include "base/memory.h"
 #include "base/monotonic.h"
 #include "cmd/cmd.h"
-#include "cmd/explore_frontier.h"
+#include "cmd/explore_minimal_faults.h"
 
 #include <assert.h>
 #include <stdio.h>
@@ -125,7 +125,7 @@ static enum fail fill_matrix(struct cells *cells, const struct explore_args *arg
     return fail;
 }
 
-/* --- the frontier --- */
+/* --- minimal fault sets --- */
 
 /* Faults to choose from: those that were named, or all. */
 static enum fail read_faults(const char *text, unsigned *faults, struct failure *failure)
@@ -157,9 +157,9 @@ static void take_cells(struct cells *cells, const struct minimal_faults *minimal
         cells->rows[cells->count++] = minimal->rows[i];
 }
 
-static enum fail fill_frontiers(struct cells *cells, const struct explore_args *args,
-                                const struct scheme_list *wanted, const struct shard *shard,
-                                int64_t deadline_us, int64_t *whole, struct failure *failure)
+static enum fail fill_minimals(struct cells *cells, const struct explore_args *args,
+                               const struct scheme_list *wanted, const struct shard *shard,
+                               int64_t deadline_us, int64_t *whole, struct failure *failure)
 {
     unsigned faults;
     if (read_faults(args->fault, &faults, failure))
@@ -171,11 +171,11 @@ static enum fail fill_frontiers(struct cells *cells, const struct explore_args *
         if (!shard_has(shard, i))
             continue;
         init_cell(&start, args, wanted->rows[i], FIRST_ROW, deadline_us);
-        minimal_faults_init(&cells->minimals[cells->frontiers_count++], &start, faults);
+        minimal_faults_init(&cells->minimals[cells->minimals_count++], &start, faults);
     }
-    enum fail fail =
-        explore_frontier_run(cells->minimals, cells->frontiers_count, (int)args->jobs, failure);
-    for (int i = 0; i < cells->frontiers_count; i++)
+    enum fail fail = explore_minimal_faults_run(cells->minimals, cells->minimals_count,
+                                                (int)args->jobs, failure);
+    for (int i = 0; i < cells->minimals_count; i++)
         take_cells(cells, &cells->minimals[i]);
     return fail;
 }
@@ -189,7 +189,7 @@ enum fail cells_fill(struct cells *cells, const struct explore_args *args,
     int64_t deadline_us = args->budget_us ? monotonic_us() + args->budget_us : 0;
     *cells = (struct cells){0};
     enum fail fail = args->minimal
-                         ? fill_frontiers(cells, args, wanted, shard, deadline_us, whole, failure)
+                         ? fill_minimals(cells, args, wanted, shard, deadline_us, whole, failure)
                          : fill_matrix(cells, args, wanted, shard, deadline_us, whole, failure);
     cells->on_redis = memory_new((size_t)cells->count + 1, sizeof *cells->on_redis);
     return fail;
@@ -199,7 +199,7 @@ void cells_close(struct cells *cells)
 {
     for (int i = 0; i < cells->count; i++)
         cell_close(&cells->rows[i]);
-    for (int i = 0; i < cells->frontiers_count; i++)
+    for (int i = 0; i < cells->minimals_count; i++)
         free(cells->minimals[i].rows);
     free(cells->minimals);
     free(cells->rows);

@@ -16,7 +16,7 @@ struct cells {
     int count;
     struct minimal_faults
         *minimals; /* with --frontier, one a scheme of the shard; its rows are borrowed by `rows` */
-    int frontiers_count;
+    int minimals_count;
 };
 
 /* Makes and searches every cell that falls to the shard; *whole: how many all shards have (with

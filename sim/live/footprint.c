@@ -104,14 +104,14 @@ static struct leftover *row_of(struct leftover *rows, int count, const char *run
     return NULL;
 }
 
-struct scan {
+struct key_scan {
     redisContext *control;
     struct leftover *rows;
     int count;
     bool removes; /* else it counts */
 };
 
-static enum fail scan_key(struct scan *scan, const char *key, struct failure *failure)
+static enum fail scan_key(struct key_scan *scan, const char *key, struct failure *failure)
 {
     char run[FOOTPRINT_RUN_MAX];
     bool is_mark;
@@ -131,7 +131,7 @@ static enum fail scan_key(struct scan *scan, const char *key, struct failure *fa
     return FAIL_NONE;
 }
 
-static enum fail scan_all(struct scan *scan, struct failure *failure)
+static enum fail scan_all(struct key_scan *scan, struct failure *failure)
 {
     char cursor[24] = "0";
     enum fail fail = FAIL_NONE;
@@ -197,7 +197,7 @@ enum fail footprint_find(redisContext *control, struct leftover **rows, int *cou
                          struct failure *failure)
 {
     struct failure ignored;
-    struct scan scan = {.control = control};
+    struct key_scan scan = {.control = control};
     enum fail fail = scan_all(&scan, failure);
     /* Behind the keys: a run has its name before its first key. */
     redisReply *clients = control_ask(control, &ignored, "CLIENT LIST");
@@ -215,7 +215,7 @@ enum fail footprint_find(redisContext *control, struct leftover **rows, int *cou
 enum fail footprint_remove(redisContext *control, struct leftover *rows, int count,
                            const char *named, struct failure *failure)
 {
-    struct scan scan = {.control = control, .rows = rows, .count = count, .removes = true};
+    struct key_scan scan = {.control = control, .rows = rows, .count = count, .removes = true};
     for (int i = 0; i < count; i++)
         rows[i].is_removed = rows[i].by == LEFT_BY_DEAD || (rows[i].by == LEFT_BY_RECENT && named &&
                                                             strcmp(rows[i].run, named) == 0);

@@ -13,7 +13,7 @@
 
 enum { ASK_LIMIT_US = 10000000, RUN_ID_MAX = 64 };
 
-struct monitor {
+struct path_answer {
     bool is_answered;
     bool was_seen;           /* by the proxy, on its way there */
     char run_id[RUN_ID_MAX]; /* "": it was no INFO */
@@ -23,7 +23,7 @@ struct monitor {
 static void answered(redisAsyncContext *async, void *got, void *data)
 {
     const redisReply *reply = got;
-    struct monitor *monitor = data;
+    struct path_answer *monitor = data;
     struct connection *connection = async->data;
     monitor->is_answered = true;
     if (!reply)
@@ -36,7 +36,7 @@ static void answered(redisAsyncContext *async, void *got, void *data)
 
 static bool is_answered(void *context)
 {
-    const struct monitor *monitor = context;
+    const struct path_answer *monitor = context;
     return monitor->is_answered;
 }
 
@@ -52,7 +52,7 @@ static enum fail ask_control(const struct live *live, int server, char run_id[RU
     return FAIL_NONE;
 }
 
-static enum fail compare(const struct endpoint *endpoint, const struct monitor *monitor,
+static enum fail compare(const struct endpoint *endpoint, const struct path_answer *monitor,
                          const char *run_id, struct failure *failure)
 {
     if (!monitor->run_id[0])
@@ -75,7 +75,7 @@ static enum fail compare(const struct endpoint *endpoint, const struct monitor *
 enum fail live_prove_path(struct live *live, int server, struct failure *failure)
 {
     struct endpoint *endpoint = &live->endpoints[server];
-    struct monitor monitor = {0};
+    struct path_answer monitor = {0};
     struct connection *connection;
     char run_id[RUN_ID_MAX] = "";
     if (ask_control(live, server, run_id, failure) ||

@@ -128,18 +128,19 @@ void flow_turn_raw(struct flow *flow, const char *why)
 
 /* Where flow_scan() stands in its window: [done, begin) passes and is not written yet, [begin, at)
  * is the frame in hand. */
-struct scan {
+struct frame_scan {
     const char *bytes;
     size_t length, done, begin, at;
 };
 
-static void write_passed(struct flow *flow, struct scan *scan)
+static void write_passed(struct flow *flow, struct frame_scan *scan)
 {
     flow_emit(flow, scan->bytes + scan->done, scan->begin - scan->done);
     scan->done = scan->begin;
 }
 
-static void write_copies(struct flow *flow, struct scan *scan, size_t frame_length, int copies)
+static void write_copies(struct flow *flow, struct frame_scan *scan, size_t frame_length,
+                         int copies)
 {
     write_passed(flow, scan);
     for (; copies > 0; copies--) {
@@ -149,7 +150,7 @@ static void write_copies(struct flow *flow, struct scan *scan, size_t frame_leng
 }
 
 /* The frame in hand is decided, and as much of it as has come goes or is dropped. */
-static void settle(struct flow *flow, struct scan *scan)
+static void settle(struct flow *flow, struct frame_scan *scan)
 {
     size_t length = scan->at - scan->begin;
     if (flow->frame == FRAME_DROP) {
@@ -184,7 +185,7 @@ static void settle(struct flow *flow, struct scan *scan)
 }
 
 /* Feeds the framer; decides when there is enough to decide on. */
-static void look(struct flow *flow, struct scan *scan)
+static void look(struct flow *flow, struct frame_scan *scan)
 {
     enum resp_status status;
     scan->at += resp_feed(&flow->framer, scan->bytes + scan->at, scan->length - scan->at, &status);
@@ -211,7 +212,7 @@ static void look(struct flow *flow, struct scan *scan)
  * of its front are written or dropped; what is left must wait. */
 static size_t flow_scan(struct flow *flow, const char *bytes, size_t length)
 {
-    struct scan scan = {.bytes = bytes, .length = length, .at = flow->parsed};
+    struct frame_scan scan = {.bytes = bytes, .length = length, .at = flow->parsed};
     flow->is_running = true;
     while (!flow->link->is_over) {
         if (flow->frame == FRAME_PASS || flow->frame == FRAME_DROP)

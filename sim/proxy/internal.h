@@ -64,9 +64,9 @@ enum ending { NOT_ENDED, ENDED_BY_FIN, ENDED_BY_RST };
 
 enum said { SAID_NOTHING, SAID_FORWARD, SAID_DROP, SAID_ANSWER };
 
-struct request {
-    struct proxy_request shown; /* first: the owner's pointer is ours */
-    struct request *next;       /* of those that wait for a reply */
+struct pending_request {
+    struct proxy_request shown;   /* first: the owner's pointer is ours */
+    struct pending_request *next; /* of those that wait for a reply */
     char name[PROXY_NAME_MAX];
     char key[PROXY_KEY_MAX];
     struct pairing_command command;
@@ -95,10 +95,10 @@ struct flow {
     bool is_raw;  /* relayed unread from here on */
     bool is_mute; /* nobody takes what is written */
     enum frame frame;
-    bool is_whole;           /* the frame in hand is complete */
-    bool is_streaming;       /* the beginning of the frame in hand has gone */
-    struct request *request; /* that the frame in hand is, or answers; NULL: none */
-    int copies;              /* of the frame in hand that the owner wants */
+    bool is_whole;                   /* the frame in hand is complete */
+    bool is_streaming;               /* the beginning of the frame in hand has gone */
+    struct pending_request *request; /* that the frame in hand is, or answers; NULL: none */
+    int copies;                      /* of the frame in hand that the owner wants */
     enum ending ending;
     bool is_done;
     uint64_t settled, written; /* bytes that passed; bytes that the kernel took */
@@ -118,8 +118,8 @@ struct proxy_link {
     uv_timer_t timer;
     int handles; /* open ones */
     struct pairing pairing;
-    struct request *first, *last; /* wait for replies, in order */
-    struct request *unstamped;    /* the first of them that is not wholly written */
+    struct pending_request *first, *last; /* wait for replies, in order */
+    struct pending_request *unstamped;    /* the first of them that is not wholly written */
     bool is_over, is_told, is_silent;
     enum leave client_leaves, server_leaves;
 };
@@ -142,7 +142,7 @@ struct proxy {
     uint64_t links_ended, bytes_read, bytes_written; /* from and to clients */
     int64_t links_count, links_max;
     bool was_full;
-    struct request *spare; /* requests to use again */
+    struct pending_request *spare; /* requests to use again */
     bool is_closing;
     void (*done)(void *context);
     void *done_context;
@@ -189,9 +189,11 @@ void flow_free(struct flow *flow);
 enum frame request_decide(struct flow *flow, const char *bytes, size_t length);
 int request_ended(struct flow *flow); /* returns how many copies of the frame go on behind it */
 void request_stamp(struct proxy_link *link);
-void request_done(struct request *request); /* the first that waits has all its replies: frees it */
-void request_free(struct request *request);
-void request_keep_answer(struct request *request, const char *bytes, size_t length); /* copies */
+void request_done(
+    struct pending_request *request); /* the first that waits has all its replies: frees it */
+void request_free(struct pending_request *request);
+void request_keep_answer(struct pending_request *request, const char *bytes,
+                         size_t length); /* copies */
 void requests_free_all(struct proxy_link *link);
 void requests_free_spare(struct proxy *proxy);
 

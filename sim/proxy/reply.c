@@ -14,7 +14,7 @@ bool reply_has_answers(const struct proxy_link *link)
 void reply_emit_answers(struct proxy_link *link)
 {
     while (reply_has_answers(link)) {
-        struct request *request = link->first;
+        struct pending_request *request = link->first;
         link->to_client.settled += request->answer_length;
         flow_emit(&link->to_client, request->answer, request->answer_length);
         request_done(request);
@@ -30,7 +30,7 @@ void reply_check_feed(struct proxy_link *link)
         flow_turn_raw(flow, NULL);
 }
 
-static enum proxy_decision ask(struct request *request, const char *bytes, size_t length)
+static enum proxy_decision ask(struct pending_request *request, const char *bytes, size_t length)
 {
     struct proxy_link *link = request->shown.link;
     struct proxy_hooks *hooks = &link->proxy->hooks;
@@ -59,7 +59,7 @@ static enum frame unasked(struct flow *flow)
 enum frame reply_decide(struct flow *flow, const char *bytes, size_t length)
 {
     struct proxy_link *link = flow->link;
-    struct request *request;
+    struct pending_request *request;
     flow->request = NULL;
     for (;;) {
         request = link->first;
@@ -86,7 +86,7 @@ enum frame reply_decide(struct flow *flow, const char *bytes, size_t length)
 
 void reply_dropped(struct flow *flow)
 {
-    struct request *request = flow->request;
+    struct pending_request *request = flow->request;
     if (!request || !request->answer)
         return;
     flow->settled += request->answer_length;
@@ -98,7 +98,7 @@ void reply_dropped(struct flow *flow)
 void reply_ended(struct flow *flow)
 {
     struct proxy_link *link = flow->link;
-    struct request *request = flow->request;
+    struct pending_request *request = flow->request;
     flow->request = NULL;
     if (request) {
         int64_t left = pairing_replied(&link->pairing, &flow->framer, &request->command,
@@ -117,7 +117,7 @@ void reply_ended(struct flow *flow)
 
 static struct flow *held(struct proxy_request *shown, enum said said)
 {
-    struct request *request = (struct request *)shown;
+    struct pending_request *request = (struct pending_request *)shown;
     struct flow *flow = &shown->link->to_client;
     if (shown->link->is_over)
         return NULL;
@@ -152,7 +152,7 @@ void proxy_reply_answer(struct proxy_request *shown, const char *bytes, size_t l
     struct flow *flow = held(shown, SAID_ANSWER);
     if (shown->link->is_over)
         return;
-    request_keep_answer((struct request *)shown, bytes, length);
+    request_keep_answer((struct pending_request *)shown, bytes, length);
     if (!flow)
         return;
     flow->frame = FRAME_DROP;

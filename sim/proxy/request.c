@@ -8,14 +8,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-static struct request *request_new(struct proxy_link *link)
+static struct pending_request *request_new(struct proxy_link *link)
 {
     struct proxy *proxy = link->proxy;
-    struct request *request = proxy->spare;
+    struct pending_request *request = proxy->spare;
     if (request) {
         proxy->spare = request->next;
-        memset(request, 0, offsetof(struct request, key)); /* the key's bytes need no zeroing */
-        memset(&request->command, 0, sizeof *request - offsetof(struct request, command));
+        memset(request, 0,
+               offsetof(struct pending_request, key)); /* the key's bytes need no zeroing */
+        memset(&request->command, 0, sizeof *request - offsetof(struct pending_request, command));
     } else {
         request = memory_new(1, sizeof *request);
     }
@@ -24,7 +25,7 @@ static struct request *request_new(struct proxy_link *link)
     return request;
 }
 
-void request_free(struct request *request)
+void request_free(struct pending_request *request)
 {
     struct proxy *proxy = request->shown.link->proxy;
     free(request->answer);
@@ -36,7 +37,7 @@ void request_free(struct request *request)
 void requests_free_spare(struct proxy *proxy)
 {
     while (proxy->spare) {
-        struct request *request = proxy->spare;
+        struct pending_request *request = proxy->spare;
         proxy->spare = request->next;
         free(request);
     }
@@ -44,19 +45,19 @@ void requests_free_spare(struct proxy *proxy)
 
 void requests_free_all(struct proxy_link *link)
 {
-    struct request *in_hand = link->to_server.request;
+    struct pending_request *in_hand = link->to_server.request;
     if (in_hand && !in_hand->is_queued)
         request_free(in_hand);
     link->to_server.request = link->to_client.request = NULL;
     while (link->first) {
-        struct request *request = link->first;
+        struct pending_request *request = link->first;
         link->first = request->next;
         request_free(request);
     }
     link->last = link->unstamped = NULL;
 }
 
-static void append(struct request *request)
+static void append(struct pending_request *request)
 {
     struct proxy_link *link = request->shown.link;
     request->is_queued = true;
@@ -69,7 +70,7 @@ static void append(struct request *request)
         link->unstamped = request;
 }
 
-void request_done(struct request *request)
+void request_done(struct pending_request *request)
 {
     struct proxy_link *link = request->shown.link;
     assert(link->first == request);
@@ -100,7 +101,7 @@ void request_stamp(struct proxy_link *link)
 /* --- decided --- */
 
 /* It goes on: nothing of it may be asked of the bytes any more. */
-static void pass(struct request *request)
+static void pass(struct pending_request *request)
 {
     struct proxy_link *link = request->shown.link;
     struct flow *flow = &link->to_server;
@@ -123,7 +124,7 @@ static void pass(struct request *request)
     reply_check_feed(link);
 }
 
-void request_keep_answer(struct request *request, const char *bytes, size_t length)
+void request_keep_answer(struct pending_request *request, const char *bytes, size_t length)
 {
     free(request->answer);
     request->answer = memory_new(length, 1);
@@ -132,7 +133,7 @@ void request_keep_answer(struct request *request, const char *bytes, size_t leng
 }
 
 /* Thrown away, or answered by the owner in its turn. */
-static void divert(struct request *request)
+static void divert(struct pending_request *request)
 {
     struct proxy_link *link = request->shown.link;
     link->to_server.request = NULL;
@@ -146,10 +147,10 @@ static void divert(struct request *request)
     flow_run(&link->to_client);
 }
 
-static struct request *read_request(struct flow *flow, const struct pairing_request *read)
+static struct pending_request *read_request(struct flow *flow, const struct pairing_request *read)
 {
     struct proxy_link *link = flow->link;
-    struct request *request = request_new(link);
+    struct pending_request *request = request_new(link);
     struct proxy_request *shown = &request->shown;
     memcpy(request->name, read->name, sizeof request->name);
     request->command = read->command;
@@ -175,7 +176,7 @@ static struct request *read_request(struct flow *flow, const struct pairing_requ
     return request;
 }
 
-static enum proxy_decision ask(struct request *request, const char *bytes, size_t length)
+static enum proxy_decision ask(struct pending_request *request, const char *bytes, size_t length)
 {
     struct proxy_link *link = request->shown.link;
     struct proxy_hooks *hooks = &link->proxy->hooks;
@@ -204,7 +205,7 @@ enum frame request_decide(struct flow *flow, const char *bytes, size_t length)
         pairing_forwarded_nothing(&link->pairing);
         return FRAME_PASS;
     }
-    struct request *request = flow->request = read_request(flow, &read);
+    struct pending_request *request = flow->request = read_request(flow, &read);
     enum proxy_decision decision = ask(request, bytes, length);
     request->said = SAID_NOTHING;
     if (link->is_over || decision == PROXY_HOLD)
@@ -220,7 +221,7 @@ enum frame request_decide(struct flow *flow, const char *bytes, size_t length)
 int request_ended(struct flow *flow)
 {
     struct proxy_link *link = flow->link;
-    struct request *request = flow->request;
+    struct pending_request *request = flow->request;
     int copies = flow->copies;
     flow->copies = 0;
     flow->request = NULL;
@@ -228,7 +229,7 @@ int request_ended(struct flow *flow)
         return copies;
     request->end = flow->settled;
     for (int i = 0; i < copies; i++) {
-        struct request *ghost = request_new(link);
+        struct pending_request *ghost = request_new(link);
         memcpy(ghost->name, request->name, sizeof ghost->name);
         ghost->shown.name = ghost->name;
         ghost->command = request->command;
@@ -246,7 +247,7 @@ int request_ended(struct flow *flow)
 /* The held request's flow, or NULL: the link has ended, or the owner speaks inside the hook. */
 static struct flow *held(struct proxy_request *shown, enum said said)
 {
-    struct request *request = (struct request *)shown;
+    struct pending_request *request = (struct pending_request *)shown;
     struct flow *flow = &shown->link->to_server;
     if (shown->link->is_over)
         return NULL;
@@ -264,7 +265,7 @@ void proxy_request_forward(struct proxy_request *shown)
     if (!flow)
         return;
     flow->frame = FRAME_PASS;
-    pass((struct request *)shown);
+    pass((struct pending_request *)shown);
     flow_run(flow);
 }
 
@@ -274,13 +275,13 @@ void proxy_request_drop(struct proxy_request *shown)
     if (!flow)
         return;
     flow->frame = FRAME_DROP;
-    divert((struct request *)shown);
+    divert((struct pending_request *)shown);
     flow_run(flow);
 }
 
 void proxy_request_answer(struct proxy_request *shown, const char *bytes, size_t length)
 {
-    struct request *request = (struct request *)shown;
+    struct pending_request *request = (struct pending_request *)shown;
     struct flow *flow = held(shown, SAID_ANSWER);
     if (shown->link->is_over)
         return;

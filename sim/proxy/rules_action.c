@@ -85,7 +85,7 @@ static const struct fault *find_fault(const char *name)
     return NULL;
 }
 
-static enum fail unknown_fault(const struct line *line, const struct word *word,
+static enum fail unknown_fault(const struct rules_line *line, const struct word *word,
                                struct failure *failure)
 {
     const char *names[32];
@@ -96,7 +96,8 @@ static enum fail unknown_fault(const struct line *line, const struct word *word,
                       word_near(word->text, names, (size_t)faults_count, near));
 }
 
-enum fail action_read(const struct line *line, int from, struct rule *rule, struct failure *failure)
+enum fail action_read(const struct rules_line *line, int from, struct rule *rule,
+                      struct failure *failure)
 {
     const struct word *name = &line->words[from];
     const struct fault *fault = rule->fault = find_fault(name->text);

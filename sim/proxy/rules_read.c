@@ -147,8 +147,8 @@ static bool apply_selector(enum selector selector, const struct word *word, cons
     }
 }
 
-static enum fail read_selector(const struct line *line, const struct word *word, uint32_t *given,
-                               struct rule *rule, struct failure *failure)
+static enum fail read_selector(const struct rules_line *line, const struct word *word,
+                               uint32_t *given, struct rule *rule, struct failure *failure)
 {
     const char *equals = strchr(word->text, '=');
     size_t length = equals ? (size_t)(equals - word->text) + 1 : word->length;
@@ -188,7 +188,7 @@ static uint64_t stream_of(const char *name)
     return hash;
 }
 
-static enum fail check_points(const struct line *line, int action, uint32_t given,
+static enum fail check_points(const struct rules_line *line, int action, uint32_t given,
                               struct rule *rule, struct failure *failure)
 {
     const uint32_t all_points = 7u << SELECT_BEFORE, choosing = given & all_points;
@@ -207,8 +207,8 @@ static enum fail check_points(const struct line *line, int action, uint32_t give
     return FAIL_NONE;
 }
 
-static enum fail read_rule(const struct line *line, const struct rules *rules, struct rule *rule,
-                           struct failure *failure)
+static enum fail read_rule(const struct rules_line *line, const struct rules *rules,
+                           struct rule *rule, struct failure *failure)
 {
     uint32_t given = 0;
     const struct word *name = &line->words[0];
@@ -241,7 +241,7 @@ static enum fail read_rule(const struct line *line, const struct rules *rules, s
 static enum fail read_text(struct rules *rules, const char *path, const char *text, size_t length,
                            struct failure *failure)
 {
-    struct line *line = memory_new(1, sizeof *line);
+    struct rules_line *line = memory_new(1, sizeof *line);
     enum fail fail = FAIL_NONE;
     line->path = path;
     for (size_t at = 0; at < length && !fail;) {

@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum fail line_wrong(const struct line *line, int column, struct failure *failure,
+enum fail line_wrong(const struct rules_line *line, int column, struct failure *failure,
                      const char *format, ...)
 {
     char words[1024];
@@ -55,7 +55,7 @@ static bool read_escape(const char *text, size_t length, size_t *at, char *byte)
     return true;
 }
 
-static enum fail split_word(struct line *line, const char *text, size_t length, size_t *at,
+static enum fail split_word(struct rules_line *line, const char *text, size_t length, size_t *at,
                             struct failure *failure)
 {
     struct word *word = &line->words[line->count];
@@ -87,7 +87,8 @@ static enum fail split_word(struct line *line, const char *text, size_t length, 
     return FAIL_NONE;
 }
 
-enum fail line_split(struct line *line, const char *text, size_t length, struct failure *failure)
+enum fail line_split(struct rules_line *line, const char *text, size_t length,
+                     struct failure *failure)
 {
     line->count = 0;
     for (size_t at = 0;;) {

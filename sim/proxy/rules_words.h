@@ -13,7 +13,7 @@ struct word {
     char text[WORD_MAX]; /* quotes and escapes resolved; a 0 behind it */
 };
 
-struct line {
+struct rules_line {
     const char *path;
     int number;
     int count;
@@ -21,11 +21,12 @@ struct line {
 };
 
 /* FAIL_INPUT, "path:line:column: " in front of the words. column 0: of the line as a whole. */
-enum fail line_wrong(const struct line *line, int column, struct failure *failure,
+enum fail line_wrong(const struct rules_line *line, int column, struct failure *failure,
                      const char *format, ...) __attribute__((format(printf, 4, 5)));
 
 /* Splits one line (borrowed, no line feed). '#' where a word could begin starts a comment. */
-enum fail line_split(struct line *line, const char *text, size_t length, struct failure *failure);
+enum fail line_split(struct rules_line *line, const char *text, size_t length,
+                     struct failure *failure);
 
 /* Reads a whole number of 1 or more. */
 bool word_read_count(const char *text, uint64_t *count);
@@ -34,7 +35,7 @@ bool word_read_count(const char *text, uint64_t *count);
 const char *word_near(const char *word, const char *const *candidates, size_t count, char *text);
 
 /* Reads the action behind the arrow: words[from] is its name. */
-enum fail action_read(const struct line *line, int from, struct rule *rule,
+enum fail action_read(const struct rules_line *line, int from, struct rule *rule,
                       struct failure *failure);
 
 #endif

@@ -13,46 +13,46 @@
 
 /* --- encoding --- */
 
-struct writer {
+struct request_writer {
     char *bytes;
     size_t length;
     int expiry_s;
 };
 
-static void put(struct writer *writer, const char *bytes, size_t length)
+static void put(struct request_writer *writer, const char *bytes, size_t length)
 {
     assert(length <= COMMAND_BYTES_MAX - writer->length);
     memcpy(writer->bytes + writer->length, bytes, length);
     writer->length += length;
 }
 
-static void put_header(struct writer *writer, char type, size_t count)
+static void put_header(struct request_writer *writer, char type, size_t count)
 {
     char header[32];
     int length = snprintf(header, sizeof header, "%c%zu\r\n", type, count);
     put(writer, header, (size_t)length);
 }
 
-static void put_bulk(struct writer *writer, const char *text, size_t length)
+static void put_bulk(struct request_writer *writer, const char *text, size_t length)
 {
     put_header(writer, '$', length);
     put(writer, text, length);
     put(writer, "\r\n", 2);
 }
 
-static void put_text(struct writer *writer, const char *text)
+static void put_text(struct request_writer *writer, const char *text)
 {
     put_bulk(writer, text, strlen(text));
 }
 
-static void put_integer(struct writer *writer, int64_t integer)
+static void put_integer(struct request_writer *writer, int64_t integer)
 {
     char text[32];
     snprintf(text, sizeof text, "%lld", (long long)integer);
     put_text(writer, text);
 }
 
-static void put_value(struct writer *writer, int64_t value)
+static void put_value(struct request_writer *writer, int64_t value)
 {
     assert(value != VALUE_NIL);
     if (value == VALUE_EMPTY)
@@ -61,15 +61,15 @@ static void put_value(struct writer *writer, int64_t value)
         put_integer(writer, value);
 }
 
-static void put_key(struct writer *writer, const char *prefix, enum key key)
+static void put_key(struct request_writer *writer, const char *prefix, enum key key)
 {
     char text[KEY_PREFIX_MAX + 32];
     snprintf(text, sizeof text, "%s%s", prefix, key_name(key));
     put_text(writer, text);
 }
 
-static void put_word(struct writer *writer, const struct command *command, const char *prefix,
-                     const char *word, size_t length)
+static void put_word(struct request_writer *writer, const struct command *command,
+                     const char *prefix, const char *word, size_t length)
 {
     if (word[0] != '%') {
         put_bulk(writer, word, length);
@@ -131,8 +131,8 @@ int64_t command_ttl_unit_us(enum verb verb)
     return 0;
 }
 
-static void put_requests(struct writer *writer, const struct command *command, const char *prefix,
-                         const char *wire)
+static void put_requests(struct request_writer *writer, const struct command *command,
+                         const char *prefix, const char *wire)
 {
     assert(strlen(prefix) <= KEY_PREFIX_MAX);
     put_header(writer, '*', count_words(wire));
@@ -150,7 +150,7 @@ static void put_requests(struct writer *writer, const struct command *command, c
 
 size_t command_encode(const struct command *command, const char *prefix, char *bytes)
 {
-    struct writer writer = {.bytes = bytes};
+    struct request_writer writer = {.bytes = bytes};
     put_requests(&writer, command, prefix, verb_row(command->verb)->wire);
     return writer.length;
 }
@@ -159,7 +159,7 @@ size_t command_encode_expiring(const struct command *command, const char *prefix
                                char *bytes, int *requests)
 {
     char wire[WIRE_TEXT_MAX];
-    struct writer writer = {.bytes = bytes, .expiry_s = expiry_s};
+    struct request_writer writer = {.bytes = bytes, .expiry_s = expiry_s};
     const struct verb_row *row = verb_row(command->verb);
     bool is_guarded = command->key != KEY_LOCK || command->verb == VERB_SET_MINT;
     const char *more = is_guarded ? row->guarded : "";

@@ -98,7 +98,7 @@ const char *yaml_kind_words(const struct yaml_node *node)
 
 /* --- tree --- */
 
-struct builder {
+struct yaml_builder {
     struct yaml *yaml;
     struct failure *failure;
     struct yaml_node *open[DEPTH_MAX]; /* mappings and lists that have not ended */
@@ -107,7 +107,7 @@ struct builder {
     int documents;
 };
 
-static struct yaml_node *node_new(struct builder *builder, enum yaml_kind kind,
+static struct yaml_node *node_new(struct yaml_builder *builder, enum yaml_kind kind,
                                   const yaml_event_t *event)
 {
     struct yaml *yaml = builder->yaml;
@@ -132,7 +132,8 @@ static void append(struct yaml_node *parent, struct yaml_node *node)
     parent->count++;
 }
 
-static enum fail add_key(struct builder *builder, struct yaml_node *mapping, struct yaml_node *key)
+static enum fail add_key(struct yaml_builder *builder, struct yaml_node *mapping,
+                         struct yaml_node *key)
 {
     if (key->kind != YAML_SCALAR)
         return yaml_complain(builder->yaml, key, 0, NULL, builder->failure, "a key is text, not %s",
@@ -148,7 +149,7 @@ static enum fail add_key(struct builder *builder, struct yaml_node *mapping, str
 }
 
 /* Hangs a node into the innermost open mapping or list. */
-static enum fail hang(struct builder *builder, struct yaml_node *node)
+static enum fail hang(struct yaml_builder *builder, struct yaml_node *node)
 {
     if (builder->depth == 0) {
         builder->yaml->root = node;
@@ -176,7 +177,7 @@ static int columns_inside(const yaml_event_t *event)
     return is_flat ? (int)quotes : -1;
 }
 
-static enum fail add_scalar(struct builder *builder, const yaml_event_t *event)
+static enum fail add_scalar(struct yaml_builder *builder, const yaml_event_t *event)
 {
     struct yaml_node *node = node_new(builder, YAML_SCALAR, event);
     const char *value = (const char *)event->data.scalar.value;
@@ -188,7 +189,7 @@ static enum fail add_scalar(struct builder *builder, const yaml_event_t *event)
     return hang(builder, node);
 }
 
-static enum fail add_collection(struct builder *builder, enum yaml_kind kind,
+static enum fail add_collection(struct yaml_builder *builder, enum yaml_kind kind,
                                 const yaml_event_t *event)
 {
     struct yaml_node *node = node_new(builder, kind, event);
@@ -204,7 +205,7 @@ static enum fail add_collection(struct builder *builder, enum yaml_kind kind,
 }
 
 /* What we take no part in; NULL: it is plain. */
-static const char *extra_of(const struct builder *builder, const yaml_event_t *event)
+static const char *extra_of(const struct yaml_builder *builder, const yaml_event_t *event)
 {
     const yaml_char_t *anchor = NULL, *tag = NULL;
     if (event->type == YAML_ALIAS_EVENT)
@@ -231,7 +232,7 @@ static const char *extra_of(const struct builder *builder, const yaml_event_t *e
                   : NULL;
 }
 
-static enum fail add_event(struct builder *builder, const yaml_event_t *event)
+static enum fail add_event(struct yaml_builder *builder, const yaml_event_t *event)
 {
     const char *extra = extra_of(builder, event);
     int line = (int)event->start_mark.line + 1, column = (int)event->start_mark.column + 1;
@@ -259,7 +260,7 @@ static enum fail add_event(struct builder *builder, const yaml_event_t *event)
     }
 }
 
-static enum fail complain_syntax(const struct builder *builder, const yaml_parser_t *parser)
+static enum fail complain_syntax(const struct yaml_builder *builder, const yaml_parser_t *parser)
 {
     char words[400];
     bool has_mark = parser->error == YAML_SCANNER_ERROR || parser->error == YAML_PARSER_ERROR;
@@ -275,7 +276,7 @@ static enum fail complain_syntax(const struct builder *builder, const yaml_parse
                        builder->failure, words);
 }
 
-static enum fail build(struct builder *builder, yaml_parser_t *parser)
+static enum fail build(struct yaml_builder *builder, yaml_parser_t *parser)
 {
     enum fail fail = FAIL_NONE;
     bool is_end = false;
@@ -292,7 +293,7 @@ static enum fail build(struct builder *builder, yaml_parser_t *parser)
 
 static enum fail parse_bytes(struct yaml *yaml, struct failure *failure)
 {
-    struct builder builder = {.yaml = yaml, .failure = failure};
+    struct yaml_builder builder = {.yaml = yaml, .failure = failure};
     yaml_parser_t parser;
     enum fail fail = textfile_check(yaml->path, yaml->bytes, yaml->size, failure);
     if (fail)

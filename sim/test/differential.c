@@ -29,13 +29,13 @@ struct difference {
 };
 
 struct trial {
-    struct server *server;
+    struct compared_server *server;
     const struct plant *plant;
-    struct side side;
+    struct model_side side;
     struct difference difference;
     int first, batched; /* steps sent on one connection, whose replies have not been read */
     struct reply expected[BATCH_MAX];
-    const struct step *steps;
+    const struct drawn_step *steps;
     int64_t answers[VERB_COUNT][ANSWERS]; /* how often each was seen */
     int64_t met[STEP_COUNT];              /* and each step that is no command */
     FILE *trace;                          /* NULL, or where each step is told */
@@ -134,7 +134,7 @@ static enum fail compare_keys(struct trial *trial, int at, struct failure *failu
     return FAIL_NONE;
 }
 
-static void tell(struct trial *trial, const struct step *step, const struct reply *real)
+static void tell(struct trial *trial, const struct drawn_step *step, const struct reply *real)
 {
     char text[TEXT_MAX], reply[TEXT_MAX];
     if (!trial->trace)
@@ -172,7 +172,7 @@ static enum fail flush_batch(struct trial *trial, struct failure *failure)
     int count = trial->batched;
     trial->batched = 0;
     for (int i = 0; i < count; i++) {
-        const struct step *step = &trial->steps[trial->first + i];
+        const struct drawn_step *step = &trial->steps[trial->first + i];
         const struct reply *model = &trial->expected[i];
         redisContext *client = trial->server->clients[step->connection];
         struct reply real;
@@ -191,7 +191,7 @@ static enum fail flush_batch(struct trial *trial, struct failure *failure)
 
 static enum fail begin(struct trial *trial, struct failure *failure)
 {
-    struct server *server = trial->server;
+    struct compared_server *server = trial->server;
     enum fail fail = server_refuse(server, ERROR_NONE, failure);
     for (int i = 0; fail == FAIL_NONE && i < CONNECTIONS; i++) {
         redisReply *reply = redisCommand(server->clients[i], "UNWATCH");
@@ -213,8 +213,8 @@ static enum fail begin(struct trial *trial, struct failure *failure)
 }
 
 /* What a step that is no command does to the real server. */
-static enum fail strike(struct server *server, const struct side *side, const struct step *step,
-                        struct failure *failure)
+static enum fail strike(struct compared_server *server, const struct model_side *side,
+                        const struct drawn_step *step, struct failure *failure)
 {
     switch (step->kind) {
     case STEP_TIME:
@@ -233,7 +233,7 @@ static enum fail strike(struct server *server, const struct side *side, const st
 
 static enum fail take_step(struct trial *trial, int i, struct failure *failure)
 {
-    const struct step *step = &trial->steps[i];
+    const struct drawn_step *step = &trial->steps[i];
     bool is_command = step->kind == STEP_COMMAND;
     bool fits =
         trial->batched < BATCH_MAX && trial->steps[trial->first].connection == step->connection;
@@ -259,7 +259,7 @@ static enum fail take_step(struct trial *trial, int i, struct failure *failure)
 }
 
 /* From empty on both sides up to the first difference, which stands in trial->difference. */
-static enum fail run_sequence(struct trial *trial, const struct step *steps, int count,
+static enum fail run_sequence(struct trial *trial, const struct drawn_step *steps, int count,
                               struct failure *failure)
 {
     trial->steps = steps;
@@ -273,10 +273,10 @@ static enum fail run_sequence(struct trial *trial, const struct step *steps, int
 
 /* Runs steps without those from at to at + chunk; keeps what is left when it still shows a
  * difference. */
-static enum fail try_without(struct trial *trial, struct step *steps, int *count, int at, int chunk,
-                             bool *is_shorter, struct failure *failure)
+static enum fail try_without(struct trial *trial, struct drawn_step *steps, int *count, int at,
+                             int chunk, bool *is_shorter, struct failure *failure)
 {
-    struct step rest[SEQUENCE_STEPS];
+    struct drawn_step rest[SEQUENCE_STEPS];
     int left = *count - chunk;
     memcpy(rest, steps, (size_t)at * sizeof *steps);
     memcpy(rest + at, steps + at + chunk, (size_t)(left - at) * sizeof *steps);
@@ -293,7 +293,7 @@ static enum fail try_without(struct trial *trial, struct step *steps, int *count
 }
 
 /* Until no single step can be left out. */
-static enum fail shrink(struct trial *trial, struct step *steps, int *count,
+static enum fail shrink(struct trial *trial, struct drawn_step *steps, int *count,
                         struct failure *failure)
 {
     enum fail fail = FAIL_NONE;
@@ -315,7 +315,7 @@ static enum fail shrink(struct trial *trial, struct step *steps, int *count,
 
 /* --- the program --- */
 
-struct options {
+struct differential_options {
     uint64_t seed;
     int64_t commands;
     const char *server;
@@ -344,7 +344,7 @@ static bool read_number(const char *text, int64_t *number)
     return true;
 }
 
-static enum fail read_options(int argc, char **argv, struct options *options,
+static enum fail read_options(int argc, char **argv, struct differential_options *options,
                               struct failure *failure)
 {
     static const struct option long_options[] = {
@@ -394,7 +394,7 @@ static void print_answers(const struct trial *trial)
            trial->met[STEP_EVICT]);
 }
 
-static enum fail report_difference(struct trial *trial, struct step *steps, uint64_t seed,
+static enum fail report_difference(struct trial *trial, struct drawn_step *steps, uint64_t seed,
                                    uint64_t sequence, struct failure *failure)
 {
     int count = 0;
@@ -413,10 +413,10 @@ static enum fail report_difference(struct trial *trial, struct step *steps, uint
     return FAIL_EXPECTATION;
 }
 
-static enum fail compare(struct server *server, const struct options *options,
+static enum fail compare(struct compared_server *server, const struct differential_options *options,
                          struct failure *failure)
 {
-    struct step steps[SEQUENCE_STEPS];
+    struct drawn_step steps[SEQUENCE_STEPS];
     struct trial trial = {.server = server, .plant = options->plant};
     const int64_t began_us = monotonic_us();
     int64_t commands = 0;
@@ -444,10 +444,11 @@ static enum fail compare(struct server *server, const struct options *options,
 int main(int argc, char **argv)
 {
     struct failure failure = {0};
-    struct options options = {.commands = 100000, .server = "redis-server", .plant = &plants[0]};
+    struct differential_options options = {
+        .commands = 100000, .server = "redis-server", .plant = &plants[0]};
     enum fail fail = read_options(argc, argv, &options, &failure);
     if (fail == FAIL_NONE) {
-        struct server server = {0};
+        struct compared_server server = {0};
         fail = server_start(&server, options.server, &failure);
         if (fail == FAIL_NONE)
             fail = compare(&server, &options, &failure);

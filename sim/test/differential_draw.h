@@ -25,7 +25,7 @@ enum step_kind {
     STEP_COUNT
 };
 
-struct step {
+struct drawn_step {
     enum step_kind kind;
     int connection;           /* STEP_COMMAND */
     struct command command;   /* STEP_COMMAND */
@@ -36,31 +36,31 @@ struct step {
 
 /* --- planted bugs: the comparison must find each --- */
 
-struct side { /* the model's side of the comparison */
+struct model_side { /* the model's side of the comparison */
     struct model model;
     struct model_watch watches[CONNECTIONS];
     int64_t now_us;
 };
 
-typedef struct reply plant_function(struct side *side, const struct step *step);
-typedef void plant_taker(struct side *side, const struct step *step);
+typedef struct reply plant_function(struct model_side *side, const struct drawn_step *step);
+typedef void plant_taker(struct model_side *side, const struct drawn_step *step);
 
 /* What a step that is no command does to the model's side. */
-static void side_take(struct side *side, const struct step *step);
+static void side_take(struct model_side *side, const struct drawn_step *step);
 
-static struct reply model_says(struct side *side, const struct step *step)
+static struct reply model_says(struct model_side *side, const struct drawn_step *step)
 {
     return model_execute(&side->model, &side->watches[step->connection], &step->command,
                          side->now_us);
 }
 
-static struct reply plant_expires_early(struct side *side, const struct step *step)
+static struct reply plant_expires_early(struct model_side *side, const struct drawn_step *step)
 {
     model_expire(&side->model, side->now_us + GRANULE_US); /* when now >= expiry */
     return model_says(side, step);
 }
 
-static struct reply plant_getset_keeps_ttl(struct side *side, const struct step *step)
+static struct reply plant_getset_keeps_ttl(struct model_side *side, const struct drawn_step *step)
 {
     model_expire(&side->model, side->now_us);
     struct model_key *key = &side->model.keys[step->command.key];
@@ -71,7 +71,8 @@ static struct reply plant_getset_keeps_ttl(struct side *side, const struct step 
     return reply;
 }
 
-static struct reply plant_watch_misses_expiry(struct side *side, const struct step *step)
+static struct reply plant_watch_misses_expiry(struct model_side *side,
+                                              const struct drawn_step *step)
 {
     struct model before = side->model;
     model_expire(&side->model, side->now_us);
@@ -80,7 +81,7 @@ static struct reply plant_watch_misses_expiry(struct side *side, const struct st
     return model_says(side, step);
 }
 
-static struct reply plant_script_rolls_back(struct side *side, const struct step *step)
+static struct reply plant_script_rolls_back(struct model_side *side, const struct drawn_step *step)
 {
     model_expire(&side->model, side->now_us);
     struct model before = side->model;
@@ -90,21 +91,23 @@ static struct reply plant_script_rolls_back(struct side *side, const struct step
     return reply;
 }
 
-static struct reply plant_full_refuses_delete(struct side *side, const struct step *step)
+static struct reply plant_full_refuses_delete(struct model_side *side,
+                                              const struct drawn_step *step)
 {
     if (side->model.refuses == ERROR_OOM && step->command.verb == VERB_DEL)
         return (struct reply){.kind = REPLY_ERROR, .error = ERROR_OOM};
     return model_says(side, step);
 }
 
-static struct reply plant_past_expire_ignored(struct side *side, const struct step *step)
+static struct reply plant_past_expire_ignored(struct model_side *side,
+                                              const struct drawn_step *step)
 {
     if (step->command.verb == VERB_PEXPIRE && step->command.ttl_us <= 0)
         return (struct reply){.kind = REPLY_INTEGER, .value = 0};
     return model_says(side, step);
 }
 
-static struct reply plant_eval_is_not_cached(struct side *side, const struct step *step)
+static struct reply plant_eval_is_not_cached(struct model_side *side, const struct drawn_step *step)
 {
     bool knew = side->model.knows_script;
     struct reply reply = model_says(side, step);
@@ -113,7 +116,7 @@ static struct reply plant_eval_is_not_cached(struct side *side, const struct ste
     return reply;
 }
 
-static void plant_restart_keeps_scripts(struct side *side, const struct step *step)
+static void plant_restart_keeps_scripts(struct model_side *side, const struct drawn_step *step)
 {
     bool knew_script = side->model.knows_script;
     side_take(side, step);
@@ -121,7 +124,7 @@ static void plant_restart_keeps_scripts(struct side *side, const struct step *st
         side->model.knows_script = knew_script;
 }
 
-static void plant_eviction_is_not_watched(struct side *side, const struct step *step)
+static void plant_eviction_is_not_watched(struct model_side *side, const struct drawn_step *step)
 {
     const struct model before = side->model;
     side_take(side, step);
@@ -129,9 +132,9 @@ static void plant_eviction_is_not_watched(struct side *side, const struct step *
         side->model.keys[i].version = before.keys[i].version;
 }
 
-static void plant_eviction_takes_all(struct side *side, const struct step *step)
+static void plant_eviction_takes_all(struct model_side *side, const struct drawn_step *step)
 {
-    struct step more = *step;
+    struct drawn_step more = *step;
     more.spares_lasting = false;
     side_take(side, &more);
 }
@@ -189,7 +192,7 @@ static int64_t draw_ttl_us(struct random *random, enum verb verb)
     return ms[random_below(random, sizeof ms / sizeof ms[0])] * 1000;
 }
 
-static int64_t draw_time_us(struct random *random, const struct side *side)
+static int64_t draw_time_us(struct random *random, const struct model_side *side)
 {
     static const int64_t us[] = {1, 250, 999, 1000, 1001, 2000, 5000, 1000000, 3000000};
     /* Half of the time to just before, at, or just after the moment when some key goes. */
@@ -211,7 +214,7 @@ static enum reply_error draw_refuses(struct random *random, enum reply_error now
                              : modes[random_below(random, sizeof modes / sizeof modes[0])];
 }
 
-static void side_init(struct side *side, int64_t now_us)
+static void side_init(struct model_side *side, int64_t now_us)
 {
     memset(side, 0, sizeof *side);
     model_init(&side->model, GRANULE_US);
@@ -220,19 +223,19 @@ static void side_init(struct side *side, int64_t now_us)
 
 /* A server that refuses something is left alone: a replica does not evict, and memory cannot be
  * full in two ways at once. */
-static bool can_evict(const struct side *side)
+static bool can_evict(const struct model_side *side)
 {
     return side->model.refuses == ERROR_NONE;
 }
 
-static void side_evict(struct side *side, bool spares_lasting)
+static void side_evict(struct model_side *side, bool spares_lasting)
 {
     for (int i = 0; i < KEY_COUNT && can_evict(side); i++)
         if (!spares_lasting || side->model.keys[i].expire_us != MODEL_NO_EXPIRY)
             model_evict(&side->model, (enum key)i);
 }
 
-static void side_take(struct side *side, const struct step *step)
+static void side_take(struct model_side *side, const struct drawn_step *step)
 {
     if (step->kind == STEP_TIME)
         side->now_us += step->us;
@@ -251,10 +254,10 @@ static void side_take(struct side *side, const struct step *step)
         memset(side->watches, 0, sizeof side->watches);
 }
 
-static void draw_step(struct random *random, const struct side *side, int connection,
-                      struct step *step)
+static void draw_step(struct random *random, const struct model_side *side, int connection,
+                      struct drawn_step *step)
 {
-    *step = (struct step){.connection = connection};
+    *step = (struct drawn_step){.connection = connection};
     uint64_t dice = random_below(random, 100);
     uint64_t change = side->model.refuses != ERROR_NONE ? 6 : 1; /* trouble is short */
     if (dice < change) {
@@ -282,9 +285,9 @@ static void draw_step(struct random *random, const struct side *side, int connec
 }
 
 /* The model runs along, so that times can be aimed at expiries. */
-static void draw_sequence(struct random *random, struct step *steps, int count)
+static void draw_sequence(struct random *random, struct drawn_step *steps, int count)
 {
-    struct side side;
+    struct model_side side;
     side_init(&side, CLOCK_EPOCH_US);
     int connection = 0;
     for (int i = 0; i < count; i++) {

@@ -27,7 +27,7 @@
 
 enum { SERVER_PATH_MAX = 128, START_TRIES = 5000, REQUESTS_MAX = 4 };
 
-struct server {
+struct compared_server {
     const char *program;
     char folder[64];
     char socket[SERVER_PATH_MAX], page[SERVER_PATH_MAX], shim[SERVER_PATH_MAX],
@@ -50,7 +50,7 @@ static void server_pause(void)
     nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
 }
 
-static enum fail server_connect(const struct server *server, redisContext **context,
+static enum fail server_connect(const struct compared_server *server, redisContext **context,
                                 struct failure *failure)
 {
     if (*context)
@@ -61,7 +61,7 @@ static enum fail server_connect(const struct server *server, redisContext **cont
 
 /* One command on the control connection; the reply must not be an error. Its text, if it has one,
  * goes to text (may be NULL). */
-static enum fail server_control(struct server *server, char *text, size_t size,
+static enum fail server_control(struct compared_server *server, char *text, size_t size,
                                 struct failure *failure, const char *format, ...)
 {
     va_list arguments;
@@ -79,7 +79,8 @@ static enum fail server_control(struct server *server, char *text, size_t size,
     return fail;
 }
 
-static void server_child(const struct server *server, const char *program, const char *shim)
+static void server_child(const struct compared_server *server, const char *program,
+                         const char *shim)
 {
     struct failure failure = {0};
     prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -93,7 +94,7 @@ static void server_child(const struct server *server, const char *program, const
 }
 
 /* Waits until it answers, or has ended. */
-static enum fail server_await(struct server *server, struct failure *failure)
+static enum fail server_await(struct compared_server *server, struct failure *failure)
 {
     for (int i = 0; i < START_TRIES; i++) {
         int status = 0;
@@ -111,7 +112,7 @@ static enum fail server_await(struct server *server, struct failure *failure)
 /* A save that fails, once and for all: its folder is gone. From then on the switch
  * stop-writes-on-bgsave-error decides whether writes are refused with -MISCONF. The server looks
  * for the end of a save in its cron, which therefore runs often until then. */
-static enum fail server_break_saves(struct server *server, struct failure *failure)
+static enum fail server_break_saves(struct compared_server *server, struct failure *failure)
 {
     char info[4096];
     if (rmdir(server->data) != 0)
@@ -126,7 +127,7 @@ static enum fail server_break_saves(struct server *server, struct failure *failu
     return fail ? fail : failure_set(failure, FAIL_UNAVAILABLE, "a save did not fail");
 }
 
-static enum fail server_read_version(struct server *server, struct failure *failure)
+static enum fail server_read_version(struct compared_server *server, struct failure *failure)
 {
     char info[8192];
     enum fail fail = server_control(server, info, sizeof info, failure, "INFO server");
@@ -136,7 +137,7 @@ static enum fail server_read_version(struct server *server, struct failure *fail
     return fail;
 }
 
-static enum fail server_reconnect(struct server *server, struct failure *failure)
+static enum fail server_reconnect(struct compared_server *server, struct failure *failure)
 {
     enum fail fail = FAIL_NONE;
     for (int i = 0; fail == FAIL_NONE && i < CONNECTIONS; i++)
@@ -145,7 +146,8 @@ static enum fail server_reconnect(struct server *server, struct failure *failure
 }
 
 /* A process without keys, whose saves fail, and the connections to it. */
-static enum fail server_launch(struct server *server, const char *shim, struct failure *failure)
+static enum fail server_launch(struct compared_server *server, const char *shim,
+                               struct failure *failure)
 {
     if (mkdir(server->data, 0700) != 0)
         return failure_set(failure, FAIL_UNAVAILABLE, "%s: %s", server->data, strerror(errno));
@@ -160,7 +162,8 @@ static enum fail server_launch(struct server *server, const char *shim, struct f
     return fail ? fail : server_reconnect(server, failure);
 }
 
-static enum fail server_start(struct server *server, const char *program, struct failure *failure)
+static enum fail server_start(struct compared_server *server, const char *program,
+                              struct failure *failure)
 {
     char shim[CLOCK_PATH_MAX];
     enum fail fail = clock_shim_find(shim, failure);
@@ -187,7 +190,7 @@ static enum fail server_start(struct server *server, const char *program, struct
 }
 
 /* Also after a start that failed half way. */
-static void server_stop(struct server *server)
+static void server_stop(struct compared_server *server)
 {
     for (int i = 0; i < CONNECTIONS; i++)
         if (server->clients[i])
@@ -210,7 +213,7 @@ static void server_stop(struct server *server)
 }
 
 /* What refuses, switched on or off on the real server. LOADING cannot be switched. */
-static enum fail server_refuse(struct server *server, enum reply_error refuses,
+static enum fail server_refuse(struct compared_server *server, enum reply_error refuses,
                                struct failure *failure)
 {
     bool is_full = refuses == ERROR_OOM, is_replica = refuses == ERROR_READONLY;
@@ -232,7 +235,7 @@ static enum fail server_refuse(struct server *server, enum reply_error refuses,
 
 /* Killed, and started again: without keys, and with connections of its own. It refuses what it
  * refused. */
-static enum fail server_restart(struct server *server, enum reply_error refuses,
+static enum fail server_restart(struct compared_server *server, enum reply_error refuses,
                                 struct failure *failure)
 {
     kill(server->pid, SIGKILL);
@@ -243,7 +246,8 @@ static enum fail server_restart(struct server *server, enum reply_error refuses,
 }
 
 /* Memory pressure as a policy has it, for one command. */
-static enum fail server_evict(struct server *server, bool spares_lasting, struct failure *failure)
+static enum fail server_evict(struct compared_server *server, bool spares_lasting,
+                              struct failure *failure)
 {
     enum fail fail =
         server_control(server, NULL, 0, failure, "CONFIG SET maxmemory-policy %s maxmemory 1",

@@ -31,7 +31,7 @@
 enum { WALK_STEPS_MAX = 110, CHOICES_OF_WALK = FAULT_CHOICES_MAX * WALK_STEPS_MAX };
 
 /* How many walks, how long, and which. */
-struct pace {
+struct walk_plan {
     uint64_t walks, seed;
     int steps;
     int fault_weight, tick_weight; /* how often it is one; any other step: WALK_WEIGHT */
@@ -43,7 +43,7 @@ enum { WALK_WEIGHT = 10 };
 
 struct walker {
     struct explore_options options;
-    const struct pace *pace;
+    const struct walk_plan *pace;
     struct search search;
     bool knows_progress; /* every state was visited */
     struct random random;
@@ -273,7 +273,7 @@ static inline void walk_compare_explorer(struct walker *walker)
 
 static inline void walk_once(struct walker *walker, uint64_t stream)
 {
-    const struct pace *pace = walker->pace;
+    const struct walk_plan *pace = walker->pace;
     walker->random = (struct random){.seed = pace->seed, .stream = stream};
     walker->count = walker->steps = 0;
     walker->all = 0;
@@ -289,7 +289,7 @@ static inline void walk_once(struct walker *walker, uint64_t stream)
 /* Walks with those options; returns the properties that were violated in some of them. states_max:
  * as many are visited first, for progress; 0: none, and progress is not compared. */
 static inline unsigned walk_all(const struct explore_options *of, uint64_t states_max,
-                                const struct pace *pace)
+                                const struct walk_plan *pace)
 {
     static struct walker walker;
     unsigned violated = 0;

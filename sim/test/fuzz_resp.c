@@ -11,7 +11,7 @@
 
 enum { FRAMES_MAX = 64 };
 
-struct outcome {
+struct framing {
     long frames[FRAMES_MAX]; /* where each ends */
     struct resp_span spans[FRAMES_MAX];
     int count;
@@ -28,7 +28,7 @@ static void must(bool is_so, const char *what)
 
 /* Feeds all bytes in pieces of at most step bytes (0: all at once, of growing size: -1). */
 static void feed(enum resp_side side, const char *bytes, size_t length, size_t step,
-                 struct outcome *outcome)
+                 struct framing *outcome)
 {
     struct resp resp;
     size_t at = 0, piece_end = 0;
@@ -53,7 +53,7 @@ static void feed(enum resp_side side, const char *bytes, size_t length, size_t s
 }
 
 static void compare_with_reference(enum resp_side side, const char *bytes, size_t length,
-                                   const struct outcome *outcome)
+                                   const struct framing *outcome)
 {
     long at = 0;
     for (int i = 0; i < FRAMES_MAX; i++) {
@@ -70,7 +70,7 @@ static void compare_with_reference(enum resp_side side, const char *bytes, size_
 
 static void check(const uint8_t *data, size_t size)
 {
-    struct outcome whole, split;
+    struct framing whole, split;
     if (!size)
         return;
     enum resp_side side = data[0] & 1 ? RESP_REPLIES : RESP_REQUESTS;

@@ -241,7 +241,7 @@ static const struct scheme scheme = {.name = "fake", .unit_us = 1000};
 static const struct scheme stamp_scheme = {
     .name = "stamps", .unit_us = 1000000, .uses_client_clock = true};
 
-struct play {
+struct scripted_play {
     struct fake fake;
     struct scenario scenario;
     struct step steps[40];
@@ -252,7 +252,7 @@ struct play {
 
 static void take_choice(void *context, const struct choice *choice)
 {
-    struct play *play = context;
+    struct scripted_play *play = context;
     char line[SENTENCE_MAX];
     size_t used = strlen(play->choices);
     choice_print(choice, (const char(*)[64])names, line, sizeof line);
@@ -260,7 +260,7 @@ static void take_choice(void *context, const struct choice *choice)
     snprintf(play->choices + used, TEXT_MAX - used, "%s\n", line);
 }
 
-static void play_open(struct play *play, int servers)
+static void play_open(struct scripted_play *play, int servers)
 {
     memset(play, 0, sizeof *play);
     play->fake.world.ops = &fake_ops;
@@ -277,7 +277,7 @@ static void play_open(struct play *play, int servers)
 }
 
 /* Sentences, one a line; they stand in column 5 from line 1 on. */
-static void write_steps(struct play *play, const char *text)
+static void write_steps(struct scripted_play *play, const char *text)
 {
     const struct cast cast = {.names = (const char(*)[64])names,
                               .clients = CLIENTS,
@@ -296,14 +296,14 @@ static void write_steps(struct play *play, const char *text)
     }
 }
 
-static enum fail run_steps(struct play *play, struct world *world)
+static enum fail run_steps(struct scripted_play *play, struct world *world)
 {
     struct choice_sink sink = {.take = take_choice, .context = play};
     play->choices[0] = '\0';
     return interpreter_run(&play->scenario, play->scheme, world, sink, &play->failure);
 }
 
-static inline void makes(struct play *play, const char *steps, const char *choices)
+static inline void makes(struct scripted_play *play, const char *steps, const char *choices)
 {
     write_steps(play, steps);
     if (run_steps(play, &play->fake.world))
@@ -314,14 +314,15 @@ static inline void makes(struct play *play, const char *steps, const char *choic
 /* A fresh world of one server in which the steps make these choices. */
 static inline void one_server(const char *steps, const char *choices)
 {
-    struct play *play = malloc(sizeof *play);
+    struct scripted_play *play = malloc(sizeof *play);
     assert_non_null(play);
     play_open(play, 1);
     makes(play, steps, choices);
     free(play);
 }
 
-static inline void ends_in(struct play *play, const char *steps, enum fail code, const char *words)
+static inline void ends_in(struct scripted_play *play, const char *steps, enum fail code,
+                           const char *words)
 {
     write_steps(play, steps);
     enum fail fail = run_steps(play, &play->fake.world);
@@ -331,13 +332,13 @@ static inline void ends_in(struct play *play, const char *steps, enum fail code,
 }
 
 /* The world did not follow. */
-static inline void diverges(struct play *play, const char *steps, const char *words)
+static inline void diverges(struct scripted_play *play, const char *steps, const char *words)
 {
     ends_in(play, steps, FAIL_UNKNOWN, words);
 }
 
 /* The scheme cannot: the scenario, which does not speak about it, is not applicable. */
-static inline void cannot_follow(struct play *play, const char *steps, const char *words)
+static inline void cannot_follow(struct scripted_play *play, const char *steps, const char *words)
 {
     ends_in(play, steps, FAIL_NOT_APPLICABLE, words);
 }

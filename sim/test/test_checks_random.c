@@ -13,12 +13,12 @@ enum { CLIENTS = 4, EVENTS_MAX = 60, HOLDS_MAX = 64, LEASE_MS = 2, ROUNDS = 2000
 
 /* --- a server that is right, and clients that are slow --- */
 
-struct server {
+struct simple_server {
     bool is_there;
     int64_t token, expire_us;
 };
 
-static void server_expire(struct server *server, int64_t now_us)
+static void server_expire(struct simple_server *server, int64_t now_us)
 {
     if (server->is_there && now_us > server->expire_us)
         server->is_there = false;
@@ -40,9 +40,9 @@ struct hold {
     int64_t from_us[8], until_us[8];
 };
 
-struct play {
+struct random_play {
     struct story *story;
-    struct server server;
+    struct simple_server server;
     struct player players[CLIENTS];
     struct hold holds[HOLDS_MAX];
     int holds_count;
@@ -51,20 +51,20 @@ struct play {
     bool is_blind; /* releases by DEL, whoever it belongs to */
 };
 
-static void play_set(struct play *play, int client)
+static void play_set(struct random_play *play, int client)
 {
     struct command set_it = set(play->story, client);
     int64_t now_us = play->story->now_us;
     server_expire(&play->server, now_us);
     bool is_free = !play->server.is_there;
     if (is_free)
-        play->server = (struct server){true, set_it.value, now_us + set_it.ttl_us};
+        play->server = (struct simple_server){true, set_it.value, now_us + set_it.ttl_us};
     executes(play->story, client, OP_ACQUIRE, set_it, is_free ? OK : NIL);
     play->players[client].token = set_it.value;
     play->players[client].at = is_free ? TOLD_YES : TOLD_NO;
 }
 
-static void play_told(struct play *play, int client)
+static void play_told(struct random_play *play, int client)
 {
     bool is_granted_now = play->players[client].at == TOLD_YES;
     if (is_granted_now) {
@@ -79,7 +79,7 @@ static void play_told(struct play *play, int client)
     play->players[client].at = is_granted_now ? HOLDING : IDLE;
 }
 
-static void play_renew(struct play *play, int client)
+static void play_renew(struct random_play *play, int client)
 {
     struct player *player = &play->players[client];
     struct hold *hold = &play->holds[play->open[client]];
@@ -104,7 +104,7 @@ static void play_renew(struct play *play, int client)
     player->at = HOLDING;
 }
 
-static void play_leave(struct play *play, int client)
+static void play_leave(struct random_play *play, int client)
 {
     struct player *player = &play->players[client];
     struct command leave =
@@ -118,7 +118,7 @@ static void play_leave(struct play *play, int client)
 }
 
 /* One step of one client. */
-static void play_step(struct play *play, struct random *random)
+static void play_step(struct random_play *play, struct random *random)
 {
     int client = (int)random_below(random, CLIENTS);
     struct player *player = &play->players[client];
@@ -188,7 +188,7 @@ static int overlaps_of_cut(const struct hold *one, const struct hold *two)
     return count;
 }
 
-static void assert_counts(const struct play *play, int round)
+static void assert_counts(const struct random_play *play, int round)
 {
     int64_t mutual = 0, cut = 0;
     for (int i = 0; i < play->holds_count; i++)
@@ -206,7 +206,7 @@ static void assert_counts(const struct play *play, int round)
 }
 
 /* What may be said of a right server, slow clients and nothing else. */
-static void assert_causes(const struct play *play)
+static void assert_causes(const struct random_play *play)
 {
     const struct story *story = play->story;
     enum cause mutual = story->findings[PROPERTY_MUTUAL_EXCLUSION].cause;
@@ -229,7 +229,8 @@ static void streaming_and_brute_force_agree(void **state)
     (void)state;
     for (int round = 0; round < ROUNDS; round++) {
         struct random random = {.seed = 7, .stream = (uint64_t)round};
-        struct play play = {.story = story_new(&expiring, 1, LEASE_MS), .is_blind = round % 2};
+        struct random_play play = {.story = story_new(&expiring, 1, LEASE_MS),
+                                   .is_blind = round % 2};
         int steps = 10 + (int)random_below(&random, EVENTS_MAX);
         for (int i = 0; i < steps; i++) {
             play_step(&play, &random);
@@ -259,7 +260,7 @@ enum { TURNS = 40, TURN_US = 200 };
 
 /* One turn: every client that has something to ask asks it; the server answers in one order, the
  * log has another. */
-static void turn(struct play *play, struct random *random)
+static void turn(struct random_play *play, struct random *random)
 {
     struct event executed[CLIENTS];
     int count = 0, order[CLIENTS] = {0, 1, 2, 3};
@@ -282,7 +283,7 @@ static void turn(struct play *play, struct random *random)
             player->token = event.command.value;
             player->at = play->server.is_there ? TOLD_NO : TOLD_YES;
             if (player->at == TOLD_YES)
-                play->server = (struct server){true, player->token, 0};
+                play->server = (struct simple_server){true, player->token, 0};
         } else if (player->at == LEAVING) {
             event.op = OP_RELEASE;
             event.command =
@@ -313,7 +314,7 @@ static void turn(struct play *play, struct random *random)
 }
 
 /* What the clients do in a turn, without renewals. */
-static void react(struct play *play, struct random *random)
+static void react(struct random_play *play, struct random *random)
 {
     struct story *story = play->story;
     for (int client = 0; client < CLIENTS; client++) {
@@ -340,7 +341,7 @@ static void a_wrong_order_within_a_turn_is_no_violation(void **state)
     (void)state;
     for (int round = 0; round < 3000; round++) {
         struct random random = {.seed = 11, .stream = (uint64_t)round};
-        struct play play = {.story = story_new(&expiring, 1, 100000), .is_blind = round % 2};
+        struct random_play play = {.story = story_new(&expiring, 1, 100000), .is_blind = round % 2};
         play.story->head.clock_error_us = 2000;
         for (int i = 0; i < TURNS; i++) {
             react(&play, &random);

@@ -21,30 +21,30 @@
 
 /* --- every scheme with every fault --- */
 
-static const struct pace plain_pace = {.walks = 200,
-                                       .seed = 20260101,
-                                       .steps = 60,
-                                       .fault_weight = 2,
-                                       .tick_weight = WALK_WEIGHT,
-                                       .counts_right = true};
-static const struct pace section_pace = {.walks = 60,
-                                         .seed = 20260101,
-                                         .steps = 60,
-                                         .fault_weight = 2,
-                                         .tick_weight = WALK_WEIGHT,
-                                         .counts_right = true};
-static const struct pace long_pace = {.walks = 1200,
-                                      .seed = 777,
-                                      .steps = WALK_STEPS_MAX,
-                                      .fault_weight = 2,
-                                      .tick_weight = WALK_WEIGHT,
-                                      .counts_right = true};
+static const struct walk_plan plain_pace = {.walks = 200,
+                                            .seed = 20260101,
+                                            .steps = 60,
+                                            .fault_weight = 2,
+                                            .tick_weight = WALK_WEIGHT,
+                                            .counts_right = true};
+static const struct walk_plan section_pace = {.walks = 60,
+                                              .seed = 20260101,
+                                              .steps = 60,
+                                              .fault_weight = 2,
+                                              .tick_weight = WALK_WEIGHT,
+                                              .counts_right = true};
+static const struct walk_plan long_pace = {.walks = 1200,
+                                           .seed = 777,
+                                           .steps = WALK_STEPS_MAX,
+                                           .fault_weight = 2,
+                                           .tick_weight = WALK_WEIGHT,
+                                           .counts_right = true};
 
 /* Where time passes: who is late for it. */
-static const struct pace slow_pace = {
+static const struct walk_plan slow_pace = {
     .walks = 1000, .seed = 20260101, .steps = 60, .fault_weight = WALK_WEIGHT, .tick_weight = 30};
 
-static unsigned walk(const struct explore_options *of, const struct pace *pace,
+static unsigned walk(const struct explore_options *of, const struct walk_plan *pace,
                      const enum fault *faults, int faults_count)
 {
     struct explore_options options = *of;
@@ -57,7 +57,7 @@ static unsigned walk(const struct explore_options *of, const struct pace *pace,
 
 static unsigned walk_every_fault(const struct explore_options *of)
 {
-    const struct pace *pace = of->section == SECTION_NOTHING ? &plain_pace : &section_pace;
+    const struct walk_plan *pace = of->section == SECTION_NOTHING ? &plain_pace : &section_pace;
     unsigned violated = walk(of, pace, NULL, 0);
     for (int i = 0; i < FAULT_COUNT; i++) {
         const enum fault one[] = {(enum fault)i, (enum fault)i};
@@ -236,12 +236,12 @@ static void both_agree_on_random_runs(void **state)
     for (uint64_t n = 0; n < runs; n++) {
         struct random random = {.seed = seed, .stream = n};
         const struct explore_options options = draw_options(&random);
-        const struct pace pace = {.walks = 150,
-                                  .seed = random_next(&random),
-                                  .steps = 80,
-                                  .fault_weight = 2 + draw_below(&random, 4),
-                                  .tick_weight = 5 << draw_below(&random, 3),
-                                  .witnesses = 10};
+        const struct walk_plan pace = {.walks = 150,
+                                       .seed = random_next(&random),
+                                       .steps = 80,
+                                       .fault_weight = 2 + draw_below(&random, 4),
+                                       .tick_weight = 5 << draw_below(&random, 3),
+                                       .witnesses = 10};
         violated |= walk_all(&options, options.servers == 1 ? STATES_MAX : 0, &pace);
     }
     for (int i = 0; i < PROPERTY_COUNT && runs >= RUNS; i++)

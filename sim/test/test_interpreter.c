@@ -77,7 +77,7 @@ static void stalls_by_effect(void **state)
 static void a_quorum_arrives_then_is_heard(void **state)
 {
     (void)state;
-    struct play *play = malloc(sizeof *play);
+    struct scripted_play *play = malloc(sizeof *play);
     assert_non_null(play);
     play_open(play, 3);
     makes(play, "A acquires",
@@ -107,7 +107,7 @@ static void a_quorum_arrives_then_is_heard(void **state)
 static void cannot_reach_two_of_five(void **state)
 {
     (void)state;
-    struct play *play = malloc(sizeof *play);
+    struct scripted_play *play = malloc(sizeof *play);
     assert_non_null(play);
     play_open(play, 5);
     makes(play,
@@ -130,7 +130,7 @@ static void cannot_reach_two_of_five(void **state)
 static void what_the_scheme_sleeps_is_passed(void **state)
 {
     (void)state;
-    struct play *play = malloc(sizeof *play);
+    struct scripted_play *play = malloc(sizeof *play);
     assert_non_null(play);
     play_open(play, 1);
     play->fake.retry_us = 5000;
@@ -179,7 +179,7 @@ static void lost_request_then_given_up(void **state)
 static void given_up_and_late(void **state)
 {
     (void)state;
-    struct play *play = malloc(sizeof *play);
+    struct scripted_play *play = malloc(sizeof *play);
     assert_non_null(play);
     play_open(play, 1);
     play->fake.refuses = true;
@@ -193,7 +193,7 @@ static void given_up_and_late(void **state)
 static void a_restart_voids_what_is_in_flight(void **state)
 {
     (void)state;
-    struct play *play = malloc(sizeof *play);
+    struct scripted_play *play = malloc(sizeof *play);
     assert_non_null(play);
     play_open(play, 3);
     makes(play, "A acquires, stalls before SET\nserver 2 restarts empty\nA goes on",
@@ -219,7 +219,7 @@ static void a_restart_voids_what_is_in_flight(void **state)
 static void what_was_given_up_blocks_nothing(void **state)
 {
     (void)state;
-    struct play *play = malloc(sizeof *play);
+    struct scripted_play *play = malloc(sizeof *play);
     assert_non_null(play);
     play_open(play, 1);
     play->fake.refuses = true;
@@ -239,7 +239,7 @@ static void what_was_given_up_blocks_nothing(void **state)
 static void a_request_is_sent_twice(void **state)
 {
     (void)state;
-    struct play *play = malloc(sizeof *play);
+    struct scripted_play *play = malloc(sizeof *play);
     assert_non_null(play);
     play_open(play, 1);
     makes(play,
@@ -260,7 +260,7 @@ static void a_request_is_sent_twice(void **state)
 static void a_server_answers_with_an_error(void **state)
 {
     (void)state;
-    struct play *play = malloc(sizeof *play);
+    struct scripted_play *play = malloc(sizeof *play);
     assert_non_null(play);
     play_open(play, 2);
     makes(play, "A acquires, stalls before SET\nserver 2 answers A with OOM",
@@ -294,7 +294,7 @@ static void single_choices(void **state)
 static void timers_ring_while_time_passes(void **state)
 {
     (void)state;
-    struct play *play = malloc(sizeof *play);
+    struct scripted_play *play = malloc(sizeof *play);
     assert_non_null(play);
     play_open(play, 1);
     play->fake.period_us = 100000;
@@ -316,7 +316,7 @@ static void timers_ring_while_time_passes(void **state)
 static void stalled_and_dead_clients_do_not_renew(void **state)
 {
     (void)state;
-    struct play *play = malloc(sizeof *play);
+    struct scripted_play *play = malloc(sizeof *play);
     assert_non_null(play);
     play_open(play, 1);
     play->fake.period_us = 200000;
@@ -340,7 +340,7 @@ static void stalled_and_dead_clients_do_not_renew(void **state)
 static void a_renewal_stalls_and_does_not_block(void **state)
 {
     (void)state;
-    struct play *play = malloc(sizeof *play);
+    struct scripted_play *play = malloc(sizeof *play);
     assert_non_null(play);
     play_open(play, 1);
     play->fake.period_us = 1000000;
@@ -366,7 +366,7 @@ static void a_renewal_stalls_and_does_not_block(void **state)
 static void a_renewal_that_cannot_reach_its_server(void **state)
 {
     (void)state;
-    struct play *play = malloc(sizeof *play);
+    struct scripted_play *play = malloc(sizeof *play);
     assert_non_null(play);
     play_open(play, 1);
     play->fake.period_us = 200000;
@@ -382,7 +382,7 @@ static void a_renewal_that_cannot_reach_its_server(void **state)
 static void an_expiry_is_longer_by_stamps(void **state)
 {
     (void)state;
-    struct play *play = malloc(sizeof *play);
+    struct scripted_play *play = malloc(sizeof *play);
     assert_non_null(play);
     play_open(play, 1);
     play->scheme = &stamp_scheme;

@@ -49,7 +49,7 @@ static void divergences_say_where_and_what(void **state)
         {"A crashes\nA crashes", "A has crashed"},
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-        struct play *play = malloc(sizeof *play);
+        struct scripted_play *play = malloc(sizeof *play);
         assert_non_null(play);
         play_open(play, 1);
         cannot_follow(play, rows[i].steps, rows[i].words);
@@ -61,7 +61,7 @@ static void divergences_say_where_and_what(void **state)
 static void of_a_scheme_that_is_spoken_of_it_is_unknown(void **state)
 {
     (void)state;
-    struct play *play = malloc(sizeof *play);
+    struct scripted_play *play = malloc(sizeof *play);
     assert_non_null(play);
     play_open(play, 1);
     struct expectation expectation = {.scheme = play->scheme};
@@ -75,7 +75,7 @@ static void of_a_scheme_that_is_spoken_of_it_is_unknown(void **state)
 static void what_the_world_refuses_is_unknown(void **state)
 {
     (void)state;
-    struct play *play = malloc(sizeof *play);
+    struct scripted_play *play = malloc(sizeof *play);
     assert_non_null(play);
     play_open(play, 1);
     diverges(play, "server evicts the lock",
@@ -86,7 +86,7 @@ static void what_the_world_refuses_is_unknown(void **state)
 static void an_attempt_that_never_returns(void **state)
 {
     (void)state;
-    struct play *play = malloc(sizeof *play);
+    struct scripted_play *play = malloc(sizeof *play);
     assert_non_null(play);
     play_open(play, 1);
     play->fake.is_deaf = true;
@@ -97,7 +97,7 @@ static void an_attempt_that_never_returns(void **state)
 static void what_the_world_cannot_do(void **state)
 {
     (void)state;
-    struct play *play = malloc(sizeof *play);
+    struct scripted_play *play = malloc(sizeof *play);
     assert_non_null(play);
     play_open(play, 1);
     play->fake.cannot = "its clock cannot be stepped";
@@ -110,7 +110,7 @@ static void what_the_world_cannot_do(void **state)
 static void timers_without_end(void **state)
 {
     (void)state;
-    struct play *play = malloc(sizeof *play);
+    struct scripted_play *play = malloc(sizeof *play);
     assert_non_null(play);
     play_open(play, 1);
     play->fake.period_us = 1;

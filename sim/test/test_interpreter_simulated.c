@@ -14,13 +14,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct trace {
+struct return_counts {
     int releases, grants, refusals;
 };
 
 static void count_event(void *context, const struct event *event)
 {
-    struct trace *trace = context;
+    struct return_counts *trace = context;
     if (event->kind != EVENT_RETURN)
         return;
     trace->grants += event->result == RESULT_GRANTED;
@@ -28,9 +28,10 @@ static void count_event(void *context, const struct event *event)
     trace->releases += event->result == RESULT_RELEASED;
 }
 
-static struct trace simulate(struct play *play, const char *scheme_name, const char *steps)
+static struct return_counts simulate(struct scripted_play *play, const char *scheme_name,
+                                     const char *steps)
 {
-    struct trace trace = {0};
+    struct return_counts trace = {0};
     struct run run = {.scheme = scheme_named(scheme_name),
                       .clients = CLIENTS,
                       .servers = play->scenario.servers,
@@ -53,13 +54,13 @@ static void the_double_delete_in_the_simulated_world(void **state)
 {
     (void)state;
     static const char steps[] = "A acquires\nlease expires\nB acquires\nA releases\nC acquires";
-    struct play *play = malloc(sizeof *play);
+    struct scripted_play *play = malloc(sizeof *play);
     assert_non_null(play);
     play_open(play, 1);
-    struct trace naive = simulate(play, "set-nx-ex-del", steps);
+    struct return_counts naive = simulate(play, "set-nx-ex-del", steps);
     assert_int_equal(naive.grants, 3);
     assert_int_equal(naive.refusals, 0);
-    struct trace safe = simulate(play, "set-nx-px-cad", steps);
+    struct return_counts safe = simulate(play, "set-nx-px-cad", steps);
     assert_int_equal(safe.grants, 2);
     assert_int_equal(safe.refusals, 1);
     free(play);
@@ -70,11 +71,11 @@ static void the_same_steps_make_the_same_schedule(void **state)
     (void)state;
     static const char steps[] = "A acquires\nA releases, stalls before the delete\nlease "
                                 "expires\nB acquires\nA goes on\nC acquires";
-    struct play *play = malloc(sizeof *play);
+    struct scripted_play *play = malloc(sizeof *play);
     char first[TEXT_MAX];
     assert_non_null(play);
     play_open(play, 1);
-    struct trace trace = simulate(play, "set-nx-ex-get-del", steps);
+    struct return_counts trace = simulate(play, "set-nx-ex-get-del", steps);
     assert_int_equal(trace.grants, 3); /* the gap between GET and DEL */
     memcpy(first, play->choices, sizeof first);
     simulate(play, "set-nx-ex-get-del", steps);
@@ -85,12 +86,13 @@ static void the_same_steps_make_the_same_schedule(void **state)
 static void redlock_and_watchdog_in_the_simulated_world(void **state)
 {
     (void)state;
-    struct play *play = malloc(sizeof *play);
+    struct scripted_play *play = malloc(sizeof *play);
     assert_non_null(play);
     play_open(play, 5);
-    struct trace trace = simulate(play, "redlock",
-                                  "A cannot reach server 1\nA acquires\nB acquires\nA releases\n"
-                                  "A can reach server 1\nB acquires");
+    struct return_counts trace =
+        simulate(play, "redlock",
+                 "A cannot reach server 1\nA acquires\nB acquires\nA releases\n"
+                 "A can reach server 1\nB acquires");
     assert_int_equal(trace.grants, 2);
     assert_int_equal(trace.refusals, 1);
     play_open(play, 1);

@@ -33,7 +33,7 @@ static void no_choice(void *context, const struct choice *choice)
 }
 
 static enum fail direct(const struct scenario *scenario, const struct scheme *scheme,
-                        struct live *live, struct trace *trace, struct failure *failure)
+                        struct live *live, struct event_trace *trace, struct failure *failure)
 {
     struct world *world;
     struct run run = {.scheme = scheme,
@@ -57,7 +57,7 @@ static enum fail direct(const struct scenario *scenario, const struct scheme *sc
 
 static void compare(const struct scenario *scenario, const struct scheme *scheme)
 {
-    struct trace model = {0}, redis = {0};
+    struct event_trace model = {0}, redis = {0};
     struct failure why = {0};
     enum fail expected = direct(scenario, scheme, NULL, &model, &why);
     enum fail seen = direct(scenario, scheme, steered, &redis, &why);
@@ -96,13 +96,14 @@ static void both_worlds_write_the_same_history(void **state)
 
 /* --- one run by hand --- */
 
-struct stage {
+struct live_stage {
     struct run run;
     struct world *world;
-    struct trace trace;
+    struct event_trace trace;
 };
 
-static void stage_open(struct stage *stage, struct live *live, const char *scheme, bool has_replica)
+static void stage_open(struct live_stage *stage, struct live *live, const char *scheme,
+                       bool has_replica)
 {
     struct failure why = {0};
     memset(stage, 0, sizeof *stage);
@@ -119,19 +120,19 @@ static void stage_open(struct stage *stage, struct live *live, const char *schem
         fail_msg("%s", why.text);
 }
 
-static void stage_close(struct stage *stage)
+static void stage_close(struct live_stage *stage)
 {
     stage->world->ops->free(stage->world);
     free(stage->trace.events);
 }
 
-static enum fail applies(struct stage *stage, struct choice choice, struct failure *why)
+static enum fail applies(struct live_stage *stage, struct choice choice, struct failure *why)
 {
     *why = (struct failure){0};
     return stage->world->ops->apply(stage->world, &choice, why);
 }
 
-static void does(struct stage *stage, struct choice choice)
+static void does(struct live_stage *stage, struct choice choice)
 {
     struct failure why;
     if (applies(stage, choice, &why))
@@ -148,20 +149,20 @@ static struct choice of_server(enum choice_kind kind, int64_t amount_us)
     return (struct choice){.kind = kind, .client = -1, .amount_us = amount_us};
 }
 
-static void round_trip(struct stage *stage, int client, enum verb verb)
+static void round_trip(struct live_stage *stage, int client, enum verb verb)
 {
     does(stage, about(CHOICE_ARRIVE, client, verb));
     does(stage, about(CHOICE_HEAR, client, verb));
 }
 
-static enum result acquires(struct stage *stage, int client, enum verb verb)
+static enum result acquires(struct live_stage *stage, int client, enum verb verb)
 {
     does(stage, about(CHOICE_ACQUIRE, client, VERB_SET));
     round_trip(stage, client, verb);
     return stage->world->ops->client(stage->world, client).last;
 }
 
-static const struct event *last_event(const struct stage *stage)
+static const struct event *last_event(const struct live_stage *stage)
 {
     return &stage->trace.events[stage->trace.count - 1];
 }
@@ -169,7 +170,7 @@ static const struct event *last_event(const struct stage *stage)
 static void a_lease_ends_at_once_when_time_is_steered(void **state)
 {
     (void)state;
-    struct stage stage;
+    struct live_stage stage;
     stage_open(&stage, steered, "set-nx-px-cad", false);
     assert_int_equal(acquires(&stage, 0, VERB_SET_NX_PX), RESULT_GRANTED);
     does(&stage, of_server(CHOICE_TIME, LEASE_US - 1000));
@@ -183,7 +184,7 @@ static void a_lease_ends_at_once_when_time_is_steered(void **state)
 static void a_run_finds_nothing_of_the_last_one(void **state)
 {
     (void)state;
-    struct stage stage;
+    struct live_stage stage;
     for (int i = 0; i < 3; i++) {
         stage_open(&stage, steered, "set-nx-px-cad", false);
         assert_int_equal(acquires(&stage, 0, VERB_SET_NX_PX), RESULT_GRANTED);
@@ -195,7 +196,7 @@ static void a_run_finds_nothing_of_the_last_one(void **state)
 static void an_abandoned_request_arrives_late(void **state)
 {
     (void)state;
-    struct stage stage;
+    struct live_stage stage;
     struct message messages[MESSAGES_MAX];
     stage_open(&stage, steered, "set-nx-ex-del", false);
     does(&stage, about(CHOICE_ACQUIRE, 0, VERB_SET));
@@ -214,7 +215,7 @@ static void an_abandoned_request_arrives_late(void **state)
 static void a_reply_of_an_earlier_attempt_resumes_nothing(void **state)
 {
     (void)state;
-    struct stage stage;
+    struct live_stage stage;
     stage_open(&stage, steered, "watchdog", false);
     const struct world_ops *ops = stage.world->ops;
     assert_int_equal(acquires(&stage, 0, VERB_SET_NX_PX), RESULT_GRANTED);
@@ -238,7 +239,7 @@ static void eviction_takes_the_lock_only(void **state)
     (void)state;
     static const char *const rows[] = {"set-nx-px-cad", "setnx-del"}; /* with a ttl, and without */
     for (int i = 0; i < 2; i++) {
-        struct stage stage;
+        struct live_stage stage;
         enum verb verb = i ? VERB_SETNX : VERB_SET_NX_PX;
         struct failure why;
         stage_open(&stage, steered, rows[i], false);
@@ -263,7 +264,7 @@ static void eviction_takes_the_lock_only(void **state)
 static void a_replica_keeps_what_it_had_when_it_was_cut(void **state)
 {
     (void)state;
-    struct stage stage;
+    struct live_stage stage;
     stage_open(&stage, steered, "set-nx-px-cad", true);
     assert_int_equal(acquires(&stage, 0, VERB_SET_NX_PX), RESULT_GRANTED);
     does(&stage, about(CHOICE_READ_COUNTER, 0, VERB_SET));
@@ -283,7 +284,7 @@ static void a_replica_keeps_what_it_had_when_it_was_cut(void **state)
 static void a_transaction_is_one_message(void **state)
 {
     (void)state;
-    struct stage stage;
+    struct live_stage stage;
     struct message messages[MESSAGES_MAX];
     stage_open(&stage, steered, "multi-setnx-expire-del", false);
     does(&stage, about(CHOICE_ACQUIRE, 0, VERB_SET));
@@ -303,7 +304,7 @@ static void a_transaction_is_one_message(void **state)
 static void real_time_really_passes(void **state)
 {
     (void)state;
-    struct stage stage;
+    struct live_stage stage;
     struct failure why;
     stage_open(&stage, real_time, "set-nx-px-cad", false);
     assert_int_equal(acquires(&stage, 0, VERB_SET_NX_PX), RESULT_GRANTED);
@@ -331,7 +332,7 @@ static void a_server_that_dies_is_told(void **state)
     struct live_options options = {.steering = STEERED};
     struct failure why;
     assert_int_equal(live_new(&live, &options, &why), FAIL_NONE);
-    struct stage stage;
+    struct live_stage stage;
     stage_open(&stage, live, "set-nx-px-cad", false);
     does(&stage, about(CHOICE_ACQUIRE, 0, VERB_SET));
     assert_int_equal(kill(live->servers.rows[0].process.pid, SIGKILL), 0);

@@ -19,16 +19,16 @@ static char names[ACTORS_MAX][NAME_MAX_BYTES] = {"A", "B", "C"};
 static struct live *live;
 
 /* One walk: the same choices, made in either world. */
-struct walk {
+struct paired_walk {
     struct run model_run, redis_run;
     struct world *model, *redis;
-    struct trace model_trace, redis_trace;
+    struct event_trace model_trace, redis_trace;
     size_t seen; /* events of the last choice: the first of the trace */
     struct random random;
     int64_t made[CHOICE_COUNT];
 };
 
-static void walk_open(struct walk *walk, const struct scheme *scheme, uint64_t seed)
+static void walk_open(struct paired_walk *walk, const struct scheme *scheme, uint64_t seed)
 {
     struct failure why = {0};
     memset(walk, 0, sizeof *walk);
@@ -47,7 +47,7 @@ static void walk_open(struct walk *walk, const struct scheme *scheme, uint64_t s
         fail_msg("%s", why.text);
 }
 
-static void walk_close(struct walk *walk)
+static void walk_close(struct paired_walk *walk)
 {
     walk->model->ops->free(walk->model);
     walk->redis->ops->free(walk->redis);
@@ -56,7 +56,7 @@ static void walk_close(struct walk *walk)
 }
 
 /* Whether it was made. */
-static bool both(struct walk *walk, const struct choice *choice)
+static bool both(struct paired_walk *walk, const struct choice *choice)
 {
     struct failure here = {0}, there = {0};
     char line[256];
@@ -78,7 +78,7 @@ static bool both(struct walk *walk, const struct choice *choice)
     return model == FAIL_NONE;
 }
 
-static int draw(struct walk *walk, int bound)
+static int draw(struct paired_walk *walk, int bound)
 {
     return (int)random_below(&walk->random, (uint64_t)bound);
 }
@@ -93,7 +93,7 @@ static enum choice_kind onwards(const struct message *message)
 
 /* Mostly things go on: what a fault did shows in the commands behind it. Which message it means is
  * the worlds' to say; some of these are refused. */
-static struct choice draw_of_message(struct walk *walk, const struct message *message)
+static struct choice draw_of_message(struct paired_walk *walk, const struct message *message)
 {
     static const enum choice_kind kinds[] = {
         CHOICE_DUPLICATE, CHOICE_ANSWER_ERROR, CHOICE_GIVE_UP,    CHOICE_LOSE_REQUEST,
@@ -111,7 +111,7 @@ static struct choice draw_of_message(struct walk *walk, const struct message *me
 }
 
 /* Something that the client does of itself. */
-static struct choice draw_of_client(struct walk *walk, int client)
+static struct choice draw_of_client(struct paired_walk *walk, int client)
 {
     struct client_view view = walk->model->ops->client(walk->model, client);
     struct choice choice = {.kind = CHOICE_WAKE, .client = client, .server = -1};
@@ -122,7 +122,7 @@ static struct choice draw_of_client(struct walk *walk, int client)
     return choice;
 }
 
-static struct choice draw_choice(struct walk *walk)
+static struct choice draw_choice(struct paired_walk *walk)
 {
     int client = draw(walk, CLIENTS), dice = draw(walk, 40);
     struct message all[MESSAGES_MAX];
@@ -146,7 +146,7 @@ static void both_worlds_go_the_same_way(void **state)
     int64_t made[CHOICE_COUNT] = {0};
     for (int i = 0; i < schemes_count; i++)
         for (uint64_t seed = 1; seed <= SEEDS; seed++) {
-            struct walk *walk = memory_new(1, sizeof *walk);
+            struct paired_walk *walk = memory_new(1, sizeof *walk);
             walk_open(walk, schemes[i], seed);
             for (int k = 0; k < WALK; k++) {
                 struct choice choice = draw_choice(walk);
@@ -167,7 +167,7 @@ static void both_worlds_go_the_same_way(void **state)
 /* Every line is made by both; then the last reply that was executed is this. */
 static void plays(const char *scheme, const char *const *lines, const char *reply)
 {
-    struct walk *walk = memory_new(1, sizeof *walk);
+    struct paired_walk *walk = memory_new(1, sizeof *walk);
     struct reply last = {0};
     char text[64];
     walk_open(walk, scheme_named(scheme), 1);

@@ -25,13 +25,13 @@ static const enum section sections[] = {SECTION_NOTHING, SECTION_COUNTER};
 
 enum { SECTIONS = sizeof sections / sizeof *sections };
 
-struct stage {
+struct bound_walk {
     struct breadth breadth;
     int distances[MEASURED];    /* of the state in hand */
     int wrong, violating, near; /* steps; near: to a state from which one event is missing */
 };
 
-static void measure(struct stage *stage, const uint32_t *words, int *distances)
+static void measure(struct bound_walk *stage, const uint32_t *words, int *distances)
 {
     int breaks = successors_breaks(&stage->breadth.successors, words);
     for (int i = 0; i < MEASURED; i++)
@@ -40,7 +40,7 @@ static void measure(struct stage *stage, const uint32_t *words, int *distances)
 
 static void take(void *context, const struct successor *step)
 {
-    struct stage *stage = context;
+    struct bound_walk *stage = context;
     int after[MEASURED];
     measure(stage, step->words, after);
     for (int i = 0; i < MEASURED; i++) {
@@ -73,7 +73,7 @@ static struct explore_options options_for(const struct scheme *scheme, enum sect
 /* Breadth-first over the first states; returns how many steps are wrong. */
 static int walk(const struct explore_options *options, int *violating, int *near)
 {
-    static struct stage stage;
+    static struct bound_walk stage;
     memset(&stage, 0, sizeof stage);
     breadth_open(&stage.breadth, options, take, &stage);
     stage.breadth.space.config.has_lower_bound = true;

@@ -148,7 +148,7 @@ static void sections_are_judged_the_same(void **state)
 
 /* --- what meets at the counter --- */
 
-struct stage {
+struct counter_walk {
     struct breadth breadth;
     int meetings;
 };
@@ -174,7 +174,7 @@ static bool is_listed(const struct selection *selections, int count, int client)
 }
 
 /* Whoever leads, a read may come before the other one's write, or after it. */
-static void check_meeting(struct stage *stage, const uint32_t *given)
+static void check_meeting(struct counter_walk *stage, const uint32_t *given)
 {
     struct state_space *space = &stage->breadth.space;
     uint32_t words[WORDS_MAX];
@@ -196,14 +196,14 @@ static void check_meeting(struct stage *stage, const uint32_t *given)
 
 static void take(void *context, const struct successor *step)
 {
-    struct stage *stage = context;
+    struct counter_walk *stage = context;
     if (breadth_put(&stage->breadth, step->words))
         check_meeting(stage, step->words);
 }
 
 static void a_read_comes_before_a_write_or_after_it(void **state)
 {
-    static struct stage stage;
+    static struct counter_walk stage;
     struct explore_options options = options_for(&scheme_redlock, 1, FAULT_EVICT, FAULT_EVICT);
     (void)state;
     options.section = SECTION_COUNTER;

@@ -25,7 +25,7 @@ static int stop(void **state)
 
 /* What is asked; what the hook must have heard, "n:reply" for each. NULL: whatever, see requests
  * and notice. */
-struct exchange {
+struct dialogue {
     const char *name, *asked, *heard;
     const char
         *ends; /* the last bytes that the client gets: what the server sends when all is done */
@@ -38,7 +38,7 @@ struct exchange {
 #define DONE      "$4\r\ndone\r\n"
 #define PONG_DONE "*2\r\n$4\r\npong\r\n" DONE
 
-static const struct exchange exchanges[] = {
+static const struct dialogue exchanges[] = {
     {"empty lines and *0 have no reply", "\r\n*0\r\nGET a\r\n\r\n*-1\r\nPING done\r\n",
      "1:$-1\r\n2:" DONE, DONE, NULL},
     {"CLIENT REPLY OFF", "CLIENT REPLY OFF\r\nPING\r\nNOSUCH\r\nCLIENT REPLY ON\r\nPING done\r\n",
@@ -124,7 +124,7 @@ static int count_requests(const char *asked)
 }
 
 /* What the hook heard must be replies of the requests in order, the last one's last. */
-static void check_order(const struct exchange *exchange, const struct hearer *hears)
+static void check_order(const struct dialogue *exchange, const struct hearer *hears)
 {
     unsigned long long before = 0, number = 0;
     for (const char *at = hears->said; at && *at; at++) {
@@ -141,7 +141,7 @@ static void check_order(const struct exchange *exchange, const struct hearer *he
     assert_int_equal(before, count_requests(exchange->asked));
 }
 
-static void run_exchange(const struct exchange *exchange, size_t step)
+static void run_exchange(const struct dialogue *exchange, size_t step)
 {
     static char bytes[1 << 16];
     struct wire wire;

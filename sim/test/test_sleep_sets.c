@@ -108,25 +108,27 @@ static void nothing_sleeps_where_more_than_states_is_asked_for(void **state)
 
 /* --- actions that commute --- */
 
-struct stage {
+struct commuting_walk {
     struct breadth breadth;
     int clients, pairs[CLASS_OTHER + 1];
 };
 
 static void take(void *context, const struct successor *step)
 {
-    struct stage *stage = context;
+    struct commuting_walk *stage = context;
     breadth_put(&stage->breadth, step->words);
 }
 
-static const struct cached_list *list_of(struct stage *stage, const uint32_t *words, int client)
+static const struct cached_list *list_of(struct commuting_walk *stage, const uint32_t *words,
+                                         int client)
 {
     const struct cache_key key = {words[client], words[stage->clients], client};
     return successor_cache_of(&stage->breadth.space.cache, &stage->breadth.space, key);
 }
 
 /* Of that client, from there; words become what it leads to. */
-static struct cached_successor make(struct stage *stage, uint32_t *words, int client, int action)
+static struct cached_successor make(struct commuting_walk *stage, uint32_t *words, int client,
+                                    int action)
 {
     const struct cached_list *list = list_of(stage, words, client);
     assert_true(action < list->counts[WITH_BUDGET]);
@@ -145,7 +147,8 @@ static void same_move(const struct cached_successor *one, const struct cached_su
 }
 
 /* a of client i and b of client j, if they are said to commute. */
-static void compare_orders(struct stage *stage, const uint32_t *words, int i, int a, int j, int b)
+static void compare_orders(struct commuting_walk *stage, const uint32_t *words, int i, int a, int j,
+                           int b)
 {
     uint32_t first[WORDS_MAX], second[WORDS_MAX];
     memcpy(first, words, sizeof first);
@@ -162,7 +165,7 @@ static void compare_orders(struct stage *stage, const uint32_t *words, int i, in
     stage->pairs[b_first.class]++;
 }
 
-static void compare_pairs(struct stage *stage, const uint32_t *words)
+static void compare_pairs(struct commuting_walk *stage, const uint32_t *words)
 {
     for (int i = 0; i < stage->clients; i++)
         for (int j = 0; j < stage->clients; j++)
@@ -172,7 +175,7 @@ static void compare_pairs(struct stage *stage, const uint32_t *words)
 }
 
 /* Breadth-first over the first states. */
-static void walk(struct stage *stage, const struct explore_options *options)
+static void walk(struct commuting_walk *stage, const struct explore_options *options)
 {
     enum { WALKED = 1500 };
     breadth_open(&stage->breadth, options, take, stage);
@@ -187,7 +190,7 @@ static void walk(struct stage *stage, const struct explore_options *options)
 static void moves_that_commute_may_change_places(void **state)
 {
     (void)state;
-    static struct stage stage;
+    static struct commuting_walk stage;
     memset(&stage, 0, sizeof stage);
     for (int i = 0; i < schemes_count; i++)
         for (int fault = 0; fault < FAULT_COUNT && !schemes[i]->uses_client_clock; fault++) {

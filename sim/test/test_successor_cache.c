@@ -24,20 +24,20 @@ struct fan {
 };
 
 /* On a walk. */
-struct met {
+struct cache_met {
     int quick;     /* steps that went by way of the queue */
     int grants;    /* states with a grant among these */
     int contested; /* grants in time, while another client holds the lock */
 };
 
-struct stage {
+struct cache_walk {
     struct breadth breadth;
     struct insert_queue queue;
     struct fan fan;
-    struct met met;
+    struct cache_met met;
 };
 
-static struct led_to *add(struct stage *stage, const uint32_t *words)
+static struct led_to *add(struct cache_walk *stage, const uint32_t *words)
 {
     assert_true(stage->fan.count < LED_MAX);
     struct led_to *it = &stage->fan.steps[stage->fan.count++];
@@ -47,7 +47,7 @@ static struct led_to *add(struct stage *stage, const uint32_t *words)
 }
 
 /* What waits in the queue came first. */
-static void drain(struct stage *stage, uint32_t from)
+static void drain(struct cache_walk *stage, uint32_t from)
 {
     while (!insert_queue_is_empty(&stage->queue)) {
         const struct queued_state *it = insert_queue_pop(&stage->queue);
@@ -60,7 +60,7 @@ static void drain(struct stage *stage, uint32_t from)
 
 static void take(void *context, const struct successor *step)
 {
-    struct stage *stage = context;
+    struct cache_walk *stage = context;
     drain(stage, stage->queue.from);
     struct led_to *it = add(stage, step->words);
     it->is_fault = step_is_fault(step);
@@ -69,7 +69,8 @@ static void take(void *context, const struct successor *step)
     it->is_grant = step->is_grant;
 }
 
-static struct fan expand(struct stage *stage, const uint32_t *words, struct insert_queue *queue)
+static struct fan expand(struct cache_walk *stage, const uint32_t *words,
+                         struct insert_queue *queue)
 {
     memset(&stage->fan, 0, sizeof stage->fan);
     stage->breadth.successors.queue = queue;
@@ -87,7 +88,7 @@ static bool is_contested(const struct led_to *step)
            !(step->violated >> PROPERTY_FRESH_GRANT & 1);
 }
 
-static void compare(struct stage *stage, const struct fan *slow, const struct fan *both)
+static void compare(struct cache_walk *stage, const struct fan *slow, const struct fan *both)
 {
     bool has_grant = stage->queue.has_grant, has_granted = false, has_told = false;
     assert_int_equal(slow->count, both->count);
@@ -106,7 +107,7 @@ static void compare(struct stage *stage, const struct fan *slow, const struct fa
     assert_int_equal(has_granted, has_grant || has_told);
 }
 
-static void stage_open(struct stage *stage, const struct explore_options *options)
+static void stage_open(struct cache_walk *stage, const struct explore_options *options)
 {
     memset(stage, 0, sizeof *stage);
     breadth_open(&stage->breadth, options, take, stage);
@@ -114,9 +115,9 @@ static void stage_open(struct stage *stage, const struct explore_options *option
 }
 
 /* Breadth-first over the first states. */
-static struct met walk(const struct explore_options *options)
+static struct cache_met walk(const struct explore_options *options)
 {
-    static struct stage stage;
+    static struct cache_walk stage;
     static struct fan slow, both;
     stage_open(&stage, options);
     struct insert_queue *queue =
@@ -140,7 +141,8 @@ static bool has_queue(const struct explore_options *options)
 static void same_steps_in_the_same_order(void **state)
 {
     (void)state;
-    struct met met[2] = {0}; /* by whether clients are sorted: then nobody looks at all lists */
+    struct cache_met met[2] = {
+        0}; /* by whether clients are sorted: then nobody looks at all lists */
     for (int i = 0; i < schemes_count; i++) {
         for (int fault = 0; fault < FAULT_COUNT; fault++) {
             struct explore_options options = {
@@ -149,7 +151,7 @@ static void same_steps_in_the_same_order(void **state)
             options.section = (enum section)(fault % SECTION_COUNT);
             options.budget[fault]++;
             options.budget[FAULT_STALL]++;
-            struct met here = walk(&options), *sum = &met[options.reductions != 0];
+            struct cache_met here = walk(&options), *sum = &met[options.reductions != 0];
             assert_int_equal(here.quick > 0, has_queue(&options));
             sum->grants += here.grants;
             sum->contested += has_queue(&options) ? here.contested : 0;
@@ -195,7 +197,7 @@ static void same_list(const struct successor_cache *one, const struct cached_lis
 
 /* Lists of one table are made in an order in which it has to grow, of the other at its largest from
  * the start; both times each is found again. */
-static void compare_tables(struct stage *stage, const struct asked *asked)
+static void compare_tables(struct cache_walk *stage, const struct asked *asked)
 {
     struct successor_cache *grown = &stage->breadth.space.cache, large;
     successor_cache_init(&large, stage->breadth.space.config.clients);
@@ -214,7 +216,7 @@ static void compare_tables(struct stage *stage, const struct asked *asked)
 }
 
 /* One that would lie too far out is not made, and no other one is lost by it. */
-static void ask_for_too_much(struct stage *stage, const struct asked *asked)
+static void ask_for_too_much(struct cache_walk *stage, const struct asked *asked)
 {
     struct successor_cache *cache = &stage->breadth.space.cache;
     const struct cache_key far = {asked->keys[0].client_state, 1 << 23, 0};
@@ -228,7 +230,7 @@ static void ask_for_too_much(struct stage *stage, const struct asked *asked)
 static void lists_are_found_again_when_there_are_more(void **state)
 {
     (void)state;
-    static struct stage stage;
+    static struct cache_walk stage;
     static struct asked asked;
     uint32_t draw = 1;
     struct explore_options options = {.scheme = scheme_named("set-nx-px-cad"),

@@ -14,21 +14,21 @@
 enum { STATES = 1500, LOCALS = 400 };
 
 /* On a walk. */
-struct met {
+struct symmetry_met {
     int steps, moved;   /* moved: columns of them */
     int ties;           /* equal clients that somebody tells apart */
     int ties_of_fences; /* the fence order alone */
 };
 
-struct stage {
+struct symmetry_walk {
     struct breadth breadth;
     unsigned reductions; /* that the states are sorted by; the stepper leaves them as they are */
     struct symmetry symmetry;
-    struct met met;
+    struct symmetry_met met;
 };
 
 /* Everybody is where it is said that he went, and the servers stay there. */
-static void check_servers(struct stage *stage, const uint32_t *words)
+static void check_servers(struct symmetry_walk *stage, const uint32_t *words)
 {
     struct state_space *space = &stage->breadth.space;
     const int clients = space->config.clients;
@@ -45,7 +45,7 @@ static void check_servers(struct stage *stage, const uint32_t *words)
     assert_memory_equal(again, sorted, sizeof again);
 }
 
-static void check_clients(struct stage *stage, const uint32_t *words)
+static void check_clients(struct symmetry_walk *stage, const uint32_t *words)
 {
     struct state_space *space = &stage->breadth.space;
     const int clients = space->config.clients;
@@ -61,7 +61,7 @@ static void check_clients(struct stage *stage, const uint32_t *words)
 }
 
 /* What the others have of two clients changes places, and nothing else. */
-static void swap_mentions(struct stage *stage, uint32_t *words, int i, int k)
+static void swap_mentions(struct symmetry_walk *stage, uint32_t *words, int i, int k)
 {
     struct state_space *space = &stage->breadth.space;
     const int clients = space->config.clients;
@@ -80,7 +80,7 @@ static void swap_mentions(struct stage *stage, uint32_t *words, int i, int k)
 
 /* Whichever of two equal clients it is that servers and the fence order mention, it is one state.
  */
-static void check_tie(struct stage *stage, const uint32_t *words, int i, int k)
+static void check_tie(struct symmetry_walk *stage, const uint32_t *words, int i, int k)
 {
     struct state_space *space = &stage->breadth.space;
     const size_t word = sizeof *words, clients = (size_t)space->config.clients;
@@ -101,7 +101,7 @@ static void check_tie(struct stage *stage, const uint32_t *words, int i, int k)
     assert_memory_equal(sorted, other, sizeof sorted);
 }
 
-static void check_ties(struct stage *stage, const uint32_t *words)
+static void check_ties(struct symmetry_walk *stage, const uint32_t *words)
 {
     for (int i = 0; i < stage->breadth.space.config.clients; i++)
         for (int k = i + 1; k < stage->breadth.space.config.clients; k++)
@@ -111,7 +111,7 @@ static void check_ties(struct stage *stage, const uint32_t *words)
 
 static void take(void *context, const struct successor *step)
 {
-    struct stage *stage = context;
+    struct symmetry_walk *stage = context;
     uint32_t beside[WORDS_MAX], alone[WORDS_MAX];
     uint8_t positions[2][EXPLORE_CLIENTS_MAX], numbers[2][SERVERS_MAX], stay[SERVERS_MAX];
     uint8_t client_facts[EXPLORE_CLIENTS_MAX];
@@ -169,9 +169,9 @@ static void check_locals(struct state_space *space)
 }
 
 /* Breadth-first over the first states. */
-static struct met walk(const struct explore_options *options)
+static struct symmetry_met walk(const struct explore_options *options)
 {
-    static struct stage stage;
+    static struct symmetry_walk stage;
     memset(&stage, 0, sizeof stage);
     stage.reductions = options->reductions;
     breadth_open(&stage.breadth, options, take, &stage);
@@ -200,7 +200,7 @@ static void same_with_and_without_the_state_before(void **state)
             options.section = (enum section)(fault % SECTION_COUNT);
             options.budget[fault]++;
             options.budget[FAULT_STALL]++;
-            struct met met = walk(&options);
+            struct symmetry_met met = walk(&options);
             assert_true(met.moved * 10 > met.steps);
         }
     }
@@ -228,7 +228,7 @@ static void equal_clients_are_told_apart_by_who_mentions_them(void **state)
                                           .section = rows[i].section,
                                           .reductions = REDUCE_CLIENTS};
         options.budget[rows[i].fault] = 2;
-        struct met met = walk(&options);
+        struct symmetry_met met = walk(&options);
         assert_true(met.ties > met.ties_of_fences);
         assert_int_equal(met.ties_of_fences > 0, rows[i].section == SECTION_WRITE);
     }

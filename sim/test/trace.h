@@ -8,14 +8,14 @@
 #include <string.h>
 
 /* The events of one run. */
-struct trace {
+struct event_trace {
     struct event *events;
     size_t count, capacity;
 };
 
 static inline void trace_take(void *context, const struct event *event)
 {
-    struct trace *trace = context;
+    struct event_trace *trace = context;
     if (trace->count == trace->capacity) {
         trace->capacity = trace->capacity ? 2 * trace->capacity : 64;
         trace->events = memory_resize(trace->events, trace->capacity, sizeof *trace->events);

@@ -2,7 +2,7 @@
  * is kept out of reach of what is written on the way. */
 #include "explore/graph/fast_path.h"
 
-#include "explore/graph/state_space.h"
+#include "explore/graph/space.h"
 
 /* What is to be known of all clients before any of them moves. */
 struct outlook {

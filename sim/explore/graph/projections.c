@@ -2,7 +2,7 @@
 #include "explore/graph/projections.h"
 
 #include "base/memory.h"
-#include "explore/graph/state_space.h"
+#include "explore/graph/space.h"
 
 #include <string.h>
 

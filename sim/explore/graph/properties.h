@@ -7,7 +7,7 @@
 #ifndef PICKLOCK_EXPLORE_GRAPH_PROPERTIES_H
 #define PICKLOCK_EXPLORE_GRAPH_PROPERTIES_H
 
-#include "explore/graph/state_space.h"
+#include "explore/graph/space.h"
 
 /* Beside the properties that a step violates: two of them by what a lost or late message has left
  * behind, and that is all. Of truthful: a client was refused by it. Of no-orphan: its client was

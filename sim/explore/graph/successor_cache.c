@@ -2,7 +2,7 @@
 #include "explore/graph/successor_cache.h"
 
 #include "base/memory.h"
-#include "explore/graph/state_space.h"
+#include "explore/graph/space.h"
 
 #include <assert.h>
 #include <stdlib.h>

@@ -6,7 +6,7 @@
 #define PICKLOCK_EXPLORE_GRAPH_SUCCESSORS_H
 
 #include "explore/graph/properties.h"
-#include "explore/graph/state_space.h"
+#include "explore/graph/space.h"
 #include "explore/store/insert_queue.h"
 
 /* One step: who moved, what was violated by it, and the state after it. */

@@ -1,6 +1,6 @@
-/* transitions.c - the memoized transitions of state_space.h: what an execution, a broken
+/* transitions.c - the memoized transitions of space.h: what an execution, a broken
  * connection, a tick or a renaming makes of a client state or a server state, computed once. */
-#include "explore/graph/state_space.h"
+#include "explore/graph/space.h"
 
 #include "explore/model/workload.h"
 

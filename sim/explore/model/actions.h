@@ -1,6 +1,6 @@
 /* actions.h - the enabled actions of one client state, or of one server state, in a fixed order.
  *
- * A pure function of that state: computed once for each, then kept by graph/state_space.h. What
+ * A pure function of that state: computed once for each, then kept by graph/space.h. What
  * a request does at its server is not known here: ACTION_ARRIVE is listed, and executed by the
  * graph, which has the server. What goes wrong is asked of each fault of the config
  * (faults/fault.h). Reductions are not known here: the graph filters the list. */

@@ -29,7 +29,8 @@ BITS(message_flag, MESSAGE_FLAGS);
  * execution, as in checks/. */
 enum { MESSAGE_LEFT_FROM_NOW = 0xff };
 
-/* A message in flight. */
+/* A message in flight (struct message of scenario/world.h), packed: what remains of times, tokens
+ * without a name, and in few bytes, since client states with equal messages are equal bytes. */
 struct packed_message {
     uint8_t state; /* enum message_state */
     uint8_t flags;

@@ -18,7 +18,7 @@
 #ifndef PICKLOCK_EXPLORE_REDUCE_LOWER_BOUND_H
 #define PICKLOCK_EXPLORE_REDUCE_LOWER_BOUND_H
 
-#include "explore/graph/state_space.h"
+#include "explore/graph/space.h"
 
 /* Is anything known of it for all that is sought? */
 bool lower_bound_suits(const struct explore_options *options);

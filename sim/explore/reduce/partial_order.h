@@ -51,7 +51,7 @@
 #ifndef PICKLOCK_EXPLORE_REDUCE_PARTIAL_ORDER_H
 #define PICKLOCK_EXPLORE_REDUCE_PARTIAL_ORDER_H
 
-#include "explore/graph/state_space.h"
+#include "explore/graph/space.h"
 
 /* Can it be used for a search with such options? */
 bool partial_order_suits(const struct explore_options *options);

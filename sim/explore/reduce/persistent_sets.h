@@ -3,7 +3,7 @@
 #ifndef PICKLOCK_EXPLORE_REDUCE_PERSISTENT_SETS_H
 #define PICKLOCK_EXPLORE_REDUCE_PERSISTENT_SETS_H
 
-#include "explore/graph/state_space.h"
+#include "explore/graph/space.h"
 
 /* Lists what must be looked at in a state in which no time passes. affordable: bit a fault. Returns
  * how many; -1: everything must. */

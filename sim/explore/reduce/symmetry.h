@@ -13,7 +13,7 @@
 #ifndef PICKLOCK_EXPLORE_REDUCE_SYMMETRY_H
 #define PICKLOCK_EXPLORE_REDUCE_SYMMETRY_H
 
-#include "explore/graph/state_space.h"
+#include "explore/graph/space.h"
 
 void symmetry_open(struct symmetry *symmetry, struct state_space *space, unsigned reductions,
                    const uint32_t *words);

@@ -1,5 +1,5 @@
-/* explore_frontier.c - see explore_frontier.h. */
-#include "cmd/explore_frontier.h"
+/* explore_minimal_faults.c - see explore_minimal_faults.h. */
+#include "cmd/explore_minimal_faults.h"
 
 #include "base/memory.h"
 #include "cmd/explore_cells.h"
@@ -12,8 +12,8 @@
 
 /* --- the walks --- */
 
-enum fail explore_frontier_run(struct minimal_faults *minimals, int count, int jobs,
-                               struct failure *failure)
+enum fail explore_minimal_faults_run(struct minimal_faults *minimals, int count, int jobs,
+                                     struct failure *failure)
 {
     struct cell **todo = NULL;
     enum fail fail = FAIL_NONE;
@@ -96,7 +96,7 @@ static void print_unknown(FILE *out, const struct minimal_faults *minimal, enum 
             explore_end_words(cell->outcome.end));
 }
 
-static void print_frontier(FILE *out, const struct minimal_faults *minimal)
+static void print_minimal(FILE *out, const struct minimal_faults *minimal)
 {
     const struct explore_options *options = &minimal->start.options;
     uint64_t states = 0;
@@ -120,11 +120,11 @@ static void print_frontier(FILE *out, const struct minimal_faults *minimal)
     }
 }
 
-void explore_frontier_print(FILE *out, const struct minimal_faults *minimals, int count)
+void explore_minimal_faults_print(FILE *out, const struct minimal_faults *minimals, int count)
 {
     for (int i = 0; i < count; i++) {
         if (i > 0)
             fputc('\n', out);
-        print_frontier(out, &minimals[i]);
+        print_minimal(out, &minimals[i]);
     }
 }

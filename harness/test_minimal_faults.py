@@ -1,4 +1,4 @@
-"""The fault frontier on the command line: what is printed, its rows, its limits, determinism."""
+"""Minimal fault sets (`--frontier`) on the command line: what is printed, its rows, its limits, determinism."""
 
 import pytest
 from conftest import run

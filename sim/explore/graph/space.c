@@ -1,5 +1,5 @@
-/* state_space.c - see state_space.h. */
-#include "explore/graph/state_space.h"
+/* space.c - see space.h. */
+#include "explore/graph/space.h"
 
 #include "base/memory.h"
 #include "explore/model/declared.h"

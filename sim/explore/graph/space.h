@@ -1,12 +1,12 @@
-/* state_space.h - the state space: states as arrays of interned numbers, and memoized
+/* space.h - the state space: states as arrays of interned numbers, and memoized
  * transitions.
  *
  * A state is an array of words: the number of each client's state and of each server's, that of
  * the ghost order of fences where critical sections write the resource, and what is left of the
  * budgets of faults. The actions, the ageing and the renaming of a client state or a server
  * state are computed once, by the code in model/, and looked up from then on. */
-#ifndef PICKLOCK_EXPLORE_GRAPH_STATE_SPACE_H
-#define PICKLOCK_EXPLORE_GRAPH_STATE_SPACE_H
+#ifndef PICKLOCK_EXPLORE_GRAPH_SPACE_H
+#define PICKLOCK_EXPLORE_GRAPH_SPACE_H
 
 #include "explore/graph/projections.h"
 #include "explore/graph/reduction.h"
