@@ -50,7 +50,7 @@ extern const int faults_count;
 
 enum multi { MULTI_ANY, MULTI_INSIDE, MULTI_OUTSIDE };
 
-struct text {
+struct rule_text {
     char *bytes; /* NULL: none */
     size_t length;
 };
@@ -59,7 +59,7 @@ struct rule {
     char name[NAME_MAX_BYTES];
     enum point point;
     char *commands; /* ",SET,DEL,"; NULL: any */
-    struct text key, script, reply, client_name;
+    struct rule_text key, script, reply, client_name;
     int script_bit;  /* of request.owner: the script matched when the request came */
     uint64_t client; /* 0: any */
     uint64_t nth, every, first, beyond; /* 0: not said */

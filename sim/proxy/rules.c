@@ -93,7 +93,7 @@ struct label *rules_label(struct rules *rules, const char *name)
 
 /* --- matching --- */
 
-static bool text_matches(const struct text *pattern, const char *bytes, size_t length)
+static bool text_matches(const struct rule_text *pattern, const char *bytes, size_t length)
 {
     return !pattern->bytes ||
            (bytes && glob_matches(pattern->bytes, pattern->length, bytes, length));

@@ -13,9 +13,9 @@
 
 enum { SCRIPTS_MAX = 64 }; /* rules with script=: a bit each in a request */
 
-static struct text keep_text(const char *bytes, size_t length)
+static struct rule_text keep_text(const char *bytes, size_t length)
 {
-    struct text kept = {memory_new(length + 1, 1), length};
+    struct rule_text kept = {memory_new(length + 1, 1), length};
     memcpy(kept.bytes, bytes, length);
     return kept;
 }
@@ -46,7 +46,7 @@ static bool read_time(const char *value, int64_t *us)
     return !units_read_duration(value, us, &ignored) && *us > 0;
 }
 
-static bool read_pattern(const struct word *word, const char *value, struct text *text)
+static bool read_pattern(const struct word *word, const char *value, struct rule_text *text)
 {
     size_t length = word->length - (size_t)(value - word->text);
     if (length)

@@ -44,7 +44,7 @@ struct hearer {
     bool cuts_in_hook;
 };
 
-struct wire {
+struct proxy_wire {
     uv_loop_t loop;
     struct proxy *proxy;
     struct hearer hears;
@@ -137,7 +137,7 @@ static inline int64_t wire_now_ms(void)
     } while (0)
 
 /* Turns the loop often enough for anything that could happen on loopback to happen. */
-static inline void wire_settle(struct wire *wire)
+static inline void wire_settle(struct proxy_wire *wire)
 {
     int64_t until_ms = wire_now_ms() + 20;
     while (wire_now_ms() < until_ms)
@@ -171,19 +171,19 @@ static inline int wire_connect(int port)
     return fd;
 }
 
-static inline int wire_client(struct wire *wire)
+static inline int wire_client(struct proxy_wire *wire)
 {
     return wire_connect(proxy_port(wire->proxy));
 }
 
-static inline int wire_accept(struct wire *wire)
+static inline int wire_accept(struct proxy_wire *wire)
 {
     int fd = -1;
     WIRE_UNTIL(wire, (fd = accept4(wire->upstream, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC)) >= 0);
     return fd;
 }
 
-static inline void wire_send(struct wire *wire, int fd, const char *bytes, size_t length)
+static inline void wire_send(struct proxy_wire *wire, int fd, const char *bytes, size_t length)
 {
     int64_t until_ms = wire_now_ms() + PATIENCE_MS;
     while (length) {
@@ -199,13 +199,13 @@ static inline void wire_send(struct wire *wire, int fd, const char *bytes, size_
     }
 }
 
-static inline void wire_say(struct wire *wire, int fd, const char *text)
+static inline void wire_say(struct proxy_wire *wire, int fd, const char *text)
 {
     wire_send(wire, fd, text, strlen(text));
 }
 
 /* Receives exactly length bytes. */
-static inline void wire_receive(struct wire *wire, int fd, char *bytes, size_t length)
+static inline void wire_receive(struct proxy_wire *wire, int fd, char *bytes, size_t length)
 {
     int64_t until_ms = wire_now_ms() + PATIENCE_MS;
     while (length) {
@@ -223,7 +223,7 @@ static inline void wire_receive(struct wire *wire, int fd, char *bytes, size_t l
     }
 }
 
-static inline void wire_expect(struct wire *wire, int fd, const char *text)
+static inline void wire_expect(struct proxy_wire *wire, int fd, const char *text)
 {
     char bytes[HEARD_MAX];
     size_t length = strlen(text);
@@ -234,7 +234,7 @@ static inline void wire_expect(struct wire *wire, int fd, const char *text)
 }
 
 /* Nothing comes, and nothing ends. */
-static inline void wire_expect_nothing(struct wire *wire, int fd)
+static inline void wire_expect_nothing(struct proxy_wire *wire, int fd)
 {
     char byte;
     wire_settle(wire);
@@ -243,7 +243,7 @@ static inline void wire_expect_nothing(struct wire *wire, int fd)
 }
 
 /* The stream ends, without another byte: 0 for FIN, or the errno. */
-static inline int wire_end(struct wire *wire, int fd)
+static inline int wire_end(struct proxy_wire *wire, int fd)
 {
     char byte;
     ssize_t got;
@@ -254,7 +254,7 @@ static inline int wire_end(struct wire *wire, int fd)
 
 /* --- the proxy --- */
 
-static inline void wire_open(struct wire *wire, int upstream_port)
+static inline void wire_open(struct proxy_wire *wire, int upstream_port)
 {
     struct failure failure = {0};
     const struct proxy_address listen = {.host = "127.0.0.1"};
@@ -274,10 +274,10 @@ static inline void wire_open(struct wire *wire, int upstream_port)
 
 static inline void wire_on_closed(void *context)
 {
-    ((struct wire *)context)->is_closed = true;
+    ((struct proxy_wire *)context)->is_closed = true;
 }
 
-static inline void wire_close(struct wire *wire)
+static inline void wire_close(struct proxy_wire *wire)
 {
     proxy_close(wire->proxy, wire_on_closed, wire);
     WIRE_UNTIL(wire, wire->is_closed);

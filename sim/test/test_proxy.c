@@ -11,7 +11,7 @@
 static void requests_and_replies_pass(void **state)
 {
     (void)state;
-    struct wire wire;
+    struct proxy_wire wire;
     wire_open(&wire, 0);
     int client = wire_client(&wire), server = wire_accept(&wire);
     wire_say(&wire, client, "*2\r\n$3\r\nget\r\n$1\r\nk\r\nPING\r\n");
@@ -33,7 +33,7 @@ static void requests_and_replies_pass(void **state)
 static void a_held_request_holds_the_later_ones(void **state)
 {
     (void)state;
-    struct wire wire;
+    struct proxy_wire wire;
     wire_open(&wire, 0);
     wire.hears.requests[1] = PROXY_HOLD;
     int client = wire_client(&wire), server = wire_accept(&wire);
@@ -57,7 +57,7 @@ static void a_held_request_holds_the_later_ones(void **state)
 static void a_held_reply_holds_the_later_ones(void **state)
 {
     (void)state;
-    struct wire wire;
+    struct proxy_wire wire;
     wire_open(&wire, 0);
     wire.hears.replies[0] = PROXY_HOLD;
     int client = wire_client(&wire), server = wire_accept(&wire);
@@ -76,7 +76,7 @@ static void a_held_reply_holds_the_later_ones(void **state)
 static void dropped_ones_are_gone(void **state)
 {
     (void)state;
-    struct wire wire;
+    struct proxy_wire wire;
     wire_open(&wire, 0);
     wire.hears.requests[0] = PROXY_DROP;
     wire.hears.requests[2] = PROXY_HOLD;
@@ -101,7 +101,7 @@ static void dropped_ones_are_gone(void **state)
 static void answers_wait_for_their_turn(void **state)
 {
     (void)state;
-    struct wire wire;
+    struct proxy_wire wire;
     wire_open(&wire, 0);
     wire.hears.requests[1] = PROXY_HOLD;
     int client = wire_client(&wire), server = wire_accept(&wire);
@@ -125,7 +125,7 @@ static void answers_wait_for_their_turn(void **state)
 static void a_copy_goes_up_and_its_reply_nowhere(void **state)
 {
     (void)state;
-    struct wire wire;
+    struct proxy_wire wire;
     wire_open(&wire, 0);
     wire.hears.copies = 2;
     int client = wire_client(&wire), server = wire_accept(&wire);
@@ -145,7 +145,7 @@ static void a_copy_goes_up_and_its_reply_nowhere(void **state)
 static void bad_bytes_are_relayed_raw_with_a_notice(void **state)
 {
     (void)state;
-    struct wire wire;
+    struct proxy_wire wire;
     wire_open(&wire, 0);
     int client = wire_client(&wire), server = wire_accept(&wire);
     wire_say(&wire, client, "A\r\n*1\r\n!what?");
@@ -170,7 +170,7 @@ static void bad_bytes_behind_a_dropped_part(void **state)
     (void)state;
     enum { SIZE = 40000 };
     static char body[SIZE];
-    struct wire wire;
+    struct proxy_wire wire;
     wire_open(&wire, 0);
     wire.hears.requests[0] = PROXY_DROP;
     int client = wire_client(&wire), server = wire_accept(&wire);
@@ -191,7 +191,7 @@ static void bad_bytes_behind_a_dropped_part(void **state)
 static void no_side_waits_to_fill_a_packet(void **state)
 {
     (void)state;
-    struct wire wire;
+    struct proxy_wire wire;
     int found = 0;
     wire_open(&wire, 0);
     int client = wire_client(&wire), server = wire_accept(&wire);
@@ -218,7 +218,7 @@ static void no_side_waits_to_fill_a_packet(void **state)
 static void parts_of_frames_can_go_first(void **state)
 {
     (void)state;
-    struct wire wire;
+    struct proxy_wire wire;
     wire_open(&wire, 0);
     wire.hears.requests[0] = PROXY_HOLD;
     wire.hears.replies[0] = PROXY_HOLD;
@@ -248,7 +248,7 @@ static void many_links_at_once(void **state)
     (void)state;
     enum { LINKS = 1500 };
     static int clients[LINKS], servers[LINKS];
-    struct wire wire;
+    struct proxy_wire wire;
     wire_open(&wire, 0);
     for (int i = 0; i < LINKS; i++) {
         clients[i] = wire_client(&wire);

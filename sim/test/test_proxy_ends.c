@@ -13,7 +13,7 @@
 static void cut_with_rst_is_rst(void **state)
 {
     (void)state;
-    struct wire wire;
+    struct proxy_wire wire;
     wire_open(&wire, 0);
     wire.hears.requests[1] = PROXY_HOLD;
     int client = wire_client(&wire), server = wire_accept(&wire);
@@ -34,7 +34,7 @@ static void cut_with_rst_is_rst(void **state)
 static void cut_with_fin_is_fin(void **state)
 {
     (void)state;
-    struct wire wire;
+    struct proxy_wire wire;
     wire_open(&wire, 0);
     wire.hears.requests[1] = PROXY_HOLD;
     int client = wire_client(&wire), server = wire_accept(&wire);
@@ -56,7 +56,7 @@ static void cut_with_fin_is_fin(void **state)
 static void cut_inside_a_hook(void **state)
 {
     (void)state;
-    struct wire wire;
+    struct proxy_wire wire;
     wire_open(&wire, 0);
     int client = wire_client(&wire), server = wire_accept(&wire);
     wire_say(&wire, client, "A\r\n");
@@ -75,7 +75,7 @@ static void cut_inside_a_hook(void **state)
 static void silence_passes_nothing_and_closes_nothing(void **state)
 {
     (void)state;
-    struct wire wire;
+    struct proxy_wire wire;
     wire_open(&wire, 0);
     int client = wire_client(&wire), server = wire_accept(&wire);
     wire_say(&wire, client, "A\r\n");
@@ -99,7 +99,7 @@ static void silence_passes_nothing_and_closes_nothing(void **state)
 static void half_closes_go_through(void **state)
 {
     (void)state;
-    struct wire wire;
+    struct proxy_wire wire;
     wire_open(&wire, 0);
     int client = wire_client(&wire), server = wire_accept(&wire);
     wire_say(&wire, client, "A\r\n*1\r\n$3\r\nha"); /* a request that will never be whole */
@@ -129,7 +129,7 @@ static void half_closes_go_through(void **state)
 static void a_fin_waits_behind_a_held_request(void **state)
 {
     (void)state;
-    struct wire wire;
+    struct proxy_wire wire;
     wire_open(&wire, 0);
     wire.hears.requests[0] = PROXY_HOLD;
     int client = wire_client(&wire), server = wire_accept(&wire);
@@ -150,7 +150,7 @@ static void a_fin_waits_behind_a_held_request(void **state)
 static void resets_go_through(void **state)
 {
     (void)state;
-    struct wire wire;
+    struct proxy_wire wire;
     const struct linger at_once = {.l_onoff = 1, .l_linger = 0};
     wire_open(&wire, 0);
     int client = wire_client(&wire), server = wire_accept(&wire);
@@ -176,7 +176,7 @@ static void resets_go_through(void **state)
 static void a_dial_that_fails_is_a_reset_and_a_notice(void **state)
 {
     (void)state;
-    struct wire wire;
+    struct proxy_wire wire;
     int nobody;
     wire_open(&wire, 0);
     close(wire_listen(&nobody));
@@ -197,7 +197,7 @@ static void fill(char *piece, size_t size, size_t from)
 }
 
 /* Sends until the proxy has stopped reading and the kernel is full. Returns how many bytes went. */
-static size_t send_until_full(struct wire *wire, int fd, size_t most)
+static size_t send_until_full(struct proxy_wire *wire, int fd, size_t most)
 {
     static char piece[1 << 14];
     size_t sent = 0;
@@ -221,7 +221,7 @@ static void back_pressure(void **state)
     enum { TOTAL = 64 << 20 };
     static char expected[1 << 14], got[1 << 14];
     const char *head = "*2\r\n$3\r\nSET\r\n$67108864\r\n";
-    struct wire wire;
+    struct proxy_wire wire;
     wire_open(&wire, 0);
     int client = wire_client(&wire), server = wire_accept(&wire);
     wire_say(&wire, client, head);

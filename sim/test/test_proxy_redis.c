@@ -100,7 +100,8 @@ static const struct dialogue exchanges[] = {
 };
 
 /* Reads until the last bytes are text (NULL: until something has come). Returns the length. */
-static size_t read_to_end(struct wire *wire, int fd, const char *text, char *bytes, size_t size)
+static size_t read_to_end(struct proxy_wire *wire, int fd, const char *text, char *bytes,
+                          size_t size)
 {
     size_t length = 0, wanted = text ? strlen(text) : 1;
     int64_t until_ms = wire_now_ms() + PATIENCE_MS;
@@ -144,7 +145,7 @@ static void check_order(const struct dialogue *exchange, const struct hearer *he
 static void run_exchange(const struct dialogue *exchange, size_t step)
 {
     static char bytes[1 << 16];
-    struct wire wire;
+    struct proxy_wire wire;
     wire_open(&wire, redis.port);
     int client = wire_client(&wire);
     for (size_t at = 0, length = strlen(exchange->asked); at < length; at += step)
@@ -178,7 +179,7 @@ static void transactions_are_seen(void **state)
     (void)state;
     static const bool inside[] = {false, true, true, true, false};
     char bytes[256];
-    struct wire wire;
+    struct proxy_wire wire;
     wire_open(&wire, redis.port);
     int client = wire_client(&wire);
     wire_say(&wire, client, "MULTI\r\nSET k v\r\nINCR n\r\nEXEC\r\nPING done\r\n");
@@ -193,7 +194,7 @@ static void passwords_are_not_shown(void **state)
 {
     (void)state;
     char bytes[1024];
-    struct wire wire;
+    struct proxy_wire wire;
     wire_open(&wire, redis.port);
     int client = wire_client(&wire);
     wire_say(&wire, client,
@@ -210,7 +211,7 @@ static void passwords_are_not_shown(void **state)
 }
 
 /* Asks the server itself, past the proxy. */
-static void expect_at_server(struct wire *wire, const char *asked, const char *reply)
+static void expect_at_server(struct proxy_wire *wire, const char *asked, const char *reply)
 {
     int fd = wire_connect(redis.port);
     wire_say(wire, fd, asked);
@@ -221,7 +222,7 @@ static void expect_at_server(struct wire *wire, const char *asked, const char *r
 static void executed_then_lost(void **state)
 {
     (void)state;
-    struct wire wire;
+    struct proxy_wire wire;
     for (int i = 0; i < 50; i++) {
         wire_open(&wire, redis.port);
         expect_at_server(&wire, "SET n 0\r\n", "+OK\r\n");
@@ -241,7 +242,7 @@ static void executed_then_lost(void **state)
 static void held_then_cut_is_never_executed(void **state)
 {
     (void)state;
-    struct wire wire;
+    struct proxy_wire wire;
     for (int how = PROXY_FIN; how <= PROXY_RST; how++) {
         wire_open(&wire, redis.port);
         expect_at_server(&wire, "SET n 0\r\n", "+OK\r\n");
@@ -262,7 +263,7 @@ static void held_then_cut_is_never_executed(void **state)
 static void passed_then_cut_is_executed(void **state)
 {
     (void)state;
-    struct wire wire;
+    struct proxy_wire wire;
     for (int i = 0; i < 50; i++) {
         wire_open(&wire, redis.port);
         expect_at_server(&wire, "SET n 0\r\n", "+OK\r\n");
@@ -291,7 +292,7 @@ static void passed_then_cut_is_executed(void **state)
 static void a_late_request_is_executed(void **state)
 {
     (void)state;
-    struct wire wire;
+    struct proxy_wire wire;
     wire_open(&wire, redis.port);
     expect_at_server(&wire, "SET n 0\r\n", "+OK\r\n");
     wire.hears.requests[0] = PROXY_HOLD;
@@ -316,7 +317,7 @@ static void a_large_value_streams_through(void **state)
     enum { SIZE = 20 << 20 };
     static char value[SIZE], got[SIZE];
     char head[64];
-    struct wire wire;
+    struct proxy_wire wire;
     wire_open(&wire, redis.port);
     int client = wire_client(&wire);
     for (size_t i = 0; i < SIZE; i++)
@@ -339,7 +340,7 @@ static void a_large_value_streams_through(void **state)
 static void quit_ends_the_link(void **state)
 {
     (void)state;
-    struct wire wire;
+    struct proxy_wire wire;
     wire_open(&wire, redis.port);
     int client = wire_client(&wire);
     wire_say(&wire, client, "QUIT\r\nPING\r\n");
