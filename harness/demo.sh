@@ -16,16 +16,21 @@ echo
 echo "A naive and a safe scheme, 50 clients, ten seconds each, with stalls, late and lost messages, crashes:"
 naive=set-nx-ex-del
 safe=set-nx-px-cad
-$alone "$picklock" stress --scheme "$naive,$safe" --lease 1s --duration 10s --seed 1
-status=$?
-# 1: a scheme was caught, which is what the demonstration is about, if it was the naive one and only that.
-[ "$status" -le 1 ] || exit "$status"
-folder=reports/runs/$(readlink reports/runs/latest)
-caught=$(awk -F'"' '/"scheme":/ { scheme = $4 } /"as_expected": false/ { print scheme }' "$folder/results.json")
+caught=
+for seed in 1 2 3; do # on a busy machine little happens in ten seconds
+    [ "$seed" = 1 ] || printf '\nThe bug of %s was not hit. Once more, with another seed:\n' "$naive"
+    $alone "$picklock" stress --scheme "$naive,$safe" --lease 1s --duration 10s --seed "$seed"
+    status=$?
+    # 1: a scheme was caught, which is what the demonstration is about, if it was the naive one and only that.
+    [ "$status" -le 1 ] || exit "$status"
+    folder=reports/runs/$(readlink reports/runs/latest)
+    caught=$(awk -F'"' '/"scheme":/ { scheme = $4 } /"as_expected": false/ { print scheme }' "$folder/results.json")
+    [ -z "$caught" ] || break
+done
 
 echo
 if [ -z "$caught" ]; then
-    echo "Nothing was shown: the stress did not hit the bug of $naive this time. Try again."
+    echo "Nothing was shown: the stress did not hit the bug of $naive, with three seeds. Try again on a less busy machine."
     exit 2
 elif [ "$caught" != "$naive" ]; then
     echo "This is not what the demonstration is about: a bug of $naive was looked for, and one was found in:" $caught
