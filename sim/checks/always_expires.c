@@ -48,14 +48,20 @@ static void judge(struct monitor *monitor, int lock, int server, int64_t index, 
     finding_say(finding, "No expiry in %s.", name);
 }
 
+static void note_ttl(struct always_expires *self, const struct event *event)
+{
+    const struct key_effect effect = change_on(event, KEY_LOCK);
+    self->saw_ttl |= effect.has_ttl && effect.ttl_us > 0;
+}
+
 static void event(struct monitor *monitor, const struct event *event)
 {
     const struct ledger *ledger = monitor->ledger;
     struct always_expires *self = monitor->state;
-    if (event->kind == EVENT_EXECUTE && !ledger->scheme) {
+    if (event->kind == EVENT_EXECUTE) {
         self->saw_command = true;
-        struct key_effect effect = change_on(event, KEY_LOCK);
-        self->saw_ttl |= effect.has_ttl && effect.ttl_us > 0;
+        if (!ledger->is_stated)
+            note_ttl(self, event);
     }
     bool is_death =
         event->kind == EVENT_FAULT && event->client >= 0 && ledger->clients[event->client].is_dead;
@@ -87,9 +93,10 @@ static void finish(struct monitor *monitor, int64_t end_us)
 
 static const char *excused(const struct monitor *monitor)
 {
-    const struct scheme *scheme = monitor->ledger->scheme;
+    const struct ledger *ledger = monitor->ledger;
     const struct always_expires *self = monitor->state;
-    if (scheme ? scheme->promises_expiry : self->saw_ttl || !self->saw_command)
+    if (ledger->is_stated ? ledger_promises(ledger, PROMISE_EXPIRY)
+                          : self->saw_ttl || !self->saw_command)
         return NULL;
     return "the scheme does not promise that its keys expire";
 }

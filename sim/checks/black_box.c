@@ -36,8 +36,7 @@ struct black_box *black_box_new(const struct ledger *ledger)
     size_t clients = (size_t)ledger->head->clients, locks = (size_t)ledger->head->locks;
     struct black_box *made = memory_new(1, sizeof *made + clients * sizeof *made->is_open);
     made->ledger = ledger;
-    made->may_renew =
-        !ledger->scheme || ledger->scheme->promises_notice || scheme_is_plugin(ledger->scheme);
+    made->may_renew = ledger_promises(ledger, PROMISE_EXTENDS);
     made->locks = memory_new(locks, sizeof *made->locks);
     for (size_t i = 0; i < locks; i++)
         for (int k = 0; k < 2; k++)

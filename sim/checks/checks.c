@@ -172,7 +172,9 @@ static bool needs_no_server(const struct monitor *monitor)
 static void conclude_unseen(const struct checks *checks, enum property property, const char *gap,
                             const char *vacuity, struct finding *finding)
 {
-    const struct finding *proved = black_box_finding(checks->black_box, property);
+    /* What was inferred proves nothing where the wire has a gap. */
+    const struct finding *proved =
+        checks->ledger.has_inferred ? NULL : black_box_finding(checks->black_box, property);
     *finding = (struct finding){.verdict = VERDICT_UNKNOWN, .first_index = NO_INDEX};
     if (proved && (proved->verdict == VERDICT_VIOLATED || !vacuity))
         *finding = *proved;
@@ -188,6 +190,8 @@ static void conclude(const struct checks *checks, enum property property, struct
     const char *gap = coverage_gap(checks->coverage);
     const char *excuse = monitor->rules->excused ? monitor->rules->excused(monitor) : NULL;
     const char *vacuity = vacuous(checks, monitor->rules);
+    if (!vacuity && monitor->rules->unproved)
+        vacuity = monitor->rules->unproved(monitor);
     *finding = monitor->finding;
     if (!excuse && gap && !needs_no_server(monitor)) {
         conclude_unseen(checks, property, gap, vacuity, finding);

@@ -259,12 +259,27 @@ static void event(struct monitor *monitor, const struct event *event)
 
 static const char *excused(const struct monitor *monitor)
 {
-    const struct scheme *scheme = monitor->ledger->scheme;
+    const struct ledger *ledger = monitor->ledger;
     const struct fence_order *self = monitor->state;
-    if ((scheme && scheme->mints_fence) || self->saw_fence || self->saw_write)
+    if (!ledger->scheme && ledger->is_stated && !ledger_promises(ledger, PROMISE_FENCE))
+        return "the lock does not promise a fencing token";
+    if (ledger_promises(ledger, PROMISE_FENCE) || self->saw_fence || self->saw_write)
         return NULL;
     return "no fencing tokens, and nobody wrote the guarded resource";
 }
 
-const struct property_rules rules_fence_order = {
-    .make = make, .event = event, .fact = fact, .excused = excused, .is_about_grants = true};
+static const char *unproved(const struct monitor *monitor)
+{
+    const struct ledger *ledger = monitor->ledger;
+    const struct fence_order *self = monitor->state;
+    if (ledger->scheme || self->saw_fence || !ledger_promises(ledger, PROMISE_FENCE))
+        return NULL;
+    return "the lock promises fencing tokens, and no grant was told with one";
+}
+
+const struct property_rules rules_fence_order = {.make = make,
+                                                 .event = event,
+                                                 .fact = fact,
+                                                 .excused = excused,
+                                                 .unproved = unproved,
+                                                 .is_about_grants = true};

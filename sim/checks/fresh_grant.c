@@ -31,7 +31,9 @@ static void fact(struct monitor *monitor, const struct fact *fact)
 
 static const char *excused(const struct monitor *monitor)
 {
-    return monitor->ledger->has_lease ? NULL : "the scheme's locks have no end: none can be late";
+    const struct ledger *ledger = monitor->ledger;
+    return ledger->has_lease ? ledger_untold(ledger)
+                             : "the scheme's locks have no end: none can be late";
 }
 
 const struct property_rules rules_fresh_grant = {

@@ -8,10 +8,33 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int quorum_of(const struct history_head *head, const struct scheme *scheme)
+/* Of a foreign lock of which nobody says it, the benefit of the doubt. */
+static unsigned promises_of(const struct history_head *head, const struct scheme *scheme)
 {
-    bool wants_quorum = scheme ? scheme->needs_quorum : head->servers > 1;
-    return wants_quorum ? head->servers / 2 + 1 : 1;
+    if (scheme) {
+        bool renews = scheme->promises_notice || scheme_is_plugin(scheme);
+        return (scheme->promises_expiry ? PROMISE_EXPIRY : 0) |
+               (scheme->promises_notice ? PROMISE_NOTICE : 0) |
+               (scheme->mints_fence ? PROMISE_FENCE : 0) | (renews ? PROMISE_EXTENDS : 0) |
+               (scheme->promises_token ? PROMISE_TOKEN : 0) |
+               (scheme->needs_quorum ? PROMISE_QUORUM : 0);
+    }
+    if (head->has_promises)
+        return head->promises;
+    return PROMISE_EXPIRY | PROMISE_EXTENDS | PROMISE_TOKEN |
+           (head->servers > 1 ? PROMISE_QUORUM : 0);
+}
+
+bool ledger_promises(const struct ledger *ledger, enum promise promise)
+{
+    return ledger->promises & promise;
+}
+
+const char *ledger_untold(const struct ledger *ledger)
+{
+    if (ledger->has_told || !ledger->has_inferred)
+        return NULL;
+    return "what the clients were told nobody saw: it was inferred from the wire";
 }
 
 void ledger_init(struct ledger *ledger, const struct history_head *head,
@@ -20,16 +43,18 @@ void ledger_init(struct ledger *ledger, const struct history_head *head,
 {
     *ledger = (struct ledger){.head = head,
                               .scheme = scheme,
-                              .quorum = quorum_of(head, scheme),
+                              .promises = promises_of(head, scheme),
+                              .is_stated = scheme || head->has_promises,
                               .lease_us = head->lease_us,
                               .unit_us = head->unit_us,
                               .error_us = head->clock_error_us,
                               .index = NO_INDEX,
                               .take = take,
                               .context = context};
+    ledger->quorum = ledger_promises(ledger, PROMISE_QUORUM) ? head->servers / 2 + 1 : 1;
     ledger->has_stamps = scheme && scheme->uses_client_clock;
     ledger->has_lease =
-        head->lease_us > 0 && (!scheme || scheme->promises_expiry || scheme->uses_client_clock);
+        head->lease_us > 0 && (ledger_promises(ledger, PROMISE_EXPIRY) || ledger->has_stamps);
     size_t servers = (size_t)head->servers;
     ledger->clients = memory_new((size_t)head->clients, sizeof *ledger->clients);
     for (int i = 0; i < head->clients; i++) {
@@ -132,9 +157,15 @@ static void hold_end(struct ledger *ledger, const struct event *event, int numbe
 static int64_t lease_starts_us(const struct ledger *ledger, int number)
 {
     const struct ledger_client *client = &ledger->clients[number];
+    int64_t won_us = NEVER_US;
     if (ledger->scheme || client->sent_us < client->call_us)
         return client->call_us;
-    return client->sent_us;
+    for (int s = 0; s < ledger->head->servers; s++) {
+        const struct grant *grant = ledger_grant(ledger, number, s);
+        if (grant->index != NO_INDEX && grant->ending == ENDING_NONE && grant->asked_us < won_us)
+            won_us = grant->asked_us;
+    }
+    return won_us == NEVER_US ? client->sent_us : won_us;
 }
 
 static void hold_begin(struct ledger *ledger, const struct event *event)
@@ -145,7 +176,10 @@ static void hold_begin(struct ledger *ledger, const struct event *event)
     client->own_end_us = NEVER_US;
     if (ledger->has_lease)
         client->own_end_us = lease_starts_us(ledger, event->client) + ledger->lease_us;
-    client->is_late = ledger->has_lease && event->time_us - ledger->error_us >= client->own_end_us;
+    /* Of an inferred hold nobody knows whether the client took so late a grant for one. */
+    client->is_inferred = event->is_inferred;
+    client->is_late = !event->is_inferred && ledger->has_lease &&
+                      event->time_us - ledger->error_us >= client->own_end_us;
     client->is_holding = true;
     client->held_us = event->time_us;
     client->held_index = event->index;
@@ -320,6 +354,8 @@ static void returned(struct ledger *ledger, const struct event *event)
 {
     assert(event->client >= 0);
     struct ledger_client *client = &ledger->clients[event->client];
+    ledger->has_told |= !event->is_inferred;
+    ledger->has_inferred |= event->is_inferred;
     if (event->op == OP_ACQUIRE && event->attempt == client->attempt) {
         client->is_acquiring = false;
         client->acquired = event->result;

@@ -152,8 +152,9 @@ struct ledger_client {
     unsigned lost; /* bit a server: it said that this attempt's key is gone; why is not known */
     enum result released; /* how its release returned; RESULT_NONE: not yet */
     int64_t released_us;
-    bool is_holding; /* it believes so */
-    bool is_late;    /* told after its own lease */
+    bool is_holding;  /* it believes so */
+    bool is_late;     /* told after its own lease */
+    bool is_inferred; /* that it was granted the lock nobody told; the wire shows it */
     int next, prev;
     int64_t held_us, held_index; /* when the hold began; NO_INDEX: it never did */
     int64_t own_end_us;          /* end of the own lease; NEVER_US: a lock without one */
@@ -214,6 +215,9 @@ struct fact {
 struct ledger {
     const struct history_head *head;
     const struct scheme *scheme; /* NULL: foreign */
+    unsigned promises;           /* bit enum promise: of the scheme, or of the history's head */
+    bool is_stated;              /* these are; else a foreign lock is judged by what it does */
+    bool has_told, has_inferred; /* answers to clients that were told, or inferred from the wire */
     int quorum;
     bool has_lease;  /* own leases end */
     bool has_stamps; /* clients judge expiry */
@@ -234,6 +238,12 @@ void ledger_event(struct ledger *ledger, const struct event *event);
 /* What waits is taken as it is; keys that have expired by then end. */
 void ledger_finish(struct ledger *ledger, int64_t end_us);
 void ledger_close(struct ledger *ledger);
+
+/* Does the lock promise that? */
+bool ledger_promises(const struct ledger *ledger, enum promise promise);
+
+/* Why nothing is known of what clients were told; NULL: it is. */
+const char *ledger_untold(const struct ledger *ledger);
 
 /* The grant that a client's last attempt has, or had, at a server; index NO_INDEX: none. Borrowed.
  */

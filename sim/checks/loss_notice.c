@@ -76,7 +76,7 @@ static void judge(struct monitor *monitor, int number, int64_t told_us, int64_t 
 {
     const struct ledger *ledger = monitor->ledger;
     const struct ledger_client *client = &ledger->clients[number];
-    if (told_us <= due_us(monitor, number))
+    if (client->is_inferred || told_us <= due_us(monitor, number))
         return;
     const struct grant *lost = find_loss(ledger, number);
     if (!lost && !has_run_out(ledger, number, told_us))
@@ -113,9 +113,8 @@ static void finish(struct monitor *monitor, int64_t end_us)
 
 static const char *excused(const struct monitor *monitor)
 {
-    const struct scheme *scheme = monitor->ledger->scheme;
-    if (scheme && scheme->promises_notice)
-        return NULL;
+    if (ledger_promises(monitor->ledger, PROMISE_NOTICE))
+        return ledger_untold(monitor->ledger);
     return "the scheme does not promise to tell its holder of a loss";
 }
 

@@ -55,8 +55,7 @@ static void finish(struct monitor *monitor, int64_t end_us)
 
 static const char *excused(const struct monitor *monitor)
 {
-    const struct scheme *scheme = monitor->ledger->scheme;
-    if (!scheme || scheme->promises_token)
+    if (ledger_promises(monitor->ledger, PROMISE_TOKEN))
         return NULL;
     return "the scheme's keys do not say which attempt wrote them";
 }

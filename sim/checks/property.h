@@ -26,6 +26,9 @@ struct property_rules {
     /* Why the property says nothing about this scheme or history; NULL: it does. Asked at the end.
      */
     const char *(*excused)(const struct monitor *monitor);
+    /* What its verdict rests on and was not seen, so that it does not hold but is unknown; NULL:
+     * nothing. Asked at the end, where nothing is violated. */
+    const char *(*unproved)(const struct monitor *monitor);
     bool is_about_two;    /* needs a grant and a second client to be worth anything */
     bool is_about_grants; /* needs a grant, at a server or told, to be worth anything */
 };

@@ -165,6 +165,11 @@ static void explain_hold(const struct ledger *ledger, int client, const char *al
     else
         finding_say(finding, "%s was told at %s that it has the lock%s; no server had given it.",
                     name, MS(who->held_us), also);
+    if (who->is_inferred)
+        finding_say(finding,
+                    "That %s held it is inferred from the wire: from its grant heard at %s to its "
+                    "release sent.",
+                    name, MS(who->held_us));
     if (who->is_late)
         finding_say(finding, "%s was told so at %s; its own lease had ended at %s.", name,
                     MS(who->held_us), MS(who->own_end_us));

@@ -140,7 +140,7 @@ static void event(struct monitor *monitor, const struct event *event)
     const struct ledger *ledger = monitor->ledger;
     bool is_refused = event->op == OP_ACQUIRE && event->result == RESULT_REFUSED;
     bool is_not_mine = event->op == OP_RELEASE && event->result == RESULT_NOT_MINE;
-    if (event->kind != EVENT_RETURN || (!is_refused && !is_not_mine) ||
+    if (event->kind != EVENT_RETURN || (!is_refused && !is_not_mine) || event->is_inferred ||
         event->attempt != ledger->clients[event->client].attempt)
         return;
     struct untruth untruth = judge(ledger, event);
@@ -153,4 +153,9 @@ static void event(struct monitor *monitor, const struct event *event)
         explain(ledger, event, &untruth, &monitor->finding);
 }
 
-const struct property_rules rules_truthful = {.event = event};
+static const char *excused(const struct monitor *monitor)
+{
+    return ledger_untold(monitor->ledger);
+}
+
+const struct property_rules rules_truthful = {.event = event, .excused = excused};

@@ -37,7 +37,9 @@ static enum fail print_timeline(const char *path, const struct results *results,
 static void name_row(struct result_row *row, const struct history_head *head)
 {
     const struct scheme *scheme = scheme_named(head->scheme);
-    const struct scheme foreign = {.name = head->scheme};
+    const struct scheme foreign = {.name = head->scheme[0]    ? head->scheme
+                                           : head->program[0] ? head->program
+                                                              : "foreign"};
     result_name_row(row, head->scenario, scheme ? scheme : &foreign);
     row->worker = *head->program ? memory_text(head->program) : NULL;
 }

@@ -1,0 +1,208 @@
+/* test_checks_effects.c - foreign locks: opaque commands are judged by what they did to their keys,
+ * and a lock by what its history says that it promises. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <cmocka.h>
+
+#include "test/foreign_story.h"
+
+/* --- effects --- */
+
+static void a_clean_history_holds(void **state)
+{
+    struct story *story = foreign(ALL_PROMISES, 1);
+    (void)state;
+    takes(story, A);
+    calls(story, B, OP_ACQUIRE);
+    sends_script(story, B, OP_ACQUIRE);
+    runs(story, B, OP_ACQUIRE, refused(EFFECT_SET, A));
+    returns(story, B, OP_ACQUIRE, RESULT_REFUSED);
+    calls(story, A, OP_EXTEND);
+    sends_script(story, A, OP_EXTEND);
+    runs(story, A, OP_EXTEND, expiry(DID_LENGTHENED, LEASE_MS));
+    at(story, 200);
+    gives_back(story, A, deleted(A), RESULT_RELEASED);
+    takes(story, B);
+    gives_back(story, B, deleted(B), RESULT_RELEASED);
+    ends(story);
+    assert_silent(story);
+    story_free(story);
+}
+
+/* A outlives its lease and deletes B's lock, or is refused. */
+static void who_deletes_anothers_key_by_a_script(void **state)
+{
+    (void)state;
+    for (int is_refused = 0; is_refused < 2; is_refused++) {
+        struct story *story = foreign(ALL_PROMISES, 1);
+        takes(story, A);
+        at(story, 310);
+        takes(story, B);
+        gives_back(story, A, is_refused ? refused(EFFECT_DELETE, B) : deleted(B), RESULT_NOT_MINE);
+        if (!is_refused)
+            takes(story, C);
+        ends(story);
+        if (is_refused) {
+            assert_holds(story, PROPERTY_RELEASE_OWN);
+            assert_holds(story, PROPERTY_LEASE_EXCLUSION);
+        } else {
+            assert_violated(story, PROPERTY_RELEASE_OWN, 1, CAUSE_UNLOCK_BUG);
+            assert_violated(story, PROPERTY_LEASE_EXCLUSION, 1, CAUSE_UNLOCK_BUG);
+            assert_true(
+                says(story, PROPERTY_RELEASE_OWN,
+                     "A sent EVALSHA 9d2f 1 lock, executed at 310.7 ms: it removed B's lock"));
+        }
+        story_free(story);
+    }
+}
+
+/* B changes A's expiry, or A its own. */
+static void who_changes_anothers_expiry(void **state)
+{
+    static const enum did dids[] = {DID_EXPIRY_SET, DID_LENGTHENED, DID_SHORTENED, DID_UNEXPIRED};
+    (void)state;
+    for (int i = 0; i < 4; i++)
+        for (int who = A; who <= B; who++) {
+            struct story *story = foreign(ALL_PROMISES, 1);
+            struct key_effect effect = expiry(dids[i], 100);
+            effect.has_ttl = dids[i] != DID_UNEXPIRED;
+            takes(story, A);
+            calls(story, B, OP_ACQUIRE);
+            sends_script(story, B, OP_ACQUIRE);
+            runs(story, who, who == A ? OP_EXTEND : OP_ACQUIRE, effect);
+            returns(story, B, OP_ACQUIRE, RESULT_REFUSED);
+            ends(story);
+            if (who == B)
+                assert_violated(story, PROPERTY_EXTEND_OWN, 1, CAUSE_FOREIGN_EXTEND);
+            else
+                assert_holds(story, PROPERTY_EXTEND_OWN);
+            if (dids[i] == DID_UNEXPIRED)
+                assert_violated(story, PROPERTY_ALWAYS_EXPIRES, 1, CAUSE_NO_EXPIRY);
+            else
+                assert_holds(story, PROPERTY_ALWAYS_EXPIRES);
+            story_free(story);
+        }
+}
+
+/* B writes over A's living lock, or where there was nothing. */
+static void who_overwrites_a_living_lock(void **state)
+{
+    (void)state;
+    for (int is_over = 0; is_over < 2; is_over++) {
+        struct story *story = foreign(ALL_PROMISES, 1);
+        struct key_effect effect = created(B);
+        takes(story, A);
+        if (!is_over)
+            gives_back(story, A, deleted(A), RESULT_RELEASED);
+        calls(story, B, OP_ACQUIRE);
+        effect.did = DID_OVERWRITTEN;
+        effect.before = is_over ? BEFORE_PRESENT : BEFORE_UNKNOWN;
+        runs(story, B, OP_ACQUIRE, effect);
+        returns(story, B, OP_ACQUIRE, RESULT_GRANTED);
+        ends(story);
+        if (is_over)
+            assert_violated(story, PROPERTY_LEASE_EXCLUSION, 1, CAUSE_ACQUIRE_BUG);
+        else
+            assert_holds(story, PROPERTY_LEASE_EXCLUSION);
+        story_free(story);
+    }
+}
+
+/* A script whose copy comes again deletes the next holder's lock: by its bytes it is the same. */
+static void a_script_that_comes_twice(void **state)
+{
+    struct story *story = foreign(ALL_PROMISES, 1);
+    (void)state;
+    takes(story, A);
+    calls(story, A, OP_RELEASE);
+    sends_script(story, A, OP_RELEASE);
+    happens(story, (struct event){.kind = EVENT_FAULT,
+                                  .client = A,
+                                  .op = OP_RELEASE,
+                                  .fault = FAULT_DUPLICATE,
+                                  .opaque = &script});
+    runs(story, A, OP_RELEASE, deleted(A));
+    returns(story, A, OP_RELEASE, RESULT_RELEASED);
+    takes(story, B);
+    runs(story, A, OP_RELEASE, deleted(B));
+    ends(story);
+    assert_violated(story, PROPERTY_RELEASE_OWN, 1, CAUSE_UNLOCK_BUG);
+    assert_true(says(story, PROPERTY_RELEASE_OWN, "triggered by a EVALSHA that was sent twice"));
+    story_free(story);
+}
+
+/* --- of a real server: executions that are told in a wrong order --- */
+
+static void an_opaque_execution_waits_for_what_explains_it(void **state)
+{
+    struct story *story = foreign(ALL_PROMISES, 1);
+    (void)state;
+    takes(story, A);
+    at(story, 50);
+    calls(story, A, OP_RELEASE);
+    calls(story, B, OP_ACQUIRE);
+    for (int i = 0; i < 2; i++) { /* B's grant is told before A's delete */
+        struct opaque opaque = script;
+        struct effects effects = {.count = 1, .on = {i ? deleted(A) : created(B)}};
+        struct event event = {.kind = EVENT_EXECUTE,
+                              .index = story->index++,
+                              .client = i ? A : B,
+                              .attempt = 1,
+                              .op = i ? OP_RELEASE : OP_ACQUIRE,
+                              .from_us = 50000,
+                              .time_us = story->now_us,
+                              .reply = INTEGER(1),
+                              .opaque = &opaque,
+                              .effects = &effects};
+        checks_event(story->checks, &event);
+        memset(&opaque, 'x', sizeof opaque);
+        memset(&effects, 'x', sizeof effects);
+        story->now_us += 10;
+    }
+    returns(story, B, OP_ACQUIRE, RESULT_GRANTED);
+    returns(story, A, OP_RELEASE, RESULT_RELEASED);
+    ends(story);
+    assert_silent(story);
+    story_free(story);
+}
+
+/* --- what nobody saw --- */
+
+static void a_script_whose_effect_nobody_saw_proves_nothing(void **state)
+{
+    (void)state;
+    for (int is_seen = 0; is_seen < 2; is_seen++) {
+        struct story *story = foreign(ALL_PROMISES, 1);
+        struct effects effects = {.count = 1, .on = {created(A)}};
+        calls(story, A, OP_ACQUIRE);
+        sends_script(story, A, OP_ACQUIRE);
+        happens(story, (struct event){.kind = EVENT_EXECUTE,
+                                      .client = A,
+                                      .op = OP_ACQUIRE,
+                                      .reply = INTEGER(1),
+                                      .opaque = &script,
+                                      .effects = is_seen ? &effects : NULL});
+        returns(story, A, OP_ACQUIRE, RESULT_GRANTED);
+        ends(story);
+        assert_int_equal(story->findings[PROPERTY_RELEASE_OWN].verdict,
+                         is_seen ? VERDICT_HOLDS : VERDICT_UNKNOWN);
+        assert_int_equal(
+            says(story, PROPERTY_RELEASE_OWN, "nobody saw what it did to the lock key"), !is_seen);
+        story_free(story);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_clean_history_holds),
+        cmocka_unit_test(who_deletes_anothers_key_by_a_script),
+        cmocka_unit_test(who_changes_anothers_expiry),
+        cmocka_unit_test(who_overwrites_a_living_lock),
+        cmocka_unit_test(a_script_that_comes_twice),
+        cmocka_unit_test(an_opaque_execution_waits_for_what_explains_it),
+        cmocka_unit_test(a_script_whose_effect_nobody_saw_proves_nothing),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
