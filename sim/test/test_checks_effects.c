@@ -50,8 +50,8 @@ static void who_deletes_anothers_key_by_a_script(void **state)
             assert_violated(story, PROPERTY_RELEASE_OWN, 1, CAUSE_UNLOCK_BUG);
             assert_violated(story, PROPERTY_LEASE_EXCLUSION, 1, CAUSE_UNLOCK_BUG);
             assert_true(
-                says(story, PROPERTY_RELEASE_OWN,
-                     "A sent EVALSHA 9d2f 1 lock, executed at 310.7 ms: it removed B's lock"));
+                says(story, PROPERTY_RELEASE_OWN, "A sent EVALSHA 9d2f 1 lock, executed at"));
+            assert_true(says(story, PROPERTY_RELEASE_OWN, "it removed B's lock"));
         }
         story_free(story);
     }

@@ -19,20 +19,20 @@ enum { CLIENTS = 3, LEASE_US = 300000, WALK = 250, SEEDS = 30 };
 
 static char names[ACTORS_MAX][NAME_MAX_BYTES] = {"A", "B", "C"};
 
-struct walk {
+struct opaque_walk {
     struct run run;
     struct world *world;
-    struct trace trace;
+    struct event_trace trace;
     struct random random;
 };
 
-static int draw(struct walk *walk, int bound)
+static int draw(struct opaque_walk *walk, int bound)
 {
     return (int)random_below(&walk->random, (uint64_t)bound);
 }
 
 /* Mostly a message goes one stop further. */
-static struct choice draw_of_message(struct walk *walk, const struct message *message)
+static struct choice draw_of_message(struct opaque_walk *walk, const struct message *message)
 {
     static const enum choice_kind kinds[] = {CHOICE_DUPLICATE, CHOICE_ANSWER_ERROR,
                                              CHOICE_GIVE_UP,   CHOICE_LOSE_REQUEST,
@@ -52,7 +52,7 @@ static struct choice draw_of_message(struct walk *walk, const struct message *me
     return choice;
 }
 
-static struct choice draw_of_client(struct walk *walk, int client)
+static struct choice draw_of_client(struct opaque_walk *walk, int client)
 {
     static const enum choice_kind works[] = {CHOICE_WRITE, CHOICE_READ_COUNTER,
                                              CHOICE_WRITE_COUNTER};
@@ -69,7 +69,7 @@ static struct choice draw_of_client(struct walk *walk, int client)
     return choice;
 }
 
-static struct choice draw_of_server(struct walk *walk)
+static struct choice draw_of_server(struct opaque_walk *walk)
 {
     static const enum choice_kind kinds[] = {CHOICE_RESTART, CHOICE_EVICT, CHOICE_CUT_REPLICA,
                                              CHOICE_FAILOVER, CHOICE_SERVER_CLOCK};
@@ -81,7 +81,7 @@ static struct choice draw_of_server(struct walk *walk)
     return choice;
 }
 
-static struct choice draw_choice(struct walk *walk)
+static struct choice draw_choice(struct opaque_walk *walk)
 {
     int client = draw(walk, CLIENTS), dice = draw(walk, 80);
     struct message all[MESSAGES_MAX];
@@ -109,10 +109,10 @@ static struct history_head head_of(const struct run *run)
     return head;
 }
 
-static void walk_make(struct walk *walk, const struct scheme *scheme, uint64_t seed)
+static void walk_make(struct opaque_walk *walk, const struct scheme *scheme, uint64_t seed)
 {
     struct failure why;
-    *walk = (struct walk){.random = {.seed = seed}};
+    *walk = (struct opaque_walk){.random = {.seed = seed}};
     walk->run = (struct run){.scheme = scheme,
                              .clients = CLIENTS,
                              .servers = scheme->needs_quorum ? 3 : 1,
@@ -165,7 +165,7 @@ static void write_opaque(const struct event_sink *sink, const struct event *type
     sink->take(sink->context, &event);
 }
 
-static void write_file(const struct walk *walk, bool is_disguised)
+static void write_file(const struct opaque_walk *walk, bool is_disguised)
 {
     struct history_head head = head_of(&walk->run);
     struct history_writer *writer;
@@ -201,7 +201,7 @@ static void judge_file(struct finding *findings, struct counters *counters)
     history_reader_free(reader);
 }
 
-static void judge_typed(const struct walk *walk, struct finding *findings,
+static void judge_typed(const struct opaque_walk *walk, struct finding *findings,
                         struct counters *counters)
 {
     struct history_head head = head_of(&walk->run);
@@ -215,8 +215,9 @@ static void judge_typed(const struct walk *walk, struct finding *findings,
     checks_free(checks);
 }
 
-static void assert_same_finding(const struct walk *walk, enum property property, bool has_words,
-                                const struct finding *typed, const struct finding *opaque)
+static void assert_same_finding(const struct opaque_walk *walk, enum property property,
+                                bool has_words, const struct finding *typed,
+                                const struct finding *opaque)
 {
     bool is_same = typed->verdict == opaque->verdict && typed->cause == opaque->cause &&
                    typed->count == opaque->count && typed->blames == opaque->blames &&
@@ -240,7 +241,7 @@ static unsigned walk_both(const struct scheme *scheme, uint64_t seed)
 {
     static struct finding typed[PROPERTY_COUNT], opaque[PROPERTY_COUNT];
     struct counters one, two;
-    struct walk *walk = memory_new(1, sizeof *walk);
+    struct opaque_walk *walk = memory_new(1, sizeof *walk);
     unsigned causes = 0;
     walk_make(walk, scheme, seed);
     judge_typed(walk, typed, &one);
