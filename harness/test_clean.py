@@ -125,7 +125,7 @@ def test_clean_removes_what_the_dead_have_left(tmp_path):
     with server() as port:
         for key in FOREIGN:
             ask(port, "SET", key, "theirs")
-        assert clean(port).out == "nothing is left by any run\n"
+        assert clean(port).out == "no run has left anything\n"
         process = stressing(port, tmp_path)
         dead = run_of(process, port)
         kill_all(process)
@@ -200,7 +200,7 @@ def test_clean_where_somebody_else_made_the_mark():
             ask(port, *[f"picklock:{number}:run" if word == "KEY" else word for word in words])
         before = keys(port)
         ran = clean(port, "--run", "0" * 16)
-        assert ran.status == 2 and ran.out.count("none that a run of picklock sets") == len(marks), ran
+        assert ran.status == 2 and ran.out.count("was not set by a run of picklock") == len(marks), ran
         assert "CLIENT LIST" not in ran.out and "has ended" not in ran.out and keys(port) == before
         # What it says to do.
         for number in marks:

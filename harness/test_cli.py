@@ -407,13 +407,13 @@ def test_xml_on_stdout_is_alone(picklock):
 def test_nothing_ran_is_unknown_everywhere(tmp_path):
     """A list that came to nothing, as of a glob that matched the explorer's matrix alone."""
     ran = run("run", "--on", "sim", "scenarios/matrix.yaml", "--out", tmp_path)
-    assert ran.status == 2 and "unknown, for nothing was run" in ran.out, ran
+    assert ran.status == 2 and "unknown, because nothing was run" in ran.out, ran
     folder = tmp_path / "latest"
     suites = ElementTree.parse(folder / "junit.xml").getroot()
     assert suites.get("errors") == "1" and "nothing was run" in suites.find(".//error").get("message")
     assert "Nothing ran." in (folder / "index.html").read_text()
     again = run("report", folder)
-    assert again.status == 2 and "unknown, for nothing was run" in again.out, again
+    assert again.status == 2 and "unknown, because nothing was run" in again.out, again
 
 
 def test_a_shard_without_a_run_is_done(tmp_path):

@@ -27,14 +27,13 @@ static const char *words_of(const struct leftover *row)
         [LEFT_BY_ALIVE] = "left alone: the run is alive",
         [LEFT_BY_RECENT] =
             "left alone: the run has ended within the last 30 s, or has lost its connection;\n"
-            "  wait so long, or say --run with its number",
+            "  wait 30 s, or name it with --run",
         [LEFT_BY_UNNAMED] =
-            "left alone: whether the run is alive cannot be seen by this user (CLIENT LIST,\n"
+            "left alone: this user may not see whether the run is alive (CLIENT LIST,\n"
             "  CLIENT SETNAME); its mark is gone 30 s after its end: try again then",
         [LEFT_BY_FORGER] =
-            "left alone: its mark is none that a run of picklock sets; give that key,\n"
-            "  picklock:ID:run, an expiry of 30 s: a run that is alive renews it, else try again "
-            "then",
+            "left alone: its mark was not set by a run of picklock; give that key,\n"
+            "  picklock:ID:run, an expiry of 30 s (a run that is alive renews it) and try again",
     };
     return row->is_removed ? "removed" : words[row->by];
 }
@@ -52,7 +51,7 @@ static enum fail clean(redisContext *control, const char *named, struct failure 
         is_open |= !rows[i].is_removed && rows[i].by != LEFT_BY_ALIVE;
     }
     if (!fail && !count)
-        printf("nothing is left by any run\n");
+        printf("no run has left anything\n");
     free(rows);
     return fail ? fail : is_open ? FAIL_UNKNOWN : FAIL_NONE;
 }

@@ -57,7 +57,7 @@ static enum fail confirm_one(struct cells *cells, int at, enum property property
         return FAIL_NONE;
     cmd_say("not confirmed: %s, %s, %s: %s", cell->options.scheme->name, cell->faults,
             property_name(property),
-            fail ? failure->text : "the checks do not see it on real Redis");
+            fail ? failure->text : "on real Redis the checks do not find it");
     return FAIL_NONE;
 }
 

@@ -250,7 +250,7 @@ enum fail report_junit(const char *path, const struct results *results, struct f
     view_init(&view, results);
     char *interrupted = view_interrupted_words(results);
     bool is_empty = results_nothing_ran(results);
-    char *empty = memory_text("nothing was run, so that nothing is known");
+    char *empty = memory_text("nothing was run, so nothing is known");
     int gaps = results->missing_count + (interrupted != NULL) + is_empty;
     struct case_counts counts = {.cases = gaps, .of = {[ERRORED] = gaps}};
     count_rows(&counts, &view, 0, view.count);

@@ -215,7 +215,7 @@ static void print_totals(const struct terminal *terminal, const struct view *vie
     if (results_nothing_applied(view->results))
         cell(terminal, yellow, ": nothing was concluded", 0);
     if (results_nothing_ran(view->results))
-        cell(terminal, yellow, ": unknown, for nothing was run", 0);
+        cell(terminal, yellow, ": unknown, because nothing was run", 0);
     fputc('\n', terminal->out);
 }
 

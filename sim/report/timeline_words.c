@@ -279,7 +279,7 @@ void words_event(const struct timeline *timeline, const struct event *event,
             client_name(timeline, event->client));
         break;
     case EVENT_STRAND:
-        put(text, "%s%s waits for what can never come", *text ? "; " : "",
+        put(text, "%s%s waits for nothing", *text ? "; " : "",
             client_name(timeline, event->client));
         break;
     case EVENT_WAKE:

@@ -101,7 +101,7 @@ const char *view_confirmed_words(const struct result_property *property)
     if (result_property_is_defect(property))
         return "NOT CONFIRMED";
     if (!property->is_replayed)
-        return "no single way shows it, there is nothing to replay";
+        return "no single path shows it, so there is nothing to replay";
     if (property->confirmed == CONFIRMED_LACKS)
         return "replayed; this server does not know DELEX";
     return property->confirmed == CONFIRMED_YES ? "confirmed on real Redis" : "replayed";
@@ -123,12 +123,12 @@ static char *runs_words(struct view_counts counts)
     /* Of what did not apply there is no verdict. */
     counts.rows -= counts.standing[STANDING_NOT_APPLICABLE];
     if (counts.rows == 0)
-        return memory_text("Nothing of it applied: nothing was concluded.");
+        return memory_text("Nothing applied, so nothing was concluded.");
     if (not == 0 && open == 0 && counts.standing[STANDING_EXPECTED] == counts.rows)
         return counts.rows == 1 ? memory_text("The verdict is as expected.")
                                 : memory_format("All %d verdicts are as expected.", counts.rows);
     if (not == 0 && open == 0 && counts.standing[STANDING_UNSTATED] == counts.rows)
-        return memory_text("Nothing was violated that is anybody's fault.");
+        return memory_text("Nobody is to blame for any violation.");
     if (not == 0 && open == 0)
         return memory_text("Nothing is other than expected.");
     if (not &&counts.stress == counts.rows)
@@ -151,7 +151,7 @@ static char *cells_words(struct view_counts counts)
         return memory_format("A witness of %d of %d cells did not reproduce: a defect of picklock.",
                              counts.defects, counts.cells);
     if (counts.failed)
-        return memory_format("%d of %d cell%s came to a failure.", counts.failed, counts.cells, s);
+        return memory_format("%d of %d cell%s failed.", counts.failed, counts.cells, s);
     if (counts.open)
         return memory_format("%d of %d cell%s could not be searched to the end.", counts.open,
                              counts.cells, s);
@@ -210,7 +210,7 @@ char *view_verdict_words(const struct view *view)
     const struct results *results = view->results;
     struct view_counts counts = view_count(view);
     char *interrupted = view_interrupted_words(results);
-    char *missing = results->missing_count ? memory_text("Not all of it is here.")
+    char *missing = results->missing_count ? memory_text("The report is incomplete.")
                     : interrupted          ? memory_format("Interrupted: %s.", interrupted)
                                            : memory_text("");
     free(interrupted);

@@ -122,7 +122,7 @@ static void take_findings(struct result_row *row, const struct finding *findings
             add_property(row, (enum property)i, &finding, expectation);
     }
     if (!is_any_judged)
-        result_set_not_applicable(row, "no property says anything about it");
+        result_set_not_applicable(row, "no property applies to it");
 }
 
 void result_sum_up_cell(struct result_row *row)

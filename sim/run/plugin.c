@@ -38,7 +38,7 @@ static char *symbol_of(const char *path)
 static const char *find_defect(const struct scheme *scheme)
 {
     if (!scheme->name || !*scheme->name || strlen(scheme->name) >= NAME_MAX_BYTES)
-        return "has no .name, or one of 64 bytes and more";
+        return "has no .name, or one of more than 63 bytes";
     if (!scheme->summary || !scheme->source)
         return "has no .summary or no .source";
     if (!scheme->step)
@@ -127,8 +127,8 @@ static enum fail not_opened(struct failure *failure)
     bool is_missing = strstr(why, "undefined symbol");
     return failure_set(failure, FAIL_INPUT, "%s%s", why,
                        is_missing
-                           ? "\n(of the program a scheme can call what schemes/scheme.h lists "
-                             "under \"what a step may ask for\", and nothing else)"
+                           ? "\n(a scheme can call only what schemes/scheme.h lists under \"what a "
+                             "step may ask for\")"
                            : "");
 }
 
@@ -158,7 +158,7 @@ enum fail plugin_load(const char *path, const struct scheme **scheme, struct fai
         return failure->code;
     if (is_cut_off(path))
         return failure_set(failure, FAIL_INPUT,
-                           "%s: is not whole: its header promises more than the file has", path);
+                           "%s: is cut off: its header describes more than the file has", path);
     last_file = path;
     char *symbol = symbol_of(path);
     void *object = open_object(path);
@@ -168,7 +168,7 @@ enum fail plugin_load(const char *path, const struct scheme **scheme, struct fai
         fail = not_opened(failure);
     } else if (ours) {
         fail = failure_set(failure, FAIL_INPUT,
-                           "%s: defines '%s', which is the program's: a step must ask it there. "
+                           "%s: defines '%s', a function of picklock that steps call. "
                            "Rename yours, or make it static",
                            path, ours);
     } else if (!(*scheme = dlsym(object, symbol))) {

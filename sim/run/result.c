@@ -200,7 +200,7 @@ bool result_has_defect(const struct result_row *row)
 
 static const char *const unconfirmed[] = {
     [CONFIRMED_LACKS] = "this server does not know DELEX",
-    [CONFIRMED_NOTHING] = "no single way shows it",
+    [CONFIRMED_NOTHING] = "no single path shows it",
 };
 
 const char *result_unconfirmed(enum confirmed confirmed)

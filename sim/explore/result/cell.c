@@ -82,8 +82,9 @@ static void say_without_replay(const struct cell *cell, struct cell_witness *wit
              finding->is_endless
                  ? "From here on nobody can ever acquire the lock: no way leads to a grant."
                  : "From here on nobody is granted the lock in time, although nobody holds it.");
-    snprintf(said.witness[1], sizeof said.witness[1],
-             "Every way was tried. No single one shows it, so that there is nothing to replay.");
+    snprintf(
+        said.witness[1], sizeof said.witness[1],
+        "Every continuation was searched. No single path shows it, so there is nothing to replay.");
     witness_say(witness, &said);
 }
 
@@ -422,8 +423,7 @@ const char *cell_why(const struct cell *cell, enum property property, char *text
         print_cut_short(cell, property == PROPERTY_PROGRESS ? NULL : &cell->searches[section].tried,
                         text, size);
     else if (property == PROPERTY_PROGRESS)
-        snprintf(text, size,
-                 "a random search cannot judge it: that needs every state");
+        snprintf(text, size, "a random search cannot judge it: that needs every state");
     else
         print_not_found(cell, property, text, size);
     return text;
