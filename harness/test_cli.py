@@ -163,7 +163,7 @@ def test_the_documented_pair_of_schemes_over_all_scenarios(tmp_path, picklock):
 
 def test_json_on_stdout_is_alone(picklock):
     ran = picklock("run", "--on", "sim", "scenarios/expired-lease-double-delete.yaml", "--json", "-")
-    assert json.loads(ran.out)["schema"] == "picklock.results/1"
+    assert json.loads(ran.out)["schema"] == "picklock.results/2"
 
 
 def test_the_same_seed_gives_the_same_bytes(picklock, tmp_path):
