@@ -128,7 +128,7 @@ int cmd_check(int argc, char **argv)
     }
     enum fail fail = judge(argv[1], &wanted, lease_us, fail_on, &results, &failure);
     if (!fail && json)
-        fail = report_json(json, &results, &failure);
+        fail = report_write(FORMAT_JSON, json, &results, NULL, &failure);
     if (!fail && (!json || strcmp(json, "-") != 0))
         report_terminal(stdout, &results, isatty(STDOUT_FILENO) && !getenv("NO_COLOR"));
     if (!fail && wants_timeline)

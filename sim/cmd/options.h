@@ -4,6 +4,7 @@
 #define PICKLOCK_CMD_OPTIONS_H
 
 #include "base/fail.h"
+#include "report/formats.h"
 
 #include <stdint.h>
 
@@ -41,9 +42,8 @@ enum fail options_parse(int argc, char **argv, const struct option_row *rows, in
 
 /* Of every command that makes reports. */
 #define REPORT_HELP \
-    "  --json FILE            also write results.json to FILE; - is stdout, and nothing else is\n" \
-    "                         printed there\n" \
-    "  --markdown FILE, --junit FILE, --html FILE   also write these reports\n"
+    "also write a report to FILE (- is stdout, and nothing else is printed there):\n" \
+    FORMATS(FORMAT_HELP, )
 
 /* Of every command that always makes a run folder. */
 #define OUTPUT_HELP \

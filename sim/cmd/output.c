@@ -84,8 +84,9 @@ enum fail scheme_list_has(const struct scheme_list *list, const char *name, cons
             return FAIL_NONE;
     if (!list->count)
         return FAIL_NONE;
-    return failure_set(failure, FAIL_INPUT, "%s: belongs to the scheme '%s', not to the one that --scheme names",
-                       path, name);
+    return failure_set(failure, FAIL_INPUT,
+                       "%s: belongs to the scheme '%s', not to the one that --scheme names", path,
+                       name);
 }
 
 enum fail run_choices_read(const struct run_choices *choices, struct runner *runner,
@@ -132,20 +133,28 @@ static char *invocation(int argc, char **argv)
     return url ? with_word(with_word(line, "--redis"), url) : line;
 }
 
+/* Does the word name an option (of such a length) that differs from shard to shard? */
+static bool is_differing(const char *word, size_t length)
+{
+    static const char *const others[] = {"--shard", "--out", "--jobs"};
+    enum { OTHERS = sizeof others / sizeof others[0] };
+    for (int i = 0; i < OTHERS + FORMAT_COUNT; i++) {
+        const char *option = i < OTHERS ? others[i] : report_option((enum format)(i - OTHERS));
+        if (strlen(option) == length && !strncmp(word, option, length))
+            return true;
+    }
+    return false;
+}
+
 /* The command line without what differs from shard to shard: which one it is, where its reports go,
  * how many processors it uses. */
 static char *campaign(int argc, char **argv)
 {
-    static const char *const differing[] = {"--shard",    "--out",   "--json", "--jobs",
-                                            "--markdown", "--junit", "--html"};
     char **kept = memory_new((size_t)argc + 1, sizeof *kept);
     int count = 0;
     for (int i = 0; i < argc; i++) {
-        size_t length = strcspn(argv[i], "="), d = 0;
-        while (d < sizeof differing / sizeof differing[0] &&
-               (strlen(differing[d]) != length || strncmp(argv[i], differing[d], length) != 0))
-            d++;
-        if (d == sizeof differing / sizeof differing[0])
+        size_t length = strcspn(argv[i], "=");
+        if (!is_differing(argv[i], length))
             kept[count++] = argv[i];
         else if (!argv[i][length])
             i++; /* its value is the next word */
@@ -175,20 +184,15 @@ enum fail output_open(struct output *output, struct results *results, const char
 
 enum fail output_check(const struct output *output, struct failure *failure)
 {
-    const struct {
-        const char *name, *path;
-    } rows[] = {{"--json", output->json},
-                {"--markdown", output->markdown},
-                {"--junit", output->junit},
-                {"--html", output->html}};
-    enum { ROWS = sizeof rows / sizeof rows[0] };
-    for (int i = 0; i < ROWS; i++)
-        for (int k = i + 1; k < ROWS; k++)
-            if (rows[i].path && rows[k].path && outfile_is_same(rows[i].path, rows[k].path))
+    for (int i = 0; i < FORMAT_COUNT; i++)
+        for (int k = i + 1; k < FORMAT_COUNT; k++) {
+            const char *one = output->files[i], *other = output->files[k];
+            if (one && other && outfile_is_same(one, other))
                 return failure_set(failure, FAIL_INPUT,
                                    "%s and %s both go to %s: one would replace the other",
-                                   rows[i].name, rows[k].name,
-                                   strcmp(rows[k].path, "-") == 0 ? "stdout" : rows[k].path);
+                                   report_option((enum format)i), report_option((enum format)k),
+                                   strcmp(other, "-") == 0 ? "stdout" : other);
+        }
     return FAIL_NONE;
 }
 
@@ -201,28 +205,32 @@ static void note_failure(struct failure *failure, const struct failure *one)
 
 /* A report that cannot be written keeps no other from it: what fits on a full disk is there, the
  * data first. */
-static void write_folder(struct output *output, const struct results *results,
+static void write_folder(const struct output *output, const struct results *results,
                          struct failure *failure)
 {
-    char *json = memory_format("%s/results.json", output->folder);
-    char *markdown = memory_format("%s/report.md", output->folder);
-    char *junit = memory_format("%s/junit.xml", output->folder);
-    char *html = memory_format("%s/index.html", output->folder);
     struct failure one;
-    if (report_json(json, results, &one))
-        note_failure(failure, &one);
-    else if (report_folder_latest(output->folder, &one))
-        note_failure(failure, &one);
-    if (report_markdown(markdown, results, output->folder, &one))
-        note_failure(failure, &one);
-    if (report_junit(junit, results, &one))
-        note_failure(failure, &one);
-    if (report_html(html, results, output->folder, &one))
-        note_failure(failure, &one);
-    free(json);
-    free(markdown);
-    free(junit);
-    free(html);
+    for (int i = 0; i < FORMAT_COUNT; i++) {
+        enum format format = (enum format)i;
+        char *path = memory_format("%s/%s", output->folder, report_file(format));
+        if (report_write(format, path, results, output->folder, &one))
+            note_failure(failure, &one);
+        else if (format == FORMAT_JSON && report_folder_latest(output->folder, &one))
+            note_failure(failure, &one);
+        free(path);
+    }
+}
+
+enum fail output_write_files(const struct output *output, const struct results *results,
+                             const char *run_folder, struct failure *failure)
+{
+    struct failure first = {0}, one;
+    for (int i = 0; i < FORMAT_COUNT; i++)
+        if (output->files[i] &&
+            report_write((enum format)i, output->files[i], results, run_folder, &one))
+            note_failure(&first, &one);
+    if (first.code)
+        *failure = first;
+    return first.code;
 }
 
 enum fail output_write(struct output *output, struct results *results, struct failure *failure)
@@ -231,28 +239,19 @@ enum fail output_write(struct output *output, struct results *results, struct fa
     results->elapsed_us = monotonic_us() - output->began_us;
     if (output->folder)
         write_folder(output, results, &first);
-    if (output->json && report_json(output->json, results, &one))
-        note_failure(&first, &one);
-    if (output->markdown && report_markdown(output->markdown, results, output->folder, &one))
-        note_failure(&first, &one);
-    if (output->junit && report_junit(output->junit, results, &one))
-        note_failure(&first, &one);
-    if (output->html && report_html(output->html, results, output->folder, &one))
+    if (output_write_files(output, results, output->folder, &one))
         note_failure(&first, &one);
     if (first.code)
         *failure = first;
     return first.code;
 }
 
-static bool is_stdout(const char *path)
-{
-    return path && strcmp(path, "-") == 0;
-}
-
 bool output_takes_stdout(const struct output *output)
 {
-    return is_stdout(output->json) || is_stdout(output->markdown) || is_stdout(output->junit) ||
-           is_stdout(output->html);
+    for (int i = 0; i < FORMAT_COUNT; i++)
+        if (output->files[i] && !strcmp(output->files[i], "-"))
+            return true;
+    return false;
 }
 
 void output_print_place(const char *head, const char *folder)

@@ -4,6 +4,7 @@
 #define PICKLOCK_CMD_OUTPUT_H
 
 #include "cmd/options.h"
+#include "report/formats.h"
 #include "run/runner.h"
 
 /* --- schemes --- */
@@ -47,22 +48,20 @@ enum fail run_choices_read(const struct run_choices *choices, struct runner *run
 /* --- reports --- */
 
 struct output {
-    const char *out;      /* --out DIR, or NULL */
-    const char *json;     /* --json FILE or "-", or NULL */
-    const char *markdown; /* --markdown, --junit, --html: further copies */
-    const char *junit;
-    const char *html;
-    bool is_folder_optional; /* without --out there is none */
-    char *folder;            /* the run folder, made by output_open(), or NULL */
-    int64_t began_us;        /* monotonic */
+    const char *out;                 /* --out DIR, or NULL */
+    const char *files[FORMAT_COUNT]; /* --json FILE or "-", ...: further copies; or NULL */
+    bool is_folder_optional;         /* without --out there is none */
+    char *folder;                    /* the run folder, made by output_open(), or NULL */
+    int64_t began_us;                /* monotonic */
 };
 
+#define OUTPUT_FORMAT_ROW(output, id, name, file, help)                                            \
+    {"--" #name, OPTION_TEXT, &(output).files[FORMAT_##id], 0, 0},
+#define OUTPUT_FORMAT_ROWS(output) FORMATS(OUTPUT_FORMAT_ROW, output)
 #define OUTPUT_ROWS(output)                                                                        \
-    {"--out", OPTION_TEXT, &(output).out, 0, 0}, {"--json", OPTION_TEXT, &(output).json, 0, 0},    \
-        {"--markdown", OPTION_TEXT, &(output).markdown, 0, 0},                                     \
-        {"--junit", OPTION_TEXT, &(output).junit, 0, 0},                                           \
+    OUTPUT_FORMAT_ROWS(output)                                                                     \
     {                                                                                              \
-        "--html", OPTION_TEXT, &(output).html, 0, 0                                                \
+        "--out", OPTION_TEXT, &(output).out, 0, 0                                                  \
     }
 
 /* FAIL_INPUT: two reports would go to one file, or both to stdout. */
@@ -76,6 +75,11 @@ enum fail output_open(struct output *output, struct results *results, const char
 /* Fills in results' time and writes all reports into the folder and where asked: each that can be,
  * results.json first. The failure is that of the first that cannot. */
 enum fail output_write(struct output *output, struct results *results, struct failure *failure);
+
+/* Writes the further copies alone; run_folder as in report_write(). The failure is that of the
+ * first that cannot be written. */
+enum fail output_write_files(const struct output *output, const struct results *results,
+                             const char *run_folder, struct failure *failure);
 
 /* Does a report go to stdout, so that nothing else may? */
 bool output_takes_stdout(const struct output *output);

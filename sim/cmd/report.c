@@ -14,8 +14,7 @@
 /* clang-format off */
 static const char help[] =
     "\n"
-    "  --html FILE, --junit FILE, --markdown FILE, --json FILE\n"
-    "                         write that format; - is stdout (default: a summary on the terminal)\n"
+    "write a format to FILE (- is stdout; none: a summary on the terminal):\n" FORMATS(FORMAT_HELP, )
     "  --timeline             print a space-time diagram of each run with a violation\n"
     "  --scenario NAME        with --timeline: only this scenario, or these faults of explore\n"
     "  --scheme NAME          with --timeline: only this scheme\n"
@@ -40,20 +39,25 @@ static enum fail print_timelines(const struct results *results,
     return fail;
 }
 
+static bool has_file(const struct output *output)
+{
+    for (int i = 0; i < FORMAT_COUNT; i++)
+        if (output->files[i])
+            return true;
+    return false;
+}
+
 int cmd_report(int argc, char **argv)
 {
     struct failure failure = {0};
     struct results results = {0};
-    const char *html = NULL, *junit = NULL, *markdown = NULL, *json = NULL;
+    struct output output = {0};
     struct timeline_choice choice = {0};
     int operands, wants_help = 0, wants_timeline = 0;
-    const struct option_row rows[] = {{"--html", OPTION_TEXT, &html, 0, 0},
-                                      {"--junit", OPTION_TEXT, &junit, 0, 0},
-                                      {"--markdown", OPTION_TEXT, &markdown, 0, 0},
-                                      {"--json", OPTION_TEXT, &json, 0, 0},
-                                      {"--timeline", OPTION_FLAG, &wants_timeline, 0, 0},
-                                      {"--scenario", OPTION_TEXT, &choice.scenario, 0, 0},
-                                      {"--scheme", OPTION_TEXT, &choice.scheme, 0, 0}};
+    const struct option_row rows[] = {
+        OUTPUT_FORMAT_ROWS(output){"--timeline", OPTION_FLAG, &wants_timeline, 0, 0},
+        {"--scenario", OPTION_TEXT, &choice.scenario, 0, 0},
+        {"--scheme", OPTION_TEXT, &choice.scheme, 0, 0}};
     if (options_parse(argc, argv, rows, sizeof rows / sizeof rows[0], &operands, &wants_help,
                       &failure))
         return cmd_failed(&failure);
@@ -68,7 +72,6 @@ int cmd_report(int argc, char **argv)
         failure_set(&failure, FAIL_INPUT, "--scenario and --scheme go with --timeline");
         return cmd_failed(&failure);
     }
-    const struct output output = {.json = json, .markdown = markdown, .junit = junit, .html = html};
     if (output_check(&output, &failure))
         return cmd_failed(&failure);
     if (wants_timeline && output_takes_stdout(&output)) {
@@ -78,17 +81,11 @@ int cmd_report(int argc, char **argv)
     }
     choice.run_folder = argv[1];
     enum fail fail = report_merge(argv + 1, operands, &results, &failure);
-    if (!fail && html)
-        fail = report_html(html, &results, operands == 1 ? argv[1] : NULL, &failure);
-    if (!fail && junit)
-        fail = report_junit(junit, &results, &failure);
-    if (!fail && markdown)
-        fail = report_markdown(markdown, &results, operands == 1 ? argv[1] : NULL, &failure);
-    if (!fail && json)
-        fail = report_json(json, &results, &failure);
+    if (!fail)
+        fail = output_write_files(&output, &results, operands == 1 ? argv[1] : NULL, &failure);
     if (!fail && wants_timeline)
         fail = print_timelines(&results, &choice, &failure);
-    if (!fail && !html && !junit && !markdown && !json && !wants_timeline)
+    if (!fail && !has_file(&output) && !wants_timeline)
         report_terminal(stdout, &results, isatty(STDOUT_FILENO) && !getenv("NO_COLOR"));
     enum fail status = fail ? (enum fail)cmd_failed(&failure) : results_status(&results);
     results_free(&results);

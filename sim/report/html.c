@@ -3,7 +3,6 @@
 #include "report/html.h"
 
 #include "base/memory.h"
-#include "base/outfile.h"
 #include "base/units.h"
 #include "base/version.h"
 #include "report/assets.h"
@@ -342,24 +341,15 @@ static bool is_in_folder(const char *path, const char *folder)
     return slash && (size_t)(slash - path) == size && !strncmp(path, folder, size);
 }
 
-enum fail report_html(const char *path, const struct results *results, const char *run_folder,
-                      struct failure *failure)
+enum fail report_html(const struct report *report, struct failure *failure)
 {
-    struct outfile file;
     struct view view;
-    enum fail fail = outfile_open(&file, path, failure);
-    if (fail)
-        return fail;
-    view_init(&view, results);
-    struct page page = {.out = file.stream,
+    view_init(&view, report->results);
+    struct page page = {.out = report->out,
                         .view = &view,
-                        .run_folder = run_folder,
-                        .is_in_folder = is_in_folder(path, run_folder)};
-    fail = fill(&page, failure);
+                        .run_folder = report->run_folder,
+                        .is_in_folder = is_in_folder(report->path, report->run_folder)};
+    enum fail fail = fill(&page, failure);
     view_close(&view);
-    if (fail) {
-        outfile_abandon(&file);
-        return fail;
-    }
-    return outfile_shut(&file, failure);
+    return fail;
 }

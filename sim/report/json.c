@@ -2,7 +2,6 @@
  * describes it. */
 #include "report/report.h"
 
-#include "base/outfile.h"
 #include "base/version.h"
 #include "report/json_parts.h"
 #include "report/text.h"
@@ -240,23 +239,19 @@ static json_t *results_json(const struct results *results)
     return made;
 }
 
-enum fail report_json(const char *path, const struct results *results, struct failure *failure)
+enum fail report_json(const struct report *report, struct failure *failure)
 {
-    struct outfile file;
+    const struct results *results = report->results;
     if (results->seed > INT64_MAX)
         return failure_set(failure, FAIL_INPUT,
                            "%s: the seed %" PRIu64 " is larger than JSON readers take (2^63 - 1)",
-                           path, results->seed);
-    enum fail fail = outfile_open(&file, path, failure);
-    if (fail)
-        return fail;
+                           report->path, results->seed);
     json_t *whole = results_json(results);
-    int missed = json_dumpf(whole, file.stream, JSON_INDENT(2) | JSON_REAL_PRECISION(REAL_DIGITS));
+    int missed = json_dumpf(whole, report->out, JSON_INDENT(2) | JSON_REAL_PRECISION(REAL_DIGITS));
     json_decref(whole);
-    fputc('\n', file.stream);
-    fail = outfile_shut(&file, failure);
-    if (!fail && missed)
-        fail =
-            failure_set(failure, FAIL_INTERNAL, "%s: the results could not be put into JSON", path);
-    return fail;
+    fputc('\n', report->out);
+    if (missed && !ferror(report->out))
+        return failure_set(failure, FAIL_INTERNAL, "%s: the results could not be put into JSON",
+                           report->path);
+    return FAIL_NONE;
 }

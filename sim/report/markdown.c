@@ -3,7 +3,6 @@
 #include "report/report.h"
 
 #include "base/memory.h"
-#include "base/outfile.h"
 #include "base/units.h"
 #include "report/text.h"
 #include "report/view.h"
@@ -277,16 +276,12 @@ static void print_all(FILE *out, const struct view *view, const char *run_folder
     print_origins(out, view->results);
 }
 
-enum fail report_markdown(const char *path, const struct results *results, const char *run_folder,
-                          struct failure *failure)
+enum fail report_markdown(const struct report *report, struct failure *failure)
 {
-    struct outfile file;
     struct view view;
-    enum fail fail = outfile_open(&file, path, failure);
-    if (fail)
-        return fail;
-    view_init(&view, results);
-    print_all(file.stream, &view, run_folder);
+    (void)failure; /* whatever there is can be printed */
+    view_init(&view, report->results);
+    print_all(report->out, &view, report->run_folder);
     view_close(&view);
-    return outfile_shut(&file, failure);
+    return FAIL_NONE;
 }

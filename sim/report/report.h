@@ -1,10 +1,12 @@
-/* report.h - the output formats; one a file. They print what results hold and compute no verdict.
+/* report.h - the formats of reports (report/formats.h), one a file. They print what results hold
+ * and compute no verdict.
  *
  * Files are written under a temporary name and renamed when whole: a crash or a full disk leaves
  * the old file or none. */
 #ifndef PICKLOCK_REPORT_REPORT_H
 #define PICKLOCK_REPORT_REPORT_H
 
+#include "report/formats.h"
 #include "run/result.h"
 
 #include <stdio.h>
@@ -39,15 +41,30 @@ enum fail report_timelines(FILE *out, const struct results *results,
                            const struct timeline_choice *choice, enum charset charset, int *count,
                            struct failure *failure);
 
-/* Each writes one file; path "-" is stdout. FAIL_INPUT when the path is wrong or may not be
- * written, FAIL_INTERNAL when writing fails (disk full); an older file is then untouched.
- * run_folder: where histories are (borrowed, may be NULL). */
-enum fail report_json(const char *path, const struct results *results, struct failure *failure);
-enum fail report_markdown(const char *path, const struct results *results, const char *run_folder,
-                          struct failure *failure);
-enum fail report_junit(const char *path, const struct results *results, struct failure *failure);
-enum fail report_html(const char *path, const struct results *results, const char *run_folder,
-                      struct failure *failure);
+/* What a format prints, and where; all borrowed. */
+struct report {
+    FILE *out;
+    const char *path; /* of out, as the user named it */
+    const struct results *results;
+    const char *run_folder; /* where histories are, or NULL */
+};
+
+/* Each prints a report; a failed write is not its business (outfile_shut() tells). FAIL_INPUT: the
+ * results have what the format cannot hold. */
+#define FORMAT_PRINT(with, id, name, file, help)                                                   \
+    enum fail report_##name(const struct report *report, struct failure *failure);
+FORMATS(FORMAT_PRINT, )
+#undef FORMAT_PRINT
+
+/* Writes one file; path "-" is stdout. FAIL_INPUT when the path is wrong or may not be written,
+ * FAIL_INTERNAL when writing fails (disk full); an older file is then untouched. run_folder: where
+ * histories are (borrowed, may be NULL). */
+enum fail report_write(enum format format, const char *path, const struct results *results,
+                       const char *run_folder, struct failure *failure);
+
+/* "--json"; "results.json". */
+const char *report_option(enum format format);
+const char *report_file(enum format format);
 
 /* Reads a results.json back, for `picklock report`, strictly: FAIL_INPUT names the place. *results:
  * results_free. */

@@ -50,11 +50,10 @@ static void print_all(const struct results *results)
     fuzz_must(out != NULL, "no /dev/null");
     report_terminal(out, results, 1);
     (void)fclose(out);
-    fuzz_must(!report_markdown("/dev/null", results, NULL, &failure), "no Markdown");
-    fuzz_must(!report_junit("/dev/null", results, &failure), "no JUnit");
-    fuzz_must(!report_html("/dev/null", results, NULL, &failure), "no page");
+    for (int i = 0; i < FORMAT_COUNT; i++)
+        fuzz_must(!report_write((enum format)i, "/dev/null", results, NULL, &failure), "no report");
     char *path = memory_format("%s/results.json", fuzz_folders[0]);
-    fuzz_must(!report_json(path, results, &failure), "no JSON");
+    fuzz_must(!report_write(FORMAT_JSON, path, results, NULL, &failure), "no JSON");
     fuzz_must(!report_read(path, &again, &failure), "what was written cannot be read");
     fuzz_must(results->rows_count == again.rows_count, "other rows when read again");
     results_free(&again);

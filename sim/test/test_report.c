@@ -18,20 +18,9 @@
 
 #include "test/report_common.h"
 
-enum format { JSON, MARKDOWN, JUNIT, HTML, FORMATS };
-
 static enum fail print_to(enum format format, const char *path, struct failure *failure)
 {
-    switch (format) {
-    case JSON:
-        return report_json(path, &sample, failure);
-    case MARKDOWN:
-        return report_markdown(path, &sample, NULL, failure);
-    case JUNIT:
-        return report_junit(path, &sample, failure);
-    default:
-        return report_html(path, &sample, folder, failure);
-    }
+    return report_write(format, path, &sample, folder, failure);
 }
 
 static char *printed(enum format format, const char *name)
@@ -128,7 +117,7 @@ static void colours_only_when_asked_for(void **state)
 static void markdown_has_the_rows_and_escapes(void **state)
 {
     (void)state;
-    char *text = printed(MARKDOWN, "report.md");
+    char *text = printed(FORMAT_MARKDOWN, "report.md");
     expect_in(text, "## picklock: 3 of 10 verdicts are not as expected, 1 could not be judged.\n");
     expect_in(text,
               "| expired-lease-double-delete | naive | set-nx-ex-del | ✗ violated | release-own | "
@@ -147,7 +136,7 @@ static void markdown_has_the_rows_and_escapes(void **state)
 static void junit_counts_and_escapes(void **state)
 {
     (void)state;
-    char *text = printed(JUNIT, "junit.xml");
+    char *text = printed(FORMAT_JUNIT, "junit.xml");
     expect_in(
         text,
         "<testsuites name=\"picklock\" tests=\"11\" failures=\"3\" errors=\"1\" skipped=\"2\"");
@@ -168,7 +157,7 @@ static void junit_counts_and_escapes(void **state)
 static void html_is_whole_and_escaped(void **state)
 {
     (void)state;
-    char *text = printed(HTML, "index.html");
+    char *text = printed(FORMAT_HTML, "index.html");
     expect_in(
         text,
         "<h1 class=\"bad\">3 of 10 verdicts are not as expected, 1 could not be judged.</h1>");
@@ -192,7 +181,7 @@ static void html_is_whole_and_escaped(void **state)
 static void a_full_disk_is_told_by_every_format(void **state)
 {
     (void)state;
-    for (int format = 0; format < FORMATS; format++) {
+    for (int format = 0; format < FORMAT_COUNT; format++) {
         struct failure failure = {0};
         assert_int_equal(print_to((enum format)format, "/dev/full", &failure), FAIL_INTERNAL);
         assert_string_equal(failure.text, "/dev/full: cannot be written: No space left on device");
@@ -269,17 +258,12 @@ static void a_wrong_out_folder_is_bad_input(void **state)
 
 static int write_sample(const char *out)
 {
-    static const char *const names[FORMATS] = {[JSON] = "results.json",
-                                               [MARKDOWN] = "report.md",
-                                               [JUNIT] = "junit.xml",
-                                               [HTML] = "index.html"};
     struct failure failure = {0};
     sample_results(&sample, out);
     enum fail fail = FAIL_NONE;
-    for (int format = 0; format < FORMATS && !fail; format++) {
-        char *path = memory_format("%s/%s", out, names[format]);
-        fail = format == HTML ? report_html(path, &sample, out, &failure)
-                              : print_to((enum format)format, path, &failure);
+    for (int format = 0; format < FORMAT_COUNT && !fail; format++) {
+        char *path = memory_format("%s/%s", out, report_file((enum format)format));
+        fail = report_write((enum format)format, path, &sample, out, &failure);
         free(path);
     }
     if (fail)

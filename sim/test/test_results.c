@@ -224,7 +224,7 @@ static char *printed(void)
 {
     struct failure failure = {0};
     char *path = path_of("results.json");
-    if (report_json(path, &sample, &failure))
+    if (report_write(FORMAT_JSON, path, &sample, NULL, &failure))
         fail_msg("%s", failure.text);
     char *text = text_of(path);
     free(path);
@@ -251,7 +251,7 @@ static void json_comes_back_the_same(void **state)
     assert_true(again.rows[6].is_unsupported);
     assert_true(again.rows[10].stress != NULL);
     assert_int_equal(again.rows[10].stress->latency_us.p999, 80100);
-    assert_int_equal(report_json(path, &again, &failure), FAIL_NONE);
+    assert_int_equal(report_write(FORMAT_JSON, path, &again, NULL, &failure), FAIL_NONE);
     char *second = text_of(path);
     assert_string_equal(second, text); /* nothing is lost on the way */
     results_free(&again);
@@ -299,7 +299,7 @@ static void cells_come_back_the_same(void **state)
     sample_cell(&results, "stall");
     sample_cell(&results, "stall+crash");
     sample_cell(&results, "stall+crash"); /* the same again is another cell */
-    assert_int_equal(report_json(path, &results, &failure), FAIL_NONE);
+    assert_int_equal(report_write(FORMAT_JSON, path, &results, NULL, &failure), FAIL_NONE);
     char *text = text_of(path);
     if (report_read(path, &again, &failure))
         fail_msg("%s", failure.text);
@@ -307,7 +307,7 @@ static void cells_come_back_the_same(void **state)
     assert_int_equal(again.rows[1].properties_count, 2);
     assert_true(again.rows[0].search->states == INT64_C(5000000000));
     assert_int_equal(results_status(&again), FAIL_EXPECTATION);
-    assert_int_equal(report_json(path, &again, &failure), FAIL_NONE);
+    assert_int_equal(report_write(FORMAT_JSON, path, &again, NULL, &failure), FAIL_NONE);
     char *second = text_of(path);
     assert_string_equal(second, text);
     results_free(&again);
@@ -406,7 +406,7 @@ static void a_cell_that_contradicts_itself_is_refused(void **state)
     struct failure failure = {0};
     char *path = path_of("cells.json");
     sample_cell(&results, "stall");
-    assert_int_equal(report_json(path, &results, &failure), FAIL_NONE);
+    assert_int_equal(report_write(FORMAT_JSON, path, &results, NULL, &failure), FAIL_NONE);
     char *good = text_of(path);
     expect_refused(good, "\"verdict\": \"violated\"", "\"verdict\": \"holds\"",
                    "results[0].verdict: is not what the properties come to");
@@ -434,12 +434,12 @@ static void version_1_is_read(const char *name, int rows, enum fail status)
         fail_msg("%s", failure.text);
     assert_int_equal(results.rows_count, rows);
     assert_int_equal(results_status(&results), status);
-    assert_int_equal(report_json(path, &results, &failure), FAIL_NONE);
+    assert_int_equal(report_write(FORMAT_JSON, path, &results, NULL, &failure), FAIL_NONE);
     char *text = text_of(path);
     expect_in(text, "picklock.results/2");
     if (report_read(path, &again, &failure))
         fail_msg("%s", failure.text);
-    assert_int_equal(report_json(path, &again, &failure), FAIL_NONE);
+    assert_int_equal(report_write(FORMAT_JSON, path, &again, NULL, &failure), FAIL_NONE);
     char *second = text_of(path);
     assert_string_equal(second, text); /* what was version 1 is version 2 now, and stays the same */
     results_free(&results);
@@ -494,7 +494,7 @@ static void version_1_merges_with_version_2(void **state)
     assert_int_equal(mkdir(folder_2, 0777), 0);
     assert_int_equal(report_read("sim/test/results1/explore/results.json", &results, &failure),
                      FAIL_NONE);
-    assert_int_equal(report_json(path, &results, &failure), FAIL_NONE);
+    assert_int_equal(report_write(FORMAT_JSON, path, &results, NULL, &failure), FAIL_NONE);
     results_free(&results);
     if (report_merge(folders, 3, &results, &failure))
         fail_msg("%s", failure.text);
@@ -540,7 +540,7 @@ static void a_seed_that_json_cannot_hold_is_told(void **state)
     struct results results = {.seed = UINT64_MAX};
     struct failure failure = {0};
     char *path = path_of("seed.json");
-    assert_int_equal(report_json(path, &results, &failure), FAIL_INPUT);
+    assert_int_equal(report_write(FORMAT_JSON, path, &results, NULL, &failure), FAIL_INPUT);
     expect_in(failure.text, "18446744073709551615");
     assert_int_not_equal(access(path, F_OK), 0);
     free(path);
