@@ -27,6 +27,7 @@ static enum fail directed_send(struct backend *backend, const struct message *me
     struct directed *directed = directed_of(backend);
     struct connection **connection = &directed->connections[message->client][message->connection];
     enum fail fail = FAIL_NONE;
+    assert(!message->opaque.name[0]); /* its bytes are elsewhere */
     if (!*connection)
         fail = connection_new(connection, &directed->live->endpoints[message->server], directed,
                               failure);

@@ -60,6 +60,11 @@ bool choice_of_fault(enum fault fault, enum choice_kind *kind)
     return false;
 }
 
+const char *choice_command(const struct choice *choice)
+{
+    return choice->opaque[0] ? choice->opaque : verb_name(choice->verb);
+}
+
 bool choice_names_client(enum choice_kind kind)
 {
     return strstr(row_of(kind)->form, "%C") != NULL;
@@ -73,7 +78,8 @@ bool choice_names_server(enum choice_kind kind)
 bool choice_is_same(const struct choice *a, const struct choice *b)
 {
     return a->kind == b->kind && a->client == b->client && a->server == b->server &&
-           a->verb == b->verb && a->amount_us == b->amount_us && a->error == b->error;
+           a->verb == b->verb && a->amount_us == b->amount_us && a->error == b->error &&
+           strcmp(a->opaque, b->opaque) == 0;
 }
 
 const char *choice_print(const struct choice *choice, const char (*names)[64], char *text,
@@ -82,6 +88,7 @@ const char *choice_print(const struct choice *choice, const char (*names)[64], c
     struct holes holes = {.client = choice->client,
                           .server = choice->server,
                           .verb = choice->verb,
+                          .opaque = choice->opaque,
                           .amount_us = choice->amount_us,
                           .error = choice->error};
     return sentence_print(row_of(choice->kind)->form, &holes, names, text, size);

@@ -6,6 +6,7 @@
 #include "base/fail.h"
 #include "history/fault.h"
 #include "redis/command.h"
+#include "redis/opaque.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -20,11 +21,12 @@ enum choice_kind {
 
 struct choice {
     enum choice_kind kind;
-    int client;             /* %C, or -1 */
-    int server;             /* %S, from 0, or -1 */
-    enum verb verb;         /* %V */
-    int64_t amount_us;      /* %T */
-    enum reply_error error; /* %E */
+    int client;                   /* %C, or -1 */
+    int server;                   /* %S, from 0, or -1 */
+    enum verb verb;               /* %V */
+    int64_t amount_us;            /* %T */
+    enum reply_error error;       /* %E */
+    char opaque[OPAQUE_NAME_MAX]; /* %V of a foreign program's command; "": verb says it */
 };
 
 const char *choice_name(enum choice_kind kind);
@@ -34,6 +36,9 @@ enum fault choice_fault(enum choice_kind kind); /* that it is, or FAULT_NONE */
 
 /* The choice that is told by events of that fault; false: none is. */
 bool choice_of_fault(enum fault fault, enum choice_kind *kind);
+
+/* The name of the command that it is about; only where there is a %V in its form. */
+const char *choice_command(const struct choice *choice);
 
 /* Is there a %C, a %S in its form? */
 bool choice_names_client(enum choice_kind kind);

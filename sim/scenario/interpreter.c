@@ -1,5 +1,6 @@
 /* interpreter.c - see interpreter.h. A row of steps.def, a function; what moves messages and time
- * stands in moves.c. Never: a clock, randomness, I/O. */
+ * stands in primitives.c. Never: a clock, randomness, I/O. */
+#include "scenario/naming.h"
 #include "scenario/primitives.h"
 
 #include <assert.h>
@@ -41,7 +42,7 @@ static enum fail refuse_stalled(struct interpreter *interpreter, int client, enu
     if (!stalled->is_set)
         return FAIL_NONE;
     return moves_cannot_follow(interpreter, "%s is stalled at its %s: let it go on first",
-                               moves_name(interpreter, client), verb_name(stalled->verb));
+                               moves_name(interpreter, client), stalled->command);
 }
 
 /* Has the story itself let something of the client go wrong up to here? */
@@ -133,8 +134,8 @@ static enum fail go_on(struct interpreter *interpreter, int client)
         if (is_there && message.state == MESSAGE_VOID)
             return moves_cannot_follow(
                 interpreter, "its %s at server %d is lost: say '%s gives up' or '%s resends'",
-                verb_name(message.command.verb), message.server + 1,
-                moves_name(interpreter, client), moves_name(interpreter, client));
+                naming_command(&message), message.server + 1, moves_name(interpreter, client),
+                moves_name(interpreter, client));
         cursor->stalled[lane].is_set = false;
         enum fail fail = is_there ? moves_one(interpreter, &message) : FAIL_NONE;
         if (fail)
@@ -154,7 +155,7 @@ static enum fail lose(struct interpreter *interpreter, int client, enum choice_k
         return moves_cannot_follow(interpreter, "%s is not stalled: there is no %s to lose",
                                    moves_name(interpreter, client), what);
     return moves_cannot_follow(interpreter, "%s's %s is %s: there is no %s to lose",
-                               moves_name(interpreter, client), verb_name(message.command.verb),
+                               moves_name(interpreter, client), naming_command(&message),
                                message.state == MESSAGE_VOID    ? "lost already"
                                : message.state == MESSAGE_REPLY ? "executed"
                                                                 : "not executed yet",

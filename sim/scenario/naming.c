@@ -28,9 +28,14 @@ static const struct wanted {
                              .is_waited_for = true},
 };
 
-bool naming_same_verb(enum verb a, enum verb b)
+const char *naming_command(const struct message *message)
 {
-    return a == b || strcmp(verb_name(a), verb_name(b)) == 0;
+    return message->opaque.name[0] ? message->opaque.name : verb_name(message->command.verb);
+}
+
+bool naming_is_command(const struct message *message, const char *name)
+{
+    return strcmp(naming_command(message), name) == 0;
 }
 
 static bool is_wanted(const struct wanted *wanted, const struct message *message)
@@ -50,7 +55,7 @@ int naming_find(const struct choice *choice, const struct message *messages, int
     for (int i = 0; i < count; i++) {
         const struct message *message = &messages[i];
         if (message->server != choice->server || !is_wanted(wanted, message) ||
-            !naming_same_verb(message->command.verb, choice->verb))
+            !naming_is_command(message, choice_command(choice)))
             continue;
         if (!message->is_abandoned)
             return i;
@@ -66,6 +71,6 @@ int naming_find_or_say(const struct choice *choice, const struct message *messag
     int found = naming_find(choice, messages, count);
     if (found < 0)
         failure_set(failure, FAIL_UNKNOWN, "%s has no %s at server %d that is %s", name,
-                    verb_name(choice->verb), choice->server + 1, wants[choice->kind].words);
+                    choice_command(choice), choice->server + 1, wants[choice->kind].words);
     return found;
 }

@@ -1,9 +1,9 @@
 /* naming.h - which message a choice means. One rule for both worlds, the interpreter and the
  * explorer.
  *
- * A choice names a message by client, server and the verb's text. It means the oldest such message
- * that is as the choice wants it (a request, a reply, void); one that the client waits for comes
- * before those that it does not. */
+ * A choice names a message by client, server and the name of its command. It means the oldest such
+ * message that is as the choice wants it (a request, a reply, void); one that the client waits for
+ * comes before those that it does not. */
 #ifndef PICKLOCK_SCENARIO_NAMING_H
 #define PICKLOCK_SCENARIO_NAMING_H
 
@@ -17,7 +17,9 @@ int naming_find(const struct choice *choice, const struct message *messages, int
 int naming_find_or_say(const struct choice *choice, const struct message *messages, int count,
                        const char *name, struct failure *failure);
 
-/* A verb is named by its text: "SET" is every form of it. */
-bool naming_same_verb(enum verb a, enum verb b);
+/* The name of a message's command: "SET" is every form of it, a foreign program's own or a typed
+ * one. */
+const char *naming_command(const struct message *message);
+bool naming_is_command(const struct message *message, const char *name);
 
 #endif

@@ -1,4 +1,4 @@
-/* moves.c - see moves.h. */
+/* primitives.c - see primitives.h. */
 #include "scenario/primitives.h"
 
 #include "scenario/naming.h"
@@ -116,19 +116,20 @@ static enum fail check_named(struct interpreter *interpreter, const struct choic
          all[meant].state == message->state))
         return FAIL_NONE;
     return moves_diverged(interpreter, "an earlier %s of %s at server %d is still on its way",
-                          verb_name(message->command.verb),
-                          moves_name(interpreter, message->client), message->server + 1);
+                          naming_command(message), moves_name(interpreter, message->client),
+                          message->server + 1);
 }
 
 enum fail moves_message(struct interpreter *interpreter, enum choice_kind kind,
                         const struct message *message)
 {
-    const struct choice choice = {.kind = kind,
-                                  .client = message->client,
-                                  .server = message->server,
-                                  .verb = message->command.verb,
-                                  .error = kind == CHOICE_ANSWER_ERROR ? interpreter->step->error
-                                                                       : ERROR_NONE};
+    struct choice choice = {.kind = kind,
+                            .client = message->client,
+                            .server = message->server,
+                            .verb = message->command.verb,
+                            .error = kind == CHOICE_ANSWER_ERROR ? interpreter->step->error
+                                                                 : ERROR_NONE};
+    memcpy(choice.opaque, message->opaque.name, sizeof choice.opaque);
     enum fail fail = check_named(interpreter, &choice, message);
     return fail ? fail : moves_apply(interpreter, choice);
 }
@@ -180,8 +181,10 @@ static bool stalls_here(const struct step *step, const struct message *message)
     enum message_state state = step->stall == STALL_BEFORE ? MESSAGE_REQUEST : MESSAGE_REPLY;
     if (step->stall == STALL_NONE || message->state != state)
         return false;
-    return step->stalls_at_effect ? verb_effect(message->command.verb) == step->stall_effect
-                                  : naming_same_verb(message->command.verb, step->stall_verb);
+    if (!step->stalls_at_effect)
+        return naming_is_command(message, verb_name(step->stall_verb));
+    /* What a foreign program's command does is known when it has been executed. */
+    return !message->opaque.name[0] && verb_effect(message->command.verb) == step->stall_effect;
 }
 
 enum fail moves_all(struct interpreter *interpreter, int client, const struct step *stall,
@@ -191,8 +194,9 @@ enum fail moves_all(struct interpreter *interpreter, int client, const struct st
     *is_stalled = false;
     while (next_message(interpreter, client, &message)) {
         if (stall && stalls_here(stall, &message)) {
-            interpreter->cursors[client].stalled[message.lane] = (struct stalled){
-                .is_set = true, .server = message.server, .verb = message.command.verb};
+            struct stalled *stalled = &interpreter->cursors[client].stalled[message.lane];
+            *stalled = (struct stalled){.is_set = true, .server = message.server};
+            snprintf(stalled->command, sizeof stalled->command, "%s", naming_command(&message));
             *is_stalled = true;
             return FAIL_NONE;
         }
@@ -307,7 +311,7 @@ bool moves_find_stalled(struct interpreter *interpreter, int client, enum lane l
     int count = moves_messages(interpreter, client, all);
     for (int i = 0; i < count && stalled->is_set; i++)
         if (!all[i].is_abandoned && all[i].lane == lane && all[i].server == stalled->server &&
-            naming_same_verb(all[i].command.verb, stalled->verb)) {
+            naming_is_command(&all[i], stalled->command)) {
             *message = all[i];
             return true;
         }

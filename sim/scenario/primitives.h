@@ -13,7 +13,7 @@
 struct stalled {
     bool is_set;
     int server;
-    enum verb verb;
+    char command[OPAQUE_NAME_MAX];
 };
 
 /* What the interpreter remembers of a client. */

@@ -395,7 +395,8 @@ static void print_hole(char hole, const struct holes *holes, const char (*names)
     else if (hole == 'S')
         snprintf(text, size, "server %d", holes->server + 1);
     else if (hole == 'V')
-        snprintf(text, size, "%s", verb_name(holes->verb));
+        snprintf(text, size, "%s",
+                 holes->opaque && holes->opaque[0] ? holes->opaque : verb_name(holes->verb));
     else if (hole == 'T' && milli % 1000)
         snprintf(text, size, "%s%" PRId64 ".%03" PRId64 " leases",
                  holes->leases_milli < 0 ? "-" : "", milli / 1000, milli % 1000);

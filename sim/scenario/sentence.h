@@ -22,6 +22,7 @@ struct cast {
 struct holes {
     int client, server;
     enum verb verb;
+    const char *opaque; /* printed instead of verb's name, unless NULL or "" */
     int64_t amount_us;
     int64_t leases_milli; /* 0: amount_us counts */
     enum reply_error error;

@@ -20,12 +20,14 @@ enum phase {
 
 struct client_view {
     enum phase phase;
-    enum result last;  /* of the last operation that returned */
-    bool is_accessing; /* a command of the critical section is under way */
-    int64_t wake_us;   /* world time at which its timer is due; INT64_MAX: none */
-    int attempt;       /* begun so far */
-    int64_t token;     /* of the last attempt */
-    int64_t fence;     /* of its grant; 0: none */
+    enum result last;       /* of the last operation that returned */
+    bool is_accessing;      /* a command of the critical section is under way */
+    int64_t wake_us;        /* world time at which its timer is due; INT64_MAX: none */
+    int attempt;            /* begun so far */
+    int64_t token;          /* of the last attempt */
+    const char *token_text; /* where it is a text (history/event.h), else NULL; lives as long as the
+                               world */
+    int64_t fence;          /* of its grant; 0: none */
 };
 
 enum message_state { MESSAGE_REQUEST, MESSAGE_REPLY, MESSAGE_VOID };
@@ -35,13 +37,15 @@ struct message {
     int client, server;
     enum lane lane;
     struct command command;
+    struct opaque opaque; /* of a foreign program: then `command` says nothing; else name is "" */
     enum message_state state;
     bool is_abandoned; /* the client no longer waits for it: it can only arrive, late, or be lost */
     struct reply reply; /* MESSAGE_REPLY: what the server said */
     enum operation op;  /* of the client's attempt that sent it */
     int attempt;
     int64_t token;
-    int number;     /* no other message of the client has it, until this one is over */
+    const char *token_text; /* as in client_view */
+    int number;             /* no other message of the client has it, until this one is over */
     int connection; /* of the client, from 1: the one that its lane uses, one that it has left, or a
                        copy's own; 0 where it is void */
 };

@@ -68,21 +68,22 @@ static void texts_are_the_tables(void **state)
         const char *text;
         struct choice choice;
     } rows[] = {
-        {"A acquires", {CHOICE_ACQUIRE, 0, -1, 0, 0, 0}},
-        {"worker1's SET reaches server 3", {CHOICE_ARRIVE, 2, 2, VERB_SET_NX_PX, 0, 0}},
-        {"B hears GETSET from server 1", {CHOICE_HEAR, 1, 0, VERB_GETSET, 0, 0}},
-        {"time passes 250ms", {CHOICE_TIME, -1, -1, 0, 250000, 0}},
-        {"A gives up on DEL at server 2", {CHOICE_GIVE_UP, 0, 1, VERB_DEL, 0, 0}},
-        {"A's DEL to server 2 is lost", {CHOICE_LOSE_REQUEST, 0, 1, VERB_DEL, 0, 0}},
-        {"A's reply to SETNX from server 1 is lost", {CHOICE_LOSE_REPLY, 0, 0, VERB_SETNX, 0, 0}},
-        {"B's DEL to server 1 is sent twice", {CHOICE_DUPLICATE, 1, 0, VERB_DEL, 0, 0}},
+        {"A acquires", {CHOICE_ACQUIRE, 0, -1, 0, 0, 0, ""}},
+        {"worker1's SET reaches server 3", {CHOICE_ARRIVE, 2, 2, VERB_SET_NX_PX, 0, 0, ""}},
+        {"B hears GETSET from server 1", {CHOICE_HEAR, 1, 0, VERB_GETSET, 0, 0, ""}},
+        {"time passes 250ms", {CHOICE_TIME, -1, -1, 0, 250000, 0, ""}},
+        {"A gives up on DEL at server 2", {CHOICE_GIVE_UP, 0, 1, VERB_DEL, 0, 0, ""}},
+        {"A's DEL to server 2 is lost", {CHOICE_LOSE_REQUEST, 0, 1, VERB_DEL, 0, 0, ""}},
+        {"A's reply to SETNX from server 1 is lost",
+         {CHOICE_LOSE_REPLY, 0, 0, VERB_SETNX, 0, 0, ""}},
+        {"B's DEL to server 1 is sent twice", {CHOICE_DUPLICATE, 1, 0, VERB_DEL, 0, 0, ""}},
         {"A's EXPIRE to server 2 is answered with READONLY",
-         {CHOICE_ANSWER_ERROR, 0, 1, VERB_EXPIRE, 0, ERROR_READONLY}},
+         {CHOICE_ANSWER_ERROR, 0, 1, VERB_EXPIRE, 0, ERROR_READONLY, ""}},
         {"A's DEL to server 1 is answered with ERR",
-         {CHOICE_ANSWER_ERROR, 0, 0, VERB_DEL, 0, ERROR_OTHER}},
-        {"A's clock jumps -10s", {CHOICE_CLIENT_CLOCK, 0, -1, 0, -10000000, 0}},
-        {"server 5's clock jumps 1h", {CHOICE_SERVER_CLOCK, -1, 4, 0, 3600000000, 0}},
-        {"server 2's replica is cut off", {CHOICE_CUT_REPLICA, -1, 1, 0, 0, 0}},
+         {CHOICE_ANSWER_ERROR, 0, 0, VERB_DEL, 0, ERROR_OTHER, ""}},
+        {"A's clock jumps -10s", {CHOICE_CLIENT_CLOCK, 0, -1, 0, -10000000, 0, ""}},
+        {"server 5's clock jumps 1h", {CHOICE_SERVER_CLOCK, -1, 4, 0, 3600000000, 0, ""}},
+        {"server 2's replica is cut off", {CHOICE_CUT_REPLICA, -1, 1, 0, 0, 0, ""}},
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         struct choice back;
@@ -95,6 +96,7 @@ static void texts_are_the_tables(void **state)
         assert_int_equal(back.verb, rows[i].choice.verb);
         assert_int_equal(back.amount_us, rows[i].choice.amount_us);
         assert_int_equal(back.error, rows[i].choice.error);
+        assert_string_equal(back.opaque, "");
     }
 }
 

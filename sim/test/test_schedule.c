@@ -24,13 +24,13 @@ static char names[ACTORS_MAX][NAME_MAX_BYTES] = {"A", "B", "worker1"};
     "2\nseed: 7\n"
 
 static const struct choice choices[] = {
-    {CHOICE_ACQUIRE, 0, -1, 0, 0, 0},
-    {CHOICE_ARRIVE, 0, 1, VERB_SET_NX_PX, 0, 0},
-    {CHOICE_TIME, -1, -1, 0, 1001000, 0},
-    {CHOICE_SERVER_CLOCK, -1, 0, 0, -5000000, 0},
-    {CHOICE_LOSE_REPLY, 2, 0, VERB_DEL, 0, 0},
-    {CHOICE_DUPLICATE, 1, 0, VERB_DEL, 0, 0},
-    {CHOICE_ANSWER_ERROR, 0, 1, VERB_EXPIRE, 0, ERROR_LOADING},
+    {CHOICE_ACQUIRE, 0, -1, 0, 0, 0, ""},
+    {CHOICE_ARRIVE, 0, 1, VERB_SET_NX_PX, 0, 0, ""},
+    {CHOICE_TIME, -1, -1, 0, 1001000, 0, ""},
+    {CHOICE_SERVER_CLOCK, -1, 0, 0, -5000000, 0, ""},
+    {CHOICE_LOSE_REPLY, 2, 0, VERB_DEL, 0, 0, ""},
+    {CHOICE_DUPLICATE, 1, 0, VERB_DEL, 0, 0, ""},
+    {CHOICE_ANSWER_ERROR, 0, 1, VERB_EXPIRE, 0, ERROR_LOADING, ""},
 };
 enum { CHOICES = sizeof choices / sizeof choices[0] };
 

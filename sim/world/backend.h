@@ -17,7 +17,8 @@
 /* What a server made of a request. */
 struct execution {
     struct reply reply;
-    int64_t from_us, until_us; /* world time: executed between the two */
+    int64_t from_us, until_us;     /* world time: executed between the two */
+    const struct effects *effects; /* of an opaque request; else NULL. Borrowed until the next op */
 };
 
 struct backend {

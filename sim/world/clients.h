@@ -9,12 +9,14 @@
 
 #include "scenario/world.h"
 
-/* What a client wants sent. The core looks at its name alone (naming.h). */
+/* What a client wants sent. To the core it is its name (naming.h); only a model of a server and the
+ * typed client behind it know more. */
 struct request {
     int server;
     enum lane lane;
     enum operation op; /* of its attempt under way, that sends it */
     struct command command;
+    struct opaque opaque; /* of a foreign program: then `command` says nothing; else name is "" */
 };
 
 /* What a step led to. */

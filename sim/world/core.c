@@ -44,7 +44,7 @@ enum fail core_execute(struct core *core, struct message *message, enum reply_er
 static enum fail choose_arrive(struct core *core, const struct choice *choice,
                                struct failure *failure)
 {
-    struct execution execution;
+    struct execution execution = {0};
     struct message *message = core_find_first(core, choice, failure);
     if (!message)
         return FAIL_UNKNOWN;
@@ -53,6 +53,7 @@ static enum fail choose_arrive(struct core *core, const struct choice *choice,
         return fail;
     struct event executed = core_message_event(core, EVENT_EXECUTE, message);
     executed.reply = execution.reply;
+    executed.effects = execution.effects;
     executed.from_us = execution.from_us;
     executed.time_us = execution.until_us;
     core_write(core, &executed);

@@ -20,9 +20,11 @@ static void send_request(struct core *core, int client, const struct request *re
                                     .server = request->server,
                                     .lane = request->lane,
                                     .command = request->command,
+                                    .opaque = request->opaque,
                                     .op = request->op,
                                     .attempt = view.attempt,
-                                    .token = view.token};
+                                    .token = view.token,
+                                    .token_text = view.token_text};
     core_send(core, &message);
 }
 

@@ -16,6 +16,7 @@ struct event core_client_event(const struct core *core, enum event_kind kind, in
     struct event event = core_event(core, kind, client, -1);
     event.attempt = view.attempt;
     event.token = view.token;
+    event.token_text = view.token_text;
     return event;
 }
 
@@ -27,7 +28,9 @@ struct event core_message_event(const struct core *core, enum event_kind kind,
     event.op = message->op;
     event.lane = message->lane;
     event.command = message->command;
+    event.opaque = message->opaque.name[0] ? &message->opaque : NULL;
     event.token = message->token;
+    event.token_text = message->token_text;
     return event;
 }
 

@@ -1,6 +1,8 @@
 /* rules.c - see rules.h. */
 #include "world/rules.h"
 
+#include "scenario/naming.h"
+
 #include <inttypes.h>
 
 enum fail rules_names_somebody(const struct run *run, const struct choice *choice,
@@ -60,5 +62,5 @@ enum fail rules_refuse_turn(const struct choice *choice, const struct message *f
 {
     return failure_set(failure, FAIL_UNKNOWN,
                        "%s to server %d comes before it on the same connection",
-                       verb_name(first->command.verb), choice->server + 1);
+                       naming_command(first), choice->server + 1);
 }

@@ -80,6 +80,7 @@ static enum fail simulated_execute(struct backend *backend, const struct message
     struct simulated *simulated = (struct simulated *)backend;
     struct model_watch *watch = &simulated->watches[message->client][message->connection];
     (void)failure;
+    assert(!message->opaque.name[0]); /* no model knows it */
     execution->from_us = execution->until_us = simulated->now_us;
     execution->reply =
         error ? model_refuse(watch, &message->command, error)

@@ -1,0 +1,549 @@
+/* test_core.c - the core over a third backend and other clients: a foreign lock whose commands only
+ * its own server knows; and the contract of a backend (world/backend.h), held at every step of
+ * random walks through all choices. */
+#include "base/memory.h"
+#include "base/random.h"
+#include "world/core.h"
+#include "world/scheme_clients.h"
+
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <cmocka.h>
+
+#include <stdio.h>
+#include <string.h>
+
+enum { CLIENTS = 3, LEASE_US = 300000, WALK = 3000, TEXT_MAX = 4096 };
+
+static char names[ACTORS_MAX][NAME_MAX_BYTES] = {"A", "B", "C"};
+
+/* --- a backend that trusts nobody --- */
+
+enum place { PLACE_NOWHERE, PLACE_BEFORE_SERVER, PLACE_BEFORE_CLIENT, PLACE_DELIVERED };
+
+struct carried {
+    enum place place;
+    int connection, server;
+    enum lane lane;
+};
+
+struct suspicious {
+    struct backend backend; /* first */
+    struct carried carried[ACTORS_MAX][MESSAGES_MAX];
+    int server_of[ACTORS_MAX][CONNECTIONS_MAX]; /* 1 + it; 0: no such connection */
+    int holder;                                 /* 1 + the client that has the lock; 0: nobody */
+    struct effects effects;
+    struct random random; /* what servers answer typed commands */
+    int64_t now_us;
+    int lives; /* connections */
+};
+
+static struct suspicious *of(struct backend *backend)
+{
+    return (struct suspicious *)backend;
+}
+
+static struct carried *carried_of(struct backend *backend, const struct message *message)
+{
+    struct carried *carried = &of(backend)->carried[message->client][message->number];
+    assert_int_equal(carried->connection, message->connection);
+    assert_int_equal(carried->server, message->server);
+    return carried;
+}
+
+static enum fail can(const struct backend *backend, enum choice_kind kind, struct failure *failure)
+{
+    (void)backend, (void)kind, (void)failure;
+    return FAIL_NONE;
+}
+
+static int64_t now_us(const struct backend *backend, int64_t now_us)
+{
+    assert_true(now_us >= ((const struct suspicious *)backend)->now_us);
+    return now_us;
+}
+
+static void begin(struct backend *backend, int64_t now_us)
+{
+    of(backend)->now_us = now_us;
+}
+
+static enum fail pass_time(struct backend *backend, int64_t amount_us, struct failure *failure)
+{
+    (void)backend, (void)failure;
+    assert_true(amount_us > 0);
+    return FAIL_NONE;
+}
+
+/* A number that is free, on a connection that leads to that server. */
+static enum fail sent(struct backend *backend, const struct message *message,
+                      struct failure *failure)
+{
+    struct carried *carried = &of(backend)->carried[message->client][message->number];
+    int *server = &of(backend)->server_of[message->client][message->connection];
+    (void)failure;
+    assert_true(message->connection > CONNECTION_NONE && message->connection < CONNECTIONS_MAX);
+    assert_int_equal(message->state, MESSAGE_REQUEST);
+    assert_int_equal(carried->place, PLACE_NOWHERE);
+    of(backend)->lives += *server == 0;
+    assert_true(*server == 0 || *server == message->server + 1);
+    *server = message->server + 1;
+    *carried = (struct carried){.place = PLACE_BEFORE_SERVER,
+                                .connection = message->connection,
+                                .server = message->server,
+                                .lane = message->lane};
+    return FAIL_NONE;
+}
+
+/* "LOCK" makes the key if it is free, "UNLOCK" deletes it if it is the client's own. */
+static void run_opaque(struct suspicious *at, const struct message *message,
+                       struct execution *execution)
+{
+    bool is_lock = strcmp(message->opaque.name, "LOCK") == 0;
+    bool is_possible = at->holder == (is_lock ? 0 : message->client + 1);
+    enum did did = is_lock ? DID_CREATED : DID_DELETED;
+    if (is_possible)
+        at->holder = is_lock ? message->client + 1 : 0;
+    at->effects = (struct effects){
+        .count = 1,
+        .on = {{.key = KEY_LOCK, .did = is_possible ? did : DID_REFUSED, .has_ttl = is_lock}}};
+    execution->reply = (struct reply){.kind = REPLY_INTEGER, .value = is_possible};
+    execution->effects = &at->effects;
+}
+
+static struct reply draw_reply(struct suspicious *at)
+{
+    static const struct reply replies[] = {
+        {.kind = REPLY_OK},
+        {.kind = REPLY_NIL},
+        {.kind = REPLY_INTEGER, .value = 1},
+        {.kind = REPLY_INTEGER},
+        {.kind = REPLY_ERROR, .error = ERROR_OOM},
+    };
+    return replies[random_below(&at->random, sizeof replies / sizeof replies[0])];
+}
+
+static enum fail execute(struct backend *backend, const struct message *message,
+                         enum reply_error error, struct execution *execution,
+                         struct failure *failure)
+{
+    struct carried *carried = carried_of(backend, message);
+    (void)failure;
+    assert_int_equal(carried->place, PLACE_BEFORE_SERVER);
+    carried->place = PLACE_BEFORE_CLIENT;
+    execution->from_us = execution->until_us = of(backend)->now_us;
+    if (error)
+        execution->reply = (struct reply){.kind = REPLY_ERROR, .error = error};
+    else if (message->opaque.name[0])
+        run_opaque(of(backend), message, execution);
+    else
+        execution->reply = draw_reply(of(backend));
+    return FAIL_NONE;
+}
+
+static enum fail deliver(struct backend *backend, const struct message *message,
+                         struct failure *failure)
+{
+    struct carried *carried = carried_of(backend, message);
+    (void)failure;
+    assert_int_equal(carried->place, PLACE_BEFORE_CLIENT);
+    assert_false(message->is_abandoned);
+    carried->place = PLACE_DELIVERED;
+    return FAIL_NONE;
+}
+
+static void forget_message(struct backend *backend, const struct message *message)
+{
+    struct carried *carried = carried_of(backend, message);
+    assert_true(carried->place == PLACE_BEFORE_CLIENT || carried->place == PLACE_DELIVERED);
+    *carried = (struct carried){0};
+}
+
+static void disconnect(struct backend *backend, int client, int connection)
+{
+    struct suspicious *at = of(backend);
+    assert_true(at->server_of[client][connection] > 0);
+    at->server_of[client][connection] = 0;
+    at->lives--;
+    for (int i = 0; i < MESSAGES_MAX; i++)
+        if (at->carried[client][i].place && at->carried[client][i].connection == connection)
+            at->carried[client][i] = (struct carried){0};
+}
+
+static enum fail settle(struct backend *backend, struct failure *failure)
+{
+    (void)backend, (void)failure;
+    return FAIL_NONE;
+}
+
+/* Nothing leads to a server whose process is replaced. */
+static enum fail replaced(struct backend *backend, int server, struct failure *failure)
+{
+    (void)failure;
+    for (int client = 0; client < CLIENTS; client++)
+        for (int i = 0; i < CONNECTIONS_MAX; i++)
+            assert_int_not_equal(of(backend)->server_of[client][i], server + 1);
+    of(backend)->holder = 0;
+    return FAIL_NONE;
+}
+
+static enum fail promoted(struct backend *backend, int server, bool is_cut, struct failure *failure)
+{
+    (void)is_cut;
+    return replaced(backend, server, failure);
+}
+
+static enum fail unchanged(struct backend *backend, int server, struct failure *failure)
+{
+    (void)backend, (void)server, (void)failure;
+    return FAIL_NONE;
+}
+
+static enum fail jumped(struct backend *backend, int server, int64_t amount_us,
+                        struct failure *failure)
+{
+    (void)backend, (void)server, (void)amount_us, (void)failure;
+    return FAIL_NONE;
+}
+
+static int backends_ended;
+
+static void end_backend(struct backend *backend)
+{
+    assert_int_equal(of(backend)->lives, 0);
+    backends_ended++;
+}
+
+static const struct backend_ops suspicious_ops = {
+    .can = can,
+    .now_us = now_us,
+    .begin = begin,
+    .pass_time = pass_time,
+    .send = sent,
+    .execute = execute,
+    .deliver = deliver,
+    .forget = forget_message,
+    .disconnect = disconnect,
+    .settle = settle,
+    .jump_clock = jumped,
+    .restart_empty = replaced,
+    .cut_replica = unchanged,
+    .fail_over = promoted,
+    .evict = unchanged,
+    .flush_scripts = unchanged,
+    .free = end_backend,
+};
+
+/* --- clients of which nobody knows how they are made --- */
+
+struct foreign {
+    struct clients clients; /* first */
+    struct client_view views[CLIENTS];
+};
+
+static struct client_view foreign_view(const struct clients *clients, int client)
+{
+    return ((const struct foreign *)clients)->views[client];
+}
+
+static void foreign_send(struct step_result *step, const char *name, enum operation op)
+{
+    struct request *request = &step->requests[step->requests_count++];
+    *request = (struct request){.op = op};
+    const size_t length = strlen(name);
+    opaque_of_words(&request->opaque, &name, &length, 1, 1U << KEY_LOCK);
+}
+
+static void foreign_return(struct client_view *view, struct step_result *step, enum phase phase,
+                           enum result result)
+{
+    step->has_returned = true;
+    step->op = view->phase == PHASE_ACQUIRING ? OP_ACQUIRE : OP_RELEASE;
+    step->result = view->last = result;
+    view->phase = phase;
+}
+
+static void foreign_hears(struct client_view *view, struct step_result *step,
+                          const struct reply *reply)
+{
+    bool is_acquiring = view->phase == PHASE_ACQUIRING;
+    bool is_done = reply->kind == REPLY_INTEGER && reply->value == 1;
+    if (view->phase != PHASE_ACQUIRING && view->phase != PHASE_RELEASING)
+        return;
+    if (reply->kind == REPLY_ERROR)
+        foreign_return(view, step, PHASE_IDLE, RESULT_FAILED);
+    else if (is_acquiring)
+        foreign_return(view, step, is_done ? PHASE_HOLDING : PHASE_IDLE,
+                       is_done ? RESULT_GRANTED : RESULT_REFUSED);
+    else
+        foreign_return(view, step, PHASE_IDLE, is_done ? RESULT_RELEASED : RESULT_NOT_MINE);
+}
+
+static enum fail foreign_step(struct clients *clients, int client, enum moment_kind kind,
+                              const struct message *message, int64_t now, struct step_result *step,
+                              struct failure *failure)
+{
+    struct client_view *view = &((struct foreign *)clients)->views[client];
+    const struct reply lost = {.kind = REPLY_ERROR};
+    (void)now, (void)failure;
+    assert_int_equal(step->requests_count, 0);
+    if (kind == MOMENT_START) {
+        view->phase = PHASE_ACQUIRING;
+        view->attempt++;
+        view->token_text = "a-token";
+        foreign_send(step, "LOCK", OP_ACQUIRE);
+    } else if (kind == MOMENT_RELEASE) {
+        view->phase = PHASE_RELEASING;
+        foreign_send(step, "UNLOCK", OP_RELEASE);
+    } else if (message->attempt == view->attempt) {
+        foreign_hears(view, step, kind == MOMENT_REPLY ? &message->reply : &lost);
+    }
+    return FAIL_NONE;
+}
+
+static struct request foreign_access(struct clients *clients, int client, enum choice_kind kind)
+{
+    struct client_view *view = &((struct foreign *)clients)->views[client];
+    (void)kind;
+    view->is_accessing = true;
+    return (struct request){.op = OP_ACCESS,
+                            .command = {.verb = VERB_SET, .key = KEY_RESOURCE, .value = 1}};
+}
+
+static enum result foreign_accessed(struct clients *clients, int client, enum moment_kind kind,
+                                    const struct message *message)
+{
+    (void)kind, (void)message;
+    ((struct foreign *)clients)->views[client].is_accessing = false;
+    return RESULT_DONE;
+}
+
+static void foreign_number(struct clients *clients, int client, int64_t number)
+{
+    (void)clients, (void)client, (void)number;
+}
+
+static void foreign_crash(struct clients *clients, int client)
+{
+    ((struct foreign *)clients)->views[client].phase = PHASE_DEAD;
+}
+
+static void foreign_end(struct clients *clients)
+{
+    (void)clients;
+}
+
+static const struct clients_ops foreign_ops = {
+    .view = foreign_view,
+    .step = foreign_step,
+    .access = foreign_access,
+    .accessed = foreign_accessed,
+    .set_lease = foreign_number,
+    .jump_clock = foreign_number,
+    .crash = foreign_crash,
+    .free = foreign_end,
+};
+
+/* --- a run of either --- */
+
+struct stage {
+    struct run run;
+    struct world *world;
+    struct suspicious backend;
+    struct foreign foreign;
+    char told[TEXT_MAX];
+};
+
+/* "A send LOCK", "A execute LOCK created": what is known of it. */
+static void take_event(void *context, const struct event *event)
+{
+    struct stage *stage = context;
+    char *end = stage->told + strlen(stage->told);
+    size_t room = sizeof stage->told - strlen(stage->told);
+    if (event->opaque)
+        assert_true(event->opaque->keys == 1U << KEY_LOCK);
+    if (event->opaque && event->kind == EVENT_EXECUTE)
+        assert_non_null(event->effects);
+    if (room > 100)
+        snprintf(end, room, "%s %s%s%s%s%s%s%s\n", event->client < 0 ? "-" : names[event->client],
+                 event_name(event->kind), event->opaque ? " " : "",
+                 event->opaque ? event->opaque->name : "", event->effects ? " " : "",
+                 event->effects ? did_name(event->effects->on[0].did) : "",
+                 event->token_text ? " " : "", event->token_text ? event->token_text : "");
+}
+
+static void stage_open(struct stage *stage, const struct scheme *scheme, uint64_t seed)
+{
+    memset(stage, 0, sizeof *stage);
+    stage->run = (struct run){.scheme = scheme,
+                              .clients = CLIENTS,
+                              .servers = scheme && scheme->needs_quorum ? 3 : 1,
+                              .names = names,
+                              .lease_us = scheme ? scheme_lease_us(scheme, LEASE_US) : LEASE_US,
+                              .seed = seed,
+                              .has_replica = true,
+                              .sink = {.take = take_event, .context = stage}};
+    stage->backend.backend.ops = &suspicious_ops;
+    stage->backend.random = (struct random){.seed = seed};
+    stage->foreign.clients.ops = &foreign_ops;
+    for (int i = 0; i < CLIENTS; i++)
+        stage->foreign.views[i].wake_us = INT64_MAX;
+    stage->world = core_new(&stage->run, &stage->backend.backend,
+                            scheme ? scheme_clients_new(&stage->run, STEERED_EPOCH_US)
+                                   : &stage->foreign.clients);
+}
+
+static void stage_close(struct stage *stage)
+{
+    int ended = backends_ended;
+    stage->world->ops->free(stage->world);
+    assert_int_equal(backends_ended, ended + 1);
+}
+
+/* --- a foreign lock --- */
+
+static enum fail makes(struct stage *stage, enum choice_kind kind, int client, const char *command,
+                       struct failure *failure)
+{
+    struct choice choice = {.kind = kind, .client = client};
+    snprintf(choice.opaque, sizeof choice.opaque, "%s", command);
+    return stage->world->ops->apply(stage->world, &choice, failure);
+}
+
+static void does(struct stage *stage, enum choice_kind kind, int client, const char *command)
+{
+    struct failure why = {0};
+    if (makes(stage, kind, client, command, &why))
+        fail_msg("%s", why.text);
+}
+
+static void a_foreign_lock_is_told_by_its_effects(void **state)
+{
+    (void)state;
+    static struct stage stage;
+    stage_open(&stage, NULL, 1);
+    does(&stage, CHOICE_ACQUIRE, 0, "");
+    does(&stage, CHOICE_ACQUIRE, 1, "");
+    does(&stage, CHOICE_ARRIVE, 0, "LOCK");
+    does(&stage, CHOICE_ARRIVE, 1, "LOCK");
+    does(&stage, CHOICE_HEAR, 1, "LOCK");
+    does(&stage, CHOICE_HEAR, 0, "LOCK");
+    does(&stage, CHOICE_RELEASE, 0, "");
+    does(&stage, CHOICE_ARRIVE, 0, "UNLOCK");
+    does(&stage, CHOICE_LOSE_REPLY, 0, "UNLOCK");
+    does(&stage, CHOICE_GIVE_UP, 0, "UNLOCK");
+    assert_string_equal(stage.told, "A call a-token\n"
+                                    "A send LOCK a-token\n"
+                                    "B call a-token\n"
+                                    "B send LOCK a-token\n"
+                                    "A execute LOCK created a-token\n"
+                                    "B execute LOCK refused a-token\n"
+                                    "B hear LOCK a-token\n"
+                                    "B return a-token\n"
+                                    "A hear LOCK a-token\n"
+                                    "A return a-token\n"
+                                    "A call a-token\n"
+                                    "A send UNLOCK a-token\n"
+                                    "A execute UNLOCK deleted a-token\n"
+                                    "A fault UNLOCK a-token\n"
+                                    "A fault UNLOCK a-token\n"
+                                    "A return a-token\n");
+    stage_close(&stage);
+}
+
+static void its_commands_are_named_in_choices_and_refusals(void **state)
+{
+    (void)state;
+    static struct stage stage;
+    struct failure why = {0};
+    char text[100];
+    struct choice choice = {.kind = CHOICE_ARRIVE, .client = 0, .opaque = "LOCK"};
+    stage_open(&stage, NULL, 1);
+    does(&stage, CHOICE_ACQUIRE, 0, "");
+    assert_int_equal(makes(&stage, CHOICE_ARRIVE, 0, "UNLOCK", &why), FAIL_UNKNOWN);
+    assert_string_equal(why.text, "A has no UNLOCK at server 1 that is a request on its way");
+    assert_string_equal(choice_print(&choice, (const char(*)[64])names, text, sizeof text),
+                        "A's LOCK reaches server 1");
+    struct choice other = choice;
+    assert_true(choice_is_same(&choice, &other));
+    other.opaque[0] = 'X';
+    assert_false(choice_is_same(&choice, &other));
+    stage_close(&stage);
+}
+
+/* --- the contract, at random --- */
+
+/* The message goes one stop further. */
+static enum choice_kind onwards(const struct message *message)
+{
+    if (message->state == MESSAGE_REQUEST)
+        return message->is_abandoned ? CHOICE_ARRIVE_LATE : CHOICE_ARRIVE;
+    return message->state == MESSAGE_REPLY ? CHOICE_HEAR : CHOICE_GIVE_UP;
+}
+
+static struct choice draw_choice(struct random *random, struct world *world)
+{
+    struct message all[MESSAGES_MAX];
+    struct choice choice = {.kind = (enum choice_kind)random_below(random, CHOICE_COUNT),
+                            .client = (int)random_below(random, CLIENTS),
+                            .amount_us = (int64_t)random_below(random, 400000),
+                            .error = ERROR_OOM};
+    int count = world->ops->messages(world, choice.client, all);
+    if (count) {
+        const struct message *message = &all[random_below(random, (uint64_t)count)];
+        choice.server = message->server;
+        choice.verb = message->command.verb;
+        memcpy(choice.opaque, message->opaque.name, sizeof choice.opaque);
+        if (random_below(random, 2))
+            choice.kind = onwards(message);
+    }
+    if (world->ops->client(world, choice.client).wake_us <= world->ops->now_us(world))
+        choice.kind = CHOICE_WAKE;
+    if (choice.kind == CHOICE_LEASE) /* in every scheme's unit */
+        choice.amount_us = choice.amount_us / 100000 * 1000000;
+    /* The dead do nothing more: a crash is rare. */
+    if (choice.kind == CHOICE_CRASH && random_below(random, 200))
+        choice.kind = CHOICE_GIVE_UP;
+    return choice;
+}
+
+static void walk(const struct scheme *scheme, uint64_t seed, int64_t made[CHOICE_COUNT])
+{
+    static struct stage stage;
+    struct random random = {.seed = seed, .stream = 1};
+    stage_open(&stage, scheme, seed);
+    for (int i = 0; i < WALK; i++) {
+        struct failure why = {0};
+        const struct choice choice = draw_choice(&random, stage.world);
+        enum fail fail = stage.world->ops->apply(stage.world, &choice, &why);
+        if (fail != FAIL_NONE && fail != FAIL_UNKNOWN)
+            fail_msg("%s: %s", choice_name(choice.kind), why.text);
+        made[choice.kind] += fail == FAIL_NONE;
+        stage.told[0] = '\0';
+    }
+    stage_close(&stage);
+}
+
+static void the_core_keeps_a_backends_contract(void **state)
+{
+    (void)state;
+    int64_t made[CHOICE_COUNT] = {0};
+    for (uint64_t seed = 1; seed <= 10; seed++)
+        walk(NULL, seed, made);
+    for (int i = 0; i < schemes_count; i++)
+        walk(schemes[i], 20 + (uint64_t)i, made);
+    for (int kind = 0; kind < CHOICE_COUNT; kind++)
+        if (made[kind] < 10)
+            fail_msg("%s was made %d times", choice_name((enum choice_kind)kind), (int)made[kind]);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_foreign_lock_is_told_by_its_effects),
+        cmocka_unit_test(its_commands_are_named_in_choices_and_refusals),
+        cmocka_unit_test(the_core_keeps_a_backends_contract),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
