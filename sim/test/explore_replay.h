@@ -19,6 +19,9 @@ struct replay {
     uint32_t same_token;
     bool has_replica;
     unsigned *violated; /* by choice: what is violated once it was made; NULL: not wanted */
+    /* The world after so many choices; NULL: not wanted. */
+    void (*look)(void *context, struct world *world, int made);
+    void *context;
 };
 
 /* Replays count choices and fills findings[PROPERTY_COUNT]; false (and the failure says why) when
@@ -50,6 +53,8 @@ static inline bool replay_choices(const struct replay *replay, const struct choi
         delayed = world->ops->apply(world, &choices[i], failure) == FAIL_NONE;
         if (replay->violated)
             replay->violated[i] = checks_violated(checks);
+        if (replay->look && delayed)
+            replay->look(replay->context, world, i + 1);
     }
     checks_finish(checks, world->ops->now_us(world), findings, NULL);
     checks_free(checks);

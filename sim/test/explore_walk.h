@@ -3,7 +3,8 @@
  * checks/.
  *
  * The walk is replayed in the simulated world, so it is also a test that this world can follow
- * every step. Held to each other at every step, property by property:
+ * every step; behind each, both have the same clients and messages (explore_same.h). Held to each
+ * other at every step, property by property:
  *
  * - what checks/ has found by then, or finds when the history ends, the explorer has seen;
  * - what the explorer sees, checks/ finds when the history ends there;
@@ -19,6 +20,7 @@
 #include "explore/search/schedule.h"
 #include "explore/search/witness.h"
 #include "test/explore_replay.h"
+#include "test/explore_same.h"
 
 #include <stdarg.h>
 #include <stddef.h>
@@ -41,6 +43,9 @@ struct walk_plan {
 
 enum { WALK_WEIGHT = 10 };
 
+/* Of each kind, by all walks so far. */
+static int64_t walk_choices_made[CHOICE_COUNT];
+
 struct walker {
     struct explore_options options;
     const struct walk_plan *pace;
@@ -53,9 +58,10 @@ struct walker {
     /* What came of it. */
     struct choice choices[CHOICES_OF_WALK];
     int count, steps;
-    int ends[WALK_STEPS_MAX];          /* choices up to that step and with it */
-    unsigned violated[WALK_STEPS_MAX]; /* by that step or an earlier one */
-    bool wants[WALK_STEPS_MAX];        /* after it somebody can ask for the lock */
+    int ends[WALK_STEPS_MAX];                   /* choices up to that step and with it */
+    uint32_t states[WALK_STEPS_MAX][WORDS_MAX]; /* behind it */
+    unsigned violated[WALK_STEPS_MAX];          /* by that step or an earlier one */
+    bool wants[WALK_STEPS_MAX];                 /* after it somebody can ask for the lock */
     unsigned all;
     int first[PROPERTY_COUNT]; /* choices up to the first violation */
     uint32_t stuck;            /* the first stuck state; STATE_NONE: none */
@@ -102,6 +108,7 @@ static inline bool walk_on(struct walker *walker)
     walker->count +=
         translate_step(&walker->search.space, walker->words, step, walker->choices + walker->count);
     memcpy(walker->words, step->words, sizeof walker->words);
+    memcpy(walker->states[walker->steps], step->words, sizeof walker->words);
     walk_look(walker, step->violated & ~(unsigned)BY_LEFTOVER);
     walker->ends[walker->steps] = walker->count;
     walker->wants[walker->steps] = successors_want_lock(&walker->search.successors, walker->words);
@@ -196,6 +203,26 @@ static inline void walk_judge_causes(const struct walker *walker, const struct f
             walk_fail(walker, "a split grant", (enum property)i, count, &findings[i]);
 }
 
+/* The world and the explorer, behind the same step, are the same. */
+static inline void walk_compare_worlds(void *context, struct world *world, int made)
+{
+    struct walker *walker = context;
+    struct state_space *space = &walker->search.space;
+    int step = 0;
+    while (step < walker->steps && walker->ends[step] != made)
+        step++;
+    walk_choices_made[walker->choices[made - 1].kind]++;
+    for (int i = 0; i < space->config.clients && step < walker->steps; i++) {
+        struct client_state client;
+        space_read_client(space, walker->states[step][i], &client);
+        const char *difference = same_client(&client, world, i);
+        if (difference) {
+            walk_say(walker, difference, PROPERTY_COUNT - 1, walker->choices, made);
+            fail_msg("of %s differs: %s", replay_names[i], difference);
+        }
+    }
+}
+
 /* What checks/ knows, step by step and at the end, the explorer knows. */
 static inline void walk_compare_checks(struct walker *walker)
 {
@@ -204,6 +231,8 @@ static inline void walk_compare_checks(struct walker *walker)
     struct failure failure = {0};
     struct replay replay = walk_replay(walker);
     replay.violated = violated;
+    replay.look = walk_compare_worlds;
+    replay.context = walker;
     if (!replay_choices(&replay, walker->choices, walker->count, findings, &failure)) {
         walk_say(walker, failure.text, PROPERTY_COUNT - 1, walker->choices, walker->count);
         fail_msg("the simulated world did not follow: %s", failure.text);

@@ -1,5 +1,6 @@
-/* test_explore_walks.c - the two statements of each property, held to each other over random walks
- * (explore_walk.h): every scheme with every fault; and random runs of anything, schemes with
+/* test_explore_walks.c - the two statements of each property, and the two of what messages and
+ * clients do, held to each other over random walks (explore_walk.h): every scheme with every fault,
+ * every choice; and random runs of anything, schemes with
  * planted bugs and other wrong locks among them.
  *
  * PICKLOCK_RUNS=N makes so many random runs (each a scheme, its faults and its bounds, a search and
@@ -249,6 +250,18 @@ static void both_agree_on_random_runs(void **state)
             fail_msg("no run violated %s", property_name((enum property)i));
 }
 
+/* All that follows from any choice was compared (explore_same.h). A lease of a client's own is the
+ * only choice that the explorer never makes. */
+static void every_choice_was_walked(void **state)
+{
+    (void)state;
+    for (int kind = 0; kind < CHOICE_COUNT; kind++)
+        if (kind != CHOICE_LEASE && walk_choices_made[kind] < 100)
+            fail_msg("%s was made %" PRId64 " times", choice_name((enum choice_kind)kind),
+                     walk_choices_made[kind]);
+    assert_int_equal(walk_choices_made[CHOICE_LEASE], 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -258,6 +271,7 @@ int main(void)
         cmocka_unit_test(what_servers_lose_is_no_split_grant),
         cmocka_unit_test(a_guess_is_not_a_loss),
         cmocka_unit_test(both_agree_on_random_runs),
+        cmocka_unit_test(every_choice_was_walked),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,7 +1,9 @@
 /* core.c - a directed world, one choice at a time. See core.h; the contract is scenario/world.h.
  *
  * A choice takes effect, writes its events at the time it was made, and is then settled. One that
- * is not possible changes nothing. Nothing reaches a server or a client but by a choice. */
+ * is not possible changes nothing. Nothing reaches a server or a client but by a choice. What
+ * messages do the explorer states again: list_arrive(), actions_answered() and list_hear() of
+ * explore/model/actions.c. */
 #include "world/core_state.h"
 
 #include "base/memory.h"

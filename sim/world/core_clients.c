@@ -1,5 +1,6 @@
 /* core_clients.c - what clients do in a directed world: start, go on, ring, return. See
- * core_state.h. */
+ * core_state.h. The explorer states it again, over packed states: explore/model/actions.c,
+ * list_*() and actions_end(). */
 #include "world/core_state.h"
 
 #include "world/rules.h"

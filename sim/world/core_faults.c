@@ -3,7 +3,7 @@
  *
  * A fault is one FAULT event and one change. What a client makes of it (a time-out, a lost
  * connection) is a choice of its own (GIVE_UP), so that the moment of noticing can be chosen, too.
- * One that is refused leaves no event. */
+ * One that is refused leaves no event. The explorer states each again in explore/model/faults/. */
 #include "world/core_state.h"
 
 /* The FAULT event of a choice; a message that it struck says the rest. */

@@ -3,7 +3,10 @@
  * A connection keeps the order of what travels on it, as TCP does. A client's channel to a server
  * uses one at a time. One that it has left, because it timed out on it, stays until its last
  * message is over, and so does that of a copy: what is on it waits for nothing that is sent
- * elsewhere. */
+ * elsewhere.
+ *
+ * The explorer states it again: explore/model/client_state.c, client_state_is_blocked(), _copy(),
+ * _break(), and did_leave() of explore/model/actions.c. */
 #include "world/core_state.h"
 
 #include "scenario/naming.h"

@@ -1,4 +1,6 @@
-/* actions.c - see actions.h. The rules of messages are those of world/core.c. */
+/* actions.c - see actions.h. The rules of clients and messages are those of world/core*.c, stated
+ * again: each function here names the one that it mirrors. test/explore_same.h holds both to each
+ * other behind every step of random walks. */
 #include "explore/model/actions.h"
 
 #include "checks/change.h"
@@ -25,7 +27,8 @@ struct action_draft *actions_add(struct action_list *list, enum action_kind kind
     return draft;
 }
 
-/* The client goes on with a new connection, on which nothing is watched. after: the message is
+/* Mirrors core_leave() of world/core_messages.c.
+ * The client goes on with a new connection, on which nothing is watched. after: the message is
  * struck. */
 static unsigned did_leave(const struct client_state *after, const struct packed_message *message)
 {
@@ -143,6 +146,7 @@ static void message_outlives(struct packed_message *message, const struct config
         message->number = 0;
 }
 
+/* Mirrors choose_acquire() of world/core_clients.c. */
 static void list_acquire(struct action_list *list)
 {
     if (list->client_state->phase != PHASE_IDLE || list->client_state->rounds == 0 ||
@@ -166,6 +170,7 @@ static bool goes_on_at_once(const struct client_state *client_state)
     return !(client_state->flags & (CLIENT_STALLED | CLIENT_SLOW));
 }
 
+/* Mirrors choose_access() of world/core_clients.c. */
 static void list_access(struct action_list *list)
 {
     enum action_kind kind;
@@ -176,6 +181,7 @@ static void list_access(struct action_list *list)
     workload_begin(&draft->after, list->config, kind);
 }
 
+/* Mirrors choose_release() of world/core_clients.c. */
 static void list_release(struct action_list *list)
 {
     if (list->client_state->phase != PHASE_HOLDING ||
@@ -193,6 +199,7 @@ static unsigned tells(struct client_state *client_state, const struct config *co
                  &(struct impulse){.kind = IMPULSE_MOMENT, .moment = *moment});
 }
 
+/* Mirrors choose_wake() of world/core_clients.c. */
 static void list_wake(struct action_list *list)
 {
     if (list->client_state->wake != 0)
@@ -209,6 +216,7 @@ static bool is_waited_for(const struct packed_message *message)
     return !message_is_abandoned(message);
 }
 
+/* Mirrors choose_arrive() of world/core.c; what follows is actions_answered(). */
 static void list_arrive(struct action_list *list, int message)
 {
     const struct packed_message *it = &list->client_state->messages[message];
@@ -257,6 +265,7 @@ static bool is_taken(const struct packed_message *message, const struct moment *
            change_read(&command, &moment->reply).before == BEFORE_PRESENT;
 }
 
+/* Mirrors core_notify() of world/core_clients.c. */
 unsigned actions_end(struct client_state *client_state, const struct config *config, int message,
                      enum moment_kind how)
 {
@@ -284,6 +293,7 @@ unsigned actions_end(struct client_state *client_state, const struct config *con
     return did;
 }
 
+/* Mirrors choose_hear() of world/core.c. */
 static void list_hear(struct action_list *list, int message)
 {
     const struct packed_message *it = &list->client_state->messages[message];
@@ -294,6 +304,7 @@ static void list_hear(struct action_list *list, int message)
     draft->did = actions_end(&draft->after, list->config, message, MOMENT_REPLY);
 }
 
+/* Mirrors choose_give_up() of world/core_faults.c. */
 static void list_give_up(struct action_list *list, int message)
 {
     const struct packed_message *it = &list->client_state->messages[message];

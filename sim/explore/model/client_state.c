@@ -149,6 +149,7 @@ static void message_remembers(struct packed_message *message, const struct confi
     message->number = verb_swaps(message->verb) ? seen : 0;
 }
 
+/* Mirrors core_send_copy() of world/core_messages.c. */
 struct packed_message client_state_copy(const struct client_state *client_state,
                                         const struct config *config, int message)
 {
@@ -268,6 +269,7 @@ void client_state_age(struct client_state *client_state, const struct config *co
     }
 }
 
+/* Mirrors core_break() and core_break_all() of world/core_messages.c. */
 void client_state_break(struct client_state *client_state, int server, enum lane lane)
 {
     int kept = 0;
@@ -400,6 +402,7 @@ bool client_state_keeps_watch(const struct client_state *client_state, int serve
     return false;
 }
 
+/* Mirrors core_find_first() of world/core_messages.c. */
 bool client_state_is_blocked(const struct client_state *client_state, int message,
                              enum message_state state)
 {
