@@ -2,6 +2,7 @@
  * connection, a tick or a renaming makes of a client state or a server state, computed once. */
 #include "explore/graph/space.h"
 
+#include "explore/model/subject.h"
 #include "explore/model/workload.h"
 
 #include <string.h>
@@ -35,8 +36,9 @@ static uint64_t execute(struct state_space *space, const struct transition *it)
     if (is_token(command.value))
         command.value = token_at(command.value, it->position);
     bool is_elsewhere = message_is_abandoned(message) && !message_keeps_watch(message);
-    struct reply reply = server_state_execute(
-        &after, &space->config, is_elsewhere ? SERVER_NO_WATCH : it->position, &command);
+    struct subject *subject = space->config.subject;
+    struct reply reply = subject->execute(subject, &space->config, &after,
+                                          is_elsewhere ? SERVER_NO_WATCH : it->position, &command);
     if (is_token(reply.value) && token_position(reply.value) == it->position)
         reply.value = token_at(reply.value, POSITION_SELF);
     unsigned observed = ghost_execution(&space->config, &client, (int)it->how, it->position, &reply,

@@ -5,7 +5,7 @@
 
 #include "checks/change.h"
 #include "explore/model/workload.h"
-#include "explore/model/declared.h"
+#include "explore/model/subject.h"
 #include "explore/model/faults/fault.h"
 
 #include <assert.h>
@@ -73,33 +73,16 @@ static bool is_as_before(const struct client_state *after, unsigned did)
            after->phase == PHASE_IDLE;
 }
 
-/* Of a scheme from a file it is looked at, too, whether it is what it declares. */
-static unsigned did_violate_contract(const struct client_state *client_state,
-                                     const struct config *config, const struct impulse *impulse,
-                                     const struct client *client, const struct step_result *step)
-{
-    unsigned slip = 0;
-    enum contract_violation violation =
-        step->violation ? step->violation
-                        : client_state_violation(client_state, config, client, step);
-    if (!violation && config->is_plugin)
-        violation = declared_violation(client_state, config, impulse, client, step, &slip);
-    return violation * DID_VIOLATE | slip << DID_SLIP_SHIFT;
-}
-
 /* The client's step, and what it comes to in its record. */
 static unsigned steps(struct client_state *client_state, const struct config *config,
                       const struct impulse *impulse)
 {
-    struct client stepped, *client = &stepped;
     struct step_result told, *step = &told;
-    client_state_to_client(client_state, config, client);
-    impulse_apply(impulse, client, step);
-    unsigned did = did_return(step);
-    unsigned violation = did_violate_contract(client_state, config, impulse, client, step);
+    unsigned violation =
+        config->subject->step(config->subject, config, client_state, impulse, step);
     if (violation)
         return violation;
-    client_state_take(client_state, config, client, step);
+    unsigned did = did_return(step);
     client_state->flags &= (uint8_t) ~(CLIENT_STALLED | CLIENT_HEARING);
     if (did & DID_REFUSE && !(client_state->flags & CLIENT_TAKEN))
         did |= DID_GUESS;

@@ -2,6 +2,8 @@
  */
 #include "explore/model/config.h"
 
+#include "explore/model/subject.h"
+
 #include <string.h>
 
 /* A stamp is kept apart from another one as long as this many ticks; older ones count as equally
@@ -13,6 +15,7 @@ void config_init(struct config *config, const struct explore_options *options)
     const struct scheme *scheme = options->scheme;
     memset(config, 0, sizeof *config);
     config->scheme = scheme;
+    config->subject = options->subject ? options->subject : &subject_in_c;
     config->is_plugin = scheme_is_plugin(scheme);
     config->clients = options->clients;
     config->rounds = options->rounds;

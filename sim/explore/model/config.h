@@ -25,9 +25,12 @@ enum {
     NO_TIME = -1,      /* no timer, no expiry */
 };
 
+struct subject;
+
 struct config {
     const struct scheme *scheme;
-    bool is_plugin; /* the scheme is a user's: what it declares is looked at */
+    struct subject *subject; /* who answers for its clients and servers: subject.h */
+    bool is_plugin;          /* the scheme is a user's: what it declares is looked at */
     int clients, rounds, servers;
     int ttl;            /* the lease, in ticks */
     int jump;           /* a client clock's, in ticks: past the lease and the stamps' rounding */

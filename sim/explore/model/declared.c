@@ -7,23 +7,6 @@
  */
 enum { SHIFT_TICKS = 5101, LONG_SHIFT_TICKS = 12289 };
 
-void impulse_apply(const struct impulse *impulse, struct client *client, struct step_result *step)
-{
-    switch (impulse->kind) {
-    case IMPULSE_ACQUIRE:
-        client_acquire(client, impulse->token, 0, step);
-        break;
-    case IMPULSE_RELEASE:
-        client_release(client, 0, step);
-        break;
-    case IMPULSE_MOMENT:
-        /* the one that ends so is no message any more */
-        client->awaited += impulse->moment.kind != MOMENT_WAKE;
-        client_tell(client, &impulse->moment, 0, step);
-        break;
-    }
-}
-
 /* How the world of the second step differs from that of the first. */
 struct twin {
     int later;     /* its clock, in ticks */

@@ -7,16 +7,7 @@
 #ifndef PICKLOCK_EXPLORE_MODEL_DECLARED_H
 #define PICKLOCK_EXPLORE_MODEL_DECLARED_H
 
-#include "explore/model/client_state.h"
-
-/* What a client is stepped by. */
-struct impulse {
-    enum { IMPULSE_ACQUIRE, IMPULSE_RELEASE, IMPULSE_MOMENT } kind;
-    int64_t token;        /* ACQUIRE */
-    struct moment moment; /* MOMENT */
-};
-
-void impulse_apply(const struct impulse *impulse, struct client *client, struct step_result *step);
+#include "explore/model/subject.h"
 
 /* before: the record that the step went on from; client, step: what it came to. CONTRACT_NONE:
  * nothing differs. *slip is set with CONTRACT_KIND, and fits in 16 bits. */

@@ -59,8 +59,11 @@ enum { EXPLORE_RUNS = 10000, EXPLORE_RUNS_STALE = 1000 };
  * any. */
 enum leftovers { LEFTOVERS_LAST, LEFTOVERS_NEVER, LEFTOVERS_TOO };
 
+struct subject;
+
 struct explore_options {
     const struct scheme *scheme;
+    struct subject *subject; /* NULL: the scheme itself, and the model of a server (subject.h) */
     int clients, rounds, servers;
     int lease_ticks; /* 0: what suits the scheme (2, or 3 where a timer counts thirds) */
     uint8_t budget[FAULT_COUNT]; /* how often each may strike; sum at most EXPLORE_FAULTS_MAX */

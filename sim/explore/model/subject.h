@@ -1,0 +1,40 @@
+/* subject.h - the system under test: what a client does at a step, and what a server makes of a
+ * command. All else is the explorer's: messages, time, faults, ghost state, the search.
+ *
+ * Both are functions of records (a client state with what it is stepped by; a server state with a
+ * command), asked once for each and remembered by number (graph/state_space.h), so how long an
+ * answer takes hardly matters. A scheme in C and the model of a server compute theirs; answers of a
+ * real worker and a real server can be looked up instead: test/test_subject.c searches so. What
+ * ages or is renamed in a record, and what is promised, the descriptor says (config->scheme),
+ * whoever answers. */
+#ifndef PICKLOCK_EXPLORE_MODEL_SUBJECT_H
+#define PICKLOCK_EXPLORE_MODEL_SUBJECT_H
+
+#include "explore/model/client_state.h"
+#include "explore/model/server_state.h"
+
+/* What a client is stepped by. */
+struct impulse {
+    enum { IMPULSE_ACQUIRE, IMPULSE_RELEASE, IMPULSE_MOMENT } kind;
+    int64_t token;        /* ACQUIRE */
+    struct moment moment; /* MOMENT */
+};
+
+struct subject {
+    /* The client state becomes what the step leads to: phase, token, fence, timer, fields, and what
+     * it sent among its messages. *step says what it sent, and how an operation ended. Returns 0,
+     * or what contract it violates (action.h, violation_of_did()): then nothing was taken. */
+    unsigned (*step)(struct subject *, const struct config *, struct client_state *,
+                     const struct impulse *, struct step_result *step);
+    /* A command of the client at that position, or of SERVER_NO_WATCH (server_state.h). */
+    struct reply (*execute)(struct subject *, const struct config *, struct server_state *,
+                            int position, const struct command *);
+};
+
+/* The config's scheme in C, step by step, and redis/model.h. */
+extern struct subject subject_in_c;
+
+/* The client's own step: to the client that world/client.c steps. */
+void impulse_apply(const struct impulse *impulse, struct client *client, struct step_result *step);
+
+#endif
