@@ -38,7 +38,7 @@ static enum fail directed_send(struct backend *backend, const struct message *me
 }
 
 static enum fail directed_execute(struct backend *backend, const struct message *message,
-                                  enum reply_error error, struct execution *execution,
+                                  enum reply_error error, struct server_answer *answer,
                                   struct failure *failure)
 {
     struct directed *directed = directed_of(backend);
@@ -52,11 +52,11 @@ static enum fail directed_execute(struct backend *backend, const struct message 
     enum fail fail = directed_settle(directed, exchange, AWAITED_EXECUTION, failure);
     if (fail)
         return fail;
-    execution->reply = exchange->reply;
-    execution->from_us = execution->until_us = directed->choice_us;
+    answer->reply = exchange->reply;
+    answer->from_us = answer->until_us = directed->choice_us;
     if (directed_is_real_time(directed)) {
-        execution->from_us = exchange->released_us - directed->began_us;
-        execution->until_us = exchange->answered_us - directed->began_us;
+        answer->from_us = exchange->released_us - directed->began_us;
+        answer->until_us = exchange->answered_us - directed->began_us;
     }
     return FAIL_NONE;
 }

@@ -98,7 +98,7 @@ static enum fail sent(struct backend *backend, const struct message *message,
 
 /* "LOCK" makes the key if it is free, "UNLOCK" deletes it if it is the client's own. */
 static void run_opaque(struct suspicious *at, const struct message *message,
-                       struct execution *execution)
+                       struct server_answer *answer)
 {
     bool is_lock = strcmp(message->opaque.name, "LOCK") == 0;
     bool is_possible = at->holder == (is_lock ? 0 : message->client + 1);
@@ -108,8 +108,8 @@ static void run_opaque(struct suspicious *at, const struct message *message,
     at->effects = (struct effects){
         .count = 1,
         .on = {{.key = KEY_LOCK, .did = is_possible ? did : DID_REFUSED, .has_ttl = is_lock}}};
-    execution->reply = (struct reply){.kind = REPLY_INTEGER, .value = is_possible};
-    execution->effects = &at->effects;
+    answer->reply = (struct reply){.kind = REPLY_INTEGER, .value = is_possible};
+    answer->effects = &at->effects;
 }
 
 static struct reply draw_reply(struct suspicious *at)
@@ -125,20 +125,20 @@ static struct reply draw_reply(struct suspicious *at)
 }
 
 static enum fail execute(struct backend *backend, const struct message *message,
-                         enum reply_error error, struct execution *execution,
+                         enum reply_error error, struct server_answer *answer,
                          struct failure *failure)
 {
     struct carried *carried = carried_of(backend, message);
     (void)failure;
     assert_int_equal(carried->place, PLACE_BEFORE_SERVER);
     carried->place = PLACE_BEFORE_CLIENT;
-    execution->from_us = execution->until_us = of(backend)->now_us;
+    answer->from_us = answer->until_us = of(backend)->now_us;
     if (error)
-        execution->reply = (struct reply){.kind = REPLY_ERROR, .error = error};
+        answer->reply = (struct reply){.kind = REPLY_ERROR, .error = error};
     else if (message->opaque.name[0])
-        run_opaque(of(backend), message, execution);
+        run_opaque(of(backend), message, answer);
     else
-        execution->reply = draw_reply(of(backend));
+        answer->reply = draw_reply(of(backend));
     return FAIL_NONE;
 }
 
@@ -237,14 +237,14 @@ static const struct backend_ops suspicious_ops = {
 
 /* --- clients of which nobody knows how they are made --- */
 
-struct foreign {
+struct foreign_clients {
     struct clients clients; /* first */
     struct client_view views[CLIENTS];
 };
 
 static struct client_view foreign_view(const struct clients *clients, int client)
 {
-    return ((const struct foreign *)clients)->views[client];
+    return ((const struct foreign_clients *)clients)->views[client];
 }
 
 static void foreign_send(struct step_result *step, const char *name, enum operation op)
@@ -284,7 +284,7 @@ static enum fail foreign_step(struct clients *clients, int client, enum moment_k
                               const struct message *message, int64_t now, struct step_result *step,
                               struct failure *failure)
 {
-    struct client_view *view = &((struct foreign *)clients)->views[client];
+    struct client_view *view = &((struct foreign_clients *)clients)->views[client];
     const struct reply lost = {.kind = REPLY_ERROR};
     (void)now, (void)failure;
     assert_int_equal(step->requests_count, 0);
@@ -304,7 +304,7 @@ static enum fail foreign_step(struct clients *clients, int client, enum moment_k
 
 static struct request foreign_access(struct clients *clients, int client, enum choice_kind kind)
 {
-    struct client_view *view = &((struct foreign *)clients)->views[client];
+    struct client_view *view = &((struct foreign_clients *)clients)->views[client];
     (void)kind;
     view->is_accessing = true;
     return (struct request){.op = OP_ACCESS,
@@ -315,7 +315,7 @@ static enum result foreign_accessed(struct clients *clients, int client, enum mo
                                     const struct message *message)
 {
     (void)kind, (void)message;
-    ((struct foreign *)clients)->views[client].is_accessing = false;
+    ((struct foreign_clients *)clients)->views[client].is_accessing = false;
     return RESULT_DONE;
 }
 
@@ -326,7 +326,7 @@ static void foreign_number(struct clients *clients, int client, int64_t number)
 
 static void foreign_crash(struct clients *clients, int client)
 {
-    ((struct foreign *)clients)->views[client].phase = PHASE_DEAD;
+    ((struct foreign_clients *)clients)->views[client].phase = PHASE_DEAD;
 }
 
 static void foreign_end(struct clients *clients)
@@ -347,18 +347,18 @@ static const struct clients_ops foreign_ops = {
 
 /* --- a run of either --- */
 
-struct stage {
+struct core_stage {
     struct run run;
     struct world *world;
     struct suspicious backend;
-    struct foreign foreign;
+    struct foreign_clients foreign;
     char told[TEXT_MAX];
 };
 
 /* "A send LOCK", "A execute LOCK created": what is known of it. */
 static void take_event(void *context, const struct event *event)
 {
-    struct stage *stage = context;
+    struct core_stage *stage = context;
     char *end = stage->told + strlen(stage->told);
     size_t room = sizeof stage->told - strlen(stage->told);
     if (event->opaque)
@@ -373,7 +373,7 @@ static void take_event(void *context, const struct event *event)
                  event->token_text ? " " : "", event->token_text ? event->token_text : "");
 }
 
-static void stage_open(struct stage *stage, const struct scheme *scheme, uint64_t seed)
+static void stage_open(struct core_stage *stage, const struct scheme *scheme, uint64_t seed)
 {
     memset(stage, 0, sizeof *stage);
     stage->run = (struct run){.scheme = scheme,
@@ -394,7 +394,7 @@ static void stage_open(struct stage *stage, const struct scheme *scheme, uint64_
                                    : &stage->foreign.clients);
 }
 
-static void stage_close(struct stage *stage)
+static void stage_close(struct core_stage *stage)
 {
     int ended = backends_ended;
     stage->world->ops->free(stage->world);
@@ -403,15 +403,15 @@ static void stage_close(struct stage *stage)
 
 /* --- a foreign lock --- */
 
-static enum fail makes(struct stage *stage, enum choice_kind kind, int client, const char *command,
-                       struct failure *failure)
+static enum fail makes(struct core_stage *stage, enum choice_kind kind, int client,
+                       const char *command, struct failure *failure)
 {
     struct choice choice = {.kind = kind, .client = client};
     snprintf(choice.opaque, sizeof choice.opaque, "%s", command);
     return stage->world->ops->apply(stage->world, &choice, failure);
 }
 
-static void does(struct stage *stage, enum choice_kind kind, int client, const char *command)
+static void does(struct core_stage *stage, enum choice_kind kind, int client, const char *command)
 {
     struct failure why = {0};
     if (makes(stage, kind, client, command, &why))
@@ -421,7 +421,7 @@ static void does(struct stage *stage, enum choice_kind kind, int client, const c
 static void a_foreign_lock_is_told_by_its_effects(void **state)
 {
     (void)state;
-    static struct stage stage;
+    static struct core_stage stage;
     stage_open(&stage, NULL, 1);
     does(&stage, CHOICE_ACQUIRE, 0, "");
     does(&stage, CHOICE_ACQUIRE, 1, "");
@@ -455,7 +455,7 @@ static void a_foreign_lock_is_told_by_its_effects(void **state)
 static void its_commands_are_named_in_choices_and_refusals(void **state)
 {
     (void)state;
-    static struct stage stage;
+    static struct core_stage stage;
     struct failure why = {0};
     char text[100];
     struct choice choice = {.kind = CHOICE_ARRIVE, .client = 0, .opaque = "LOCK"};
@@ -510,7 +510,7 @@ static struct choice draw_choice(struct random *random, struct world *world)
 
 static void walk(const struct scheme *scheme, uint64_t seed, int64_t made[CHOICE_COUNT])
 {
-    static struct stage stage;
+    static struct core_stage stage;
     struct random random = {.seed = seed, .stream = 1};
     stage_open(&stage, scheme, seed);
     for (int i = 0; i < WALK; i++) {

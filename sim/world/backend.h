@@ -15,7 +15,7 @@
 #include "scenario/world.h"
 
 /* What a server made of a request. */
-struct execution {
+struct server_answer {
     struct reply reply;
     int64_t from_us, until_us;     /* world time: executed between the two */
     const struct effects *effects; /* of an opaque request; else NULL. Borrowed until the next op */
@@ -46,7 +46,7 @@ struct backend_ops {
     /* The server executes the request; or (not ERROR_NONE) refuses it unexecuted with that error.
      */
     enum fail (*execute)(struct backend *, const struct message *, enum reply_error,
-                         struct execution *, struct failure *);
+                         struct server_answer *, struct failure *);
     /* The reply reaches its client. */
     enum fail (*deliver)(struct backend *, const struct message *, struct failure *);
     /* The message is over, and whatever is still to come of it is nobody's. */

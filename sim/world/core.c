@@ -30,14 +30,14 @@ enum fail core_settle(struct core *core, struct failure *failure)
 }
 
 enum fail core_execute(struct core *core, struct message *message, enum reply_error error,
-                       struct execution *execution, struct failure *failure)
+                       struct server_answer *answer, struct failure *failure)
 {
-    enum fail fail = ops_of(core)->execute(core->backend, message, error, execution, failure);
+    enum fail fail = ops_of(core)->execute(core->backend, message, error, answer, failure);
     read_clock(core);
     if (fail)
         return fail;
     message->state = MESSAGE_REPLY;
-    message->reply = execution->reply;
+    message->reply = answer->reply;
     return FAIL_NONE;
 }
 
@@ -46,18 +46,18 @@ enum fail core_execute(struct core *core, struct message *message, enum reply_er
 static enum fail choose_arrive(struct core *core, const struct choice *choice,
                                struct failure *failure)
 {
-    struct execution execution = {0};
+    struct server_answer answer = {0};
     struct message *message = core_find_first(core, choice, failure);
     if (!message)
         return FAIL_UNKNOWN;
-    enum fail fail = core_execute(core, message, ERROR_NONE, &execution, failure);
+    enum fail fail = core_execute(core, message, ERROR_NONE, &answer, failure);
     if (fail)
         return fail;
     struct event executed = core_message_event(core, EVENT_EXECUTE, message);
-    executed.reply = execution.reply;
-    executed.effects = execution.effects;
-    executed.from_us = execution.from_us;
-    executed.time_us = execution.until_us;
+    executed.reply = answer.reply;
+    executed.effects = answer.effects;
+    executed.from_us = answer.from_us;
+    executed.time_us = answer.until_us;
     core_write(core, &executed);
     if (message->is_abandoned)
         core_remove(core, message);
@@ -169,7 +169,7 @@ static struct client_view core_client(struct world *world, int client)
 static int core_messages(struct world *world, int client, struct message *messages)
 {
     const struct core *core = (const struct core *)world;
-    const struct client_slot *slot = &core->slots[client];
+    const struct core_slot *slot = &core->slots[client];
     for (int i = 0; i < slot->messages_count; i++)
         messages[i] = slot->messages[i];
     return slot->messages_count;

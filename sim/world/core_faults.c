@@ -73,7 +73,7 @@ static enum fail choose_duplicate(struct core *core, const struct choice *choice
 static enum fail choose_answer_error(struct core *core, const struct choice *choice,
                                      struct failure *failure)
 {
-    struct execution refusal = {0};
+    struct server_answer refusal = {0};
     struct message *message = core_find_first(core, choice, failure);
     if (!message)
         return FAIL_UNKNOWN;

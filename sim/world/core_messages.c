@@ -15,7 +15,7 @@
 #include <assert.h>
 #include <string.h>
 
-static struct client_slot *slot_of(struct core *core, const struct message *message)
+static struct core_slot *slot_of(struct core *core, const struct message *message)
 {
     return &core->slots[message->client];
 }
@@ -24,7 +24,7 @@ static struct client_slot *slot_of(struct core *core, const struct message *mess
 
 struct message *core_find(struct core *core, const struct choice *choice, struct failure *failure)
 {
-    struct client_slot *slot = &core->slots[choice->client];
+    struct core_slot *slot = &core->slots[choice->client];
     int found = naming_find_or_say(choice, slot->messages, slot->messages_count,
                                    core->run->names[choice->client], failure);
     return found < 0 ? NULL : &slot->messages[found];
@@ -46,7 +46,7 @@ struct message *core_find_first(struct core *core, const struct choice *choice,
 
 /* --- numbers --- */
 
-static bool is_on(const struct client_slot *slot, int connection)
+static bool is_on(const struct core_slot *slot, int connection)
 {
     for (int i = 0; i < slot->messages_count; i++)
         if (slot->messages[i].connection == connection)
@@ -54,7 +54,7 @@ static bool is_on(const struct client_slot *slot, int connection)
     return false;
 }
 
-static bool is_channels(const struct client_slot *slot, int connection)
+static bool is_channels(const struct core_slot *slot, int connection)
 {
     for (int server = 0; server < SERVERS_MAX; server++)
         for (int lane = 0; lane < LANE_COUNT; lane++)
@@ -63,7 +63,7 @@ static bool is_channels(const struct client_slot *slot, int connection)
     return false;
 }
 
-static int free_connection(const struct client_slot *slot)
+static int free_connection(const struct core_slot *slot)
 {
     int connection = CONNECTION_NONE + 1;
     while (is_channels(slot, connection) || is_on(slot, connection))
@@ -72,7 +72,7 @@ static int free_connection(const struct client_slot *slot)
     return connection;
 }
 
-static int free_number(const struct client_slot *slot)
+static int free_number(const struct core_slot *slot)
 {
     bool is_taken[MESSAGES_MAX] = {false};
     int number = 0;
@@ -85,7 +85,7 @@ static int free_number(const struct client_slot *slot)
 
 /* --- sent --- */
 
-static struct message *add(struct client_slot *slot, const struct message *message, int connection)
+static struct message *add(struct core_slot *slot, const struct message *message, int connection)
 {
     assert(slot->messages_count < MESSAGES_MAX);
     int number = free_number(slot);
@@ -107,7 +107,7 @@ static void carry(struct core *core, const struct message *message)
 
 void core_send(struct core *core, const struct message *request)
 {
-    struct client_slot *slot = slot_of(core, request);
+    struct core_slot *slot = slot_of(core, request);
     int *channel = &slot->channels[request->server][request->lane];
     if (*channel == CONNECTION_NONE)
         *channel = free_connection(slot);
@@ -119,7 +119,7 @@ void core_send(struct core *core, const struct message *request)
 
 void core_send_copy(struct core *core, const struct message *request)
 {
-    struct client_slot *slot = slot_of(core, request);
+    struct core_slot *slot = slot_of(core, request);
     struct message *copy = add(slot, request, free_connection(slot));
     copy->is_abandoned = true;
     carry(core, copy);
@@ -129,7 +129,7 @@ void core_send_copy(struct core *core, const struct message *request)
 
 void core_remove(struct core *core, struct message *message)
 {
-    struct client_slot *slot = slot_of(core, message);
+    struct core_slot *slot = slot_of(core, message);
     const struct message over = *message;
     size_t at = (size_t)(message - slot->messages);
     assert(at < (size_t)slot->messages_count);
@@ -153,7 +153,7 @@ void core_leave(struct core *core, const struct message *message)
 
 static void break_connection(struct core *core, int client, int connection)
 {
-    struct client_slot *slot = &core->slots[client];
+    struct core_slot *slot = &core->slots[client];
     int kept = 0;
     for (int server = 0; server < SERVERS_MAX; server++)
         for (int lane = 0; lane < LANE_COUNT; lane++)
@@ -181,7 +181,7 @@ void core_break(struct core *core, const struct message *message)
 
 void core_break_all(struct core *core, int client, int server)
 {
-    struct client_slot *slot = &core->slots[client];
+    struct core_slot *slot = &core->slots[client];
     for (int lane = 0; lane < LANE_COUNT; lane++)
         if (slot->channels[server][lane] != CONNECTION_NONE)
             break_connection(core, client, slot->channels[server][lane]);

@@ -5,7 +5,7 @@
 #include "world/core.h"
 
 /* What a client has on its way. */
-struct client_slot {
+struct core_slot {
     struct message messages[MESSAGES_MAX]; /* oldest first */
     int messages_count;
     int channels[SERVERS_MAX][LANE_COUNT]; /* the connection that each uses; CONNECTION_NONE: makes
@@ -19,7 +19,7 @@ struct core {
     const struct run *run;
     int64_t now_us;
     int64_t events; /* written so far: the next index */
-    struct client_slot slots[ACTORS_MAX];
+    struct core_slot slots[ACTORS_MAX];
     bool has_replica[SERVERS_MAX]; /* false again once it was promoted */
     bool is_cut[SERVERS_MAX];
     struct failure error; /* a step went wrong, or a request could not be sent: the run is over */
@@ -76,6 +76,6 @@ enum fail core_settle(struct core *core, struct failure *failure);
 /* The server executes the message's request, or (not ERROR_NONE) refuses it: a reply from here on.
  */
 enum fail core_execute(struct core *core, struct message *message, enum reply_error error,
-                       struct execution *execution, struct failure *failure);
+                       struct server_answer *answer, struct failure *failure);
 
 #endif

@@ -74,18 +74,17 @@ static enum fail simulated_send(struct backend *backend, const struct message *m
 }
 
 static enum fail simulated_execute(struct backend *backend, const struct message *message,
-                                   enum reply_error error, struct execution *execution,
+                                   enum reply_error error, struct server_answer *answer,
                                    struct failure *failure)
 {
     struct simulated *simulated = (struct simulated *)backend;
     struct model_watch *watch = &simulated->watches[message->client][message->connection];
     (void)failure;
     assert(!message->opaque.name[0]); /* no model knows it */
-    execution->from_us = execution->until_us = simulated->now_us;
-    execution->reply =
-        error ? model_refuse(watch, &message->command, error)
-              : model_execute(model_of(backend, message->server), watch, &message->command,
-                              server_us(simulated, message->server));
+    answer->from_us = answer->until_us = simulated->now_us;
+    answer->reply = error ? model_refuse(watch, &message->command, error)
+                          : model_execute(model_of(backend, message->server), watch,
+                                          &message->command, server_us(simulated, message->server));
     return FAIL_NONE;
 }
 
