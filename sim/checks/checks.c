@@ -12,19 +12,9 @@
 #include <string.h>
 
 static const struct property_rules *const rules[PROPERTY_COUNT] = {
-    [PROPERTY_MUTUAL_EXCLUSION] = &rules_mutual_exclusion,
-    [PROPERTY_LEASE_EXCLUSION] = &rules_lease_exclusion,
-    [PROPERTY_RELEASE_OWN] = &rules_release_own,
-    [PROPERTY_EXTEND_OWN] = &rules_extend_own,
-    [PROPERTY_ALWAYS_EXPIRES] = &rules_always_expires,
-    [PROPERTY_NO_ORPHAN] = &rules_no_orphan,
-    [PROPERTY_FRESH_GRANT] = &rules_fresh_grant,
-    [PROPERTY_LOSS_NOTICE] = &rules_loss_notice,
-    [PROPERTY_FENCE_ORDER] = &rules_fence_order,
-    [PROPERTY_TRUTHFUL] = &rules_truthful,
-    [PROPERTY_PROGRESS] = &rules_progress,
-    [PROPERTY_NO_LOST_UPDATE] = &rules_no_lost_update,
-    [PROPERTY_NO_CRASH] = &rules_no_crash,
+#define PROPERTY(id, file, ...) &rules_##file,
+#include "checks/properties.def"
+#undef PROPERTY
 };
 
 struct checks {

@@ -9,7 +9,7 @@
 #include "history/event.h"
 
 enum property {
-#define PROPERTY(id, name, words) PROPERTY_##id,
+#define PROPERTY(id, ...) PROPERTY_##id,
 #include "checks/properties.def"
 #undef PROPERTY
     PROPERTY_COUNT
@@ -93,6 +93,12 @@ void checks_free(struct checks *checks);
 
 const char *property_name(enum property property);
 const char *property_words(enum property property); /* "holds when ..." */
+
+/* Does the scheme promise what the property is about? */
+bool property_is_promised(enum property property, const struct scheme *scheme);
+
+/* Can it be violated by two clients only? */
+bool property_needs_two(enum property property);
 bool property_is_exclusion(enum property property); /* mutual-exclusion, lease-exclusion */
 const char *verdict_name(enum verdict verdict);     /* "holds", "not_applicable", as in files */
 const char *verdict_words(enum verdict verdict);    /* "holds", "not applicable", in sentences */

@@ -4,10 +4,16 @@
 #include <assert.h>
 #include <string.h>
 
+enum { PROMISE_NOTHING };
+enum parties { ONE, TWO };
+
 static const struct {
     const char *name, *words;
+    unsigned promise; /* enum promise */
+    enum parties parties;
 } properties[PROPERTY_COUNT] = {
-#define PROPERTY(id, name, words) {name, words},
+#define PROPERTY(id, file, name, severity, promise, workload, parties, words)                      \
+    {name, words, PROMISE_##promise, parties},
 #include "checks/properties.def"
 #undef PROPERTY
 };
@@ -40,6 +46,31 @@ const char *property_words(enum property property)
 {
     assert((unsigned)property < PROPERTY_COUNT);
     return properties[property].words;
+}
+
+bool property_is_promised(enum property property, const struct scheme *scheme)
+{
+    assert((unsigned)property < PROPERTY_COUNT);
+    switch (properties[property].promise) {
+    case PROMISE_NOTHING:
+        return true;
+    case PROMISE_EXPIRY:
+        return scheme->promises_expiry;
+    case PROMISE_TOKEN:
+        return scheme->promises_token;
+    case PROMISE_NOTICE:
+        return scheme->promises_notice;
+    case PROMISE_FENCE:
+        return scheme->mints_fence;
+    default:
+        return false;
+    }
+}
+
+bool property_needs_two(enum property property)
+{
+    assert((unsigned)property < PROPERTY_COUNT);
+    return properties[property].parties == TWO;
 }
 
 bool property_is_exclusion(enum property property)

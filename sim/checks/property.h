@@ -33,8 +33,8 @@ struct property_rules {
     bool is_about_grants; /* needs a grant, at a server or told, to be worth anything */
 };
 
-extern const struct property_rules rules_mutual_exclusion, rules_lease_exclusion, rules_release_own,
-    rules_extend_own, rules_always_expires, rules_no_orphan, rules_fresh_grant, rules_loss_notice,
-    rules_fence_order, rules_truthful, rules_progress, rules_no_lost_update, rules_no_crash;
+#define PROPERTY(id, file, ...) extern const struct property_rules rules_##file;
+#include "checks/properties.def"
+#undef PROPERTY
 
 #endif

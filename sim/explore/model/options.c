@@ -45,29 +45,21 @@ bool section_read(const char *name, enum section *section)
 
 bool explore_judges(enum section section, enum property property)
 {
-    switch (property) {
-    case PROPERTY_FENCE_ORDER:
-        return section == SECTION_WRITE;
-    case PROPERTY_NO_LOST_UPDATE:
-        return section == SECTION_COUNTER;
-    default:
-        return true;
-    }
+    enum { SECTION_ANY = SECTION_COUNT };
+    static const int judged_with[PROPERTY_COUNT] = {
+#define PROPERTY(id, file, name, severity, promise, workload, ...) SECTION_##workload,
+#include "checks/properties.def"
+#undef PROPERTY
+    };
+    assert((unsigned)property < PROPERTY_COUNT);
+    return judged_with[property] == SECTION_ANY || judged_with[property] == (int)section;
 }
 
 bool explore_promises(const struct explore_options *options, enum property property)
 {
-    const struct scheme *scheme = options->scheme;
-    switch (property) {
-    case PROPERTY_PROGRESS:
-        return !options->skips_progress;
-    case PROPERTY_ALWAYS_EXPIRES:
-        return scheme->promises_expiry;
-    case PROPERTY_NO_ORPHAN:
-        return scheme->promises_token;
-    case PROPERTY_LOSS_NOTICE:
-        return scheme->promises_notice;
-    default:
-        return explore_judges(options->section, property);
-    }
+    /* Who asks for a section that writes asks for the order of fences, minted or not. */
+    bool is_asked =
+        property == PROPERTY_FENCE_ORDER || property_is_promised(property, options->scheme);
+    bool is_skipped = property == PROPERTY_PROGRESS && options->skips_progress;
+    return is_asked && !is_skipped && explore_judges(options->section, property);
 }

@@ -131,19 +131,7 @@ static enum section section_for(const struct cell *cell, enum property property)
 
 bool cell_promises(const struct cell *cell, enum property property)
 {
-    const struct scheme *scheme = cell->options.scheme;
-    switch (property) {
-    case PROPERTY_ALWAYS_EXPIRES:
-        return scheme->promises_expiry;
-    case PROPERTY_NO_ORPHAN:
-        return scheme->promises_token;
-    case PROPERTY_LOSS_NOTICE:
-        return scheme->promises_notice;
-    case PROPERTY_FENCE_ORDER:
-        return scheme->mints_fence;
-    default:
-        return true;
-    }
+    return property_is_promised(property, cell->options.scheme);
 }
 
 bool cell_asks(const struct cell *cell, enum property property, enum section *section)
@@ -244,14 +232,12 @@ static void put_together(struct cell *cell)
 /* What is about two clients cannot be violated by one: that it was not says nothing. */
 static void doubt_alone(struct cell *cell)
 {
-    static const enum property of_two[] = {PROPERTY_MUTUAL_EXCLUSION, PROPERTY_LEASE_EXCLUSION,
-                                           PROPERTY_RELEASE_OWN, PROPERTY_EXTEND_OWN,
-                                           PROPERTY_NO_LOST_UPDATE};
     if (cell->options.clients > 1 || cell->outcome.end != END_COMPLETE)
         return;
-    for (size_t i = 0; i < sizeof of_two / sizeof *of_two; i++) {
-        struct explore_finding *finding = &cell->outcome.findings[of_two[i]];
-        if (cell->ignored >> of_two[i] & 1 || finding->verdict != VERDICT_HOLDS)
+    for (int i = 0; i < PROPERTY_COUNT; i++) {
+        struct explore_finding *finding = &cell->outcome.findings[i];
+        if (!property_needs_two((enum property)i) || cell->ignored >> i & 1 ||
+            finding->verdict != VERDICT_HOLDS)
             continue;
         finding->verdict = VERDICT_UNKNOWN;
         cell->outcome.end = END_ALONE;
@@ -297,13 +283,11 @@ void cell_close(struct cell *cell)
 
 /* --- the word --- */
 
-/* The gravest first: what lets two clients in, then who is locked out, then fences that do not
- * fence, then the rest. A lost update comes late: it is what follows from two clients in. */
+/* The gravest first. */
 static const enum property severity[] = {
-    PROPERTY_LEASE_EXCLUSION,  PROPERTY_RELEASE_OWN, PROPERTY_EXTEND_OWN,  PROPERTY_PROGRESS,
-    PROPERTY_MUTUAL_EXCLUSION, PROPERTY_FENCE_ORDER, PROPERTY_FRESH_GRANT, PROPERTY_ALWAYS_EXPIRES,
-    PROPERTY_NO_CRASH,         PROPERTY_LOSS_NOTICE, PROPERTY_TRUTHFUL,    PROPERTY_NO_ORPHAN,
-    PROPERTY_NO_LOST_UPDATE,
+#define PROPERTY(id, file, name, severity, ...) [severity] = PROPERTY_##id,
+#include "checks/properties.def"
+#undef PROPERTY
 };
 
 _Static_assert(sizeof severity / sizeof *severity == PROPERTY_COUNT, "a property without gravity");
