@@ -117,6 +117,8 @@ static struct key_effect told_value(const struct command *command, const struct 
         know_old(&effect, reply->value);
     else if (effect.is_told)
         effect.did = DID_CREATED;
+    else if (verb_effect(command->verb) != EFFECT_READ) /* there was nothing to do it to */
+        effect.did = DID_NOTHING;
     return effect;
 }
 
