@@ -83,6 +83,9 @@ $(BUILD)/test/test_live_stress: WRAP := -Wl,--wrap=uv_timer_start
 # Right schemes on a server with planted bugs: its model is reached through the test.
 $(BUILD)/test/test_mutant_servers: WRAP := -Wl,--wrap=model_execute
 
+# Sets of one action, of states that are not kept, are looked at as well.
+$(BUILD)/test/test_persistent_sets: WRAP := -Wl,--wrap=persistent_sets_only
+
 $(TESTS): %: $(BUILD)/test/%
 	$<
 

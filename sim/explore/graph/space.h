@@ -105,7 +105,7 @@ struct state_space {
         violation;            /* the first that was met: nothing of the search counts then */
     unsigned violation_slip;  /* of which field (declared.h); 0: none */
     int64_t violation_at;     /* the step that the scheme went on from */
-    bool is_impatient;        /* the scheme did not wait for all, as it promises */
+    bool breaks_promise;      /* the scheme is not what partial_order.h requires */
     bool can_states_be_wrong; /* the scheme promises what a state alone can break, and one may */
     struct memo memos[MEMO_COUNT];
     struct projections projections;

@@ -2,6 +2,7 @@
 #include "explore/graph/successor_cache.h"
 
 #include "base/memory.h"
+#include "explore/graph/independence.h"
 #include "explore/graph/space.h"
 
 #include <assert.h>
@@ -158,7 +159,7 @@ static enum dependence_class class_of(const struct cached_successor *cached,
         return CLASS_OTHER;
     if (cached->kind == CACHED_GRANT)
         return CLASS_GRANTS;
-    if (action->kind != ACTION_ARRIVE && !action->did)
+    if (independence[action->kind][ACTION_ARRIVE] == WHEN_QUIET && !action->did)
         return CLASS_LOCAL;
     return cached->server_state == server_state ? CLASS_READS : CLASS_WRITES;
 }

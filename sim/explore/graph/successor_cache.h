@@ -20,7 +20,8 @@ enum cached_kind {
 };
 
 /* What an action has to do with the server; bits, for sets of them. Two actions of different
- * clients commute when one of them is local, or when both only read. */
+ * clients commute when one of them is local (independence.h: WHEN_QUIET), or when both only read.
+ */
 #define DEPENDENCE_CLASSES(BIT)                                                                    \
     BIT(CLASS_LOCAL)  /* nothing: it is what it is beside every server state, and quick beside     \
                          every one */                                                              \

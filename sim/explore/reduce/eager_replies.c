@@ -227,6 +227,12 @@ void eager_replies_filter(struct action_list *list)
         hear_in_order(list, ends.is_waiting);
 }
 
+bool eager_replies_only_count(const struct client_state *client_state, const struct config *config)
+{
+    struct ends ends;
+    return ends_read(client_state, &ends) && is_order_always_free(client_state, config, &ends);
+}
+
 unsigned eager_replies_counted(const struct client_state *client_state, const struct config *config,
                                bool *is_waiting)
 {

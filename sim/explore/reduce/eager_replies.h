@@ -26,6 +26,10 @@
  */
 void eager_replies_filter(struct action_list *list);
 
+/* Whatever ends next of what the attempt under way waits for, does it only count, as long as
+ * something is left to wait for? */
+bool eager_replies_only_count(const struct client_state *client_state, const struct config *config);
+
 /* Of which messages, that are replies or lost, the end is only counted, but for the last of all:
  * bit a message; 0: none, or more than counting comes of one. *is_waiting: a request has yet to be
  * answered. */

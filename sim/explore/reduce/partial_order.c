@@ -178,20 +178,29 @@ static bool has_value(const struct keyspace *keyspace, int64_t token)
     return keyspace->type != MODEL_ABSENT && keyspace->value == token;
 }
 
-/* Can the token that the message is about still be found at its server, when it arrives? */
-static bool may_match(const struct client_state *client_state, const struct packed_message *message,
-                      int position, const struct server_state *server_state)
+/* May it still bring the token to that server? */
+static bool may_set(const struct packed_message *message, int server, int32_t token)
 {
+    return message->server == server && message_is_request(message) &&
+           verb_effect(message->verb) == EFFECT_SET && message->value == token;
+}
+
+/* Will a compare-and-delete that nobody waits for find its token nowhere, whenever it arrives? The
+ * token is that of an attempt that is over, neither there nor on the way, nor with a replica. */
+static bool is_in_vain(const struct client_state *client_state,
+                       const struct packed_message *message, int position,
+                       const struct server_state *server_state)
+{
+    if (!message_is_abandoned(message) || message->flags & MESSAGE_CURRENT || !compares(message) ||
+        !is_token(message->value) || token_position(message->value) != POSITION_SELF)
+        return false;
     int64_t token = token_at(message->value, position);
     if (has_value(&server_state->keyspace, token) || has_value(&server_state->replica, token))
-        return true;
-    for (int i = 0; i < client_state->count; i++) {
-        const struct packed_message *other = &client_state->messages[i];
-        if (other->server == message->server && message_is_request(other) &&
-            verb_effect(other->verb) == EFFECT_SET && other->value == message->value)
-            return true;
-    }
-    return false;
+        return false;
+    for (int i = 0; i < client_state->count; i++)
+        if (may_set(&client_state->messages[i], message->server, message->value))
+            return false;
+    return true;
 }
 
 static uint64_t drop_abandoned(struct state_space *space, const struct transition *it)
@@ -202,8 +211,7 @@ static uint64_t drop_abandoned(struct state_space *space, const struct transitio
     space_read_server(space, it->server_state, &there);
     for (int i = after.count - 1; i >= 0; i--) {
         const struct packed_message *message = &after.messages[i];
-        if (message->server == it->server && message_is_abandoned(message) && compares(message) &&
-            is_token(message->value) && !may_match(&after, message, it->position, &there))
+        if (message->server == it->server && is_in_vain(&after, message, it->position, &there))
             client_state_remove(&after, i);
     }
     return space_number_client(space, &after);
@@ -212,8 +220,8 @@ static uint64_t drop_abandoned(struct state_space *space, const struct transitio
 uint32_t partial_order_drop_abandoned(struct state_space *space, uint32_t client_state,
                                       int position, int server, uint32_t server_state)
 {
-    const struct scheme *scheme = space->config.scheme;
-    if (scheme->token != TOKEN_UNIQUE || scheme->needs_script || space->config.is_collision)
+    /* A script that compares makes itself known to the server. */
+    if (space->config.scheme->needs_script)
         return client_state;
     uint64_t key = (uint64_t)client_state << 30 | (uint64_t)server_state << 6 |
                    (uint64_t)position << 3 | (uint64_t)server;
@@ -235,18 +243,43 @@ static bool is_held_up(const struct client_state *client_state)
     return client_state->flags & CLIENT_STALLED;
 }
 
-void partial_order_annotate(struct state_space *space, struct client_facts *facts,
-                            const struct client_state *client_state)
+/* Of an action of its own, while it waits: more than counting? What is given up may be of an
+ * attempt that is over. */
+static bool does_more_than_count(const struct client_state *client_state,
+                                 const struct config *config, const struct action *action)
 {
-    bool hears_one = false, asks_aside = false;
-    facts->order.counted = UNKNOWN_ID;
-    facts->order.is_held_up = is_held_up(client_state);
+    if (action->kind == ACTION_GIVE_UP)
+        return client_state->messages[action->message].flags & MESSAGE_CURRENT &&
+               !eager_replies_only_count(client_state, config);
+    return action->is_urgent && action->hearing != HEARD_ONE_BY_ONE;
+}
+
+/* Does it write a token that is not its own? */
+static bool writes_foreign_token(const struct packed_message *message)
+{
+    return message_is_request(message) && verb_effect(message->verb) == EFFECT_SET &&
+           is_token(message->value) && token_position(message->value) != POSITION_SELF;
+}
+
+static void annotate_messages(struct state_space *space, struct order_facts *order,
+                              const struct client_state *client_state)
+{
     for (int i = 0; i < client_state->count; i++) {
         const struct packed_message *message = &client_state->messages[i];
         bool is_unheard = message_is_reply(message) && is_awaited(message);
-        facts->order.has_lost |= message->state == MESSAGE_VOID;
-        facts->order.unheard |= (uint8_t)(is_unheard << message->server);
+        order->has_lost |= message->state == MESSAGE_VOID;
+        order->unheard |= (uint8_t)(is_unheard << message->server);
+        space->breaks_promise |= writes_foreign_token(message);
     }
+}
+
+void partial_order_annotate(struct state_space *space, struct client_facts *facts,
+                            const struct client_state *client_state)
+{
+    bool acts = false, asks_aside = false;
+    facts->order.counted = UNKNOWN_ID;
+    facts->order.is_held_up = is_held_up(client_state);
+    annotate_messages(space, &facts->order, client_state);
     for (uint32_t m = facts->actions_start; m < facts->actions_start + facts->actions_count; m++) {
         struct action *action = &space->actions[m];
         uint8_t server = (uint8_t)(action->kind == ACTION_ARRIVE ? 1u << action->server : 0);
@@ -256,15 +289,15 @@ void partial_order_annotate(struct state_space *space, struct client_facts *fact
         asks_aside |= action->is_awaited && client_state->messages[action->message].op != OP_ACCESS;
         facts->order.asked_late |= action->is_awaited && !action->is_urgent ? server : 0;
         facts->order.abandoned |= action->is_awaited ? 0 : server;
-        if (server)
+        if (server) {
             facts->order.arrivals += 1u << (4 * action->server);
-        else
-            facts->order.is_acting |= action->is_urgent && action->hearing != HEARD_ONE_BY_ONE;
-        hears_one |=
-            action->kind == ACTION_HEAR && action->is_urgent && action->hearing == HEARD_ALWAYS;
+            continue;
+        }
+        facts->order.is_acting |= action->is_urgent && action->hearing != HEARD_ONE_BY_ONE;
+        acts |= does_more_than_count(client_state, &space->config, action);
     }
-    space->is_impatient |=
-        facts->order.asked && (hears_one || (facts->phase == PHASE_HOLDING && asks_aside));
+    space->breaks_promise |=
+        facts->order.asked && (acts || (facts->phase == PHASE_HOLDING && asks_aside));
 }
 
 /* --- what stands for a state --- */

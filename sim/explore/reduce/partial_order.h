@@ -3,11 +3,12 @@
  * for the Verification of Concurrent Systems", 1996; stubborn and ample sets: Valmari 1989,
  * Peled 1993. As far as they are of use here; the rest is particular to quorums.)
  *
- * Requests to different servers are independent. A search that is only to tell whether a
- * property is violated, and not by which shortest path, can leave out nearly all of their orders
- * (REDUCE_ORDER). What it finds violated is searched for once more without this reduction, for
- * the shortest path. It requires a scheme that promises waits_for_all and is_even_handed; one
- * that breaks the promise is noticed (is_impatient) and searched in every order.
+ * Requests to different servers are independent (graph/independence.h). A search that is only to
+ * tell whether a property is violated, and not by which shortest path, can leave out nearly all of
+ * their orders (REDUCE_ORDER). What it finds violated is searched for once more without this
+ * reduction, for the shortest path. It requires a scheme that promises waits_for_all; one that acts
+ * while it waits, asks while it holds the lock, or writes a token that is not its own is noticed
+ * (breaks_promise) and searched in every order. sim/docs/SOUNDNESS.md has the conditions.
  *
  * The owner of the persistent set. Take any path on from a state in which requests are in
  * flight, and its first event that is no arrival. It is an action of one client (or a tick), and
@@ -25,7 +26,8 @@
  *
  * Abandoned messages. What nobody waits for any more may come before the owner's own requests,
  * as all that arrives there, and before its last action; where no client is held to an owner, at
- * any time. A compare-and-delete among them that will find no such token is as good as gone.
+ * any time. A compare-and-delete among them is as good as gone when its attempt is over and its
+ * token is nowhere, nor on its way: nothing brings it back.
  *
  * Injected faults. A fault of a request depends on nothing but the request: it may as well come
  * before the first of its client's requests is executed. One of a reply, a pause or a clock's
@@ -47,7 +49,7 @@
  * Progress. From a state that is left out, what is in flight can be executed; where that leads
  * is a state that is not left out, and it is stuck if the first was.
  *
- * Tests: test_partial_order.c. */
+ * Tests: test_persistent_sets.c, for the conditions; test_partial_order.c, schemes and faults. */
 #ifndef PICKLOCK_EXPLORE_REDUCE_PARTIAL_ORDER_H
 #define PICKLOCK_EXPLORE_REDUCE_PARTIAL_ORDER_H
 

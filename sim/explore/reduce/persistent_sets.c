@@ -357,12 +357,6 @@ static bool add_owner_set(struct selection_list *list, int owner)
     return owner == OWNER_TIME ? add_before_time(list) : add_owned(list, owner - 1);
 }
 
-/* A client that must act at once while it waits for an answer: nothing is known of such. */
-static bool acts_while_waiting(const struct client_facts *facts)
-{
-    return facts->order.asked && facts->order.is_acting;
-}
-
 /* Somebody becomes the owner, or does what needs none. */
 static bool add_any(struct selection_list *list)
 {
@@ -370,9 +364,6 @@ static bool add_any(struct selection_list *list)
     unsigned abandoned = 0;
     if (asked_of_all(list) == 0)
         return false;
-    for (int i = 0; i < clients_of(list); i++)
-        if (acts_while_waiting(place_of(list, i)))
-            return false;
     for (int i = 0; i < clients_of(list); i++) {
         const struct client_facts facts = *place_of(list, i);
         add_own(list, i);

@@ -259,7 +259,7 @@ static void expand(struct bfs_run *run, const uint32_t *words)
         run->is_over = true;
     }
     if (search->space.config.has_partial_order &&
-        (search->space.is_impatient || search->space.can_states_be_wrong))
+        (search->space.breaks_promise || search->space.can_states_be_wrong))
         search->is_precondition_violated = run->is_over = true;
 }
 
