@@ -125,7 +125,7 @@ def test_a_shard_that_ended_early_is_told(tmp_path):
 
 @pytest.mark.parametrize("spoil, says", [
     (shutil.rmtree, "no such run folder"),
-    (lambda folder: (folder / "results.json").unlink(), "has not come to its end"),
+    (lambda folder: (folder / "results.json").unlink(), "did not end"),
     (lambda folder: (folder / "results.json").write_text("{"), "results.json:1:"),
 ], ids=["missing", "half", "cut"])
 def test_a_folder_that_is_no_whole_run(tmp_path, spoil, says):

@@ -12,7 +12,7 @@ enum { PORT_DEFAULT = 6379, PORT_MAX = 65535, DATABASE_MAX = 1000000 };
 static enum fail wrong(struct failure *failure, const char *words)
 {
     return failure_set(failure, FAIL_INPUT,
-                       "the server's URL %s; it looks like redis://[user[:password]@]host[:port]"
+                       "the server's URL %s; write it as redis://[user[:password]@]host[:port]"
                        "[/database] or unix://[user:password@]path[?db=database]",
                        words);
 }

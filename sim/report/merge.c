@@ -58,8 +58,8 @@ static enum fail read_folder(struct merge *merge, char *folder)
     enum fail fail = FAIL_NONE;
     if (stat(path, &file) != 0 && errno == ENOENT)
         fail = failure_set(merge->failure, FAIL_INPUT,
-                           "%s: has no results.json: what ran there has not come to its end, or it "
-                           "is no run folder",
+                           "%s: has no results.json: it is not a run folder, or the run there did "
+                           "not end",
                            folder);
     if (!fail)
         fail = report_read(path, results, merge->failure);

@@ -285,7 +285,8 @@ static enum fail read_all(struct schedule_reader *reader)
     if (!first)
         return failure_set(reader->failure, FAIL_INPUT, "%.600s: the file is empty", reader->path);
     if (strncmp(first, magic, sizeof magic - 1))
-        return complain(reader, NULL, "not a schedule: the first line is 'picklock schedule 1'");
+        return complain(reader, NULL,
+                        "not a schedule: the first line of one is 'picklock schedule 1'");
     if (strcmp(first + sizeof magic - 1, "1"))
         return complain(reader, NULL,
                         "a schedule of version '%.20s'; this picklock reads version 1",

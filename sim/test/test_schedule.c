@@ -162,7 +162,7 @@ static void wrong_files_say_the_line(void **state)
 {
     (void)state;
     refuses("", " the file is empty");
-    refuses("A acquires\n", "1: not a schedule: the first line is 'picklock schedule 1'");
+    refuses("A acquires\n", "1: not a schedule: the first line of one is 'picklock schedule 1'");
     refuses("picklock schedule 2\n", "1: a schedule of version '2'; this picklock reads version 1");
     refuses("picklock schedule 1\n", "1: the line 'scheme' is missing");
     refuses("picklock schedule 1\nscheme: set-nx-ex-dell\n",
@@ -197,7 +197,8 @@ static void wrong_files_say_the_line(void **state)
     refuses(HEAD "same-token: A Z\n", "7: 'Z' is not a client");
     refuses(HEAD "replica: maybe\n", "7: 'replica' wants yes or no");
     refuses(HEAD "delex: maybe\n", "7: 'delex' wants yes or no");
-    refuses(HEAD "replica: no\nsame-token: A B\n", "8: 'same-token' is repeated, or comes too late");
+    refuses(HEAD "replica: no\nsame-token: A B\n",
+            "8: 'same-token' is repeated, or comes too late");
     refuses(HEAD "---\nA acquires\nA aquires\n",
             "9: no choice says 'A aquires'; did you mean 'A acquires'?");
     refuses(HEAD "---\nA's SET reaches server 3\n", "8: there is no server 3");
