@@ -16,7 +16,7 @@ enum {
     /* Asks of one step of a scheme: a command to each server, a timer, and a report. */
     OUTBOX_MAX = 2 * SERVERS_MAX + 4,
     /* Schemes that a user loads beside the table, one --scheme FILE.so each. */
-    SCHEME_GUESTS_MAX = 16,
+    SCHEME_PLUGINS_MAX = 16,
     /* A name of a client, scheme, property, scenario. */
     NAME_MAX_BYTES = 64,
     /* A scenario is a page; a larger file is a wrong file. */

@@ -16,7 +16,7 @@
 static struct {
     const struct scheme *scheme;
     char *file;
-} loaded[SCHEME_GUESTS_MAX];
+} loaded[SCHEME_PLUGINS_MAX];
 static int loaded_count;
 static const char *last_file;
 
@@ -182,7 +182,7 @@ enum fail plugin_load(const char *path, const struct scheme **scheme, struct fai
             fail = failure_set(failure, FAIL_INPUT, "%s: %s %s", path, symbol, defect);
         else if (!scheme_add(*scheme))
             fail = failure_set(failure, FAIL_INPUT, "%s: more than %d schemes from files", path,
-                               SCHEME_GUESTS_MAX);
+                               SCHEME_PLUGINS_MAX);
         else
             remember(*scheme, path);
     }

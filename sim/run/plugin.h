@@ -6,8 +6,8 @@
  * on, schemes/interface.def) is the program's, and all of the program that it sees. Whatever else
  * it names is its own, whatever it is called. It runs inside the program, so it is trusted like the
  * program. */
-#ifndef PICKLOCK_RUN_GUEST_H
-#define PICKLOCK_RUN_GUEST_H
+#ifndef PICKLOCK_RUN_PLUGIN_H
+#define PICKLOCK_RUN_PLUGIN_H
 
 #include "base/fail.h"
 #include "schemes/scheme.h"

@@ -145,7 +145,7 @@ extern const struct scheme *const schemes[];
 extern const int schemes_count;
 
 /* Makes a scheme from outside the table (a user's shared object) known by its name; keeps it.
- * False: SCHEME_GUESTS_MAX are known already. Not part of schemes[]. */
+ * False: SCHEME_PLUGINS_MAX are known already. Not part of schemes[]. */
 bool scheme_add(const struct scheme *scheme);
 
 /* Is it one that scheme_add() made known? */

@@ -16,12 +16,12 @@ const struct scheme *const schemes[] = {
 const int schemes_count = sizeof schemes / sizeof *schemes;
 
 /* Those that a user brought along; set before anything runs. */
-static const struct scheme *plugins[SCHEME_GUESTS_MAX];
+static const struct scheme *plugins[SCHEME_PLUGINS_MAX];
 static int plugins_count;
 
 bool scheme_add(const struct scheme *scheme)
 {
-    if (plugins_count == SCHEME_GUESTS_MAX)
+    if (plugins_count == SCHEME_PLUGINS_MAX)
         return false;
     plugins[plugins_count++] = scheme;
     return true;
