@@ -508,6 +508,13 @@ static struct choice draw_choice(struct random *random, struct world *world)
     return choice;
 }
 
+/* The dead have no connection. */
+static void check_dead(const struct core_stage *stage, int client)
+{
+    for (int i = 0; i < CONNECTIONS_MAX; i++)
+        assert_int_equal(stage->backend.server_of[client][i], 0);
+}
+
 static void walk(const struct scheme *scheme, uint64_t seed, int64_t made[CHOICE_COUNT])
 {
     static struct core_stage stage;
@@ -520,6 +527,8 @@ static void walk(const struct scheme *scheme, uint64_t seed, int64_t made[CHOICE
         if (fail != FAIL_NONE && fail != FAIL_UNKNOWN)
             fail_msg("%s: %s", choice_name(choice.kind), why.text);
         made[choice.kind] += fail == FAIL_NONE;
+        if (stage.world->ops->client(stage.world, choice.client).phase == PHASE_DEAD)
+            check_dead(&stage, choice.client);
         stage.told[0] = '\0';
     }
     stage_close(&stage);
