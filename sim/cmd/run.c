@@ -18,6 +18,8 @@ static const char help[] =
     "\n"
     "  SCENARIO...            scenario files (default: all of scenarios/)\n"
     "  --scheme A,B           only these schemes (default: every scheme that a scenario mentions)\n"
+    "  --worker COMMAND       somebody's lock, as it is: 'python3 my_lock.py' (sim/docs/WORKERS.md); without\n"
+    "                         --scheme nothing else is run\n"
     "  --on redis|sim         run on a real redis-server (default) or in the simulated world\n"
     "  --redis URL            use your server: redis://[user:password@]host[:port][/db] or unix://path\n"
     "                         (default: $PICKLOCK_REDIS_URL if set and no --redis-server is given)\n"
@@ -31,7 +33,8 @@ static const char help[] =
 /* clang-format on */
 
 struct run_options {
-    const char *scheme, *shard;
+    const char *scheme, *shard, *worker_command;
+    struct worker_scheme worker;
     int wants_help, operands;
     int64_t seed, repeat;
     struct run_choices choices;
@@ -64,6 +67,7 @@ static enum fail parse(int argc, char **argv, struct run_options *options, struc
 {
     const struct option_row rows[] = {
         {"--scheme", OPTION_TEXT, &options->scheme, 0, 0},
+        {"--worker", OPTION_TEXT, &options->worker_command, 0, 0},
         {"--repeat", OPTION_NUMBER, &options->repeat, 1, 1000000},
         {"--shard", OPTION_TEXT, &options->shard, 0, 0},
         {"--seed", OPTION_NUMBER, &options->seed, 0, INT64_MAX},
@@ -77,6 +81,26 @@ static enum fail parse(int argc, char **argv, struct run_options *options, struc
     if (output_check(&options->output, failure))
         return failure->code;
     return run_choices_read(&options->choices, runner, &options->live, failure);
+}
+
+/* The worker is a scheme like others, from here on. */
+static enum fail add_worker(struct run_options *options, struct runner *runner,
+                            struct scheme_list *wanted, struct failure *failure)
+{
+    if (!options->worker_command)
+        return FAIL_NONE;
+    if (runner->world != WORLD_REDIS || options->live.url || options->live.steering == REAL_TIME)
+        return failure_set(
+            failure, FAIL_INPUT,
+            "--worker runs on private redis-servers in virtual time: leave out --on sim, "
+            "--redis and --real-time");
+    if (worker_scheme_init(&options->worker, options->worker_command, options->live.redis_server,
+                           failure))
+        return FAIL_INPUT;
+    runner->worker = &options->worker;
+    wanted->rows = memory_resize(wanted->rows, (size_t)wanted->count + 1, sizeof *wanted->rows);
+    wanted->rows[wanted->count++] = &options->worker.scheme;
+    return FAIL_NONE;
 }
 
 /* The schemes asked for, or those that the scenario speaks about. */
@@ -266,7 +290,8 @@ int cmd_run(int argc, char **argv)
     char **line = memory_new((size_t)argc + 1, sizeof *line);
     memcpy(line, argv, (size_t)argc * sizeof *line);
     if (parse(argc, argv, &options, &runner, &failure) ||
-        scheme_list_read(options.scheme, &wanted, &failure))
+        scheme_list_read(options.scheme, &wanted, &failure) ||
+        add_worker(&options, &runner, &wanted, &failure))
         return cmd_failed(&failure);
     if (options.wants_help)
         return cmd_help("run", help);

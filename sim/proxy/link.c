@@ -122,6 +122,8 @@ void link_flow_done(struct flow *flow)
         link_over(link, LEAVE_RST, LEAVE_NOW);
         return;
     }
+    if (!flow->is_to_server)
+        link->proxy->links_ended++;
     if (!flow->is_mute)
         side_shut_writing(flow->to);
     if (link->to_server.is_done && link->to_client.is_done)

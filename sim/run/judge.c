@@ -15,7 +15,7 @@ void result_name_row(struct result_row *row, const char *subject, const struct s
     snprintf(row->scheme, sizeof row->scheme, "%s", scheme->name);
     const char *file = plugin_file(scheme);
     row->scheme_file = file ? memory_text(file) : NULL;
-    bool is_ours = scheme_named(scheme->name) == scheme && !file;
+    bool is_ours = scheme_named(scheme->name) == scheme && !scheme_is_plugin(scheme);
     row->is_unrated = !is_ours;
     row->is_naive = scheme->is_naive && !row->is_unrated;
 }

@@ -62,6 +62,12 @@ static void recording_close(struct recording *recording)
         schedule_free(recording->schedule);
 }
 
+/* Are its clients a user's processes? */
+static bool is_worker(const struct runner *runner, const struct scheme *scheme)
+{
+    return runner->worker && scheme == &runner->worker->scheme;
+}
+
 /* "histories/NAME-SCHEME.jsonl" in the run folder; makes the folder in between. */
 static char *part_path(const struct runner *runner, const char *kind, const char *name,
                        const char *scheme, const char *ending)
@@ -77,9 +83,12 @@ static char *part_path(const struct runner *runner, const char *kind, const char
 }
 
 static enum fail recording_open(struct recording *recording, const struct runner *runner,
-                                struct result_row *row, struct failure *failure)
+                                const struct scheme *scheme, struct result_row *row,
+                                struct failure *failure)
 {
-    recording->checks = checks_new(&recording->head);
+    /* Of a worker only its history tells, here as in `picklock check`. */
+    recording->checks = is_worker(runner, scheme) ? checks_new_for(&recording->head, NULL)
+                                                  : checks_new(&recording->head);
     if (!runner->folder)
         return FAIL_NONE;
     row->history = part_path(runner, "histories", row->subject, row->scheme, "jsonl");
@@ -121,6 +130,15 @@ static enum fail recording_save(struct recording *recording, const struct runner
     return fail;
 }
 
+static void head_fill_program(struct history_head *head, const struct worker_program *program)
+{
+    snprintf(head->server_version, sizeof head->server_version, "%s", program->server_version);
+    snprintf(head->program, sizeof head->program, "%.*s", (int)sizeof head->program - 1,
+             program->library);
+    head->has_promises = true;
+    head->promises = worker_program_promises(program);
+}
+
 static void head_fill(struct recording *recording, const struct runner *runner,
                       const struct scheme *scheme, const char *scenario)
 {
@@ -147,6 +165,8 @@ struct script {
 static enum fail world_open(struct world **world, const struct runner *runner,
                             const struct run *run, struct failure *failure)
 {
+    if (is_worker(runner, run->scheme))
+        return world_worker_new(world, &runner->worker->program, run, failure);
     if (runner->world == WORLD_REDIS)
         return world_live_new(world, runner->live, run, failure);
     *world = world_simulated_new(run);
@@ -224,8 +244,10 @@ static enum fail direct_row(struct runner *runner, const struct script *script, 
     recording.head.locks = 1;
     recording.head.names = run->names;
     recording.head.lease_us = run->lease_us;
+    if (is_worker(runner, run->scheme))
+        head_fill_program(&recording.head, &runner->worker->program);
     recording.schedule = schedule_new(run);
-    enum fail fail = recording_open(&recording, runner, row, failure);
+    enum fail fail = recording_open(&recording, runner, run->scheme, row, failure);
     if (!fail)
         fail = drive(script, run, world, &recording, failure);
     if (has_row(fail))
@@ -251,7 +273,7 @@ static enum fail direct_row(struct runner *runner, const struct script *script, 
     row->elapsed_us = monotonic_us() - began_us;
     if (runner->world == WORLD_REDIS)
         snprintf(results->server_version, sizeof results->server_version, "%s",
-                 live_server_version(runner->live));
+                 recording.head.server_version);
     fail = recording_save(&recording, runner, row, failure);
     recording_close(&recording);
     return fail;
@@ -401,7 +423,7 @@ enum fail runner_stress(struct runner *runner, struct stress_options *options,
     options->lease_us = scheme_lease_us(options->scheme, options->lease_us);
     recording.head.lease_us = options->lease_us;
     options->sink = recording_sink(&recording);
-    enum fail fail = recording_open(&recording, runner, row, failure);
+    enum fail fail = recording_open(&recording, runner, options->scheme, row, failure);
     if (!fail)
         fail = live_stress(runner->live, options, &outcome, failure);
     bool is_judged = !fail;

@@ -6,13 +6,16 @@
 #define PICKLOCK_RUN_RUNNER_H
 
 #include "run/result.h"
+#include "run/worker_scheme.h"
 #include "scenario/schedule.h"
 
 enum world_kind { WORLD_REDIS, WORLD_SIM };
 
 struct runner {
     enum world_kind world;
-    struct live *live;  /* WORLD_REDIS; borrowed */
+    struct live *live; /* WORLD_REDIS; borrowed */
+    struct worker_scheme
+        *worker;        /* the scheme that is a user's worker; NULL: there is none. Borrowed */
     const char *folder; /* the run folder, exists; NULL: write no history, no schedule */
     uint64_t seed;
     int round;            /* 1, 2, ..: repetitions write files of their own; 0 as 1 */

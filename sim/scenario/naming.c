@@ -38,6 +38,30 @@ bool naming_is_command(const struct message *message, const char *name)
     return strcmp(naming_command(message), name) == 0;
 }
 
+/* Commands that change no key, whoever sends them. */
+static bool only_reads(const char *name)
+{
+    static const char *const names[] = {"GET",     "EXISTS", "TTL",     "PTTL",   "TYPE",   "HGET",
+                                        "HEXISTS", "HLEN",   "HGETALL", "LRANGE", "ZSCORE", "WATCH",
+                                        "UNWATCH", "PING",   "TIME",    "SCRIPT"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (strcmp(names[i], name) == 0)
+            return true;
+    return false;
+}
+
+enum effect naming_effect(const struct message *message)
+{
+    static const enum effect effects[OP_COUNT] = {[OP_ACQUIRE] = EFFECT_SET,
+                                                  [OP_RELEASE] = EFFECT_DELETE,
+                                                  [OP_EXTEND] = EFFECT_EXPIRE,
+                                                  [OP_ACCESS] = EFFECT_READ};
+    if (!message->opaque.name[0])
+        return verb_effect(message->command.verb);
+    const bool is_on_lock = message->opaque.keys >> KEY_LOCK & 1;
+    return is_on_lock && !only_reads(message->opaque.name) ? effects[message->op] : EFFECT_READ;
+}
+
 static bool is_wanted(const struct wanted *wanted, const struct message *message)
 {
     if (wanted->is_waited_for && message->is_abandoned)

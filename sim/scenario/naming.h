@@ -21,5 +21,9 @@ int naming_find_or_say(const struct choice *choice, const struct message *messag
  * one. */
 const char *naming_command(const struct message *message);
 bool naming_is_command(const struct message *message, const char *name);
+/* What it is to do to the lock. Of a foreign program's command it is guessed: it does what the
+ * operation is for, where it names the lock's key, unless its name is that of a command that only
+ * reads. */
+enum effect naming_effect(const struct message *message);
 
 #endif

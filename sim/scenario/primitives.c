@@ -183,8 +183,7 @@ static bool stalls_here(const struct step *step, const struct message *message)
         return false;
     if (!step->stalls_at_effect)
         return naming_is_command(message, verb_name(step->stall_verb));
-    /* What a foreign program's command does is known when it has been executed. */
-    return !message->opaque.name[0] && verb_effect(message->command.verb) == step->stall_effect;
+    return naming_effect(message) == step->stall_effect;
 }
 
 enum fail moves_all(struct interpreter *interpreter, int client, const struct step *stall,

@@ -60,11 +60,20 @@ static char *copy_of(const char *bytes, size_t length)
     return copy;
 }
 
+static void append(struct session *session, struct wire_message *message)
+{
+    if (session->last)
+        session->last->next = message;
+    else
+        session->first = message;
+    session->last = message;
+}
+
 static struct wire_message *message_new(const struct listener *listener, struct wire *wire,
                                         struct proxy_request *request)
 {
     struct session *session = listener->session;
-    const struct client_slot *slot = &session->clients[listener->client];
+    const struct worker_slot *slot = &session->clients[listener->client];
     struct wire_message *message = memory_new(1, sizeof *message);
     message->client = listener->client;
     message->server = listener->server;
@@ -77,11 +86,7 @@ static struct wire_message *message_new(const struct listener *listener, struct 
     message->op = slot->op;
     message->held = request;
     message->wire = wire;
-    if (session->last)
-        session->last->next = message;
-    else
-        session->first = message;
-    session->last = message;
+    append(session, message);
     return message;
 }
 
@@ -102,25 +107,23 @@ void session_forget(struct session *session, struct wire_message *message)
     free(message);
 }
 
-struct wire_message *session_messages(struct session *session)
+struct wire_message *session_messages(const struct session *session)
 {
     return session->first;
 }
 
 /* --- the proxies' hooks --- */
 
-/* The owner of a link: freed when it is closed. */
-struct wire {
-    const struct proxy_link *link;
-    int outstanding; /* requests on it that the server has, and has not answered */
-};
-
 static void hook_opened(void *context, struct proxy_link *link, int peer_port, void **link_owner)
 {
     struct listener *listener = context;
     struct wire *wire = memory_new(1, sizeof *wire);
     (void)peer_port;
-    wire->link = link;
+    *wire = (struct wire){.next = listener->session->wires,
+                          .link = link,
+                          .client = listener->client,
+                          .server = listener->server};
+    listener->session->wires = wire;
     listener->session->activity++;
     *link_owner = wire;
 }
@@ -175,6 +178,13 @@ static enum proxy_decision hook_reply(void *context, void *link_owner,
     return PROXY_HOLD;
 }
 
+static void leave_wire(struct wire_message *message)
+{
+    message->held = NULL;
+    message->wire = NULL;
+    message->is_gone = true;
+}
+
 /* What was on it is gone, unless it was let go to the server before. */
 static void hook_closed(void *context, void *link_owner)
 {
@@ -187,10 +197,12 @@ static void hook_closed(void *context, void *link_owner)
         if (message->wire != wire)
             continue;
         message->held->owner = NULL;
-        message->held = NULL;
-        message->wire = NULL;
-        message->is_gone = true;
+        leave_wire(message);
     }
+    struct wire **at = &session->wires;
+    while (*at != wire)
+        at = &(*at)->next;
+    *at = wire->next;
     free(wire);
 }
 
@@ -227,14 +239,68 @@ enum fail listener_open(struct session *session, int client, int server, struct 
 
 /* --- moving them --- */
 
+void session_refuse(struct wire_message *message, const char *line)
+{
+    message->refusal = line;
+    message->transit = TRANSIT_REPLY;
+    message->reply = copy_of(line, strlen(line));
+    message->reply_length = strlen(line);
+}
+
+struct wire_message *session_copy(struct session *session, const struct wire_message *message)
+{
+    struct wire_message *copy = memory_new(1, sizeof *copy);
+    *copy = *message;
+    copy->next = NULL;
+    copy->bytes = copy_of(message->bytes, message->length);
+    copy->reply = NULL;
+    copy->transit = TRANSIT_REQUEST;
+    leave_wire(copy);
+    append(session, copy);
+    return copy;
+}
+
+/* Its connection is gone, and the request was on its way: on one of its own. */
+static enum fail execute_alone(struct session *session, struct wire_message *message,
+                               struct failure *failure)
+{
+    const struct proxy_address address = servers_address(&session->servers, message->server);
+    const struct timeval limit = {.tv_sec = 5};
+    redisContext *context = redisConnectWithTimeout(address.host, address.port, limit);
+    void *reply = NULL;
+    bool is_done =
+        context && !context->err && redisSetTimeout(context, limit) == REDIS_OK &&
+        redisAppendFormattedCommand(context, message->bytes, message->length) == REDIS_OK &&
+        redisGetReply(context, &reply) == REDIS_OK;
+    if (!is_done)
+        (void)failure_set(failure, FAIL_UNKNOWN, "a late %s to server %d was not answered: %s",
+                          message->name, message->server + 1,
+                          context ? context->errstr : "no memory");
+    else {
+        message->transit = TRANSIT_REPLY;
+        message->reply = copy_of("+OK\r\n", 5);
+        message->reply_length = 5;
+    }
+    if (reply)
+        freeReplyObject(reply);
+    if (context)
+        redisFree(context);
+    return is_done ? FAIL_NONE : FAIL_UNKNOWN;
+}
+
 enum fail session_execute(struct session *session, struct wire_message *message,
                           struct failure *failure)
 {
+    if (!message->held)
+        return execute_alone(session, message, failure);
     left_for_server(session, message->wire, message->held);
     proxy_request_forward(message->held);
     if (session_settle(session, failure))
         return failure->code;
-    if (message->transit == TRANSIT_REPLY && session->events.executed)
+    if (message->transit != TRANSIT_REPLY)
+        return failure_set(failure, FAIL_UNKNOWN, "%s has not been answered by server %d",
+                           message->name, message->server + 1);
+    if (session->events.executed)
         session->events.executed(session->events.context, message);
     return FAIL_NONE;
 }
@@ -243,9 +309,67 @@ enum fail session_deliver(struct session *session, struct wire_message *message,
                           struct failure *failure)
 {
     struct proxy_request *held = message->held;
+    const char *refusal = message->refusal;
     if (session->events.delivered)
         session->events.delivered(session->events.context, message);
     session_forget(session, message);
-    proxy_reply_forward(held);
+    if (held && refusal)
+        proxy_request_answer(held, refusal, strlen(refusal));
+    else if (held)
+        proxy_reply_forward(held);
     return session_settle(session, failure);
+}
+
+/* --- connections --- */
+
+void session_set_connection(struct wire_message *message, int connection)
+{
+    if (message->wire)
+        message->wire->connection = connection;
+}
+
+void session_silence(struct session *session, int client, int connection)
+{
+    for (struct wire *wire = session->wires; wire; wire = wire->next) {
+        if (wire->client != client || wire->connection != connection)
+            continue;
+        proxy_link_silence(wire->link);
+        wire->is_silent = true;
+        wire->connection = 0;
+    }
+}
+
+bool session_is_silent(const struct wire_message *message)
+{
+    return message->wire && message->wire->is_silent;
+}
+
+/* What is on it may still be executed, and is heard by nobody. */
+static void cut(struct session *session, struct wire *wire)
+{
+    wire->is_cut = true;
+    session->outstanding -= wire->outstanding;
+    wire->outstanding = 0;
+    for (struct wire_message *message = session->first; message; message = message->next)
+        if (message->wire == wire) {
+            message->held->owner = NULL;
+            leave_wire(message);
+        }
+    proxy_link_cut(wire->link, PROXY_RST);
+}
+
+void session_cut(struct session *session, int client, int connection)
+{
+    for (struct wire *wire = session->wires; wire; wire = wire->next) {
+        const bool is_named = connection && wire->connection == connection;
+        if (wire->client == client && !wire->is_cut && (is_named || wire->is_silent))
+            cut(session, wire);
+    }
+}
+
+void session_cut_server(struct session *session, int server)
+{
+    for (struct wire *wire = session->wires; wire; wire = wire->next)
+        if (wire->server == server && !wire->is_cut && !wire->is_silent)
+            cut(session, wire);
 }

@@ -85,20 +85,20 @@ char *protocol_print(const struct worker_request *request)
 
 /* --- answers --- */
 
-struct reading {
+struct answer_reading {
     const char *line;
     size_t length;
     struct failure *failure;
 };
 
-static enum fail bad(const struct reading *reading, const char *words, const char *about)
+static enum fail bad(const struct answer_reading *reading, const char *words, const char *about)
 {
     char quoted[200];
     return failure_set(reading->failure, FAIL_INPUT, "%s%s: '%s'", words, about,
                        protocol_quote(reading->line, reading->length, quoted, sizeof quoted));
 }
 
-static enum fail check_members(const struct reading *reading, const json_t *root)
+static enum fail check_members(const struct answer_reading *reading, const json_t *root)
 {
     static const char *const known[] = {"id",    "ok",       "ready",        "event",   "error",
                                         "fence", "promises", "monotonic_us", "wall_us", "library"};
@@ -120,7 +120,7 @@ static enum fail check_members(const struct reading *reading, const json_t *root
     return FAIL_NONE;
 }
 
-static enum fail read_promise(const struct reading *reading, const char *name, unsigned *set)
+static enum fail read_promise(const struct answer_reading *reading, const char *name, unsigned *set)
 {
     for (size_t i = 0; i < sizeof refused / sizeof *refused; i++)
         if (strcmp(refused[i].name, name) == 0)
@@ -141,7 +141,7 @@ static enum fail read_promise(const struct reading *reading, const char *name, u
     return bad(reading, "unknown promise", about);
 }
 
-static enum fail read_ready(const struct reading *reading, const json_t *root,
+static enum fail read_ready(const struct answer_reading *reading, const json_t *root,
                             struct worker_answer *answer)
 {
     const json_t *list = json_object_get(root, "promises"), *row;
@@ -164,7 +164,7 @@ static enum fail read_ready(const struct reading *reading, const json_t *root,
     return FAIL_NONE;
 }
 
-static enum fail read_time(const struct reading *reading, const json_t *root,
+static enum fail read_time(const struct answer_reading *reading, const json_t *root,
                            struct worker_answer *answer)
 {
     const json_t *monotonic = json_object_get(root, "monotonic_us");
@@ -178,7 +178,7 @@ static enum fail read_time(const struct reading *reading, const json_t *root,
     return FAIL_NONE;
 }
 
-static enum fail read_ok(const struct reading *reading, const json_t *root,
+static enum fail read_ok(const struct answer_reading *reading, const json_t *root,
                          struct worker_answer *answer)
 {
     const json_t *ok = json_object_get(root, "ok"), *fence = json_object_get(root, "fence");
@@ -192,7 +192,7 @@ static enum fail read_ok(const struct reading *reading, const json_t *root,
     return FAIL_NONE;
 }
 
-static enum fail read_error(const struct reading *reading, const json_t *root,
+static enum fail read_error(const struct answer_reading *reading, const json_t *root,
                             struct worker_answer *answer)
 {
     const char *error = json_string_value(json_object_get(root, "error"));
@@ -203,7 +203,7 @@ static enum fail read_error(const struct reading *reading, const json_t *root,
     return FAIL_NONE;
 }
 
-static enum fail read_event(const struct reading *reading, const json_t *root,
+static enum fail read_event(const struct answer_reading *reading, const json_t *root,
                             struct worker_answer *answer)
 {
     const char *event = json_string_value(json_object_get(root, "event"));
@@ -213,12 +213,12 @@ static enum fail read_event(const struct reading *reading, const json_t *root,
     return bad(reading, "'event' is \"lost\"", "");
 }
 
-static enum fail read_kind(const struct reading *reading, const json_t *root,
+static enum fail read_kind(const struct answer_reading *reading, const json_t *root,
                            struct worker_answer *answer)
 {
     static const struct {
         const char *member;
-        enum fail (*read)(const struct reading *reading, const json_t *root,
+        enum fail (*read)(const struct answer_reading *reading, const json_t *root,
                           struct worker_answer *answer);
     } rows[] = {
         {"ready", read_ready}, {"error", read_error},       {"ok", read_ok},
@@ -230,7 +230,7 @@ static enum fail read_kind(const struct reading *reading, const json_t *root,
     return bad(reading, "an answer has one of ready, ok, error, event, monotonic_us", "");
 }
 
-static enum fail read_object(const struct reading *reading, const json_t *root,
+static enum fail read_object(const struct answer_reading *reading, const json_t *root,
                              struct worker_answer *answer)
 {
     const json_t *id = json_object_get(root, "id");
@@ -249,7 +249,7 @@ static enum fail read_object(const struct reading *reading, const json_t *root,
 enum fail protocol_read(const char *line, size_t length, struct worker_answer *answer,
                         struct failure *failure)
 {
-    const struct reading reading = {.line = line, .length = length, .failure = failure};
+    const struct answer_reading reading = {.line = line, .length = length, .failure = failure};
     json_error_t error;
     *answer = (struct worker_answer){0};
     json_t *root = json_loadb(line, length, JSON_REJECT_DUPLICATES | JSON_DECODE_ANY, &error);

@@ -16,7 +16,7 @@
 
 /* --- what workers say --- */
 
-static struct client_slot *slot_of(struct session *session, const struct worker *worker)
+static struct worker_slot *slot_of(struct session *session, const struct worker *worker)
 {
     for (int i = 0; i < session->options.clients; i++)
         if (session->clients[i].worker == worker)
@@ -24,7 +24,7 @@ static struct client_slot *slot_of(struct session *session, const struct worker 
     return NULL;
 }
 
-static void wrong_answer(struct client_slot *slot, int64_t id, const char *words)
+static void wrong_answer(struct worker_slot *slot, int64_t id, const char *words)
 {
     struct failure failure = {0};
     if (id > 0 && id <= slot->pending_count)
@@ -49,7 +49,7 @@ static bool suits(enum worker_op op, enum answer_kind kind)
 static void on_answer(void *context, struct worker *worker, const struct worker_answer *answer)
 {
     struct session *session = context;
-    struct client_slot *slot = slot_of(session, worker);
+    struct worker_slot *slot = slot_of(session, worker);
     session->activity++;
     if (!slot)
         return;
@@ -76,7 +76,7 @@ static void on_answer(void *context, struct worker *worker, const struct worker_
 static void on_printed(void *context, struct worker *worker, const char *line)
 {
     struct session *session = context;
-    const struct client_slot *slot = slot_of(session, worker);
+    const struct worker_slot *slot = slot_of(session, worker);
     session->activity++;
     if (slot && session->events.printed)
         session->events.printed(session->events.context, slot->number, line);
@@ -85,7 +85,7 @@ static void on_printed(void *context, struct worker *worker, const char *line)
 static void on_failed(void *context, struct worker *worker, const struct failure *failure)
 {
     struct session *session = context;
-    const struct client_slot *slot = slot_of(session, worker);
+    const struct worker_slot *slot = slot_of(session, worker);
     if (slot)
         session_fail(session, slot->number, failure);
 }
@@ -93,7 +93,7 @@ static void on_failed(void *context, struct worker *worker, const struct failure
 enum fail session_ask(struct session *session, int client, struct worker_request request,
                       struct failure *failure)
 {
-    struct client_slot *slot = &session->clients[client];
+    struct worker_slot *slot = &session->clients[client];
     assert(!slot->asked_id);
     slot->pending =
         memory_resize(slot->pending, (size_t)slot->pending_count + 1, sizeof *slot->pending);
@@ -134,6 +134,11 @@ bool session_has_notice(const struct session *session, int client)
     return session->clients[client].has_notice;
 }
 
+void session_forget_notice(struct session *session, int client)
+{
+    session->clients[client].has_notice = false;
+}
+
 /* --- time --- */
 
 int64_t session_now_us(const struct session *session)
@@ -145,7 +150,8 @@ int64_t session_next_us(struct session *session, int client)
 {
     int64_t next_us = TIME_NEVER;
     for (int i = 0; i < session->options.clients; i++) {
-        if ((client >= 0 && client != i) || worker_has_ended(session->clients[i].worker))
+        const struct worker *worker = session->clients[i].worker;
+        if ((client >= 0 && client != i) || !worker || worker_has_ended(worker))
             continue;
         const int64_t one_us = timekeeper_next_us(worker_time(session->clients[i].worker));
         next_us = one_us < next_us ? one_us : next_us;
@@ -161,6 +167,47 @@ enum fail session_set_now(struct session *session, int64_t now_us, struct failur
         if (session->clients[i].worker)
             timekeeper_set_now(worker_time(session->clients[i].worker), now_us);
     return session_settle(session, failure);
+}
+
+void session_let_pass(struct session *session, int64_t now_us)
+{
+    session->now_us = now_us;
+    servers_set_clock(&session->servers, now_us);
+    for (int i = 0; i < session->options.clients; i++)
+        if (session_next_us(session, i) > now_us)
+            session_catch_up(session, i);
+}
+
+void session_catch_up(struct session *session, int client)
+{
+    struct worker *worker = session->clients[client].worker;
+    if (worker && !worker_has_ended(worker))
+        timekeeper_set_now(worker_time(worker), session->now_us);
+}
+
+void session_jump_clock(struct session *session, int client, int64_t amount_us)
+{
+    struct time_page *page = worker_time(session->clients[client].worker)->page;
+    atomic_fetch_add(&page->wall_offset_us, amount_us);
+}
+
+void session_kill(struct session *session, int client)
+{
+    struct worker_slot *slot = &session->clients[client];
+    worker_kill(slot->worker);
+    slot->asked_id = 0;
+}
+
+struct servers *session_servers(struct session *session)
+{
+    return &session->servers;
+}
+
+void session_follow_server(struct session *session, int server)
+{
+    const struct proxy_address upstream = servers_address(&session->servers, server);
+    for (int i = 0; i < session->options.clients; i++)
+        proxy_set_upstream(session->listeners[i][server].proxy, &upstream);
 }
 
 redisContext *session_control(const struct session *session, int server)
@@ -202,7 +249,7 @@ static enum fail link_shim(struct session *session, struct failure *failure)
 
 static enum fail start_worker(struct session *session, int client, struct failure *failure)
 {
-    struct client_slot *slot = &session->clients[client];
+    struct worker_slot *slot = &session->clients[client];
     const struct session_options *options = &session->options;
     char folder[PROCESS_PATH_MAX];
     struct worker_options wanted = {
@@ -221,7 +268,7 @@ static enum fail start_worker(struct session *session, int client, struct failur
         .loop = &session->loop,
         .events = &session->worker_events,
     };
-    *slot = (struct client_slot){.session = session, .number = client};
+    *slot = (struct worker_slot){.session = session, .number = client};
     for (int i = 0; i < options->servers; i++) {
         if (listener_open(session, client, i, failure))
             return failure->code;
@@ -249,7 +296,7 @@ static enum fail not_ready(const struct session *session, int client, struct fai
 /* Its library may connect while it begins: what it sends then is let go at once. */
 static enum fail init_worker(struct session *session, int client, struct failure *failure)
 {
-    const struct client_slot *slot = &session->clients[client];
+    const struct worker_slot *slot = &session->clients[client];
     enum fail fail = session_ask(
         session, client,
         (struct worker_request){.op = WORKER_INIT, .settings = worker_settings(slot->worker)},
@@ -272,7 +319,8 @@ static enum fail begin(struct session *session, struct failure *failure)
     const struct live_options live = {.redis_server = session->options.redis_server,
                                       .steering = STEERED};
     if (servers_open(&session->servers, &live, "", &session->loop, &session->tick, failure) ||
-        servers_prepare(&session->servers, session->options.servers, false, failure) ||
+        servers_prepare(&session->servers, session->options.servers, session->options.has_replica,
+                        failure) ||
         link_shim(session, failure))
         return failure->code;
     (void)snprintf(session->helpers, sizeof session->helpers, "%s/helpers",

@@ -27,8 +27,10 @@ struct wire_message {
     char name[SESSION_NAME_MAX]; /* "EVALSHA" */
     int ordinal; /* the how-manieth command of that name from that client to that server, from 1 */
     enum transit transit;
-    bool is_gone; /* its connection has ended: nothing can come of it any more */
-    char *bytes;  /* the request, RESP; the beginning of a large one */
+    bool is_gone; /* its connection has ended: it may still be executed, and is heard by nobody */
+    const char *refusal;         /* not NULL: it is answered with this line, and not executed */
+    bool is_offered, is_claimed; /* for the caller's use */
+    char *bytes;                 /* the request, RESP; the beginning of a large one */
     size_t length;
     char *reply; /* REPLY: RESP; the beginning of a large one */
     size_t reply_length;
@@ -39,6 +41,9 @@ struct wire_message {
 };
 
 struct session;
+struct servers;
+struct proxy_request;
+struct wire;
 
 /* What happens, as it happens. All borrowed until return; each may be NULL. */
 struct session_events {
@@ -55,6 +60,7 @@ struct session_options {
     const char *command;      /* of the workers */
     const char *redis_server; /* NULL: the one on the PATH */
     int clients, servers;
+    bool has_replica;                    /* each server has one */
     const char (*names)[NAME_MAX_BYTES]; /* clients names; kept */
     const char *key;                     /* of the lock; kept */
     int64_t lease_us, work_us;
@@ -79,11 +85,16 @@ const struct worker_answer *session_answer(const struct session *session, int cl
 unsigned session_promises(const struct session *session); /* bit enum worker_promise */
 const char *session_library(const struct session *session);
 const struct time_counts *session_counts(const struct session *session, int client);
+/* Kills its process: it is gone, and its memory. Settles nothing. */
+void session_kill(struct session *session, int client);
+/* Its wall clock jumps, for good. */
+void session_jump_clock(struct session *session, int client, int64_t amount_us);
+void session_forget_notice(struct session *session, int client);
 bool session_has_notice(const struct session *session,
                         int client); /* it said that its lock is lost */
 
 /* --- messages --- */
-struct wire_message *session_messages(struct session *session); /* the oldest; NULL: none */
+struct wire_message *session_messages(const struct session *session); /* the oldest; NULL: none */
 /* "A's 2nd EVALSHA to server 1". At most size bytes; returns text. */
 const char *session_name_message(const struct session *session, const struct wire_message *message,
                                  char *text, size_t size);
@@ -93,16 +104,40 @@ enum fail session_execute(struct session *session, struct wire_message *message,
 /* The message is over. */
 enum fail session_deliver(struct session *session, struct wire_message *message,
                           struct failure *failure);
-/* It is gone: takes it out. */
+/* Takes it out: nothing comes of it any more. */
 void session_forget(struct session *session, struct wire_message *message);
+/* From here on the server's answer is that line (kept; RESP), and it executes nothing. */
+void session_refuse(struct wire_message *message, const char *line);
+/* A copy that travels by itself: whenever it is executed, nobody hears of it. */
+struct wire_message *session_copy(struct session *session, const struct wire_message *message);
+
+/* --- connections: numbers are the caller's, from 1; 0: none --- */
+void session_set_connection(struct wire_message *message, int connection);
+/* Nothing passes on them any more; the worker does not know yet. */
+void session_silence(struct session *session, int client, int connection);
+bool session_is_silent(const struct wire_message *message);
+/* The worker is told (reset): those of that number, and those that were silenced. What was on them
+ * may still be executed. Settles nothing. */
+void session_cut(struct session *session, int client, int connection);
+/* The same for all connections to a server, but those that were silenced. */
+void session_cut_server(struct session *session, int server);
 
 /* --- time --- */
 int64_t session_now_us(const struct session *session);
 /* When the next thread of that worker, or (-1) of any, goes on by itself; TIME_NEVER. */
 int64_t session_next_us(struct session *session, int client);
 enum fail session_set_now(struct session *session, int64_t now_us, struct failure *failure);
+/* The same for the servers, and for workers none of whose threads would go on by itself then: the
+ * others stay behind, as if they stalled. Settles nothing. */
+void session_let_pass(struct session *session, int64_t now_us);
+/* A worker that stayed behind goes on. Settles nothing. */
+void session_catch_up(struct session *session, int client);
+enum fail session_settle(struct session *session, struct failure *failure);
 
 /* --- servers --- */
+struct servers *session_servers(struct session *session);
+/* It was replaced: connections go to the new one. */
+void session_follow_server(struct session *session, int server);
 redisContext *session_control(const struct session *session, int server);
 const char *session_server_version(const struct session *session);
 

@@ -13,6 +13,16 @@ struct listener {
     struct proxy_traffic seen; /* when its worker was last made to look */
 };
 
+/* A connection of a worker's, as its proxy sees it. Freed when it has ended. */
+struct wire {
+    struct wire *next; /* of the session's */
+    struct proxy_link *link;
+    int client, server;
+    int connection;  /* the caller's number; 0: none */
+    int outstanding; /* requests on it that the server has, and has not answered */
+    bool is_silent, is_cut;
+};
+
 struct pending {
     enum worker_op op;
     bool is_answered;
@@ -24,7 +34,7 @@ struct slack {
     uint64_t sent, received, connections;
 };
 
-struct client_slot {
+struct worker_slot {
     struct session *session;
     struct worker *worker;
     int number;
@@ -52,9 +62,10 @@ struct session {
     struct worker_events worker_events;
     char shim[PROCESS_PATH_MAX], helpers[PROCESS_PATH_MAX];
     int workers_started;
-    struct client_slot clients[SESSION_CLIENTS_MAX];
+    struct worker_slot clients[SESSION_CLIENTS_MAX];
     struct listener listeners[SESSION_CLIENTS_MAX][SERVERS_MAX];
     struct wire_message *first, *last;
+    struct wire *wires;
     struct name_count *names;
     int names_count;
     int64_t now_us;
@@ -71,8 +82,6 @@ struct session {
 enum fail listener_open(struct session *session, int client, int server, struct failure *failure);
 
 /* --- settle.c --- */
-/* Until nothing more happens by itself. */
-enum fail session_settle(struct session *session, struct failure *failure);
 /* Something went wrong, by whoever it is about. The first one stays. */
 void session_fail(struct session *session, int client, const struct failure *failure);
 

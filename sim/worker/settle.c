@@ -61,7 +61,7 @@ static void make_look(struct session *session, int client)
 
 static bool has_arrived(struct session *session, int client, bool is_patient)
 {
-    struct client_slot *slot = &session->clients[client];
+    struct worker_slot *slot = &session->clients[client];
     const struct time_counts *counts = &worker_time(slot->worker)->page->counts;
     const struct proxy_traffic traffic = traffic_of(session, client);
     const struct slack now = {
@@ -80,7 +80,7 @@ static bool is_at_rest(struct session *session, bool is_patient)
     if (session->outstanding)
         return false;
     for (int i = 0; i < session->options.clients; i++) {
-        const struct client_slot *slot = &session->clients[i];
+        const struct worker_slot *slot = &session->clients[i];
         if (!slot->worker || worker_has_ended(slot->worker))
             continue;
         if (!timekeeper_is_at_rest(worker_time(slot->worker)) ||
@@ -95,7 +95,7 @@ static bool is_at_rest(struct session *session, bool is_patient)
 static enum fail check_connections(struct session *session, struct failure *failure)
 {
     for (int i = 0; i < session->options.clients; i++) {
-        const struct client_slot *slot = &session->clients[i];
+        const struct worker_slot *slot = &session->clients[i];
         if (!slot->worker)
             continue;
         const struct time_page *page = worker_time(slot->worker)->page;
@@ -155,7 +155,7 @@ static enum fail not_settled(struct session *session, struct failure *failure)
             "cannot be tested yet",
             session->waited_for, ANSWER_MS / 1000);
     for (int i = 0; i < session->options.clients; i++) {
-        struct client_slot *slot = &session->clients[i];
+        struct worker_slot *slot = &session->clients[i];
         if (!slot->worker || worker_has_ended(slot->worker) ||
             timekeeper_is_at_rest(worker_time(slot->worker)))
             continue;

@@ -55,8 +55,9 @@ struct time_counts {
 };
 
 struct time_page {
-    _Atomic int64_t now_us; /* world time */
-    _Atomic uint64_t epoch; /* from 1 */
+    _Atomic int64_t now_us;         /* world time */
+    _Atomic int64_t wall_offset_us; /* the jumps of its wall clock so far */
+    _Atomic uint64_t epoch;         /* from 1 */
     _Atomic int32_t pid; /* who follows it: the last program that was run in the worker's process */
     _Atomic int32_t running;       /* threads */
     _Atomic uint32_t changes;      /* goes up with each beginning and end of a wait */

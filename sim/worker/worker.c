@@ -284,18 +284,24 @@ static void on_closed(uv_handle_t *handle)
         release(worker);
 }
 
+void worker_kill(struct worker *worker)
+{
+    worker->is_leaving = true;
+    if (!worker->launched.pid || worker->has_ended)
+        return;
+    worker->has_ended = true;
+    /* It leads a session: what it has started goes, too. */
+    (void)kill(-worker->launched.pid, SIGKILL);
+    (void)kill(worker->launched.pid, SIGKILL);
+    while (waitpid(worker->launched.pid, NULL, 0) < 0 && errno == EINTR)
+        ;
+}
+
 void worker_free(struct worker *worker)
 {
     if (!worker)
         return;
-    worker->is_leaving = true;
-    if (worker->launched.pid && !worker->has_ended) {
-        /* It leads a session: what it has started goes, too. */
-        (void)kill(-worker->launched.pid, SIGKILL);
-        (void)kill(worker->launched.pid, SIGKILL);
-        while (waitpid(worker->launched.pid, NULL, 0) < 0 && errno == EINTR)
-            ;
-    }
+    worker_kill(worker);
     if (!worker->open_polls) {
         release(worker);
         return;

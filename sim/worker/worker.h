@@ -45,6 +45,9 @@ enum fail worker_new(struct worker **worker, const struct worker_options *option
 /* Kills it. The handles close on the loop; the worker is freed there. NULL is fine. */
 void worker_free(struct worker *worker);
 
+/* Kills its process, and waits for its end: nobody is told. */
+void worker_kill(struct worker *worker);
+
 /* Sends a request, whose id is returned. To a worker that has ended it goes nowhere. */
 int64_t worker_ask(struct worker *worker, struct worker_request request);
 

@@ -7,7 +7,7 @@ from redis.lock import Lock
 
 
 class Worker(picklock_worker.Worker):
-    promises = ["expiry", "extends"]
+    promises = ["expiry", "extends", "token"]
     library = f"redis-py {redis.__version__} Lock"
 
     def init(self, settings):

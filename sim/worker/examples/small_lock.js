@@ -23,9 +23,14 @@ function parse(text) {
 
 class Client {
   constructor(address) {
+    this.address = address;
     this.waiting = [];
+    this.connect();
+  }
+
+  connect() {
     this.text = '';
-    this.socket = net.connect(address);
+    this.socket = net.connect(this.address);
     this.socket.on('data', (bytes) => this.take(bytes.toString('latin1')));
     this.socket.on('error', (error) => this.fail(error));
     this.socket.on('close', () => this.fail(new Error('connection lost')));
@@ -46,6 +51,7 @@ class Client {
   }
 
   ask(...words) {
+    if (this.socket.destroyed) this.connect();
     const parts = words.map((word) => `$${Buffer.byteLength(String(word))}\r\n${word}\r\n`);
     this.socket.write(`*${words.length}\r\n${parts.join('')}`);
     return new Promise((resolve, reject) => this.waiting.push({ resolve, reject }));

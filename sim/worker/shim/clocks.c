@@ -91,7 +91,8 @@ static bool is_monotonic(clockid_t clock)
 
 static int64_t base_us(clockid_t clock)
 {
-    return is_wall(clock) ? CLOCK_EPOCH_US : TIME_MONOTONIC_US;
+    return is_wall(clock) ? CLOCK_EPOCH_US + atomic_load(&shim_page->wall_offset_us)
+                          : TIME_MONOTONIC_US;
 }
 
 int64_t shim_instant(clockid_t clock, const struct timespec *instant)

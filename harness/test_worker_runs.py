@@ -1,0 +1,139 @@
+"""Workers in scenarios: a user's lock as a process, judged like a scheme; an unmodified library and the scheme that does the same
+have the same verdicts and causes."""
+
+import json
+import shutil
+import subprocess
+
+import jsonschema
+import pytest
+from conftest import ROOT
+
+PYTHON = "/usr/bin/python3"
+EXAMPLES = ROOT / "sim" / "worker" / "examples"
+NAIVE = f"{PYTHON} {EXAMPLES / 'naive_lock.py'}"
+REDIS_PY = f"{PYTHON} {EXAMPLES / 'redis_py_lock.py'}"
+SMALL = f"node {EXAMPLES / 'small_lock.js'}"
+
+pytestmark = pytest.mark.skipif(subprocess.run([PYTHON, "-c", "import redis"], capture_output=True).returncode != 0,
+                                reason="python3-redis is not installed")
+needs_node = pytest.mark.skipif(not shutil.which("node"), reason="node is not installed")
+
+
+def scenario(name):
+    return ROOT / "scenarios" / f"{name}.yaml"
+
+
+def findings(row):
+    return {each["property"]: (each["verdict"], each["cause"]) for each in row["properties"]}
+
+
+def rows_of(picklock, tmp_path, worker, scheme, *scenarios):
+    """{scenario: (the scheme's row, the worker's row)}"""
+    out = tmp_path / "results.json"
+    ran = picklock("run", "--worker", worker, "--scheme", scheme, "--fail-on", "never", "--json", out, *scenarios)
+    assert ran.status in (0, 2), ran
+    rows = {}
+    for row in json.loads(out.read_text())["results"]:
+        rows.setdefault(row["scenario"], []).append(row)
+    return rows
+
+
+def test_a_plain_delete_is_found(picklock, tmp_path):
+    ran = picklock("run", "--worker", NAIVE, scenario("expired-lease-double-delete"))
+    assert ran.status == 1, ran
+    assert "lease-exclusion is violated (unlock-bug)" in ran.out, ran
+    assert "A sent DEL lock, executed at 310.7 ms: it removed B's lock" in ran.out, ran
+
+
+def test_the_library_that_compares_is_not_blamed(picklock):
+    ran = picklock("run", "--worker", REDIS_PY, scenario("expired-lease-double-delete"))
+    assert ran.status == 0, ran
+    assert "overrun" in ran.out and "Nobody's bug" in ran.out, ran
+
+
+@pytest.mark.parametrize("worker, status", [(NAIVE, 1), (REDIS_PY, 0)])
+def test_the_history_says_the_same(picklock, tmp_path, worker, status):
+    out = tmp_path / "out"
+    picklock("run", "--worker", worker, scenario("expired-lease-double-delete"), "--out", out)
+    [path] = (out / "latest" / "histories").iterdir()
+    checked = picklock("check", path, "--fail-on", "scheme")
+    assert checked.status == status, checked
+    lines = [json.loads(line) for line in path.read_text().splitlines()]
+    assert lines[0]["history"] == "picklock.history/2" and "expiry" in lines[0]["promises"]
+    schema = json.loads((ROOT / "reports" / "history.schema.json").read_text())
+    for line in lines:
+        jsonschema.validate(line, schema)
+    done = [line["effects"][0]["did"] for line in lines if line.get("kind") == "execute" and line.get("effects")]
+    assert done[:2] == ["created", "created"]
+    assert ("deleted" in done) == (worker == NAIVE)
+
+
+def test_messages_are_held_and_named(picklock, tmp_path):
+    out = tmp_path / "out"
+    picklock("run", "--worker", REDIS_PY, scenario("expired-lease-double-delete"), "--out", out)
+    [path] = (out / "latest" / "schedules").iterdir()
+    text = path.read_text()
+    for line in ("A's SET reaches server 1", "A hears SET from server 1", "A's EVALSHA reaches server 1", "A hears SCRIPT from server 1"):
+        assert line in text, text
+
+
+def test_the_same_run_has_the_same_history(picklock, tmp_path):
+    found = []
+    for out in (tmp_path / "first", tmp_path / "second"):
+        picklock("run", "--worker", NAIVE, scenario("late-grant"), "--out", out)
+        [path] = (out / "latest" / "histories").iterdir()
+        found.append(path.read_text())
+    assert found[0] == found[1]
+
+
+def test_redis_py_is_what_it_looks_like(picklock, tmp_path):
+    """Debian's Lock is a SET NX PX, released by a script that compares: in every scenario that it can follow, whatever the fault,
+    each property has the verdict and the cause that the scheme has, of which picklock has every step."""
+    rows = rows_of(picklock, tmp_path, REDIS_PY, "set-nx-px-cad")
+    followed = {name: pair for name, pair in rows.items() if pair[1]["verdict"] != "not_applicable"}
+    assert len(followed) >= 20
+    for name, (scheme, worker) in followed.items():
+        assert findings(scheme) == findings(worker), name
+    verdicts = {name: pair[1]["verdict"] for name, pair in followed.items()}
+    assert verdicts["late-grant"] == verdicts["restart-empty"] == verdicts["eviction"] == "violated"
+    assert verdicts["duplicated-delete"] == verdicts["get-then-delete-gap"] == verdicts["script-flush"] == "holds"
+
+
+def test_a_naive_lock_is_what_it_looks_like(picklock, tmp_path):
+    names = ["duplicated-delete", "get-then-delete-gap", "expired-lease-double-delete", "own-stamp-check-then-delete", "late-grant",
+             "restart-empty", "crash-without-expiry"]
+    rows = rows_of(picklock, tmp_path, NAIVE, "set-nx-ex-del", *map(scenario, names))
+    assert len(rows) == len(names)
+    for name, (scheme, worker) in rows.items():
+        assert findings(scheme) == findings(worker), name
+
+
+@needs_node
+def test_a_lock_in_node_is_what_it_looks_like(picklock, tmp_path):
+    names = ["expired-lease-double-delete", "restart-empty", "late-grant", "duplicated-set", "failover-loses-lock", "server-clock-jump"]
+    rows = rows_of(picklock, tmp_path, SMALL, "set-nx-px-cad", *map(scenario, names))
+    assert len(rows) == len(names)
+    for name, (scheme, worker) in rows.items():
+        worker = {key: value for key, value in findings(worker).items() if key != "no-orphan"}  # it does not promise a token
+        assert {key: value for key, value in findings(scheme).items() if key != "no-orphan"} == worker, name
+
+
+@pytest.mark.parametrize("more, words", [
+    (["--on", "sim"], "leave out --on sim"),
+    (["--redis", "redis://127.0.0.1:1"], "leave out --on sim"),
+    (["--real-time"], "leave out --on sim"),
+])
+def test_where_workers_do_not_run(picklock, more, words):
+    ran = picklock("run", "--worker", NAIVE, *more, scenario("late-grant"))
+    assert ran.status == 64 and words in ran.err, ran
+
+
+def test_a_worker_that_cannot_be_run_ends_the_program(picklock):
+    ran = picklock("run", "--worker", "no-such-program x.py", scenario("late-grant"))
+    assert ran.status == 69 and "no-such-program cannot be run" in ran.err, ran
+
+
+def test_what_a_worker_cannot_do_is_not_applicable(picklock):
+    ran = picklock("run", "--worker", NAIVE, scenario("lost-update"))
+    assert "not applicable" in ran.out and "a worker's critical section does nothing but last" in ran.out.replace("\n         ", " "), ran

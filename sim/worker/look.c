@@ -1,0 +1,200 @@
+/* look.c - see look.h. */
+#include "worker/look.h"
+
+#include "live/control.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* --- the key --- */
+
+static enum fail take_value(redisContext *control, const struct lock_key *key, const char *ask,
+                            struct sight *sight, struct failure *failure)
+{
+    redisReply *reply = control_ask(control, failure, ask, key->name);
+    if (!reply)
+        return FAIL_UNAVAILABLE;
+    if (reply->type == REDIS_REPLY_STRING)
+        (void)value_of_bytes(reply->str, reply->len, sight->value);
+    else
+        sight->is_there = false;
+    freeReplyObject(reply);
+    return FAIL_NONE;
+}
+
+enum fail look_at(redisContext *control, const struct lock_key *key, struct sight *sight,
+                  struct failure *failure)
+{
+    *sight = (struct sight){.ttl_us = TIME_NEVER};
+    redisReply *reply = control_ask(control, failure, "TYPE %s", key->name);
+    if (!reply)
+        return FAIL_UNAVAILABLE;
+    const bool is_text = strcmp(reply->str, "string") == 0;
+    sight->is_there = strcmp(reply->str, "none") != 0;
+    freeReplyObject(reply);
+    if (!sight->is_there)
+        return FAIL_NONE;
+    if (take_value(control, key, is_text ? "GET %s" : "DUMP %s", sight, failure))
+        return FAIL_UNAVAILABLE;
+    const int64_t left_ms = control_integer(control, failure, "PTTL %s", key->name);
+    if (left_ms == INT64_MIN)
+        return FAIL_UNAVAILABLE;
+    if (left_ms >= 0)
+        sight->ttl_us = left_ms * 1000;
+    return FAIL_NONE;
+}
+
+enum fail look_for_key(redisContext *control, struct lock_key *key, struct failure *failure)
+{
+    struct sight sight;
+    if (key->is_known)
+        return FAIL_NONE;
+    if (look_at(control, key, &sight, failure))
+        return FAIL_UNAVAILABLE;
+    key->is_known = sight.is_there;
+    redisReply *all = key->is_known ? NULL : control_ask(control, failure, "KEYS *%s*", key->name);
+    if (key->is_known)
+        return FAIL_NONE;
+    if (!all)
+        return FAIL_UNAVAILABLE;
+    for (size_t i = 0; all->type == REDIS_REPLY_ARRAY && i < all->elements && !key->is_known; i++) {
+        const redisReply *name = all->element[i];
+        if (name->type != REDIS_REPLY_STRING || name->len >= sizeof key->name)
+            continue;
+        memcpy(key->name, name->str, name->len + 1);
+        key->is_known = true;
+    }
+    freeReplyObject(all);
+    return FAIL_NONE;
+}
+
+/* --- what was done --- */
+
+static bool is_refusal(const struct reply *reply)
+{
+    return reply->kind == REPLY_NIL || (reply->kind == REPLY_INTEGER && reply->value <= 0);
+}
+
+static enum did expiry_change(const struct sight *before, const struct sight *behind)
+{
+    if (behind->ttl_us == before->ttl_us)
+        return DID_NOTHING;
+    if (behind->ttl_us == TIME_NEVER)
+        return DID_UNEXPIRED;
+    if (before->ttl_us == TIME_NEVER)
+        return DID_EXPIRY_SET;
+    return behind->ttl_us > before->ttl_us ? DID_LENGTHENED : DID_SHORTENED;
+}
+
+/* Nothing differs: what then? */
+static enum did unchanged(const struct sight *before, enum worker_op op, const struct reply *reply)
+{
+    if (reply->kind == REPLY_ERROR)
+        return DID_FAILED;
+    if (is_refusal(reply))
+        return DID_REFUSED;
+    /* A lease that is set anew at the instant at which it was set before looks the same. */
+    if (op == WORKER_EXTEND && before->is_there && before->ttl_us != TIME_NEVER)
+        return DID_EXPIRY_SET;
+    return DID_READ;
+}
+
+static enum did what_was_done(const struct sight *before, const struct sight *behind,
+                              enum worker_op op, const struct reply *reply)
+{
+    if (!before->is_there && behind->is_there)
+        return DID_CREATED;
+    if (before->is_there && !behind->is_there)
+        return DID_DELETED;
+    if (before->is_there && strcmp(before->value, behind->value) != 0)
+        return DID_OVERWRITTEN;
+    const enum did did = before->is_there ? expiry_change(before, behind) : DID_NOTHING;
+    return did == DID_NOTHING ? unchanged(before, op, reply) : did;
+}
+
+static enum effect wanted_by(enum worker_op op)
+{
+    if (op == WORKER_RELEASE)
+        return EFFECT_DELETE;
+    return op == WORKER_EXTEND ? EFFECT_EXPIRE : EFFECT_SET;
+}
+
+bool look_has_changed(const struct sight *before, const struct sight *behind)
+{
+    if (before->is_there != behind->is_there)
+        return true;
+    return before->is_there &&
+           (before->ttl_us != behind->ttl_us || strcmp(before->value, behind->value) != 0);
+}
+
+void look_compare(const struct sight *before, const struct sight *behind, enum worker_op op,
+                  const struct reply *reply, struct effects *effects)
+{
+    struct key_effect *effect = &effects->on[0];
+    *effects = (struct effects){.count = 1};
+    effect->key = KEY_LOCK;
+    effect->did = what_was_done(before, behind, op, reply);
+    effect->before = before->is_there ? BEFORE_PRESENT : BEFORE_ABSENT;
+    effect->wanted = did_wants(effect->did, wanted_by(op));
+    if (before->is_there) {
+        effect->has_old = value_number(before->value, &effect->old_value);
+        (void)strcpy(effects->texts[0].old_value, before->value);
+    }
+    const bool is_written = effect->did == DID_CREATED || effect->did == DID_OVERWRITTEN;
+    if (is_written) {
+        effect->has_new = value_number(behind->value, &effect->new_value);
+        (void)strcpy(effects->texts[0].new_value, behind->value);
+    }
+    if (behind->is_there && behind->ttl_us != TIME_NEVER &&
+        (is_written || did_is_expiry(effect->did))) {
+        effect->has_ttl = true;
+        effect->ttl_us = behind->ttl_us;
+    }
+}
+
+/* --- replies --- */
+
+static struct reply of_text(const char *text, size_t length)
+{
+    char value[VALUE_TEXT_MAX];
+    struct reply reply = {.kind = REPLY_VALUE};
+    if (!value_number(value_of_bytes(text, length, value), &reply.value))
+        reply.value = VALUE_EMPTY;
+    return reply;
+}
+
+static struct reply of_error(const char *text, size_t length)
+{
+    const struct wire_reply error = {.type = '-', .text = text, .length = length};
+    return command_decode(VERB_GET, &error, 1);
+}
+
+struct reply look_reply(const char *bytes, size_t length)
+{
+    const char *end = memchr(bytes, '\r', length);
+    if (!end || !length)
+        return (struct reply){.kind = REPLY_NIL};
+    const size_t line = (size_t)(end - bytes) - 1;
+    switch (*bytes) {
+    case '+':
+        if (line == 2 && memcmp(bytes + 1, "OK", 2) == 0)
+            return (struct reply){.kind = REPLY_OK};
+        return of_text(bytes + 1, line);
+    case ':':
+    case '#':
+        return (struct reply){.kind = REPLY_INTEGER,
+                              .value =
+                                  *bytes == '#' ? bytes[1] == 't' : strtoll(bytes + 1, NULL, 10)};
+    case '-':
+        return of_error(bytes + 1, line);
+    case '$': {
+        const long long size = strtoll(bytes + 1, NULL, 10);
+        const size_t there = length - (size_t)(end + 2 - bytes);
+        if (size < 0)
+            return (struct reply){.kind = REPLY_NIL};
+        return of_text(end + 2, (size_t)size < there ? (size_t)size : there);
+    }
+    default: /* an array, or what stands for one: what it says is told by the effects */
+        return (struct reply){.kind = bytes[1] == '-' ? REPLY_NIL : REPLY_OK};
+    }
+}

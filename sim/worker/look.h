@@ -1,0 +1,43 @@
+/* look.h - what an execution did to the lock's key: the key before and behind it, compared.
+ *
+ * A server executes one command at a time, and its clock stands still meanwhile: whatever differs
+ * is that command's doing, be it a SET, a script of a thousand lines, or a hash. */
+#ifndef PICKLOCK_WORKER_LOOK_H
+#define PICKLOCK_WORKER_LOOK_H
+
+#include "history/effect.h"
+#include "worker/session.h"
+
+enum { LOOK_KEY_MAX = 256 };
+
+/* The lock's key as it stands at a server. */
+struct sight {
+    bool is_there;
+    char value[VALUE_TEXT_MAX]; /* of a text what it says; of all else its dump */
+    int64_t ttl_us;             /* TIME_NEVER: it does not expire */
+};
+
+/* The name of the lock's key: the one that workers were told, until one of them creates another one
+ * that has it in its name ("lock:k"). */
+struct lock_key {
+    char name[LOOK_KEY_MAX];
+    bool is_known;
+};
+
+/* Over the connection (borrowed). FAIL_UNAVAILABLE: what the server said. */
+enum fail look_at(redisContext *control, const struct lock_key *key, struct sight *sight,
+                  struct failure *failure);
+
+/* Behind an execution of an acquire, while the key is not known: did it create one? */
+enum fail look_for_key(redisContext *control, struct lock_key *key, struct failure *failure);
+
+bool look_has_changed(const struct sight *before, const struct sight *behind);
+
+/* What a command of that operation, which names the key, did between the two, and answered. */
+void look_compare(const struct sight *before, const struct sight *behind, enum worker_op op,
+                  const struct reply *reply, struct effects *effects);
+
+/* A reply off the wire (borrowed; may be cut) as far as histories know replies. */
+struct reply look_reply(const char *bytes, size_t length);
+
+#endif

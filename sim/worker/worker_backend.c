@@ -1,0 +1,271 @@
+/* worker_backend.c - what carries out the choices of a world of workers. See worker_world.h; the
+ * contract is world/backend.h.
+ *
+ * A request is held at its worker's proxy before the core knows of it: send() claims it. A copy, or
+ * one that its client has given up, travels by itself, on a connection of its own. */
+#include "worker/world_state.h"
+
+#include "live/servers.h"
+
+#include <string.h>
+
+static struct workers *workers_of(const struct backend *backend)
+{
+    const struct backend_face *face = (const struct backend_face *)backend;
+    return face->workers;
+}
+
+static struct wire_message **message_of(struct workers *workers, const struct message *message)
+{
+    return &workers->messages[message->client][message->number];
+}
+
+static enum fail backend_can(const struct backend *backend, enum choice_kind kind,
+                             struct failure *failure)
+{
+    (void)backend;
+    switch (kind) {
+    case CHOICE_WRITE:
+    case CHOICE_READ_COUNTER:
+    case CHOICE_WRITE_COUNTER:
+        return failure_set(failure, FAIL_NOT_APPLICABLE,
+                           "a worker's critical section does nothing but last");
+    case CHOICE_LEASE:
+        return failure_set(failure, FAIL_NOT_APPLICABLE, "all workers are given the same lease");
+    case CHOICE_RESEND:
+        return failure_set(
+            failure, FAIL_NOT_APPLICABLE,
+            "whether a lost command is sent again is for the worker's own library to say");
+    default:
+        return FAIL_NONE;
+    }
+}
+
+/* --- time --- */
+
+static int64_t backend_now_us(const struct backend *backend, int64_t now_us)
+{
+    (void)backend;
+    return now_us;
+}
+
+static void backend_begin(struct backend *backend, int64_t now_us)
+{
+    session_let_pass(workers_of(backend)->session, now_us);
+}
+
+static enum fail backend_pass_time(struct backend *backend, int64_t amount_us,
+                                   struct failure *failure)
+{
+    struct session *session = workers_of(backend)->session;
+    (void)failure;
+    session_let_pass(session, session_now_us(session) + amount_us);
+    return FAIL_NONE;
+}
+
+/* --- messages --- */
+
+/* The oldest that the core has been told of, and has not claimed. */
+static struct wire_message *find_offered(struct workers *workers, const struct message *message)
+{
+    for (struct wire_message *at = session_messages(workers->session); at; at = at->next)
+        if (at->client == message->client && at->server == message->server && at->is_offered &&
+            !at->is_claimed)
+            return at;
+    return NULL;
+}
+
+/* The message that this one is a copy of. */
+static const struct wire_message *find_original(struct workers *workers,
+                                                const struct message *message)
+{
+    for (int i = 0; i < MESSAGES_MAX; i++) {
+        const struct wire_message *at = workers->messages[message->client][i];
+        if (i != message->number && at && at->server == message->server &&
+            strcmp(at->name, message->opaque.name) == 0)
+            return at;
+    }
+    return NULL;
+}
+
+static enum fail backend_send(struct backend *backend, const struct message *message,
+                              struct failure *failure)
+{
+    struct workers *workers = workers_of(backend);
+    struct wire_message *found = message->is_abandoned ? NULL : find_offered(workers, message);
+    if (!found) {
+        const struct wire_message *original = find_original(workers, message);
+        if (!original)
+            return failure_set(failure, FAIL_INTERNAL, "there is no %s to be sent",
+                               message->opaque.name);
+        found = session_copy(workers->session, original);
+        found->is_offered = true;
+    } else {
+        session_set_connection(found, message->connection);
+    }
+    found->is_claimed = true;
+    *message_of(workers, message) = found;
+    return FAIL_NONE;
+}
+
+static enum fail execute(struct workers *workers, struct wire_message *wire,
+                         const struct message *message, struct server_answer *answer,
+                         struct failure *failure)
+{
+    redisContext *control = session_control(workers->session, message->server);
+    struct sight before, behind;
+    if (look_at(control, &workers->key, &before, failure) ||
+        session_execute(workers->session, wire, failure))
+        return failure->code;
+    if (wire->op == WORKER_ACQUIRE && look_for_key(control, &workers->key, failure))
+        return failure->code;
+    if (look_at(control, &workers->key, &behind, failure))
+        return failure->code;
+    answer->reply = look_reply(wire->reply, wire->reply_length);
+    const bool names_key = message->opaque.keys >> KEY_LOCK & 1;
+    workers->effects = (struct effects){0};
+    if (names_key || look_has_changed(&before, &behind))
+        look_compare(&before, &behind, wire->op, &answer->reply, &workers->effects);
+    answer->effects = &workers->effects;
+    return FAIL_NONE;
+}
+
+static enum fail backend_execute(struct backend *backend, const struct message *message,
+                                 enum reply_error error, struct server_answer *answer,
+                                 struct failure *failure)
+{
+    struct workers *workers = workers_of(backend);
+    struct wire_message *wire = *message_of(workers, message);
+    answer->from_us = answer->until_us = session_now_us(workers->session);
+    if (!error)
+        return execute(workers, wire, message, answer, failure);
+    session_refuse(wire, command_error_line(error));
+    answer->reply = (struct reply){.kind = REPLY_ERROR, .error = error};
+    return FAIL_NONE;
+}
+
+static enum fail backend_deliver(struct backend *backend, const struct message *message,
+                                 struct failure *failure)
+{
+    struct workers *workers = workers_of(backend);
+    struct wire_message **wire = message_of(workers, message);
+    struct wire_message *delivered = *wire;
+    *wire = NULL;
+    session_catch_up(workers->session, message->client);
+    return session_deliver(workers->session, delivered, failure);
+}
+
+static void backend_forget(struct backend *backend, const struct message *message)
+{
+    struct workers *workers = workers_of(backend);
+    struct wire_message **wire = message_of(workers, message);
+    if (*wire)
+        session_forget(workers->session, *wire);
+    *wire = NULL;
+}
+
+/* What is on it is the core's no more. A client that waits for something on it hears of the end
+ * when it gives up: until then nothing passes. One that does not, hears of it at once. */
+static void backend_disconnect(struct backend *backend, int client, int connection)
+{
+    struct workers *workers = workers_of(backend);
+    bool is_waited_for = false;
+    session_silence(workers->session, client, connection);
+    for (int i = 0; i < MESSAGES_MAX; i++) {
+        struct wire_message *wire = workers->messages[client][i];
+        if (!wire || !session_is_silent(wire))
+            continue;
+        is_waited_for = true;
+        session_forget(workers->session, wire);
+        workers->messages[client][i] = NULL;
+    }
+    if (!is_waited_for)
+        session_cut(workers->session, client, 0);
+}
+
+static enum fail backend_settle(struct backend *backend, struct failure *failure)
+{
+    return session_settle(workers_of(backend)->session, failure);
+}
+
+/* --- servers --- */
+
+static enum fail jump_clock(struct backend *backend, int server, int64_t amount_us,
+                            struct failure *failure)
+{
+    struct servers *servers = session_servers(workers_of(backend)->session);
+    (void)failure;
+    clock_jump(servers->rows[server].page, amount_us);
+    return FAIL_NONE;
+}
+
+static enum fail follow(struct workers *workers, int server, enum fail fail)
+{
+    if (fail)
+        return fail;
+    session_follow_server(workers->session, server);
+    session_cut_server(workers->session, server);
+    return FAIL_NONE;
+}
+
+static enum fail restart_empty(struct backend *backend, int server, struct failure *failure)
+{
+    struct workers *workers = workers_of(backend);
+    return follow(workers, server,
+                  servers_restart(session_servers(workers->session), server, failure));
+}
+
+static enum fail cut_replica(struct backend *backend, int server, struct failure *failure)
+{
+    return servers_cut_replica(session_servers(workers_of(backend)->session), server, failure);
+}
+
+static enum fail fail_over(struct backend *backend, int server, bool is_cut,
+                           struct failure *failure)
+{
+    struct workers *workers = workers_of(backend);
+    (void)is_cut;
+    return follow(workers, server,
+                  servers_failover(session_servers(workers->session), server, failure));
+}
+
+static enum fail evict(struct backend *backend, int server, struct failure *failure)
+{
+    struct workers *workers = workers_of(backend);
+    struct sight sight;
+    if (look_at(session_control(workers->session, server), &workers->key, &sight, failure))
+        return failure->code;
+    if (!sight.is_there)
+        return failure_set(failure, FAIL_UNKNOWN, "there is no lock key at server %d", server + 1);
+    return servers_evict(session_servers(workers->session), server, workers->key.name, failure);
+}
+
+static enum fail flush_scripts(struct backend *backend, int server, struct failure *failure)
+{
+    return servers_flush_scripts(session_servers(workers_of(backend)->session), server, failure);
+}
+
+static void backend_free(struct backend *backend)
+{
+    workers_release(workers_of(backend));
+}
+
+const struct backend_ops workers_backend_ops = {
+    .can = backend_can,
+    .now_us = backend_now_us,
+    .begin = backend_begin,
+    .pass_time = backend_pass_time,
+    .send = backend_send,
+    .execute = backend_execute,
+    .deliver = backend_deliver,
+    .forget = backend_forget,
+    .disconnect = backend_disconnect,
+    .settle = backend_settle,
+    .jump_clock = jump_clock,
+    .restart_empty = restart_empty,
+    .cut_replica = cut_replica,
+    .fail_over = fail_over,
+    .evict = evict,
+    .flush_scripts = flush_scripts,
+    .free = backend_free,
+};

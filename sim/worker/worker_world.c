@@ -1,0 +1,297 @@
+/* worker_world.c - see worker_world.h: the clients of such a world. Its backend is in
+ * worker_backend.c. */
+#include "worker/worker_world.h"
+
+#include "base/memory.h"
+#include "worker/wire_words.h"
+#include "worker/world_state.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+static struct workers *workers_of(const struct clients *clients)
+{
+    const struct clients_face *face = (const struct clients_face *)clients;
+    return face->workers;
+}
+
+/* --- what a step led to --- */
+
+/* A background thread's command, while nothing is asked of the worker, is its own renewal. */
+static enum operation operation_of(const struct wire_message *message, bool is_asked)
+{
+    if (!is_asked || message->op == WORKER_EXTEND)
+        return OP_EXTEND;
+    return message->op == WORKER_RELEASE ? OP_RELEASE : OP_ACQUIRE;
+}
+
+static struct opaque opaque_of(const struct workers *workers, const struct wire_message *message)
+{
+    const struct wire_words words = wire_words_read(message->bytes, message->length);
+    const char *key = workers->key.name;
+    struct opaque opaque = {0};
+    unsigned keys = 0;
+    for (int i = 1; i < words.count; i++)
+        if (words.lengths[i] == strlen(key) && memcmp(words.words[i], key, words.lengths[i]) == 0)
+            keys = 1u << KEY_LOCK;
+    if (words.count)
+        opaque_of_words(&opaque, words.words, words.lengths, words.count, keys);
+    else
+        memcpy(opaque.name, message->name, sizeof opaque.name);
+    return opaque;
+}
+
+static enum fail take_requests(struct workers *workers, int client, bool is_asked,
+                               struct step_result *step, struct failure *failure)
+{
+    for (struct wire_message *message = session_messages(workers->session); message;
+         message = message->next) {
+        if (message->client != client || message->is_claimed || message->is_offered)
+            continue;
+        if (step->requests_count == OUTBOX_MAX)
+            return failure_set(failure, FAIL_UNKNOWN,
+                               "%s has more than %d commands on their way at once",
+                               workers->run->names[client], OUTBOX_MAX);
+        message->is_offered = true;
+        step->requests[step->requests_count++] = (struct request){
+            .server = message->server,
+            .lane = is_asked ? LANE_MAIN : LANE_RENEW,
+            .op = operation_of(message, is_asked),
+            .opaque = opaque_of(workers, message),
+        };
+    }
+    return FAIL_NONE;
+}
+
+static void take_return(struct worker_face *face, const struct worker_answer *answer,
+                        struct step_result *step)
+{
+    const bool is_acquire = face->phase == PHASE_ACQUIRING;
+    step->has_returned = true;
+    step->op = is_acquire ? OP_ACQUIRE : OP_RELEASE;
+    if (answer->kind == ANSWER_ERROR)
+        step->result = RESULT_FAILED;
+    else if (answer->kind == ANSWER_OK)
+        step->result = is_acquire ? RESULT_GRANTED : RESULT_RELEASED;
+    else
+        step->result = is_acquire ? RESULT_REFUSED : RESULT_NOT_MINE;
+    face->last = step->result;
+    face->fence = step->result == RESULT_GRANTED && answer->has_fence ? answer->fence : 0;
+    face->phase = step->result == RESULT_GRANTED ? PHASE_HOLDING : PHASE_IDLE;
+}
+
+/* All that the worker did until it came to rest. */
+static enum fail collect(struct workers *workers, int client, struct step_result *step,
+                         struct failure *failure)
+{
+    struct worker_face *face = &workers->faces[client];
+    const bool was_asked = face->phase == PHASE_ACQUIRING || face->phase == PHASE_RELEASING;
+    const bool is_asked = session_is_asked(workers->session, client);
+    if (was_asked && !is_asked)
+        take_return(face, session_answer(workers->session, client), step);
+    if (session_has_notice(workers->session, client) && !face->has_notice) {
+        face->has_notice = step->has_noticed_loss = true;
+        face->phase = face->phase == PHASE_HOLDING ? PHASE_IDLE : face->phase;
+    }
+    if (take_requests(workers, client, was_asked, step, failure))
+        return failure->code;
+    step->is_stranded = is_asked && !workers_has_message(workers, client) &&
+                        session_next_us(workers->session, client) == TIME_NEVER;
+    return FAIL_NONE;
+}
+
+bool workers_has_message(const struct workers *workers, int client)
+{
+    for (const struct wire_message *message = session_messages(workers->session); message;
+         message = message->next)
+        if (message->client == client && !message->is_gone)
+            return true;
+    return false;
+}
+
+/* --- clients.h --- */
+
+static struct client_view view_of(const struct clients *clients, int client)
+{
+    const struct workers *workers = workers_of(clients);
+    const struct worker_face *face = &workers->faces[client];
+    return (struct client_view){.phase = face->phase,
+                                .last = face->last,
+                                .wake_us = face->phase == PHASE_DEAD
+                                               ? INT64_MAX
+                                               : session_next_us(workers->session, client),
+                                .attempt = face->attempt,
+                                .fence = face->fence};
+}
+
+static enum fail ask(struct workers *workers, int client, enum worker_op op, enum phase phase,
+                     struct failure *failure)
+{
+    workers->faces[client].phase = phase;
+    session_catch_up(workers->session, client);
+    return session_ask(workers->session, client, (struct worker_request){.op = op}, failure);
+}
+
+/* It hears of the end of a connection, of those that were silenced before, too. */
+static enum fail lose(struct workers *workers, int client, const struct message *message,
+                      struct failure *failure)
+{
+    session_catch_up(workers->session, client);
+    session_cut(workers->session, client, message->connection);
+    return session_settle(workers->session, failure);
+}
+
+static enum fail go_on(struct workers *workers, int client, enum moment_kind kind,
+                       const struct message *message, struct failure *failure)
+{
+    struct worker_face *face = &workers->faces[client];
+    switch (kind) {
+    case MOMENT_START:
+        face->attempt++;
+        face->has_notice = false;
+        session_forget_notice(workers->session, client);
+        return ask(workers, client, WORKER_ACQUIRE, PHASE_ACQUIRING, failure);
+    case MOMENT_RELEASE:
+        return ask(workers, client, WORKER_RELEASE, PHASE_RELEASING, failure);
+    case MOMENT_WAKE:
+        session_catch_up(workers->session, client);
+        return session_settle(workers->session, failure);
+    case MOMENT_REPLY: /* delivered by the backend */
+        return FAIL_NONE;
+    default:
+        return lose(workers, client, message, failure);
+    }
+}
+
+static enum fail take_step(struct clients *clients, int client, enum moment_kind kind,
+                           const struct message *message, int64_t now_us, struct step_result *step,
+                           struct failure *failure)
+{
+    struct workers *workers = workers_of(clients);
+    (void)now_us;
+    enum fail fail = go_on(workers, client, kind, message, failure);
+    return fail ? fail : collect(workers, client, step, failure);
+}
+
+/* What the lock guards is not asked for: the backend says so before (can). */
+static struct request no_access(struct clients *clients, int client, enum choice_kind kind)
+{
+    (void)clients;
+    (void)client;
+    (void)kind;
+    assert(false && "the backend refuses accesses");
+    return (struct request){0};
+}
+
+static enum result no_accessed(struct clients *clients, int client, enum moment_kind kind,
+                               const struct message *message)
+{
+    (void)clients;
+    (void)client;
+    (void)kind;
+    (void)message;
+    return RESULT_FAILED;
+}
+
+static void no_lease(struct clients *clients, int client, int64_t lease_us)
+{
+    (void)clients;
+    (void)client;
+    (void)lease_us;
+    assert(false && "the backend refuses leases of one client");
+}
+
+static void jump_clock(struct clients *clients, int client, int64_t amount_us)
+{
+    session_jump_clock(workers_of(clients)->session, client, amount_us);
+}
+
+static void crash(struct clients *clients, int client)
+{
+    struct workers *workers = workers_of(clients);
+    workers->faces[client].phase = PHASE_DEAD;
+    session_kill(workers->session, client);
+}
+
+static void clients_free(struct clients *clients)
+{
+    workers_release(workers_of(clients));
+}
+
+static const struct clients_ops clients_ops = {
+    .view = view_of,
+    .step = take_step,
+    .access = no_access,
+    .accessed = no_accessed,
+    .set_lease = no_lease,
+    .jump_clock = jump_clock,
+    .crash = crash,
+    .free = clients_free,
+};
+
+/* --- begin and end --- */
+
+void workers_release(struct workers *workers)
+{
+    if (--workers->holders)
+        return;
+    session_free(workers->session);
+    free(workers);
+}
+
+unsigned worker_program_promises(const struct worker_program *program)
+{
+    static const struct {
+        enum worker_promise said;
+        unsigned promise;
+    } rows[] = {{WORKER_PROMISES_EXPIRY, PROMISE_EXPIRY}, {WORKER_PROMISES_NOTICE, PROMISE_NOTICE},
+                {WORKER_PROMISES_FENCE, PROMISE_FENCE},   {WORKER_PROMISES_RENEWS, PROMISE_EXTENDS},
+                {WORKER_PROMISES_TOKEN, PROMISE_TOKEN},   {WORKER_PROMISES_QUORUM, PROMISE_QUORUM}};
+    unsigned promises = 0;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        if (program->promises & 1u << rows[i].said)
+            promises |= rows[i].promise;
+    return promises;
+}
+
+static void learn(struct worker_program *program, const struct session *session)
+{
+    program->is_known = true;
+    program->promises = session_promises(session);
+    (void)strcpy(program->library, session_library(session));
+    (void)strncpy(program->server_version, session_server_version(session),
+                  sizeof program->server_version - 1);
+}
+
+enum fail world_worker_new(struct world **world, struct worker_program *program,
+                           const struct run *run, struct failure *failure)
+{
+    static const char key[] = "lock";
+    if (run->clients > SESSION_CLIENTS_MAX)
+        return failure_set(failure, FAIL_NOT_APPLICABLE, "of workers there are at most %d",
+                           SESSION_CLIENTS_MAX);
+    struct workers *workers = memory_new(1, sizeof *workers);
+    const struct session_options options = {.command = program->command,
+                                            .redis_server = program->redis_server,
+                                            .clients = run->clients,
+                                            .servers = run->servers,
+                                            .has_replica = run->has_replica,
+                                            .names = (const char(*)[NAME_MAX_BYTES])run->names,
+                                            .key = key,
+                                            .lease_us = run->lease_us,
+                                            .seed = run->seed};
+    if (session_new(&workers->session, &options, failure)) {
+        free(workers);
+        return failure->code;
+    }
+    learn(program, workers->session);
+    workers->run = run;
+    workers->holders = 2;
+    (void)strcpy(workers->key.name, key);
+    workers->clients = (struct clients_face){.clients.ops = &clients_ops, .workers = workers};
+    workers->backend =
+        (struct backend_face){.backend.ops = &workers_backend_ops, .workers = workers};
+    *world = core_new(run, &workers->backend.backend, &workers->clients.clients);
+    return FAIL_NONE;
+}

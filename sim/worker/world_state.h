@@ -1,0 +1,50 @@
+/* world_state.h - what the files of a world of workers share. Private to this folder.
+ *
+ * One session, with two faces to the core: clients and backend. */
+#ifndef PICKLOCK_WORKER_WORLD_STATE_H
+#define PICKLOCK_WORKER_WORLD_STATE_H
+
+#include "worker/look.h"
+#include "world/core.h"
+
+struct workers;
+
+struct clients_face {
+    struct clients clients; /* first */
+    struct workers *workers;
+};
+
+struct backend_face {
+    struct backend backend; /* first */
+    struct workers *workers;
+};
+
+struct worker_face {
+    enum phase phase;
+    enum result last;
+    int attempt;
+    int64_t fence;
+    bool has_notice; /* told in this attempt */
+};
+
+struct workers {
+    struct clients_face clients;
+    struct backend_face backend;
+    int holders; /* faces that the core has not freed */
+    struct session *session;
+    const struct run *run;
+    struct lock_key key;
+    struct worker_face faces[SESSION_CLIENTS_MAX];
+    /* By message.number: NULL: no such one is under way. */
+    struct wire_message *messages[SESSION_CLIENTS_MAX][MESSAGES_MAX];
+    struct effects effects; /* of the last execution */
+};
+
+void workers_release(struct workers *workers);
+
+/* Is anything of the client on its way that can still come? */
+bool workers_has_message(const struct workers *workers, int client);
+
+extern const struct backend_ops workers_backend_ops;
+
+#endif
