@@ -83,7 +83,7 @@ static enum fail judge(const char *path, const struct scheme_list *wanted, int64
         result_judge(
             row, findings,
             &(struct judging){.fail_on = fail_on,
-                              .vacuity = is_stress ? result_unstruck(&counters, false) : NULL});
+                              .vacuity = is_stress ? result_vacuity(&counters, false) : NULL});
     }
     checks_free(checks);
     history_reader_free(reader);

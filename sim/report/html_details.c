@@ -189,7 +189,7 @@ static void put_timeline(const struct page *page, const struct result_row *row,
     free(label);
 }
 
-static void put_struck(const struct page *page, const struct stress_figures *figures)
+static void put_faults(const struct page *page, const struct stress_figures *figures)
 {
     fputs("<dt>Struck</dt><dd>", page->out);
     if (figures->faults > 0)
@@ -218,7 +218,7 @@ static void put_again(const struct page *page, const struct result_row *row,
     if (history)
         put_path(page, "History", row->folder, history);
     if (row->stress)
-        put_struck(page, row->stress);
+        put_faults(page, row->stress);
     fputs("</dl>\n", page->out);
     free(replay);
     free(command);

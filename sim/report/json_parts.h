@@ -15,7 +15,7 @@ extern const char *const json_kinds[];
 enum { PLACE_MAX = 160 };
 
 /* The first failure is kept; everything after it reads zeros. */
-struct reading {
+struct results_reading {
     const char *path;
     struct failure *failure;
     enum fail fail;
@@ -24,35 +24,35 @@ struct reading {
     size_t row; /* its place in the file; of a cell of version 1 that of its first property */
 };
 
-void read_bad(struct reading *reading, const char *key, const char *words);
+void read_bad(struct results_reading *reading, const char *key, const char *words);
 
 /* The value at key; missing is a failure, and NULL. */
-json_t *read_member(struct reading *reading, json_t *object, const char *key);
+json_t *read_member(struct results_reading *reading, json_t *object, const char *key);
 
 /* Each of the kind its name says, else a failure; a text that comes back is the caller's to free.
  */
-int64_t read_number(struct reading *reading, json_t *object, const char *key);
-int64_t read_seconds_us(struct reading *reading, json_t *object, const char *key);
-bool read_truth(struct reading *reading, json_t *object, const char *key);
-char *read_text_or_null(struct reading *reading, json_t *object, const char *key);
-void read_short_text(struct reading *reading, json_t *object, const char *key, char *text,
+int64_t read_number(struct results_reading *reading, json_t *object, const char *key);
+int64_t read_seconds_us(struct results_reading *reading, json_t *object, const char *key);
+bool read_truth(struct results_reading *reading, json_t *object, const char *key);
+char *read_text_or_null(struct results_reading *reading, json_t *object, const char *key);
+void read_short_text(struct results_reading *reading, json_t *object, const char *key, char *text,
                      size_t size);
-enum verdict read_verdict(struct reading *reading, json_t *object, const char *key);
+enum verdict read_verdict(struct results_reading *reading, json_t *object, const char *key);
 /* A text that may be left out: then NULL. The caller frees. */
-char *read_optional_text(struct reading *reading, json_t *object, const char *key);
+char *read_optional_text(struct results_reading *reading, json_t *object, const char *key);
 /* "fail_on", where it is there. */
-enum fail_on read_fail_on(struct reading *reading, json_t *object);
-enum cause read_cause(struct reading *reading, json_t *object); /* null: CAUSE_NONE */
-enum property read_property_name(struct reading *reading, json_t *object);
-char **read_texts(struct reading *reading, json_t *object, const char *key, int *count);
+enum fail_on read_fail_on(struct results_reading *reading, json_t *object);
+enum cause read_cause(struct results_reading *reading, json_t *object); /* null: CAUSE_NONE */
+enum property read_property_name(struct results_reading *reading, json_t *object);
+char **read_texts(struct results_reading *reading, json_t *object, const char *key, int *count);
 
 /* What rows of merged results have beside: whose they are, and where their files are; 0 and NULL
  * elsewhere. */
-int read_origin(struct reading *reading, json_t *object, const struct results *results);
-char *read_folder(struct reading *reading, json_t *object);
+int read_origin(struct results_reading *reading, json_t *object, const struct results *results);
+char *read_folder(struct results_reading *reading, json_t *object);
 
 /* Only the keys listed. */
-void read_only_keys(struct reading *reading, json_t *object, const char *const *known,
+void read_only_keys(struct results_reading *reading, json_t *object, const char *const *known,
                     size_t count);
 
 #define READ_ONLY(reading, object, ...)                                                            \
@@ -60,18 +60,20 @@ void read_only_keys(struct reading *reading, json_t *object, const char *const *
                    sizeof(const char *const[]){__VA_ARGS__} / sizeof(const char *))
 
 /* The object at key, and its place; place (PLACE_MAX bytes) keeps the one before. */
-json_t *read_enter(struct reading *reading, json_t *object, const char *key, char *place);
-void read_leave(struct reading *reading, const char *place);
+json_t *read_enter(struct results_reading *reading, json_t *object, const char *key, char *place);
+void read_leave(struct results_reading *reading, const char *place);
 
 /* Of what may be null. */
-int64_t read_number_or(struct reading *reading, json_t *object, const char *key, int64_t other);
-bool read_truth_or_null(struct reading *reading, json_t *object, const char *key, bool *is_null);
+int64_t read_number_or(struct results_reading *reading, json_t *object, const char *key,
+                       int64_t other);
+bool read_truth_or_null(struct results_reading *reading, json_t *object, const char *key,
+                        bool *is_null);
 
 /* Reads a row of version 2 into results. */
-void read_row(struct reading *reading, json_t *object, struct results *results);
+void read_row(struct results_reading *reading, json_t *object, struct results *results);
 
 /* Rows (borrowed) of version 1 as rows of version 2, and where each of them stood; the caller drops
  * the one and frees the other. */
-json_t *read_version_1(struct reading *reading, json_t *rows, size_t **first);
+json_t *read_version_1(struct results_reading *reading, json_t *rows, size_t **first);
 
 #endif

@@ -12,7 +12,7 @@
 #define HEAD_KEYS                                                                                  \
     "picklock", "command", "world", "server", "seed", "invocation", "started", "seconds", "shard"
 
-static void read_shard(struct reading *reading, json_t *object, struct results *results)
+static void read_shard(struct results_reading *reading, json_t *object, struct results *results)
 {
     json_t *shard = json_object_get(object, "shard");
     char place[PLACE_MAX];
@@ -35,7 +35,7 @@ static void read_shard(struct reading *reading, json_t *object, struct results *
 }
 
 /* What made the rows: the head of the file, or of one of its origins. */
-static void read_head(struct reading *reading, json_t *object, struct results *results)
+static void read_head(struct results_reading *reading, json_t *object, struct results *results)
 {
     read_short_text(reading, object, "picklock", results->picklock, sizeof results->picklock);
     read_short_text(reading, object, "command", results->command, sizeof results->command);
@@ -49,7 +49,7 @@ static void read_head(struct reading *reading, json_t *object, struct results *r
     read_shard(reading, object, results);
 }
 
-static json_t *optional_list(struct reading *reading, json_t *object, const char *key)
+static json_t *optional_list(struct results_reading *reading, json_t *object, const char *key)
 {
     json_t *list = json_object_get(object, key);
     if (list && !json_is_array(list))
@@ -57,7 +57,7 @@ static json_t *optional_list(struct reading *reading, json_t *object, const char
     return list;
 }
 
-static void read_origins(struct reading *reading, json_t *whole, struct results *results)
+static void read_origins(struct results_reading *reading, json_t *whole, struct results *results)
 {
     json_t *list = optional_list(reading, whole, "origins"), *origin;
     results->origins = memory_new(json_array_size(list), sizeof *results->origins);
@@ -75,7 +75,8 @@ static void read_origins(struct reading *reading, json_t *whole, struct results 
         results->missing = read_texts(reading, whole, "missing", &results->missing_count);
 }
 
-static void read_interrupted(struct reading *reading, json_t *whole, struct results *results)
+static void read_interrupted(struct results_reading *reading, json_t *whole,
+                             struct results *results)
 {
     json_t *ended = json_object_get(whole, "interrupted");
     struct interruption read = {0};
@@ -94,7 +95,7 @@ static void read_interrupted(struct reading *reading, json_t *whole, struct resu
     *reading->place = 0;
 }
 
-static int read_version(struct reading *reading, json_t *whole)
+static int read_version(struct results_reading *reading, json_t *whole)
 {
     const char *schema = json_string_value(read_member(reading, whole, "schema"));
     if (schema && !strcmp(schema, RESULTS_SCHEMA_1))
@@ -104,7 +105,7 @@ static int read_version(struct reading *reading, json_t *whole)
     return 2;
 }
 
-static void read_rows(struct reading *reading, json_t *whole, struct results *results)
+static void read_rows(struct results_reading *reading, json_t *whole, struct results *results)
 {
     json_t *rows = read_member(reading, whole, "results"), *row;
     size_t *first = NULL; /* of version 1: where each row stood, or the first of a cell */
@@ -124,7 +125,7 @@ static void read_rows(struct reading *reading, json_t *whole, struct results *re
     free(first);
 }
 
-static void read_whole(struct reading *reading, json_t *whole, struct results *results)
+static void read_whole(struct results_reading *reading, json_t *whole, struct results *results)
 {
     READ_ONLY(reading, whole, "schema", HEAD_KEYS, "results", "origins", "notes", "missing",
               "interrupted");
@@ -137,7 +138,7 @@ static void read_whole(struct reading *reading, json_t *whole, struct results *r
 
 enum fail report_read(const char *path, struct results *results, struct failure *failure)
 {
-    struct reading reading = {.path = path, .failure = failure};
+    struct results_reading reading = {.path = path, .failure = failure};
     json_error_t error;
     char *bytes;
     size_t size;

@@ -10,7 +10,8 @@
 /* --- properties --- */
 
 /* What only a property of a cell has. */
-static void read_witness(struct reading *reading, json_t *object, struct result_property *property)
+static void read_witness(struct results_reading *reading, json_t *object,
+                         struct result_property *property)
 {
     bool is_null;
     property->why = read_text_or_null(reading, object, "why");
@@ -38,7 +39,7 @@ static void read_witness(struct reading *reading, json_t *object, struct result_
 
 #define PROPERTY_KEYS "property", "verdict", "expected", "count", "cause", "event", "witness"
 
-static void read_property(struct reading *reading, json_t *object, bool is_cell,
+static void read_property(struct results_reading *reading, json_t *object, bool is_cell,
                           struct result_property *property)
 {
     if (is_cell)
@@ -60,7 +61,7 @@ static void read_property(struct reading *reading, json_t *object, bool is_cell,
         read_witness(reading, object, property);
 }
 
-static void read_properties(struct reading *reading, json_t *object, struct result_row *row)
+static void read_properties(struct results_reading *reading, json_t *object, struct result_row *row)
 {
     json_t *list = read_member(reading, object, "properties"), *property;
     char place[PLACE_MAX];
@@ -89,7 +90,8 @@ static const char *const stress_keys[] = {
 #undef COUNT
     "latency_us"};
 
-static void read_stress(struct reading *reading, json_t *row, struct stress_figures *figures)
+static void read_stress(struct results_reading *reading, json_t *row,
+                        struct stress_figures *figures)
 {
     char place[PLACE_MAX];
     json_t *object = read_enter(reading, row, "stress", place);
@@ -118,7 +120,7 @@ static const char *const search_keys[] = {
 #undef FIGURE
     "words", "method", "section", "expected_omissions", "complete", "end", "tried"};
 
-static void read_search(struct reading *reading, json_t *row, struct search_figures *search)
+static void read_search(struct results_reading *reading, json_t *row, struct search_figures *search)
 {
     char place[PLACE_MAX];
     json_t *object = read_enter(reading, row, "search", place);
@@ -147,7 +149,7 @@ static void read_search(struct reading *reading, json_t *row, struct search_figu
 }
 
 /* A cell's verdict is what its properties come to. */
-static void check_sum(struct reading *reading, struct result_row *row)
+static void check_sum(struct results_reading *reading, struct result_row *row)
 {
     struct result_row said = *row;
     result_sum_up_cell(row);
@@ -167,7 +169,7 @@ static void check_sum(struct reading *reading, struct result_row *row)
         "folder"
 #define RUN_KEYS "scenario", "schedule", "history", "story", "source", "path"
 
-static enum result_kind read_kind(struct reading *reading, json_t *object)
+static enum result_kind read_kind(struct results_reading *reading, json_t *object)
 {
     const char *name = json_string_value(read_member(reading, object, "kind"));
     for (int kind = KIND_RUN; name && kind <= KIND_CELL; kind++)
@@ -177,7 +179,7 @@ static enum result_kind read_kind(struct reading *reading, json_t *object)
     return KIND_RUN;
 }
 
-static void read_keys(struct reading *reading, json_t *object, enum result_kind kind)
+static void read_keys(struct results_reading *reading, json_t *object, enum result_kind kind)
 {
     switch (kind) {
     case KIND_RUN:
@@ -193,7 +195,7 @@ static void read_keys(struct reading *reading, json_t *object, enum result_kind 
 }
 
 /* A scheme's name, or the command of worker processes. */
-static void read_lock(struct reading *reading, json_t *object, struct result_row *row)
+static void read_lock(struct results_reading *reading, json_t *object, struct result_row *row)
 {
     row->worker = read_optional_text(reading, object, "worker");
     if (!row->worker)
@@ -207,7 +209,7 @@ static void read_lock(struct reading *reading, json_t *object, struct result_row
     row->scheme_file = read_optional_text(reading, object, "scheme_file");
 }
 
-static void read_run(struct reading *reading, json_t *object, struct result_row *row)
+static void read_run(struct results_reading *reading, json_t *object, struct result_row *row)
 {
     row->schedule = read_text_or_null(reading, object, "schedule");
     row->history = read_text_or_null(reading, object, "history");
@@ -218,7 +220,7 @@ static void read_run(struct reading *reading, json_t *object, struct result_row 
         read_stress(reading, object, row->stress);
 }
 
-static void read_verdicts(struct reading *reading, json_t *object, struct result_row *row)
+static void read_verdicts(struct results_reading *reading, json_t *object, struct result_row *row)
 {
     bool is_null;
     row->verdict = read_verdict(reading, object, "verdict");
@@ -233,7 +235,7 @@ static void read_verdicts(struct reading *reading, json_t *object, struct result
     row->fail_on = read_fail_on(reading, object);
 }
 
-void read_row(struct reading *reading, json_t *object, struct results *results)
+void read_row(struct results_reading *reading, json_t *object, struct results *results)
 {
     struct result_row *row = results_add(results);
     enum result_kind kind = read_kind(reading, object);

@@ -10,14 +10,14 @@
 
 enum { SECONDS_MAX = 1000000000 };
 
-void read_bad(struct reading *reading, const char *key, const char *words)
+void read_bad(struct results_reading *reading, const char *key, const char *words)
 {
     if (!reading->fail)
         reading->fail = failure_set(reading->failure, FAIL_INPUT, "%s: %s%s%s: %s", reading->path,
                                     reading->place, *reading->place && *key ? "." : "", key, words);
 }
 
-json_t *read_member(struct reading *reading, json_t *object, const char *key)
+json_t *read_member(struct results_reading *reading, json_t *object, const char *key)
 {
     json_t *found = json_object_get(object, key);
     if (!found)
@@ -25,7 +25,7 @@ json_t *read_member(struct reading *reading, json_t *object, const char *key)
     return found;
 }
 
-int64_t read_number(struct reading *reading, json_t *object, const char *key)
+int64_t read_number(struct results_reading *reading, json_t *object, const char *key)
 {
     json_t *found = read_member(reading, object, key);
     if (found && (!json_is_integer(found) || json_integer_value(found) < 0))
@@ -33,7 +33,7 @@ int64_t read_number(struct reading *reading, json_t *object, const char *key)
     return json_integer_value(found);
 }
 
-int64_t read_seconds_us(struct reading *reading, json_t *object, const char *key)
+int64_t read_seconds_us(struct results_reading *reading, json_t *object, const char *key)
 {
     json_t *found = read_member(reading, object, key);
     double value = json_number_value(found);
@@ -44,7 +44,7 @@ int64_t read_seconds_us(struct reading *reading, json_t *object, const char *key
     return llround(value * 1e6);
 }
 
-bool read_truth(struct reading *reading, json_t *object, const char *key)
+bool read_truth(struct results_reading *reading, json_t *object, const char *key)
 {
     json_t *found = read_member(reading, object, key);
     if (found && !json_is_boolean(found))
@@ -52,7 +52,7 @@ bool read_truth(struct reading *reading, json_t *object, const char *key)
     return json_is_true(found);
 }
 
-char *read_text_or_null(struct reading *reading, json_t *object, const char *key)
+char *read_text_or_null(struct results_reading *reading, json_t *object, const char *key)
 {
     json_t *found = read_member(reading, object, key);
     if (found && !json_is_string(found) && !json_is_null(found))
@@ -60,7 +60,7 @@ char *read_text_or_null(struct reading *reading, json_t *object, const char *key
     return json_is_string(found) ? memory_text(json_string_value(found)) : NULL;
 }
 
-void read_short_text(struct reading *reading, json_t *object, const char *key, char *text,
+void read_short_text(struct results_reading *reading, json_t *object, const char *key, char *text,
                      size_t size)
 {
     json_t *found = read_member(reading, object, key);
@@ -72,7 +72,8 @@ void read_short_text(struct reading *reading, json_t *object, const char *key, c
         memcpy(text, json_string_value(found), json_string_length(found) + 1);
 }
 
-void read_only_keys(struct reading *reading, json_t *object, const char *const *known, size_t count)
+void read_only_keys(struct results_reading *reading, json_t *object, const char *const *known,
+                    size_t count)
 {
     const char *key;
     json_t *value;
@@ -95,7 +96,7 @@ void read_only_keys(struct reading *reading, json_t *object, const char *const *
     }
 }
 
-enum verdict read_verdict(struct reading *reading, json_t *object, const char *key)
+enum verdict read_verdict(struct results_reading *reading, json_t *object, const char *key)
 {
     enum verdict verdict = VERDICT_UNKNOWN;
     const char *name = json_string_value(read_member(reading, object, key));
@@ -104,7 +105,7 @@ enum verdict read_verdict(struct reading *reading, json_t *object, const char *k
     return verdict;
 }
 
-char **read_texts(struct reading *reading, json_t *object, const char *key, int *count)
+char **read_texts(struct results_reading *reading, json_t *object, const char *key, int *count)
 {
     json_t *list = read_member(reading, object, key), *line;
     char **texts = memory_new(json_array_size(list), sizeof *texts);
@@ -121,7 +122,7 @@ char **read_texts(struct reading *reading, json_t *object, const char *key, int 
     return texts;
 }
 
-enum property read_property_name(struct reading *reading, json_t *object)
+enum property read_property_name(struct results_reading *reading, json_t *object)
 {
     enum property property = PROPERTY_MUTUAL_EXCLUSION;
     const char *name = json_string_value(read_member(reading, object, "property"));
@@ -130,7 +131,7 @@ enum property read_property_name(struct reading *reading, json_t *object)
     return property;
 }
 
-enum cause read_cause(struct reading *reading, json_t *object)
+enum cause read_cause(struct results_reading *reading, json_t *object)
 {
     enum cause cause = CAUSE_NONE;
     json_t *found = read_member(reading, object, "cause");
@@ -140,7 +141,7 @@ enum cause read_cause(struct reading *reading, json_t *object)
     return cause;
 }
 
-enum fail_on read_fail_on(struct reading *reading, json_t *object)
+enum fail_on read_fail_on(struct results_reading *reading, json_t *object)
 {
     enum fail_on fail_on = FAIL_ON_UNSAID;
     json_t *found = json_object_get(object, "fail_on");
@@ -149,7 +150,7 @@ enum fail_on read_fail_on(struct reading *reading, json_t *object)
     return fail_on;
 }
 
-int read_origin(struct reading *reading, json_t *object, const struct results *results)
+int read_origin(struct results_reading *reading, json_t *object, const struct results *results)
 {
     if (!json_object_get(object, "origin"))
         return 0;
@@ -160,17 +161,17 @@ int read_origin(struct reading *reading, json_t *object, const struct results *r
     return 0;
 }
 
-char *read_optional_text(struct reading *reading, json_t *object, const char *key)
+char *read_optional_text(struct results_reading *reading, json_t *object, const char *key)
 {
     return json_object_get(object, key) ? read_text_or_null(reading, object, key) : NULL;
 }
 
-char *read_folder(struct reading *reading, json_t *object)
+char *read_folder(struct results_reading *reading, json_t *object)
 {
     return read_optional_text(reading, object, "folder");
 }
 
-json_t *read_enter(struct reading *reading, json_t *object, const char *key, char *place)
+json_t *read_enter(struct results_reading *reading, json_t *object, const char *key, char *place)
 {
     json_t *found = read_member(reading, object, key);
     snprintf(place, PLACE_MAX, "%s", reading->place);
@@ -179,18 +180,20 @@ json_t *read_enter(struct reading *reading, json_t *object, const char *key, cha
     return found;
 }
 
-void read_leave(struct reading *reading, const char *place)
+void read_leave(struct results_reading *reading, const char *place)
 {
     memcpy(reading->place, place, PLACE_MAX);
 }
 
-int64_t read_number_or(struct reading *reading, json_t *object, const char *key, int64_t other)
+int64_t read_number_or(struct results_reading *reading, json_t *object, const char *key,
+                       int64_t other)
 {
     return json_is_null(read_member(reading, object, key)) ? other
                                                            : read_number(reading, object, key);
 }
 
-bool read_truth_or_null(struct reading *reading, json_t *object, const char *key, bool *is_null)
+bool read_truth_or_null(struct results_reading *reading, json_t *object, const char *key,
+                        bool *is_null)
 {
     *is_null = json_is_null(read_member(reading, object, key));
     return !*is_null && read_truth(reading, object, key);

@@ -1,4 +1,5 @@
-/* read_version_1.c - rows of a results.json of version 1, made to rows of version 2.
+/* read_version_1.c - rows of a results.json of version 1, made to rows of version 2; whatever is
+ * wrong with them the reader of version 2 finds.
  *
  * A stress run had its figures in the row; a cell had a row for each of its properties, and what is
  * the cell's stood in all of them alike. */
@@ -9,160 +10,102 @@
 #include <stdio.h>
 #include <string.h>
 
-enum part { IN_ROW, IN_STRESS, IN_SEARCH, IN_PROPERTY };
-
-struct old_key {
-    const char *name;
-    enum part part;
-    const char *renamed; /* or NULL: its name now is the same */
-    bool is_optional;
-};
-
-static const struct old_key run_keys[] = {
-    {"scenario", IN_ROW, NULL, false},      {"scheme", IN_ROW, NULL, false},
-    {"naive", IN_ROW, NULL, false},         {"verdict", IN_ROW, NULL, false},
-    {"as_expected", IN_ROW, NULL, false},   {"unsupported", IN_ROW, NULL, false},
-    {"trouble", IN_ROW, NULL, false},       {"seconds", IN_ROW, NULL, false},
-    {"properties", IN_ROW, NULL, false},    {"schedule", IN_ROW, NULL, false},
-    {"history", IN_ROW, NULL, false},       {"story", IN_ROW, NULL, false},
-    {"source", IN_ROW, NULL, false},        {"path", IN_ROW, NULL, false},
-    {"origin", IN_ROW, NULL, true},         {"folder", IN_ROW, NULL, true},
-    {"not_applicable", IN_ROW, NULL, true}, {"fail_on", IN_ROW, NULL, true},
-    {"scheme_file", IN_ROW, NULL, true},
-};
-
-/* A run's first, then these. */
-static const struct old_key stress_keys[] = {
-#define COUNT(name, member) {name, IN_STRESS, NULL, false},
+/* Each list ends with NULL. */
+static const char *const stress_keys[] = {
+#define COUNT(name, member) name,
 #include "run/stress.def"
 #undef COUNT
-    {"latency_us", IN_STRESS, NULL, false},
-};
+    "latency_us", NULL};
 
-static const struct old_key cell_keys[] = {
-    {"scheme", IN_ROW, NULL, false},
-    {"fault", IN_ROW, NULL, false},
-    {"naive", IN_ROW, NULL, false},
-    {"unsupported", IN_ROW, NULL, false},
-    {"seconds", IN_ROW, NULL, false},
-    {"fail_on", IN_ROW, NULL, true},
-    {"scheme_file", IN_ROW, NULL, true},
-    {"origin", IN_ROW, NULL, true},
-    {"folder", IN_ROW, NULL, true},
-#define BOUND(name, member)  {name, IN_SEARCH, NULL, false},
-#define FIGURE(name, member) {name, IN_SEARCH, NULL, false},
+static const char *const search_keys[] = {
+#define BOUND(name, member)  name,
+#define FIGURE(name, member) name,
 #include "run/search.def"
 #undef BOUND
 #undef FIGURE
-    {"cell", IN_SEARCH, "words", false},
-    {"search", IN_SEARCH, "method", false},
-    {"section", IN_SEARCH, NULL, false},
-    {"states_lost", IN_SEARCH, "expected_omissions", false},
-    {"complete", IN_SEARCH, NULL, false},
-    {"end", IN_SEARCH, NULL, false},
-    {"tried", IN_SEARCH, NULL, true},
-    {"property", IN_PROPERTY, NULL, false},
-    {"verdict", IN_PROPERTY, NULL, false},
-    {"as_expected", IN_PROPERTY, "failed", false},
-    {"cause", IN_PROPERTY, NULL, false},
-    {"event", IN_PROPERTY, NULL, false},
-    {"sentences", IN_PROPERTY, "witness", false},
-    {"witness", IN_PROPERTY, "choices", false},
-    {"why", IN_PROPERTY, NULL, true},
-    {"headline", IN_PROPERTY, NULL, false},
-    {"faults", IN_PROPERTY, NULL, false},
-    {"witness_steps", IN_PROPERTY, NULL, false},
-    {"shortest", IN_PROPERTY, NULL, false},
-    {"found_by", IN_PROPERTY, NULL, true},
-    {"found_in_run", IN_PROPERTY, NULL, false},
-    {"replayed", IN_PROPERTY, NULL, false},
-    {"confirmed", IN_PROPERTY, NULL, false},
-    {"unconfirmed", IN_PROPERTY, NULL, false},
-    {"trouble", IN_PROPERTY, NULL, false},
-    {"schedule", IN_PROPERTY, NULL, false},
-    {"history", IN_PROPERTY, NULL, false},
-};
+    "cell", "search", "section", "states_lost", "complete", "end", "tried", NULL};
 
-enum {
-    RUN_KEYS = sizeof run_keys / sizeof *run_keys,
-    STRESS_KEYS = sizeof stress_keys / sizeof *stress_keys,
-    CELL_KEYS = sizeof cell_keys / sizeof *cell_keys,
-    KEYS_MOST = RUN_KEYS + STRESS_KEYS + CELL_KEYS,
-};
+static const char *const property_keys[] = {
+    "property", "verdict",      "as_expected", "cause",     "event",         "sentences",
+    "witness",  "why",          "headline",    "faults",    "witness_steps", "shortest",
+    "found_by", "found_in_run", "replayed",    "confirmed", "unconfirmed",   "trouble",
+    "schedule", "history",      NULL};
 
-/* The keys in a list, of them only that there are any others. */
-struct key_list {
-    struct old_key keys[KEYS_MOST];
-    size_t count;
-};
-
-static void add_keys(struct key_list *list, const struct old_key *keys, size_t count)
+/* What stands elsewhere goes by another name there. */
+static const char *name_now(const char *key)
 {
-    memcpy(list->keys + list->count, keys, count * sizeof *keys);
-    list->count += count;
+    static const char *const renamed[][2] = {
+        {"cell", "words"},         {"search", "method"},     {"states_lost", "expected_omissions"},
+        {"as_expected", "failed"}, {"sentences", "witness"}, {"witness", "choices"},
+    };
+    for (size_t i = 0; i < sizeof renamed / sizeof *renamed; i++)
+        if (!strcmp(renamed[i][0], key))
+            return renamed[i][1];
+    return key;
 }
 
-/* Deals the values of a row out to the parts; what may be left out is null then. */
-static void deal(struct reading *reading, json_t *row, const struct key_list *list,
-                 json_t *const *parts)
+/* What older programs left out is null. */
+static bool is_optional(const char *key)
 {
-    const char *names[KEYS_MOST];
-    for (size_t i = 0; i < list->count; i++)
-        names[i] = list->keys[i].name;
-    read_only_keys(reading, row, names, list->count);
-    for (size_t i = 0; i < list->count; i++) {
-        const struct old_key *key = &list->keys[i];
-        json_t *value = json_object_get(row, key->name);
-        if (!value && !key->is_optional)
-            read_bad(reading, key->name, "is missing");
+    return !strcmp(key, "tried") || !strcmp(key, "found_by") || !strcmp(key, "why");
+}
+
+static json_t *move(struct results_reading *reading, json_t *from, const char *const *keys)
+{
+    json_t *made = json_object();
+    for (; *keys; keys++) {
+        json_t *value = json_object_get(from, *keys);
+        if (!value && !is_optional(*keys))
+            read_bad(reading, *keys, "is missing");
         if (value)
-            json_object_set(parts[key->part], key->renamed ? key->renamed : key->name, value);
-        else if (key->part != IN_ROW)
-            json_object_set_new(parts[key->part], key->renamed ? key->renamed : key->name,
-                                json_null());
+            json_object_set(made, name_now(*keys), value);
+        else
+            json_object_set_new(made, name_now(*keys), json_null());
+        json_object_del(from, *keys);
     }
+    return made;
 }
 
-static json_t *run_of(struct reading *reading, json_t *row)
+/* Keys that only version 2 has. */
+static void refuse_new(struct results_reading *reading, json_t *row, const char *part)
+{
+    const char *const names[] = {"kind", "worker", "inferred", part};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (json_object_get(row, names[i]))
+            read_bad(reading, names[i], "is unknown here");
+}
+
+/* Each takes a row of its own. */
+static void make_run(struct results_reading *reading, json_t *row)
 {
     bool is_stress = json_object_get(row, "latency_us") != NULL;
-    json_t *made = json_object(), *figures = is_stress ? json_object() : NULL;
-    struct key_list list = {0};
-    add_keys(&list, run_keys, RUN_KEYS);
+    refuse_new(reading, row, "stress");
     if (is_stress)
-        add_keys(&list, stress_keys, STRESS_KEYS);
-    deal(reading, row, &list, (json_t *const[]){[IN_ROW] = made, [IN_STRESS] = figures});
-    json_object_set_new(made, "kind", json_string(json_kinds[is_stress ? KIND_STRESS : KIND_RUN]));
-    if (is_stress)
-        json_object_set_new(made, "stress", figures);
-    return made;
+        json_object_set_new(row, "stress", move(reading, row, stress_keys));
+    json_object_set_new(row, "kind", json_string(json_kinds[is_stress ? KIND_STRESS : KIND_RUN]));
 }
 
 /* --- cells --- */
 
-/* A cell without properties; its property comes beside it. */
-static json_t *cell_of(struct reading *reading, json_t *row, json_t *property)
+/* The property that the row speaks of, which is taken out of it. */
+static json_t *make_cell(struct results_reading *reading, json_t *row)
 {
-    json_t *made = json_object(), *search = json_object();
-    struct key_list list = {0};
-    add_keys(&list, cell_keys, CELL_KEYS);
-    deal(reading, row, &list,
-         (json_t *const[]){[IN_ROW] = made, [IN_SEARCH] = search, [IN_PROPERTY] = property});
-    json_object_set_new(made, "kind", json_string(json_kinds[KIND_CELL]));
-    json_object_set_new(made, "search", search);
-    json_object_set_new(made, "trouble", json_null());
-    json_object_set_new(made, "verdict", json_string(verdict_name(VERDICT_UNKNOWN)));
-    json_object_set_new(made, "as_expected", json_null());
+    refuse_new(reading, row, "properties");
+    json_t *property = move(reading, row, property_keys);
+    json_object_set_new(row, "search", move(reading, row, search_keys));
+    json_object_set_new(row, "kind", json_string(json_kinds[KIND_CELL]));
+    json_object_set_new(row, "trouble", json_null());
+    json_object_set_new(row, "verdict", json_string(verdict_name(VERDICT_UNKNOWN)));
+    json_object_set_new(row, "as_expected", json_null());
     json_t *failed = json_object_get(property, "failed");
     if (!json_is_false(failed) && !json_is_null(failed))
         read_bad(reading, "as_expected", "wants false or null: nothing is expected of a cell");
-    bool is_failed = json_is_false(failed);
     const char *verdict = json_string_value(json_object_get(property, "verdict"));
     bool is_violated = verdict && !strcmp(verdict, verdict_name(VERDICT_VIOLATED));
-    json_object_set_new(property, "failed", json_boolean(is_failed));
+    json_object_set_new(property, "failed", json_boolean(json_is_false(failed)));
     json_object_set_new(property, "expected", json_null());
     json_object_set_new(property, "count", json_integer(is_violated));
-    return made;
+    return property;
 }
 
 static bool is_alike(json_t *a, json_t *b, const char *key)
@@ -195,7 +138,7 @@ static bool has_property(json_t *properties, json_t *property)
 
 /* Takes the cell: a row goes on with the cell before it unless that one has the property already,
  * or is another. True: it does. properties: of the cell before, or NULL. */
-static bool goes_on(struct reading *reading, json_t *last, json_t *cell, json_t *property)
+static bool goes_on(struct results_reading *reading, json_t *last, json_t *cell, json_t *property)
 {
     json_t *properties = json_object_get(last, "properties");
     if (!properties || !is_same_cell(last, cell) || has_property(properties, property))
@@ -207,29 +150,32 @@ static bool goes_on(struct reading *reading, json_t *last, json_t *cell, json_t 
     return true;
 }
 
-json_t *read_version_1(struct reading *reading, json_t *rows, size_t **first)
+json_t *read_version_1(struct results_reading *reading, json_t *rows, size_t **first)
 {
-    json_t *made = json_array(), *row, *last = NULL;
+    json_t *made = json_array(), *old, *last = NULL;
     size_t i;
     *first = memory_new(json_array_size(rows) + 1, sizeof **first);
-    json_array_foreach(rows, i, row)
+    json_array_foreach(rows, i, old)
     {
         snprintf(reading->place, sizeof reading->place, "results[%zu]", i);
-        bool is_cell = json_object_get(row, "cell") != NULL;
-        json_t *property = json_object();
-        json_t *now = is_cell ? cell_of(reading, row, property) : run_of(reading, row);
-        if (is_cell && last && goes_on(reading, last, now, property)) {
-            json_decref(now);
-        } else {
-            if (is_cell)
-                json_object_set_new(now, "properties", json_pack("[O]", property));
-            (*first)[json_array_size(made)] = i;
-            json_array_append_new(made, now);
-            last = is_cell ? now : NULL;
-        }
-        json_decref(property);
+        if (!json_is_object(old))
+            read_bad(reading, "", "wants an object");
         if (reading->fail)
             break;
+        json_t *row = json_copy(old);
+        json_t *property = json_object_get(row, "cell") ? make_cell(reading, row) : NULL;
+        if (!property)
+            make_run(reading, row);
+        if (property && last && goes_on(reading, last, row, property)) {
+            json_decref(row);
+        } else {
+            if (property)
+                json_object_set_new(row, "properties", json_pack("[O]", property));
+            (*first)[json_array_size(made)] = i;
+            json_array_append_new(made, row);
+            last = property ? row : NULL;
+        }
+        json_decref(property);
     }
     *reading->place = 0;
     return made;

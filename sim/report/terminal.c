@@ -150,7 +150,7 @@ static void print_figures(const struct terminal *terminal, const struct result_r
     fputc('\n', terminal->out);
 }
 
-static void print_struck(const struct terminal *terminal, const struct result_row *row,
+static void print_faults(const struct terminal *terminal, const struct result_row *row,
                          const char *before)
 {
     const struct stress_figures *figures = row->stress;
@@ -177,7 +177,7 @@ static void print_stress(const struct terminal *terminal, const struct view *vie
     for (int i = first; i < end; i++)
         print_figures(terminal, view->rows[i]);
     for (int i = first; i < end; i++)
-        print_struck(terminal, view->rows[i], i == first ? "\n" : "");
+        print_faults(terminal, view->rows[i], i == first ? "\n" : "");
 }
 
 static void print_sentences(const struct terminal *terminal, const char *words,

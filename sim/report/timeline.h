@@ -29,7 +29,7 @@ enum row_kind {
     ROW_PLAIN,
     ROW_QUIET, /* a deadline passes */
     ROW_FAULT, /* something was injected */
-    ROW_ALERT, /* a command struck another client's key */
+    ROW_ALERT, /* a command changed another client's key */
 };
 
 /* Do two hold at once, and both inside their own leases? */

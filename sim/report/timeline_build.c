@@ -30,14 +30,14 @@ struct builder {
     struct timeline *timeline;
     struct belief beliefs[TIMELINE_CLIENTS_MAX];
     struct standing_key keys[SERVERS_MAX];
-    struct flight {
+    struct timeline_message {
         int client, server;
         const struct event *event; /* that tells of its command and attempt */
         int row;                   /* at which it left, or was executed */
         bool is_unheard;           /* nobody waits for its reply: given up on, or a copy */
-        enum { FLIGHT_OVER, FLIGHT_SENT, FLIGHT_EXECUTED } state;
-    } flights[TIMELINE_EVENTS_MAX];
-    int flights_count;
+        enum { MESSAGE_OVER, MESSAGE_SENT, MESSAGE_EXECUTED } state;
+    } messages[TIMELINE_EVENTS_MAX];
+    int messages_count;
     const struct event *last; /* merged into the last row, or NULL */
 };
 
@@ -79,21 +79,21 @@ static void end_bar(struct builder *builder, int *bar)
     *bar = NONE;
 }
 
-static void add_arrow(struct builder *builder, enum arrow_kind kind, const struct flight *flight,
-                      int to)
+static void add_arrow(struct builder *builder, enum arrow_kind kind,
+                      const struct timeline_message *message, int to)
 {
     struct timeline *timeline = builder->timeline;
-    int client = timeline_column_of_client(timeline, flight->client);
-    int server = timeline_column_of_server(timeline, flight->server);
+    int client = timeline_column_of_client(timeline, message->client);
+    int server = timeline_column_of_server(timeline, message->server);
     bool is_reply = kind == ARROW_REPLY || kind == ARROW_REPLY_LOST;
     if (client == NONE || server == NONE)
         return;
     assert(timeline->arrows_count < TIMELINE_ARROWS_MAX);
     timeline->arrows[timeline->arrows_count++] =
         (struct timeline_arrow){.kind = kind,
-                                .client = flight->client,
+                                .client = message->client,
                                 .from_column = is_reply ? server : client,
-                                .from = flight->row,
+                                .from = message->row,
                                 .to_column = is_reply ? client : server,
                                 .to = to};
 }
@@ -101,79 +101,82 @@ static void add_arrow(struct builder *builder, enum arrow_kind kind, const struc
 /* --- messages --- */
 
 /* The oldest message of that client, server and command in that state. */
-static struct flight *find_flight(struct builder *builder, const struct event *event, int state)
+static struct timeline_message *find_message(struct builder *builder, const struct event *event,
+                                             int state)
 {
-    for (int i = 0; i < builder->flights_count; i++) {
-        struct flight *flight = &builder->flights[i];
-        if ((int)flight->state == state && flight->client == event->client &&
-            flight->server == event->server && event_is_same_command(flight->event, event) &&
-            flight->event->attempt == event->attempt)
-            return flight;
+    for (int i = 0; i < builder->messages_count; i++) {
+        struct timeline_message *message = &builder->messages[i];
+        if ((int)message->state == state && message->client == event->client &&
+            message->server == event->server && event_is_same_command(message->event, event) &&
+            message->event->attempt == event->attempt)
+            return message;
     }
     return NULL;
 }
 
 static void message_sent(struct builder *builder, const struct event *event)
 {
-    assert(builder->flights_count < TIMELINE_EVENTS_MAX);
-    builder->flights[builder->flights_count++] = (struct flight){.client = event->client,
-                                                                 .server = event->server,
-                                                                 .event = event,
-                                                                 .row = last_row(builder),
-                                                                 .state = FLIGHT_SENT};
+    assert(builder->messages_count < TIMELINE_EVENTS_MAX);
+    builder->messages[builder->messages_count++] =
+        (struct timeline_message){.client = event->client,
+                                  .server = event->server,
+                                  .event = event,
+                                  .row = last_row(builder),
+                                  .state = MESSAGE_SENT};
 }
 
 static void message_executed(struct builder *builder, const struct event *event)
 {
-    struct flight *flight = find_flight(builder, event, FLIGHT_SENT);
-    if (!flight)
+    struct timeline_message *message = find_message(builder, event, MESSAGE_SENT);
+    if (!message)
         return;
-    add_arrow(builder, ARROW_REQUEST, flight, last_row(builder));
-    flight->state = flight->is_unheard ? FLIGHT_OVER : FLIGHT_EXECUTED;
-    flight->row = last_row(builder);
+    add_arrow(builder, ARROW_REQUEST, message, last_row(builder));
+    message->state = message->is_unheard ? MESSAGE_OVER : MESSAGE_EXECUTED;
+    message->row = last_row(builder);
 }
 
 static void message_heard(struct builder *builder, const struct event *event)
 {
-    struct flight *flight = find_flight(builder, event, FLIGHT_EXECUTED);
-    if (!flight)
+    struct timeline_message *message = find_message(builder, event, MESSAGE_EXECUTED);
+    if (!message)
         return;
-    add_arrow(builder, ARROW_REPLY, flight, last_row(builder));
-    flight->state = FLIGHT_OVER;
+    add_arrow(builder, ARROW_REPLY, message, last_row(builder));
+    message->state = MESSAGE_OVER;
 }
 
 static void message_lost(struct builder *builder, const struct event *event, int state,
                          enum arrow_kind kind)
 {
-    struct flight *flight = find_flight(builder, event, state);
-    if (!flight)
+    struct timeline_message *message = find_message(builder, event, state);
+    if (!message)
         return;
-    add_arrow(builder, kind, flight, last_row(builder));
-    flight->state = FLIGHT_OVER;
+    add_arrow(builder, kind, message, last_row(builder));
+    message->state = MESSAGE_OVER;
 }
 
 /* It may still arrive, for nobody; what was executed already comes back to nobody. */
 static void message_given_up(struct builder *builder, const struct event *event)
 {
-    struct flight *flight = find_flight(builder, event, FLIGHT_EXECUTED);
-    if (flight)
-        flight->state = FLIGHT_OVER;
-    else if ((flight = find_flight(builder, event, FLIGHT_SENT)))
-        flight->is_unheard = true;
+    struct timeline_message *message = find_message(builder, event, MESSAGE_EXECUTED);
+    if (message)
+        message->state = MESSAGE_OVER;
+    else if ((message = find_message(builder, event, MESSAGE_SENT)))
+        message->is_unheard = true;
 }
 
 static void message_copied(struct builder *builder, const struct event *event)
 {
     message_sent(builder, event);
-    builder->flights[builder->flights_count - 1].is_unheard = true;
+    builder->messages[builder->messages_count - 1].is_unheard = true;
 }
 
 /* What is still under way when the history ends. */
 static void leave_pending(struct builder *builder)
 {
-    for (int i = 0; i < builder->flights_count; i++)
-        if (builder->flights[i].state == FLIGHT_SENT && builder->flights[i].row < last_row(builder))
-            add_arrow(builder, ARROW_PENDING, &builder->flights[i], last_row(builder));
+    for (int i = 0; i < builder->messages_count; i++)
+        if (builder->messages[i].state == MESSAGE_SENT &&
+            builder->messages[i].row < last_row(builder))
+            add_arrow(builder, ARROW_PENDING, &builder->messages[i], last_row(builder));
 }
 
 /* --- holds --- */
@@ -328,14 +331,14 @@ static bool can_join(const struct event *last, const struct event *event)
            last->time_us == event->time_us;
 }
 
-static void message_struck(struct builder *builder, const struct event *event)
+static void message_fault(struct builder *builder, const struct event *event)
 {
     switch (fault_effect(event->fault)) {
     case FAULT_LOSES_REQUEST:
-        message_lost(builder, event, FLIGHT_SENT, ARROW_REQUEST_LOST);
+        message_lost(builder, event, MESSAGE_SENT, ARROW_REQUEST_LOST);
         break;
     case FAULT_LOSES_REPLY:
-        message_lost(builder, event, FLIGHT_EXECUTED, ARROW_REPLY_LOST);
+        message_lost(builder, event, MESSAGE_EXECUTED, ARROW_REPLY_LOST);
         break;
     case FAULT_GIVES_UP:
         message_given_up(builder, event);
@@ -370,7 +373,7 @@ static void apply(struct builder *builder, const struct event *event)
         return;
     if (has_server)
         server_fault(builder, event);
-    message_struck(builder, event);
+    message_fault(builder, event);
 }
 
 static void take(struct builder *builder, const struct event *event)
@@ -387,7 +390,7 @@ static void take(struct builder *builder, const struct event *event)
                      ? builder->keys[event->server].client
                      : NONE;
     words_event(timeline, event, is_joined ? builder->last : NULL, line->text);
-    if (words_strike(timeline, event, holder, line->text))
+    if (words_foreign_key(timeline, event, holder, line->text))
         line->kind = ROW_ALERT;
     if (timeline->first_index > 0 && event->index == timeline->first_index)
         line->is_violation = true;

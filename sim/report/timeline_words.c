@@ -120,8 +120,8 @@ bool words_is_yes(const struct reply *reply)
     return reply->kind == REPLY_OK || reply_is_integer(reply, 1);
 }
 
-bool words_strike(const struct timeline *timeline, const struct event *event, int holder,
-                  char *text)
+bool words_foreign_key(const struct timeline *timeline, const struct event *event, int holder,
+                       char *text)
 {
     if (event->kind != EVENT_EXECUTE || !event_is_on(event, KEY_LOCK) || holder < 0 ||
         holder == event->client)

@@ -20,9 +20,9 @@ bool words_is_yes(const struct reply *reply);
  * same row, or NULL. */
 void words_event(const struct timeline *timeline, const struct event *event,
                  const struct event *last, char *text);
-/* True, with words, when the command struck the key of another client, `holder` (-1: nobody's). */
-bool words_strike(const struct timeline *timeline, const struct event *event, int holder,
-                  char *text);
+/* True, with words, when the command changed the key of another client, `holder` (-1: nobody's). */
+bool words_foreign_key(const struct timeline *timeline, const struct event *event, int holder,
+                       char *text);
 void words_key_expires(const struct timeline *timeline, int server, int client, char *text);
 void words_lease_ends(const struct timeline *timeline, int client, char *text);
 

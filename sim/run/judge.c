@@ -141,7 +141,7 @@ void result_sum_up_cell(struct result_row *row)
         row->verdict = VERDICT_UNKNOWN;
 }
 
-const char *result_unstruck(const struct counters *counters, bool wants_faults)
+const char *result_vacuity(const struct counters *counters, bool wants_faults)
 {
     if ((!wants_faults && counters->faults == 0) || counters->faults_in_hold > 0)
         return NULL;

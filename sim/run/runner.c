@@ -437,7 +437,7 @@ enum fail runner_stress(struct runner *runner, struct stress_options *options,
                          .is_unsupported = recording.is_unsupported,
                          .interrupted = interrupted,
                          .trouble = outcome.clock.code ? outcome.clock.text : NULL,
-                         .vacuity = result_unstruck(&counters, wants_faults(options)),
+                         .vacuity = result_vacuity(&counters, wants_faults(options)),
                          .fail_on = fail_on_for(runner->fail_on, options->scheme, FAIL_ON_BUG)});
         free(interrupted);
         fill_figures(row->stress, &outcome, &counters);

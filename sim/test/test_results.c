@@ -512,8 +512,8 @@ static void bad_version_1_is_told_with_its_place(void **state)
     static const struct {
         const char *from, *to, *words;
     } rows[] = {
-        {"\"states_lost\":", "\"states_lose\":", "[0].states_lose: is unknown here; did you mean"},
-        {"\"states_lost\":", "\"x\":", "[0].x: is unknown here"},
+        {"\"states_lost\":", "\"states_lose\":", "[0].states_lost: is missing"},
+        {"\"cell\":", "\"cells\": 1, \"cell\":", "[1]: says something else of its cell"},
         {"\"cell\":", "\"kind\": \"cell\", \"cell\":", "[0].kind: is unknown here"},
         {"\"cell\": \"safe\"", "\"cell\": \"unsafe\"", "[1]: says something else of its cell"},
         {"\"as_expected\": null", "\"as_expected\": true", "[0].as_expected: wants false or null"},
@@ -527,8 +527,14 @@ static void bad_version_1_is_told_with_its_place(void **state)
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
         expect_refused(good, rows[i].from, rows[i].to, rows[i].words);
     free(good);
+    good = text_of("sim/test/results1/run/results.json");
+    expect_refused(good, "\"naive\":", "\"native\": 1, \"naive\":",
+                   "results[0].native: is unknown here; did you mean 'naive'?");
+    expect_refused(
+        good, "\"naive\":", "\"worker\": \"a\", \"naive\":", "results[0].worker: is unknown here");
+    free(good);
     good = text_of("sim/test/results1/stress/results.json");
-    expect_refused(good, "\"grants\":", "\"grant\":", "results[0].grant: is unknown here");
+    expect_refused(good, "\"grants\":", "\"grant\":", "results[0].grants: is missing");
     expect_refused(good, "\"operations\": ", "\"operations\": -",
                    "results[0].operations: wants a whole number");
     free(good);
