@@ -10,6 +10,8 @@
 #include "explore/reduce/partial_order.h"
 #include "explore/reduce/persistent_sets.h"
 
+#include <stdlib.h>
+
 static const enum fault NOTHING = (enum fault)NONE;
 
 static struct explore_options options_for(const struct scheme *scheme, enum fault one,
@@ -192,6 +194,78 @@ static void a_set_is_persistent(void **state)
     assert_true(trial.sets > 10000 && trial.single_sets > 1000);
 }
 
+/* --- nothing is put off for ever --- */
+
+enum { EDGES_MAX = 1 << 20 };
+
+struct cycle_trial {
+    struct breadth breadth;
+    uint32_t from[EDGES_MAX], to[EDGES_MAX];
+    int edges, waiting; /* waiting: states, for each client with a request on its way */
+};
+
+static void put_edge(void *context, const struct successor *step)
+{
+    struct cycle_trial *trial = context;
+    struct fingerprint_set *visited = &trial->breadth.visited;
+    bool is_new;
+    assert_true(trial->edges < EDGES_MAX);
+    trial->from[trial->edges] = trial->breadth.next - 1;
+    trial->to[trial->edges++] =
+        fingerprint_set_put(visited, fingerprint_of(visited, step->words), step->words, 0, &is_new);
+}
+
+static bool is_waiting(struct cycle_trial *trial, uint32_t state, int client)
+{
+    const uint32_t *words = fingerprint_set_words(&trial->breadth.visited, state);
+    return space_client(&trial->breadth.space, words[client])->order.asked;
+}
+
+/* From where a state is reached in which that client waits for no request to be executed:
+ * backwards, until nothing is added. */
+static void check_cycles(struct cycle_trial *trial, int client)
+{
+    uint32_t count = (uint32_t)trial->breadth.visited.count;
+    bool *ends = calloc(count, sizeof *ends), has_more = true;
+    assert_non_null(ends);
+    for (uint32_t i = 0; i < count; i++) {
+        ends[i] = !is_waiting(trial, i, client);
+        trial->waiting += !ends[i];
+    }
+    while (has_more) {
+        has_more = false;
+        for (int i = trial->edges - 1; i >= 0; i--)
+            if (ends[trial->to[i]] && !ends[trial->from[i]])
+                has_more = ends[trial->from[i]] = true;
+    }
+    for (uint32_t i = 0; i < count; i++)
+        assert_true(ends[i]);
+    free(ends);
+}
+
+/* Clients may be refused and ask again for ever, at no cost: the reduced graph has cycles. From
+ * each of their states there is a way to the execution of each request (the proviso C3). */
+static void nothing_is_put_off_for_ever(void **state)
+{
+    static struct cycle_trial trial;
+    static const enum fault faults[] = {FAULT_LATE_REQUEST, FAULT_RESTART, FAULT_LOSE_REPLY};
+    (void)state;
+    for (size_t i = 0; i < sizeof faults / sizeof *faults; i++) {
+        struct explore_options options = options_for(scheme_named("redlock"), faults[i], NOTHING);
+        struct breadth *it = &trial.breadth;
+        options.reductions = REDUCE_EAGER | REDUCE_ORDER;
+        trial.edges = 0;
+        breadth_open(it, &options, put_edge, &trial);
+        it->space.config.has_partial_order = true;
+        while (breadth_next(it, UINT32_MAX))
+            successors_expand(&it->successors, it->words);
+        for (int client = 0; client < options.clients; client++)
+            check_cycles(&trial, client);
+        breadth_close(it);
+    }
+    assert_true(trial.waiting > 1000);
+}
+
 /* --- what one client sees --- */
 
 enum step { START, ASKED, ASKED_AGAIN, HELD };
@@ -245,6 +319,20 @@ static void the_last_reply_decides(void **state)
     expect_counts(VERB_SET_NX_PX, VERB_SET_NX_PX, 2, 1, FAULT_RESTART, NOTHING);
 }
 
+/* Where one is lost, and two more may be. */
+static void all_replies_may_be_lost(void **state)
+{
+    const struct scheme scheme = probe_scheme("probe", by_counts);
+    struct explore_options options = options_for(&scheme, FAULT_LOSE_REPLY, FAULT_LOSE_REQUEST);
+    (void)state;
+    options.budget[FAULT_LOSE_REPLY]++;
+    options.clients = 1;
+    wanted.verbs[0] = wanted.verbs[1] = VERB_SET_NX_PX;
+    wanted.yes = 0;
+    wanted.lost = 3;
+    probe_is_seen(&options, REDUCE_ALL);
+}
+
 static void a_request_is_lost_before_others_are_executed(void **state)
 {
     (void)state;
@@ -271,10 +359,11 @@ static void servers_are_asked_in_different_orders(void **state)
 
 /* --- what is not as it promises --- */
 
-static void expect_every_order(const struct scheme *scheme, enum fault fault)
+static void expect_every_order(const struct scheme *scheme, int servers, enum fault fault)
 {
     struct explore_options options = options_for(scheme, fault, NOTHING);
     struct explore_outcome each, some;
+    options.servers = servers;
     options.reductions = REDUCE_ALL & ~(unsigned)REDUCE_ORDER;
     run(&options, &each);
     options.reductions = REDUCE_ALL;
@@ -307,7 +396,7 @@ static void by_timer(void *state, const struct lease *lease, const struct moment
     SCRIPT_END(self);
 }
 
-/* Acts at the first connection that is lost, or request that is late. */
+/* Sends anew where a connection is lost, or a request is late. */
 static void by_loss(void *state, const struct lease *lease, const struct moment *in,
                     struct outbox *out)
 {
@@ -315,12 +404,12 @@ static void by_loss(void *state, const struct lease *lease, const struct moment 
 
     SCRIPT(self);
     probe_ask(self, VERB_SET_NX_PX, lease, out);
-    while (self->heard < lease->servers) {
+    while (self->heard < lease->servers + self->lost) {
         AWAIT(self, ASKED);
         self->heard++;
         if (in->kind == MOMENT_LOST || in->kind == MOMENT_TIMEOUT) {
-            out_failed(out);
-            SCRIPT_RETURN(self);
+            self->lost++;
+            out_get(out, in->server);
         }
     }
     out_failed(out);
@@ -331,10 +420,10 @@ static void who_acts_while_he_waits_is_searched_in_every_order(void **state)
 {
     struct scheme scheme = probe_scheme("by-timer", by_timer);
     (void)state;
-    expect_every_order(&scheme, NOTHING);
+    expect_every_order(&scheme, 3, NOTHING);
     scheme = probe_scheme("by-loss", by_loss);
-    expect_every_order(&scheme, FAULT_LOSE_REQUEST);
-    expect_every_order(&scheme, FAULT_LATE_REQUEST);
+    expect_every_order(&scheme, 2, FAULT_LOSE_REQUEST);
+    expect_every_order(&scheme, 2, FAULT_LATE_REQUEST);
 }
 
 /* Asks all servers while it holds the lock. */
@@ -356,7 +445,7 @@ static void who_asks_while_he_holds_is_searched_in_every_order(void **state)
 {
     const struct scheme scheme = probe_scheme("while-holding", while_holding);
     (void)state;
-    expect_every_order(&scheme, NOTHING);
+    expect_every_order(&scheme, 3, NOTHING);
 }
 
 /* Writes what it has read. */
@@ -393,7 +482,7 @@ static void who_writes_another_s_token_is_searched_in_every_order(void **state)
 {
     const struct scheme scheme = probe_scheme("by-copy", by_copy);
     (void)state;
-    expect_every_order(&scheme, NOTHING);
+    expect_every_order(&scheme, 3, NOTHING);
 }
 
 /* --- what is dropped would have done nothing --- */
@@ -403,24 +492,25 @@ struct drop_trial {
     int dropped; /* messages, and their steps */
 };
 
-static bool is_there(struct state_space *space, uint32_t client_state, int server, int32_t value)
+static bool is_there(struct state_space *space, uint32_t client_state,
+                     const struct packed_message *message)
 {
     struct client_state it;
     space_read_client(space, client_state, &it);
     for (int i = 0; i < it.count; i++)
-        if (it.messages[i].server == server && it.messages[i].value == value &&
-            it.messages[i].verb == VERB_COMPARE_DELETE && message_is_abandoned(&it.messages[i]))
+        if (it.messages[i].server == message->server && it.messages[i].value == message->value &&
+            it.messages[i].verb == message->verb && message_is_abandoned(&it.messages[i]))
             return true;
     return false;
 }
 
 /* Does that client's message go, by the reduction? */
-static bool is_dropped(struct state_space *space, const uint32_t *words, int client, int server,
-                       int32_t value)
+static bool is_dropped(struct state_space *space, const uint32_t *words, int client,
+                       const struct packed_message *message)
 {
-    uint32_t after = partial_order_drop_abandoned(space, words[client], client, server,
-                                                  words[space->config.clients + server]);
-    return is_there(space, words[client], server, value) && !is_there(space, after, server, value);
+    uint32_t after = partial_order_drop_abandoned(space, words[client], client, message->server,
+                                                  words[space->config.clients + message->server]);
+    return is_there(space, words[client], message) && !is_there(space, after, message);
 }
 
 /* A message that is dropped changes nothing when it arrives, and after any other step it would be
@@ -430,13 +520,13 @@ static void check_dropped(struct drop_trial *trial, const struct successor *step
 {
     struct state_space *space = &trial->breadth.space;
     const int server = space->config.clients + it->server;
-    if (!is_dropped(space, trial->breadth.words, client, it->server, it->value))
+    if (!is_dropped(space, trial->breadth.words, client, it))
         return;
     trial->dropped++;
     if (step->kind == ACTION_ARRIVE && step->client == client && step->message == message)
         assert_true(step->words[server] == trial->breadth.words[server] && !step->violated);
-    if (is_there(space, step->words[client], it->server, it->value))
-        assert_true(is_dropped(space, step->words, client, it->server, it->value));
+    if (is_there(space, step->words[client], it))
+        assert_true(is_dropped(space, step->words, client, it));
 }
 
 static void take_any(void *context, const struct successor *step)
@@ -451,17 +541,21 @@ static void take_any(void *context, const struct successor *step)
     breadth_put(&trial->breadth, step->words);
 }
 
-static void check_drops(const struct scheme *scheme, enum fault one, enum fault other)
+/* Returns how often something was. */
+static int check_drops(const struct scheme *scheme, int clients, enum fault one, enum fault other)
 {
     static struct drop_trial trial;
     struct explore_options options = options_for(scheme, one, other);
     memset(&trial, 0, sizeof trial);
     options.reductions = 0;
-    options.rounds = 2;
+    options.clients = clients;
+    options.rounds = 3 - clients;
+    options.servers = clients == 1 ? 3 : 1;
     breadth_open(&trial.breadth, &options, take_any, &trial);
-    while (breadth_next(&trial.breadth, 20000))
+    while (breadth_next(&trial.breadth, 100000))
         successors_expand(&trial.breadth.successors, trial.breadth.words);
     breadth_close(&trial.breadth);
+    return trial.dropped;
 }
 
 /* Cleans up before it asks, and leaves when it has asked. */
@@ -485,23 +579,55 @@ static void clean_first(void *state, const struct lease *lease, const struct mom
     SCRIPT_END(self);
 }
 
+/* Deletes whatever token it has read. */
+static void by_delete(void *state, const struct lease *lease, const struct moment *in,
+                      struct outbox *out)
+{
+    struct probe *self = state;
+    struct lease others = *lease;
+
+    SCRIPT(self);
+    out_set_nx_px(out, SERVER_ONE, lease);
+    AWAIT(self, ASKED);
+    out_get(out, SERVER_ONE);
+    AWAIT(self, ASKED_AGAIN);
+    if (!moment_is_reply(in, REPLY_VALUE)) {
+        out_failed(out);
+        SCRIPT_RETURN(self);
+    }
+    others.token = in->reply.value;
+    out_compare_and_delete(out, SERVER_ONE, &others);
+    AWAIT(self, HELD);
+    out_failed(out);
+    SCRIPT_END(self);
+}
+
 static void what_is_dropped_would_have_done_nothing(void **state)
 {
     struct scheme scheme = probe_scheme("clean-first", clean_first);
     (void)state;
-    check_drops(&scheme, FAULT_LATE_REQUEST, NOTHING);
-    check_drops(&scheme, FAULT_LATE_REQUEST, FAULT_LATE_REQUEST);
-    check_drops(&scheme, FAULT_LATE_REQUEST, FAULT_FAILOVER);
-    check_drops(&scheme, FAULT_DUPLICATE, FAULT_LATE_REQUEST);
+    const struct scheme *redlock = scheme_named("redlock");
+    check_drops(&scheme, 1, FAULT_LATE_REQUEST, NOTHING);
+    check_drops(&scheme, 1, FAULT_LATE_REQUEST, FAULT_LATE_REQUEST);
+    check_drops(&scheme, 1, FAULT_LATE_REQUEST, FAULT_FAILOVER);
+    check_drops(&scheme, 1, FAULT_DUPLICATE, FAULT_LATE_REQUEST);
+    assert_true(check_drops(redlock, 1, FAULT_LATE_REQUEST, FAULT_LATE_REQUEST) > 100);
+    assert_true(check_drops(redlock, 1, FAULT_LATE_REQUEST, FAULT_FAILOVER) > 100);
+    assert_true(check_drops(redlock, 1, FAULT_DUPLICATE, FAULT_FAILOVER) > 100);
+    scheme = probe_scheme("by-delete", by_delete);
+    check_drops(&scheme, 2, FAULT_LATE_REQUEST, NOTHING);
+    scheme = probe_scheme("clean-first", clean_first);
     scheme.needs_script = true;
-    check_drops(&scheme, FAULT_LATE_REQUEST, NOTHING);
+    assert_int_equal(check_drops(&scheme, 1, FAULT_LATE_REQUEST, NOTHING), 0);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_set_is_persistent),
+        cmocka_unit_test(nothing_is_put_off_for_ever),
         cmocka_unit_test(the_last_reply_decides),
+        cmocka_unit_test(all_replies_may_be_lost),
         cmocka_unit_test(a_request_is_lost_before_others_are_executed),
         cmocka_unit_test(a_reply_is_lost_when_all_requests_are_executed),
         cmocka_unit_test(servers_are_asked_in_different_orders),

@@ -33,7 +33,8 @@ static uint64_t execute(struct state_space *space, const struct transition *it)
     after = before;
     const struct packed_message *message = &client.messages[it->how];
     struct command command = message_command(message);
-    if (is_token(command.value))
+    /* Its own token; another's has its name. */
+    if (is_token(command.value) && token_position(command.value) == POSITION_SELF)
         command.value = token_at(command.value, it->position);
     bool is_elsewhere = message_is_abandoned(message) && !message_keeps_watch(message);
     struct subject *subject = space->config.subject;

@@ -79,6 +79,12 @@ static void end_all(struct client_state *client_state, const struct config *conf
     client_state->flags |= answered;
 }
 
+/* The last of all decides: it is heard in a step of its own. */
+static unsigned but_the_last(unsigned counted, unsigned ends, bool is_waiting)
+{
+    return !is_waiting && counted == ends ? counted & (counted - 1) : counted;
+}
+
 static void count_replies(struct client_state *client_state, const struct config *config,
                           unsigned unheard)
 {
@@ -88,10 +94,7 @@ static void count_replies(struct client_state *client_state, const struct config
         if (ends >> i & 1 &&
             !(is_reply(client_state, i) && unheard >> client_state->messages[i].server & 1))
             counted |= 1u << i;
-    /* The last one decides. */
-    if (!is_waiting && counted == ends)
-        counted &= counted - 1;
-    end_all(client_state, config, counted);
+    end_all(client_state, config, but_the_last(counted, ends, is_waiting));
 }
 
 /* False: there is nothing to hear. */
@@ -103,10 +106,9 @@ static bool hear_server(struct client_state *client_state, const struct config *
         if (ends >> i & 1 && is_reply(client_state, i) &&
             client_state->messages[i].server == server)
             heard |= 1u << i;
-    if (heard == 0 || (!is_waiting && heard == ends))
-        return false;
+    heard = but_the_last(heard, ends, is_waiting);
     end_all(client_state, config, heard);
-    return true;
+    return heard != 0;
 }
 
 /* In a memo's key, beside a record's number: what becomes of it. */
@@ -276,7 +278,7 @@ static void annotate_messages(struct state_space *space, struct order_facts *ord
 void partial_order_annotate(struct state_space *space, struct client_facts *facts,
                             const struct client_state *client_state)
 {
-    bool acts = false, asks_aside = false;
+    bool acts = false;
     facts->order.counted = UNKNOWN_ID;
     facts->order.is_held_up = is_held_up(client_state);
     annotate_messages(space, &facts->order, client_state);
@@ -286,7 +288,6 @@ void partial_order_annotate(struct state_space *space, struct client_facts *fact
         action->is_awaited = action->kind == ACTION_ARRIVE &&
                              !message_is_abandoned(&client_state->messages[action->message]);
         facts->order.asked |= action->is_awaited && action->is_urgent ? server : 0;
-        asks_aside |= action->is_awaited && client_state->messages[action->message].op != OP_ACCESS;
         facts->order.asked_late |= action->is_awaited && !action->is_urgent ? server : 0;
         facts->order.abandoned |= action->is_awaited ? 0 : server;
         if (server) {
@@ -296,8 +297,7 @@ void partial_order_annotate(struct state_space *space, struct client_facts *fact
         facts->order.is_acting |= action->is_urgent && action->hearing != HEARD_ONE_BY_ONE;
         acts |= does_more_than_count(client_state, &space->config, action);
     }
-    space->breaks_promise |=
-        facts->order.asked && (acts || (facts->phase == PHASE_HOLDING && asks_aside));
+    space->breaks_promise |= facts->order.asked && acts;
 }
 
 /* --- what stands for a state --- */
