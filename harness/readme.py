@@ -1,8 +1,9 @@
 #!/usr/bin/python3
-"""Writes the tables of README.md and of reports/TABLES.md anew from a run: harness/readme.py [RUN-FOLDER]
+"""Writes the tables of README.md and of reports/TABLES.md anew from a run, and the reports of reports/example anew from its
+results: harness/readme.py [RUN-FOLDER]
 
 Without a folder: reports/runs/latest, which should be a run of every scenario. The explorer's table is that of
-scenarios/matrix.yaml (harness/matrix.py). test_readme.py holds the committed pages to what the program says."""
+scenarios/matrix.yaml (harness/matrix.py). test_readme.py compares the committed pages with what the program says."""
 
 import json
 import os
@@ -12,7 +13,8 @@ import subprocess
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-README, TABLES = ROOT / "README.md", ROOT / "reports" / "TABLES.md"
+README, TABLES, EXAMPLE = ROOT / "README.md", ROOT / "reports" / "TABLES.md", ROOT / "reports" / "example"
+PROGRAM = pathlib.Path(os.environ.get("BUILD", ROOT / "build")).resolve() / "picklock"
 MATRIX = ROOT / "scenarios" / "matrix.yaml"
 LINE_MAX = 150
 
@@ -139,8 +141,7 @@ def summary_table(results, schemes):
 
 
 def schemes():
-    program = pathlib.Path(os.environ.get("BUILD", ROOT / "build")) / "picklock"
-    listed = subprocess.run([program, "list", "schemes", "--json"], text=True, capture_output=True, check=True)
+    listed = subprocess.run([PROGRAM, "list", "schemes", "--json"], text=True, capture_output=True, check=True)
     return json.loads(listed.stdout)["schemes"]
 
 
@@ -158,7 +159,14 @@ def pages(results):
             TABLES: replaced(tables, "explorer", matrix_table())}
 
 
+def report(folder):
+    """Prints a run folder's reports again, where they were."""
+    subprocess.run([PROGRAM, "report", folder, "--html", folder / "index.html", "--markdown", folder / "report.md",
+                    "--junit", folder / "junit.xml"], check=True)
+
+
 if __name__ == "__main__":
     folder = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else ROOT / "reports/runs/latest")
     for path, text in pages(json.loads((folder / "results.json").read_text())).items():
         path.write_text(text)
+    report(EXAMPLE)

@@ -1,11 +1,12 @@
 """The README and its tables say what the program says."""
 
 import re
+import shutil
 import subprocess
 
 import pytest
 from conftest import BUILD, PATIENCE_S, ROOT, listed, run
-from readme import README as README_PATH, pages
+from readme import EXAMPLE, README as README_PATH, pages, report
 
 README = README_PATH.read_text()
 
@@ -15,6 +16,13 @@ def test_the_tables_are_what_a_run_finds(picklock):
     assert ran.status == 0, ran
     for path, text in pages(ran.json).items():
         assert path.read_text() == text, f"{path.name} is stale: harness/readme.py writes its tables anew"
+
+
+def test_the_example_is_what_the_program_prints(tmp_path):
+    shutil.copytree(EXAMPLE, tmp_path / "example")
+    report(tmp_path / "example")
+    for name in ("index.html", "report.md", "junit.xml"):
+        assert (tmp_path / "example" / name).read_text() == (EXAMPLE / name).read_text(), f"{name} is stale: harness/readme.py"
 
 
 def comparable(text):
