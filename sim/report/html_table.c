@@ -12,10 +12,11 @@
 /* --- a table of one kind of rows: locks side by side, what they were put to below one another ---
  */
 
-/* Lines and columns stand for themselves by their first row. */
+/* Lines and columns stand for themselves by their first row, by its place in the view. A line of
+ * scenarios and a column of cells are a group of the view. */
 struct grid {
     const struct view *view;
-    const struct result_row **columns, **lines; /* owned */
+    int *columns, *lines; /* owned */
     int columns_count, lines_count;
     int naive; /* so many columns, the first ones */
     bool has_unrated;
@@ -41,13 +42,13 @@ static bool is_in_line(const struct result_row *row, const struct result_row *li
     return row->origin == line->origin && !strcmp(row->subject, line->subject);
 }
 
-static void add_once(const struct result_row **rows, int *count, const struct result_row *row,
+static void add_once(const struct view *view, int *places, int *count, int at,
                      bool (*is_same)(const struct result_row *, const struct result_row *))
 {
     for (int i = 0; i < *count; i++)
-        if (is_same(row, rows[i]))
+        if (is_same(view->rows[at], view->rows[places[i]]))
             return;
-    rows[(*count)++] = row;
+    places[(*count)++] = at;
 }
 
 /* scheme NULL: any. */
@@ -57,7 +58,21 @@ static void take_columns(struct grid *grid, bool is_naive, const char *scheme)
         const struct result_row *row = grid->view->rows[i];
         if (is_in_grid(grid, row) && row->is_naive == is_naive &&
             (!scheme || !strcmp(row->scheme, scheme)))
-            add_once(grid->columns, &grid->columns_count, row, is_in_column);
+            add_once(grid->view, grid->columns, &grid->columns_count, i, is_in_column);
+    }
+}
+
+static void take_lines(struct grid *grid)
+{
+    for (int i = 0, end = 0; i < grid->view->count; i++) {
+        if (!is_in_grid(grid, grid->view->rows[i]))
+            continue;
+        grid->has_unrated |= grid->view->rows[i]->is_unrated;
+        if (grid->kind == KIND_CELL)
+            add_once(grid->view, grid->lines, &grid->lines_count, i, is_in_line);
+        else if (i >= end)
+            grid->lines[grid->lines_count++] = i;
+        end = i >= end ? view_group_end(grid->view, i) : end;
     }
 }
 
@@ -67,8 +82,8 @@ static void grid_init(struct grid *grid, const struct view *view, enum result_ki
 {
     size_t most = (size_t)view->count;
     *grid = (struct grid){.view = view,
-                          .columns = memory_new(most, sizeof(void *)),
-                          .lines = memory_new(most, sizeof(void *)),
+                          .columns = memory_new(most, sizeof *grid->columns),
+                          .lines = memory_new(most, sizeof *grid->lines),
                           .kind = kind,
                           .origin = origin};
     for (int side = 0; side < 2; side++) {
@@ -78,12 +93,7 @@ static void grid_init(struct grid *grid, const struct view *view, enum result_ki
         if (side == 0)
             grid->naive = grid->columns_count;
     }
-    for (int i = 0; i < view->count; i++) {
-        if (!is_in_grid(grid, view->rows[i]))
-            continue;
-        add_once(grid->lines, &grid->lines_count, view->rows[i], is_in_line);
-        grid->has_unrated |= view->rows[i]->is_unrated;
-    }
+    take_lines(grid);
 }
 
 static void grid_close(struct grid *grid)
@@ -118,11 +128,12 @@ static int rank_of(const struct result_row *row)
 static int worst_of(const struct grid *grid, int line, int column, int *copies)
 {
     const struct result_row *const *rows = grid->view->rows;
-    int worst = -1;
+    int from = grid->kind == KIND_CELL ? grid->columns[column] : grid->lines[line];
+    int end = view_group_end(grid->view, from), worst = -1;
     *copies = 0;
-    for (int i = 0; i < grid->view->count; i++) {
-        if (!is_in_grid(grid, rows[i]) || !is_in_line(rows[i], grid->lines[line]) ||
-            !is_in_column(rows[i], grid->columns[column]))
+    for (int i = from; i < end; i++) {
+        if (!is_in_line(rows[i], rows[grid->lines[line]]) ||
+            !is_in_column(rows[i], rows[grid->columns[column]]))
             continue;
         ++*copies;
         if (worst < 0 || rank_of(rows[i]) > rank_of(rows[worst]))
@@ -153,7 +164,7 @@ static void put_heads(const struct page *page, const struct grid *grid)
             "%s</th>",
             grid->kind == KIND_CELL ? "Faults" : "Scenario");
     for (int i = 0; i < grid->columns_count; i++) {
-        const struct result_row *column = grid->columns[i];
+        const struct result_row *column = grid->view->rows[grid->columns[i]];
         fprintf(page->out, "<th role=\"columnheader\" scope=\"col\" class=\"%s%s\">",
                 i < grid->naive ? "naive" : "safe", first_class(grid, i));
         html_text(page, result_lock(column));
@@ -253,14 +264,12 @@ static void put_cell(const struct page *page, const struct grid *grid, int line,
 
 static void put_line_head(const struct page *page, const struct grid *grid, int line)
 {
-    const struct result_row *row = grid->lines[line];
+    int at = grid->lines[line];
+    const struct result_row *row = grid->view->rows[at];
     fputs("<tr role=\"row\"><th role=\"rowheader\" scope=\"row\" class=\"name\">", page->out);
     if (row->search) {
         html_text(page, row->subject);
     } else {
-        int at = 0;
-        while (grid->view->rows[at] != row)
-            at++;
         char *id = html_row_id(page->view, at);
         fprintf(page->out, "<a href=\"#%s\">", id);
         html_text(page, row->subject);
