@@ -14,9 +14,10 @@
  * die is none, nor is what keeps a key that nobody counts on.
  *
  * A quorum can be missed without a defect while messages are late or lost or servers die: there a
- * lease and a bound count from the end of the last fault, too; and who took longer than its lease
- * over one acquire has to refuse what it was granted, whatever the servers said. But when so many
- * servers keep such old keys that no majority is left, no fault is an excuse.
+ * lease and a bound count from the end of the last fault, too, and not while a server is out of
+ * reach; and who took longer than its lease over one acquire has to refuse what it was granted,
+ * whatever the servers said. But when so many servers keep such old keys that no majority is left,
+ * no fault is an excuse.
  *
  * A server that says "taken" where no key can be there that the history knows of keeps somebody
  * unknown's: of that nobody here is to blame.
@@ -53,6 +54,7 @@ struct progress_monitor {
                                 server, was over */
     int64_t fault_index;     /* of the last one; NO_INDEX: none yet */
     int64_t server_index;    /* of the last one that struck a server */
+    unsigned out_of_reach;   /* bit a server */
     int64_t *beliefs;        /* one a lock, behind faults: the last event that began or ended one */
     struct effort efforts[]; /* one a client */
 };
@@ -78,8 +80,13 @@ static int64_t over_us(const struct event *event)
 
 static void note_fault(struct monitor *monitor, const struct event *event)
 {
-    const struct progress_monitor *self = monitor->state;
+    struct progress_monitor *self = monitor->state;
     int locks = monitor->ledger->head->locks;
+    if (fault_effect(event->fault) == FAULT_PUTS_OUT_OF_REACH)
+        self->out_of_reach |= 1u << event->server;
+    else if (event->server >= 0 && (fault_effect(event->fault) == FAULT_PUTS_WITHIN_REACH ||
+                                    fault_breaks(event->fault) == FAULT_BREAKS_ALL))
+        self->out_of_reach &= ~(1u << event->server);
     for (int i = 0; i < locks; i++)
         if ((event->client < 0 || event->lock == i) && over_us(event) > self->faults[i])
             self->faults[i] = over_us(event);
@@ -158,7 +165,7 @@ static bool is_silent(const struct monitor *monitor, const struct event *event, 
 {
     const struct ledger *ledger = monitor->ledger;
     const struct progress_monitor *self = monitor->state;
-    if (is_too_slow(ledger, event))
+    if (is_too_slow(ledger, event) || (ledger->quorum > 1 && self->out_of_reach))
         return false;
     int64_t since_us = ledger->locks[lock].quiet_us;
     int64_t shifted_us = 0;

@@ -48,6 +48,8 @@ enum fault_effect {
     FAULT_LOSES_KEYS,  /* the column of keys says which */
     FAULT_LOSES_SCRIPTS,
     FAULT_CUTS_REPLICA,
+    FAULT_PUTS_OUT_OF_REACH, /* the server, until the next event of the one below, if any */
+    FAULT_PUTS_WITHIN_REACH,
 };
 
 const char *fault_name(enum fault fault);

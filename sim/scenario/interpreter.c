@@ -53,6 +53,8 @@ static bool was_struck(const struct interpreter *interpreter, int client)
                                      at->kind == STEP_LOSES_REPLY || at->kind == STEP_GIVES_UP ||
                                      at->kind == STEP_CANNOT_REACH || at->kind == STEP_ANSWERS))
             return true;
+        else if (at->kind == STEP_FALLS_SILENT || at->kind == STEP_REFUSES)
+            return true;
     return false;
 }
 
@@ -276,7 +278,13 @@ static enum fail strike(struct interpreter *interpreter, enum choice_kind kind)
         choice.amount_us = scheme_lease_us(interpreter->scheme, choice.amount_us);
     if (interpreter->world->ops->can(interpreter->world, kind, &why))
         return moves_refused(interpreter, &why);
-    return moves_apply(interpreter, choice);
+    enum fail fail = moves_apply(interpreter, choice);
+    if (!fail && choice.server >= 0) /* a server that does anything else can be reached by then */
+        interpreter->is_silent[choice.server] =
+            kind == CHOICE_SILENCE ||
+            (interpreter->is_silent[choice.server] && kind != CHOICE_REACH &&
+             fault_breaks(choice_fault(kind)) == FAULT_BREAKS_NONE);
+    return fail;
 }
 
 /* How long past its end a lease is when it has expired: more than the checks allow any clock to be
@@ -354,6 +362,9 @@ static enum fail take_step(struct interpreter *interpreter)
     case STEP_FAILS_OVER:
     case STEP_EVICTS:
     case STEP_FLUSHES:
+    case STEP_FALLS_SILENT:
+    case STEP_REFUSES:
+    case STEP_IS_BACK:
         return strike(interpreter, step_choice(step->kind));
     case STEP_COUNT:
         break;

@@ -136,11 +136,21 @@ enum fail moves_message(struct interpreter *interpreter, enum choice_kind kind,
 
 /* --- messages --- */
 
-/* Whether candidate moves before best: requests, replies, void; by server; then the oldest. */
-static bool moves_before(const struct message *candidate, const struct message *best)
+/* A time-out comes when all else has come. */
+static enum message_state state_to_move(const struct interpreter *interpreter,
+                                        const struct message *message)
 {
-    if (candidate->state != best->state)
-        return candidate->state < best->state;
+    return interpreter->is_silent[message->server] ? MESSAGE_VOID : message->state;
+}
+
+/* Whether candidate moves before best: requests, replies, void; by server; then the oldest. */
+static bool moves_before(const struct interpreter *interpreter, const struct message *candidate,
+                         const struct message *best)
+{
+    enum message_state state = state_to_move(interpreter, candidate);
+    enum message_state best_state = state_to_move(interpreter, best);
+    if (state != best_state)
+        return state < best_state;
     return candidate->server < best->server;
 }
 
@@ -154,7 +164,7 @@ static bool next_message(struct interpreter *interpreter, int client, struct mes
     for (int i = 0; i < count; i++) {
         if (all[i].is_abandoned || interpreter->cursors[client].stalled[all[i].lane].is_set)
             continue;
-        if (!has_next || moves_before(&all[i], next))
+        if (!has_next || moves_before(interpreter, &all[i], next))
             *next = all[i];
         has_next = true;
     }
@@ -164,6 +174,8 @@ static bool next_message(struct interpreter *interpreter, int client, struct mes
 enum fail moves_one(struct interpreter *interpreter, const struct message *message)
 {
     bool is_cut_off = interpreter->cursors[message->client].cannot_reach[message->server];
+    if (interpreter->is_silent[message->server])
+        return moves_message(interpreter, CHOICE_GIVE_UP, message);
     if (message->state == MESSAGE_REPLY)
         return moves_message(interpreter, CHOICE_HEAR, message);
     if (message->state == MESSAGE_REQUEST && !is_cut_off)

@@ -31,6 +31,7 @@ struct interpreter {
     const struct step *step; /* under way */
     int made;                /* choices of this step */
     struct cursor cursors[ACTORS_MAX];
+    bool is_silent[SERVERS_MAX]; /* whoever waits for it times out */
 };
 
 /* FAIL_UNKNOWN: "file:line:column: step: what happened instead". */

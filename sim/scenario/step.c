@@ -67,6 +67,9 @@ enum choice_kind step_choice(enum step_kind kind)
         {STEP_FAILS_OVER, CHOICE_FAILOVER},
         {STEP_EVICTS, CHOICE_EVICT},
         {STEP_FLUSHES, CHOICE_FLUSH_SCRIPTS},
+        {STEP_FALLS_SILENT, CHOICE_SILENCE},
+        {STEP_REFUSES, CHOICE_REFUSE},
+        {STEP_IS_BACK, CHOICE_REACH},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
         if (rows[i].step == kind)

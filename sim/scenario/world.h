@@ -30,6 +30,10 @@ struct client_view {
     int64_t fence;          /* of its grant; 0: none */
 };
 
+/* Can clients reach a server? Nothing passes a silent one; one that refuses connections has none.
+ */
+enum server_reach { REACH_OPEN, REACH_SILENT, REACH_REFUSED };
+
 enum message_state { MESSAGE_REQUEST, MESSAGE_REPLY, MESSAGE_VOID };
 
 /* A request or reply on its way, and whose it is. */

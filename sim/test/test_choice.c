@@ -146,8 +146,8 @@ static void wrong_choices_say_why(void **state)
          "did you mean 'A's SET to server 1 is answered with OOM'?"},
         {"A's SET to server 1 is send twice", "did you mean 'A's SET to server 1 is sent twice'?"},
         {"time passes 250", "'250' has no unit"},
-        {"time passes -1s", "time passes forwards only"},
-        {"time passes 0s", "time passes forwards only"},
+        {"time passes -1s", "time passes by a duration above 0"},
+        {"time passes 0s", "time passes by a duration above 0"},
         {"time passes 2 leases", "2 leases"},
         {"A's lease is -1s", "a lease is a duration above 0"},
         {"A acquires, stalls before SET", "no choice says"},
@@ -263,6 +263,9 @@ static void every_step_reads_back(void **state)
         "server 1 fails over",
         "server 1 evicts the lock",
         "server 1 flushes its scripts",
+        "server 2 falls silent",
+        "server 3 refuses connections",
+        "server 2 can be reached again",
     };
     for (int kind = 0; kind < STEP_COUNT; kind++) {
         char again[SENTENCE_MAX];
@@ -335,7 +338,7 @@ static void wrong_steps_say_what_and_where(void **state)
         {"A cannot reach server", 15, "which server?", ""},
         {"time passes 5 parsecs", 12, "unknown unit", ""},
         {"time passes soon", 12, "is not a duration", ""},
-        {"time passes -1 lease", 0, "time passes forwards only", ""},
+        {"time passes -1 lease", 0, "time passes by a duration above 0", ""},
         {"time passes 0 leases", 12, "out of range", ""},
         {"time passes 99999 leases", 12, "out of range", ""},
         {"A's lease is 0s", 0, "a lease is a duration above 0", ""},

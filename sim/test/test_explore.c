@@ -87,6 +87,13 @@ static const struct {
     {"set-nx-px-cad", FAULT_FAILOVER, PROPERTY_LEASE_EXCLUSION, VERDICT_VIOLATED},
     {"set-nx-px-cad", FAULT_EVICT, PROPERTY_LEASE_EXCLUSION, VERDICT_VIOLATED},
     {"set-nx-px-cad", FAULT_SERVER_CLOCK, PROPERTY_LEASE_EXCLUSION, VERDICT_VIOLATED},
+    /* Out of reach: renewals fail, and whoever has set no end believes for ever. */
+    {"watchdog", FAULT_SILENT_SERVER, PROPERTY_MUTUAL_EXCLUSION, VERDICT_VIOLATED},
+    {"watchdog", FAULT_REFUSING_SERVER, PROPERTY_MUTUAL_EXCLUSION, VERDICT_VIOLATED},
+    {"watchdog-guarded", FAULT_SILENT_SERVER, PROPERTY_LOSS_NOTICE, VERDICT_HOLDS},
+    {"watchdog-guarded", FAULT_REFUSING_SERVER, PROPERTY_LOSS_NOTICE, VERDICT_HOLDS},
+    {"redlock", FAULT_SILENT_SERVER, PROPERTY_LEASE_EXCLUSION, VERDICT_HOLDS},
+    {"redlock", FAULT_REFUSING_SERVER, PROPERTY_LEASE_EXCLUSION, VERDICT_HOLDS},
     /* A script that is not known has to be sent whole. */
     {"set-nx-px-evalsha", FAULT_FLUSH_SCRIPTS, PROPERTY_NO_ORPHAN, VERDICT_VIOLATED},
     {"set-nx-px-evalsha", FAULT_FLUSH_SCRIPTS, PROPERTY_MUTUAL_EXCLUSION, VERDICT_HOLDS},
@@ -141,6 +148,8 @@ static const struct {
     [FAULT_FAILOVER] = {"set-nx-px-cad", PROPERTY_LEASE_EXCLUSION},
     [FAULT_EVICT] = {"set-nx-px-cad", PROPERTY_LEASE_EXCLUSION},
     [FAULT_FLUSH_SCRIPTS] = {"set-nx-px-evalsha", PROPERTY_NO_ORPHAN},
+    [FAULT_SILENT_SERVER] = {"set-nx-px-cad", PROPERTY_FRESH_GRANT},
+    [FAULT_REFUSING_SERVER] = {"setnx-del", PROPERTY_PROGRESS},
     [FAULT_SAME_TOKEN] = {"set-nx-px-cad-weak-token",
                           PROPERTY_RELEASE_OWN}, /* with slow work in both */
 };

@@ -132,8 +132,12 @@ static struct choice draw_choice(struct paired_walk *walk)
                                .client = -1,
                                .server = -1,
                                .amount_us = 1000 * (1 + draw(walk, 400))};
+    static const enum choice_kind of_servers[] = {
+        CHOICE_FLUSH_SCRIPTS, CHOICE_FLUSH_SCRIPTS, CHOICE_RESTART, CHOICE_SILENCE,
+        CHOICE_REFUSE,        CHOICE_REACH,         CHOICE_REACH};
     if (dice == 2)
-        return (struct choice){.kind = draw(walk, 4) ? CHOICE_FLUSH_SCRIPTS : CHOICE_RESTART,
+        return (struct choice){.kind =
+                                   of_servers[draw(walk, sizeof of_servers / sizeof of_servers[0])],
                                .client = -1,
                                .server = draw(walk, walk->model_run.servers)};
     return count == 0 || dice == 3 ? draw_of_client(walk, client)
@@ -157,9 +161,9 @@ static void both_worlds_go_the_same_way(void **state)
             walk_close(walk);
             free(walk);
         }
-    static const enum choice_kind wanted[] = {CHOICE_ARRIVE_LATE,  CHOICE_DUPLICATE,
-                                              CHOICE_ANSWER_ERROR, CHOICE_GIVE_UP,
-                                              CHOICE_RESEND,       CHOICE_FLUSH_SCRIPTS};
+    static const enum choice_kind wanted[] = {
+        CHOICE_ARRIVE_LATE,   CHOICE_DUPLICATE, CHOICE_ANSWER_ERROR, CHOICE_GIVE_UP, CHOICE_RESEND,
+        CHOICE_FLUSH_SCRIPTS, CHOICE_SILENCE,   CHOICE_REFUSE,       CHOICE_REACH};
     for (size_t i = 0; i < sizeof wanted / sizeof wanted[0]; i++)
         assert_true(made[wanted[i]] > 20);
 }

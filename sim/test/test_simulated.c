@@ -415,6 +415,53 @@ static void a_flush_of_scripts_is_noticed_by_some(void **state)
     }
 }
 
+/* Nothing passes, and nothing is forgotten; what was given up on meanwhile never comes. */
+static void a_silent_server_goes_on_with_its_keys(void **state)
+{
+    (void)state;
+    struct stage stage;
+    struct message all[MESSAGES_MAX];
+    stage_open(&stage, "set-nx-px-cad", 1);
+    plain(&stage, CHOICE_ACQUIRE, 0);
+    round_trip(&stage, 0, VERB_SET_NX_PX, 0);
+    does(&stage, of_server(CHOICE_SILENCE, 0, 0));
+    plain(&stage, CHOICE_RELEASE, 0);
+    refuses(&stage, about(CHOICE_ARRIVE, 0, VERB_COMPARE_DELETE, 0), "server 1 is silent");
+    refuses(&stage, of_server(CHOICE_REFUSE, 0, 0), "out of reach already");
+    does(&stage, about(CHOICE_GIVE_UP, 0, VERB_COMPARE_DELETE, 0));
+    assert_int_equal(view(&stage, 0).last, RESULT_FAILED);
+    does(&stage, of_server(CHOICE_REACH, 0, 0));
+    refuses(&stage, of_server(CHOICE_REACH, 0, 0), "within reach");
+    assert_int_equal(messages(&stage, 0, all), 0);
+    plain(&stage, CHOICE_ACQUIRE, 1);
+    round_trip(&stage, 1, VERB_SET_NX_PX, 0);
+    assert_int_equal(view(&stage, 1).last, RESULT_REFUSED); /* A's key is there */
+    stage_close(&stage);
+}
+
+/* What is on its way is lost, and what is sent is so at once, for as long as it lasts. */
+static void a_server_that_refuses_connections_has_none(void **state)
+{
+    (void)state;
+    struct stage stage;
+    struct message all[MESSAGES_MAX];
+    stage_open(&stage, "set-nx-px-cad", 1);
+    plain(&stage, CHOICE_ACQUIRE, 0);
+    does(&stage, of_server(CHOICE_REFUSE, 0, 0));
+    plain(&stage, CHOICE_ACQUIRE, 1);
+    for (int client = 0; client < 2; client++) {
+        assert_int_equal(messages(&stage, client, all), 1);
+        assert_int_equal(all[0].state, MESSAGE_VOID);
+        does(&stage, about(CHOICE_GIVE_UP, client, VERB_SET_NX_PX, 0));
+        assert_int_equal(view(&stage, client).last, RESULT_FAILED);
+    }
+    does(&stage, of_server(CHOICE_REACH, 0, 0));
+    plain(&stage, CHOICE_ACQUIRE, 0);
+    round_trip(&stage, 0, VERB_SET_NX_PX, 0);
+    assert_int_equal(view(&stage, 0).last, RESULT_GRANTED);
+    stage_close(&stage);
+}
+
 /* --- order, and what is not possible --- */
 
 static void refuses_what_is_not_possible(void **state)
@@ -486,6 +533,8 @@ int main(void)
         cmocka_unit_test(server_clock_ends_leases),
         cmocka_unit_test(client_clock_is_its_own),
         cmocka_unit_test(a_flush_of_scripts_is_noticed_by_some),
+        cmocka_unit_test(a_silent_server_goes_on_with_its_keys),
+        cmocka_unit_test(a_server_that_refuses_connections_has_none),
         cmocka_unit_test(refuses_what_is_not_possible),
         cmocka_unit_test(late_reply_of_an_earlier_attempt),
     };

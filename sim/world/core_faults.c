@@ -38,8 +38,9 @@ static enum fail choose_give_up(struct core *core, const struct choice *choice,
     write_fault(core, choice, found);
     if (!is_void)
         core_leave(core, found);
-    /* What was executed can only come back to nobody; what was not may still be. */
-    if (message.state == MESSAGE_REQUEST)
+    /* What was executed can only come back to nobody; what was not may still be, but for what a
+     * silent server has not seen: it goes with its connection. */
+    if (message.state == MESSAGE_REQUEST && core->reach[message.server] == REACH_OPEN)
         found->is_abandoned = true;
     else
         core_remove(core, found);
@@ -177,6 +178,7 @@ static enum fail choose_restart(struct core *core, const struct choice *choice,
                                 struct failure *failure)
 {
     write_fault(core, choice, NULL);
+    core->reach[choice->server] = REACH_OPEN; /* of the process that takes its place */
     enum fail fail = break_server(core, choice->server, failure);
     if (!fail)
         fail = core->backend->ops->restart_empty(core->backend, choice->server, failure);
@@ -191,12 +193,37 @@ static enum fail choose_failover(struct core *core, const struct choice *choice,
         return failure_set(failure, FAIL_UNKNOWN, "server %d has no replica to promote",
                            server + 1);
     write_fault(core, choice, NULL);
+    core->reach[server] = REACH_OPEN;
     enum fail fail = break_server(core, server, failure);
     if (!fail)
         fail = core->backend->ops->fail_over(core->backend, server, core->is_cut[server], failure);
     if (!fail)
         core->has_replica[server] = core->is_cut[server] = false;
     return fail;
+}
+
+/* It keeps what it has, and its clock runs on; of a silent one the connections stay, too. */
+static enum fail choose_out_of_reach(struct core *core, const struct choice *choice,
+                                     struct failure *failure)
+{
+    enum server_reach *reach = &core->reach[choice->server];
+    if (*reach != REACH_OPEN)
+        return failure_set(failure, FAIL_UNKNOWN, "server %d is out of reach already",
+                           choice->server + 1);
+    write_fault(core, choice, NULL);
+    *reach = choice->kind == CHOICE_REFUSE ? REACH_REFUSED : REACH_SILENT;
+    return *reach == REACH_REFUSED ? break_server(core, choice->server, failure) : FAIL_NONE;
+}
+
+static enum fail choose_reach(struct core *core, const struct choice *choice,
+                              struct failure *failure)
+{
+    enum server_reach *reach = &core->reach[choice->server];
+    if (*reach == REACH_OPEN)
+        return failure_set(failure, FAIL_UNKNOWN, "server %d is within reach", choice->server + 1);
+    write_fault(core, choice, NULL);
+    *reach = REACH_OPEN;
+    return FAIL_NONE;
 }
 
 core_choice *core_fault_choice(enum choice_kind kind)
@@ -216,6 +243,9 @@ core_choice *core_fault_choice(enum choice_kind kind)
         [CHOICE_FAILOVER] = choose_failover,
         [CHOICE_EVICT] = choose_evict,
         [CHOICE_FLUSH_SCRIPTS] = choose_flush_scripts,
+        [CHOICE_SILENCE] = choose_out_of_reach,
+        [CHOICE_REFUSE] = choose_out_of_reach,
+        [CHOICE_REACH] = choose_reach,
     };
     return choices[kind];
 }

@@ -38,10 +38,15 @@ struct message *core_find_first(struct core *core, const struct choice *choice,
     while (first != found &&
            (first->connection != found->connection || first->state != found->state))
         first++;
-    if (first == found)
-        return found;
-    rules_refuse_turn(choice, first, failure);
-    return NULL;
+    if (first != found) {
+        rules_refuse_turn(choice, first, failure);
+        return NULL;
+    }
+    if (found && core->reach[found->server] != REACH_OPEN) {
+        rules_refuse_silent(choice, failure);
+        return NULL;
+    }
+    return found;
 }
 
 /* --- numbers --- */
@@ -109,12 +114,16 @@ void core_send(struct core *core, const struct message *request)
 {
     struct core_slot *slot = slot_of(core, request);
     int *channel = &slot->channels[request->server][request->lane];
-    if (*channel == CONNECTION_NONE)
+    const bool is_refused = core->reach[request->server] == REACH_REFUSED;
+    if (*channel == CONNECTION_NONE && !is_refused)
         *channel = free_connection(slot);
-    const struct message *sent = add(slot, request, *channel);
+    struct message *sent = add(slot, request, *channel);
     struct event event = core_message_event(core, EVENT_SEND, sent);
     core_write(core, &event);
-    carry(core, sent);
+    if (is_refused) /* and its client has no connection to send it on */
+        sent->state = MESSAGE_VOID;
+    else
+        carry(core, sent);
 }
 
 void core_send_copy(struct core *core, const struct message *request)

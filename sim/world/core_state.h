@@ -22,6 +22,7 @@ struct core {
     struct core_slot slots[ACTORS_MAX];
     bool has_replica[SERVERS_MAX]; /* false again once it was promoted */
     bool is_cut[SERVERS_MAX];
+    enum server_reach reach[SERVERS_MAX];
     struct failure error; /* a step went wrong, or a request could not be sent: the run is over */
 };
 

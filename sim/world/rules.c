@@ -64,3 +64,10 @@ enum fail rules_refuse_turn(const struct choice *choice, const struct message *f
                        "%s to server %d comes before it on the same connection",
                        naming_command(first), choice->server + 1);
 }
+
+enum fail rules_refuse_silent(const struct choice *choice, struct failure *failure)
+{
+    return failure_set(failure, FAIL_UNKNOWN,
+                       "server %d is silent: nothing passes between it and its clients",
+                       choice->server + 1);
+}

@@ -66,6 +66,15 @@ unsigned apply_risky_servers(const struct expansion *it, const uint32_t *words)
     return servers;
 }
 
+bool apply_wants_every_order(const struct expansion *it, const uint32_t *words)
+{
+    const struct config *config = &it->space->config;
+    for (int s = 0; s < config->servers; s++)
+        if (space_server_facts(it->space, words[config->clients + s])->reach != REACH_OPEN)
+            return true;
+    return words[space_words(it->space) - 1] & it->successors->dependent_budgets;
+}
+
 /* What stands for the state after the step. A reply that may still be struck stays unheard. */
 static void step_represent(struct expansion *it)
 {
@@ -125,7 +134,7 @@ static bool is_stepped_over(struct expansion *it)
         step_towards_disconnect(it, faults);
         return true;
     }
-    if (it->step.kind == ACTION_INJECT || *budget & it->successors->dependent_budgets ||
+    if (it->step.kind == ACTION_INJECT || apply_wants_every_order(it, words) ||
         !partial_order_hooks.select_only(it->space, words, faults, &only))
         return false;
     step_on(it, &only, 1);
@@ -246,18 +255,28 @@ void apply_client(struct expansion *it, int client, const struct action *action)
     step_close(it);
 }
 
+static enum server_reach reach_of(const struct expansion *it, int server)
+{
+    return space_server_facts(it->space, it->words[it->space->config.clients + server])->reach;
+}
+
 /* before: bit a client that hears the server just before that. */
 static void step_server_after(struct expansion *it, int server, const struct action *action,
                               unsigned before)
 {
     const struct config *config = &it->space->config;
+    const enum server_reach reach = space_server_facts(it->space, action->to)->reach;
+    const bool is_moved = reach != reach_of(it, server);
     step_open(it, action, -1, server);
     it->step.words[config->clients + server] = action->to;
-    for (int i = 0; action->did & DID_DISCONNECT && i < config->clients; i++) {
+    for (int i = 0; i < config->clients; i++) {
         uint32_t *client_state = &it->step.words[i];
         if (before >> i & 1)
             *client_state = partial_order_hooks.hear_server(it->space, *client_state, server);
-        *client_state = space_break(it->space, *client_state, server);
+        if (action->did & DID_DISCONNECT)
+            *client_state = space_break(it->space, *client_state, server);
+        if (is_moved)
+            *client_state = space_reach(it->space, *client_state, server, reach);
     }
     if (action->did & DID_FORGET && config->section == SECTION_COUNTER && server == SERVER_ONE)
         step_forget(it);
@@ -267,9 +286,11 @@ static void step_server_after(struct expansion *it, int server, const struct act
 void apply_server(struct expansion *it, int server, const struct action *action)
 {
     const struct config *config = &it->space->config;
+    const bool hits_all_replies =
+        action->did & DID_DISCONNECT ||
+        space_server_facts(it->space, action->to)->reach != reach_of(it, server);
     unsigned waiting = 0; /* bit a client that may hear it first */
-    for (int i = 0;
-         config->has_partial_order && action->did & DID_DISCONNECT && i < config->clients; i++)
+    for (int i = 0; config->has_partial_order && hits_all_replies && i < config->clients; i++)
         waiting |= (unsigned)(partial_order_hooks.hear_server(it->space, it->words[i], server) !=
                               it->words[i])
                    << i;
@@ -301,6 +322,9 @@ void apply_time(struct expansion *it)
 {
     static const struct action tick = {.kind = ACTION_TICK, .message = -1, .fault = FAULT_NONE};
     const struct config *config = &it->space->config;
+    for (int s = 0; s < config->servers; s++)
+        if (space_server_facts(it->space, it->words[config->clients + s])->must_be_back)
+            return;
     bool kept = are_stamps_kept(it);
     step_open(it, &tick, -1, -1);
     for (int i = 0; i < config->clients; i++)

@@ -29,6 +29,10 @@ static inline uint32_t *budget_of(const struct state_space *space, uint32_t *wor
     return &words[space_words(space) - 1];
 }
 
+/* Must every order be searched? There is a budget for a fault that depends on everything, or a
+ * server is out of reach, so that it is not known when its clients have what they wait for. */
+bool apply_wants_every_order(const struct expansion *it, const uint32_t *words);
+
 static inline bool has_budget(const struct expansion *it, enum fault fault)
 {
     int slot = it->successors->slot_of[fault];

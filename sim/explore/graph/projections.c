@@ -74,6 +74,8 @@ static struct client_state projected(const struct client_state *whole, int serve
     projection.deleted = whole->deleted >> server & 1;
     projection.overtaken = whole->overtaken >> server & 1;
     projection.refused = whole->refused >> server & 1;
+    projection.silent = whole->silent >> server & 1;
+    projection.refusing = whole->refusing >> server & 1;
     /* Interned among the client states; its phase is none of theirs, so no two are confused. */
     projection.phase = 0xff;
     return projection;

@@ -108,6 +108,8 @@ static void server_facts_fill(struct state_space *space, uint32_t number,
     if (server_state->replica_state == REPLICA_CUT)
         server_facts->kept = server_state->replica.ghost;
     server_facts->is_watched = server_state->watching != 0;
+    server_facts->reach = server_state->reach;
+    server_facts->must_be_back = server_state->reach != REACH_OPEN && server_state->out_left == 0;
     server_facts->is_there = server_state->keyspace.type != MODEL_ABSENT;
     server_facts->is_endless = server_facts->is_there && server_state->keyspace.left == NO_TIME;
     server_facts->count = server_state->keyspace.counter;

@@ -68,6 +68,8 @@ struct server_facts {
     bool has_delayed;         /* one of them follows an earlier fault */
     uint32_t injections;      /* faults that it may be struck by: bits */
     bool is_watched;
+    uint8_t reach;       /* enum server_reach */
+    bool must_be_back;   /* it was out of reach for as long as it may be: time waits for its end */
     bool is_there;       /* the lock key exists */
     bool is_endless;     /* and never expires */
     int32_t count;       /* the guarded counter, */
@@ -82,6 +84,7 @@ enum memo_kind {
     MEMO_RETURNS,
     MEMO_DISCONNECTS,
     MEMO_BREAKS,
+    MEMO_REACHES,
     MEMO_RECOUNTS,
     MEMO_RENAMED_CLIENT_STATES,
     MEMO_RENAMED_SERVER_STATES,
@@ -208,6 +211,10 @@ uint32_t space_return(struct state_space *space, uint32_t client_state, int posi
 /* Connections break: of a client, as its server sees it; to a server, as the client sees it. */
 uint32_t space_disconnect(struct state_space *space, uint32_t server_state, int position);
 uint32_t space_break(struct state_space *space, uint32_t client_state, int server);
+
+/* From here on the server is so far within the client's reach. */
+uint32_t space_reach(struct state_space *space, uint32_t client_state, int server,
+                     enum server_reach reach);
 
 /* A refused attempt that was to be made again for nothing counts after all. */
 uint32_t space_spend_round(struct state_space *space, uint32_t client_state);

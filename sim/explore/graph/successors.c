@@ -23,7 +23,7 @@ void successors_init(struct successors *successors, struct state_space *space,
         uint32_t bits = BUDGET_MASK << (BUDGET_BITS * successors->slot_of[i]);
         const bool hits_all = fault_hits_all_replies((enum fault)i);
         /* Where it only follows, what follows is risky, not the budget. */
-        bool is_risky = hits_all && fault_later_text((enum fault)i).count == 0;
+        bool is_risky = hits_all && !fault_hits_them_later((enum fault)i);
         successors->risky_budgets |= is_risky ? bits : 0;
         successors->reply_budgets |= hits_all || kind->hits_replies ? bits : 0;
         successors->dependent_budgets |= kind->depends_on_everything ? bits : 0;
@@ -208,7 +208,7 @@ static bool expand_persistent_set(struct expansion *it)
 {
     struct selection selections[SELECTIONS_MAX];
     uint32_t budget = it->words[space_words(it->space) - 1];
-    if (budget & it->successors->dependent_budgets)
+    if (apply_wants_every_order(it, it->words))
         return false;
     int count =
         partial_order_hooks.select(it->space, it->words, apply_affordable(it, budget), selections);

@@ -119,6 +119,24 @@ uint32_t space_break(struct state_space *space, uint32_t client_state, int serve
         &(struct transition){.client_state = client_state, .server = server});
 }
 
+static uint64_t reach(struct state_space *space, const struct transition *it)
+{
+    struct client_state after;
+    space_read_client(space, it->client_state, &after);
+    if (after.phase != PHASE_DEAD)
+        client_state_reach(&after, it->server, (enum server_reach)it->how);
+    return space_number_client(space, &after);
+}
+
+uint32_t space_reach(struct state_space *space, uint32_t client_state, int server,
+                     enum server_reach how)
+{
+    uint64_t key = (uint64_t)client_state << 8 | (uint64_t)server << 4 | (uint64_t)how;
+    return (uint32_t)space_memoized(
+        space, MEMO_REACHES, key, reach,
+        &(struct transition){.client_state = client_state, .server = server, .how = how});
+}
+
 /* --- what critical sections did --- */
 
 static uint64_t recount(struct state_space *space, const struct transition *it)

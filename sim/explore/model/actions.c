@@ -148,9 +148,12 @@ static void list_acquire(struct action_list *list)
     draft->did = steps(after, list->config, &impulse);
 }
 
+/* Its critical section. One that is under way while a server is out of reach may last as long as
+ * that: else only holds that are shorter than a tick would ever meet with it. */
 static bool goes_on_at_once(const struct client_state *client_state)
 {
-    return !(client_state->flags & (CLIENT_STALLED | CLIENT_SLOW));
+    return !(client_state->flags & (CLIENT_STALLED | CLIENT_SLOW)) &&
+           !(client_state->silent | client_state->refusing);
 }
 
 /* Mirrors choose_access() of world/core_clients.c. */
@@ -254,7 +257,9 @@ unsigned actions_end(struct client_state *client_state, const struct config *con
 {
     const struct packed_message it = client_state->messages[message];
     struct moment moment = message_moment(&it, how);
-    bool stays = how == MOMENT_TIMEOUT && it.state == MESSAGE_REQUEST;
+    /* What a silent server has not seen goes with the connection that its client leaves. */
+    bool is_held = client_state->silent >> it.server & 1;
+    bool stays = how == MOMENT_TIMEOUT && it.state == MESSAGE_REQUEST && !is_held;
     if (stays)
         client_state->messages[message].flags |= MESSAGE_ABANDONED;
     else
@@ -293,7 +298,7 @@ static void list_give_up(struct action_list *list, int message)
     const struct packed_message *it = &list->client_state->messages[message];
     bool is_void = it->state == MESSAGE_VOID;
     if (!client_state_is_oldest(list->client_state, message, is_waited_for) ||
-        !(is_void || it->flags & MESSAGE_LATE))
+        !(is_void || client_state_may_wait(list->client_state, message)))
         return;
     struct action_draft *draft = actions_add(list, ACTION_GIVE_UP, message);
     draft->is_urgent = is_void && !(list->client_state->flags & CLIENT_STALLED);

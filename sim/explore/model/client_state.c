@@ -47,10 +47,15 @@ static int16_t ticks_to(int64_t wake_us)
 void client_state_add(struct client_state *client_state, const struct packed_message *message)
 {
     assert(client_state->count < CLIENT_MESSAGES_MAX);
+    const bool is_lost = client_state->refusing >> message->server & 1;
     int at = client_state->count++;
     for (; at > 0 && client_state->messages[at - 1].server > message->server; at--)
         client_state->messages[at] = client_state->messages[at - 1];
     client_state->messages[at] = *message;
+    if (!is_lost)
+        return;
+    client_state->messages[at].state = MESSAGE_VOID;
+    client_state->flags |= CLIENT_STRUCK;
 }
 
 static bool is_narrow(int64_t value)
@@ -304,6 +309,15 @@ void client_state_rename_clients(struct client_state *client_state, const uint8_
     }
 }
 
+void client_state_reach(struct client_state *client_state, int server, enum server_reach reach)
+{
+    const unsigned bit = 1u << server;
+    client_state->silent &= (uint8_t)~bit;
+    client_state->refusing &= (uint8_t)~bit;
+    client_state->silent |= (uint8_t)(reach == REACH_SILENT ? bit : 0);
+    client_state->refusing |= (uint8_t)(reach == REACH_REFUSED ? bit : 0);
+}
+
 static uint8_t bits_renamed(uint8_t bits, const uint8_t *new_number)
 {
     unsigned renamed = 0;
@@ -319,6 +333,8 @@ void client_state_rename_servers(struct client_state *client_state, const uint8_
     renamed.deleted = bits_renamed(client_state->deleted, new_number);
     renamed.overtaken = bits_renamed(client_state->overtaken, new_number);
     renamed.refused = bits_renamed(client_state->refused, new_number);
+    renamed.silent = bits_renamed(client_state->silent, new_number);
+    renamed.refusing = bits_renamed(client_state->refusing, new_number);
     for (int i = 0; i < client_state->count; i++) {
         struct packed_message message = client_state->messages[i];
         message.server = new_number[message.server];
@@ -439,16 +455,28 @@ static bool is_late_request(const struct packed_message *message)
     return message_is_request(message) && message_is_abandoned(message);
 }
 
+static bool is_held(const struct client_state *client_state, int message)
+{
+    return client_state->silent >> client_state->messages[message].server & 1;
+}
+
+bool client_state_may_wait(const struct client_state *client_state, int message)
+{
+    return client_state->messages[message].flags & MESSAGE_LATE || is_held(client_state, message);
+}
+
 bool client_state_can_arrive(const struct client_state *client_state, int message)
 {
     bool is_late = message_is_abandoned(&client_state->messages[message]);
-    return client_state_is_oldest(client_state, message,
+    return !is_held(client_state, message) &&
+           client_state_is_oldest(client_state, message,
                                   is_late ? is_late_request : message_is_request) &&
            !client_state_is_blocked(client_state, message, MESSAGE_REQUEST);
 }
 
 bool client_state_can_be_heard(const struct client_state *client_state, int message)
 {
-    return client_state_is_oldest(client_state, message, message_is_reply) &&
+    return !is_held(client_state, message) &&
+           client_state_is_oldest(client_state, message, message_is_reply) &&
            !client_state_is_blocked(client_state, message, MESSAGE_REPLY);
 }

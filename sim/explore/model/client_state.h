@@ -84,6 +84,9 @@ struct client_state {
     uint8_t overtaken; /* bit a server: what is granted there comes behind the answer: its refusal,
                           or its release */
     uint8_t stage;     /* of the critical section: enum section_stage */
+    uint8_t silent;    /* bit a server: nothing passes between it and the client */
+    uint8_t refusing;  /* bit a server: what is sent to it is lost at once */
+    uint8_t unused[2]; /* 0: the bytes of a client state are all told */
     int32_t token;     /* of the attempt, position POSITION_SELF; 0: no attempt */
     int32_t fence;
     int32_t counter; /* STAGE_READ: what the critical section has read, see workload.h */
@@ -98,6 +101,8 @@ BITS_FIT(CLIENT_FLAGS, struct client_state, flags);
 BITS_FIT_COUNT(SERVERS_MAX, struct client_state, deleted);
 BITS_FIT_COUNT(SERVERS_MAX, struct client_state, refused);
 BITS_FIT_COUNT(SERVERS_MAX, struct client_state, overtaken);
+BITS_FIT_COUNT(SERVERS_MAX, struct client_state, silent);
+BITS_FIT_COUNT(SERVERS_MAX, struct client_state, refusing);
 
 /* Bytes that count: what is interned. */
 static inline size_t client_state_size(const struct client_state *client_state)
@@ -143,6 +148,10 @@ void client_state_age(struct client_state *client_state, const struct config *co
 /* The connection of a lane breaks: what the client waits for on it is void. lane LANE_COUNT: the
  * server is another process now; so is what is in flight on every lane, and the rest is gone. */
 void client_state_break(struct client_state *client_state, int server, enum lane lane);
+
+/* From here on the server is so far within its reach. Of one that refuses connections, those that
+ * there were are broken before (client_state_break()). */
+void client_state_reach(struct client_state *client_state, int server, enum server_reach reach);
 
 /* Clients changed places, or servers did. */
 void client_state_rename_clients(struct client_state *client_state, const uint8_t *new_position);
@@ -196,6 +205,9 @@ static inline bool message_is_abandoned(const struct packed_message *message)
  * those wanted? The rule of scenario/naming.h. */
 bool client_state_is_oldest(const struct client_state *client_state, int message,
                             bool (*is_wanted)(const struct packed_message *message));
+
+/* Need it not move before time passes? It is late, or its server is silent. */
+bool client_state_may_wait(const struct client_state *client_state, int message);
 
 /* Can this request be executed, this reply be heard, before any other message moves? */
 bool client_state_can_arrive(const struct client_state *client_state, int message);

@@ -156,6 +156,8 @@ void server_state_tick(struct server_state *server_state, bool are_stamps_kept)
     server_state->keyspace.value = value_aged(server_state->keyspace.value, are_stamps_kept);
     server_state->replica.value = value_aged(server_state->replica.value, are_stamps_kept);
     server_state_clock(server_state, 1);
+    if (server_state->out_left > 0)
+        server_state->out_left--;
 }
 
 void server_state_jump(struct server_state *server_state, int ticks)
@@ -164,6 +166,12 @@ void server_state_jump(struct server_state *server_state, int ticks)
 }
 
 /* --- faults --- */
+
+void server_state_reach(struct server_state *server_state, enum server_reach reach, int ticks)
+{
+    server_state->reach = (uint8_t)reach;
+    server_state->out_left = (uint8_t)ticks;
+}
 
 void server_state_disconnect(struct server_state *server_state, int position)
 {
@@ -186,6 +194,7 @@ void server_state_restart(struct server_state *server_state)
     keyspace_from_model(&server_state->keyspace, &model);
     server_state->keyspace.is_counter_known = false;
     server_state->knows_script = model.knows_script;
+    server_state_reach(server_state, REACH_OPEN, 0); /* another process, where it can be reached */
     server_state_disconnect(server_state, -1);
 }
 
@@ -229,6 +238,7 @@ void server_state_failover(struct server_state *server_state)
     server_state->keyspace.is_tentative = server_state->replica.is_tentative;
     keyspace_clear(&server_state->replica);
     server_state->replica_state = REPLICA_PROMOTED;
+    server_state_reach(server_state, REACH_OPEN, 0);
     server_state_disconnect(server_state, -1);
 }
 

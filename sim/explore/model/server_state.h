@@ -51,6 +51,9 @@ struct server_state {
     uint8_t watching;     /* bit a client: its WATCH is on */
     uint8_t changed;      /* bit a client: the lock has changed since */
     uint8_t knows_script; /* as struct model; stays 0 where no command asks for it */
+    uint8_t reach;        /* enum server_reach */
+    uint8_t out_left;     /* ticks that it may be out of reach yet */
+    uint8_t unused[2];    /* 0: all bytes of a server state are told */
 };
 
 BITS_FIT_COUNT(EXPLORE_CLIENTS_MAX, struct server_state, watching);
@@ -67,6 +70,10 @@ struct reply server_state_execute(struct server_state *server_state, const struc
 
 /* A tick passes; are_stamps_kept as in client_state_age(). */
 void server_state_tick(struct server_state *server_state, bool are_stamps_kept);
+
+/* It is out of reach from here on, for so many ticks at most; or within reach again (REACH_OPEN).
+ */
+void server_state_reach(struct server_state *server_state, enum server_reach reach, int ticks);
 
 /* Its clock jumps ahead by so many ticks: keys expire, ghost owners do not. */
 void server_state_jump(struct server_state *server_state, int ticks);

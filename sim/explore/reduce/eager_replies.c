@@ -14,6 +14,7 @@ struct ends {
     } at[ENDS_MAX];
     unsigned late_replies; /* bit an end: it may as well be given up */
     unsigned deferred;     /* bit an end: of those that come before time passes, and can wait */
+    unsigned leaves;       /* bit an end: nothing of it stays when it is given up */
     bool is_waiting;       /* a request has yet to be answered, and is on its way */
 };
 
@@ -39,7 +40,7 @@ static bool ends_read(const struct client_state *client_state, struct ends *ends
         return false;
     for (int i = 0; i < client_state->count; i++) {
         const struct packed_message *it = &client_state->messages[i];
-        bool is_late = it->flags & MESSAGE_LATE;
+        bool is_late = client_state_may_wait(client_state, i);
         if (it->flags & MESSAGE_ABANDONED || !(it->flags & MESSAGE_CURRENT))
             continue;
         if (message_is_request(it) && !is_late) {
@@ -52,6 +53,8 @@ static bool ends_read(const struct client_state *client_state, struct ends *ends
             return false;
         ends->late_replies |= (unsigned)(message_is_reply(it) && is_late) << ends->count;
         ends->deferred |= (unsigned)!is_late << ends->count;
+        ends->leaves |= (unsigned)(message_is_reply(it) || client_state->silent >> it->server & 1)
+                        << ends->count;
         ends->at[ends->count].message = i;
         ends->at[ends->count++].how = message_is_reply(it)        ? MOMENT_REPLY
                                       : it->state == MESSAGE_VOID ? MOMENT_LOST
@@ -60,10 +63,11 @@ static bool ends_read(const struct client_state *client_state, struct ends *ends
     return true;
 }
 
-/* Is the message gone with it? One that was given up on its way stays there. */
+/* Is the message gone with it? One that was given up on its way stays there, but for a silent
+ * server. */
 static bool is_gone(const struct ends *ends, int end)
 {
-    return ends->at[end].how != MOMENT_TIMEOUT || ends->late_replies >> end & 1;
+    return ends->at[end].how != MOMENT_TIMEOUT || ends->leaves >> end & 1;
 }
 
 /* Where it stands when those of the set have ended. */

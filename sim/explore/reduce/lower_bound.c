@@ -1,6 +1,8 @@
 /* lower_bound.c - see lower_bound.h. */
 #include "explore/reduce/lower_bound.h"
 
+#include "explore/model/faults/fault.h"
+
 enum {
     NEVER = 100,
     /* A client that holds the lock, of the counter: it sends the read, and that is executed; it
@@ -19,7 +21,8 @@ bool lower_bound_suits(const struct explore_options *options)
     for (int i = 0; i < FAULT_COUNT; i++)
         if (options->budget[i] > 0 && fault_blame((enum fault)i) == FAULT_OF_CLIENT)
             return false;
-    return options->scheme->waits_for_all && options->section != SECTION_WRITE && options->sought &&
+    return !fault_may_end_requests(options) && options->scheme->waits_for_all &&
+           options->section != SECTION_WRITE && options->sought &&
            !(options->sought & ~known_properties);
 }
 

@@ -132,6 +132,10 @@ enum { SHOWN_STEPS_MAX = 200, SHOWN_TICKS_MAX = 12 };
 
 static enum rank rank_of(const struct walk *walk, const struct successor *step)
 {
+    /* A server that is out of reach shows nothing: it must be back first. */
+    if (step->kind == ACTION_DELAYED &&
+        fault_effect((enum fault)step->fault) == FAULT_PUTS_OUT_OF_REACH)
+        return RANK_UNDER_WAY;
     if (step->kind == ACTION_INJECT || step->kind == ACTION_DELAYED)
         return RANK_NEVER;
     if (step->kind == ACTION_TICK)

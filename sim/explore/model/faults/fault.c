@@ -39,7 +39,22 @@ struct fault_text fault_later_text(enum fault fault)
 
 bool fault_hits_all_replies(enum fault fault)
 {
-    return fault_blame(fault) == FAULT_OF_SERVER && fault_breaks(fault) == FAULT_BREAKS_ALL;
+    return (fault_blame(fault) == FAULT_OF_SERVER && fault_breaks(fault) == FAULT_BREAKS_ALL) ||
+           fault_effect(fault) == FAULT_PUTS_OUT_OF_REACH;
+}
+
+bool fault_hits_them_later(enum fault fault)
+{
+    return fault_hits_all_replies(fault) && rows[fault].later.count > 0 &&
+           fault_effect(fault) != FAULT_PUTS_OUT_OF_REACH;
+}
+
+bool fault_may_end_requests(const struct explore_options *options)
+{
+    for (int i = 0; i < FAULT_COUNT; i++)
+        if (options->budget[i] > 0 && rows[i].kind->ends_requests)
+            return true;
+    return false;
 }
 
 int fault_becomes(enum fault fault, enum choice_kind *choices)

@@ -28,6 +28,9 @@ struct fault_kind {
     /* Is it about several servers, or what was sent to them, at once? Then every order before it
      * matters (partial_order.h). */
     bool depends_on_everything;
+    /* Do clients hear of it without a server's doing, as long as it lasts? Then it is unknown how
+     * near they are to what they wait for (lower_bound.h). */
+    bool ends_requests;
     enum reply_error error; /* that a server says by it */
 };
 
@@ -45,9 +48,20 @@ const struct fault_kind *fault_kind(enum fault fault);
 struct fault_text fault_text(enum fault fault);
 struct fault_text fault_later_text(enum fault fault);
 
+/* A budget of one that has ends_requests? */
+bool fault_may_end_requests(const struct explore_options *options);
+
 /* Does it strike all replies of a server on their way, and what else is there, at once? Then
  * whether they are heard before it makes a difference (eager_replies.h). */
 bool fault_hits_all_replies(enum fault fault);
+bool fault_hits_them_later(enum fault fault); /* only by its delayed effect */
+
+/* How long a server may be out of reach, in ticks: its keys expire, whatever they were given when
+ * it began, and stamps, and whoever was to hear of that is late. Longer ones show no more. */
+static inline int fault_outage_ticks(const struct config *config)
+{
+    return config->ttl + LEASE_OVER;
+}
 
 /* Fills what of a config depends on the faults of a search: which can strike, and what they ask
  * for. After config_init(). */
