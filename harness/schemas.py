@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 """Writes the names of properties, causes, commands and events into reports/*.schema.json anew, from the tables of sim/.
 
-sim/test/test_results.c holds the schemas to the same tables."""
+sim/test/test_results_json.c holds the schemas to the same tables."""
 
 import json
 import pathlib

@@ -270,7 +270,7 @@ __attribute__((unused)) static struct result_row *sample_cell(struct results *re
 }
 
 /* Every kind of row. folder: histories are written there; NULL: none. Free with results_free(). */
-static void sample_results(struct results *results, const char *folder)
+__attribute__((unused)) static void sample_results(struct results *results, const char *folder)
 {
     *results = (struct results){.picklock = PICKLOCK_VERSION,
                                 .command = "run",

@@ -1,0 +1,202 @@
+/* test_checks_orphans.c - keys that nobody counts on any more: where a scheme must not leave one,
+ * and where it is not to blame. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <cmocka.h>
+
+#include "test/story.h"
+
+static void a_set_that_comes_after_its_acquire_is_an_orphan(void **state)
+{
+    struct story *story = story_new(&expiring, 1, 300);
+    (void)state;
+    calls(story, A, OP_ACQUIRE);
+    sends(story, A, 0, OP_ACQUIRE, set(story, A));
+    strikes(story, "give-up", A, 0, 0);
+    returns(story, A, OP_ACQUIRE, RESULT_FAILED);
+    executes(story, A, OP_ACQUIRE, set(story, A), OK);
+    ends(story);
+    assert_violated(story, PROPERTY_NO_ORPHAN, 1, CAUSE_LEFTOVER);
+    assert_says(&story->findings[PROPERTY_NO_ORPHAN], "still there at the end");
+    story_free(story);
+}
+
+/* A has released; a copy of its SET comes, and finds the lock free, or held by B. */
+static struct story *copied_set(bool is_held)
+{
+    struct story *story = story_new(&expiring, 1, 300);
+    calls(story, A, OP_ACQUIRE);
+    sends(story, A, 0, OP_ACQUIRE, set(story, A));
+    strikes_command(story, "duplicate", A, OP_ACQUIRE, set(story, A));
+    executes(story, A, OP_ACQUIRE, set(story, A), OK);
+    returns(story, A, OP_ACQUIRE, RESULT_GRANTED);
+    releases(story, A, 1);
+    if (is_held)
+        acquires(story, B);
+    executes(story, A, OP_ACQUIRE, set(story, A), is_held ? NIL : OK);
+    if (is_held)
+        releases(story, B, 1);
+    else
+        at(story, 400);
+    acquires(story, B);
+    releases(story, B, 1);
+    ends(story);
+    return story;
+}
+
+static void a_late_copy_of_a_set_is_an_orphan(void **state)
+{
+    (void)state;
+    struct story *story = copied_set(false);
+    assert_violated(story, PROPERTY_NO_ORPHAN, 1, CAUSE_LEFTOVER);
+    assert_says(&story->findings[PROPERTY_NO_ORPHAN], "A's release returned \"released\"");
+    assert_says(&story->findings[PROPERTY_NO_ORPHAN], "It stayed until it expired.");
+    assert_holds(story, PROPERTY_MUTUAL_EXCLUSION);
+    story_free(story);
+}
+
+static void a_late_copy_that_finds_a_key_does_nothing(void **state)
+{
+    (void)state;
+    struct story *story = copied_set(true);
+    assert_silent(story);
+    assert_holds(story, PROPERTY_NO_ORPHAN);
+    story_free(story);
+}
+
+static void a_late_release_takes_the_orphan_away(void **state)
+{
+    struct story *story = story_new(&expiring, 1, 300);
+    (void)state;
+    acquires(story, A);
+    calls(story, A, OP_RELEASE);
+    strikes(story, "give-up", A, 0, 0);
+    returns(story, A, OP_RELEASE, RESULT_FAILED);
+    executes(story, A, OP_RELEASE, command(VERB_COMPARE_DELETE, token(story, A), 0), INTEGER(1));
+    at(story, 1000);
+    ends(story);
+    assert_holds(story, PROPERTY_NO_ORPHAN);
+    story_free(story);
+}
+
+/* --- no-orphan: of a quorum --- */
+
+/* A and B ask three servers, B finds A on one of them, and keeps what it has; or takes it back. */
+static struct story *minority(bool gives_back)
+{
+    struct story *story = story_new(&majority, 3, 300);
+    struct command back;
+    calls(story, B, OP_ACQUIRE);
+    sends(story, B, 0, OP_ACQUIRE, set(story, B));
+    executes_at(story, B, 0, OP_ACQUIRE, set(story, B), OK);
+    back = command(VERB_COMPARE_DELETE, token(story, B), 0);
+    if (gives_back)
+        executes_at(story, B, 0, OP_ACQUIRE, back, INTEGER(1));
+    return story;
+}
+
+static void a_minority_that_is_kept_without_a_fault_is_not_given_back(void **state)
+{
+    (void)state;
+    for (int how = 0; how < 2; how++) {
+        struct story *story = minority(false);
+        returns(story, B, OP_ACQUIRE, how == 0 ? RESULT_REFUSED : RESULT_FAILED);
+        at(story, 400);
+        ends(story);
+        assert_violated(story, PROPERTY_NO_ORPHAN, 1, CAUSE_UNRELEASED);
+        assert_says(&story->findings[PROPERTY_NO_ORPHAN], "lost, late or sent twice");
+        story_free(story);
+    }
+}
+
+static void a_minority_that_is_given_back_is_no_orphan(void **state)
+{
+    (void)state;
+    struct story *story = minority(true);
+    returns(story, B, OP_ACQUIRE, RESULT_REFUSED);
+    at(story, 400);
+    ends(story);
+    assert_holds(story, PROPERTY_NO_ORPHAN);
+    story_free(story);
+}
+
+/* A lost message of its own, a server that was struck, an answer that took a whole lease: nobody's
+ * fault. What befalls another client, or befell the attempt before, excuses nothing. */
+static void a_key_that_stays_because_of_a_fault_is_the_price_of_it(void **state)
+{
+    (void)state;
+    for (int how = 0; how < 5; how++) {
+        struct story *story = story_new(&majority, 3, 300);
+        if (how == 4) {
+            calls(story, B, OP_ACQUIRE);
+            strikes(story, "lose-request", B, 0, 0);
+            returns(story, B, OP_ACQUIRE, RESULT_FAILED);
+        }
+        calls(story, B, OP_ACQUIRE);
+        at(story, 1);
+        executes_at(story, B, 0, OP_ACQUIRE, set(story, B), OK);
+        if (how == 0)
+            strikes(story, "lose-request", B, 1, 0);
+        if (how == 1)
+            strikes(story, "restart-empty", -1, 1, 0);
+        if (how == 2)
+            at(story, 300.1);
+        if (how == 3)
+            strikes(story, "lose-request", A, 1, 0);
+        returns(story, B, OP_ACQUIRE, RESULT_FAILED);
+        ends(story);
+        assert_violated(story, PROPERTY_NO_ORPHAN, 1, how < 3 ? CAUSE_LEFTOVER : CAUSE_UNRELEASED);
+        story_free(story);
+    }
+}
+
+/* The SET was executed some time between 0 and 30 ms: from 300 ms on its key may be gone, and abort
+ * the transaction of the release. */
+static void a_key_that_may_have_expired_is_no_orphan_of_its_release(void **state)
+{
+    (void)state;
+    for (int is_early = 0; is_early < 2; is_early++) {
+        struct story *story = story_new(&expiring, 1, 300);
+        calls(story, A, OP_ACQUIRE);
+        struct event event = {.kind = EVENT_EXECUTE,
+                              .index = story->index++,
+                              .client = A,
+                              .attempt = story->attempts[A],
+                              .from_us = 200,
+                              .time_us = 30000,
+                              .command = set(story, A),
+                              .reply = OK};
+        checks_event(story->checks, &event);
+        at(story, 31);
+        returns(story, A, OP_ACQUIRE, RESULT_GRANTED);
+        at(story, is_early ? 250 : 310);
+        calls(story, A, OP_RELEASE);
+        executes(story, A, OP_RELEASE, command(VERB_GET, 0, 0), VALUE(token(story, A)));
+        executes(story, A, OP_RELEASE, command(VERB_MULTI_DEL, 0, 0), NIL);
+        returns(story, A, OP_RELEASE, RESULT_NOT_MINE);
+        at(story, 400);
+        acquires(story, B);
+        ends(story);
+        if (is_early)
+            assert_violated(story, PROPERTY_NO_ORPHAN, 1, CAUSE_UNTRUE_ANSWER);
+        else
+            assert_holds(story, PROPERTY_NO_ORPHAN);
+        story_free(story);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_set_that_comes_after_its_acquire_is_an_orphan),
+        cmocka_unit_test(a_late_copy_of_a_set_is_an_orphan),
+        cmocka_unit_test(a_late_copy_that_finds_a_key_does_nothing),
+        cmocka_unit_test(a_late_release_takes_the_orphan_away),
+        cmocka_unit_test(a_minority_that_is_kept_without_a_fault_is_not_given_back),
+        cmocka_unit_test(a_minority_that_is_given_back_is_no_orphan),
+        cmocka_unit_test(a_key_that_stays_because_of_a_fault_is_the_price_of_it),
+        cmocka_unit_test(a_key_that_may_have_expired_is_no_orphan_of_its_release),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
