@@ -29,6 +29,7 @@ for made in "$seeds"/made/*; do
         if [ -e "$file" ] && [ "$(stat -c %s "$file")" -le 65536 ]; then cp "$file" "$seeds/history/$name-${file##*/}"; fi
     done
 done
+for known in sim/test/history1/*.jsonl sim/test/history2/*.jsonl; do cp "$known" "$seeds/history/known-${known##*/}"; done
 for old in sim/test/results1/*; do cp "$old/results.json" "$seeds/results/version-1-${old##*/}.json"; done
 { cat "$seeds/results/1.json"; printf '\0'; cat "$seeds/results/2.json"; } >"$seeds/results/two-shards"
 { cat "$seeds/results/run.json"; printf '\0'; cat "$seeds/results/quorum.json"; } >"$seeds/results/two-runs"

@@ -1,4 +1,4 @@
-"""Histories of version 1 stay readable: committed ones, one at least for each cause, are judged as the program judged them that wrote
+"""Histories of both versions. Those of version 1 stay readable: committed ones, one at least for each cause, are judged as the program judged them that wrote
 them (judged.json is its answer, sentences included). Under a head of version 2 the same lines say the same."""
 
 import json
@@ -35,3 +35,49 @@ def test_the_same_lines_under_a_head_of_version_2(picklock, name, tmp_path):
     path = tmp_path / name
     path.write_text((FOLDER / name).read_text().replace("picklock.history/1", "picklock.history/2", 1))
     assert judge(picklock, path) == JUDGED[name]
+
+
+# --- version 2: a foreign lock whose release script deletes whatever is there; its holds were inferred from the wire ---
+
+FOREIGN = ROOT / "sim" / "test" / "history2" / "script-deletes-anothers.jsonl"
+
+
+def test_a_foreign_lock_is_judged_by_effects_and_promises(picklock):
+    found = {row["property"]: row for row in judge(picklock, FOREIGN)["properties"]}
+    assert found["lease-exclusion"]["cause"] == found["release-own"]["cause"] == "unlock-bug"
+    words = " ".join(found["release-own"]["witness"])
+    assert "A sent EVALSHA 9f86d081884c7d65 1 my-lock b6c2f0de91a74c6f8e5d3a2b1c0f9e8d" in words
+    assert found["mutual-exclusion"]["verdict"] == "violated" and found["always-expires"]["verdict"] == "holds"
+    for name in ("loss-notice", "fence-order", "truthful", "fresh-grant"):
+        assert found[name]["verdict"] == "not_applicable", name
+
+
+def test_it_is_a_row_of_its_program(picklock):
+    row = picklock("check", FOREIGN, "--json", "-").json["results"][0]
+    assert (row["scheme"], row["worker"], row["inferred"]) == (None, "somebody's lock", True)
+
+
+def test_its_timeline_shows_names_and_effects(picklock):
+    drawn = picklock("check", FOREIGN, "--timeline").out
+    assert "A acquires: SET my-lock A1 NX PX 10000" in drawn
+    assert "the server executes A's SET → OK (created)" in drawn
+    assert "A releases: EVALSHA 9f86d081884c7d65 1 my-lock A1" in drawn
+    assert "the server executes A's EVALSHA → 1 (deleted), removes B's key" in drawn
+    assert "A's key expires" in drawn and "A runs in web 1; B and C run in web 2." in drawn
+
+
+def test_without_promises_it_is_judged_by_what_it_does(picklock, tmp_path):
+    path = tmp_path / "unstated.jsonl"
+    path.write_text(FOREIGN.read_text().replace('"promises":["expiry","token"],', "", 1))
+    found = {row["property"]: row["verdict"] for row in judge(picklock, path)["properties"]}
+    assert found["lease-exclusion"] == "violated" and found["always-expires"] == "holds"
+
+
+def test_what_nobody_saw_is_unknown(picklock, tmp_path):
+    path = tmp_path / "unseen.jsonl"
+    lines = [json.loads(line) for line in FOREIGN.read_text().splitlines()]
+    for line in lines:
+        line.pop("effects", None)
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    ran = picklock("check", path)
+    assert ran.status == 2 and "nobody saw what it did to the lock key" in ran.out

@@ -126,6 +126,8 @@ def executed(**more):
 
 def test_the_history_schema_takes_what_foreign_programs_need():
     checker = schema("history.schema.json")
+    for line in (ROOT / "sim" / "test" / "history2" / "script-deletes-anothers.jsonl").read_text().splitlines():
+        checker.validate(json.loads(line))
     for line in [executed(), executed(effects=[{"key": "lock", "did": "refused", "unlike": "mine", "wanted": "delete"}]),
                  {"i": 0, "t": 0, "kind": "return", "client": 0, "op": "acquire", "result": "granted", "token": "x", "inferred": True}]:
         checker.validate(line)

@@ -83,6 +83,7 @@ static enum fail judge(const char *path, const struct scheme_list *wanted, int64
         result_judge(
             row, findings,
             &(struct judging){.fail_on = fail_on,
+                              .tells_all = head.has_promises,
                               .vacuity = is_stress ? result_vacuity(&counters, false) : NULL});
     }
     checks_free(checks);

@@ -4,7 +4,7 @@
 
 #include "base/memory.h"
 #include "base/units.h"
-#include "report/timeline.h"
+#include "report/timeline_words.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -39,6 +39,10 @@ static void put_legend(const struct page *page, const struct timeline *timeline)
         fprintf(page->out,
                 " Drawn are the clients that led to the violation, of %d in the whole history.",
                 timeline->head.clients);
+    char *processes = words_processes(timeline);
+    fputs(processes ? " " : "", page->out);
+    html_text(page, processes ? processes : "");
+    free(processes);
     fputs("</figcaption>\n", page->out);
 }
 

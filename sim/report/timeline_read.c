@@ -143,16 +143,17 @@ static void keep_part(struct timeline *timeline, const struct ring *ring)
 }
 
 /* The head's names belong to the reader: the timeline needs its own. */
-static void copy_names(struct timeline *timeline)
+static void copy_names(char (**names)[NAME_MAX_BYTES], int clients)
 {
-    size_t count = (size_t)timeline->head.clients;
-    char(*names)[NAME_MAX_BYTES] = memory_new(count, NAME_MAX_BYTES);
-    for (size_t i = 0; i < count; i++) {
-        char *clean = text_clean(timeline->head.names[i]);
-        snprintf(names[i], NAME_MAX_BYTES, "%s", clean);
+    if (!*names)
+        return;
+    char(*copies)[NAME_MAX_BYTES] = memory_new((size_t)clients, NAME_MAX_BYTES);
+    for (int i = 0; i < clients; i++) {
+        char *clean = text_clean((*names)[i]);
+        snprintf(copies[i], NAME_MAX_BYTES, "%s", clean);
         free(clean);
     }
-    timeline->head.names = names;
+    *names = copies;
 }
 
 enum fail timeline_read(struct timeline *timeline, const char *path, bool *is_drawable,
@@ -161,10 +162,11 @@ enum fail timeline_read(struct timeline *timeline, const char *path, bool *is_dr
     struct history_reader *reader;
     enum fail fail = history_reader_new(&reader, path, &timeline->head, failure);
     if (fail) {
-        timeline->head.names = NULL;
+        timeline->head.names = timeline->head.processes = NULL;
         return fail;
     }
-    copy_names(timeline);
+    copy_names(&timeline->head.names, timeline->head.clients);
+    copy_names(&timeline->head.processes, timeline->head.clients);
     struct ring ring = {.events = memory_new(RING_EVENTS, sizeof *ring.events)};
     fail = fill_ring(&ring, reader, timeline->first_index, failure);
     bool is_whole = ring.read <= TIMELINE_EVENTS_MAX && timeline->head.locks <= 1 &&
@@ -213,6 +215,7 @@ void timeline_free(struct timeline *timeline)
     for (int i = 0; i < timeline->events_count; i++)
         event_drop(&timeline->events[i]);
     free(timeline->head.names);
+    free(timeline->head.processes);
     free(timeline->events);
     free(timeline->overlaps);
     free(timeline);

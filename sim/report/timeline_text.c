@@ -1,6 +1,7 @@
 /* timeline_text.c - prints a timeline for a terminal of 100 columns: times, the sketch, words, and
  * what the signs mean. It judges nothing: the sentences are the results'. */
 #include "report/timeline_sketch.h"
+#include "report/timeline_words.h"
 
 #include "base/memory.h"
 #include "report/text.h"
@@ -187,6 +188,10 @@ static void print_legend(const struct sketch *sketch)
         signs[FAULT].is_used |= timeline->rows[row].kind == ROW_FAULT;
     }
     print_signs(sketch, signs, SIGNS);
+    char *processes = words_processes(timeline);
+    if (processes)
+        text_print_wrapped(sketch->out, processes, 2, SKETCH_WIDTH);
+    free(processes);
 }
 
 static void print_timeline(FILE *out, const struct timeline *timeline, enum charset charset)

@@ -1,6 +1,7 @@
 /* timeline_words.c - see timeline_words.h. Words only: nothing here decides what a run means. */
 #include "report/timeline_words.h"
 
+#include "base/memory.h"
 #include "base/units.h"
 #include "checks/change.h"
 #include "scenario/choice.h"
@@ -8,6 +9,7 @@
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { COMMAND_TEXT_MAX = 100, SERVER_TEXT_MAX = 24 };
@@ -149,6 +151,46 @@ void words_key_expires(const struct timeline *timeline, int server, int client, 
     put(text, "%s's key expires", client_name(timeline, client));
     if (timeline->head.servers > 1)
         put(text, " at %s", server_name(timeline, server, name));
+}
+
+/* The drawn client before that one, or behind it, in the same process; -1: none. */
+static int find_mate(const struct timeline *timeline, int at, int step)
+{
+    char(*processes)[NAME_MAX_BYTES] = timeline->head.processes;
+    for (int i = at + step; i >= 0 && i < timeline->clients_count; i += step)
+        if (!strcmp(processes[timeline->clients[i]], processes[timeline->clients[at]]))
+            return i;
+    return -1;
+}
+
+static void add_words(char **text, const char *one, const char *two)
+{
+    char *longer = memory_format("%s%s%s", *text, one, two);
+    free(*text);
+    *text = longer;
+}
+
+char *words_processes(const struct timeline *timeline)
+{
+    if (!timeline->head.processes)
+        return NULL;
+    char *text = memory_text("");
+    for (int first = 0; first < timeline->clients_count; first++) {
+        if (find_mate(timeline, first, -1) >= 0)
+            continue;
+        bool is_one = true;
+        for (int i = first; i >= 0; i = find_mate(timeline, i, 1)) {
+            const char *before = i == first                       ? first ? "; " : ""
+                                 : find_mate(timeline, i, 1) >= 0 ? ", "
+                                                                  : " and ";
+            add_words(&text, before, client_name(timeline, timeline->clients[i]));
+            is_one &= i == first;
+        }
+        add_words(&text, is_one ? " runs in " : " run in ",
+                  timeline->head.processes[timeline->clients[first]]);
+    }
+    add_words(&text, ".", "");
+    return text;
 }
 
 void words_lease_ends(const struct timeline *timeline, int client, char *text)

@@ -24,6 +24,9 @@ void words_event(const struct timeline *timeline, const struct event *event,
 bool words_foreign_key(const struct timeline *timeline, const struct event *event, int holder,
                        char *text);
 void words_key_expires(const struct timeline *timeline, int server, int client, char *text);
+/* "A runs in web 1; B and C run in web 2.", of the clients that are drawn; NULL: the history does
+ * not say it. The caller frees. */
+char *words_processes(const struct timeline *timeline);
 void words_lease_ends(const struct timeline *timeline, int client, char *text);
 
 #endif

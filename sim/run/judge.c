@@ -118,7 +118,7 @@ static void take_findings(struct result_row *row, const struct finding *findings
         is_any_judged |= is_judged;
         if (is_judged && finding.verdict > row->verdict)
             row->verdict = finding.verdict;
-        if (is_judged || is_listed)
+        if (is_judged || is_listed || judging->tells_all)
             add_property(row, (enum property)i, &finding, expectation);
     }
     if (!is_any_judged)

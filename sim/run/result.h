@@ -176,6 +176,7 @@ struct judging {
      */
     const char *vacuity;
     enum fail_on fail_on; /* the policy */
+    bool tells_all;       /* what is not applicable has its place, too, and says why */
 };
 
 /* Of a stress run: why no two holds can have been made to overlap; NULL: a fault struck inside a
