@@ -97,6 +97,21 @@ def test_every_folder_of_the_explorer_is_in_the_walk():
     assert folders and not [name for name in folders if f"{name}/" not in text]
 
 
+def test_the_pages_name_files_that_exist():
+    """Paths; NAME and my_ stand for a reader's own, ARTICLES names files of others."""
+    pages = {ROOT / "README.md": [ROOT], ROOT / "sim" / "README.md": [ROOT, ROOT / "sim"],
+             **{page: [ROOT, ROOT / "sim", ROOT / "sim" / "explore"] for page in DOCS.glob("*.md") if page.name != "ARTICLES.md"}}
+    for page, roots in pages.items():
+        named = set(re.findall(r"`((?:[\w.-]+/)+[\w-]+\.(?:[ch]|py|def|sh|md|yaml|json))`", page.read_text()))
+        for name in named:
+            assert "NAME" in name or "/my_" in name or any((root / name).exists() for root in roots), f"{page.relative_to(ROOT)}: {name}"
+
+
+def test_every_page_of_docs_has_its_row():
+    rows = set(re.findall(r"^\| \[(\w+\.md)\]", (DOCS / "README.md").read_text(), re.M))
+    assert rows == {page.name for page in DOCS.glob("*.md")} - {"README.md"}
+
+
 def test_every_test_file_has_its_row():
     rows = set(re.findall(r"^\| `(test_\w+\.py)` \|", (ROOT / "harness" / "README.md").read_text(), re.M))
     assert rows == {path.name for path in (ROOT / "harness").glob("test_*.py")}
