@@ -88,9 +88,9 @@ const char *choice_print(const struct choice *choice, const char (*names)[64], c
     struct holes holes = {.client = choice->client,
                           .server = choice->server,
                           .verb = choice->verb,
-                          .opaque = choice->opaque,
                           .amount_us = choice->amount_us,
                           .error = choice->error};
+    memcpy(holes.opaque, choice->opaque, sizeof holes.opaque);
     return sentence_print(row_of(choice->kind)->form, &holes, names, text, size);
 }
 
@@ -101,10 +101,9 @@ static enum fail choice_mishap(const struct mishap *mishap, struct failure *fail
                        is_near ? "; did you mean '" : "", mishap->nearest, is_near ? "'?" : "");
 }
 
-enum fail choice_read(const char *line, const char (*names)[64], int clients, int servers,
-                      struct choice *choice, struct failure *failure)
+static enum fail read_choice(const char *line, const struct cast *cast, struct choice *choice,
+                             struct failure *failure)
 {
-    struct cast cast = {.names = names, .clients = clients, .servers = servers};
     struct holes holes;
     struct mishap mishap;
     char text[SENTENCE_MAX];
@@ -118,7 +117,7 @@ enum fail choice_read(const char *line, const char (*names)[64], int clients, in
                            SENTENCE_MAX - 1);
     memcpy(text, line, length);
     text[length] = '\0';
-    int kind = sentence_read(forms, CHOICE_COUNT, "choice", text, &cast, &holes, &mishap);
+    int kind = sentence_read(forms, CHOICE_COUNT, "choice", text, cast, &holes, &mishap);
     if (kind < 0)
         return choice_mishap(&mishap, failure);
     if (kind == CHOICE_TIME && holes.amount_us <= 0)
@@ -131,5 +130,21 @@ enum fail choice_read(const char *line, const char (*names)[64], int clients, in
                               .verb = holes.verb,
                               .amount_us = holes.amount_us,
                               .error = holes.error};
+    memcpy(choice->opaque, holes.opaque, sizeof choice->opaque);
     return FAIL_NONE;
+}
+
+enum fail choice_read(const char *line, const char (*names)[64], int clients, int servers,
+                      struct choice *choice, struct failure *failure)
+{
+    const struct cast cast = {.names = names, .clients = clients, .servers = servers};
+    return read_choice(line, &cast, choice, failure);
+}
+
+enum fail choice_read_foreign(const char *line, const char (*names)[64], int clients, int servers,
+                              struct choice *choice, struct failure *failure)
+{
+    const struct cast cast = {
+        .names = names, .clients = clients, .servers = servers, .is_foreign = true};
+    return read_choice(line, &cast, choice, failure);
 }

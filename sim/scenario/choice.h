@@ -56,4 +56,9 @@ const char *choice_print(const struct choice *choice, const char (*names)[64], c
 enum fail choice_read(const char *line, const char (*names)[64], int clients, int servers,
                       struct choice *choice, struct failure *failure);
 
+/* The same of a foreign program's run: a command that nobody here knows is its own, if it has no
+ * lower-case letter. */
+enum fail choice_read_foreign(const char *line, const char (*names)[64], int clients, int servers,
+                              struct choice *choice, struct failure *failure);
+
 #endif

@@ -41,6 +41,7 @@ void schedule_add(struct schedule *schedule, const struct choice *choice)
     schedule->choices[count] = *choice;
     schedule->lines[count] = 0;
     schedule->choices_count++;
+    schedule->is_foreign |= choice->opaque[0] != '\0';
 }
 
 void schedule_free(struct schedule *schedule)
@@ -74,6 +75,8 @@ static void print_schedule(FILE *out, const struct schedule *schedule)
         fputs("replica: yes\n", out);
     if (schedule->has_delex)
         fputs("delex: yes\n", out);
+    if (schedule->is_foreign)
+        fputs("foreign: yes\n", out);
     fputs("---\n", out);
     for (int i = 0; i < schedule->choices_count; i++)
         fprintf(out, "%s\n",

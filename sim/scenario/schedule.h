@@ -6,7 +6,8 @@
  *     clients: A B C
  *     servers: 1
  *     seed: 1
- *     delex: yes                   (also: same-token: A B; replica: yes; when they are so)
+ *     delex: yes                   (also: same-token: A B; replica: yes; foreign: yes; when they
+ * are so: foreign, when a command is no row of commands.def)
  *     ---
  *     A acquires
  *     A's SET reaches server 1
@@ -28,6 +29,7 @@ struct schedule {
     uint64_t seed;
     uint32_t same_token;
     bool has_replica, has_delex;
+    bool is_foreign; /* a choice names a command of a foreign program */
     struct choice *choices;
     int *lines; /* the file line of each choice, when it was read from one */
     int choices_count;

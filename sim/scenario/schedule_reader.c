@@ -181,6 +181,11 @@ static enum fail read_delex(struct schedule_reader *reader, char *value)
     return read_yes_or_no(reader, "delex", value, &reader->schedule->has_delex);
 }
 
+static enum fail read_foreign(struct schedule_reader *reader, char *value)
+{
+    return read_yes_or_no(reader, "foreign", value, &reader->schedule->is_foreign);
+}
+
 /* Keys stand in this order; a later one may speak of an earlier one. */
 static const struct header_row {
     const char *name;
@@ -191,6 +196,7 @@ static const struct header_row {
     {"clients", read_clients, false}, {"servers", read_servers, false},
     {"seed", read_seed, false},       {"same-token", read_same_token, true},
     {"replica", read_replica, true},  {"delex", read_delex, true},
+    {"foreign", read_foreign, true},
 };
 enum { HEADERS_COUNT = sizeof headers / sizeof headers[0] };
 
@@ -253,6 +259,9 @@ static enum fail read_head(struct schedule_reader *reader)
     return FAIL_NONE;
 }
 
+typedef enum fail read_line(const char *, const char (*)[64], int, int, struct choice *,
+                            struct failure *);
+
 static enum fail read_choices(struct schedule_reader *reader)
 {
     struct schedule *schedule = reader->schedule;
@@ -267,8 +276,9 @@ static enum fail read_choices(struct schedule_reader *reader)
         reader->has_ended = !strcmp(text, "end");
         if (reader->has_ended)
             continue;
-        if (choice_read(line, (const char(*)[64])schedule->names, schedule->clients,
-                        schedule->servers, &choice, &why))
+        read_line *read = schedule->is_foreign ? choice_read_foreign : choice_read;
+        if (read(line, (const char(*)[64])schedule->names, schedule->clients, schedule->servers,
+                 &choice, &why))
             return complain(reader, NULL, "%s", why.text);
         schedule_add(schedule, &choice);
         schedule->lines[schedule->choices_count - 1] = reader->line;

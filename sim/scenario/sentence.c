@@ -78,9 +78,10 @@ static int hole_length(char hole, const char *text)
         while (isalnum((unsigned char)text[length]))
             length++;
         return length == 6 && !strncmp(text, "server", 6) ? 0 : length;
-    case 'V':
+    case 'V': /* dots: of a module's command */
     case 'E':
-        while (isalnum((unsigned char)text[length]) || text[length] == '-')
+        while (isalnum((unsigned char)text[length]) ||
+               (text[length] && strchr("-._", text[length])))
             length++;
         return length;
     case 'S':
@@ -172,6 +173,20 @@ static int read_verb(const char *word, int offset, enum verb *verb, struct misha
     mishap_set(mishap, offset, "'%.40s' is not a command", word);
     mishap_suggest(mishap, suggest_nearest(word, names, VERB_COUNT));
     return -1;
+}
+
+/* A command that a foreign program sent, and that is no row of commands.def. */
+static bool read_opaque(const char *word, struct holes *holes)
+{
+    enum verb verb;
+    size_t length = strlen(word);
+    if (verb_read(word, &verb) || length == 0 || length >= sizeof holes->opaque)
+        return false;
+    for (size_t i = 0; i < length; i++)
+        if (islower((unsigned char)word[i]))
+            return false;
+    memcpy(holes->opaque, word, length + 1);
+    return true;
 }
 
 /* "2 leases", "0.5 leases", "-1 lease": true when it has that shape. */
@@ -299,7 +314,9 @@ static int read_hole(const char *text, const struct span *span, const struct cas
     case 'S':
         return read_server(word, span->from, cast, holes, mishap);
     case 'V':
-        return read_verb(word, span->from, &holes->verb, mishap);
+        return cast->is_foreign && read_opaque(word, holes)
+                   ? 0
+                   : read_verb(word, span->from, &holes->verb, mishap);
     case 'T':
         return read_amount(word, span->from, cast, holes, mishap);
     case 'E':
@@ -395,8 +412,7 @@ static void print_hole(char hole, const struct holes *holes, const char (*names)
     else if (hole == 'S')
         snprintf(text, size, "server %d", holes->server + 1);
     else if (hole == 'V')
-        snprintf(text, size, "%s",
-                 holes->opaque && holes->opaque[0] ? holes->opaque : verb_name(holes->verb));
+        snprintf(text, size, "%s", holes->opaque[0] ? holes->opaque : verb_name(holes->verb));
     else if (hole == 'T' && milli % 1000)
         snprintf(text, size, "%s%" PRId64 ".%03" PRId64 " leases",
                  holes->leases_milli < 0 ? "-" : "", milli / 1000, milli % 1000);

@@ -16,13 +16,14 @@ struct cast {
     const char (*names)[64];
     int clients, servers;
     bool knows_leases; /* %T may also be "2 leases" (steps), else durations only (choices) */
+    bool is_foreign;   /* %V may be a command of a foreign program: no lower-case letter in it */
 };
 
 /* What fills the holes; client and server are -1 where the form has none. */
 struct holes {
     int client, server;
     enum verb verb;
-    const char *opaque; /* printed instead of verb's name, unless NULL or "" */
+    char opaque[OPAQUE_NAME_MAX]; /* %V of a foreign program's command; "": verb says it */
     int64_t amount_us;
     int64_t leases_milli; /* 0: amount_us counts */
     enum reply_error error;

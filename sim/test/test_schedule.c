@@ -131,6 +131,35 @@ static void what_was_written_reads_back(void **state)
     schedule_free(back);
 }
 
+/* A command that nobody here knows reads back where the head says so; one that is known, as itself.
+ */
+static void a_foreign_programs_commands_read_back(void **state)
+{
+    (void)state;
+    struct failure failure = {0};
+    struct schedule *schedule = make_schedule(), *back;
+    const struct choice lock = {
+        .kind = CHOICE_ARRIVE, .client = 1, .server = 1, .opaque = "LOCK.ACQUIRE"};
+    const struct choice set = {.kind = CHOICE_GIVE_UP, .verb = VERB_SET_NX_PX};
+    schedule_add(schedule, &lock);
+    schedule_add(schedule, &set);
+    assert_int_equal(schedule_write(schedule, path, &failure), FAIL_NONE);
+    if (schedule_read(path, &back, &failure))
+        fail_msg("%s", failure.text);
+    assert_true(back->is_foreign);
+    assert_int_equal(back->choices_count, CHOICES + 2);
+    assert_true(choice_is_same(&back->choices[CHOICES], &lock));
+    assert_string_equal(choice_command(&back->choices[CHOICES]), "LOCK.ACQUIRE");
+    assert_string_equal(choice_command(&back->choices[CHOICES + 1]), "SET");
+    assert_string_equal(back->choices[CHOICES + 1].opaque, "");
+    schedule_free(schedule);
+    schedule_free(back);
+    refuses(HEAD "---\nA's LOCK reaches server 1\nend\n", "8: 'LOCK' is not a command");
+    refuses(HEAD "foreign: yes\n---\nA's Lock reaches server 1\nend\n",
+            "9: 'Lock' is not a command");
+    refuses(HEAD "foreign: maybe\n---\nend\n", "7: 'foreign' wants yes or no");
+}
+
 static void edited_by_hand(void **state)
 {
     (void)state;
@@ -311,6 +340,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_schedule_is_a_readable_file),
         cmocka_unit_test(what_was_written_reads_back),
+        cmocka_unit_test(a_foreign_programs_commands_read_back),
         cmocka_unit_test(edited_by_hand),
         cmocka_unit_test(many_choices),
         cmocka_unit_test(wrong_files_say_the_line),
