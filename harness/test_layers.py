@@ -167,14 +167,12 @@ def test_the_purity_test_would_fail_on_an_impure_layer(layer, called):
     assert called in undefined(sorted((BUILD / layer).glob("*.o"))) - ALLOWED
 
 
-# Asks the clock by itself: shims are loaded into other programs; the others still do.
-OWN_CLOCKS = {"live/clock_shim.c", "live/directed.c", "live/directed_settle.c"}
 
 
 def test_durations_are_taken_from_one_clock():
     found = {str(path.relative_to(SIM)) for layer in LAYERS for path in files(layer)
              if path.suffix == ".c" and re.search(r"\buv_hrtime\(|\bclock_gettime\(CLOCK_MONOTONIC", path.read_text())}
-    assert found - OWN_CLOCKS == {"base/monotonic.c"}
+    assert {name for name in found if not name.startswith(PRELOADED)} == {"base/monotonic.c"}
 
 
 def test_nothing_exits_below_cmd():

@@ -3,6 +3,7 @@
 #include "live/directed.h"
 
 #include "base/memory.h"
+#include "base/monotonic.h"
 #include "live/clock.h"
 #include "world/scheme_clients.h"
 
@@ -181,7 +182,7 @@ enum fail world_live_new(struct world **world, struct live *live, const struct r
     directed->backend.ops = &directed_ops;
     directed->live = live;
     directed->run = run;
-    directed->began_us = (int64_t)(uv_hrtime() / 1000);
+    directed->began_us = monotonic_us();
     live_lock_prefix(live, 0, directed->prefix);
     *world = core_new(run, &directed->backend, scheme_clients_new(run, epoch_us(directed)));
     return FAIL_NONE;

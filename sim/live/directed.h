@@ -14,7 +14,7 @@ struct directed {
     struct backend backend; /* first */
     struct live *live;
     const struct run *run;
-    int64_t began_us;  /* uv_hrtime() at world time 0, where time is real */
+    int64_t began_us;  /* monotonic_us() at world time 0, where time is real */
     int64_t choice_us; /* world time of the choice under way */
     char prefix[KEY_PREFIX_MAX];
     struct connection *connections[ACTORS_MAX][CONNECTIONS_MAX]; /* NULL: no such one */

@@ -2,6 +2,8 @@
  * longer. See directed.h. */
 #include "live/directed.h"
 
+#include "base/monotonic.h"
+
 enum { SETTLE_LIMIT_US = 10000000 };
 
 /* --- settled? --- */
@@ -110,8 +112,7 @@ enum fail directed_settle(struct directed *directed, const struct exchange *exch
 int64_t directed_now_us(const struct backend *backend, int64_t now_us)
 {
     const struct directed *directed = (const struct directed *)backend;
-    return directed_is_real_time(directed) ? (int64_t)(uv_hrtime() / 1000) - directed->began_us
-                                           : now_us;
+    return directed_is_real_time(directed) ? monotonic_us() - directed->began_us : now_us;
 }
 
 static void rings(uv_timer_t *timer)
