@@ -36,9 +36,15 @@ def console(mark):
     return [(part.partition("\n")[0], part.partition("\n")[2]) for part in re.split(r"^\$ ", block, flags=re.M)[1:]]
 
 
+def has_redis_py():
+    found = subprocess.run(["/usr/bin/python3", "-c", "import redis; print(redis.__version__)"], text=True, capture_output=True)
+    return found.stdout.startswith("4.")
+
+
 @pytest.mark.parametrize("marks", [
     ["build/picklock run --scheme set-nx-ex-del,set-nx-px-cad", "report reports/runs/latest --timeline"],
     ["my_lock.c"],
+    pytest.param(["--worker"], marks=pytest.mark.skipif(not has_redis_py(), reason="no redis-py 4 for /usr/bin/python3")),
     ["--fault slow-work,stall,resend"],
 ])
 def test_the_commands_print_what_the_readme_says(tmp_path, marks):
