@@ -49,8 +49,7 @@ struct backend_ops {
                          struct server_answer *, struct failure *);
     /* The reply reaches its client. */
     enum fail (*deliver)(struct backend *, const struct message *, struct failure *);
-    /* The message is over, and whatever is still to come of it is nobody's. A request that was not
-     * executed (before a silent server) is never executed. */
+    /* The message is over, and whatever is still to come of it is nobody's. */
     void (*forget)(struct backend *, const struct message *);
     /* The connection is gone, and what is on it. */
     void (*disconnect)(struct backend *, int client, int connection);

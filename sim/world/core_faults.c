@@ -40,10 +40,12 @@ static enum fail choose_give_up(struct core *core, const struct choice *choice,
         core_leave(core, found);
     /* What was executed can only come back to nobody; what was not may still be, but for what a
      * silent server has not seen: it goes with its connection. */
-    if (message.state == MESSAGE_REQUEST && core->reach[message.server] == REACH_OPEN)
+    if (message.state == MESSAGE_REQUEST)
         found->is_abandoned = true;
     else
         core_remove(core, found);
+    if (message.state == MESSAGE_REQUEST && core->reach[message.server] != REACH_OPEN)
+        core_break(core, &message);
     core_notify(core, &message, is_void ? MOMENT_LOST : MOMENT_TIMEOUT);
     return FAIL_NONE;
 }
