@@ -78,10 +78,27 @@ def test_messages_are_held_and_named(picklock, tmp_path):
         assert line in text, text
 
 
-def test_the_same_run_has_the_same_history(picklock, tmp_path):
+def test_a_schedule_replays(picklock, tmp_path):
+    out = tmp_path / "out"
+    picklock("run", "--worker", REDIS_PY, scenario("duplicated-delete"), "--out", out)
+    [path] = (out / "latest" / "schedules").iterdir()
+    [history] = (out / "latest" / "histories").iterdir()
+    again = picklock("replay", path, "--worker", REDIS_PY, "--out", tmp_path / "again")
+    assert again.status == 0, again
+    [other] = (tmp_path / "again" / "latest" / "histories").iterdir()
+    assert history.read_text().splitlines()[1:] == other.read_text().splitlines()[1:]
+    path.write_text(path.read_text().replace("A's EVALSHA reaches server 1", "A's EVALX reaches server 1", 1))
+    diverged = picklock("replay", path, "--worker", REDIS_PY)
+    assert diverged.status == 2 and "A has no EVALX at server 1" in " ".join(diverged.out.split()), diverged
+    without = picklock("replay", path)
+    assert without.status == 64 and "unknown scheme 'redis_py_lock.py'" in without.err, without
+
+
+@pytest.mark.parametrize("worker", [NAIVE, REDIS_PY])
+def test_the_same_run_has_the_same_history(picklock, tmp_path, worker):
     found = []
     for out in (tmp_path / "first", tmp_path / "second"):
-        picklock("run", "--worker", NAIVE, scenario("late-grant"), "--out", out)
+        picklock("run", "--worker", worker, scenario("late-grant"), "--out", out)
         [path] = (out / "latest" / "histories").iterdir()
         found.append(path.read_text())
     assert found[0] == found[1]

@@ -108,8 +108,24 @@ enum fail run_choices_read(const struct run_choices *choices, struct runner *run
     if (choices->redis && choices->redis_server)
         return failure_set(failure, FAIL_INPUT, "--redis and --redis-server exclude each other");
     /* What is said on the command line goes before what stands in the environment. */
-    if (runner->world == WORLD_REDIS && !choices->redis && !choices->redis_server)
+    if (runner->world == WORLD_REDIS && !choices->redis && !choices->redis_server &&
+        !choices->worker)
         live->url = secrets_environment();
+    return FAIL_NONE;
+}
+
+enum fail run_choices_worker(const struct run_choices *choices, const struct live_options *live,
+                             struct worker_scheme *worker, struct runner *runner,
+                             struct failure *failure)
+{
+    if (runner->world != WORLD_REDIS || live->url || live->steering == REAL_TIME)
+        return failure_set(
+            failure, FAIL_INPUT,
+            "--worker runs on private redis-servers in virtual time: leave out --on sim, "
+            "--redis and --real-time");
+    if (worker_scheme_init(worker, choices->worker, live->redis_server, failure))
+        return FAIL_INPUT;
+    runner->worker = worker;
     return FAIL_NONE;
 }
 

@@ -27,7 +27,7 @@ enum fail scheme_list_has(const struct scheme_list *list, const char *name, cons
 
 /* The options that say where to run: given to run and replay alike. */
 struct run_choices {
-    const char *on, *redis, *redis_server, *fail_on;
+    const char *on, *redis, *redis_server, *fail_on, *worker;
     int real_time;
 };
 
@@ -35,6 +35,7 @@ struct run_choices {
     {"--on", OPTION_TEXT, &(choices).on, 0, 0}, {"--redis", OPTION_TEXT, &(choices).redis, 0, 0},  \
         {"--redis-server", OPTION_TEXT, &(choices).redis_server, 0, 0},                            \
         {"--real-time", OPTION_FLAG, &(choices).real_time, 0, 0},                                  \
+        {"--worker", OPTION_TEXT, &(choices).worker, 0, 0},                                        \
     {                                                                                              \
         "--fail-on", OPTION_TEXT, &(choices).fail_on, 0, 0                                         \
     }
@@ -44,6 +45,12 @@ struct run_choices {
  */
 enum fail run_choices_read(const struct run_choices *choices, struct runner *runner,
                            struct live_options *live, struct failure *failure);
+
+/* Makes the worker that the choices name (one is) known as a scheme, and tells the runner; worker
+ * is kept by it. FAIL_INPUT: it does not go with where to run. */
+enum fail run_choices_worker(const struct run_choices *choices, const struct live_options *live,
+                             struct worker_scheme *worker, struct runner *runner,
+                             struct failure *failure);
 
 /* --- reports --- */
 

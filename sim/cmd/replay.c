@@ -14,6 +14,7 @@
 static const char help[] =
     "\n"
     "  --scheme FILE.so       load the scheme of the schedule, if it came from a file\n"
+    "  --worker COMMAND       the worker of the schedule, if it came from one: 'python3 my_lock.py'\n"
     "  --on redis|sim         replay on a real redis-server (default) or in the simulated world\n"
     "  --real-time            do not steer the servers' clocks: leases run out in real time\n"
     "  --timeline             print a space-time diagram below the summary\n"
@@ -73,6 +74,7 @@ int cmd_replay(int argc, char **argv)
     struct results results = {0};
     struct run_choices choices = {0};
     struct scheme_list wanted = {0};
+    struct worker_scheme worker;
     const char *scheme = NULL;
     int operands, wants_help = 0, wants_timeline = 0;
     char **line = memory_new((size_t)argc + 1, sizeof *line);
@@ -99,7 +101,8 @@ int cmd_replay(int argc, char **argv)
     }
     struct live_options live;
     if (run_choices_read(&choices, &runner, &live, &failure) ||
-        scheme_list_read(scheme, &wanted, &failure))
+        scheme_list_read(scheme, &wanted, &failure) ||
+        (choices.worker && run_choices_worker(&choices, &live, &worker, &runner, &failure)))
         return cmd_failed(&failure);
     cmd_catch_signals();
     snprintf(results.world, sizeof results.world, "%s",

@@ -33,7 +33,7 @@ static const char help[] =
 /* clang-format on */
 
 struct run_options {
-    const char *scheme, *shard, *worker_command;
+    const char *scheme, *shard;
     struct worker_scheme worker;
     int wants_help, operands;
     int64_t seed, repeat;
@@ -67,7 +67,6 @@ static enum fail parse(int argc, char **argv, struct run_options *options, struc
 {
     const struct option_row rows[] = {
         {"--scheme", OPTION_TEXT, &options->scheme, 0, 0},
-        {"--worker", OPTION_TEXT, &options->worker_command, 0, 0},
         {"--repeat", OPTION_NUMBER, &options->repeat, 1, 1000000},
         {"--shard", OPTION_TEXT, &options->shard, 0, 0},
         {"--seed", OPTION_NUMBER, &options->seed, 0, INT64_MAX},
@@ -87,17 +86,10 @@ static enum fail parse(int argc, char **argv, struct run_options *options, struc
 static enum fail add_worker(struct run_options *options, struct runner *runner,
                             struct scheme_list *wanted, struct failure *failure)
 {
-    if (!options->worker_command)
+    if (!options->choices.worker)
         return FAIL_NONE;
-    if (runner->world != WORLD_REDIS || options->live.url || options->live.steering == REAL_TIME)
-        return failure_set(
-            failure, FAIL_INPUT,
-            "--worker runs on private redis-servers in virtual time: leave out --on sim, "
-            "--redis and --real-time");
-    if (worker_scheme_init(&options->worker, options->worker_command, options->live.redis_server,
-                           failure))
+    if (run_choices_worker(&options->choices, &options->live, &options->worker, runner, failure))
         return FAIL_INPUT;
-    runner->worker = &options->worker;
     wanted->rows = memory_resize(wanted->rows, (size_t)wanted->count + 1, sizeof *wanted->rows);
     wanted->rows[wanted->count++] = &options->worker.scheme;
     return FAIL_NONE;

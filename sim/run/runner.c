@@ -322,13 +322,24 @@ enum fail runner_suits(const struct runner *runner, const struct scenario *scena
     return fail;
 }
 
+static enum fail suits_worker(const struct scenario *scenario, struct failure *failure)
+{
+    for (int i = 0; i < scenario->steps_count; i++) {
+        const enum choice_kind kind = step_choice(scenario->steps[i].kind);
+        if (kind != CHOICE_COUNT && worker_can(kind, failure))
+            return failure->code;
+    }
+    return FAIL_NONE;
+}
+
 enum fail runner_scenario(struct runner *runner, const struct scenario *scenario,
                           const struct scheme *scheme, struct results *results,
                           struct failure *failure)
 {
     struct result_row *row = scenario_row(results, scenario, scheme);
     struct script script = {.scenario = scenario};
-    if (runner_suits(runner, scenario, failure)) {
+    if (runner_suits(runner, scenario, failure) ||
+        (is_worker(runner, scheme) && suits_worker(scenario, failure))) {
         result_set_not_applicable(row, failure->text);
         return FAIL_NONE;
     }

@@ -3,6 +3,7 @@
  *
  * A request is held at its worker's proxy before the core knows of it: send() claims it. A copy, or
  * one that its client has given up, travels by itself, on a connection of its own. */
+#include "worker/worker_world.h"
 #include "worker/world_state.h"
 
 #include "live/servers.h"
@@ -20,10 +21,8 @@ static struct wire_message **message_of(struct workers *workers, const struct me
     return &workers->messages[message->client][message->number];
 }
 
-static enum fail backend_can(const struct backend *backend, enum choice_kind kind,
-                             struct failure *failure)
+enum fail worker_can(enum choice_kind kind, struct failure *failure)
 {
-    (void)backend;
     switch (kind) {
     case CHOICE_WRITE:
     case CHOICE_READ_COUNTER:
@@ -39,6 +38,13 @@ static enum fail backend_can(const struct backend *backend, enum choice_kind kin
     default:
         return FAIL_NONE;
     }
+}
+
+static enum fail backend_can(const struct backend *backend, enum choice_kind kind,
+                             struct failure *failure)
+{
+    (void)backend;
+    return worker_can(kind, failure);
 }
 
 /* --- time --- */

@@ -25,6 +25,9 @@ struct worker_program {
 enum fail world_worker_new(struct world **world, struct worker_program *program,
                            const struct run *run, struct failure *failure);
 
+/* Can workers do that at all? FAIL_NOT_APPLICABLE: why not. */
+enum fail worker_can(enum choice_kind kind, struct failure *failure);
+
 /* Of a history's head: what it promises, bit enum promise. */
 unsigned worker_program_promises(const struct worker_program *program);
 
