@@ -367,6 +367,12 @@ void session_cut(struct session *session, int client, int connection)
     }
 }
 
+void session_cut_message(struct session *session, struct wire_message *message)
+{
+    if (message->wire)
+        cut(session, message->wire);
+}
+
 void session_cut_server(struct session *session, int server)
 {
     for (struct wire *wire = session->wires; wire; wire = wire->next)

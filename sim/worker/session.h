@@ -119,6 +119,8 @@ bool session_is_silent(const struct wire_message *message);
 /* The worker is told (reset): those of that number, and those that were silenced. What was on them
  * may still be executed. Settles nothing. */
 void session_cut(struct session *session, int client, int connection);
+/* The same for the connection of a message. */
+void session_cut_message(struct session *session, struct wire_message *message);
 /* The same for all connections to a server, but those that were silenced. */
 void session_cut_server(struct session *session, int server);
 
