@@ -118,10 +118,11 @@ bench: $(BUILD)/picklock $(BUILD)/test/bench_checks ## what the checks, the prox
 	BUILD="$(BUILD)" sim/test/bench_explore.sh
 	BUILD="$(abspath $(BUILD))" $(PYTHON) harness/bench_random.py
 
-# SAMPLE=N: N slips in checks, and 10 in schemes, instead of all
+# SAMPLE=N: N slips in checks, 10 in schemes and 10 conditions of reductions, instead of all
 SAMPLE ?=
-mutations: $(BUILD)/picklock $(BUILD)/parts.a ## plant small slips in schemes and checks; fewer noticed than harness/mutations.txt says is a failure
+mutations: $(BUILD)/picklock $(BUILD)/parts.a ## plant small slips in schemes and checks, remove conditions of reductions; fewer noticed than harness/mutations.txt says is a failure
 	@BUILD="$(abspath $(BUILD))" $(PYTHON) harness/mutations.py $(if $(SAMPLE),--sample 10)
+	@BUILD="$(abspath $(BUILD))" $(PYTHON) harness/mutations_guards.py $(if $(SAMPLE),--sample 10)
 	@BUILD="$(abspath $(BUILD))" $(PYTHON) harness/mutations_checks.py --survivors $(SAMPLE:%=--sample %)
 
 # FALSEALARM='--seconds 60 --seed 7' and the like

@@ -3,6 +3,7 @@
 import re
 import subprocess
 
+import mutations_guards
 from conftest import BUILD, ROOT, listed, run
 
 DOCS = ROOT / "sim" / "docs"
@@ -146,3 +147,38 @@ def test_no_line_is_too_long_to_read():
     long = [f"{page.relative_to(ROOT)}:{number}" for page in tracked_pages() if "reports/example" not in str(page)
             for number, line in enumerate(page.read_text().splitlines(), 1) if len(line) > LINE_MAX]
     assert not long
+
+
+# --- sim/docs/SOUNDNESS.md ---
+
+def body_of(path, function):
+    """The text of a function, from its name to its closing brace."""
+    functions = re.finditer(r"^\w[^\n;(]*?\b(\w+)\([^;{}]*\)\n\{\n.*?^\}", path.read_text(), re.M | re.S)
+    return next((found[0] for found in functions if found[1] == function), None)
+
+
+def soundness_rows():
+    text = (DOCS / "SOUNDNESS.md").read_text()
+    return re.findall(r"^\| ([A-Z]\d+) \| `([\w/.]+)`: `(\w+)` \| `(\w+)`: `(\w+)` \|$", text, re.M)
+
+
+def test_every_condition_of_soundness_is_removed_by_make_mutations():
+    assert soundness_rows() and set(soundness_rows()) == {guard[:5] for guard in mutations_guards.GUARDS}
+    said = re.findall(r"^- ([A-Z]\d+): \S", (DOCS / "SOUNDNESS.md").read_text(), re.M)
+    assert said == [row[0] for row in soundness_rows()]
+
+
+def test_what_soundness_names_exists():
+    for condition, file, function, program, test in soundness_rows():
+        assert body_of(mutations_guards.EXPLORE / file, function), f"{condition}: {file}: {function}"
+        assert f"static void {test}(void **state)" in (ROOT / "sim" / "test" / f"{program}.c").read_text(), f"{condition}: {test}"
+    named = set(re.findall(r"`([a-z]+(?:_[a-z]+)+)`", (DOCS / "SOUNDNESS.md").read_text()))
+    sources = "\n".join(path.read_text() for part in ("explore", "schemes", "test") for path in (ROOT / "sim" / part).rglob("*.[ch]"))
+    programs = {path.stem for path in (ROOT / "sim" / "test").glob("*.c")}
+    assert not [name for name in named if name not in programs and not re.search(rf"\b{name}\b", sources)]
+
+
+def test_a_guard_is_in_the_function_that_is_named():
+    for condition, file, function, _, _, piece, instead in mutations_guards.GUARDS:
+        body = body_of(mutations_guards.EXPLORE / file, function)
+        assert body and piece.split("\n}")[0].strip() in body and piece != instead, f"{condition}: {file}: {function}"

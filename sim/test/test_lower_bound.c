@@ -205,6 +205,11 @@ static void it_suits_faults_that_strike_no_client(void **state)
     (void)state;
     options.sought = 1u << PROPERTY_NO_LOST_UPDATE;
     assert_true(lower_bound_suits(&options));
+    struct scheme impatient = scheme_redlock;
+    impatient.waits_for_all = false;
+    options.scheme = &impatient;
+    assert_false(lower_bound_suits(&options));
+    options.scheme = &scheme_redlock;
     options.sought |= 1u << PROPERTY_PROGRESS;
     assert_false(lower_bound_suits(&options));
     options.sought = 0;

@@ -5,11 +5,7 @@
 /* before cmocka.h, which has a macro named like our enum fail */
 #include "explore/reduce/symmetry.h"
 #include "test/breadth_first.h"
-
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <cmocka.h>
+#include "test/probe.h"
 
 enum { STATES = 1500, LOCALS = 400 };
 
@@ -40,6 +36,8 @@ static void check_servers(struct symmetry_walk *stage, const uint32_t *words)
         assert_int_equal(sorted[i], projections_renumber(space, words[i], numbers));
     for (int s = 0; s < space->config.servers; s++)
         assert_int_equal(sorted[clients + numbers[s]], words[clients + s]);
+    if (space->config.section != SECTION_NOTHING)
+        assert_int_equal(numbers[SERVER_ONE], SERVER_ONE);
     memcpy(again, sorted, sizeof again);
     symmetry_sort(space, REDUCE_SERVERS, again, positions, numbers);
     assert_memory_equal(again, sorted, sizeof again);
@@ -218,6 +216,7 @@ static void equal_clients_are_told_apart_by_who_mentions_them(void **state)
         {"set-nx-px-cad", 1, FAULT_LOSE_REPLY, SECTION_NOTHING},
         {"redlock", 3, FAULT_LOSE_REPLY, SECTION_NOTHING},
         {"set-nx-px-cad", 1, FAULT_SLOW_WORK, SECTION_WRITE},
+        {"set-nx-ex-get-del", 1, FAULT_LOSE_REPLY, SECTION_NOTHING},
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         struct explore_options options = {.scheme = scheme_named(rows[i].scheme),
@@ -234,11 +233,40 @@ static void equal_clients_are_told_apart_by_who_mentions_them(void **state)
     }
 }
 
+/* Tells servers apart, and says so: trips when the second one is the first to answer. */
+static void by_first(void *state, const struct lease *lease, const struct moment *in,
+                     struct outbox *out)
+{
+    struct probe *self = state;
+    enum { START, ASKED };
+
+    SCRIPT(self);
+    probe_ask(self, VERB_SET_NX_PX, lease, out);
+    while (self->heard < lease->servers) {
+        AWAIT(self, ASKED);
+        if (self->heard++ == 0)
+            self->before = in->server;
+    }
+    probe_end(self->before == 1, out);
+    SCRIPT_END(self);
+}
+
+static void servers_that_are_told_apart_stay_where_they_are(void **state)
+{
+    struct scheme scheme = probe_scheme("by-first", by_first);
+    struct explore_options options = {
+        .scheme = &scheme, .clients = 1, .rounds = 1, .servers = 3, .lease_ticks = 2};
+    (void)state;
+    scheme.is_even_handed = false;
+    probe_is_seen(&options, REDUCE_SERVERS);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(same_with_and_without_the_state_before),
         cmocka_unit_test(equal_clients_are_told_apart_by_who_mentions_them),
+        cmocka_unit_test(servers_that_are_told_apart_stay_where_they_are),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -188,7 +188,8 @@ static bool may_set(const struct packed_message *message, int server, int32_t to
 }
 
 /* Will a compare-and-delete that nobody waits for find its token nowhere, whenever it arrives? The
- * token is that of an attempt that is over, neither there nor on the way, nor with a replica. */
+ * token is that of an attempt that is over, neither there nor on the way. What a replica brings
+ * back it does not meet: a failover ends all that is on its way. */
 static bool is_in_vain(const struct client_state *client_state,
                        const struct packed_message *message, int position,
                        const struct server_state *server_state)
@@ -197,7 +198,7 @@ static bool is_in_vain(const struct client_state *client_state,
         !is_token(message->value) || token_position(message->value) != POSITION_SELF)
         return false;
     int64_t token = token_at(message->value, position);
-    if (has_value(&server_state->keyspace, token) || has_value(&server_state->replica, token))
+    if (has_value(&server_state->keyspace, token))
         return false;
     for (int i = 0; i < client_state->count; i++)
         if (may_set(&client_state->messages[i], message->server, message->value))

@@ -1,0 +1,254 @@
+#!/usr/bin/python3
+"""Does a test fail when a condition of a reduction is removed? Each row of GUARDS removes a guard of one condition in
+sim/docs/SOUNDNESS.md from a copy of its file; the test that the document names must fail.
+
+    BUILD=build harness/mutations_guards.py [--sample N]
+
+harness/mutations.txt says how many there are at least, so that a condition is not lost unseen. test_docs.py holds the table of the
+document to this one."""
+
+import argparse
+import concurrent.futures
+import hashlib
+import os
+import pathlib
+import re
+import shlex
+import subprocess
+import sys
+import tempfile
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+BUILD = pathlib.Path(os.environ.get("BUILD", ROOT / "build")).resolve()
+EXPLORE = ROOT / "sim" / "explore"
+COUNTS = ROOT / "harness" / "mutations.txt"
+FLAGS = ["-std=c17", "-D_GNU_SOURCE", "-O1", "-w", f"-I{ROOT / 'sim'}", "-isystem", "/usr/include/hiredis"]
+LIBS = shlex.split("-lhiredis -luv -lyaml -ljansson -lm -lpthread -ldl -lcmocka")
+WRAPPED = {"test_persistent_sets": ["-Wl,--wrap=persistent_sets_only"]}  # as in the Makefile
+PATIENCE_S = 300
+
+EAGER, ORDER, SETS = "reduce/eager_replies.c", "reduce/partial_order.c", "reduce/persistent_sets.c"
+SYMMETRY, BOUND, APPLY = "reduce/symmetry.c", "reduce/lower_bound.c", "graph/apply.c"
+SUCCESSORS, CACHE, BFS = "graph/successors.c", "graph/successor_cache.c", "search/bfs.c"
+INDEPENDENCE = "graph/independence.c"
+
+# condition, file, function, the test's program and name, a piece of the function, what stands there instead
+GUARDS = [
+    ("I1", INDEPENDENCE, "independence_of", "test_independence", "what_is_called_independent_commutes",
+     "case WHEN_QUIET:\n        return is_quiet;", "case WHEN_QUIET:\n        return true;"),
+    ("I2", INDEPENDENCE, "independence_of", "test_independence", "what_is_called_independent_commutes",
+     "return is_quiet && one->server != other->server;", "return is_quiet;"),
+    ("I3", INDEPENDENCE, "independence_of", "test_independence", "what_is_called_independent_commutes",
+     "return is_quiet && one->server != other->server;", "return one->server != other->server;"),
+
+    ("S1", "search/explore.c", "options_read", "test_symmetry", "servers_that_are_told_apart_stay_where_they_are",
+     "if (options->servers > 1 && !options->scheme->is_even_handed)", "if (false)"),
+    ("S2", SYMMETRY, "key_of", "test_symmetry", "same_with_and_without_the_state_before",
+     "if (server == 0 && config->section != SECTION_NOTHING)\n        return 0;", ""),
+    ("S3", SYMMETRY, "sort_clients", "test_symmetry", "equal_clients_are_told_apart_by_who_mentions_them",
+     "has_mentions ? space_rename_client(space, sorted[i], new_position) : sorted[i]", "sorted[i]"),
+    ("S4", SYMMETRY, "sort_clients", "test_symmetry", "equal_clients_are_told_apart_by_who_mentions_them",
+     "    rename_server_states(space, words + config->clients, new_position);\n", ""),
+    ("S5", SYMMETRY, "sort_clients", "test_symmetry", "equal_clients_are_told_apart_by_who_mentions_them",
+     "*fences = space_rename_fences(space, *fences, new_position);", ""),
+    ("S6", SYMMETRY, "move_columns", "test_symmetry", "same_with_and_without_the_state_before",
+     "words[i] = projections_renumber(space, words[i], new_number);", ";"),
+
+    ("E1", EAGER, "ends_read", "test_eager_replies", "a_release_comes_between_two_replies",
+     "client_state->phase == PHASE_HOLDING || client_state->wake == 0", "client_state->wake == 0"),
+    ("E2", EAGER, "ends_read", "test_eager_replies", "a_timer_that_is_due_comes_between_two_replies",
+     " || client_state->wake == 0", ""),
+    ("E3", EAGER, "is_only_counted", "test_eager_replies", "a_reply_at_which_something_is_sent_is_heard_at_once",
+     "after->count == before->count - is_gone &&", ""),
+    ("E4", EAGER, "is_only_counted", "test_eager_replies", "a_reply_at_which_a_timer_is_set_is_heard_at_once",
+     " && after->wake == before->wake;", ";"),
+    ("E5", EAGER, "is_only_counted", "test_eager_replies", "a_reply_that_grants_is_heard_at_once", "!did && after->count",
+     "after->count"),
+    ("E6", EAGER, "is_order_free", "test_eager_replies", "the_first_reply_is_any_server_s",
+     "if (seen++ > 0 && (done != did[set] || !client_state_is_same(&it, &after[set])))", "if (false)"),
+    ("E7", EAGER, "is_order_always_free", "test_eager_replies", "a_late_reply_may_be_given_up_between_two_others",
+     "given_up <= ends->late_replies", "given_up <= 0"),
+    ("E8", EAGER, "is_timeless", "test_eager_replies", "time_may_pass_between_two_replies",
+     "while (config->has_fault[FAULT_STALL] && grow", "while (false && grow"),
+    ("E9", EAGER, "is_timeless", "test_eager_replies", "much_time_may_pass_between_two_replies",
+     "while (config->has_fault[FAULT_STALL] && grow_older(&later, &expected, config));",
+     "while (config->has_fault[FAULT_STALL] && grow_older(&later, &expected, config) && !later.rounds++ && !expected.rounds++);"),
+    ("E10", EAGER, "is_timeless", "test_eager_replies", "a_clock_may_jump_ahead_between_two_replies",
+     "jumps <= config->clock_jumps;", "jumps <= -config->clock_jumps;"),
+    ("E11", EAGER, "is_timeless", "test_eager_replies", "a_clock_may_jump_back_between_two_replies",
+     "int jumps = -config->clock_jumps;", "int jumps = 0;"),
+    ("E12", EAGER, "ends_read", "test_eager_replies", "a_reply_is_heard_before_the_one_behind_it_is_lost",
+     "if (message_is_reply(it) && !is_late && !is_alone(client_state, i))\n            return false;", ""),
+    ("E13", EAGER, "ends_read", "test_eager_replies", "what_is_late_holds_nobody_up", "message_is_request(it) && !is_late",
+     "message_is_request(it)"),
+    ("E14", EAGER, "ends_now", "test_eager_replies", "what_is_late_holds_nobody_up", "&& draft->is_urgent &&", "&&"),
+    ("E15", EAGER, "is_order_free", "test_eager_replies", "a_reply_that_grants_is_heard_at_once", "set == all && !ends->is_waiting",
+     "set == all"),
+    ("E16", SUCCESSORS, "is_risky", "test_eager_replies", "a_reply_is_heard_before_its_server_breaks_all_connections",
+     "budget & it->successors->risky_budgets ||", ""),
+    ("E17", SUCCESSORS, "is_risky", "test_eager_replies", "a_reply_is_heard_before_its_server_breaks_all_connections",
+     "|| apply_risky_servers(it, it->words)", ""),
+
+    ("P1", ORDER, "partial_order_suits", "test_partial_order", "it_suits_quorums_that_only_count", "scheme->waits_for_all && ", ""),
+    ("P2", ORDER, "partial_order_suits", "test_partial_order", "it_suits_quorums_that_only_count",
+     "options->section != SECTION_WRITE && ", ""),
+    ("P3", BFS, "expand", "test_persistent_sets", "who_acts_while_he_waits_is_searched_in_every_order",
+     "(search->space.breaks_promise || search->space.can_states_be_wrong)", "search->space.can_states_be_wrong"),
+    ("P4", ORDER, "partial_order_annotate", "test_persistent_sets", "who_acts_while_he_waits_is_searched_in_every_order",
+     "acts |= does_more_than_count(client_state, &space->config, action);", ""),
+    ("P5", ORDER, "does_more_than_count", "test_persistent_sets", "who_acts_while_he_waits_is_searched_in_every_order",
+     "if (action->kind == ACTION_GIVE_UP)\n        return", "if (action->kind == ACTION_GIVE_UP)\n        return false &&"),
+    ("P6", ORDER, "annotate_messages", "test_persistent_sets", "who_writes_another_s_token_is_searched_in_every_order",
+     "space->breaks_promise |= writes_foreign_token(message);", ""),
+    ("P7", ORDER, "but_the_last", "test_persistent_sets", "the_last_reply_decides",
+     "!is_waiting && counted == ends ? counted & (counted - 1) : counted", "counted"),
+    ("P8", ORDER, "count_replies", "test_persistent_sets", "all_replies_may_be_lost",
+     "!(is_reply(client_state, i) && unheard >> client_state->messages[i].server & 1)", "true"),
+    ("P9", APPLY, "step_represent", "test_persistent_sets", "all_replies_may_be_lost",
+     "is_risky ? ALL_SERVERS : apply_risky_servers(it, words)", "apply_risky_servers(it, words)"),
+    ("P10", APPLY, "step_represent", "test_persistent_sets", "a_reply_may_be_lost_by_a_failover",
+     "is_risky ? ALL_SERVERS : apply_risky_servers(it, words)", "is_risky ? ALL_SERVERS : 0"),
+    ("P11", ORDER, "is_in_vain", "test_persistent_sets", "what_is_dropped_would_have_done_nothing",
+     "|| message->flags & MESSAGE_CURRENT ||", "||"),
+    ("P12", ORDER, "is_in_vain", "test_persistent_sets", "what_is_dropped_would_have_done_nothing", "|| !compares(message) ||", "||"),
+    ("P13", ORDER, "is_in_vain", "test_persistent_sets", "what_is_dropped_would_have_done_nothing",
+     " || token_position(message->value) != POSITION_SELF)\n        return false;\n    int64_t", ")\n        return false;\n    int64_t"),
+    ("P14", ORDER, "is_in_vain", "test_persistent_sets", "what_is_dropped_would_have_done_nothing",
+     "if (has_value(&server_state->keyspace, token))", "if (false)"),
+    ("P15", ORDER, "is_in_vain", "test_persistent_sets", "what_is_dropped_would_have_done_nothing",
+     "if (may_set(&client_state->messages[i], message->server, message->value))", "if (false)"),
+    ("P16", ORDER, "partial_order_drop_abandoned", "test_persistent_sets", "what_is_dropped_would_have_done_nothing",
+     "if (space->config.scheme->needs_script)", "if (false)"),
+    ("P17", ORDER, "comes_at_another_time", "test_persistent_sets", "a_request_is_lost_before_others_are_executed",
+     "client_state->flags & CLIENT_ANSWERED &&", ""),
+    ("P18", ORDER, "comes_at_another_time", "test_partial_order", "strikes_are_tried_at_one_time",
+     " && !list->config->has_fault[FAULT_RESEND]", ""),
+    ("P19", ORDER, "comes_at_another_time", "test_persistent_sets", "a_reply_is_lost_when_all_requests_are_executed",
+     "    return is_asking(client_state);\n}\n\nvoid", "    return true;\n}\n\nvoid"),
+    ("P20", SETS, "add_any", "test_persistent_sets", "servers_are_asked_in_different_orders",
+     "        add_own(list, i);\n        if (facts.order.asked || ", "        if (facts.order.asked || "),
+    ("P21", SETS, "add_any", "test_persistent_sets", "nothing_is_put_off_for_ever", "            add_owned(list, i);\n        must",
+     "            ;\n        must"),
+    ("P22", SETS, "add_any", "test_persistent_sets", "a_set_is_persistent",
+     "        add_each(list, breakable(list, ALL_SERVERS) & ~abandoned, OWNER_NOBODY, add_disconnect);", ";"),
+    ("P23", SETS, "add_owned", "test_persistent_sets", "a_set_is_persistent",
+     "is_silent_end(list, client) ? facts.order.unheard : ALL_SERVERS", "facts.order.unheard"),
+    ("P24", SETS, "add_owned", "test_persistent_sets", "a_set_is_persistent",
+     "is_silent_end(list, client) ? facts.order.unheard : ALL_SERVERS", "is_silent_end(list, client) ? 0 : ALL_SERVERS"),
+    ("P25", SETS, "breakable", "test_persistent_sets", "a_set_is_persistent", "(may_be_injected || server_facts->has_delayed)",
+     "(may_be_injected)"),
+    ("P26", SETS, "add_server", "test_persistent_sets", "a_set_is_persistent",
+     "            if (arrives_at(&list->space->actions[m], server))\n                add(list, i, -1, m, owner);",
+     "            if (arrives_at(&list->space->actions[m], server) && (owner == 0 || i == owner - 1))\n"
+     "                add(list, i, -1, m, owner);"),
+    ("P27", SETS, "is_endangered", "test_persistent_sets", "a_set_is_persistent",
+     "server_facts->has_delayed || server_facts->injections & list->affordable", "false"),
+    ("P28", SETS, "is_independent_of_all", "test_persistent_sets", "a_set_is_persistent", "if (!are_independent(now, one, i))",
+     "if (false)"),
+    ("P29", SETS, "are_independent", "test_persistent_sets", "a_set_is_persistent",
+     "one_way.server_state == other_way.server_state &&\n           memcmp", "memcmp"),
+    ("P30", SETS, "are_independent", "test_partial_order", "a_read_comes_before_a_write_or_after_it", " && !is_written)", ")"),
+    ("P31", SETS, "add_any", "test_partial_order", "pairs_are_judged_the_same", "    if (!must_move)\n        add_before_time(list);\n", ""),
+    ("P32", ORDER, "partial_order_annotate", "test_partial_order", "pairs_are_judged_the_same",
+     "facts->order.is_held_up = is_held_up(client_state);", ""),
+    ("P33", APPLY, "step_close", "test_partial_order", "sections_are_judged_the_same", " | it->violated_before", ""),
+    ("P34", APPLY, "is_stepped_over", "test_partial_order", "sections_are_judged_the_same", "it->step.kind == ACTION_INJECT ||", ""),
+    ("P35", APPLY, "apply_server", "test_partial_order", "a_fault_is_judged_the_same", "before = (before - waiting) & waiting;",
+     "before = 0;"),
+
+    ("F1", "graph/fast_path.c", "push", "test_sleep_sets", "the_same_states_from_the_same_parents",
+     "sleep_set_after(it->sleep_set, client) & cached->commutes", "sleep_set_after(it->sleep_set, client)"),
+
+    ("B1", BOUND, "lower_bound_suits", "test_lower_bound", "it_suits_faults_that_strike_no_client",
+     "fault_blame((enum fault)i) == FAULT_OF_CLIENT)\n            return false;", "false)\n            return false;"),
+    ("B2", BOUND, "lower_bound_suits", "test_lower_bound", "it_suits_faults_that_strike_no_client",
+     "options->scheme->waits_for_all && ", ""),
+    ("B3", BOUND, "lower_bound_suits", "test_lower_bound", "it_suits_faults_that_strike_no_client",
+     "options->section != SECTION_WRITE && ", ""),
+    ("B4", BOUND, "lower_bound_suits", "test_lower_bound", "it_suits_faults_that_strike_no_client",
+     "!(options->sought & ~known_properties)", "true"),
+    ("B5", BOUND, "lower_bound_to", "test_lower_bound", "a_step_is_one_event",
+     "return bound - breaks * (space->config.clients - 1);", "return bound;"),
+    ("B6", BOUND, "to_lost_update_of", "test_lower_bound", "the_start_is_as_far_as_it_looks",
+     "space->config.forgets ? other->bound.access_in : other->bound.write_in", "other->bound.write_in"),
+    ("B7", BOUND, "to_lost_update_of", "test_lower_bound", "a_step_is_one_event", "writer.bound.has_count && ", ""),
+    ("B8", BOUND, "to_lost_update_of", "test_lower_bound", "a_step_is_one_event", "&& first->is_count_known && ", "&& "),
+    ("B9", BFS, "violations_wanted", "test_lower_bound", "short_ways_are_found_and_no_others",
+     "run->depth < search->bound && run->layer", "run->layer"),
+]
+
+
+def compiled(source, made, *more):
+    return subprocess.run(["cc", *FLAGS, *more, "-c", "-o", made, source], text=True, capture_output=True)
+
+
+def build_tests(folder, programs):
+    """The tests, and the schemes with planted bugs that they use, as objects."""
+    objects = {program: folder / f"{program}.o" for program in programs}
+    for program, made in objects.items():
+        done = compiled(ROOT / "sim" / "test" / f"{program}.c", made)
+        if done.returncode:
+            sys.exit(done.stderr)
+    mutants = []
+    for source in sorted((ROOT / "sim" / "test" / "mutants").glob("*.c")):
+        mutants.append(folder / f"mutant-{source.stem}.o")
+        compiled(source, mutants[-1])
+    return objects, mutants
+
+
+def failures(folder, name, program, objects, mutants, more=()):
+    """The tests that fail, or None: no program."""
+    made = folder / name
+    linked = subprocess.run(["cc", *WRAPPED.get(program, ()), "-o", made, objects[program], *more, *mutants, BUILD / "parts.a", *LIBS],
+                            capture_output=True)
+    if linked.returncode:
+        return None
+    try:
+        done = subprocess.run([made], cwd=ROOT, text=True, capture_output=True, timeout=PATIENCE_S)
+    except subprocess.TimeoutExpired:
+        return set()
+    finally:
+        made.unlink()
+    failed = set(re.findall(r"\[  FAILED  \] (\w+)$", done.stdout + done.stderr, re.M))
+    begun = re.findall(r"\[ RUN      \] (\w+)$", done.stdout + done.stderr, re.M)
+    return failed | ({begun[-1]} if done.returncode < 0 and begun else set())
+
+
+def judge(folder, objects, mutants, guard, number):
+    """None: the test fails without the guard; else what is wrong."""
+    condition, file, _, program, test, piece, instead = guard
+    text = (EXPLORE / file).read_text()
+    if text.count(piece) != 1:
+        return f"STALE     {condition}: {file}: that piece is there {text.count(piece)} times"
+    source, made = folder / f"guard-{number}.c", folder / f"guard-{number}.o"
+    source.write_text(text.replace(piece, instead))
+    if compiled(source, made).returncode:
+        return f"STALE     {condition}: {file}: does not compile without it"
+    failed = failures(folder, f"guard-{number}", program, objects, mutants, [made])
+    if failed is None or test not in failed:
+        return f"SURVIVES  {condition}: {file}, {program}: {test} does not fail without {' '.join(piece.split())}"
+    return None
+
+
+def main():
+    parser = argparse.ArgumentParser(description="Does a test fail for each condition of a reduction that is removed?")
+    parser.add_argument("--sample", type=int, default=len(GUARDS))
+    sample = parser.parse_args().sample
+    chosen = sorted(GUARDS, key=lambda guard: hashlib.sha256(repr(guard).encode()).hexdigest())[:sample]
+    with tempfile.TemporaryDirectory() as made, concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+        folder = pathlib.Path(made)
+        objects, mutants = build_tests(folder, {guard[3] for guard in chosen})
+        for program in objects:
+            if failures(folder, program, program, objects, mutants):
+                sys.exit(f"mutations_guards.py: {program} fails with every guard in its place")
+        wrong = list(filter(None, pool.map(lambda it: judge(folder, objects, mutants, it[1], it[0]), enumerate(chosen))))
+    for line in wrong:
+        print(line)
+    wanted = int(re.search(r"^guards\s+(\d+)", COUNTS.read_text(), re.M)[1])
+    print(f"guards: {len(chosen)} of {len(GUARDS)} conditions removed: {len(chosen) - len(wrong)} noticed by their tests; "
+          f"of all at least {wanted} (harness/mutations.txt)")
+    return 0 if not wrong and len(GUARDS) >= wanted else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
