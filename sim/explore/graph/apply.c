@@ -255,18 +255,12 @@ void apply_client(struct expansion *it, int client, const struct action *action)
     step_close(it);
 }
 
-static enum server_reach reach_of(const struct expansion *it, int server)
-{
-    return space_server_facts(it->space, it->words[it->space->config.clients + server])->reach;
-}
-
 /* before: bit a client that hears the server just before that. */
 static void step_server_after(struct expansion *it, int server, const struct action *action,
                               unsigned before)
 {
     const struct config *config = &it->space->config;
     const enum server_reach reach = space_server_facts(it->space, action->to)->reach;
-    const bool is_moved = reach != reach_of(it, server);
     step_open(it, action, -1, server);
     it->step.words[config->clients + server] = action->to;
     for (int i = 0; i < config->clients; i++) {
@@ -275,7 +269,7 @@ static void step_server_after(struct expansion *it, int server, const struct act
             *client_state = partial_order_hooks.hear_server(it->space, *client_state, server);
         if (action->did & DID_DISCONNECT)
             *client_state = space_break(it->space, *client_state, server);
-        if (is_moved)
+        if (action->did & DID_REACH)
             *client_state = space_reach(it->space, *client_state, server, reach);
     }
     if (action->did & DID_FORGET && config->section == SECTION_COUNTER && server == SERVER_ONE)
@@ -286,9 +280,7 @@ static void step_server_after(struct expansion *it, int server, const struct act
 void apply_server(struct expansion *it, int server, const struct action *action)
 {
     const struct config *config = &it->space->config;
-    const bool hits_all_replies =
-        action->did & DID_DISCONNECT ||
-        space_server_facts(it->space, action->to)->reach != reach_of(it, server);
+    const bool hits_all_replies = action->did & (DID_DISCONNECT | DID_REACH);
     unsigned waiting = 0; /* bit a client that may hear it first */
     for (int i = 0; config->has_partial_order && hits_all_replies && i < config->clients; i++)
         waiting |= (unsigned)(partial_order_hooks.hear_server(it->space, it->words[i], server) !=

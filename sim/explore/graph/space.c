@@ -252,7 +252,7 @@ void space_list_client(struct state_space *space, uint32_t number)
             draft->kind == ACTION_ARRIVE ? number : space_number_client(space, &draft->after);
         space->actions[space->actions_count++] =
             (struct action){.to = to,
-                            .did = (uint16_t)draft->did,
+                            .did = draft->did & ((1u << DID_SLIP_SHIFT) - 1),
                             .kind = (uint8_t)draft->kind,
                             .message = (int8_t)draft->message,
                             .server = (int8_t)draft->server,
@@ -280,14 +280,14 @@ void space_list_server(struct state_space *space, uint32_t number)
     actions_reserve(space, count);
     for (int i = 0; i < count; i++) {
         const struct server_action_draft *draft = &space->server_drafts[i];
-        space->actions[space->actions_count++] =
-            (struct action){.to = space_number_server(space, &draft->after),
-                            .did = (uint16_t)((draft->breaks ? DID_DISCONNECT : 0) |
-                                              (draft->forgets ? DID_FORGET : 0)),
-                            .kind = (uint8_t)draft->kind,
-                            .message = -1,
-                            .fault = (int8_t)draft->fault,
-                            .ticks = (int8_t)draft->ticks};
+        space->actions[space->actions_count++] = (struct action){
+            .to = space_number_server(space, &draft->after),
+            .did = (draft->breaks ? DID_DISCONNECT : 0) | (draft->forgets ? DID_FORGET : 0) |
+                   (draft->after.reach != server_state.reach ? DID_REACH : 0),
+            .kind = (uint8_t)draft->kind,
+            .message = -1,
+            .fault = (int8_t)draft->fault,
+            .ticks = (int8_t)draft->ticks};
         has_delayed |= draft->kind == ACTION_DELAYED;
         injections |= (uint32_t)(draft->kind == ACTION_INJECT) << draft->fault;
     }

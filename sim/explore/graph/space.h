@@ -20,7 +20,7 @@
 
 struct action {
     uint32_t to;  /* number of the client state, not of ACTION_ARRIVE; or of the server state */
-    uint16_t did; /* enum effect_bit */
+    uint32_t did; /* enum effect_bit */
     uint8_t kind; /* enum action_kind */
     int8_t message;
     int8_t server;
@@ -32,7 +32,7 @@ struct action {
 };
 
 BITS_FIT(EFFECT_BITS, struct action, did);
-_Static_assert(CONTRACT_COUNT <= (UINT16_MAX + 1) / DID_VIOLATE,
+_Static_assert(CONTRACT_COUNT <= (1 << DID_SLIP_SHIFT) / DID_VIOLATE,
                "a contract violation has no room beside them");
 
 /* What is kept of a client state beside its record. */

@@ -34,12 +34,13 @@ enum action_kind {
     BIT(DID_GUESS)      /* with DID_REFUSE: no server had told it that the lock is taken */        \
     BIT(DID_DISCONNECT) /* from the action's server; from all when it is NO_SERVER */              \
     BIT(DID_FORGET)     /* a server: its keys */                                                   \
+    BIT(DID_REACH)      /* a server: it can be reached by its clients, or no more */               \
     BIT(DID_STRAND)     /* it acquires or releases, and waits for nothing that could come */
 BITS(effect_bit, EFFECT_BITS);
 
 /* And more: the scheme broke a rule; violation_of_did() is which. In a draft a field may stand
  * above it (declared.h). */
-enum { DID_VIOLATE = 1 << EFFECT_BITS_WIDTH, DID_SLIP_SHIFT = 16 };
+enum { DID_VIOLATE = 1 << EFFECT_BITS_WIDTH, DID_SLIP_SHIFT = 20 };
 
 static inline enum contract_violation violation_of_did(unsigned did)
 {
