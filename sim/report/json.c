@@ -165,7 +165,7 @@ static json_t *row_json(const struct results *results, const struct result_row *
         json_array_append_new(properties, property_json(&row->properties[i], row->search != NULL));
     json_object_set_new(made, "kind", json_string(json_kinds[result_kind(row)]));
     json_object_set_new(made, row->search ? "fault" : "scenario", text_or_null(row->subject));
-    json_object_set_new(made, "scheme", text_or_null(row->worker ? NULL : row->scheme));
+    json_object_set_new(made, "scheme", text_or_null(*row->scheme ? row->scheme : NULL));
     json_object_set_new(made, "naive", truth_if(!row->is_unrated, row->is_naive));
     json_object_set_new(made, "verdict", json_string(verdict_name(row->verdict)));
     json_object_set_new(

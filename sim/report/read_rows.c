@@ -194,14 +194,12 @@ static void read_keys(struct results_reading *reading, json_t *object, enum resu
     }
 }
 
-/* A scheme's name, or the command of worker processes. */
+/* A scheme's name; of a worker its command, and its name if it has one. */
 static void read_lock(struct results_reading *reading, json_t *object, struct result_row *row)
 {
     row->worker = read_optional_text(reading, object, "worker");
-    if (!row->worker)
+    if (!row->worker || !json_is_null(read_member(reading, object, "scheme")))
         read_short_text(reading, object, "scheme", row->scheme, sizeof row->scheme);
-    else if (!json_is_null(read_member(reading, object, "scheme")))
-        read_bad(reading, "scheme", "wants null where a worker was the lock");
     if (json_object_get(object, "inferred"))
         row->is_inferred = read_truth(reading, object, "inferred");
     row->is_unrated = json_is_null(read_member(reading, object, "naive"));

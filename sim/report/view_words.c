@@ -300,10 +300,16 @@ char *view_sides_words(const struct view *view)
 
 /* --- commands --- */
 
-/* What --scheme is told to have that scheme again: its file, quoted for a shell, or its name. */
-static char *scheme_argument(const struct result_row *row)
+/* What says which lock it was: --scheme with its file, quoted for a shell, or its name; or
+ * --worker.
+ */
+static char *lock_argument(const struct result_row *row)
 {
-    return row->scheme_file ? shell_word(row->scheme_file) : memory_text(row->scheme);
+    const char *named = row->worker ? row->worker : row->scheme_file;
+    char *quoted = named ? shell_word(named) : memory_text(row->scheme);
+    char *words = memory_format("--%s %s", row->worker ? "worker" : "scheme", quoted);
+    free(quoted);
+    return words;
 }
 
 static char *run_command(const struct results *results, const struct result_row *row)
@@ -311,11 +317,11 @@ static char *run_command(const struct results *results, const struct result_row 
     const char *on = !strcmp(results->world, "sim") ? " --on sim" : "";
     char *seed =
         results->seed == 1 ? memory_text("") : memory_format(" --seed %" PRIu64, results->seed);
-    char *scheme = scheme_argument(row);
+    char *scheme = lock_argument(row);
     char *named =
         row->path ? memory_text(row->path) : memory_format("scenarios/%s.yaml", row->subject);
     char *path = shell_word(named);
-    char *words = memory_format("picklock run --scheme %s%s%s %s", scheme, on, seed, path);
+    char *words = memory_format("picklock run %s%s%s %s", scheme, on, seed, path);
     free(path);
     free(named);
     free(scheme);
@@ -336,12 +342,12 @@ static char *explore_command(const struct result_row *row)
     char *section = option_if(cell->has_one_section, "section", search_section(cell));
     char *search = option_if(is_random, "search", cell->method);
     char *seed = is_random ? memory_format(" --seed %" PRId64, cell->seed) : memory_text("");
-    char *scheme = scheme_argument(row);
-    char *command = memory_format("picklock explore --scheme %s --fault %s --clients %" PRId64
-                                  " --rounds %" PRId64 " --servers %" PRId64
-                                  " --lease-ticks %" PRId64 "%s%s%s --witness",
-                                  scheme, row->subject, cell->clients, cell->rounds, cell->servers,
-                                  cell->lease_ticks, section, search, seed);
+    char *scheme = lock_argument(row);
+    char *command =
+        memory_format("picklock explore %s --fault %s --clients %" PRId64 " --rounds %" PRId64
+                      " --servers %" PRId64 " --lease-ticks %" PRId64 "%s%s%s --witness",
+                      scheme, row->subject, cell->clients, cell->rounds, cell->servers,
+                      cell->lease_ticks, section, search, seed);
     free(scheme);
     free(section);
     free(search);
@@ -352,7 +358,7 @@ static char *explore_command(const struct result_row *row)
 char *view_command(const struct results *all, const struct result_row *row)
 {
     const struct results *results = results_origin(all, row->origin);
-    if (row->stress || row->worker)
+    if (row->stress)
         return results->invocation ? memory_text(results->invocation) : NULL;
     return row->search ? explore_command(row) : run_command(results, row);
 }

@@ -4,6 +4,7 @@
 #include "base/memory.h"
 #include "checks/finding.h"
 #include "run/plugin.h"
+#include "run/worker_scheme.h"
 
 #include <stdio.h>
 
@@ -15,6 +16,8 @@ void result_name_row(struct result_row *row, const char *subject, const struct s
     snprintf(row->scheme, sizeof row->scheme, "%s", scheme->name);
     const char *file = plugin_file(scheme);
     row->scheme_file = file ? memory_text(file) : NULL;
+    const char *worker = worker_scheme_command(scheme);
+    row->worker = worker ? memory_text(worker) : NULL;
     bool is_ours = scheme_named(scheme->name) == scheme && !scheme_is_plugin(scheme);
     row->is_unrated = !is_ours;
     row->is_naive = scheme->is_naive && !row->is_unrated;

@@ -100,7 +100,7 @@ const struct results *results_origin(const struct results *results, int origin)
 
 const char *result_lock(const struct result_row *row)
 {
-    return row->worker ? row->worker : row->scheme;
+    return *row->scheme ? row->scheme : row->worker;
 }
 
 enum result_kind result_kind(const struct result_row *row)
@@ -113,11 +113,16 @@ const char *result_history(const struct result_row *row, const struct result_pro
     return property && property->history ? property->history : row->history;
 }
 
+static bool is_same_text(const char *a, const char *b)
+{
+    return a && b ? strcmp(a, b) == 0 : a == b;
+}
+
 bool result_is_same(const struct result_row *a, const struct result_row *b)
 {
     enum result_kind kind = result_kind(a);
     return kind == result_kind(b) && kind != KIND_STRESS && !strcmp(a->subject, b->subject) &&
-           !a->worker == !b->worker && !strcmp(result_lock(a), result_lock(b)) &&
+           !strcmp(result_lock(a), result_lock(b)) && is_same_text(a->worker, b->worker) &&
            (kind == KIND_RUN || (a->search->faults_max == b->search->faults_max &&
                                  search_is_same(a->search, b->search)));
 }

@@ -86,7 +86,7 @@ struct result_row {
     /* What ran: a scenario's name, "stress", "replay"; of a cell the faults that may strike:
      * "none", "stall+crash". */
     char subject[CELL_NAME_MAX];
-    char scheme[NAME_MAX_BYTES]; /* "" where a worker was the lock */
+    char scheme[NAME_MAX_BYTES]; /* of a worker its file, "my_lock.py", or "" */
     char *scheme_file;           /* that it was loaded from, as the user named it, or NULL */
     char *worker; /* a foreign program: the command of its processes, or what its history calls it;
                      NULL: a scheme ran */
@@ -203,7 +203,7 @@ void results_interrupt(struct results *results, const char *why, const char *uni
 /* What made the rows with this origin (borrowed): command, world, seed and so on. */
 const struct results *results_origin(const struct results *results, int origin);
 
-/* What is the lock of the row: its scheme's name, or the command of its workers (borrowed). */
+/* What the lock of the row is called: the scheme, else the worker's command (borrowed). */
 const char *result_lock(const struct result_row *row);
 
 enum result_kind result_kind(const struct result_row *row);

@@ -4,6 +4,7 @@
 #include "worker/worker.h"
 
 #include <assert.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -53,4 +54,12 @@ enum fail worker_scheme_init(struct worker_scheme *made, const char *command,
     if (scheme_named(made->name) || !scheme_add(&made->scheme))
         return failure_set(failure, FAIL_INPUT, "a scheme is called '%s' already", made->name);
     return FAIL_NONE;
+}
+
+const char *worker_scheme_command(const struct scheme *scheme)
+{
+    const char *place = (const char *)scheme - offsetof(struct worker_scheme, scheme);
+    return scheme->step == no_step
+               ? ((const struct worker_scheme *)(const void *)place)->program.command
+               : NULL;
 }

@@ -17,4 +17,7 @@ struct worker_scheme {
 enum fail worker_scheme_init(struct worker_scheme *made, const char *command,
                              const char *redis_server, struct failure *failure);
 
+/* The command line of the worker that the scheme stands for (borrowed); NULL: it is no worker. */
+const char *worker_scheme_command(const struct scheme *scheme);
+
 #endif
