@@ -414,6 +414,14 @@ static void struck(struct ledger *ledger, const struct event *event)
         client->skew_us += event->amount_us;
         client->is_clock_struck = true;
         break;
+    case FAULT_SETS_RATE:
+        if (fault_blame(event->fault) != FAULT_OF_CLIENT)
+            break;
+        client->skew_us = ledger_skew_us(client, event->time_us);
+        client->rate_since_us = event->time_us;
+        client->gains_us = event->amount_us;
+        client->is_clock_struck = true;
+        break;
     case FAULT_SENDS_AGAIN:
         repeated(client, event, REPEAT_RESENT);
         break;

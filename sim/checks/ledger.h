@@ -163,7 +163,9 @@ struct ledger_client {
     int64_t owned_index; /* of the event that made it the owner; NO_INDEX: never was */
     int64_t owned_us;
     int64_t disowned_index; /* of the event that ended that; NO_INDEX: not yet */
-    int64_t skew_us;        /* of its clock, as far as faults stepped it */
+    int64_t skew_us;        /* of its clock, as far as faults stepped it, at rate_since_us */
+    int64_t gains_us;       /* what it gains a second, since then */
+    int64_t rate_since_us;
     bool is_clock_struck;
     bool has_seen; /* its last GET of the lock key in this attempt said */
     int64_t seen;
@@ -225,6 +227,7 @@ struct ledger {
     int64_t index; /* of the event in hand, or the last one */
     struct ledger_client *clients;
     struct ledger_lock *locks;
+    int64_t gains_us[SERVERS_MAX]; /* what the clock of each server gains a second */
     void (*take)(void *context, const struct fact *fact);
     void *context;
 };
@@ -248,6 +251,12 @@ const char *ledger_untold(const struct ledger *ledger);
 /* The grant that a client's last attempt has, or had, at a server; index NO_INDEX: none. Borrowed.
  */
 const struct grant *ledger_grant(const struct ledger *ledger, int client, int server);
+
+/* How long that server takes for what is so long by its own clock. */
+int64_t ledger_lasts_us(const struct ledger *ledger, int server, int64_t own_us);
+
+/* What the client's clock is ahead at that time. */
+int64_t ledger_skew_us(const struct ledger_client *client, int64_t time_us);
 
 /* Takes what waits on a lock as it is: somebody must know now. */
 void ledger_settle(struct ledger *ledger, int lock);

@@ -159,6 +159,45 @@ static void step_clock(struct ledger *ledger, const struct event *event, int loc
     key->shifted_us -= event->amount_us;
 }
 
+enum { SECOND_US = 1000000 };
+
+int64_t ledger_lasts_us(const struct ledger *ledger, int server, int64_t own_us)
+{
+    const int64_t rate = SECOND_US + ledger->gains_us[server];
+    return rate == SECOND_US ? own_us
+                             : own_us / rate * SECOND_US + own_us % rate * SECOND_US / rate;
+}
+
+int64_t ledger_skew_us(const struct ledger_client *client, int64_t time_us)
+{
+    return client->skew_us + (time_us - client->rate_since_us) / SECOND_US * client->gains_us +
+           (time_us - client->rate_since_us) % SECOND_US * client->gains_us / SECOND_US;
+}
+
+/* What lasts so long yet lasts so much longer from here on. before: what that clock gained a
+ * second.
+ */
+static int64_t longer_us(const struct ledger *ledger, int server, int64_t left_us, int64_t before)
+{
+    const int64_t own_us =
+        left_us + left_us / SECOND_US * before + left_us % SECOND_US * before / SECOND_US;
+    return ledger_lasts_us(ledger, server, own_us) - left_us;
+}
+
+static void bend_clock(struct ledger *ledger, const struct event *event, int lock, int64_t before)
+{
+    struct ledger_key *key = &ledger->locks[lock].keys[event->server];
+    if (!key->is_present || key->expire_us == NEVER_US || key->expire_us < event->time_us)
+        return;
+    const int64_t moved_us =
+        longer_us(ledger, event->server, key->expire_us - event->time_us, before);
+    key->expire_us += moved_us;
+    key->latest_us += longer_us(ledger, event->server, key->latest_us - event->time_us, before);
+    key->is_clock_shifted = true;
+    key->stepped_us = event->time_us;
+    key->shifted_us += moved_us;
+}
+
 static void lose_keys(struct ledger *ledger, const struct event *event, int lock)
 {
     switch (fault_keys(event->fault)) {
@@ -183,6 +222,9 @@ void ledger_fault(struct ledger *ledger, const struct event *event)
     if (event->server < 0 || fault_blame(event->fault) != FAULT_OF_SERVER ||
         effect == FAULT_LOSES_SCRIPTS)
         return;
+    const int64_t gained_us = ledger->gains_us[event->server];
+    if (effect == FAULT_SETS_RATE)
+        ledger->gains_us[event->server] = event->amount_us;
     for (int lock = 0; lock < ledger->head->locks; lock++) {
         if (is_of_one_lock && lock != event->lock)
             continue;
@@ -191,6 +233,8 @@ void ledger_fault(struct ledger *ledger, const struct event *event)
             cut_replica(ledger, lock, event->server);
         else if (effect == FAULT_STEPS_CLOCK)
             step_clock(ledger, event, lock);
+        else if (effect == FAULT_SETS_RATE)
+            bend_clock(ledger, event, lock, gained_us);
         else
             lose_keys(ledger, event, lock);
     }

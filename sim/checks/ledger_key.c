@@ -155,8 +155,9 @@ static void stamp_times(const struct scene *scene, int64_t *until_us, int64_t *l
     const struct ledger *ledger = scene->ledger;
     const struct ledger_client *client = &ledger->clients[scene->event->client];
     bool is_current = client->attempt == scene->event->attempt;
-    int64_t early_us = client->skew_us < 0 ? -client->skew_us : 0;
-    int64_t late_us = client->skew_us > 0 ? client->skew_us : 0;
+    int64_t skew_us = ledger_skew_us(client, scene->event->time_us);
+    int64_t early_us = skew_us < 0 ? -skew_us : 0;
+    int64_t late_us = skew_us > 0 ? skew_us : 0;
     int64_t from_us = is_current ? client->call_us : scene->event->from_us;
     *until_us = from_us + ledger->lease_us + ledger->unit_us;
     *latest_us = scene->event->time_us + ledger->lease_us + 2 * ledger->unit_us + late_us +
@@ -172,8 +173,15 @@ static void set_expiry(struct scene *scene)
     key->expire_us = key->latest_us = NEVER_US;
     if (!scene->effect.has_ttl)
         return;
-    key->expire_us = event->from_us + scene->effect.ttl_us;
-    key->latest_us = event->time_us + scene->effect.ttl_us + GRANULE_US + scene->ledger->error_us;
+    const int64_t ttl_us = scene->effect.ttl_us;
+    const int64_t lasts_us = ledger_lasts_us(scene->ledger, event->server, ttl_us);
+    key->expire_us = event->from_us + lasts_us;
+    key->latest_us = event->time_us +
+                     ledger_lasts_us(scene->ledger, event->server, ttl_us + GRANULE_US) +
+                     scene->ledger->error_us;
+    key->is_clock_shifted = lasts_us != ttl_us;
+    key->shifted_us = lasts_us - ttl_us;
+    key->stepped_us = event->time_us;
 }
 
 /* What the owner may count on from here. */

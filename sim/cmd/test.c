@@ -9,18 +9,18 @@
 #include "base/limits.h"
 #include <stdlib.h>
 
-/* clang-format off */
 static const char help[] =
     "\n"
-    "  COMMAND                starts one worker process for each client: 'python3 my_lock.py'. It\n"
-    "                         is told in JSON lines what to do (sim/docs/WORKERS.md)\n"
-    "  --once                 play one hand-over between two workers on a real redis-server, and\n"
-    "                         print every command, reply and clock read: for writing a worker\n"
-    "  --lease TIME           lease of the lock (default 10s; no real time passes)\n"
-    "  --servers N            number of servers that the lock is given (default 1)\n"
-    "  --redis-server PATH    program of the servers (default: redis-server on the PATH)\n"
-    "  --seed N               seed of what the workers take for random (default 1)\n";
-/* clang-format on */
+    "  COMMAND                starts a worker: 'python3 my_lock.py', one process a client, which "
+    "is\n"
+    "                         told what to do in JSON lines (sim/docs/WORKERS.md)\n"
+    "  --once                 one clean hand-over between two workers on a real redis-server, "
+    "with\n"
+    "                         every command, reply and clock read: for writing a worker\n"
+    "  --lease TIME           of the lock; default 10s (no time is waited for)\n"
+    "  --servers N            servers that the lock is given; default 1\n"
+    "  --redis-server PATH    that program, instead of redis-server on the PATH\n"
+    "  --seed N               of what the workers take for random; default 1\n";
 
 static void print_line(void *context, const char *line)
 {

@@ -45,6 +45,7 @@ enum fault_effect {
     FAULT_PAUSES,      /* the client does */
     FAULT_KILLS,       /* the client */
     FAULT_STEPS_CLOCK, /* the client's or the server's own, by the event's amount */
+    FAULT_SETS_RATE,   /* of the same clock: it gains the event's amount a second from then on */
     FAULT_LOSES_KEYS,  /* the column of keys says which */
     FAULT_LOSES_SCRIPTS,
     FAULT_CUTS_REPLICA,

@@ -15,7 +15,8 @@ enum fail servers_can(const struct servers *servers, enum choice_kind kind, stru
         [CHOICE_RESTART] = true, [CHOICE_CUT_REPLICA] = true,   [CHOICE_FAILOVER] = true,
         [CHOICE_EVICT] = true,   [CHOICE_FLUSH_SCRIPTS] = true,
     };
-    if (kind == CHOICE_SERVER_CLOCK && servers->steering == REAL_TIME)
+    if ((kind == CHOICE_SERVER_CLOCK || kind == CHOICE_SERVER_DRIFT) &&
+        servers->steering == REAL_TIME)
         return failure_set(
             failure, FAIL_NOT_APPLICABLE,
             "no server's clock can be stepped in real time: it is the machine's own");

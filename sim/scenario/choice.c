@@ -124,6 +124,9 @@ static enum fail read_choice(const char *line, const struct cast *cast, struct c
         return failure_set(failure, FAIL_INPUT, "time passes by a duration above 0");
     if (kind == CHOICE_LEASE && holes.amount_us <= 0)
         return failure_set(failure, FAIL_INPUT, "a lease is a duration above 0");
+    if ((kind == CHOICE_CLIENT_DRIFT || kind == CHOICE_SERVER_DRIFT) &&
+        !choice_is_drift(holes.amount_us))
+        return failure_set(failure, FAIL_INPUT, "a clock gains from -999.999ms to 9s a second");
     *choice = (struct choice){.kind = (enum choice_kind)kind,
                               .client = holes.client,
                               .server = holes.server,

@@ -40,6 +40,14 @@ bool choice_of_fault(enum fault fault, enum choice_kind *kind);
 /* The name of the command that it is about; only where there is a %V in its form. */
 const char *choice_command(const struct choice *choice);
 
+/* A clock gains so many microseconds a second: it must not stand still, or run backwards, and what
+ * it has gained must be told from a jump. */
+enum { DRIFT_LEAST_US = -999999, DRIFT_MOST_US = 9000000 };
+static inline bool choice_is_drift(int64_t amount_us)
+{
+    return amount_us >= DRIFT_LEAST_US && amount_us <= DRIFT_MOST_US;
+}
+
 /* Is there a %C, a %S in its form? */
 bool choice_names_client(enum choice_kind kind);
 bool choice_names_server(enum choice_kind kind);

@@ -357,6 +357,8 @@ static enum fail take_step(struct interpreter *interpreter)
         return time_passes(interpreter);
     case STEP_CLIENT_CLOCK:
     case STEP_SERVER_CLOCK:
+    case STEP_CLIENT_DRIFT:
+    case STEP_SERVER_DRIFT:
     case STEP_RESTARTS:
     case STEP_CUTS_REPLICA:
     case STEP_FAILS_OVER:

@@ -132,70 +132,18 @@ static void a_script_that_comes_twice(void **state)
     story_free(story);
 }
 
-/* --- fencing tokens --- */
-
-/* A script that grants and counts: from `old` (0: there was no counter) to `now`; told: `fence`. */
-static void mints(struct story *story, int client, int64_t old, int64_t now, int64_t fence)
-{
-    static const struct opaque both = {.name = "EVAL", .keys = 1u << KEY_LOCK | 1u << KEY_FENCE};
-    struct effects effects = {.count = 2,
-                              .on = {created(client),
-                                     {.key = KEY_FENCE,
-                                      .did = old ? DID_OVERWRITTEN : DID_CREATED,
-                                      .before = old ? BEFORE_PRESENT : BEFORE_ABSENT,
-                                      .wanted = EFFECT_SET,
-                                      .has_old = old != 0,
-                                      .old_value = old,
-                                      .has_new = true,
-                                      .new_value = now}}};
-    calls(story, client, OP_ACQUIRE);
-    sends_script(story, client, OP_ACQUIRE);
-    happens(story, (struct event){.kind = EVENT_EXECUTE,
-                                  .client = client,
-                                  .op = OP_ACQUIRE,
-                                  .reply = INTEGER(now),
-                                  .opaque = &both,
-                                  .effects = &effects});
-    happens(story, (struct event){.kind = EVENT_RETURN,
-                                  .client = client,
-                                  .server = -1,
-                                  .op = OP_ACQUIRE,
-                                  .result = RESULT_GRANTED,
-                                  .fence = fence});
-}
-
-/* A carries 5; B carries 1 after A's lease. The counter was gone, or went on, or was written. */
-static void whose_fault_a_smaller_fence_is_shows_in_the_counter(void **state)
-{
-    static const struct {
-        int64_t old, now;
-        enum cause cause;
-    } rows[] = {
-        {0, 1, CAUSE_LOST_GRANT}, {5, 6, CAUSE_FENCE_DISORDER}, {5, 1, CAUSE_FENCE_DISORDER}};
-    (void)state;
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        struct story *story = foreign(ALL_PROMISES | PROMISE_FENCE, 1);
-        mints(story, A, 4, 5, 5);
-        at(story, 310);
-        mints(story, B, rows[i].old, rows[i].now, 1);
-        ends(story);
-        assert_violated(story, PROPERTY_FENCE_ORDER, 1, rows[i].cause);
-        story_free(story);
-    }
-}
-
 /* --- of a real server: executions that are told in a wrong order --- */
 
-static void crossed(bool is_followed)
+static void an_opaque_execution_waits_for_what_explains_it(void **state)
 {
     struct story *story = foreign(ALL_PROMISES, 1);
+    (void)state;
     takes(story, A);
     at(story, 50);
     calls(story, A, OP_RELEASE);
     calls(story, B, OP_ACQUIRE);
     for (int i = 0; i < 2; i++) { /* B's grant is told before A's delete */
-        struct opaque opaque = {
-            .name = "EVAL", .text = "EVAL crossed 1 lock", .keys = 1u << KEY_LOCK};
+        struct opaque opaque = script;
         struct effects effects = {.count = 1, .on = {i ? deleted(A) : created(B)}};
         struct event event = {.kind = EVENT_EXECUTE,
                               .index = story->index++,
@@ -214,22 +162,9 @@ static void crossed(bool is_followed)
     }
     returns(story, B, OP_ACQUIRE, RESULT_GRANTED);
     returns(story, A, OP_RELEASE, RESULT_RELEASED);
-    if (is_followed)
-        takes(story, C);
     ends(story);
-    if (is_followed)
-        assert_true(says(story, PROPERTY_LEASE_EXCLUSION, "B got the lock at") &&
-                    says(story, PROPERTY_LEASE_EXCLUSION, "(EVAL crossed 1 lock)"));
-    else
-        assert_silent(story);
+    assert_silent(story);
     story_free(story);
-}
-
-static void an_opaque_execution_waits_for_what_explains_it(void **state)
-{
-    (void)state;
-    crossed(false);
-    crossed(true); /* B's grant is remembered with its command */
 }
 
 /* --- what nobody saw --- */
@@ -266,7 +201,6 @@ int main(void)
         cmocka_unit_test(who_changes_anothers_expiry),
         cmocka_unit_test(who_overwrites_a_living_lock),
         cmocka_unit_test(a_script_that_comes_twice),
-        cmocka_unit_test(whose_fault_a_smaller_fence_is_shows_in_the_counter),
         cmocka_unit_test(an_opaque_execution_waits_for_what_explains_it),
         cmocka_unit_test(a_script_whose_effect_nobody_saw_proves_nothing),
     };

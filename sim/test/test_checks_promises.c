@@ -211,31 +211,6 @@ static void a_sentence_says_what_was_inferred(void **state)
     }
 }
 
-/* A outlives its lease and hears nothing of it, as far as the wire shows; B was told all. */
-static void an_inferred_hold_needs_no_notice(void **state)
-{
-    (void)state;
-    for (int is_inferred = 0; is_inferred < 2; is_inferred++) {
-        struct story *story = foreign(ALL_PROMISES | PROMISE_NOTICE, 1);
-        calls(story, A, OP_ACQUIRE);
-        sends_script(story, A, OP_ACQUIRE);
-        runs(story, A, OP_ACQUIRE, created(A));
-        if (is_inferred)
-            infers(story, A, EVENT_RETURN, OP_ACQUIRE, RESULT_GRANTED);
-        else
-            returns(story, A, OP_ACQUIRE, RESULT_GRANTED);
-        at(story, 400);
-        takes(story, B);
-        gives_back(story, B, deleted(B), RESULT_RELEASED);
-        ends(story);
-        if (is_inferred)
-            assert_holds(story, PROPERTY_LOSS_NOTICE);
-        else
-            assert_violated(story, PROPERTY_LOSS_NOTICE, 1, CAUSE_NO_NOTICE);
-        story_free(story);
-    }
-}
-
 /* B is "refused" where nobody has the lock: an untrue answer, if it was one. */
 static void an_inferred_answer_is_not_untrue(void **state)
 {
@@ -314,7 +289,6 @@ int main(void)
         cmocka_unit_test(a_majority_is_asked_where_it_is_promised),
         cmocka_unit_test(a_lease_counts_from_the_command_that_won),
         cmocka_unit_test(a_sentence_says_what_was_inferred),
-        cmocka_unit_test(an_inferred_hold_needs_no_notice),
         cmocka_unit_test(an_inferred_answer_is_not_untrue),
         cmocka_unit_test(an_inferred_hold_is_no_late_grant),
         cmocka_unit_test(what_was_inferred_proves_nothing_without_the_servers),

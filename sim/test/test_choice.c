@@ -258,6 +258,8 @@ static void every_step_reads_back(void **state)
         "time passes 20ms",
         "A's clock jumps -10s",
         "server 2's clock jumps 1s",
+        "every second A's clock gains -20ms",
+        "every second server 2's clock gains 1s",
         "server 5 restarts empty",
         "server 1's replica is cut off",
         "server 1 fails over",

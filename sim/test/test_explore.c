@@ -131,6 +131,7 @@ static void finds_what_is_known(void **state)
 static const struct {
     const char *scheme;
     enum property property;
+    int beside; /* a fault that strikes in both: FAULT + 1 */
 } broken_by[FAULT_COUNT] = {
     [FAULT_SLOW_WORK] = {"set-nx-ex-del", PROPERTY_RELEASE_OWN},
     [FAULT_STALL] = {"set-nx-ex-get-del", PROPERTY_RELEASE_OWN},
@@ -144,21 +145,24 @@ static const struct {
     [FAULT_CRASH] = {"setnx-expire-del", PROPERTY_ALWAYS_EXPIRES},
     [FAULT_CLIENT_CLOCK] = {"stamp-getset", PROPERTY_LEASE_EXCLUSION},
     [FAULT_SERVER_CLOCK] = {"set-nx-px-cad", PROPERTY_LEASE_EXCLUSION},
+    /* A rate shows when time passes. */
+    [FAULT_CLIENT_DRIFT] = {"redlock", PROPERTY_FRESH_GRANT, FAULT_LATE_REPLY + 1},
+    [FAULT_SERVER_DRIFT] = {"set-nx-px-cad", PROPERTY_LEASE_EXCLUSION, FAULT_SLOW_WORK + 1},
     [FAULT_RESTART] = {"set-nx-px-cad", PROPERTY_LEASE_EXCLUSION},
     [FAULT_FAILOVER] = {"set-nx-px-cad", PROPERTY_LEASE_EXCLUSION},
     [FAULT_EVICT] = {"set-nx-px-cad", PROPERTY_LEASE_EXCLUSION},
     [FAULT_FLUSH_SCRIPTS] = {"set-nx-px-evalsha", PROPERTY_NO_ORPHAN},
     [FAULT_SILENT_SERVER] = {"set-nx-px-cad", PROPERTY_FRESH_GRANT},
     [FAULT_REFUSING_SERVER] = {"setnx-del", PROPERTY_PROGRESS},
-    [FAULT_SAME_TOKEN] = {"set-nx-px-cad-weak-token",
-                          PROPERTY_RELEASE_OWN}, /* with slow work in both */
+    [FAULT_SAME_TOKEN] = {"set-nx-px-cad-weak-token", PROPERTY_RELEASE_OWN, FAULT_SLOW_WORK + 1},
 };
 
 static enum verdict verdict_with(int fault, int row)
 {
     struct explore_options options = options_of(broken_by[row].scheme, fault);
     struct explore_outcome outcome;
-    options.budget[FAULT_SLOW_WORK] |= row == FAULT_SAME_TOKEN;
+    if (broken_by[row].beside)
+        options.budget[broken_by[row].beside - 1] = 1;
     run(&options, &outcome);
     enum verdict verdict = outcome.findings[broken_by[row].property].verdict;
     explore_outcome_free(&outcome);

@@ -462,6 +462,54 @@ static void a_server_that_refuses_connections_has_none(void **state)
     stage_close(&stage);
 }
 
+/* A clock that runs twice as fast ends a key in half the time, and one that is told again, as told.
+ */
+static void a_servers_clock_may_run_fast(void **state)
+{
+    (void)state;
+    static const struct {
+        int64_t gains_us, passed_us;
+        enum result result;
+    } rows[] = {{1000000, 140000, RESULT_REFUSED},
+                {1000000, 151000, RESULT_GRANTED},
+                {-500000, 590000, RESULT_REFUSED},
+                {-500000, 603000, RESULT_GRANTED}};
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        struct stage stage;
+        stage_open(&stage, "set-nx-px-cad", 1);
+        does(&stage, of_server(CHOICE_SERVER_DRIFT, 0, rows[i].gains_us));
+        plain(&stage, CHOICE_ACQUIRE, 0);
+        round_trip(&stage, 0, VERB_SET_NX_PX, 0);
+        passes(&stage, rows[i].passed_us);
+        plain(&stage, CHOICE_ACQUIRE, 1);
+        round_trip(&stage, 1, VERB_SET_NX_PX, 0);
+        assert_int_equal(view(&stage, 1).last, rows[i].result);
+        stage_close(&stage);
+    }
+}
+
+/* A timer goes with its client's clock, also one that is under way. */
+static void a_clients_clock_may_run_slow(void **state)
+{
+    (void)state;
+    struct stage stage;
+    struct choice slow = {
+        .kind = CHOICE_CLIENT_DRIFT, .client = 0, .server = -1, .amount_us = -500000};
+    stage_open(&stage, "watchdog", 1);
+    plain(&stage, CHOICE_ACQUIRE, 0);
+    round_trip(&stage, 0, VERB_SET_NX_PX, 0);
+    int64_t due_us = view(&stage, 0).wake_us;
+    int64_t now_us = stage.world->ops->now_us(stage.world);
+    does(&stage, slow);
+    assert_int_equal(view(&stage, 0).wake_us, now_us + 2 * (due_us - now_us));
+    slow.amount_us = 0;
+    now_us = stage.world->ops->now_us(stage.world);
+    due_us = view(&stage, 0).wake_us;
+    does(&stage, slow); /* right again, from here on */
+    assert_true(view(&stage, 0).wake_us - (now_us + (due_us - now_us) / 2) <= 1);
+    stage_close(&stage);
+}
+
 /* --- order, and what is not possible --- */
 
 static void refuses_what_is_not_possible(void **state)
@@ -533,6 +581,8 @@ int main(void)
         cmocka_unit_test(server_clock_ends_leases),
         cmocka_unit_test(client_clock_is_its_own),
         cmocka_unit_test(a_flush_of_scripts_is_noticed_by_some),
+        cmocka_unit_test(a_servers_clock_may_run_fast),
+        cmocka_unit_test(a_clients_clock_may_run_slow),
         cmocka_unit_test(a_silent_server_goes_on_with_its_keys),
         cmocka_unit_test(a_server_that_refuses_connections_has_none),
         cmocka_unit_test(refuses_what_is_not_possible),

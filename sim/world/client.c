@@ -45,6 +45,34 @@ int64_t client_token(const struct run *run, int client, int attempt)
     return 1 + (int64_t)random_below(&random, 100000);
 }
 
+enum { SECOND_US = 1000000 };
+
+static int64_t own_us(const struct client *client, int64_t now_us)
+{
+    return client->epoch_us + now_us + client->skew_us +
+           (now_us - client->rate_since_us) * client->gains_us / SECOND_US;
+}
+
+/* When its own clock has gone on by so much. */
+static int64_t due_us(const struct client *client, int64_t now_us, int64_t own_us)
+{
+    if (client->gains_us == 0)
+        return now_us + own_us;
+    int64_t rate = SECOND_US + client->gains_us;
+    return now_us + own_us / rate * SECOND_US + (own_us % rate * SECOND_US + rate - 1) / rate;
+}
+
+void client_set_rate(struct client *client, int64_t gains_us, int64_t now_us)
+{
+    int64_t left_us = client->wake_us == INT64_MAX ? 0 : client->wake_us - now_us;
+    left_us += left_us * client->gains_us / SECOND_US;
+    client->skew_us = own_us(client, now_us) - client->epoch_us - now_us;
+    client->rate_since_us = now_us;
+    client->gains_us = gains_us;
+    if (client->wake_us != INT64_MAX && left_us > 0)
+        client->wake_us = due_us(client, now_us, left_us);
+}
+
 static void client_returns(struct client *client, enum phase phase, enum operation op,
                            enum result result, struct step_result *step)
 {
@@ -73,7 +101,8 @@ static void client_take(struct client *client, const struct ask *ask, int64_t no
         client->awaited++;
         break;
     case ASK_SLEEP:
-        client->wake_us = ask->sleep_us == SLEEP_NEVER ? INT64_MAX : now_us + ask->sleep_us;
+        client->wake_us =
+            ask->sleep_us == SLEEP_NEVER ? INT64_MAX : due_us(client, now_us, ask->sleep_us);
         break;
     case ASK_GRANTED:
         client->fence = ask->fence;
@@ -117,7 +146,7 @@ static void client_step(struct client *client, struct moment *moment, int64_t no
                         struct step_result *step)
 {
     struct outbox out = {0};
-    moment->now_us = client->epoch_us + now_us + client->skew_us;
+    moment->now_us = own_us(client, now_us);
     step->at = client->state[0];
     client->scheme->step(client->state, &client->lease, moment, &out);
     step->violation = contract_check(client, &out);

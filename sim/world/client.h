@@ -16,7 +16,9 @@ struct client {
     enum result last;
     int attempt;      /* attempts begun so far */
     int64_t fence;    /* of the grant, 0: none */
-    int64_t skew_us;  /* own clock - world clock */
+    int64_t skew_us;  /* own clock - world clock, at rate_since_us */
+    int64_t gains_us; /* what its own clock gains a second, since then */
+    int64_t rate_since_us;
     int64_t epoch_us; /* wall clock at world time 0 (stamps are wall-clock seconds) */
     int64_t wake_us;  /* world time; INT64_MAX: no timer */
     int64_t counter;  /* what the critical section read */
@@ -52,6 +54,9 @@ struct command client_access(struct client *client, int number, enum choice_kind
 /* The reply to it; returns how the access ended. */
 enum result client_accessed(struct client *client, const struct command *command,
                             const struct reply *reply);
+
+/* From here on its own clock gains so much a second; a timer that runs, too. */
+void client_set_rate(struct client *client, int64_t gains_us, int64_t now_us);
 
 /* Crash: phase dead, memory gone. */
 void client_crash(struct client *client);

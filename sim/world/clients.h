@@ -53,6 +53,8 @@ struct clients_ops {
     /* From the next attempt on it asks for that lease. Only in PHASE_IDLE. */
     void (*set_lease)(struct clients *, int client, int64_t lease_us);
     void (*jump_clock)(struct clients *, int client, int64_t amount_us);
+    /* It gains so much a second from now_us on. NULL: the clock of such clients cannot. */
+    void (*set_rate)(struct clients *, int client, int64_t gains_us, int64_t now_us);
     /* It is gone, its memory too: PHASE_DEAD. */
     void (*crash)(struct clients *, int client);
     void (*free)(struct clients *);

@@ -151,7 +151,9 @@ static enum fail core_apply(struct world *world, const struct choice *choice,
         return fail;
     read_clock(core);
     ops_of(core)->begin(core->backend, core->now_us);
-    fail = choose(core, choice, why);
+    fail = core_gain(core, why);
+    if (!fail)
+        fail = choose(core, choice, why);
     if (!fail && core->error.code)
         fail = failure_set(why, core->error.code, "%s", core->error.text);
     if (!fail)

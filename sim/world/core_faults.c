@@ -6,6 +6,8 @@
  * One that is refused leaves no event. The explorer states each again in explore/model/faults/. */
 #include "world/core_state.h"
 
+enum { SECOND_US = 1000000 };
+
 /* The FAULT event of a choice; a message that it struck says the rest. */
 static void write_fault(struct core *core, const struct choice *choice,
                         const struct message *struck)
@@ -204,6 +206,42 @@ static enum fail choose_failover(struct core *core, const struct choice *choice,
     return fail;
 }
 
+/* Between two choices no clock is looked at: what it gains meanwhile, it gains before the next. */
+enum fail core_gain(struct core *core, struct failure *failure)
+{
+    enum fail fail = FAIL_NONE;
+    for (int server = 0; server < core->run->servers && !fail; server++) {
+        const int64_t passed_us = core->now_us - core->gained_us[server];
+        const int64_t gained_us = passed_us * core->gains_us[server] / SECOND_US;
+        core->gained_us[server] = core->now_us;
+        if (gained_us != 0)
+            fail = core->backend->ops->jump_clock(core->backend, server, gained_us, failure);
+    }
+    return fail;
+}
+
+static enum fail choose_server_drift(struct core *core, const struct choice *choice,
+                                     struct failure *failure)
+{
+    (void)failure;
+    core->gains_us[choice->server] = choice->amount_us;
+    core->gained_us[choice->server] = core->now_us;
+    write_fault(core, choice, NULL);
+    return FAIL_NONE;
+}
+
+static enum fail choose_client_drift(struct core *core, const struct choice *choice,
+                                     struct failure *failure)
+{
+    const struct clients_ops *ops = core->clients->ops;
+    if (!ops->set_rate)
+        return failure_set(failure, FAIL_NOT_APPLICABLE, "%s's clock cannot run at another rate",
+                           core->run->names[choice->client]);
+    ops->set_rate(core->clients, choice->client, choice->amount_us, core->now_us);
+    write_fault(core, choice, NULL);
+    return FAIL_NONE;
+}
+
 /* It keeps what it has, and its clock runs on; of a silent one the connections stay, too. */
 static enum fail choose_out_of_reach(struct core *core, const struct choice *choice,
                                      struct failure *failure)
@@ -240,6 +278,8 @@ core_choice *core_fault_choice(enum choice_kind kind)
         [CHOICE_CRASH] = choose_crash,
         [CHOICE_CLIENT_CLOCK] = choose_client_clock,
         [CHOICE_SERVER_CLOCK] = choose_server_clock,
+        [CHOICE_CLIENT_DRIFT] = choose_client_drift,
+        [CHOICE_SERVER_DRIFT] = choose_server_drift,
         [CHOICE_RESTART] = choose_restart,
         [CHOICE_CUT_REPLICA] = choose_cut_replica,
         [CHOICE_FAILOVER] = choose_failover,

@@ -23,6 +23,8 @@ struct core {
     bool has_replica[SERVERS_MAX]; /* false again once it was promoted */
     bool is_cut[SERVERS_MAX];
     enum server_reach reach[SERVERS_MAX];
+    int64_t gains_us[SERVERS_MAX];  /* what the server's clock gains a second, */
+    int64_t gained_us[SERVERS_MAX]; /* and the world time up to which it has */
     struct failure error; /* a step went wrong, or a request could not be sent: the run is over */
 };
 
@@ -70,6 +72,9 @@ void core_break_all(struct core *core, int client, int server);
 
 /* --- core_faults.c --- */
 core_choice *core_fault_choice(enum choice_kind kind);
+
+/* Lets the clocks of servers that run at another rate gain what they have to by now. */
+enum fail core_gain(struct core *core, struct failure *failure);
 
 /* --- core.c --- */
 /* Runs until what was done so far has led to all that it leads to, and reads the clock anew. */

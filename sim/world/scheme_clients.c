@@ -93,6 +93,11 @@ static void jump_clock(struct clients *clients, int client, int64_t amount_us)
     row_of(clients, client)->skew_us += amount_us;
 }
 
+static void set_rate(struct clients *clients, int client, int64_t gains_us, int64_t now_us)
+{
+    client_set_rate(row_of(clients, client), gains_us, now_us);
+}
+
 static void crash(struct clients *clients, int client)
 {
     client_crash(row_of(clients, client));
@@ -110,6 +115,7 @@ static const struct clients_ops ops = {
     .accessed = access_end,
     .set_lease = set_lease,
     .jump_clock = jump_clock,
+    .set_rate = set_rate,
     .crash = crash,
     .free = clients_free,
 };

@@ -17,6 +17,13 @@ void client_state_init(struct client_state *client_state, const struct config *c
     client_state->wake = NO_TIME;
 }
 
+static const int64_t gains_us[] = {
+    [RATE_TRUE] = 0, [RATE_HALF] = -500 * 1000, [RATE_DOUBLE] = 1000 * 1000};
+
+/* By its own clock. */
+static const int32_t tick_us[] = {
+    [RATE_TRUE] = TICK_US, [RATE_HALF] = TICK_US / 2, [RATE_DOUBLE] = 2 * TICK_US};
+
 void client_state_to_client(const struct client_state *client_state, const struct config *config,
                             struct client *client)
 {
@@ -30,6 +37,7 @@ void client_state_to_client(const struct client_state *client_state, const struc
     client->counter = client_state->counter;
     client->skew_us = client_state->skew * TICK_US;
     client->epoch_us = EPOCH_US;
+    client->gains_us = gains_us[client_state->rate]; /* since now, which is 0 */
     if (client_state->wake != NO_TIME)
         client->wake_us = client_state->wake * TICK_US;
     for (int i = 0; i < client_state->count; i++)
@@ -241,8 +249,9 @@ static void time_age(int32_t *time_us, const struct client_state *client_state,
                      const struct config *config)
 {
     int32_t oldest = EPOCH_US + (client_state->skew - config->past) * TICK_US;
-    if (*time_us != 0 && *time_us - TICK_US >= oldest)
-        *time_us -= TICK_US;
+    const int32_t age_us = tick_us[client_state->rate];
+    if (*time_us != 0 && *time_us - age_us >= oldest)
+        *time_us -= age_us;
 }
 
 void client_state_age(struct client_state *client_state, const struct config *config,
@@ -307,6 +316,15 @@ void client_state_rename_clients(struct client_state *client_state, const uint8_
         message->reply_value = value_renamed(message->reply_value, new_position);
         message->reply_second = value_renamed(message->reply_second, new_position);
     }
+}
+
+void client_state_set_rate(struct client_state *client_state, enum clock_rate rate)
+{
+    assert(client_state->rate == RATE_TRUE);
+    client_state->rate = (uint8_t)rate;
+    if (client_state->wake > 0)
+        client_state->wake =
+            (int16_t)(rate == RATE_HALF ? client_state->wake * 2 : (client_state->wake + 1) / 2);
 }
 
 void client_state_reach(struct client_state *client_state, int server, enum server_reach reach)

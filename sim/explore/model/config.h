@@ -27,6 +27,9 @@ enum {
 
 struct subject;
 
+/* How fast a clock runs. */
+enum clock_rate { RATE_TRUE, RATE_HALF, RATE_DOUBLE };
+
 struct config {
     const struct scheme *scheme;
     struct subject *subject; /* who answers for its clients and servers: subject.h */

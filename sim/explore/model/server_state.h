@@ -53,7 +53,8 @@ struct server_state {
     uint8_t knows_script; /* as struct model; stays 0 where no command asks for it */
     uint8_t reach;        /* enum server_reach */
     uint8_t out_left;     /* ticks that it may be out of reach yet */
-    uint8_t unused[2];    /* 0: all bytes of a server state are told */
+    uint8_t is_fast;      /* its clock runs twice as fast */
+    uint8_t unused;       /* 0: all bytes of a server state are told */
 };
 
 BITS_FIT_COUNT(EXPLORE_CLIENTS_MAX, struct server_state, watching);

@@ -57,6 +57,9 @@ static int64_t amount_us(const struct config *config, enum choice_kind kind, int
         return translate_tick_us(config);
     case CHOICE_CLIENT_CLOCK:
         return ticks * UNIT_US;
+    case CHOICE_CLIENT_DRIFT:
+    case CHOICE_SERVER_DRIFT:
+        return ticks < 0 ? -UNIT_US / 2 : UNIT_US;
     case CHOICE_SERVER_CLOCK:
         return ticks * UNIT_US + SLACK_US;
     default:
