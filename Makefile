@@ -70,6 +70,12 @@ $(BUILD)/test/%: sim/test/%.c $(BUILD)/parts.a | $(BUILD)/picklock-clock.so $(BU
 	@mkdir -p $(@D)
 	$(CC) $(FLAGS) $(WRAP) -o $@ $(filter %.c %.o,$^) $(BUILD)/parts.a $(LIBS) -lcmocka
 
+# A program for the preloaded library to steer.
+$(BUILD)/worker-child: sim/test/worker_child.c sim/worker/time_page.h
+	@mkdir -p $(@D)
+	$(CC) -std=c17 -D_GNU_SOURCE $(WARN) -O2 -Isim -o $@ $< -lpthread
+$(BUILD)/test/test_worker_time: | $(BUILD)/worker-child
+
 # Schemes with planted bugs, and the same without.
 $(BUILD)/test/test_mutants $(BUILD)/test/test_partial_order $(BUILD)/test/test_lower_bound: $(MUTANTS)
 $(BUILD)/test/test_explore_walks: $(MUTANTS)

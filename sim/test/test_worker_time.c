@@ -1,227 +1,23 @@
-/* Tests of the virtual time of foreign processes: this program, run again under the preloaded
- * library, waits in every way there is; no wait takes real time, and each ends when the page says
- * so. */
+/* Tests of the virtual time of foreign processes: one (worker_child.c) waits under the preloaded
+ * library in every way there is; no wait takes real time, and each ends when the page says so. */
 #include "worker/timekeeper.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
-#include <netinet/in.h>
 #include <poll.h>
-#include <pthread.h>
-#include <semaphore.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/epoll.h>
 #include <sys/prctl.h>
-#include <sys/random.h>
-#include <sys/select.h>
-#include <sys/socket.h>
-#include <sys/timerfd.h>
 #include <sys/wait.h>
-#include <time.h>
+#include <fcntl.h>
 #include <unistd.h>
 
 #include <cmocka.h>
 
 enum { REST_MS = 20000, ANSWER_MAX = 4096 };
-
-/* --- what runs under the library; each prints what it saw --- */
-
-static int64_t clock_us(clockid_t clock)
-{
-    struct timespec now;
-    (void)clock_gettime(clock, &now);
-    return (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000;
-}
-
-static int64_t now_us(void)
-{
-    return clock_us(CLOCK_MONOTONIC) - TIME_MONOTONIC_US;
-}
-
-static void say(const char *what)
-{
-    printf("%s %" PRId64 "\n", what, now_us());
-    fflush(stdout);
-}
-
-static void child_clocks(void)
-{
-    printf("%" PRId64 " %" PRId64 " %" PRId64 "\n", (int64_t)time(NULL), clock_us(CLOCK_REALTIME),
-           clock_us(CLOCK_BOOTTIME));
-}
-
-static void child_sleeps(void)
-{
-    const struct timespec second = {.tv_sec = 1};
-    const struct timespec instant = {.tv_sec = 1003};
-    (void)usleep(250000);
-    say("usleep");
-    (void)nanosleep(&second, NULL);
-    say("nanosleep");
-    (void)clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &instant, NULL);
-    say("instant");
-    (void)sleep(3600);
-    say("sleep");
-}
-
-static void child_descriptors(void)
-{
-    int ends[2], epoll = epoll_create1(0), timer = timerfd_create(CLOCK_MONOTONIC, 0);
-    const struct itimerspec soon = {.it_value = {.tv_nsec = 500000000}};
-    struct epoll_event event = {.events = EPOLLIN};
-    struct timeval second = {.tv_sec = 1};
-    struct pollfd row = {.events = POLLIN};
-    char bytes[8];
-    fd_set set;
-    if (pipe(ends) != 0 || epoll_ctl(epoll, EPOLL_CTL_ADD, timer, &event) != 0)
-        _exit(1);
-    row.fd = ends[0];
-    printf("%d ", poll(&row, 1, 1500));
-    say("poll");
-    FD_ZERO(&set);
-    FD_SET(ends[0], &set);
-    printf("%d ", select(ends[0] + 1, &set, NULL, NULL, &second));
-    say("select");
-    printf("%d ", epoll_wait(epoll, &event, 1, 100));
-    say("epoll");
-    (void)timerfd_settime(timer, 0, &soon, NULL);
-    printf("%d ", epoll_wait(epoll, &event, 1, 10000));
-    say("timerfd");
-    printf("%zd ", read(timer, bytes, sizeof bytes));
-    say("read");
-}
-
-struct shared {
-    pthread_mutex_t mutex;
-    pthread_cond_t cond;
-    sem_t semaphore;
-    int turns;
-};
-
-static void *wakes_later(void *context)
-{
-    struct shared *shared = context;
-    (void)usleep(400000);
-    (void)pthread_mutex_lock(&shared->mutex);
-    shared->turns++;
-    (void)pthread_cond_signal(&shared->cond);
-    (void)pthread_mutex_unlock(&shared->mutex);
-    (void)usleep(100000);
-    (void)sem_post(&shared->semaphore);
-    (void)usleep(200000);
-    return NULL;
-}
-
-static void child_threads(void)
-{
-    struct shared shared = {.mutex = PTHREAD_MUTEX_INITIALIZER, .cond = PTHREAD_COND_INITIALIZER};
-    struct timespec until = {0};
-    pthread_t thread;
-    (void)sem_init(&shared.semaphore, 0, 0);
-    if (pthread_create(&thread, NULL, wakes_later, &shared) != 0)
-        _exit(1);
-    (void)pthread_mutex_lock(&shared.mutex);
-    (void)clock_gettime(CLOCK_REALTIME, &until);
-    until.tv_nsec += 300000000;
-    printf("%d ", pthread_cond_timedwait(&shared.cond, &shared.mutex, &until) == ETIMEDOUT);
-    say("late");
-    while (!shared.turns)
-        (void)pthread_cond_wait(&shared.cond, &shared.mutex);
-    say("signalled");
-    (void)pthread_mutex_unlock(&shared.mutex);
-    (void)clock_gettime(CLOCK_REALTIME, &until);
-    until.tv_sec += 5;
-    printf("%d ", sem_timedwait(&shared.semaphore, &until));
-    say("posted");
-    (void)pthread_join(thread, NULL);
-    say("joined");
-}
-
-/* Two threads wake each other: whoever takes a wake-up on its way for rest would let time pass. */
-static void *answers(void *context)
-{
-    struct shared *shared = context;
-    (void)pthread_mutex_lock(&shared->mutex);
-    for (int i = 0; i < 2000; i++) {
-        while (shared->turns % 2 == 0)
-            (void)pthread_cond_wait(&shared->cond, &shared->mutex);
-        shared->turns++;
-        (void)pthread_cond_broadcast(&shared->cond);
-    }
-    (void)pthread_mutex_unlock(&shared->mutex);
-    return NULL;
-}
-
-static void child_pingpong(void)
-{
-    struct shared shared = {.mutex = PTHREAD_MUTEX_INITIALIZER, .cond = PTHREAD_COND_INITIALIZER};
-    pthread_t thread;
-    if (pthread_create(&thread, NULL, answers, &shared) != 0)
-        _exit(1);
-    (void)pthread_mutex_lock(&shared.mutex);
-    for (int i = 0; i < 2000; i++) {
-        while (shared.turns % 2 == 1) {
-            struct timespec until;
-            (void)clock_gettime(CLOCK_REALTIME, &until);
-            until.tv_sec++;
-            (void)pthread_cond_timedwait(&shared.cond, &shared.mutex, &until);
-        }
-        shared.turns++;
-        (void)pthread_cond_broadcast(&shared.cond);
-    }
-    (void)pthread_mutex_unlock(&shared.mutex);
-    (void)pthread_join(thread, NULL);
-    say("turns");
-}
-
-static void child_spins(void)
-{
-    const int64_t end_us = now_us() + 1;
-    while (now_us() <= end_us)
-        ;
-    printf("spun\n");
-}
-
-static void child_random(void)
-{
-    uint64_t drawn = 0;
-    (void)!getrandom(&drawn, sizeof drawn, 0);
-    printf("%016" PRIx64 "\n", drawn);
-}
-
-static void child_connects(void)
-{
-    struct sockaddr_in address = {
-        .sin_family = AF_INET, .sin_port = htons(1), .sin_addr = {.s_addr = htonl(0x0a000001)}};
-    int descriptor = socket(AF_INET, SOCK_STREAM, 0);
-    int done = connect(descriptor, (struct sockaddr *)&address, sizeof address);
-    printf("%d %d\n", done, errno == ECONNREFUSED);
-}
-
-/* Answers each byte of its standard input. */
-static void child_echoes(void)
-{
-    char byte;
-    while (read(STDIN_FILENO, &byte, 1) == 1)
-        printf("%c %" PRId64 "\n", byte, now_us()), fflush(stdout);
-}
-
-static const struct {
-    const char *name;
-    void (*run)(void);
-} children[] = {
-    {"clocks", child_clocks},     {"sleeps", child_sleeps}, {"descriptors", child_descriptors},
-    {"threads", child_threads},   {"spins", child_spins},   {"pingpong", child_pingpong},
-    {"connects", child_connects}, {"random", child_random}, {"echoes", child_echoes},
-};
-
-/* --- who steers them --- */
 
 struct child {
     struct timekeeper timekeeper;
@@ -229,24 +25,28 @@ struct child {
     int pid, in, out;
 };
 
-static void shim_of(char path[TIME_PATH_MAX])
+/* What was built beside this program. */
+static void find_built(char path[TIME_PATH_MAX], const char *name)
 {
-    ssize_t length = readlink("/proc/self/exe", path, TIME_PATH_MAX - 32);
+    char program[TIME_PATH_MAX / 2];
+    ssize_t length = readlink("/proc/self/exe", program, sizeof program - 1);
     assert_true(length > 0);
-    path[length] = '\0';
-    (void)strcpy(strrchr(path, '/'), "/../picklock-time.so");
+    program[length] = '\0';
+    *strrchr(program, '/') = '\0';
+    (void)snprintf(path, TIME_PATH_MAX, "%s/../%s", program, name);
 }
 
 static void start(struct child *child, const char *name, int64_t now, uint64_t seed)
 {
-    char path[128], shim[TIME_PATH_MAX];
+    char path[128], shim[TIME_PATH_MAX], program[TIME_PATH_MAX];
     int in[2], out[2];
     struct failure failure = {0};
     (void)strcpy(child->folder, "/tmp/picklock-test-XXXXXX");
     assert_non_null(mkdtemp(child->folder));
     (void)snprintf(path, sizeof path, "%s/page", child->folder);
     assert_int_equal(timekeeper_open(&child->timekeeper, path, now, seed, &failure), FAIL_NONE);
-    shim_of(shim);
+    find_built(shim, "picklock-time.so");
+    find_built(program, "worker-child");
     assert_int_equal(pipe2(in, O_CLOEXEC), 0);
     assert_int_equal(pipe2(out, O_CLOEXEC), 0);
     child->pid = fork();
@@ -256,7 +56,7 @@ static void start(struct child *child, const char *name, int64_t now, uint64_t s
         (void)dup2(out[1], STDOUT_FILENO);
         (void)setenv("LD_PRELOAD", shim, 1);
         (void)setenv(TIME_VARIABLE, path, 1);
-        (void)execl("/proc/self/exe", "child", name, (char *)NULL);
+        (void)execl(program, "child", name, (char *)NULL);
         _exit(127);
     }
     (void)close(in[0]);
@@ -417,7 +217,7 @@ static void test_words(void **state)
     stop(&child);
 }
 
-int main(int argc, char **argv)
+int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_clocks),
@@ -431,12 +231,5 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_what_is_delivered_is_taken_before_the_rest),
         cmocka_unit_test(test_words),
     };
-    if (argc == 2)
-        for (size_t i = 0; i < sizeof children / sizeof *children; i++)
-            if (strcmp(children[i].name, argv[1]) == 0) {
-                children[i].run();
-                (void)fflush(stdout);
-                return 0;
-            }
     return cmocka_run_group_tests_name("worker_time", tests, NULL, NULL);
 }
