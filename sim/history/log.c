@@ -151,21 +151,15 @@ static void put_head(struct history_writer *writer, const struct history_head *h
     put(writer, "}\n");
 }
 
-/* Of an opaque command nothing is told by the fields of a typed one. */
-static bool is_typed(const char *member)
-{
-    return !strncmp(member, "command.", sizeof "command." - 1);
-}
-
 static void put_fields(struct history_writer *writer, const struct event *event)
 {
     const int kind = 1 << event->kind;
     const bool is_opaque = event->opaque != NULL;
 #define NUMBER(label, member, type, least, most)                                                   \
-    if (event->member != 0 && !(is_opaque && is_typed(#member)))                                   \
+    if (event->member != 0 && !(is_opaque && field_is_typed(#member)))                             \
         put_number(writer, ",\"" #label "\":", event->member);
 #define WORD(label, member, type, count, kinds, print, read)                                       \
-    if (((kind & (kinds)) || event->member) && !(is_opaque && is_typed(#member)))                  \
+    if (((kind & (kinds)) || event->member) && !(is_opaque && field_is_typed(#member)))            \
         put_word(writer, ",\"" #label "\":\"", print(event->member));
 #define VALUE(label, member, text)                                                                 \
     if (event->member != 0 || event->text)                                                         \

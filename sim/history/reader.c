@@ -113,8 +113,8 @@ enum fail reader_value(struct history_reader *reader, const char *name, const js
 /* One field of fields.def: which bit says that it was seen, and how a value gets into the event. */
 struct field {
     const char *name;
-    int kinds;     /* that are not whole without it */
-    bool is_typed; /* of a typed command, which an opaque one has not */
+    int kinds;          /* that are not whole without it */
+    const char *member; /* of the event, that it fills */
     enum fail (*take)(struct history_reader *reader, const char *name, const json_t *value,
                       struct event *event, struct failure *failure);
 };
@@ -159,14 +159,10 @@ struct field {
 #undef WORD
 #undef VALUE
 
-/* Of the member that it fills. */
-#define IS_TYPED(member) (sizeof #member > 8 && #member[0] == 'c' && #member[7] == '.')
-
 static const struct field fields[] = {
-#define NUMBER(label, member, type, least, most) {#label, 0, IS_TYPED(member), take_##label},
-#define WORD(label, member, type, count, kinds, print, read)                                       \
-    {#label, kinds, IS_TYPED(member), take_##label},
-#define VALUE(label, member, text) {#label, 0, false, take_##label},
+#define NUMBER(label, member, type, least, most)             {#label, 0, #member, take_##label},
+#define WORD(label, member, type, count, kinds, print, read) {#label, kinds, #member, take_##label},
+#define VALUE(label, member, text)                           {#label, 0, #member, take_##label},
 #include "history/fields.def"
 #undef NUMBER
 #undef WORD
@@ -278,9 +274,9 @@ static enum fail check_event(struct history_reader *reader, struct event *event,
         return reader_refuses(reader, failure, "an event wants 'i', 't' and 'kind'");
     for (int i = 0; i < FIELDS; i++) {
         bool is_filled = filled & 1u << i;
-        has_typed |= is_filled && fields[i].is_typed;
+        has_typed |= is_filled && field_is_typed(fields[i].member);
         if ((fields[i].kinds & 1 << event->kind) && !is_filled &&
-            !(event->opaque && fields[i].is_typed))
+            !(event->opaque && field_is_typed(fields[i].member)))
             return reader_refuses(reader, failure, "an event of kind '%s' wants '%s'",
                                   event_name(event->kind), fields[i].name);
     }

@@ -24,6 +24,11 @@ static int find(const char *const *names, int count, const char *name)
     return -1;
 }
 
+bool field_is_typed(const char *member)
+{
+    return !strncmp(member, "command.", sizeof "command." - 1);
+}
+
 const char *lane_name(enum lane lane)
 {
     assert((unsigned)lane < LANE_COUNT);

@@ -24,6 +24,10 @@ enum {
     FAULTS = 1 << EVENT_FAULT,
 };
 
+/* Is that member of an event, by its row of fields.def, one of a typed command? An opaque one has
+ * none of them. */
+bool field_is_typed(const char *member);
+
 const char *lane_name(enum lane lane);
 const char *reply_kind_name(enum reply_kind kind);
 
