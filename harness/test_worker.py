@@ -1,13 +1,14 @@
 """Workers: somebody's lock program as a process, one clean hand-over (`test --once`), and everything that can be wrong with one."""
 
+import json
 import os
+import shlex
 import shutil
 import signal
 import subprocess
 import time
 
 import jsonschema
-import json
 import pytest
 from conftest import PICKLOCK, ROOT, stat_of
 
@@ -50,7 +51,7 @@ def worker(tmp_path):
     def write(added="", text=None):
         path = tmp_path / "my_lock.py"
         path.write_text(text if text is not None else PLAIN + added + RUN)
-        return f"{PYTHON} {path}"
+        return f"{PYTHON} {shlex.quote(str(path))}"
 
     return write
 
@@ -80,7 +81,7 @@ class Worker(Worker):
 
 @needs_redis_py
 def test_redis_py_as_it_is(picklock):
-    ran = once(picklock, f"{PYTHON} {EXAMPLES / 'redis_py_lock.py'}")
+    ran = once(picklock, f"{PYTHON} {shlex.quote(str(EXAMPLES / 'redis_py_lock.py'))}")
     assert ran.status == 0, ran
     assert "redis-py" in ran.out and "A's 2nd EVALSHA to server 1 is executed: 1" in ran.out, ran
     assert "they promise: expiry, extends" in ran.out, ran
@@ -88,7 +89,7 @@ def test_redis_py_as_it_is(picklock):
 
 @needs_node
 def test_a_lock_in_node(picklock):
-    ran = once(picklock, f"node {EXAMPLES / 'small_lock.js'}")
+    ran = once(picklock, f"node {shlex.quote(str(EXAMPLES / 'small_lock.js'))}")
     assert ran.status == 0, ran
     assert "B's 1st EVAL to server 1 is executed: 1" in ran.out, ran
 
@@ -218,6 +219,11 @@ def test_no_python_here(picklock, tmp_path):
 def test_what_is_no_command(picklock, command, words):
     ran = once(picklock, command)
     assert ran.status == 64 and words in ran.err, ran
+
+
+def test_it_says_what_else_there_is(picklock, worker):
+    ran = picklock("test", worker())
+    assert ran.status == 64 and "picklock run --worker COMMAND" in ran.err, ran
 
 
 def test_a_worker_that_does_not_begin(picklock, worker):

@@ -2,6 +2,7 @@
 have the same verdicts and causes."""
 
 import json
+import shlex
 import shutil
 import subprocess
 
@@ -11,9 +12,9 @@ from conftest import ROOT
 
 PYTHON = "/usr/bin/python3"
 EXAMPLES = ROOT / "sim" / "worker" / "examples"
-NAIVE = f"{PYTHON} {EXAMPLES / 'naive_lock.py'}"
-REDIS_PY = f"{PYTHON} {EXAMPLES / 'redis_py_lock.py'}"
-SMALL = f"node {EXAMPLES / 'small_lock.js'}"
+NAIVE = f"{PYTHON} {shlex.quote(str(EXAMPLES / 'naive_lock.py'))}"
+REDIS_PY = f"{PYTHON} {shlex.quote(str(EXAMPLES / 'redis_py_lock.py'))}"
+SMALL = f"node {shlex.quote(str(EXAMPLES / 'small_lock.js'))}"
 
 pytestmark = pytest.mark.skipif(subprocess.run([PYTHON, "-c", "import redis"], capture_output=True).returncode != 0,
                                 reason="python3-redis is not installed")

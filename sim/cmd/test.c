@@ -55,7 +55,8 @@ int cmd_test(int argc, char **argv)
         return cmd_failed(&failure);
     }
     if (!wants_once) {
-        failure_set(&failure, FAIL_INPUT, "test wants --once");
+        failure_set(&failure, FAIL_INPUT,
+                    "test wants --once; `picklock run --worker COMMAND` plays the scenarios");
         return cmd_failed(&failure);
     }
     const struct once_options options = {.command = argv[1],
