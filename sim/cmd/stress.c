@@ -28,6 +28,9 @@ static const char help[] =
     "  --lose-reply RATE      part of the commands that are executed, the reply lost (default 0.05%)\n"
     "  --lose-request RATE    part of the commands that are never executed (default 0.05%)\n"
     "  --crash RATE           part of the operations in which the client crashes (default 0.05%)\n"
+    "  --silence RATE         part of the commands whose server falls silent (default 0%)\n"
+    "  --silence-time TIME    mean length of such a silence (default a lease)\n"
+    "  --drift RATE           part of the clients whose clocks run up to 10% fast or slow (default 0%)\n"
     "  --no-faults            set all rates to 0, except those that are given\n"
     "  --timeout TIME         how long a client waits for a reply (default a quarter of a lease)\n"
     "  --think TIME           pause of a client between attempts (default 200us times clients)\n"
@@ -68,6 +71,9 @@ static enum fail parse(int argc, char **argv, struct options *options, struct fa
         {"--lose-reply", OPTION_RATE, &stress->lose_reply_ppm, 0, 0},
         {"--lose-request", OPTION_RATE, &stress->lose_request_ppm, 0, 0},
         {"--crash", OPTION_RATE, &stress->crash_ppm, 0, 0},
+        {"--silence", OPTION_RATE, &stress->silence_ppm, 0, 0},
+        {"--silence-time", OPTION_DURATION, &stress->silence_us, 1, hour_us},
+        {"--drift", OPTION_RATE, &stress->drift_ppm, 0, 0},
         {"--no-faults", OPTION_FLAG, &options->no_faults, 0, 0},
         {"--timeout", OPTION_DURATION, &stress->timeout_us, 1000, hour_us},
         {"--think", OPTION_DURATION, &stress->think_us, 1, hour_us},
@@ -115,6 +121,8 @@ static struct stress_options stress_for(const struct options *options, const str
     stress.seed = (uint64_t)options->seed;
     if (!stress.pause_us)
         stress.pause_us = lease_us * 3 / 2;
+    if (!stress.silence_us)
+        stress.silence_us = lease_us;
     if (!stress.delay_us)
         stress.delay_us = lease_us / 2;
     /* Clients that poll faster than a server answers would only measure the queue in front of it.
@@ -149,7 +157,9 @@ static void show_rates(const struct stress_options *stress)
                  {stress->delay_ppm, stress->delay_us, "of commands are late"},
                  {stress->lose_reply_ppm, 0, "of replies are lost"},
                  {stress->lose_request_ppm, 0, "of requests are lost"},
-                 {stress->crash_ppm, 0, "of operations crash"}};
+                 {stress->crash_ppm, 0, "of operations crash"},
+                 {stress->silence_ppm, stress->silence_us, "of commands find their server silent"},
+                 {stress->drift_ppm, 0, "of clocks drift"}};
     char lease[UNITS_TEXT_MAX], length[UNITS_TEXT_MAX];
     text_print(stderr, TEXT_PLAIN, stress->scheme->name);
     fprintf(stderr, ": %d client%s, %d lock%s, lease %s, seed %" PRIu64, stress->clients,
@@ -157,6 +167,8 @@ static void show_rates(const struct stress_options *stress)
             units_print_duration(scheme_lease_us(stress->scheme, stress->lease_us), lease),
             stress->seed);
     for (size_t i = 0; i < sizeof rates / sizeof rates[0]; i++) {
+        if (i > 4 && rates[i].ppm == 0)
+            continue;
         fprintf(stderr, "; %u.%02u%% %s", rates[i].ppm / 10000, rates[i].ppm / 100 % 100,
                 rates[i].what);
         if (rates[i].us)

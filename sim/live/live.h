@@ -66,7 +66,10 @@ struct stress_options {
     int64_t delay_us;
     uint32_t lose_reply_ppm; /* of commands: executed, the reply lost, the connection reset */
     uint32_t lose_request_ppm;
-    uint32_t crash_ppm; /* of operations: the client dies and is born again */
+    uint32_t crash_ppm;   /* of operations: the client dies and is born again */
+    uint32_t silence_ppm; /* of commands: their server answers nothing for about silence_us */
+    int64_t silence_us;
+    uint32_t drift_ppm; /* of clients: their clocks gain, or lose, up to a tenth */
     int64_t timeout_us; /* a client's command time-out */
     int64_t think_us;   /* between attempts */
     struct event_sink sink;

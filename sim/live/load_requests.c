@@ -74,7 +74,7 @@ static void pump(struct stress *stress, int server)
 {
     struct queue *queue = &stress->queues[server];
     struct load_request *request = queue->first;
-    if (queue->running || !request)
+    if (queue->running || queue->is_silent || !request)
         return;
     queue->first = request->after;
     if (!queue->first)
@@ -105,9 +105,16 @@ static void delay_before_ends(struct load_timer *timer)
     enqueue(timer->owner);
 }
 
+enum { SILENT_AGAIN_US = 1000 };
+
 static void delay_after_ends(struct load_timer *timer)
 {
     struct load_request *request = timer->owner;
+    struct stress *stress = stress_of(request);
+    if (stress->queues[request->server].is_silent) { /* it stays where it is */
+        stress_timer(stress, timer, SILENT_AGAIN_US);
+        return;
+    }
     exchange_deliver(request->exchange);
 }
 
@@ -120,6 +127,37 @@ static void load_request_delayed(struct load_request *request, void (*then)(stru
     stress_timer(stress, &request->delay, request->delay_us);
 }
 
+static void write_silence(struct queue *queue, enum fault fault)
+{
+    const struct load_client nobody = {.stress = queue->stress, .number = -1};
+    struct event event = stress_event(queue->stress, EVENT_FAULT, &nobody, queue->server);
+    event.fault = fault;
+    stress_write(queue->stress, &event);
+}
+
+static void silence_ends(struct load_timer *timer)
+{
+    struct queue *queue = timer->owner;
+    queue->is_silent = false;
+    write_silence(queue, FAULT_REACHABLE);
+    pump(queue->stress, queue->server);
+}
+
+/* What the server executes at this moment is still answered: it was before the silence. */
+static void silence_begins(struct load_request *request)
+{
+    struct stress *stress = stress_of(request);
+    struct queue *queue = &stress->queues[request->server];
+    if (queue->is_silent || queue->running || stress->is_ending)
+        return;
+    queue->is_silent = true;
+    queue->stress = stress;
+    queue->server = request->server;
+    write_silence(queue, FAULT_SILENT_SERVER);
+    queue->silence = (struct load_timer){.rings = silence_ends, .owner = queue};
+    stress_timer(stress, &queue->silence, 1 + request->delay_us);
+}
+
 static void arrived(struct exchange *exchange)
 {
     struct load_request *request = exchange->owner;
@@ -130,6 +168,9 @@ static void arrived(struct exchange *exchange)
         stress->struck[STRUCK_REQUEST]++;
         load_request_fault(request, FAULT_LOSE_REQUEST, 0);
         lane_end(request->load_client, request->connection, request, MOMENT_LOST);
+    } else if (request->strike == STRIKE_SILENCE) {
+        silence_begins(request);
+        enqueue(request);
     } else if (request->strike == STRIKE_DELAY_BEFORE) {
         request->place = PLACE_DELAYED;
         load_request_delayed(request, delay_before_ends);
@@ -299,7 +340,10 @@ static void draw_strike(struct load_request *request)
         request->strike = STRIKE_REPLY;
     else if (part < delay)
         request->strike = drawn >> 63 ? STRIKE_DELAY_BEFORE : STRIKE_DELAY_AFTER;
-    request->delay_us = stress_spread(drawn >> 20, options->delay_us);
+    else if (part < delay + options->silence_ppm)
+        request->strike = STRIKE_SILENCE;
+    request->delay_us = stress_spread(
+        drawn >> 20, request->strike == STRIKE_SILENCE ? options->silence_us : options->delay_us);
 }
 
 /* Now, or when a connection is free. What cannot be sent at all ends the run: it is in

@@ -338,6 +338,7 @@ static void begin(struct stress *stress)
     for (int i = 0; i < options->clients; i++) {
         struct load_client *load_client = &stress->load_clients[i];
         load_client->client.epoch_us = (int64_t)wall.tv_sec * 1000000 + wall.tv_nsec / 1000;
+        load_client_drifts(load_client);
         load_client_start(load_client,
                           stress_spread(stress_draw(stress, i, DRAW_THINK, 0), options->think_us));
     }

@@ -50,6 +50,7 @@ struct load_request {
         STRIKE_NONE,
         STRIKE_REQUEST,
         STRIKE_REPLY,
+        STRIKE_SILENCE,
         STRIKE_DELAY_BEFORE,
         STRIKE_DELAY_AFTER
     } strike;
@@ -92,6 +93,10 @@ struct load_client {
 struct queue {
     struct load_request *first, *last;
     struct load_request *running;
+    struct load_timer silence; /* rings at its end */
+    bool is_silent;            /* nothing goes to the server, nor from it to a client */
+    int server;
+    struct stress *stress;
 };
 
 struct stress {
@@ -123,7 +128,7 @@ struct event stress_event(struct stress *stress, enum event_kind kind,
 void stress_write(struct stress *stress, struct event *event);
 void stress_timer(struct stress *stress, struct load_timer *timer, int64_t in_us);
 /* The n-th draw of a client for one kind of fault: 0 .. 999999, and a second number. */
-enum draw { DRAW_LOCK, DRAW_COMMAND, DRAW_PAUSE, DRAW_CRASH, DRAW_THINK, DRAW_COUNT };
+enum draw { DRAW_LOCK, DRAW_COMMAND, DRAW_PAUSE, DRAW_CRASH, DRAW_THINK, DRAW_DRIFT, DRAW_COUNT };
 uint64_t stress_draw(const struct stress *stress, int client, enum draw draw, int64_t n);
 /* 0 .. 2 x mean, from one draw. */
 int64_t stress_spread(uint64_t drawn, int64_t mean_us);
@@ -171,6 +176,8 @@ bool lanes_have_room(const struct stress *stress);
 /* --- load clients.c --- */
 void load_client_init(struct load_client *load_client, struct stress *stress, int number);
 void load_client_start(struct load_client *load_client, int64_t in_us);
+/* Draws whether its clock runs fast or slow, from now on; and tells it. */
+void load_client_drifts(struct load_client *load_client);
 /* An order of the load client's has ended for it. order is borrowed. */
 void load_client_told(struct load_client *load_client, const struct load_request *request,
                       enum moment_kind kind, const struct reply *reply);

@@ -410,8 +410,8 @@ static char *cut_short(const struct stress_options *options, const struct stress
 
 static bool wants_faults(const struct stress_options *options)
 {
-    return options->pause_ppm || options->delay_ppm || options->lose_reply_ppm ||
-           options->lose_request_ppm || options->crash_ppm;
+    return options->silence_ppm || options->drift_ppm || options->pause_ppm || options->delay_ppm ||
+           options->lose_reply_ppm || options->lose_request_ppm || options->crash_ppm;
 }
 
 enum fail runner_stress(struct runner *runner, struct stress_options *options,

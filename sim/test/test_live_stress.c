@@ -29,6 +29,8 @@ struct summary {
     int64_t counter; /* as nobody read it in the end; -1: not */
     int64_t faults[CHOICE_COUNT];
     int64_t pauses, delays;
+    bool is_silent;  /* the only server */
+    int64_t spoken;  /* executions and replies heard meanwhile, of clients */
     int64_t late;    /* executions of an attempt that was over */
     int64_t deletes; /* transactions around a DEL that were executed */
     int64_t aborts;  /* and of these aborted within lease_us of the SET of their attempt */
@@ -47,6 +49,8 @@ static void count_fault(struct summary *summary, const struct event *event)
 {
     summary->pauses += event->fault == FAULT_PAUSE;
     summary->delays += event->fault == FAULT_DELAY;
+    if (event->fault == FAULT_SILENT_SERVER || event->fault == FAULT_REACHABLE)
+        summary->is_silent = event->fault == FAULT_SILENT_SERVER;
     for (int i = 0; i < CHOICE_COUNT; i++)
         summary->faults[i] += event->fault == choice_fault((enum choice_kind)i);
 }
@@ -81,6 +85,7 @@ static void summary_take(void *context, const struct event *event)
     summary->kinds[event->kind]++;
     if (event->kind == EVENT_FAULT)
         count_fault(summary, event);
+    summary->spoken += summary->is_silent && event->kind == EVENT_EXECUTE && event->client >= 0;
     if (event->kind == EVENT_CALL) {
         summary->attempts[event->client] = event->attempt;
         summary->call_us[event->client] = event->time_us;
@@ -254,6 +259,32 @@ static void a_safe_scheme_only_overruns(void **state)
     assert_int_equal(findings[PROPERTY_RELEASE_OWN].verdict, VERDICT_HOLDS);
     assert_int_equal(findings[PROPERTY_LEASE_EXCLUSION].verdict, VERDICT_HOLDS);
     assert_int_equal(findings[PROPERTY_MUTUAL_EXCLUSION].cause, CAUSE_OVERRUN);
+}
+
+/* Of a lock that reads no clock but its server's, clocks and silences change no verdict. */
+static void silences_and_drifting_clocks_are_told(void **state)
+{
+    (void)state;
+    struct finding findings[PROPERTY_COUNT];
+    struct counters counters = {0};
+    struct stress_options options = options_of("set-nx-px-cad");
+    options.lease_us = scheme_lease_us(options.scheme, 100000);
+    options.timeout_us = 20000;
+    options.silence_ppm = 10000;
+    options.silence_us = 50000;
+    options.drift_ppm = 500000;
+    for (int i = 0; i < RUNS_MAX && summary.faults[CHOICE_REACH] < 3; i++) {
+        options.seed++;
+        summary.is_silent = false;
+        checks_agree(&options, findings, &counters);
+        assert_int_not_equal(findings[PROPERTY_RELEASE_OWN].verdict, VERDICT_VIOLATED);
+        assert_int_not_equal(findings[PROPERTY_LEASE_EXCLUSION].verdict, VERDICT_VIOLATED);
+    }
+    assert_true(summary.faults[CHOICE_REACH] >= 3);
+    assert_true(summary.faults[CHOICE_SILENCE] >= summary.faults[CHOICE_REACH]);
+    assert_true(summary.faults[CHOICE_CLIENT_DRIFT] > 0);
+    assert_true(summary.faults[CHOICE_GIVE_UP] > 0);
+    assert_int_equal(summary.spoken, 0);
 }
 
 static void a_blind_delete_is_found(void **state)
@@ -518,6 +549,7 @@ int main(void)
         cmocka_unit_test(nothing_is_lost_without_faults),
         cmocka_unit_test(every_fault_strikes_and_is_told),
         cmocka_unit_test(a_safe_scheme_only_overruns),
+        cmocka_unit_test(silences_and_drifting_clocks_are_told),
         cmocka_unit_test(a_blind_delete_is_found),
         cmocka_unit_test(no_watch_outlives_its_attempt),
         cmocka_unit_test(many_locks_are_shared),

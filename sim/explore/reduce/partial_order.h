@@ -35,7 +35,9 @@
  * what arrives there, and comes where the owner's request does. But when a server breaks all its
  * connections this depends on what was sent to it, too: so it may do so before any client sends
  * anew, after some of what arrives there (a pending disconnect: nothing else happens until
- * then). A crash depends on everything: while its budget lasts, every order is searched.
+ * then). A crash depends on everything: while its budget lasts, every order is searched. So does a
+ * server that goes out of reach, and what it is near to is not known before it is back: until then,
+ * too, every order is searched (apply_wants_every_order()).
  *
  * Replies. What a client only counts (eager_replies.h says how that is known) is counted at
  * once, where no fault can hit the reply any more: then it makes no difference which server said
