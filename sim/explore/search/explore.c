@@ -2,10 +2,10 @@
 #include "explore/search/explore.h"
 
 #include "explore/model/faults/fault.h"
-#include "explore/reduce/lower_bound.h"
 #include "explore/reduce/partial_order.h"
 #include "explore/search/random.h"
 #include "explore/search/bfs.h"
+#include "explore/search/iterative.h"
 #include "explore/search/schedule.h"
 #include "explore/search/witness.h"
 
@@ -266,20 +266,18 @@ static void explore_partial_order(const struct explore_options *given, bool is_j
 static enum fail find_sought(const struct explore_options *options, int faults,
                              struct explore_outcome *outcome, struct failure *failure)
 {
-    bool is_over = false, goes_on = lower_bound_suits(options);
-    for (int events = 1, room = 8; goes_on; room *= 2) {
+    struct iterative rounds;
+    bool goes_on = iterative_open(&rounds, options, faults);
+    while (goes_on) {
         struct search search;
-        search_init(&search, options);
-        search_bounded(&search, events, faults);
+        iterative_begin(&rounds, &search);
         search_all(&search);
-        is_over =
-            search.end != END_COMPLETE || has_found_all(NULL, &search, EXPLORE_FAULTS_MAX + 1, 0);
-        goes_on = !is_over && search.next_bound != WITHOUT_END;
-        events = search.next_bound + room;
+        goes_on = iterative_goes_on(&rounds, &search,
+                                    has_found_all(NULL, &search, EXPLORE_FAULTS_MAX + 1, 0));
         if (outcome_take(&search, outcome, failure))
             return failure->code;
     }
-    return is_over ? FAIL_NONE : explore_all(options, false, outcome, failure);
+    return rounds.is_over ? FAIL_NONE : explore_all(options, false, outcome, failure);
 }
 
 /* With one fault it is one or the other: fewer ways than with both at hand. */
