@@ -71,6 +71,37 @@ static void a_replica_brings_back_an_older_lock(void **state)
     story_free(story);
 }
 
+/* 300 ms are half of that for a clock that is twice as fast, whether the key was there before or
+ * not; and twice for one that is half as fast. */
+static void a_clock_that_runs_fast_is_an_early_expiry(void **state)
+{
+    (void)state;
+    static const struct {
+        int gains_ms, next_ms;
+        bool is_before, is_early;
+    } rows[] = {{1000, 160, true, true},
+                {1000, 160, false, true},
+                {1000, 310, true, false},
+                {-500, 610, true, false},
+                {0, 310, true, false}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct story *story = story_new(&expiring, 1, 300);
+        if (rows[i].is_before)
+            strikes(story, "server-drift", -1, 0, rows[i].gains_ms);
+        acquires(story, A);
+        if (!rows[i].is_before)
+            strikes(story, "server-drift", -1, 0, rows[i].gains_ms);
+        at(story, rows[i].next_ms);
+        acquires(story, B);
+        ends(story);
+        if (rows[i].is_early)
+            assert_violated(story, PROPERTY_LEASE_EXCLUSION, 1, CAUSE_EARLY_EXPIRY);
+        else
+            assert_holds(story, PROPERTY_LEASE_EXCLUSION);
+        story_free(story);
+    }
+}
+
 static void a_clock_jump_is_an_early_expiry(void **state)
 {
     struct story *story = story_new(&expiring, 1, 300);
@@ -364,6 +395,7 @@ int main(void)
         cmocka_unit_test(a_server_that_forgets_loses_the_grant),
         cmocka_unit_test(a_lagging_replica_loses_the_grant_and_one_in_step_does_not),
         cmocka_unit_test(a_replica_brings_back_an_older_lock),
+        cmocka_unit_test(a_clock_that_runs_fast_is_an_early_expiry),
         cmocka_unit_test(a_clock_jump_is_an_early_expiry),
         cmocka_unit_test(a_time_to_live_below_the_lease_is_the_schemes_fault),
         cmocka_unit_test(a_whole_lease_that_is_cut_is_not_a_short_one),

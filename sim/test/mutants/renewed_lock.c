@@ -48,6 +48,8 @@ static bool renewed_tick(struct renewed_lock *self, enum planted planted, const 
     if (is_renewals_end(in)) {
         bool is_renewed =
             MUTANT(renewal_answer_ignored) ? in->kind == MOMENT_REPLY : moment_is_integer(in, 1);
+        if (MUTANT(errors_taken_as_renewed))
+            is_renewed = !moment_is_integer(in, 0);
         self->is_renewing = 0;
         if (is_renewed)
             self->ends_us = self->asked_us + lease->ttl_us;
@@ -145,4 +147,5 @@ RENEWED_LOCK(renewed_lock)
 RENEWED_LOCK(timer_rings_once)
 RENEWED_LOCK(renewal_by_pexpire)
 RENEWED_LOCK(renewal_answer_ignored)
+RENEWED_LOCK(errors_taken_as_renewed)
 RENEWED_LOCK(timer_outlives_release)
