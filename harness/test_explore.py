@@ -34,8 +34,10 @@ def test_every_witness_is_confirmed_on_real_redis():
 
 
 def test_who_overlaps_because_of_a_server_blames_the_deployment():
-    """As `run` does of the same faults: the scheme only where it overlaps in that way without a fault, too."""
-    servers = [row["name"] for row in run("list", "faults", "--json").json["faults"] if row["strikes"] == "server"]
+    """As `run` does of the same faults: the scheme only where it overlaps in that way without a fault, too. A server that is out
+    of reach takes no key with it; while it is, sections last, and a scheme may well be to blame for what follows."""
+    servers = [row["name"] for row in run("list", "faults", "--json").json["faults"]
+               if row["strikes"] == "server" and row["name"] not in ("silent-server", "refusing-server")]
     rows = run("explore", "--fault", ",".join(["none", *servers]), "--json", "-").rows
     overlaps = {(row["fault"], row["scheme"], row["servers"], row["property"], row["cause"]) for row in rows
                 if row["verdict"] == "violated"
