@@ -36,7 +36,7 @@ def causes(row):
 
 
 def explored():
-    """{scheme: {fault: (outcome, steps)}} of scenarios/matrix.yaml; an outcome is a cause, or "safe"."""
+    """{scheme: {fault: (outcome, steps)}} of scenarios/matrix.yaml; an outcome is a cause, "safe", or "unknown (why)"."""
     found = {}
     for text in re.split(r"\n(?=\S)", MATRIX.read_text()):
         head, *cells = text.splitlines()
@@ -44,7 +44,7 @@ def explored():
             continue
         row = found.setdefault(head.rstrip(":"), {})
         for fault, word in (re.fullmatch(r"  ([\w-]+): +(.+)", cell).groups() for cell in cells if cell.strip()):
-            told = re.fullmatch(r"(safe)|([\w-]+) only|(?:broken|stuck) \((?:([\w-]+), )?(\d+) steps\)", word)
+            told = re.fullmatch(r"(safe|unknown \(.+\))|([\w-]+) only|(?:broken|stuck) \((?:([\w-]+), )?(\d+) steps\)", word)
             if not told:
                 raise ValueError(f"{head} {fault}: {word}")
             row[fault] = (told[1] or told[2] or told[3] or "stuck", told[4])

@@ -311,3 +311,13 @@ def test_one_client_alone_is_not_called_safe():
     assert told.status == 2 and "unknown (only one client)" in told.out, told
     two = run("explore", "--clients", "2", "--rounds", "1", "--scheme", "set-nx-px-cad", "--fault", "none")
     assert two.status == 0 and "safe" in two.out and "only one client" not in two.out, two
+
+
+def test_what_a_drifting_clock_does_to_stamps_is_unknown():
+    """It is not in the model, and it matters: a scenario shows so much. What is violated without it is violated."""
+    ran = run("explore", "--scheme", "stamp-del-setnx,set-nx-px-cad", "--clients", "2", "--fault", "client-drift", "--json", "-")
+    assert ran.status == 0, ran
+    words = {row["scheme"]: row["search"]["words"] for row in ran.json["results"]}
+    assert words == {"stamp-del-setnx": "unknown (drift is not modelled for stamps)", "set-nx-px-cad": "safe"}
+    [stamps, _] = ran.json["results"]
+    assert not [each for each in stamps["properties"] if each["verdict"] == "holds"]

@@ -54,7 +54,7 @@ def test_a_foreign_lock_is_judged_by_effects_and_promises(picklock):
 
 def test_it_is_a_row_of_its_program(picklock):
     row = picklock("check", FOREIGN, "--json", "-").json["results"][0]
-    assert (row["scheme"], row["worker"], row["inferred"]) == (None, "somebody's lock", True)
+    assert (row["scheme"], row["worker"], row["inferred"]) == ("somebody's lock", "somebody's lock", True)
 
 
 def test_its_timeline_shows_names_and_effects(picklock):

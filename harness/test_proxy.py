@@ -274,7 +274,7 @@ BAD = [
     ('x: once -> cut "rst\\0x"\n', "1:16:", "is no argument of cut"),
     ('x: once -> duplicate "2\\0x"\n', "1:22:", "is no argument of duplicate"),
     ("x: chance=101% -> cut\n", "1:4:", "a chance such as"),
-    ("x: once once -> cut\n", "1:9:", "said twice"),
+    ("x: once once -> cut\n", "1:9:", "is given twice"),
     ("x: before after -> cut\n", "1:1:", "not several"),
     ("x: once nth=2 -> cut\n", "1:1:", "exclude each other"),
     ("x: after -> drop-request\n", "1:13:", "cannot strike after"),

@@ -47,6 +47,23 @@ def test_a_plain_delete_is_found(picklock, tmp_path):
     assert "A sent DEL lock, executed at 310.7 ms: it removed B's lock" in ran.out, ran
 
 
+@pytest.mark.parametrize("release", [
+    "p = self.redis.pipeline(); p.delete(self.settings.key); p.execute()",  # MULTI, DEL, EXEC
+    "self.redis.eval('return redis.call(\"DEL\", \"' + self.settings.key[:3] + '\" .. \"' + self.settings.key[3:] + '\")', 0)",
+    "self.redis.flushall()",
+])
+def test_what_names_no_key_is_judged_by_what_it_did(picklock, tmp_path, release):
+    """The history, too: `check` says the same."""
+    worker, out = tmp_path / "lock.py", tmp_path / "out"
+    text = (EXAMPLES / "naive_lock.py").read_text()
+    worker.write_text(text.replace("return self.redis.delete(self.settings.key) == 1", f"{release}; return True"))
+    ran = picklock("run", "--worker", f"{PYTHON} {shlex.quote(str(worker))}", scenario("expired-lease-double-delete"), "--out", out)
+    assert ran.status == 1 and "lease-exclusion is violated (unlock-bug)" in ran.out, ran
+    [history] = (out / "latest" / "histories").iterdir()
+    checked = picklock("check", history)
+    assert checked.status == 1 and "lease-exclusion is violated (unlock-bug)" in checked.out, checked
+
+
 def test_the_library_that_compares_is_not_blamed(picklock):
     ran = picklock("run", "--worker", REDIS_PY, scenario("expired-lease-double-delete"))
     assert ran.status == 0, ran

@@ -152,20 +152,34 @@ static void hold_end(struct ledger *ledger, const struct event *event, int numbe
     ledger_tell(ledger, FACT_HOLD_ENDED, event, client->lock, NOBODY, number, NULL);
 }
 
+/* Did the client itself take the lock back that it had got? Then it is not what it was granted. */
+static bool was_undone(const struct grant *grant, int number)
+{
+    return (grant->ending == ENDING_DELETED || grant->ending == ENDING_TAKEN) &&
+           grant->by.client == number;
+}
+
 /* "The lease counts from the request sent": from the call. Of a foreign library the call may have
- * waited long before it asked: there it counts from the request that won. */
+ * waited long before it asked: there it counts from the request that won, whether that key is
+ * still there or not; and where none did, from the last one. */
 static int64_t lease_starts_us(const struct ledger *ledger, int number)
 {
     const struct ledger_client *client = &ledger->clients[number];
-    int64_t won_us = NEVER_US;
+    int64_t alive_us = NEVER_US, ended_us = INT64_MIN;
     if (ledger->scheme || client->sent_us < client->call_us)
         return client->call_us;
     for (int s = 0; s < ledger->head->servers; s++) {
         const struct grant *grant = ledger_grant(ledger, number, s);
-        if (grant->index != NO_INDEX && grant->ending == ENDING_NONE && grant->asked_us < won_us)
-            won_us = grant->asked_us;
+        if (grant->index == NO_INDEX || grant->asked_us == NEVER_US)
+            continue;
+        if (grant->ending == ENDING_NONE && grant->asked_us < alive_us)
+            alive_us = grant->asked_us;
+        else if (!was_undone(grant, number) && grant->asked_us > ended_us)
+            ended_us = grant->asked_us;
     }
-    return won_us == NEVER_US ? client->sent_us : won_us;
+    if (alive_us != NEVER_US)
+        return alive_us;
+    return ended_us != INT64_MIN ? ended_us : client->sent_us;
 }
 
 static void hold_begin(struct ledger *ledger, const struct event *event)

@@ -17,9 +17,12 @@ enum fail clock_page_open(struct clock_page **page, const char *path, struct fai
         return failure_set(failure, FAIL_UNAVAILABLE, "%s: cannot be made: %s", path,
                            strerror(errno));
     void *memory = MAP_FAILED;
-    if (ftruncate(descriptor, (off_t)sizeof **page) == 0)
+    /* A page for which there is no room would end whoever writes to it. */
+    int trouble = posix_fallocate(descriptor, 0, (off_t)sizeof **page);
+    if (!trouble) {
         memory = mmap(NULL, sizeof **page, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, 0);
-    int trouble = errno;
+        trouble = errno;
+    }
     (void)close(descriptor);
     if (memory == MAP_FAILED) {
         (void)unlink(path);

@@ -111,7 +111,8 @@ void result_add_cell(struct results *results, const struct cell *cell,
     const struct scheme *scheme = cell->options.scheme;
     struct result_row *row = results_add(results);
     result_name_row(row, cell->faults, scheme);
-    row->is_unsupported = cell->outcome.end == END_UNSUPPORTED;
+    row->is_unsupported =
+        cell->outcome.end == END_UNSUPPORTED || cell->outcome.end == END_NOT_MODELLED;
     row->fail_on = fail_on_for(fail_on, scheme, FAIL_ON_NEVER);
     row->elapsed_us = cell->elapsed_us;
     row->search = memory_new(1, sizeof *row->search);

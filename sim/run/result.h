@@ -95,7 +95,7 @@ struct result_row {
     bool is_naive;
     bool is_unrated;      /* a scheme that is in no table: neither naive nor safe */
     enum verdict verdict; /* the worst property */
-    bool is_unsupported;  /* the server cannot run the scheme; verdict unknown */
+    bool is_unsupported;  /* the server cannot run the scheme, or the model has not its fault */
     enum { AS_EXPECTED_NO, AS_EXPECTED_YES, AS_EXPECTED_NONE } as_expected;
     enum fail_on fail_on; /* what judged where nothing was expected; UNSAID: something was, or
                              nothing could be judged */

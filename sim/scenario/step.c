@@ -22,6 +22,9 @@ static const char *step_objects(enum step_kind kind, const struct holes *holes)
         return "time passes by a duration above 0";
     if (kind == STEP_LEASE && !is_positive)
         return "a lease is a duration above 0";
+    if ((kind == STEP_CLIENT_DRIFT || kind == STEP_SERVER_DRIFT) &&
+        (holes->leases_milli || !choice_is_drift(holes->amount_us)))
+        return "a clock gains from -999.999ms to 9s a second";
     if (is_jump && !holes->amount_us && !holes->leases_milli)
         return "a jump of nothing: a clock jumps by 10s or -10s";
     return NULL;

@@ -193,6 +193,47 @@ static void a_script_whose_effect_nobody_saw_proves_nothing(void **state)
     }
 }
 
+/* Whoever looks at the key once more before it returns has no longer lease for it. */
+static void a_look_at_the_key_moves_no_lease(void **state)
+{
+    (void)state;
+    for (int looks = 0; looks < 2; looks++) {
+        struct story *story = foreign(ALL_PROMISES, 1);
+        calls(story, A, OP_ACQUIRE);
+        sends_script(story, A, OP_ACQUIRE);
+        runs(story, A, OP_ACQUIRE, created(A));
+        at(story, 310);
+        takes(story, B);
+        if (looks) {
+            sends_script(story, A, OP_ACQUIRE);
+            runs(story, A, OP_ACQUIRE, refused(EFFECT_SET, B));
+        }
+        returns(story, A, OP_ACQUIRE, RESULT_GRANTED);
+        ends(story);
+        assert_violated(story, PROPERTY_FRESH_GRANT, 1, CAUSE_LATE_GRANT);
+        assert_holds(story, PROPERTY_LEASE_EXCLUSION);
+        story_free(story);
+    }
+}
+
+/* Who gave back what it had got, and asked again, has the lease of what it got then. */
+static void a_lease_counts_from_the_last_time_that_it_was_granted(void **state)
+{
+    struct story *story = foreign(ALL_PROMISES, 1);
+    (void)state;
+    calls(story, A, OP_ACQUIRE);
+    sends_script(story, A, OP_ACQUIRE);
+    runs(story, A, OP_ACQUIRE, created(A));
+    runs(story, A, OP_ACQUIRE, deleted(A));
+    at(story, 400);
+    sends_script(story, A, OP_ACQUIRE);
+    runs(story, A, OP_ACQUIRE, created(A));
+    returns(story, A, OP_ACQUIRE, RESULT_GRANTED);
+    ends(story);
+    assert_holds(story, PROPERTY_FRESH_GRANT);
+    story_free(story);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -203,6 +244,8 @@ int main(void)
         cmocka_unit_test(a_script_that_comes_twice),
         cmocka_unit_test(an_opaque_execution_waits_for_what_explains_it),
         cmocka_unit_test(a_script_whose_effect_nobody_saw_proves_nothing),
+        cmocka_unit_test(a_look_at_the_key_moves_no_lease),
+        cmocka_unit_test(a_lease_counts_from_the_last_time_that_it_was_granted),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -35,10 +35,13 @@ enum fail timekeeper_open(struct timekeeper *timekeeper, const char *path, int64
         return failure_set(failure, FAIL_UNAVAILABLE, "%s: cannot be made: %s", path,
                            strerror(errno));
     void *memory = MAP_FAILED;
-    if (ftruncate(descriptor, (off_t)sizeof *timekeeper->page) == 0)
+    /* A page for which there is no room would end whoever writes to it. */
+    int trouble = posix_fallocate(descriptor, 0, (off_t)sizeof *timekeeper->page);
+    if (!trouble) {
         memory =
             mmap(NULL, sizeof *timekeeper->page, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, 0);
-    const int trouble = errno;
+        trouble = errno;
+    }
     (void)close(descriptor);
     if (memory == MAP_FAILED)
         return failure_set(failure, FAIL_UNAVAILABLE, "%s: cannot be mapped: %s", path,

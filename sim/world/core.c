@@ -38,6 +38,9 @@ enum fail core_execute(struct core *core, struct message *message, enum reply_er
         return fail;
     message->state = MESSAGE_REPLY;
     message->reply = answer->reply;
+    /* A transaction, a script, FLUSHALL: what it has done shows which keys it was about. */
+    for (int i = 0; answer->effects && i < answer->effects->count; i++)
+        message->opaque.keys |= 1U << answer->effects->on[i].key;
     return FAIL_NONE;
 }
 

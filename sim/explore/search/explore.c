@@ -34,6 +34,8 @@ const char *explore_end_words(enum explore_end end)
         return "all runs were made";
     case END_CONTRACT:
         return "the scheme broke a rule";
+    case END_NOT_MODELLED:
+        return "drift is not modelled for stamps";
     case END_ALONE:
         return "only one client";
     case END_STALE:

@@ -12,11 +12,13 @@ enum explore_end {
     END_TIME,
     END_STOPPED, /* by options.stop */
     END_UNSUPPORTED,
-    END_ENOUGH,   /* all that was asked of it was found, or is not there */
-    END_RUNS,     /* a random search made all its runs */
-    END_CONTRACT, /* the scheme broke a rule of contract.def: explore() fails */
-    END_ALONE,    /* of a cell: all was visited, but with one client there is nothing to share */
-    END_STALE,    /* EXPLORE_RUNS_STALE of them in a row brought no new state */
+    END_ENOUGH,       /* all that was asked of it was found, or is not there */
+    END_RUNS,         /* a random search made all its runs */
+    END_CONTRACT,     /* the scheme broke a rule of contract.def: explore() fails */
+    END_NOT_MODELLED, /* of a cell: a fault was named that the model does not have for this scheme
+                       */
+    END_ALONE, /* of a cell: all was visited, but with one client there is nothing to share */
+    END_STALE, /* EXPLORE_RUNS_STALE of them in a row brought no new state */
 };
 
 /* Was the search not cut short? What it did not find is not there then. */

@@ -4,12 +4,18 @@
  *
  * Half and twice, because that is what whole ticks can tell: what the client has read of its clock
  * grows old by half a tick, or by two, at each. Smaller rates need a scenario. Of schemes with
- * stamps every difference of clocks counts, however it came about: client_clock.c is theirs. */
+ * stamps every difference of clocks counts, however it came about: client_clock.c is theirs, and
+ * what holds without a drift stays unknown with one. */
 #include "explore/model/faults/fault.h"
 
 static bool keeps_own_time(const struct scheme *scheme)
 {
     return !scheme->uses_client_clock;
+}
+
+static bool compares_clocks(const struct scheme *scheme)
+{
+    return scheme->uses_client_clock;
 }
 
 static void add_rate(struct action_list *list, enum clock_rate rate)
@@ -29,4 +35,5 @@ static void list_client_drift(struct action_list *list)
 }
 
 const struct fault_kind fault_client_drift_kind = {.list_client = list_client_drift,
-                                                   .is_applicable = keeps_own_time};
+                                                   .is_applicable = keeps_own_time,
+                                                   .is_missing = compares_clocks};
