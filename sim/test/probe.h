@@ -65,6 +65,22 @@ static inline struct scheme probe_scheme(const char *name,
                            .waits_for_all = true};
 }
 
+static const enum fault NOTHING = (enum fault)NONE;
+
+/* Two clients that ask three servers once, all reductions, and one of each of these faults. */
+static inline struct explore_options probe_options(const struct scheme *scheme, enum fault one,
+                                                   enum fault other)
+{
+    struct explore_options options = {
+        .scheme = scheme, .clients = 2, .rounds = 1, .servers = 3, .lease_ticks = 2};
+    options.reductions = REDUCE_ALL;
+    if (one != NOTHING)
+        options.budget[one]++;
+    if (other != NOTHING)
+        options.budget[other]++;
+    return options;
+}
+
 /* It is seen, with reductions and without, at the same cost. */
 static inline void probe_is_seen(const struct explore_options *given, unsigned reductions)
 {

@@ -7,10 +7,9 @@
 /* One client; what is asked of servers is answered in any order. */
 static struct explore_options options_for(const struct scheme *scheme, int servers, int fault)
 {
-    struct explore_options options = {
-        .scheme = scheme, .clients = 1, .rounds = 1, .servers = servers, .lease_ticks = 2};
-    if (fault != NONE)
-        options.budget[fault] = 1;
+    struct explore_options options = probe_options(scheme, (enum fault)fault, NOTHING);
+    options.clients = 1;
+    options.servers = servers;
     return options;
 }
 

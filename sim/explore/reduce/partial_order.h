@@ -51,7 +51,8 @@
  * Progress. From a state that is left out, what is in flight can be executed; where that leads
  * is a state that is not left out, and it is stuck if the first was.
  *
- * Tests: test_persistent_sets.c, for the conditions; test_partial_order.c, schemes and faults. */
+ * Tests: test_partial_order_conditions.c, test_abandoned.c; test_partial_order.c: schemes and
+ * faults. */
 #ifndef PICKLOCK_EXPLORE_REDUCE_PARTIAL_ORDER_H
 #define PICKLOCK_EXPLORE_REDUCE_PARTIAL_ORDER_H
 

@@ -1,0 +1,258 @@
+/* test_partial_order_conditions.c - what the partial-order reduction (reduce/partial_order.h)
+ * counts or strikes early is so later, too; and a scheme that is not as it promises is searched in
+ * every order. Schemes and faults of the table: test_partial_order.c. */
+
+/* before cmocka.h, which has a macro named like our enum fail */
+#include "explore/reduce/partial_order.h"
+
+#include "test/probe.h"
+
+/* --- what one client sees --- */
+
+enum step { START, ASKED, ASKED_AGAIN, HELD };
+
+static struct {
+    enum verb verbs[2]; /* asked of all, one after the other; twice the same: once */
+    int yes, lost;      /* what it looks for at the end */
+    int before;         /* and of what was asked first; 0: anything */
+} wanted;
+
+static void by_counts(void *state, const struct lease *lease, const struct moment *in,
+                      struct outbox *out)
+{
+    struct probe *self = state;
+
+    SCRIPT(self);
+    probe_ask(self, wanted.verbs[0], lease, out);
+    while (self->heard < lease->servers) {
+        AWAIT(self, ASKED);
+        probe_count(self, lease, in);
+    }
+    if (wanted.verbs[1] != wanted.verbs[0]) {
+        probe_ask(self, wanted.verbs[1], lease, out);
+        while (self->heard < lease->servers) {
+            AWAIT(self, ASKED_AGAIN);
+            probe_count(self, lease, in);
+        }
+    }
+    probe_end(self->yes == wanted.yes && self->lost == wanted.lost &&
+                  (!wanted.before || self->before == wanted.before),
+              out);
+    SCRIPT_END(self);
+}
+
+static void expect_counts(enum verb first, enum verb second, int yes, int lost, enum fault one,
+                          enum fault other)
+{
+    const struct scheme scheme = probe_scheme("probe", by_counts);
+    struct explore_options options = probe_options(&scheme, one, other);
+    wanted.verbs[0] = first;
+    wanted.verbs[1] = second;
+    wanted.yes = yes;
+    wanted.lost = lost;
+    assert_true(partial_order_suits(&options));
+    probe_is_seen(&options, REDUCE_ALL);
+}
+
+/* Replies that could be lost are unheard until none can be any more; then all but the last one are
+ * counted. */
+static void the_last_reply_decides(void **state)
+{
+    (void)state;
+    expect_counts(VERB_SET_NX_PX, VERB_SET_NX_PX, 2, 1, FAULT_LOSE_REPLY, NOTHING);
+    expect_counts(VERB_SET_NX_PX, VERB_SET_NX_PX, 2, 1, FAULT_RESTART, NOTHING);
+}
+
+/* A failover breaks the connection on which a reply is, and keeps the key. */
+static void a_reply_may_be_lost_by_a_failover(void **state)
+{
+    (void)state;
+    wanted.before = 21;
+    expect_counts(VERB_SET_NX_PX, VERB_GET, 3, 0, FAULT_FAILOVER, NOTHING);
+    wanted.before = 0;
+}
+
+/* Where one is lost, and two more may be. */
+static void all_replies_may_be_lost(void **state)
+{
+    const struct scheme scheme = probe_scheme("probe", by_counts);
+    struct explore_options options = probe_options(&scheme, FAULT_LOSE_REPLY, FAULT_LOSE_REQUEST);
+    (void)state;
+    options.budget[FAULT_LOSE_REPLY]++;
+    options.clients = 1;
+    wanted.verbs[0] = wanted.verbs[1] = VERB_SET_NX_PX;
+    wanted.yes = 0;
+    wanted.lost = 3;
+    probe_is_seen(&options, REDUCE_ALL);
+    options.budget[FAULT_LOSE_REQUEST] = 0;
+    options.budget[FAULT_LOSE_REPLY] = 3;
+    probe_is_seen(&options, REDUCE_ALL);
+}
+
+static void a_request_is_lost_before_others_are_executed(void **state)
+{
+    (void)state;
+    expect_counts(VERB_SET_NX_PX, VERB_SET_NX_PX, 2, 1, FAULT_LOSE_REQUEST, NOTHING);
+    expect_counts(VERB_COMPARE_EXPIRE, VERB_COMPARE_EXPIRE, 0, 1, FAULT_LATE_REQUEST, NOTHING);
+}
+
+static void a_reply_is_lost_when_all_requests_are_executed(void **state)
+{
+    (void)state;
+    expect_counts(VERB_COMPARE_EXPIRE, VERB_COMPARE_EXPIRE, 0, 1, FAULT_LATE_REPLY, NOTHING);
+    expect_counts(VERB_COMPARE_EXPIRE, VERB_COMPARE_EXPIRE, 0, 1, FAULT_LOSE_REPLY, NOTHING);
+}
+
+/* One of two is granted by some servers, and refused by others. */
+static void servers_are_asked_in_different_orders(void **state)
+{
+    (void)state;
+    expect_counts(VERB_SET_NX_PX, VERB_SET_NX_PX, 1, 0, FAULT_STALL, NOTHING);
+    expect_counts(VERB_SET_NX_PX, VERB_SET_NX_PX, 2, 0, NOTHING, NOTHING);
+    expect_counts(VERB_SET_NX_PX, VERB_DEL, 2, 0, NOTHING, NOTHING);
+    expect_counts(VERB_SET_NX_PX, VERB_GET, 1, 0, FAULT_LATE_REPLY, NOTHING);
+}
+
+/* --- what is not as it promises --- */
+
+static void expect_every_order(const struct scheme *scheme, int servers, enum fault fault)
+{
+    struct explore_options options = probe_options(scheme, fault, NOTHING);
+    struct explore_outcome each, some;
+    options.servers = servers;
+    options.reductions = REDUCE_ALL & ~(unsigned)REDUCE_ORDER;
+    run(&options, &each);
+    options.reductions = REDUCE_ALL;
+    assert_true(partial_order_suits(&options));
+    run(&options, &some);
+    assert_int_equal(some.states, each.states);
+    assert_int_equal(differences("every order", &options, &each, &some), 0);
+    explore_outcome_free(&each);
+    explore_outcome_free(&some);
+}
+
+/* Acts at once, while it waits for all. */
+static void by_timer(void *state, const struct lease *lease, const struct moment *in,
+                     struct outbox *out)
+{
+    struct probe *self = state;
+
+    SCRIPT(self);
+    probe_ask(self, VERB_SET_NX_PX, lease, out);
+    out_sleep(out, 0);
+    while (in->kind != MOMENT_WAKE) {
+        AWAIT(self, ASKED);
+        self->heard += in->kind != MOMENT_WAKE;
+    }
+    while (self->heard < lease->servers) {
+        AWAIT(self, ASKED_AGAIN);
+        self->heard++;
+    }
+    out_failed(out);
+    SCRIPT_END(self);
+}
+
+/* Sends anew where a connection is lost, or a request is late. */
+static void by_loss(void *state, const struct lease *lease, const struct moment *in,
+                    struct outbox *out)
+{
+    struct probe *self = state;
+
+    SCRIPT(self);
+    probe_ask(self, VERB_SET_NX_PX, lease, out);
+    while (self->heard < lease->servers + self->lost) {
+        AWAIT(self, ASKED);
+        self->heard++;
+        if (in->kind == MOMENT_LOST || in->kind == MOMENT_TIMEOUT) {
+            self->lost++;
+            out_get(out, in->server);
+        }
+    }
+    out_failed(out);
+    SCRIPT_END(self);
+}
+
+static void who_acts_while_he_waits_is_searched_in_every_order(void **state)
+{
+    struct scheme scheme = probe_scheme("by-timer", by_timer);
+    (void)state;
+    expect_every_order(&scheme, 3, NOTHING);
+    scheme = probe_scheme("by-loss", by_loss);
+    expect_every_order(&scheme, 2, FAULT_LOSE_REQUEST);
+    expect_every_order(&scheme, 2, FAULT_LATE_REQUEST);
+}
+
+/* Asks all servers while it holds the lock. */
+static void while_holding(void *state, const struct lease *lease, const struct moment *in,
+                          struct outbox *out)
+{
+    struct probe *self = state;
+
+    SCRIPT(self);
+    out_granted(out);
+    probe_ask(self, VERB_SET_NX_PX, lease, out);
+    while (in->kind != MOMENT_RELEASE)
+        AWAIT(self, HELD);
+    out_released(out);
+    SCRIPT_END(self);
+}
+
+static void who_asks_while_he_holds_is_searched_in_every_order(void **state)
+{
+    const struct scheme scheme = probe_scheme("while-holding", while_holding);
+    (void)state;
+    expect_every_order(&scheme, 3, NOTHING);
+}
+
+/* Writes what it has read. */
+static void by_copy(void *state, const struct lease *lease, const struct moment *in,
+                    struct outbox *out)
+{
+    struct probe *self = state;
+    struct lease others = *lease;
+
+    SCRIPT(self);
+    probe_ask(self, VERB_SET_NX_PX, lease, out);
+    while (self->heard < lease->servers) {
+        AWAIT(self, ASKED);
+        self->heard++;
+    }
+    probe_ask(self, VERB_GET, lease, out);
+    while (self->heard < lease->servers) {
+        AWAIT(self, ASKED_AGAIN);
+        self->heard++;
+        if (moment_is_reply(in, REPLY_VALUE))
+            self->read = in->reply.value;
+    }
+    others.token = self->read;
+    probe_ask(self, VERB_SET_NX_PX, &others, out);
+    while (self->heard < lease->servers) {
+        AWAIT(self, HELD);
+        self->heard++;
+    }
+    out_failed(out);
+    SCRIPT_END(self);
+}
+
+static void who_writes_another_s_token_is_searched_in_every_order(void **state)
+{
+    const struct scheme scheme = probe_scheme("by-copy", by_copy);
+    (void)state;
+    expect_every_order(&scheme, 3, NOTHING);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_last_reply_decides),
+        cmocka_unit_test(a_reply_may_be_lost_by_a_failover),
+        cmocka_unit_test(all_replies_may_be_lost),
+        cmocka_unit_test(a_request_is_lost_before_others_are_executed),
+        cmocka_unit_test(a_reply_is_lost_when_all_requests_are_executed),
+        cmocka_unit_test(servers_are_asked_in_different_orders),
+        cmocka_unit_test(who_acts_while_he_waits_is_searched_in_every_order),
+        cmocka_unit_test(who_asks_while_he_holds_is_searched_in_every_order),
+        cmocka_unit_test(who_writes_another_s_token_is_searched_in_every_order),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
