@@ -1,0 +1,161 @@
+/* stress_summary.h - for test_live_stress*.c: what a free run's events come to, and the servers
+ * that all tests of a file share. */
+#ifndef PICKLOCK_TEST_STRESS_SUMMARY_H
+#define PICKLOCK_TEST_STRESS_SUMMARY_H
+
+#include "checks/checks.h"
+#include "live/stress.h"
+
+#include <signal.h>
+#include <string.h>
+
+/* Behind our own: its macro fail() would take "enum fail (*f)()" for a call of it. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <cmocka.h>
+
+enum { CLIENTS = 8, SECOND_US = 1000000 };
+
+/* What a run's events come to. */
+struct summary {
+    struct checks *checks;
+    int64_t events, last_us;
+    int64_t kinds[EVENT_COUNT];
+    int64_t sections; /* counter writes executed */
+    int64_t pushes;
+    int64_t counter; /* as nobody read it in the end; -1: not */
+    int64_t faults[CHOICE_COUNT];
+    int64_t pauses, delays;
+    bool is_silent;  /* the only server */
+    int64_t spoken;  /* executions and replies heard meanwhile, of clients */
+    int64_t late;    /* executions of an attempt that was over */
+    int64_t deletes; /* transactions around a DEL that were executed */
+    int64_t aborts;  /* and of these aborted within lease_us of the SET of their attempt */
+    int64_t lease_us;
+    int64_t until_deletes, until_sections; /* ends after so many; 0: not */
+    int64_t stop_after;                    /* events; 0: never */
+    bool until_struck;                     /* ends once every fault has struck */
+    volatile int stop;
+    int kill_pid; /* killed after stop_after events instead */
+    int attempts[CLIENTS_MAX];
+    int64_t set_us[CLIENTS_MAX], call_us[CLIENTS_MAX];
+    int64_t longest_us; /* from the call of an operation to a request of it */
+};
+
+static void count_fault(struct summary *summary, const struct event *event)
+{
+    summary->pauses += event->fault == FAULT_PAUSE;
+    summary->delays += event->fault == FAULT_DELAY;
+    if (event->fault == FAULT_SILENT_SERVER || event->fault == FAULT_REACHABLE)
+        summary->is_silent = event->fault == FAULT_SILENT_SERVER;
+    for (int i = 0; i < CHOICE_COUNT; i++)
+        summary->faults[i] += event->fault == choice_fault((enum choice_kind)i);
+}
+
+static bool has_struck_all(const struct summary *summary)
+{
+    return summary->pauses > 0 && summary->delays > 0 && summary->late > 0 &&
+           summary->faults[CHOICE_LOSE_REPLY] > 0 && summary->faults[CHOICE_LOSE_REQUEST] > 0 &&
+           summary->faults[CHOICE_CRASH] > 0 && summary->faults[CHOICE_GIVE_UP] > 0;
+}
+
+static void count_release(struct summary *summary, const struct event *event)
+{
+    int64_t *set_us = &summary->set_us[event->client];
+    if (event->command.verb == VERB_SET_NX_PX)
+        *set_us = event->from_us;
+    if (event->command.verb != VERB_MULTI_DEL)
+        return;
+    if (++summary->deletes == summary->until_deletes)
+        summary->stop = 1;
+    summary->aborts +=
+        event->reply.kind == REPLY_NIL && event->time_us < *set_us + summary->lease_us;
+}
+
+static void summary_take(void *context, const struct event *event)
+{
+    struct summary *summary = context;
+    const struct command *command = &event->command;
+    assert_int_equal(event->index, summary->events++);
+    assert_true(event->from_us <= event->time_us);
+    summary->last_us = event->time_us;
+    summary->kinds[event->kind]++;
+    if (event->kind == EVENT_FAULT)
+        count_fault(summary, event);
+    summary->spoken += summary->is_silent && event->kind == EVENT_EXECUTE && event->client >= 0;
+    if (event->kind == EVENT_CALL) {
+        summary->attempts[event->client] = event->attempt;
+        summary->call_us[event->client] = event->time_us;
+    }
+    if (event->kind == EVENT_SEND) {
+        int64_t waited_us = event->time_us - summary->call_us[event->client];
+        if (waited_us > summary->longest_us)
+            summary->longest_us = waited_us;
+    }
+    if (event->kind == EVENT_EXECUTE && event->client < 0) {
+        summary->counter = event->reply.kind == REPLY_VALUE ? event->reply.value : 0;
+    } else if (event->kind == EVENT_EXECUTE) {
+        bool is_section = command->key == KEY_COUNTER && command->verb == VERB_SET;
+        if (is_section && ++summary->sections == summary->until_sections)
+            summary->stop = 1;
+        summary->pushes += command->verb == VERB_RPUSH;
+        summary->late += event->attempt < summary->attempts[event->client];
+        if (event->attempt == summary->attempts[event->client])
+            count_release(summary, event);
+    }
+    if (summary->checks)
+        checks_event(summary->checks, event);
+    if (summary->until_struck && has_struck_all(summary))
+        summary->stop = 1;
+    if (summary->stop_after && summary->events == summary->stop_after) {
+        if (summary->kill_pid)
+            assert_int_equal(kill(summary->kill_pid, SIGKILL), 0);
+        else
+            summary->stop = 1;
+    }
+}
+
+static struct live *live;
+static struct summary summary;
+
+static struct stress_options options_of(const char *scheme)
+{
+    memset(&summary, 0, sizeof summary);
+    summary.counter = -1;
+    struct stress_options options = {.scheme = scheme_named(scheme),
+                                     .clients = CLIENTS,
+                                     .servers = 1,
+                                     .locks = 1,
+                                     .duration_us = SECOND_US,
+                                     .seed = 1,
+                                     .timeout_us = 20 * SECOND_US,
+                                     .think_us = 500,
+                                     .sink = {.take = summary_take, .context = &summary},
+                                     .stop = &summary.stop};
+    options.lease_us = scheme_lease_us(options.scheme, 20 * SECOND_US);
+    return options;
+}
+
+static void runs(const struct stress_options *options, struct stress_outcome *outcome)
+{
+    struct failure why = {0};
+    if (live_stress(live, options, outcome, &why))
+        fail_msg("%s", why.text);
+}
+
+static int open_live(void **state)
+{
+    (void)state;
+    struct live_options options = {.steering = REAL_TIME};
+    return live_new(&live, &options, NULL) ? -1 : 0;
+}
+
+static int close_live(void **state)
+{
+    (void)state;
+    live_free(live);
+    return 0;
+}
+
+#endif

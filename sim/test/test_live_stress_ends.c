@@ -1,0 +1,183 @@
+/* test_live_stress_ends.c - how a free run ends: early, on a machine that holds it up, with a dead
+ * server, and where connections are scarce. */
+#include "test/stress_summary.h"
+
+#include <stdlib.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* --- ends --- */
+
+static void a_stop_ends_it_early(void **state)
+{
+    (void)state;
+    struct stress_options options = options_of("set-nx-px-cad");
+    struct stress_outcome outcome;
+    options.duration_us = 3600 * (int64_t)SECOND_US;
+    summary.stop_after = 500;
+    runs(&options, &outcome);
+    assert_true(outcome.was_stopped);
+    assert_true(outcome.elapsed_us < 60 * SECOND_US);
+    assert_int_equal(summary.counter, summary.sections); /* the end is read as ever */
+}
+
+static void progress_is_told(void *context, int64_t elapsed_us, int64_t operations, int64_t grants)
+{
+    int *told = context;
+    assert_true(elapsed_us > 0 && operations > 0 && grants > 0 && grants < operations);
+    ++*told;
+}
+
+static void progress_comes_every_second(void **state)
+{
+    (void)state;
+    struct stress_options options = options_of("set-nx-px-cad");
+    struct stress_outcome outcome;
+    int told = 0;
+    options.duration_us = 2500000;
+    options.progress = progress_is_told;
+    options.progress_context = &told;
+    runs(&options, &outcome);
+    assert_int_equal(told, 2);
+}
+
+/* --- a busy machine --- */
+
+static bool is_held_up; /* behind every timer that is set, until it is due */
+
+int __real_uv_timer_start(uv_timer_t *timer, uv_timer_cb rings, uint64_t in_ms, uint64_t again_ms);
+int __wrap_uv_timer_start(uv_timer_t *timer, uv_timer_cb rings, uint64_t in_ms, uint64_t again_ms);
+int __wrap_uv_timer_start(uv_timer_t *timer, uv_timer_cb rings, uint64_t in_ms, uint64_t again_ms)
+{
+    int status = __real_uv_timer_start(timer, rings, in_ms, again_ms);
+    if (is_held_up && in_ms < 50)
+        (void)usleep((useconds_t)(in_ms + 2) * 1000);
+    return status;
+}
+
+/* Nothing is under way most of the time: only its timers can wake the run. */
+static void a_run_that_is_held_up_goes_on(void **state)
+{
+    (void)state;
+    struct stress_options options = options_of("set-nx-px-cad");
+    struct stress_outcome outcome;
+    options.clients = 1;
+    options.think_us = 10000;
+    options.duration_us = SECOND_US / 2;
+    is_held_up = true;
+    (void)alarm(60); /* it hung for ever */
+    runs(&options, &outcome);
+    (void)alarm(0);
+    is_held_up = false;
+    assert_true(outcome.elapsed_us >= SECOND_US / 2);
+}
+
+static void a_dead_server_is_told(void **state)
+{
+    (void)state;
+    struct live *own;
+    struct live_options how = {.steering = REAL_TIME};
+    struct stress_options options = options_of("set-nx-px-cad");
+    struct stress_outcome outcome;
+    struct failure why;
+    assert_int_equal(live_new(&own, &how, &why), FAIL_NONE);
+    options.duration_us = SECOND_US / 4;
+    assert_int_equal(live_stress(own, &options, &outcome, &why), FAIL_NONE);
+    options = options_of("set-nx-px-cad");
+    options.duration_us = 60 * (int64_t)SECOND_US;
+    summary.stop_after = 300;
+    summary.kill_pid = own->servers.rows[0].process.pid;
+    assert_int_equal(live_stress(own, &options, &outcome, &why), FAIL_UNAVAILABLE);
+    assert_non_null(strstr(why.text, "redis-server was killed by signal 9"));
+    live_free(own);
+}
+
+/* --- descriptors: in a child, for a limit cannot be raised again --- */
+
+static int with_descriptors(rlim_t limit, int clients)
+{
+    int status;
+    int child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        struct live *own;
+        struct live_options how = {.steering = REAL_TIME};
+        struct stress_options options = options_of("set-nx-px-cad");
+        struct stress_outcome outcome;
+        struct failure why;
+        const struct rlimit few = {limit, limit};
+        if (setrlimit(RLIMIT_NOFILE, &few) || live_new(&own, &how, &why))
+            _exit(99);
+        options.clients = clients;
+        enum fail fail = live_stress(own, &options, &outcome, &why);
+        live_free(own);
+        int attempts = 0;
+        for (int i = 0; i < clients; i++)
+            attempts += summary.attempts[i] > 0;
+        if (fail)
+            _exit(strstr(why.text, "raise the limit") ? (int)fail : 98);
+        bool is_whole = attempts == clients && outcome.clients == clients &&
+                        summary.counter == summary.sections;
+        _exit(is_whole ? 0 : 97);
+    }
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_true(WIFEXITED(status));
+    return WEXITSTATUS(status);
+}
+
+/* 40 connections, a tenth of them for those that were given up. */
+static void all_clients_are_connected_or_none(void **state)
+{
+    (void)state;
+    assert_int_equal(with_descriptors(320, 36), 0);
+    assert_int_equal(with_descriptors(320, 37), FAIL_UNAVAILABLE);
+    assert_int_equal(with_descriptors(320, 200), FAIL_UNAVAILABLE);
+    assert_int_equal(with_descriptors(200, 1), FAIL_UNAVAILABLE);
+}
+
+/* 40 connections for 36 clients, and half of their commands late by two seconds: a client whose
+ * connection was left, and for which there is no other, waits for one no longer than for an answer.
+ * Else its lease, which counts from the call, would be over before its request leaves. */
+static void a_time_out_counts_from_the_call_also_without_a_connection(void **state)
+{
+    (void)state;
+    int status;
+    int child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        struct live *own;
+        struct live_options how = {.steering = REAL_TIME};
+        struct stress_options options = options_of("set-nx-px-cad");
+        struct stress_outcome outcome;
+        struct failure why;
+        const struct rlimit few = {320, 320};
+        options.clients = 36;
+        options.delay_ppm = 500000;
+        options.delay_us = 2 * SECOND_US;
+        options.timeout_us = SECOND_US / 10;
+        options.duration_us = 3 * SECOND_US;
+        if (setrlimit(RLIMIT_NOFILE, &few) || live_new(&own, &how, &why) ||
+            live_stress(own, &options, &outcome, &why))
+            _exit(99);
+        live_free(own);
+        bool has_given_up = summary.faults[CHOICE_GIVE_UP] > summary.delays / 4;
+        _exit(has_given_up && summary.longest_us < SECOND_US / 2 ? 0 : 97);
+    }
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_true(WIFEXITED(status));
+    assert_int_equal(WEXITSTATUS(status), 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_stop_ends_it_early),
+        cmocka_unit_test(progress_comes_every_second),
+        cmocka_unit_test(a_run_that_is_held_up_goes_on),
+        cmocka_unit_test(a_dead_server_is_told),
+        cmocka_unit_test(all_clients_are_connected_or_none),
+        cmocka_unit_test(a_time_out_counts_from_the_call_also_without_a_connection),
+    };
+    return cmocka_run_group_tests(tests, open_live, close_live);
+}
