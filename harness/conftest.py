@@ -172,6 +172,11 @@ def listed(section):
     return done.json[section]
 
 
+def verdicts(row):
+    """{property: (verdict, cause)} of a row of results."""
+    return {p["property"]: (p["verdict"], p["cause"]) for p in row["properties"]}
+
+
 def has_browser():
     return bool(shutil.which("chromium") and shutil.which("chromedriver"))
 

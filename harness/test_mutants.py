@@ -6,7 +6,7 @@ import re
 import subprocess
 
 import pytest
-from conftest import ROOT, run
+from conftest import ROOT, run, verdicts
 
 MUTANTS = ROOT / "sim" / "test" / "mutants"
 TEXT = "\\s*\"([^\"]*)\""
@@ -79,10 +79,6 @@ def told(plugin, picklock, world, scenario, *names):
     ran = picklock("run", "--on", world, "--scheme", ",".join(str(plugin(name)) for name in names),
                    MUTANTS / scenario, "--json", "-")
     return {row["scheme"]: row for row in ran.rows}
-
-
-def verdicts(row):
-    return {p["property"]: (p["verdict"], p["cause"]) for p in row["properties"]}
 
 
 @pytest.mark.parametrize("world", ["redis", "sim"])

@@ -8,7 +8,7 @@ import subprocess
 
 import jsonschema
 import pytest
-from conftest import ROOT
+from conftest import ROOT, verdicts
 
 PYTHON = "/usr/bin/python3"
 EXAMPLES = ROOT / "sim" / "worker" / "examples"
@@ -23,10 +23,6 @@ needs_node = pytest.mark.skipif(not shutil.which("node"), reason="node is not in
 
 def scenario(name):
     return ROOT / "scenarios" / f"{name}.yaml"
-
-
-def findings(row):
-    return {each["property"]: (each["verdict"], each["cause"]) for each in row["properties"]}
 
 
 def rows_of(picklock, tmp_path, worker, scheme, *scenarios):
@@ -129,10 +125,10 @@ def test_redis_py_is_what_it_looks_like(picklock, tmp_path):
     followed = {name: pair for name, pair in rows.items() if pair[1]["verdict"] != "not_applicable"}
     assert len(followed) >= 20
     for name, (scheme, worker) in followed.items():
-        assert findings(scheme) == findings(worker), name
-    verdicts = {name: pair[1]["verdict"] for name, pair in followed.items()}
-    assert verdicts["late-grant"] == verdicts["restart-empty"] == verdicts["eviction"] == "violated"
-    assert verdicts["duplicated-delete"] == verdicts["get-then-delete-gap"] == verdicts["script-flush"] == "holds"
+        assert verdicts(scheme) == verdicts(worker), name
+    told = {name: pair[1]["verdict"] for name, pair in followed.items()}
+    assert told["late-grant"] == told["restart-empty"] == told["eviction"] == "violated"
+    assert told["duplicated-delete"] == told["get-then-delete-gap"] == told["script-flush"] == "holds"
 
 
 def test_a_naive_lock_is_what_it_looks_like(picklock, tmp_path):
@@ -141,7 +137,7 @@ def test_a_naive_lock_is_what_it_looks_like(picklock, tmp_path):
     rows = rows_of(picklock, tmp_path, NAIVE, "set-nx-ex-del", *map(scenario, names))
     assert len(rows) == len(names)
     for name, (scheme, worker) in rows.items():
-        assert findings(scheme) == findings(worker), name
+        assert verdicts(scheme) == verdicts(worker), name
 
 
 @needs_node
@@ -150,8 +146,8 @@ def test_a_lock_in_node_is_what_it_looks_like(picklock, tmp_path):
     rows = rows_of(picklock, tmp_path, SMALL, "set-nx-px-cad", *map(scenario, names))
     assert len(rows) == len(names)
     for name, (scheme, worker) in rows.items():
-        worker = {key: value for key, value in findings(worker).items() if key != "no-orphan"}  # it does not promise a token
-        assert {key: value for key, value in findings(scheme).items() if key != "no-orphan"} == worker, name
+        worker = {key: value for key, value in verdicts(worker).items() if key != "no-orphan"}  # it does not promise a token
+        assert {key: value for key, value in verdicts(scheme).items() if key != "no-orphan"} == worker, name
 
 
 @pytest.mark.parametrize("more, words", [

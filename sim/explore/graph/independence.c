@@ -4,7 +4,8 @@
 enum { D = DEPENDENT, Q = WHEN_QUIET, A = WHEN_APART };
 
 /* What a client does itself changes its own state, and is judged by the others' when it tells
- * somebody. An arrival changes its client and its server; a server's own action, the server. Faults
+ * somebody. An arrival changes its client and its server; a server's own action, the server, and
+ * with it, which majorities there are: whether an arrival elsewhere makes one depends on it. Faults
  * share their budgets, and a tick waits for all that is urgent. A search has one kind of section,
  * so that some kinds never meet.
  *
@@ -17,12 +18,12 @@ const uint8_t independence[INDEPENDENCE_ROWS][INDEPENDENCE_ROWS] = {
     [ACTION_READ_COUNTER] = {D, Q, Q, D, Q, Q, Q, Q, Q, Q, Q, D, Q},
     [ACTION_WRITE_COUNTER] = {D, Q, Q, D, Q, Q, Q, Q, Q, Q, Q, D, Q},
     [ACTION_WAKE] = {D, Q, Q, Q, Q, Q, Q, Q, Q, Q, Q, D, Q},
-    [ACTION_ARRIVE] = {D, Q, Q, Q, Q, Q, Q, A, Q, Q, Q, D, A},
+    [ACTION_ARRIVE] = {D, Q, Q, Q, Q, Q, Q, A, Q, Q, Q, D, D},
     [ACTION_HEAR] = {D, Q, Q, Q, Q, Q, Q, Q, Q, Q, Q, D, Q},
     [ACTION_GIVE_UP] = {D, Q, Q, Q, Q, Q, Q, Q, Q, Q, Q, D, Q},
     [ACTION_INJECT] = {D, Q, Q, Q, Q, Q, Q, Q, Q, Q, D, D, D},
     [ACTION_DELAYED] = {D, D, D, D, D, D, D, D, D, D, D, D, D},
-    [INDEPENDENCE_SERVER] = {D, Q, Q, Q, Q, Q, Q, A, Q, Q, D, D, D},
+    [INDEPENDENCE_SERVER] = {D, Q, Q, Q, Q, Q, Q, D, Q, Q, D, D, D},
 };
 
 static int row_of(const struct placed_action *it)
@@ -38,7 +39,7 @@ bool independence_of(const struct placed_action *one, const struct placed_action
     case WHEN_QUIET:
         return is_quiet;
     case WHEN_APART:
-        return is_quiet && one->server != other->server;
+        return one->server != other->server;
     default:
         return false;
     }

@@ -4,8 +4,10 @@
  * Verification of Concurrent Systems", 1996.)
  *
  * A table of kinds, of two actions that are not the same client's; what is not sure is called
- * dependent. Sleep sets and persistent sets rest on it. test_independence.c holds it to the model:
- * in reachable states each pair that is called independent is tried in both orders. */
+ * dependent. Sleep sets take their classes from it (successor_cache.c); persistent sets look
+ * closer, at what a client awaits, and have a test of their own. test_independence.c holds the
+ * table to the model: in reachable states each pair that is called independent is tried in both
+ * orders. */
 #ifndef PICKLOCK_EXPLORE_GRAPH_INDEPENDENCE_H
 #define PICKLOCK_EXPLORE_GRAPH_INDEPENDENCE_H
 
@@ -14,7 +16,7 @@
 enum independence {
     DEPENDENT,
     WHEN_QUIET, /* when neither tells or breaks anything: struct action.did is 0 */
-    WHEN_APART, /* and they do not concern the same server */
+    WHEN_APART, /* when they do not concern the same server */
 };
 
 /* What is done by a server itself has a row of its own. */
