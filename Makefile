@@ -106,8 +106,8 @@ demo: setup ## build, run every scenario on a real redis-server and a short stre
 	@$(MAKE) --no-print-directory -s $(BUILD)/picklock
 	@harness/demo.sh $(BUILD)/picklock
 
-# Processes that the suite is spread over.
-JOBS ?= 2
+# Processes that the suite is spread over: many tests wait more than they compute.
+JOBS ?= 3
 
 test: setup-test ## build, run every test (those in a browser only where one is installed)
 	@$(MAKE) --no-print-directory -s -j2 $(BUILD)/picklock $(TESTS:%=$(BUILD)/test/%) $(FUZZ:%=$(BUILD)/test/%) \
@@ -124,11 +124,11 @@ bench: $(BUILD)/picklock $(BUILD)/test/bench_checks ## what the checks, the prox
 	BUILD="$(BUILD)" sim/test/bench_explore.sh
 	BUILD="$(abspath $(BUILD))" $(PYTHON) harness/bench_random.py
 
-# SAMPLE=N: N slips in checks, 10 in schemes and 10 conditions of reductions, instead of all
+# SAMPLE=N: N slips in checks, 5 in schemes and 6 conditions of reductions, instead of all
 SAMPLE ?=
 mutations: $(BUILD)/picklock $(BUILD)/parts.a ## plant small slips in schemes and checks, remove conditions of reductions; fewer noticed than harness/mutations.txt says is a failure
-	@BUILD="$(abspath $(BUILD))" $(PYTHON) harness/mutations.py $(if $(SAMPLE),--sample 10)
-	@BUILD="$(abspath $(BUILD))" $(PYTHON) harness/mutations_guards.py $(if $(SAMPLE),--sample 10)
+	@BUILD="$(abspath $(BUILD))" $(PYTHON) harness/mutations.py $(if $(SAMPLE),--sample 5)
+	@BUILD="$(abspath $(BUILD))" $(PYTHON) harness/mutations_guards.py $(if $(SAMPLE),--sample 6)
 	@BUILD="$(abspath $(BUILD))" $(PYTHON) harness/mutations_checks.py --survivors $(SAMPLE:%=--sample %)
 
 # FALSEALARM='--seconds 60 --seed 7' and the like
@@ -152,12 +152,14 @@ libfuzzer: ## the same targets as libFuzzer's, with clang; FUZZ_SECONDS=N for ea
 	@$(MAKE) --no-print-directory -s -j2 $(LIBFUZZED) $(BUILD)/libfuzzer/picklock $(FUZZ:%=$(BUILD)/libfuzzer/test/%)
 	@BUILD="$(BUILD)/libfuzzer" harness/fuzz.sh --libfuzzer $(FUZZ_SECONDS)
 
-# The random walks are a fifth of what `make test` walks, from another seed: everything is five times as slow here.
-SANITISED_RUNS ?= 60
+# The random walks are a fifth of what `make test` walks, from another seed, and of the searches every fifth is made: everything is
+# five times as slow here. SANITISED_RUNS=300 SANITISED_SAMPLE=1 is all of it.
+SANITISED_RUNS   ?= 60
+SANITISED_SAMPLE ?= 5
 
-sanitised: ## the C unit tests under address and undefined sanitizers; SANITISED_RUNS=N random walks
+sanitised: ## the C unit tests under address and undefined sanitizers; SANITISED_RUNS=N random walks, every SANITISED_SAMPLE=N'th search
 	@$(MAKE) --no-print-directory -s -j2 $(SANITISED) $(TESTS:%=$(BUILD)/sanitised/test/%)
-	@BUILD="$(BUILD)/sanitised" PICKLOCK_RUNS=$(SANITISED_RUNS) PICKLOCK_SEED=20261123 harness/units.sh $(TESTS)
+	@BUILD="$(BUILD)/sanitised" PICKLOCK_RUNS=$(SANITISED_RUNS) PICKLOCK_SAMPLE=$(SANITISED_SAMPLE) PICKLOCK_SEED=20261123 harness/units.sh $(TESTS)
 
 clang: ## everything with clang: no warning
 	@$(MAKE) --no-print-directory -s -j2 CC=clang BUILD=$(BUILD)/clang $(BUILD)/clang/picklock $(TESTS:%=$(BUILD)/clang/test/%) \

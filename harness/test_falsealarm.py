@@ -71,7 +71,7 @@ def test_a_run_that_blames_fails_with_its_history_kept(tmp_path):
     """The program is wrapped: what is safe is exchanged for a naive scheme that is told as safe."""
     wrapper = tmp_path / "picklock"
     wrapper.write_text(f'#!/bin/sh\n[ "$1" != stress ] || {{ shift 3; exec "{PICKLOCK}" stress --scheme set-nx-ex-del "$@" '
-                       f'--pause 50% --lease 1s --clients 20 --duration 3s; }}\nexec "{PICKLOCK}" "$@"\n')
+                       f'--pause 50% --lease 100ms --clients 20 --duration 3s; }}\nexec "{PICKLOCK}" "$@"\n')
     wrapper.chmod(0o755)
     code = ("import falsealarm, json\n"
             "falsealarm.ALLOWED['set-nx-ex-del'] = {}\n"

@@ -3,6 +3,7 @@
 /* before cmocka.h, which has a macro named like our enum fail */
 #include "test/explore_replay.h"
 #include "test/explore_run.h"
+#include "test/sample.h"
 
 #include <stdarg.h>
 #include <stddef.h>
@@ -226,6 +227,8 @@ static void no_fault_is_spent_in_vain(void **state)
         struct explore_options options = options_of(schemes[i]->name, NONE);
         run(&options, &without);
         for (int fault = 0; fault < FAULT_COUNT; fault++) {
+            if (!is_in_sample())
+                continue;
             options = options_of(schemes[i]->name, fault);
             options.leftovers = LEFTOVERS_TOO; /* else one waits for a graver one, at any price */
             run(&options, &with);
@@ -292,6 +295,8 @@ static void witnesses_replay(void **state)
         for (int fault = 0; fault <= FAULT_COUNT; fault++) {
             struct explore_options options = options_of(schemes[i]->name, fault);
             struct explore_outcome outcome;
+            if (!is_in_sample())
+                continue;
             run(&options, &outcome);
             const struct replay replay = {.scheme = schemes[i],
                                           .clients = options.clients,
@@ -318,7 +323,7 @@ static void witnesses_replay(void **state)
             explore_outcome_free(&outcome);
         }
     }
-    assert_true(replayed > 100);
+    assert_true(replayed > 100 / sample_every());
     assert_int_equal(wrong, 0);
 }
 

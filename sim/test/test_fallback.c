@@ -3,6 +3,7 @@
 
 /* before cmocka.h, which has a macro named like our enum fail */
 #include "explore/result/cell.h"
+#include "test/sample.h"
 
 #include <stdarg.h>
 #include <stddef.h>
@@ -186,6 +187,8 @@ static void what_is_found_behind_a_limit_is_violated_and_no_shorter(void **state
         for (int fault = -1; fault < FAULT_COUNT; fault++) {
             const char *faults = fault < 0 ? "none" : fault_name((enum fault)fault);
             struct cell whole, cut;
+            if (!is_in_sample())
+                continue;
             open_cell(&whole, schemes[i], faults, 0);
             search(&whole);
             open_cell(&cut, schemes[i], faults, limits[(i + fault + 1) % 3]);
@@ -195,7 +198,7 @@ static void what_is_found_behind_a_limit_is_violated_and_no_shorter(void **state
             cell_close(&cut);
         }
     assert_int_equal(wrong, 0);
-    assert_true(found > 100);
+    assert_true(found > 100 / sample_every());
 }
 
 /* The same twice. */

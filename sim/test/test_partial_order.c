@@ -8,6 +8,7 @@
 #include "explore/reduce/partial_order.h"
 #include "explore/reduce/persistent_sets.h"
 #include "schemes/parts.h"
+#include "test/sample.h"
 
 #include <stdio.h>
 
@@ -69,7 +70,7 @@ static int compare_single_faults(const struct scheme *scheme, int rounds)
 {
     int wrong = compare_orders(scheme, rounds, NOTHING, NOTHING);
     for (int fault = 0; fault < FAULT_COUNT; fault++)
-        if (fault_is_applicable((enum fault)fault, scheme))
+        if (fault_is_applicable((enum fault)fault, scheme) && is_in_sample())
             wrong += compare_orders(scheme, rounds, (enum fault)fault, NOTHING);
     return wrong;
 }
@@ -112,6 +113,8 @@ static void pairs_are_judged_the_same(void **state)
     int wrong = compare_orders(&scheme_minority_left, 1, FAULT_LATE_REQUEST, FAULT_CLIENT_CLOCK) +
                 compare_orders(&scheme_quorum_off_by_one, 1, FAULT_LATE_REPLY, FAULT_DUPLICATE);
     for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++) {
+        if (!is_in_sample())
+            continue;
         wrong += compare_orders(&scheme_redlock, 1, pairs[i][0], pairs[i][1]);
         wrong += compare_orders(&scheme_minority_left, 1, pairs[i][0], pairs[i][1]);
     }
@@ -134,6 +137,8 @@ static void sections_are_judged_the_same(void **state)
     int wrong = 0;
     (void)state;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        if (!is_in_sample())
+            continue;
         struct explore_options options =
             options_for(&scheme_redlock, rows[i].rounds, rows[i].one, rows[i].other);
         char what[80];

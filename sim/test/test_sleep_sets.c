@@ -4,6 +4,7 @@
 #include "explore/graph/fast_path.h"
 #include "explore/search/bfs.h"
 #include "test/breadth_first.h"
+#include "test/sample.h"
 
 #include <stdarg.h>
 #include <stddef.h>
@@ -74,6 +75,8 @@ static void the_same_states_from_the_same_parents(void **state)
     (void)state;
     for (int i = 0; i < schemes_count; i++) {
         for (int fault = 0; fault < FAULT_COUNT; fault++) {
+            if (!is_in_sample())
+                continue;
             enum section section = fault % 2 ? SECTION_COUNTER : SECTION_NOTHING;
             struct explore_options options = options_of(i, fault, section);
             options.budget[FAULT_STALL]++;
