@@ -17,6 +17,12 @@ static const struct property_rules *const rules[PROPERTY_COUNT] = {
 #undef PROPERTY
 };
 
+/* Clients that asked for the lock, and were answered. */
+struct contenders {
+    int first; /* NOBODY: none yet */
+    bool are_two;
+};
+
 struct checks {
     struct ledger ledger;
     struct counters counters;
@@ -24,9 +30,8 @@ struct checks {
     struct coverage *coverage;
     struct black_box *black_box; /* what is said where that has a gap */
     int64_t calls;
-    int first_caller;  /* NOBODY: none yet */
-    bool is_contested; /* a second client called, too */
-    bool has_grant;    /* a server granted the lock, or a client was told so */
+    struct contenders served, answered; /* by a server; by calls and returns */
+    bool has_grant;                     /* a server granted the lock, or a client was told so */
     bool is_finished;
 };
 
@@ -44,7 +49,7 @@ struct checks *checks_new_for(const struct history_head *head, const struct sche
 {
     struct checks *checks = memory_new(1, sizeof *checks);
     ledger_init(&checks->ledger, head, scheme, take_fact, checks);
-    checks->first_caller = NOBODY;
+    checks->served.first = checks->answered.first = NOBODY;
     checks->coverage = coverage_new(&checks->ledger);
     checks->black_box = black_box_new(&checks->ledger);
     for (int i = 0; i < PROPERTY_COUNT; i++) {
@@ -73,10 +78,33 @@ static void count_call(struct checks *checks, const struct event *event)
     if (event->kind != EVENT_CALL || event->op != OP_ACQUIRE)
         return;
     checks->calls++;
-    if (checks->first_caller == NOBODY)
-        checks->first_caller = event->client;
-    checks->is_contested |= checks->first_caller != event->client;
     checks->counters.contended += ledger->locks[event->lock].holders > 0;
+}
+
+static void contends(struct contenders *contenders, int client)
+{
+    if (contenders->first == NOBODY)
+        contenders->first = client;
+    contenders->are_two |= contenders->first != client;
+}
+
+/* A call alone is no contention: its request may never have reached a server. One whose reply was
+ * heard did, be that an error, for which nothing is executed. */
+static void count_contender(struct checks *checks, const struct event *event)
+{
+    if (event->client < 0 || event->op != OP_ACQUIRE)
+        return;
+    if ((event->kind == EVENT_EXECUTE || event->kind == EVENT_HEAR) && event_is_on(event, KEY_LOCK))
+        contends(&checks->served, event->client);
+    if (event->kind == EVENT_RETURN &&
+        (event->result == RESULT_GRANTED || event->result == RESULT_REFUSED))
+        contends(&checks->answered, event->client);
+}
+
+/* Where nobody saw the servers, by what the clients were told. */
+static bool is_contested(const struct checks *checks)
+{
+    return checks->served.are_two || (coverage_gap(checks->coverage) && checks->answered.are_two);
 }
 
 static void count_fault(struct checks *checks, const struct event *event)
@@ -119,6 +147,7 @@ void checks_event(struct checks *checks, const struct event *event)
 {
     assert(!checks->is_finished);
     count_call(checks, event);
+    count_contender(checks, event);
     count_fault(checks, event);
     ledger_event(&checks->ledger, event);
     for (int i = 0; i < PROPERTY_COUNT; i++)
@@ -150,7 +179,9 @@ static const char *vacuous(const struct checks *checks, const struct property_ru
         return NULL;
     if (checks->counters.grants == 0)
         return "no acquire was granted: no two holds could overlap";
-    return checks->is_contested ? NULL : "only one client ever tried: no two holds could overlap";
+    return is_contested(checks)
+               ? NULL
+               : "the run showed no contention: no two clients' requests reached a server";
 }
 
 /* Do calls and returns alone, or the world itself, say it? */

@@ -146,7 +146,8 @@ static void what_could_not_be_found_is_unknown(void **state)
     releases(story, A, 1);
     ends(story);
     assert_verdict(story, PROPERTY_MUTUAL_EXCLUSION, VERDICT_UNKNOWN);
-    assert_says(&story->findings[PROPERTY_LEASE_EXCLUSION], "only one client ever tried");
+    assert_says(&story->findings[PROPERTY_LEASE_EXCLUSION],
+                "no two clients' requests reached a server");
     assert_holds(story, PROPERTY_RELEASE_OWN);
     story_free(story);
 
@@ -159,6 +160,48 @@ static void what_could_not_be_found_is_unknown(void **state)
     assert_verdict(story, PROPERTY_MUTUAL_EXCLUSION, VERDICT_UNKNOWN);
     assert_says(&story->findings[PROPERTY_MUTUAL_EXCLUSION], "no acquire was granted");
     assert_int_equal(story->counters.errors, 2);
+    story_free(story);
+}
+
+/* A has the lock, and B asks for it: what of B's request was seen? */
+static struct story *asks_for_what_is_had(struct command *asked)
+{
+    struct story *story = story_new(&expiring, 1, 300);
+    acquires(story, A);
+    calls(story, B, OP_ACQUIRE);
+    *asked = set(story, B);
+    sends(story, B, 0, OP_ACQUIRE, *asked);
+    return story;
+}
+
+static void a_request_that_reached_no_server_is_no_contention(void **state)
+{
+    struct command asked;
+    struct story *story = asks_for_what_is_had(&asked);
+    (void)state;
+    strikes_command(story, "lose-request", B, OP_ACQUIRE, asked);
+    returns(story, B, OP_ACQUIRE, RESULT_FAILED);
+    releases(story, A, 1);
+    ends(story);
+    assert_verdict(story, PROPERTY_MUTUAL_EXCLUSION, VERDICT_UNKNOWN);
+    assert_verdict(story, PROPERTY_LEASE_EXCLUSION, VERDICT_UNKNOWN);
+    assert_says(&story->findings[PROPERTY_LEASE_EXCLUSION], "the run showed no contention");
+    assert_holds(story, PROPERTY_RELEASE_OWN);
+    story_free(story);
+
+    story = asks_for_what_is_had(&asked);
+    executes(story, B, OP_ACQUIRE, asked, NIL);
+    returns(story, B, OP_ACQUIRE, RESULT_REFUSED);
+    ends(story);
+    assert_holds(story, PROPERTY_LEASE_EXCLUSION);
+    story_free(story);
+
+    /* A server that answers with an error executes nothing, and was asked. */
+    story = asks_for_what_is_had(&asked);
+    hears(story, B, 0, OP_ACQUIRE, asked, (struct reply){.kind = REPLY_ERROR, .error = ERROR_OOM});
+    returns(story, B, OP_ACQUIRE, RESULT_FAILED);
+    ends(story);
+    assert_holds(story, PROPERTY_LEASE_EXCLUSION);
     story_free(story);
 }
 
@@ -430,6 +473,7 @@ int main(void)
         cmocka_unit_test(replies_that_cross_do_not_turn_a_pair_round),
         cmocka_unit_test(a_hold_ends_at_the_call_of_its_release),
         cmocka_unit_test(what_could_not_be_found_is_unknown),
+        cmocka_unit_test(a_request_that_reached_no_server_is_no_contention),
         cmocka_unit_test(what_does_not_apply_is_not_said_to_hold),
         cmocka_unit_test(a_loser_that_cuts_the_expiry_is_a_foreign_extend),
         cmocka_unit_test(ones_own_renewal_is_no_foreign_extend),
