@@ -134,7 +134,9 @@ struct address {
 struct proxy {
     uv_loop_t *loop;
     struct proxy_hooks hooks;
-    struct side listener;
+    struct side *listener; /* NULL: closed for good */
+    int listeners;         /* those that are just closing, too */
+    bool is_refusing;      /* it is bound, and does not listen */
     struct address upstream;
     bool upstream_is_known;
     struct proxy_link *links;

@@ -237,13 +237,13 @@ void link_new(struct proxy *proxy)
     pairing_init(&link->pairing);
     flow_init(&link->to_server, link, &link->client, &link->server, RESP_REQUESTS);
     flow_init(&link->to_client, link, &link->server, &link->client, RESP_REPLIES);
-    side_set_up(proxy, &link->client, proxy->listener.is_unix, &link->to_server);
+    side_set_up(proxy, &link->client, proxy->listener->is_unix, &link->to_server);
     side_set_up(proxy, &link->server, !proxy->upstream.length, &link->to_client);
     int error = uv_timer_init(proxy->loop, &link->timer);
     assert(!error);
     link->timer.data = &link->to_server;
     link->handles = 3;
-    if (uv_accept(&proxy->listener.socket.stream, &link->client.socket.stream) < 0) {
+    if (uv_accept(&proxy->listener->socket.stream, &link->client.socket.stream) < 0) {
         link->is_over = link->is_told = true; /* nobody has heard of it yet */
         link_abandon(link);
         return;

@@ -70,19 +70,38 @@ static void on_connection(uv_stream_t *listener, int status)
         link_new(proxy);
 }
 
-static int bind_listener(struct proxy *proxy, const struct address *address)
+static void free_if_closed(struct proxy *proxy);
+
+static void on_listener_closed(uv_handle_t *handle)
 {
-    struct side *listener = &proxy->listener;
-    side_set_up(proxy, listener, !address->length, proxy);
-    int error = address->length ? uv_tcp_bind(&listener->socket.tcp,
-                                              (const struct sockaddr *)&address->storage, 0)
-                                : uv_pipe_bind(&listener->socket.pipe, address->path);
-    return error ? error : uv_listen(&listener->socket.stream, BACKLOG_OF_LISTENER, on_connection);
+    struct proxy *proxy = handle->data;
+    proxy->listeners--;
+    free(handle); /* the first member of its side */
+    free_if_closed(proxy);
 }
 
-static void free_when_closed(uv_handle_t *handle)
+static void close_listener(struct proxy *proxy)
 {
-    free(handle->data);
+    if (proxy->listener)
+        uv_close(&proxy->listener->socket.handle, on_listener_closed);
+    proxy->listener = NULL;
+}
+
+static int bind_listener(struct proxy *proxy, const struct address *address)
+{
+    struct side *listener = memory_new(1, sizeof *listener);
+    static_assert(offsetof(struct side, socket) == 0, "freed by its handle");
+    side_set_up(proxy, listener, !address->length, proxy);
+    proxy->listener = listener;
+    proxy->listeners++;
+    return address->length
+               ? uv_tcp_bind(&listener->socket.tcp, (const struct sockaddr *)&address->storage, 0)
+               : uv_pipe_bind(&listener->socket.pipe, address->path);
+}
+
+static int listen_at(struct proxy *proxy)
+{
+    return uv_listen(&proxy->listener->socket.stream, BACKLOG_OF_LISTENER, on_connection);
 }
 
 enum fail proxy_new(struct proxy **made, uv_loop_t *loop, const struct proxy_address *listen,
@@ -100,8 +119,10 @@ enum fail proxy_new(struct proxy **made, uv_loop_t *loop, const struct proxy_add
     proxy->links_max = room_for_links();
     ignore_broken_pipes();
     int error = bind_listener(proxy, &where);
+    if (!error)
+        error = listen_at(proxy);
     if (error) {
-        uv_close(&proxy->listener.socket.handle, free_when_closed);
+        proxy_close(proxy, NULL, NULL);
         return failure_set(failure, FAIL_UNAVAILABLE, "cannot listen on %s: %s", where.text,
                            uv_strerror(error));
     }
@@ -126,11 +147,41 @@ int proxy_port(const struct proxy *proxy)
 {
     struct sockaddr_storage bound;
     int length = sizeof bound;
-    if (proxy->listener.is_unix ||
-        uv_tcp_getsockname(&proxy->listener.socket.tcp, (struct sockaddr *)&bound, &length) < 0)
+    if (proxy->listener->is_unix ||
+        uv_tcp_getsockname(&proxy->listener->socket.tcp, (struct sockaddr *)&bound, &length) < 0)
         return 0;
     return ntohs(bound.ss_family == AF_INET6 ? ((struct sockaddr_in6 *)&bound)->sin6_port
                                              : ((struct sockaddr_in *)&bound)->sin_port);
+}
+
+/* Bound to its port at once, and not listening: the port stays ours, and who connects is refused.
+ */
+enum fail proxy_refuse(struct proxy *proxy, struct failure *failure)
+{
+    struct address where = {.length = sizeof where.storage};
+    int length = sizeof where.storage;
+    assert(!proxy->listener->is_unix && !proxy->is_refusing);
+    int error = uv_tcp_getsockname(&proxy->listener->socket.tcp, (struct sockaddr *)&where.storage,
+                                   &length);
+    if (!error) {
+        proxy->is_refusing = true;
+        close_listener(proxy);
+        error = bind_listener(proxy, &where);
+    }
+    return error ? failure_set(failure, FAIL_UNAVAILABLE,
+                               "the listener cannot be closed for a while: %s", uv_strerror(error))
+                 : FAIL_NONE;
+}
+
+enum fail proxy_accept(struct proxy *proxy, struct failure *failure)
+{
+    if (!proxy->is_refusing)
+        return FAIL_NONE;
+    proxy->is_refusing = false;
+    int error = listen_at(proxy);
+    return error ? failure_set(failure, FAIL_UNAVAILABLE, "cannot listen again: %s",
+                               uv_strerror(error))
+                 : FAIL_NONE;
 }
 
 void proxy_set_upstream(struct proxy *proxy, const struct proxy_address *upstream)
@@ -147,7 +198,7 @@ void proxy_set_upstream(struct proxy *proxy, const struct proxy_address *upstrea
 
 static void free_if_closed(struct proxy *proxy)
 {
-    if (!proxy->is_closing || proxy->links || proxy->listener.is_open)
+    if (!proxy->is_closing || proxy->links || proxy->listeners)
         return;
     void (*done)(void *) = proxy->done;
     void *context = proxy->done_context;
@@ -172,20 +223,13 @@ void proxy_link_gone(struct proxy_link *link)
     free_if_closed(proxy);
 }
 
-static void on_listener_closed(uv_handle_t *handle)
-{
-    struct proxy *proxy = handle->data;
-    proxy->listener.is_open = false;
-    free_if_closed(proxy);
-}
-
 void proxy_close(struct proxy *proxy, void (*done)(void *context), void *context)
 {
     assert(!proxy->is_closing);
     proxy->is_closing = true;
     proxy->done = done;
     proxy->done_context = context;
-    uv_close(&proxy->listener.socket.handle, on_listener_closed);
+    close_listener(proxy);
     for (struct proxy_link *link = proxy->links; link; link = link->next) {
         if (link->is_told)
             link_abandon(link);

@@ -91,6 +91,12 @@ struct proxy_traffic {
 struct proxy_traffic proxy_traffic(const struct proxy *proxy);
 /* New links go there from now on (a restarted or promoted server). */
 void proxy_set_upstream(struct proxy *proxy, const struct proxy_address *upstream);
+/* Who connects from here on is refused (ECONNREFUSED), until proxy_accept(); the port stays the
+ * proxy's, and links stay as they are. Only of a TCP listener that takes connections.
+ * FAIL_UNAVAILABLE: why it cannot. */
+enum fail proxy_refuse(struct proxy *proxy, struct failure *failure);
+/* Takes connections again; nothing to do where none are refused. */
+enum fail proxy_accept(struct proxy *proxy, struct failure *failure);
 /* Closes listener and links; closed() comes for each; done(context) when all handles are closed.
  * Takes proxy. */
 void proxy_close(struct proxy *proxy, void (*done)(void *context), void *context);

@@ -189,6 +189,49 @@ static void a_dial_that_fails_is_a_reset_and_a_notice(void **state)
     wire_close(&wire);
 }
 
+/* What the kernel answers who connects to the proxy: 0, or errno. */
+static int answer_to_connect(struct proxy_wire *wire)
+{
+    const struct sockaddr_in there = {.sin_family = AF_INET,
+                                      .sin_port = htons((uint16_t)proxy_port(wire->proxy)),
+                                      .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    int error = connect(fd, (const struct sockaddr *)&there, sizeof there) == 0 ? 0 : errno;
+    close(fd);
+    return error;
+}
+
+/* The kernel refuses, nothing of ours; who is connected stays so; and the port stays the same. */
+static void a_proxy_refuses_for_a_while(void **state)
+{
+    (void)state;
+    struct proxy_wire wire;
+    wire_open(&wire, 0);
+    int client = wire_client(&wire), server = wire_accept(&wire);
+    const int port = proxy_port(wire.proxy);
+    for (int i = 0; i < 3; i++) {
+        assert_int_equal(answer_to_connect(&wire), 0);
+        assert_int_equal(proxy_refuse(wire.proxy, NULL), FAIL_NONE);
+        assert_int_equal(proxy_port(wire.proxy), port);
+        assert_int_equal(answer_to_connect(&wire), ECONNREFUSED);
+        wire_settle(&wire);
+        assert_int_equal(answer_to_connect(&wire), ECONNREFUSED);
+        wire_say(&wire, client, "A\r\n");
+        wire_expect(&wire, server, "A\r\n");
+        assert_int_equal(proxy_accept(wire.proxy, NULL), FAIL_NONE);
+        assert_int_equal(proxy_accept(wire.proxy, NULL), FAIL_NONE);
+        assert_int_equal(proxy_port(wire.proxy), port);
+    }
+    const int opened = wire.hears.opened;
+    int second = wire_client(&wire);
+    WIRE_UNTIL(&wire, wire.hears.opened > opened);
+    close(second);
+    close(client);
+    close(server);
+    assert_int_equal(proxy_refuse(wire.proxy, NULL), FAIL_NONE); /* and closes while it refuses */
+    wire_close(&wire);
+}
+
 /* The pattern of a long body: any piece of it can be made again. */
 static void fill(char *piece, size_t size, size_t from)
 {
@@ -251,6 +294,7 @@ int main(void)
         cmocka_unit_test(a_fin_waits_behind_a_held_request),
         cmocka_unit_test(resets_go_through),
         cmocka_unit_test(a_dial_that_fails_is_a_reset_and_a_notice),
+        cmocka_unit_test(a_proxy_refuses_for_a_while),
         cmocka_unit_test(back_pressure),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
