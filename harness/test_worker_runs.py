@@ -140,6 +140,26 @@ def test_a_naive_lock_is_what_it_looks_like(picklock, tmp_path):
         assert verdicts(scheme) == verdicts(worker), name
 
 
+def test_a_server_that_refuses_is_one_that_nobody_can_connect_to(picklock, tmp_path):
+    """The library's own words for ECONNREFUSED; and when the server is there again, so is the lock."""
+    worker, said, out = tmp_path / "lock.py", tmp_path / "said", tmp_path / "out"
+    text = (EXAMPLES / "naive_lock.py").read_text()
+    worker.write_text(text.replace("        return self.redis.delete(self.settings.key) == 1", f"""
+        try:
+            return self.redis.delete(self.settings.key) == 1
+        except redis.ConnectionError as error:
+            open({str(said)!r}, "a").write(str(error))
+            raise"""))
+    picklock("run", "--worker", f"{PYTHON} {shlex.quote(str(worker))}", scenario("refusing-server"), "--out", out)
+    assert "Connection refused" in said.read_text()
+    [path] = (out / "latest" / "histories").iterdir()
+    lines = [json.loads(line) for line in path.read_text().splitlines()[1:-1]]
+    told = [(line["kind"], line.get("fault") or line.get("result") or line.get("op")) for line in lines]
+    refused = told.index(("fault", "refusing-server"))
+    assert told[refused + 1:][:3] == [("call", "release"), ("return", "failed"), ("fault", "reachable")], told
+    assert told[-1] == ("return", "granted"), told
+
+
 @needs_node
 def test_a_lock_in_node_is_what_it_looks_like(picklock, tmp_path):
     names = ["expired-lease-double-delete", "restart-empty", "late-grant", "duplicated-set", "failover-loses-lock", "server-clock-jump"]

@@ -64,3 +64,21 @@ enum fail directed_flush_scripts(struct backend *backend, int server, struct fai
 {
     return servers_flush_scripts(servers_of(backend), server, failure);
 }
+
+/* Of a silent server nothing is let go at its proxy: that is the core's to see to. */
+enum fail directed_set_reach(struct backend *backend, int server, enum server_reach reach,
+                             struct failure *failure)
+{
+    struct live *live = ((struct directed *)backend)->live;
+    return reach == REACH_REFUSED ? live_refuse(live, server, failure)
+                                  : live_accept(live, server, failure);
+}
+
+enum fail directed_fail_to_connect(struct backend *backend, int client, int server,
+                                   struct failure *failure)
+{
+    const struct directed *directed = (const struct directed *)backend;
+    if (!live_prove_refusal(directed->live, server, failure))
+        return FAIL_NONE;
+    return failure_wrap(failure, "%s", directed->run->names[client]);
+}

@@ -41,6 +41,16 @@ void live_follow_server(struct live *live, int server);
  * ended yet. */
 enum fail live_prove_path(struct live *live, int server, struct failure *failure);
 
+/* Who connects to that server from here on gets ECONNREFUSED, and one connection proves it, until
+ * live_accept() or the end of the run. Connections that there are stay. FAIL_UNKNOWN: it was not
+ * refused. */
+enum fail live_refuse(struct live *live, int server, struct failure *failure);
+enum fail live_accept(struct live *live, int server, struct failure *failure);
+
+/* A connection to that server, as a client makes it, is refused. FAIL_UNKNOWN: what it was instead.
+ */
+enum fail live_prove_refusal(const struct live *live, int server, struct failure *failure);
+
 /* Runs the loop until is_done(context) says so. FAIL_UNAVAILABLE when a server died, FAIL_UNKNOWN
  * after limit_us without it: what was awaited is the caller's to say. */
 enum fail live_run_until(struct live *live, bool (*is_done)(void *context), void *context,

@@ -185,8 +185,12 @@ enum fail live_finish(struct live *live, struct failure *failure)
     live->is_busy = false;
     live_wait_for_connections(live);
     enum fail fail = servers_clear(&live->servers, failure);
-    for (int i = 0; i < live->stations_count; i++)
+    for (int i = 0; i < live->stations_count; i++) {
+        struct failure local;
         live->endpoints[i].events = NULL;
+        if (live_accept(live, i, fail ? &local : failure) && !fail)
+            fail = FAIL_UNAVAILABLE;
+    }
     return fail;
 }
 

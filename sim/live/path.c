@@ -8,6 +8,7 @@
 #include "live/control.h"
 #include "live/internal.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -90,4 +91,36 @@ enum fail live_prove_path(struct live *live, int server, struct failure *failure
         (void)live_run_until(live, is_answered, &monitor, ASK_LIMIT_US, &ignored);
     }
     return fail && fail != FAIL_UNKNOWN ? fail : compare(endpoint, &monitor, run_id, failure);
+}
+
+/* --- refused --- */
+
+enum fail live_prove_refusal(const struct live *live, int server, struct failure *failure)
+{
+    redisContext *context = redisConnect("127.0.0.1", proxy_port(live->endpoints[server].proxy));
+    const bool is_refused =
+        context && context->err && strstr(context->errstr, strerror(ECONNREFUSED)) != NULL;
+    if (!is_refused)
+        (void)failure_set(failure, FAIL_UNKNOWN, "server %d was to refuse a connection: %s",
+                          server + 1,
+                          !context       ? "out of memory"
+                          : context->err ? context->errstr
+                                         : "it did not");
+    if (context)
+        redisFree(context);
+    return is_refused ? FAIL_NONE : FAIL_UNKNOWN;
+}
+
+enum fail live_refuse(struct live *live, int server, struct failure *failure)
+{
+    if (proxy_refuse(live->endpoints[server].proxy, failure))
+        return failure_wrap(failure, "proxy of server %d", server + 1);
+    return live_prove_refusal(live, server, failure);
+}
+
+enum fail live_accept(struct live *live, int server, struct failure *failure)
+{
+    if (proxy_accept(live->endpoints[server].proxy, failure))
+        return failure_wrap(failure, "proxy of server %d", server + 1);
+    return FAIL_NONE;
 }

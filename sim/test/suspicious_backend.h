@@ -34,6 +34,7 @@ struct suspicious {
     int holder;                                 /* 1 + the client that has the lock; 0: nobody */
     struct effects effects;
     struct random random; /* what servers answer typed commands */
+    enum server_reach reach[SERVERS_MAX];
     int64_t now_us;
     int lives; /* connections */
 };
@@ -85,6 +86,7 @@ static enum fail sent(struct backend *backend, const struct message *message,
     assert_true(message->connection > CONNECTION_NONE && message->connection < CONNECTIONS_MAX);
     assert_int_equal(message->state, MESSAGE_REQUEST);
     assert_int_equal(carried->place, PLACE_NOWHERE);
+    assert_int_not_equal(of(backend)->reach[message->server], REACH_REFUSED);
     of(backend)->lives += *server == 0;
     assert_true(*server == 0 || *server == message->server + 1);
     *server = message->server + 1;
@@ -130,6 +132,7 @@ static enum fail execute(struct backend *backend, const struct message *message,
     struct carried *carried = carried_of(backend, message);
     (void)failure;
     assert_int_equal(carried->place, PLACE_BEFORE_SERVER);
+    assert_int_equal(of(backend)->reach[message->server], REACH_OPEN);
     carried->place = PLACE_BEFORE_CLIENT;
     answer->from_us = answer->until_us = of(backend)->now_us;
     if (error)
@@ -176,13 +179,19 @@ static enum fail settle(struct backend *backend, struct failure *failure)
     return FAIL_NONE;
 }
 
+static void has_no_connections(const struct suspicious *at, int server)
+{
+    for (int client = 0; client < CLIENTS; client++)
+        for (int i = 0; i < CONNECTIONS_MAX; i++)
+            assert_int_not_equal(at->server_of[client][i], server + 1);
+}
+
 /* Nothing leads to a server whose process is replaced. */
 static enum fail replaced(struct backend *backend, int server, struct failure *failure)
 {
     (void)failure;
-    for (int client = 0; client < CLIENTS; client++)
-        for (int i = 0; i < CONNECTIONS_MAX; i++)
-            assert_int_not_equal(of(backend)->server_of[client][i], server + 1);
+    has_no_connections(of(backend), server);
+    assert_int_equal(of(backend)->reach[server], REACH_OPEN);
     of(backend)->holder = 0;
     return FAIL_NONE;
 }
@@ -203,6 +212,24 @@ static enum fail jumped(struct backend *backend, int server, int64_t amount_us,
                         struct failure *failure)
 {
     (void)backend, (void)server, (void)amount_us, (void)failure;
+    return FAIL_NONE;
+}
+
+static enum fail reached(struct backend *backend, int server, enum server_reach reach,
+                         struct failure *failure)
+{
+    (void)failure;
+    of(backend)->reach[server] = reach;
+    if (reach == REACH_REFUSED)
+        has_no_connections(of(backend), server);
+    return FAIL_NONE;
+}
+
+static enum fail not_connected(struct backend *backend, int client, int server,
+                               struct failure *failure)
+{
+    (void)client, (void)failure;
+    assert_int_equal(of(backend)->reach[server], REACH_REFUSED);
     return FAIL_NONE;
 }
 
@@ -231,6 +258,8 @@ static const struct backend_ops suspicious_ops = {
     .fail_over = promoted,
     .evict = unchanged,
     .flush_scripts = unchanged,
+    .set_reach = reached,
+    .fail_to_connect = not_connected,
     .free = end_backend,
 };
 

@@ -281,6 +281,45 @@ static void a_replica_keeps_what_it_had_when_it_was_cut(void **state)
     stage_close(&stage);
 }
 
+/* By the kernel: of another connection than the clients' as well, on the same port throughout. */
+static void a_server_refuses_for_real(void **state)
+{
+    (void)state;
+    for (int is_freed_meanwhile = 0; is_freed_meanwhile < 2; is_freed_meanwhile++) {
+        struct live_stage stage;
+        struct failure why;
+        stage_open(&stage, steered, "set-nx-px-cad", false);
+        const int port = proxy_port(steered->endpoints[0].proxy);
+        does(&stage, about(CHOICE_ACQUIRE, 0, VERB_SET));
+        assert_int_equal(live_prove_refusal(steered, 0, &why), FAIL_UNKNOWN);
+        does(&stage, of_server(CHOICE_REFUSE, 0));
+        assert_int_equal(steered->endpoints[0].connections, 0);
+        does(&stage, about(CHOICE_ACQUIRE, 1, VERB_SET));
+        assert_int_equal(live_prove_refusal(steered, 0, &why), FAIL_NONE);
+        does(&stage, about(CHOICE_GIVE_UP, 1, VERB_SET_NX_PX));
+        if (!is_freed_meanwhile) {
+            does(&stage, of_server(CHOICE_REACH, 0));
+            assert_int_equal(acquires(&stage, 1, VERB_SET_NX_PX), RESULT_GRANTED);
+        }
+        assert_int_equal(proxy_port(steered->endpoints[0].proxy), port);
+        stage_close(&stage);
+    }
+}
+
+/* Were the listener still there, nobody would be told that nothing was refused. */
+static void what_does_not_refuse_is_told(void **state)
+{
+    (void)state;
+    struct live_stage stage;
+    struct failure why;
+    stage_open(&stage, steered, "set-nx-px-cad", false);
+    does(&stage, of_server(CHOICE_REFUSE, 0));
+    assert_int_equal(live_accept(steered, 0, &why), FAIL_NONE);
+    assert_int_equal(applies(&stage, about(CHOICE_ACQUIRE, 0, VERB_SET), &why), FAIL_UNKNOWN);
+    assert_non_null(strstr(why.text, "server 1 was to refuse a connection: it did not"));
+    stage_close(&stage);
+}
+
 static void a_transaction_is_one_message(void **state)
 {
     (void)state;
@@ -384,6 +423,8 @@ int main(void)
         cmocka_unit_test(a_reply_of_an_earlier_attempt_resumes_nothing),
         cmocka_unit_test(eviction_takes_the_lock_only),
         cmocka_unit_test(a_replica_keeps_what_it_had_when_it_was_cut),
+        cmocka_unit_test(a_server_refuses_for_real),
+        cmocka_unit_test(what_does_not_refuse_is_told),
         cmocka_unit_test(a_transaction_is_one_message),
         cmocka_unit_test(real_time_really_passes),
         cmocka_unit_test(a_server_that_dies_is_told),

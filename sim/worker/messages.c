@@ -367,15 +367,26 @@ void session_cut(struct session *session, int client, int connection)
     }
 }
 
-void session_cut_message(struct session *session, struct wire_message *message)
-{
-    if (message->wire)
-        cut(session, message->wire);
-}
-
 void session_cut_server(struct session *session, int server)
 {
     for (struct wire *wire = session->wires; wire; wire = wire->next)
         if (wire->server == server && !wire->is_cut && !wire->is_silent)
             cut(session, wire);
+}
+
+enum fail session_refuse_all(struct session *session, int server, struct failure *failure)
+{
+    enum fail fail = FAIL_NONE;
+    session_cut_server(session, server);
+    for (int client = 0; client < session->options.clients && !fail; client++)
+        fail = proxy_refuse(session->listeners[client][server].proxy, failure);
+    return fail;
+}
+
+enum fail session_accept(struct session *session, int server, struct failure *failure)
+{
+    enum fail fail = FAIL_NONE;
+    for (int client = 0; client < session->options.clients && !fail; client++)
+        fail = proxy_accept(session->listeners[client][server].proxy, failure);
+    return fail;
 }

@@ -119,8 +119,6 @@ bool session_is_silent(const struct wire_message *message);
 /* The worker is told (reset): those of that number, and those that were silenced. What was on them
  * may still be executed. Settles nothing. */
 void session_cut(struct session *session, int client, int connection);
-/* The same for the connection of a message. */
-void session_cut_message(struct session *session, struct wire_message *message);
 /* The same for all connections to a server, but those that were silenced. */
 void session_cut_server(struct session *session, int server);
 
@@ -140,6 +138,10 @@ enum fail session_settle(struct session *session, struct failure *failure);
 struct servers *session_servers(struct session *session);
 /* It was replaced: connections go to the new one. */
 void session_follow_server(struct session *session, int server);
+/* Its connections but the silenced ones are reset, and who connects is refused (ECONNREFUSED),
+ * until session_accept(). FAIL_UNAVAILABLE: why not. Settles nothing. */
+enum fail session_refuse_all(struct session *session, int server, struct failure *failure);
+enum fail session_accept(struct session *session, int server, struct failure *failure);
 redisContext *session_control(const struct session *session, int server);
 const char *session_server_version(const struct session *session);
 

@@ -251,6 +251,24 @@ static enum fail flush_scripts(struct backend *backend, int server, struct failu
     return servers_flush_scripts(session_servers(workers_of(backend)->session), server, failure);
 }
 
+static enum fail set_reach(struct backend *backend, int server, enum server_reach reach,
+                           struct failure *failure)
+{
+    struct session *session = workers_of(backend)->session;
+    return reach == REACH_REFUSED ? session_refuse_all(session, server, failure)
+                                  : session_accept(session, server, failure);
+}
+
+/* Its library hears of it by itself, before there is anything to send. */
+static enum fail fail_to_connect(struct backend *backend, int client, int server,
+                                 struct failure *failure)
+{
+    (void)backend;
+    return failure_set(failure, FAIL_UNKNOWN,
+                       "worker %d has sent something to server %d, which refuses connections",
+                       client + 1, server + 1);
+}
+
 static void backend_free(struct backend *backend)
 {
     workers_release(workers_of(backend));
@@ -273,5 +291,7 @@ const struct backend_ops workers_backend_ops = {
     .fail_over = fail_over,
     .evict = evict,
     .flush_scripts = flush_scripts,
+    .set_reach = set_reach,
+    .fail_to_connect = fail_to_connect,
     .free = backend_free,
 };

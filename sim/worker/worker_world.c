@@ -133,26 +133,11 @@ static enum fail ask(struct workers *workers, int client, enum worker_op op, enu
     return session_ask(workers->session, client, (struct worker_request){.op = op}, failure);
 }
 
-/* What it sent to a server that takes no connection: the core never handed that to the backend. */
-static void cut_refused(struct workers *workers, int client)
-{
-    struct wire_message *message = session_messages(workers->session);
-    while (message) {
-        struct wire_message *next = message->next;
-        if (message->client == client && message->is_offered && !message->is_claimed) {
-            session_cut_message(workers->session, message);
-            session_forget(workers->session, message);
-        }
-        message = next;
-    }
-}
-
 /* It hears of the end of a connection, of those that were silenced before, too. */
 static enum fail lose(struct workers *workers, int client, const struct message *message,
                       struct failure *failure)
 {
     session_catch_up(workers->session, client);
-    cut_refused(workers, client);
     session_cut(workers->session, client, message->connection);
     return session_settle(workers->session, failure);
 }

@@ -67,6 +67,11 @@ struct backend_ops {
     /* FAIL_UNKNOWN: there is no lock key. */
     enum fail (*evict)(struct backend *, int server, struct failure *);
     enum fail (*flush_scripts)(struct backend *, int server, struct failure *);
+    /* From here on clients can reach the server so. One that refuses has no connection by then. */
+    enum fail (*set_reach)(struct backend *, int server, enum server_reach, struct failure *);
+    /* A client asks for a connection to a server that refuses them. FAIL_UNKNOWN: it is not
+     * refused. */
+    enum fail (*fail_to_connect)(struct backend *, int client, int server, struct failure *);
 
     void (*free)(struct backend *);
 };

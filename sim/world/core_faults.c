@@ -178,12 +178,20 @@ static enum fail break_server(struct core *core, int server, struct failure *fai
     return core_settle(core, failure);
 }
 
+static enum fail set_reach(struct core *core, int server, enum server_reach reach,
+                           struct failure *failure)
+{
+    core->reach[server] = reach;
+    return core->backend->ops->set_reach(core->backend, server, reach, failure);
+}
+
 static enum fail choose_restart(struct core *core, const struct choice *choice,
                                 struct failure *failure)
 {
     write_fault(core, choice, NULL);
-    core->reach[choice->server] = REACH_OPEN; /* of the process that takes its place */
     enum fail fail = break_server(core, choice->server, failure);
+    if (!fail) /* of the process that takes its place */
+        fail = set_reach(core, choice->server, REACH_OPEN, failure);
     if (!fail)
         fail = core->backend->ops->restart_empty(core->backend, choice->server, failure);
     return fail;
@@ -197,8 +205,9 @@ static enum fail choose_failover(struct core *core, const struct choice *choice,
         return failure_set(failure, FAIL_UNKNOWN, "server %d has no replica to promote",
                            server + 1);
     write_fault(core, choice, NULL);
-    core->reach[server] = REACH_OPEN;
     enum fail fail = break_server(core, server, failure);
+    if (!fail)
+        fail = set_reach(core, server, REACH_OPEN, failure);
     if (!fail)
         fail = core->backend->ops->fail_over(core->backend, server, core->is_cut[server], failure);
     if (!fail)
@@ -246,24 +255,24 @@ static enum fail choose_client_drift(struct core *core, const struct choice *cho
 static enum fail choose_out_of_reach(struct core *core, const struct choice *choice,
                                      struct failure *failure)
 {
-    enum server_reach *reach = &core->reach[choice->server];
-    if (*reach != REACH_OPEN)
+    const enum server_reach reach = choice->kind == CHOICE_REFUSE ? REACH_REFUSED : REACH_SILENT;
+    enum fail fail = FAIL_NONE;
+    if (core->reach[choice->server] != REACH_OPEN)
         return failure_set(failure, FAIL_UNKNOWN, "server %d is out of reach already",
                            choice->server + 1);
     write_fault(core, choice, NULL);
-    *reach = choice->kind == CHOICE_REFUSE ? REACH_REFUSED : REACH_SILENT;
-    return *reach == REACH_REFUSED ? break_server(core, choice->server, failure) : FAIL_NONE;
+    if (reach == REACH_REFUSED)
+        fail = break_server(core, choice->server, failure);
+    return fail ? fail : set_reach(core, choice->server, reach, failure);
 }
 
 static enum fail choose_reach(struct core *core, const struct choice *choice,
                               struct failure *failure)
 {
-    enum server_reach *reach = &core->reach[choice->server];
-    if (*reach == REACH_OPEN)
+    if (core->reach[choice->server] == REACH_OPEN)
         return failure_set(failure, FAIL_UNKNOWN, "server %d is within reach", choice->server + 1);
     write_fault(core, choice, NULL);
-    *reach = REACH_OPEN;
-    return FAIL_NONE;
+    return set_reach(core, choice->server, REACH_OPEN, failure);
 }
 
 core_choice *core_fault_choice(enum choice_kind kind)

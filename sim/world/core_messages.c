@@ -103,11 +103,25 @@ static struct message *add(struct core_slot *slot, const struct message *message
 }
 
 /* What goes wrong ends the run, behind the choice. */
+static void end_if(struct core *core, enum fail fail, const struct failure *why)
+{
+    if (fail && !core->error.code)
+        core->error = *why;
+}
+
 static void carry(struct core *core, const struct message *message)
 {
     struct failure why;
-    if (core->backend->ops->send(core->backend, message, &why) && !core->error.code)
-        core->error = why;
+    end_if(core, core->backend->ops->send(core->backend, message, &why), &why);
+}
+
+/* Its client gets no connection to send it on. */
+static void fail_to_carry(struct core *core, struct message *message)
+{
+    const struct backend_ops *ops = core->backend->ops;
+    struct failure why;
+    message->state = MESSAGE_VOID;
+    end_if(core, ops->fail_to_connect(core->backend, message->client, message->server, &why), &why);
 }
 
 void core_send(struct core *core, const struct message *request)
@@ -120,8 +134,8 @@ void core_send(struct core *core, const struct message *request)
     struct message *sent = add(slot, request, *channel);
     struct event event = core_message_event(core, EVENT_SEND, sent);
     core_write(core, &event);
-    if (is_refused) /* and its client has no connection to send it on */
-        sent->state = MESSAGE_VOID;
+    if (is_refused)
+        fail_to_carry(core, sent);
     else
         carry(core, sent);
 }

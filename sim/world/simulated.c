@@ -173,6 +173,21 @@ static void simulated_free(struct backend *backend)
     free(backend);
 }
 
+/* The core's own rules are all of it. */
+static enum fail simulated_set_reach(struct backend *backend, int server, enum server_reach reach,
+                                     struct failure *failure)
+{
+    (void)backend, (void)server, (void)reach, (void)failure;
+    return FAIL_NONE;
+}
+
+static enum fail simulated_fail_to_connect(struct backend *backend, int client, int server,
+                                           struct failure *failure)
+{
+    (void)backend, (void)client, (void)server, (void)failure;
+    return FAIL_NONE;
+}
+
 static const struct backend_ops simulated_ops = {
     .can = simulated_can,
     .now_us = simulated_now_us,
@@ -190,6 +205,8 @@ static const struct backend_ops simulated_ops = {
     .fail_over = simulated_fail_over,
     .evict = simulated_evict,
     .flush_scripts = simulated_flush_scripts,
+    .set_reach = simulated_set_reach,
+    .fail_to_connect = simulated_fail_to_connect,
     .free = simulated_free,
 };
 
