@@ -1,11 +1,15 @@
 """Workers: somebody's lock program as a process, one clean hand-over (`test --once`), and everything that can be wrong with one."""
 
+import contextlib
+import fcntl
 import json
 import os
 import shlex
 import shutil
 import signal
+import struct
 import subprocess
+import termios
 import time
 
 import jsonschema
@@ -162,6 +166,84 @@ class Worker(Worker):
     assert bad.status == 1 and "fence 7, and the grant before had 7" in bad.err, bad
     none = once(picklock, worker(fenced % "True"))
     assert none.status == 1 and 'promises "fence", and was granted the lock without one' in none.err, none
+
+
+def test_a_notice_is_shown(picklock, worker):
+    """Behind its release nobody can say that it is not so."""
+    ran = once(picklock, worker("""
+class Worker(Worker):
+    def release(self):
+        self.lost()
+        return super().release()
+"""))
+    assert ran.status == 0 and "A  says that its lock is lost" in ran.out, ran
+
+
+def test_a_notice_of_a_lock_that_it_has(picklock, worker):
+    """From a thread of its own, while B is asked: A's lease goes on."""
+    ran = once(picklock, worker("""
+class Worker(Worker):
+    def acquire(self, wait_ms):
+        if self.settings.name == "A":
+            threading.Timer(1, self.lost).start()
+        else:
+            time.sleep(2)
+        return super().acquire(wait_ms)
+"""))
+    assert ran.status == 1 and "A  says that its lock is lost" in ran.out, ran
+    assert "worker A said at 1000.0 ms that its lock is lost, but it has it: its lease does not end before 10000.0 ms" in ran.err, ran
+
+
+def test_a_notice_of_a_lease_that_is_over(picklock, worker):
+    ran = once(picklock, worker("""
+class Worker(Worker):
+    def acquire(self, wait_ms):
+        if self.settings.name == "A":
+            threading.Timer(11, self.lost).start()
+        else:
+            time.sleep(12)
+        return super().acquire(wait_ms)
+"""))
+    assert ran.status == 1 and "A  says that its lock is lost" in ran.out, ran
+    assert "worker B was asked to acquire, and answered ok: true, but A holds the lock" in ran.err, ran
+
+
+# --- how it is told ---
+
+
+def test_lines_as_wide_as_the_terminal(worker):
+    master, slave = os.openpty()
+    fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 50, 0, 0))
+    ran = subprocess.run([PICKLOCK, "test", "--once", worker()], stdout=slave, stderr=subprocess.PIPE, timeout=120)
+    os.close(slave)
+    told = b""
+    with contextlib.suppress(OSError):  # the end of a terminal
+        while part := os.read(master, 65536):
+            told += part
+    os.close(master)
+    lines = told.decode().splitlines()
+    assert ran.returncode == 0, ran
+    assert max(map(len, lines)) <= 50
+    assert "      0.0  A  sends to server 1: SET lock A NX PX" in lines and " " * 14 + "10000" in lines, lines
+
+
+def test_interrupted_it_says_what_it_knows(worker, tmp_path):
+    mark = tmp_path / "mark"
+    command = worker(f"""
+class Worker(Worker):
+    def release(self):
+        open({str(mark)!r}, "w").close()
+        while True:
+            pass
+""")
+    process = subprocess.Popen([PICKLOCK, "test", "--once", command], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    end = time.monotonic() + 60
+    while not mark.exists() and time.monotonic() < end:
+        time.sleep(0.01)
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=60)
+    assert process.returncode == 2, (out, err)
+    assert "A  is asked to release" in out and "interrupted while worker A was asked to release" in err, (out, err)
 
 
 # --- what is not a lock ---

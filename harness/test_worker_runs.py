@@ -106,6 +106,7 @@ def test_a_schedule_replays(picklock, tmp_path):
     assert diverged.status == 2 and "A has no EVALX at server 1" in " ".join(diverged.out.split()), diverged
     without = picklock("replay", path)
     assert without.status == 64 and "unknown scheme 'redis_py_lock.py'" in without.err, without
+    assert "a worker with --worker COMMAND" in without.err, without
 
 
 @pytest.mark.parametrize("worker", [NAIVE, REDIS_PY])
@@ -178,6 +179,22 @@ def test_a_lock_in_node_is_what_it_looks_like(picklock, tmp_path):
 def test_where_workers_do_not_run(picklock, more, words):
     ran = picklock("run", "--worker", NAIVE, *more, scenario("late-grant"))
     assert ran.status == 64 and words in ran.err, ran
+
+
+def test_a_worker_that_ends_spoils_one_run(picklock, tmp_path):
+    """C ends: what was seen before stays, what was not seen to the end is unknown, and other scenarios are played."""
+    lock, out = tmp_path / "lock.py", tmp_path / "results.json"
+    text = (EXAMPLES / "naive_lock.py").read_text()
+    lock.write_text(text.replace("wait_ms):\n", "wait_ms):\n        if self.settings.name == 'C':\n            __import__('os')._exit(3)\n"))
+    ran = picklock("run", "--worker", f"{PYTHON} {shlex.quote(str(lock))}", scenario("expired-lease-double-delete"),
+                   scenario("late-grant"), "--json", out, "--fail-on", "scheme")
+    first, second = json.loads(out.read_text())["results"]
+    found = {row["property"]: row["verdict"] for row in first["properties"]}
+    assert ran.status == 1 and found["release-own"] == "violated" and "holds" not in found.values(), first
+    assert second["verdict"] == "violated" and second["trouble"] is None, second
+    lock.write_text(lock.read_text().replace("'C'", "'B'"))
+    ran = picklock("run", "--worker", f"{PYTHON} {shlex.quote(str(lock))}", scenario("late-grant"), scenario("restart-empty"))
+    assert ran.status == 2 and " ".join(ran.out.split()).count("B acquires: worker B: its process ended with status 3") == 2, ran
 
 
 def test_a_worker_that_cannot_be_run_ends_the_program(picklock):

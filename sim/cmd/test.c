@@ -2,12 +2,18 @@
 #include "cmd/cmd.h"
 #include "cmd/options.h"
 
+#include "base/limits.h"
 #include "report/text.h"
 #include "worker/once.h"
 
 #include <stdio.h>
-#include "base/limits.h"
 #include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+/* Of a line of once.h: where its words begin. */
+enum { WORDS_COLUMN = 14, COLUMNS_MIN = 40 };
 
 static const char help[] =
     "\n"
@@ -22,11 +28,44 @@ static const char help[] =
     "  --redis-server PATH    that program, instead of redis-server on the PATH\n"
     "  --seed N               of what the workers take for random; default 1\n";
 
+/* Of the terminal; 0: it is none, and lines stay whole. */
+static int columns_of_terminal(void)
+{
+    struct winsize size;
+    if (!isatty(STDOUT_FILENO) || ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0 ||
+        size.ws_col < COLUMNS_MIN)
+        return 0;
+    return size.ws_col;
+}
+
+/* How many bytes fit: up to a blank, where there is one behind column `from`. */
+static size_t fitting(const char *text, int columns, size_t from)
+{
+    size_t used = 0, blank = 0;
+    for (int column = 0; text[used] && column <= columns; column++) {
+        if (text[used] == ' ' && used > from)
+            blank = used;
+        if (column == columns)
+            return blank ? blank : used;
+        used++;
+        while (((unsigned char)text[used] & 0xC0) == 0x80) /* of the same character */
+            used++;
+    }
+    return used;
+}
+
 static void print_line(void *context, const char *line)
 {
+    const int columns = *(const int *)context;
     char *clean = text_clean(line);
-    (void)context;
-    printf("%s\n", clean);
+    const char *rest = clean;
+    size_t size = columns ? fitting(rest, columns, WORDS_COLUMN) : strlen(rest);
+    printf("%.*s\n", (int)size, rest);
+    for (rest += size; *rest; rest += size) {
+        rest += *rest == ' ';
+        size = fitting(rest, columns - WORDS_COLUMN, 0);
+        printf("%*s%.*s\n", WORDS_COLUMN, "", (int)size, rest);
+    }
     fflush(stdout);
     free(clean);
 }
@@ -59,12 +98,16 @@ int cmd_test(int argc, char **argv)
                     "test wants --once; `picklock run --worker COMMAND` plays the scenarios");
         return cmd_failed(&failure);
     }
+    int columns = columns_of_terminal();
+    cmd_catch_signals();
     const struct once_options options = {.command = argv[1],
                                          .redis_server = redis_server,
                                          .lease_us = lease_us,
                                          .servers = (int)servers,
                                          .seed = (uint64_t)seed,
-                                         .line = print_line};
+                                         .stop = &cmd_stop,
+                                         .line = print_line,
+                                         .context = &columns};
     if (once_run(&options, &failure))
         return cmd_failed(&failure);
     printf("\nA clean hand-over: as expected.\n");

@@ -87,8 +87,12 @@ static int gravity(const struct result_row *row, const struct result_property *p
     bool differs = is_stated ? property->expected != (int)property->verdict
                              : property->verdict == VERDICT_VIOLATED;
     int grave = 0;
+    bool is_undecided =
+        property->verdict == VERDICT_UNKNOWN || property->verdict == VERDICT_NOT_APPLICABLE;
     if (row->as_expected == AS_EXPECTED_NO && differs)
         grave += 1000;
+    if (row->as_expected == AS_EXPECTED_NONE && is_stated && differs && is_undecided)
+        grave += 1000; /* why it is open */
     if (result_is_vacuous(row) ? property_is_exclusion(property->property)
                                : property->verdict == row->verdict)
         grave += 100;

@@ -196,6 +196,13 @@ static bool has_row(enum fail fail)
     return fail == FAIL_NONE || fail == FAIL_UNKNOWN || fail == FAIL_NOT_APPLICABLE;
 }
 
+/* A worker that was ready once, and now ends, or says what is no answer, spoils this run alone:
+ * what it did until then is judged. */
+static bool is_workers_end(const struct runner *runner, const struct scheme *scheme, enum fail fail)
+{
+    return fail == FAIL_INPUT && is_worker(runner, scheme) && runner->worker->program.is_known;
+}
+
 /* A clock that did not keep ours explains whatever else has come: it is told instead. */
 static enum fail compare_clocks(const struct runner *runner, enum fail fail,
                                 struct failure *failure)
@@ -230,7 +237,7 @@ static enum fail direct_row(struct runner *runner, const struct script *script, 
     run->sink = recording_sink(&recording);
     /* The world first: which server it is stands in the head of the history. */
     if (world_open(&world, runner, run, failure)) {
-        if (failure->code == FAIL_UNKNOWN)
+        if (failure->code == FAIL_UNKNOWN || is_workers_end(runner, run->scheme, failure->code))
             result_judge(row, findings, &(struct judging){.trouble = failure->text});
         else if (failure->code == FAIL_NOT_APPLICABLE)
             result_set_not_applicable(row, failure->text);
@@ -250,6 +257,8 @@ static enum fail direct_row(struct runner *runner, const struct script *script, 
     enum fail fail = recording_open(&recording, runner, run->scheme, row, failure);
     if (!fail)
         fail = drive(script, run, world, &recording, failure);
+    const bool is_cut_short = is_workers_end(runner, run->scheme, fail);
+    fail = is_cut_short ? FAIL_NONE : fail;
     if (has_row(fail))
         fail = compare_clocks(runner, fail, failure);
     world->ops->free(world);
@@ -266,6 +275,7 @@ static enum fail direct_row(struct runner *runner, const struct script *script, 
         .expectation = expectation,
         .is_unsupported = recording.is_unsupported,
         .trouble = fail == FAIL_UNKNOWN ? failure->text : NULL,
+        .interrupted = is_cut_short ? failure->text : NULL,
         .not_applicable = fail == FAIL_NOT_APPLICABLE ? failure->text : NULL,
         .fail_on = fail_on_for(runner->fail_on, run->scheme, FAIL_ON_BUG)};
     result_judge(row, findings, &judging);

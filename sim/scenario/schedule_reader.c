@@ -93,7 +93,9 @@ static enum fail read_scheme(struct schedule_reader *reader, char *value)
         if (suggest_is_slip(value, schemes[i]->name))
             slip = schemes[i]->name;
     return complain(reader, slip, "unknown scheme '%.40s'%s", value,
-                    slip ? "" : ": one from a file is named with --scheme FILE.so");
+                    slip ? ""
+                         : ": one from a file is named with --scheme FILE.so, a worker with "
+                           "--worker COMMAND");
 }
 
 static enum fail read_lease(struct schedule_reader *reader, char *value)

@@ -197,7 +197,8 @@ static void wrong_files_say_the_line(void **state)
     refuses("picklock schedule 1\nscheme: set-nx-ex-dell\n",
             "2: unknown scheme 'set-nx-ex-dell'; did you mean 'set-nx-ex-del'?");
     refuses("picklock schedule 1\nscheme: my_lock\n", /* which is not far from redlock */
-            "2: unknown scheme 'my_lock': one from a file is named with --scheme FILE.so");
+            "2: unknown scheme 'my_lock': one from a file is named with --scheme FILE.so, "
+            "a worker with --worker COMMAND");
     refuses("picklock schedule 1\nlease: 1s\n",
             "2: the line 'scheme: ..' must come before 'lease'");
     refuses("picklock schedule 1\nscheme: redlock\nlease: 1\n", "3: 'lease' wants a duration");

@@ -17,6 +17,8 @@ struct once {
     uint64_t monotonic_reads[CLIENTS], wall_reads[CLIENTS]; /* told so far */
     int64_t fence;                                          /* the largest */
     bool has_fence;
+    int64_t until_us[CLIENTS]; /* it has the lock at least until then; 0: it has not */
+    struct failure notice;     /* the first notice that is not so */
 };
 
 static const char names[CLIENTS][NAME_MAX_BYTES] = {"A", "B"};
@@ -99,6 +101,19 @@ static void on_printed(void *context, int client, const char *line)
     say(context, names[client], "prints: %s", line);
 }
 
+static void on_noticed(void *context, int client)
+{
+    struct once *once = context;
+    const int64_t now_us = session_now_us(once->session);
+    say(once, names[client], "says that its lock is lost");
+    if (now_us < once->until_us[client] && !once->notice.code)
+        (void)failure_set(&once->notice, FAIL_EXPECTATION,
+                          "worker %s said at %.1f ms that its lock is lost, but it has it: its "
+                          "lease does not end before %.1f ms, and nobody else had it",
+                          names[client], (double)now_us / 1000,
+                          (double)once->until_us[client] / 1000);
+}
+
 /* --- an operation, to its end --- */
 
 static enum fail stuck(const struct once *once, int client, const char *op, const char *why,
@@ -146,23 +161,47 @@ static void tell_answer(const struct once *once, int client, const struct worker
         say(once, names[client], "answers ok: %s", answer->kind == ANSWER_OK ? "true" : "false");
 }
 
+static bool is_stopped(const struct once *once)
+{
+    return once->options->stop && *once->options->stop;
+}
+
+/* Has it the lock from now on, and until when? It counts from when it was asked. */
+static void note_lease(struct once *once, int client, enum worker_op op, int64_t asked_us)
+{
+    const bool is_ok = session_answer(once->session, client)->kind == ANSWER_OK;
+    if (is_ok && (op == WORKER_ACQUIRE || op == WORKER_EXTEND))
+        once->until_us[client] = asked_us + once->options->lease_us;
+}
+
 static enum fail perform(struct once *once, int client, enum worker_op op, struct failure *failure)
 {
     const char *name = worker_op_name(op);
+    const int64_t asked_us = session_now_us(once->session);
     int time_steps = 0;
+    if (op == WORKER_RELEASE)
+        once->until_us[client] = 0;
     tell(once, "");
     say(once, names[client], "is asked to %s", name);
     enum fail fail = session_ask(once->session, client, (struct worker_request){.op = op}, failure);
     tell_clocks(once, client);
     /* What it does behind its answer is a part of it. */
     while (!fail && (session_is_asked(once->session, client) || session_messages(once->session))) {
-        fail = one_step(once, client, name, &time_steps, failure);
+        fail = is_stopped(once) ? FAIL_UNKNOWN : one_step(once, client, name, &time_steps, failure);
         for (int i = 0; i < CLIENTS; i++)
             tell_clocks(once, i);
     }
-    if (!fail)
-        tell_answer(once, client, session_answer(once->session, client));
-    return fail;
+    if (is_stopped(once))
+        return failure_set(failure, FAIL_UNKNOWN,
+                           "interrupted while worker %s was asked to %s: nothing can be said of "
+                           "the hand-over but what stands above",
+                           names[client], name);
+    if (fail)
+        return fail;
+    tell_answer(once, client, session_answer(once->session, client));
+    note_lease(once, client, op, asked_us);
+    return once->notice.code ? failure_set(failure, once->notice.code, "%s", once->notice.text)
+                             : FAIL_NONE;
 }
 
 /* --- the hand-over --- */
@@ -250,11 +289,13 @@ enum fail once_run(const struct once_options *options, struct failure *failure)
         .key = "lock",
         .lease_us = options->lease_us,
         .seed = options->seed,
+        .stop = options->stop,
         .events = {.sent = on_sent,
                    .executed = on_executed,
                    .delivered = on_delivered,
                    .passed = on_passed,
                    .printed = on_printed,
+                   .noticed = on_noticed,
                    .context = &once},
     };
     if (session_new(&once.session, &wanted, failure))

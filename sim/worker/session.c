@@ -55,6 +55,8 @@ static void on_answer(void *context, struct worker *worker, const struct worker_
         return;
     if (answer->kind == ANSWER_LOST) {
         slot->has_notice = true;
+        if (session->events.noticed)
+            session->events.noticed(session->events.context, slot->number);
         return;
     }
     if (answer->id < 1 || answer->id > slot->pending_count) {

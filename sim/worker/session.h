@@ -53,6 +53,7 @@ struct session_events {
     /* A command that is not held, and its reply. */
     void (*passed)(void *context, int client, int server, const char *name);
     void (*printed)(void *context, int client, const char *line);
+    void (*noticed)(void *context, int client); /* it says that its lock is lost */
     void *context;
 };
 
@@ -65,6 +66,7 @@ struct session_options {
     const char *key;                     /* of the lock; kept */
     int64_t lease_us, work_us;
     uint64_t seed;
+    const volatile int *stop; /* not NULL, and not 0: whatever waits gives up with FAIL_UNKNOWN */
     struct session_events events;
 };
 

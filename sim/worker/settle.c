@@ -179,6 +179,8 @@ static enum fail not_settled(struct session *session, struct failure *failure)
 static enum fail look_after(struct session *session, int64_t began_ms, struct failure *failure)
 {
     const int64_t limit_ms = session->outstanding ? ANSWER_MS : REST_MS;
+    if (session->options.stop && *session->options.stop)
+        return failure_set(failure, FAIL_UNKNOWN, "interrupted by a signal");
     for (int i = 0; i < session->options.clients; i++)
         if (session->clients[i].worker)
             worker_read(session->clients[i].worker);

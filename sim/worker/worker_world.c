@@ -280,7 +280,8 @@ enum fail world_worker_new(struct world **world, struct worker_program *program,
                                             .names = (const char(*)[NAME_MAX_BYTES])run->names,
                                             .key = key,
                                             .lease_us = run->lease_us,
-                                            .seed = run->seed};
+                                            .seed = run->seed,
+                                            .stop = program->stop};
     if (session_new(&workers->session, &options, failure)) {
         free(workers);
         return failure->code;
