@@ -37,6 +37,9 @@ PROFILES = {
     "lose-reply": ["--no-faults", "--lose-reply", "1%"],
     "lose-request": ["--no-faults", "--lose-request", "1%"],
     "crash": ["--no-faults", "--crash", "1%"],
+    "silence": ["--no-faults", "--silence", "0.5%", "--silence-time", "100ms"],
+    "refuse": ["--no-faults", "--refuse", "0.5%", "--refuse-time", "100ms"],
+    "drift": ["--no-faults", "--drift", "50%"],
     "default": [],
     "all": ["--pause", "3%", "--delay", "5%", "--lose-reply", "1%", "--lose-request", "1%", "--crash", "1%"],
 }

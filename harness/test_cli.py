@@ -454,6 +454,16 @@ def test_one_is_not_many(tmp_path):
     assert "<b>2</b> cells: " in (tmp_path / "two" / "latest" / "index.html").read_text()
 
 
+@pytest.mark.parametrize("rate, verdict", [("--refuse 0.0001%", "unknown"), ("--silence 0.0001%", "unknown"), ("--refuse 20%", "")])
+def test_an_outage_that_never_came_proves_nothing(tmp_path, rate, verdict):
+    ran = run("stress", "--scheme", "set-nx-px-cad", "--no-faults", *rate.split(), "--clients", "5", "--duration", "500ms",
+              "--seed", "1", "--out", tmp_path)
+    [row] = json.loads((tmp_path / "latest" / "results.json").read_text())["results"]
+    words = "no server refused connections" if "refuse" in rate else "no server fell silent"
+    assert (row["verdict"] == "unknown") == (words in ran.out) == bool(verdict), ran
+    assert (row["stress"]["faults"] == 0) == bool(verdict), row
+
+
 def test_a_story_that_is_cut_says_so(tmp_path):
     """Where its first line ends a sentence, or is all of it, nothing is cut."""
     text = (ROOT / "scenarios" / "stale-write.yaml").read_text()

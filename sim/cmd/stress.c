@@ -30,6 +30,8 @@ static const char help[] =
     "  --crash RATE           part of the operations in which the client crashes (default 0.05%)\n"
     "  --silence RATE         part of the commands whose server falls silent (default 0%)\n"
     "  --silence-time TIME    mean length of such a silence (default a lease)\n"
+    "  --refuse RATE          part of the commands whose server refuses connections (default 0%)\n"
+    "  --refuse-time TIME     mean length of such a refusal (default a lease)\n"
     "  --drift RATE           part of the clients whose clocks run up to 10% fast or slow (default 0%)\n"
     "  --no-faults            set all rates to 0, except those that are given\n"
     "  --timeout TIME         how long a client waits for a reply (default a quarter of a lease)\n"
@@ -73,6 +75,8 @@ static enum fail parse(int argc, char **argv, struct options *options, struct fa
         {"--crash", OPTION_RATE, &stress->crash_ppm, 0, 0},
         {"--silence", OPTION_RATE, &stress->silence_ppm, 0, 0},
         {"--silence-time", OPTION_DURATION, &stress->silence_us, 1, hour_us},
+        {"--refuse", OPTION_RATE, &stress->refuse_ppm, 0, 0},
+        {"--refuse-time", OPTION_DURATION, &stress->refuse_us, 1, hour_us},
         {"--drift", OPTION_RATE, &stress->drift_ppm, 0, 0},
         {"--no-faults", OPTION_FLAG, &options->no_faults, 0, 0},
         {"--timeout", OPTION_DURATION, &stress->timeout_us, 1000, hour_us},
@@ -123,6 +127,8 @@ static struct stress_options stress_for(const struct options *options, const str
         stress.pause_us = lease_us * 3 / 2;
     if (!stress.silence_us)
         stress.silence_us = lease_us;
+    if (!stress.refuse_us)
+        stress.refuse_us = lease_us;
     if (!stress.delay_us)
         stress.delay_us = lease_us / 2;
     /* Clients that poll faster than a server answers would only measure the queue in front of it.
@@ -159,6 +165,8 @@ static void show_rates(const struct stress_options *stress)
                  {stress->lose_request_ppm, 0, "of requests are lost"},
                  {stress->crash_ppm, 0, "of operations crash"},
                  {stress->silence_ppm, stress->silence_us, "of commands find their server silent"},
+                 {stress->refuse_ppm, stress->refuse_us,
+                  "of commands find their server refusing connections"},
                  {stress->drift_ppm, 0, "of clocks drift"}};
     char lease[UNITS_TEXT_MAX], length[UNITS_TEXT_MAX];
     text_print(stderr, TEXT_PLAIN, stress->scheme->name);

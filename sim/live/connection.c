@@ -12,6 +12,7 @@
 
 #include <arpa/inet.h>
 #include <assert.h>
+#include <errno.h>
 #include <netinet/in.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -157,9 +158,11 @@ static void clean_up(void *data)
 static void connected(const redisAsyncContext *async, int status)
 {
     struct connection *connection = async->data;
-    if (status != REDIS_OK)
-        (void)snprintf(connection->endpoint->trouble, sizeof connection->endpoint->trouble,
-                       "no connection to the proxy: %s", async->errstr);
+    if (status == REDIS_OK)
+        return;
+    connection->was_refused = strstr(async->errstr, strerror(ECONNREFUSED)) != NULL;
+    (void)snprintf(connection->endpoint->trouble, sizeof connection->endpoint->trouble,
+                   "no connection to the proxy: %s", async->errstr);
 }
 
 /* --- new, send --- */

@@ -82,7 +82,8 @@ struct connection {
     bool is_cut;  /* by us: nobody is told */
     bool is_left; /* its client gave up on something on it: it ends when nothing is on it */
     bool poll_is_open, is_opened, is_told;
-    bool is_greeted; /* the server has answered on it: wire_greet() */
+    bool was_refused; /* nobody listened there: ECONNREFUSED */
+    bool is_greeted;  /* the server has answered on it: wire_greet() */
 };
 
 enum fail endpoint_open(struct endpoint *endpoint, uv_loop_t *loop, int number,

@@ -103,6 +103,39 @@ void lane_end(struct load_client *load_client, struct connection *connection,
     }
 }
 
+void lane_lose(struct load_client *load_client, struct connection *connection)
+{
+    lanes_forget(load_client, connection);
+    for (struct load_request *request = load_client->requests, *next; request; request = next) {
+        next = request->next;
+        if (request->connection == connection)
+            load_request_lose(request);
+    }
+}
+
+static struct connection *connection_to(const struct load_client *load_client, int server)
+{
+    for (int lane = 0; lane < LANE_COUNT; lane++)
+        if (load_client->connections[server][lane])
+            return load_client->connections[server][lane];
+    for (const struct load_request *request = load_client->requests; request;
+         request = request->next)
+        if (request->connection && request->server == server)
+            return request->connection;
+    return NULL;
+}
+
+void lanes_reset(struct load_client *load_client, int server)
+{
+    struct connection *connection;
+    while ((connection = connection_to(load_client, server))) {
+        lane_lose(load_client, connection);
+        connection_cut(connection);
+    }
+    for (int lane = 0; lane < LANE_COUNT; lane++)
+        lane_send_unsent(load_client, server, lane);
+}
+
 void lanes_hang_up(struct load_client *load_client)
 {
     for (int server = 0; server < SERVERS_MAX; server++)

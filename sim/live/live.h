@@ -69,6 +69,8 @@ struct stress_options {
     uint32_t crash_ppm;   /* of operations: the client dies and is born again */
     uint32_t silence_ppm; /* of commands: their server answers nothing for about silence_us */
     int64_t silence_us;
+    uint32_t refuse_ppm; /* of commands: their server refuses connections for about refuse_us */
+    int64_t refuse_us;
     uint32_t drift_ppm; /* of clients: their clocks gain, or lose, up to a tenth */
     int64_t timeout_us; /* a client's command time-out */
     int64_t think_us;   /* between attempts */
@@ -83,13 +85,29 @@ struct latency {
     int64_t p50, p99, p999, max; /* us, of acquire calls */
 };
 
+/* What strikes in a free run. */
+enum struck {
+    STRUCK_PAUSE,
+    STRUCK_DELAY,
+    STRUCK_REPLY,
+    STRUCK_REQUEST,
+    STRUCK_CRASH,
+    STRUCK_SILENCE,
+    STRUCK_REFUSAL,
+    STRUCK_CLIENT_DRIFT,
+    STRUCK_COUNT
+};
+
 struct stress_outcome {
     int clients; /* that every server has answered: all, or the run has failed */
     int64_t elapsed_us;
     struct latency latency_us;
     bool was_stopped;
-    struct failure clock; /* FAIL_UNKNOWN: a server's clock did not keep ours, in words */
-    int64_t struck[5];    /* pauses, delays, lost replies, lost requests, crashes that happened */
+    /* FAIL_UNKNOWN: nothing can be concluded, and why: a server's clock did not keep ours, a fault
+     * did not strike. */
+    struct failure doubt;
+    int64_t struck[STRUCK_COUNT]; /* so often */
+    int64_t connections_refused;
 };
 
 enum fail live_stress(struct live *live, const struct stress_options *options,

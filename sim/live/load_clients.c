@@ -369,11 +369,12 @@ enum { DRIFT_US = 100000 }; /* gained, or lost, every second, at most */
 
 void load_client_drifts(struct load_client *load_client)
 {
-    const struct stress *stress = load_client->stress;
+    struct stress *stress = load_client->stress;
     uint64_t drawn = stress_draw(stress, load_client->number, DRAW_DRIFT, 0);
     if (drawn % 1000000 >= stress->options->drift_ppm)
         return;
     int64_t gains_us = (int64_t)((drawn >> 24) % (2 * DRIFT_US + 1)) - DRIFT_US;
+    stress->struck[STRUCK_CLIENT_DRIFT]++;
     client_set_rate(&load_client->client, gains_us, world_us(load_client));
     load_client_fault(load_client, FAULT_CLIENT_DRIFT, gains_us);
 }

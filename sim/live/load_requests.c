@@ -70,11 +70,14 @@ void load_request_dequeue(struct load_request *request)
         queue->last = before;
 }
 
-static void pump(struct stress *stress, int server)
+void load_requests_pump(struct stress *stress, int server)
 {
     struct queue *queue = &stress->queues[server];
+    if (queue->running)
+        return;
+    outage_begin_due(queue);
     struct load_request *request = queue->first;
-    if (queue->running || queue->is_silent || !request)
+    if (queue->reach != REACH_OPEN || !request)
         return;
     queue->first = request->after;
     if (!queue->first)
@@ -95,7 +98,7 @@ static void enqueue(struct load_request *request)
     else
         queue->first = request;
     queue->last = request;
-    pump(stress, request->server);
+    load_requests_pump(stress, request->server);
 }
 
 /* --- what the endpoint tells --- */
@@ -111,7 +114,7 @@ static void delay_after_ends(struct load_timer *timer)
 {
     struct load_request *request = timer->owner;
     struct stress *stress = stress_of(request);
-    if (stress->queues[request->server].is_silent) { /* it stays where it is */
+    if (stress->queues[request->server].reach != REACH_OPEN) { /* it stays where it is */
         stress_timer(stress, timer, SILENT_AGAIN_US);
         return;
     }
@@ -127,37 +130,6 @@ static void load_request_delayed(struct load_request *request, void (*then)(stru
     stress_timer(stress, &request->delay, request->delay_us);
 }
 
-static void write_silence(struct queue *queue, enum fault fault)
-{
-    const struct load_client nobody = {.stress = queue->stress, .number = -1};
-    struct event event = stress_event(queue->stress, EVENT_FAULT, &nobody, queue->server);
-    event.fault = fault;
-    stress_write(queue->stress, &event);
-}
-
-static void silence_ends(struct load_timer *timer)
-{
-    struct queue *queue = timer->owner;
-    queue->is_silent = false;
-    write_silence(queue, FAULT_REACHABLE);
-    pump(queue->stress, queue->server);
-}
-
-/* What the server executes at this moment is still answered: it was before the silence. */
-static void silence_begins(struct load_request *request)
-{
-    struct stress *stress = stress_of(request);
-    struct queue *queue = &stress->queues[request->server];
-    if (queue->is_silent || queue->running || stress->is_ending)
-        return;
-    queue->is_silent = true;
-    queue->stress = stress;
-    queue->server = request->server;
-    write_silence(queue, FAULT_SILENT_SERVER);
-    queue->silence = (struct load_timer){.rings = silence_ends, .owner = queue};
-    stress_timer(stress, &queue->silence, 1 + request->delay_us);
-}
-
 static void arrived(struct exchange *exchange)
 {
     struct load_request *request = exchange->owner;
@@ -168,8 +140,8 @@ static void arrived(struct exchange *exchange)
         stress->struck[STRUCK_REQUEST]++;
         load_request_fault(request, FAULT_LOSE_REQUEST, 0);
         lane_end(request->load_client, request->connection, request, MOMENT_LOST);
-    } else if (request->strike == STRIKE_SILENCE) {
-        silence_begins(request);
+    } else if (request->strike == STRIKE_SILENCE || request->strike == STRIKE_REFUSAL) {
+        outage_draw(request);
         enqueue(request);
     } else if (request->strike == STRIKE_DELAY_BEFORE) {
         request->place = PLACE_DELAYED;
@@ -217,7 +189,7 @@ static void executed(struct exchange *exchange)
     } else {
         exchange_deliver(exchange);
     }
-    pump(stress, server);
+    load_requests_pump(stress, server);
 }
 
 /* The client stops waiting, also for a connection; it does not use the one that it had asked on any
@@ -309,6 +281,10 @@ static void broken(struct connection *connection)
 {
     struct load_client *load_client = connection->owner;
     struct stress *stress = load_client->stress;
+    if (connection->was_refused && outage_refused(stress, connection->endpoint->number)) {
+        lane_lose(load_client, connection);
+        return;
+    }
     if (!stress->trouble.code)
         failure_set(&stress->trouble, FAIL_UNAVAILABLE, "server %d closed a connection%s%s",
                     connection->endpoint->number + 1, connection->endpoint->trouble[0] ? ": " : "",
@@ -334,16 +310,21 @@ static void draw_strike(struct load_request *request)
     const uint64_t lost = options->lose_request_ppm;
     const uint64_t reply = lost + options->lose_reply_ppm;
     const uint64_t delay = reply + options->delay_ppm;
+    const uint64_t silence = delay + options->silence_ppm;
     if (part < lost)
         request->strike = STRIKE_REQUEST;
     else if (part < reply)
         request->strike = STRIKE_REPLY;
     else if (part < delay)
         request->strike = drawn >> 63 ? STRIKE_DELAY_BEFORE : STRIKE_DELAY_AFTER;
-    else if (part < delay + options->silence_ppm)
+    else if (part < silence)
         request->strike = STRIKE_SILENCE;
-    request->delay_us = stress_spread(
-        drawn >> 20, request->strike == STRIKE_SILENCE ? options->silence_us : options->delay_us);
+    else if (part < silence + options->refuse_ppm)
+        request->strike = STRIKE_REFUSAL;
+    request->delay_us =
+        stress_spread(drawn >> 20, request->strike == STRIKE_SILENCE   ? options->silence_us
+                                   : request->strike == STRIKE_REFUSAL ? options->refuse_us
+                                                                       : options->delay_us);
 }
 
 /* Now, or when a connection is free. What cannot be sent at all ends the run: it is in

@@ -128,11 +128,11 @@ static void check_servers(struct stress *stress)
 static void compare_clocks(struct stress *stress)
 {
     struct failure why;
-    if (stress->trouble.code || stress->clock.code)
+    if (stress->trouble.code || stress->doubt.code)
         return;
     enum fail fail = live_compare_clocks(stress->live, &why);
     if (fail == FAIL_UNKNOWN)
-        stress->clock = why;
+        stress->doubt = why;
     else if (fail)
         stress->trouble = why;
 }
@@ -372,12 +372,13 @@ static enum fail read_counters(struct stress *stress, struct failure *failure)
 static void fill_outcome(const struct stress *stress, struct stress_outcome *outcome)
 {
     outcome->clients = stress->greeted;
-    outcome->clock = stress->clock;
+    outcome->doubt = stress->doubt;
     outcome->was_stopped = is_stopped(stress) && outcome->elapsed_us < stress->options->duration_us;
     outcome->latency_us = (struct latency){.p50 = histogram_at(stress->latency, 500),
                                            .p99 = histogram_at(stress->latency, 990),
                                            .p999 = histogram_at(stress->latency, 999),
                                            .max = stress->latency->max};
+    outcome->connections_refused = stress->connections_refused;
     memcpy(outcome->struck, stress->struck, sizeof outcome->struck);
 }
 

@@ -31,6 +31,7 @@ enum load_request_place {
     PLACE_QUEUED,
     PLACE_RUNNING,  /* with the server */
     PLACE_ANSWERED, /* its reply is held, or on its way to the client */
+    PLACE_LOST,     /* its connection is gone, and its client does not know yet */
 };
 
 struct load_request {
@@ -51,6 +52,7 @@ struct load_request {
         STRIKE_REQUEST,
         STRIKE_REPLY,
         STRIKE_SILENCE,
+        STRIKE_REFUSAL,
         STRIKE_DELAY_BEFORE,
         STRIKE_DELAY_AFTER
     } strike;
@@ -93,8 +95,11 @@ struct load_client {
 struct queue {
     struct load_request *first, *last;
     struct load_request *running;
-    struct load_timer silence; /* rings at its end */
-    bool is_silent;            /* nothing goes to the server, nor from it to a client */
+    struct load_timer outage; /* rings at its end */
+    enum server_reach reach;  /* silent: nothing goes to the server, nor from it to a client */
+    enum server_reach due;    /* not open: begins when nothing is with the server, */
+    int64_t due_us;           /* and lasts so long */
+    bool has_refused;         /* connections, at some time */
     int server;
     struct stress *stress;
 };
@@ -111,15 +116,14 @@ struct stress {
     char (*prefixes)[KEY_PREFIX_MAX]; /* a lock each */
     struct histogram *latency;
     int64_t operations, grants;
-    int64_t struck[5];
+    int64_t struck[STRUCK_COUNT];
+    int64_t connections_refused;
     int connections_max; /* connections that there are descriptors for */
     int greeted;         /* clients that every server has answered */
     bool is_ending;
     struct failure trouble;
-    struct failure clock; /* FAIL_UNKNOWN: a server's did not keep ours */
+    struct failure doubt; /* FAIL_UNKNOWN: nothing can be concluded, and why */
 };
-
-enum { STRUCK_PAUSE, STRUCK_DELAY, STRUCK_REPLY, STRUCK_REQUEST, STRUCK_CRASH };
 
 /* --- stress.c --- */
 int64_t stress_now_us(const struct stress *stress);
@@ -147,12 +151,28 @@ void load_request_go(struct load_request *request);
 /* Takes up again what came while the load client was stalled. */
 void load_requests_resume(struct load_client *load_client);
 void load_request_fault(struct load_request *request, enum fault fault, int64_t amount_us);
+/* Lets the next of them go to the server, if it is free. */
+void load_requests_pump(struct stress *stress, int server);
 /* Out of its queue, in which it stands. */
 void load_request_dequeue(struct load_request *request);
 /* Frees it; not while it is in a queue or with a server. */
 void load_request_free(struct load_request *request);
 
+/* --- load_outages.c: servers out of reach for a while --- */
+/* The request's strike puts its server out of reach, as soon as nothing is with it. */
+void outage_draw(const struct load_request *request);
+/* Begins the one that was drawn, if any; nothing is with the server. */
+void outage_begin_due(struct queue *queue);
+/* A connection was refused: by a server that had been told to? Counts it. */
+bool outage_refused(struct stress *stress, int server);
+/* Its connection is gone; its client hears of it next. Not while it is with a server. */
+void load_request_lose(struct load_request *request);
+
 /* --- lanes.c --- */
+/* A connection is gone, with all that is on it, of which nothing is with the server. */
+void lane_lose(struct load_client *load_client, struct connection *connection);
+/* The same for all that it has to a server: they are reset. */
+void lanes_reset(struct load_client *load_client, int server);
 /* The load client does not use the connection any more, as far as it is concerned. */
 void lanes_forget(struct load_client *load_client, const struct connection *connection);
 /* Something on a connection has come to its end. One that something was given up on ends now, when

@@ -420,8 +420,23 @@ static char *cut_short(const struct stress_options *options, const struct stress
 
 static bool wants_faults(const struct stress_options *options)
 {
-    return options->silence_ppm || options->drift_ppm || options->pause_ppm || options->delay_ppm ||
-           options->lose_reply_ppm || options->lose_request_ppm || options->crash_ppm;
+    return options->silence_ppm || options->refuse_ppm || options->drift_ppm ||
+           options->pause_ppm || options->delay_ppm || options->lose_reply_ppm ||
+           options->lose_request_ppm || options->crash_ppm;
+}
+
+/* What was asked for, and never came: nothing says how the scheme would have stood it. */
+static const char *never_struck(const struct stress_options *options,
+                                const struct stress_outcome *outcome)
+{
+    const int64_t *struck = outcome->struck;
+    if (options->silence_ppm && !struck[STRUCK_SILENCE])
+        return "no server fell silent: a longer run, or a higher rate, may find something";
+    if (options->refuse_ppm && !struck[STRUCK_REFUSAL])
+        return "no server refused connections: a longer run, or a higher rate, may find something";
+    if (options->drift_ppm && !struck[STRUCK_CLIENT_DRIFT])
+        return "no client's clock drifted: a higher rate, or another seed, may find something";
+    return NULL;
 }
 
 enum fail runner_stress(struct runner *runner, struct stress_options *options,
@@ -452,14 +467,16 @@ enum fail runner_stress(struct runner *runner, struct stress_options *options,
         struct finding findings[PROPERTY_COUNT];
         struct counters counters;
         checks_finish(recording.checks, recording.last_us, findings, &counters);
+        const char *unstruck = never_struck(options, &outcome);
         char *interrupted = outcome.was_stopped ? cut_short(options, &outcome) : NULL;
-        result_judge(row, findings,
-                     &(struct judging){
-                         .is_unsupported = recording.is_unsupported,
-                         .interrupted = interrupted,
-                         .trouble = outcome.clock.code ? outcome.clock.text : NULL,
-                         .vacuity = result_vacuity(&counters, wants_faults(options)),
-                         .fail_on = fail_on_for(runner->fail_on, options->scheme, FAIL_ON_BUG)});
+        result_judge(
+            row, findings,
+            &(struct judging){
+                .is_unsupported = recording.is_unsupported,
+                .interrupted = interrupted,
+                .trouble = outcome.doubt.code ? outcome.doubt.text : NULL,
+                .vacuity = unstruck ? unstruck : result_vacuity(&counters, wants_faults(options)),
+                .fail_on = fail_on_for(runner->fail_on, options->scheme, FAIL_ON_BUG)});
         free(interrupted);
         fill_figures(row->stress, &outcome, &counters);
         row->elapsed_us = outcome.elapsed_us;

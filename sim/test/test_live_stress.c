@@ -1,7 +1,5 @@
 /* test_live_stress.c - the free run: what is told of it, that nothing is lost without faults, and
  * each fault. */
-#include "base/memory.h"
-
 #include "test/stress_summary.h"
 
 /* A lease that no scheduling hiccup outlives, no faults: every section counts, to the last one. */
@@ -27,32 +25,6 @@ static void nothing_is_lost_without_faults(void **state)
         assert_true(outcome.latency_us.p99 <= outcome.latency_us.p999);
         assert_true(outcome.latency_us.p999 <= outcome.latency_us.max);
     }
-}
-
-/* The order of executions is known so well that the checks find no fault in a scheme that has none.
- */
-static void checks_agree(struct stress_options *options, struct finding *findings,
-                         struct counters *counters)
-{
-    struct stress_outcome outcome;
-    char(*names)[NAME_MAX_BYTES] = memory_new((size_t)options->clients, NAME_MAX_BYTES);
-    struct history_head head = {.clients = options->clients,
-                                .servers = options->servers,
-                                .locks = options->locks,
-                                .names = names,
-                                .lease_us = options->lease_us,
-                                .unit_us = options->scheme->unit_us,
-                                .clock_error_us = live_clock_error_us(live),
-                                .seed = options->seed};
-    strcpy(head.scheme, options->scheme->name);
-    /* It may not be the first run of its test. */
-    summary.events = 0;
-    memset(summary.attempts, 0, sizeof summary.attempts);
-    summary.checks = checks_new(&head);
-    runs(options, &outcome);
-    checks_finish(summary.checks, summary.last_us, findings, counters);
-    checks_free(summary.checks);
-    free(names);
 }
 
 static void set_faults(struct stress_options *options)
@@ -96,9 +68,6 @@ static void every_fault_strikes_and_is_told(void **state)
     }
 }
 
-/* A machine may be so busy that hardly anything happens in a run: then one more is made. */
-enum { RUNS_MAX = 20 };
-
 static void a_safe_scheme_only_overruns(void **state)
 {
     (void)state;
@@ -117,32 +86,6 @@ static void a_safe_scheme_only_overruns(void **state)
     assert_int_equal(findings[PROPERTY_RELEASE_OWN].verdict, VERDICT_HOLDS);
     assert_int_equal(findings[PROPERTY_LEASE_EXCLUSION].verdict, VERDICT_HOLDS);
     assert_int_equal(findings[PROPERTY_MUTUAL_EXCLUSION].cause, CAUSE_OVERRUN);
-}
-
-/* Of a lock that reads no clock but its server's, clocks and silences change no verdict. */
-static void silences_and_drifting_clocks_are_told(void **state)
-{
-    (void)state;
-    struct finding findings[PROPERTY_COUNT];
-    struct counters counters = {0};
-    struct stress_options options = options_of("set-nx-px-cad");
-    options.lease_us = scheme_lease_us(options.scheme, 100000);
-    options.timeout_us = 20000;
-    options.silence_ppm = 10000;
-    options.silence_us = 50000;
-    options.drift_ppm = 500000;
-    for (int i = 0; i < RUNS_MAX && summary.faults[CHOICE_REACH] < 3; i++) {
-        options.seed++;
-        summary.is_silent = false;
-        checks_agree(&options, findings, &counters);
-        assert_int_not_equal(findings[PROPERTY_RELEASE_OWN].verdict, VERDICT_VIOLATED);
-        assert_int_not_equal(findings[PROPERTY_LEASE_EXCLUSION].verdict, VERDICT_VIOLATED);
-    }
-    assert_true(summary.faults[CHOICE_REACH] >= 3);
-    assert_true(summary.faults[CHOICE_SILENCE] >= summary.faults[CHOICE_REACH]);
-    assert_true(summary.faults[CHOICE_CLIENT_DRIFT] > 0);
-    assert_true(summary.faults[CHOICE_GIVE_UP] > 0);
-    assert_int_equal(summary.spoken, 0);
 }
 
 static void a_blind_delete_is_found(void **state)
@@ -231,7 +174,6 @@ int main(void)
         cmocka_unit_test(nothing_is_lost_without_faults),
         cmocka_unit_test(every_fault_strikes_and_is_told),
         cmocka_unit_test(a_safe_scheme_only_overruns),
-        cmocka_unit_test(silences_and_drifting_clocks_are_told),
         cmocka_unit_test(a_blind_delete_is_found),
         cmocka_unit_test(no_watch_outlives_its_attempt),
         cmocka_unit_test(many_locks_are_shared),

@@ -1,0 +1,129 @@
+/* load_outages.c - servers that clients cannot reach for a while in a stress run: silent, or
+ * refusing connections. See stress.h.
+ *
+ * A silent server executes nothing, and nothing of it reaches a client; its connections stay. One
+ * that refuses has its connections reset, and nobody listens where clients connect: their attempts
+ * fail with ECONNREFUSED. What a server is executing when it is to go out of reach is answered
+ * first. */
+#include "live/stress.h"
+
+#include <assert.h>
+
+enum { PAUSED_AGAIN_US = 1000 };
+
+/* --- outages --- */
+
+static void write_outage(const struct queue *queue, enum fault fault)
+{
+    const struct load_client nobody = {.stress = queue->stress, .number = -1};
+    struct event event = stress_event(queue->stress, EVENT_FAULT, &nobody, queue->server);
+    event.fault = fault;
+    stress_write(queue->stress, &event);
+}
+
+void outage_draw(const struct load_request *request)
+{
+    struct stress *stress = stress_of(request);
+    struct queue *queue = &stress->queues[request->server];
+    if (queue->reach != REACH_OPEN || queue->due != REACH_OPEN || stress->is_ending)
+        return;
+    queue->stress = stress;
+    queue->server = request->server;
+    queue->due = request->strike == STRIKE_REFUSAL ? REACH_REFUSED : REACH_SILENT;
+    queue->due_us = 1 + request->delay_us;
+}
+
+/* No trouble: it is told of as what it is, and the run has no verdict. */
+static void doubt(struct stress *stress, const struct failure *why)
+{
+    if (!stress->doubt.code)
+        stress->doubt = *why;
+}
+
+static void open_again(struct queue *queue)
+{
+    struct failure why;
+    if (queue->reach == REACH_REFUSED && live_accept(queue->stress->live, queue->server, &why) &&
+        !queue->stress->trouble.code)
+        queue->stress->trouble = why;
+    queue->reach = REACH_OPEN;
+}
+
+static void outage_ends(struct load_timer *timer)
+{
+    struct queue *queue = timer->owner;
+    open_again(queue);
+    write_outage(queue, FAULT_REACHABLE);
+    load_requests_pump(queue->stress, queue->server);
+}
+
+static void refuse(struct queue *queue)
+{
+    struct stress *stress = queue->stress;
+    struct failure why;
+    queue->has_refused = true;
+    if (live_refuse(stress->live, queue->server, &why))
+        doubt(stress, &why);
+    for (int i = 0; i < stress->options->clients; i++)
+        lanes_reset(&stress->load_clients[i], queue->server);
+}
+
+void outage_begin_due(struct queue *queue)
+{
+    const enum server_reach due = queue->due;
+    struct stress *stress = queue->stress;
+    queue->due = REACH_OPEN;
+    if (due == REACH_OPEN || stress->is_ending)
+        return;
+    queue->reach = due;
+    stress->struck[due == REACH_REFUSED ? STRUCK_REFUSAL : STRUCK_SILENCE]++;
+    write_outage(queue, due == REACH_REFUSED ? FAULT_REFUSING_SERVER : FAULT_SILENT_SERVER);
+    queue->outage = (struct load_timer){.rings = outage_ends, .owner = queue};
+    stress_timer(stress, &queue->outage, queue->due_us);
+    if (due == REACH_REFUSED)
+        refuse(queue);
+}
+
+bool outage_refused(struct stress *stress, int server)
+{
+    stress->connections_refused += stress->queues[server].has_refused;
+    return stress->queues[server].has_refused;
+}
+
+/* --- what was under way when a connection went --- */
+
+/* A client that stalls notices later. */
+static void loss_noticed(struct load_timer *timer)
+{
+    struct load_request *request = timer->owner;
+    struct load_client *load_client = request->load_client;
+    const struct load_request gone = *request;
+    if (load_client->is_paused) {
+        stress_timer(load_client->stress, timer, PAUSED_AGAIN_US);
+        return;
+    }
+    load_request_fault(request, FAULT_GIVE_UP, 0);
+    load_request_free(request);
+    load_client_told(load_client, &gone, MOMENT_LOST, NULL);
+}
+
+void load_request_lose(struct load_request *request)
+{
+    struct stress *stress = stress_of(request);
+    assert(request->place != PLACE_RUNNING);
+    if (request->place == PLACE_QUEUED)
+        load_request_dequeue(request);
+    timers_remove(&stress->timers, &request->delay.timer);
+    if (request->exchange)
+        request->exchange->owner = NULL;
+    request->exchange = NULL;
+    request->connection = NULL;
+    request->is_kept_back = false;
+    request->place = PLACE_LOST;
+    if (request->is_abandoned) {
+        load_request_free(request);
+        return;
+    }
+    request->timeout.rings = loss_noticed;
+    stress_timer(stress, &request->timeout, 0);
+}

@@ -1,0 +1,139 @@
+/* test_live_stress_outages.c - the free run with servers out of reach and clocks that drift: each
+ * strikes for real, is told, costs a safe lock nothing, and shows what is wrong with one that is
+ * not. */
+#include "test/stress_summary.h"
+#include "test/wrong_locks.h"
+
+static struct stress_options short_leases(const struct scheme *scheme)
+{
+    struct stress_options options = options_of("set-nx-px-cad");
+    options.scheme = scheme;
+    options.lease_us = scheme_lease_us(scheme, 100000);
+    options.timeout_us = 20000;
+    return options;
+}
+
+static struct stress_options refusing(const struct scheme *scheme)
+{
+    struct stress_options options = short_leases(scheme);
+    options.refuse_ppm = 10000;
+    options.refuse_us = 50000;
+    return options;
+}
+
+/* Of a lock that reads no clock but its server's, clocks and silences change no verdict. */
+static void silences_and_drifting_clocks_are_told(void **state)
+{
+    (void)state;
+    struct finding findings[PROPERTY_COUNT];
+    struct counters counters = {0};
+    struct stress_options options = options_of("set-nx-px-cad");
+    options.lease_us = scheme_lease_us(options.scheme, 100000);
+    options.timeout_us = 20000;
+    options.silence_ppm = 10000;
+    options.silence_us = 50000;
+    options.drift_ppm = 500000;
+    for (int i = 0; i < RUNS_MAX && summary.faults[CHOICE_REACH] < 3; i++) {
+        options.seed++;
+        checks_agree(&options, findings, &counters);
+        assert_int_not_equal(findings[PROPERTY_RELEASE_OWN].verdict, VERDICT_VIOLATED);
+        assert_int_not_equal(findings[PROPERTY_LEASE_EXCLUSION].verdict, VERDICT_VIOLATED);
+    }
+    assert_true(summary.faults[CHOICE_REACH] >= 3);
+    assert_true(summary.faults[CHOICE_SILENCE] >= summary.faults[CHOICE_REACH]);
+    assert_true(summary.faults[CHOICE_CLIENT_DRIFT] > 0);
+    assert_true(summary.faults[CHOICE_GIVE_UP] > 0);
+    assert_int_equal(summary.spoken, 0);
+}
+
+/* Nothing is executed meanwhile, attempts to connect fail, and every one of them is told. */
+static void connections_are_refused_for_real(void **state)
+{
+    (void)state;
+    struct stress_options options = refusing(scheme_named("redlock"));
+    struct stress_outcome outcome;
+    options.servers = 3;
+    options.duration_us = 90 * (int64_t)SECOND_US; /* a slow machine takes longer, no more */
+    summary.until_reached = 3;
+    runs(&options, &outcome);
+    assert_true(outcome.was_stopped && outcome.doubt.code == FAIL_NONE);
+    assert_int_equal(outcome.struck[STRUCK_REFUSAL], summary.faults[CHOICE_REFUSE]);
+    assert_in_range(outcome.struck[STRUCK_REFUSAL] - summary.faults[CHOICE_REACH], 0, 3);
+    assert_true(outcome.connections_refused > 0);
+    assert_true(summary.faults[CHOICE_GIVE_UP] >= outcome.connections_refused);
+    assert_int_equal(summary.faults[CHOICE_SILENCE], 0);
+    assert_int_equal(summary.spoken, 0);
+    options = options_of("set-nx-px-cad"); /* whoever comes next finds them open */
+    options.servers = 3;
+    runs(&options, &outcome);
+    assert_int_equal(outcome.clients, CLIENTS);
+    assert_int_equal(outcome.connections_refused, 0);
+}
+
+/* A renewal that fails is no renewal: who knows that is told of a loss in time. */
+static void safe_locks_survive_refusals(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *scheme;
+        int servers;
+    } rows[] = {{"set-nx-px-cad", 1}, {"watchdog-guarded", 1}, {"redlock", 3}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct stress_options options = refusing(scheme_named(rows[i].scheme));
+        struct finding findings[PROPERTY_COUNT];
+        struct counters counters = {0};
+        options.servers = rows[i].servers;
+        for (int j = 0; j < RUNS_MAX && summary.faults[CHOICE_REACH] < 3; j++) {
+            options.seed++;
+            checks_agree(&options, findings, &counters);
+            for (int k = 0; k < PROPERTY_COUNT; k++)
+                if (findings[k].verdict == VERDICT_VIOLATED)
+                    assert_int_not_equal(cause_blame(findings[k].cause), BLAME_SCHEME);
+        }
+        assert_true(summary.faults[CHOICE_REACH] >= 3 && counters.grants > 0);
+    }
+}
+
+WRONG_LOCK(refused_is_taken, .ttl_halves = 2, .refuses_on_time_out = true)
+WRONG_LOCK(refused_is_released, .ttl_halves = 2, .releases_always = true)
+
+static enum verdict truth_of(struct stress_options *options, struct finding *finding)
+{
+    struct finding findings[PROPERTY_COUNT];
+    struct counters counters = {0};
+    options->seed++;
+    checks_agree(options, findings, &counters);
+    *finding = findings[PROPERTY_TRUTHFUL];
+    return finding->verdict;
+}
+
+/* One takes a connection that was refused for a lock that is taken, one for a release. */
+static void errors_taken_for_answers_are_found(void **state)
+{
+    (void)state;
+    static const struct scheme *const rows[] = {&scheme_refused_is_taken,
+                                                &scheme_refused_is_released};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct stress_options options = refusing(rows[i]);
+        struct finding finding;
+        options.timeout_us = options.lease_us = 20 * SECOND_US;
+        options.refuse_ppm = 0;
+        assert_int_equal(truth_of(&options, &finding), VERDICT_HOLDS);
+        options = refusing(rows[i]);
+        for (int j = 0; j < RUNS_MAX && truth_of(&options, &finding) != VERDICT_VIOLATED; j++)
+            ;
+        assert_int_equal(finding.verdict, VERDICT_VIOLATED);
+        assert_int_equal(cause_blame(finding.cause), BLAME_SCHEME);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(silences_and_drifting_clocks_are_told),
+        cmocka_unit_test(connections_are_refused_for_real),
+        cmocka_unit_test(safe_locks_survive_refusals),
+        cmocka_unit_test(errors_taken_for_answers_are_found),
+    };
+    return cmocka_run_group_tests(tests, open_live, close_live);
+}
