@@ -405,6 +405,71 @@ class Worker(Worker):
     assert stat_of(pid) is None or stat_of(pid)[0] == "Z"
 
 
+OFFSPRING = """
+import subprocess
+class Worker(Worker):
+    def acquire(self, wait_ms):
+        if self.settings.name == "A":
+            one = subprocess.Popen(["sleep", "1000"], start_new_session=True)
+            two = subprocess.run(["sh", "-c", "setsid sleep 1001 >/dev/null 2>&1 & echo $!"], capture_output=True, text=True)
+            with open(%r, "w") as file:
+                file.write(f"{one.pid} {two.stdout}.")
+        while %s:
+            pass
+        return super().acquire(wait_ms)
+"""
+
+
+def gone(pid, end):
+    while stat_of(pid) is not None and stat_of(pid)[0] != "Z" and time.monotonic() < end:
+        time.sleep(0.01)
+    return stat_of(pid) is None or stat_of(pid)[0] == "Z"
+
+
+def test_what_a_worker_has_started_ends_with_it(picklock, worker, tmp_path):
+    """In sessions of its own, and orphans: at the end of a run, and when picklock is killed."""
+    pids, end = tmp_path / "pids", time.monotonic() + 60
+    ran = once(picklock, worker(OFFSPRING % (str(pids), "False")))
+    assert ran.status == 0, ran
+    first = [int(word) for word in pids.read_text().strip(".").split()]
+    assert len(first) == 2 and all(gone(pid, end) for pid in first)
+    pids.unlink()
+    process = subprocess.Popen([PICKLOCK, "test", "--once", worker(OFFSPRING % (str(pids), "True"))],
+                               stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    while not (pids.exists() and pids.read_text().endswith(".")) and time.monotonic() < end:
+        time.sleep(0.01)
+    second = [int(word) for word in pids.read_text().strip(".").split()]
+    assert len(second) == 2 and all(stat_of(pid) is not None for pid in second)
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    assert all(gone(pid, end) for pid in second)
+
+
+@pytest.mark.parametrize("wrapper", [
+    'python=$(sleep 0.4; echo %(python)s | cat)\nexec "$python" "$@"\n',
+    'exec sh -c \'x=`sleep 0.2 | cat`; y=$(echo "$x" | sed s/a/b/); exec %(python)s "$@"\' sh "$@"\n',
+])
+def test_a_wrapper_that_asks_its_children(picklock, worker, tmp_path, wrapper):
+    """As pyenv's python3 does: it waits for a pipe, and what it starts lives by the real time."""
+    path = tmp_path / "wrapper"
+    path.write_text("#!/usr/bin/env bash\n" + wrapper % {"python": PYTHON})
+    path.chmod(0o755)
+    ran = once(picklock, f"{shlex.quote(str(path))} {worker().split(maxsplit=1)[1]}")
+    assert ran.status == 0, ran
+
+
+def test_a_worker_that_asks_another_program(picklock, worker):
+    """It waits for its output, and nothing else would make it go on."""
+    ran = once(picklock, worker("""
+import subprocess
+class Worker(Worker):
+    def acquire(self, wait_ms):
+        word = subprocess.run(["sh", "-c", "sleep 0.3; echo token"], stdout=subprocess.PIPE, text=True).stdout.strip()
+        return word == "token" and super().acquire(wait_ms)
+"""))
+    assert ran.status == 0 and "time passes" not in ran.out, ran
+
+
 # --- the protocol's schema ---
 
 

@@ -1,6 +1,8 @@
 /* launch.c - see launch.h. Sources: execve(2), prctl(2), PR_SET_PDEATHSIG; ld.so(8), LD_PRELOAD. */
 #include "worker/launch.h"
 
+#include "worker/supervisor.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -43,32 +45,35 @@ struct pipes {
     int in[2], out[2], err[2], tell[2];
 };
 
-/* Ends with the errno of the step that failed in the pipe; a good exec closes the pipe. */
-static _Noreturn void child_run(char *const *words, const struct worker_options *options,
-                                const char *page, int parent, const struct pipes *pipes)
+struct launching {
+    char *const *words;
+    const struct worker_options *options;
+    const char *page;
+    const struct pipes *pipes;
+};
+
+/* Ends with the negative errno of the step that failed in the pipe; a good exec closes the pipe. */
+static void child_run(void *context)
 {
+    const struct launching *child = context;
+    const struct pipes *pipes = child->pipes;
     sigset_t none;
-    (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
-    if (getppid() != parent)
-        _exit(0);
     (void)setsid();
-    for (int number = 1; number < NSIG; number++)
-        (void)signal(number, SIG_DFL);
     (void)sigemptyset(&none);
     (void)sigprocmask(SIG_SETMASK, &none, NULL);
     int trouble = 0;
     if (dup2(pipes->in[0], STDIN_FILENO) < 0 || dup2(pipes->out[1], STDOUT_FILENO) < 0 ||
         dup2(pipes->err[1], STDERR_FILENO) < 0)
         trouble = errno;
-    else if (child_environment(options, page))
+    else if (child_environment(child->options, child->page))
         trouble = ENOMEM;
     if (!trouble) {
-        (void)execvp(words[0], words);
+        (void)execvp(child->words[0], child->words);
         trouble = errno;
     }
+    trouble = -trouble;
     ssize_t told = write(pipes->tell[1], &trouble, sizeof trouble);
     (void)told;
-    _exit(127);
 }
 
 static void shut(const int ends[2])
@@ -121,18 +126,23 @@ static enum fail not_run(const char *program, int trouble, struct failure *failu
                        package ? package : "", package ? " has it)" : "");
 }
 
-static int wait_for_exec(int pid, int tell)
+/* Two things are told, in either order: the worker's number, and the errno if it cannot be run. */
+static int wait_for_exec(int supervisor, int tell, int *worker)
 {
-    int trouble = 0;
+    int trouble = 0, told = 0;
     ssize_t got;
-    do
-        got = read(tell, &trouble, sizeof trouble);
-    while (got < 0 && errno == EINTR);
-    if (!trouble)
+    *worker = 0;
+    while ((got = read(tell, &told, sizeof told)) > 0 || (got < 0 && errno == EINTR)) {
+        if (got != (ssize_t)sizeof told)
+            continue;
+        *worker = told > 0 ? told : *worker;
+        trouble = told > 0 ? trouble : -told;
+    }
+    if (!trouble && *worker)
         return 0;
-    while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
+    while (waitpid(supervisor, NULL, 0) < 0 && errno == EINTR)
         ;
-    return trouble;
+    return trouble ? trouble : ECHILD;
 }
 
 enum fail launch(struct launched *launched, char *const *words,
@@ -140,11 +150,14 @@ enum fail launch(struct launched *launched, char *const *words,
 {
     struct pipes pipes;
     const int parent = (int)getpid();
-    int trouble = open_all(&pipes) ? 0 : errno;
-    int pid = trouble ? -1 : fork();
-    if (pid == 0)
-        child_run(words, options, page, parent, &pipes);
-    if (pid < 0) {
+    int trouble = open_all(&pipes) ? 0 : errno, pid = 0;
+    int supervisor = trouble ? -1 : fork();
+    if (supervisor == 0) {
+        struct launching child = {
+            .words = words, .options = options, .page = page, .pipes = &pipes};
+        supervisor_run(parent, pipes.tell[1], child_run, &child);
+    }
+    if (supervisor < 0) {
         trouble = trouble ? trouble : errno;
         shut_all(&pipes);
         return failure_set(failure, FAIL_UNAVAILABLE, "no process can be started: %s",
@@ -152,13 +165,16 @@ enum fail launch(struct launched *launched, char *const *words,
     }
     (void)close(pipes.tell[1]);
     pipes.tell[1] = 0;
-    trouble = wait_for_exec(pid, pipes.tell[0]);
+    trouble = wait_for_exec(supervisor, pipes.tell[0], &pid);
     if (trouble) {
         shut_all(&pipes);
         return not_run(words[0], trouble, failure);
     }
-    *launched =
-        (struct launched){.pid = pid, .in = pipes.in[1], .out = pipes.out[0], .err = pipes.err[0]};
+    *launched = (struct launched){.pid = pid,
+                                  .supervisor = supervisor,
+                                  .in = pipes.in[1],
+                                  .out = pipes.out[0],
+                                  .err = pipes.err[0]};
     pipes.in[1] = pipes.out[0] = pipes.err[0] = 0;
     shut_all(&pipes);
     const int ends[] = {launched->in, launched->out, launched->err};

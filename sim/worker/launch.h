@@ -5,7 +5,8 @@
 #include "worker/worker.h"
 
 struct launched {
-    int pid;
+    int pid;          /* of the worker */
+    int supervisor;   /* of its supervisor, which is our child */
     int in, out, err; /* our ends, not blocking */
 };
 

@@ -90,6 +90,35 @@ static bool is_at_rest(struct session *session, bool is_patient)
     return true;
 }
 
+static bool has_message(const struct session *session, int client)
+{
+    const struct wire_message *message = session->first;
+    while (message && (message->client != client || message->is_gone))
+        message = message->next;
+    return message != NULL;
+}
+
+/* It is to answer, nothing of ours would make it go on, and it has started processes (a wrapper in
+ * a shell; a program that asks another): they live by the real time, and may. */
+static bool waits_for_child(const struct session *session, int client)
+{
+    const struct worker_slot *slot = &session->clients[client];
+    return slot->worker && slot->asked_id && !worker_has_ended(slot->worker) &&
+           !has_message(session, client) &&
+           timekeeper_next_us(worker_time(slot->worker)) == TIME_NEVER &&
+           worker_has_children(slot->worker);
+}
+
+/* Any of them? NOBODY_WAITS: none. */
+enum { NOBODY_WAITS = -1 };
+static int find_waiting_for_child(const struct session *session)
+{
+    for (int i = 0; i < session->options.clients; i++)
+        if (waits_for_child(session, i))
+            return i;
+    return NOBODY_WAITS;
+}
+
 /* --- what does not come --- */
 
 static enum fail check_connections(struct session *session, struct failure *failure)
@@ -173,6 +202,17 @@ static enum fail not_settled(struct session *session, struct failure *failure)
             session->options.names[i], REST_MS / 1000,
             timekeeper_describe(timekeeper, words, sizeof words));
     }
+    const int waiting = find_waiting_for_child(session);
+    if (waiting != NOBODY_WAITS)
+        return failure_set(
+            failure, FAIL_UNKNOWN,
+            "worker %s has not answered %s within %d s of real time, and a process "
+            "that it has started is still there: it may wait for that, whose time "
+            "is not steered",
+            session->options.names[waiting],
+            worker_op_name(
+                session->clients[waiting].pending[session->clients[waiting].asked_id - 1].op),
+            REST_MS / 1000);
     return failure_set(failure, FAIL_UNKNOWN, "what was sent has not arrived");
 }
 
@@ -234,11 +274,12 @@ enum fail session_settle(struct session *session, struct failure *failure)
             fail = trouble_of(session, failure);
             break;
         }
-        if (is_at_rest(session, is_patient)) {
+        const bool is_quiet = is_at_rest(session, is_patient);
+        if (is_quiet && find_waiting_for_child(session) == NOBODY_WAITS) {
             /* Answers are in their pipes by now; and what came meanwhile is looked at once more. */
             read_all(session);
             if (!turn(session, UV_RUN_NOWAIT) && is_at_rest(session, true) &&
-                !session->trouble.code)
+                !session->trouble.code && find_waiting_for_child(session) == NOBODY_WAITS)
                 break;
             continue;
         }

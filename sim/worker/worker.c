@@ -3,6 +3,7 @@
 
 #include "base/memory.h"
 #include "worker/launch.h"
+#include "worker/supervisor.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -54,6 +55,12 @@ bool worker_has_ended(const struct worker *worker)
 int worker_pid(const struct worker *worker)
 {
     return worker->launched.pid;
+}
+
+bool worker_has_children(const struct worker *worker)
+{
+    return !worker->has_ended &&
+           supervisor_has_more(worker->launched.supervisor, worker->launched.pid);
 }
 
 const char *worker_last_words(const struct worker *worker)
@@ -164,8 +171,13 @@ static void check_life(struct worker *worker)
 {
     int status;
     struct failure failure = {0};
-    if (worker->has_ended ||
-        waitpid(worker->launched.pid, &status, WNOHANG) != worker->launched.pid)
+    if (worker->has_ended)
+        return;
+    /* Its supervisor ends a little later than it, which has shut its streams by then. */
+    const bool has_gone =
+        worker->has_closed[STREAM_OUT] && supervisor_has_lost(worker->launched.pid);
+    const int supervisor = worker->launched.supervisor;
+    if (waitpid(supervisor, &status, has_gone ? 0 : WNOHANG) != supervisor)
         return;
     worker->has_ended = true;
     read_stream(worker, STREAM_OUT);
@@ -287,13 +299,11 @@ static void on_closed(uv_handle_t *handle)
 void worker_kill(struct worker *worker)
 {
     worker->is_leaving = true;
-    if (!worker->launched.pid || worker->has_ended)
+    if (!worker->launched.supervisor || worker->has_ended)
         return;
     worker->has_ended = true;
-    /* It leads a session: what it has started goes, too. */
-    (void)kill(-worker->launched.pid, SIGKILL);
-    (void)kill(worker->launched.pid, SIGKILL);
-    while (waitpid(worker->launched.pid, NULL, 0) < 0 && errno == EINTR)
+    (void)kill(worker->launched.supervisor, SIGTERM);
+    while (waitpid(worker->launched.supervisor, NULL, 0) < 0 && errno == EINTR)
         ;
 }
 

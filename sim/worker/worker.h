@@ -1,8 +1,9 @@
 /* worker.h - one worker: a process of somebody's, that is told what to do, and whose time is ours.
  *
  * It is started without a shell, leads a session of its own, binds nothing, and dies with this
- * process, also when this one is killed (PR_SET_PDEATHSIG). Its standard input and output are the
- * protocol's, its standard error is read line by line. On the caller's libuv loop; single-threaded.
+ * process, also when this one is killed, and with it all that it has started (supervisor.h). Its
+ * standard input and output are the protocol's, its standard error is read line by line. On the
+ * caller's libuv loop; single-threaded.
  */
 #ifndef PICKLOCK_WORKER_WORKER_H
 #define PICKLOCK_WORKER_WORKER_H
@@ -56,6 +57,9 @@ struct timekeeper *worker_time(struct worker *worker);
 const struct worker_settings *worker_settings(const struct worker *worker);
 bool worker_has_ended(const struct worker *worker);
 int worker_pid(const struct worker *worker);
+
+/* Has it started processes that are still there? They live by the real time. */
+bool worker_has_children(const struct worker *worker);
 
 /* The end of what it printed on standard error, in one line; "" when it printed nothing. */
 const char *worker_last_words(const struct worker *worker);

@@ -236,7 +236,10 @@ __attribute__((constructor)) static void shim_open(void)
         return;
     struct time_page *page = map_page(path);
     int32_t nobody = 0;
-    const int32_t pid = (int32_t)getpid();
+    const int32_t pid = (int32_t)getpid(), before = atomic_load(&page->pid);
+    /* Who looks must not see that we follow it, and that nobody runs. */
+    if (!before || before == pid)
+        atomic_store(&page->running, 1);
     /* A wrapper may have followed it before, and have run this program in its place. */
     if (!atomic_compare_exchange_strong(&page->pid, &nobody, pid) && nobody != pid) {
         atomic_fetch_add(&page->counts.children, 1);
@@ -245,12 +248,11 @@ __attribute__((constructor)) static void shim_open(void)
     }
     (void)strcpy(shim_path, path);
     memset(page->threads, 0, sizeof page->threads);
-    atomic_store(&page->running, 0);
     shim_page = page;
     bell = open_beside("bell", O_RDWR);
     if (bell < 0)
         give_up();
     (void)pthread_key_create(&ends, leave_row);
     (void)pthread_atfork(NULL, NULL, in_child);
-    (void)shim_thread();
+    own = take_row();
 }

@@ -1,0 +1,27 @@
+/* supervisor.h - the process between us and a worker: whatever the worker starts ends with it.
+ *
+ *     picklock -> supervisor -> worker -> its children, and theirs
+ *
+ * A supervisor adopts what loses its parent (PR_SET_CHILD_SUBREAPER), so a process cannot get away
+ * by a session of its own or by a parent that ends. It kills all of them when the worker ends, when
+ * it is told (SIGTERM), and when picklock ends, however that does. Then it ends as the worker did.
+ * Private to this folder. */
+#ifndef PICKLOCK_WORKER_SUPERVISOR_H
+#define PICKLOCK_WORKER_SUPERVISOR_H
+
+#include <stdbool.h>
+
+/* In a child of picklock's, made by fork(): becomes the supervisor. parent: picklock's process id.
+ * Calls begin (borrowed, with context) in the worker's process, which runs its program there; that
+ * one dies with the supervisor. Writes the worker's process id into the descriptor `tell`; 0 and
+ * less: the negative errno why there is none. Keeps no descriptor open. */
+_Noreturn void supervisor_run(int parent, int tell, void (*begin)(void *context), void *context);
+
+/* Asked by picklock: has that worker started a process that is still there, be it dead and not
+ * waited for? */
+bool supervisor_has_more(int supervisor, int worker);
+
+/* The same: has the worker's own process ended? */
+bool supervisor_has_lost(int worker);
+
+#endif
