@@ -321,6 +321,8 @@ static enum fail prove_steered(struct process *process, struct clock_page *clock
 static const char settings[] = "bind 127.0.0.1\n"
                                "save \"\"\n"
                                "appendonly no\n"
+                               "jemalloc-bg-thread no\n" /* waits for instants: with a clock that
+                                                             stands still it would spin */
                                "daemonize no\n"
                                "tcp-backlog 4096\n"
                                "maxclients 20000\n"
