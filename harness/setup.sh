@@ -1,5 +1,5 @@
 #!/bin/sh
-# Installs what is missing, and nothing else: setup.sh build|test|browser|opinion|clang|format|campaign ...
+# Installs what is missing, and nothing else: setup.sh build|test|workers|browser|opinion|clang|format|campaign ...
 #
 # A part counts as present when what needs it works, however it came here (apt, a source build, another compiler).
 # Missing parts are installed with apt, through sudo when not root. Without apt or rights: the list, and exit 69.
@@ -26,6 +26,13 @@ hypothesis|python3-hypothesis|module hypothesis|property tests
 jsonschema|python3-jsonschema|module jsonschema|results against their schema
 redis-cli|redis-tools|command -v redis-cli|the tests look into a server
 redis-py|python3-redis|system_module redis|an unmodified lock of a library under test
+PARTS
+    ;;
+    workers) cat <<'PARTS'
+node|nodejs|command -v node|locks of npm under test
+npm|npm|command -v npm|gets them
+ruby|ruby|command -v ruby|locks in Ruby under test
+ruby-redis|ruby-redis|ruby -e 'require "redis"'|a lock in Ruby talks through it
 PARTS
     ;;
     browser) cat <<'PARTS'
@@ -90,8 +97,26 @@ missing() {
     done
 }
 
+# What comes from npm: with the hashes of package-lock.json, into the build folder, running nothing of it.
+npm_libraries() {
+    cd "$(dirname "$0")/.." || return
+    pinned=sim/worker/examples folder=${BUILD:-build}/workers
+    ! cmp -s "$pinned/package-lock.json" "$folder/installed.json" || return 0
+    echo "Installing with npm into $folder: what $pinned/package.json names"
+    mkdir -p "$folder" && cp "$pinned/package.json" "$pinned/package-lock.json" "$folder" &&
+        npm ci --prefix "$folder" --ignore-scripts --no-audit --no-fund --loglevel error >/dev/null &&
+        cp "$pinned/package-lock.json" "$folder/installed.json"
+}
+
+finish() { # PARTS...
+    case " $* " in *" workers "*)
+        npm_libraries || { echo "npm failed; needed: the packages of sim/worker/examples/package.json" >&2; exit 69; } ;;
+    esac
+    exit 0
+}
+
 lacking=$(missing "$@")
-[ -n "$lacking" ] || exit 0
+[ -n "$lacking" ] || finish "$@"
 
 packages=$(echo "$lacking" | cut -d'|' -f2 | tr '\n' ' ')
 echo "picklock needs what is missing here:"
@@ -119,3 +144,4 @@ if [ -n "$lacking" ]; then
     echo "still missing after the installation: $(echo "$lacking" | cut -d'|' -f1 | tr '\n' ' ')" >&2
     exit 69
 fi
+finish "$@"

@@ -285,12 +285,14 @@ def test_no_such_program(picklock):
     assert ran.status == 69 and "no-such-program cannot be run: No such file or directory" in ran.err, ran
 
 
-def test_no_python_here(picklock, tmp_path):
+@pytest.mark.parametrize("program, package", [("python3", "python3"), ("node", "nodejs"), ("ruby", "ruby"),
+                                              ("java", "default-jre-headless"), ("go", "golang-go")])
+def test_no_such_language_here(picklock, tmp_path, program, package):
     servers = tmp_path / "bin"
     servers.mkdir()
     (servers / "redis-server").symlink_to(shutil.which("redis-server"))
-    ran = picklock("test", "--once", "python3 my_lock.py", env={"PATH": str(servers)})
-    assert ran.status == 69 and "python3 cannot be run" in ran.err and "the Debian package python3 has it" in ran.err, ran
+    ran = picklock("test", "--once", f"{program} my_lock", env={"PATH": str(servers)})
+    assert ran.status == 69 and f"{program} cannot be run" in ran.err and f"the Debian package {package} has it" in ran.err, ran
 
 
 @pytest.mark.parametrize("command, words", [

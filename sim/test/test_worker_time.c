@@ -147,7 +147,9 @@ static void test_who_spins_on_the_clock_creeps(void **state)
     char text[ANSWER_MAX];
     (void)state;
     run("spins", 0, 1, text);
-    assert_string_equal(text, "spun\n");
+    assert_string_equal(text, "spun 2\n");
+    run("spins", -14000, 1, text); /* before world time 0, where proofs are */
+    assert_string_equal(text, "spun 2\n");
 }
 
 static void test_random_is_the_seed_s(void **state)

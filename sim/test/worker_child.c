@@ -170,10 +170,12 @@ static void child_pingpong(void)
 
 static void child_spins(void)
 {
-    const int64_t end_us = now_us() + 1;
-    while (now_us() <= end_us)
-        ;
-    printf("spun\n");
+    const int64_t begin_us = now_us();
+    int64_t end_us;
+    do
+        end_us = now_us();
+    while (end_us <= begin_us + 1);
+    printf("spun %" PRId64 "\n", end_us - begin_us);
 }
 
 static void child_random(void)

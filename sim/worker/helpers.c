@@ -4,9 +4,11 @@
 #include "worker/session_state.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #define MODULE(name, file)                                                                         \
     extern const char name[];                                                                      \
@@ -44,4 +46,27 @@ enum fail helpers_write(const char *folder, struct failure *failure)
     if (write_module(folder, "python", "picklock_worker.py", module_python, failure))
         return FAIL_UNAVAILABLE;
     return write_module(folder, "node", "picklock-worker.js", module_node, failure);
+}
+
+enum fail helpers_link_shim(struct session *session, struct failure *failure)
+{
+    static const char *const places[] = {"picklock-time.so", "../picklock-time.so"};
+    char program[PATH_MAX], found[PATH_MAX + 32];
+    ssize_t length = readlink("/proc/self/exe", program, sizeof program - 1);
+    program[length > 0 ? length : 0] = '\0';
+    *(strrchr(program, '/') ? strrchr(program, '/') : program) = '\0';
+    (void)snprintf(session->shim, sizeof session->shim, "%s/time.so", session->servers.folder.path);
+    for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
+        (void)snprintf(found, sizeof found, "%s/%s", program, places[i]);
+        if (access(found, R_OK) != 0)
+            continue;
+        return symlink(found, session->shim) == 0 ? FAIL_NONE
+                                                  : failure_set(failure, FAIL_UNAVAILABLE, "%s: %s",
+                                                                session->shim, strerror(errno));
+    }
+    return failure_set(
+        failure, FAIL_UNAVAILABLE,
+        "picklock-time.so, which steers the workers' clocks, is not beside the program in "
+        "%s; build it with make",
+        program);
 }

@@ -1,6 +1,7 @@
 /* launch.c - see launch.h. Sources: execve(2), prctl(2), PR_SET_PDEATHSIG; ld.so(8), LD_PRELOAD. */
 #include "worker/launch.h"
 
+#include "worker/runtime.h"
 #include "worker/supervisor.h"
 
 #include <errno.h>
@@ -99,28 +100,9 @@ static bool open_all(struct pipes *pipes)
            pipe2(pipes->err, O_CLOEXEC) == 0 && pipe2(pipes->tell, O_CLOEXEC) == 0;
 }
 
-/* The Debian package of a runtime, for who has not got it. */
-static const char *package_of(const char *program)
-{
-    static const struct {
-        const char *program, *package;
-    } rows[] = {
-        {"python3", "python3"},
-        {"node", "nodejs"},
-        {"nodejs", "nodejs"},
-        {"ruby", "ruby"},
-        {"java", "default-jre-headless"},
-        {"go", "golang-go"},
-    };
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
-        if (strcmp(rows[i].program, program) == 0)
-            return rows[i].package;
-    return NULL;
-}
-
 static enum fail not_run(const char *program, int trouble, struct failure *failure)
 {
-    const char *package = trouble == ENOENT ? package_of(program) : NULL;
+    const char *package = trouble == ENOENT ? runtime_package(program) : NULL;
     return failure_set(failure, FAIL_UNAVAILABLE, "%s cannot be run: %s%s%s%s", program,
                        strerror(trouble), package ? " (the Debian package " : "",
                        package ? package : "", package ? " has it)" : "");

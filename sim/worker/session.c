@@ -2,17 +2,19 @@
 #include "worker/session.h"
 
 #include "base/memory.h"
+#include "worker/runtime.h"
 #include "worker/session_state.h"
 
 #include <assert.h>
 #include <errno.h>
-#include <limits.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+enum { BEGIN_US = 5000000 }; /* virtual, for a program that sleeps while it begins */
 
 /* --- what workers say --- */
 
@@ -121,6 +123,11 @@ unsigned session_promises(const struct session *session)
     return session->promises;
 }
 
+const char *session_unsteady(const struct session *session)
+{
+    return runtime_lacks_flags(worker_pid(session->clients[0].worker));
+}
+
 const char *session_library(const struct session *session)
 {
     return session->library;
@@ -224,31 +231,6 @@ const char *session_server_version(const struct session *session)
 
 /* --- begin --- */
 
-/* By a path of our own: where the program lies, blanks and colons may stand, at which LD_PRELOAD
- * splits. */
-static enum fail link_shim(struct session *session, struct failure *failure)
-{
-    static const char *const places[] = {"picklock-time.so", "../picklock-time.so"};
-    char program[PATH_MAX], found[PATH_MAX + 32];
-    ssize_t length = readlink("/proc/self/exe", program, sizeof program - 1);
-    program[length > 0 ? length : 0] = '\0';
-    *(strrchr(program, '/') ? strrchr(program, '/') : program) = '\0';
-    (void)snprintf(session->shim, sizeof session->shim, "%s/time.so", session->servers.folder.path);
-    for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
-        (void)snprintf(found, sizeof found, "%s/%s", program, places[i]);
-        if (access(found, R_OK) != 0)
-            continue;
-        return symlink(found, session->shim) == 0 ? FAIL_NONE
-                                                  : failure_set(failure, FAIL_UNAVAILABLE, "%s: %s",
-                                                                session->shim, strerror(errno));
-    }
-    return failure_set(
-        failure, FAIL_UNAVAILABLE,
-        "picklock-time.so, which steers the workers' clocks, is not beside the program in "
-        "%s; build it with make",
-        program);
-}
-
 static enum fail start_worker(struct session *session, int client, struct failure *failure)
 {
     struct worker_slot *slot = &session->clients[client];
@@ -295,7 +277,23 @@ static enum fail not_ready(const struct session *session, int client, struct fai
         words[0] ? "\"" : "");
 }
 
-/* Its library may connect while it begins: what it sends then is let go at once. */
+/* What it does while it begins goes on at once: what it sends, and its timers. False: nothing is
+ * left that could. */
+static bool let_go(struct session *session, enum fail *fail, struct failure *failure)
+{
+    struct wire_message *first = session->first;
+    const int64_t next_us = session_next_us(session, -1);
+    if (!first && next_us > -SESSION_PROOF_US * (int64_t)session->options.clients)
+        return false;
+    if (!first)
+        *fail = session_set_now(session, next_us, failure);
+    else if (first->transit == TRANSIT_REQUEST)
+        *fail = session_execute(session, first, failure);
+    else
+        *fail = session_deliver(session, first, failure);
+    return !*fail;
+}
+
 static enum fail init_worker(struct session *session, int client, struct failure *failure)
 {
     const struct worker_slot *slot = &session->clients[client];
@@ -303,10 +301,9 @@ static enum fail init_worker(struct session *session, int client, struct failure
         session, client,
         (struct worker_request){.op = WORKER_INIT, .settings = worker_settings(slot->worker)},
         failure);
-    while (!fail && slot->asked_id && session->first && session->first->held)
-        fail = session->first->transit == TRANSIT_REQUEST
-                   ? session_execute(session, session->first, failure)
-                   : session_deliver(session, session->first, failure);
+    while (!fail && slot->asked_id && (!session->first || session->first->held) &&
+           let_go(session, &fail, failure))
+        ;
     if (fail)
         return fail;
     if (slot->asked_id)
@@ -323,21 +320,21 @@ static enum fail begin(struct session *session, struct failure *failure)
     if (servers_open(&session->servers, &live, "", &session->loop, &session->tick, failure) ||
         servers_prepare(&session->servers, session->options.servers, session->options.has_replica,
                         failure) ||
-        link_shim(session, failure))
+        helpers_link_shim(session, failure))
         return failure->code;
     (void)snprintf(session->helpers, sizeof session->helpers, "%s/helpers",
                    session->servers.folder.path);
     if (helpers_write(session->helpers, failure))
         return failure->code;
-    /* The proofs take some time: then it is 0. */
-    session->now_us = -(int64_t)SESSION_PROOF_US * session->options.clients;
+    /* They begin, and the proofs take some time: then it is 0. */
+    session->now_us = -BEGIN_US - (int64_t)SESSION_PROOF_US * session->options.clients;
     for (int i = 0; i < session->options.clients; i++)
         if (start_worker(session, i, failure))
             return failure->code;
     for (int i = 0; i < session->options.clients; i++)
         if (init_worker(session, i, failure))
             return failure->code;
-    return FAIL_NONE;
+    return session_set_now(session, 0, failure);
 }
 
 enum fail session_new(struct session **made, const struct session_options *options,

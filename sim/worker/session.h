@@ -86,6 +86,8 @@ bool session_is_asked(const struct session *session, int client); /* and has not
 const struct worker_answer *session_answer(const struct session *session, int client);
 unsigned session_promises(const struct session *session); /* bit enum worker_promise */
 const char *session_library(const struct session *session);
+/* The runtime of a worker, when it lacks the flags that make it steady ("node"); NULL. */
+const char *session_unsteady(const struct session *session);
 const struct time_counts *session_counts(const struct session *session, int client);
 /* Kills its process: it is gone, and its memory. Settles nothing. */
 void session_kill(struct session *session, int client);

@@ -88,6 +88,9 @@ void session_fail(struct session *session, int client, const struct failure *fai
 /* --- helpers.c --- */
 /* Writes the helper modules into the folder (made here). */
 enum fail helpers_write(const char *folder, struct failure *failure);
+/* Where session->shim is. By a path of our own: where the program lies, blanks and colons may
+ * stand, at which LD_PRELOAD splits. */
+enum fail helpers_link_shim(struct session *session, struct failure *failure);
 
 /* --- prove.c --- */
 /* Is the worker's time ours? Asked twice, around a step of so long. */

@@ -3,6 +3,7 @@
 
 #include "base/memory.h"
 #include "worker/launch.h"
+#include "worker/runtime.h"
 #include "worker/supervisor.h"
 
 #include <errno.h>
@@ -251,6 +252,7 @@ enum fail worker_new(struct worker **made, const struct worker_options *options,
                      struct failure *failure)
 {
     char *words[WORKER_WORDS_MAX + 1], page[TIME_PATH_MAX - 16];
+    struct runtime_words flagged;
     *made = NULL;
     if (worker_split(options->command, words, failure))
         return FAIL_INPUT;
@@ -265,8 +267,9 @@ enum fail worker_new(struct worker **made, const struct worker_options *options,
         timekeeper_open(&worker->timekeeper, page, options->now_us, options->seed, failure);
     for (int i = 0; !fail && i < options->settings.servers; i++)
         timekeeper_allow_port(&worker->timekeeper, options->settings.ports[i]);
+    runtime_add_flags(&flagged, words, options->seed);
     if (!fail)
-        fail = launch(&worker->launched, words, options, page, failure);
+        fail = launch(&worker->launched, flagged.words, options, page, failure);
     free(words[0]);
     if (!fail && !watch(worker, options->loop))
         fail = failure_set(failure, FAIL_UNAVAILABLE, "libuv cannot watch the worker");

@@ -7,6 +7,7 @@
 #include "worker/world_state.h"
 
 #include <assert.h>
+#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -26,14 +27,26 @@ static enum operation operation_of(const struct wire_message *message, bool is_a
     return message->op == WORKER_RELEASE ? OP_RELEASE : OP_ACQUIRE;
 }
 
+/* A library may put something before or behind the key: until it is known what, a word that has it
+ * in it is the key, but not a text (a script). */
+static bool names_key(const struct lock_key *key, const char *word, size_t length)
+{
+    const size_t own = strlen(key->name);
+    if (key->is_known)
+        return length == own && memcmp(word, key->name, own) == 0;
+    for (size_t i = 0; i < length; i++)
+        if (isspace((unsigned char)word[i]))
+            return false;
+    return memmem(word, length, key->name, own) != NULL;
+}
+
 static struct opaque opaque_of(const struct workers *workers, const struct wire_message *message)
 {
     const struct wire_words words = wire_words_read(message->bytes, message->length);
-    const char *key = workers->key.name;
     struct opaque opaque = {0};
     unsigned keys = 0;
     for (int i = 1; i < words.count; i++)
-        if (words.lengths[i] == strlen(key) && memcmp(words.words[i], key, words.lengths[i]) == 0)
+        if (names_key(&workers->key, words.words[i], words.lengths[i]))
             keys = 1u << KEY_LOCK;
     if (words.count)
         opaque_of_words(&opaque, words.words, words.lengths, words.count, keys);

@@ -1,8 +1,8 @@
 /* random.c - what the worker takes for random: drawn from the page's seed, so that a run can be had
  * again. Tokens of two clients differ, for their seeds do.
  *
- * Sources: getrandom(2), getentropy(3); uuid_generate(3), which would mix in the number of the
- * process; RFC 9562, version 1. */
+ * Sources: getrandom(2), getentropy(3); RAND_set_rand_method(3ssl); uuid_generate(3), which would
+ * mix in the number of the process; RFC 9562, version 1. */
 #include "worker/shim/shim.h"
 
 #include <dlfcn.h>
@@ -38,6 +38,40 @@ ssize_t getrandom(void *bytes, size_t length, unsigned flags)
 int getentropy(void *bytes, size_t length)
 {
     return getrandom(bytes, length, 0) == (ssize_t)length ? 0 : -1;
+}
+
+/* --- OpenSSL --- */
+
+/* Its generator would mix in the number of the process and the counter of the processor. A program
+ * that has it in itself, or is linked to it, is given another one before it begins; one that loads
+ * it later draws from getrandom(). */
+struct rand_method { /* RAND_METHOD */
+    int (*seed)(const void *bytes, int length);
+    int (*bytes)(unsigned char *bytes, int length);
+    void (*cleanup)(void);
+    int (*add)(const void *bytes, int length, double entropy);
+    int (*pseudorand)(unsigned char *bytes, int length);
+    int (*status)(void);
+};
+
+static int openssl_bytes(unsigned char *bytes, int length)
+{
+    return length >= 0 && getrandom(bytes, (size_t)length, 0) == length;
+}
+
+static int openssl_status(void)
+{
+    return 1;
+}
+
+void shim_random_open(void)
+{
+    static const struct rand_method method = {
+        .bytes = openssl_bytes, .pseudorand = openssl_bytes, .status = openssl_status};
+    typedef int set_function(const struct rand_method *method);
+    set_function *set = (set_function *)(uintptr_t)dlsym(RTLD_DEFAULT, "RAND_set_rand_method");
+    if (set)
+        (void)set(&method);
 }
 
 /* --- libuuid --- */

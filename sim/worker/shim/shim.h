@@ -70,6 +70,9 @@ void shim_thread_begins(const struct time_thread *row);
 void shim_thread_ends(struct time_thread *row);
 void shim_sync_forget(void); /* in a child of fork() */
 
+/* --- random.c --- */
+void shim_random_open(void); /* OpenSSL's generator, where the program has it, is ours, too */
+
 /* --- sockets.c --- */
 /* Waits until the descriptor, which may block, is ready; false: time is over, or a signal came
  * (errno). */

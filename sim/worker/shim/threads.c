@@ -255,4 +255,5 @@ __attribute__((constructor)) static void shim_open(void)
     (void)pthread_key_create(&ends, leave_row);
     (void)pthread_atfork(NULL, NULL, in_child);
     own = take_row();
+    shim_random_open();
 }

@@ -1,0 +1,146 @@
+"""Workers in more languages, and over libraries as they are: npm's, Debian's. A clean hand-over each, the verdicts of the scheme
+that does the same, tokens that repeat with the seed. Python and Node.js are never left out in CI (`harness/setup.sh workers`)."""
+
+import json
+import os
+import shlex
+import shutil
+import subprocess
+
+import pytest
+from conftest import BUILD, ROOT, verdicts
+
+EXAMPLES = ROOT / "sim" / "worker" / "examples"
+NPM = BUILD / "workers" / "node_modules"
+NODE_PATH = {"NODE_PATH": str(NPM)}
+needs_node = pytest.mark.skipif(not shutil.which("node"), reason="the Debian package nodejs is not installed")
+needs_npm = pytest.mark.skipif(not shutil.which("node") or not NPM.exists(),
+                               reason="the libraries of npm are not installed: harness/setup.sh workers")
+
+
+def example(program, name):
+    return f"{program} {shlex.quote(str(EXAMPLES / name))}"
+
+
+REDLOCK, WARLOCK = example("node", "redlock_npm.js"), example("node", "warlock_npm.js")
+
+
+def once(picklock, command, *more, env=None):
+    return picklock("test", "--once", command, *more, env=env)
+
+
+def assert_same_verdicts(picklock, tmp_path, worker, scheme, scenarios, env=None):
+    """What the scheme is found to do in a scenario, the worker is found to do, with the same causes."""
+    out = tmp_path / "results.json"
+    ran = picklock("run", "--worker", worker, "--scheme", scheme, "--fail-on", "never", "--json", out,
+                   *(ROOT / "scenarios" / f"{name}.yaml" for name in scenarios), env=env)
+    assert ran.status == 0, ran
+    rows = {}
+    for row in json.loads(out.read_text())["results"]:
+        rows.setdefault(row["scenario"], []).append(row)
+    assert sorted(rows) == sorted(scenarios)
+    for name, (mine, theirs) in rows.items():
+        assert mine["verdict"] != "not_applicable" and theirs["verdict"] != "not_applicable", name
+        assert verdicts(mine) == verdicts(theirs), name
+    return {name: theirs["verdict"] for name, (_, theirs) in rows.items()}
+
+
+# --- npm ---
+
+
+@needs_npm
+def test_npm_redlock_hands_over(picklock):
+    """It asks for its script by name, hears NOSCRIPT, sends the text; a loser cleans up behind itself."""
+    ran = once(picklock, REDLOCK, env=NODE_PATH)
+    assert ran.status == 0, ran
+    for words in ("npm redlock 4.2.0: two workers", "they promise: expiry, extends, token, quorum",
+                  "A  says INFO to server 1 (a handshake, not held)", "A's 1st EVALSHA to server 1 is executed: error: NOSCRIPT",
+                  "A's 1st EVAL to server 1 is executed: 1", "B's 1st EVAL to server 1 is executed: 0", "A clean hand-over: as expected."):
+        assert words in ran.out, ran
+
+
+@needs_npm
+def test_npm_redlock_asks_a_quorum(picklock):
+    ran = once(picklock, REDLOCK, "--servers", 3, env=NODE_PATH)
+    assert ran.status == 0, ran
+    assert "A's 1st EVAL to server 3 is executed: 1" in ran.out, ran
+
+
+@needs_npm
+def test_npm_warlock_hands_over(picklock):
+    ran = once(picklock, WARLOCK, env=NODE_PATH)
+    assert ran.status == 0, ran
+    for words in ("npm node-redis-warlock 1.0.2: two workers", "A  sends to server 1: set lock:lock",
+                  "A's 1st SCRIPT to server 1 is executed: 78d3bb55c589f1b2edf66f3527f5017f8dfcd6bb",
+                  "B's 1st SET to server 1 is executed: nil", "A clean hand-over: as expected."):
+        assert words in ran.out, ran
+
+
+@needs_npm
+@pytest.mark.parametrize("worker", [REDLOCK, WARLOCK])
+def test_tokens_of_node_repeat_with_the_seed(picklock, worker):
+    """crypto.randomBytes, UUIDs, and every read of a clock; another seed has other tokens."""
+    first, second, other = (once(picklock, worker, "--seed", seed, env=NODE_PATH) for seed in (5, 5, 6))
+    assert first.status == 0 and first.out == second.out, (first, second)
+    assert first.out != other.out
+
+
+@needs_npm
+def test_npm_redlock_is_what_it_looks_like(picklock, tmp_path):
+    """It asks three servers, and has the verdicts of `redlock`."""
+    told = assert_same_verdicts(picklock, tmp_path, REDLOCK, "redlock",
+                                ["late-grant", "restart-empty", "restart-empty-quorum", "expired-lease-double-delete"], env=NODE_PATH)
+    assert told["restart-empty-quorum"] == told["expired-lease-double-delete"] == "violated"
+    assert told["late-grant"] == told["restart-empty"] == "holds"
+
+
+@needs_npm
+def test_npm_warlock_is_what_it_looks_like(picklock, tmp_path):
+    """It locks a key of another name, sends its commands in small letters, and has the verdicts of `set-nx-px-cad`."""
+    told = assert_same_verdicts(picklock, tmp_path, WARLOCK, "set-nx-px-cad",
+                                ["expired-lease-double-delete", "duplicated-set", "restart-empty", "script-flush"], env=NODE_PATH)
+    assert told["restart-empty"] == "violated" and told["script-flush"] == "holds"
+
+
+# --- Node.js ---
+
+ESM_LOCK = """
+import { createRequire } from 'node:module';
+import net from 'node:net';
+const { run } = createRequire(import.meta.url)('picklock-worker');
+await new Promise((done) => setTimeout(done, 5));       // a library that begins slowly
+let socket, settings;
+const ask = (line) => new Promise((done) => { socket.once('data', (data) => done(String(data))); socket.write(line); });
+run({
+  async init(given) {
+    settings = given;
+    socket = net.connect(settings.address());
+    console.log(`jitter ${Math.random()} ${crypto.randomUUID()}`);
+  },
+  acquire: async () => (await ask(`SET ${settings.key} x NX PX ${settings.ttl_ms}\\r\\n`)) === '+OK\\r\\n',
+  release: async () => (await ask(`DEL ${settings.key}\\r\\n`)) === ':1\\r\\n',
+});
+"""
+
+
+@pytest.fixture
+def esm(tmp_path):
+    path = tmp_path / "lock.mjs"
+    path.write_text(ESM_LOCK)
+    return shlex.quote(str(path))
+
+
+@needs_node
+def test_an_es_module_and_its_random_numbers(picklock, esm):
+    first, second, other = (once(picklock, f"node {esm}", "--seed", seed) for seed in (1, 1, 2))
+    assert first.status == 0 and "A  prints: jitter 0." in first.out, first
+    assert first.out == second.out and first.out != other.out
+    assert "they are not steady" not in first.out
+
+
+@needs_node
+def test_a_node_that_is_not_named_itself_is_told(picklock, esm):
+    ran = once(picklock, f"env node {esm}")
+    assert ran.status == 0 and "they are not steady: node was not started directly" in ran.out, ran
+    mended = once(picklock, f"env node --single-threaded --no-memory-reducer --random-seed=3 {esm}")
+    assert mended.status == 0 and "they are not steady" not in mended.out, mended

@@ -1,0 +1,25 @@
+/* runtime.h - what is known of the programs that run lock programs: the Debian package of each, and
+ * the flags that make one of them steady. Private to this folder. */
+#ifndef PICKLOCK_WORKER_RUNTIME_H
+#define PICKLOCK_WORKER_RUNTIME_H
+
+#include "worker/worker.h"
+
+enum { RUNTIME_FLAGS = 3, RUNTIME_FLAG_BYTES = 40 };
+
+/* Words with flags between the program and what it is told. */
+struct runtime_words {
+    char *words[WORKER_WORDS_MAX + RUNTIME_FLAGS + 1];
+    char flags[RUNTIME_FLAGS][RUNTIME_FLAG_BYTES];
+};
+
+/* words are borrowed for as long as made is used. */
+void runtime_add_flags(struct runtime_words *made, char *const *words, uint64_t seed);
+
+/* NULL: none is known. */
+const char *runtime_package(const char *program);
+
+/* Does the process run a program that wants flags, and has it not got them? Its name; NULL: no. */
+const char *runtime_lacks_flags(int pid);
+
+#endif
