@@ -140,6 +140,8 @@ static void test_a_wake_up_on_its_way_is_no_rest(void **state)
     (void)state;
     run("pingpong", 0, 1, text);
     assert_string_equal(text, "turns 0\n");
+    run("pipes", 0, 1, text);
+    assert_string_equal(text, "pipes 0\n");
 }
 
 static void test_who_spins_on_the_clock_creeps(void **state)

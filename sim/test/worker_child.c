@@ -168,6 +168,39 @@ static void child_pingpong(void)
     say("turns");
 }
 
+/* The same through pipes: the kernel wakes them. */
+static void hand_on(const int from[2], const int to[2])
+{
+    char byte;
+    struct pollfd row = {.fd = from[0], .events = POLLIN};
+    for (int i = 0; i < 2000; i++) {
+        (void)poll(&row, 1, 1000);
+        (void)!read(from[0], &byte, 1);
+        (void)!write(to[1], &byte, 1);
+    }
+}
+
+static void *hands_back(void *context)
+{
+    int(*pipes)[2] = context;
+    hand_on(pipes[0], pipes[1]);
+    return NULL;
+}
+
+static void child_pipes(void)
+{
+    int pipes[2][2];
+    pthread_t thread;
+    const int64_t begin_us = now_us();
+    (void)!pipe(pipes[0]);
+    (void)!pipe(pipes[1]);
+    (void)pthread_create(&thread, NULL, hands_back, pipes);
+    (void)!write(pipes[0][1], "", 1);
+    hand_on(pipes[1], pipes[0]);
+    (void)pthread_join(thread, NULL);
+    printf("pipes %" PRId64 "\n", now_us() - begin_us);
+}
+
 static void child_spins(void)
 {
     const int64_t begin_us = now_us();
@@ -209,6 +242,7 @@ static const struct {
     {"clocks", child_clocks},     {"sleeps", child_sleeps}, {"descriptors", child_descriptors},
     {"threads", child_threads},   {"spins", child_spins},   {"pingpong", child_pingpong},
     {"connects", child_connects}, {"random", child_random}, {"echoes", child_echoes},
+    {"pipes", child_pipes},
 };
 
 int main(int argc, char **argv)

@@ -14,7 +14,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/eventfd.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
 #include <unistd.h>
@@ -218,19 +220,31 @@ ssize_t recvmsg(int descriptor, struct msghdr *message, int flags)
 
 /* --- sending: only counted. What does not fit blocks in the kernel, as it does without us. --- */
 
+/* What goes to another thread of the process (a pipe, an eventfd, a pair of sockets) wakes it
+ * through the kernel, and that shows a little later: who waits for descriptors is to look again. */
+static void has_sent(int descriptor, long moved)
+{
+    struct stat file;
+    if (!shim_page || moved <= 0)
+        return;
+    if (shim_is_ours(descriptor))
+        atomic_fetch_add(&shim_page->counts.sent, (uint64_t)moved);
+    else if (descriptor > STDERR_FILENO && fstat(descriptor, &file) == 0 &&
+             !S_ISREG(file.st_mode) && !S_ISCHR(file.st_mode))
+        atomic_fetch_add(&shim_page->epoch, 1);
+}
+
 ssize_t write(int descriptor, const void *bytes, size_t length)
 {
     const long moved = syscall(SYS_write, descriptor, bytes, length);
-    if (shim_page)
-        shim_count(&shim_page->counts.sent, descriptor, moved);
+    has_sent(descriptor, moved);
     return moved;
 }
 
 ssize_t writev(int descriptor, const struct iovec *rows, int count)
 {
     const long moved = syscall(SYS_writev, descriptor, rows, count);
-    if (shim_page)
-        shim_count(&shim_page->counts.sent, descriptor, moved);
+    has_sent(descriptor, moved);
     return moved;
 }
 
@@ -239,8 +253,7 @@ ssize_t sendto(int descriptor, const void *bytes, size_t length, int flags, __CO
 {
     const long moved =
         syscall(SYS_sendto, descriptor, bytes, length, flags, to.__sockaddr__, to_length);
-    if (shim_page)
-        shim_count(&shim_page->counts.sent, descriptor, moved);
+    has_sent(descriptor, moved);
     return moved;
 }
 
@@ -252,7 +265,11 @@ ssize_t send(int descriptor, const void *bytes, size_t length, int flags)
 ssize_t sendmsg(int descriptor, const struct msghdr *message, int flags)
 {
     const long moved = syscall(SYS_sendmsg, descriptor, message, flags);
-    if (shim_page)
-        shim_count(&shim_page->counts.sent, descriptor, moved);
+    has_sent(descriptor, moved);
     return moved;
+}
+
+int eventfd_write(int descriptor, eventfd_t value)
+{
+    return write(descriptor, &value, sizeof value) == (ssize_t)sizeof value ? 0 : -1;
 }
