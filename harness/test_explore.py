@@ -272,7 +272,7 @@ def test_out_of_states_is_unknown_not_safe():
 
 @pytest.mark.parametrize("words, says", [
     (["--scheme", "nope"], "unknown scheme"),
-    (["--fault", "stal"], "did you mean \"stall\"?"),
+    (["--fault", "stal"], "did you mean 'stall'?"),
     (["--clients", "7"], "--clients wants 1 to 6"),
     (["--section", "reads"], "--section wants none, write or counter"),
     (["--budget", "1"], "no unit"),

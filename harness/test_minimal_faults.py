@@ -76,7 +76,7 @@ def test_the_witnesses_of_pairs_are_confirmed_on_real_redis(tmp_path):
 
 @pytest.mark.parametrize("words, says", [
     (["--fault", "stall+crash"], "--frontier makes the pairs itself"),
-    (["--fault", "stal"], "did you mean \"stall\"?"),
+    (["--fault", "stal"], "did you mean 'stall'?"),
     (["--scheme", "nope"], "unknown scheme"),
     (["--fault", ""], "has an empty item"),
 ])

@@ -68,7 +68,7 @@ def test_a_witness_says_whether_it_is_the_shortest():
 
 
 @pytest.mark.parametrize("words, says", [
-    (["--search", "randm"], "did you mean \"random\"?"),
+    (["--search", "randm"], "did you mean 'random'?"),
     (["--runs", "5"], "--runs goes with --search random or pct"),
     (["--search", "pct", "--frontier"], "needs --search exhaustive"),
     (["--search", "random", "--runs", "0"], "--runs wants 1 to"),

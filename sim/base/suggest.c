@@ -2,6 +2,7 @@
 #include "base/suggest.h"
 
 #include <ctype.h>
+#include <stdio.h>
 #include <string.h>
 
 enum { WORD_MAX = 63 }; /* longer words are no slip of a name of ours */
@@ -47,6 +48,15 @@ const char *suggest_nearest(const char *word, const char *const *candidates, siz
         }
     }
     return nearest;
+}
+
+const char *suggest_words(const char *nearest, const char *otherwise, char words[SUGGEST_BYTES])
+{
+    if (nearest && nearest[0])
+        (void)snprintf(words, SUGGEST_BYTES, "; did you mean '%s'?", nearest);
+    else
+        (void)snprintf(words, SUGGEST_BYTES, "%s", otherwise);
+    return words;
 }
 
 bool suggest_is_slip(const char *word, const char *right)

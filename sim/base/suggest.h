@@ -9,6 +9,10 @@
  * none is near enough to be a likely slip. All borrowed; the result is one of the candidates. */
 const char *suggest_nearest(const char *word, const char *const *candidates, size_t count);
 
+/* "; did you mean 'SET'?", or otherwise where nearest is NULL or "". Borrows; result is words. */
+enum { SUGGEST_BYTES = 320 };
+const char *suggest_words(const char *nearest, const char *otherwise, char words[SUGGEST_BYTES]);
+
 /* Is it the right word with one letter wrong, missing, too many, or changed for its neighbour? */
 bool suggest_is_slip(const char *word, const char *right);
 

@@ -1,6 +1,8 @@
 /* units.c - see units.h. Integers only: no float decides anything. */
 #include "base/units.h"
 
+#include "base/names.h"
+
 #include <ctype.h>
 #include <inttypes.h>
 #include <stdbool.h>
@@ -18,10 +20,8 @@ static const int64_t duration_max_us = 100 * (int64_t)3600000000;
 
 static const struct unit *unit_named(const char *name)
 {
-    for (int i = 0; i < UNITS_COUNT; i++)
-        if (!strcmp(units[i].name, name))
-            return &units[i];
-    return NULL;
+    int row = NAMES_FIND_ROW(units, name);
+    return row < 0 ? NULL : &units[row];
 }
 
 enum fail units_read_duration(const char *text, int64_t *us, struct failure *failure)

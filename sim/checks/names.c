@@ -1,8 +1,9 @@
 /* names.c - the words of properties, verdicts and causes; see checks.h. */
 #include "checks/checks.h"
 
+#include "base/names.h"
+
 #include <assert.h>
-#include <string.h>
 
 enum { PROMISE_NOTHING };
 enum parties { ONE, TWO };
@@ -110,30 +111,24 @@ enum blame cause_blame(enum cause cause)
 
 bool property_read(const char *name, enum property *property)
 {
-    for (int i = 0; i < PROPERTY_COUNT; i++)
-        if (!strcmp(properties[i].name, name)) {
-            *property = (enum property)i;
-            return true;
-        }
-    return false;
+    int row = NAMES_FIND_ROW(properties, name);
+    if (row >= 0)
+        *property = (enum property)row;
+    return row >= 0;
 }
 
 bool verdict_read(const char *name, enum verdict *verdict)
 {
-    for (int i = 0; i < VERDICT_COUNT; i++)
-        if (!strcmp(verdicts[i].name, name)) {
-            *verdict = (enum verdict)i;
-            return true;
-        }
-    return false;
+    int row = NAMES_FIND_ROW(verdicts, name);
+    if (row >= 0)
+        *verdict = (enum verdict)row;
+    return row >= 0;
 }
 
 bool cause_read(const char *name, enum cause *cause)
 {
-    for (int i = 0; i < CAUSE_COUNT; i++)
-        if (!strcmp(causes[i].name, name)) {
-            *cause = (enum cause)i;
-            return true;
-        }
-    return false;
+    int row = NAMES_FIND_ROW(causes, name);
+    if (row >= 0)
+        *cause = (enum cause)row;
+    return row >= 0;
 }

@@ -80,11 +80,11 @@ static enum fail read_search(struct explore_args *args, struct failure *failure)
     for (int i = 0; i < SEARCH_COUNT; i++)
         names[i] = explore_search_name((enum explore_search)i);
     if (args->search_name && !explore_search_read(args->search_name, &args->search)) {
-        const char *near = suggest_nearest(args->search_name, names, SEARCH_COUNT);
+        char suggestion[SUGGEST_BYTES];
+        const char *nearest = suggest_nearest(args->search_name, names, SEARCH_COUNT);
         return failure_set(failure, FAIL_INPUT,
-                           "--search wants exhaustive, random or pct, not \"%s\"%s%s%s",
-                           args->search_name, near ? ": did you mean \"" : "", near ? near : "",
-                           near ? "\"?" : "");
+                           "--search wants exhaustive, random or pct, not '%s'%s",
+                           args->search_name, suggest_words(nearest, "", suggestion));
     }
     bool is_random = args->search != SEARCH_EXHAUSTIVE;
     if (args->runs > 0 && !is_random)

@@ -184,10 +184,11 @@ int cmd_list(int argc, char **argv)
             print_rows(sections[i].name, json_object_get(all, sections[i].name));
     }
     if (!matched) {
-        const char *near = suggest_nearest(argv[1], names, SECTIONS_COUNT);
+        char suggestion[SUGGEST_BYTES];
+        const char *nearest = suggest_nearest(argv[1], names, SECTIONS_COUNT);
         failure_set(&listing.failure, FAIL_INPUT,
-                    "list knows schemes, faults, choices, properties and scenarios, not '%s'%s%s%s",
-                    argv[1], near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
+                    "list knows schemes, faults, choices, properties and scenarios, not '%s'%s",
+                    argv[1], suggest_words(nearest, "", suggestion));
     }
     if (as_json && !listing.failure.code) {
         json_dumpf(all, stdout, JSON_INDENT(1));

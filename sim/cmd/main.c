@@ -3,6 +3,7 @@
 #include "cmd/secrets.h"
 
 #include "base/monotonic.h"
+#include "base/names.h"
 #include "base/suggest.h"
 #include "base/version.h"
 #include "report/text.h"
@@ -89,9 +90,9 @@ int cmd_failed(const struct failure *failure)
 
 int cmd_help(const char *name, const char *options)
 {
-    for (int i = 0; i < CMDS_COUNT; i++)
-        if (!strcmp(cmds[i].name, name))
-            printf("usage: picklock %s %s\n\n%s\n%s", name, cmds[i].usage, cmds[i].words, options);
+    int row = NAMES_FIND_ROW(cmds, name);
+    assert(row >= 0);
+    printf("usage: picklock %s %s\n\n%s\n%s", name, cmds[row].usage, cmds[row].words, options);
     return FAIL_NONE;
 }
 
@@ -121,14 +122,15 @@ static int run_command(int argc, char **argv)
         printf("picklock %s\n", PICKLOCK_VERSION);
         return FAIL_NONE;
     }
-    for (int i = 0; i < CMDS_COUNT; i++) {
+    int row = NAMES_FIND_ROW(cmds, argv[1]);
+    if (row >= 0)
+        return cmds[row].function(argc - 1, argv + 1);
+    for (int i = 0; i < CMDS_COUNT; i++)
         names[i] = cmds[i].name;
-        if (!strcmp(argv[1], cmds[i].name))
-            return cmds[i].function(argc - 1, argv + 1);
-    }
-    const char *near = suggest_nearest(argv[1], names, CMDS_COUNT);
-    cmd_say("unknown command '%s'%s%s%s", argv[1],
-            near ? "; did you mean '" : "; --help lists them", near ? near : "", near ? "'?" : "");
+    char suggestion[SUGGEST_BYTES];
+    const char *nearest = suggest_nearest(argv[1], names, CMDS_COUNT);
+    cmd_say("unknown command '%s'%s", argv[1],
+            suggest_words(nearest, "; --help lists them", suggestion));
     return FAIL_INPUT;
 }
 

@@ -28,10 +28,10 @@ static enum fail unknown_option(const struct option_row *rows, int count, const 
     int known = 0;
     for (; known < count && known < OPTIONS_MAX; known++)
         names[known] = rows[known].name;
-    const char *near = suggest_nearest(given, names, (size_t)known);
-    return failure_set(failure, FAIL_INPUT, "unknown option '%s'%s%s%s", given,
-                       near ? "; did you mean '" : "; --help lists them", near ? near : "",
-                       near ? "'?" : "");
+    char suggestion[SUGGEST_BYTES];
+    const char *nearest = suggest_nearest(given, names, (size_t)known);
+    return failure_set(failure, FAIL_INPUT, "unknown option '%s'%s", given,
+                       suggest_words(nearest, "; --help lists them", suggestion));
 }
 
 static enum fail in_range(const struct option_row *row, const char *text, int64_t value,

@@ -24,13 +24,11 @@ static enum fail unknown_scheme(const char *word, struct failure *failure)
     const char **names = memory_new((size_t)schemes_count, sizeof *names);
     for (int i = 0; i < schemes_count; i++)
         names[i] = schemes[i]->name;
-    const char *near = suggest_nearest(word, names, (size_t)schemes_count);
+    char suggestion[SUGGEST_BYTES];
+    const char *nearest = suggest_nearest(word, names, (size_t)schemes_count);
     free(names);
-    if (near)
-        return failure_set(failure, FAIL_INPUT, "unknown scheme '%s'; did you mean '%s'?", word,
-                           near);
-    return failure_set(failure, FAIL_INPUT,
-                       "unknown scheme '%s'; `picklock list schemes` lists them", word);
+    return failure_set(failure, FAIL_INPUT, "unknown scheme '%s'%s", word,
+                       suggest_words(nearest, "; `picklock list schemes` lists them", suggestion));
 }
 
 static bool has_ending(const char *word, const char *ending)

@@ -1,8 +1,9 @@
 /* effect.c - see effect.h. */
 #include "history/effect.h"
 
+#include "base/names.h"
+
 #include <assert.h>
-#include <string.h>
 
 static const struct {
     const char *name, *words;
@@ -42,22 +43,18 @@ const char *before_name(enum before before)
 
 bool did_read(const char *name, enum did *did)
 {
-    for (int i = 0; i < DID_COUNT; i++)
-        if (!strcmp(dids[i].name, name)) {
-            *did = (enum did)i;
-            return true;
-        }
-    return false;
+    int row = NAMES_FIND_ROW(dids, name);
+    if (row >= 0)
+        *did = (enum did)row;
+    return row >= 0;
 }
 
 bool before_read(const char *name, enum before *before)
 {
-    for (int i = 0; i < BEFORE_COUNT; i++)
-        if (!strcmp(befores[i], name)) {
-            *before = (enum before)i;
-            return true;
-        }
-    return false;
+    int row = NAMES_FIND(befores, name);
+    if (row >= 0)
+        *before = (enum before)row;
+    return row >= 0;
 }
 
 bool did_is_expiry(enum did did)

@@ -2,11 +2,11 @@
 #include "history/event.h"
 
 #include "base/memory.h"
+#include "base/names.h"
 
 #include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 static const char *const events[EVENT_COUNT] = {
 #define EVENT(id, name, fields) name,
@@ -54,12 +54,10 @@ const char *promise_name(enum promise promise)
 
 bool promise_read(const char *name, enum promise *promise)
 {
-    for (int i = 0; i < PROMISE_BITS_WIDTH; i++)
-        if (!strcmp(promises[i], name)) {
-            *promise = (enum promise)(1 << i);
-            return true;
-        }
-    return false;
+    int row = NAMES_FIND(promises, name);
+    if (row >= 0)
+        *promise = (enum promise)(1 << row);
+    return row >= 0;
 }
 
 void event_keep(struct event *event)
@@ -134,30 +132,24 @@ enum outcome result_outcome(enum result result)
 
 bool event_read(const char *name, enum event_kind *kind)
 {
-    for (int i = 0; i < EVENT_COUNT; i++)
-        if (!strcmp(events[i], name)) {
-            *kind = (enum event_kind)i;
-            return true;
-        }
-    return false;
+    int row = NAMES_FIND(events, name);
+    if (row >= 0)
+        *kind = (enum event_kind)row;
+    return row >= 0;
 }
 
 bool operation_read(const char *name, enum operation *op)
 {
-    for (int i = 0; i < OP_COUNT; i++)
-        if (!strcmp(operations[i], name)) {
-            *op = (enum operation)i;
-            return true;
-        }
-    return false;
+    int row = NAMES_FIND(operations, name);
+    if (row >= 0)
+        *op = (enum operation)row;
+    return row >= 0;
 }
 
 bool result_read(const char *name, enum result *result)
 {
-    for (int i = 0; i < RESULT_COUNT; i++)
-        if (!strcmp(results[i].name, name)) {
-            *result = (enum result)i;
-            return true;
-        }
-    return false;
+    int row = NAMES_FIND_ROW(results, name);
+    if (row >= 0)
+        *result = (enum result)row;
+    return row >= 0;
 }

@@ -1,8 +1,9 @@
 /* fault.c - the columns of faults.def; see fault.h. The only place that compares a fault's name. */
 #include "history/fault.h"
 
+#include "base/names.h"
+
 #include <assert.h>
-#include <string.h>
 
 static const struct row {
     const char *name, *words;
@@ -73,10 +74,8 @@ bool fault_forgets(enum fault fault)
 
 bool fault_read(const char *name, enum fault *fault)
 {
-    for (int i = 0; i < FAULT_ROWS; i++)
-        if (!strcmp(rows[i].name, name)) {
-            *fault = (enum fault)i;
-            return true;
-        }
-    return false;
+    int row = NAMES_FIND_ROW(rows, name);
+    if (row >= 0)
+        *fault = (enum fault)row;
+    return row >= 0;
 }

@@ -8,6 +8,7 @@
 #include "base/bits.h"
 #include "base/infile.h"
 #include "base/memory.h"
+#include "base/names.h"
 #include "history/words.h"
 
 #include <errno.h>
@@ -246,12 +247,11 @@ static enum fail take_field(struct history_reader *reader, const char *name, con
         fail = reader_foreign(reader, name, value, event, &is_taken, failure);
     if (fail || is_taken)
         return fail;
-    for (int i = 0; i < FIELDS; i++)
-        if (!strcmp(fields[i].name, name)) {
-            *filled |= 1u << i;
-            return fields[i].take(reader, name, value, event, failure);
-        }
-    return unknown_field(reader, name, failure);
+    int row = NAMES_FIND_ROW(fields, name);
+    if (row < 0)
+        return unknown_field(reader, name, failure);
+    *filled |= 1u << row;
+    return fields[row].take(reader, name, value, event, failure);
 }
 
 /* A read of what the lock guards may be nobody's: it says what is there when a run has ended. */

@@ -3,6 +3,7 @@
 #include "history/reader.h"
 
 #include "base/bits.h"
+#include "base/names.h"
 #include "history/words.h"
 
 #include <string.h>
@@ -270,11 +271,9 @@ static enum fail take_effect(struct history_reader *reader, json_t *object, int 
         return reader_refuses(reader, failure, "an effect is an object");
     json_object_foreach(object, name, value)
     {
-        int which = 0;
+        int which = NAMES_FIND(effect_fields, name);
         reader_within(reader, "effects", at + 1, name);
-        while (which < SAYS_BITS_WIDTH && strcmp(effect_fields[which], name) != 0)
-            which++;
-        if (which == SAYS_BITS_WIDTH)
+        if (which < 0)
             return reader_unknown(reader, "an effect has no field", name, effect_fields,
                                   SAYS_BITS_WIDTH, failure);
         says |= 1u << which;

@@ -2,6 +2,7 @@
 #include "history/reader.h"
 
 #include "base/memory.h"
+#include "base/names.h"
 #include "history/words.h"
 
 #include <errno.h>
@@ -17,14 +18,6 @@ enum {
     HEAD_FIELDS = sizeof head_fields / sizeof head_fields[0],
     NEW_FIELDS = sizeof new_fields / sizeof new_fields[0],
 };
-
-static bool has_word(const char *const *words, int count, const char *word)
-{
-    for (int i = 0; i < count; i++)
-        if (!strcmp(words[i], word))
-            return true;
-    return false;
-}
 
 static enum fail unknown_field(struct history_reader *reader, const char *name,
                                struct failure *failure)
@@ -48,8 +41,8 @@ static enum fail check_fields(struct history_reader *reader, json_t *object,
             return reader_refuses(reader, failure, "the head has no '%s'", head_fields[i]);
     json_object_foreach(object, name, value)
     {
-        bool is_new = reader->version > 1 && has_word(new_fields, NEW_FIELDS, name);
-        if (!is_new && !has_word(head_fields, HEAD_FIELDS, name))
+        bool is_new = reader->version > 1 && NAMES_FIND(new_fields, name) >= 0;
+        if (!is_new && NAMES_FIND(head_fields, name) < 0)
             return unknown_field(reader, name, failure);
     }
     return FAIL_NONE;

@@ -90,7 +90,8 @@ void reader_within(struct history_reader *reader, const char *outer, int nth, co
 enum fail reader_unknown(struct history_reader *reader, const char *what, const char *word,
                          const char *const *words, int count, struct failure *failure)
 {
-    const char *near = suggest_nearest(word, words, (size_t)count);
-    return reader_refuses(reader, failure, "%s '%.40s'%s%s%s", what, word,
-                          near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
+    char suggestion[SUGGEST_BYTES];
+    const char *nearest = suggest_nearest(word, words, (size_t)count);
+    return reader_refuses(reader, failure, "%s '%.40s'%s", what, word,
+                          suggest_words(nearest, "", suggestion));
 }

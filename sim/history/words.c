@@ -1,6 +1,8 @@
 /* words.c - see words.h. */
 #include "history/words.h"
 
+#include "base/names.h"
+
 #include <assert.h>
 #include <string.h>
 
@@ -15,14 +17,6 @@ static const char *const reply_kinds[] = {
     [REPLY_ERROR] = "error",
 };
 enum { REPLY_KINDS = sizeof reply_kinds / sizeof reply_kinds[0] };
-
-static int find(const char *const *names, int count, const char *name)
-{
-    for (int i = 0; i < count; i++)
-        if (!strcmp(names[i], name))
-            return i;
-    return -1;
-}
 
 bool field_is_typed(const char *member)
 {
@@ -43,7 +37,7 @@ const char *reply_kind_name(enum reply_kind kind)
 
 bool lane_read(const char *name, enum lane *lane)
 {
-    int row = find(lanes, LANE_COUNT, name);
+    int row = NAMES_FIND(lanes, name);
     if (row >= 0)
         *lane = (enum lane)row;
     return row >= 0;
@@ -51,7 +45,7 @@ bool lane_read(const char *name, enum lane *lane)
 
 bool reply_kind_read(const char *name, enum reply_kind *kind)
 {
-    int row = find(reply_kinds, REPLY_KINDS, name);
+    int row = NAMES_FIND(reply_kinds, name);
     if (row >= 0)
         *kind = (enum reply_kind)row;
     return row >= 0;

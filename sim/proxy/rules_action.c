@@ -3,6 +3,7 @@
 #include "proxy/rules_words.h"
 
 #include "base/memory.h"
+#include "base/names.h"
 #include "base/units.h"
 
 #include <ctype.h>
@@ -79,10 +80,8 @@ static unsigned read_argument(const struct word *word, unsigned takes,
 
 static const struct fault *find_fault(const char *name)
 {
-    for (int i = 0; i < faults_count; i++)
-        if (!strcmp(faults[i].name, name))
-            return &faults[i];
-    return NULL;
+    int row = names_row(&faults[0].name, sizeof *faults, (size_t)faults_count, name);
+    return row < 0 ? NULL : &faults[row];
 }
 
 static enum fail unknown_fault(const struct rules_line *line, const struct word *word,

@@ -115,11 +115,9 @@ bool word_read_count(const char *text, uint64_t *count)
 
 const char *word_near(const char *word, const char *const *candidates, size_t count, char *text)
 {
-    const char *near = suggest_nearest(word, candidates, count);
-    if (near) {
-        snprintf(text, 512, "; did you mean '%s'?", near);
-        return text;
-    }
+    const char *nearest = suggest_nearest(word, candidates, count);
+    if (nearest)
+        return suggest_words(nearest, "", text);
     int used = snprintf(text, 512, "; there are");
     for (size_t i = 0; i < count && used < 480; i++)
         used += snprintf(text + used, 512 - (size_t)used, " %s", candidates[i]);

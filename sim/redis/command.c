@@ -4,6 +4,8 @@
  * Never knows what a command does (model.c) nor how it travels (command_wire.c).
  * Source: commands.def. */
 #include "redis/command.h"
+
+#include "base/names.h"
 #include "redis/command_wire.h"
 
 #include <assert.h>
@@ -124,39 +126,25 @@ const char *reply_error_name(enum reply_error e)
     return errors[e];
 }
 
-/* The row with that name, or -1. */
-static int find(const char *const *names, int count, const char *name)
-{
-    for (int i = 0; i < count; i++)
-        if (strcmp(names[i], name) == 0)
-            return i;
-    return -1;
-}
-
-static bool read_verb(const char *text, const char *text_of(enum verb), enum verb *verb)
-{
-    for (int i = 0; i < VERB_COUNT; i++) {
-        if (strcmp(text_of((enum verb)i), text) != 0)
-            continue;
-        *verb = (enum verb)i;
-        return true;
-    }
-    return false;
-}
-
 bool verb_read(const char *name, enum verb *verb)
 {
-    return read_verb(name, verb_name, verb);
+    int row = NAMES_FIND_ROW(rows, name);
+    if (row >= 0)
+        *verb = (enum verb)row;
+    return row >= 0;
 }
 
 bool verb_id_read(const char *id, enum verb *verb)
 {
-    return read_verb(id, verb_id, verb);
+    int row = names_row(&rows[0].id, sizeof *rows, VERB_COUNT, id);
+    if (row >= 0)
+        *verb = (enum verb)row;
+    return row >= 0;
 }
 
 bool effect_read(const char *name, enum effect *effect)
 {
-    int row = find(effects, EFFECT_COUNT, name);
+    int row = NAMES_FIND(effects, name);
     if (row >= 0)
         *effect = (enum effect)row;
     return row >= 0;
@@ -164,7 +152,7 @@ bool effect_read(const char *name, enum effect *effect)
 
 bool key_read(const char *name, enum key *key)
 {
-    int row = find(keys, KEY_COUNT, name);
+    int row = NAMES_FIND(keys, name);
     if (row >= 0)
         *key = (enum key)row;
     return row >= 0;
@@ -172,7 +160,7 @@ bool key_read(const char *name, enum key *key)
 
 bool reply_error_read(const char *name, enum reply_error *error)
 {
-    int row = find(errors, ERROR_COUNT, name);
+    int row = NAMES_FIND(errors, name);
     if (row >= 0)
         *error = (enum reply_error)row;
     return row >= 0;

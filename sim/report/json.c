@@ -12,7 +12,7 @@
 /* Digits of a number of seconds: microseconds stay exact up to some days. */
 enum { REAL_DIGITS = 12 };
 
-const char *const json_kinds[] = {
+const char *const json_kinds[KIND_CELL + 1] = {
     [KIND_RUN] = "run", [KIND_STRESS] = "stress", [KIND_CELL] = "cell"};
 
 static json_t *text_or_null(const char *text)

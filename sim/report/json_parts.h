@@ -10,7 +10,7 @@
 #define RESULTS_SCHEMA_1 "picklock.results/1"
 
 /* "run", ...; by enum result_kind. */
-extern const char *const json_kinds[];
+extern const char *const json_kinds[KIND_CELL + 1];
 
 enum { PLACE_MAX = 160 };
 

@@ -2,6 +2,7 @@
 #include "report/json_parts.h"
 
 #include "base/memory.h"
+#include "base/names.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -172,9 +173,9 @@ static void check_sum(struct results_reading *reading, struct result_row *row)
 static enum result_kind read_kind(struct results_reading *reading, json_t *object)
 {
     const char *name = json_string_value(read_member(reading, object, "kind"));
-    for (int kind = KIND_RUN; name && kind <= KIND_CELL; kind++)
-        if (!strcmp(json_kinds[kind], name))
-            return (enum result_kind)kind;
+    int kind = name ? NAMES_FIND(json_kinds, name) : -1;
+    if (kind >= 0)
+        return (enum result_kind)kind;
     read_bad(reading, "kind", "wants run, stress or cell");
     return KIND_RUN;
 }

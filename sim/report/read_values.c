@@ -3,6 +3,7 @@
 #include "report/json_parts.h"
 
 #include "base/memory.h"
+#include "base/names.h"
 #include "base/suggest.h"
 
 #include <math.h>
@@ -83,15 +84,11 @@ void read_only_keys(struct results_reading *reading, json_t *object, const char 
     }
     json_object_foreach(object, key, value)
     {
-        size_t i = 0;
-        while (i < count && strcmp(known[i], key) != 0)
-            i++;
-        if (i < count)
+        if (names_row(known, sizeof *known, count, key) >= 0)
             continue;
-        char words[PLACE_MAX];
-        const char *near = suggest_nearest(key, known, count);
-        snprintf(words, sizeof words, "is unknown here%s%s%s", near ? "; did you mean '" : "",
-                 near ? near : "", near ? "'?" : "");
+        char words[SUGGEST_BYTES + 20], suggestion[SUGGEST_BYTES];
+        (void)snprintf(words, sizeof words, "is unknown here%s",
+                       suggest_words(suggest_nearest(key, known, count), "", suggestion));
         read_bad(reading, key, words);
     }
 }

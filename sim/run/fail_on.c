@@ -1,10 +1,10 @@
 /* fail_on.c - see fail_on.h. */
 #include "run/fail_on.h"
 
+#include "base/names.h"
 #include "base/suggest.h"
 
 #include <assert.h>
-#include <string.h>
 
 static const char *const names[FAIL_ON_COUNT] = {
     [FAIL_ON_NEVER] = "never", [FAIL_ON_SCHEME] = "scheme", [FAIL_ON_DEPLOYMENT] = "deployment",
@@ -16,16 +16,18 @@ enum fail fail_on_read(const char *text, enum fail_on *fail_on, struct failure *
     *fail_on = FAIL_ON_UNSAID;
     if (!text)
         return FAIL_NONE;
-    for (int i = FAIL_ON_NEVER; i < FAIL_ON_COUNT; i++)
-        if (!strcmp(names[i], text))
-            *fail_on = (enum fail_on)i;
-    if (*fail_on != FAIL_ON_UNSAID)
+    int row = NAMES_FIND(names, text);
+    if (row >= 0) {
+        *fail_on = (enum fail_on)row;
         return FAIL_NONE;
-    const char *near = suggest_nearest(text, names + FAIL_ON_NEVER, FAIL_ON_COUNT - FAIL_ON_NEVER);
+    }
+    char suggestion[SUGGEST_BYTES];
+    const char *nearest =
+        suggest_nearest(text, names + FAIL_ON_NEVER, FAIL_ON_COUNT - FAIL_ON_NEVER);
     return failure_set(failure, FAIL_INPUT,
                        "--fail-on wants scheme, deployment, bug (either of them), any or never, "
-                       "not '%s'%s%s%s",
-                       text, near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
+                       "not '%s'%s",
+                       text, suggest_words(nearest, "", suggestion));
 }
 
 const char *fail_on_name(enum fail_on fail_on)

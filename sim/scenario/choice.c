@@ -2,6 +2,7 @@
  * column. */
 #include "scenario/choice.h"
 
+#include "base/suggest.h"
 #include "scenario/sentence.h"
 
 #include <assert.h>
@@ -96,9 +97,9 @@ const char *choice_print(const struct choice *choice, const char (*names)[64], c
 
 static enum fail choice_mishap(const struct mishap *mishap, struct failure *failure)
 {
-    bool is_near = mishap->nearest[0] != '\0';
-    return failure_set(failure, FAIL_INPUT, "%s%s%s%s", mishap->words,
-                       is_near ? "; did you mean '" : "", mishap->nearest, is_near ? "'?" : "");
+    char suggestion[SUGGEST_BYTES];
+    return failure_set(failure, FAIL_INPUT, "%s%s", mishap->words,
+                       suggest_words(mishap->nearest, "", suggestion));
 }
 
 static enum fail read_choice(const char *line, const struct cast *cast, struct choice *choice,

@@ -1,6 +1,8 @@
 /* naming.c - see naming.h. */
 #include "scenario/naming.h"
 
+#include "base/names.h"
+
 #include <assert.h>
 #include <string.h>
 
@@ -44,10 +46,7 @@ static bool only_reads(const char *name)
     static const char *const names[] = {"GET",     "EXISTS", "TTL",     "PTTL",   "TYPE",   "HGET",
                                         "HEXISTS", "HLEN",   "HGETALL", "LRANGE", "ZSCORE", "WATCH",
                                         "UNWATCH", "PING",   "TIME",    "SCRIPT"};
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (strcmp(names[i], name) == 0)
-            return true;
-    return false;
+    return NAMES_FIND(names, name) >= 0;
 }
 
 enum effect naming_effect(const struct message *message)

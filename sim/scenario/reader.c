@@ -1,6 +1,7 @@
 /* reader.c - reads a scenario file, strictly: see scenario.h. Each key has one reader; nothing bad
  * is skipped. */
 #include "base/memory.h"
+#include "base/names.h"
 #include "base/suggest.h"
 #include "base/units.h"
 #include "scenario/expectation.h"
@@ -169,19 +170,18 @@ static enum fail read_same_token(struct reader *reader, const struct yaml_node *
     for (int i = 0; i < scenario->clients; i++)
         names[i] = scenario->names[i];
     for (const struct yaml_node *at = node->first; !fail && at; at = at->next) {
-        int client = 0;
         fail = want_scalar(reader, at, "same-token", "names of clients");
-        while (!fail && client < scenario->clients && strcmp(names[client], at->text))
-            client++;
-        if (!fail && client == scenario->clients)
+        if (fail)
+            return fail;
+        int client = names_row(names, sizeof *names, (size_t)scenario->clients, at->text);
+        if (client < 0)
             return yaml_complain(&reader->yaml, at, 0,
                                  suggest_nearest(at->text, names, (size_t)scenario->clients),
                                  reader->failure, "'%.40s' is not a client", at->text);
-        if (!fail && scenario->same_token & 1u << client)
+        if (scenario->same_token & 1u << client)
             return yaml_complain(&reader->yaml, at, 0, NULL, reader->failure,
                                  "client '%s' is named twice", at->text);
-        if (!fail)
-            scenario->same_token |= 1u << client;
+        scenario->same_token |= 1u << client;
     }
     return fail;
 }
@@ -257,10 +257,7 @@ static enum fail check_keys(struct reader *reader, const struct yaml_node *root)
                              "a scenario is a mapping (name: .., steps: ..), not %s",
                              yaml_kind_words(root));
     for (const struct yaml_node *at = root->first; at; at = at->next) {
-        int i = 0;
-        while (i < KEYS_COUNT && strcmp(names[i], at->text))
-            i++;
-        if (i == KEYS_COUNT)
+        if (NAMES_FIND(names, at->text) < 0)
             return yaml_complain(&reader->yaml, at, 0, suggest_nearest(at->text, names, KEYS_COUNT),
                                  reader->failure, "unknown key '%.40s'", at->text);
     }

@@ -3,6 +3,7 @@
 #include "scenario/schedule.h"
 
 #include "base/memory.h"
+#include "base/names.h"
 #include "base/suggest.h"
 #include "base/units.h"
 #include "scenario/sentence.h"
@@ -34,15 +35,14 @@ static enum fail complain(struct schedule_reader *reader, const char *nearest, c
 static enum fail complain(struct schedule_reader *reader, const char *nearest, const char *format,
                           ...)
 {
-    char words[800], shown[800];
+    char words[800], shown[800], suggestion[SUGGEST_BYTES];
     va_list arguments;
     va_start(arguments, format);
     vsnprintf(words, sizeof words, format, arguments);
     va_end(arguments);
-    return failure_set(reader->failure, FAIL_INPUT, "%.600s:%d: %s%s%s%s", reader->path,
-                       reader->line, sentence_show(words, shown, sizeof shown),
-                       nearest ? "; did you mean '" : "", nearest ? nearest : "",
-                       nearest ? "'?" : "");
+    return failure_set(reader->failure, FAIL_INPUT, "%.600s:%d: %s%s", reader->path, reader->line,
+                       sentence_show(words, shown, sizeof shown),
+                       suggest_words(nearest, "", suggestion));
 }
 
 /* The next line without its end, or NULL. */
@@ -222,12 +222,10 @@ static char *cut_value(char *line)
 static enum fail refuse_header(struct schedule_reader *reader, const char *key, int next)
 {
     const char *names[HEADERS_COUNT];
-    int row = 0;
+    int row = NAMES_FIND_ROW(headers, key);
     for (int i = 0; i < HEADERS_COUNT; i++)
         names[i] = headers[i].name;
-    while (row < HEADERS_COUNT && strcmp(names[row], key))
-        row++;
-    if (row == HEADERS_COUNT)
+    if (row < 0)
         return complain(reader, suggest_nearest(key, names, HEADERS_COUNT), "unknown key '%.40s'",
                         key);
     if (row < next)

@@ -1,6 +1,7 @@
 /* messages.c - what stands at the proxies: requests and replies of workers, named, held, let go.
  * See session.h. */
 #include "base/memory.h"
+#include "base/names.h"
 #include "worker/session_state.h"
 
 #include <stdio.h>
@@ -14,10 +15,7 @@ static bool is_handshake(const char *name)
 {
     static const char *const names[] = {"HELLO", "AUTH",    "SELECT", "CLIENT",
                                         "INFO",  "COMMAND", "QUIT"};
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (strcmp(names[i], name) == 0)
-            return true;
-    return false;
+    return NAMES_FIND(names, name) >= 0;
 }
 
 static int next_ordinal(struct session *session, int client, int server, const char *name)

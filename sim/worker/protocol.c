@@ -2,6 +2,7 @@
 #include "worker/protocol.h"
 
 #include "base/memory.h"
+#include "base/names.h"
 #include "base/suggest.h"
 
 #include <jansson.h>
@@ -98,6 +99,16 @@ static enum fail bad(const struct answer_reading *reading, const char *words, co
                        protocol_quote(reading->line, reading->length, quoted, sizeof quoted));
 }
 
+static enum fail unknown(const struct answer_reading *reading, const char *words, const char *name,
+                         const char *const *known, size_t count)
+{
+    const char *nearest = suggest_nearest(name, known, count);
+    char about[120];
+    (void)snprintf(about, sizeof about, " '%.40s'%s%s%s", name, nearest ? ", did you mean '" : "",
+                   nearest ? nearest : "", nearest ? "'" : "");
+    return bad(reading, words, about);
+}
+
 static enum fail check_members(const struct answer_reading *reading, const json_t *root)
 {
     static const char *const known[] = {"id",    "ok",       "ready",        "event",   "error",
@@ -106,39 +117,25 @@ static enum fail check_members(const struct answer_reading *reading, const json_
     for (void *at = json_object_iter((json_t *)(uintptr_t)root); at;
          at = json_object_iter_next((json_t *)(uintptr_t)root, at)) {
         const char *member = json_object_iter_key(at);
-        size_t i = 0;
-        while (i < KNOWN && strcmp(known[i], member) != 0)
-            i++;
-        if (i < KNOWN)
-            continue;
-        const char *near = suggest_nearest(member, known, KNOWN);
-        char about[100];
-        (void)snprintf(about, sizeof about, " '%.40s'%s%s%s", member,
-                       near ? ", did you mean '" : "", near ? near : "", near ? "'" : "");
-        return bad(reading, "unknown member", about);
+        if (NAMES_FIND(known, member) < 0)
+            return unknown(reading, "unknown member", member, known, KNOWN);
     }
     return FAIL_NONE;
 }
 
 static enum fail read_promise(const struct answer_reading *reading, const char *name, unsigned *set)
 {
-    for (size_t i = 0; i < sizeof refused / sizeof *refused; i++)
-        if (strcmp(refused[i].name, name) == 0)
-            return failure_set(
-                reading->failure, FAIL_INPUT,
-                "it promises '%s' (%s), which picklock cannot check yet; leave the promise "
-                "out to have the rest of the lock tested",
-                name, refused[i].words);
-    for (unsigned i = 0; i < WORKER_PROMISE_COUNT; i++)
-        if (strcmp(promises[i], name) == 0) {
-            *set |= 1u << i;
-            return FAIL_NONE;
-        }
-    const char *near = suggest_nearest(name, promises, WORKER_PROMISE_COUNT);
-    char about[120];
-    (void)snprintf(about, sizeof about, " '%.40s'%s%s%s", name, near ? ", did you mean '" : "",
-                   near ? near : "", near ? "'" : "");
-    return bad(reading, "unknown promise", about);
+    int row = NAMES_FIND_ROW(refused, name);
+    if (row >= 0)
+        return failure_set(reading->failure, FAIL_INPUT,
+                           "it promises '%s' (%s), which picklock cannot check yet; leave the "
+                           "promise out to have the rest of the lock tested",
+                           name, refused[row].words);
+    row = NAMES_FIND(promises, name);
+    if (row < 0)
+        return unknown(reading, "unknown promise", name, promises, WORKER_PROMISE_COUNT);
+    *set |= 1u << row;
+    return FAIL_NONE;
 }
 
 static enum fail read_ready(const struct answer_reading *reading, const json_t *root,

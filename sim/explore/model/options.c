@@ -1,8 +1,9 @@
 /* options.c - see options.h: the names of options, and which properties they are about. */
 #include "explore/model/options.h"
 
+#include "base/names.h"
+
 #include <assert.h>
-#include <string.h>
 
 static const char *const searches[SEARCH_COUNT] = {"exhaustive", "random", "pct"};
 
@@ -14,13 +15,10 @@ const char *explore_search_name(enum explore_search search)
 
 bool explore_search_read(const char *name, enum explore_search *search)
 {
-    for (int i = 0; i < SEARCH_COUNT; i++) {
-        if (strcmp(searches[i], name) != 0)
-            continue;
-        *search = (enum explore_search)i;
-        return true;
-    }
-    return false;
+    int row = NAMES_FIND(searches, name);
+    if (row >= 0)
+        *search = (enum explore_search)row;
+    return row >= 0;
 }
 
 static const char *const sections[] = {
@@ -34,13 +32,10 @@ const char *section_name(enum section section)
 
 bool section_read(const char *name, enum section *section)
 {
-    for (int i = 0; i < SECTION_COUNT; i++) {
-        if (strcmp(sections[i], name) != 0)
-            continue;
-        *section = (enum section)i;
-        return true;
-    }
-    return false;
+    int row = NAMES_FIND(sections, name);
+    if (row >= 0)
+        *section = (enum section)row;
+    return row >= 0;
 }
 
 bool explore_judges(enum section section, enum property property)

@@ -27,9 +27,10 @@ static enum fail unknown_fault(const char *name, struct failure *failure)
     const char *names[FAULT_COUNT];
     for (int i = 0; i < FAULT_COUNT; i++)
         names[i] = fault_name((enum fault)i);
-    const char *near = suggest_nearest(name, names, FAULT_COUNT);
-    return failure_set(failure, FAIL_INPUT, "there is no fault \"%s\"%s%s%s", name,
-                       near ? ": did you mean \"" : "", near ? near : "", near ? "\"?" : "");
+    char suggestion[SUGGEST_BYTES];
+    const char *nearest = suggest_nearest(name, names, FAULT_COUNT);
+    return failure_set(failure, FAIL_INPUT, "there is no fault '%s'%s", name,
+                       suggest_words(nearest, "", suggestion));
 }
 
 static void name_budget(struct cell *cell)
