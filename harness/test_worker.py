@@ -277,7 +277,7 @@ class Worker(Worker):
     assert "worker A is stuck: it was asked to release, and waits for what will never come" in ran.err, ran
 
 
-# --- trouble ---
+# --- failures ---
 
 
 def test_no_such_program(picklock):

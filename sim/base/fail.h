@@ -1,6 +1,6 @@
 /* fail.h - how a function says that the world went wrong.
  *
- * Three kinds of trouble, three ways out (house rule):
+ * Three kinds of failure, three ways out (house rule):
  *   wrong code      assert(), kept in release builds
  *   wrong world     return an enum fail and put one sentence into the caller's struct failure
  *   out of memory   memory.h: print one line, exit with FAIL_INTERNAL

@@ -23,16 +23,16 @@ int pair_votes(const struct ledger *ledger, int client);
 void pair_explain(const struct ledger *ledger, const struct pair *pair, struct finding *finding);
 
 /* What somebody did to another's grant, as one sentence with its context ("A sent DEL, executed at
- * 330.2 ms; A's own lease had ended at 300.9 ms."). words: of the deed ("removed B's lock"). */
-void deed_explain(const struct ledger *ledger, const struct deed *deed, const char *words,
-                  struct finding *finding);
+ * 330.2 ms; A's own lease had ended at 300.9 ms."). words: of the change ("removed B's lock"). */
+void change_explain(const struct ledger *ledger, const struct change *change, const char *words,
+                    struct finding *finding);
 
 /* "B got the lock at 312.4 ms (SET ..) for 300.0 ms. It cannot have expired before 612.4 ms." */
 void grant_explain(const struct ledger *ledger, const struct grant *grant, struct finding *finding);
 
 /* What made somebody do that: "A's overrun", "a command that was sent twice"; "" when nothing did.
  * words: 128 bytes. */
-const char *deed_trigger(const struct ledger *ledger, const struct deed *deed, char *words);
+const char *change_trigger(const struct ledger *ledger, const struct change *change, char *words);
 
 /* The cause that the end of a grant has by itself. */
 enum cause ending_cause(const struct ledger *ledger, const struct grant *grant);

@@ -8,7 +8,7 @@
 
 enum { WORDS_BYTES = 128 };
 
-static void hit(struct monitor *monitor, const struct fact *fact, const struct deed *deed,
+static void hit(struct monitor *monitor, const struct fact *fact, const struct change *change,
                 enum cause cause, const char *verb)
 {
     const struct ledger *ledger = monitor->ledger;
@@ -18,8 +18,8 @@ static void hit(struct monitor *monitor, const struct fact *fact, const struct d
     char words[WORDS_BYTES];
     snprintf(words, sizeof words, "%s %s's lock", verb, client_name(ledger, fact->grant->client));
     grant_explain(ledger, fact->grant, finding);
-    deed_explain(ledger, deed, words, finding);
-    finding_say(finding, "%s in %s.", cause_title(cause), client_name(ledger, deed->client));
+    change_explain(ledger, change, words, finding);
+    finding_say(finding, "%s in %s.", cause_title(cause), client_name(ledger, change->client));
 }
 
 static void fact(struct monitor *monitor, const struct fact *fact)

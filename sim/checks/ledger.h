@@ -56,7 +56,7 @@ struct quote {
 };
 
 /* Who did something to a key, with what, and how that client stood then. */
-struct deed {
+struct change {
     int client, attempt;
     enum operation op;
     struct quote sent;
@@ -87,15 +87,15 @@ struct grant {
     struct quote sent;   /* what wrote it */
     int64_t index;       /* of its EXECUTE; NO_INDEX: there is no grant */
     int64_t from_us, time_us;
-    int64_t asked_us;  /* when that left its client; NEVER_US: not known */
-    int64_t until_us;  /* the owner may count on the key until then */
-    bool is_tentative; /* by GETSET: it stands only when the acquire says "granted" */
-    bool is_touched;   /* another client changed its expiry or its value */
-    bool is_kept_idly; /* a renewal was sent while its owner did not believe (any more) */
-    struct deed touch; /* the last one who did */
+    int64_t asked_us;    /* when that left its client; NEVER_US: not known */
+    int64_t until_us;    /* the owner may count on the key until then */
+    bool is_tentative;   /* by GETSET: it stands only when the acquire says "granted" */
+    bool is_touched;     /* another client changed its expiry or its value */
+    bool is_kept_idly;   /* a renewal was sent while its owner did not believe (any more) */
+    struct change touch; /* the last one who did */
     enum ending ending;
     int64_t ended_us, ended_index;
-    struct deed by;   /* DELETED, TAKEN */
+    struct change by; /* DELETED, TAKEN */
     struct left left; /* while it lives */
     bool is_restored; /* a replica brought it back */
 };

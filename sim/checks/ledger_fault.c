@@ -41,23 +41,23 @@ static void swap_won(struct ledger *ledger, const struct event *event)
     struct ledger_key *key = &ledger->locks[client->lock].keys[swap->server];
     struct grant old = key->grant;
     bool is_later_touched = old.is_touched && old.touch.index > swap->index;
-    struct deed deed = {.client = event->client,
-                        .attempt = event->attempt,
-                        .op = OP_ACQUIRE,
-                        .sent = swap->sent,
-                        .did = DID_OVERWRITTEN,
-                        .wanted = EFFECT_SET,
-                        .time_us = swap->time_us,
-                        .index = swap->index,
-                        .is_clock_struck = client->is_clock_struck,
-                        .own_end_us = NEVER_US,
-                        .own_ended_by = NOBODY};
+    struct change change = {.client = event->client,
+                            .attempt = event->attempt,
+                            .op = OP_ACQUIRE,
+                            .sent = swap->sent,
+                            .did = DID_OVERWRITTEN,
+                            .wanted = EFFECT_SET,
+                            .time_us = swap->time_us,
+                            .index = swap->index,
+                            .is_clock_struck = client->is_clock_struck,
+                            .own_end_us = NEVER_US,
+                            .own_ended_by = NOBODY};
     if (!key->is_present || old.ending != ENDING_NONE)
         return;
     bool was_touched = old.is_touched && !is_later_touched &&
                        !(old.touch.client == event->client && old.touch.attempt == event->attempt);
     key->grant.is_touched = was_touched;
-    key->grant.by = deed;
+    key->grant.by = change;
     struct event then = *event;
     then.index = swap->index;
     then.time_us = swap->time_us;
@@ -65,7 +65,7 @@ static void swap_won(struct ledger *ledger, const struct event *event)
     key->is_present = true;
     key->grant = (struct grant){.client = event->client,
                                 .attempt = event->attempt,
-                                .sent = deed.sent,
+                                .sent = change.sent,
                                 .index = swap->index,
                                 .from_us = swap->from_us,
                                 .time_us = swap->time_us,

@@ -107,42 +107,42 @@ void ledger_quote(struct quote *quote, const struct event *event)
     memcpy(quote->text, event->opaque->text, sizeof quote->text);
 }
 
-static struct deed deed_of(const struct scene *scene)
+static struct change change_of(const struct scene *scene)
 {
     const struct ledger *ledger = scene->ledger;
     const struct event *event = scene->event;
     const struct ledger_client *client = &ledger->clients[event->client];
-    struct deed deed = {.client = event->client,
-                        .attempt = event->attempt,
-                        .op = event->op,
-                        .did = scene->effect.did,
-                        .wanted = scene->effect.wanted,
-                        .time_us = event->time_us,
-                        .index = event->index,
-                        .repeat = repeat_of(client, event),
-                        .is_clock_struck = client->is_clock_struck,
-                        .own_end_us = NEVER_US,
-                        .own_ended_by = NOBODY};
-    ledger_quote(&deed.sent, event);
+    struct change change = {.client = event->client,
+                            .attempt = event->attempt,
+                            .op = event->op,
+                            .did = scene->effect.did,
+                            .wanted = scene->effect.wanted,
+                            .time_us = event->time_us,
+                            .index = event->index,
+                            .repeat = repeat_of(client, event),
+                            .is_clock_struck = client->is_clock_struck,
+                            .own_end_us = NEVER_US,
+                            .own_ended_by = NOBODY};
+    ledger_quote(&change.sent, event);
     if (client->attempt != event->attempt || client->lock != event->lock)
-        return deed;
+        return change;
     if (client->acquired == RESULT_GRANTED)
-        deed.own_end_us = client->own_end_us;
+        change.own_end_us = client->own_end_us;
     const struct grant *own = ledger_grant(ledger, event->client, event->server);
     if (own->index == NO_INDEX)
-        return deed;
-    deed.own_ending = own->ending;
-    deed.own_ended_us = own->ended_us;
+        return change;
+    change.own_ending = own->ending;
+    change.own_ended_us = own->ended_us;
     if (own->ending == ENDING_DELETED || own->ending == ENDING_TAKEN)
-        deed.own_ended_by = own->by.client;
-    return deed;
+        change.own_ended_by = own->by.client;
+    return change;
 }
 
 static void end_by(struct scene *scene, enum ending ending)
 {
     const struct event *event = scene->event;
     if (scene->key->grant.index != NO_INDEX)
-        scene->key->grant.by = deed_of(scene);
+        scene->key->grant.by = change_of(scene);
     ledger_end(scene->ledger, event, event->lock, event->server, ending, event->time_us);
 }
 
@@ -260,7 +260,7 @@ static void touched(struct scene *scene)
     if (key->grant.client == NOBODY)
         return;
     key->grant.is_touched = true;
-    key->grant.touch = deed_of(scene);
+    key->grant.touch = change_of(scene);
     if (key->grant.client != event->client)
         ledger_tell(scene->ledger, FACT_TOUCHED, event, event->lock, event->server,
                     key->grant.client, &key->grant);

@@ -15,10 +15,10 @@ static void fact(struct monitor *monitor, const struct fact *fact)
     const struct grant *grant = fact->grant;
     if (fact->kind != FACT_ENDED || grant->ending != ENDING_DELETED || grant->client == NOBODY)
         return;
-    const struct deed *deed = &grant->by;
-    if (deed->client == grant->client || deed->op == OP_ACQUIRE)
+    const struct change *change = &grant->by;
+    if (change->client == grant->client || change->op == OP_ACQUIRE)
         return;
-    if (ledger->has_stamps && deed->time_us >= grant->until_us + ledger->unit_us)
+    if (ledger->has_stamps && change->time_us >= grant->until_us + ledger->unit_us)
         return;
     monitor->counters->foreign_releases++;
     struct finding *finding = &monitor->finding;
@@ -27,9 +27,9 @@ static void fact(struct monitor *monitor, const struct fact *fact)
     char words[WORDS_BYTES], trigger[WORDS_BYTES];
     snprintf(words, sizeof words, "removed %s's lock", client_name(ledger, grant->client));
     grant_explain(ledger, grant, finding);
-    deed_explain(ledger, deed, words, finding);
-    deed_trigger(ledger, deed, trigger);
-    finding_say(finding, "Unlock bug in %s%s%s.", client_name(ledger, deed->client),
+    change_explain(ledger, change, words, finding);
+    change_trigger(ledger, change, trigger);
+    finding_say(finding, "Unlock bug in %s%s%s.", client_name(ledger, change->client),
                 *trigger ? ", triggered by " : "", trigger);
 }
 

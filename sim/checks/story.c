@@ -22,47 +22,48 @@ void grant_explain(const struct ledger *ledger, const struct grant *grant, struc
                 MS(grant->until_us));
 }
 
-const char *deed_trigger(const struct ledger *ledger, const struct deed *deed, char *words)
+const char *change_trigger(const struct ledger *ledger, const struct change *change, char *words)
 {
-    const char *who = client_name(ledger, deed->client);
+    const char *who = client_name(ledger, change->client);
     words[0] = '\0';
-    if (deed->repeat != REPEAT_NONE)
-        snprintf(words, TRIGGER_BYTES, "a %s that was sent %s", quote_name(&deed->sent),
-                 deed->repeat == REPEAT_RESENT ? "again" : "twice");
-    else if (deed->is_clock_struck && ledger->has_stamps)
+    if (change->repeat != REPEAT_NONE)
+        snprintf(words, TRIGGER_BYTES, "a %s that was sent %s", quote_name(&change->sent),
+                 change->repeat == REPEAT_RESENT ? "again" : "twice");
+    else if (change->is_clock_struck && ledger->has_stamps)
         snprintf(words, TRIGGER_BYTES, "%s's wrong clock", who);
-    else if (deed->own_ending == ENDING_EXPIRED ||
-             (deed->own_ending == ENDING_TAKEN && deed->own_end_us <= deed->own_ended_us))
+    else if (change->own_ending == ENDING_EXPIRED ||
+             (change->own_ending == ENDING_TAKEN && change->own_end_us <= change->own_ended_us))
         snprintf(words, TRIGGER_BYTES, "%s's overrun", who);
-    else if ((deed->own_ending == ENDING_DELETED || deed->own_ending == ENDING_TAKEN) &&
-             deed->own_ended_by != deed->client)
+    else if ((change->own_ending == ENDING_DELETED || change->own_ending == ENDING_TAKEN) &&
+             change->own_ended_by != change->client)
         snprintf(words, TRIGGER_BYTES, "%s's lock being removed by %s at %s", who,
-                 client_name(ledger, deed->own_ended_by), MS(deed->own_ended_us));
-    else if (deed->own_ending > ENDING_EXPIRED && deed->own_ending != ENDING_DELETED &&
-             deed->own_ending != ENDING_TAKEN)
-        snprintf(words, TRIGGER_BYTES, "the loss of %s's lock at %s", who, MS(deed->own_ended_us));
-    else if (deed->own_end_us <= deed->time_us)
+                 client_name(ledger, change->own_ended_by), MS(change->own_ended_us));
+    else if (change->own_ending > ENDING_EXPIRED && change->own_ending != ENDING_DELETED &&
+             change->own_ending != ENDING_TAKEN)
+        snprintf(words, TRIGGER_BYTES, "the loss of %s's lock at %s", who,
+                 MS(change->own_ended_us));
+    else if (change->own_end_us <= change->time_us)
         snprintf(words, TRIGGER_BYTES, "%s's overrun", who);
     return words;
 }
 
-void deed_explain(const struct ledger *ledger, const struct deed *deed, const char *words,
-                  struct finding *finding)
+void change_explain(const struct ledger *ledger, const struct change *change, const char *words,
+                    struct finding *finding)
 {
-    const char *who = client_name(ledger, deed->client);
+    const char *who = client_name(ledger, change->client);
     char context[WITNESS_LINE_BYTES / 2] = "";
-    if (deed->repeat == REPEAT_COPIED)
+    if (change->repeat == REPEAT_COPIED)
         snprintf(context, sizeof context, "; a copy of that command was on its way");
-    else if (deed->repeat == REPEAT_RESENT)
+    else if (change->repeat == REPEAT_RESENT)
         snprintf(context, sizeof context, "; its library had sent that command again");
-    else if (deed->own_end_us <= deed->time_us)
+    else if (change->own_end_us <= change->time_us)
         snprintf(context, sizeof context, "; %s's own lease had ended at %s", who,
-                 MS(deed->own_end_us));
-    else if (deed->own_ending != ENDING_NONE)
+                 MS(change->own_end_us));
+    else if (change->own_ending != ENDING_NONE)
         snprintf(context, sizeof context, "; %s's own lock had been gone since %s", who,
-                 MS(deed->own_ended_us));
-    finding_say(finding, "%s sent %s, executed at %s: it %s%s.", who, SENT(&deed->sent),
-                MS(deed->time_us), words, context);
+                 MS(change->own_ended_us));
+    finding_say(finding, "%s sent %s, executed at %s: it %s%s.", who, SENT(&change->sent),
+                MS(change->time_us), words, context);
 }
 
 /* --- how the first one's grant ended --- */
@@ -76,7 +77,7 @@ static void explain_touch(const struct ledger *ledger, const struct grant *grant
     char *at = strstr(what, "%s");
     snprintf(words, sizeof words, "%.*s%s%s", (int)(at - what), what,
              client_name(ledger, grant->client), at + 2);
-    deed_explain(ledger, &grant->touch, words, finding);
+    change_explain(ledger, &grant->touch, words, finding);
 }
 
 static void explain_end(const struct ledger *ledger, const struct grant *grant,
@@ -126,7 +127,7 @@ static void explain_end(const struct ledger *ledger, const struct grant *grant,
             explain_touch(ledger, grant, finding);
         snprintf(words, sizeof words, "%s %s's lock",
                  grant->ending == ENDING_DELETED ? "removed" : "overwrote", owner);
-        deed_explain(ledger, &grant->by, words, finding);
+        change_explain(ledger, &grant->by, words, finding);
         return;
     }
 }
@@ -198,7 +199,7 @@ static void conclude(const struct ledger *ledger, const struct pair *pair, struc
     else if (pair->cause == CAUSE_ACQUIRE_BUG)
         culprit = pair->second;
     if (end && pair->cause == CAUSE_UNLOCK_BUG)
-        deed_trigger(ledger, &end->by, trigger);
+        change_trigger(ledger, &end->by, trigger);
     finding_say(finding, "(%s,%s): %s%s%s%s%s.", first, second, cause_title(pair->cause),
                 culprit != NOBODY ? " in " : "",
                 culprit != NOBODY ? client_name(ledger, culprit) : "",

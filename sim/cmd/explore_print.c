@@ -59,8 +59,8 @@ static void print_witness(FILE *out, const struct result_row *cell,
         fprintf(out, "  %3d  %s\n", i + 1, property->choices[i]);
     for (int i = 0; i < property->witness_lines; i++)
         print_line(out, "  ", property->witness[i]);
-    if (property->trouble)
-        print_line(out, "  NOT CONFIRMED, a defect of picklock: ", property->trouble);
+    if (property->error)
+        print_line(out, "  NOT CONFIRMED, a defect of picklock: ", property->error);
 }
 
 enum fail explore_print_witnesses(FILE *out, const struct results *results, const char *folder,

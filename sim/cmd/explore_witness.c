@@ -36,7 +36,7 @@ static enum fail confirm_one(struct cells *cells, int at, enum property property
     const struct cell *cell = &cells->rows[at];
     const struct cell_witness *witness = &cell->witnesses[property];
     bool is_unsupported = false;
-    if (!witness->is_confirmed && !witness->trouble) {
+    if (!witness->is_confirmed && !witness->error) {
         cells->on_redis[at][property] = CONFIRMED_NOTHING;
         return FAIL_NONE;
     }
@@ -150,11 +150,11 @@ static enum fail write_witness(const struct cell *cell, struct result_property *
     char *path = path_in(folder, row->schedule);
     enum fail fail = write_schedule(&run, finding, path, failure);
     free(path);
-    if (row->trouble) {
+    if (row->error) {
         free(row->history);
         row->history = NULL;
     }
-    if (fail || row->trouble)
+    if (fail || row->error)
         return fail;
     path = path_in(folder, row->history);
     fail = write_history(&run, finding, path, findings, failure);

@@ -18,16 +18,16 @@ enum fail clock_page_open(struct clock_page **page, const char *path, struct fai
                            strerror(errno));
     void *memory = MAP_FAILED;
     /* A page for which there is no room would end whoever writes to it. */
-    int trouble = posix_fallocate(descriptor, 0, (off_t)sizeof **page);
-    if (!trouble) {
+    int error = posix_fallocate(descriptor, 0, (off_t)sizeof **page);
+    if (!error) {
         memory = mmap(NULL, sizeof **page, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, 0);
-        trouble = errno;
+        error = errno;
     }
     (void)close(descriptor);
     if (memory == MAP_FAILED) {
         (void)unlink(path);
         return failure_set(failure, FAIL_UNAVAILABLE, "%s: cannot be mapped: %s", path,
-                           strerror(trouble));
+                           strerror(error));
     }
     *page = memory;
     return FAIL_NONE;

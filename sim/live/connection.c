@@ -145,7 +145,7 @@ static void clean_up(void *data)
 {
     struct connection *connection = data;
     if (!connection->is_cut && !connection->is_told && connection->async->err)
-        (void)snprintf(connection->endpoint->trouble, sizeof connection->endpoint->trouble,
+        (void)snprintf(connection->endpoint->complaint, sizeof connection->endpoint->complaint,
                        "%.100s", connection->async->c.errstr);
     connection->async = NULL;
     uv_close((uv_handle_t *)&connection->poll, poll_closed);
@@ -161,7 +161,7 @@ static void connected(const redisAsyncContext *async, int status)
     if (status == REDIS_OK)
         return;
     connection->was_refused = strstr(async->errstr, strerror(ECONNREFUSED)) != NULL;
-    (void)snprintf(connection->endpoint->trouble, sizeof connection->endpoint->trouble,
+    (void)snprintf(connection->endpoint->complaint, sizeof connection->endpoint->complaint,
                    "no connection to the proxy: %s", async->errstr);
 }
 
@@ -182,8 +182,8 @@ static void greeted(redisAsyncContext *async, void *got, void *data)
     struct connection *connection = async->data;
     (void)data;
     if (reply && reply->type == REDIS_REPLY_ERROR)
-        control_login_refused(reply->str, connection->endpoint->trouble,
-                              sizeof connection->endpoint->trouble);
+        control_login_refused(reply->str, connection->endpoint->complaint,
+                              sizeof connection->endpoint->complaint);
 }
 
 static void greet(struct connection *connection, const struct url *login)
@@ -208,7 +208,7 @@ static void pinged(redisAsyncContext *async, void *got, void *data)
         return;
     connection->is_greeted = reply->type != REDIS_REPLY_ERROR || !strncmp(reply->str, "NOPERM", 6);
     if (!connection->is_greeted)
-        (void)snprintf(connection->endpoint->trouble, sizeof connection->endpoint->trouble,
+        (void)snprintf(connection->endpoint->complaint, sizeof connection->endpoint->complaint,
                        "%.100s", reply->str);
 }
 
@@ -233,13 +233,13 @@ enum fail connection_new(struct connection **made, struct endpoint *endpoint, vo
 {
     redisAsyncContext *async = redisAsyncConnect("127.0.0.1", proxy_port(endpoint->proxy));
     struct connection *connection = memory_new(1, sizeof *connection);
-    int trouble = 0;
+    int error = 0;
     if (async && !async->err)
-        trouble = uv_poll_init(endpoint->loop, &connection->poll, async->c.fd);
-    if (!async || async->err || trouble < 0) {
+        error = uv_poll_init(endpoint->loop, &connection->poll, async->c.fd);
+    if (!async || async->err || error < 0) {
         enum fail fail =
-            trouble < 0 ? failure_set(failure, FAIL_UNAVAILABLE, "libuv: %s", uv_strerror(trouble))
-                        : no_connection(async, endpoint, failure);
+            error < 0 ? failure_set(failure, FAIL_UNAVAILABLE, "libuv: %s", uv_strerror(error))
+                      : no_connection(async, endpoint, failure);
         if (async)
             redisAsyncFree(async);
         free(connection);

@@ -63,8 +63,8 @@ struct endpoint {
     struct proxy *proxy;
     struct connection **by_port; /* of the client's end */
     const struct connection_events *events;
-    int connections;                 /* that exist, those being closed too */
-    char trouble[STATION_WORDS_MAX]; /* the last thing that the proxy or a connection complained
+    int connections;                   /* that exist, those being closed too */
+    char complaint[STATION_WORDS_MAX]; /* the last thing that the proxy or a connection complained
                                         about */
 };
 
@@ -98,7 +98,7 @@ enum fail connection_new(struct connection **connection, struct endpoint *endpoi
                          struct failure *failure);
 
 /* Asks the server for a sign of life on it; then is_greeted. What it refuses is the endpoint's
- * trouble. */
+ * complaint. */
 void connection_greet(struct connection *connection);
 
 /* Sends a command with its keys under prefix (borrowed). The call lives until it is heard and has

@@ -87,7 +87,7 @@ static enum fail did_not_come(const struct settling *settling, struct failure *f
 enum fail directed_say_broken(struct directed *directed, struct failure *failure)
 {
     int server = directed->broken_server - 1;
-    const char *words = directed->live->endpoints[server].trouble;
+    const char *words = directed->live->endpoints[server].complaint;
     if (live_server_died(directed->live, failure))
         return FAIL_UNAVAILABLE;
     return failure_set(failure, FAIL_UNAVAILABLE, "server %d closed the connection%s%s", server + 1,

@@ -212,7 +212,7 @@ static void hook_notice(void *context, void *link_owner, const char *words)
 {
     struct endpoint *endpoint = context;
     (void)link_owner;
-    (void)snprintf(endpoint->trouble, sizeof endpoint->trouble, "%.250s", words);
+    (void)snprintf(endpoint->complaint, sizeof endpoint->complaint, "%.250s", words);
 }
 
 /* --- letting go --- */

@@ -44,17 +44,17 @@ enum fail live_new(struct live **made, const struct live_options *options, struc
     unsigned long long drawn = 0;
     *made = NULL;
     raise_limit();
-    int trouble = uv_loop_init(&live->loop);
-    if (trouble < 0) {
+    int error = uv_loop_init(&live->loop);
+    if (error < 0) {
         free(live);
-        return failure_set(why, FAIL_UNAVAILABLE, "libuv: %s", uv_strerror(trouble));
+        return failure_set(why, FAIL_UNAVAILABLE, "libuv: %s", uv_strerror(error));
     }
     (void)uv_timer_init(&live->loop, &live->tick);
     (void)signal(SIGPIPE, SIG_IGN); /* a peer that is gone is an error of write(), not our end */
-    trouble = uv_random(NULL, NULL, &drawn, sizeof drawn, 0, NULL);
+    error = uv_random(NULL, NULL, &drawn, sizeof drawn, 0, NULL);
     footprint_prefix(drawn, live->prefix);
-    if (trouble < 0)
-        failure_set(why, FAIL_UNAVAILABLE, "no random numbers: %s", uv_strerror(trouble));
+    if (error < 0)
+        failure_set(why, FAIL_UNAVAILABLE, "no random numbers: %s", uv_strerror(error));
     else if (!servers_open(&live->servers, options, live->prefix, &live->loop, &live->tick, why)) {
         *made = live;
         return FAIL_NONE;
@@ -139,7 +139,7 @@ enum fail live_prepare(struct live *live, int servers, bool has_replica, int loc
         live->endpoints[number].expiry_s = live->servers.is_foreign ? FOOTPRINT_KEYS_S : 0;
     }
     for (int i = 0; i < live->stations_count; i++)
-        live->endpoints[i].trouble[0] = '\0';
+        live->endpoints[i].complaint[0] = '\0';
     enum fail fail = FAIL_NONE;
     for (int i = 0; !fail && i < servers; i++) {
         live_follow_server(live, i);

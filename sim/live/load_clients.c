@@ -58,7 +58,7 @@ static void restarted(struct load_timer *timer)
 static void load_client_crashes(struct load_client *load_client)
 {
     struct stress *stress = load_client->stress;
-    if (stress->trouble.code)
+    if (stress->failure.code)
         return;
     stress->struck[STRUCK_CRASH]++;
     load_client_fault(load_client, FAULT_CRASH, 0);
@@ -118,7 +118,7 @@ static void take_step(struct load_client *load_client, const struct step_result 
 {
     if (step->violation) {
         contract_fail(load_client->client.scheme, step->violation, step->at,
-                      &load_client->stress->trouble);
+                      &load_client->stress->failure);
         return;
     }
     if (step->has_returned)

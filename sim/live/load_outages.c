@@ -44,8 +44,8 @@ static void open_again(struct queue *queue)
 {
     struct failure why;
     if (queue->reach == REACH_REFUSED && live_accept(queue->stress->live, queue->server, &why) &&
-        !queue->stress->trouble.code)
-        queue->stress->trouble = why;
+        !queue->stress->failure.code)
+        queue->stress->failure = why;
     queue->reach = REACH_OPEN;
 }
 

@@ -134,7 +134,7 @@ static void arrived(struct exchange *exchange)
 {
     struct load_request *request = exchange->owner;
     struct stress *stress = stress_of(request);
-    if (stress->trouble.code)
+    if (stress->failure.code)
         return;
     if (request->strike == STRIKE_REQUEST && !request->is_abandoned) {
         stress->struck[STRUCK_REQUEST]++;
@@ -166,7 +166,7 @@ static void late_one_executed(struct load_request *request)
 static void executed(struct exchange *exchange)
 {
     struct load_request *request = exchange->owner;
-    if (!request || stress_of(request)->trouble.code)
+    if (!request || stress_of(request)->failure.code)
         return;
     struct stress *stress = stress_of(request);
     struct queue *queue = &stress->queues[request->server];
@@ -246,7 +246,7 @@ static bool is_overdue(const struct load_request *request)
 static void delivered(struct exchange *exchange)
 {
     struct load_request *request = exchange->owner;
-    if (stress_of(request)->trouble.code)
+    if (stress_of(request)->failure.code)
         return;
     if (is_overdue(request)) {
         timers_remove(&stress_of(request)->timers, &request->timeout.timer);
@@ -285,10 +285,11 @@ static void broken(struct connection *connection)
         lane_lose(load_client, connection);
         return;
     }
-    if (!stress->trouble.code)
-        failure_set(&stress->trouble, FAIL_UNAVAILABLE, "server %d closed a connection%s%s",
-                    connection->endpoint->number + 1, connection->endpoint->trouble[0] ? ": " : "",
-                    connection->endpoint->trouble);
+    if (!stress->failure.code)
+        failure_set(&stress->failure, FAIL_UNAVAILABLE, "server %d closed a connection%s%s",
+                    connection->endpoint->number + 1,
+                    connection->endpoint->complaint[0] ? ": " : "",
+                    connection->endpoint->complaint);
     lanes_forget(load_client, connection);
     for (struct load_request *request = load_client->requests; request; request = request->next)
         if (request->connection == connection)
@@ -328,7 +329,7 @@ static void draw_strike(struct load_request *request)
 }
 
 /* Now, or when a connection is free. What cannot be sent at all ends the run: it is in
- * stress->trouble. */
+ * stress->failure. */
 void load_request_go(struct load_request *request)
 {
     struct load_client *load_client = request->load_client;
@@ -350,7 +351,7 @@ void load_request_go(struct load_request *request)
     struct event event = load_request_event(request, EVENT_SEND);
     stress_write(stress, &event);
     if (!*connection && connection_new(connection, &stress->live->endpoints[request->server],
-                                       load_client, &stress->trouble))
+                                       load_client, &stress->failure))
         return;
     request->connection = *connection;
     request->exchange =
@@ -366,7 +367,7 @@ void load_request_send(struct load_client *load_client, int server, enum lane la
                        enum operation op, const struct command *command)
 {
     struct stress *stress = load_client->stress;
-    if (stress->trouble.code)
+    if (stress->failure.code)
         return;
     struct load_request *request = memory_new(1, sizeof *request);
     *request = (struct load_request){.load_client = load_client,

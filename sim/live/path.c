@@ -59,7 +59,7 @@ static enum fail compare(const struct endpoint *endpoint, const struct path_answ
     if (!monitor->run_id[0])
         return failure_set(
             failure, FAIL_UNAVAILABLE, "server %d cannot be reached through the proxy%s%s",
-            endpoint->number + 1, endpoint->trouble[0] ? ": " : "", endpoint->trouble);
+            endpoint->number + 1, endpoint->complaint[0] ? ": " : "", endpoint->complaint);
     if (!monitor->was_seen)
         return failure_set(failure, FAIL_UNAVAILABLE,
                            "server %d was asked, and the proxy before it saw nothing of it",

@@ -85,39 +85,39 @@ static _Noreturn void child_run(const struct process_options *options, char *con
     (void)sigemptyset(&none);
     (void)sigprocmask(SIG_SETMASK, &none, NULL);
     child_streams(log);
-    int trouble = 0;
+    int error = 0;
     if (options->shim && clock_preload(options->shim, options->page, NULL))
-        trouble = ENOMEM;
-    if (!trouble) {
+        error = ENOMEM;
+    if (!error) {
         (void)execvp(arguments[0], arguments);
-        trouble = errno;
+        error = errno;
     }
-    ssize_t told = write(tell, &trouble, sizeof trouble);
+    ssize_t told = write(tell, &error, sizeof error);
     (void)told;
     _exit(127);
 }
 
-/* Forks and runs; *trouble is the errno when the program could not be run at all. */
+/* Forks and runs; *error is the errno when the program could not be run at all. */
 static int spawn(const struct process_options *options, char *const *arguments, const char *log,
-                 int *trouble)
+                 int *error)
 {
     int ends[2], parent = (int)getpid();
-    *trouble = 0;
+    *error = 0;
     if (pipe2(ends, O_CLOEXEC) != 0) {
-        *trouble = errno;
+        *error = errno;
         return -1;
     }
     int pid = fork();
     if (pid == 0)
         child_run(options, arguments, log, parent, ends[1]);
-    *trouble = pid < 0 ? errno : 0;
+    *error = pid < 0 ? errno : 0;
     (void)close(ends[1]);
     ssize_t got;
     do
-        got = pid < 0 ? 0 : read(ends[0], trouble, sizeof *trouble);
+        got = pid < 0 ? 0 : read(ends[0], error, sizeof *error);
     while (got < 0 && errno == EINTR);
     (void)close(ends[0]);
-    if (pid > 0 && *trouble) {
+    if (pid > 0 && *error) {
         while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
             ;
         return -1;
@@ -370,14 +370,14 @@ static enum fail start_at(struct process *process, const struct process_options 
     if (write_settings(process, conf, failure))
         return FAIL_UNAVAILABLE;
     const char *const arguments[] = {program, conf, NULL};
-    int trouble;
+    int error;
     (void)unlink(log);
-    process->pid = spawn(options, (char *const *)(uintptr_t)arguments, log, &trouble);
+    process->pid = spawn(options, (char *const *)(uintptr_t)arguments, log, &error);
     if (process->pid > 0)
         return wait_until_ready(process, failure);
     process->pid = 0;
-    return failure_set(failure, FAIL_UNAVAILABLE, "it cannot be run: %s%s", strerror(trouble),
-                       trouble == ENOENT && !options->program
+    return failure_set(failure, FAIL_UNAVAILABLE, "it cannot be run: %s%s", strerror(error),
+                       error == ENOENT && !options->program
                            ? " (install it, or name one with --redis-server PATH)"
                            : "");
 }

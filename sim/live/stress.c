@@ -84,7 +84,7 @@ static void ring_timers(struct stress *stress)
 {
     struct timer *timer;
     int64_t now_us = stress_now_us(stress);
-    while (!stress->trouble.code && (timer = timers_pop(&stress->timers, now_us))) {
+    while (!stress->failure.code && (timer = timers_pop(&stress->timers, now_us))) {
         struct load_timer *rung = (struct load_timer *)timer;
         rung->rings(rung);
     }
@@ -120,7 +120,7 @@ static void check_servers(struct stress *stress)
 {
     struct failure why;
     if (servers_check(&stress->live->servers, &why))
-        stress->trouble = why;
+        stress->failure = why;
 }
 
 /* In short spans: a clock that jumps is not lost in a long run. The first that went wrong is kept.
@@ -128,20 +128,20 @@ static void check_servers(struct stress *stress)
 static void compare_clocks(struct stress *stress)
 {
     struct failure why;
-    if (stress->trouble.code || stress->doubt.code)
+    if (stress->failure.code || stress->doubt.code)
         return;
     enum fail fail = live_compare_clocks(stress->live, &why);
     if (fail == FAIL_UNKNOWN)
         stress->doubt = why;
     else if (fail)
-        stress->trouble = why;
+        stress->failure = why;
 }
 
 static void run_for(struct stress *stress, int64_t duration_us)
 {
     const struct stress_options *options = stress->options;
     int64_t now_us = 0, checked_us = 0, told_us = 0;
-    while (!stress->trouble.code && !is_stopped(stress) && now_us < duration_us) {
+    while (!stress->failure.code && !is_stopped(stress) && now_us < duration_us) {
         int64_t until_us = checked_us + CHECK_EVERY_US;
         turn(stress, until_us < duration_us ? until_us : duration_us);
         now_us = stress_now_us(stress);
@@ -177,7 +177,7 @@ static void drain(struct stress *stress)
 {
     stress->is_ending = true;
     int64_t limit_us = stress_now_us(stress) + DRAIN_LIMIT_US;
-    while (!stress->trouble.code && !is_at_rest(stress) && stress_now_us(stress) < limit_us)
+    while (!stress->failure.code && !is_at_rest(stress) && stress_now_us(stress) < limit_us)
         turn(stress, limit_us);
 }
 
@@ -260,7 +260,7 @@ static bool are_connected(void *context)
     const struct stress *stress = greeting->stress;
     for (int i = greeting->upto - 1; i >= 0 && i >= greeting->upto - GREET_BATCH; i--)
         if (!is_greeted(stress, i))
-            return stress->trouble.code; /* one that was turned away ends it all */
+            return stress->failure.code; /* one that was turned away ends it all */
     return true;
 }
 
@@ -272,11 +272,11 @@ static enum fail greet_batch(struct stress *stress, int upto, struct failure *fa
     if (fail == FAIL_UNKNOWN)
         return failure_set(failure, FAIL_UNAVAILABLE,
                            "%d clients could not be connected within %d s: %s", upto,
-                           GREET_LIMIT_US / 1000000, stress->live->endpoints[0].trouble);
-    if (!fail && stress->trouble.code)
-        return failure_set(failure, stress->trouble.code,
+                           GREET_LIMIT_US / 1000000, stress->live->endpoints[0].complaint);
+    if (!fail && stress->failure.code)
+        return failure_set(failure, stress->failure.code,
                            "not all of %d clients could be connected: %s", stress->options->clients,
-                           stress->trouble.text);
+                           stress->failure.text);
     return fail;
 }
 
@@ -422,9 +422,9 @@ enum fail live_stress(struct live *live, const struct stress_options *options,
         outcome->elapsed_us = stress_now_us(&stress);
         drain(&stress);
         compare_clocks(&stress);
-        if (stress.trouble.code && !live_server_died(live, why))
-            *why = stress.trouble;
-        fail = stress.trouble.code;
+        if (stress.failure.code && !live_server_died(live, why))
+            *why = stress.failure;
+        fail = stress.failure.code;
     }
     hang_up(&stress);
     live_wait_for_connections(live);

@@ -121,7 +121,7 @@ struct stress {
     int connections_max; /* connections that there are descriptors for */
     int greeted;         /* clients that every server has answered */
     bool is_ending;
-    struct failure trouble;
+    struct failure failure;
     struct failure doubt; /* FAIL_UNKNOWN: nothing can be concluded, and why */
 };
 

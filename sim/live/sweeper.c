@@ -52,14 +52,14 @@ enum fail sweeper_start(struct sweeper *sweeper, void (*work)(const void *contex
         (void)close(ends[1]);
         sweeper_run(ends[0], work, context);
     }
-    int trouble = errno;
+    int error = errno;
     (void)close(ends[0]);
     if (pid > 0) {
         *sweeper = (struct sweeper){.alive = ends[1], .pid = pid};
         return FAIL_NONE;
     }
     (void)close(ends[1]);
-    return failure_set(failure, FAIL_UNAVAILABLE, "fork: %s", strerror(trouble));
+    return failure_set(failure, FAIL_UNAVAILABLE, "fork: %s", strerror(error));
 }
 
 void sweeper_tell(const struct sweeper *sweeper, int told)

@@ -343,10 +343,10 @@ static struct reply run_fenced_set(struct turn *turn, const struct command *comm
     return done.kind == REPLY_ERROR ? done : integer(1);
 }
 
-/* --- the table, and what a server in trouble refuses --- */
+/* --- the table, and what a server that is full, read-only or the like refuses --- */
 
 #define TRAITS(BIT)                                                                                \
-    BIT(WRITES)      /* refused by a read-only replica, and when the disk is in trouble */         \
+    BIT(WRITES)      /* refused by a read-only replica, and when the disk fails */                 \
     BIT(GROWS)       /* refused when memory is full, even when it would change nothing */          \
     BIT(SCRIPT)      /* let in; the commands inside are refused one by one */                      \
     BIT(TRANSACTION) /* MULTI is let in, the commands behind it are not queued, EXEC fails */      \

@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { TROUBLES_SHOWN = 5 };
+enum { PROBLEMS_SHOWN = 5 };
 
 void html_text(const struct page *page, const char *text)
 {
@@ -163,7 +163,7 @@ static void put_counts(const struct page *page)
                     view_cell_words[i]);
 }
 
-static void put_trouble(const struct page *page, int at)
+static void put_problem(const struct page *page, int at)
 {
     struct view_names names = view_names(page->view->rows[at]);
     char *id = html_row_id(page->view, at);
@@ -183,7 +183,7 @@ static void put_missing(const struct page *page)
     char *interrupted = view_interrupted_words(results);
     if (!results->missing_count && !interrupted)
         return;
-    fputs("<div class=\"troubles missing\"><ul>\n", page->out);
+    fputs("<div class=\"problems missing\"><ul>\n", page->out);
     if (interrupted) {
         fputs("<li>Interrupted: ", page->out);
         html_text(page, interrupted);
@@ -200,25 +200,25 @@ static void put_missing(const struct page *page)
 
 /* What is not as expected, as links; the reader of a red CI run needs nothing else. Many of them
  * must not push the table off the first screen. */
-static void put_troubles(const struct page *page)
+static void put_problems(const struct page *page)
 {
     const struct view *view = page->view;
     int all = 0, shown = 0;
     put_missing(page);
     for (int i = 0; i < view->count; i++)
-        all += view_is_trouble(view->rows[i]);
+        all += view_is_problem(view->rows[i]);
     if (all)
-        fputs("<div class=\"troubles\"><ul>\n", page->out);
+        fputs("<div class=\"problems\"><ul>\n", page->out);
     for (int i = 0; i < view->count; i++) {
-        if (!view_is_trouble(view->rows[i]))
+        if (!view_is_problem(view->rows[i]))
             continue;
-        if (shown++ == TROUBLES_SHOWN)
+        if (shown++ == PROBLEMS_SHOWN)
             fprintf(page->out, "</ul><details><summary>and %d more</summary><ul>\n",
-                    all - TROUBLES_SHOWN);
-        put_trouble(page, i);
+                    all - PROBLEMS_SHOWN);
+        put_problem(page, i);
     }
     if (all)
-        fprintf(page->out, "</ul>%s</div>\n", all > TROUBLES_SHOWN ? "</details>" : "");
+        fprintf(page->out, "</ul>%s</div>\n", all > PROBLEMS_SHOWN ? "</details>" : "");
 }
 
 static void put_properties(const struct page *page)
@@ -300,7 +300,7 @@ static const struct {
 } blanks[] = {
     {"title", put_title},           {"scope", put_scope},
     {"sides", put_sides},           {"mood", put_mood},
-    {"counts", put_counts},         {"troubles", put_troubles},
+    {"counts", put_counts},         {"problems", put_problems},
     {"scenarios", html_scenarios},  {"cells", html_cells},
     {"stress", html_stress},        {"details", html_details},
     {"causes", put_causes},         {"properties", put_properties},

@@ -111,12 +111,12 @@ static void put_command(const struct page *page, const char *what, const char *c
     fputs("</code></dd>\n", page->out);
 }
 
-static void put_trouble(const struct page *page, const char *trouble)
+static void put_error(const struct page *page, const char *error)
 {
-    if (!trouble)
+    if (!error)
         return;
-    fputs("<p class=\"trouble\">", page->out);
-    html_text(page, trouble);
+    fputs("<p class=\"error\">", page->out);
+    html_text(page, error);
     fputs("</p>\n", page->out);
 }
 
@@ -177,7 +177,7 @@ static void put_heading(const struct page *page, const struct result_row *row)
     if (row->is_inferred)
         fputs("<p class=\"soft\">Holds are inferred from the commands: nobody told of them.</p>\n",
               page->out);
-    put_trouble(page, row->trouble ? row->trouble : row->not_applicable);
+    put_error(page, row->error ? row->error : row->not_applicable);
 }
 
 /* --- what was found --- */
@@ -244,11 +244,11 @@ static void put_headline(const struct page *page, const struct result_row *row)
         if (row->search)
             fprintf(page->out, ". The witness: %s", view_confirmed_words(headline));
         fputs(".</p>\n", page->out);
-        put_trouble(page, headline->trouble);
+        put_error(page, headline->error);
     }
     if (row->search)
         put_timeline(page, row, headline);
-    if (headline && !row->trouble)
+    if (headline && !row->error)
         put_sentences(page, headline->witness, headline->witness_lines);
     if (row->search)
         put_again(page, row, headline);

@@ -67,7 +67,7 @@ static void add_witness(json_t *made, const struct result_property *property)
         made, "confirmed",
         truth_if(is_confirmed || property->confirmed == CONFIRMED_NO, is_confirmed));
     json_object_set_new(made, "unconfirmed", text_or_null(result_unconfirmed(property->confirmed)));
-    json_object_set_new(made, "trouble", text_or_null(property->trouble));
+    json_object_set_new(made, "trouble", text_or_null(property->error));
     json_object_set_new(made, "schedule", text_or_null(property->schedule));
     json_object_set_new(made, "history", text_or_null(property->history));
 }
@@ -172,7 +172,7 @@ static json_t *row_json(const struct results *results, const struct result_row *
         made, "as_expected",
         truth_if(row->as_expected != AS_EXPECTED_NONE, row->as_expected == AS_EXPECTED_YES));
     json_object_set_new(made, "unsupported", json_boolean(row->is_unsupported));
-    json_object_set_new(made, "trouble", text_or_null(row->trouble));
+    json_object_set_new(made, "trouble", text_or_null(row->error));
     json_object_set_new(made, "seconds", seconds(row->elapsed_us));
     json_object_set_new(made, "properties", properties);
     if (row->search)

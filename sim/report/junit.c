@@ -103,8 +103,8 @@ static char *why_of(const struct junit_case *one)
     const struct result_property *property = one->property;
     if (!one->row->search)
         return view_row_words(one->row);
-    if (property->trouble || property->why)
-        return memory_text(property->trouble ? property->trouble : property->why);
+    if (property->error || property->why)
+        return memory_text(property->error ? property->error : property->why);
     return view_property_words(property);
 }
 
@@ -139,7 +139,7 @@ static void print_case(FILE *out, const struct junit_case *one, const char *suit
     if (!is_passed && one->outcome != SKIPPED)
         fprintf(out, "\" type=\"%s", type_of(one));
     fputs(is_passed ? "\n" : "\">", out);
-    if (one->property && !row->trouble)
+    if (one->property && !row->error)
         print_told(out, one->property);
     fprintf(out, "</%s>\n    </testcase>\n", is_passed ? "system-out" : elements[one->outcome]);
     free(why);

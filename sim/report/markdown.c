@@ -104,7 +104,7 @@ static void print_sentences(FILE *out, const char *title, const struct view *vie
     fputs("\n\n", out);
     text_print(out, TEXT_MARKDOWN, why);
     fputs("\n\n", out);
-    for (int i = 0; headline && !row->trouble && i < headline->witness_lines; i++) {
+    for (int i = 0; headline && !row->error && i < headline->witness_lines; i++) {
         fprintf(out, "%d. ", i + 1);
         text_print(out, TEXT_MARKDOWN, headline->witness[i]);
         fputc('\n', out);
@@ -251,7 +251,7 @@ static void print_runs(FILE *out, const struct view *view)
     int told = 0, end = view_first(view, KIND_CELL);
     for (int i = 0; i < end; i++) {
         bool is_unknown = result_standing(view->rows[i]) == STANDING_UNKNOWN;
-        if (!view_is_trouble(view->rows[i]))
+        if (!view_is_problem(view->rows[i]))
             continue;
         if (told++ == TOLD_MAX)
             fputs("\nThere are more; the table marks them.\n", out);

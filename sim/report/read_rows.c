@@ -33,7 +33,7 @@ static void read_witness(struct results_reading *reading, json_t *object,
     if (unconfirmed)
         property->confirmed = result_unconfirmed_read(unconfirmed);
     free(unconfirmed);
-    property->trouble = read_text_or_null(reading, object, "trouble");
+    property->error = read_text_or_null(reading, object, "trouble");
     property->schedule = read_text_or_null(reading, object, "schedule");
     property->history = read_text_or_null(reading, object, "history");
 }
@@ -226,7 +226,7 @@ static void read_verdicts(struct results_reading *reading, json_t *object, struc
     bool is_expected = read_truth_or_null(reading, object, "as_expected", &is_null);
     row->as_expected = is_null ? AS_EXPECTED_NONE : is_expected ? AS_EXPECTED_YES : AS_EXPECTED_NO;
     row->is_unsupported = read_truth(reading, object, "unsupported");
-    row->trouble = read_text_or_null(reading, object, "trouble");
+    row->error = read_text_or_null(reading, object, "trouble");
     row->not_applicable = read_optional_text(reading, object, "not_applicable");
     if (!row->not_applicable != (row->verdict != VERDICT_NOT_APPLICABLE))
         read_bad(reading, "not_applicable",

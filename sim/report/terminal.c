@@ -192,7 +192,7 @@ static void print_sentences(const struct terminal *terminal, const char *words,
     cell(terminal, bold, result_lock(row), 0);
     fputc('\n', terminal->out);
     text_print_wrapped(terminal->out, why, 2, COLUMNS);
-    for (int i = 0; headline && !row->trouble && i < headline->witness_lines; i++)
+    for (int i = 0; headline && !row->error && i < headline->witness_lines; i++)
         text_print_wrapped(terminal->out, headline->witness[i], 4, COLUMNS);
     free(why);
 }
@@ -236,15 +236,15 @@ static void print_runs(const struct terminal *terminal, const struct view *view,
     int end = view_first(view, KIND_CELL);
     print_scenarios(terminal, view);
     print_stress(terminal, view);
-    bool has_trouble = false;
+    bool has_problem = false;
     for (int i = 0; i < end; i++) {
-        if (!view_is_trouble(view->rows[i]))
+        if (!view_is_problem(view->rows[i]))
             continue;
         bool is_unknown = result_standing(view->rows[i]) == STANDING_UNKNOWN;
-        has_trouble = true;
+        has_problem = true;
         print_sentences(terminal, is_unknown ? "unknown: " : "NOT expected: ", view->rows[i]);
     }
-    const struct result_row *bug = has_trouble ? NULL : view_first_bug(view);
+    const struct result_row *bug = has_problem ? NULL : view_first_bug(view);
     if (bug)
         print_sentences(
             terminal,

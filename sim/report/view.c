@@ -147,7 +147,7 @@ const struct result_row *view_first_bug(const struct view *view)
     return first;
 }
 
-bool view_is_trouble(const struct result_row *row)
+bool view_is_problem(const struct result_row *row)
 {
     enum standing standing = result_standing(row);
     return standing == STANDING_UNEXPECTED || standing == STANDING_UNKNOWN ||

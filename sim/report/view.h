@@ -45,7 +45,7 @@ const char *view_verdict(const struct result_row *row);
 extern const char *const view_cell_words[];
 
 /* Does somebody have to look at it? Not as expected, unknown, or a defect of picklock. */
-bool view_is_trouble(const struct result_row *row);
+bool view_is_problem(const struct result_row *row);
 
 /* "as expected", "NOT expected", "unknown", "" (nothing stated, or nothing to state). */
 const char *view_standing_words(enum standing standing);

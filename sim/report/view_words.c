@@ -71,8 +71,8 @@ char *view_row_words(const struct result_row *row)
     if (row->search)
         return memory_text(result_has_defect(row) ? "a witness did not reproduce"
                                                   : row->search->words);
-    if (row->trouble || row->not_applicable)
-        return memory_text(row->trouble ? row->trouble : row->not_applicable);
+    if (row->error || row->not_applicable)
+        return memory_text(row->error ? row->error : row->not_applicable);
     if (!headline)
         return memory_text("nothing was checked");
     bool differs =

@@ -37,7 +37,7 @@ static void fill_witness(struct result_property *made, const struct cell *cell)
         made->witness[i] = memory_text(witness->text[i]);
     made->first_index = witness->first_index;
     made->is_replayed = witness->is_confirmed;
-    made->trouble = witness->trouble ? memory_text(witness->trouble) : NULL;
+    made->error = witness->error ? memory_text(witness->error) : NULL;
 }
 
 static void fill_property(struct result_property *made, const struct cell *cell,

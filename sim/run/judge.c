@@ -94,11 +94,11 @@ void result_set_not_applicable(struct result_row *row, const char *reason)
     row->as_expected = AS_EXPECTED_NONE;
 }
 
-static void set_trouble(struct result_row *row, const struct judging *judging)
+static void set_error(struct result_row *row, const struct judging *judging)
 {
     bool is_foreseen = judging->expectation && judging->expectation->is_unsupported;
     row->verdict = VERDICT_UNKNOWN;
-    row->trouble = memory_text(judging->is_unsupported ? unsupported : judging->trouble);
+    row->error = memory_text(judging->is_unsupported ? unsupported : judging->error);
     row->as_expected = judging->is_unsupported && is_foreseen ? AS_EXPECTED_YES : AS_EXPECTED_NONE;
 }
 
@@ -156,8 +156,8 @@ void result_judge(struct result_row *row, const struct finding *findings,
 {
     const struct expectation *expectation = judging->expectation;
     row->is_unsupported = judging->is_unsupported;
-    if (judging->is_unsupported || judging->trouble) {
-        set_trouble(row, judging);
+    if (judging->is_unsupported || judging->error) {
+        set_error(row, judging);
         return;
     }
     if (judging->not_applicable && !has_failure(findings, judging->fail_on)) {
@@ -168,7 +168,7 @@ void result_judge(struct result_row *row, const struct finding *findings,
     if (row->verdict == VERDICT_NOT_APPLICABLE)
         return;
     if (judging->interrupted && row->verdict == VERDICT_UNKNOWN)
-        row->trouble = memory_text(judging->interrupted);
+        row->error = memory_text(judging->interrupted);
     if (expectation && !expectation->is_unsupported)
         compare(row);
     else

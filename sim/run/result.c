@@ -24,7 +24,7 @@ static void property_close(struct result_property *property)
     texts_free(property->choices, property->choices_count);
     free(property->why);
     free(property->found_by);
-    free(property->trouble);
+    free(property->error);
     free(property->schedule);
     free(property->history);
 }
@@ -36,7 +36,7 @@ static void row_close(struct result_row *row)
     free(row->properties);
     free(row->scheme_file);
     free(row->worker);
-    free(row->trouble);
+    free(row->error);
     free(row->not_applicable);
     free(row->schedule);
     free(row->history);
@@ -192,7 +192,7 @@ enum cell_word result_cell_word(const struct result_row *row)
 
 bool result_property_is_defect(const struct result_property *property)
 {
-    return property->trouble || property->confirmed == CONFIRMED_NO;
+    return property->error || property->confirmed == CONFIRMED_NO;
 }
 
 bool result_has_defect(const struct result_row *row)

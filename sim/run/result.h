@@ -50,7 +50,7 @@ struct result_property {
     int choices_count;
     bool is_replayed; /* the simulated world and the checks come to the same */
     enum confirmed confirmed;
-    char *trouble;  /* why it was not replayed, or NULL */
+    char *error;    /* why it was not replayed, or NULL */
     char *schedule; /* as those of the row: a cell has them for each property */
     char *history;
 };
@@ -99,7 +99,7 @@ struct result_row {
     enum { AS_EXPECTED_NO, AS_EXPECTED_YES, AS_EXPECTED_NONE } as_expected;
     enum fail_on fail_on; /* what judged where nothing was expected; UNSAID: something was, or
                              nothing could be judged */
-    char *trouble;        /* why the run is unknown (diverged ...), or NULL */
+    char *error;          /* why the run is unknown (diverged ...), or NULL */
     char *not_applicable; /* why the run has no meaning here, or NULL; verdict is then
                              NOT_APPLICABLE */
     int64_t elapsed_us;
@@ -165,7 +165,7 @@ struct judging {
     const struct expectation
         *expectation; /* NULL: none stated, the policy says what counts as failed */
     bool is_unsupported;
-    const char *trouble; /* why the run diverged, or NULL */
+    const char *error; /* why the run diverged, or NULL */
     /* Why the scheme could not follow the scenario, or NULL. A failure (by the policy) up to there
      * is one all the same; without one the run is not applicable. */
     const char *not_applicable;

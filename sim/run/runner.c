@@ -238,7 +238,7 @@ static enum fail direct_row(struct runner *runner, const struct script *script, 
     /* The world first: which server it is stands in the head of the history. */
     if (world_open(&world, runner, run, failure)) {
         if (failure->code == FAIL_UNKNOWN || is_workers_end(runner, run->scheme, failure->code))
-            result_judge(row, findings, &(struct judging){.trouble = failure->text});
+            result_judge(row, findings, &(struct judging){.error = failure->text});
         else if (failure->code == FAIL_NOT_APPLICABLE)
             result_set_not_applicable(row, failure->text);
         else
@@ -274,7 +274,7 @@ static enum fail direct_row(struct runner *runner, const struct script *script, 
     const struct judging judging = {
         .expectation = expectation,
         .is_unsupported = recording.is_unsupported,
-        .trouble = fail == FAIL_UNKNOWN ? failure->text : NULL,
+        .error = fail == FAIL_UNKNOWN ? failure->text : NULL,
         .interrupted = is_cut_short ? failure->text : NULL,
         .not_applicable = fail == FAIL_NOT_APPLICABLE ? failure->text : NULL,
         .fail_on = fail_on_for(runner->fail_on, run->scheme, FAIL_ON_BUG)};
@@ -474,7 +474,7 @@ enum fail runner_stress(struct runner *runner, struct stress_options *options,
             &(struct judging){
                 .is_unsupported = recording.is_unsupported,
                 .interrupted = interrupted,
-                .trouble = outcome.doubt.code ? outcome.doubt.text : NULL,
+                .error = outcome.doubt.code ? outcome.doubt.text : NULL,
                 .vacuity = unstruck ? unstruck : result_vacuity(&counters, wants_faults(options)),
                 .fail_on = fail_on_for(runner->fail_on, options->scheme, FAIL_ON_BUG)});
         free(interrupted);

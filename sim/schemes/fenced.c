@@ -28,7 +28,7 @@ static void step(void *state, const struct lease *lease, const struct moment *in
         if (moment_is_nil(in) || moment_is_integer(in, 0))
             out_refused(out);
         else
-            out_trouble(out, in);
+            out_no_answer(out, in);
         SCRIPT_RETURN(self);
     }
     out_granted_with_fence(out, in->reply.value);

@@ -32,7 +32,7 @@ static void step(void *state, const struct lease *lease, const struct moment *in
     out_send(out, LANE_MAIN, SERVER_ONE, (struct command){.verb = VERB_INCR, .key = KEY_FENCE});
     AWAIT(self, MINTED);
     if (!moment_is_reply(in, REPLY_INTEGER)) {
-        out_trouble(out, in);
+        out_no_answer(out, in);
         SCRIPT_RETURN(self);
     }
     out_granted_with_fence(out, in->reply.value);

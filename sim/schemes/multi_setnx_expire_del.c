@@ -26,7 +26,7 @@ static void step(void *state, const struct lease *lease, const struct moment *in
                  .verb = VERB_MULTI_SETNX_EXPIRE, .value = lease->token, .ttl_us = lease->ttl_us});
     AWAIT(self, ASKED);
     if (!moment_is_reply(in, REPLY_TRANSACTION)) {
-        out_trouble(out, in);
+        out_no_answer(out, in);
         SCRIPT_RETURN(self);
     }
     if (in->reply.value != 1) {

@@ -66,7 +66,7 @@ static inline bool moment_ends(const struct moment *in, enum verb verb)
 
 /* No answer, or one that the scheme cannot use: unsupported when the server said so, else failed.
  */
-static inline void out_trouble(struct outbox *out, const struct moment *in)
+static inline void out_no_answer(struct outbox *out, const struct moment *in)
 {
     if (moment_is_unsupported(in))
         out_unsupported(out);
@@ -80,7 +80,7 @@ static inline void out_no_set(struct outbox *out, const struct moment *in)
     if (moment_is_nil(in))
         out_refused(out);
     else
-        out_trouble(out, in);
+        out_no_answer(out, in);
 }
 
 /* SETNX (or a script that returns what it said) was not answered 1. */
@@ -89,7 +89,7 @@ static inline void out_no_setnx(struct outbox *out, const struct moment *in)
     if (moment_is_integer(in, 0))
         out_refused(out);
     else
-        out_trouble(out, in);
+        out_no_answer(out, in);
 }
 
 /* A plain DEL was answered: the code that sends it does not look at the number. */
@@ -98,7 +98,7 @@ static inline void out_deleted(struct outbox *out, const struct moment *in)
     if (moment_is_reply(in, REPLY_INTEGER))
         out_released(out);
     else
-        out_trouble(out, in);
+        out_no_answer(out, in);
 }
 
 /* A delete that compares was answered: 1 it was mine, 0 it was not (any more). */
@@ -109,7 +109,7 @@ static inline void out_compared(struct outbox *out, const struct moment *in)
     else if (moment_is_integer(in, 0))
         out_not_mine(out);
     else
-        out_trouble(out, in);
+        out_no_answer(out, in);
 }
 
 /* --- stamps: an instant as a whole number of units, rounded down like int(time()) --- */

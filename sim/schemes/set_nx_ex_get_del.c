@@ -38,7 +38,7 @@ static void step(void *state, const struct lease *lease, const struct moment *in
         SCRIPT_RETURN(self);
     }
     if (!moment_is_reply(in, REPLY_VALUE)) {
-        out_trouble(out, in);
+        out_no_answer(out, in);
         SCRIPT_RETURN(self);
     }
 

@@ -25,7 +25,7 @@ static void step(void *state, const struct lease *lease, const struct moment *in
     out_send(out, LANE_MAIN, SERVER_ONE, (struct command){.verb = VERB_SCRIPT_LOAD});
     AWAIT(self, LOADED);
     if (!moment_is_ok(in)) {
-        out_trouble(out, in);
+        out_no_answer(out, in);
         SCRIPT_RETURN(self);
     }
 

@@ -32,7 +32,7 @@ static void step(void *state, const struct lease *lease, const struct moment *in
     out_expire(out, SERVER_ONE, lease->ttl_us);
     AWAIT(self, EXPIRY_SET);
     if (!moment_is_reply(in, REPLY_INTEGER)) {
-        out_trouble(out, in);
+        out_no_answer(out, in);
         SCRIPT_RETURN(self);
     }
     out_granted(out);

@@ -29,7 +29,7 @@ static void step(void *state, const struct lease *lease, const struct moment *in
     AWAIT(self, ASKED);
     if (!moment_is_integer(in, 1)) {
         if (!moment_is_integer(in, 0)) {
-            out_trouble(out, in);
+            out_no_answer(out, in);
             SCRIPT_RETURN(self);
         }
 
@@ -37,7 +37,7 @@ static void step(void *state, const struct lease *lease, const struct moment *in
         out_get(out, SERVER_ONE);
         AWAIT(self, READ);
         if (!moment_is_nil(in) && !moment_is_reply(in, REPLY_VALUE)) {
-            out_trouble(out, in);
+            out_no_answer(out, in);
             SCRIPT_RETURN(self);
         }
         if (moment_is_nil(in) || in->reply.value >= stamp_now(lease, in->now_us)) {
@@ -49,7 +49,7 @@ static void step(void *state, const struct lease *lease, const struct moment *in
         out_del(out, SERVER_ONE);
         AWAIT(self, CLEARED);
         if (!moment_is_reply(in, REPLY_INTEGER)) {
-            out_trouble(out, in);
+            out_no_answer(out, in);
             SCRIPT_RETURN(self);
         }
 

@@ -32,7 +32,7 @@ void stamp_getset_run(struct stamp_getset *self, enum stamp_check check, const s
     AWAIT(self, ASKED);
     if (!moment_is_integer(in, 1)) {
         if (!moment_is_integer(in, 0)) {
-            out_trouble(out, in);
+            out_no_answer(out, in);
             SCRIPT_RETURN(self);
         }
 
@@ -44,7 +44,7 @@ void stamp_getset_run(struct stamp_getset *self, enum stamp_check check, const s
             SCRIPT_RETURN(self);
         }
         if (!moment_is_reply(in, REPLY_VALUE)) {
-            out_trouble(out, in);
+            out_no_answer(out, in);
             SCRIPT_RETURN(self);
         }
         if (!stamp_is_past(self, lease, in->reply.value)) {
@@ -61,7 +61,7 @@ void stamp_getset_run(struct stamp_getset *self, enum stamp_check check, const s
             SCRIPT_RETURN(self);
         }
         if (!moment_is_reply(in, REPLY_VALUE)) {
-            out_trouble(out, in);
+            out_no_answer(out, in);
             SCRIPT_RETURN(self);
         }
         if (!stamp_is_past(self, lease, in->reply.value)) {

@@ -33,7 +33,7 @@ static void step(void *state, const struct lease *lease, const struct moment *in
     out_send(out, LANE_MAIN, SERVER_ONE, (struct command){.verb = VERB_WATCH});
     AWAIT(self, WATCHED);
     if (!moment_is_ok(in)) {
-        out_trouble(out, in);
+        out_no_answer(out, in);
         SCRIPT_RETURN(self);
     }
 
@@ -61,7 +61,7 @@ static void step(void *state, const struct lease *lease, const struct moment *in
     else if (moment_is_reply(in, REPLY_TRANSACTION) || moment_is_nil(in))
         out_not_mine(out);
     else
-        out_trouble(out, in);
+        out_no_answer(out, in);
 
     SCRIPT_END(self);
 }

@@ -259,7 +259,7 @@ static void draw_step(struct random *random, const struct model_side *side, int 
 {
     *step = (struct drawn_step){.connection = connection};
     uint64_t dice = random_below(random, 100);
-    uint64_t change = side->model.refuses != ERROR_NONE ? 6 : 1; /* trouble is short */
+    uint64_t change = side->model.refuses != ERROR_NONE ? 6 : 1; /* it does not refuse for long */
     if (dice < change) {
         step->kind = STEP_REFUSE;
         step->refuses = draw_refuses(random, side->model.refuses);

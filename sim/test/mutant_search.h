@@ -76,7 +76,7 @@ static inline int judge_witness(const struct expected *expected, const struct ce
         return 0;
     print_error("%s with %s: %s: %s, %d events%s%s\n", expected->name, expected->faults,
                 property_name(property), cause_name(witness->cause), events,
-                witness->trouble ? "; " : "", witness->trouble ? witness->trouble : "");
+                witness->error ? "; " : "", witness->error ? witness->error : "");
     return 1;
 }
 
@@ -89,7 +89,7 @@ static inline int judge_replays(const struct cell *cell)
         if (cell->outcome.findings[i].verdict != VERDICT_VIOLATED || witness->is_confirmed)
             continue;
         print_error("%s with %s: %s: %s\n", cell->options.scheme->name, cell->faults,
-                    property_name((enum property)i), witness->trouble);
+                    property_name((enum property)i), witness->error);
         wrong++;
     }
     return wrong;

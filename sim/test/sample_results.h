@@ -291,7 +291,7 @@ __attribute__((unused)) static void sample_results(struct results *results, cons
     sample_property(row, PROPERTY_MUTUAL_EXCLUSION, VERDICT_VIOLATED, VERDICT_VIOLATED,
                     CAUSE_OVERRUN, "A outlived its lease.");
     row = sample_row(results, "late-grant", "setnx-del", true, VERDICT_UNKNOWN, AS_EXPECTED_NONE);
-    row->trouble =
+    row->error =
         memory_text("scenarios/late-grant.yaml:9:5: A goes on: the server answered nothing");
     row = sample_row(results, "failover-loses-lock", "set-nx-px-cad", false, VERDICT_VIOLATED,
                      AS_EXPECTED_YES);
@@ -300,7 +300,7 @@ __attribute__((unused)) static void sample_results(struct results *results, cons
     row = sample_row(results, "failover-loses-lock", "set-ifeq-delex", false, VERDICT_UNKNOWN,
                      AS_EXPECTED_YES);
     row->is_unsupported = true;
-    row->trouble = memory_text("not supported by this server");
+    row->error = memory_text("not supported by this server");
     row = sample_row(results, "failover-loses-lock", "redlock", false, VERDICT_NOT_APPLICABLE,
                      AS_EXPECTED_NONE);
     row->not_applicable = memory_text("the scenario does not speak about " HOSTILE);

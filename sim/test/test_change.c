@@ -107,8 +107,8 @@ static void what_a_reply_proves_is_so(void **state)
                     proves((enum verb)verb, values[value], ttls[ttl], errors[error]);
 }
 
-/* What a server without trouble says tells whether the key was there, but a plain SET's OK; and
- * what writes, deletes or ends a key says so. */
+/* What a server that refuses nothing says tells whether the key was there, but a plain SET's OK;
+ * and what writes, deletes or ends a key says so. */
 static void what_can_be_known_is_told(void **state)
 {
     (void)state;

@@ -19,7 +19,7 @@ static void assert_stuck(const struct scheme *scheme, const char *faults, int ev
     assert_int_equal(found->verdict, VERDICT_VIOLATED);
     assert_int_equal(found->events, events);
     if (!witness->is_confirmed)
-        fail_msg("%s with %s: %s", scheme->name, faults, witness->trouble);
+        fail_msg("%s with %s: %s", scheme->name, faults, witness->error);
     assert_int_equal(witness->cause, CAUSE_STUCK);
     cell_close(&cell);
 }
@@ -105,7 +105,7 @@ static void an_acquire_that_tries_for_ever_shows_it(void **state)
 }
 
 /* What all ways together show, and no single one, is violated, and nothing to be confirmed; but it
- * is no trouble. */
+ * is no error. */
 static void what_no_replay_shows_is_said(void **state)
 {
     static const struct {
@@ -120,7 +120,7 @@ static void what_no_replay_shows_is_said(void **state)
         const struct cell_witness *witness = &cell.witnesses[PROPERTY_PROGRESS];
         assert_int_equal(cell.outcome.findings[PROPERTY_PROGRESS].verdict, VERDICT_VIOLATED);
         assert_false(witness->is_confirmed);
-        assert_null(witness->trouble);
+        assert_null(witness->error);
         assert_int_equal(witness->cause, CAUSE_STUCK);
         assert_int_equal(witness->lines, 2);
         assert_non_null(strstr(witness->text[0], rows[i].says));

@@ -1,4 +1,4 @@
-/* test_live_servers.c - servers of our own: start, death of the parent, leftovers, every trouble
+/* test_live_servers.c - servers of our own: start, death of the parent, leftovers, every failure
  * one clear message. */
 #include "live/clock.h"
 #include "live/control.h"
@@ -23,7 +23,7 @@
 #include <setjmp.h>
 #include <cmocka.h>
 
-#include "test/live_trouble.h"
+#include "test/live_failures.h"
 
 enum { GONE_TRIES = 5000 };
 
@@ -159,12 +159,12 @@ static void wrong_programs_are_told(void **state)
     (void)state;
     struct live_options options = {.redis_server = "/nowhere/redis-server"};
     struct failure why;
-    expect_trouble(&options, FAIL_UNAVAILABLE,
+    expect_failure(&options, FAIL_UNAVAILABLE,
                    "server 1: /nowhere/redis-server: it cannot be run: No such file", &why);
     options.redis_server = "/bin/true";
-    expect_trouble(&options, FAIL_UNAVAILABLE, "ended with status 0", &why);
+    expect_failure(&options, FAIL_UNAVAILABLE, "ended with status 0", &why);
     options.redis_server = script("fails", "#!/bin/sh\necho out of luck\nexit 3\n");
-    expect_trouble(&options, FAIL_UNAVAILABLE, "ended with status 3; its last output: out of luck",
+    expect_failure(&options, FAIL_UNAVAILABLE, "ended with status 3; its last output: out of luck",
                    &why);
     options.redis_server = script(
         "old", "#!/usr/bin/python3\n"
@@ -176,7 +176,7 @@ static void wrong_programs_are_told(void **state)
                "    while client.recv(4096):\n"
                "        info = 'redis_version:5.0.14\\r\\nprocess_id:%d\\r\\n' % os.getpid()\n"
                "        client.sendall(b'$%d\\r\\n%s\\r\\n' % (len(info), info.encode()))\n");
-    expect_trouble(&options, FAIL_UNAVAILABLE, "it is version 5.0.14, and picklock needs 6.2",
+    expect_failure(&options, FAIL_UNAVAILABLE, "it is version 5.0.14, and picklock needs 6.2",
                    &why);
 }
 
@@ -188,7 +188,7 @@ static void a_missing_server_is_told(void **state)
     char path[4096];
     (void)snprintf(path, sizeof path, "%s", getenv("PATH"));
     assert_int_equal(setenv("PATH", "/nowhere", 1), 0);
-    expect_trouble(&options, FAIL_UNAVAILABLE, "install it, or name one with --redis-server", &why);
+    expect_failure(&options, FAIL_UNAVAILABLE, "install it, or name one with --redis-server", &why);
     assert_int_equal(setenv("PATH", path, 1), 0);
 }
 

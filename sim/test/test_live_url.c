@@ -1,4 +1,4 @@
-/* test_live_url.c - servers of others, named by a URL: what is read, what is touched, every trouble
+/* test_live_url.c - servers of others, named by a URL: what is read, what is touched, every failure
  * one clear message, never a password. */
 #include "live/clock.h"
 #include "live/control.h"
@@ -23,18 +23,18 @@
 #include <setjmp.h>
 #include <cmocka.h>
 
-#include "test/live_trouble.h"
+#include "test/live_failures.h"
 
 enum { TEXT_MAX = 1024 };
 
 #define PASSWORD "Rhabarber"
 
 /* Trouble in which no password may be read. */
-static void expect_secret_trouble(const struct live_options *options, enum fail code,
+static void expect_secret_failure(const struct live_options *options, enum fail code,
                                   const char *words)
 {
     struct failure why;
-    expect_trouble(options, code, words, &why);
+    expect_failure(options, code, words, &why);
     assert_null(strstr(why.text, PASSWORD));
 }
 
@@ -116,16 +116,16 @@ static void passwords_are_used_and_not_told(void **state)
     struct live_options options = {.url = text};
     struct failure why;
     (void)snprintf(text, sizeof text, "redis://:" PASSWORD "@127.0.0.1:%d", other.port);
-    expect_secret_trouble(&options, FAIL_UNAVAILABLE, "has a password, but the server has none");
+    expect_secret_failure(&options, FAIL_UNAVAILABLE, "has a password, but the server has none");
     assert_int_equal(control_do(other.control, &why, "CONFIG SET requirepass " PASSWORD),
                      FAIL_NONE);
     assert_int_equal(opens(&options, 1, false, &why), FAIL_NONE);
     (void)snprintf(text, sizeof text, "redis://:" PASSWORD "x@127.0.0.1:%d", other.port);
-    expect_secret_trouble(&options, FAIL_UNAVAILABLE, "user or password is wrong");
+    expect_secret_failure(&options, FAIL_UNAVAILABLE, "user or password is wrong");
     (void)snprintf(text, sizeof text, "redis://nobody:" PASSWORD "@127.0.0.1:%d", other.port);
-    expect_secret_trouble(&options, FAIL_UNAVAILABLE, "user or password is wrong");
+    expect_secret_failure(&options, FAIL_UNAVAILABLE, "user or password is wrong");
     (void)snprintf(text, sizeof text, "redis://127.0.0.1:%d", other.port);
-    expect_secret_trouble(&options, FAIL_UNAVAILABLE, "it wants a password");
+    expect_secret_failure(&options, FAIL_UNAVAILABLE, "it wants a password");
     assert_int_equal(control_do(other.control, &why, "CONFIG SET requirepass \"\""), FAIL_NONE);
 }
 
@@ -135,7 +135,7 @@ static void a_full_server_is_told(void **state)
     struct live_options options = {.url = url};
     struct failure why;
     assert_int_equal(control_do(other.control, &why, "CONFIG SET maxmemory 1"), FAIL_NONE);
-    expect_secret_trouble(&options, FAIL_UNAVAILABLE, "it is out of memory");
+    expect_secret_failure(&options, FAIL_UNAVAILABLE, "it is out of memory");
     assert_int_equal(control_do(other.control, &why, "CONFIG SET maxmemory 0"), FAIL_NONE);
 }
 
@@ -145,7 +145,7 @@ static void a_replica_is_told(void **state)
     struct live_options options = {.url = url};
     struct failure why;
     assert_int_equal(control_do(other.control, &why, "REPLICAOF 127.0.0.1 1"), FAIL_NONE);
-    expect_secret_trouble(&options, FAIL_UNAVAILABLE, "it is a replica");
+    expect_secret_failure(&options, FAIL_UNAVAILABLE, "it is a replica");
     assert_int_equal(control_do(other.control, &why, "REPLICAOF NO ONE"), FAIL_NONE);
 }
 
@@ -194,9 +194,9 @@ static void nobody_there_is_told(void **state)
 {
     (void)state;
     struct live_options options = {.url = "redis://127.0.0.1:1"};
-    expect_secret_trouble(&options, FAIL_UNAVAILABLE, "127.0.0.1:1/0: Connection refused");
+    expect_secret_failure(&options, FAIL_UNAVAILABLE, "127.0.0.1:1/0: Connection refused");
     options.url = "unix:///nowhere/at/all";
-    expect_secret_trouble(&options, FAIL_UNAVAILABLE, "/nowhere/at/all?db=0: No such file");
+    expect_secret_failure(&options, FAIL_UNAVAILABLE, "/nowhere/at/all?db=0: No such file");
 }
 
 /* --- URLs --- */
@@ -258,17 +258,17 @@ static void bad_urls_are_input(void **state)
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         struct live_options options = {.url = rows[i]};
-        expect_secret_trouble(&options, FAIL_INPUT, "redis://[user[:password]@]host");
+        expect_secret_failure(&options, FAIL_INPUT, "redis://[user[:password]@]host");
     }
     char longest[400];
     memset(longest, 'x', sizeof longest);
     memcpy(longest, "unix://", 7);
     longest[sizeof longest - 1] = '\0';
     struct live_options options = {.url = longest};
-    expect_secret_trouble(&options, FAIL_INPUT, "longer than a socket's may be");
+    expect_secret_failure(&options, FAIL_INPUT, "longer than a socket's may be");
     options.redis_server = "redis-server";
     options.url = "redis://h";
-    expect_secret_trouble(&options, FAIL_INPUT, "exclude each other");
+    expect_secret_failure(&options, FAIL_INPUT, "exclude each other");
 }
 
 /* --- all --- */

@@ -341,7 +341,7 @@ static void servers_know_delex_and_delifeq_or_do_not(void **state)
     check_value(get(KEY_LOCK), 2);
 }
 
-/* --- servers in trouble --- */
+/* --- servers that refuse --- */
 
 static void a_full_server_refuses_what_may_grow(void **state)
 {
@@ -433,7 +433,7 @@ static void scripts_are_known_until_they_are_forgotten(void **state)
 }
 
 /* What it does not know is not refused for what it would do; SCRIPT LOAD writes nothing. */
-static void an_unknown_script_is_unknown_to_a_server_in_trouble_too(void **state)
+static void an_unknown_script_is_unknown_to_a_server_that_refuses_too(void **state)
 {
     (void)state;
     const struct command by_sha = {.verb = VERB_COMPARE_DELETE_SHA, .value = 1},
@@ -504,7 +504,7 @@ int main(void)
         T(a_loading_server_lets_in_watch_only),
         T(scripts_can_be_refused_alone),
         T(scripts_are_known_until_they_are_forgotten),
-        T(an_unknown_script_is_unknown_to_a_server_in_trouble_too),
+        T(an_unknown_script_is_unknown_to_a_server_that_refuses_too),
         T(a_restart_forgets_and_an_eviction_takes_one),
         T(a_failover_brings_back_what_the_replica_had),
     };

@@ -83,7 +83,7 @@ static void a_run_that_cannot_be_followed(void **state)
     findings[PROPERTY_NO_ORPHAN].verdict = VERDICT_NOT_APPLICABLE;
     judged(STANDING_UNSTATED, findings, &(struct judging){0});
     judged(STANDING_NOT_APPLICABLE, findings, &cannot);
-    judged(STANDING_UNKNOWN, findings, &(struct judging){.trouble = "no"});
+    judged(STANDING_UNKNOWN, findings, &(struct judging){.error = "no"});
     judged(STANDING_UNKNOWN, findings, &follows); /* "holds" was expected */
     expectation.verdicts[PROPERTY_NO_ORPHAN] = VERDICT_NOT_APPLICABLE;
     judged(STANDING_EXPECTED, findings, &follows);

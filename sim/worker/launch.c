@@ -31,15 +31,15 @@ static int child_environment(const struct worker_options *options, const char *p
 {
     static const char *const dropped[] = {"PICKLOCK_REDIS_URL", "REDIS_URL"};
     char path[TIME_PATH_MAX];
-    int trouble = prepend("LD_PRELOAD", options->shim) | setenv(TIME_VARIABLE, page, 1) |
-                  setenv("PYTHONHASHSEED", "0", 1) | setenv("UV_USE_IO_URING", "0", 1);
+    int error = prepend("LD_PRELOAD", options->shim) | setenv(TIME_VARIABLE, page, 1) |
+                setenv("PYTHONHASHSEED", "0", 1) | setenv("UV_USE_IO_URING", "0", 1);
     (void)snprintf(path, sizeof path, "%s/python", options->helpers);
-    trouble |= prepend("PYTHONPATH", path);
+    error |= prepend("PYTHONPATH", path);
     (void)snprintf(path, sizeof path, "%s/node", options->helpers);
-    trouble |= prepend("NODE_PATH", path);
+    error |= prepend("NODE_PATH", path);
     for (size_t i = 0; i < sizeof dropped / sizeof *dropped; i++)
-        trouble |= unsetenv(dropped[i]);
-    return trouble;
+        error |= unsetenv(dropped[i]);
+    return error;
 }
 
 struct pipes {
@@ -62,18 +62,18 @@ static void child_run(void *context)
     (void)setsid();
     (void)sigemptyset(&none);
     (void)sigprocmask(SIG_SETMASK, &none, NULL);
-    int trouble = 0;
+    int error = 0;
     if (dup2(pipes->in[0], STDIN_FILENO) < 0 || dup2(pipes->out[1], STDOUT_FILENO) < 0 ||
         dup2(pipes->err[1], STDERR_FILENO) < 0)
-        trouble = errno;
+        error = errno;
     else if (child_environment(child->options, child->page))
-        trouble = ENOMEM;
-    if (!trouble) {
+        error = ENOMEM;
+    if (!error) {
         (void)execvp(child->words[0], child->words);
-        trouble = errno;
+        error = errno;
     }
-    trouble = -trouble;
-    ssize_t told = write(pipes->tell[1], &trouble, sizeof trouble);
+    error = -error;
+    ssize_t told = write(pipes->tell[1], &error, sizeof error);
     (void)told;
 }
 
@@ -100,31 +100,31 @@ static bool open_all(struct pipes *pipes)
            pipe2(pipes->err, O_CLOEXEC) == 0 && pipe2(pipes->tell, O_CLOEXEC) == 0;
 }
 
-static enum fail not_run(const char *program, int trouble, struct failure *failure)
+static enum fail not_run(const char *program, int error, struct failure *failure)
 {
-    const char *package = trouble == ENOENT ? runtime_package(program) : NULL;
+    const char *package = error == ENOENT ? runtime_package(program) : NULL;
     return failure_set(failure, FAIL_UNAVAILABLE, "%s cannot be run: %s%s%s%s", program,
-                       strerror(trouble), package ? " (the Debian package " : "",
+                       strerror(error), package ? " (the Debian package " : "",
                        package ? package : "", package ? " has it)" : "");
 }
 
 /* Two things are told, in either order: the worker's number, and the errno if it cannot be run. */
 static int wait_for_exec(int supervisor, int tell, int *worker)
 {
-    int trouble = 0, told = 0;
+    int error = 0, told = 0;
     ssize_t got;
     *worker = 0;
     while ((got = read(tell, &told, sizeof told)) > 0 || (got < 0 && errno == EINTR)) {
         if (got != (ssize_t)sizeof told)
             continue;
         *worker = told > 0 ? told : *worker;
-        trouble = told > 0 ? trouble : -told;
+        error = told > 0 ? error : -told;
     }
-    if (!trouble && *worker)
+    if (!error && *worker)
         return 0;
     while (waitpid(supervisor, NULL, 0) < 0 && errno == EINTR)
         ;
-    return trouble ? trouble : ECHILD;
+    return error ? error : ECHILD;
 }
 
 enum fail launch(struct launched *launched, char *const *words,
@@ -132,25 +132,25 @@ enum fail launch(struct launched *launched, char *const *words,
 {
     struct pipes pipes;
     const int parent = (int)getpid();
-    int trouble = open_all(&pipes) ? 0 : errno, pid = 0;
-    int supervisor = trouble ? -1 : fork();
+    int error = open_all(&pipes) ? 0 : errno, pid = 0;
+    int supervisor = error ? -1 : fork();
     if (supervisor == 0) {
         struct launching child = {
             .words = words, .options = options, .page = page, .pipes = &pipes};
         supervisor_run(parent, pipes.tell[1], child_run, &child);
     }
     if (supervisor < 0) {
-        trouble = trouble ? trouble : errno;
+        error = error ? error : errno;
         shut_all(&pipes);
         return failure_set(failure, FAIL_UNAVAILABLE, "no process can be started: %s",
-                           strerror(trouble));
+                           strerror(error));
     }
     (void)close(pipes.tell[1]);
     pipes.tell[1] = 0;
-    trouble = wait_for_exec(supervisor, pipes.tell[0], &pid);
-    if (trouble) {
+    error = wait_for_exec(supervisor, pipes.tell[0], &pid);
+    if (error) {
         shut_all(&pipes);
-        return not_run(words[0], trouble, failure);
+        return not_run(words[0], error, failure);
     }
     *launched = (struct launched){.pid = pid,
                                   .supervisor = supervisor,

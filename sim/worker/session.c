@@ -349,10 +349,10 @@ enum fail session_new(struct session **made, const struct session_options *optio
     session->worker_events = (struct worker_events){
         .answered = on_answer, .printed = on_printed, .failed = on_failed, .context = session};
     (void)signal(SIGPIPE, SIG_IGN); /* a worker that is gone is an error of write(), not our end */
-    int trouble = uv_loop_init(&session->loop);
-    if (trouble < 0) {
+    int error = uv_loop_init(&session->loop);
+    if (error < 0) {
         free(session);
-        return failure_set(failure, FAIL_UNAVAILABLE, "libuv: %s", uv_strerror(trouble));
+        return failure_set(failure, FAIL_UNAVAILABLE, "libuv: %s", uv_strerror(error));
     }
     (void)uv_timer_init(&session->loop, &session->tick);
     enum fail fail = begin(session, failure);

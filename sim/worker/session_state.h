@@ -74,7 +74,7 @@ struct session {
     int64_t activity;                  /* goes up with all that happens */
     unsigned promises;
     char library[PROTOCOL_TEXT_MAX];
-    struct failure trouble; /* the first thing that went wrong by itself */
+    struct failure failure; /* the first thing that went wrong by itself */
     bool is_loop_open, is_closing;
 };
 

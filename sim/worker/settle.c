@@ -25,11 +25,11 @@ static int64_t real_ms(void)
 
 void session_fail(struct session *session, int client, const struct failure *failure)
 {
-    if (session->trouble.code || session->is_closing)
+    if (session->failure.code || session->is_closing)
         return;
-    session->trouble = *failure;
+    session->failure = *failure;
     if (client >= 0)
-        failure_wrap(&session->trouble, "worker %s", session->options.names[client]);
+        failure_wrap(&session->failure, "worker %s", session->options.names[client]);
     session->activity++;
 }
 
@@ -230,9 +230,9 @@ static enum fail look_after(struct session *session, int64_t began_ms, struct fa
     return real_ms() - began_ms > limit_ms ? not_settled(session, failure) : FAIL_NONE;
 }
 
-static enum fail trouble_of(const struct session *session, struct failure *failure)
+static enum fail failure_of(const struct session *session, struct failure *failure)
 {
-    return failure_set(failure, session->trouble.code, "%s", session->trouble.text);
+    return failure_set(failure, session->failure.code, "%s", session->failure.text);
 }
 
 static void read_all(struct session *session)
@@ -270,8 +270,8 @@ enum fail session_settle(struct session *session, struct failure *failure)
     (void)turn(session, UV_RUN_NOWAIT);
     while (!fail) {
         const bool is_patient = real_ms() - quiet_ms < GRACE_MS;
-        if (session->trouble.code) {
-            fail = trouble_of(session, failure);
+        if (session->failure.code) {
+            fail = failure_of(session, failure);
             break;
         }
         const bool is_quiet = is_at_rest(session, is_patient);
@@ -279,7 +279,7 @@ enum fail session_settle(struct session *session, struct failure *failure)
             /* Answers are in their pipes by now; and what came meanwhile is looked at once more. */
             read_all(session);
             if (!turn(session, UV_RUN_NOWAIT) && is_at_rest(session, true) &&
-                !session->trouble.code && find_waiting_for_child(session) == NOBODY_WAITS)
+                !session->failure.code && find_waiting_for_child(session) == NOBODY_WAITS)
                 break;
             continue;
         }

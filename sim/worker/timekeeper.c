@@ -36,16 +36,16 @@ enum fail timekeeper_open(struct timekeeper *timekeeper, const char *path, int64
                            strerror(errno));
     void *memory = MAP_FAILED;
     /* A page for which there is no room would end whoever writes to it. */
-    int trouble = posix_fallocate(descriptor, 0, (off_t)sizeof *timekeeper->page);
-    if (!trouble) {
+    int error = posix_fallocate(descriptor, 0, (off_t)sizeof *timekeeper->page);
+    if (!error) {
         memory =
             mmap(NULL, sizeof *timekeeper->page, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, 0);
-        trouble = errno;
+        error = errno;
     }
     (void)close(descriptor);
     if (memory == MAP_FAILED)
         return failure_set(failure, FAIL_UNAVAILABLE, "%s: cannot be mapped: %s", path,
-                           strerror(trouble));
+                           strerror(error));
     timekeeper->page = memory;
     timekeeper->page->seed = seed;
     atomic_store(&timekeeper->page->now_us, now_us);

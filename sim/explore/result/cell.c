@@ -96,7 +96,7 @@ static void cell_confirm(struct cell *cell, enum property property, char (*names
     struct failure failure = {0};
     struct run run = confirm_run(&cell->options, &cell->outcome, names);
     if (confirm(&run, &cell->outcome.findings[property], NULL, findings, &failure)) {
-        witness->trouble = memory_text(failure.text);
+        witness->error = memory_text(failure.text);
         return;
     }
     const struct finding *found = &findings[property];
@@ -106,7 +106,7 @@ static void cell_confirm(struct cell *cell, enum property property, char (*names
     else if (property == PROPERTY_PROGRESS)
         say_without_replay(cell, witness);
     else
-        witness->trouble = memory_text("the checks do not see it in the replay");
+        witness->error = memory_text("the checks do not see it in the replay");
 }
 
 static void drop_ignored(struct cell *cell)
@@ -291,7 +291,7 @@ void cell_close(struct cell *cell)
 {
     for (int i = 0; i < PROPERTY_COUNT; i++) {
         free(cell->witnesses[i].text);
-        free(cell->witnesses[i].trouble);
+        free(cell->witnesses[i].error);
     }
     for (int i = 0; i < SECTION_COUNT; i++)
         explore_outcome_free(&cell->searches[i].outcome);

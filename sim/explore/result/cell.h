@@ -18,13 +18,13 @@ enum {
 
 /* What the checks say of the replay of a property's witness. */
 struct cell_witness {
-    bool is_confirmed; /* the replay ends in the same verdict; if not, there is trouble, or nothing
+    bool is_confirmed; /* the replay ends in the same verdict; if not, there is an error, or nothing
                           to replay: a violation of progress that no single way shows */
     enum cause cause;
     int64_t first_index; /* of the event at which it was seen, in the history of the replay */
     int lines;
     char (*text)[WITNESS_LINE_BYTES]; /* the sentences */
-    char *trouble;                    /* not confirmed: why */
+    char *error;                      /* not confirmed: why */
 };
 
 /* One search of a cell, until the cell is put together. */

@@ -31,7 +31,7 @@ static void run(struct fence_lock *self, enum planted planted, const struct leas
         out_send(out, LANE_MAIN, SERVER_ONE, (struct command){.verb = VERB_INCR, .key = KEY_FENCE});
         AWAIT(self, MINTED);
         if (!moment_is_reply(in, REPLY_INTEGER)) {
-            out_trouble(out, in);
+            out_no_answer(out, in);
             SCRIPT_RETURN(self);
         }
         self->fence = in->reply.value;

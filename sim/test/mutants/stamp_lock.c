@@ -44,7 +44,7 @@ static void run(struct stamp_lock *self, enum planted planted, const struct leas
     AWAIT(self, ASKED);
     if (!moment_is_integer(in, 1)) {
         if (!moment_is_integer(in, 0)) {
-            out_trouble(out, in);
+            out_no_answer(out, in);
             SCRIPT_RETURN(self);
         }
 
@@ -61,7 +61,7 @@ static void run(struct stamp_lock *self, enum planted planted, const struct leas
             SCRIPT_RETURN(self);
         }
         if (!moment_is_reply(in, REPLY_VALUE)) {
-            out_trouble(out, in);
+            out_no_answer(out, in);
             SCRIPT_RETURN(self);
         }
 
@@ -70,7 +70,7 @@ static void run(struct stamp_lock *self, enum planted planted, const struct leas
         out_getset(out, SERVER_ONE, self->stamp);
         AWAIT(self, SWAPPED);
         if (!moment_is_nil(in) && !moment_is_reply(in, REPLY_VALUE)) {
-            out_trouble(out, in);
+            out_no_answer(out, in);
             SCRIPT_RETURN(self);
         }
         if (!MUTANT(swap_answer_ignored) && !moment_is_nil(in) &&

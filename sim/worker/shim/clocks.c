@@ -197,9 +197,9 @@ int clock_nanosleep(clockid_t clock, int flags, const struct timespec *amount,
 
 int nanosleep(const struct timespec *amount, struct timespec *left)
 {
-    int trouble = clock_nanosleep(CLOCK_MONOTONIC, 0, amount, left);
-    errno = trouble ? trouble : errno;
-    return trouble ? -1 : 0;
+    int error = clock_nanosleep(CLOCK_MONOTONIC, 0, amount, left);
+    errno = error ? error : errno;
+    return error ? -1 : 0;
 }
 
 int usleep(useconds_t us)

@@ -41,11 +41,11 @@ static int wait_once(struct pollfd *rows, nfds_t count, int64_t until_us, uint64
     long ready = 1;
     if (shim_now_us() < until_us)
         ready = syscall(SYS_ppoll, rows, count + 1, NULL, mask, (size_t)SIGNALS_BYTES);
-    const int trouble = errno;
+    const int error = errno;
     shim_end_wait(row);
     if (ready > 0 && rows[count].revents)
         drain(tick);
-    errno = trouble;
+    errno = error;
     return ready < 0 ? -1 : 1;
 }
 

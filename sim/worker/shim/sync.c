@@ -105,15 +105,15 @@ static int cond_wait(pthread_cond_t *cond, pthread_mutex_t *mutex, int64_t until
     struct waiter waiter;
     (void)pthread_mutex_lock(&lock);
     enter(&waiter, cond);
-    int trouble = pthread_mutex_unlock(mutex);
-    if (trouble) {
+    int error = pthread_mutex_unlock(mutex);
+    if (error) {
         (void)take_out(&waiter);
         (void)pthread_mutex_unlock(&lock);
-        return trouble;
+        return error;
     }
     int ended = wait_for_it(&waiter, until_us);
-    trouble = pthread_mutex_lock(mutex);
-    return trouble ? trouble : ended;
+    error = pthread_mutex_lock(mutex);
+    return error ? error : ended;
 }
 
 /* Which clock its instants are of: pthread_condattr_setclock(), as glibc keeps it. */

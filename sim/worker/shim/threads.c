@@ -194,12 +194,12 @@ int pthread_create(pthread_t *restrict thread, const pthread_attr_t *restrict at
     *birth = (struct birth){.start = start, .argument = argument};
     atomic_fetch_add(&shim_page->running,
                      1); /* before it runs: whoever makes it may wait at once */
-    int trouble = real(thread, attributes, run_thread, birth);
-    if (trouble) {
+    int error = real(thread, attributes, run_thread, birth);
+    if (error) {
         free(birth);
         one_less();
     }
-    return trouble;
+    return error;
 }
 
 /* --- the process --- */

@@ -1,7 +1,7 @@
-/* live_trouble.h - what the tests of live servers start with: a small run, a world opened and
+/* live_failures.h - what the tests of live servers start with: a small run, a world opened and
  * closed again, and how that ended. Included behind cmocka.h. */
-#ifndef PICKLOCK_TEST_LIVE_TROUBLE_H
-#define PICKLOCK_TEST_LIVE_TROUBLE_H
+#ifndef PICKLOCK_TEST_LIVE_FAILURES_H
+#define PICKLOCK_TEST_LIVE_FAILURES_H
 
 #include "live/live.h"
 
@@ -45,9 +45,8 @@ static enum fail opens(const struct live_options *options, int servers, bool has
     return fail;
 }
 
-/* The trouble of opening a world of one server: its code, words of its one line; *why has the line.
- */
-static void expect_trouble(const struct live_options *options, enum fail code, const char *words,
+/* How opening a world of one server fails: its code, words of its one line; *why has the line. */
+static void expect_failure(const struct live_options *options, enum fail code, const char *words,
                            struct failure *why)
 {
     enum fail seen = opens(options, 1, false, why);
