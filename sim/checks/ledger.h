@@ -273,37 +273,7 @@ bool ledger_is_owner(const struct ledger *ledger, int client, int64_t time_us);
 /* When that attempt became the owner (event index), NO_INDEX: never, or too long ago to know. */
 int64_t ledger_owned_index(const struct ledger *ledger, int client, int attempt);
 
-/* --- between ledger.c, ledger_key.c, ledger_wait.c and ledger_fault.c --- */
-enum explained {
-    EXPLAINED, /* the book agrees with the reply */
-    UNEXPLAINED,
-    UNEXPLAINED_HARMLESS, /* and the command changed nothing */
-    UNEXPLAINED_LOSS,     /* nor did that one, but it tells its client that its own key is gone */
-};
-/* An EXECUTE that is about the lock key, and what it did to it. */
-struct execution {
-    const struct event *event;
-    struct key_effect effect;
-};
-enum explained ledger_explains(struct ledger *ledger, const struct execution *execution);
-/* Takes it as it is: the reply is right, the book is made to agree. */
-void ledger_apply(struct ledger *ledger, const struct execution *execution);
-/* Takes from it what the client has seen. */
-void ledger_look(struct ledger *ledger, const struct execution *execution);
-void ledger_execute(struct ledger *ledger, const struct execution *execution);
 /* The event's command, for sentences. */
 void ledger_quote(struct quote *quote, const struct event *event);
-/* A grant has begun: has it come too late for its attempt? */
-struct left ledger_came_late(const struct ledger *ledger, const struct grant *grant, int lock);
-/* An acquire has returned: a tentative grant stands or falls. */
-void ledger_judge_swap(struct ledger *ledger, const struct event *event);
-void ledger_fault(struct ledger *ledger, const struct event *event);
-void ledger_tell(struct ledger *ledger, enum fact_kind kind, const struct event *event, int lock,
-                 int server, int client, const struct grant *grant);
-/* The key is gone for a reason that time or the history must give. */
-void ledger_gone(struct ledger *ledger, const struct event *event, int lock, int server,
-                 int64_t time_us);
-void ledger_end(struct ledger *ledger, const struct event *event, int lock, int server,
-                enum ending ending, int64_t time_us);
 
 #endif

@@ -1,6 +1,6 @@
 /* ledger_fault.c - see ledger.h: what faults of servers do to lock keys, and how a tentative grant
  * is judged. */
-#include "checks/ledger.h"
+#include "checks/ledger_parts.h"
 
 #include "base/memory.h"
 

@@ -5,7 +5,7 @@
  * other, until it is certain that nothing older can come. So does a compare that found another key
  * than its client's own: if nothing explains it, the server has lost the key, or somebody unknown
  * has taken it away. Who was told of it is told the truth meanwhile. */
-#include "checks/ledger.h"
+#include "checks/ledger_parts.h"
 
 #include "base/memory.h"
 

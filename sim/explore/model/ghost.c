@@ -1,4 +1,4 @@
-/* ghost.c - see ghost.h. The rules are those of checks/ledger_key.c. */
+/* ghost.c - see ghost.h. The rules are those of checks/ledger_key.c, ledger_grant.c. */
 #include "explore/model/ghost.h"
 
 #include "checks/change.h"

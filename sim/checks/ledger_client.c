@@ -1,0 +1,376 @@
+/* ledger_client.c - see ledger.h: clients, their calls and what they believe, event by event. The
+ * keys are in ledger_key.c. */
+#include "checks/ledger_parts.h"
+
+#include <assert.h>
+
+/* --- holds --- */
+
+static void hold_link(struct ledger *ledger, int number)
+{
+    struct ledger_client *client = &ledger->clients[number];
+    struct ledger_lock *lock = &ledger->locks[client->lock];
+    client->prev = NOBODY;
+    client->next = lock->first_holder;
+    if (lock->first_holder != NOBODY)
+        ledger->clients[lock->first_holder].prev = number;
+    lock->first_holder = number;
+    lock->holders++;
+}
+
+static void hold_unlink(struct ledger *ledger, int number)
+{
+    struct ledger_client *client = &ledger->clients[number];
+    struct ledger_lock *lock = &ledger->locks[client->lock];
+    if (client->prev != NOBODY)
+        ledger->clients[client->prev].next = client->next;
+    else
+        lock->first_holder = client->next;
+    if (client->next != NOBODY)
+        ledger->clients[client->next].prev = client->prev;
+    lock->holders--;
+}
+
+static void hold_end(struct ledger *ledger, const struct event *event, int number)
+{
+    struct ledger_client *client = &ledger->clients[number];
+    if (!client->is_holding)
+        return;
+    client->is_holding = false;
+    hold_unlink(ledger, number);
+    ledger->locks[client->lock].quiet_us = event->time_us;
+    ledger_tell(ledger, FACT_HOLD_ENDED, event, client->lock, NOBODY, number, NULL);
+}
+
+/* Did the client itself take the lock back that it had got? Then it is not what it was granted. */
+static bool was_undone(const struct grant *grant, int number)
+{
+    return (grant->ending == ENDING_DELETED || grant->ending == ENDING_TAKEN) &&
+           grant->by.client == number;
+}
+
+/* "The lease counts from the request sent": from the call. Of a foreign library the call may have
+ * waited long before it asked: there it counts from the request that won, whether that key is
+ * still there or not; and where none did, from the last one. */
+static int64_t lease_starts_us(const struct ledger *ledger, int number)
+{
+    const struct ledger_client *client = &ledger->clients[number];
+    int64_t alive_us = NEVER_US, ended_us = INT64_MIN;
+    if (ledger->scheme || client->sent_us < client->call_us)
+        return client->call_us;
+    for (int s = 0; s < ledger->head->servers; s++) {
+        const struct grant *grant = ledger_grant(ledger, number, s);
+        if (grant->index == NO_INDEX || grant->asked_us == NEVER_US)
+            continue;
+        if (grant->ending == ENDING_NONE && grant->asked_us < alive_us)
+            alive_us = grant->asked_us;
+        else if (!was_undone(grant, number) && grant->asked_us > ended_us)
+            ended_us = grant->asked_us;
+    }
+    if (alive_us != NEVER_US)
+        return alive_us;
+    return ended_us != INT64_MIN ? ended_us : client->sent_us;
+}
+
+static void hold_begin(struct ledger *ledger, const struct event *event)
+{
+    struct ledger_client *client = &ledger->clients[event->client];
+    struct ledger_lock *lock = &ledger->locks[client->lock];
+    hold_end(ledger, event, event->client); /* told twice */
+    client->own_end_us = NEVER_US;
+    if (ledger->has_lease)
+        client->own_end_us = lease_starts_us(ledger, event->client) + ledger->lease_us;
+    /* Of an inferred hold nobody knows whether the client took so late a grant for one. */
+    client->is_inferred = event->is_inferred;
+    client->is_late = !event->is_inferred && ledger->has_lease &&
+                      event->time_us - ledger->error_us >= client->own_end_us;
+    client->is_holding = true;
+    client->held_us = event->time_us;
+    client->held_index = event->index;
+    client->fence = event->fence;
+    hold_link(ledger, event->client);
+    /* With company the order of grants must be known now. */
+    if (lock->holders > 1)
+        ledger_settle(ledger, client->lock);
+    ledger_tell(ledger, FACT_HOLD, event, client->lock, NOBODY, event->client, NULL);
+}
+
+/* An attempt ends that was given the lock and is not told so any more, or a release that has left
+ * it: until now it could have been, or have gone. */
+static void had_for_nothing(struct ledger *ledger, const struct event *event)
+{
+    const struct ledger_client *client = &ledger->clients[event->client];
+    if (client->owned >= ledger->quorum)
+        ledger->locks[client->lock].quiet_us = event->time_us;
+}
+
+/* --- events --- */
+
+static void attempt_begin(struct ledger *ledger, const struct event *event)
+{
+    struct ledger_client *client = &ledger->clients[event->client];
+    /* Who asks for what it has knows that it has it. */
+    if (client->is_holding)
+        client->former_attempt = client->attempt;
+    hold_end(ledger, event, event->client);
+    client->previous = client->attempt;
+    client->previous_owned_index = client->owned_index;
+    client->lock = event->lock;
+    client->attempt = event->attempt;
+    client->is_acquiring = true;
+    client->is_releasing = client->is_dead = client->is_late = client->is_struck = false;
+    client->call_us = event->time_us;
+    client->call_index = event->index;
+    client->answered_us = NEVER_US;
+    client->refused_itself = client->refused = client->refused_unknown = client->lost = 0;
+    client->acquired = RESULT_NONE;
+    client->held_index = client->owned_index = client->disowned_index = NO_INDEX;
+    client->own_end_us = ledger->has_lease ? event->time_us + ledger->lease_us : NEVER_US;
+    client->fence = 0;
+    client->owned = 0;
+    client->has_seen = client->has_heard = false;
+    client->swap.index = NO_INDEX;
+    client->sent_us = INT64_MIN;
+    client->released = RESULT_NONE;
+    client->was_free = ledger_is_free(ledger, event->lock, event->time_us);
+    for (int s = 0; s < ledger->head->servers; s++) {
+        client->grants[s].index = NO_INDEX;
+        client->renewals[s] = client->asked_us[s] = NEVER_US;
+    }
+}
+
+static void called(struct ledger *ledger, const struct event *event)
+{
+    assert(event->client >= 0);
+    struct ledger_client *client = &ledger->clients[event->client];
+    client->called_us = event->time_us;
+    if (event->op == OP_ACQUIRE) {
+        attempt_begin(ledger, event);
+    } else if (event->op == OP_RELEASE) {
+        hold_end(ledger, event, event->client);
+        client->is_releasing = true;
+        client->release_index = event->index;
+    }
+}
+
+static void sent(struct ledger *ledger, const struct event *event)
+{
+    assert(event->client >= 0 && event->server >= 0);
+    struct ledger_client *client = &ledger->clients[event->client];
+    if (!event_is_on(event, KEY_LOCK))
+        return;
+    if (event->op != OP_EXTEND && event->lane != LANE_RENEW) {
+        client->sent_us = client->asked_us[event->server] = event->time_us;
+        return;
+    }
+    if (client->renewals[event->server] == NEVER_US)
+        client->renewals[event->server] = event->time_us;
+    struct grant *grant = &ledger->locks[event->lock].keys[event->server].grant;
+    bool believes = client->is_holding && client->attempt == event->attempt;
+    if (grant->client == event->client && grant->attempt == event->attempt && !believes)
+        grant->is_kept_idly = true;
+}
+
+static void executed(struct ledger *ledger, const struct event *event)
+{
+    struct ledger_client *client = &ledger->clients[event->client];
+    const struct execution execution = {.event = event, .effect = change_on(event, KEY_LOCK)};
+    /* Who cleans up after a refusal has been refused before. */
+    if (client->attempt == event->attempt && execution.effect.wanted != EFFECT_DELETE)
+        client->answered_us = event->from_us;
+    ledger_execute(ledger, &execution);
+}
+
+static void heard(struct ledger *ledger, const struct event *event)
+{
+    assert(event->server >= 0);
+    assert(event->client >= 0);
+    struct ledger_client *client = &ledger->clients[event->client];
+    client->has_heard = true;
+    ledger_quote(&client->asked, event);
+    client->heard = event->reply;
+    if (event->op == OP_EXTEND || event->lane == LANE_RENEW)
+        client->renewals[event->server] = NEVER_US;
+}
+
+/* Of a foreign library nobody knows what befell its messages. Late is what takes a lease. */
+static bool is_smooth(const struct ledger *ledger, const struct event *event)
+{
+    const struct ledger_client *client = &ledger->clients[event->client];
+    return ledger->scheme && !client->is_struck &&
+           event->time_us - client->called_us < ledger->lease_us;
+}
+
+/* Its expiry may have come already, and be what the answer was about: an EXEC that is aborted by it
+ * tells the book nothing. */
+static bool may_be_gone(const struct ledger *ledger, const struct ledger_key *key, int64_t time_us)
+{
+    return key->expire_us != NEVER_US && time_us + ledger->error_us >= key->expire_us;
+}
+
+/* What the client has at the servers, and believes not to have. */
+static void leave(struct ledger *ledger, const struct event *event)
+{
+    const struct ledger_client *client = &ledger->clients[event->client];
+    for (int s = 0; s < ledger->head->servers; s++) {
+        struct ledger_key *key = &ledger->locks[client->lock].keys[s];
+        struct grant *grant = &key->grant;
+        if (grant->ending != ENDING_NONE || !grant_is_of(grant, event->client, event->attempt) ||
+            may_be_gone(ledger, key, event->time_us))
+            continue;
+        grant->left = (struct left){.is_left = true,
+                                    .op = event->op,
+                                    .result = event->result,
+                                    .since_us = event->time_us,
+                                    .was_smooth = is_smooth(ledger, event)};
+    }
+}
+
+/* A request that comes when its attempt is over: when its acquire has failed, or its release is
+ * done. */
+struct left ledger_came_late(const struct ledger *ledger, const struct grant *grant, int lock)
+{
+    const struct ledger_client *client = &ledger->clients[grant->client];
+    struct left left = {.is_left = true, .has_come_late = true};
+    if (client->attempt != grant->attempt || client->lock != lock) {
+        left.result = RESULT_FAILED;
+        left.since_us = grant->time_us;
+    } else if (client->is_dead || client->is_acquiring || client->acquired == RESULT_NONE) {
+        left.is_left = false;
+    } else if (client->acquired != RESULT_GRANTED) {
+        left.result = client->acquired;
+        left.since_us = client->acquired_us;
+    } else {
+        left.is_left = client->released != RESULT_NONE;
+        left.op = OP_RELEASE;
+        left.result = client->released;
+        left.since_us = client->released_us;
+    }
+    return left;
+}
+
+static void returned(struct ledger *ledger, const struct event *event)
+{
+    assert(event->client >= 0);
+    struct ledger_client *client = &ledger->clients[event->client];
+    ledger->has_told |= !event->is_inferred;
+    ledger->has_inferred |= event->is_inferred;
+    if (event->op == OP_ACQUIRE && event->attempt == client->attempt) {
+        client->is_acquiring = false;
+        client->acquired = event->result;
+        client->acquired_us = event->time_us;
+        ledger_judge_swap(ledger, event);
+        if (event->result == RESULT_GRANTED)
+            hold_begin(ledger, event);
+        else
+            had_for_nothing(ledger, event);
+    } else if (event->op == OP_RELEASE && event->attempt == client->attempt) {
+        client->is_releasing = false;
+        had_for_nothing(ledger, event);
+        client->released = event->result;
+        client->released_us = event->time_us;
+    }
+    if ((event->op == OP_ACQUIRE || event->op == OP_RELEASE) && event->result != RESULT_GRANTED &&
+        event->attempt == client->attempt)
+        leave(ledger, event);
+}
+
+static void crashed(struct ledger *ledger, const struct event *event)
+{
+    struct ledger_client *client = &ledger->clients[event->client];
+    if (client->is_acquiring)
+        had_for_nothing(ledger, event);
+    hold_end(ledger, event, event->client);
+    client->is_acquiring = client->is_releasing = false;
+    client->is_dead = true;
+    client->former_attempt = client->attempt; /* who comes back is another one */
+}
+
+static void repeated(struct ledger_client *client, const struct event *event, enum repeat how)
+{
+    client->repeated.how = how;
+    client->repeated.command = event->command;
+    client->repeated.opaque = event->opaque ? *event->opaque : (struct opaque){0};
+    client->repeated.attempt = event->attempt;
+}
+
+static void struck(struct ledger *ledger, const struct event *event)
+{
+    ledger_fault(ledger, event);
+    for (int i = 0; event->client < 0 && i < ledger->head->clients; i++)
+        ledger->clients[i].is_struck = true;
+    if (event->client < 0)
+        return;
+    struct ledger_client *client = &ledger->clients[event->client];
+    client->is_struck = true;
+    switch (fault_effect(event->fault)) {
+    case FAULT_KILLS:
+        crashed(ledger, event);
+        break;
+    case FAULT_STEPS_CLOCK:
+        if (fault_blame(event->fault) != FAULT_OF_CLIENT)
+            break;
+        client->skew_us += event->amount_us;
+        client->is_clock_struck = true;
+        break;
+    case FAULT_SETS_RATE:
+        if (fault_blame(event->fault) != FAULT_OF_CLIENT)
+            break;
+        client->skew_us = ledger_skew_us(client, event->time_us);
+        client->rate_since_us = event->time_us;
+        client->gains_us = event->amount_us;
+        client->is_clock_struck = true;
+        break;
+    case FAULT_SENDS_AGAIN:
+        repeated(client, event, REPEAT_RESENT);
+        break;
+    case FAULT_COPIES:
+        repeated(client, event, REPEAT_COPIED);
+        break;
+    case FAULT_REFUSES:
+        break;
+    default:
+        /* A lost or given up renewal: which of them a later one answers is no longer known. */
+        if (event->server >= 0 && (event->op == OP_EXTEND || event->lane == LANE_RENEW))
+            client->renewals[event->server] = NEVER_US;
+        break;
+    }
+}
+
+void ledger_event(struct ledger *ledger, const struct event *event)
+{
+    assert(event->client < ledger->head->clients);
+    assert(event->server < ledger->head->servers);
+    assert(event->lock >= 0 && event->lock < ledger->head->locks);
+    ledger->index = event->index;
+    switch (event->kind) {
+    case EVENT_CALL:
+        called(ledger, event);
+        break;
+    case EVENT_SEND:
+        sent(ledger, event);
+        break;
+    case EVENT_EXECUTE:
+        if (event_is_on(event, KEY_LOCK) && event->client >= 0 && event->server >= 0)
+            executed(ledger, event);
+        break;
+    case EVENT_HEAR:
+        heard(ledger, event);
+        break;
+    case EVENT_RETURN:
+        returned(ledger, event);
+        break;
+    case EVENT_NOTICE:
+        assert(event->client >= 0);
+        hold_end(ledger, event, event->client);
+        break;
+    case EVENT_FAULT:
+        struck(ledger, event);
+        break;
+    case EVENT_STRAND:
+    case EVENT_WAKE:
+    case EVENT_TIME:
+    case EVENT_COUNT:
+        break;
+    }
+}

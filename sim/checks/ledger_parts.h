@@ -1,0 +1,76 @@
+/* ledger_parts.h - what the files of the ledger share: ledger.c, ledger_client.c, ledger_grant.c,
+ * ledger_key.c, ledger_wait.c, ledger_fault.c. Nobody else includes it. */
+#ifndef PICKLOCK_CHECKS_LEDGER_PARTS_H
+#define PICKLOCK_CHECKS_LEDGER_PARTS_H
+
+#include "checks/ledger.h"
+
+enum explained {
+    EXPLAINED, /* the book agrees with the reply */
+    UNEXPLAINED,
+    UNEXPLAINED_HARMLESS, /* and the command changed nothing */
+    UNEXPLAINED_LOSS,     /* nor did that one, but it tells its client that its own key is gone */
+};
+/* An EXECUTE that is about the lock key, and what it did to it. */
+struct execution {
+    const struct event *event;
+    struct key_effect effect;
+};
+enum explained ledger_explains(struct ledger *ledger, const struct execution *execution);
+/* Takes it as it is: the reply is right, the book is made to agree. */
+void ledger_apply(struct ledger *ledger, const struct execution *execution);
+/* Takes from it what the client has seen. */
+void ledger_look(struct ledger *ledger, const struct execution *execution);
+void ledger_execute(struct ledger *ledger, const struct execution *execution);
+/* A grant has begun: has it come too late for its attempt? */
+struct left ledger_came_late(const struct ledger *ledger, const struct grant *grant, int lock);
+/* An acquire has returned: a tentative grant stands or falls. */
+void ledger_judge_swap(struct ledger *ledger, const struct event *event);
+void ledger_fault(struct ledger *ledger, const struct event *event);
+void ledger_tell(struct ledger *ledger, enum fact_kind kind, const struct event *event, int lock,
+                 int server, int client, const struct grant *grant);
+/* The key is gone for a reason that time or the history must give. */
+void ledger_gone(struct ledger *ledger, const struct event *event, int lock, int server,
+                 int64_t time_us);
+void ledger_end(struct ledger *ledger, const struct event *event, int lock, int server,
+                enum ending ending, int64_t time_us);
+
+static inline bool grant_is_of(const struct grant *grant, int client, int attempt)
+{
+    return grant->index != NO_INDEX && grant->client == client && grant->attempt == attempt;
+}
+
+/* --- one execution: ledger_key.c, ledger_grant.c --- */
+
+/* What one EXECUTE is about. */
+struct context {
+    struct ledger *ledger;
+    const struct event *event;
+    struct ledger_lock *lock;
+    struct ledger_key *key;
+    struct key_effect effect;
+};
+
+/* Is it of the event's attempt? */
+static inline bool grant_is_own(const struct grant *grant, const struct event *event)
+{
+    return grant->client == event->client && grant->attempt == event->attempt;
+}
+
+/* Its value stands in the key from here on. */
+void ledger_grant_begin(struct context *context, bool is_tentative);
+/* The execution ends whatever grant there is. */
+void ledger_end_by(struct context *context, enum ending ending);
+/* The execution as a change of the key. */
+struct change ledger_change(const struct context *context);
+/* The key's expiry is that of the execution from here on, or none. */
+void ledger_set_expiry(struct context *context);
+/* What the owner may count on from here. */
+int64_t ledger_counts_until_us(const struct context *context);
+/* When a stamp that this attempt writes passes: not before, and surely after. */
+void ledger_stamp_times(const struct context *context, int64_t *until_us, int64_t *latest_us);
+/* Somebody was given the lock, or has renewed it: a sign of life, if a majority of servers keep it.
+ */
+void ledger_had_again(struct context *context);
+
+#endif
