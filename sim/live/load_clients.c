@@ -104,10 +104,9 @@ static void wake_set(struct load_client *load_client)
         stress_timer(stress, &load_client->wake, wake_us - world_us(load_client));
 }
 
-static void returned(struct load_client *load_client, const struct step_result *step)
+static void count_return(struct load_client *load_client, const struct step_result *step)
 {
     struct stress *stress = load_client->stress;
-    operation_event(load_client, EVENT_RETURN, step->op, step->result);
     if (step->op == OP_ACQUIRE)
         histogram_add(stress->latency, world_us(load_client) - load_client->called_us);
     if (step->result == RESULT_GRANTED)
@@ -121,18 +120,17 @@ static void take_step(struct load_client *load_client, const struct step_result 
                       &load_client->stress->failure);
         return;
     }
+    struct step_event events[STEP_EVENTS_MAX];
+    int count = step_events(step, events);
     if (step->has_returned)
-        returned(load_client, step);
-    if (step->has_noticed_loss)
-        operation_event(load_client, EVENT_NOTICE, OP_EXTEND, RESULT_NONE);
-    for (int i = 0; i < step->requests_count; i++) {
-        const struct request *request = &step->requests[i];
-        load_request_send(load_client, request->server, request->lane, request->op,
-                          &request->command);
+        count_return(load_client, step);
+    for (int i = 0; i < count; i++) {
+        const struct step_event *event = &events[i];
+        if (event->kind == EVENT_SEND)
+            load_request_send(load_client, event->request);
+        else
+            operation_event(load_client, event->kind, event->op, event->result);
     }
-    if (step->is_stranded)
-        operation_event(load_client, EVENT_STRAND,
-                        client_operation(&load_client->client, LANE_MAIN), RESULT_NONE);
     wake_set(load_client);
     /* A crash that was drawn for the operation strikes at its end at the latest. */
     if (step->has_returned && load_client->crash_in >= 0) {
@@ -179,9 +177,7 @@ static void wakes(struct load_timer *timer)
 static void access_ended(struct load_client *load_client, const struct load_request *request,
                          const struct reply *reply)
 {
-    const struct reply lost = {.kind = REPLY_ERROR, .error = ERROR_OTHER};
-    enum result result =
-        client_accessed(&load_client->client, &request->command, reply ? reply : &lost);
+    enum result result = client_accessed(&load_client->client, &request->command, reply);
     operation_event(load_client, EVENT_RETURN, OP_ACCESS, result);
     load_client_goes_on(load_client);
 }
@@ -269,28 +265,28 @@ static void release(struct load_client *load_client)
 static void access_begin(struct load_client *load_client, enum load_client_place place)
 {
     struct client *client = &load_client->client;
-    struct command command;
+    struct request request = {.server = SERVER_ONE, .lane = LANE_MAIN, .op = OP_ACCESS};
     load_client->place = place;
     switch (place) {
     case PLAYER_WRITES_FENCED:
-        command = client_access(client, load_client->number + 1, CHOICE_WRITE);
+        request.command = client_access(client, load_client->number + 1, CHOICE_WRITE);
         break;
     case PLAYER_READS:
-        command = client_access(client, load_client->number + 1, CHOICE_READ_COUNTER);
+        request.command = client_access(client, load_client->number + 1, CHOICE_READ_COUNTER);
         break;
     case PLAYER_WRITES:
-        command = client_access(client, load_client->number + 1, CHOICE_WRITE_COUNTER);
+        request.command = client_access(client, load_client->number + 1, CHOICE_WRITE_COUNTER);
         break;
     default: /* an id that no other section has */
         client->is_accessing = true;
-        command =
+        request.command =
             (struct command){.verb = VERB_RPUSH,
                              .key = KEY_LIST,
                              .value = (int64_t)client->attempt << 16 | (load_client->number + 1)};
         break;
     }
     operation_event(load_client, EVENT_CALL, OP_ACCESS, RESULT_NONE);
-    load_request_send(load_client, 0, LANE_MAIN, OP_ACCESS, &command);
+    load_request_send(load_client, &request);
 }
 
 /* The holder stalls, once a section, before it reads or between reading and writing. */

@@ -363,18 +363,17 @@ static void try_again(struct load_timer *timer)
     load_request_go(timer->owner);
 }
 
-void load_request_send(struct load_client *load_client, int server, enum lane lane,
-                       enum operation op, const struct command *command)
+void load_request_send(struct load_client *load_client, const struct request *wanted)
 {
     struct stress *stress = load_client->stress;
     if (stress->failure.code)
         return;
     struct load_request *request = memory_new(1, sizeof *request);
     *request = (struct load_request){.load_client = load_client,
-                                     .server = server,
-                                     .lane = lane,
-                                     .op = op,
-                                     .command = *command,
+                                     .server = wanted->server,
+                                     .lane = wanted->lane,
+                                     .op = wanted->op,
+                                     .command = wanted->command,
                                      .lock = load_client->lock,
                                      .attempt = load_client->client.attempt,
                                      .token = load_client->client.lease.token};

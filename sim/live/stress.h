@@ -143,9 +143,8 @@ static inline struct stress *stress_of(const struct load_request *request)
 {
     return request->load_client->stress;
 }
-/* Sends a command of the load client's on a lane to a server. */
-void load_request_send(struct load_client *load_client, int server, enum lane lane,
-                       enum operation op, const struct command *command);
+/* Sends what the load client wants sent. */
+void load_request_send(struct load_client *load_client, const struct request *request);
 /* Sends what could not be sent yet, if it can now. */
 void load_request_go(struct load_request *request);
 /* Takes up again what came while the load client was stalled. */

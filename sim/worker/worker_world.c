@@ -111,6 +111,8 @@ static enum fail collect(struct workers *workers, int client, struct step_result
         return failure->code;
     step->is_stranded = is_asked && !workers_has_message(workers, client) &&
                         session_next_us(workers->session, client) == TIME_NEVER;
+    if (step->is_stranded)
+        step->op = face->phase == PHASE_RELEASING ? OP_RELEASE : OP_ACQUIRE;
     return FAIL_NONE;
 }
 

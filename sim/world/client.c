@@ -157,6 +157,8 @@ static void client_step(struct client *client, struct moment *moment, int64_t no
     for (int i = 0; i < step->requests_count; i++)
         step->requests[i].op = client_operation(client, step->requests[i].lane);
     step->is_stranded = is_stranded(client);
+    if (step->is_stranded)
+        step->op = client_operation(client, LANE_MAIN);
 }
 
 void client_acquire(struct client *client, int64_t token, int64_t now_us, struct step_result *step)
@@ -226,7 +228,7 @@ enum result client_accessed(struct client *client, const struct command *command
                             const struct reply *reply)
 {
     client->is_accessing = false;
-    if (reply->kind == REPLY_ERROR)
+    if (!reply || reply->kind == REPLY_ERROR)
         return client->last = RESULT_FAILED;
     if (command->verb == VERB_GET && command->key == KEY_COUNTER)
         client->counter = reply->kind == REPLY_VALUE ? reply->value : 0;

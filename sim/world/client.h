@@ -51,7 +51,7 @@ void client_tell(struct client *client, const struct moment *moment, int64_t now
  * that a WRITE writes is the fence, or the client's number from 1. */
 struct command client_access(struct client *client, int number, enum choice_kind kind);
 
-/* The reply to it; returns how the access ended. */
+/* The reply to it; NULL: none came, so that nobody knows. Returns how the access ended. */
 enum result client_accessed(struct client *client, const struct command *command,
                             const struct reply *reply);
 

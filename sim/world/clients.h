@@ -24,7 +24,7 @@ struct step_result {
     int requests_count;
     struct request requests[OUTBOX_MAX]; /* in order */
     bool has_returned;                   /* an operation ended: RETURN event */
-    enum operation op;
+    enum operation op;                   /* with has_returned, is_stranded: which operation */
     enum result result;
     bool has_noticed_loss; /* NOTICE event */
     bool is_stranded;      /* STRAND event: it acquires or releases, and waits for nothing */
@@ -32,6 +32,18 @@ struct step_result {
                                           it was taken; the client must not be stepped again */
     int64_t at;                        /* with violation: the step that it went on from */
 };
+
+/* One thing of it: RETURN, NOTICE, STRAND, or SEND of a request (borrowed). */
+struct step_event {
+    enum event_kind kind;
+    enum operation op;
+    enum result result;
+    const struct request *request;
+};
+
+/* All that a step led to, in the order in which every world writes it and sends it; how many. */
+enum { STEP_EVENTS_MAX = OUTBOX_MAX + 3 };
+int step_events(const struct step_result *step, struct step_event events[STEP_EVENTS_MAX]);
 
 struct clients {
     const struct clients_ops *ops; /* first member of every kind */

@@ -32,17 +32,15 @@ static void send_request(struct core *core, int client, const struct request *re
 /* Writes what the client's step led to, and sends its requests. */
 static void take_step(struct core *core, int client, const struct step_result *step)
 {
-    if (step->has_returned)
-        core_write_operation(core, EVENT_RETURN, client, step->op, step->result);
-    if (step->has_noticed_loss)
-        core_write_operation(core, EVENT_NOTICE, client, OP_EXTEND, RESULT_NONE);
-    for (int i = 0; i < step->requests_count; i++)
-        send_request(core, client, &step->requests[i]);
-    if (step->is_stranded)
-        core_write_operation(core, EVENT_STRAND, client,
-                             core_view(core, client).phase == PHASE_RELEASING ? OP_RELEASE
-                                                                              : OP_ACQUIRE,
-                             RESULT_NONE);
+    struct step_event events[STEP_EVENTS_MAX];
+    int count = step_events(step, events);
+    for (int i = 0; i < count; i++) {
+        const struct step_event *event = &events[i];
+        if (event->kind == EVENT_SEND)
+            send_request(core, client, event->request);
+        else
+            core_write_operation(core, event->kind, client, event->op, event->result);
+    }
 }
 
 /* A step that goes wrong ends the run, behind the choice. */

@@ -74,13 +74,11 @@ static struct request access_begin(struct clients *clients, int client, enum cho
                             .command = client_access(row_of(clients, client), client + 1, kind)};
 }
 
-/* A refused access ends like one that the server answered with an error: nobody knows. */
 static enum result access_end(struct clients *clients, int client, enum moment_kind kind,
                               const struct message *message)
 {
-    const struct reply lost = {.kind = REPLY_ERROR, .error = ERROR_OTHER};
     return client_accessed(row_of(clients, client), &message->command,
-                           kind == MOMENT_REPLY ? &message->reply : &lost);
+                           kind == MOMENT_REPLY ? &message->reply : NULL);
 }
 
 static void set_lease(struct clients *clients, int client, int64_t lease_us)

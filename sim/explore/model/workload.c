@@ -53,16 +53,14 @@ void workload_begin(struct client_state *client_state, const struct config *conf
 void workload_end(struct client_state *client_state, const struct config *config,
                   const struct packed_message *message, enum moment_kind how)
 {
-    struct reply reply = {.kind = REPLY_ERROR, .error = ERROR_OTHER};
+    const struct reply reply = {.kind = message->reply_kind,
+                                .error = message->reply_error,
+                                .value = widen(message->reply_value),
+                                .second = widen(message->reply_second)};
     struct client client;
-    if (how == MOMENT_REPLY)
-        reply = (struct reply){.kind = message->reply_kind,
-                               .error = message->reply_error,
-                               .value = widen(message->reply_value),
-                               .second = widen(message->reply_second)};
     const struct command command = message_command(message);
     client_state_to_client(client_state, config, &client);
-    if (client_accessed(&client, &command, &reply) == RESULT_FAILED)
+    if (client_accessed(&client, &command, how == MOMENT_REPLY ? &reply : NULL) == RESULT_FAILED)
         client_state->stage = STAGE_OVER;
     client_state->counter = narrow(client.counter);
     client_state->flags &= (uint8_t)~CLIENT_STALLED;
