@@ -30,7 +30,7 @@ struct guarded {
 };
 
 /* With whom a client's hold last overlapped. */
-struct overlap {
+struct company {
     int attempt; /* 0: with nobody */
     struct pair pair;
 };
@@ -46,7 +46,7 @@ struct no_lost_update {
     struct odd_read *odd; /* one a client */
     int odd_count;
     struct guarded *locks;
-    struct overlap overlaps[];
+    struct company overlaps[];
 };
 
 static void *make(const struct ledger *ledger)
@@ -75,9 +75,9 @@ static void fact(struct monitor *monitor, const struct fact *fact)
         struct pair pair = pair_judge(ledger, fact->client, other);
         pair.end = NULL; /* it will not live that long */
         self->overlaps[fact->client] =
-            (struct overlap){.attempt = ledger->clients[fact->client].attempt, .pair = pair};
+            (struct company){.attempt = ledger->clients[fact->client].attempt, .pair = pair};
         self->overlaps[other] =
-            (struct overlap){.attempt = ledger->clients[other].attempt, .pair = pair};
+            (struct company){.attempt = ledger->clients[other].attempt, .pair = pair};
     }
 }
 
@@ -138,14 +138,14 @@ static const struct odd_read *find_odd(const struct no_lost_update *self, const 
 }
 
 /* The overlap that explains it: of the writer, or of the one that it wrote over. */
-static const struct overlap *find_overlap(const struct no_lost_update *self,
+static const struct company *find_overlap(const struct no_lost_update *self,
                                           const struct writer *writer, const struct writer *last)
 {
     const struct writer *const both[] = {writer, last};
     for (int i = 0; i < 2; i++) {
         if (both[i]->client == NOBODY)
             continue;
-        const struct overlap *overlap = &self->overlaps[both[i]->client];
+        const struct company *overlap = &self->overlaps[both[i]->client];
         if (overlap->attempt != 0 && overlap->attempt == both[i]->attempt)
             return overlap;
     }
@@ -156,7 +156,7 @@ static void lost(struct monitor *monitor, const struct event *event, const struc
                  const struct writer *writer)
 {
     const struct ledger *ledger = monitor->ledger;
-    const struct overlap *overlap = find_overlap(monitor->state, writer, &lock->last);
+    const struct company *overlap = find_overlap(monitor->state, writer, &lock->last);
     bool is_late = !writer->was_holding || (lock->last.client != NOBODY && !lock->last.was_holding);
     const struct odd_read *odd = overlap ? NULL : find_odd(monitor->state, event, writer->value);
     enum cause cause = overlap   ? overlap->pair.cause

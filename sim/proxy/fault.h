@@ -37,7 +37,7 @@ struct strike {
 };
 
 /* A row of faults.def. strike says what the hook is to say. */
-struct fault {
+struct proxy_fault {
     const char *name, *form, *words;
     unsigned points; /* bits of enum point */
     enum point usual;
@@ -45,7 +45,7 @@ struct fault {
     enum proxy_decision (*strike)(const struct strike *strike);
 };
 
-extern const struct fault faults[];
+extern const struct proxy_fault faults[];
 extern const int faults_count;
 
 enum multi { MULTI_ANY, MULTI_INSIDE, MULTI_OUTSIDE };
@@ -67,7 +67,7 @@ struct rule {
     uint32_t chance_ppm;
     int64_t from_us, till_us; /* since the rules were started; 0: not said */
     enum multi multi;
-    const struct fault *fault;
+    const struct proxy_fault *fault;
     struct fault_arguments arguments;
     uint64_t stream;  /* of its chances: from its name */
     uint64_t matches; /* of all clients */

@@ -1,7 +1,7 @@
 /* faults.c - the table of actions, and those that need no more than a word to the proxy. */
 #include "proxy/fault.h"
 
-const struct fault faults[] = {
+const struct proxy_fault faults[] = {
 #define NOTHING ARGUMENT_NOTHING
 #define TIME    ARGUMENT_TIME
 #define SIZE    ARGUMENT_SIZE

@@ -60,7 +60,7 @@ enum frame {
     FRAME_HELD,
 };
 
-enum ending { NOT_ENDED, ENDED_BY_FIN, ENDED_BY_RST };
+enum flow_ending { NOT_ENDED, ENDED_BY_FIN, ENDED_BY_RST };
 
 enum said { SAID_NOTHING, SAID_FORWARD, SAID_DROP, SAID_ANSWER };
 
@@ -99,7 +99,7 @@ struct flow {
     bool is_streaming;               /* the beginning of the frame in hand has gone */
     struct pending_request *request; /* that the frame in hand is, or answers; NULL: none */
     int copies;                      /* of the frame in hand that the owner wants */
-    enum ending ending;
+    enum flow_ending ending;
     bool is_done;
     uint64_t settled, written; /* bytes that passed; bytes that the kernel took */
 };

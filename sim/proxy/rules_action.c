@@ -78,7 +78,7 @@ static unsigned read_argument(const struct word *word, unsigned takes,
     return 0;
 }
 
-static const struct fault *find_fault(const char *name)
+static const struct proxy_fault *find_fault(const char *name)
 {
     int row = names_row(&faults[0].name, sizeof *faults, (size_t)faults_count, name);
     return row < 0 ? NULL : &faults[row];
@@ -99,7 +99,7 @@ enum fail action_read(const struct rules_line *line, int from, struct rule *rule
                       struct failure *failure)
 {
     const struct word *name = &line->words[from];
-    const struct fault *fault = rule->fault = find_fault(name->text);
+    const struct proxy_fault *fault = rule->fault = find_fault(name->text);
     struct fault_arguments *arguments = &rule->arguments;
     if (!fault || strlen(name->text) != name->length)
         return unknown_fault(line, name, failure);

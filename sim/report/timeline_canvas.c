@@ -54,7 +54,7 @@ void canvas_close(struct canvas *canvas)
     canvas->cells = NULL;
 }
 
-void canvas_line(struct canvas *canvas, int row, int column, enum line line, unsigned sides)
+void canvas_line(struct canvas *canvas, int row, int column, enum stroke line, unsigned sides)
 {
     struct canvas_cell *cell = cell_at(canvas, row, column);
     if (!cell)
@@ -90,7 +90,7 @@ bool canvas_is_free(const struct canvas *canvas, int row, int column)
            (cell->glyph == GLYPH_NONE || cell->glyph == GLYPH_LIFE);
 }
 
-bool canvas_goes_down(const struct canvas *canvas, int row, int column, enum line *line)
+bool canvas_goes_down(const struct canvas *canvas, int row, int column, enum stroke *line)
 {
     const struct canvas_cell *cell = cell_at(canvas, row, column);
     if (!cell || !((cell->request | cell->reply) & SIDE_DOWN))

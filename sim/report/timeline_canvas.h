@@ -12,7 +12,7 @@
 #define SIDES(BIT) BIT(SIDE_UP) BIT(SIDE_DOWN) BIT(SIDE_LEFT) BIT(SIDE_RIGHT)
 BITS(side, SIDES);
 
-enum line { LINE_REQUEST, LINE_REPLY };
+enum stroke { LINE_REQUEST, LINE_REPLY };
 
 enum glyph {
     GLYPH_NONE,
@@ -40,7 +40,7 @@ void canvas_init(struct canvas *canvas, int rows, int columns);
 void canvas_close(struct canvas *canvas);
 
 /* Each draws in a cell; places outside are left alone. */
-void canvas_line(struct canvas *canvas, int row, int column, enum line line, unsigned sides);
+void canvas_line(struct canvas *canvas, int row, int column, enum stroke line, unsigned sides);
 void canvas_glyph(struct canvas *canvas, int row, int column, enum glyph glyph);
 /* The first characters of text, at most `most` of them, a cell each. */
 void canvas_text(struct canvas *canvas, int row, int column, const char *text, int most);
@@ -48,7 +48,7 @@ void canvas_text(struct canvas *canvas, int row, int column, const char *text, i
 /* Nothing but a column's life, or nothing at all, is there. */
 bool canvas_is_free(const struct canvas *canvas, int row, int column);
 /* Is a line going on from this cell into the row below? */
-bool canvas_goes_down(const struct canvas *canvas, int row, int column, enum line *line);
+bool canvas_goes_down(const struct canvas *canvas, int row, int column, enum stroke *line);
 
 /* Prints a row without its blanks at the right; the return is its width. */
 int canvas_print(FILE *out, const struct canvas *canvas, int row, enum charset charset);

@@ -166,7 +166,7 @@ static void choose_columns(struct sketch *sketch)
 
 /* --- drawing --- */
 
-static void draw_across(struct sketch *sketch, int row, int left, int right, enum line line)
+static void draw_across(struct sketch *sketch, int row, int left, int right, enum stroke line)
 {
     for (int x = left; x <= right; x++)
         canvas_line(&sketch->canvas, row, x, line, SIDE_LEFT | SIDE_RIGHT);

@@ -46,7 +46,7 @@ static void print_words(const struct sketch *sketch, int column, const char *wor
 static void draw_between(const struct sketch *sketch, struct canvas *line, int row)
 {
     const struct timeline *timeline = sketch->timeline;
-    enum line kind;
+    enum stroke kind;
     char mark[TIMELINE_TEXT_MAX];
     canvas_init(line, 1, SKETCH_WIDTH);
     mark_overlap(line, 0, sketch->mark_left, timeline->rows[row].overlap);

@@ -11,7 +11,7 @@
 #include "run/fail_on.h"
 #include "scenario/scenario.h"
 
-enum expected { EXPECTED_NOTHING = -1 }; /* result_property.expected: none stated */
+enum { EXPECTED_NOTHING = -1 }; /* result_property.expected: none stated */
 
 enum { SEARCH_WORDS_MAX = 160 };
 

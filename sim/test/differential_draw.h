@@ -15,7 +15,7 @@
 /* A restart takes as long as thousands of commands: one in so many hundreds of steps. */
 enum { CONNECTIONS = 3, GRANULE_US = 1000, RESTARTS_EACH = 15 };
 
-enum step_kind {
+enum drawn_kind {
     STEP_COMMAND,
     STEP_TIME,
     STEP_REFUSE,
@@ -26,7 +26,7 @@ enum step_kind {
 };
 
 struct drawn_step {
-    enum step_kind kind;
+    enum drawn_kind kind;
     int connection;           /* STEP_COMMAND */
     struct command command;   /* STEP_COMMAND */
     int64_t us;               /* STEP_TIME */

@@ -9,10 +9,10 @@
 
 /* --- an acquire that fails --- */
 
-enum mishap { NO_MISHAP, STRUCK, UNHEARD, ANSWERED_ERROR, ASKED_LATE, MISHAPS };
+enum blow { NO_MISHAP, STRUCK, UNHEARD, ANSWERED_ERROR, ASKED_LATE, MISHAPS };
 
 /* One whole attempt of the client, which ends so; a mishap is a reason for that. */
-static void fails(struct story *story, int client, struct reply reply, enum mishap mishap,
+static void fails(struct story *story, int client, struct reply reply, enum blow mishap,
                   enum result result)
 {
     struct command setnx = command(VERB_SETNX, token(story, client) + 1, 0);
@@ -42,7 +42,7 @@ static void a_failure_that_no_fault_explains_is_a_refusal(void **state)
             returns(story, A, OP_ACQUIRE, RESULT_GRANTED);
             crashes(story, A);
             at(story, 1000);
-            fails(story, B, INTEGER(0), (enum mishap)mishap,
+            fails(story, B, INTEGER(0), (enum blow)mishap,
                   crashed ? RESULT_CRASHED : RESULT_FAILED);
             ends(story);
             if (mishap == NO_MISHAP) {
@@ -63,7 +63,7 @@ static void an_owner_that_is_not_told_so_never_acquires(void **state)
     for (int mishap = NO_MISHAP; mishap < MISHAPS; mishap++)
         for (int i = 0; i < 3; i++) {
             struct story *story = story_new(&everlasting, 1, 300);
-            fails(story, A, INTEGER(1), (enum mishap)mishap, results[i]);
+            fails(story, A, INTEGER(1), (enum blow)mishap, results[i]);
             ends(story);
             if (mishap == NO_MISHAP) {
                 assert_violated(story, PROPERTY_PROGRESS, 1, CAUSE_STUCK);
