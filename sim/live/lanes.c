@@ -93,7 +93,7 @@ void lane_end(struct load_client *load_client, struct connection *connection,
         bool is_struck = request == struck, is_told = !request->is_abandoned;
         request->is_cut_off = false;
         request->is_abandoned = true;
-        if (is_told && !is_struck && load_client->place != PLAYER_DEAD)
+        if (is_told && !is_struck && load_client->place != LOAD_DEAD)
             load_request_fault(request, FAULT_GIVE_UP, 0);
         if (!request->ends_connection)
             load_request_free(request);

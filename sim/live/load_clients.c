@@ -1,4 +1,4 @@
-/* load clients.c - the endless loop of one client in a stress run: think, acquire, critical
+/* load_clients.c - the endless loop of one client in a stress run: think, acquire, critical
  * section, release. See stress.h.
  *
  *     thinks -> acquires -> [writes, fenced] -> reads the counter -> writes it + 1 -> appends to
@@ -51,7 +51,7 @@ static void restarted(struct load_timer *timer)
 {
     struct load_client *load_client = timer->owner;
     load_client->client.phase = PHASE_IDLE;
-    load_client->place = PLAYER_THINKS;
+    load_client->place = LOAD_THINKS;
     load_client_goes_on(load_client);
 }
 
@@ -63,7 +63,7 @@ static void load_client_crashes(struct load_client *load_client)
     stress->struck[STRUCK_CRASH]++;
     load_client_fault(load_client, FAULT_CRASH, 0);
     load_client->crash_in = -1;
-    load_client->place = PLAYER_DEAD;
+    load_client->place = LOAD_DEAD;
     load_client->is_paused = false;
     client_crash(&load_client->client);
     timers_remove(&stress->timers, &load_client->wake.timer);
@@ -143,7 +143,7 @@ static void take_step(struct load_client *load_client, const struct step_result 
 
 static bool is_wake_due(const struct load_client *load_client)
 {
-    return load_client->place != PLAYER_DEAD && !load_client->is_paused &&
+    return load_client->place != LOAD_DEAD && !load_client->is_paused &&
            load_client->client.wake_us <= world_us(load_client);
 }
 
@@ -189,7 +189,7 @@ void load_client_told(struct load_client *load_client, const struct load_request
     /* A timer that rang while this process had to wait for the machine rings first. */
     if (is_wake_due(load_client))
         load_client_wakes(load_client);
-    if (load_client->place == PLAYER_DEAD || request->attempt != load_client->client.attempt)
+    if (load_client->place == LOAD_DEAD || request->attempt != load_client->client.attempt)
         return;
     if (crash_strikes(load_client))
         return;
@@ -216,7 +216,7 @@ static void pause_ends(struct load_timer *timer)
     struct load_client *load_client = timer->owner;
     load_client->is_paused = false;
     load_requests_resume(load_client);
-    if (load_client->place != PLAYER_DEAD)
+    if (load_client->place != LOAD_DEAD)
         load_client_goes_on(load_client);
 }
 
@@ -225,7 +225,7 @@ static void think(struct load_client *load_client)
     struct stress *stress = load_client->stress;
     uint64_t drawn =
         stress_draw(stress, load_client->number, DRAW_THINK, load_client->client.attempt);
-    load_client->place = PLAYER_THINKS;
+    load_client->place = LOAD_THINKS;
     load_client->crash_in = -1;
     load_client->next.rings = thought;
     stress_timer(stress, &load_client->next, stress_spread(drawn, stress->options->think_us));
@@ -238,7 +238,7 @@ static void acquire(struct load_client *load_client)
     int attempt = load_client->client.attempt + 1;
     load_client->lock = (int)(stress_draw(stress, load_client->number, DRAW_LOCK, attempt) %
                               (uint64_t)stress->options->locks);
-    load_client->place = PLAYER_ACQUIRES;
+    load_client->place = LOAD_ACQUIRES;
     load_client->was_paused = false;
     load_client->called_us = world_us(load_client);
     crash_draw(load_client);
@@ -246,19 +246,19 @@ static void acquire(struct load_client *load_client)
                    load_client->called_us, &step);
     operation_event(load_client, EVENT_CALL, OP_ACQUIRE, RESULT_NONE);
     take_step(load_client, &step);
-    if (load_client->place == PLAYER_ACQUIRES)
+    if (load_client->place == LOAD_ACQUIRES)
         (void)crash_strikes(load_client);
 }
 
 static void release(struct load_client *load_client)
 {
     struct step_result step;
-    load_client->place = PLAYER_RELEASES;
+    load_client->place = LOAD_RELEASES;
     crash_draw(load_client);
     operation_event(load_client, EVENT_CALL, OP_RELEASE, RESULT_NONE);
     client_release(&load_client->client, world_us(load_client), &step);
     take_step(load_client, &step);
-    if (load_client->place == PLAYER_RELEASES)
+    if (load_client->place == LOAD_RELEASES)
         (void)crash_strikes(load_client);
 }
 
@@ -268,13 +268,13 @@ static void access_begin(struct load_client *load_client, enum load_client_place
     struct request request = {.server = SERVER_ONE, .lane = LANE_MAIN, .op = OP_ACCESS};
     load_client->place = place;
     switch (place) {
-    case PLAYER_WRITES_FENCED:
+    case LOAD_WRITES_FENCED:
         request.command = client_access(client, load_client->number + 1, CHOICE_WRITE);
         break;
-    case PLAYER_READS:
+    case LOAD_READS:
         request.command = client_access(client, load_client->number + 1, CHOICE_READ_COUNTER);
         break;
-    case PLAYER_WRITES:
+    case LOAD_WRITES:
         request.command = client_access(client, load_client->number + 1, CHOICE_WRITE_COUNTER);
         break;
     default: /* an id that no other section has */
@@ -295,7 +295,7 @@ static bool pause_strikes(struct load_client *load_client, enum load_client_plac
     struct stress *stress = load_client->stress;
     uint64_t drawn =
         stress_draw(stress, load_client->number, DRAW_PAUSE, load_client->client.attempt);
-    bool is_here = (drawn >> 63) == (where == PLAYER_READS);
+    bool is_here = (drawn >> 63) == (where == LOAD_READS);
     if (load_client->was_paused || !is_here || drawn % 1000000 >= stress->options->pause_ppm)
         return false;
     int64_t pause_us = stress_spread(drawn >> 20, stress->options->pause_us);
@@ -313,12 +313,12 @@ static void section_goes_on(struct load_client *load_client)
 {
     bool was_done =
         load_client->client.last == RESULT_DONE || load_client->client.last == RESULT_GRANTED;
-    enum load_client_place next = PLAYER_RELEASES;
-    if (was_done && load_client->place == PLAYER_ACQUIRES)
-        next = load_client->client.scheme->mints_fence ? PLAYER_WRITES_FENCED : PLAYER_READS;
-    else if (was_done && load_client->place < PLAYER_APPENDS)
+    enum load_client_place next = LOAD_RELEASES;
+    if (was_done && load_client->place == LOAD_ACQUIRES)
+        next = load_client->client.scheme->mints_fence ? LOAD_WRITES_FENCED : LOAD_READS;
+    else if (was_done && load_client->place < LOAD_APPENDS)
         next = load_client->place + 1;
-    if (next == PLAYER_RELEASES)
+    if (next == LOAD_RELEASES)
         release(load_client);
     else if (!pause_strikes(load_client, next))
         access_begin(load_client, next);
@@ -334,7 +334,7 @@ static void load_client_goes_on(struct load_client *load_client)
         section_goes_on(load_client);
         break;
     case PHASE_IDLE:
-        if (load_client->place != PLAYER_THINKS)
+        if (load_client->place != LOAD_THINKS)
             think(load_client);
         else if (!load_client->stress->is_ending && !timer_is_set(&load_client->next.timer))
             acquire(load_client);

@@ -33,7 +33,7 @@ void outage_draw(const struct load_request *request)
     queue->due_us = 1 + request->delay_us;
 }
 
-/* No trouble: it is told of as what it is, and the run has no verdict. */
+/* No failure: it is told of as what it is, and the run has no verdict. */
 static void doubt(struct stress *stress, const struct failure *why)
 {
     if (!stress->doubt.code)

@@ -64,14 +64,14 @@ struct load_request {
 };
 
 enum load_client_place {
-    PLAYER_THINKS,
-    PLAYER_ACQUIRES,
-    PLAYER_WRITES_FENCED,
-    PLAYER_READS,
-    PLAYER_WRITES,
-    PLAYER_APPENDS,
-    PLAYER_RELEASES,
-    PLAYER_DEAD,
+    LOAD_THINKS,
+    LOAD_ACQUIRES,
+    LOAD_WRITES_FENCED,
+    LOAD_READS,
+    LOAD_WRITES,
+    LOAD_APPENDS,
+    LOAD_RELEASES,
+    LOAD_DEAD,
 };
 
 struct load_client {
@@ -83,7 +83,7 @@ struct load_client {
     struct load_request *requests;
     struct connection *connections[SERVERS_MAX][LANE_COUNT];
     struct load_timer wake; /* the scheme's own timer */
-    struct load_timer next; /* think, pause, rebirth */
+    struct load_timer next; /* think, pause, restart */
     int64_t awake_us;       /* when its last pause was to end */
     int64_t called_us;
     int64_t commands; /* sent so far: what faults are drawn by */
@@ -192,12 +192,12 @@ int64_t lanes_alive(const struct stress *stress);
 /* Is there room for more of them than every client needs? */
 bool lanes_have_room(const struct stress *stress);
 
-/* --- load clients.c --- */
+/* --- load_clients.c --- */
 void load_client_init(struct load_client *load_client, struct stress *stress, int number);
 void load_client_start(struct load_client *load_client, int64_t in_us);
 /* Draws whether its clock runs fast or slow, from now on; and tells it. */
 void load_client_drifts(struct load_client *load_client);
-/* An order of the load client's has ended for it. order is borrowed. */
+/* A request of the load client has ended for it. request is borrowed. */
 void load_client_told(struct load_client *load_client, const struct load_request *request,
                       enum moment_kind kind, const struct reply *reply);
 
