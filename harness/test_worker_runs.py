@@ -2,6 +2,7 @@
 have the same verdicts and causes."""
 
 import json
+import os
 import shlex
 import shutil
 import subprocess
@@ -58,6 +59,82 @@ def test_what_names_no_key_is_judged_by_what_it_did(picklock, tmp_path, release)
     [history] = (out / "latest" / "histories").iterdir()
     checked = picklock("check", history)
     assert checked.status == 1 and "lease-exclusion is violated (unlock-bug)" in checked.out, checked
+
+
+def own_scenario(tmp_path, *steps):
+    """Of a worker, where nothing is expected of any scheme."""
+    path = tmp_path / "own.yaml"
+    lines = "".join(f"  - {step}\n" for step in steps)
+    path.write_text(f"# What is tried here.\nname: own\nsource: none\nlease: 300ms\nclients: [A, B, C]\nsteps:\n{lines}"
+                    "expect:\n  set-nx-px-cad: { progress: holds }\n")
+    return path
+
+
+def changed_naive(tmp_path, *changes):
+    """The naive lock with some of its lines replaced."""
+    text = (EXAMPLES / "naive_lock.py").read_text()
+    for old, new in changes:
+        assert old in text
+        text = text.replace(old, new)
+    path = tmp_path / "lock.py"
+    path.write_text(text)
+    return f"{PYTHON} {shlex.quote(str(path))}"
+
+
+def verdict_of(picklock, tmp_path, worker, path):
+    out = tmp_path / "results.json"
+    ran = picklock("run", "--worker", worker, path, "--json", out, "--fail-on", "never")
+    assert ran.status in (0, 2), ran
+    [row] = json.loads(out.read_text())["results"]
+    return row, {name: (found["verdict"], found["cause"]) for found in row["properties"] for name in [found["property"]]}
+
+
+SETS = "return self.redis.set(self.settings.key, self.settings.name, nx=True, px=self.settings.ttl_ms)"
+PAST_THE_PROXY = """
+        import ctypes, socket, struct
+        if self.settings.name == "B":
+            libc, port = ctypes.CDLL(None), self.redis.info("server")["tcp_port"]
+            plain = socket.socket()
+            address = struct.pack("=H", socket.AF_INET) + struct.pack("!H", port) + socket.inet_aton("127.0.0.1") + bytes(8)
+            assert libc.syscall(42, plain.fileno(), address, len(address)) == 0
+            words = %r
+            libc.syscall(1, plain.fileno(), words, len(words))
+            answer = ctypes.create_string_buffer(100)
+            libc.syscall(0, plain.fileno(), answer, 100)
+        """
+
+
+@pytest.mark.skipif(os.uname().machine != "x86_64", reason="the numbers of system calls")
+@pytest.mark.parametrize("words", [b"DEL lock\r\n", b"SET lock A PX 300\r\n", b"PEXPIRE lock 1\r\n", b"FLUSHALL\r\n"])
+def test_a_command_past_the_proxy_is_nobodys_fault(picklock, tmp_path, words):
+    """By a raw system call, which nothing that is preloaded can stop: the deployment is not blamed for it."""
+    path = own_scenario(tmp_path, "A acquires", "B acquires")
+    row, _ = verdict_of(picklock, tmp_path, changed_naive(tmp_path, (SETS, PAST_THE_PROXY % words + SETS)), path)
+    assert row["verdict"] == "unknown" and "somebody changed the key 'lock' past the proxy" in row["trouble"], row
+    row, found = verdict_of(picklock, tmp_path, changed_naive(tmp_path, (SETS, PAST_THE_PROXY % b"GET lock\r\n" + SETS)), path)
+    assert row["trouble"] is None and found["lease-exclusion"] == ("holds", None), row
+
+
+def test_an_expiry_that_is_set_to_what_it_was_is_a_write(picklock, tmp_path):
+    """B, which is refused, gives A's key the very expiry that it has."""
+    worker = changed_naive(tmp_path, (SETS, f"""
+        if self.settings.name == "B":
+            self.redis.pexpireat(self.settings.key, 1767225600300)
+        {SETS}"""))
+    row, found = verdict_of(picklock, tmp_path, worker, own_scenario(tmp_path, "A acquires", "B acquires", "A releases"))
+    assert found["extend-own"] == ("violated", "foreign-extend"), row
+
+
+@pytest.mark.parametrize("value", ["self.settings.name", "'1'"])
+def test_a_value_over_a_live_key_takes_the_lock(picklock, tmp_path, value):
+    """Be it the value that stood there: B is the one that took it from A."""
+    worker = changed_naive(tmp_path, (SETS, f"return self.redis.set(self.settings.key, {value}, px=self.settings.ttl_ms)"))
+    out = tmp_path / "results.json"
+    ran = picklock("run", "--worker", worker, own_scenario(tmp_path, "A acquires", "B acquires"), "--json", out)
+    [row] = json.loads(out.read_text())["results"]
+    [found] = [found for found in row["properties"] if found["property"] == "lease-exclusion"]
+    assert ran.status == 1 and found["cause"] == "acquire-bug", ran
+    assert "(A,B): Acquire bug in B." in found["witness"] and "B sent SET lock" in " ".join(found["witness"]), found
 
 
 def test_the_library_that_compares_is_not_blamed(picklock):

@@ -87,29 +87,34 @@ static enum did expiry_change(const struct sight *before, const struct sight *be
 }
 
 /* Nothing differs: what then? */
-static enum did unchanged(const struct sight *before, enum worker_op op, const struct reply *reply)
+static enum did unchanged(const struct execution_seen *seen)
 {
-    if (reply->kind == REPLY_ERROR)
-        return DID_FAILED;
-    if (is_refusal(reply))
-        return DID_REFUSED;
     /* A lease that is set anew at the instant at which it was set before looks the same. */
-    if (op == WORKER_EXTEND && before->is_there && before->ttl_us != TIME_NEVER)
-        return DID_EXPIRY_SET;
-    return DID_READ;
+    if (seen->behind->is_there && seen->writes & LOOK_WROTE_EXPIRY)
+        return seen->behind->ttl_us == TIME_NEVER ? DID_UNEXPIRED : DID_EXPIRY_SET;
+    if (seen->reply->kind == REPLY_ERROR)
+        return DID_FAILED;
+    return is_refusal(seen->reply) ? DID_REFUSED : DID_READ;
 }
 
-static enum did what_was_done(const struct sight *before, const struct sight *behind,
-                              enum worker_op op, const struct reply *reply)
+/* Who acquires, and writes the very value that stands there, takes the lock all the same. */
+static bool is_overwritten(const struct execution_seen *seen)
 {
+    return strcmp(seen->before->value, seen->behind->value) != 0 ||
+           (seen->op == WORKER_ACQUIRE && seen->writes & LOOK_WROTE_VALUE);
+}
+
+static enum did what_was_done(const struct execution_seen *seen)
+{
+    const struct sight *before = seen->before, *behind = seen->behind;
     if (!before->is_there && behind->is_there)
         return DID_CREATED;
     if (before->is_there && !behind->is_there)
         return DID_DELETED;
-    if (before->is_there && strcmp(before->value, behind->value) != 0)
+    if (before->is_there && is_overwritten(seen))
         return DID_OVERWRITTEN;
     const enum did did = before->is_there ? expiry_change(before, behind) : DID_NOTHING;
-    return did == DID_NOTHING ? unchanged(before, op, reply) : did;
+    return did == DID_NOTHING ? unchanged(seen) : did;
 }
 
 static enum effect wanted_by(enum worker_op op)
@@ -127,15 +132,15 @@ bool look_has_changed(const struct sight *before, const struct sight *behind)
            (before->ttl_us != behind->ttl_us || strcmp(before->value, behind->value) != 0);
 }
 
-void look_compare(const struct sight *before, const struct sight *behind, enum worker_op op,
-                  const struct reply *reply, struct effects *effects)
+void look_compare(const struct execution_seen *seen, struct effects *effects)
 {
+    const struct sight *before = seen->before, *behind = seen->behind;
     struct key_effect *effect = &effects->on[0];
     *effects = (struct effects){.count = 1};
     effect->key = KEY_LOCK;
-    effect->did = what_was_done(before, behind, op, reply);
+    effect->did = what_was_done(seen);
     effect->before = before->is_there ? BEFORE_PRESENT : BEFORE_ABSENT;
-    effect->wanted = did_wants(effect->did, wanted_by(op));
+    effect->wanted = did_wants(effect->did, wanted_by(seen->op));
     if (before->is_there) {
         effect->has_old = value_number(before->value, &effect->old_value);
         (void)strcpy(effects->texts[0].old_value, before->value);

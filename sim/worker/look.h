@@ -5,6 +5,7 @@
 #ifndef PICKLOCK_WORKER_LOOK_H
 #define PICKLOCK_WORKER_LOOK_H
 
+#include "base/bits.h"
 #include "history/effect.h"
 #include "worker/session.h"
 
@@ -33,9 +34,18 @@ enum fail look_for_key(redisContext *control, struct lock_key *key, struct failu
 
 bool look_has_changed(const struct sight *before, const struct sight *behind);
 
-/* What a command of that operation, which names the key, did between the two, and answered. */
-void look_compare(const struct sight *before, const struct sight *behind, enum worker_op op,
-                  const struct reply *reply, struct effects *effects);
+/* What was written to the key, as the server tells it. */
+#define LOOK_WRITES(BIT) BIT(LOOK_WROTE_VALUE) BIT(LOOK_WROTE_EXPIRY) BIT(LOOK_WROTE_END)
+BITS(look_write, LOOK_WRITES);
+
+/* What a command did between the two. */
+struct execution_seen {
+    const struct sight *before, *behind;
+    unsigned writes;   /* bits enum look_write: what leaves no difference is told by these alone */
+    enum worker_op op; /* that it is a part of; EXTEND: also what its library does by itself */
+    const struct reply *reply;
+};
+void look_compare(const struct execution_seen *seen, struct effects *effects);
 
 /* A reply off the wire (borrowed; may be cut) as far as histories know replies. */
 struct reply look_reply(const char *bytes, size_t length);

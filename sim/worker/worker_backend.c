@@ -119,19 +119,29 @@ static enum fail execute(struct workers *workers, struct wire_message *wire,
                          struct failure *failure)
 {
     redisContext *control = session_control(workers->session, message->server);
+    struct key_watch *watch = &workers->watches[message->server];
+    const int64_t now_us = session_now_us(workers->session);
     struct sight before, behind;
-    if (look_at(control, &workers->key, &before, failure) ||
+    unsigned writes;
+    if (key_watch_before(watch, control, &workers->key, now_us, &before, failure) ||
         session_execute(workers->session, wire, failure))
         return failure->code;
     if (wire->op == WORKER_ACQUIRE && look_for_key(control, &workers->key, failure))
         return failure->code;
-    if (look_at(control, &workers->key, &behind, failure))
+    if (key_watch_behind(watch, control, &workers->key, now_us, &behind, &writes, failure))
         return failure->code;
     answer->reply = look_reply(wire->reply, wire->reply_length);
     const bool names_key = message->opaque.keys >> KEY_LOCK & 1;
     workers->effects = (struct effects){0};
-    if (names_key || look_has_changed(&before, &behind))
-        look_compare(&before, &behind, wire->op, &answer->reply, &workers->effects);
+    /* Of what its library does by itself nobody asked for it. */
+    const struct execution_seen seen = {.before = &before,
+                                        .behind = &behind,
+                                        .writes = writes,
+                                        .op =
+                                            message->lane == LANE_RENEW ? WORKER_EXTEND : wire->op,
+                                        .reply = &answer->reply};
+    if (names_key || writes || look_has_changed(&before, &behind))
+        look_compare(&seen, &workers->effects);
     answer->effects = &workers->effects;
     return FAIL_NONE;
 }
@@ -202,11 +212,13 @@ static enum fail jump_clock(struct backend *backend, int server, int64_t amount_
     struct servers *servers = session_servers(workers_of(backend)->session);
     (void)failure;
     clock_jump(servers->rows[server].page, amount_us);
+    key_watch_forget(&workers_of(backend)->watches[server]);
     return FAIL_NONE;
 }
 
 static enum fail follow(struct workers *workers, int server, enum fail fail)
 {
+    key_watch_forget(&workers->watches[server]);
     if (fail)
         return fail;
     session_follow_server(workers->session, server);
@@ -243,6 +255,7 @@ static enum fail evict(struct backend *backend, int server, struct failure *fail
         return failure->code;
     if (!sight.is_there)
         return failure_set(failure, FAIL_UNKNOWN, "there is no lock key at server %d", server + 1);
+    key_watch_forget(&workers_of(backend)->watches[server]);
     return servers_evict(session_servers(workers->session), server, workers->key.name, failure);
 }
 

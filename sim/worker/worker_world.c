@@ -251,6 +251,8 @@ void workers_release(struct workers *workers)
 {
     if (--workers->holders)
         return;
+    for (int i = 0; i < SERVERS_MAX; i++)
+        key_watch_forget(&workers->watches[i]);
     session_free(workers->session);
     free(workers);
 }

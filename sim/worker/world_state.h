@@ -4,7 +4,7 @@
 #ifndef PICKLOCK_WORKER_WORLD_STATE_H
 #define PICKLOCK_WORKER_WORLD_STATE_H
 
-#include "worker/look.h"
+#include "worker/key_watch.h"
 #include "world/core.h"
 
 struct workers;
@@ -34,6 +34,7 @@ struct workers {
     struct session *session;
     const struct run *run;
     struct lock_key key;
+    struct key_watch watches[SERVERS_MAX];
     struct worker_face faces[SESSION_CLIENTS_MAX];
     /* By message.number: NULL: no such one is under way. */
     struct wire_message *messages[SESSION_CLIENTS_MAX][MESSAGES_MAX];

@@ -1,0 +1,145 @@
+/* key_watch.c - see key_watch.h. Source: Redis documentation, "Redis keyspace notifications". */
+#include "worker/key_watch.h"
+
+#include "live/control.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { GRANULE_US = 1000 }; /* a server counts whole milliseconds */
+
+/* --- what the server says --- */
+
+static enum fail no_events(struct key_watch *watch, struct failure *failure)
+{
+    (void)failure_set(
+        failure, FAIL_UNAVAILABLE, "the server does not tell of writes to its keys: %s",
+        watch->events && watch->events->errstr[0] ? watch->events->errstr : "no connection");
+    key_watch_forget(watch);
+    return FAIL_UNAVAILABLE;
+}
+
+static enum fail open_events(struct key_watch *watch, redisContext *control,
+                             struct failure *failure)
+{
+    const struct timeval limit = {.tv_sec = CONTROL_SECONDS};
+    if (watch->events)
+        return FAIL_NONE;
+    if (control_do(control, failure, "CONFIG SET notify-keyspace-events KA"))
+        return FAIL_UNAVAILABLE;
+    watch->events = redisConnectWithTimeout(control->tcp.host, control->tcp.port, limit);
+    if (!watch->events || watch->events->err || redisSetTimeout(watch->events, limit) != REDIS_OK)
+        return no_events(watch, failure);
+    redisReply *reply = redisCommand(watch->events, "PSUBSCRIBE __keyspace@*__:*");
+    const bool is_done = reply && reply->type == REDIS_REPLY_ARRAY;
+    if (reply)
+        freeReplyObject(reply);
+    return is_done ? FAIL_NONE : no_events(watch, failure);
+}
+
+/* What is no write: the key has gone by itself. */
+static unsigned write_of(const char *event)
+{
+    if (strcmp(event, "expired") == 0 || strcmp(event, "evicted") == 0)
+        return 0;
+    if (strcmp(event, "expire") == 0 || strcmp(event, "persist") == 0)
+        return LOOK_WROTE_EXPIRY;
+    return strcmp(event, "del") == 0 ? LOOK_WROTE_END : LOOK_WROTE_VALUE;
+}
+
+/* "pmessage", the pattern, "__keyspace@0__:lock", "set". */
+static unsigned write_told(const redisReply *reply, const char *key)
+{
+    if (reply->type != REDIS_REPLY_ARRAY || reply->elements != 4)
+        return 0;
+    const char *about = strstr(reply->element[2]->str, "__:");
+    return about && strcmp(about + 3, key) == 0 ? write_of(reply->element[3]->str) : 0;
+}
+
+/* All that it has told of so far: it answers in order. */
+static enum fail take_writes(struct key_watch *watch, const char *key, unsigned *writes,
+                             struct failure *failure)
+{
+    bool is_over = redisAppendCommand(watch->events, "PING") != REDIS_OK;
+    *writes = 0;
+    if (is_over)
+        return no_events(watch, failure);
+    while (!is_over) {
+        void *taken = NULL;
+        if (redisGetReply(watch->events, &taken) != REDIS_OK)
+            return no_events(watch, failure);
+        const redisReply *reply = taken;
+        *writes |= write_told(reply, key);
+        is_over = reply->type != REDIS_REPLY_ARRAY || reply->elements == 2;
+        freeReplyObject(taken);
+    }
+    return FAIL_NONE;
+}
+
+/* --- between two executions --- */
+
+static int64_t expires_us(const struct sight *sight, int64_t now_us)
+{
+    return sight->ttl_us == TIME_NEVER ? TIME_NEVER : now_us + sight->ttl_us;
+}
+
+static bool is_about(int64_t a_us, int64_t b_us)
+{
+    return a_us == b_us || (a_us != TIME_NEVER && b_us != TIME_NEVER &&
+                            (a_us > b_us ? a_us - b_us : b_us - a_us) <= GRANULE_US);
+}
+
+/* Can it be so by itself? */
+static bool is_as_left(const struct key_watch *watch, const struct sight *now, int64_t now_us)
+{
+    const int64_t end_us = expires_us(&watch->last, watch->last_us);
+    if (!watch->last.is_there)
+        return !now->is_there;
+    if (!now->is_there)
+        return end_us != TIME_NEVER && end_us <= now_us + GRANULE_US;
+    return strcmp(now->value, watch->last.value) == 0 && is_about(expires_us(now, now_us), end_us);
+}
+
+static void leave(struct key_watch *watch, const struct lock_key *key, const struct sight *sight,
+                  int64_t now_us)
+{
+    watch->is_known = true;
+    watch->last = *sight;
+    watch->last_us = now_us;
+    (void)strcpy(watch->name, key->name);
+}
+
+enum fail key_watch_before(struct key_watch *watch, redisContext *control,
+                           const struct lock_key *key, int64_t now_us, struct sight *sight,
+                           struct failure *failure)
+{
+    unsigned writes = 0;
+    if (open_events(watch, control, failure) || take_writes(watch, key->name, &writes, failure) ||
+        look_at(control, key, sight, failure))
+        return failure->code;
+    const bool is_same_key = watch->is_known && strcmp(watch->name, key->name) == 0;
+    if (is_same_key && (writes || !is_as_left(watch, sight, now_us)))
+        return failure_set(
+            failure, FAIL_UNKNOWN,
+            "somebody changed the key '%s' past the proxy, between two commands that "
+            "were seen: what it did to the lock nobody here can tell",
+            key->name);
+    return FAIL_NONE;
+}
+
+enum fail key_watch_behind(struct key_watch *watch, redisContext *control,
+                           const struct lock_key *key, int64_t now_us, struct sight *sight,
+                           unsigned *writes, struct failure *failure)
+{
+    if (look_at(control, key, sight, failure) || take_writes(watch, key->name, writes, failure))
+        return failure->code;
+    leave(watch, key, sight, now_us);
+    return FAIL_NONE;
+}
+
+void key_watch_forget(struct key_watch *watch)
+{
+    if (watch->events)
+        redisFree(watch->events);
+    *watch = (struct key_watch){0};
+}

@@ -1,0 +1,35 @@
+/* key_watch.h - the lock's key at one server, over a run: what each execution did to it, and
+ * whether anybody else did something.
+ *
+ * All that workers send stops at the proxy, and is executed while this looks. So between two
+ * executions the key can only expire, or be lost by a fault of ours: anything else came past the
+ * proxy, and then nobody can be blamed for what follows. The server itself says which writes there
+ * were (keyspace notifications), so one that leaves the key as it was is seen, too. */
+#ifndef PICKLOCK_WORKER_KEY_WATCH_H
+#define PICKLOCK_WORKER_KEY_WATCH_H
+
+#include "worker/look.h"
+
+struct key_watch {
+    redisContext *events; /* NULL: not opened yet */
+    bool is_known;        /* how the key was left: */
+    char name[LOOK_KEY_MAX];
+    struct sight last;
+    int64_t last_us; /* world time */
+};
+
+/* Before an execution: the key as it stands. control: the server's, borrowed. FAIL_UNKNOWN:
+ * somebody changed it since the last one. */
+enum fail key_watch_before(struct key_watch *watch, redisContext *control,
+                           const struct lock_key *key, int64_t now_us, struct sight *sight,
+                           struct failure *failure);
+
+/* Behind it: the key as it stands, and *writes: bits enum look_write. */
+enum fail key_watch_behind(struct key_watch *watch, redisContext *control,
+                           const struct lock_key *key, int64_t now_us, struct sight *sight,
+                           unsigned *writes, struct failure *failure);
+
+/* A fault has struck the server, its keys or its clock: what it left is looked at anew. */
+void key_watch_forget(struct key_watch *watch);
+
+#endif
