@@ -63,13 +63,41 @@ static void the_last_reply_decides(void **state)
     expect_counts(VERB_SET_NX_PX, VERB_SET_NX_PX, 2, 1, FAULT_RESTART, NOTHING);
 }
 
+/* One client, which sets its key at all, and then asks for it. */
+static void expect_counts_alone(int servers, int before, int yes, enum fault one, enum fault other)
+{
+    const struct scheme scheme = probe_scheme("probe", by_counts);
+    struct explore_options options = probe_options(&scheme, one, other);
+    options.clients = 1;
+    options.servers = servers;
+    wanted.verbs[0] = VERB_SET_NX_PX;
+    wanted.verbs[1] = VERB_GET;
+    wanted.before = before;
+    wanted.yes = yes;
+    wanted.lost = 0;
+    probe_is_seen(&options, REDUCE_ALL);
+    wanted.before = 0;
+}
+
 /* A failover breaks the connection on which a reply is, and keeps the key. */
 static void a_reply_may_be_lost_by_a_failover(void **state)
 {
     (void)state;
-    wanted.before = 21;
-    expect_counts(VERB_SET_NX_PX, VERB_GET, 3, 0, FAULT_FAILOVER, NOTHING);
-    wanted.before = 0;
+    expect_counts_alone(3, 21, 3, FAULT_FAILOVER, NOTHING);
+}
+
+/* Its key goes, and its reply was heard; so another one was the last. */
+static void a_reply_may_be_heard_before_a_failover(void **state)
+{
+    (void)state;
+    expect_counts_alone(3, 30, 2, FAULT_FAILOVER, NOTHING);
+}
+
+/* The same where the last end is that of a request that was lost. */
+static void a_request_may_be_given_up_after_a_restart(void **state)
+{
+    (void)state;
+    expect_counts_alone(2, 11, 0, FAULT_RESTART, FAULT_LOSE_REQUEST);
 }
 
 /* Where one is lost, and two more may be. */
@@ -101,6 +129,41 @@ static void a_reply_is_lost_when_all_requests_are_executed(void **state)
     (void)state;
     expect_counts(VERB_COMPARE_EXPIRE, VERB_COMPARE_EXPIRE, 0, 1, FAULT_LATE_REPLY, NOTHING);
     expect_counts(VERB_COMPARE_EXPIRE, VERB_COMPARE_EXPIRE, 0, 1, FAULT_LOSE_REPLY, NOTHING);
+}
+
+/* One server was out of reach before it was asked, the other one's answer was lost, and time
+ * passed. */
+static void by_silence(void *state, const struct lease *lease, const struct moment *in,
+                       struct outbox *out)
+{
+    struct probe *self = state;
+
+    SCRIPT(self);
+    probe_ask(self, VERB_GET, lease, out);
+    while (self->heard < lease->servers) {
+        AWAIT(self, ASKED);
+        probe_count(self, lease, in);
+    }
+    self->seen_us = in->now_us;
+    probe_ask(self, VERB_SET_NX_PX, lease, out);
+    while (self->heard < lease->servers) {
+        AWAIT(self, ASKED_AGAIN);
+        probe_count(self, lease, in);
+    }
+    probe_end(self->before == 1 && self->lost == 2 && in->now_us > self->seen_us, out);
+    SCRIPT_END(self);
+}
+
+/* What a server does that is out of reach may come after time has passed: no strike waits for it.
+ */
+static void a_reply_is_lost_while_another_server_is_silent(void **state)
+{
+    const struct scheme scheme = probe_scheme("by-silence", by_silence);
+    struct explore_options options = probe_options(&scheme, FAULT_SILENT_SERVER, FAULT_LOSE_REPLY);
+    (void)state;
+    options.clients = 1;
+    options.servers = 2;
+    probe_is_seen(&options, REDUCE_ALL);
 }
 
 /* One of two is granted by some servers, and refused by others. */
@@ -246,9 +309,12 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_last_reply_decides),
         cmocka_unit_test(a_reply_may_be_lost_by_a_failover),
+        cmocka_unit_test(a_reply_may_be_heard_before_a_failover),
+        cmocka_unit_test(a_request_may_be_given_up_after_a_restart),
         cmocka_unit_test(all_replies_may_be_lost),
         cmocka_unit_test(a_request_is_lost_before_others_are_executed),
         cmocka_unit_test(a_reply_is_lost_when_all_requests_are_executed),
+        cmocka_unit_test(a_reply_is_lost_while_another_server_is_silent),
         cmocka_unit_test(servers_are_asked_in_different_orders),
         cmocka_unit_test(who_acts_while_he_waits_is_searched_in_every_order),
         cmocka_unit_test(who_asks_while_he_holds_is_searched_in_every_order),

@@ -56,14 +56,12 @@ static unsigned step_fences(struct expansion *it)
     return is_violated ? 1u << PROPERTY_FENCE_ORDER : 0;
 }
 
-unsigned apply_risky_servers(const struct expansion *it, const uint32_t *words)
+bool apply_has_risky_server(const struct expansion *it, const uint32_t *words)
 {
-    unsigned servers = 0;
     for (int s = 0; s < it->space->config.servers && it->space->config.has_replica; s++)
-        servers |=
-            (unsigned)space_server(it->space, words[it->space->config.clients + s])->has_delayed
-            << s;
-    return servers;
+        if (space_server(it->space, words[it->space->config.clients + s])->has_delayed)
+            return true;
+    return false;
 }
 
 bool apply_wants_every_order(const struct expansion *it, const uint32_t *words)
@@ -75,13 +73,13 @@ bool apply_wants_every_order(const struct expansion *it, const uint32_t *words)
     return words[space_words(it->space) - 1] & it->successors->dependent_budgets;
 }
 
-/* What stands for the state after the step. A reply that may still be struck stays unheard. */
+/* What stands for the state after the step. */
 static void step_represent(struct expansion *it)
 {
     uint32_t *words = it->step.words;
-    bool is_risky = *budget_of(it->space, words) & it->successors->reply_budgets;
-    unsigned unheard = is_risky ? ALL_SERVERS : apply_risky_servers(it, words);
-    partial_order_hooks.represent(it->space, words, unheard);
+    bool may_be_struck = *budget_of(it->space, words) & it->successors->reply_budgets;
+    bool may_be_lost = apply_has_risky_server(it, words);
+    partial_order_hooks.represent(it->space, words, !may_be_struck && !may_be_lost);
 }
 
 static void step_owner(struct expansion *it)

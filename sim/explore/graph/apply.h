@@ -47,8 +47,8 @@ void apply_server(struct expansion *it, int server, const struct action *action)
 void apply_time(struct expansion *it);
 void apply_selection(struct expansion *it, const struct selection *selection);
 
-/* Servers with a break of all connections to come, whatever the budget: bits. */
-unsigned apply_risky_servers(const struct expansion *it, const uint32_t *words);
+/* Has a server a break of all connections to come, whatever the budget? */
+bool apply_has_risky_server(const struct expansion *it, const uint32_t *words);
 
 /* Faults with a budget left: bits. */
 uint32_t apply_affordable(const struct expansion *it, uint32_t budget);

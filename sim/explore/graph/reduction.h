@@ -109,9 +109,9 @@ struct reduction_hooks {
                                     struct selection *selections);
     bool (*select_only)(struct state_space *space, const uint32_t *words, uint32_t affordable,
                         struct selection *selection);
-    /* Represent: puts a state that stands for it in its place. unheard: bit a server whose replies
-     * stay as they are. */
-    void (*represent)(struct state_space *space, uint32_t *words, unsigned unheard);
+    /* Represent: puts a state that stands for it in its place. are_replies_safe: nothing can
+     * strike one that is on its way. */
+    void (*represent)(struct state_space *space, uint32_t *words, bool are_replies_safe);
     /* The client state when it has heard that server; the same number: there is nothing to hear. */
     uint32_t (*hear_server)(struct state_space *space, uint32_t client_state, int server);
     /* Canonicalize: begins with a state, sorts each that follows it, and says where everybody

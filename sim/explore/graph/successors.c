@@ -200,7 +200,7 @@ static void expand_server(struct expansion *it, int server)
 static bool is_risky(const struct expansion *it)
 {
     uint32_t budget = it->words[space_words(it->space) - 1];
-    return budget & it->successors->risky_budgets || apply_risky_servers(it, it->words);
+    return budget & it->successors->risky_budgets || apply_has_risky_server(it, it->words);
 }
 
 /* False: every order matters. */

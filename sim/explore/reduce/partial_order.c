@@ -30,7 +30,7 @@ static bool is_asking(const struct client_state *client_state)
     for (int i = 0; i < client_state->count; i++)
         if (is_awaited(&client_state->messages[i]) &&
             message_is_request(&client_state->messages[i]) &&
-            !(client_state->messages[i].flags & MESSAGE_LATE))
+            !client_state_may_wait(client_state, i))
             return true;
     return false;
 }
@@ -43,7 +43,7 @@ static bool comes_at_another_time(const struct action_list *list, const struct a
     if (draft->message < 0)
         return is_asking(client_state);
     const struct packed_message *message = &client_state->messages[draft->message];
-    if (!is_awaited(message) || message->flags & MESSAGE_LATE)
+    if (!is_awaited(message) || client_state_may_wait(client_state, draft->message))
         return false;
     /* What is sent again is on its way later than the others. */
     if (message_is_request(message))
@@ -80,21 +80,9 @@ static void end_all(struct client_state *client_state, const struct config *conf
 }
 
 /* The last of all decides: it is heard in a step of its own. */
-static unsigned but_the_last(unsigned counted, unsigned ends, bool is_waiting)
+static unsigned but_the_last(unsigned heard, unsigned ends, bool is_waiting)
 {
-    return !is_waiting && counted == ends ? counted & (counted - 1) : counted;
-}
-
-static void count_replies(struct client_state *client_state, const struct config *config,
-                          unsigned unheard)
-{
-    bool is_waiting;
-    unsigned ends = eager_replies_counted(client_state, config, &is_waiting), counted = 0;
-    for (int i = 0; i < client_state->count; i++)
-        if (ends >> i & 1 &&
-            !(is_reply(client_state, i) && unheard >> client_state->messages[i].server & 1))
-            counted |= 1u << i;
-    end_all(client_state, config, but_the_last(counted, ends, is_waiting));
+    return !is_waiting && heard == ends ? heard & (heard - 1) : heard;
 }
 
 /* False: there is nothing to hear. */
@@ -111,45 +99,26 @@ static bool hear_server(struct client_state *client_state, const struct config *
     return heard != 0;
 }
 
-/* In a memo's key, beside a record's number: what becomes of it. */
-static uint64_t key_of(uint32_t client_state, unsigned servers, bool is_heard)
+static uint32_t count_replies(struct state_space *space, uint32_t number)
 {
-    return (uint64_t)client_state << 9 | servers << 1 | (uint64_t)is_heard;
+    struct client_state client_state;
+    bool is_waiting;
+    space_read_client(space, number, &client_state);
+    unsigned ends = eager_replies_counted(&client_state, &space->config, &is_waiting);
+    end_all(&client_state, &space->config, but_the_last(ends, ends, is_waiting));
+    return space_number_client(space, &client_state);
 }
 
-static uint64_t count_but(struct state_space *space, const struct transition *it)
+uint32_t partial_order_count_replies(struct state_space *space, uint32_t client_state)
 {
-    struct client_state after;
-    space_read_client(space, it->client_state, &after);
-    count_replies(&after, &space->config, it->how);
-    return space_number_client(space, &after);
-}
-
-static uint32_t counted(struct state_space *space, uint32_t client_state, unsigned unheard)
-{
-    return (uint32_t)space_memoized(
-        space, MEMO_COUNTED_REPLIES, key_of(client_state, unheard, false), count_but,
-        &(struct transition){.client_state = client_state, .how = unheard});
-}
-
-static uint32_t count_all_replies(struct state_space *space, uint32_t client_state)
-{
-    if (space_client(space, client_state)->order.counted == UNKNOWN_ID) {
-        uint32_t number = counted(space, client_state, 0);
+    const struct client_facts *facts = space_client(space, client_state);
+    if (!facts->order.has_lost && !facts->order.unheard)
+        return client_state;
+    if (facts->order.counted == UNKNOWN_ID) {
+        uint32_t number = count_replies(space, client_state);
         space->client_facts[client_state].order.counted = number;
     }
     return space->client_facts[client_state].order.counted;
-}
-
-uint32_t partial_order_count_replies(struct state_space *space, uint32_t client_state,
-                                     unsigned unheard)
-{
-    const struct client_facts *facts = space_client(space, client_state);
-    if (!facts->order.has_lost && (facts->order.unheard & ~unheard) == 0)
-        return client_state;
-    if ((facts->order.unheard & unheard) == 0)
-        return count_all_replies(space, client_state);
-    return counted(space, client_state, unheard);
 }
 
 static uint64_t hear(struct state_space *space, const struct transition *it)
@@ -162,8 +131,9 @@ static uint64_t hear(struct state_space *space, const struct transition *it)
 
 uint32_t partial_order_hear_server(struct state_space *space, uint32_t client_state, int server)
 {
+    uint64_t key = (uint64_t)client_state << 3 | (uint64_t)server;
     return (uint32_t)space_memoized(
-        space, MEMO_COUNTED_REPLIES, key_of(client_state, 1u << server, true), hear,
+        space, MEMO_HEARD_SERVERS, key, hear,
         &(struct transition){.client_state = client_state, .server = server});
 }
 
@@ -303,11 +273,13 @@ void partial_order_annotate(struct state_space *space, struct client_facts *fact
 
 /* --- what stands for a state --- */
 
-static void represent(struct state_space *space, uint32_t *words, unsigned unheard)
+/* Where a reply may be struck, or be heard just before its server breaks, nothing is counted: any
+ * other end may then be the last one. */
+static void represent(struct state_space *space, uint32_t *words, bool are_replies_safe)
 {
     const int clients = space->config.clients;
-    for (int i = 0; i < clients; i++)
-        words[i] = partial_order_count_replies(space, words[i], unheard);
+    for (int i = 0; i < clients && are_replies_safe; i++)
+        words[i] = partial_order_count_replies(space, words[i]);
     for (int i = 0; i < clients; i++)
         for (unsigned left = space_client(space, words[i])->order.abandoned; left;
              left &= left - 1) {

@@ -40,9 +40,10 @@
  * too, every order is searched (apply_wants_every_order()).
  *
  * Replies. What a client only counts (eager_replies.h says how that is known) is counted at
- * once, where no fault can hit the reply any more: then it makes no difference which server said
+ * once, where no fault can hit a reply any more: then it makes no difference which server said
  * what. All but the last one, which decides. Where a server may break all its connections at
- * once, each waiting reply of that server may be heard just before that, or be lost.
+ * once, each waiting reply of that server may be heard just before that, or be lost; and any
+ * other may be heard after it, and decide. So nothing is counted then.
  *
  * Critical sections. Their commands are requests like others: each is the only one of its
  * client, and to the first server. What a write of the counter does to what others have read of
@@ -65,9 +66,8 @@ bool partial_order_suits(const struct explore_options *options);
 void partial_order_filter(struct action_list *list);
 
 /* A record when its replies are counted that are only counted, and what is lost, but for the last.
- * unheard: bit a server whose replies stay as they are. */
-uint32_t partial_order_count_replies(struct state_space *space, uint32_t client_state,
-                                     unsigned unheard);
+ */
+uint32_t partial_order_count_replies(struct state_space *space, uint32_t client_state);
 
 /* And when every waiting reply of that server is heard that is only counted; the same number: there
  * is none. */
