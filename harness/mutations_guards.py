@@ -157,6 +157,8 @@ GUARDS = [
      "!may_be_struck && !may_be_lost", "!may_be_struck"),
     ("P36", ORDER, "is_asking", "test_partial_order_conditions", "a_reply_is_lost_while_another_server_is_silent",
      "!client_state_may_wait(client_state, i))", "!(client_state->messages[i].flags & MESSAGE_LATE))"),
+    ("P37", SETS, "add_owned", "test_partial_order_conditions", "what_is_abandoned_arrives_before_a_return",
+     "    add_each(list, facts.order.abandoned, client + 1, add_server);\n", ""),
 
     ("F1", "graph/fast_path.c", "push", "test_sleep_sets", "the_same_states_from_the_same_parents",
      "sleep_set_after(it->sleep_set, client) & cached->commutes", "sleep_set_after(it->sleep_set, client)"),
