@@ -40,11 +40,12 @@ PROFILES = {
     "silence": ["--no-faults", "--silence", "0.5%", "--silence-time", "100ms"],
     "refuse": ["--no-faults", "--refuse", "0.5%", "--refuse-time", "100ms"],
     "drift": ["--no-faults", "--drift", "50%"],
+    "server-drift": ["--no-faults", "--server-drift", "50%", "--pause", "20%", "--pause-time", "120ms"],
     "default": [],
     "all": ["--pause", "3%", "--delay", "5%", "--lose-reply", "1%", "--lose-request", "1%", "--crash", "1%"],
 }
 # A stall, or a client that dies in one, can come while its timer should ring.
-STALLS = {"pause", "default", "all"}
+STALLS = {"pause", "server-drift", "default", "all"}
 UNANSWERED = set(PROFILES)  # a busy machine is enough for an answer that comes too late to be waited for
 
 NO_VALIDITY = "it looks at no clock when the answer comes: a grant that is told behind its own lease is believed"

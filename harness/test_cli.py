@@ -46,6 +46,7 @@ def test_version():
     (["stress", "--clients", " 5"], 64, "wants a whole number"),
     (["stress", "--clients", "5x"], 64, "wants a whole number"),
     (["stress", "operand"], 64, "takes no operand"),
+    (["stress", "--server-drift", "50%", "--redis", "redis://127.0.0.1:1"], 64, "not ours to bend"),
     (["check"], 64, "wants one history file"),
     (["check", "no-such.jsonl"], 64, "no-such.jsonl"),
     (["report"], 64, "wants one run folder"),
@@ -454,12 +455,14 @@ def test_one_is_not_many(tmp_path):
     assert "<b>2</b> cells: " in (tmp_path / "two" / "latest" / "index.html").read_text()
 
 
-@pytest.mark.parametrize("rate, verdict", [("--refuse 0.0001%", "unknown"), ("--silence 0.0001%", "unknown"), ("--refuse 20%", "")])
+@pytest.mark.parametrize("rate, verdict", [("--refuse 0.0001%", "unknown"), ("--silence 0.0001%", "unknown"), ("--refuse 20%", ""),
+                                           ("--server-drift 0.0001%", "unknown"), ("--server-drift 100%", "")])
 def test_an_outage_that_never_came_proves_nothing(tmp_path, rate, verdict):
     ran = run("stress", "--scheme", "set-nx-px-cad", "--no-faults", *rate.split(), "--clients", "5", "--duration", "500ms",
               "--seed", "1", "--out", tmp_path)
     [row] = json.loads((tmp_path / "latest" / "results.json").read_text())["results"]
-    words = "no server refused connections" if "refuse" in rate else "no server fell silent"
+    words = {"--refuse": "no server refused connections", "--silence": "no server fell silent",
+             "--server-drift": "no server's clock drifted"}[rate.split()[0]]
     assert (row["verdict"] == "unknown") == (words in ran.out) == bool(verdict), ran
     assert (row["stress"]["faults"] == 0) == bool(verdict), row
 

@@ -30,6 +30,8 @@ struct checks {
     struct coverage *coverage;
     struct black_box *black_box; /* what is said where that has a gap */
     int64_t calls;
+    int64_t
+        *drifts; /* of clocks that nobody has held a lock under yet: a client's, then servers' */
     struct contenders served, answered; /* by a server; by calls and returns */
     bool has_grant;                     /* a server granted the lock, or a client was told so */
     bool is_finished;
@@ -50,6 +52,7 @@ struct checks *checks_new_for(const struct history_head *head, const struct sche
     struct checks *checks = memory_new(1, sizeof *checks);
     ledger_init(&checks->ledger, head, scheme, take_fact, checks);
     checks->served.first = checks->answered.first = NOBODY;
+    checks->drifts = memory_new((size_t)head->clients + 1, sizeof *checks->drifts);
     checks->coverage = coverage_new(&checks->ledger);
     checks->black_box = black_box_new(&checks->ledger);
     for (int i = 0; i < PROPERTY_COUNT; i++) {
@@ -117,6 +120,15 @@ static void count_fault(struct checks *checks, const struct event *event)
     for (int i = 0; event->client < 0 && i < ledger->head->locks && !is_in_hold; i++)
         is_in_hold = ledger->locks[i].holders > 0;
     checks->counters.faults_in_hold += is_in_hold;
+    if (!is_in_hold && fault_effect(event->fault) == FAULT_SETS_RATE)
+        checks->drifts[event->client >= 0 ? event->client : ledger->head->clients]++;
+}
+
+/* A clock runs on at its rate: who holds under it later is struck as well. */
+static void count_drifts(struct checks *checks, int64_t *drifts)
+{
+    checks->counters.faults_in_hold += *drifts;
+    *drifts = 0;
 }
 
 static void count_return(struct checks *checks, const struct event *event)
@@ -127,6 +139,8 @@ static void count_return(struct checks *checks, const struct event *event)
     switch (event->result) {
     case RESULT_GRANTED:
         checks->counters.grants++;
+        count_drifts(checks, &checks->drifts[event->client]);
+        count_drifts(checks, &checks->drifts[checks->ledger.head->clients]);
         break;
     case RESULT_REFUSED:
         checks->counters.refusals++;
@@ -255,6 +269,7 @@ void checks_free(struct checks *checks)
 {
     for (int i = 0; i < PROPERTY_COUNT; i++)
         free(checks->inquiries[i].state);
+    free(checks->drifts);
     coverage_free(checks->coverage);
     black_box_free(checks->black_box);
     ledger_close(&checks->ledger);

@@ -33,6 +33,7 @@ static const char help[] =
     "  --refuse RATE          part of the commands whose server refuses connections (default 0%)\n"
     "  --refuse-time TIME     mean length of such a refusal (default a lease)\n"
     "  --drift RATE           part of the clients whose clocks run up to 10% fast or slow (default 0%)\n"
+    "  --server-drift RATE    part of the servers whose clocks run 5 to 10% fast or slow (default 0%)\n"
     "  --no-faults            set all rates to 0, except those that are given\n"
     "  --timeout TIME         how long a client waits for a reply (default a quarter of a lease)\n"
     "  --think TIME           pause of a client between attempts (default 200us times clients)\n"
@@ -78,6 +79,7 @@ static enum fail parse(int argc, char **argv, struct options *options, struct fa
         {"--refuse", OPTION_RATE, &stress->refuse_ppm, 0, 0},
         {"--refuse-time", OPTION_DURATION, &stress->refuse_us, 1, hour_us},
         {"--drift", OPTION_RATE, &stress->drift_ppm, 0, 0},
+        {"--server-drift", OPTION_RATE, &stress->server_drift_ppm, 0, 0},
         {"--no-faults", OPTION_FLAG, &options->no_faults, 0, 0},
         {"--timeout", OPTION_DURATION, &stress->timeout_us, 1000, hour_us},
         {"--think", OPTION_DURATION, &stress->think_us, 1, hour_us},
@@ -167,7 +169,8 @@ static void show_rates(const struct stress_options *stress)
                  {stress->silence_ppm, stress->silence_us, "of commands find their server silent"},
                  {stress->refuse_ppm, stress->refuse_us,
                   "of commands find their server refusing connections"},
-                 {stress->drift_ppm, 0, "of clocks drift"}};
+                 {stress->drift_ppm, 0, "of clocks drift"},
+                 {stress->server_drift_ppm, 0, "of servers' clocks drift"}};
     char lease[UNITS_TEXT_MAX], length[UNITS_TEXT_MAX];
     text_print(stderr, TEXT_PLAIN, stress->scheme->name);
     fprintf(stderr, ": %d client%s, %d lock%s, lease %s, seed %" PRIu64, stress->clients,
@@ -236,6 +239,8 @@ static enum fail stress_and_report(struct options *options, const struct scheme_
     if (run_choices_read(&options->choices, &runner, &live, failure) ||
         shard_read(options->shard, &results.shard, failure))
         return (enum fail)cmd_failed(failure);
+    if (options->stress.server_drift_ppm)
+        live.steering = BENT_TIME;
     enum fail fail = live_new(&runner.live, &live, failure);
     if (!fail)
         fail = output_open(&options->output, &results, "stress", argc, argv, failure);

@@ -18,7 +18,7 @@
 #define CLOCK_EPOCH_US INT64_C(1767225600000000)
 
 enum clock_mode {
-    CLOCK_RUNS,   /* the real wall clock + offset_us */
+    CLOCK_RUNS,   /* the real wall clock + offset_us, and what it has gained since */
     CLOCK_FROZEN, /* frozen_us + offset_us, until we move it */
 };
 
@@ -26,7 +26,19 @@ struct clock_page {
     _Atomic int32_t mode; /* enum clock_mode */
     _Atomic int64_t offset_us;
     _Atomic int64_t frozen_us;
+    _Atomic int64_t gains_us; /* a second, of a clock that runs */
+    _Atomic int64_t since_us; /* from this instant of the real wall clock on */
 };
+
+/* What a clock that runs says at that instant of the real wall clock. */
+static inline int64_t clock_runs_us(const struct clock_page *page, int64_t real_us)
+{
+    const int64_t gains_us = atomic_load(&page->gains_us);
+    const int64_t passed_us = real_us - atomic_load(&page->since_us);
+    return real_us + atomic_load(&page->offset_us) +
+           (gains_us ? passed_us / 1000000 * gains_us + passed_us % 1000000 * gains_us / 1000000
+                     : 0);
+}
 
 /* The shim needs the page alone; the rest is for whoever steers. */
 #ifndef CLOCK_SHIM
@@ -80,10 +92,19 @@ static inline void clock_jump(struct clock_page *page, int64_t us)
     atomic_fetch_add(&page->offset_us, us);
 }
 
-/* Lets the clock run again, at the offset that it has. */
+/* Lets the clock run again, true, at the offset that it has. */
 static inline void clock_let_run(struct clock_page *page)
 {
+    atomic_store(&page->gains_us, 0);
     atomic_store(&page->mode, CLOCK_RUNS);
+}
+
+/* One that runs gains so much a second from that instant of the real wall clock on. */
+static inline void clock_set_rate(struct clock_page *page, int64_t gains_us, int64_t since_us)
+{
+    atomic_store(&page->gains_us, 0); /* whoever looks meanwhile sees one rate or the other */
+    atomic_store(&page->since_us, since_us);
+    atomic_store(&page->gains_us, gains_us);
 }
 
 #endif

@@ -45,12 +45,12 @@ __attribute__((constructor)) static void shim_open(void)
 static int64_t shim_wall_us(void)
 {
     const struct clock_page *page = shim_page;
-    int64_t offset_us = page == NULL ? 0 : atomic_load(&page->offset_us);
     if (page != NULL && atomic_load(&page->mode) == CLOCK_FROZEN)
-        return atomic_load(&page->frozen_us) + offset_us;
+        return atomic_load(&page->frozen_us) + atomic_load(&page->offset_us);
     struct timespec real = {0};
     (void)syscall(SYS_clock_gettime, CLOCK_REALTIME, &real);
-    return (int64_t)real.tv_sec * MICROSECONDS + real.tv_nsec / 1000 + offset_us;
+    const int64_t real_us = (int64_t)real.tv_sec * MICROSECONDS + real.tv_nsec / 1000;
+    return page == NULL ? real_us : clock_runs_us(page, real_us);
 }
 
 int gettimeofday(struct timeval *restrict now, void *restrict zone)

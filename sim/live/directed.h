@@ -25,7 +25,7 @@ struct directed {
 
 static inline bool directed_is_real_time(const struct directed *directed)
 {
-    return directed->live->servers.steering == REAL_TIME;
+    return live_is_real_time(directed->live);
 }
 
 /* --- directed_settle.c --- */

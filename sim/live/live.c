@@ -87,7 +87,7 @@ const char *live_server_version(const struct live *live)
 
 bool live_is_real_time(const struct live *live)
 {
-    return live->servers.steering == REAL_TIME;
+    return live->servers.steering != STEERED;
 }
 
 enum fail live_suits(const struct live *live, int servers, bool has_replica,

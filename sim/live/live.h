@@ -13,6 +13,7 @@ enum steering {
     STEERED, /* the servers' clocks are frozen and moved by the choices, through the preloaded shim
               */
     REAL_TIME, /* no shim: time passes for real */
+    BENT_TIME, /* so it does, and through the shim a server's clock can run at another rate */
 };
 
 struct live_options {
@@ -71,9 +72,10 @@ struct stress_options {
     int64_t silence_us;
     uint32_t refuse_ppm; /* of commands: their server refuses connections for about refuse_us */
     int64_t refuse_us;
-    uint32_t drift_ppm; /* of clients: their clocks gain, or lose, up to a tenth */
-    int64_t timeout_us; /* a client's command time-out */
-    int64_t think_us;   /* between attempts */
+    uint32_t drift_ppm;        /* of clients: their clocks gain, or lose, up to a tenth */
+    uint32_t server_drift_ppm; /* of servers: theirs do, at least half as much; BENT_TIME only */
+    int64_t timeout_us;        /* a client's command time-out */
+    int64_t think_us;          /* between attempts */
     struct event_sink sink;
     /* Called about once a second with the operations, grants and seconds so far (may be NULL). */
     void (*progress)(void *context, int64_t elapsed_us, int64_t operations, int64_t grants);
@@ -95,6 +97,7 @@ enum struck {
     STRUCK_SILENCE,
     STRUCK_REFUSAL,
     STRUCK_CLIENT_DRIFT,
+    STRUCK_SERVER_DRIFT,
     STRUCK_COUNT
 };
 

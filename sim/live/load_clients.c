@@ -361,8 +361,6 @@ void load_client_init(struct load_client *load_client, struct stress *stress, in
     client_init(&load_client->client, options->scheme, &lease);
 }
 
-enum { DRIFT_US = 100000 }; /* gained, or lost, every second, at most */
-
 void load_client_drifts(struct load_client *load_client)
 {
     struct stress *stress = load_client->stress;

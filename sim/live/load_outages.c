@@ -13,12 +13,18 @@ enum { PAUSED_AGAIN_US = 1000 };
 
 /* --- outages --- */
 
+static void write_fault(struct stress *stress, int server, enum fault fault, int64_t amount_us)
+{
+    const struct load_client nobody = {.stress = stress, .number = -1};
+    struct event event = stress_event(stress, EVENT_FAULT, &nobody, server);
+    event.fault = fault;
+    event.amount_us = amount_us;
+    stress_write(stress, &event);
+}
+
 static void write_outage(const struct queue *queue, enum fault fault)
 {
-    const struct load_client nobody = {.stress = queue->stress, .number = -1};
-    struct event event = stress_event(queue->stress, EVENT_FAULT, &nobody, queue->server);
-    event.fault = fault;
-    stress_write(queue->stress, &event);
+    write_fault(queue->stress, queue->server, fault, 0);
 }
 
 void outage_draw(const struct load_request *request)
@@ -88,6 +94,26 @@ bool outage_refused(struct stress *stress, int server)
 {
     stress->connections_refused += stress->queues[server].has_refused;
     return stress->queues[server].has_refused;
+}
+
+/* --- clocks --- */
+
+/* Half the most at least: less could be this machine's doing. */
+void server_drifts(struct stress *stress, int server)
+{
+    uint64_t drawn = stress_draw(stress, stress->options->clients + server, DRAW_DRIFT, 0);
+    struct failure why;
+    if (drawn % 1000000 >= stress->options->server_drift_ppm)
+        return;
+    int64_t gains_us = DRIFT_US / 2 + (int64_t)((drawn >> 24) % (DRIFT_US / 2 + 1));
+    if (drawn >> 63)
+        gains_us = -gains_us;
+    if (servers_set_rate(&stress->live->servers, server, gains_us, &why)) {
+        doubt(stress, &why);
+        return;
+    }
+    stress->struck[STRUCK_SERVER_DRIFT]++;
+    write_fault(stress, server, FAULT_SERVER_DRIFT, gains_us);
 }
 
 /* --- what was under way when a connection went --- */

@@ -17,8 +17,8 @@ struct pace {
 enum fail pace_look(struct pace *pace, redisContext *control, struct failure *failure);
 
 /* Did the server's clock keep ours from one look to the next, but for error_us and a few percent?
- * FAIL_UNKNOWN: how fast it went instead. Asks nobody. */
-enum fail pace_compare(const struct pace *then, const struct pace *now, int64_t error_us,
-                       struct failure *failure);
+ * It is to gain gains_us a second. FAIL_UNKNOWN: how fast it went instead. Asks nobody. */
+enum fail pace_compare(const struct pace *then, const struct pace *now, int64_t gains_us,
+                       int64_t error_us, struct failure *failure);
 
 #endif

@@ -4,10 +4,12 @@
 
 #include "live/control.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 enum fail servers_can(const struct servers *servers, enum choice_kind kind, struct failure *failure)
 {
@@ -16,7 +18,7 @@ enum fail servers_can(const struct servers *servers, enum choice_kind kind, stru
         [CHOICE_EVICT] = true,   [CHOICE_FLUSH_SCRIPTS] = true,
     };
     if ((kind == CHOICE_SERVER_CLOCK || kind == CHOICE_SERVER_DRIFT) &&
-        servers->steering == REAL_TIME)
+        servers->steering != STEERED)
         return failure_set(
             failure, FAIL_NOT_APPLICABLE,
             "no server's clock can be stepped in real time: it is the machine's own");
@@ -142,6 +144,41 @@ enum fail servers_failover(struct servers *servers, int number, struct failure *
     if (prove_promoted(server, failure))
         return failure_wrap(failure, "server %d", number + 1);
     return servers_prove_clock(servers, number, failure);
+}
+
+enum { PROOF_S = 1000, SECOND_US = 1000000 };
+
+/* As if it had run so for long already: it says then what it has gained. */
+static enum fail prove_rate(const struct server *server, struct failure *failure)
+{
+    struct timespec real;
+    int64_t says_us = 0;
+    (void)clock_gettime(CLOCK_REALTIME, &real);
+    const int64_t real_us = (int64_t)real.tv_sec * SECOND_US + real.tv_nsec / 1000;
+    clock_set_rate(server->page, server->gains_us, real_us - (int64_t)PROOF_S * SECOND_US);
+    enum fail fail = control_time_us(server->process.control, &says_us, failure);
+    const int64_t gained_us = says_us - real_us;
+    const int64_t wanted_us = PROOF_S * server->gains_us;
+    (void)clock_gettime(CLOCK_REALTIME, &real);
+    clock_set_rate(server->page, server->gains_us,
+                   (int64_t)real.tv_sec * SECOND_US + real.tv_nsec / 1000);
+    if (fail || llabs(gained_us - wanted_us) < llabs(wanted_us) / 2)
+        return fail;
+    return failure_set(failure, FAIL_UNKNOWN,
+                       "its clock was to gain %" PRId64 " us in %d s, and gained %" PRId64 " us",
+                       wanted_us, PROOF_S, gained_us);
+}
+
+enum fail servers_set_rate(struct servers *servers, int number, int64_t gains_us,
+                           struct failure *failure)
+{
+    struct server *server = &servers->rows[number];
+    assert(servers->steering == BENT_TIME && gains_us != 0);
+    server->gains_us = gains_us;
+    enum fail fail = prove_rate(server, failure);
+    if (!fail)
+        fail = pace_look(&servers->paces[number], server->process.control, failure);
+    return fail ? failure_wrap(failure, "server %d", number + 1) : FAIL_NONE;
 }
 
 enum fail servers_flush_scripts(struct servers *servers, int number, struct failure *failure)

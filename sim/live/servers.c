@@ -24,6 +24,11 @@ enum fail servers_open(struct servers *servers, const struct live_options *optio
     servers->program = options->redis_server;
     servers->steering = options->url ? REAL_TIME : options->steering;
     servers->is_foreign = options->url != NULL;
+    if (options->url && options->steering == BENT_TIME)
+        return failure_set(
+            failure, FAIL_INPUT,
+            "the clock of the server behind a URL is not ours to bend; leave the URL "
+            "out to use private servers");
     if (options->url && options->redis_server)
         return failure_set(failure, FAIL_INPUT,
                            "a URL and a redis-server program exclude each other");
@@ -326,6 +331,10 @@ enum fail servers_prepare(struct servers *servers, int count, bool has_replica,
     for (int i = 0; i < count; i++)
         if (server_empty(servers, &servers->rows[i], has_replica, failure))
             return FAIL_UNAVAILABLE;
+    for (int i = 0; servers->steering == BENT_TIME && i < count; i++) {
+        servers->rows[i].gains_us = 0;
+        clock_let_run(servers->rows[i].page);
+    }
     return FAIL_NONE;
 }
 
@@ -389,7 +398,7 @@ static enum fail look(struct servers *servers, int server, struct pace *pace,
 
 enum fail servers_look_at_clocks(struct servers *servers, int count, struct failure *failure)
 {
-    for (int i = 0; servers->steering == REAL_TIME && i < count; i++)
+    for (int i = 0; servers->steering != STEERED && i < count; i++)
         if (look(servers, i, &servers->paces[i], failure))
             return FAIL_UNAVAILABLE;
     return FAIL_NONE;
@@ -399,11 +408,12 @@ enum fail servers_compare_clocks(struct servers *servers, int count, int64_t err
                                  struct failure *failure)
 {
     enum fail fail = FAIL_NONE;
-    for (int i = 0; !fail && servers->steering == REAL_TIME && i < count; i++) {
+    for (int i = 0; !fail && servers->steering != STEERED && i < count; i++) {
         const struct pace then = servers->paces[i];
         fail = look(servers, i, &servers->paces[i], failure);
         if (!fail)
-            fail = pace_compare(&then, &servers->paces[i], error_us, failure);
+            fail = pace_compare(&then, &servers->paces[i], servers->rows[i].gains_us, error_us,
+                                failure);
     }
     return fail;
 }

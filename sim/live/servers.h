@@ -19,7 +19,8 @@ struct server {
     struct process replica;  /* pid 0: none */
     struct clock_page *page; /* NULL: not steered */
     char page_path[PROCESS_PATH_MAX];
-    int number; /* from 0 */
+    int64_t gains_us; /* a second, its clock, where that runs */
+    int number;       /* from 0 */
     /* The replica's link goes through a proxy of its own, so that it can be cut for real. */
     struct proxy *feed;
     bool is_cut;
@@ -84,6 +85,10 @@ void servers_set_clock(struct servers *servers, int64_t now_us);
 /* Does the server, and its replica, follow the clock? FAIL_UNAVAILABLE: why not. Unsteered ones are
  * not asked. */
 enum fail servers_prove_clock(struct servers *servers, int server, struct failure *failure);
+
+/* BENT_TIME: its clock gains so much a second from here on. FAIL_UNKNOWN: it does not follow. */
+enum fail servers_set_rate(struct servers *servers, int server, int64_t gains_us,
+                           struct failure *failure);
 
 /* Looks at the clocks of the servers 0 .. count-1, where nobody steers them. */
 enum fail servers_look_at_clocks(struct servers *servers, int count, struct failure *failure);

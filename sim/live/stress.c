@@ -335,6 +335,8 @@ static void begin(struct stress *stress)
     struct timespec wall;
     stress->began_us = monotonic_us();
     (void)clock_gettime(CLOCK_REALTIME, &wall);
+    for (int i = 0; i < options->servers; i++)
+        server_drifts(stress, i);
     for (int i = 0; i < options->clients; i++) {
         struct load_client *load_client = &stress->load_clients[i];
         load_client->client.epoch_us = (int64_t)wall.tv_sec * 1000000 + wall.tv_nsec / 1000;

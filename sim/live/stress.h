@@ -162,6 +162,8 @@ void load_request_free(struct load_request *request);
 void outage_draw(const struct load_request *request);
 /* Begins the one that was drawn, if any; nothing is with the server. */
 void outage_begin_due(struct queue *queue);
+/* Draws whether the clock of that server runs fast or slow, from now on; and tells it. */
+void server_drifts(struct stress *stress, int server);
 /* A connection was refused: by a server that had been told to? Counts it. */
 bool outage_refused(struct stress *stress, int server);
 /* Its connection is gone; its client hears of it next. Not while it is with a server. */
@@ -197,6 +199,7 @@ void load_client_init(struct load_client *load_client, struct stress *stress, in
 void load_client_start(struct load_client *load_client, int64_t in_us);
 /* Draws whether its clock runs fast or slow, from now on; and tells it. */
 void load_client_drifts(struct load_client *load_client);
+enum { DRIFT_US = 100000 }; /* gained, or lost, every second, at most */
 /* A request of the load client has ended for it. request is borrowed. */
 void load_client_told(struct load_client *load_client, const struct load_request *request,
                       enum moment_kind kind, const struct reply *reply);

@@ -225,6 +225,29 @@ static void code_that_trips_fires(void **state)
 
 /* --- figures, names --- */
 
+/* A clock at another rate strikes who holds later, too; but for a client's own, nobody else. */
+static void a_drift_is_counted_when_somebody_holds_under_it(void **state)
+{
+    static const struct {
+        int client, server, holder;
+        int64_t in_hold;
+    } rows[] = {{-1, 0, A, 1}, {A, -1, A, 1}, {B, -1, A, 0}, {A, -1, -1, 0}, {-1, 0, -1, 0}};
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct story *story = story_new(&expiring, 1, 300);
+        strikes(story, rows[i].client < 0 ? "server-drift" : "client-drift", rows[i].client,
+                rows[i].server, 100000);
+        for (int times = 0; times < 2 && rows[i].holder >= 0; times++) {
+            acquires(story, rows[i].holder);
+            releases(story, rows[i].holder, 1);
+        }
+        ends(story);
+        assert_int_equal(story->counters.faults, 1);
+        assert_int_equal(story->counters.faults_in_hold, rows[i].in_hold);
+        story_free(story);
+    }
+}
+
 static void faults_are_counted_by_what_they_struck(void **state)
 {
     struct story *story = story_new(&expiring, 1, 300);
@@ -273,6 +296,7 @@ int main(void)
         cmocka_unit_test(what_its_own_server_forgets_is_no_lost_update),
         cmocka_unit_test(code_that_trips_fires),
         cmocka_unit_test(faults_are_counted_by_what_they_struck),
+        cmocka_unit_test(a_drift_is_counted_when_somebody_holds_under_it),
         cmocka_unit_test(names_read_back),
         cmocka_unit_test(a_write_before_the_newer_holder_writes_cannot_be_known_as_stale),
     };

@@ -127,6 +127,87 @@ static void errors_taken_for_answers_are_found(void **state)
     }
 }
 
+/* --- servers' clocks --- */
+
+static struct live *bent;
+
+static void on_bent_time(void (*run)(void))
+{
+    struct live *others = live;
+    const struct live_options options = {.steering = BENT_TIME};
+    assert_int_equal(live_new(&bent, &options, NULL), FAIL_NONE);
+    live = bent;
+    run();
+    live = others;
+    live_free(bent);
+}
+
+/* The holder works for up to a lease: a server that ends leases a tenth too early lets others in.
+ */
+static bool lets_others_in(struct stress_options *options)
+{
+    struct finding findings[PROPERTY_COUNT];
+    struct counters counters = {0};
+    options->seed++;
+    checks_agree(options, findings, &counters);
+    for (int i = 0; i < PROPERTY_COUNT; i++)
+        if (findings[i].verdict == VERDICT_VIOLATED)
+            assert_int_not_equal(cause_blame(findings[i].cause), BLAME_SCHEME);
+    const struct finding *found = &findings[PROPERTY_LEASE_EXCLUSION];
+    if (found->verdict == VERDICT_VIOLATED)
+        assert_int_equal(found->cause, CAUSE_EARLY_EXPIRY);
+    return found->verdict == VERDICT_VIOLATED;
+}
+
+static void try_fast_servers(void)
+{
+    struct stress_options options = short_leases(scheme_named("set-nx-px-cad"));
+    int others = 0, struck = 0;
+    options.timeout_us = 20 * SECOND_US;
+    options.pause_ppm = 900000;
+    options.pause_us = options.lease_us / 2;
+    for (int i = 0; i < 4; i++) {
+        assert_false(lets_others_in(&options));
+        assert_int_equal(summary.faults[CHOICE_SERVER_DRIFT], 0);
+    }
+    options.server_drift_ppm = SECOND_US;
+    for (int i = 0; i < RUNS_MAX && !others; i++) {
+        others += lets_others_in(&options);
+        assert_int_equal(summary.faults[CHOICE_SERVER_DRIFT], ++struck);
+    }
+    assert_true(others > 0);
+}
+
+static void a_fast_server_ends_leases_early(void **state)
+{
+    (void)state;
+    on_bent_time(try_fast_servers);
+}
+
+/* A page that nobody reads: the server keeps our time. */
+static void try_deaf_server(void)
+{
+    struct stress_options options = short_leases(scheme_named("set-nx-px-cad"));
+    struct stress_outcome outcome;
+    struct failure why;
+    struct clock_page *page, deaf = {0};
+    options.duration_us = SECOND_US / 10;
+    runs(&options, &outcome);
+    page = bent->servers.rows[0].page;
+    assert_int_equal(servers_set_rate(&bent->servers, 0, DRIFT_US, &why), FAIL_NONE);
+    bent->servers.rows[0].page = &deaf;
+    clock_let_run(page);
+    assert_int_equal(servers_set_rate(&bent->servers, 0, DRIFT_US, &why), FAIL_UNKNOWN);
+    bent->servers.rows[0].page = page;
+    assert_non_null(strstr(why.text, "its clock was to gain 100000000 us in 1000 s, and gained"));
+}
+
+static void a_server_that_does_not_drift_is_told(void **state)
+{
+    (void)state;
+    on_bent_time(try_deaf_server);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -134,6 +215,8 @@ int main(void)
         cmocka_unit_test(connections_are_refused_for_real),
         cmocka_unit_test(safe_locks_survive_refusals),
         cmocka_unit_test(errors_taken_for_answers_are_found),
+        cmocka_unit_test(a_fast_server_ends_leases_early),
+        cmocka_unit_test(a_server_that_does_not_drift_is_told),
     };
     return cmocka_run_group_tests(tests, open_live, close_live);
 }

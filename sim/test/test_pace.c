@@ -11,13 +11,19 @@
 enum { MS = 1000, ERROR_US = 2 * MS };
 
 /* Two looks, 1 s apart by our clock; the answer to the second took so long. */
-static enum fail compare(int64_t server_us, int64_t way_us, struct failure *why)
+static enum fail compare_at(int64_t gains_us, int64_t server_us, int64_t way_us,
+                            struct failure *why)
 {
     const struct pace then = {.server_us = 0, .before_us = 0, .after_us = 0};
     const struct pace now = {
         .server_us = server_us, .before_us = 1000 * MS, .after_us = 1000 * MS + way_us};
     memset(why, 0, sizeof *why);
-    return pace_compare(&then, &now, ERROR_US, why);
+    return pace_compare(&then, &now, gains_us, ERROR_US, why);
+}
+
+static enum fail compare(int64_t server_us, int64_t way_us, struct failure *why)
+{
+    return compare_at(0, server_us, way_us, why);
 }
 
 static void a_clock_that_keeps_ours(void **state)
@@ -47,11 +53,26 @@ static void a_clock_that_does_not(void **state)
     assert_non_null(strstr(why.text, "went back by 250 ms"));
 }
 
+/* One that is to gain a tenth does, and one that keeps ours has not drifted as it was to. */
+static void a_clock_that_is_to_drift(void **state)
+{
+    (void)state;
+    struct failure why;
+    assert_int_equal(compare_at(100 * MS, 1100 * MS, 0, &why), FAIL_NONE);
+    assert_int_equal(compare_at(-100 * MS, 900 * MS, 0, &why), FAIL_NONE);
+    assert_int_equal(compare_at(50 * MS, 1050 * MS, 0, &why), FAIL_NONE);
+    assert_int_equal(compare_at(50 * MS, 1000 * MS, 0, &why), FAIL_UNKNOWN);
+    assert_int_equal(compare_at(-50 * MS, 1000 * MS, 0, &why), FAIL_UNKNOWN);
+    assert_int_equal(compare_at(100 * MS, 900 * MS, 0, &why), FAIL_UNKNOWN);
+    assert_non_null(strstr(why.text, "and was to drift otherwise"));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_clock_that_keeps_ours),
         cmocka_unit_test(a_clock_that_does_not),
+        cmocka_unit_test(a_clock_that_is_to_drift),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
