@@ -224,6 +224,40 @@ static bool find_loss(const struct ledger *ledger, struct pair *pair)
     return false;
 }
 
+const char *const pair_unpromised_words =
+    "the lock promises no expiry, and its key expired: how long it may be held nobody says";
+
+bool pair_is_unpromised(const struct ledger *ledger, const struct pair *pair)
+{
+    return pair->cause == CAUSE_OVERRUN && !ledger->scheme && !ledger->has_lease;
+}
+
+bool pair_is_untold(const struct ledger *ledger, int client)
+{
+    const struct ledger_client *who = &ledger->clients[client];
+    for (int s = 0; s < ledger->head->servers; s++) {
+        const struct grant *grant = &ledger->locks[who->lock].keys[s].grant;
+        if (grant->index != NO_INDEX && grant->client == client && grant->ending == ENDING_NONE)
+            return false; /* of an attempt before */
+    }
+    return pair_votes(ledger, client) == 0;
+}
+
+/* Who was granted nothing, and believes to hold it: the other one is not to blame for that. */
+static bool find_untold(const struct ledger *ledger, struct pair *pair)
+{
+    const bool is_first = pair_is_untold(ledger, pair->first);
+    if (!is_first && !pair_is_untold(ledger, pair->second))
+        return false;
+    if (is_first) {
+        const int client = pair->first;
+        pair->first = pair->second;
+        pair->second = client;
+    }
+    pair->cause = CAUSE_UNTRUE_ANSWER;
+    return true;
+}
+
 struct pair pair_judge(const struct ledger *ledger, int client, int other)
 {
     bool is_in_order = granted_index(ledger, client) <= granted_index(ledger, other);
@@ -234,7 +268,8 @@ struct pair pair_judge(const struct ledger *ledger, int client, int other)
     bool is_found = find_end(ledger, &pair);
     if (!is_found && ledger->quorum > 1)
         pair.cause = CAUSE_SPLIT_GRANT;
-    else if (!is_found && ledger->clients[pair.second].owned_index == NO_INDEX)
+    else if (!is_found && !find_untold(ledger, &pair) &&
+             ledger->clients[pair.second].owned_index == NO_INDEX)
         find_loss(ledger, &pair);
     if (ledger->clients[pair.first].is_late || ledger->clients[pair.second].is_late)
         pair.cause = CAUSE_LATE_GRANT;

@@ -2,6 +2,7 @@
  *
  * What this finds cannot be explained by an overrun. Two cut holds can come to overlap when one
  * begins, and when a renewal brings one back that had been cut. */
+#include "base/memory.h"
 #include "checks/cause.h"
 #include "checks/property.h"
 
@@ -9,6 +10,13 @@ static bool is_within(const struct ledger *ledger, int client, int64_t time_us)
 {
     int64_t end_us = ledger->clients[client].own_end_us;
     return end_us == NEVER_US || time_us + ledger->error_us < end_us;
+}
+
+/* Was an overlap left out? */
+static void *make(const struct ledger *ledger)
+{
+    (void)ledger;
+    return memory_new(1, sizeof(bool));
 }
 
 static void fact(struct monitor *monitor, const struct fact *fact)
@@ -25,9 +33,20 @@ static void fact(struct monitor *monitor, const struct fact *fact)
         if (other == fact->client || !is_within(ledger, other, fact->time_us))
             continue;
         struct pair pair = pair_judge(ledger, fact->client, other);
+        if (pair_is_unpromised(ledger, &pair)) {
+            *(bool *)monitor->state = true;
+            continue;
+        }
         if (finding_hit(&monitor->finding, pair.cause, fact->index))
             pair_explain(ledger, &pair, &monitor->finding);
     }
 }
 
-const struct property_rules rules_lease_exclusion = {.fact = fact, .is_about_two = true};
+static const char *excused(const struct monitor *monitor)
+{
+    const bool *is_unpromised = monitor->state;
+    return *is_unpromised && !monitor->finding.count ? pair_unpromised_words : NULL;
+}
+
+const struct property_rules rules_lease_exclusion = {
+    .make = make, .fact = fact, .excused = excused, .is_about_two = true};

@@ -270,6 +270,10 @@ static void returned(struct ledger *ledger, const struct event *event)
         client->released = event->result;
         client->released_us = event->time_us;
     }
+    /* Who is told that it could not extend what is not its own knows that it has lost it. */
+    if (event->op == OP_EXTEND && event->result == RESULT_NOT_MINE &&
+        event->attempt == client->attempt)
+        hold_end(ledger, event, event->client);
     if ((event->op == OP_ACQUIRE || event->op == OP_RELEASE) && event->result != RESULT_GRANTED &&
         event->attempt == client->attempt)
         leave(ledger, event);

@@ -192,6 +192,8 @@ static void conclude(const struct ledger *ledger, const struct pair *pair, struc
         culprit = end->touch.client;
     else if (pair->cause == CAUSE_SHORT_TTL)
         culprit = pair->first;
+    else if (pair->cause == CAUSE_UNTRUE_ANSWER)
+        culprit = pair->second;
     else if (pair->cause == CAUSE_CLIENT_CLOCK && end && !end->by.is_clock_struck)
         culprit = end->client; /* its stamp was wrong, not the judgement of who took it */
     else if (end && (end->ending == ENDING_DELETED || end->ending == ENDING_TAKEN))
@@ -201,7 +203,9 @@ static void conclude(const struct ledger *ledger, const struct pair *pair, struc
     if (end && pair->cause == CAUSE_UNLOCK_BUG)
         change_trigger(ledger, &end->by, trigger);
     finding_say(finding, "(%s,%s): %s%s%s%s%s.", first, second, cause_title(pair->cause),
-                culprit != NOBODY ? " in " : "",
+                culprit == NOBODY                    ? ""
+                : pair->cause == CAUSE_UNTRUE_ANSWER ? " to "
+                                                     : " in ",
                 culprit != NOBODY ? client_name(ledger, culprit) : "",
                 *trigger ? ", triggered by " : "", trigger);
     if (pair->cause == CAUSE_OVERRUN)

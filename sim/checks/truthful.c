@@ -1,4 +1,5 @@
-/* truthful.c - "refused" means that somebody else held it; "not mine" means that it was not mine.
+/* truthful.c - "refused" means that somebody else held it; "not mine" means that it was not mine;
+ * "granted", of a foreign lock, that a server granted it.
  *
  * Refused by a key that it has left behind itself, nobody else held the lock. That is as much the
  * scheme's fault as it is that the key is still there: behind a lost message it is nobody's, since
@@ -135,9 +136,26 @@ static void explain(const struct ledger *ledger, const struct event *event,
                 untruth->cause == CAUSE_UNTRUE_ANSWER ? "to" : "of", name);
 }
 
+/* What its commands did is all that makes a lock its own, whatever it says. Of our own schemes the
+ * explorer knows nothing of the kind. */
+static void judge_granted(struct monitor *monitor, const struct event *event)
+{
+    const struct ledger *ledger = monitor->ledger;
+    const char *name = client_name(ledger, event->client);
+    if (ledger->scheme || event->is_inferred || !pair_is_untold(ledger, event->client) ||
+        !finding_hit(&monitor->finding, CAUSE_UNTRUE_ANSWER, event->index))
+        return;
+    finding_say(&monitor->finding, "%s was told \"granted\" at %s, and no server had granted it.",
+                name, MS(event->time_us));
+    finding_say(&monitor->finding, "%s to %s.", cause_title(CAUSE_UNTRUE_ANSWER), name);
+}
+
 static void event(struct monitor *monitor, const struct event *event)
 {
     const struct ledger *ledger = monitor->ledger;
+    if (event->kind == EVENT_RETURN && event->result == RESULT_GRANTED &&
+        event->attempt == ledger->clients[event->client].attempt)
+        judge_granted(monitor, event);
     bool is_refused = event->op == OP_ACQUIRE && event->result == RESULT_REFUSED;
     bool is_not_mine = event->op == OP_RELEASE && event->result == RESULT_NOT_MINE;
     if (event->kind != EVENT_RETURN || (!is_refused && !is_not_mine) || event->is_inferred ||

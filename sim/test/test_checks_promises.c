@@ -40,6 +40,89 @@ static void expiry_is_judged_where_it_is_promised(void **state)
     }
 }
 
+/* A holds for longer than its key lives. */
+static void an_overrun_is_one_of_a_lease_that_is_promised(void **state)
+{
+    static const enum property both[] = {PROPERTY_MUTUAL_EXCLUSION, PROPERTY_LEASE_EXCLUSION};
+    (void)state;
+    for (int is_promised = 0; is_promised < 2; is_promised++) {
+        struct story *story = foreign(is_promised ? PROMISE_EXPIRY : 0, 1);
+        takes(story, A);
+        at(story, 400);
+        takes(story, B);
+        ends(story);
+        assert_judged_if(story, PROPERTY_MUTUAL_EXCLUSION, is_promised);
+        for (int i = 0; i < 2 && !is_promised; i++) {
+            assert_int_equal(verdict_of(story, both[i]), VERDICT_NOT_APPLICABLE);
+            assert_true(says(story, both[i], "the lock promises no expiry, and its key expired"));
+        }
+        assert_int_equal(story->counters.overruns, is_promised);
+        story_free(story);
+    }
+    struct story *story = foreign(0, 1); /* what ends by another's command is judged */
+    takes(story, A);
+    calls(story, B, OP_ACQUIRE);
+    sends_script(story, B, OP_ACQUIRE);
+    runs(story, B, OP_ACQUIRE, deleted(A));
+    runs(story, B, OP_ACQUIRE, created(B));
+    returns(story, B, OP_ACQUIRE, RESULT_GRANTED);
+    ends(story);
+    assert_int_equal(verdict_of(story, PROPERTY_MUTUAL_EXCLUSION), VERDICT_VIOLATED);
+    story_free(story);
+}
+
+/* Told so before A is granted it, or while A has it: A is not to blame. */
+static void who_is_granted_nothing_is_told_an_untruth(void **state)
+{
+    const struct key_effect reads = {.did = DID_READ, .before = BEFORE_UNKNOWN};
+    (void)state;
+    for (int is_first = 0; is_first < 2; is_first++) {
+        struct story *story = foreign(ALL_PROMISES, 1);
+        if (!is_first)
+            takes(story, A);
+        calls(story, B, OP_ACQUIRE);
+        sends_script(story, B, OP_ACQUIRE);
+        runs(story, B, OP_ACQUIRE, reads);
+        returns(story, B, OP_ACQUIRE, RESULT_GRANTED);
+        if (is_first)
+            takes(story, A);
+        ends(story);
+        assert_violated(story, PROPERTY_LEASE_EXCLUSION, 1, CAUSE_UNTRUE_ANSWER);
+        assert_true(says(story, PROPERTY_LEASE_EXCLUSION, "(A,B): Untrue answer to B."));
+        assert_violated(story, PROPERTY_TRUTHFUL, 1, CAUSE_UNTRUE_ANSWER);
+        assert_true(says(story, PROPERTY_TRUTHFUL, "and no server had granted it"));
+        story_free(story);
+    }
+    struct story *story = foreign(ALL_PROMISES, 1);
+    takes(story, A);
+    gives_back(story, A, deleted(A), RESULT_RELEASED);
+    takes(story, A);
+    ends(story);
+    assert_holds(story, PROPERTY_TRUTHFUL);
+    story_free(story);
+}
+
+/* "I could not extend it: it is not mine" is a notice. */
+static void who_could_not_extend_holds_no_more(void **state)
+{
+    (void)state;
+    for (int is_told = 0; is_told < 2; is_told++) {
+        struct story *story = foreign(ALL_PROMISES, 1);
+        takes(story, A);
+        at(story, 350);
+        calls(story, A, OP_EXTEND);
+        returns(story, A, OP_EXTEND, is_told ? RESULT_NOT_MINE : RESULT_FAILED);
+        at(story, 400);
+        takes(story, B);
+        ends(story);
+        if (is_told)
+            assert_holds(story, PROPERTY_MUTUAL_EXCLUSION);
+        else
+            assert_violated(story, PROPERTY_MUTUAL_EXCLUSION, 1, CAUSE_OVERRUN);
+        story_free(story);
+    }
+}
+
 static void notice_is_judged_where_it_is_promised(void **state)
 {
     (void)state;
@@ -283,6 +366,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(expiry_is_judged_where_it_is_promised),
+        cmocka_unit_test(an_overrun_is_one_of_a_lease_that_is_promised),
+        cmocka_unit_test(who_is_granted_nothing_is_told_an_untruth),
+        cmocka_unit_test(who_could_not_extend_holds_no_more),
         cmocka_unit_test(notice_is_judged_where_it_is_promised),
         cmocka_unit_test(fences_are_judged_where_they_are_promised),
         cmocka_unit_test(tokens_are_judged_where_they_are_promised),
