@@ -50,7 +50,7 @@ $(BUILD)/%.o: sim/%.c
 $(BUILD)/report/assets.o: reports/page.html reports/page.css reports/page.js
 
 # The modules for workers are in the program (sim/worker/helpers.c).
-$(BUILD)/worker/helpers.o: $(wildcard sim/worker/python/*.py sim/worker/node/*.js)
+$(BUILD)/worker/helpers.o: $(wildcard sim/worker/python/*.py sim/worker/node/*.js sim/worker/ruby/*.rb)
 
 # The clock shim is preloaded into redis-server: never sanitised, no library of ours.
 $(BUILD)/picklock-clock.so: sim/live/clock_shim.c

@@ -16,6 +16,8 @@ NODE_PATH = {"NODE_PATH": str(NPM)}
 needs_node = pytest.mark.skipif(not shutil.which("node"), reason="the Debian package nodejs is not installed")
 needs_npm = pytest.mark.skipif(not shutil.which("node") or not NPM.exists(),
                                reason="the libraries of npm are not installed: harness/setup.sh workers")
+needs_ruby = pytest.mark.skipif(not shutil.which("ruby") or subprocess.run(["ruby", "-e", "require 'redis'"], capture_output=True).returncode != 0,
+                                reason="the Debian packages ruby and ruby-redis are not installed: harness/setup.sh workers")
 
 
 def example(program, name):
@@ -23,6 +25,7 @@ def example(program, name):
 
 
 REDLOCK, WARLOCK = example("node", "redlock_npm.js"), example("node", "warlock_npm.js")
+RUBY = example("ruby", "ruby_redis_lock.rb")
 
 
 def once(picklock, command, *more, env=None):
@@ -144,3 +147,75 @@ def test_a_node_that_is_not_named_itself_is_told(picklock, esm):
     assert ran.status == 0 and "they are not steady: node was not started directly" in ran.out, ran
     mended = once(picklock, f"env node --single-threaded --no-memory-reducer --random-seed=3 {esm}")
     assert mended.status == 0 and "they are not steady" not in mended.out, mended
+
+
+# --- Ruby ---
+
+
+@needs_ruby
+def test_ruby_hands_over_and_repeats_with_the_seed(picklock):
+    first, second, other = (once(picklock, RUBY, "--seed", seed) for seed in (5, 5, 6))
+    assert first.status == 0, first
+    for words in ("ruby-redis", "they promise: expiry, extends, token", "B's 1st SET to server 1 is executed: nil",
+                  "A's 2nd EVAL to server 1 is executed: 1", "A clean hand-over: as expected."):
+        assert words in first.out, first
+    assert first.out == second.out and first.out != other.out
+
+
+@needs_ruby
+def test_a_lock_in_ruby_is_what_it_looks_like(picklock, tmp_path):
+    told = assert_same_verdicts(picklock, tmp_path, RUBY, "set-nx-px-cad",
+                                ["expired-lease-double-delete", "restart-empty", "late-grant", "duplicated-delete"])
+    assert told["restart-empty"] == told["late-grant"] == "violated" and told["duplicated-delete"] == "holds"
+
+
+RUBY_WAITS = """
+require "picklock_worker"
+require "socket"
+require "timeout"
+
+class Worker < PicklockWorker::Worker
+  def init(settings)
+    @settings = settings
+    @socket = TCPSocket.new(*settings.address)
+  end
+
+  def ask(line)
+    @socket.write(line + "\\r\\n")
+    @socket.gets
+  end
+
+  def acquire(_wait_ms)
+    begin
+      Timeout.timeout(0.3) { sleep }
+    rescue Timeout::Error
+      puts "timed out"
+    end
+    Thread.new { sleep 0.2 }.join
+    ask("SET #{@settings.key} x NX PX #{@settings.ttl_ms}") == "+OK\\r\\n"
+  end
+
+  def release
+    ending = Process.clock_gettime(Process::CLOCK_MONOTONIC) + 0.05
+    sleep 0.05
+    nil until Process.clock_gettime(Process::CLOCK_MONOTONIC) > ending
+    raise IOError, "the last words" if @settings.name == "B"
+
+    ask("DEL #{@settings.key}") == ":1\\r\\n"
+  end
+end
+
+PicklockWorker.run(Worker)
+"""
+
+
+@needs_ruby
+def test_ruby_waits_in_virtual_time(picklock, tmp_path):
+    """Its sleep ends when the clock is beyond the end, and spins at the very instant: the clock creeps. An exception is an error."""
+    path = tmp_path / "waits.rb"
+    path.write_text(RUBY_WAITS)
+    ran = once(picklock, f"ruby {shlex.quote(str(path))}")
+    assert ran.status == 1 and "worker B was asked to release, and answered with an error: IOError: the last words" in ran.err, ran
+    for words in ("  300.0  A  prints: timed out", "  500.0     A's 1st SET to server 1 is executed: OK",
+                  " 1050.0     A's 1st DEL to server 1 is executed: 1"):
+        assert words in ran.out, ran

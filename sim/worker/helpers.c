@@ -22,6 +22,7 @@
 
 MODULE(module_python, "sim/worker/python/picklock_worker.py");
 MODULE(module_node, "sim/worker/node/picklock-worker.js");
+MODULE(module_ruby, "sim/worker/ruby/picklock_worker.rb");
 
 static enum fail write_module(const char *folder, const char *language, const char *file,
                               const char *text, struct failure *failure)
@@ -43,7 +44,8 @@ enum fail helpers_write(const char *folder, struct failure *failure)
 {
     if (mkdir(folder, 0700) != 0)
         return failure_set(failure, FAIL_UNAVAILABLE, "%s: %s", folder, strerror(errno));
-    if (write_module(folder, "python", "picklock_worker.py", module_python, failure))
+    if (write_module(folder, "python", "picklock_worker.py", module_python, failure) ||
+        write_module(folder, "ruby", "picklock_worker.rb", module_ruby, failure))
         return FAIL_UNAVAILABLE;
     return write_module(folder, "node", "picklock-worker.js", module_node, failure);
 }

@@ -37,6 +37,8 @@ static int child_environment(const struct worker_options *options, const char *p
     error |= prepend("PYTHONPATH", path);
     (void)snprintf(path, sizeof path, "%s/node", options->helpers);
     error |= prepend("NODE_PATH", path);
+    (void)snprintf(path, sizeof path, "%s/ruby", options->helpers);
+    error |= prepend("RUBYLIB", path);
     for (size_t i = 0; i < sizeof dropped / sizeof *dropped; i++)
         error |= unsetenv(dropped[i]);
     return error;

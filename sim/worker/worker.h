@@ -28,7 +28,7 @@ struct worker_options {
     const char *command; /* "python3 my_lock.py": words, quotes, backslashes; no shell */
     const char *shim;    /* picklock-time.so, by a path that LD_PRELOAD takes */
     const char *folder;  /* of its page; exists; TIME_PATH_MAX / 2 bytes at most */
-    const char *helpers; /* the folder of the modules python/ and node/ */
+    const char *helpers; /* the folder of the modules: python/ node/ ruby/ */
     struct worker_settings settings; /* texts are kept by the caller */
     uint64_t seed;
     int64_t now_us; /* world time */

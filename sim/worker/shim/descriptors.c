@@ -57,8 +57,10 @@ static int wait_in(struct pollfd *rows, nfds_t count, int64_t until_us, const si
         const int ready = look(rows, count, mask);
         if (ready != 0)
             return ready;
-        if (shim_now_us() >= until_us)
+        if (shim_now_us() >= until_us) {
+            shim_has_not_waited();
             return 0;
+        }
         if (wait_once(rows, count, timer_us < until_us ? timer_us : until_us, epoch, mask) < 0)
             return -1;
     }

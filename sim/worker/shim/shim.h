@@ -50,6 +50,8 @@ int64_t shim_after_ms(int timeout_ms); /* below 0: TIME_NEVER */
 int64_t shim_instant(clockid_t clock, const struct timespec *instant);
 /* The calling thread has waited: it does not spin. */
 void shim_has_waited(void);
+/* Its wait was over before it began: it may. */
+void shim_has_not_waited(void);
 /* Waits for the time only. False: a signal has come first. */
 bool shim_sleep_until(int64_t until_us);
 
@@ -80,10 +82,13 @@ bool shim_wait_for(int descriptor, short events);
 bool shim_is_ours(int descriptor); /* a connection to one of our ports */
 void shim_sockets_closed(int descriptor);
 
-/* The bytes that a system call moved on one of our connections. */
+/* The bytes that a system call read, on one of our connections. */
 static inline void shim_count(_Atomic uint64_t *count, int descriptor, long moved)
 {
-    if (moved > 0 && shim_is_ours(descriptor))
+    if (moved <= 0)
+        return;
+    shim_has_waited(); /* a program that reads something does not spin */
+    if (shim_is_ours(descriptor))
         atomic_fetch_add(count, (uint64_t)moved);
 }
 

@@ -123,10 +123,10 @@ static int64_t socket_until(int descriptor, short events)
 
 bool shim_wait_for(int descriptor, short events)
 {
-    shim_has_waited(); /* or might have: a program that reads and writes does not spin */
     const int flags = fcntl(descriptor, F_GETFL);
     if (flags < 0 || flags & O_NONBLOCK)
         return true;
+    shim_has_waited(); /* or might have */
     const int kept = errno;
     struct pollfd row = {.fd = descriptor, .events = events};
     const struct timespec now = {0};

@@ -82,6 +82,8 @@ static int wait_for_it(struct waiter *waiter, int64_t until_us)
     struct time_thread *row = waiter->row;
     _Atomic uint32_t *wake = row ? &row->wake : &waiter->spare.wake;
     bool is_late = false;
+    if (shim_now_us() >= until_us)
+        shim_has_not_waited();
     while (!waiter->is_woken && !(is_late = shim_now_us() >= until_us)) {
         uint32_t seen = atomic_load(wake);
         shim_begin_wait(row, TIME_WAITS, until_us, 0);

@@ -1,0 +1,124 @@
+# picklock_worker - what a lock program in Ruby needs to be tested by picklock. Standard library only.
+#
+#   require "picklock_worker"
+#
+#   class Worker < PicklockWorker::Worker
+#     promises "expiry", "extends"
+#
+#     def init(settings)                                # once, and at each reset
+#       @lock = MyLock.new(settings.key, settings.ttl_ms, settings.url)
+#     end
+#
+#     def acquire(wait_ms) = @lock.acquire(wait_ms)     # true, false, or a fence (a number)
+#     def extend = @lock.extend
+#     def release = @lock.release                       # true, or false: it was not mine
+#   end
+#
+#   PicklockWorker.run(Worker)
+#
+# What a method raises is an error: nobody knows whether it has happened. Refused is `false` (or `nil`), and nothing else.
+#
+# Standard output is picklock's alone: what the library prints goes to standard error. See docs/WORKERS.md of picklock.
+
+require "json"
+
+module PicklockWorker
+  # What `init` said: key, ttl_ms, work_ms, client (0, 1, ..), name ("A"), servers (["127.0.0.1:6379", ..]).
+  Settings = Struct.new(:key, :ttl_ms, :work_ms, :client, :name, :servers, keyword_init: true) do
+    # [host, port] of a server.
+    def address(server = 0)
+      host, port = servers[server].split(":")
+      [host, Integer(port)]
+    end
+
+    def url(server = 0) = "redis://#{servers[server]}"
+  end
+
+  # A client. Override init, acquire, release; extend, close where there is something to do.
+  class Worker
+    class << self
+      def promises(*names) = names.empty? ? (@promises || ["expiry"]) : (@promises = names)
+      def library(name = nil) = name ? (@library = name) : @library.to_s
+    end
+
+    def init(_settings) = raise(NotImplementedError, "init(settings)")
+    def acquire(_wait_ms) = raise(NotImplementedError, "acquire(wait_ms)")
+    def extend = raise(NotImplementedError, "extend")
+    def release = raise(NotImplementedError, "release")
+
+    # Before a reset: lets go of connections, threads, timers. Nothing of the attempt before may go on.
+    def close; end
+
+    # The library knows that the lock is gone (promise it with "notice").
+    def lost = PicklockWorker.say({ event: "lost" })
+  end
+
+  @writing = Mutex.new
+
+  def self.say(answer)
+    @writing.synchronize { @out.syswrite(JSON.generate(answer) << "\n") }
+  end
+
+  # The protocol's own descriptors; whoever else writes to standard output writes to standard error, and reads nothing.
+  def self.take_streams
+    $stdout.flush
+    incoming = $stdin.dup
+    @out = $stdout.dup
+    $stdout.reopen($stderr)
+    $stdin.reopen(File::NULL)
+    incoming
+  end
+
+  def self.outcome(result)
+    result.is_a?(Integer) ? { ok: true, fence: result } : { ok: result ? true : false }
+  end
+
+  def self.clocks
+    { monotonic_us: Process.clock_gettime(Process::CLOCK_MONOTONIC, :microsecond),
+      wall_us: Process.clock_gettime(Process::CLOCK_REALTIME, :microsecond) }
+  end
+
+  # Requests by name.
+  class Runner
+    def initialize(kind)
+      @kind = kind
+    end
+
+    def make
+      @worker&.close
+      @worker = @kind.new
+      @worker.init(@settings)
+      { ready: true, promises: @kind.promises, library: @kind.library }
+    end
+
+    def perform(request)
+      case request["op"]
+      when "init"
+        @settings = Settings.new(**request.transform_keys(&:to_sym).slice(*Settings.members))
+        make
+      when "reset" then make
+      when "time" then PicklockWorker.clocks
+      when "acquire" then PicklockWorker.outcome(@worker.acquire(request["wait_ms"]))
+      when "extend" then PicklockWorker.outcome(@worker.extend)
+      when "release" then PicklockWorker.outcome(@worker.release)
+      when "cancel" then { ok: false }
+      else raise ArgumentError, "unknown op #{request['op'].inspect}"
+      end
+    end
+
+    def answer(request)
+      PicklockWorker.say({ id: request["id"] }.merge(perform(request)))
+    rescue StandardError, NotImplementedError => error # whatever a library raises is its error, and no end of the worker
+      raise if %w[init reset].include?(request["op"])
+
+      PicklockWorker.say({ id: request["id"], error: "#{error.class}: #{error.message}" })
+    end
+  end
+
+  # Serves until picklock closes standard input.
+  def self.run(kind)
+    incoming = take_streams
+    runner = Runner.new(kind)
+    incoming.each_line { |line| runner.answer(JSON.parse(line)) }
+  end
+end
