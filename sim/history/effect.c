@@ -87,3 +87,43 @@ enum effect did_wants(enum did did, enum effect by_operation)
     }
     return EFFECT_READ;
 }
+
+static enum did expiry_between(const struct key_difference *change)
+{
+    if (change->ttl_behind == change->ttl_before)
+        return DID_NOTHING;
+    if (change->ttl_behind == INT64_MAX)
+        return DID_UNEXPIRED;
+    if (change->ttl_before == INT64_MAX)
+        return DID_EXPIRY_SET;
+    return change->ttl_behind > change->ttl_before ? DID_LENGTHENED : DID_SHORTENED;
+}
+
+/* Nothing differs: what then? */
+static enum did unchanged(const struct key_difference *change)
+{
+    /* A lease that is set anew at the instant at which it was set before looks the same. */
+    if (change->is_there && change->has_written_expiry)
+        return change->ttl_behind == INT64_MAX ? DID_UNEXPIRED : DID_EXPIRY_SET;
+    if (change->is_error)
+        return DID_FAILED;
+    return change->is_refusal ? DID_REFUSED : DID_READ;
+}
+
+/* Who acquires, and writes the very value that stands there, takes the lock all the same. */
+static bool is_overwritten(const struct key_difference *change)
+{
+    return change->is_other || (change->by_operation == EFFECT_SET && change->has_written_value);
+}
+
+enum did did_between(const struct key_difference *change)
+{
+    if (!change->was_there && change->is_there)
+        return DID_CREATED;
+    if (change->was_there && !change->is_there)
+        return DID_DELETED;
+    if (change->was_there && is_overwritten(change))
+        return DID_OVERWRITTEN;
+    const enum did did = change->was_there ? expiry_between(change) : DID_NOTHING;
+    return did == DID_NOTHING ? unchanged(change) : did;
+}

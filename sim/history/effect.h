@@ -52,6 +52,19 @@ const char *before_name(enum before before); /* "unknown", "absent", "present" *
 bool did_read(const char *name, enum did *did);
 bool before_read(const char *name, enum before *before);
 
+/* A key before an execution and behind it, and what the command came to. */
+struct key_difference {
+    bool was_there, is_there;
+    bool is_other;                              /* it has another value */
+    int64_t ttl_before, ttl_behind;             /* in any unit; INT64_MAX: it does not expire */
+    enum effect by_operation;                   /* what its client's operation wants of the key */
+    bool has_written_value, has_written_expiry; /* told by the server, whatever differs */
+    bool is_error, is_refusal; /* the answer: an error; nil, or no positive number */
+};
+
+/* What it did, told by what differs. */
+enum did did_between(const struct key_difference *change);
+
 /* Does it change how long the key lives, and nothing else of it? */
 bool did_is_expiry(enum did did);
 

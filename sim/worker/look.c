@@ -75,53 +75,29 @@ static bool is_refusal(const struct reply *reply)
     return reply->kind == REPLY_NIL || (reply->kind == REPLY_INTEGER && reply->value <= 0);
 }
 
-static enum did expiry_change(const struct sight *before, const struct sight *behind)
-{
-    if (behind->ttl_us == before->ttl_us)
-        return DID_NOTHING;
-    if (behind->ttl_us == TIME_NEVER)
-        return DID_UNEXPIRED;
-    if (before->ttl_us == TIME_NEVER)
-        return DID_EXPIRY_SET;
-    return behind->ttl_us > before->ttl_us ? DID_LENGTHENED : DID_SHORTENED;
-}
-
-/* Nothing differs: what then? */
-static enum did unchanged(const struct execution_seen *seen)
-{
-    /* A lease that is set anew at the instant at which it was set before looks the same. */
-    if (seen->behind->is_there && seen->writes & LOOK_WROTE_EXPIRY)
-        return seen->behind->ttl_us == TIME_NEVER ? DID_UNEXPIRED : DID_EXPIRY_SET;
-    if (seen->reply->kind == REPLY_ERROR)
-        return DID_FAILED;
-    return is_refusal(seen->reply) ? DID_REFUSED : DID_READ;
-}
-
-/* Who acquires, and writes the very value that stands there, takes the lock all the same. */
-static bool is_overwritten(const struct execution_seen *seen)
-{
-    return strcmp(seen->before->value, seen->behind->value) != 0 ||
-           (seen->op == WORKER_ACQUIRE && seen->writes & LOOK_WROTE_VALUE);
-}
-
-static enum did what_was_done(const struct execution_seen *seen)
-{
-    const struct sight *before = seen->before, *behind = seen->behind;
-    if (!before->is_there && behind->is_there)
-        return DID_CREATED;
-    if (before->is_there && !behind->is_there)
-        return DID_DELETED;
-    if (before->is_there && is_overwritten(seen))
-        return DID_OVERWRITTEN;
-    const enum did did = before->is_there ? expiry_change(before, behind) : DID_NOTHING;
-    return did == DID_NOTHING ? unchanged(seen) : did;
-}
-
 static enum effect wanted_by(enum worker_op op)
 {
     if (op == WORKER_RELEASE)
         return EFFECT_DELETE;
     return op == WORKER_EXTEND ? EFFECT_EXPIRE : EFFECT_SET;
+}
+
+_Static_assert(TIME_NEVER == INT64_MAX, "key_difference says it so");
+
+static enum did what_was_done(const struct execution_seen *seen)
+{
+    const struct sight *before = seen->before, *behind = seen->behind;
+    return did_between(
+        &(struct key_difference){.was_there = before->is_there,
+                                 .is_there = behind->is_there,
+                                 .is_other = strcmp(before->value, behind->value) != 0,
+                                 .ttl_before = before->ttl_us,
+                                 .ttl_behind = behind->ttl_us,
+                                 .by_operation = wanted_by(seen->op),
+                                 .has_written_value = seen->writes & LOOK_WROTE_VALUE,
+                                 .has_written_expiry = seen->writes & LOOK_WROTE_EXPIRY,
+                                 .is_error = seen->reply->kind == REPLY_ERROR,
+                                 .is_refusal = is_refusal(seen->reply)});
 }
 
 bool look_has_changed(const struct sight *before, const struct sight *behind)

@@ -247,6 +247,8 @@ static struct moment message_moment(const struct packed_message *message, enum m
 static bool is_taken(const struct packed_message *message, const struct moment *moment)
 {
     const struct command command = message_command(message);
+    if (message_is_opaque(message))
+        return moment->kind == MOMENT_REPLY && message->flags & MESSAGE_TAKEN;
     return moment->kind == MOMENT_REPLY && message->key == KEY_LOCK &&
            change_read(&command, &moment->reply).before == BEFORE_PRESENT;
 }

@@ -423,7 +423,7 @@ struct command message_command(const struct packed_message *message)
 bool message_keeps_watch(const struct packed_message *message)
 {
     return message_is_abandoned(message) && !(message->flags & MESSAGE_COPY) &&
-           verb_requests(message->verb) > 1;
+           !message_is_opaque(message) && verb_requests(message->verb) > 1;
 }
 
 bool client_state_keeps_watch(const struct client_state *client_state, int server, int lane)
@@ -452,6 +452,14 @@ bool client_state_is_blocked(const struct client_state *client_state, int messag
     return false;
 }
 
+/* Is it called the same in a schedule? */
+static bool is_namesake(const struct packed_message *a, const struct packed_message *b)
+{
+    if (message_is_opaque(a) || message_is_opaque(b))
+        return a->verb == b->verb;
+    return strcmp(verb_name(a->verb), verb_name(b->verb)) == 0;
+}
+
 bool client_state_is_oldest(const struct client_state *client_state, int message,
                             bool (*is_wanted)(const struct packed_message *message))
 {
@@ -462,7 +470,7 @@ bool client_state_is_oldest(const struct client_state *client_state, int message
                                ? i < message
                                : message_is_abandoned(it);
         if (comes_first && other->server == it->server && is_wanted(other) &&
-            strcmp(verb_name(other->verb), verb_name(it->verb)) == 0)
+            is_namesake(other, it))
             return false;
     }
     return is_wanted(it);

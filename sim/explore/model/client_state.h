@@ -22,7 +22,8 @@ enum { CLIENT_MESSAGES_MAX = 2 * SERVERS_MAX + 2 };
     BIT(MESSAGE_CURRENT)   /* of the attempt under way: the scheme is told of it */                \
     BIT(MESSAGE_WON)       /* its attempt was granted */                                           \
     BIT(MESSAGE_COUNTED)   /* it was the last write of the counter: once more, it is the same */   \
-    BIT(MESSAGE_COPY)      /* a fault: another of these was sent, on a connection of its own */
+    BIT(MESSAGE_COPY)      /* a fault: another of these was sent, on a connection of its own */    \
+    BIT(MESSAGE_TAKEN)     /* a reply of an opaque one: the lock key was there when it came */
 BITS(message_flag, MESSAGE_FLAGS);
 
 /* message.left of what was sent in an attempt before the last one: what it writes counts from its
@@ -34,7 +35,9 @@ enum { MESSAGE_LEFT_FROM_NOW = 0xff };
 struct packed_message {
     uint8_t state; /* enum message_state */
     uint8_t flags;
-    uint8_t server, lane, op, verb, key;
+    uint8_t server, lane, op;
+    uint8_t verb; /* from VERB_COUNT on: of a foreign program, a number for each name (subject.h) */
+    uint8_t key;
     uint8_t reply_kind, reply_error;
     uint8_t age;  /* of a renewal: ticks since it was sent, at most the lease */
     uint8_t left; /* of a request that outlived its attempt, or is a copy, schemes with stamps: its
@@ -176,6 +179,12 @@ struct packed_message client_state_copy(const struct client_state *client_state,
 void client_state_add(struct client_state *client_state, const struct packed_message *message);
 void client_state_remove(struct client_state *client_state, int message);
 struct command message_command(const struct packed_message *message);
+
+/* Does only its subject know what it is? Then `number` is the subject's name for it. */
+static inline bool message_is_opaque(const struct packed_message *message)
+{
+    return message->verb >= VERB_COUNT;
+}
 
 /* A transaction that nobody waits for any more. Of these alone it is known which WATCH they came
  * with: that of their client, who sends nothing more on that lane until they have come. */

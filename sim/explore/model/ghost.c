@@ -157,6 +157,39 @@ static unsigned ghost_overwrite(const struct sender *sender, const struct packed
     return ghost_write(sender, message, after) | (is_lock ? FOREIGN_TOUCH : 0);
 }
 
+static int64_t expiry_of(const struct keyspace *keyspace)
+{
+    return keyspace->left == NO_TIME ? INT64_MAX : keyspace->left;
+}
+
+/* What a foreign program's command did: the key before and behind it, compared. The twin of
+ * worker/look.c. */
+static struct key_effect seen_effect(const struct packed_message *message,
+                                     const struct reply *reply, const struct keyspace *before,
+                                     const struct keyspace *after)
+{
+    static const enum effect wanted[] = {
+        [OP_ACQUIRE] = EFFECT_SET, [OP_RELEASE] = EFFECT_DELETE, [OP_EXTEND] = EFFECT_EXPIRE};
+    const bool was_there = before->type != MODEL_ABSENT, is_there = after->type != MODEL_ABSENT;
+    struct key_effect effect = {.key = KEY_LOCK,
+                                .before = was_there ? BEFORE_PRESENT : BEFORE_ABSENT};
+    effect.did = did_between(&(struct key_difference){
+        .was_there = was_there,
+        .is_there = is_there,
+        .is_other =
+            was_there && is_there && (before->type != after->type || before->value != after->value),
+        .ttl_before = expiry_of(before),
+        .ttl_behind = expiry_of(after),
+        .by_operation = wanted[message->op],
+        .has_written_value = reply->second & REPLY_WROTE_VALUE,
+        .has_written_expiry = reply->second & REPLY_WROTE_EXPIRY,
+        .is_error = reply->kind == REPLY_ERROR,
+        .is_refusal =
+            reply->kind == REPLY_NIL || (reply->kind == REPLY_INTEGER && reply->second <= 0)});
+    effect.wanted = did_wants(effect.did, wanted[message->op]);
+    return effect;
+}
+
 unsigned ghost_execution(const struct config *config, struct client_state *client_state,
                          int message, int position, const struct reply *reply,
                          const struct server_state *before, struct server_state *after)
@@ -172,14 +205,20 @@ unsigned ghost_execution(const struct config *config, struct client_state *clien
                                   .position = position,
                                   .rounds = is_current ? client_state->rounds : ROUNDS_BEFORE};
     const struct command command = message_command(it);
-    const struct key_effect effect = change_read(&command, reply);
+    const bool is_opaque = message_is_opaque(it);
+    const struct key_effect effect =
+        is_opaque ? seen_effect(it, reply, &before->keyspace, &after->keyspace)
+                  : change_read(&command, reply);
+    if (is_opaque && effect.before == BEFORE_PRESENT)
+        client_state->messages[message].flags |= MESSAGE_TAKEN;
     bool was_there = before->keyspace.type != MODEL_ABSENT;
+    const enum effect wanted = is_opaque ? effect.wanted : verb_effect(command.verb);
     if (command.verb == VERB_GET && config->scheme->uses_client_clock &&
         client_state->phase == PHASE_ACQUIRING && is_current)
         client_state->seen = effect.has_old ? narrow(effect.old_value) : 0;
     bool is_write = change_is_write(&effect) && !effect.is_told;
-    if ((verb_effect(command.verb) == EFFECT_SET || command.verb == VERB_GET) &&
-        it->op == OP_ACQUIRE && !is_write && was_there && effect.before == BEFORE_PRESENT)
+    if ((wanted == EFFECT_SET || command.verb == VERB_GET) && it->op == OP_ACQUIRE && !is_write &&
+        was_there && effect.before == BEFORE_PRESENT)
         ghost_refusal(&sender, it, &effect, &before->keyspace);
     switch (effect.did) {
     case DID_CREATED:

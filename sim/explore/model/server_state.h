@@ -63,6 +63,15 @@ BITS_FIT_COUNT(EXPLORE_CLIENTS_MAX, struct server_state, changed);
 /* has_counter: the guarded counter is there from the start. */
 void server_state_init(struct server_state *server_state, bool has_counter);
 
+/* `second` of the reply to an opaque command: its number (subject.h) in the low bits, and above
+ * them what was written to the lock key, whether it shows or not. */
+enum { REPLY_NUMBER_BITS = 24, REPLY_WROTE_VALUE = 1 << 24, REPLY_WROTE_EXPIRY = 1 << 25 };
+
+static inline uint32_t reply_number(int64_t second)
+{
+    return (uint32_t)second & ((1u << REPLY_NUMBER_BITS) - 1);
+}
+
 /* Executes a command of the client at that position, on the connection that it uses;
  * SERVER_NO_WATCH: on another one. */
 enum { SERVER_NO_WATCH = -1 };

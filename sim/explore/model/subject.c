@@ -4,6 +4,8 @@
 #include "explore/model/action.h"
 #include "explore/model/declared.h"
 
+#include <stdio.h>
+
 void impulse_apply(const struct impulse *impulse, struct client *client, struct step_result *step)
 {
     switch (impulse->kind) {
@@ -55,6 +57,11 @@ static struct reply execute_in_c(struct subject *subject, const struct config *c
 {
     (void)subject;
     return server_state_execute(server_state, config, position, command);
+}
+
+void subject_name(struct subject *subject, int verb, char *name)
+{
+    snprintf(name, OPAQUE_NAME_MAX, "%s", subject->name(subject, verb));
 }
 
 struct subject subject_in_c = {.step = step_in_c, .execute = execute_in_c};

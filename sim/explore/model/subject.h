@@ -4,7 +4,7 @@
  * Both are functions of records (a client state with what it is stepped by; a server state with a
  * command), asked once for each and remembered by number (graph/state_space.h), so how long an
  * answer takes hardly matters. A scheme in C and the model of a server compute theirs; answers of a
- * real worker and a real server can be looked up instead: test/test_subject.c searches so. What
+ * real worker and a real server can be looked up instead (ask/). What
  * ages or is renamed in a record, and what is promised, the descriptor says (config->scheme),
  * whoever answers. */
 #ifndef PICKLOCK_EXPLORE_MODEL_SUBJECT_H
@@ -26,10 +26,17 @@ struct subject {
      * or what contract it violates (action.h, violation_of_did()): then nothing was taken. */
     unsigned (*step)(struct subject *, const struct config *, struct client_state *,
                      const struct impulse *, struct step_result *step);
-    /* A command of the client at that position, or of SERVER_NO_WATCH (server_state.h). */
+    /* A command of the client at that position, or of SERVER_NO_WATCH (server_state.h). Of an
+     * opaque one the reply's `second` has the subject's number for it (server_state.h), `value` the
+     * one token in it (0: none), and kind says: an error, NIL ("no"), OK (anything else). */
     struct reply (*execute)(struct subject *, const struct config *, struct server_state *,
                             int position, const struct command *);
+    /* What a command is called whose verb is not in commands.def; NULL: there is none such. */
+    const char *(*name)(struct subject *, int verb);
 };
+
+/* The same, cut. name: OPAQUE_NAME_MAX. */
+void subject_name(struct subject *subject, int verb, char *name);
 
 /* The config's scheme in C, step by step, and redis/model.h. */
 extern struct subject subject_in_c;

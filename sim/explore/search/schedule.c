@@ -2,6 +2,7 @@
 #include "explore/search/schedule.h"
 
 #include "explore/model/faults/fault.h"
+#include "explore/model/subject.h"
 
 #include <assert.h>
 #include <string.h>
@@ -90,13 +91,17 @@ int translate_step(const struct state_space *space, const uint32_t *words,
     struct packed_message message = {0};
     if (step->message >= 0)
         message = message_of(space, words, step);
-    for (int i = 0; i < text.count; i++)
+    const bool is_opaque = message_is_opaque(&message);
+    for (int i = 0; i < text.count; i++) {
         choices[i] =
             (struct choice){.kind = naming(text.choices[i], &message),
                             .client = step->client,
                             .server = step->server,
-                            .verb = message.verb,
+                            .verb = is_opaque ? 0 : message.verb,
                             .error = error_of(step),
                             .amount_us = amount_us(&space->config, text.choices[i], step->ticks)};
+        if (is_opaque)
+            subject_name(space->config.subject, message.verb, choices[i].opaque);
+    }
     return text.count;
 }

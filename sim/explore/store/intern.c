@@ -105,6 +105,13 @@ uint32_t intern_put(struct intern_table *table, const void *record, size_t size)
     return number;
 }
 
+uint32_t intern_find(const struct intern_table *table, const void *record, size_t size)
+{
+    const uint32_t mark = (uint32_t)(bytes_hash(record, size) >> 32);
+    const uint32_t number = table->slots[intern_seek(table, record, size, mark)].number;
+    return number ? number - 1 : UNKNOWN_ID;
+}
+
 size_t intern_get(const struct intern_table *table, uint32_t number, void *record)
 {
     assert(number < table->count);

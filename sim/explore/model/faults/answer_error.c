@@ -8,11 +8,14 @@
  * behind it may be executed again. */
 #include "explore/model/faults/fault.h"
 
-/* The server's word, and what it does to a watch: the model's. */
+/* The server's word, and what it does to a watch: the model's. Whatever a foreign program sends is
+ * refused. */
 static struct reply answer(const struct packed_message *message, const struct config *config,
                            struct model_watch *watch)
 {
     struct model model;
+    if (message_is_opaque(message))
+        return (struct reply){.kind = REPLY_ERROR, .error = fault_answer_error_kind.error};
     const struct command command = message_command(message);
     model_init(&model, 1);
     model.has_delex = config->scheme->needs_delex;
