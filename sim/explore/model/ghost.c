@@ -184,8 +184,7 @@ static struct key_effect seen_effect(const struct packed_message *message,
         .has_written_value = reply->second & REPLY_WROTE_VALUE,
         .has_written_expiry = reply->second & REPLY_WROTE_EXPIRY,
         .is_error = reply->kind == REPLY_ERROR,
-        .is_refusal =
-            reply->kind == REPLY_NIL || (reply->kind == REPLY_INTEGER && reply->second <= 0)});
+        .is_refusal = reply->kind == REPLY_NIL});
     effect.wanted = did_wants(effect.did, wanted[message->op]);
     return effect;
 }

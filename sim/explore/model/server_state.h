@@ -64,8 +64,8 @@ BITS_FIT_COUNT(EXPLORE_CLIENTS_MAX, struct server_state, changed);
 void server_state_init(struct server_state *server_state, bool has_counter);
 
 /* `second` of the reply to an opaque command: its number (subject.h) in the low bits, and above
- * them what was written to the lock key, whether it shows or not. */
-enum { REPLY_NUMBER_BITS = 24, REPLY_WROTE_VALUE = 1 << 24, REPLY_WROTE_EXPIRY = 1 << 25 };
+ * them what was written to the lock key, whether it shows or not. Those are no tokens. */
+enum { REPLY_NUMBER_BITS = 24, REPLY_WROTE_VALUE = 1 << 26, REPLY_WROTE_EXPIRY = 1 << 27 };
 
 static inline uint32_t reply_number(int64_t second)
 {

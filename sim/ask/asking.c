@@ -1,0 +1,222 @@
+/* asking.c - see asking.h. */
+#include "ask/asking.h"
+
+#include "ask/asking_state.h"
+#include "base/memory.h"
+#include "explore/search/schedule.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static const char key[] = "lock";
+
+/* --- the search's view of it --- */
+
+/* The history, and the last moment that counts. */
+static const enum scheme_field fields[] = {FIELD_STEP, FIELD_TIME};
+
+static void fill_scheme(const struct asking *asking, struct scheme *scheme)
+{
+    const unsigned promises = worker_program_promises(asking->program);
+    scheme->fields = fields;
+    scheme->fields_count = sizeof fields / sizeof *fields;
+    scheme->token = TOKEN_UNIQUE;
+    scheme->promises_expiry = promises & PROMISE_EXPIRY;
+    scheme->promises_notice = promises & PROMISE_NOTICE;
+    scheme->promises_token = promises & PROMISE_TOKEN;
+    scheme->needs_script = true; /* whatever a server knows of scripts is part of its state */
+}
+
+/* --- begin and end --- */
+
+static void on_passed(void *context, int client, int server, const char *name)
+{
+    struct asking *asking = context;
+    (void)client;
+    (void)server;
+    if (strcmp(name, "HELLO") == 0 || strcmp(name, "AUTH") == 0 || strcmp(name, "SELECT") == 0)
+        asking->worker.speaks_first = true;
+}
+
+static enum fail open_session(struct asking *asking, struct session **session, int clients,
+                              uint64_t seed, struct failure *failure)
+{
+    static const char names[SESSION_CLIENTS_MAX][NAME_MAX_BYTES] = {"A", "B", "C", "D",
+                                                                    "E", "F", "G", "H"};
+    const struct session_options options = {.command = asking->program->command,
+                                            .redis_server = asking->program->redis_server,
+                                            .clients = clients,
+                                            .servers = 1,
+                                            .names = names,
+                                            .key = key,
+                                            .lease_us = asking->lease_us,
+                                            .seed = seed,
+                                            .events = {.passed = on_passed, .context = asking}};
+    return session_new(session, &options, failure);
+}
+
+static void learn_program(struct asking *asking)
+{
+    struct worker_program *program = asking->program;
+    program->is_known = true;
+    program->promises = session_promises(asking->session);
+    (void)strcpy(program->library, session_library(asking->session));
+    (void)strncpy(program->server_version, session_server_version(asking->session),
+                  sizeof program->server_version - 1);
+}
+
+static enum fail check_promises(const struct asking *asking, struct failure *failure)
+{
+    static const struct {
+        enum worker_promise promise;
+        const char *why;
+    } refused[] = {{WORKER_PROMISES_QUORUM, "a quorum of servers"},
+                   {WORKER_PROMISES_FENCE, "a fence"},
+                   {WORKER_PROMISES_RENEWS, "a lock that renews by itself"}};
+    for (size_t i = 0; i < sizeof refused / sizeof *refused; i++)
+        if (asking->program->promises & 1u << refused[i].promise)
+            return failure_set(failure, FAIL_UNKNOWN, "%s is not decided by asking yet",
+                               refused[i].why);
+    return FAIL_NONE;
+}
+
+static enum fail begin(struct asking *asking, struct failure *failure)
+{
+    if (open_session(asking, &asking->session, 2, asking->seed, failure))
+        return failure->code;
+    learn_program(asking);
+    worker_asker_open(&asking->worker, asking->session, &asking->book, asking->server.key,
+                      asking->tick_us);
+    const struct proxy_address address =
+        servers_address(session_servers(asking->session), SERVER_ONE);
+    if (check_promises(asking, failure) ||
+        server_asker_open(&asking->server, session_control(asking->session, SERVER_ONE),
+                          address.host, address.port, &asking->book, key, asking->tick_us,
+                          failure) ||
+        worker_asker_learn(&asking->worker, failure))
+        return failure->code;
+    asking->server.own = asking->worker.sample;
+    asking->server.other = token_unlike(&asking->server.own);
+    return FAIL_NONE;
+}
+
+enum fail asking_new(struct asking **made, const struct asking_options *options,
+                     struct scheme *scheme, struct failure *failure)
+{
+    struct asking *asking = memory_new(1, sizeof *asking);
+    *made = NULL;
+    asking->subject = asking_subject_ops;
+    asking->program = options->program;
+    asking->lease_ticks = options->lease_ticks ? options->lease_ticks : 2;
+    asking->seed = options->seed;
+    const struct config config = {.ttl = asking->lease_ticks};
+    asking->lease_us = translate_lease_us(&config);
+    asking->tick_us = translate_tick_us(&config);
+    intern_init(&asking->book.table);
+    enum fail fail = begin(asking, failure);
+    if (fail) {
+        asking_free(asking);
+        return fail;
+    }
+    fill_scheme(asking, scheme);
+    *made = asking;
+    return FAIL_NONE;
+}
+
+void asking_free(struct asking *asking)
+{
+    if (!asking)
+        return;
+    if (asking->worker.book)
+        worker_asker_close(&asking->worker);
+    if (asking->server.book)
+        server_asker_close(&asking->server);
+    intern_close(&asking->book.table);
+    session_free(asking->session);
+    free(asking->ends);
+    free(asking);
+}
+
+/* --- figures --- */
+
+struct subject *asking_subject(struct asking *asking)
+{
+    return &asking->subject;
+}
+
+int asking_lease_ticks(const struct asking *asking)
+{
+    return asking->lease_ticks;
+}
+
+void asking_expect_cuts(struct asking *asking, bool are_expected)
+{
+    asking->expects_cuts = are_expected;
+}
+
+const struct failure *asking_failure(const struct asking *asking)
+{
+    return &asking->failure;
+}
+
+struct asking_figures asking_figures(const struct asking *asking)
+{
+    return (struct asking_figures){.executions = asking->worker.runs,
+                                   .histories = asking->worker.asked,
+                                   .questions = asking->server.asked,
+                                   .compared = asking->worker.compared,
+                                   .audited = asking->worker.audited + asking->server.audited,
+                                   .ends = (uint64_t)asking->ends_count,
+                                   .timed = asking->worker.timed};
+}
+
+/* --- the audit --- */
+
+/* Histories that nothing goes on from: to ask for one is to ask for all on its way. */
+static bool is_leaf(const struct asking *asking, uint32_t node)
+{
+    for (uint32_t i = node + 1; i <= asking->worker.questions.count; i++)
+        if (worker_asker_edge(&asking->worker, i).from == node)
+            return false;
+    return true;
+}
+
+/* Each in a process of its own, that is new: those of other clients than the one that was asked. */
+static void audit_nodes(struct asking *asking, const uint32_t *nodes, int count)
+{
+    struct session *session = NULL;
+    if (open_session(asking, &session, count, asking->seed + 1000 + asking->worker.audited,
+                     &asking->failure))
+        return;
+    for (int i = 0; i < count && !asking->failure.code; i++) {
+        struct seat seat = {.session = session, .client = count - 1 - i, .is_new = true};
+        (void)history_ask_again(&asking->worker, &seat, nodes[i], &asking->failure);
+        seat_close(&seat);
+    }
+    session_free(session);
+}
+
+void asking_audit(struct asking *asking, int percent)
+{
+    const uint64_t runs = asking->worker.runs;
+    const uint32_t all = asking->worker.questions.count;
+    /* Some of every part of the tree: no divisor in common, so all are come by. */
+    const uint32_t stride = all % 97 ? 97 : 89;
+    uint32_t nodes[SESSION_CLIENTS_MAX], at = 0;
+    while (!asking->failure.code &&
+           asking->worker.audited * 100 < asking->worker.asked * (unsigned)percent) {
+        int count = 0;
+        for (uint32_t tried = 0; tried < all && count < SESSION_CLIENTS_MAX; tried++) {
+            at = (at + stride) % all;
+            if (is_leaf(asking, at + 1))
+                nodes[count++] = at + 1;
+        }
+        if (!count)
+            break;
+        audit_nodes(asking, nodes, count);
+    }
+    for (uint32_t i = 0; i < asking->server.questions.count && !asking->failure.code; i++)
+        if (i * (uint32_t)percent / 100 != (i + 1) * (uint32_t)percent / 100)
+            (void)server_ask_again(&asking->server, i, &asking->failure);
+    asking->worker.runs = runs;
+}

@@ -1,0 +1,60 @@
+/* asking.h - a worker decided by asking once: the explorer's search (explore/), whose clients are
+ * the remembered answers of a real worker, and whose server is those of a real redis-server.
+ *
+ * One client alone is asked, and one server: the product of what they answered is searched. What
+ * cannot be kept, or is not answered twice alike, is a failure (asking_failure()): from there on
+ * nothing that a search says of it is true, and its cell is unknown.
+ *
+ * What is assumed, and not proved: that the worker is deterministic (a share of the answers is
+ * asked again, in fresh processes of another client); that an attempt which has ended leaves it as
+ * a new one (each such history is asked to go on, refused and granted, and compared with a new
+ * one); the grid of time. */
+#ifndef PICKLOCK_ASK_ASKING_H
+#define PICKLOCK_ASK_ASKING_H
+
+#include "explore/model/subject.h"
+#include "schemes/scheme.h"
+#include "worker/worker_world.h"
+
+struct asking;
+
+struct asking_options {
+    struct worker_program *program; /* kept; what is known of it is filled in */
+    int lease_ticks;                /* of the searches; 0: 2 */
+    uint64_t seed;
+};
+
+struct asking_figures {
+    uint64_t executions; /* runs of the worker, from `reset` */
+    uint64_t histories;  /* answers of it */
+    uint64_t questions;  /* answers of the server */
+    uint64_t compared;   /* steps that were done again on the way, and compared */
+    uint64_t audited;    /* answers that were asked again: the worker's in fresh processes */
+    uint64_t ends;       /* histories behind an attempt, compared with a new worker */
+    uint64_t timed;      /* answers of the worker that are of one elapsed time */
+};
+
+/* Starts worker and server, and learns what a token is. *scheme is filled: what the search must
+ * know of the worker; its name and words stay. FAIL_INPUT, FAIL_UNAVAILABLE: the worker cannot be
+ * used. FAIL_UNKNOWN: it cannot be decided so, and why. From the main thread only. */
+enum fail asking_new(struct asking **asking, const struct asking_options *options,
+                     struct scheme *scheme, struct failure *failure);
+void asking_free(struct asking *asking); /* NULL is fine */
+
+/* For explore_options.subject; owned by asking. */
+struct subject *asking_subject(struct asking *asking);
+int asking_lease_ticks(const struct asking *asking);
+
+/* Before a search with faults that break connections: does a worker that waits for nothing mind?
+ * Each history that it waits for nothing in is asked, too, with its connection broken. */
+void asking_expect_cuts(struct asking *asking, bool are_expected);
+
+/* What went wrong so far; code FAIL_NONE: nothing. */
+const struct failure *asking_failure(const struct asking *asking);
+
+/* Asks at least that share of the answers of both again. Whatever differs is asking_failure(). */
+void asking_audit(struct asking *asking, int percent);
+
+struct asking_figures asking_figures(const struct asking *asking);
+
+#endif

@@ -1,0 +1,42 @@
+/* asking_state.h - what the files of asking.h share. Private to this folder. */
+#ifndef PICKLOCK_ASK_ASKING_STATE_H
+#define PICKLOCK_ASK_ASKING_STATE_H
+
+#include "ask/asking.h"
+#include "ask/server_asker.h"
+#include "ask/worker_asker.h"
+#include "live/servers.h"
+
+struct asking {
+    struct subject subject; /* first */
+    struct worker_program *program;
+    struct session *session;
+    struct phrasebook book;
+    struct worker_asker worker;
+    struct server_asker server;
+    struct failure failure;
+    int lease_ticks;
+    int64_t lease_us, tick_us;
+    uint64_t seed;
+    bool expects_cuts;
+    /* Histories behind which the worker was found to be as a new one. */
+    uint32_t *ends;
+    int ends_count;
+};
+
+/* The functions of the subject. */
+extern const struct subject asking_subject_ops;
+
+/* Is a worker behind that history, which waits for nothing, as a new one? Asks it to go on.
+ * FAIL_UNKNOWN: what differs. */
+enum fail asking_compare_end(struct asking *asking, uint32_t node, struct failure *failure);
+
+/* Does it mind that its connection broke while it waited for nothing? The same happening behind
+ * it is asked with and without. */
+enum fail asking_compare_cut(struct asking *asking, const struct history_edge *edge,
+                             const struct remembered_step *told, struct failure *failure);
+
+/* Two steps that nobody outside can tell apart. */
+bool asking_is_alike(const struct remembered_step *a, const struct remembered_step *b);
+
+#endif

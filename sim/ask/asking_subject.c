@@ -1,0 +1,253 @@
+/* asking_subject.c - the explorer's clients and its server, answered by who was asked. */
+#include "ask/asking_state.h"
+
+#include <string.h>
+
+/* Field 0 of a client: its history, from here on; below stand the marks of scripts. */
+enum { FIELD_NODE, FIELD_MOMENT, NODE_BASE = 1000 };
+
+/* --- clients --- */
+
+static uint32_t node_of(const struct client_state *client_state)
+{
+    const int32_t field = client_state->fields[FIELD_NODE];
+    return field ? (uint32_t)(field - NODE_BASE) : NODE_ROOT;
+}
+
+static int32_t now_of(const struct client_state *client_state)
+{
+    return EPOCH_US + client_state->skew * TICK_US;
+}
+
+/* What it hears of a reply: a phrase, and whose token is in it. */
+static enum fail fill_reply(struct asking *asking, const struct client_state *client_state,
+                            const struct reply *reply, struct history_edge *edge)
+{
+    const struct spoken_token none = {.length = 0};
+    unsigned whose;
+    edge->reply = reply_number(reply->second);
+    if (reply->value)
+        edge->whose = reply->value == client_state->token ? WHOSE_OWN : WHOSE_OTHER;
+    if (edge->reply)
+        return FAIL_NONE;
+    /* A fault: nothing was executed. */
+    const char *line = command_error_line(reply->error);
+    return phrase_put(&asking->book, line, strlen(line), &none, &none, &edge->reply, &whose,
+                      &asking->failure);
+}
+
+static enum fail edge_of(struct asking *asking, const struct client_state *client_state,
+                         const struct impulse *impulse, struct history_edge *edge)
+{
+    static const uint32_t happenings[] = {[MOMENT_REPLY] = HAPPENS_REPLY,
+                                          [MOMENT_TIMEOUT] = HAPPENS_RESET,
+                                          [MOMENT_LOST] = HAPPENS_RESET,
+                                          [MOMENT_WAKE] = HAPPENS_TIMER};
+    const int32_t moment = client_state->fields[FIELD_MOMENT];
+    *edge = (struct history_edge){.from = node_of(client_state), .elapsed = ELAPSED_ANY};
+    if (moment)
+        edge->elapsed = (now_of(client_state) - moment) / TICK_US;
+    if (impulse->kind == IMPULSE_ACQUIRE)
+        edge->happening = HAPPENS_ACQUIRE;
+    else if (impulse->kind == IMPULSE_RELEASE)
+        edge->happening = HAPPENS_RELEASE;
+    else
+        edge->happening = happenings[impulse->moment.kind];
+    if (edge->happening == HAPPENS_TIMER)
+        edge->elapsed = ELAPSED_ANY;
+    return edge->happening == HAPPENS_REPLY
+               ? fill_reply(asking, client_state, &impulse->moment.reply, edge)
+               : FAIL_NONE;
+}
+
+static enum result result_of(enum answer_kind answer, bool is_acquire)
+{
+    if (answer == ANSWER_OK)
+        return is_acquire ? RESULT_GRANTED : RESULT_RELEASED;
+    if (answer == ANSWER_NOT_OK)
+        return is_acquire ? RESULT_REFUSED : RESULT_NOT_MINE;
+    return RESULT_FAILED;
+}
+
+static void take_end(const struct remembered_step *told, struct client_state *client_state,
+                     struct step_result *step)
+{
+    const bool is_acquire = client_state->phase == PHASE_ACQUIRING;
+    if (told->has_ended) {
+        step->has_returned = true;
+        step->op = is_acquire ? OP_ACQUIRE : OP_RELEASE;
+        step->result = result_of((enum answer_kind)told->answer, is_acquire);
+        client_state->phase = step->result == RESULT_GRANTED ? PHASE_HOLDING : PHASE_IDLE;
+    }
+    if (told->has_notice && client_state->phase == PHASE_HOLDING) {
+        step->has_noticed_loss = true;
+        client_state->phase = PHASE_IDLE;
+    }
+    step->is_stranded = told->is_asked && !told->is_waiting && told->timer_us == TIME_NEVER;
+}
+
+static void take_message(const struct remembered_step *told, struct client_state *client_state,
+                         struct step_result *step)
+{
+    if (!told->command)
+        return;
+    const struct packed_message message = {
+        .state = MESSAGE_REQUEST,
+        .flags = MESSAGE_CURRENT,
+        .server = SERVER_ONE,
+        .lane = LANE_MAIN,
+        .op = client_state->phase == PHASE_RELEASING ? OP_RELEASE : OP_ACQUIRE,
+        .verb = (uint8_t)(VERB_COUNT + told->name),
+        .key = told->names_key ? KEY_LOCK : KEY_LIST,
+        .value = told->whose ? client_state->token : 0,
+        .number = (int32_t)told->command};
+    client_state_add(client_state, &message);
+    step->requests_count = 1;
+}
+
+static void take_time(const struct asking *asking, const struct remembered_step *told,
+                      struct client_state *client_state)
+{
+    client_state->wake = NO_TIME;
+    if (told->timer_us != TIME_NEVER)
+        client_state->wake = (int16_t)((told->timer_us + asking->tick_us - 1) / asking->tick_us);
+    if (told->counts)
+        client_state->fields[FIELD_MOMENT] = now_of(client_state);
+    client_state->fields[FIELD_NODE] = (int32_t)(NODE_BASE + told->node);
+}
+
+static bool waits_for_nothing(const struct client_state *client_state)
+{
+    return client_state->phase == PHASE_IDLE || client_state->phase == PHASE_HOLDING;
+}
+
+/* An attempt that is over leaves a new worker: that was asked. */
+static enum fail forget_history(struct asking *asking, const struct remembered_step *told,
+                                struct client_state *client_state)
+{
+    if (client_state->phase != PHASE_IDLE)
+        return FAIL_NONE;
+    if (told->timer_us != TIME_NEVER || told->is_waiting)
+        return failure_set(&asking->failure, FAIL_UNKNOWN,
+                           "it does not come to an end: behind an attempt it has a timer that "
+                           "runs, or waits for a reply");
+    if (asking_compare_end(asking, told->node, &asking->failure))
+        return FAIL_UNKNOWN;
+    memset(client_state->fields, 0, sizeof client_state->fields);
+    return FAIL_NONE;
+}
+
+static enum fail answer(struct asking *asking, struct client_state *client_state,
+                        const struct impulse *impulse, struct step_result *step)
+{
+    struct history_edge edge;
+    struct remembered_step told;
+    if (edge_of(asking, client_state, impulse, &edge) ||
+        history_ask(&asking->worker, &edge, &told, &asking->failure))
+        return FAIL_UNKNOWN;
+    if (asking->expects_cuts && waits_for_nothing(client_state) && edge.from != NODE_ROOT &&
+        impulse->kind != IMPULSE_MOMENT &&
+        asking_compare_cut(asking, &edge, &told, &asking->failure))
+        return FAIL_UNKNOWN;
+    if (impulse->kind == IMPULSE_ACQUIRE) {
+        client_state->phase = PHASE_ACQUIRING;
+        client_state->token = narrow(impulse->token);
+        client_state->fence = 0;
+    } else if (impulse->kind == IMPULSE_RELEASE) {
+        client_state->phase = PHASE_RELEASING;
+    }
+    take_message(&told, client_state, step);
+    take_end(&told, client_state, step);
+    take_time(asking, &told, client_state);
+    return forget_history(asking, &told, client_state);
+}
+
+static unsigned step(struct subject *subject, const struct config *config,
+                     struct client_state *client_state, const struct impulse *impulse,
+                     struct step_result *step)
+{
+    struct asking *asking = (struct asking *)subject;
+    const struct client_state before = *client_state;
+    (void)config;
+    memset(step, 0, sizeof *step);
+    if (!asking->failure.code && !answer(asking, client_state, impulse, step))
+        return 0;
+    /* Nothing that follows is true; the search must only end. */
+    *client_state = before;
+    memset(step, 0, sizeof *step);
+    return 0;
+}
+
+/* --- the server --- */
+
+static struct kept kept_of(const struct server_state *server_state, const struct command *command)
+{
+    const struct keyspace *keyspace = &server_state->keyspace;
+    struct kept kept = {.left = NO_TICKS, .scripts = server_state->knows_script};
+    if (keyspace->type == MODEL_ABSENT)
+        return kept;
+    kept.left = keyspace->left == NO_TIME ? NO_TICKS : keyspace->left;
+    if (!is_token(keyspace->value)) {
+        kept.value = KEPT_LITERAL;
+        kept.literal = (uint32_t)keyspace->value;
+    } else {
+        kept.value = keyspace->value == command->value ? KEPT_OWN : KEPT_OTHER;
+    }
+    return kept;
+}
+
+static void take_kept(const struct kept *kept, const struct command *command,
+                      struct server_state *server_state)
+{
+    struct keyspace *keyspace = &server_state->keyspace;
+    server_state->knows_script = (uint8_t)kept->scripts;
+    if (kept->value == KEPT_ABSENT) {
+        keyspace->type = MODEL_ABSENT;
+        keyspace->value = 0;
+        keyspace->left = NO_TIME;
+        memset(&keyspace->ghost, 0, sizeof keyspace->ghost);
+        return;
+    }
+    keyspace->type = MODEL_STRING;
+    keyspace->left = (int16_t)(kept->left == NO_TICKS ? NO_TIME : kept->left);
+    if (kept->value == KEPT_OWN)
+        keyspace->value = narrow(command->value);
+    else if (kept->value == KEPT_LITERAL)
+        keyspace->value = (int32_t)kept->literal;
+}
+
+static int64_t wrote(uint32_t writes)
+{
+    return (writes & LOOK_WROTE_VALUE ? REPLY_WROTE_VALUE : 0) |
+           (writes & LOOK_WROTE_EXPIRY ? REPLY_WROTE_EXPIRY : 0);
+}
+
+static struct reply execute(struct subject *subject, const struct config *config,
+                            struct server_state *server_state, int position,
+                            const struct command *command)
+{
+    struct asking *asking = (struct asking *)subject;
+    const int32_t value = server_state->keyspace.value;
+    struct server_told told;
+    if (command->verb < VERB_COUNT) /* of a critical section */
+        return subject_in_c.execute(&subject_in_c, config, server_state, position, command);
+    const struct server_question question = {.kept = kept_of(server_state, command),
+                                             .command = (uint32_t)command->number};
+    if (asking->failure.code || server_ask(&asking->server, &question, &told, &asking->failure))
+        return (struct reply){.kind = REPLY_ERROR, .error = ERROR_OTHER};
+    take_kept(&told.kept, command, server_state);
+    return (struct reply){.kind = told.kind,
+                          .error = told.error,
+                          .value = told.whose == WHOSE_OWN     ? command->value
+                                   : told.whose == WHOSE_OTHER ? value
+                                                               : 0,
+                          .second = told.reply | wrote(told.writes)};
+}
+
+static const char *name(struct subject *subject, int verb)
+{
+    const struct asking *asking = (const struct asking *)subject;
+    return asking->worker.names[verb - VERB_COUNT];
+}
+
+const struct subject asking_subject_ops = {.step = step, .execute = execute, .name = name};

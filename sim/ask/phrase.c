@@ -1,0 +1,106 @@
+/* phrase.c - see phrase.h. A token is kept as two bytes, the first of them NUL, which no phrase
+ * has. */
+#include "ask/phrase.h"
+
+#include "base/memory.h"
+
+#include <assert.h>
+#include <string.h>
+
+/* Texts stand between ends of lines on the wire. */
+enum { END_OF_LINE = 2 };
+
+static bool is_line_end(const char *at)
+{
+    return memcmp(at, "\r\n", END_OF_LINE) == 0;
+}
+
+static bool is_at(const struct spoken_token *token, const char *begin, const char *at,
+                  const char *end)
+{
+    return token->length > 0 && at - begin >= END_OF_LINE &&
+           (size_t)(end - at) >= token->length + END_OF_LINE && is_line_end(at - END_OF_LINE) &&
+           is_line_end(at + token->length) && memcmp(at, token->bytes, token->length) == 0;
+}
+
+enum fail phrase_put(struct phrasebook *book, const char *bytes, size_t length,
+                     const struct spoken_token *own, const struct spoken_token *other,
+                     uint32_t *number, unsigned *whose, struct failure *failure)
+{
+    char phrase[PHRASE_MAX];
+    const char *end = bytes + length;
+    size_t used = 0;
+    *whose = WHOSE_NONE;
+    /* What a session has cut is of that length exactly. */
+    if (length >= sizeof phrase)
+        return failure_set(failure, FAIL_UNKNOWN, "a command or a reply of %zu bytes or more",
+                           sizeof phrase);
+    if (memchr(bytes, '\0', length))
+        return failure_set(failure, FAIL_UNKNOWN, "a command or a reply with a NUL byte in it");
+    for (const char *at = bytes; at < end;) {
+        const unsigned found = is_at(own, bytes, at, end)     ? WHOSE_OWN
+                               : is_at(other, bytes, at, end) ? WHOSE_OTHER
+                                                              : WHOSE_NONE;
+        if (used + 2 > sizeof phrase)
+            return failure_set(failure, FAIL_UNKNOWN, "a command or a reply full of tokens");
+        if (found) {
+            phrase[used++] = '\0';
+            phrase[used++] = (char)found;
+            at += found == WHOSE_OWN ? own->length : other->length;
+            *whose |= found;
+        } else {
+            phrase[used++] = *at++;
+        }
+    }
+    *number = intern_put(&book->table, phrase, used) + 1;
+    return FAIL_NONE;
+}
+
+char *phrase_say(const struct phrasebook *book, uint32_t number, const struct spoken_token *own,
+                 const struct spoken_token *other, size_t *length)
+{
+    char phrase[PHRASE_MAX];
+    assert(number > 0);
+    const size_t size = intern_get(&book->table, number - 1, phrase);
+    char *said = memory_new(size / 2 * SPOKEN_TOKEN_MAX + size + 1, 1);
+    size_t used = 0;
+    for (size_t i = 0; i < size; i++) {
+        if (phrase[i]) {
+            said[used++] = phrase[i];
+            continue;
+        }
+        const struct spoken_token *token = phrase[++i] == WHOSE_OWN ? own : other;
+        memcpy(said + used, token->bytes, token->length);
+        used += token->length;
+    }
+    said[used] = '\0';
+    *length = used;
+    return said;
+}
+
+/* The next one of its kind, round and round. */
+static char next_in(char c, char first, char last)
+{
+    return c == last ? first : (char)(c + 1);
+}
+
+static char unlike(char c)
+{
+    if (c >= '0' && c <= '9')
+        return next_in(c, '0', '9');
+    if (c >= 'a' && c <= 'f')
+        return next_in(c, 'a', 'f');
+    if (c >= 'A' && c <= 'F')
+        return next_in(c, 'A', 'F');
+    if (c >= 'g' && c <= 'z')
+        return next_in(c, 'g', 'z');
+    return c >= 'G' && c <= 'Z' ? next_in(c, 'G', 'Z') : c;
+}
+
+struct spoken_token token_unlike(const struct spoken_token *token)
+{
+    struct spoken_token other = *token;
+    for (size_t i = 0; i < other.length; i++)
+        other.bytes[i] = unlike(other.bytes[i]);
+    return other;
+}

@@ -1,0 +1,273 @@
+/* seat.c - see seat.h. */
+#include "ask/worker_asker.h"
+
+#include "base/memory.h"
+#include "worker/wire_words.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+void seat_close(struct seat *seat)
+{
+    for (size_t i = 0; i < sizeof seat->said / sizeof *seat->said; i++)
+        free(seat->said[i]);
+}
+
+struct wire_message *seat_waits_for(const struct seat *seat)
+{
+    struct wire_message *message = session_messages(seat->session);
+    while (message && (message->client != seat->client || message->is_gone))
+        message = message->next;
+    return message;
+}
+
+static void forget_gone(const struct seat *seat)
+{
+    struct wire_message *message = session_messages(seat->session);
+    while (message) {
+        struct wire_message *next = message->next;
+        if (message->client == seat->client && message->is_gone)
+            session_forget(seat->session, message);
+        message = next;
+    }
+}
+
+enum { CONNECTION_ENDS = 1 }; /* our number for those that do */
+
+/* What it waits for breaks. */
+static enum fail break_connection(const struct seat *seat, struct failure *failure)
+{
+    struct wire_message *message = seat_waits_for(seat);
+    if (message) {
+        session_set_connection(message, CONNECTION_ENDS);
+        session_cut(seat->session, seat->client, CONNECTION_ENDS);
+    }
+    const enum fail fail = session_settle(seat->session, failure);
+    forget_gone(seat);
+    return fail;
+}
+
+/* Whatever is under way ends: its connections break, its timers ring. */
+enum fail seat_run_out(const struct seat *seat, struct failure *failure)
+{
+    enum { TRIES = 200 };
+    for (int i = 0; i < TRIES && session_is_asked(seat->session, seat->client); i++) {
+        const int64_t next_us = session_next_us(seat->session, seat->client);
+        enum fail fail = FAIL_NONE;
+        if (seat_waits_for(seat))
+            fail = break_connection(seat, failure);
+        else if (next_us != TIME_NEVER)
+            fail = session_set_now(seat->session, next_us, failure);
+        else
+            break;
+        if (fail)
+            return fail;
+    }
+    while (seat_waits_for(seat))
+        if (break_connection(seat, failure))
+            return failure->code;
+    if (session_is_asked(seat->session, seat->client))
+        return failure_set(failure, FAIL_UNKNOWN,
+                           "what is under way does not end when its connections break, so that it "
+                           "cannot be reset");
+    return FAIL_NONE;
+}
+
+enum fail seat_reset(struct worker_asker *asker, struct seat *seat, struct failure *failure)
+{
+    asker->runs++;
+    seat->at = NODE_ROOT;
+    if (seat->is_new) {
+        seat->is_new = false;
+        return FAIL_NONE;
+    }
+    if (seat_run_out(seat, failure) ||
+        session_ask(seat->session, seat->client, (struct worker_request){.op = WORKER_RESET},
+                    failure) ||
+        seat_run_out(seat, failure))
+        return failure->code;
+    forget_gone(seat);
+    return FAIL_NONE;
+}
+
+/* The session keeps a line until it was delivered, and no longer than a few of them. */
+static const char *keep(struct seat *seat, char *said)
+{
+    char **place = &seat->said[seat->said_next];
+    seat->said_next = (seat->said_next + 1) % (int)(sizeof seat->said / sizeof *seat->said);
+    free(*place);
+    *place = said;
+    return said;
+}
+
+static enum fail let_pass(const struct worker_asker *asker, const struct seat *seat,
+                          const struct history_edge *edge, struct failure *failure)
+{
+    struct session *session = seat->session;
+    if (edge->happening == HAPPENS_TIMER) {
+        const int64_t next_us = session_next_us(session, seat->client);
+        if (next_us == TIME_NEVER)
+            return failure_set(failure, FAIL_UNKNOWN, "a timer that ran is gone");
+        if (next_us > session_now_us(session))
+            session_let_pass(session, next_us);
+    } else if (edge->elapsed > 0) {
+        session_let_pass(session, session_now_us(session) + edge->elapsed * asker->tick_us);
+    }
+    session_catch_up(session, seat->client);
+    return FAIL_NONE;
+}
+
+enum fail seat_ask(const struct seat *seat, enum worker_op op, struct failure *failure)
+{
+    return session_ask(seat->session, seat->client, (struct worker_request){.op = op}, failure);
+}
+
+static enum fail make_happen(struct worker_asker *asker, struct seat *seat,
+                             const struct history_edge *edge, struct failure *failure)
+{
+    const struct spoken_token *token;
+    struct wire_message *message;
+    size_t length;
+    if (let_pass(asker, seat, edge, failure))
+        return failure->code;
+    switch ((enum happening)edge->happening) {
+    case HAPPENS_ACQUIRE:
+        session_forget_notice(seat->session, seat->client);
+        seat->commands = 0;
+        seat->own.length = 0;
+        return seat_ask(seat, WORKER_ACQUIRE, failure);
+    case HAPPENS_RELEASE:
+        return seat_ask(seat, WORKER_RELEASE, failure);
+    case HAPPENS_REPLY:
+        message = seat_waits_for(seat);
+        if (!message)
+            return failure_set(failure, FAIL_UNKNOWN, "it waits for no reply any more");
+        seat->other = token_unlike(seat->own.length ? &seat->own : &asker->sample);
+        token = edge->whose == WHOSE_OWN ? &seat->own : &seat->other;
+        session_refuse(message,
+                       keep(seat, phrase_say(asker->book, edge->reply, token, token, &length)));
+        return session_deliver(seat->session, message, failure);
+    case HAPPENS_RESET:
+        return break_connection(seat, failure);
+    case HAPPENS_CUT:
+        session_cut_server(seat->session, 0);
+        return session_settle(seat->session, failure);
+    case HAPPENS_TIMER:
+    case HAPPENING_COUNT:
+        break;
+    }
+    return session_settle(seat->session, failure);
+}
+
+/* --- what it did --- */
+
+static int name_number(struct worker_asker *asker, const char *name)
+{
+    enum { NAMES_MAX = sizeof asker->names / sizeof *asker->names };
+    int i = 0;
+    while (i < asker->names_count && strcmp(asker->names[i], name) != 0)
+        i++;
+    if (i == asker->names_count && i < NAMES_MAX)
+        (void)snprintf(asker->names[asker->names_count++], sizeof *asker->names, "%s", name);
+    return i < NAMES_MAX ? i : NAMES_MAX - 1;
+}
+
+static bool names_key(const struct wire_words *words, const char *key)
+{
+    for (int i = 1; i < words->count; i++)
+        if (words->lengths[i] == strlen(key) && !memcmp(words->words[i], key, words->lengths[i]))
+            return true;
+    return false;
+}
+
+/* The command of an attempt that shows its token. */
+static void take_token(const struct worker_asker *asker, struct seat *seat,
+                       const struct wire_words *words)
+{
+    const int at = asker->token_word;
+    if (!at || seat->commands != asker->token_command || words->count != asker->token_words ||
+        words->lengths[at] > SPOKEN_TOKEN_MAX)
+        return;
+    memcpy(seat->own.bytes, words->words[at], words->lengths[at]);
+    seat->own.length = words->lengths[at];
+    seat->other = token_unlike(&seat->own);
+}
+
+static enum fail take_command(struct worker_asker *asker, struct seat *seat,
+                              struct remembered_step *told, struct failure *failure)
+{
+    unsigned whose;
+    int count = 0;
+    for (struct wire_message *it = session_messages(seat->session); it; it = it->next) {
+        if (it->client != seat->client || it->is_gone)
+            continue;
+        count++;
+        if (it->is_offered)
+            continue;
+        const struct wire_words words = wire_words_read(it->bytes, it->length);
+        it->is_offered = true;
+        take_token(asker, seat, &words);
+        seat->commands++;
+        if (phrase_put(asker->book, it->bytes, it->length, &seat->own, &seat->other, &told->command,
+                       &whose, failure))
+            return failure->code;
+        if (whose & WHOSE_OTHER)
+            return failure_set(failure, FAIL_UNKNOWN,
+                               "it sends what it read of another client's: that is not decided by "
+                               "asking yet");
+        told->whose = whose;
+        told->name = name_number(asker, it->name);
+        told->names_key = names_key(&words, asker->key);
+    }
+    told->is_waiting = count > 0;
+    if (count > 1)
+        return failure_set(failure, FAIL_UNKNOWN,
+                           "it has %d commands on their way at once: pipelines, and threads that "
+                           "send by themselves, are not decided by asking yet",
+                           count);
+    if (asker->speaks_first)
+        return failure_set(failure, FAIL_UNKNOWN,
+                           "it says HELLO, AUTH or SELECT: that is not decided by asking yet");
+    return FAIL_NONE;
+}
+
+static uint64_t clock_reads(const struct seat *seat)
+{
+    const struct time_counts *counts = session_counts(seat->session, seat->client);
+    return atomic_load(&counts->monotonic_reads) + atomic_load(&counts->wall_reads);
+}
+
+/* Steps a process that stands at the edge's beginning. */
+enum fail seat_step(struct worker_asker *asker, struct seat *seat, const struct history_edge *edge,
+                    struct remembered_step *told, bool *reads_clock, struct failure *failure)
+{
+    const uint64_t reads = clock_reads(seat);
+    const bool was_asked = edge->happening == HAPPENS_ACQUIRE ||
+                           edge->happening == HAPPENS_RELEASE ||
+                           session_is_asked(seat->session, seat->client);
+    *told = (struct remembered_step){.timer_us = TIME_NEVER};
+    if (make_happen(asker, seat, edge, failure) || take_command(asker, seat, told, failure))
+        return failure->code;
+    told->is_asked = session_is_asked(seat->session, seat->client);
+    if (was_asked && !told->is_asked) {
+        told->has_ended = true;
+        told->answer = (uint8_t)session_answer(seat->session, seat->client)->kind;
+    }
+    if (told->command && !was_asked)
+        return failure_set(failure, FAIL_UNKNOWN,
+                           "it sends commands while nothing is asked of it: that is not decided by "
+                           "asking yet");
+    if (session_has_notice(seat->session, seat->client)) {
+        told->has_notice = true;
+        session_forget_notice(seat->session, seat->client);
+    }
+    const int64_t next_us = session_next_us(seat->session, seat->client);
+    if (next_us != TIME_NEVER) {
+        const int64_t left_us = next_us - session_now_us(seat->session);
+        told->timer_us = left_us > 0 ? left_us : 0;
+    }
+    *reads_clock = clock_reads(seat) != reads;
+    told->counts = *reads_clock || told->timer_us != TIME_NEVER;
+    return FAIL_NONE;
+}

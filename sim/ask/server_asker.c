@@ -1,0 +1,382 @@
+/* server_asker.c - see server_asker.h. */
+#include "ask/server_asker.h"
+
+#include "base/memory.h"
+#include "live/control.h"
+#include "worker/look.h"
+#include "worker/wire_words.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum fail server_asker_open(struct server_asker *asker, redisContext *control, const char *host,
+                            int port, struct phrasebook *book, const char *key, int64_t tick_us,
+                            struct failure *failure)
+{
+    const struct timeval limit = {.tv_sec = CONTROL_SECONDS};
+    *asker = (struct server_asker){.control = control, .book = book, .tick_us = tick_us};
+    intern_init(&asker->questions);
+    intern_init(&asker->literals);
+    (void)snprintf(asker->key, sizeof asker->key, "%s", key);
+    asker->client = redisConnectWithTimeout(host, port, limit);
+    if (!asker->client || asker->client->err || redisSetTimeout(asker->client, limit) != REDIS_OK)
+        return failure_set(failure, FAIL_UNAVAILABLE, "the server that is to be asked: %s",
+                           asker->client ? asker->client->errstr : "no memory");
+    return FAIL_NONE;
+}
+
+void server_asker_close(struct server_asker *asker)
+{
+    if (asker->client)
+        redisFree(asker->client);
+    key_watch_forget(&asker->watch);
+    intern_close(&asker->questions);
+    intern_close(&asker->literals);
+    for (int i = 0; i < asker->scripts_count; i++)
+        free(asker->scripts[i]);
+    free(asker->answers);
+}
+
+/* --- the keys as they are in the question --- */
+
+static enum fail load_script(struct server_asker *asker, int script, struct failure *failure)
+{
+    redisReply *sha =
+        control_ask(asker->control, failure, "SCRIPT LOAD %s", asker->scripts[script]);
+    if (!sha)
+        return failure->code;
+    if (sha->type == REDIS_REPLY_STRING)
+        (void)snprintf(asker->shas[script], sizeof asker->shas[script], "%s", sha->str);
+    freeReplyObject(sha);
+    return FAIL_NONE;
+}
+
+static enum fail put_value(struct server_asker *asker, const struct kept *kept,
+                           struct failure *failure)
+{
+    char literal[PHRASE_MAX];
+    const char *value = literal;
+    size_t size = 0;
+    if (kept->value == KEPT_ABSENT)
+        return FAIL_NONE;
+    if (kept->value == KEPT_LITERAL) {
+        size = intern_get(&asker->literals, kept->literal - 1, literal);
+    } else {
+        const struct spoken_token *token = kept->value == KEPT_OWN ? &asker->own : &asker->other;
+        value = token->bytes;
+        size = token->length;
+    }
+    if (kept->left == NO_TICKS)
+        return control_do(asker->control, failure, "SET %s %b", asker->key, value, size);
+    const long long left_ms = (long long)kept->left * asker->tick_us / 1000;
+    return control_do(asker->control, failure, "SET %s %b PX %lld", asker->key, value, size,
+                      left_ms);
+}
+
+static enum fail set_stage(struct server_asker *asker, const struct kept *kept,
+                           struct failure *failure)
+{
+    if (control_do(asker->control, failure, "FLUSHALL") ||
+        control_do(asker->control, failure, "SCRIPT FLUSH"))
+        return failure->code;
+    for (int i = 0; i < asker->scripts_count; i++)
+        if (kept->scripts >> i & 1 && load_script(asker, i, failure))
+            return failure->code;
+    return put_value(asker, kept, failure);
+}
+
+/* --- the command --- */
+
+static bool is_word(const struct wire_words *words, int at, const char *word)
+{
+    return at < words->count && words->lengths[at] == strlen(word) &&
+           strncasecmp(words->words[at], word, words->lengths[at]) == 0;
+}
+
+/* What belongs to a connection, or waits at the server, is not in its keys. */
+static enum fail check_command(const struct wire_words *words, struct failure *failure)
+{
+    static const char *const others[] = {
+        "MULTI",      "EXEC",       "WATCH",     "UNWATCH", "DISCARD",    "SUBSCRIBE",
+        "PSUBSCRIBE", "SSUBSCRIBE", "PUBLISH",   "BLPOP",   "BRPOP",      "BLMOVE",
+        "BZPOPMIN",   "WAIT",       "WAITAOF",   "XREAD",   "BRPOPLPUSH", "MONITOR",
+        "SHUTDOWN",   "CONFIG",     "BZPOPMAX",  "BLMPOP",  "BZMPOP",     "FUNCTION",
+        "FCALL",      "TIME",       "RANDOMKEY", "DEBUG",   "SELECT",     "HELLO"};
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        if (is_word(words, 0, others[i]))
+            return failure_set(failure, FAIL_UNKNOWN,
+                               "%s: what belongs to a connection, waits, or publishes, is not "
+                               "decided by asking yet",
+                               others[i]);
+    return FAIL_NONE;
+}
+
+static enum fail note_script(struct server_asker *asker, const struct wire_words *words,
+                             struct failure *failure)
+{
+    int at = is_word(words, 0, "EVAL") || is_word(words, 0, "EVAL_RO") ? 1 : 0;
+    if (is_word(words, 0, "SCRIPT") && is_word(words, 1, "LOAD"))
+        at = 2;
+    if (!at || at >= words->count)
+        return FAIL_NONE;
+    char *body = memory_new(words->lengths[at] + 1, 1);
+    memcpy(body, words->words[at], words->lengths[at]);
+    for (int i = 0; i < asker->scripts_count; i++)
+        if (strcmp(asker->scripts[i], body) == 0) {
+            free(body);
+            return FAIL_NONE;
+        }
+    if (asker->scripts_count == SCRIPTS_MAX) {
+        free(body);
+        return failure_set(failure, FAIL_UNKNOWN, "it has more than %d scripts", SCRIPTS_MAX);
+    }
+    asker->scripts[asker->scripts_count++] = body;
+    return load_script(asker, asker->scripts_count - 1, failure);
+}
+
+/* --- its reply, as it stood on the wire (RESP2) --- */
+
+struct spoken {
+    char bytes[PHRASE_MAX];
+    size_t used;
+};
+
+static void speak(struct spoken *spoken, const char *bytes, size_t length)
+{
+    if (spoken->used + length <= sizeof spoken->bytes)
+        memcpy(spoken->bytes + spoken->used, bytes, length);
+    spoken->used += length;
+}
+
+static void speak_line(struct spoken *spoken, char type, const char *text, size_t length)
+{
+    speak(spoken, &type, 1);
+    speak(spoken, text, length);
+    speak(spoken, "\r\n", 2);
+}
+
+static void speak_number(struct spoken *spoken, char type, long long number)
+{
+    char text[32];
+    const int length = snprintf(text, sizeof text, "%lld", number);
+    speak_line(spoken, type, text, (size_t)length);
+}
+
+/* NOLINTNEXTLINE(misc-no-recursion): as deep as the reply */
+static void speak_reply(struct spoken *spoken, const redisReply *reply)
+{
+    switch (reply->type) {
+    case REDIS_REPLY_STATUS:
+        speak_line(spoken, '+', reply->str, reply->len);
+        break;
+    case REDIS_REPLY_ERROR:
+        speak_line(spoken, '-', reply->str, reply->len);
+        break;
+    case REDIS_REPLY_INTEGER:
+        speak_number(spoken, ':', reply->integer);
+        break;
+    case REDIS_REPLY_STRING:
+        speak_number(spoken, '$', (long long)reply->len);
+        speak(spoken, reply->str, reply->len);
+        speak(spoken, "\r\n", 2);
+        break;
+    case REDIS_REPLY_ARRAY:
+        speak_number(spoken, '*', (long long)reply->elements);
+        for (size_t i = 0; i < reply->elements; i++)
+            speak_reply(spoken, reply->element[i]);
+        break;
+    default:
+        speak_number(spoken, '$', -1);
+        break;
+    }
+}
+
+static enum fail take_reply(struct server_asker *asker, const redisReply *reply,
+                            struct server_told *told, struct failure *failure)
+{
+    struct spoken spoken = {.used = 0};
+    unsigned whose;
+    speak_reply(&spoken, reply);
+    if (phrase_put(asker->book, spoken.bytes, spoken.used, &asker->own, &asker->other, &told->reply,
+                   &whose, failure))
+        return failure->code;
+    if (whose == (WHOSE_OWN | WHOSE_OTHER))
+        return failure_set(failure, FAIL_UNKNOWN, "a reply with the tokens of two");
+    told->whose = whose;
+    const struct reply seen = look_reply(spoken.bytes, spoken.used);
+    const bool is_no = seen.kind == REPLY_NIL || (seen.kind == REPLY_INTEGER && seen.value <= 0);
+    told->kind = seen.kind == REPLY_ERROR ? REPLY_ERROR : is_no ? REPLY_NIL : REPLY_OK;
+    told->error = seen.kind == REPLY_ERROR ? seen.error : ERROR_NONE;
+    return FAIL_NONE;
+}
+
+static enum fail give_command(struct server_asker *asker, uint32_t command,
+                              struct server_told *told, struct failure *failure)
+{
+    size_t length;
+    void *reply = NULL;
+    char *bytes = phrase_say(asker->book, command, &asker->own, &asker->other, &length);
+    const struct wire_words words = wire_words_read(bytes, length);
+    enum fail fail = check_command(&words, failure);
+    if (!fail && (redisAppendFormattedCommand(asker->client, bytes, length) != REDIS_OK ||
+                  redisGetReply(asker->client, &reply) != REDIS_OK))
+        fail = failure_set(failure, FAIL_UNKNOWN, "the server did not answer: %s",
+                           asker->client->errstr);
+    if (!fail)
+        fail = take_reply(asker, reply, told, failure);
+    if (!fail)
+        fail = note_script(asker, &words, failure);
+    if (reply)
+        freeReplyObject(reply);
+    free(bytes);
+    return fail;
+}
+
+/* --- the keys behind it --- */
+
+/* The lock's key and no other is there, or none. */
+static enum fail look_at_keys(struct server_asker *asker, bool *is_there, struct failure *failure)
+{
+    redisReply *all = control_ask(asker->control, failure, "KEYS *");
+    if (!all)
+        return failure->code;
+    enum fail fail = FAIL_NONE;
+    *is_there = all->elements > 0;
+    for (size_t i = 0; i < all->elements && !fail; i++) {
+        const char *name = all->element[i]->str;
+        if (!asker->knows_key && strlen(name) < sizeof asker->key && strstr(name, asker->key)) {
+            (void)snprintf(asker->key, sizeof asker->key, "%s", name);
+            asker->knows_key = true;
+        } else if (strcmp(name, asker->key) != 0) {
+            fail = failure_set(failure, FAIL_UNKNOWN,
+                               "it keeps a key '%.60s' beside the lock's: more than one key is "
+                               "not decided by asking yet",
+                               name);
+        }
+    }
+    freeReplyObject(all);
+    return fail;
+}
+
+static enum fail take_value(struct server_asker *asker, struct kept *kept, struct failure *failure)
+{
+    redisReply *type = control_ask(asker->control, failure, "TYPE %s", asker->key);
+    if (!type)
+        return failure->code;
+    const bool is_text = strcmp(type->str, "string") == 0;
+    if (!is_text)
+        failure_set(failure, FAIL_UNKNOWN,
+                    "its lock is a %.20s: what is no text is not decided by asking yet", type->str);
+    freeReplyObject(type);
+    redisReply *value = is_text ? control_ask(asker->control, failure, "GET %s", asker->key) : NULL;
+    if (!value)
+        return failure->code;
+    const struct spoken_token *own = &asker->own, *other = &asker->other;
+    if (own->length && value->len == own->length && !memcmp(value->str, own->bytes, own->length)) {
+        kept->value = KEPT_OWN;
+    } else if (other->length && value->len == other->length &&
+               !memcmp(value->str, other->bytes, other->length)) {
+        kept->value = KEPT_OTHER;
+    } else {
+        kept->value = KEPT_LITERAL;
+        kept->literal = intern_put(&asker->literals, value->str, value->len) + 1;
+    }
+    freeReplyObject(value);
+    return FAIL_NONE;
+}
+
+static enum fail take_left(struct server_asker *asker, struct kept *kept, struct failure *failure)
+{
+    const int64_t left_ms = control_integer(asker->control, failure, "PTTL %s", asker->key);
+    if (left_ms == INT64_MIN)
+        return failure->code;
+    if (left_ms >= 0)
+        kept->left = (int32_t)((left_ms * 1000 + asker->tick_us - 1) / asker->tick_us);
+    return FAIL_NONE;
+}
+
+static enum fail take_scripts(struct server_asker *asker, struct kept *kept,
+                              struct failure *failure)
+{
+    for (int i = 0; i < asker->scripts_count; i++) {
+        redisReply *there =
+            control_ask(asker->control, failure, "SCRIPT EXISTS %s", asker->shas[i]);
+        if (!there)
+            return failure->code;
+        if (there->elements == 1 && there->element[0]->integer == 1)
+            kept->scripts |= 1u << i;
+        freeReplyObject(there);
+    }
+    return FAIL_NONE;
+}
+
+static enum fail take_keys(struct server_asker *asker, struct kept *kept, struct failure *failure)
+{
+    bool is_there;
+    *kept = (struct kept){.left = NO_TICKS};
+    if (look_at_keys(asker, &is_there, failure))
+        return failure->code;
+    if (is_there && (take_value(asker, kept, failure) || take_left(asker, kept, failure)))
+        return failure->code;
+    return take_scripts(asker, kept, failure);
+}
+
+/* --- asking --- */
+
+static enum fail put_question(struct server_asker *asker, const struct server_question *question,
+                              struct server_told *told, struct failure *failure)
+{
+    struct lock_key key = {.is_known = asker->knows_key};
+    struct sight sight;
+    unsigned writes;
+    *told = (struct server_told){.reply = 0};
+    (void)snprintf(key.name, sizeof key.name, "%s", asker->key);
+    asker->watch.is_known = false;
+    if (set_stage(asker, &question->kept, failure) ||
+        key_watch_before(&asker->watch, asker->control, &key, 0, &sight, failure) ||
+        give_command(asker, question->command, told, failure) ||
+        take_keys(asker, &told->kept, failure))
+        return failure->code;
+    (void)snprintf(key.name, sizeof key.name, "%s", asker->key);
+    if (key_watch_behind(&asker->watch, asker->control, &key, 0, &sight, &writes, failure))
+        return failure->code;
+    told->writes = writes;
+    return FAIL_NONE;
+}
+
+enum fail server_ask(struct server_asker *asker, const struct server_question *question,
+                     struct server_told *told, struct failure *failure)
+{
+    const uint32_t known = asker->questions.count;
+    const uint32_t number = intern_put(&asker->questions, question, sizeof *question);
+    if (number < known) {
+        *told = asker->answers[number];
+        return FAIL_NONE;
+    }
+    asker->answers = memory_resize(asker->answers, number + 1, sizeof *asker->answers);
+    asker->answers[number] = (struct server_told){.reply = 0};
+    asker->asked++;
+    if (put_question(asker, question, &asker->answers[number], failure))
+        return failure->code;
+    *told = asker->answers[number];
+    return FAIL_NONE;
+}
+
+enum fail server_ask_again(struct server_asker *asker, uint32_t number, struct failure *failure)
+{
+    struct server_question question;
+    struct server_told told;
+    const struct server_told *before = &asker->answers[number];
+    intern_get(&asker->questions, number, &question);
+    if (put_question(asker, &question, &told, failure))
+        return failure->code;
+    asker->audited++;
+    if (told.reply == before->reply && told.kept.value == before->kept.value &&
+        told.kept.literal == before->kept.literal && told.kept.left == before->kept.left &&
+        told.kept.scripts == before->kept.scripts && told.writes == before->writes)
+        return FAIL_NONE;
+    return failure_set(failure, FAIL_UNKNOWN,
+                       "the server gave two answers to one question: what it does depends on more "
+                       "than its keys");
+}

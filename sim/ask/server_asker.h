@@ -1,0 +1,70 @@
+/* server_asker.h - a real redis-server, asked once for each (keys, command).
+ *
+ * A question is put to it with the keys that it is about, and no others, while its clock stands
+ * still: what it answers, and what is there behind it, is remembered. Times are ticks, tokens have
+ * no names but "the asker's" and "another's". */
+#ifndef PICKLOCK_ASK_SERVER_ASKER_H
+#define PICKLOCK_ASK_SERVER_ASKER_H
+
+#include "ask/phrase.h"
+#include "redis/command.h"
+#include "worker/key_watch.h"
+
+#include <hiredis/hiredis.h>
+
+enum { SCRIPTS_MAX = 8, KEY_BYTES_MAX = 256, NO_TICKS = -1 };
+
+/* The lock key, and what else its server knows. */
+enum kept_value { KEPT_ABSENT, KEPT_OWN, KEPT_OTHER, KEPT_LITERAL };
+
+struct kept {
+    int32_t value;    /* enum kept_value */
+    uint32_t literal; /* KEPT_LITERAL: which, from 1 */
+    int32_t left;     /* ticks; NO_TICKS: it does not expire, or is absent */
+    uint32_t scripts; /* bit a script that the server knows */
+};
+
+struct server_question {
+    struct kept kept;
+    uint32_t command; /* a phrase */
+};
+
+struct server_told {
+    struct kept kept;     /* behind it */
+    uint32_t reply;       /* a phrase */
+    uint32_t whose;       /* WHOSE_NONE, or the token in it */
+    enum reply_kind kind; /* REPLY_ERROR, REPLY_NIL ("no": nil, or no positive number), REPLY_OK */
+    enum reply_error error;
+    uint32_t writes; /* to the lock key: bits enum look_write */
+};
+
+struct server_asker {
+    redisContext *control, *client; /* borrowed; owned */
+    struct phrasebook *book;        /* borrowed */
+    struct spoken_token own, other; /* that stand for tokens in questions */
+    char key[KEY_BYTES_MAX];        /* the name that workers were told, then that of the lock key */
+    bool knows_key;
+    struct key_watch watch;
+    int64_t tick_us;
+    struct intern_table questions, literals;
+    struct server_told *answers; /* by number of their question */
+    char *scripts[SCRIPTS_MAX];  /* owned; their bodies */
+    char shas[SCRIPTS_MAX][48];
+    int scripts_count;
+    uint64_t asked, audited;
+};
+
+/* control: of the server to be asked, at that address. key: the name that the workers were told. */
+enum fail server_asker_open(struct server_asker *asker, redisContext *control, const char *host,
+                            int port, struct phrasebook *book, const char *key, int64_t tick_us,
+                            struct failure *failure);
+void server_asker_close(struct server_asker *asker);
+
+/* Asks, or remembers. FAIL_UNKNOWN: what it answered, or did, cannot be kept, and why. */
+enum fail server_ask(struct server_asker *asker, const struct server_question *question,
+                     struct server_told *told, struct failure *failure);
+
+/* Asks that question, which was asked, again. FAIL_UNKNOWN: the answer is another one. */
+enum fail server_ask_again(struct server_asker *asker, uint32_t number, struct failure *failure);
+
+#endif

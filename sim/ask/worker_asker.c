@@ -1,0 +1,222 @@
+/* worker_asker.c - see worker_asker.h. */
+#include "ask/worker_asker.h"
+
+#include "base/memory.h"
+#include "worker/wire_words.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+void worker_asker_open(struct worker_asker *asker, struct session *session, struct phrasebook *book,
+                       const char *key, int64_t tick_us)
+{
+    *asker = (struct worker_asker){
+        .book = book, .key = key, .tick_us = tick_us, .seat = {.session = session, .is_new = true}};
+    intern_init(&asker->questions);
+}
+
+void worker_asker_close(struct worker_asker *asker)
+{
+    seat_close(&asker->seat);
+    intern_close(&asker->questions);
+    free(asker->answers);
+}
+
+struct history_edge worker_asker_edge(const struct worker_asker *asker, uint32_t node)
+{
+    struct history_edge edge;
+    intern_get(&asker->questions, node - 1, &edge);
+    return edge;
+}
+
+/* --- in words --- */
+
+static void tell_edge(const struct worker_asker *asker, const struct history_edge *edge, char *text,
+                      size_t size)
+{
+    static const char *const words[HAPPENING_COUNT] = {[HAPPENS_ACQUIRE] = "it is asked to acquire",
+                                                       [HAPPENS_RELEASE] = "it is asked to release",
+                                                       [HAPPENS_RESET] = "its connection breaks",
+                                                       [HAPPENS_CUT] = "its idle connection breaks",
+                                                       [HAPPENS_TIMER] = "its timer rings"};
+    const struct spoken_token own = {"(its token)", 11}, other = {"(another token)", 15};
+    size_t length;
+    char quoted[80];
+    if (edge->happening != HAPPENS_REPLY) {
+        (void)snprintf(text, size, "%s", words[edge->happening]);
+        return;
+    }
+    char *said = phrase_say(asker->book, edge->reply, &own, &other, &length);
+    (void)snprintf(text, size, "it hears %s",
+                   wire_reply_print(said, length, quoted, sizeof quoted));
+    free(said);
+}
+
+const char *worker_asker_tell(const struct worker_asker *asker, uint32_t node, char *text,
+                              size_t size)
+{
+    char part[128], rest[1024] = "";
+    (void)snprintf(text, size, "%s", node == NODE_ROOT ? "reset" : "");
+    while (node != NODE_ROOT) {
+        const struct history_edge edge = worker_asker_edge(asker, node);
+        tell_edge(asker, &edge, part, sizeof part);
+        (void)snprintf(text, size, "%s%s%s", part, rest[0] ? "; " : "", rest);
+        (void)snprintf(rest, sizeof rest, "%s", text);
+        node = edge.from;
+    }
+    return text;
+}
+
+/* --- histories --- */
+
+static bool is_same(const struct remembered_step *a, const struct remembered_step *b)
+{
+    return a->command == b->command && a->whose == b->whose && a->has_ended == b->has_ended &&
+           a->answer == b->answer && a->has_notice == b->has_notice && a->is_asked == b->is_asked &&
+           a->is_waiting == b->is_waiting && a->timer_us == b->timer_us;
+}
+
+static void describe(const struct worker_asker *asker, const struct remembered_step *step,
+                     char *text, size_t size)
+{
+    static const char *const answers[] = {
+        [ANSWER_OK] = "ok", [ANSWER_NOT_OK] = "not ok", [ANSWER_ERROR] = "an error"};
+    const struct spoken_token own = {"(its token)", 11}, other = {"(another token)", 15};
+    char words[120] = "nothing", timer[48] = "";
+    size_t length;
+    if (step->command) {
+        char *said = phrase_say(asker->book, step->command, &own, &other, &length);
+        (void)wire_request_print(said, length, words, sizeof words);
+        free(said);
+    }
+    if (step->timer_us != TIME_NEVER)
+        (void)snprintf(timer, sizeof timer, ", a timer of %.3f ms", (double)step->timer_us / 1000);
+    (void)snprintf(text, size, "sends %s, answers %s%s", words,
+                   step->has_ended ? answers[step->answer] : "nothing", timer);
+}
+
+static enum fail two_answers(const struct worker_asker *asker, const struct history_edge *edge,
+                             const struct remembered_step *before,
+                             const struct remembered_step *now, struct failure *failure)
+{
+    char history[600], what[160], one[220], two[220];
+    tell_edge(asker, edge, what, sizeof what);
+    describe(asker, before, one, sizeof one);
+    describe(asker, now, two, sizeof two);
+    return failure_set(failure, FAIL_UNKNOWN,
+                       "the worker gave two answers to one question, so it is not deterministic: "
+                       "after \"%s\", when %s, it once %s; and once it %s",
+                       worker_asker_tell(asker, edge->from, history, sizeof history), what, one,
+                       two);
+}
+
+/* The process goes from where it stands to the node, which lies behind that. */
+static enum fail go_to(struct worker_asker *asker, struct seat *seat, uint32_t node,
+                       struct failure *failure)
+{
+    uint32_t way[1024];
+    int count = 0;
+    for (uint32_t at = node; at != seat->at; at = worker_asker_edge(asker, at).from) {
+        if (count == (int)(sizeof way / sizeof *way))
+            return failure_set(failure, FAIL_UNKNOWN, "a history of more than %d steps", count);
+        way[count++] = at;
+    }
+    while (count--) {
+        struct remembered_step told;
+        bool reads_clock;
+        const struct history_edge edge = worker_asker_edge(asker, way[count]);
+        const struct remembered_step *known = &asker->answers[way[count] - 1];
+        if (seat_step(asker, seat, &edge, &told, &reads_clock, failure))
+            return failure->code;
+        asker->compared++;
+        if (!is_same(known, &told))
+            return two_answers(asker, &edge, known, &told, failure);
+        seat->at = way[count];
+    }
+    return FAIL_NONE;
+}
+
+static bool is_behind(const struct worker_asker *asker, uint32_t node, uint32_t before)
+{
+    while (node != before && node != NODE_ROOT)
+        node = worker_asker_edge(asker, node).from;
+    return node == before;
+}
+
+static enum fail stand_at(struct worker_asker *asker, struct seat *seat, uint32_t node,
+                          struct failure *failure)
+{
+    const bool goes_on = !seat->is_new && is_behind(asker, node, seat->at);
+    if (!goes_on && seat_reset(asker, seat, failure))
+        return failure->code;
+    return go_to(asker, seat, node, failure);
+}
+
+static bool look_up(const struct worker_asker *asker, const struct history_edge *edge,
+                    struct remembered_step *told)
+{
+    const uint32_t number = intern_find(&asker->questions, edge, sizeof *edge);
+    if (number == UNKNOWN_ID)
+        return false;
+    *told = asker->answers[number];
+    return true;
+}
+
+static void remember(struct worker_asker *asker, const struct history_edge *edge,
+                     struct remembered_step *told)
+{
+    const uint32_t number = intern_put(&asker->questions, edge, sizeof *edge);
+    asker->answers = memory_resize(asker->answers, number + 1, sizeof *asker->answers);
+    told->node = number + 1;
+    asker->answers[number] = *told;
+    asker->seat.at = told->node;
+}
+
+static bool has_moment(const struct worker_asker *asker, uint32_t node)
+{
+    return node != NODE_ROOT && asker->answers[node - 1].has_moment;
+}
+
+enum fail history_ask(struct worker_asker *asker, const struct history_edge *edge,
+                      struct remembered_step *told, struct failure *failure)
+{
+    struct history_edge timed = *edge, any = *edge;
+    bool reads_clock;
+    any.elapsed = ELAPSED_ANY;
+    if (!has_moment(asker, edge->from))
+        timed.elapsed = ELAPSED_ANY;
+    if (look_up(asker, &any, told) || look_up(asker, &timed, told))
+        return FAIL_NONE;
+    if (asker->runs >= EXECUTIONS_MAX)
+        return failure_set(failure, FAIL_UNKNOWN,
+                           "its histories do not close: %d executions were not enough. Fewer "
+                           "attempts, or clients; a library that polls, or renews, for ever does "
+                           "not end",
+                           EXECUTIONS_MAX);
+    if (stand_at(asker, &asker->seat, edge->from, failure) ||
+        seat_step(asker, &asker->seat, &timed, told, &reads_clock, failure))
+        return failure->code;
+    const bool had_timer =
+        edge->from != NODE_ROOT && asker->answers[edge->from - 1].timer_us != TIME_NEVER;
+    const bool is_timed =
+        timed.elapsed >= 0 && edge->happening != HAPPENS_TIMER && (reads_clock || had_timer);
+    told->has_moment = told->counts || has_moment(asker, edge->from);
+    asker->asked++;
+    asker->timed += is_timed;
+    remember(asker, is_timed ? &timed : &any, told);
+    return FAIL_NONE;
+}
+
+enum fail history_ask_again(struct worker_asker *asker, struct seat *seat, uint32_t node,
+                            struct failure *failure)
+{
+    const uint64_t before = asker->compared;
+    const enum fail fail = stand_at(asker, seat, node, failure);
+    asker->compared = before;
+    for (uint32_t at = node; at != NODE_ROOT && !fail; at = worker_asker_edge(asker, at).from) {
+        asker->audited += !asker->answers[at - 1].is_audited;
+        asker->answers[at - 1].is_audited = true;
+    }
+    return fail;
+}

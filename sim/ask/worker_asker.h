@@ -1,0 +1,122 @@
+/* worker_asker.h - a real worker, asked once for each local history of one client.
+ *
+ * What a client does next is a function of what it was told, what it heard, which timers rang, and
+ * of the time that passed - of that only where it reads a clock that it has read before, or has a
+ * timer. Histories are a tree: a node is a history, an edge what happened next. Each edge is put to
+ * a real process once, from `reset` or from where that process stands, and what it did is
+ * remembered. Everything that is done again on the way is compared with what was remembered. */
+#ifndef PICKLOCK_ASK_WORKER_ASKER_H
+#define PICKLOCK_ASK_WORKER_ASKER_H
+
+#include "ask/phrase.h"
+#include "worker/session.h"
+
+enum happening {
+    HAPPENS_ACQUIRE,
+    HAPPENS_RELEASE,
+    HAPPENS_REPLY, /* to the command that it waits for */
+    HAPPENS_RESET, /* the connection of that command breaks */
+    HAPPENS_CUT,   /* its connections break while it waits for nothing */
+    HAPPENS_TIMER,
+    HAPPENING_COUNT
+};
+
+/* Time that passed since the last moment that counts (remembered_step.counts), in ticks. */
+enum { ELAPSED_ANY = -1, NODE_ROOT = 0, EXECUTIONS_MAX = 20000 };
+
+struct history_edge {
+    uint32_t from; /* a node */
+    uint32_t happening;
+    uint32_t reply; /* REPLY: a phrase; else 0 */
+    uint32_t whose; /* the token in it */
+    int32_t elapsed;
+};
+
+/* What it did then, until it was at rest. */
+struct remembered_step {
+    uint32_t node;    /* the history behind it */
+    uint32_t command; /* that it sent: a phrase; 0: none */
+    uint32_t whose;   /* the token in it */
+    int32_t name;     /* of the command: a number of its name */
+    uint8_t has_ended;
+    uint8_t answer; /* has_ended: enum answer_kind */
+    uint8_t has_notice;
+    uint8_t is_asked;   /* something is asked of it still */
+    uint8_t is_waiting; /* for a reply */
+    uint8_t counts;     /* it read a clock, or has a timer: time is told from here on */
+    uint8_t names_key;
+    uint8_t has_moment; /* it, or something before it, counts */
+    uint8_t is_audited; /* it was asked again in a fresh process */
+    int64_t timer_us;   /* from here on; TIME_NEVER: it has none */
+};
+
+/* One process that is asked. */
+struct seat {
+    struct session *session; /* borrowed */
+    int client;
+    uint32_t at;  /* its history so far */
+    bool is_new;  /* nothing was asked of it yet */
+    int commands; /* that it sent in its attempt so far */
+    struct spoken_token own, other;
+    char *said[64]; /* replies that the session may still hold */
+    int said_next;
+};
+
+struct worker_asker {
+    struct phrasebook *book; /* borrowed */
+    struct seat seat;
+    /* Where a token shows: that word of that command of an attempt, from 0. Word 0: nowhere. */
+    int token_word, token_command;
+    int token_words; /* that the command has */
+    struct spoken_token sample;
+    int64_t tick_us;
+    const char *key;               /* of the lock; borrowed */
+    struct intern_table questions; /* struct history_edge; node 1 + number */
+    struct remembered_step *answers;
+    uint64_t asked;    /* histories */
+    uint64_t runs;     /* of a process, from `reset` */
+    uint64_t compared; /* steps on the way that were compared with what was remembered */
+    uint64_t timed;    /* answers that are of one elapsed time */
+    uint64_t audited;  /* edges asked again in fresh processes */
+    bool speaks_first; /* it was seen to say HELLO, AUTH or SELECT */
+    char names[64][SESSION_NAME_MAX];
+    int names_count;
+};
+
+void worker_asker_open(struct worker_asker *asker, struct session *session, struct phrasebook *book,
+                       const char *key, int64_t tick_us);
+void worker_asker_close(struct worker_asker *asker);
+
+/* Which word of which command is the attempt's token, the first one that differs: two clients are
+ * asked to acquire, one of them twice, and once more later. FAIL_UNKNOWN: it cannot be told. */
+enum fail worker_asker_learn(struct worker_asker *asker, struct failure *failure);
+
+/* Asks, or remembers; elapsed: ticks. FAIL_UNKNOWN: what it did cannot be kept, or it did something
+ * else than before. */
+enum fail history_ask(struct worker_asker *asker, const struct history_edge *edge,
+                      struct remembered_step *told, struct failure *failure);
+
+/* Asks for the whole history of the node again in that process, which is a new one. */
+enum fail history_ask_again(struct worker_asker *asker, struct seat *seat, uint32_t node,
+                            struct failure *failure);
+
+/* The edge that leads to a node. */
+struct history_edge worker_asker_edge(const struct worker_asker *asker, uint32_t node);
+
+/* "it is asked to acquire; hears "+OK"; ..": at most size bytes; returns text. */
+const char *worker_asker_tell(const struct worker_asker *asker, uint32_t node, char *text,
+                              size_t size);
+
+/* --- one process (seat.c); private to the askers of this folder --- */
+void seat_close(struct seat *seat);
+/* The command that it waits for a reply to; NULL: none. */
+struct wire_message *seat_waits_for(const struct seat *seat);
+enum fail seat_ask(const struct seat *seat, enum worker_op op, struct failure *failure);
+/* Whatever is under way ends: its connections break, its timers ring. */
+enum fail seat_run_out(const struct seat *seat, struct failure *failure);
+enum fail seat_reset(struct worker_asker *asker, struct seat *seat, struct failure *failure);
+/* Makes that happen to a process that stands where it begins. */
+enum fail seat_step(struct worker_asker *asker, struct seat *seat, const struct history_edge *edge,
+                    struct remembered_step *told, bool *reads_clock, struct failure *failure);
+
+#endif

@@ -1,0 +1,209 @@
+"""scheme_worker.py SCHEME - a scheme of the table as somebody's lock program, over a socket of its own: for tests that hold what is
+decided by asking it to what is decided by the scheme's own steps. Standard library only."""
+
+import hashlib
+import socket
+import sys
+import uuid
+
+import picklock_worker
+
+COMPARE_DELETE = "if redis.call('get',KEYS[1]) == ARGV[1] then return redis.call('del',KEYS[1]) else return 0 end"
+SETNX_EXPIRE = ("local n = redis.call('setnx',KEYS[1],ARGV[1]) if n == 1 then redis.call('expire',KEYS[1],ARGV[2]) end return n")
+EXPIRY, TOKEN = ["expiry"], ["expiry", "token"]
+
+
+class ReplyError(Exception):
+    """What the server refused."""
+
+
+class Connection:
+    def __init__(self, address):
+        self.address = address
+        self.socket = None
+
+    def close(self):
+        if self.socket:
+            self.socket.close()
+        self.socket = None
+
+    def line(self):
+        while b"\r\n" not in self.buffer:
+            self.read()
+        line, self.buffer = self.buffer.split(b"\r\n", 1)
+        return line
+
+    def read(self):
+        got = self.socket.recv(65536)
+        if not got:
+            raise ConnectionError("the server has closed the connection")
+        self.buffer += got
+
+    def reply(self):
+        line = self.line()
+        kind, rest = line[:1], line[1:].decode()
+        if kind == b"-":
+            raise ReplyError(rest)
+        if kind == b"+":
+            return rest
+        if kind == b":":
+            return int(rest)
+        if int(rest) < 0:
+            return None
+        while len(self.buffer) < int(rest) + 2:
+            self.read()
+        value, self.buffer = self.buffer[:int(rest)].decode(), self.buffer[int(rest) + 2:]
+        return value
+
+    def __call__(self, *words):
+        """Anew where its connection has broken meanwhile, as client libraries do."""
+        try:
+            if not self.socket or self.has_ended():
+                self.close()
+                self.buffer = b""
+                self.socket = socket.create_connection(self.address)
+            self.socket.sendall(b"*%d\r\n" % len(words) + b"".join(
+                b"$%d\r\n%s\r\n" % (len(str(word)), str(word).encode()) for word in words))
+            return self.reply()
+        except OSError:
+            self.close()
+            raise
+
+    def has_ended(self):
+        self.socket.setblocking(False)
+        try:
+            return self.socket.recv(1, socket.MSG_PEEK) == b""
+        except BlockingIOError:
+            return False
+        except OSError:
+            return True
+        finally:
+            self.socket.setblocking(True)
+
+
+class Scheme(picklock_worker.Worker):
+    promises = EXPIRY
+    fixed = "1"
+
+    def init(self, settings):
+        self.redis = Connection(settings.address())
+        self.key, self.ms, self.s = settings.key, settings.ttl_ms, settings.ttl_ms // 1000
+
+    def close(self):
+        self.redis.close()
+
+    def draw(self):
+        self.token = self.fixed if self.fixed is not None else uuid.uuid4().hex
+
+    def acquire(self, wait_ms):
+        self.draw()
+        return self.take()
+
+    def take(self):
+        return self.redis("SET", self.key, self.token, "NX", "EX", self.s) == "OK"
+
+    def release(self):
+        self.redis("DEL", self.key)
+        return True
+
+
+class SetnxDel(Scheme):
+    promises = []
+
+    def take(self):
+        return self.redis("SETNX", self.key, self.token) == 1
+
+
+class SetnxExpireDel(Scheme):
+    def take(self):
+        if self.redis("SETNX", self.key, self.token) != 1:
+            return False
+        self.redis("EXPIRE", self.key, self.s)
+        return True
+
+
+class LuaSetnxExpireDel(Scheme):
+    def take(self):
+        return self.redis("EVAL", SETNX_EXPIRE, 1, self.key, self.token, self.s) == 1
+
+
+class SetNxExDel(Scheme):
+    pass
+
+
+class SetNxExGetDel(Scheme):
+    promises = TOKEN
+    fixed = None
+
+    def release(self):
+        if self.redis("GET", self.key) != self.token:
+            return False
+        self.redis("DEL", self.key)
+        return True
+
+
+class SetNxPxCad(Scheme):
+    promises = TOKEN
+    fixed = None
+
+    def take(self):
+        return self.redis("SET", self.key, self.token, "NX", "PX", self.ms) == "OK"
+
+    def release(self):
+        return self.redis("EVAL", COMPARE_DELETE, 1, self.key, self.token) == 1
+
+
+class SetNxPxCadEmptyToken(SetNxPxCad):
+    promises = EXPIRY
+    fixed = ""
+
+
+class SetNxPxEvalsha(SetNxPxCad):
+    def take(self):
+        self.sha = self.redis("SCRIPT", "LOAD", COMPARE_DELETE)
+        return super().take()
+
+    def release(self):
+        return self.redis("EVALSHA", self.sha, 1, self.key, self.token) == 1
+
+
+class SetNxPxEvalshaEval(SetNxPxCad):
+    def release(self):
+        sha = hashlib.sha1(COMPARE_DELETE.encode()).hexdigest()
+        try:
+            return self.redis("EVALSHA", sha, 1, self.key, self.token) == 1
+        except ReplyError as error:
+            if not str(error).startswith("NOSCRIPT"):
+                raise
+            return super().release()
+
+
+class Erratic(SetNxPxCad):
+    """No scheme: it does something else each second time."""
+
+    count = 0
+
+    def release(self):
+        Erratic.count += 1
+        return self.redis("EVAL", COMPARE_DELETE + " " * (Erratic.count // 9 % 2), 1, self.key, self.token) == 1
+
+
+class Growing(SetNxPxCad):
+    """No scheme: its second attempt is not like the first."""
+
+    attempts = 0
+
+    def take(self):
+        self.attempts += 1
+        return self.redis("SET", self.key, self.token, "NX", "PX", self.ms + self.attempts) == "OK"
+
+
+class Beside(SetNxPxCad):
+    """No scheme: it keeps a second key."""
+
+    def release(self):
+        self.redis("INCR", "releases")
+        return super().release()
+
+
+picklock_worker.run(globals()["".join(part.title() for part in sys.argv[1].split("-"))])

@@ -1,0 +1,192 @@
+/* Tests of a worker decided by asking once (ask/): schemes of the table, written as somebody's lock
+ * programs (scheme_worker.py), come to exactly what the search of the scheme's own steps comes to;
+ * and what cannot be decided so says why. */
+#include "ask/asking.h"
+#include "ask/phrase.h"
+#include "explore/search/explore.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "test/explore_run.h"
+
+struct worker_asked {
+    char command[160];
+    struct worker_program program;
+    struct scheme scheme;
+    struct asking *asking;
+};
+
+static void ask_for(struct worker_asked *asked, const char *name)
+{
+    struct failure failure = {0};
+    (void)snprintf(asked->command, sizeof asked->command,
+                   "/usr/bin/python3 sim/test/scheme_worker.py %s", name);
+    asked->program = (struct worker_program){.command = asked->command};
+    asked->scheme = (struct scheme){.name = name, .unit_us = 1000};
+    const struct asking_options options = {.program = &asked->program, .seed = 1};
+    if (asking_new(&asked->asking, &options, &asked->scheme, &failure))
+        fail_msg("%s: %s", name, failure.text);
+}
+
+static void search(struct worker_asked *asked, int fault, struct explore_options *options,
+                   struct explore_outcome *outcome)
+{
+    *options = (struct explore_options){.scheme = &asked->scheme,
+                                        .subject = asking_subject(asked->asking),
+                                        .clients = 3,
+                                        .rounds = 2,
+                                        .servers = 1,
+                                        .lease_ticks = asking_lease_ticks(asked->asking),
+                                        .reductions = REDUCE_ALL};
+    if (fault != NONE)
+        options->budget[fault] = 1;
+    asking_expect_cuts(asked->asking, true);
+    run(options, outcome);
+}
+
+static const char *const schemes_asked[] = {"setnx-del",
+                                            "setnx-expire-del",
+                                            "lua-setnx-expire-del",
+                                            "set-nx-ex-del",
+                                            "set-nx-ex-get-del",
+                                            "set-nx-px-cad",
+                                            "set-nx-px-cad-empty-token",
+                                            "set-nx-px-evalsha",
+                                            "set-nx-px-evalsha-eval"};
+
+static const int faults_asked[] = {NONE,
+                                   FAULT_SLOW_WORK,
+                                   FAULT_STALL,
+                                   FAULT_LATE_REQUEST,
+                                   FAULT_LATE_REPLY,
+                                   FAULT_LOSE_REQUEST,
+                                   FAULT_LOSE_REPLY,
+                                   FAULT_DUPLICATE,
+                                   FAULT_ANSWER_ERROR,
+                                   FAULT_CRASH,
+                                   FAULT_SERVER_CLOCK,
+                                   FAULT_SERVER_DRIFT,
+                                   FAULT_RESTART,
+                                   FAULT_FAILOVER,
+                                   FAULT_EVICT,
+                                   FAULT_FLUSH_SCRIPTS,
+                                   FAULT_SILENT_SERVER};
+
+/* Every property, with its fewest faults and events, in every cell. */
+static void compare_scheme(const char *name)
+{
+    struct worker_asked asked;
+    ask_for(&asked, name);
+    for (size_t i = 0; i < sizeof faults_asked / sizeof *faults_asked; i++) {
+        struct explore_options options, own;
+        struct explore_outcome by_asking, by_steps;
+        const int fault = faults_asked[i];
+        search(&asked, fault, &options, &by_asking);
+        if (asking_failure(asked.asking)->code)
+            fail_msg("%s: %s", name, asking_failure(asked.asking)->text);
+        own = options_of(name, fault);
+        own.lease_ticks = options.lease_ticks;
+        run(&own, &by_steps);
+        assert_int_equal(by_asking.end, END_COMPLETE);
+        const char *what = fault == NONE ? "none" : fault_name((enum fault)fault);
+        assert_int_equal(differences(what, &own, &by_steps, &by_asking), 0);
+        explore_outcome_free(&by_asking);
+        explore_outcome_free(&by_steps);
+    }
+    asking_audit(asked.asking, 5);
+    if (asking_failure(asked.asking)->code)
+        fail_msg("%s: %s", name, asking_failure(asked.asking)->text);
+    const struct asking_figures figures = asking_figures(asked.asking);
+    assert_true(figures.audited * 100 >= figures.histories * 5);
+    assert_true(figures.executions < 1000);
+    print_message("%s: %llu executions, %llu histories, %llu questions, %llu asked again\n", name,
+                  (unsigned long long)figures.executions, (unsigned long long)figures.histories,
+                  (unsigned long long)figures.questions, (unsigned long long)figures.audited);
+    asking_free(asked.asking);
+}
+
+static void schemes_as_workers_come_to_what_their_steps_come_to(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof schemes_asked / sizeof *schemes_asked; i++)
+        compare_scheme(schemes_asked[i]);
+}
+
+/* --- what cannot be decided --- */
+
+static void undecided(const char *name, const char *why)
+{
+    struct worker_asked asked;
+    struct explore_options options;
+    struct explore_outcome outcome;
+    ask_for(&asked, name);
+    search(&asked, FAULT_STALL, &options, &outcome);
+    explore_outcome_free(&outcome);
+    assert_int_equal(asking_failure(asked.asking)->code, FAIL_UNKNOWN);
+    if (!strstr(asking_failure(asked.asking)->text, why))
+        fail_msg("%s: \"%s\" is not in \"%s\"", name, why, asking_failure(asked.asking)->text);
+    asking_free(asked.asking);
+}
+
+static void what_cannot_be_decided_says_why(void **state)
+{
+    (void)state;
+    undecided("erratic", "two answers to one question");
+    undecided("growing", "it does not close");
+    undecided("beside", "it keeps a key 'releases' beside the lock's");
+}
+
+/* --- phrases --- */
+
+static uint32_t put(struct phrasebook *book, const char *bytes, const struct spoken_token *own,
+                    const struct spoken_token *other, unsigned *whose)
+{
+    struct failure failure = {0};
+    uint32_t number;
+    if (phrase_put(book, bytes, strlen(bytes), own, other, &number, whose, &failure))
+        fail_msg("%s", failure.text);
+    return number;
+}
+
+static void a_token_is_a_symbol_where_it_is_a_whole_text(void **state)
+{
+    struct phrasebook book;
+    struct spoken_token a = {"A", 1}, b = {"B", 1}, none = {.length = 0};
+    struct failure failure = {0};
+    unsigned whose;
+    size_t length;
+    uint32_t number;
+    (void)state;
+    intern_init(&book.table);
+    const uint32_t first = put(&book, "*2\r\n$3\r\nGAB\r\n$1\r\nA\r\n", &a, &b, &whose);
+    assert_int_equal(whose, WHOSE_OWN);
+    assert_int_equal(put(&book, "*2\r\n$3\r\nGAB\r\n$1\r\nB\r\n", &b, &a, &whose), first);
+    assert_int_not_equal(put(&book, "*2\r\n$3\r\nGAB\r\n$1\r\nA\r\n", &b, &a, &whose), first);
+    assert_int_equal(whose, WHOSE_OTHER);
+    assert_int_not_equal(put(&book, "*2\r\n$3\r\nGAB\r\n$1\r\nA\r\n", &none, &none, &whose), first);
+    assert_int_equal(whose, WHOSE_NONE);
+    char *said = phrase_say(&book, first, &b, &a, &length);
+    assert_string_equal(said, "*2\r\n$3\r\nGAB\r\n$1\r\nB\r\n");
+    assert_int_equal(length, strlen(said));
+    free(said);
+    assert_int_equal(phrase_put(&book, "a\0b", 3, &a, &b, &number, &whose, &failure), FAIL_UNKNOWN);
+    const struct spoken_token long_one = {"0f9-zG", 6};
+    assert_memory_equal(token_unlike(&long_one).bytes, "1a0-gH", 6);
+    intern_close(&book.table);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_token_is_a_symbol_where_it_is_a_whole_text),
+        cmocka_unit_test(schemes_as_workers_come_to_what_their_steps_come_to),
+        cmocka_unit_test(what_cannot_be_decided_says_why),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
