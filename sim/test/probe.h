@@ -13,10 +13,12 @@ struct probe {
     int64_t heard, yes, lost; /* of what was asked last: ends, good replies, no replies */
     int64_t before;           /* yes and lost of what was asked before */
     int64_t read;             /* a value of a key */
+    int64_t odd;              /* something was not as it looks for */
 };
 
-static const enum scheme_field probe_fields[] = {FIELD_STEP,  FIELD_TIME,  FIELD_COUNT, FIELD_COUNT,
-                                                 FIELD_COUNT, FIELD_COUNT, FIELD_VALUE};
+static const enum scheme_field probe_fields[] = {FIELD_STEP,  FIELD_TIME,  FIELD_COUNT,
+                                                 FIELD_COUNT, FIELD_COUNT, FIELD_COUNT,
+                                                 FIELD_VALUE, FIELD_COUNT};
 FIELDS_FIT(struct probe, probe_fields);
 
 static inline void probe_count(struct probe *self, const struct lease *lease,

@@ -9,7 +9,7 @@
 
 /* --- what one client sees --- */
 
-enum step { START, ASKED, ASKED_AGAIN, HELD, TIDIED };
+enum step { START, ASKED, ASKED_AGAIN, HELD };
 
 static struct {
     enum verb verbs[2]; /* asked of all, one after the other; twice the same: once */
@@ -176,65 +176,6 @@ static void servers_are_asked_in_different_orders(void **state)
     expect_counts(VERB_SET_NX_PX, VERB_GET, 1, 0, FAULT_LATE_REPLY, NOTHING);
 }
 
-/* --- what several see --- */
-
-/* The reduction changes nothing of it, and it is violated. */
-static void expect_violated(const struct explore_options *given, enum property property)
-{
-    struct explore_options options = *given;
-    struct explore_outcome each, some;
-    options.skips_progress = true;
-    options.reductions = REDUCE_ALL & ~(unsigned)REDUCE_ORDER;
-    run(&options, &each);
-    options.reductions = REDUCE_ALL;
-    assert_true(partial_order_suits(&options));
-    run(&options, &some);
-    assert_int_equal(each.findings[property].verdict, VERDICT_VIOLATED);
-    assert_int_equal(differences("one order or each", &options, &each, &some), 0);
-    explore_outcome_free(&each);
-    explore_outcome_free(&some);
-}
-
-/* Deletes its keys before and after it holds the lock, whether it got any or not. */
-static void by_tidying(void *state, const struct lease *lease, const struct moment *in,
-                       struct outbox *out)
-{
-    struct probe *self = state;
-
-    SCRIPT(self);
-    probe_ask(self, VERB_SET_NX_PX, lease, out);
-    while (self->heard < lease->servers) {
-        AWAIT(self, ASKED);
-        probe_count(self, lease, in);
-    }
-    probe_ask(self, VERB_COMPARE_DELETE, lease, out);
-    while (self->heard < lease->servers) {
-        AWAIT(self, ASKED_AGAIN);
-        probe_count(self, lease, in);
-    }
-    out_granted(out);
-    AWAIT(self, HELD);
-    probe_ask(self, VERB_DEL, lease, out);
-    while (self->heard < lease->servers) {
-        AWAIT(self, TIDIED);
-        probe_count(self, lease, in);
-    }
-    out_released(out);
-    SCRIPT_END(self);
-}
-
-/* What was given up on arrives just before the last reply, at which the client says that all is
- * tidy. */
-static void what_is_abandoned_arrives_before_a_return(void **state)
-{
-    struct scheme scheme = probe_scheme("by-tidying", by_tidying);
-    struct explore_options options = probe_options(&scheme, FAULT_LATE_REQUEST, NOTHING);
-    (void)state;
-    scheme.promises_token = true;
-    options.clients = 1;
-    expect_violated(&options, PROPERTY_NO_ORPHAN);
-}
-
 /* --- what is not as it promises --- */
 
 static void expect_every_order(const struct scheme *scheme, int servers, enum fault fault)
@@ -375,7 +316,6 @@ int main(void)
         cmocka_unit_test(a_reply_is_lost_when_all_requests_are_executed),
         cmocka_unit_test(a_reply_is_lost_while_another_server_is_silent),
         cmocka_unit_test(servers_are_asked_in_different_orders),
-        cmocka_unit_test(what_is_abandoned_arrives_before_a_return),
         cmocka_unit_test(who_acts_while_he_waits_is_searched_in_every_order),
         cmocka_unit_test(who_asks_while_he_holds_is_searched_in_every_order),
         cmocka_unit_test(who_writes_another_s_token_is_searched_in_every_order),

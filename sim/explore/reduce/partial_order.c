@@ -139,7 +139,7 @@ uint32_t partial_order_hear_server(struct state_space *space, uint32_t client_st
 
 /* --- what is as good as gone --- */
 
-static bool compares(const struct packed_message *message)
+static bool is_compare_and_delete(const struct packed_message *message)
 {
     return message->verb == VERB_COMPARE_DELETE || message->verb == VERB_DELEX ||
            message->verb == VERB_DELIFEQ;
@@ -164,8 +164,9 @@ static bool is_in_vain(const struct client_state *client_state,
                        const struct packed_message *message, int position,
                        const struct server_state *server_state)
 {
-    if (!message_is_abandoned(message) || message->flags & MESSAGE_CURRENT || !compares(message) ||
-        !is_token(message->value) || token_position(message->value) != POSITION_SELF)
+    if (!message_is_abandoned(message) || message->flags & MESSAGE_CURRENT ||
+        !is_compare_and_delete(message) || !is_token(message->value) ||
+        token_position(message->value) != POSITION_SELF)
         return false;
     int64_t token = token_at(message->value, position);
     if (has_value(&server_state->keyspace, token))

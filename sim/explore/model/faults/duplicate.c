@@ -8,7 +8,7 @@
 
 /* Is there a change that it could make twice? A question changes nothing, and a WATCH nothing but
  * its own connection. */
-static bool is_worth_it(const struct packed_message *message)
+static bool can_change_twice(const struct packed_message *message)
 {
     return message->verb != VERB_GET && message->verb != VERB_WATCH &&
            message->verb != VERB_UNWATCH;
@@ -19,7 +19,7 @@ static void list_duplicate(struct action_list *list)
     const struct client_state *client_state = list->client_state;
     for (int i = 0; i < client_state->count; i++) {
         const struct packed_message *message = &client_state->messages[i];
-        if (message_is_abandoned(message) || !is_worth_it(message) ||
+        if (message_is_abandoned(message) || !can_change_twice(message) ||
             !client_state_is_oldest(client_state, i, message_is_request))
             continue;
         const struct packed_message copy = client_state_copy(client_state, list->config, i);
