@@ -104,10 +104,17 @@ static void count_contender(struct checks *checks, const struct event *event)
         contends(&checks->answered, event->client);
 }
 
+/* Why the ledger is not to be believed; NULL: it is. */
+static const char *gap_of(const struct checks *checks)
+{
+    const char *strange = ledger_strange(&checks->ledger);
+    return strange ? strange : coverage_gap(checks->coverage);
+}
+
 /* Where nobody saw the servers, by what the clients were told. */
 static bool is_contested(const struct checks *checks)
 {
-    return checks->served.are_two || (coverage_gap(checks->coverage) && checks->answered.are_two);
+    return checks->served.are_two || (gap_of(checks) && checks->answered.are_two);
 }
 
 static void count_fault(struct checks *checks, const struct event *event)
@@ -222,7 +229,7 @@ static void conclude_unseen(const struct checks *checks, enum property property,
 static void conclude(const struct checks *checks, enum property property, struct finding *finding)
 {
     const struct monitor *monitor = &checks->inquiries[property];
-    const char *gap = coverage_gap(checks->coverage);
+    const char *gap = gap_of(checks);
     const char *excuse = monitor->rules->excused ? monitor->rules->excused(monitor) : NULL;
     const char *vacuity = vacuous(checks, monitor->rules);
     if (!vacuity && monitor->rules->unproved)

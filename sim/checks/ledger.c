@@ -22,6 +22,11 @@ static unsigned promises_of(const struct history_head *head, const struct scheme
            (head->servers > 1 ? PROMISE_QUORUM : 0);
 }
 
+const char *ledger_strange(const struct ledger *ledger)
+{
+    return ledger->strange[0] ? ledger->strange : NULL;
+}
+
 bool ledger_promises(const struct ledger *ledger, enum promise promise)
 {
     return ledger->promises & promise;

@@ -26,6 +26,8 @@
 #define NO_INDEX (-1)
 #define NOBODY   (-1)
 
+enum { STRANGE_BYTES = 256 };
+
 /* How a grant ended at its server. */
 enum ending {
     ENDING_NONE,    /* it lives */
@@ -227,6 +229,7 @@ struct ledger {
     int64_t index; /* of the event in hand, or the last one */
     struct ledger_client *clients;
     struct ledger_lock *locks;
+    char strange[STRANGE_BYTES];   /* the first effect that nothing in the history explains; "" */
     int64_t gains_us[SERVERS_MAX]; /* what the clock of each server gains a second */
     void (*take)(void *context, const struct fact *fact);
     void *context;
@@ -241,6 +244,11 @@ void ledger_event(struct ledger *ledger, const struct event *event);
 /* What waits is taken as it is; keys that have expired by then end. */
 void ledger_finish(struct ledger *ledger, int64_t end_us);
 void ledger_close(struct ledger *ledger);
+
+/* An effect of an opaque command that nothing in the history explains: before it the key was
+ * another one than it had been left, and no time and no fault had made it so. As a sentence without
+ * its full stop; NULL: there is none. Borrowed. */
+const char *ledger_strange(const struct ledger *ledger);
 
 /* Does the lock promise that? */
 bool ledger_promises(const struct ledger *ledger, enum promise promise);

@@ -1,6 +1,9 @@
 /* ledger_key.c - see ledger.h: what executions do to the lock keys, and what their replies say of
  * the keys before. */
+#include "checks/finding.h"
 #include "checks/ledger_parts.h"
+
+#include <stdio.h>
 
 static struct context context_of(struct ledger *ledger, const struct execution *execution)
 {
@@ -193,6 +196,21 @@ static void found_unknown(struct context *context)
                                 .until_us = NEVER_US};
 }
 
+/* Whoever looked at the key before and behind a command saw what the history has not: somebody else
+ * changed it, or what is told is not so. */
+static void note_strange(const struct context *context, const char *but)
+{
+    struct ledger *ledger = context->ledger;
+    const struct event *event = context->event;
+    if (!event->opaque || ledger->strange[0])
+        return;
+    (void)snprintf(ledger->strange, sizeof ledger->strange,
+                   "%s's %s, executed at %s, %s, but %s: somebody changed the key past this "
+                   "history, or an effect in it is not so",
+                   client_name(ledger, event->client), event->opaque->name, MS(event->time_us),
+                   did_words(context->effect.did), but);
+}
+
 /* Makes the record agree with the reply, which is what the server knew. */
 static void reconcile(struct context *context)
 {
@@ -203,11 +221,16 @@ static void reconcile(struct context *context)
     bool is_gone = effect->before == BEFORE_ABSENT ||
                    (effect->is_unlike && key->is_present && key->value == effect->old_value);
     if (is_gone && key->is_present) {
+        if (!may_be_gone(context))
+            note_strange(context, "the key was there, and its time was not over");
         ledger_gone(ledger, event, event->lock, event->server, event->time_us);
     } else if (effect->before == BEFORE_PRESENT && !may_be_there(context)) {
         if (key->is_present && (!change_knows_old(effect) || key->value == effect->old_value)) {
             key->latest_us = event->time_us; /* it lives longer than its expiry said */
         } else {
+            if (change_is_any(effect))
+                note_strange(context, key->is_present ? "the key had another value"
+                                                      : "no such key was there");
             if (key->is_present)
                 ledger_gone(ledger, event, event->lock, event->server, event->time_us);
             found_unknown(context);

@@ -234,6 +234,48 @@ static void a_lease_counts_from_the_last_time_that_it_was_granted(void **state)
     story_free(story);
 }
 
+/* What A left, B does not find, or finds otherwise; no time and no fault made it so. */
+static void effects_that_contradict_each_other_prove_nothing(void **state)
+{
+    struct key_effect taken_over = deleted(C); /* of a value that nobody wrote */
+    const struct {
+        struct key_effect effect;
+        const char *words;
+        bool is_after; /* A's release */
+    } rows[] = {
+        {created(B), "creates the key, but the key was there, and its time was not over", false},
+        {taken_over, "deletes the key, but the key had another value", false},
+        {deleted(A), "deletes the key, but no such key was there", true},
+        {expiry(DID_LENGTHENED, 300), "lengthens the key's expiry, but no such key was there",
+         true},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        struct story *story = foreign(ALL_PROMISES, 1);
+        takes(story, A);
+        if (rows[i].is_after)
+            gives_back(story, A, deleted(A), RESULT_RELEASED);
+        calls(story, B, OP_ACQUIRE);
+        sends_script(story, B, OP_ACQUIRE);
+        runs(story, B, OP_ACQUIRE, rows[i].effect);
+        returns(story, B, OP_ACQUIRE, RESULT_FAILED);
+        ends(story);
+        assert_verdict(story, PROPERTY_EXTEND_OWN, VERDICT_UNKNOWN);
+        assert_verdict(story, PROPERTY_RELEASE_OWN, VERDICT_UNKNOWN);
+        assert_true(says(story, PROPERTY_RELEASE_OWN, rows[i].words));
+        story_free(story);
+    }
+    struct story *story = foreign(ALL_PROMISES, 1); /* a fault, or its time, explains it */
+    takes(story, A);
+    strikes(story, "restart-empty", -1, 0, 0);
+    takes(story, B);
+    at(story, 600);
+    takes(story, C);
+    ends(story);
+    assert_violated(story, PROPERTY_LEASE_EXCLUSION, 1, CAUSE_LOST_GRANT);
+    story_free(story);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -246,6 +288,7 @@ int main(void)
         cmocka_unit_test(a_script_whose_effect_nobody_saw_proves_nothing),
         cmocka_unit_test(a_look_at_the_key_moves_no_lease),
         cmocka_unit_test(a_lease_counts_from_the_last_time_that_it_was_granted),
+        cmocka_unit_test(effects_that_contradict_each_other_prove_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
