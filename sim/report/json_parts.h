@@ -69,6 +69,10 @@ int64_t read_number_or(struct results_reading *reading, json_t *object, const ch
 bool read_truth_or_null(struct results_reading *reading, json_t *object, const char *key,
                         bool *is_null);
 
+/* Does what is read fit itself? read_sense.c */
+void check_property(struct results_reading *reading, const struct result_property *property);
+void check_row(struct results_reading *reading, const struct result_row *row); /* no cell */
+
 /* Reads a row of version 2 into results. */
 void read_row(struct results_reading *reading, json_t *object, struct results *results);
 

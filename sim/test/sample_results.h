@@ -165,7 +165,7 @@ static void sample_double_delete(struct results *results, const char *folder)
     row->schedule = memory_text("schedules/a.schedule");
 
     row = sample_row(results, name, "set-nx-ex-del", true, VERDICT_VIOLATED, AS_EXPECTED_YES);
-    sample_property(row, PROPERTY_MUTUAL_EXCLUSION, VERDICT_VIOLATED, EXPECTED_NOTHING,
+    sample_property(row, PROPERTY_MUTUAL_EXCLUSION, VERDICT_VIOLATED, VERDICT_VIOLATED,
                     CAUSE_UNLOCK_BUG, "B and C both held it.");
     sample_property(
         row, PROPERTY_RELEASE_OWN, VERDICT_VIOLATED, VERDICT_VIOLATED, CAUSE_UNLOCK_BUG,
