@@ -18,6 +18,8 @@ needs_npm = pytest.mark.skipif(not shutil.which("node") or not NPM.exists(),
                                reason="the libraries of npm are not installed: harness/setup.sh workers")
 needs_ruby = pytest.mark.skipif(not shutil.which("ruby") or subprocess.run(["ruby", "-e", "require 'redis'"], capture_output=True).returncode != 0,
                                 reason="the Debian packages ruby and ruby-redis are not installed: harness/setup.sh workers")
+needs_java = pytest.mark.skipif(not shutil.which("javac"), reason="the Debian package default-jdk-headless is not installed")
+needs_go = pytest.mark.skipif(not shutil.which("go"), reason="the Debian package golang-go is not installed")
 
 
 def example(program, name):
@@ -219,3 +221,51 @@ def test_ruby_waits_in_virtual_time(picklock, tmp_path):
     for words in ("  300.0  A  prints: timed out", "  500.0     A's 1st SET to server 1 is executed: OK",
                   " 1050.0     A's 1st DEL to server 1 is executed: 1"):
         assert words in ran.out, ran
+
+
+# --- Java ---
+
+
+@pytest.fixture
+def java(tmp_path):
+    """The command of the example, compiled with the module."""
+    sources = [ROOT / "sim" / "worker" / "java" / "PicklockWorker.java", EXAMPLES / "SmallLock.java"]
+    done = subprocess.run(["javac", "-Xlint:all", "-Werror", "-d", tmp_path / "classes", *sources], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    return f"java -cp {shlex.quote(str(tmp_path / 'classes'))} SmallLock"
+
+
+@needs_java
+def test_java_hands_over_and_repeats_with_the_seed(picklock, java):
+    """/dev/urandom is the seed's, and the flags that keep the JVM from ticking are set."""
+    first, second, other = (once(picklock, java, "--seed", seed) for seed in (5, 5, 6))
+    assert first.status == 0, first
+    for words in ("a small lock in Java: two workers", "they promise: expiry, extends, token", "B's 1st SET to server 1 is executed: nil",
+                  "A's 2nd EVAL to server 1 is executed: 1", "A clean hand-over: as expected."):
+        assert words in first.out, first
+    assert "time passes" not in first.out and "they are not steady" not in first.out
+    tokens = [[line for line in ran.out.splitlines() if "sends to server" in line] for ran in (first, second, other)]
+    assert tokens[0] == tokens[1] and tokens[0] != tokens[2]
+    wrapped = once(picklock, f"env {java}")
+    assert "they are not steady: java was not started directly" in wrapped.out, wrapped
+
+
+@needs_java
+def test_a_lock_in_java_is_what_it_looks_like(picklock, java, tmp_path):
+    told = assert_same_verdicts(picklock, tmp_path, java, "set-nx-px-cad",
+                                ["expired-lease-double-delete", "restart-empty", "late-grant", "duplicated-delete"])
+    assert told["restart-empty"] == told["late-grant"] == "violated" and told["duplicated-delete"] == "holds"
+
+
+# --- Go ---
+
+
+@needs_go
+def test_go_is_refused(picklock, tmp_path):
+    """It asks the kernel for the time by itself: no verdict, and a sentence that says so."""
+    (tmp_path / "lock.go").write_text("package main\nimport \"time\"\nfunc main() { time.Sleep(time.Hour) }\n")
+    done = subprocess.run(["go", "build", "-o", "lock", "lock.go"], cwd=tmp_path, capture_output=True, text=True,
+                          env={**os.environ, "GOCACHE": str(tmp_path / "cache"), "GO111MODULE": "off", "CGO_ENABLED": "0"})
+    assert done.returncode == 0, done.stderr
+    ran = once(picklock, shlex.quote(str(tmp_path / "lock")))
+    assert ran.status == 69 and "does not follow our time" in ran.err and "statically linked (Go)" in ran.err, ran

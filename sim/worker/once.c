@@ -272,10 +272,13 @@ static void tell_beginning(struct once *once)
     tell(once, line);
     tell(once, "their clocks are ours, and so are the server's: proved");
     const char *unsteady = session_unsteady(once->session);
-    if (unsteady)
-        tell(once,
-             "they are not steady: node was not started directly, so that its flags could not "
-             "be set; its own timers and Math.random() may differ from run to run");
+    if (unsteady) {
+        (void)snprintf(line, sizeof line,
+                       "they are not steady: %s was not started directly, so that its flags could "
+                       "not be set; its own timers and random numbers may differ from run to run",
+                       unsteady);
+        tell(once, line);
+    }
     for (int i = 0; i < CLIENTS; i++) {
         once->monotonic_reads[i] = session_counts(once->session, i)->monotonic_reads;
         once->wall_reads[i] = session_counts(once->session, i)->wall_reads;

@@ -1,4 +1,4 @@
-/* runtime.c - see runtime.h. Source: node --v8-options. */
+/* runtime.c - see runtime.h. Sources: node --v8-options, java -XX:+PrintFlagsFinal. */
 #include "worker/runtime.h"
 
 #include <fcntl.h>
@@ -30,27 +30,50 @@ const char *runtime_package(const char *program)
     return NULL;
 }
 
-static bool is_node(const char *program)
+/* V8: no threads and no timers of its own, and its Math.random() from our seed (0 would be none).
+ * The JVM: no ticks (statistics, safepoints, monitors), and no threads that compile. */
+static const struct {
+    const char *program, *mark;       /* the flag by which one is known that has them */
+    const char *flags[RUNTIME_FLAGS]; /* %d: the seed */
+} runtimes[] = {
+    {"node", "--random-seed=", {"--single-threaded", "--no-memory-reducer", "--random-seed=%d"}},
+    {"nodejs", "--random-seed=", {"--single-threaded", "--no-memory-reducer", "--random-seed=%d"}},
+    {"java",
+     "-XX:AsyncDeflationInterval=",
+     {"-Xint", "-XX:+UseSerialGC", "-XX:-UsePerfData", "-XX:+UnlockDiagnosticVMOptions",
+      "-XX:GuaranteedSafepointInterval=0", "-XX:AsyncDeflationInterval=0"}},
+};
+
+enum { RUNTIMES = sizeof runtimes / sizeof *runtimes };
+
+/* RUNTIMES: it is none of them. */
+static size_t find(const char *program)
 {
-    return strcmp(base_of(program), "node") == 0 || strcmp(base_of(program), "nodejs") == 0;
+    size_t i = 0;
+    while (i < RUNTIMES && strcmp(runtimes[i].program, base_of(program)) != 0)
+        i++;
+    return i;
 }
 
-/* No threads and no timers of V8's own, and its Math.random() from our seed (0 would be none). */
-static int node_flags(char flags[RUNTIME_FLAGS][RUNTIME_FLAG_BYTES], uint64_t seed)
+static void put_flag(char text[RUNTIME_FLAG_BYTES], const char *flag, uint64_t seed)
 {
-    (void)snprintf(flags[0], RUNTIME_FLAG_BYTES, "--single-threaded");
-    (void)snprintf(flags[1], RUNTIME_FLAG_BYTES, "--no-memory-reducer");
-    (void)snprintf(flags[2], RUNTIME_FLAG_BYTES, "--random-seed=%d", (int)(seed % INT32_MAX) + 1);
-    return RUNTIME_FLAGS;
+    const char *number = strstr(flag, "%d");
+    const int before = number ? (int)(number - flag) : (int)strlen(flag);
+    (void)snprintf(text, RUNTIME_FLAG_BYTES, "%.*s", before, flag);
+    if (number)
+        (void)snprintf(text + before, RUNTIME_FLAG_BYTES - (size_t)before, "%d",
+                       (int)(seed % INT32_MAX) + 1);
 }
 
 void runtime_add_flags(struct runtime_words *made, char *const *words, uint64_t seed)
 {
+    const size_t row = find(words[0]);
     int used = 0;
     made->words[used++] = words[0];
-    const int flags = is_node(words[0]) ? node_flags(made->flags, seed) : 0;
-    for (int i = 0; i < flags; i++)
+    for (int i = 0; row < RUNTIMES && i < RUNTIME_FLAGS && runtimes[row].flags[i]; i++) {
+        put_flag(made->flags[i], runtimes[row].flags[i], seed);
         made->words[used++] = made->flags[i];
+    }
     for (int i = 1; words[i]; i++)
         made->words[used++] = words[i];
     made->words[used] = NULL;
@@ -79,5 +102,6 @@ const char *runtime_lacks_flags(int pid)
     (void)snprintf(path, sizeof path, "/proc/%d/exe", pid);
     ssize_t got = readlink(path, program, sizeof program - 1);
     program[got > 0 ? got : 0] = '\0';
-    return is_node(program) && !has_flag(pid, "--random-seed=") ? "node" : NULL;
+    const size_t row = find(program);
+    return row < RUNTIMES && !has_flag(pid, runtimes[row].mark) ? runtimes[row].program : NULL;
 }

@@ -5,7 +5,7 @@
 
 #include "worker/worker.h"
 
-enum { RUNTIME_FLAGS = 3, RUNTIME_FLAG_BYTES = 40 };
+enum { RUNTIME_FLAGS = 6, RUNTIME_FLAG_BYTES = 48 };
 
 /* Words with flags between the program and what it is told. */
 struct runtime_words {

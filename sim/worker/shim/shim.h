@@ -38,6 +38,9 @@ void shim_futex_wake(_Atomic uint32_t *wake);
  */
 int shim_tick_open(struct time_thread *row);
 
+/* Until each thread that was made so far has its row: soon. */
+void shim_wait_for_births(void);
+
 /* --- clocks.c --- */
 /* World time, as this process sees it: the page's, and what it crept. */
 int64_t shim_now_us(void);

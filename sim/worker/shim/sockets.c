@@ -15,9 +15,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
+#include <sys/random.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/sysmacros.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
@@ -50,10 +52,21 @@ void shim_sockets_closed(int descriptor)
 
 /* --- where to --- */
 
+/* The address, or the one that IPv6 knows it by (Java). */
+static bool is_loopback(const struct sockaddr *address)
+{
+    const struct sockaddr_in *four = (const void *)address;
+    const struct sockaddr_in6 *six = (const void *)address;
+    static const unsigned char mapped[16] = {[10] = 0xff, 0xff, 127, 0, 0, 1};
+    if (address->sa_family == AF_INET)
+        return four->sin_addr.s_addr == htonl(INADDR_LOOPBACK);
+    return address->sa_family == AF_INET6 && memcmp(&six->sin6_addr, mapped, sizeof mapped) == 0;
+}
+
 static bool is_our_port(const struct sockaddr *address)
 {
-    const struct sockaddr_in *inet = (const void *)address;
-    if (address->sa_family != AF_INET || inet->sin_addr.s_addr != htonl(INADDR_LOOPBACK))
+    const struct sockaddr_in *inet = (const void *)address; /* the port stands there in both */
+    if (!is_loopback(address))
         return false;
     for (int i = 0; i < TIME_PORTS_MAX; i++)
         if (shim_page->ports[i] && shim_page->ports[i] == ntohs(inet->sin_port))
@@ -145,8 +158,18 @@ static bool may_block(int flags)
     return shim_page && !(flags & MSG_DONTWAIT);
 }
 
+/* /dev/random, /dev/urandom: programs that read them (Java) get what getrandom() gives. */
+static bool is_random(int descriptor)
+{
+    struct stat file;
+    return !shim_is_ours(descriptor) && fstat(descriptor, &file) == 0 && S_ISCHR(file.st_mode) &&
+           major(file.st_rdev) == 1 && (minor(file.st_rdev) == 8 || minor(file.st_rdev) == 9);
+}
+
 ssize_t read(int descriptor, void *bytes, size_t length)
 {
+    if (shim_page && is_random(descriptor))
+        return getrandom(bytes, length, 0);
     if (shim_page && !shim_wait_for(descriptor, POLLIN))
         return -1;
     const long moved = syscall(SYS_read, descriptor, bytes, length);

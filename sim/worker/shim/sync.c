@@ -275,6 +275,7 @@ void shim_thread_ends(struct time_thread *row)
 static void wait_for_thread(pthread_t thread)
 {
     struct waiter waiter;
+    shim_wait_for_births();
     (void)pthread_mutex_lock(&lock);
     for (size_t i = 0; i < TIME_THREADS_MAX; i++) {
         if (!has_thread[i] || !pthread_equal(threads[i], thread))

@@ -8,6 +8,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <linux/futex.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,6 +27,7 @@ static int ticks[TIME_THREADS_MAX]; /* 1 + the descriptor of a row's FIFO */
 static pthread_key_t ends;
 static _Thread_local struct time_thread *own;
 static _Thread_local bool has_ended;
+static _Atomic int being_born; /* threads that were made, and have no row yet */
 
 /* Out of the way of the program's own numbers. */
 static int move_up(int descriptor)
@@ -175,8 +177,15 @@ static void *run_thread(void *context)
         else
             one_less(); /* nobody waits for it */
         (void)pthread_setspecific(ends, own);
+        atomic_fetch_sub(&being_born, 1);
     }
     return birth.start(birth.argument);
+}
+
+void shim_wait_for_births(void)
+{
+    while (atomic_load(&being_born))
+        (void)sched_yield();
 }
 
 typedef int create_function(pthread_t *thread, const pthread_attr_t *attributes,
@@ -194,9 +203,11 @@ int pthread_create(pthread_t *restrict thread, const pthread_attr_t *restrict at
     *birth = (struct birth){.start = start, .argument = argument};
     atomic_fetch_add(&shim_page->running,
                      1); /* before it runs: whoever makes it may wait at once */
+    atomic_fetch_add(&being_born, 1);
     int error = real(thread, attributes, run_thread, birth);
     if (error) {
         free(birth);
+        atomic_fetch_sub(&being_born, 1);
         one_less();
     }
     return error;
