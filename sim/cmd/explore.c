@@ -12,6 +12,7 @@
 #include "report/report.h"
 #include "report/view.h"
 #include "run/cell_result.h"
+#include "run/worker_search.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -65,16 +66,22 @@ static void drop_scratch(const char *folder, const struct results *results)
 
 /* --- the command --- */
 
+static struct worker_program *program_of(const struct explore_args *args)
+{
+    return args->program ? &args->program->program : NULL;
+}
+
 /* The results are written by now: that the witnesses get files here stands in no report. */
 static enum fail show_witnesses(const struct cells *cells, struct results *results,
-                                const char *folder, struct failure *failure)
+                                const struct explore_args *args, struct failure *failure)
 {
+    const char *folder = args->output.folder;
     char *scratch = NULL;
     if (folder)
         return explore_print_witnesses(stdout, results, folder, failure);
     if (make_scratch(&scratch, failure))
         return failure->code;
-    enum fail fail = explore_witness_write(cells, results, scratch, failure);
+    enum fail fail = explore_witness_write(cells, results, program_of(args), scratch, failure);
     if (!fail)
         fail = explore_print_witnesses(stdout, results, scratch, failure);
     drop_scratch(scratch, results);
@@ -96,8 +103,7 @@ static enum fail show(const struct cells *cells, struct results *results,
         report_terminal(stdout, results, isatty(STDOUT_FILENO) && !getenv("NO_COLOR"));
     if (folder && is_written)
         output_print_place("report: ", folder);
-    return args->witness && is_written ? show_witnesses(cells, results, folder, failure)
-                                       : FAIL_NONE;
+    return args->witness && is_written ? show_witnesses(cells, results, args, failure) : FAIL_NONE;
 }
 
 /* A witness that does not replay is a defect of picklock; what was not finished is unknown. */
@@ -123,6 +129,23 @@ static enum fail sum_up(const struct results *results, struct failure *failure)
     return status;
 }
 
+/* Of a worker's, whose runs are what takes the time. */
+static void note_runs(struct results *results, const struct cells *cells)
+{
+    int64_t done = 0, all = 0;
+    bool is_stopped = false;
+    for (int i = 0; i < cells->count; i++) {
+        const struct cell *cell = &cells->rows[i];
+        done += (int64_t)cell->outcome.runs;
+        all += cell->outcome.end != END_STOPPED ? (int64_t)cell->outcome.runs
+               : cell->options.runs_max         ? (int64_t)cell->options.runs_max
+                                                : WORKER_SEARCH_RUNS;
+        is_stopped |= cell->outcome.end == END_STOPPED;
+    }
+    if (is_stopped)
+        results_interrupt(results, cmd_stop_name(), "run", done, all);
+}
+
 /* Cells that an interruption cut short, or left out. */
 static void note_cells(struct results *results, const struct cells *cells)
 {
@@ -139,7 +162,7 @@ static enum fail report(const struct cells *cells, struct results *results,
     struct output output = args->output;
     enum fail fail = FAIL_NONE;
     if (output.folder)
-        fail = explore_witness_write(cells, results, output.folder, failure);
+        fail = explore_witness_write(cells, results, program_of(args), output.folder, failure);
     if (!fail)
         fail = output_write(&output, results, failure);
     /* What was found is told even where it cannot be kept. */
@@ -160,10 +183,16 @@ static enum fail explore_and_report(const struct scheme_list *wanted, struct exp
     enum fail fail = cells_fill(&cells, args, wanted, &results->shard, &results->whole, failure);
     if (!fail) {
         struct failure why = {0};
-        note_cells(results, &cells);
+        if (args->program)
+            note_runs(results, &cells);
+        else
+            note_cells(results, &cells);
         enum fail unconfirmed =
             args->confirm ? explore_witness_confirm(&cells, args, results, &why) : FAIL_NONE;
         fill_results(results, &cells, args->fail_on);
+        if (args->program)
+            snprintf(results->server_version, sizeof results->server_version, "%s",
+                     args->program->program.server_version);
         fail = report(&cells, results, args, failure);
         if (unconfirmed && !fail)
             *failure = why;
@@ -173,10 +202,19 @@ static enum fail explore_and_report(const struct scheme_list *wanted, struct exp
     return fail;
 }
 
-/* Those that were named, or every scheme of the table. */
-static enum fail read_schemes(const char *text, struct scheme_list *wanted, struct failure *failure)
+/* Those that were named, or every scheme of the table; or the worker. */
+static enum fail read_schemes(struct explore_args *args, struct worker_scheme *program,
+                              struct scheme_list *wanted, struct failure *failure)
 {
-    enum fail fail = scheme_list_read(text, wanted, failure);
+    enum fail fail = scheme_list_read(args->scheme, wanted, failure);
+    if (!fail && args->worker) {
+        wanted->rows = memory_resize(wanted->rows, 1, sizeof *wanted->rows);
+        wanted->rows[wanted->count++] = &program->scheme;
+        args->program = program;
+        fail = worker_scheme_init(program, args->worker, args->redis_server, failure);
+        program->program.stop = &cmd_stop;
+        return fail;
+    }
     if (fail || wanted->count > 0)
         return fail;
     wanted->rows = memory_resize(wanted->rows, (size_t)schemes_count, sizeof *wanted->rows);
@@ -191,6 +229,7 @@ int cmd_explore(int argc, char **argv)
     struct scheme_list wanted = {0};
     struct results results = {.world = "sim"};
     struct explore_args args;
+    struct worker_scheme program;
     char **line = memory_new((size_t)argc + 1, sizeof *line);
     memcpy(line, argv, (size_t)argc * sizeof *line);
     if (explore_args_parse(argc, argv, &args, &failure))
@@ -201,7 +240,9 @@ int cmd_explore(int argc, char **argv)
     results.seed = (uint64_t)args.seed;
     results.shard = args.shard;
     results.is_by_scheme = args.minimal;
-    enum fail fail = read_schemes(args.scheme, &wanted, &failure);
+    if (args.worker)
+        snprintf(results.world, sizeof results.world, "redis");
+    enum fail fail = read_schemes(&args, &program, &wanted, &failure);
     if (!fail)
         fail = output_open(&args.output, &results, "explore", argc, line, &failure);
     if (!fail)

@@ -10,6 +10,8 @@
 const char explore_help[] =
     "\n"
     "  --scheme A,B           search these schemes (default: every scheme)\n"
+    "  --worker COMMAND       search this lock program, unmodified, by running it: 'python3 my_lock.py'\n"
+    "                         (see sim/docs/WORKERS.md); wants --search random, pct or bounded\n"
     "  --fault F,G            search under these faults: none, one fault, or several at once as in\n"
     "                         stall+crash (default: none, then each fault alone;\n"
     "                         `picklock list faults` explains them)\n"
@@ -22,9 +24,10 @@ const char explore_help[] =
     "                         their own for these two (fence-order only for schemes with fences)\n"
     "  --search HOW           exhaustive (default), or, if that is too large, random (runs of several\n"
     "                         strategies in turn) or pct (only runs with stalls). The latter two\n"
-    "                         never say \"safe\"; what they find is minimized\n"
+    "                         never say \"safe\"; what they find is minimized. Of a worker also\n"
+    "                         bounded (all runs with at most 3 faults and preemptions, in order)\n"
     "  --runs N               maximum number of random runs (default 10000; a search also ends when\n"
-    "                         1000 runs in a row reached no new state)\n"
+    "                         1000 runs in a row reached no new state; of a worker 1000)\n"
     "  --clients N            number of clients, 1 to 6 (default 3; 2 for schemes that need a quorum)\n"
     "  --rounds N             attempts of each client, 1 to 7 (default 2); one that is refused with\n"
     "                         no trace is not counted\n"
@@ -83,7 +86,7 @@ static enum fail read_search(struct explore_args *args, struct failure *failure)
         char suggestion[SUGGEST_BYTES];
         const char *nearest = suggest_nearest(args->search_name, names, SEARCH_COUNT);
         return failure_set(failure, FAIL_INPUT,
-                           "--search wants exhaustive, random or pct, not '%s'%s",
+                           "--search wants exhaustive, random, pct or bounded, not '%s'%s",
                            args->search_name, suggest_words(nearest, "", suggestion));
     }
     bool is_random = args->search != SEARCH_EXHAUSTIVE;
@@ -96,6 +99,35 @@ static enum fail read_search(struct explore_args *args, struct failure *failure)
     return FAIL_NONE;
 }
 
+/* What is about the explorer's own states is nothing to who runs a program. */
+static enum fail check_worker(const struct explore_args *args, const char *section,
+                              struct failure *failure)
+{
+    const struct {
+        const char *name;
+        bool is_given;
+    } others[] = {{"--scheme", args->scheme},
+                  {"--frontier", args->minimal},
+                  {"--section", section},
+                  {"--lease-ticks", args->lease_ticks},
+                  {"--states", args->states},
+                  {"--no-reductions", args->no_reductions},
+                  {"--full-states", args->full_states},
+                  {"--confirm", args->confirm}};
+    if (!args->worker)
+        return args->search != SEARCH_BOUNDED
+                   ? FAIL_NONE
+                   : failure_set(failure, FAIL_INPUT, "--search bounded goes with --worker");
+    if (args->search == SEARCH_EXHAUSTIVE)
+        return failure_set(failure, FAIL_INPUT,
+                           "--worker wants --search random, pct or bounded: it is searched by "
+                           "running it");
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        if (others[i].is_given)
+            return failure_set(failure, FAIL_INPUT, "%s does not go with --worker", others[i].name);
+    return FAIL_NONE;
+}
+
 enum fail explore_args_parse(int argc, char **argv, struct explore_args *args,
                              struct failure *failure)
 {
@@ -104,6 +136,7 @@ enum fail explore_args_parse(int argc, char **argv, struct explore_args *args,
     long cores = sysconf(_SC_NPROCESSORS_ONLN);
     const struct option_row rows[] = {
         {"--scheme", OPTION_TEXT, &args->scheme, 0, 0},
+        {"--worker", OPTION_TEXT, &args->worker, 0, 0},
         {"--fault", OPTION_TEXT, &args->fault, 0, 0},
         {"--frontier", OPTION_FLAG, &args->minimal, 0, 0},
         {"--section", OPTION_TEXT, &section, 0, 0},
@@ -139,6 +172,8 @@ enum fail explore_args_parse(int argc, char **argv, struct explore_args *args,
         fail = read_section(section, &args->section, failure);
     if (!fail)
         fail = read_search(args, failure);
+    if (!fail)
+        fail = check_worker(args, section, failure);
     if (!fail)
         fail = check_faults(args->fault, failure);
     if (!fail)

@@ -3,12 +3,14 @@
 #define PICKLOCK_CMD_EXPLORE_ARGS_H
 
 #include "cmd/output.h"
+#include "run/worker_scheme.h"
 
 extern const char explore_help[];
 
 /* As given; texts are borrowed from argv, and a number that is 0 was not given. */
 struct explore_args {
-    const char *scheme, *fault, *search_name, *redis_server;
+    const char *scheme, *worker, *fault, *search_name, *redis_server;
+    struct worker_scheme *program; /* of --worker, once it is known as a scheme; else NULL */
     enum explore_search search;
     struct shard shard;
     enum fail_on fail_on;

@@ -5,6 +5,9 @@
 #include "base/monotonic.h"
 #include "cmd/cmd.h"
 #include "cmd/explore_minimal_faults.h"
+#include "run/cell_result.h"
+#include "run/moves.h"
+#include "run/worker_search.h"
 
 #include <assert.h>
 #include <stdio.h>
@@ -35,6 +38,8 @@ static void init_cell(struct cell *cell, const struct explore_args *args,
     if (servers != FIRST_ROW)
         cell->options.servers = servers;
     struct explore_options *options = &cell->options;
+    if (args->program)
+        options->clients = WORKER_SEARCH_CLIENTS;
     if (args->clients)
         options->clients = (int)args->clients;
     if (args->rounds)
@@ -76,8 +81,9 @@ static enum fail add_row(struct cells *cells, const struct explore_args *args,
     if (!args->fault) {
         fail = add_cell(cells, args, scheme, servers, "none", deadline_us, failure);
         for (int i = 0; i < FAULT_COUNT && !fail; i++)
-            fail = add_cell(cells, args, scheme, servers, fault_name((enum fault)i), deadline_us,
-                            failure);
+            if (!args->program || moves_have_fault((enum fault)i))
+                fail = add_cell(cells, args, scheme, servers, fault_name((enum fault)i),
+                                deadline_us, failure);
         return fail;
     }
     char *names = memory_text(args->fault), *rest = names;
@@ -106,6 +112,21 @@ static void keep_shard(struct cells *cells, const struct shard *shard)
     cells->count = kept;
 }
 
+/* A worker's: one after the other, by the same processes. */
+static enum fail run_worker(struct cells *cells, struct worker_scheme *program,
+                            struct failure *failure)
+{
+    struct worker_search *search = worker_search_new(program, cell_clients);
+    enum fail fail = FAIL_NONE;
+    for (int i = 0; i < cells->count && !fail; i++) {
+        fail = worker_search_cell(search, &cells->rows[i], failure);
+        if (cells_watch())
+            show(i + 1, cells->count);
+    }
+    worker_search_free(search);
+    return fail;
+}
+
 /* The matrix: cells side by side, all at once. */
 static enum fail fill_matrix(struct cells *cells, const struct explore_args *args,
                              const struct scheme_list *wanted, const struct shard *shard,
@@ -119,7 +140,9 @@ static enum fail fill_matrix(struct cells *cells, const struct explore_args *arg
     struct cell **all = memory_new((size_t)cells->count + 1, sizeof *all);
     for (int i = 0; i < cells->count; i++)
         all[i] = &cells->rows[i];
-    if (!fail)
+    if (!fail && args->program)
+        fail = run_worker(cells, args->program, failure);
+    else if (!fail)
         fail = worker_pool_run(all, cells->count, (int)args->jobs, cells_watch(), failure);
     free(all);
     return fail;

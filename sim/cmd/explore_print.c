@@ -28,7 +28,7 @@ static void print_shortness(FILE *out, const struct result_row *cell,
 {
     if (search_is_random(cell->search) && property->is_shortest)
         fputs(", the shortest", out);
-    else if (search_is_random(cell->search))
+    else if (search_is_random(cell->search) && cell->search->shorter_states)
         fprintf(out, ", the shortest found; nothing shorter among %" PRId64 " states",
                 cell->search->shorter_states);
     else if (!property->is_shortest)

@@ -6,6 +6,7 @@
 #include "live/live.h"
 #include "report/report.h"
 #include "run/cell_result.h"
+#include "run/walk.h"
 #include "history/history.h"
 #include "scenario/schedule.h"
 
@@ -95,9 +96,11 @@ static char *path_in(const char *folder, const char *part)
 }
 
 static enum fail write_schedule(const struct run *run, const struct explore_finding *finding,
-                                const char *path, struct failure *failure)
+                                const struct worker_program *program, const char *path,
+                                struct failure *failure)
 {
     struct schedule *schedule = schedule_new(run);
+    schedule->worker = program ? memory_text(program->command) : NULL;
     for (int i = 0; i < finding->choices_count; i++)
         schedule_add(schedule, &finding->choices[i]);
     enum fail fail = schedule_write(schedule, path, failure);
@@ -105,18 +108,28 @@ static enum fail write_schedule(const struct run *run, const struct explore_find
     return fail;
 }
 
+static enum fail open_worker(void *context, const struct run *run, struct world **world,
+                             struct failure *failure)
+{
+    return world_worker_new(world, context, run, failure);
+}
+
 /* What confirm() replayed once already, this time with somebody who writes it down. */
 static enum fail write_history(const struct run *run, const struct explore_finding *finding,
-                               const char *path, struct finding *findings, struct failure *failure)
+                               struct worker_program *program, const char *path,
+                               struct finding *findings, struct failure *failure)
 {
-    struct history_head head = confirm_head(run);
+    struct history_head head = program ? walk_head(run, program) : confirm_head(run);
     struct history_writer *writer;
     snprintf(head.scenario, sizeof head.scenario, "explore");
     enum fail fail = history_writer_new(&writer, path, &head, failure);
     if (fail)
         return fail;
     struct event_sink file = history_writer_sink(writer);
-    const struct confirm_world world = {.also = &file};
+    const struct confirm_world world = {.open = program ? open_worker : NULL,
+                                        .context = program,
+                                        .foreign = program ? &head : NULL,
+                                        .also = &file};
     fail = confirm(run, finding, &world, findings, failure);
     if (!fail)
         return history_writer_close(writer, failure);
@@ -137,9 +150,9 @@ static char *witness_name(const struct cell *cell, enum property property)
 }
 
 /* A witness that does not replay has no history: its row says why. */
-static enum fail write_witness(const struct cell *cell, struct result_property *row,
-                               const char *folder, struct finding *findings,
-                               struct failure *failure)
+static enum fail write_witness(const struct cell *cell, struct worker_program *program,
+                               struct result_property *row, const char *folder,
+                               struct finding *findings, struct failure *failure)
 {
     const struct explore_finding *finding = &cell->outcome.findings[row->property];
     struct run run = confirm_run(&cell->options, &cell->outcome, cell_clients);
@@ -148,7 +161,7 @@ static enum fail write_witness(const struct cell *cell, struct result_property *
     row->history = memory_format("histories/%s.jsonl", name);
     free(name);
     char *path = path_in(folder, row->schedule);
-    enum fail fail = write_schedule(&run, finding, path, failure);
+    enum fail fail = write_schedule(&run, finding, program, path, failure);
     free(path);
     if (row->error) {
         free(row->history);
@@ -157,7 +170,7 @@ static enum fail write_witness(const struct cell *cell, struct result_property *
     if (fail || row->error)
         return fail;
     path = path_in(folder, row->history);
-    fail = write_history(&run, finding, path, findings, failure);
+    fail = write_history(&run, finding, program, path, findings, failure);
     free(path);
     return fail;
 }
@@ -171,7 +184,8 @@ static enum fail make_part(const char *folder, const char *part, struct failure 
 }
 
 enum fail explore_witness_write(const struct cells *cells, struct results *results,
-                                const char *folder, struct failure *failure)
+                                struct worker_program *program, const char *folder,
+                                struct failure *failure)
 {
     enum fail fail = make_part(folder, "schedules", failure);
     if (!fail)
@@ -181,8 +195,8 @@ enum fail explore_witness_write(const struct cells *cells, struct results *resul
         struct result_row *row = &results->rows[i];
         for (int p = 0; p < row->properties_count && !fail; p++)
             if (row->properties[p].verdict == VERDICT_VIOLATED)
-                fail =
-                    write_witness(&cells->rows[i], &row->properties[p], folder, findings, failure);
+                fail = write_witness(&cells->rows[i], program, &row->properties[p], folder,
+                                     findings, failure);
     }
     free(findings);
     return fail;

@@ -12,9 +12,10 @@ enum fail explore_witness_confirm(struct cells *cells, const struct explore_args
                                   struct results *results, struct failure *failure);
 
 /* Writes each violated property of a cell into the run folder, as a schedule and as the history of
- * its replay in the simulated world, and says so in its row. results: rows of the cells, in their
- * order. */
+ * its replay in the simulated world (program, not NULL: of that worker), and says so in its row.
+ * results: rows of the cells, in their order. */
 enum fail explore_witness_write(const struct cells *cells, struct results *results,
-                                const char *folder, struct failure *failure);
+                                struct worker_program *program, const char *folder,
+                                struct failure *failure);
 
 #endif

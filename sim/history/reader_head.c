@@ -136,7 +136,8 @@ static enum fail read_promises(struct history_reader *reader, json_t *object,
     reader_at(reader, "promises");
     if (!json_is_array(list))
         return reader_refuses(reader, failure, "'promises' wants a list of what the lock promises");
-    if (scheme_named(head->scheme))
+    const struct scheme *scheme = scheme_named(head->scheme);
+    if (scheme && !scheme_is_plugin(scheme))
         return reader_refuses(reader, failure,
                               "'promises' are stated of a foreign lock; '%s' is a scheme of ours",
                               head->scheme);

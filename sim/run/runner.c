@@ -254,6 +254,8 @@ static enum fail direct_row(struct runner *runner, const struct script *script, 
     if (is_worker(runner, run->scheme))
         head_fill_program(&recording.head, &runner->worker->program);
     recording.schedule = schedule_new(run);
+    if (is_worker(runner, run->scheme))
+        recording.schedule->worker = memory_text(runner->worker->program.command);
     enum fail fail = recording_open(&recording, runner, run->scheme, row, failure);
     if (!fail)
         fail = drive(script, run, world, &recording, failure);

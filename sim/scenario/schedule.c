@@ -50,6 +50,7 @@ void schedule_free(struct schedule *schedule)
         return;
     free(schedule->choices);
     free(schedule->lines);
+    free(schedule->worker);
     free(schedule);
 }
 
@@ -77,6 +78,8 @@ static void print_schedule(FILE *out, const struct schedule *schedule)
         fputs("delex: yes\n", out);
     if (schedule->is_foreign)
         fputs("foreign: yes\n", out);
+    if (schedule->worker && !strpbrk(schedule->worker, "\r\n"))
+        fprintf(out, "worker: %s\n", schedule->worker);
     fputs("---\n", out);
     for (int i = 0; i < schedule->choices_count; i++)
         fprintf(out, "%s\n",

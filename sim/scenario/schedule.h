@@ -7,7 +7,8 @@
  *     servers: 1
  *     seed: 1
  *     delex: yes                   (also: same-token: A B; replica: yes; foreign: yes; when they
- * are so: foreign, when a command is no row of commands.def)
+ * are so: foreign, when a command is no row of commands.def; worker: COMMAND, of whose processes
+ * it is)
  *     ---
  *     A acquires
  *     A's SET reaches server 1
@@ -30,6 +31,7 @@ struct schedule {
     uint32_t same_token;
     bool has_replica, has_delex;
     bool is_foreign; /* a choice names a command of a foreign program */
+    char *worker;    /* its command line; NULL: it is of a scheme. Owned */
     struct choice *choices;
     int *lines; /* the file line of each choice, when it was read from one */
     int choices_count;

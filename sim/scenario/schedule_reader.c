@@ -82,11 +82,29 @@ static int find_client(const struct schedule *schedule, const char *name)
 
 /* --- a reader a key --- */
 
+/* What stands further down may say how it is known. */
+static const char *find_worker(const struct schedule_reader *reader, size_t *length)
+{
+    static const char key[] = "\nworker: ";
+    const char *found = strstr(reader->rest, key), *end = strstr(reader->rest, "\n---");
+    if (!found || (end && found > end))
+        return NULL;
+    found += sizeof key - 1;
+    *length = strcspn(found, "\r\n");
+    return found;
+}
+
 static enum fail read_scheme(struct schedule_reader *reader, char *value)
 {
     reader->schedule->scheme = scheme_named(value);
     if (reader->schedule->scheme)
         return FAIL_NONE;
+    size_t length;
+    const char *worker = find_worker(reader, &length);
+    if (worker)
+        return complain(reader, NULL,
+                        "unknown scheme '%.40s': it is a worker, named with --worker \"%.*s\"",
+                        value, (int)(length < 400 ? length : 400), worker);
     /* Only a slip of one letter: a name that is further off may be of a scheme in a file. */
     const char *slip = NULL;
     for (int i = 0; i < schemes_count && !slip; i++)
@@ -188,6 +206,12 @@ static enum fail read_foreign(struct schedule_reader *reader, char *value)
     return read_yes_or_no(reader, "foreign", value, &reader->schedule->is_foreign);
 }
 
+static enum fail read_worker(struct schedule_reader *reader, char *value)
+{
+    reader->schedule->worker = memory_text(value);
+    return FAIL_NONE;
+}
+
 /* Keys stand in this order; a later one may speak of an earlier one. */
 static const struct header_row {
     const char *name;
@@ -198,7 +222,7 @@ static const struct header_row {
     {"clients", read_clients, false}, {"servers", read_servers, false},
     {"seed", read_seed, false},       {"same-token", read_same_token, true},
     {"replica", read_replica, true},  {"delex", read_delex, true},
-    {"foreign", read_foreign, true},
+    {"foreign", read_foreign, true},  {"worker", read_worker, true},
 };
 enum { HEADERS_COUNT = sizeof headers / sizeof headers[0] };
 

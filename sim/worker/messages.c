@@ -33,6 +33,11 @@ static int next_ordinal(struct session *session, int client, int server, const c
     return 1;
 }
 
+void session_forget_names(struct session *session)
+{
+    session->names_count = 0;
+}
+
 static const char *ending(int ordinal)
 {
     const int last = ordinal % 10;

@@ -34,7 +34,7 @@ enum fail session_prove_time(struct session *session, int client, struct failure
         return failure->code;
     const int64_t wall_us = after.wall_us - before.wall_us;
     const int64_t monotonic_us = after.monotonic_us - before.monotonic_us;
-    const int64_t off_us = after.wall_us - (CLOCK_EPOCH_US + now_us + SESSION_PROOF_US);
+    const int64_t off_us = after.wall_us - (CLOCK_EPOCH_US + session_page_us(session));
     if (monotonic_us == SESSION_PROOF_US && wall_us == SESSION_PROOF_US && off_us <= 0 &&
         off_us > -GRAIN_US)
         return FAIL_NONE;

@@ -1,4 +1,4 @@
-/* session.c - see session.h: begins and ends, asks workers, moves time. */
+/* session.c - see session.h: made and freed, asks workers, moves time. */
 #include "worker/session.h"
 
 #include "base/memory.h"
@@ -6,15 +6,9 @@
 #include "worker/session_state.h"
 
 #include <assert.h>
-#include <errno.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
-enum { BEGIN_US = 5000000 }; /* virtual, for a program that sleeps while it begins */
 
 /* --- what workers say --- */
 
@@ -162,7 +156,8 @@ int64_t session_next_us(struct session *session, int client)
         const struct worker *worker = session->clients[i].worker;
         if ((client >= 0 && client != i) || !worker || worker_has_ended(worker))
             continue;
-        const int64_t one_us = timekeeper_next_us(worker_time(session->clients[i].worker));
+        int64_t one_us = timekeeper_next_us(worker_time(session->clients[i].worker));
+        one_us -= one_us < TIME_NEVER ? session->origin_us : 0;
         next_us = one_us < next_us ? one_us : next_us;
     }
     return next_us;
@@ -171,17 +166,16 @@ int64_t session_next_us(struct session *session, int client)
 enum fail session_set_now(struct session *session, int64_t now_us, struct failure *failure)
 {
     session->now_us = now_us;
-    servers_set_clock(&session->servers, now_us);
+    servers_set_clock(&session->servers, session_page_us(session));
     for (int i = 0; i < session->options.clients; i++)
-        if (session->clients[i].worker)
-            timekeeper_set_now(worker_time(session->clients[i].worker), now_us);
+        session_catch_up(session, i);
     return session_settle(session, failure);
 }
 
 void session_let_pass(struct session *session, int64_t now_us)
 {
     session->now_us = now_us;
-    servers_set_clock(&session->servers, now_us);
+    servers_set_clock(&session->servers, session_page_us(session));
     for (int i = 0; i < session->options.clients; i++)
         if (session_next_us(session, i) > now_us)
             session_catch_up(session, i);
@@ -191,7 +185,7 @@ void session_catch_up(struct session *session, int client)
 {
     struct worker *worker = session->clients[client].worker;
     if (worker && !worker_has_ended(worker))
-        timekeeper_set_now(worker_time(worker), session->now_us);
+        timekeeper_set_now(worker_time(worker), session_page_us(session));
 }
 
 void session_jump_clock(struct session *session, int client, int64_t amount_us)
@@ -229,113 +223,7 @@ const char *session_server_version(const struct session *session)
     return session->servers.version;
 }
 
-/* --- begin --- */
-
-static enum fail start_worker(struct session *session, int client, struct failure *failure)
-{
-    struct worker_slot *slot = &session->clients[client];
-    const struct session_options *options = &session->options;
-    char folder[PROCESS_PATH_MAX];
-    struct worker_options wanted = {
-        .command = options->command,
-        .shim = session->shim,
-        .folder = folder,
-        .helpers = session->helpers,
-        .settings = {.key = options->key,
-                     .client = client,
-                     .name = options->names[client],
-                     .ttl_us = options->lease_us,
-                     .work_us = options->work_us,
-                     .servers = options->servers},
-        .seed = options->seed * SESSION_CLIENTS_MAX + (uint64_t)client,
-        .now_us = session->now_us,
-        .loop = &session->loop,
-        .events = &session->worker_events,
-    };
-    *slot = (struct worker_slot){.session = session, .number = client};
-    for (int i = 0; i < options->servers; i++) {
-        if (listener_open(session, client, i, failure))
-            return failure->code;
-        wanted.settings.ports[i] = proxy_port(session->listeners[client][i].proxy);
-    }
-    (void)snprintf(folder, sizeof folder, "%s/worker-%d", session->servers.folder.path,
-                   session->workers_started++);
-    if (mkdir(folder, 0700) != 0)
-        return failure_set(failure, FAIL_UNAVAILABLE, "%s: %s", folder, strerror(errno));
-    return worker_new(&slot->worker, &wanted, failure);
-}
-
-static enum fail not_ready(const struct session *session, int client, struct failure *failure)
-{
-    const struct worker *worker = session->clients[client].worker;
-    const char *words = worker_last_words(worker);
-    return failure_set(
-        failure, FAIL_UNKNOWN,
-        "worker %s does not answer init: it waits, and nothing that it waits for will "
-        "come%s%s%s",
-        session->options.names[client], words[0] ? "; its last words: \"" : "", words,
-        words[0] ? "\"" : "");
-}
-
-/* What it does while it begins goes on at once: what it sends, and its timers. False: nothing is
- * left that could. */
-static bool let_go(struct session *session, enum fail *fail, struct failure *failure)
-{
-    struct wire_message *first = session->first;
-    const int64_t next_us = session_next_us(session, -1);
-    if (!first && next_us > -SESSION_PROOF_US * (int64_t)session->options.clients)
-        return false;
-    if (!first)
-        *fail = session_set_now(session, next_us, failure);
-    else if (first->transit == TRANSIT_REQUEST)
-        *fail = session_execute(session, first, failure);
-    else
-        *fail = session_deliver(session, first, failure);
-    return !*fail;
-}
-
-static enum fail init_worker(struct session *session, int client, struct failure *failure)
-{
-    const struct worker_slot *slot = &session->clients[client];
-    enum fail fail = session_ask(
-        session, client,
-        (struct worker_request){.op = WORKER_INIT, .settings = worker_settings(slot->worker)},
-        failure);
-    while (!fail && slot->asked_id && (!session->first || session->first->held) &&
-           let_go(session, &fail, failure))
-        ;
-    if (fail)
-        return fail;
-    if (slot->asked_id)
-        return not_ready(session, client, failure);
-    session->promises = slot->answer.promises;
-    (void)snprintf(session->library, sizeof session->library, "%s", slot->answer.library);
-    return session_prove_time(session, client, failure);
-}
-
-static enum fail begin(struct session *session, struct failure *failure)
-{
-    const struct live_options live = {.redis_server = session->options.redis_server,
-                                      .steering = STEERED};
-    if (servers_open(&session->servers, &live, "", &session->loop, &session->tick, failure) ||
-        servers_prepare(&session->servers, session->options.servers, session->options.has_replica,
-                        failure) ||
-        helpers_link_shim(session, failure))
-        return failure->code;
-    (void)snprintf(session->helpers, sizeof session->helpers, "%s/helpers",
-                   session->servers.folder.path);
-    if (helpers_write(session->helpers, failure))
-        return failure->code;
-    /* They begin, and the proofs take some time: then it is 0. */
-    session->now_us = -BEGIN_US - (int64_t)SESSION_PROOF_US * session->options.clients;
-    for (int i = 0; i < session->options.clients; i++)
-        if (start_worker(session, i, failure))
-            return failure->code;
-    for (int i = 0; i < session->options.clients; i++)
-        if (init_worker(session, i, failure))
-            return failure->code;
-    return session_set_now(session, 0, failure);
-}
+/* --- begin and end --- */
 
 enum fail session_new(struct session **made, const struct session_options *options,
                       struct failure *failure)
@@ -355,7 +243,7 @@ enum fail session_new(struct session **made, const struct session_options *optio
         return failure_set(failure, FAIL_UNAVAILABLE, "libuv: %s", uv_strerror(error));
     }
     (void)uv_timer_init(&session->loop, &session->tick);
-    enum fail fail = begin(session, failure);
+    enum fail fail = session_begin(session, failure);
     if (fail)
         session_free(session);
     else

@@ -76,6 +76,14 @@ enum fail session_new(struct session **session, const struct session_options *op
                       struct failure *failure);
 void session_free(struct session *session); /* NULL is fine */
 
+/* All as it was behind session_new(): servers empty, no connection but those of a beginning, every
+ * worker reset, world time 0 (their clocks have gone on; nothing of ours tells how far). Who has
+ * something pending, was killed, hangs on its reset, or is not behind it as it began (connections,
+ * timers) gets a new process; so do those of anew (bit a client). FAIL_UNKNOWN: it is not as it
+ * was even then. */
+enum fail session_reset(struct session *session, unsigned anew, struct failure *failure);
+int session_restarts(const struct session *session); /* new processes so far, by resets */
+
 /* --- workers --- */
 /* From here on, and returned by worker_ask(): nothing else is asked of that client before it
  * answers. */

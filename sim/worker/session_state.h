@@ -34,6 +34,13 @@ struct slack {
     uint64_t sent, received, connections;
 };
 
+/* What a worker is like when it has just begun: to hold a reset against. */
+struct beginning {
+    int connections;
+    int64_t next_us; /* as session_next_us() */
+    uint64_t drawn, uuids;
+};
+
 struct worker_slot {
     struct session *session;
     struct worker *worker;
@@ -46,6 +53,7 @@ struct worker_slot {
     struct worker_answer answer;
     bool has_notice;
     struct slack slack;
+    struct beginning beginning; /* of its first process */
 };
 
 struct name_count {
@@ -68,7 +76,9 @@ struct session {
     struct wire *wires;
     struct name_count *names;
     int names_count;
-    int64_t now_us;
+    int64_t now_us;                    /* world time; */
+    int64_t origin_us;                 /* when that was 0, on all pages */
+    int restarts;                      /* processes that a reset has started anew */
     int outstanding;                   /* requests that a server has, and has not answered */
     char waited_for[SESSION_NAME_MAX]; /* the name of the one that went there last */
     int64_t activity;                  /* goes up with all that happens */
@@ -78,7 +88,32 @@ struct session {
     bool is_loop_open, is_closing;
 };
 
+/* --- begin.c --- */
+/* Virtual, for a program that sleeps while it begins. */
+enum { SESSION_BEGIN_US = 5000000, SESSION_PROOF_US = 7000 };
+/* They begin, and the proofs take some time: then it is 0. */
+static inline int64_t session_lead_us(const struct session *session)
+{
+    return SESSION_BEGIN_US + (int64_t)SESSION_PROOF_US * session->options.clients;
+}
+enum fail session_begin(struct session *session, struct failure *failure);
+/* The process of a client, which may have had one before; it has said nothing yet. */
+enum fail session_start_worker(struct session *session, int client, struct failure *failure);
+/* INIT or RESET: what its library sends meanwhile is let go at once. FAIL_UNKNOWN: no answer. */
+enum fail session_make_ready(struct session *session, int client, enum worker_op op,
+                             struct failure *failure);
+/* World time, for servers and all workers, as a page tells it. */
+static inline int64_t session_page_us(const struct session *session)
+{
+    return session->now_us + session->origin_us;
+}
+
+/* --- reset.c --- */
+void session_note_beginnings(struct session *session);
+
 /* --- messages.c --- */
+/* Counts names from 1 again. */
+void session_forget_names(struct session *session);
 enum fail listener_open(struct session *session, int client, int server, struct failure *failure);
 
 /* --- settle.c --- */
@@ -93,8 +128,7 @@ enum fail helpers_write(const char *folder, struct failure *failure);
 enum fail helpers_link_shim(struct session *session, struct failure *failure);
 
 /* --- prove.c --- */
-/* Is the worker's time ours? Asked twice, around a step of so long. */
-enum { SESSION_PROOF_US = 7000 };
+/* Is the worker's time ours? Asked twice, around a step of SESSION_PROOF_US. */
 enum fail session_prove_time(struct session *session, int client, struct failure *failure);
 
 #endif

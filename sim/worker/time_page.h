@@ -61,7 +61,8 @@ struct time_page {
     _Atomic int32_t pid; /* who follows it: the last program that was run in the worker's process */
     _Atomic int32_t running;       /* threads */
     _Atomic uint32_t changes;      /* goes up with each beginning and end of a wait */
-    uint64_t seed;                 /* of what the worker takes for random */
+    uint64_t seed;                 /* of what the worker takes for random, */
+    _Atomic uint64_t drawn, uuids; /* and how much of it was drawn */
     int32_t ports[TIME_PORTS_MAX]; /* on 127.0.0.1, where it may connect to; 0: none */
     struct time_counts counts;
     char refused[TIME_WORDS_MAX]; /* the first address that was refused; whole when counts.refused

@@ -253,7 +253,8 @@ void workers_release(struct workers *workers)
         return;
     for (int i = 0; i < SERVERS_MAX; i++)
         key_watch_forget(&workers->watches[i]);
-    session_free(workers->session);
+    if (!workers->is_session_kept)
+        session_free(workers->session);
     free(workers);
 }
 
@@ -281,14 +282,11 @@ static void learn(struct worker_program *program, const struct session *session)
                   sizeof program->server_version - 1);
 }
 
-enum fail world_worker_new(struct world **world, struct worker_program *program,
-                           const struct run *run, struct failure *failure)
+static const char key[] = "lock";
+
+static enum fail open_session(struct session **session, struct worker_program *program,
+                              const struct run *run, struct failure *failure)
 {
-    static const char key[] = "lock";
-    if (run->clients > SESSION_CLIENTS_MAX)
-        return failure_set(failure, FAIL_NOT_APPLICABLE, "of workers there are at most %d",
-                           SESSION_CLIENTS_MAX);
-    struct workers *workers = memory_new(1, sizeof *workers);
     const struct session_options options = {.command = program->command,
                                             .redis_server = program->redis_server,
                                             .clients = run->clients,
@@ -299,17 +297,96 @@ enum fail world_worker_new(struct world **world, struct worker_program *program,
                                             .lease_us = run->lease_us,
                                             .seed = run->seed,
                                             .stop = program->stop};
-    if (session_new(&workers->session, &options, failure)) {
-        free(workers);
-        return failure->code;
-    }
-    learn(program, workers->session);
+    enum fail fail = session_new(session, &options, failure);
+    if (!fail)
+        learn(program, *session);
+    return fail;
+}
+
+static enum fail check_count(const struct run *run, struct failure *failure)
+{
+    if (run->clients <= SESSION_CLIENTS_MAX)
+        return FAIL_NONE;
+    return failure_set(failure, FAIL_NOT_APPLICABLE, "of workers there are at most %d",
+                       SESSION_CLIENTS_MAX);
+}
+
+static struct world *world_of(struct session *session, bool is_kept, const struct run *run)
+{
+    struct workers *workers = memory_new(1, sizeof *workers);
+    workers->session = session;
+    workers->is_session_kept = is_kept;
     workers->run = run;
     workers->holders = 2;
     (void)strcpy(workers->key.name, key);
     workers->clients = (struct clients_face){.clients.ops = &clients_ops, .workers = workers};
     workers->backend =
         (struct backend_face){.backend.ops = &workers_backend_ops, .workers = workers};
-    *world = core_new(run, &workers->backend.backend, &workers->clients.clients);
+    return core_new(run, &workers->backend.backend, &workers->clients.clients);
+}
+
+enum fail world_worker_new(struct world **world, struct worker_program *program,
+                           const struct run *run, struct failure *failure)
+{
+    struct session *session;
+    if (check_count(run, failure) || open_session(&session, program, run, failure))
+        return failure->code;
+    *world = world_of(session, false, run);
     return FAIL_NONE;
+}
+
+/* --- used again --- */
+
+struct kept_workers {
+    struct worker_program *program;
+    struct run run;
+    struct session *session; /* NULL: nothing runs */
+    int restarts;            /* of sessions before it */
+};
+
+enum fail kept_workers_new(struct kept_workers **made, struct worker_program *program,
+                           const struct run *run, struct failure *failure)
+{
+    *made = NULL;
+    if (check_count(run, failure))
+        return failure->code;
+    struct kept_workers *kept = memory_new(1, sizeof *kept);
+    kept->program = program;
+    kept->run = *run;
+    *made = kept;
+    return FAIL_NONE;
+}
+
+enum fail kept_workers_world(struct kept_workers *kept, struct world **world, const struct run *run,
+                             bool is_fresh, struct failure *failure)
+{
+    const unsigned anew = is_fresh ? (1U << run->clients) - 1 : 0;
+    enum fail fail = kept->session
+                         ? session_reset(kept->session, anew, failure)
+                         : open_session(&kept->session, kept->program, &kept->run, failure);
+    if (fail)
+        kept_workers_drop(kept);
+    else
+        *world = world_of(kept->session, true, run);
+    return fail;
+}
+
+void kept_workers_drop(struct kept_workers *kept)
+{
+    kept->restarts = kept_workers_restarts(kept);
+    session_free(kept->session);
+    kept->session = NULL;
+}
+
+int kept_workers_restarts(const struct kept_workers *kept)
+{
+    return kept->restarts + (kept->session ? session_restarts(kept->session) : 0);
+}
+
+void kept_workers_free(struct kept_workers *kept)
+{
+    if (!kept)
+        return;
+    kept_workers_drop(kept);
+    free(kept);
 }

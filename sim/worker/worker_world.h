@@ -26,6 +26,24 @@ struct worker_program {
 enum fail world_worker_new(struct world **world, struct worker_program *program,
                            const struct run *run, struct failure *failure);
 
+/* Processes and servers that are used by one world after another: each is made with those of the
+ * one before it, reset (session.h). */
+struct kept_workers;
+
+/* Nothing runs yet. program is kept; run (copied, but for its names) says how many, and what lease;
+ * FAIL_NOT_APPLICABLE as above. */
+enum fail kept_workers_new(struct kept_workers **kept, struct worker_program *program,
+                           const struct run *run, struct failure *failure);
+/* The world before it is freed by then. run (kept) has another sink than that above, at most.
+ * is_fresh: the processes are new. FAIL_UNKNOWN: a worker cannot be reset, and why. Behind any
+ * failure, here or of the world, all begins anew with the next world. */
+enum fail kept_workers_world(struct kept_workers *kept, struct world **world, const struct run *run,
+                             bool is_fresh, struct failure *failure);
+/* Nothing of what runs is used any more: what it did cannot be trusted. */
+void kept_workers_drop(struct kept_workers *kept);
+int kept_workers_restarts(const struct kept_workers *kept); /* new processes that a reset took */
+void kept_workers_free(struct kept_workers *kept);          /* NULL is fine */
+
 /* Can workers do that at all? FAIL_NOT_APPLICABLE: why not. */
 enum fail worker_can(enum choice_kind kind, struct failure *failure);
 

@@ -32,6 +32,7 @@ struct workers {
     struct backend_face backend;
     int holders; /* faces that the core has not freed */
     struct session *session;
+    bool is_session_kept; /* it ends with somebody else */
     const struct run *run;
     struct lock_key key;
     struct key_watch watches[SERVERS_MAX];

@@ -5,7 +5,7 @@
 
 #include <assert.h>
 
-static const char *const searches[SEARCH_COUNT] = {"exhaustive", "random", "pct"};
+static const char *const searches[SEARCH_COUNT] = {"exhaustive", "random", "pct", "bounded"};
 
 const char *explore_search_name(enum explore_search search)
 {

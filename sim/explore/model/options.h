@@ -44,7 +44,8 @@ enum { EXPLORE_CLIENTS_MAX = 6, EXPLORE_ROUNDS_MAX = 7, EXPLORE_FAULTS_MAX = 7 }
 enum explore_search {
     SEARCH_EXHAUSTIVE,
     SEARCH_RANDOM,
-    SEARCH_PCT, /* only runs of PCT, with stalls */
+    SEARCH_PCT,     /* only runs of PCT, with stalls */
+    SEARCH_BOUNDED, /* of workers only: all runs with few preemptions, one after the other */
     SEARCH_COUNT,
 };
 

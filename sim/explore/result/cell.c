@@ -132,13 +132,15 @@ static enum section section_for(const struct cell *cell, enum property property)
 
 bool cell_promises(const struct cell *cell, enum property property)
 {
-    return property_is_promised(property, cell->options.scheme);
+    return cell->is_run || property_is_promised(property, cell->options.scheme);
 }
 
 bool cell_asks(const struct cell *cell, enum property property, enum section *section)
 {
     struct explore_options options = cell->options;
     *section = options.section = section_for(cell, property);
+    if (cell->is_run)
+        return true;
     bool is_own = *section == cell->options.section;
     return explore_promises(&options, property) &&
            (is_own || property != PROPERTY_FENCE_ORDER || options.scheme->mints_fence);
@@ -296,6 +298,7 @@ void cell_close(struct cell *cell)
     for (int i = 0; i < SECTION_COUNT; i++)
         explore_outcome_free(&cell->searches[i].outcome);
     explore_outcome_free(&cell->outcome);
+    free(cell->doubt);
 }
 
 /* --- the word --- */
@@ -416,7 +419,11 @@ static void print_cut_short(const struct cell *cell, const struct fallback *trie
 const char *cell_why(const struct cell *cell, enum property property, char *text, size_t size)
 {
     enum section section;
-    if (!cell_asks(cell, property, &section) && !cell_promises(cell, property))
+    if (cell->witnesses[property].error)
+        snprintf(text, size, "%s", cell->witnesses[property].error);
+    else if (cell->doubt)
+        snprintf(text, size, "%s", cell->doubt);
+    else if (!cell_asks(cell, property, &section) && !cell_promises(cell, property))
         snprintf(text, size, "the scheme makes no such promise");
     else if (!cell_asks(cell, property, &section))
         snprintf(text, size, "not checked: critical sections do not touch what it is about");

@@ -42,6 +42,9 @@ struct cell {
     struct explore_outcome outcome; /* out, as all that follows; states, transitions and expected
                                        losses are sums, complete means all searches */
     struct cell_witness witnesses[PROPERTY_COUNT];
+    bool
+        is_run; /* a program was run: what it promises, its runs say; what they do not is ignored */
+    char *doubt; /* of runs of a worker: why nothing can be said of what they did not find; NULL */
     int64_t elapsed_us; /* by options.now_us, 0 without it; the sum of all searches */
     struct cell_search searches[SECTION_COUNT];
 };

@@ -65,11 +65,11 @@ enum fail confirm(const struct run *given, const struct explore_finding *finding
                   struct failure *failure)
 {
     const struct confirm_world simulated = {.open = open_simulated};
-    struct history_head head = confirm_head(given);
     if (!world)
         world = &simulated;
+    struct history_head head = world->foreign ? *world->foreign : confirm_head(given);
     head.clock_error_us = world->clock_error_us;
-    struct checks *checks = checks_new_for(&head, given->scheme);
+    struct checks *checks = checks_new_for(&head, world->foreign ? NULL : given->scheme);
     struct relay relay = {.checks = checks_sink(checks), .also = world->also};
     struct run run = *given;
     struct world *stage = NULL;

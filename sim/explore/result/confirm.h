@@ -12,7 +12,9 @@ struct confirm_world {
     enum fail (*open)(void *context, const struct run *run, struct world **world,
                       struct failure *failure);
     void *context;
-    int64_t clock_error_us;        /* as in history_head */
+    int64_t clock_error_us;             /* as in history_head */
+    const struct history_head *foreign; /* the clients are a program's: only its history tells of
+                                           them, and this is its head. NULL: a scheme's */
     const struct event_sink *also; /* hears every event, numbered, as the checks do; NULL: nobody */
 };
 

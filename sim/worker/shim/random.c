@@ -14,9 +14,8 @@
 /* SplitMix64 (Steele, Lea and Flood, 2014). */
 static uint64_t draw(void)
 {
-    static _Atomic uint64_t drawn;
-    uint64_t bits =
-        shim_page->seed + (atomic_fetch_add(&drawn, 1) + 1) * UINT64_C(0x9e3779b97f4a7c15);
+    uint64_t bits = shim_page->seed +
+                    (atomic_fetch_add(&shim_page->drawn, 1) + 1) * UINT64_C(0x9e3779b97f4a7c15);
     bits = (bits ^ (bits >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
     bits = (bits ^ (bits >> 27)) * UINT64_C(0x94d049bb133111eb);
     return bits ^ (bits >> 31);
@@ -91,7 +90,6 @@ int uuid_generate_time_safe(unsigned char uuid[UUID_BYTES]);
 int uuid_generate_time_safe(unsigned char uuid[UUID_BYTES])
 {
     typedef int real_function(unsigned char *);
-    static _Atomic uint64_t made;
     if (!shim_page) {
         real_function *real =
             (real_function *)(uintptr_t)dlsym(RTLD_NEXT, "uuid_generate_time_safe");
@@ -101,7 +99,7 @@ int uuid_generate_time_safe(unsigned char uuid[UUID_BYTES])
     (void)clock_gettime(CLOCK_REALTIME, &now);
     const int64_t us = (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000;
     const uint64_t ticks =
-        (uint64_t)(us * TICKS_A_US + gregorian_ticks) + atomic_fetch_add(&made, 1);
+        (uint64_t)(us * TICKS_A_US + gregorian_ticks) + atomic_fetch_add(&shim_page->uuids, 1);
     put(uuid, ticks & UINT32_MAX, 4);
     put(uuid + 4, ticks >> 32 & 0xffff, 2);
     put(uuid + 6, 0x1000 | (ticks >> 48 & 0x0fff), 2);

@@ -1,0 +1,190 @@
+"""Search by running: schedules of unmodified lock programs, in processes that are kept and reset."""
+
+import json
+import shlex
+import signal
+import subprocess
+
+import jsonschema
+import pytest
+from conftest import PICKLOCK, ROOT
+
+PYTHON = "/usr/bin/python3"
+EXAMPLES = ROOT / "sim" / "worker" / "examples"
+NAIVE = f"{PYTHON} {shlex.quote(str(EXAMPLES / 'naive_lock.py'))}"
+REDIS_PY = f"{PYTHON} {shlex.quote(str(EXAMPLES / 'redis_py_lock.py'))}"
+SCHEMA = json.loads((ROOT / "reports" / "results.schema.json").read_text())
+
+pytestmark = pytest.mark.skipif(subprocess.run([PYTHON, "-c", "import redis"], capture_output=True).returncode != 0,
+                                reason="python3-redis is not installed")
+
+
+def search(picklock, tmp_path, worker, *more, how="random"):
+    """(what ran, its results)"""
+    out = tmp_path / "results.json"
+    ran = picklock("explore", "--worker", worker, "--search", how, "--json", out, *more)
+    results = json.loads(out.read_text()) if out.exists() else None
+    if results:
+        jsonschema.validate(results, SCHEMA)
+    return ran, results
+
+
+def found(results):
+    """{(fault, property): cause} of what is violated."""
+    return {(row["fault"], one["property"]): one["cause"] for row in results["results"] for one in row["properties"]
+            if one["verdict"] == "violated"}
+
+
+def changed(tmp_path, *changes):
+    """The naive lock, with some of its text replaced."""
+    text = (EXAMPLES / "naive_lock.py").read_text()
+    for old, new in changes:
+        assert old in text
+        text = text.replace(old, new)
+    path = tmp_path / "lock.py"
+    path.write_text(text)
+    return f"{PYTHON} {shlex.quote(str(path))}"
+
+
+@pytest.mark.parametrize("how, runs", [("random", 100), ("pct", 150), ("bounded", 400)])
+def test_a_plain_delete_is_found(picklock, tmp_path, how, runs):
+    """Whatever the search: the holder outlives its lease, and its DEL removes the next one's lock."""
+    ran, results = search(picklock, tmp_path, NAIVE, "--runs", runs, "--fault", "slow-work", "--seed", 3, how=how)
+    assert ran.status == 1, ran
+    [row] = results["results"]
+    assert row["search"]["method"] == how and row["worker"] == NAIVE
+    [own] = [one for one in row["properties"] if one["property"] == "release-own"]
+    assert own["cause"] == "unlock-bug" and own["failed"] and own["faults"] == 1
+    assert own["witness"][-1] == "In new processes it came again 10 of 10 times."
+    # As short as it can be: one gets it, two ticks, the other gets it, the first lets go.
+    assert own["witness_steps"] == 9, own["choices"]
+    assert own["choices"][-1] in ("A's DEL reaches server 1", "B's DEL reaches server 1")
+
+
+def test_without_a_fault_nothing_is_found_and_nothing_is_safe(picklock, tmp_path):
+    ran, results = search(picklock, tmp_path, NAIVE, "--runs", 40, "--fault", "none")
+    assert ran.status == 2 and not found(results), ran
+    assert "not found in 40 runs, seed 0" in ran.out and " safe " not in ran.out.split("\n\n")[0], ran
+
+
+def test_redis_py_is_blamed_for_nothing_but_what_leases_are(picklock, tmp_path):
+    faults = "none,slow-work,stall,late-request,late-reply,lose-request,lose-reply,crash"
+    ran, results = search(picklock, tmp_path, REDIS_PY, "--runs", 25, "--fault", faults)
+    causes = found(results)
+    assert ran.status in (1, 2) and causes, ran
+    assert set(causes.values()) <= {"overrun", "late-grant", "leftover"}, causes
+    assert not [key for key in causes if key[0] == "none"], causes
+
+
+def test_the_same_seed_finds_the_same(picklock, tmp_path):
+    told = []
+    for seed in (5, 5, 6):
+        _, results = search(picklock, tmp_path, NAIVE, "--runs", 60, "--fault", "slow-work", "--seed", seed)
+        for row in results["results"]:
+            del row["seconds"]
+        told.append(results["results"])
+    assert told[0] == told[1]
+    assert told[0][0]["search"]["states"] != told[2][0]["search"]["states"]
+
+
+def test_a_schedule_replays_and_names_its_worker(picklock, tmp_path):
+    search(picklock, tmp_path, NAIVE, "--runs", 100, "--fault", "slow-work", "--seed", 3, "--out", tmp_path / "out")
+    [path] = (tmp_path / "out" / "latest" / "schedules").glob("*release-own*")
+    assert f"\nworker: {NAIVE}\n" in path.read_text()
+    again = picklock("replay", path, "--worker", NAIVE, "--out", tmp_path / "again")
+    assert again.status == 1 and "release-own is violated (unlock-bug)" in again.out, again
+    without = picklock("replay", path)
+    assert without.status == 64 and f'it is a worker, named with --worker "{NAIVE}"' in " ".join(without.err.split()), without
+    [history] = (tmp_path / "out" / "latest" / "histories").glob("*release-own*")
+    checked = picklock("check", history, "--fail-on", "scheme")
+    assert checked.status == 1 and "release-own is violated (unlock-bug)" in checked.out, checked
+
+
+REMEMBERS = ("class Worker(picklock_worker.Worker):", "asked = 0\n\n\nclass Worker(picklock_worker.Worker):")
+
+
+def test_what_a_worker_remembers_across_a_reset_is_found_out(picklock, tmp_path):
+    """Its third attempt, over all runs, is refused without a question: no reset would do that."""
+    worker = changed(tmp_path, REMEMBERS, ("        return self.redis.set(", """        global asked
+        asked += 1
+        if asked % 3 == 0:
+            return False
+        return self.redis.set("""))
+    ran, results = search(picklock, tmp_path, worker, "--runs", 100, "--fault", "none")
+    assert ran.status == 2, ran
+    assert "the worker does not do the same twice: in run 1 first" in ran.out, ran
+    assert {one["verdict"] for one in results["results"][0]["properties"]} <= {"unknown", "not_applicable"}
+
+
+def test_what_comes_only_of_a_leftover_is_no_finding(picklock, tmp_path):
+    """From its eighth attempt in one process on it says yes whatever the server said: no new process does so within a run."""
+    worker = changed(tmp_path, REMEMBERS, ("        return self.redis.set(", """        global asked
+        asked += 1
+        return asked > 7 or self.redis.set("""))
+    ran, results = search(picklock, tmp_path, worker, "--runs", 15, "--fault", "none")
+    assert ran.status == 2 and not found(results), ran
+    why = {one["why"] for one in results["results"][0]["properties"] if one["property"] == "mutual-exclusion"}
+    assert any("in new processes it came again 0 of 1 times" in words for words in why), why
+
+
+def starts_of(tmp_path):
+    return len((tmp_path / "starts").read_text())
+
+
+def noting(tmp_path):
+    return ("import redis\n", f"import redis\nopen({str(tmp_path / 'starts')!r}, 'a').write('x')\n")
+
+
+def test_processes_are_kept(picklock, tmp_path):
+    worker = changed(tmp_path, noting(tmp_path))
+    ran, _ = search(picklock, tmp_path, worker, "--runs", 30, "--fault", "none")
+    assert ran.status == 2 and starts_of(tmp_path) == 2, ran
+
+
+@pytest.mark.parametrize("after, each", [
+    ("threading.Timer(60, print).start()", 2),  # a timer
+    ("self.other = redis.Redis(host=host, port=port); self.other.client_id()", 2),  # a connection
+    ("threading.Event().wait()", 3),  # hangs: A is new, then B hangs, then both are new
+])
+def test_a_reset_that_does_not_forget_takes_a_new_process(picklock, tmp_path, after, each):
+    """Each reset leaves something that no beginning has: the run is made with a new process, and is the same."""
+    worker = changed(tmp_path, noting(tmp_path), ("import redis\n", "import redis\nimport threading\nbegun = False\n"),
+                     ("        self.settings = settings\n", f"""        self.settings = settings
+        global begun
+        if begun:
+            {after}
+        begun = True
+"""))
+    ran, results = search(picklock, tmp_path, worker, "--runs", 4, "--fault", "none")
+    assert ran.status == 2 and "not found in 4 runs" in ran.out, ran
+    assert starts_of(tmp_path) == 2 + each * 4, ran  # 4 runs and one again
+
+
+def test_an_interruption_keeps_what_it_has(tmp_path):
+    out = tmp_path / "results.json"
+    command = [PICKLOCK, "explore", "--worker", changed(tmp_path, noting(tmp_path)), "--search", "random", "--runs", "100000",
+               "--fault", "none", "--json", str(out)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        while not (tmp_path / "starts").exists():
+            assert process.poll() is None
+        process.send_signal(signal.SIGINT)
+        text, _ = process.communicate(timeout=60)
+    assert process.returncode == 2, text
+    assert "of 100000 runs (SIGINT)" in text, text
+    results = json.loads(out.read_text())
+    assert results["interrupted"]["of"] == 100000
+
+
+@pytest.mark.parametrize("options, words", [
+    ((), "--worker wants --search random, pct or bounded"),
+    (("--search", "random", "--scheme", "redlock"), "--scheme does not go with --worker"),
+    (("--search", "random", "--confirm"), "--confirm does not go with --worker"),
+])
+def test_options_that_do_not_go_together(picklock, options, words):
+    ran = picklock("explore", "--worker", NAIVE, *options)
+    assert ran.status == 64 and words in ran.err, ran
+
+
+def test_bounded_is_for_workers(picklock):
+    ran = picklock("explore", "--scheme", "redlock", "--search", "bounded")
+    assert ran.status == 64 and "--search bounded goes with --worker" in ran.err, ran

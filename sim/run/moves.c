@@ -1,0 +1,462 @@
+/* moves.c - see moves.h. */
+#include "run/moves.h"
+
+#include "scenario/naming.h"
+
+#include <string.h>
+
+enum { GRID_US = 1000, DOUBLE_SPEED_US = 1000000, TICKS_OVER = MOVES_LEASE_TICKS + 1 };
+
+int64_t moves_tick_us(const struct run *run)
+{
+    const int64_t lease_us = run->lease_us + run->lease_us / 100;
+    return (lease_us / MOVES_LEASE_TICKS / GRID_US + 1) * GRID_US;
+}
+
+void moves_begin(struct moves_state *state, const struct run *run,
+                 const struct moves_bounds *bounds, const uint8_t *budget)
+{
+    *state = (struct moves_state){.run = run, .bounds = *bounds};
+    memcpy(state->budget, budget, sizeof state->budget);
+    for (int i = 0; i < run->servers; i++)
+        state->has_replica[i] = run->has_replica;
+}
+
+bool moves_have_fault(enum fault fault)
+{
+    return fault != FAULT_RESEND && fault != FAULT_CLIENT_DRIFT && fault != FAULT_SAME_TOKEN;
+}
+
+bool move_is_same(const struct move *one, const struct move *other)
+{
+    if (one->kind != other->kind || one->fault != other->fault)
+        return false;
+    if (one->choice.kind == CHOICE_TIME && other->choice.kind == CHOICE_TIME)
+        return true;
+    return choice_is_same(&one->choice, &other->choice);
+}
+
+/* --- one list --- */
+
+struct listing {
+    struct moves_state *state;
+    struct world *world;
+    struct move *moves;
+    int count;
+    int64_t now_us, next_us; /* when the next timer of anybody who is not stalled is due */
+    bool is_any_due, has_late;
+    /* Of the client in hand. */
+    int client;
+    struct client_view view;
+    struct message messages[MESSAGES_MAX];
+    int messages_count;
+    bool is_stalled;
+};
+
+static struct move *add(struct listing *list, enum choice_kind kind, int client, int server)
+{
+    static struct move none;
+    if (list->count == MOVES_MAX)
+        return &none;
+    struct move *move = &list->moves[list->count++];
+    *move = (struct move){.fault = FAULT_NONE,
+                          .choice = {.kind = kind, .client = client, .server = server}};
+    return move;
+}
+
+static void add_due(struct listing *list, enum choice_kind kind, int client, int server)
+{
+    add(list, kind, client, server)->is_due = true;
+    list->is_any_due = true;
+}
+
+static struct choice choice_about(enum choice_kind kind, const struct message *message)
+{
+    struct choice choice = {.kind = kind,
+                            .client = message->client,
+                            .server = message->server,
+                            .verb = message->command.verb};
+    memcpy(choice.opaque, message->opaque.name, sizeof choice.opaque);
+    return choice;
+}
+
+static bool can_pay(const struct listing *list, enum fault fault)
+{
+    return list->state->budget[fault] > 0;
+}
+
+static const struct pause *find_pause(const struct moves_state *state, enum fault fault, int client,
+                                      int number)
+{
+    for (int i = 0; i < state->pauses_count; i++) {
+        const struct pause *pause = &state->pauses[i];
+        if (pause->fault == fault && pause->choice.client == client && pause->number == number)
+            return pause;
+    }
+    return NULL;
+}
+
+/* --- of a client --- */
+
+static bool may_acquire(const struct listing *list)
+{
+    const int refused = list->state->refused[list->client];
+    const int counted = list->view.attempt - refused;
+    return counted < list->state->bounds.rounds && refused <= list->state->bounds.spare;
+}
+
+static void add_pause(struct listing *list, enum fault fault, const struct choice *choice)
+{
+    if (list->state->pauses_count == EXPLORE_FAULTS_MAX || !can_pay(list, fault))
+        return;
+    struct move *move = add(list, choice->kind, choice->client, choice->server);
+    move->kind = MOVE_PAUSE;
+    move->fault = fault;
+    move->choice = *choice;
+}
+
+static void list_work(struct listing *list)
+{
+    const struct choice release = {.kind = CHOICE_RELEASE, .client = list->client, .server = -1};
+    if (list->is_stalled)
+        return;
+    if (list->view.phase == PHASE_IDLE && may_acquire(list))
+        (void)add(list, CHOICE_ACQUIRE, list->client, -1);
+    if (list->view.phase == PHASE_HOLDING &&
+        !find_pause(list->state, FAULT_SLOW_WORK, list->client, -1)) {
+        add_due(list, CHOICE_RELEASE, list->client, -1);
+        add_pause(list, FAULT_SLOW_WORK, &release);
+    }
+    if (list->view.wake_us <= list->now_us)
+        add_due(list, CHOICE_WAKE, list->client, -1);
+    else if (list->view.wake_us < list->next_us)
+        list->next_us = list->view.wake_us;
+}
+
+static void list_client_faults(struct listing *list)
+{
+    const enum phase phase = list->view.phase;
+    const int64_t jump_us = TICKS_OVER * moves_tick_us(list->state->run);
+    const struct choice whole = {.kind = CHOICE_CRASH, .client = list->client, .server = -1};
+    if (phase != PHASE_IDLE && !list->is_stalled)
+        add_pause(list, FAULT_STALL, &whole);
+    if (phase != PHASE_IDLE && can_pay(list, FAULT_CRASH))
+        add(list, CHOICE_CRASH, list->client, -1)->fault = FAULT_CRASH;
+    for (int sign = 1; sign >= -1 && can_pay(list, FAULT_CLIENT_CLOCK); sign -= 2) {
+        struct move *move = add(list, CHOICE_CLIENT_CLOCK, list->client, -1);
+        move->fault = FAULT_CLIENT_CLOCK;
+        move->choice.amount_us = sign * jump_us;
+    }
+}
+
+/* --- of a message --- */
+
+static bool is_first(const struct listing *list, int at)
+{
+    const struct message *message = &list->messages[at];
+    for (int i = 0; i < at; i++)
+        if (list->messages[i].connection == message->connection &&
+            list->messages[i].state == message->state)
+            return false;
+    return true;
+}
+
+/* A choice names the oldest of its name: the others have to wait for it. */
+static struct move *add_about(struct listing *list, enum choice_kind kind, int at)
+{
+    static struct move none;
+    const struct choice choice = choice_about(kind, &list->messages[at]);
+    if (naming_find(&choice, list->messages, list->messages_count) != at)
+        return &none;
+    struct move *move = add(list, kind, choice.client, choice.server);
+    move->choice = choice;
+    return move;
+}
+
+static void add_fault(struct listing *list, enum fault fault, enum choice_kind kind, int at)
+{
+    if (can_pay(list, fault))
+        add_about(list, kind, at)->fault = fault;
+}
+
+static void add_way(struct listing *list, enum choice_kind kind, int at, enum fault fault)
+{
+    const struct choice choice = choice_about(kind, &list->messages[at]);
+    struct move *move = add_about(list, kind, at);
+    move->is_due = true;
+    list->is_any_due = true;
+    if (naming_find(&choice, list->messages, list->messages_count) == at)
+        add_pause(list, fault, &choice);
+}
+
+static void list_request(struct listing *list, int at, bool is_held)
+{
+    const struct message *message = &list->messages[at];
+    const bool is_free = is_first(list, at) && !is_held;
+    if (message->is_abandoned) {
+        list->has_late = true;
+        if (is_free)
+            (void)add_about(list, CHOICE_ARRIVE_LATE, at);
+        return;
+    }
+    if (is_free)
+        add_way(list, CHOICE_ARRIVE, at, FAULT_LATE_REQUEST);
+    if (is_free)
+        add_fault(list, FAULT_DUPLICATE, CHOICE_DUPLICATE, at);
+    if (is_free && can_pay(list, FAULT_ANSWER_ERROR)) {
+        struct move *move = add_about(list, CHOICE_ANSWER_ERROR, at);
+        move->fault = FAULT_ANSWER_ERROR;
+        move->choice.error = ERROR_LOADING;
+    }
+    add_fault(list, FAULT_LOSE_REQUEST, CHOICE_LOSE_REQUEST, at);
+}
+
+static void list_reply(struct listing *list, int at, bool is_held)
+{
+    if (is_first(list, at) && !is_held && !list->is_stalled)
+        add_way(list, CHOICE_HEAR, at, FAULT_LATE_REPLY);
+    add_fault(list, FAULT_LOSE_REPLY, CHOICE_LOSE_REPLY, at);
+}
+
+static void list_message(struct listing *list, int at)
+{
+    const struct message *message = &list->messages[at];
+    const bool is_silent = list->state->reach[message->server] != REACH_OPEN;
+    const bool is_late =
+        find_pause(list->state, FAULT_LATE_REQUEST, list->client, message->number) ||
+        find_pause(list->state, FAULT_LATE_REPLY, list->client, message->number);
+    if (message->state == MESSAGE_VOID) {
+        if (!list->is_stalled) {
+            add_about(list, CHOICE_GIVE_UP, at)->is_due = true;
+            list->is_any_due = true;
+        }
+        return;
+    }
+    if ((is_silent || is_late) && !message->is_abandoned && !list->is_stalled)
+        (void)add_about(list, CHOICE_GIVE_UP, at);
+    if (message->state == MESSAGE_REQUEST)
+        list_request(list, at, is_silent || is_late);
+    else
+        list_reply(list, at, is_silent || is_late);
+}
+
+static void list_client(struct listing *list, int client)
+{
+    const struct world_ops *ops = list->world->ops;
+    list->client = client;
+    list->view = ops->client(list->world, client);
+    list->messages_count = ops->messages(list->world, client, list->messages);
+    list->is_stalled = find_pause(list->state, FAULT_STALL, client, -1) != NULL;
+    if (list->view.phase == PHASE_DEAD ||
+        list->messages_count + LANE_COUNT * list->state->run->servers > MESSAGES_MAX)
+        return;
+    list_work(list);
+    for (int i = 0; i < list->messages_count; i++)
+        list_message(list, i);
+    list_client_faults(list);
+}
+
+/* --- of servers, and of time --- */
+
+static void list_server(struct listing *list, int server)
+{
+    static const struct {
+        enum fault fault;
+        enum choice_kind kind;
+    } rows[] = {{FAULT_RESTART, CHOICE_RESTART},
+                {FAULT_FLUSH_SCRIPTS, CHOICE_FLUSH_SCRIPTS},
+                {FAULT_SERVER_CLOCK, CHOICE_SERVER_CLOCK},
+                {FAULT_SERVER_DRIFT, CHOICE_SERVER_DRIFT},
+                {FAULT_EVICT, CHOICE_EVICT},
+                {FAULT_FAILOVER, CHOICE_CUT_REPLICA},
+                {FAULT_SILENT_SERVER, CHOICE_SILENCE},
+                {FAULT_REFUSING_SERVER, CHOICE_REFUSE}};
+    const struct moves_state *state = list->state;
+    const bool is_open = state->reach[server] == REACH_OPEN;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        const enum choice_kind kind = rows[i].kind;
+        if (!can_pay(list, rows[i].fault) ||
+            (kind == CHOICE_EVICT && state->has_nothing_to_evict) ||
+            (kind == CHOICE_CUT_REPLICA &&
+             (!state->has_replica[server] || state->is_cut[server])) ||
+            ((kind == CHOICE_SILENCE || kind == CHOICE_REFUSE) && !is_open))
+            continue;
+        struct move *move = add(list, kind, -1, server);
+        move->fault = rows[i].fault;
+        move->choice.amount_us = kind == CHOICE_SERVER_CLOCK
+                                     ? MOVES_LEASE_TICKS * moves_tick_us(state->run)
+                                 : kind == CHOICE_SERVER_DRIFT ? DOUBLE_SPEED_US
+                                                               : 0;
+    }
+    if (state->is_cut[server])
+        (void)add(list, CHOICE_FAILOVER, -1, server);
+    if (!is_open)
+        (void)add(list, CHOICE_REACH, -1, server);
+}
+
+/* A pause of a message that is over, or that nobody waits for any more, is over. */
+static void drop_pauses(struct moves_state *state, struct world *world)
+{
+    struct message messages[MESSAGES_MAX];
+    int kept = 0;
+    for (int i = 0; i < state->pauses_count; i++) {
+        const struct pause pause = state->pauses[i];
+        const struct client_view view = world->ops->client(world, pause.choice.client);
+        bool is_there =
+            pause.number < 0 &&
+            (pause.fault == FAULT_STALL ? view.phase != PHASE_DEAD : view.phase == PHASE_HOLDING);
+        int count =
+            pause.number < 0 ? 0 : world->ops->messages(world, pause.choice.client, messages);
+        const enum message_state state_of =
+            pause.fault == FAULT_LATE_REPLY ? MESSAGE_REPLY : MESSAGE_REQUEST;
+        for (int k = 0; k < count; k++)
+            is_there |= messages[k].number == pause.number && messages[k].state == state_of &&
+                        !messages[k].is_abandoned;
+        if (is_there)
+            state->pauses[kept++] = pause;
+    }
+    state->pauses_count = kept;
+}
+
+static bool may_pass(const struct moves_state *state)
+{
+    return state->times < MOVES_TIMES_MAX && state->ticks < state->bounds.ticks;
+}
+
+static void list_pauses(struct listing *list)
+{
+    for (int i = 0; i < list->state->pauses_count; i++) {
+        const struct pause *pause = &list->state->pauses[i];
+        if (pause->since == list->state->times && may_pass(list->state))
+            continue; /* all that it could bring about comes without it, too */
+        struct move *move = add(list, pause->choice.kind, -1, -1);
+        move->kind = MOVE_GO_ON;
+        move->choice = pause->choice;
+    }
+}
+
+static bool is_any_silent(const struct moves_state *state)
+{
+    bool is_any = false;
+    for (int i = 0; i < state->run->servers; i++)
+        is_any |= state->reach[i] != REACH_OPEN;
+    return is_any;
+}
+
+static void list_time(struct listing *list)
+{
+    const bool is_wanted = list->state->pauses_count > 0 || list->has_late ||
+                           list->next_us < INT64_MAX || is_any_silent(list->state);
+    int64_t amount_us = moves_tick_us(list->state->run);
+    if (list->is_any_due || !is_wanted || !may_pass(list->state))
+        return;
+    if (list->next_us < INT64_MAX && list->next_us - list->now_us < amount_us)
+        amount_us = list->next_us - list->now_us;
+    add(list, CHOICE_TIME, -1, -1)->choice.amount_us = amount_us;
+}
+
+int moves_list(struct moves_state *state, struct world *world, struct move *moves)
+{
+    struct listing list = {.state = state,
+                           .world = world,
+                           .moves = moves,
+                           .now_us = world->ops->now_us(world),
+                           .next_us = INT64_MAX};
+    drop_pauses(state, world);
+    for (int i = 0; i < state->run->clients; i++)
+        list_client(&list, i);
+    list_pauses(&list);
+    for (int i = 0; i < state->run->servers; i++)
+        list_server(&list, i);
+    list_time(&list);
+    return list.count;
+}
+
+/* --- made --- */
+
+static void begin_pause(struct moves_state *state, struct world *world, const struct move *move)
+{
+    struct message messages[MESSAGES_MAX];
+    struct pause pause = {
+        .fault = move->fault, .choice = move->choice, .number = -1, .since = state->times};
+    if (move->fault == FAULT_LATE_REQUEST || move->fault == FAULT_LATE_REPLY) {
+        int count = world->ops->messages(world, move->choice.client, messages);
+        int at = naming_find(&move->choice, messages, count);
+        pause.number = at < 0 ? -1 : messages[at].number;
+    }
+    state->pauses[state->pauses_count++] = pause;
+}
+
+static void end_pause(struct moves_state *state, const struct move *move)
+{
+    int kept = 0;
+    for (int i = 0; i < state->pauses_count; i++)
+        if (!choice_is_same(&state->pauses[i].choice, &move->choice))
+            state->pauses[kept++] = state->pauses[i];
+    state->pauses_count = kept;
+}
+
+static void note_server(struct moves_state *state, const struct choice *choice)
+{
+    if (choice->server < 0)
+        return;
+    enum server_reach *reach = &state->reach[choice->server];
+    switch (choice->kind) {
+    case CHOICE_SILENCE:
+        *reach = REACH_SILENT;
+        break;
+    case CHOICE_REFUSE:
+        *reach = REACH_REFUSED;
+        break;
+    case CHOICE_CUT_REPLICA:
+        state->is_cut[choice->server] = true;
+        break;
+    case CHOICE_FAILOVER:
+        state->is_cut[choice->server] = state->has_replica[choice->server] = false;
+        *reach = REACH_OPEN;
+        break;
+    case CHOICE_REACH:
+    case CHOICE_RESTART:
+        *reach = REACH_OPEN;
+        break;
+    default:
+        break;
+    }
+}
+
+enum fail moves_make(struct moves_state *state, struct world *world, const struct move *move,
+                     bool *is_made, struct failure *failure)
+{
+    const struct choice *choice = &move->choice;
+    *is_made = true;
+    if (move->fault != FAULT_NONE)
+        state->budget[move->fault]--;
+    if (move->kind != MOVE_CHOICE) {
+        if (move->kind == MOVE_PAUSE)
+            begin_pause(state, world, move);
+        else
+            end_pause(state, move);
+        return FAIL_NONE;
+    }
+    struct client_view before = {0};
+    if (choice->client >= 0)
+        before = world->ops->client(world, choice->client);
+    enum fail fail = world->ops->apply(world, choice, failure);
+    if (fail == FAIL_UNKNOWN && choice->kind == CHOICE_EVICT) {
+        state->budget[move->fault]++;
+        state->has_nothing_to_evict = true;
+        *is_made = false;
+        return FAIL_NONE;
+    }
+    if (fail)
+        return fail;
+    state->has_nothing_to_evict = false;
+    state->times += choice->kind == CHOICE_TIME;
+    state->ticks += choice->kind == CHOICE_TIME && choice->amount_us == moves_tick_us(state->run);
+    note_server(state, choice);
+    if (before.phase == PHASE_ACQUIRING || choice->kind == CHOICE_ACQUIRE) {
+        const struct client_view view = world->ops->client(world, choice->client);
+        state->refused[choice->client] += view.phase == PHASE_IDLE && view.last == RESULT_REFUSED;
+    }
+    return FAIL_NONE;
+}

@@ -1,0 +1,238 @@
+/* walk.c - see walk.h. */
+#include "run/walk.h"
+
+#include "base/memory.h"
+#include "base/units.h"
+#include "scenario/naming.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { DRAIN_MAX = 64 };
+
+void walk_close(struct walk *walk)
+{
+    free(walk->sightings);
+    memset(walk, 0, sizeof *walk);
+}
+
+bool walk_has(const struct walk *walk, enum property property, enum cause cause)
+{
+    const struct finding *finding = &walk->findings[property];
+    return finding->verdict == VERDICT_VIOLATED && finding->cause == cause;
+}
+
+struct choice *walk_choices(const struct walk *walk, int *count)
+{
+    struct choice *choices = memory_new((size_t)walk->count + 1, sizeof *choices);
+    *count = 0;
+    for (int i = 0; i < walk->count; i++)
+        if (walk->moves[i].kind == MOVE_CHOICE)
+            choices[(*count)++] = walk->moves[i].choice;
+    return choices;
+}
+
+/* --- what was seen --- */
+
+static bool is_same_sighting(const struct sighting *one, const struct sighting *other)
+{
+    return one->time_us == other->time_us && one->number == other->number &&
+           one->kind == other->kind && one->client == other->client &&
+           one->server == other->server && one->op == other->op && one->result == other->result &&
+           one->reply == other->reply && one->effects == other->effects &&
+           strcmp(one->name, other->name) == 0;
+}
+
+static void say_sighting(const struct walk *walk, int at, char *text, size_t size)
+{
+    char time[UNITS_TEXT_MAX], who[16] = "";
+    if (at >= walk->sightings_count) {
+        (void)snprintf(text, size, "nothing more");
+        return;
+    }
+    const struct sighting *seen = &walk->sightings[at];
+    if (seen->client >= 0)
+        (void)snprintf(who, sizeof who, "%c: ", 'A' + seen->client);
+    (void)snprintf(text, size, "%s%s %s%s%s at %s ms", who, event_name((enum event_kind)seen->kind),
+                   seen->name, seen->result ? ", " : "",
+                   seen->result ? result_name((enum result)seen->result) : "",
+                   units_print_ms(seen->time_us, time));
+}
+
+bool walk_differs(const struct walk *one, const struct walk *other, char *text, size_t size)
+{
+    char first[128], second[128];
+    int at = 0;
+    while (at < one->sightings_count && at < other->sightings_count &&
+           is_same_sighting(&one->sightings[at], &other->sightings[at]))
+        at++;
+    if (at == one->sightings_count && at == other->sightings_count)
+        return false;
+    say_sighting(one, at, first, sizeof first);
+    say_sighting(other, at, second, sizeof second);
+    (void)snprintf(text, size, "first \"%s\", then \"%s\"", first, second);
+    return true;
+}
+
+/* --- one under way --- */
+
+struct recording {
+    struct walk *walk;
+    struct checks *checks;
+    int64_t events;
+    bool is_over;
+};
+
+static void note(struct walk *walk, const struct event *event)
+{
+    struct sighting seen = {.time_us = event->time_us,
+                            .kind = (int)event->kind,
+                            .client = event->client,
+                            .server = event->server,
+                            .op = (int)event->op,
+                            .result = (int)event->result,
+                            .reply = (int)event->reply.kind};
+    if (event->reply.kind == REPLY_INTEGER)
+        seen.number = event->reply.value;
+    if (event->opaque)
+        (void)snprintf(seen.name, sizeof seen.name, "%s", event->opaque->name);
+    else if (event->kind == EVENT_FAULT)
+        (void)snprintf(seen.name, sizeof seen.name, "%s", fault_name(event->fault));
+    for (int i = 0; event->effects && i < event->effects->count; i++)
+        seen.effects = seen.effects * DID_COUNT + (int)event->effects->on[i].did + 1;
+    const int count = walk->sightings_count;
+    if ((count & (count - 1)) == 0)
+        walk->sightings =
+            memory_resize(walk->sightings, count ? 2 * (size_t)count : 1, sizeof seen);
+    walk->sightings[walk->sightings_count++] = seen;
+}
+
+static void take(void *context, const struct event *event)
+{
+    struct recording *recording = context;
+    struct event numbered = *event;
+    if (recording->is_over)
+        return;
+    numbered.index = recording->events++;
+    checks_event(recording->checks, &numbered);
+    note(recording->walk, &numbered);
+}
+
+struct history_head walk_head(const struct run *run, const struct worker_program *program)
+{
+    struct history_head head = {.clients = run->clients,
+                                .servers = run->servers,
+                                .locks = 1,
+                                .names = run->names,
+                                .lease_us = run->lease_us,
+                                .unit_us = run->scheme->unit_us,
+                                .seed = run->seed,
+                                .world = "redis",
+                                .scenario = "explore",
+                                .has_promises = true,
+                                .promises = worker_program_promises(program)};
+    (void)snprintf(head.scheme, sizeof head.scheme, "%s", run->scheme->name);
+    (void)snprintf(head.program, sizeof head.program, "%.*s", (int)sizeof head.program - 1,
+                   program->library);
+    (void)snprintf(head.server_version, sizeof head.server_version, "%s", program->server_version);
+    return head;
+}
+
+/* What stands between two choices, as far as it is seen from outside. */
+static uint64_t fingerprint(const struct moves_state *state, struct world *world)
+{
+    uint64_t hash = UINT64_C(0xcbf29ce484222325); /* FNV-1a */
+    struct message messages[MESSAGES_MAX];
+#define MIX(number) hash = (hash ^ (uint64_t)(number)) * UINT64_C(0x100000001b3)
+    for (int i = 0; i < state->run->clients; i++) {
+        const struct client_view view = world->ops->client(world, i);
+        const int count = world->ops->messages(world, i, messages);
+        MIX(view.phase);
+        MIX(view.attempt);
+        MIX(view.last);
+        for (int k = 0; k < count; k++) {
+            MIX((int)messages[k].state * 2 + messages[k].is_abandoned + 1);
+            MIX(messages[k].reply.kind);
+            for (const char *at = naming_command(&messages[k]); *at; at++)
+                MIX(*at);
+        }
+        MIX(UINT8_MAX);
+    }
+    for (int i = 0; i < state->run->servers; i++)
+        MIX(state->reach[i]);
+    MIX(state->times);
+    MIX(state->pauses_count);
+#undef MIX
+    return hash;
+}
+
+/* So that no operation is left pending: a worker that is asked nothing can be reset. */
+static void drain(struct moves_state *state, struct world *world, struct move *moves)
+{
+    struct failure ignored;
+    for (int i = 0; i < DRAIN_MAX; i++) {
+        const int count = moves_list(state, world, moves);
+        bool is_made;
+        int at = 0;
+        while (at < count && !moves[at].is_due && moves[at].kind != MOVE_GO_ON &&
+               moves[at].choice.kind != CHOICE_REACH)
+            at++;
+        if (at == count || moves_make(state, world, &moves[at], &is_made, &ignored))
+            return;
+    }
+}
+
+static enum fail go(const struct walker *walker, struct picker *picker, struct world *world,
+                    struct recording *recording, struct failure *failure)
+{
+    struct walk *walk = recording->walk;
+    struct moves_state state;
+    struct move *moves = memory_new(MOVES_MAX, sizeof *moves);
+    enum fail fail = FAIL_NONE;
+    moves_begin(&state, walker->run, &walker->bounds, walker->budget);
+    while (!fail && walk->count < WALK_MOVES_MAX) {
+        const int count = moves_list(&state, world, moves);
+        const int at = count ? picker->pick(picker, moves, count) : -1;
+        bool is_made;
+        if (at < 0)
+            break;
+        fail = moves_make(&state, world, &moves[at], &is_made, failure);
+        if (fail || !is_made)
+            continue;
+        walk->moves[walk->count++] = moves[at];
+        walk->faults += moves[at].fault != FAULT_NONE;
+        if (walker->state)
+            walker->state(walker->context, fingerprint(&state, world));
+        if (checks_violated(recording->checks) & ~walker->known)
+            break;
+    }
+    recording->is_over = true;
+    if (!fail) {
+        checks_finish(recording->checks, world->ops->now_us(world), walk->findings, NULL);
+        drain(&state, world, moves);
+    }
+    free(moves);
+    return fail;
+}
+
+enum fail walk_make(const struct walker *walker, struct picker *picker, bool is_fresh,
+                    struct walk *walk, struct failure *failure)
+{
+    struct recording recording = {.walk = walk};
+    struct run run = *walker->run;
+    struct world *world;
+    memset(walk, 0, sizeof *walk);
+    run.sink = (struct event_sink){.take = take, .context = &recording};
+    enum fail fail = kept_workers_world(walker->kept, &world, &run, is_fresh, failure);
+    if (fail)
+        return fail;
+    const struct history_head head = walk_head(&run, walker->program);
+    recording.checks = checks_new_for(&head, NULL);
+    fail = go(walker, picker, world, &recording, failure);
+    checks_free(recording.checks);
+    world->ops->free(world);
+    if (fail)
+        kept_workers_drop(walker->kept);
+    return fail;
+}

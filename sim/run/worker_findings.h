@@ -1,0 +1,54 @@
+/* worker_findings.h - what runs of a worker found: shrunk, confirmed, put down. Private to the
+ * search (worker_search.h). */
+#ifndef PICKLOCK_RUN_WORKER_FINDINGS_H
+#define PICKLOCK_RUN_WORKER_FINDINGS_H
+
+#include "run/pickers.h"
+#include "run/worker_search.h"
+
+struct state_set {
+    uint64_t *rows; /* 0: free */
+    size_t size, count;
+};
+
+/* The best way so far to violate a property: the gravest, with the fewest faults and moves. */
+struct catch
+{
+    bool is_there;
+    enum cause cause;
+    uint64_t run; /* the first that showed something as grave */
+    int faults, count;
+    struct move moves[WALK_MOVES_MAX];
+};
+
+struct worker_search {
+    struct worker_scheme *worker;
+    char (*names)[NAME_MAX_BYTES];
+    struct run run;
+    struct kept_workers *kept; /* for that run */
+    int restarts;              /* of those before it */
+};
+
+/* The search of a cell. */
+struct hunt {
+    struct worker_search *search;
+    struct cell *cell;
+    struct walker walker;
+    struct state_set states;
+    struct uniform_picker uniform;
+    struct pct_picker pct;
+    struct bounded_picker bounded;
+    int faults;                      /* that may strike */
+    unsigned applies;                /* bit a property: some run could be judged by it */
+    uint64_t lost;                   /* runs that could not be judged */
+    uint64_t half_runs, half_states; /* when half of all runs were made */
+    bool has_made_all;               /* of a bounded search */
+    char *doubt;                     /* why nothing more can be said; ends the search */
+    struct catch best[PROPERTY_COUNT];
+};
+
+/* Shrinks each of the best, replays it in new processes, and fills the cell's findings and
+ * witnesses. Other failures than FAIL_UNKNOWN end the program. */
+enum fail worker_findings_confirm(struct hunt *hunt, struct failure *failure);
+
+#endif

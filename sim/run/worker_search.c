@@ -1,0 +1,329 @@
+/* worker_search.c - see worker_search.h: the runs of a cell. What they found is shrunk and
+ * confirmed in worker_findings.c. */
+#include "run/worker_search.h"
+
+#include "base/memory.h"
+#include "run/worker_findings.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Strategies change after so many runs; a run is taken for so long before any is known. */
+enum { SLICE_RUNS = 16, LENGTH_FIRST = 24, SPARE_ATTEMPTS = 2 };
+
+struct worker_search *worker_search_new(struct worker_scheme *worker, char (*names)[NAME_MAX_BYTES])
+{
+    struct worker_search *search = memory_new(1, sizeof *search);
+    search->worker = worker;
+    search->names = names;
+    return search;
+}
+
+int worker_search_restarts(const struct worker_search *search)
+{
+    return search->restarts + (search->kept ? kept_workers_restarts(search->kept) : 0);
+}
+
+static void let_go(struct worker_search *search)
+{
+    search->restarts = worker_search_restarts(search);
+    kept_workers_free(search->kept);
+    search->kept = NULL;
+}
+
+void worker_search_free(struct worker_search *search)
+{
+    if (!search)
+        return;
+    let_go(search);
+    free(search);
+}
+
+/* --- states: what stands between two choices, as far as it is seen from outside --- */
+
+static void set_put(struct state_set *set, uint64_t fingerprint)
+{
+    if (2 * (set->count + 1) > set->size) {
+        const struct state_set old = *set;
+        set->size = old.size ? 2 * old.size : 1024;
+        set->rows = memory_new(set->size, sizeof *set->rows);
+        set->count = 0;
+        for (size_t i = 0; i < old.size; i++)
+            if (old.rows[i])
+                set_put(set, old.rows[i]);
+        free(old.rows);
+    }
+    fingerprint += fingerprint == 0;
+    size_t at = fingerprint & (set->size - 1);
+    while (set->rows[at] && set->rows[at] != fingerprint)
+        at = (at + 1) & (set->size - 1);
+    set->count += set->rows[at] == 0;
+    set->rows[at] = fingerprint;
+}
+
+static void count_state(void *context, uint64_t fingerprint)
+{
+    struct hunt *hunt = context;
+    set_put(&hunt->states, fingerprint);
+    hunt->cell->outcome.transitions++;
+}
+
+/* --- one run --- */
+
+static struct picker *draw_picker(struct hunt *hunt)
+{
+    const struct explore_outcome *outcome = &hunt->cell->outcome;
+    const struct random random = {.seed = hunt->cell->options.seed, .stream = outcome->runs};
+    const int length =
+        outcome->runs ? (int)(outcome->transitions / outcome->runs) + 1 : LENGTH_FIRST;
+    const bool is_pct =
+        hunt->cell->options.search == SEARCH_PCT || outcome->runs / SLICE_RUNS % 2 == 1;
+    if (hunt->cell->options.search == SEARCH_BOUNDED)
+        return &hunt->bounded.picker;
+    if (is_pct) {
+        pct_begin(&hunt->pct, random, length, hunt->faults);
+        return &hunt->pct.picker;
+    }
+    uniform_begin(&hunt->uniform, random);
+    return &hunt->uniform.picker;
+}
+
+/* The same choices again, in the same processes after a reset: all has to be the same. */
+static enum fail audit(struct hunt *hunt, const struct walk *walk, struct failure *failure)
+{
+    struct walk again;
+    struct replay_picker replay;
+    char words[300];
+    struct walker walker = hunt->walker;
+    walker.state = NULL;
+    replay_begin(&replay, walk->moves, walk->count);
+    enum fail fail = walk_make(&walker, &replay.picker, false, &again, failure);
+    if (!fail && walk_differs(walk, &again, words, sizeof words))
+        hunt->doubt = memory_format("the worker does not do the same twice: in run %llu %s",
+                                    (unsigned long long)hunt->cell->outcome.runs, words);
+    walk_close(&again);
+    return fail;
+}
+
+static void keep_best(struct hunt *hunt, struct walk *walk)
+{
+    for (int i = 0; i < PROPERTY_COUNT; i++) {
+        const struct finding *found = &walk->findings[i];
+        struct catch *best = &hunt->best[i];
+        hunt->applies |= (unsigned)(found->verdict != VERDICT_NOT_APPLICABLE) << i;
+        if (found->verdict != VERDICT_VIOLATED)
+            continue;
+        const enum blame blame = cause_blame(found->cause);
+        const bool is_worse = !best->is_there || blame > cause_blame(best->cause);
+        const bool is_shorter = best->is_there && blame == cause_blame(best->cause) &&
+                                (walk->faults < best->faults ||
+                                 (walk->faults == best->faults && walk->count < best->count));
+        if (!is_worse && !is_shorter)
+            continue;
+        if (is_worse)
+            best->run = hunt->cell->outcome.runs;
+        best->is_there = true;
+        best->cause = found->cause;
+        best->faults = walk->faults;
+        best->count = walk->count;
+        memcpy(best->moves, walk->moves, sizeof best->moves);
+        /* What is nobody's fault must not hide what is somebody's. */
+        if (blame == BLAME_SCHEME)
+            hunt->walker.known |= 1u << i;
+    }
+}
+
+static bool is_stopped(const struct hunt *hunt)
+{
+    const struct explore_options *options = &hunt->cell->options;
+    return options->stop && *options->stop;
+}
+
+/* A run that cannot be judged says nothing; where none can, the cell says why. */
+static enum fail make_run(struct hunt *hunt, struct failure *failure)
+{
+    struct walk walk;
+    struct explore_outcome *outcome = &hunt->cell->outcome;
+    enum fail fail = walk_make(&hunt->walker, draw_picker(hunt), false, &walk, failure);
+    outcome->runs++;
+    if (fail && is_stopped(hunt)) {
+        outcome->runs--;
+        fail = FAIL_NONE;
+    } else if (fail == FAIL_UNKNOWN) {
+        if (!hunt->doubt)
+            hunt->doubt =
+                memory_format("run %llu: %s", (unsigned long long)outcome->runs, failure->text);
+        hunt->lost++;
+        fail = FAIL_NONE;
+    } else if (!fail) {
+        keep_best(hunt, &walk);
+        if (outcome->runs % WORKER_SEARCH_AUDIT_EVERY == 1)
+            fail = audit(hunt, &walk, failure);
+        if (fail == FAIL_UNKNOWN && !is_stopped(hunt))
+            hunt->doubt = memory_format("run %llu, again: %s", (unsigned long long)outcome->runs,
+                                        failure->text);
+        fail = fail == FAIL_UNKNOWN ? FAIL_NONE : fail;
+    }
+    walk_close(&walk);
+    return fail;
+}
+
+/* --- all runs --- */
+
+static uint64_t runs_max(const struct hunt *hunt)
+{
+    const struct explore_options *options = &hunt->cell->options;
+    return options->runs_max ? options->runs_max : WORKER_SEARCH_RUNS;
+}
+
+static enum explore_end limit_of(const struct hunt *hunt)
+{
+    const struct explore_options *options = &hunt->cell->options;
+    if (hunt->doubt || hunt->cell->outcome.runs >= runs_max(hunt))
+        return END_RUNS;
+    if (options->deadline_us && options->now_us && options->now_us() >= options->deadline_us)
+        return END_TIME;
+    return is_stopped(hunt) ? END_STOPPED : END_COMPLETE;
+}
+
+static enum fail make_runs(struct hunt *hunt, struct failure *failure)
+{
+    struct explore_outcome *outcome = &hunt->cell->outcome;
+    const bool is_bounded = hunt->cell->options.search == SEARCH_BOUNDED;
+    enum fail fail = FAIL_NONE;
+    bounded_begin(&hunt->bounded);
+    while (!fail && (outcome->end = limit_of(hunt)) == END_COMPLETE) {
+        fail = make_run(hunt, failure);
+        if (outcome->runs == runs_max(hunt) / 2) {
+            hunt->half_runs = outcome->runs;
+            hunt->half_states = hunt->states.count;
+        }
+        if (is_bounded && !bounded_next(&hunt->bounded, WORKER_SEARCH_DEVIATIONS)) {
+            hunt->has_made_all = true;
+            outcome->end = END_RUNS;
+            break;
+        }
+    }
+    outcome->states = hunt->states.count;
+    if (outcome->runs > hunt->half_runs)
+        outcome->new_per_1000 =
+            (outcome->states - hunt->half_states) * 1000 / (outcome->runs - hunt->half_runs);
+    return fail;
+}
+
+/* --- a cell --- */
+
+static bool has_fault_of_none(const struct cell *cell)
+{
+    for (int i = 0; i < FAULT_COUNT; i++)
+        if (cell->options.budget[i] && !moves_have_fault((enum fault)i))
+            return true;
+    return false;
+}
+
+static bool suits(const struct worker_search *search, const struct run *run)
+{
+    return search->kept && search->run.clients == run->clients &&
+           search->run.servers == run->servers && search->run.has_replica == run->has_replica &&
+           search->run.seed == run->seed;
+}
+
+static enum fail use_workers(struct worker_search *search, const struct cell *cell,
+                             struct failure *failure)
+{
+    const struct run run = {.scheme = &search->worker->scheme,
+                            .clients = cell->options.clients,
+                            .servers = cell->options.servers,
+                            .names = search->names,
+                            .lease_us = WORKER_SEARCH_LEASE_US,
+                            .seed = 1, /* of tokens, as when a schedule is replayed */
+                            .has_replica = cell->options.budget[FAULT_FAILOVER] > 0};
+    if (suits(search, &run))
+        return FAIL_NONE;
+    let_go(search);
+    search->run = run;
+    return kept_workers_new(&search->kept, &search->worker->program, &search->run, failure);
+}
+
+static void fill_outcome(struct hunt *hunt)
+{
+    struct cell *cell = hunt->cell;
+    struct explore_outcome *outcome = &cell->outcome;
+    outcome->lease_ticks = MOVES_LEASE_TICKS;
+    outcome->lease_us = WORKER_SEARCH_LEASE_US;
+    outcome->has_replica = hunt->search->run.has_replica;
+    for (int i = 0; i < PROPERTY_COUNT; i++) {
+        outcome->findings[i].verdict = VERDICT_UNKNOWN;
+        outcome->findings[i].runs = outcome->runs;
+    }
+    /* What no run could ask is not asked of the worker: it makes no such promise. */
+    if (outcome->runs > hunt->lost)
+        cell->ignored |= ~hunt->applies & ((1u << PROPERTY_COUNT) - 1);
+    cell->doubt = hunt->doubt;
+    if (!cell->doubt && hunt->has_made_all)
+        cell->doubt =
+            memory_format("not found in all %llu runs with at most %d faults and preemptions",
+                          (unsigned long long)outcome->runs, WORKER_SEARCH_DEVIATIONS);
+}
+
+/* A systematic search gets nowhere with what chance can leave open. */
+static struct moves_bounds bounds_of(const struct cell *cell)
+{
+    const bool is_bounded = cell->options.search == SEARCH_BOUNDED;
+    return (struct moves_bounds){.rounds = cell->options.rounds,
+                                 .spare = is_bounded ? 0 : SPARE_ATTEMPTS,
+                                 .ticks = is_bounded ? MOVES_LEASE_TICKS + 1 : MOVES_TIMES_MAX};
+}
+
+static enum fail search_cell(struct hunt *hunt, struct failure *failure)
+{
+    struct cell *cell = hunt->cell;
+    enum fail fail = use_workers(hunt->search, cell, failure);
+    if (fail)
+        return fail;
+    hunt->walker = (struct walker){.kept = hunt->search->kept,
+                                   .program = &hunt->search->worker->program,
+                                   .run = &hunt->search->run,
+                                   .bounds = bounds_of(cell),
+                                   .state = count_state,
+                                   .context = hunt};
+    memcpy(hunt->walker.budget, cell->options.budget, sizeof hunt->walker.budget);
+    for (int i = 0; i < FAULT_COUNT; i++)
+        hunt->faults += cell->options.budget[i];
+    fail = make_runs(hunt, failure);
+    fill_outcome(hunt);
+    if (!fail)
+        fail = worker_findings_confirm(hunt, failure);
+    for (int i = 0; i < PROPERTY_COUNT && !cell->doubt; i++)
+        if (cell->witnesses[i].error)
+            cell->doubt = memory_format("%s: %s", property_name((enum property)i),
+                                        cell->witnesses[i].error);
+    return fail;
+}
+
+enum fail worker_search_cell(struct worker_search *search, struct cell *cell,
+                             struct failure *failure)
+{
+    const int64_t began_us = cell->options.now_us ? cell->options.now_us() : 0;
+    enum fail fail = FAIL_NONE;
+    cell->has_one_section = cell->is_run = true;
+    if (has_fault_of_none(cell)) {
+        cell->outcome.end = END_NOT_MODELLED;
+        cell->outcome.lease_ticks = MOVES_LEASE_TICKS;
+        for (int i = 0; i < PROPERTY_COUNT; i++)
+            cell->outcome.findings[i].verdict = VERDICT_UNKNOWN;
+    } else {
+        struct hunt *hunt = memory_new(1, sizeof *hunt);
+        hunt->search = search;
+        hunt->cell = cell;
+        fail = search_cell(hunt, failure);
+        free(hunt->states.rows);
+        free(hunt);
+    }
+    if (cell->options.stop && *cell->options.stop)
+        cell->outcome.end = END_STOPPED;
+    if (cell->options.now_us)
+        cell->elapsed_us = cell->options.now_us() - began_us;
+    return fail;
+}
