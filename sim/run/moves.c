@@ -38,7 +38,7 @@ bool move_is_same(const struct move *one, const struct move *other)
 
 /* --- one list --- */
 
-struct listing {
+struct move_listing {
     struct moves_state *state;
     struct world *world;
     struct move *moves;
@@ -53,7 +53,7 @@ struct listing {
     bool is_stalled;
 };
 
-static struct move *add(struct listing *list, enum choice_kind kind, int client, int server)
+static struct move *add(struct move_listing *list, enum choice_kind kind, int client, int server)
 {
     static struct move none;
     if (list->count == MOVES_MAX)
@@ -64,7 +64,7 @@ static struct move *add(struct listing *list, enum choice_kind kind, int client,
     return move;
 }
 
-static void add_due(struct listing *list, enum choice_kind kind, int client, int server)
+static void add_due(struct move_listing *list, enum choice_kind kind, int client, int server)
 {
     add(list, kind, client, server)->is_due = true;
     list->is_any_due = true;
@@ -80,7 +80,7 @@ static struct choice choice_about(enum choice_kind kind, const struct message *m
     return choice;
 }
 
-static bool can_pay(const struct listing *list, enum fault fault)
+static bool can_pay(const struct move_listing *list, enum fault fault)
 {
     return list->state->budget[fault] > 0;
 }
@@ -98,14 +98,14 @@ static const struct pause *find_pause(const struct moves_state *state, enum faul
 
 /* --- of a client --- */
 
-static bool may_acquire(const struct listing *list)
+static bool may_acquire(const struct move_listing *list)
 {
     const int refused = list->state->refused[list->client];
     const int counted = list->view.attempt - refused;
     return counted < list->state->bounds.rounds && refused <= list->state->bounds.spare;
 }
 
-static void add_pause(struct listing *list, enum fault fault, const struct choice *choice)
+static void add_pause(struct move_listing *list, enum fault fault, const struct choice *choice)
 {
     if (list->state->pauses_count == EXPLORE_FAULTS_MAX || !can_pay(list, fault))
         return;
@@ -115,7 +115,7 @@ static void add_pause(struct listing *list, enum fault fault, const struct choic
     move->choice = *choice;
 }
 
-static void list_work(struct listing *list)
+static void list_work(struct move_listing *list)
 {
     const struct choice release = {.kind = CHOICE_RELEASE, .client = list->client, .server = -1};
     if (list->is_stalled)
@@ -133,7 +133,7 @@ static void list_work(struct listing *list)
         list->next_us = list->view.wake_us;
 }
 
-static void list_client_faults(struct listing *list)
+static void list_client_faults(struct move_listing *list)
 {
     const enum phase phase = list->view.phase;
     const int64_t jump_us = TICKS_OVER * moves_tick_us(list->state->run);
@@ -151,7 +151,7 @@ static void list_client_faults(struct listing *list)
 
 /* --- of a message --- */
 
-static bool is_first(const struct listing *list, int at)
+static bool is_first(const struct move_listing *list, int at)
 {
     const struct message *message = &list->messages[at];
     for (int i = 0; i < at; i++)
@@ -162,7 +162,7 @@ static bool is_first(const struct listing *list, int at)
 }
 
 /* A choice names the oldest of its name: the others have to wait for it. */
-static struct move *add_about(struct listing *list, enum choice_kind kind, int at)
+static struct move *add_about(struct move_listing *list, enum choice_kind kind, int at)
 {
     static struct move none;
     const struct choice choice = choice_about(kind, &list->messages[at]);
@@ -173,13 +173,13 @@ static struct move *add_about(struct listing *list, enum choice_kind kind, int a
     return move;
 }
 
-static void add_fault(struct listing *list, enum fault fault, enum choice_kind kind, int at)
+static void add_fault(struct move_listing *list, enum fault fault, enum choice_kind kind, int at)
 {
     if (can_pay(list, fault))
         add_about(list, kind, at)->fault = fault;
 }
 
-static void add_way(struct listing *list, enum choice_kind kind, int at, enum fault fault)
+static void add_way(struct move_listing *list, enum choice_kind kind, int at, enum fault fault)
 {
     const struct choice choice = choice_about(kind, &list->messages[at]);
     struct move *move = add_about(list, kind, at);
@@ -189,7 +189,7 @@ static void add_way(struct listing *list, enum choice_kind kind, int at, enum fa
         add_pause(list, fault, &choice);
 }
 
-static void list_request(struct listing *list, int at, bool is_held)
+static void list_request(struct move_listing *list, int at, bool is_held)
 {
     const struct message *message = &list->messages[at];
     const bool is_free = is_first(list, at) && !is_held;
@@ -211,14 +211,14 @@ static void list_request(struct listing *list, int at, bool is_held)
     add_fault(list, FAULT_LOSE_REQUEST, CHOICE_LOSE_REQUEST, at);
 }
 
-static void list_reply(struct listing *list, int at, bool is_held)
+static void list_reply(struct move_listing *list, int at, bool is_held)
 {
     if (is_first(list, at) && !is_held && !list->is_stalled)
         add_way(list, CHOICE_HEAR, at, FAULT_LATE_REPLY);
     add_fault(list, FAULT_LOSE_REPLY, CHOICE_LOSE_REPLY, at);
 }
 
-static void list_message(struct listing *list, int at)
+static void list_message(struct move_listing *list, int at)
 {
     const struct message *message = &list->messages[at];
     const bool is_silent = list->state->reach[message->server] != REACH_OPEN;
@@ -240,7 +240,7 @@ static void list_message(struct listing *list, int at)
         list_reply(list, at, is_silent || is_late);
 }
 
-static void list_client(struct listing *list, int client)
+static void list_client(struct move_listing *list, int client)
 {
     const struct world_ops *ops = list->world->ops;
     list->client = client;
@@ -258,7 +258,7 @@ static void list_client(struct listing *list, int client)
 
 /* --- of servers, and of time --- */
 
-static void list_server(struct listing *list, int server)
+static void list_server(struct move_listing *list, int server)
 {
     static const struct {
         enum fault fault;
@@ -323,7 +323,7 @@ static bool may_pass(const struct moves_state *state)
     return state->times < MOVES_TIMES_MAX && state->ticks < state->bounds.ticks;
 }
 
-static void list_pauses(struct listing *list)
+static void list_pauses(struct move_listing *list)
 {
     for (int i = 0; i < list->state->pauses_count; i++) {
         const struct pause *pause = &list->state->pauses[i];
@@ -343,7 +343,7 @@ static bool is_any_silent(const struct moves_state *state)
     return is_any;
 }
 
-static void list_time(struct listing *list)
+static void list_time(struct move_listing *list)
 {
     const bool is_wanted = list->state->pauses_count > 0 || list->has_late ||
                            list->next_us < INT64_MAX || is_any_silent(list->state);
@@ -357,11 +357,11 @@ static void list_time(struct listing *list)
 
 int moves_list(struct moves_state *state, struct world *world, struct move *moves)
 {
-    struct listing list = {.state = state,
-                           .world = world,
-                           .moves = moves,
-                           .now_us = world->ops->now_us(world),
-                           .next_us = INT64_MAX};
+    struct move_listing list = {.state = state,
+                                .world = world,
+                                .moves = moves,
+                                .now_us = world->ops->now_us(world),
+                                .next_us = INT64_MAX};
     drop_pauses(state, world);
     for (int i = 0; i < state->run->clients; i++)
         list_client(&list, i);

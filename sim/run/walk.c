@@ -11,19 +11,19 @@
 
 enum { DRAIN_MAX = 64 };
 
-void walk_close(struct walk *walk)
+void walk_close(struct worker_walk *walk)
 {
     free(walk->sightings);
     memset(walk, 0, sizeof *walk);
 }
 
-bool walk_has(const struct walk *walk, enum property property, enum cause cause)
+bool walk_has(const struct worker_walk *walk, enum property property, enum cause cause)
 {
     const struct finding *finding = &walk->findings[property];
     return finding->verdict == VERDICT_VIOLATED && finding->cause == cause;
 }
 
-struct choice *walk_choices(const struct walk *walk, int *count)
+struct choice *walk_choices(const struct worker_walk *walk, int *count)
 {
     struct choice *choices = memory_new((size_t)walk->count + 1, sizeof *choices);
     *count = 0;
@@ -44,7 +44,7 @@ static bool is_same_sighting(const struct sighting *one, const struct sighting *
            strcmp(one->name, other->name) == 0;
 }
 
-static void say_sighting(const struct walk *walk, int at, char *text, size_t size)
+static void say_sighting(const struct worker_walk *walk, int at, char *text, size_t size)
 {
     char time[UNITS_TEXT_MAX], who[16] = "";
     if (at >= walk->sightings_count) {
@@ -60,7 +60,8 @@ static void say_sighting(const struct walk *walk, int at, char *text, size_t siz
                    units_print_ms(seen->time_us, time));
 }
 
-bool walk_differs(const struct walk *one, const struct walk *other, char *text, size_t size)
+bool walk_differs(const struct worker_walk *one, const struct worker_walk *other, char *text,
+                  size_t size)
 {
     char first[128], second[128];
     int at = 0;
@@ -77,14 +78,14 @@ bool walk_differs(const struct walk *one, const struct walk *other, char *text, 
 
 /* --- one under way --- */
 
-struct recording {
-    struct walk *walk;
+struct walk_recording {
+    struct worker_walk *walk;
     struct checks *checks;
     int64_t events;
     bool is_over;
 };
 
-static void note(struct walk *walk, const struct event *event)
+static void note(struct worker_walk *walk, const struct event *event)
 {
     struct sighting seen = {.time_us = event->time_us,
                             .kind = (int)event->kind,
@@ -110,7 +111,7 @@ static void note(struct walk *walk, const struct event *event)
 
 static void take(void *context, const struct event *event)
 {
-    struct recording *recording = context;
+    struct walk_recording *recording = context;
     struct event numbered = *event;
     if (recording->is_over)
         return;
@@ -183,10 +184,10 @@ static void drain(struct moves_state *state, struct world *world, struct move *m
     }
 }
 
-static enum fail go(const struct walker *walker, struct picker *picker, struct world *world,
-                    struct recording *recording, struct failure *failure)
+static enum fail go(const struct walk_maker *walker, struct picker *picker, struct world *world,
+                    struct walk_recording *recording, struct failure *failure)
 {
-    struct walk *walk = recording->walk;
+    struct worker_walk *walk = recording->walk;
     struct moves_state state;
     struct move *moves = memory_new(MOVES_MAX, sizeof *moves);
     enum fail fail = FAIL_NONE;
@@ -216,10 +217,10 @@ static enum fail go(const struct walker *walker, struct picker *picker, struct w
     return fail;
 }
 
-enum fail walk_make(const struct walker *walker, struct picker *picker, bool is_fresh,
-                    struct walk *walk, struct failure *failure)
+enum fail walk_make(const struct walk_maker *walker, struct picker *picker, bool is_fresh,
+                    struct worker_walk *walk, struct failure *failure)
 {
-    struct recording recording = {.walk = walk};
+    struct walk_recording recording = {.walk = walk};
     struct run run = *walker->run;
     struct world *world;
     memset(walk, 0, sizeof *walk);

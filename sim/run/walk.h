@@ -18,7 +18,7 @@ struct sighting {
     char name[WALK_NAME_MAX]; /* of the command, or of the fault */
 };
 
-struct walk {
+struct worker_walk {
     struct move moves[WALK_MOVES_MAX]; /* as they were made */
     int count;
     int faults; /* that it cost */
@@ -27,17 +27,18 @@ struct walk {
     struct finding findings[PROPERTY_COUNT];
 };
 
-void walk_close(struct walk *walk);
+void walk_close(struct worker_walk *walk);
 
 /* Is that violated, by that cause? */
-bool walk_has(const struct walk *walk, enum property property, enum cause cause);
+bool walk_has(const struct worker_walk *walk, enum property property, enum cause cause);
 
 /* The choices of its moves (the caller frees); *count: how many. */
-struct choice *walk_choices(const struct walk *walk, int *count);
+struct choice *walk_choices(const struct worker_walk *walk, int *count);
 
 /* Where both first differ, in words: "A sends SET at 0.1 ms; then: A sends GET at 0.1 ms". False:
  * nowhere. At most size bytes. */
-bool walk_differs(const struct walk *one, const struct walk *other, char *text, size_t size);
+bool walk_differs(const struct worker_walk *one, const struct worker_walk *other, char *text,
+                  size_t size);
 
 /* The number of the move to make; -1: none, the run ends. */
 struct picker {
@@ -45,7 +46,7 @@ struct picker {
 };
 
 /* What all walks of a search have in common. */
-struct walker {
+struct walk_maker {
     struct kept_workers *kept;
     const struct worker_program *program;
     const struct run *run; /* without sink */
@@ -59,8 +60,8 @@ struct walker {
 /* Makes a walk. It ends when nothing can be chosen, the picker says so, or something is violated
  * that is not known. is_fresh: in new processes. FAIL_UNKNOWN: nothing can be said of it, and why;
  * other failures end the search. The walk is closed by the caller in any case. */
-enum fail walk_make(const struct walker *walker, struct picker *picker, bool is_fresh,
-                    struct walk *walk, struct failure *failure);
+enum fail walk_make(const struct walk_maker *walker, struct picker *picker, bool is_fresh,
+                    struct worker_walk *walk, struct failure *failure);
 
 /* The head of the history of such a run. */
 struct history_head walk_head(const struct run *run, const struct worker_program *program);

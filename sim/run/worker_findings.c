@@ -17,10 +17,10 @@ static bool is_stopped(const struct hunt *hunt)
 
 /* The moves once more. FAIL_UNKNOWN: as walk_make(). */
 static enum fail run_again(struct hunt *hunt, const struct catch *catch, enum property property,
-                           bool is_fresh, struct walk *walk, struct failure *failure)
+                           bool is_fresh, struct worker_walk *walk, struct failure *failure)
 {
     struct replay_picker replay;
-    struct walker walker = hunt->walker;
+    struct walk_maker walker = hunt->walker;
     walker.state = NULL;
     walker.known = ~(1u << property);
     replay_begin(&replay, catch->moves, catch->count);
@@ -41,7 +41,7 @@ static void leave_out(const struct catch *from, int at, int size, struct catch *
 static bool try_out(struct hunt *hunt, struct catch *best, const struct catch *candidate,
                     enum property property, enum fail *fail, struct failure *failure)
 {
-    struct walk walk;
+    struct worker_walk walk;
     *fail = run_again(hunt, candidate, property, false, &walk, failure);
     bool is_better = !*fail && walk_has(&walk, property, best->cause) &&
                      walk.faults <= best->faults && walk.count < best->count;
@@ -93,7 +93,7 @@ struct confirmation {
 static enum fail replay_fresh(struct hunt *hunt, const struct catch *catch, enum property property,
                               struct confirmation *confirmation, struct failure *failure)
 {
-    struct walk walk;
+    struct worker_walk walk;
     enum fail fail = run_again(hunt, catch, property, true, &walk, failure);
     confirmation->tried++;
     if (fail == FAIL_UNKNOWN && !confirmation->trouble)
@@ -112,7 +112,7 @@ static void put_down(struct hunt *hunt, const struct catch *catch, enum property
     struct explore_finding *finding = &hunt->cell->outcome.findings[property];
     struct cell_witness *witness = &hunt->cell->witnesses[property];
     struct finding *found = &confirmation->finding;
-    struct walk *walk = memory_new(1, sizeof *walk);
+    struct worker_walk *walk = memory_new(1, sizeof *walk);
     finding_say(found, "In new processes it came again %d of %d times.", confirmation->seen,
                 confirmation->tried);
     walk->count = catch->count;

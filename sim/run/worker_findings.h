@@ -33,7 +33,7 @@ struct worker_search {
 struct hunt {
     struct worker_search *search;
     struct cell *cell;
-    struct walker walker;
+    struct walk_maker walker;
     struct state_set states;
     struct uniform_picker uniform;
     struct pct_picker pct;

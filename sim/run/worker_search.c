@@ -90,12 +90,12 @@ static struct picker *draw_picker(struct hunt *hunt)
 }
 
 /* The same choices again, in the same processes after a reset: all has to be the same. */
-static enum fail audit(struct hunt *hunt, const struct walk *walk, struct failure *failure)
+static enum fail audit(struct hunt *hunt, const struct worker_walk *walk, struct failure *failure)
 {
-    struct walk again;
+    struct worker_walk again;
     struct replay_picker replay;
     char words[300];
-    struct walker walker = hunt->walker;
+    struct walk_maker walker = hunt->walker;
     walker.state = NULL;
     replay_begin(&replay, walk->moves, walk->count);
     enum fail fail = walk_make(&walker, &replay.picker, false, &again, failure);
@@ -106,7 +106,7 @@ static enum fail audit(struct hunt *hunt, const struct walk *walk, struct failur
     return fail;
 }
 
-static void keep_best(struct hunt *hunt, struct walk *walk)
+static void keep_best(struct hunt *hunt, struct worker_walk *walk)
 {
     for (int i = 0; i < PROPERTY_COUNT; i++) {
         const struct finding *found = &walk->findings[i];
@@ -143,7 +143,7 @@ static bool is_stopped(const struct hunt *hunt)
 /* A run that cannot be judged says nothing; where none can, the cell says why. */
 static enum fail make_run(struct hunt *hunt, struct failure *failure)
 {
-    struct walk walk;
+    struct worker_walk walk;
     struct explore_outcome *outcome = &hunt->cell->outcome;
     enum fail fail = walk_make(&hunt->walker, draw_picker(hunt), false, &walk, failure);
     outcome->runs++;
@@ -282,12 +282,12 @@ static enum fail search_cell(struct hunt *hunt, struct failure *failure)
     enum fail fail = use_workers(hunt->search, cell, failure);
     if (fail)
         return fail;
-    hunt->walker = (struct walker){.kept = hunt->search->kept,
-                                   .program = &hunt->search->worker->program,
-                                   .run = &hunt->search->run,
-                                   .bounds = bounds_of(cell),
-                                   .state = count_state,
-                                   .context = hunt};
+    hunt->walker = (struct walk_maker){.kept = hunt->search->kept,
+                                       .program = &hunt->search->worker->program,
+                                       .run = &hunt->search->run,
+                                       .bounds = bounds_of(cell),
+                                       .state = count_state,
+                                       .context = hunt};
     memcpy(hunt->walker.budget, cell->options.budget, sizeof hunt->walker.budget);
     for (int i = 0; i < FAULT_COUNT; i++)
         hunt->faults += cell->options.budget[i];
@@ -297,8 +297,8 @@ static enum fail search_cell(struct hunt *hunt, struct failure *failure)
         fail = worker_findings_confirm(hunt, failure);
     for (int i = 0; i < PROPERTY_COUNT && !cell->doubt; i++)
         if (cell->witnesses[i].error)
-            cell->doubt = memory_format("%s: %s", property_name((enum property)i),
-                                        cell->witnesses[i].error);
+            cell->doubt =
+                memory_format("%s: %s", property_name((enum property)i), cell->witnesses[i].error);
     return fail;
 }
 
