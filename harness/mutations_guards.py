@@ -30,7 +30,7 @@ PATIENCE_S = 300
 EAGER, ORDER, SETS = "reduce/eager_replies.c", "reduce/partial_order.c", "reduce/persistent_sets.c"
 SYMMETRY, BOUND, APPLY = "reduce/symmetry.c", "reduce/lower_bound.c", "graph/apply.c"
 SUCCESSORS, CACHE, BFS = "graph/successors.c", "graph/successor_cache.c", "search/bfs.c"
-INDEPENDENCE = "graph/independence.c"
+INDEPENDENCE, VISITED = "graph/independence.c", "store/fingerprint_set.c"
 
 # condition, file, function, the test's program and name, a piece of the function, what stands there instead
 GUARDS = [
@@ -183,6 +183,16 @@ GUARDS = [
     ("B8", BOUND, "to_lost_update_of", "test_lower_bound", "a_step_is_one_event", "&& first->is_count_known && ", "&& "),
     ("B9", BFS, "violations_wanted", "test_lower_bound", "short_ways_are_found_and_no_others",
      "run->depth < search->bound && run->layer", "run->layer"),
+
+    ("L1", APPLY, "step_open", "test_bfs", "no_layer_ends_before_its_last_seed",
+     "        *budget_of(it->space, step->words) -=\n            1u << (BUDGET_BITS * it->successors->slot_of[action->fault]);", ";"),
+    ("L2", BFS, "run_layer", "test_bfs", "no_layer_ends_before_its_last_seed",
+     "else if (run->frontier_at == run->frontier.count)", "else"),
+
+    ("H1", VISITED, "fingerprint_set_init", "test_fingerprint_set", "every_word_counts",
+     "i < FINGERPRINT_WORDS_MAX / 2; i++", "i < 2; i++"),
+    ("H2", VISITED, "look_in", "test_fingerprint_set", "whole_states_need_no_luck",
+     "!visited->has_full_states || is_same(visited, number, words)", "true"),
 ]
 
 

@@ -292,6 +292,23 @@ static void a_sum_can_be_changed_word_by_word(void **state)
     fingerprint_set_close(&visited);
 }
 
+static void every_word_counts(void **state)
+{
+    (void)state;
+    for (int count = 4; count <= FINGERPRINT_WORDS_MAX; count++) {
+        struct fingerprint_set visited;
+        uint32_t words[FINGERPRINT_WORDS_MAX] = {0};
+        fingerprint_set_init(&visited, count, 1, false);
+        const uint64_t before = fingerprint_of(&visited, words);
+        for (int i = 0; i < count; i++) {
+            words[i] = 1;
+            assert_true(fingerprint_of(&visited, words) != before);
+            words[i] = 0;
+        }
+        fingerprint_set_close(&visited);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -299,6 +316,7 @@ int main(void)
         cmocka_unit_test(a_tape_keeps_its_records_until_they_are_dropped),
         cmocka_unit_test(numbers_states_in_the_order_in_which_they_came),
         cmocka_unit_test(whole_states_need_no_luck),
+        cmocka_unit_test(every_word_counts),
         cmocka_unit_test(a_crowded_end_makes_the_table_grow),
         cmocka_unit_test(a_crowded_start_is_moved_whole),
         cmocka_unit_test(a_record_has_room_for_more_than_the_state),
