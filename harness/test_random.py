@@ -64,7 +64,9 @@ def test_a_witness_is_confirmed_on_real_redis_and_replays(tmp_path, picklock):
 
 
 def test_a_witness_says_whether_it_is_the_shortest():
-    assert "in 10 steps, the shortest\n" in run(*SOME, "--fault", "stall", "--witness").out
+    out = run(*SOME, "--fault", "stall", "--witness").out
+    assert "in 10 steps, the shortest\n" in out
+    assert "\n    9  " in out and "and 1 step without a line: the fault itself, that somebody is slow\n" in out
 
 
 @pytest.mark.parametrize("words, says", [

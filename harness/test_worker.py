@@ -350,6 +350,88 @@ class Worker(Worker):
     assert ran.status == 64 and "answered request 4 (acquire) twice" in ran.err, ran
 
 
+def test_a_worker_that_answers_again_much_later(picklock, worker):
+    """From a timer of its own, while it is asked for something else."""
+    ran = once(picklock, worker("""
+class Worker(Worker):
+    def acquire(self, wait_ms):
+        granted = super().acquire(wait_ms)
+        threading.Timer(2, lambda: picklock_worker._say({"id": 4, "ok": True})).start()
+        return granted
+    def release(self):
+        time.sleep(5)
+        return super().release()
+"""))
+    assert ran.status == 64 and "answered request 4 (acquire) twice" in ran.err, ran
+
+
+@pytest.mark.parametrize("what", [
+    "while True:\n            pass",
+    "[0] * (1 << 62) if False else [x for x in iter(int, 1)]",
+])
+def test_a_worker_that_computes_for_ever_is_unknown(picklock, worker, what):
+    ran = once(picklock, worker(f"""
+class Worker(Worker):
+    def release(self):
+        {what}
+"""))
+    assert ran.status == 2 and "worker A is busy: it has not come to rest within 20 s of real time (thread " in ran.err, ran
+
+
+def test_a_worker_that_spins_on_the_clock(picklock, worker):
+    """It comes to where it wants to be, without a wait."""
+    ran = once(picklock, worker("""
+class Worker(Worker):
+    def release(self):
+        end = time.monotonic() + 0.2
+        while time.monotonic() < end:
+            pass
+        return super().release()
+"""))
+    assert ran.status == 0 and "A  answers ok: true" in ran.out, ran
+
+
+def test_a_worker_with_many_threads(picklock, worker):
+    """Each of them waits for its own time, and the worker for all of them."""
+    ran = once(picklock, worker("""
+class Worker(Worker):
+    def acquire(self, wait_ms):
+        done = []
+        threads = [threading.Thread(target=lambda i=i: (time.sleep(0.01 * i), done.append(i))) for i in range(40)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        return done == list(range(40)) and super().acquire(wait_ms)
+"""))
+    assert ran.status == 0 and ran.out.count("time passes: 10.0 ms") == 3 * 39, ran
+
+
+def test_a_worker_that_forks(picklock, worker):
+    ran = once(picklock, worker("""
+class Worker(Worker):
+    def acquire(self, wait_ms):
+        if os.fork() == 0:
+            time.sleep(0.2)
+            os._exit(0)
+        os.wait()
+        return super().acquire(wait_ms)
+"""))
+    assert ran.status == 0 and "time passes" not in ran.out, ran
+
+
+def test_a_worker_that_prints_very_much(picklock, worker):
+    """A GB without a line feed, and no pipe that fills up: it is read while it is written, and cut."""
+    ran = once(picklock, worker("""
+class Worker(Worker):
+    def release(self):
+        for _ in range(1024 if self.settings.name == "A" else 0):
+            sys.stderr.write("x" * 1048576)
+        return super().release()
+"""))
+    assert ran.status == 0 and "A  prints: xxx" in ran.out and max(map(len, ran.out.splitlines())) < 1100, ran.out[-500:]
+
+
 def test_a_worker_that_exits(picklock, worker):
     ran = once(picklock, worker("""
 class Worker(Worker):

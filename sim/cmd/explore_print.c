@@ -2,6 +2,7 @@
 #include "cmd/explore_print.h"
 
 #include "base/memory.h"
+#include "base/units.h"
 #include "cmd/charset.h"
 #include "report/report.h"
 #include "report/text.h"
@@ -57,6 +58,10 @@ static void print_witness(FILE *out, const struct result_row *cell,
     print_shortness(out, cell, property);
     for (int i = 0; i < property->choices_count; i++)
         fprintf(out, "  %3d  %s\n", i + 1, property->choices[i]);
+    const int64_t unlisted = property->steps - property->choices_count;
+    if (unlisted > 0)
+        fprintf(out, "       and %" PRId64 " step%s without a line: %s\n", unlisted,
+                units_plural(unlisted), "the fault itself, that somebody is slow");
     for (int i = 0; i < property->witness_lines; i++)
         print_line(out, "  ", property->witness[i]);
     if (property->error)
