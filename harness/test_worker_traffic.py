@@ -1,0 +1,135 @@
+"""What workers say to a server, as far as it is unusual: large scripts, bytes that are no text, RESP3, transactions around scripts,
+scripts that are forgotten, two locks in one worker."""
+
+import json
+import shlex
+
+import pytest
+from conftest import ROOT
+from test_worker import PYTHON
+
+# A client of its own that takes bytes, and reads RESP2 and RESP3.
+CLIENT = r"""
+import socket
+import picklock_worker
+
+class Client:
+    def __init__(self, address):
+        self.socket = socket.create_connection(address)
+        self.file = self.socket.makefile("rb")
+
+    def send(self, *words):
+        words = [word if isinstance(word, bytes) else str(word).encode() for word in words]
+        self.socket.sendall(b"*%d\r\n" % len(words) + b"".join(b"$%d\r\n%s\r\n" % (len(word), word) for word in words))
+
+    def reply(self):
+        line = self.file.readline()
+        kind, rest = line[:1], line[1:-2]
+        if kind == b"$":
+            return None if rest == b"-1" else self.file.read(int(rest) + 2)[:-2]
+        if kind in b"*>~%":
+            return [self.reply() for _ in range(int(rest) * (2 if kind == b"%" else 1))] if int(rest) >= 0 else None
+        if kind == b"_":
+            return None
+        return int(rest) if kind == b":" else Exception(rest.decode()) if kind == b"-" else rest
+
+    def ask(self, *words):
+        self.send(*words)
+        return self.reply()
+
+class Worker(picklock_worker.Worker):
+    promises = ["expiry"]
+
+    def init(self, settings):
+        self.token = settings.name.encode()
+        self.key, self.ttl = settings.key, settings.ttl_ms
+        self.client = Client(settings.address())
+
+    def acquire(self, wait_ms):
+        return self.client.ask("SET", self.key, self.token, "NX", "PX", self.ttl) == b"OK"
+
+    def release(self):
+        return self.client.ask("EVAL", RELEASE, 1, self.key, self.token) == 1
+
+RELEASE = "if redis.call('get', KEYS[1]) == ARGV[1] then return redis.call('del', KEYS[1]) end return 0"
+"""
+
+LARGE = """
+RELEASE += "\\n-- " + "x" * (1 << 20)
+"""
+
+BYTES = """
+class Worker(Worker):
+    def init(self, settings):
+        super().init(settings)
+        self.token += bytes(range(256))
+"""
+
+RESP3 = """
+class Worker(Worker):
+    def init(self, settings):
+        super().init(settings)
+        assert isinstance(self.client.ask("HELLO", 3), list)
+"""
+
+TRANSACTION = """
+class Worker(Worker):
+    def release(self):
+        for words in (("MULTI",), ("EVAL", RELEASE, 1, self.key, self.token), ("EXEC",)):
+            last = self.client.ask(*words)
+        return last == [1]
+"""
+
+FORGOTTEN = """
+import hashlib
+class Worker(Worker):
+    def release(self):
+        sha = hashlib.sha1(RELEASE.encode()).hexdigest()
+        done = self.client.ask("EVALSHA", sha, 1, self.key, self.token)
+        if isinstance(done, Exception) and "NOSCRIPT" in str(done):
+            self.client.ask("SCRIPT", "FLUSH")
+            self.client.ask("SCRIPT", "LOAD", RELEASE)
+            done = self.client.ask("EVALSHA", sha, 1, self.key, self.token)
+        return done == 1
+"""
+
+TWO_LOCKS = """
+class Worker(Worker):
+    def acquire(self, wait_ms):
+        if not super().acquire(wait_ms):
+            return False
+        return self.client.ask("SET", self.key + ":second", self.token, "NX", "PX", self.ttl) == b"OK"
+
+    def release(self):
+        self.client.ask("DEL", self.key + ":second")
+        return super().release()
+"""
+
+
+@pytest.mark.parametrize("more, words", [
+    (LARGE, "B's 1st EVAL to server 1 is executed: 1"),
+    (BYTES, "SET lock \"A\\x00\\x01\\x02"),
+    (RESP3, "A  says HELLO to server 1 (a handshake, not held)"),
+    (TRANSACTION, "A's 1st EXEC to server 1 is executed: [1]"),
+    (FORGOTTEN, "A's 1st EVALSHA to server 1 is executed: error: NOSCRIPT"),
+    (TWO_LOCKS, "A  sends to server 1: SET lock:second"),
+], ids=["large script", "bytes", "RESP3", "transaction", "forgotten script", "two locks"])
+def test_a_hand_over(picklock, tmp_path, more, words):
+    path = tmp_path / "lock.py"
+    path.write_text(CLIENT + more + "\npicklock_worker.run(Worker)\n")
+    ran = picklock("test", "--once", f"{PYTHON} {shlex.quote(str(path))}")
+    assert ran.status == 0 and words in ran.out and "A clean hand-over: as expected." in ran.out, ran
+    if more is RESP3:
+        assert "B's 1st SET to server 1 is executed: nil" in ran.out, ran
+
+
+@pytest.mark.parametrize("more", [LARGE, BYTES, RESP3, TRANSACTION], ids=["large script", "bytes", "RESP3", "transaction"])
+def test_verdicts(picklock, tmp_path, more):
+    """Such a worker is judged as any other: by what it did to the key. It outlives its lease, and removes nobody's lock."""
+    path, out = tmp_path / "lock.py", tmp_path / "results.json"
+    path.write_text(CLIENT + more + "\npicklock_worker.run(Worker)\n")
+    ran = picklock("run", "--worker", f"{PYTHON} {shlex.quote(str(path))}", "--fail-on", "never", "--json", out,
+                   ROOT / "scenarios" / "expired-lease-double-delete.yaml")
+    assert ran.status == 0, ran
+    [row] = json.loads(out.read_text())["results"]
+    assert row["verdict"] == "violated" and {found["cause"] for found in row["properties"]} == {None, "overrun"}, ran
