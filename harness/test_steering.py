@@ -96,7 +96,8 @@ def test_a_wrapper_that_starts_a_server_beside_itself(picklock, tmp_path):
 
 def test_a_restart_that_keeps_the_keys(picklock, tmp_path):
     """A server that writes what it is told: "restarts empty" did not strike, so nothing is concluded."""
-    path = wrapper(tmp_path, 'exec redis-server "$@" --appendonly yes --appendfsync always\n')
+    (tmp_path / "kept").mkdir()
+    path = wrapper(tmp_path, f'exec redis-server "$@" --dir "{tmp_path}/kept" --appendonly yes --appendfsync always\n')
     ran = picklock("run", "--scheme", "set-nx-px-cad", "scenarios/restart-empty.yaml", "--redis-server", path,
                    "--json", "-")
     [row] = ran.json["results"]

@@ -136,20 +136,15 @@ bool control_is_garbage(const redisContext *control)
     return control && control->err == REDIS_ERR_PROTOCOL;
 }
 
-static redisReply *ask(redisContext *control, struct failure *failure, const char *format,
-                       va_list values)
+redisReply *control_answer(redisContext *control, const char *what, struct failure *failure)
 {
     void *got = NULL;
     char bytes[QUOTED_MAX], said[QUOTED_MAX + 1];
     int is_sent = 0;
-    char what[16];
-    size_t length = strcspn(format, " ");
-    (void)snprintf(what, sizeof what, "%.*s", (int)length, format);
     if (!control) {
         failure_set(failure, FAIL_UNAVAILABLE, "%s: there is no connection to the server", what);
         return NULL;
     }
-    (void)redisvAppendCommand(control, format, values);
     while (!is_sent && redisBufferWrite(control, &is_sent) == REDIS_OK)
         ;
     quote(bytes, is_sent ? peek(control, bytes) : 0, said);
@@ -164,6 +159,25 @@ static redisReply *ask(redisContext *control, struct failure *failure, const cha
                 reply->str);
     freeReplyObject(reply);
     return NULL;
+}
+
+void control_append(redisContext *control, const char *format, ...)
+{
+    va_list values;
+    va_start(values, format);
+    if (control)
+        (void)redisvAppendCommand(control, format, values);
+    va_end(values);
+}
+
+static redisReply *ask(redisContext *control, struct failure *failure, const char *format,
+                       va_list values)
+{
+    char what[16];
+    (void)snprintf(what, sizeof what, "%.*s", (int)strcspn(format, " "), format);
+    if (control)
+        (void)redisvAppendCommand(control, format, values);
+    return control_answer(control, what, failure);
 }
 
 redisReply *control_ask(redisContext *control, struct failure *failure, const char *format, ...)

@@ -28,7 +28,13 @@ bool control_is_garbage(const redisContext *control);
  * FAIL_UNAVAILABLE in failure when the server did not answer, or answered with an error. */
 redisReply *control_ask(redisContext *control, struct failure *failure, const char *format, ...);
 
-/* The same where only success matters. */
+/* The same for several commands at once: all are appended, then as many answers are taken, each
+ * under the name of its command (borrowed). A failure leaves the rest unread: shut the connection.
+ */
+void control_append(redisContext *control, const char *format, ...);
+redisReply *control_answer(redisContext *control, const char *what, struct failure *failure);
+
+/* One command of which only success matters. */
 enum fail control_do(redisContext *control, struct failure *failure, const char *format, ...);
 
 /* What an integer reply says; INT64_MIN and the failure's text when it is none. */

@@ -1,8 +1,6 @@
 /* directed_servers.c - what a directed run does to real servers. See directed.h. */
 #include "live/directed.h"
 
-#include "live/clock.h"
-
 #include <stdio.h>
 
 static struct servers *servers_of(struct backend *backend)
@@ -20,7 +18,7 @@ enum fail directed_jump_clock(struct backend *backend, int server, int64_t amoun
                               struct failure *failure)
 {
     struct servers *servers = servers_of(backend);
-    clock_jump(servers->rows[server].page, amount_us);
+    servers_jump_clock(servers, server, amount_us);
     return servers_prove_clock(servers, server, failure);
 }
 

@@ -13,15 +13,16 @@
 #include <hiredis/hiredis.h>
 #include <stdbool.h>
 
+/* What it may evict once its memory is limited; it is not, but by a fault. */
+#define PROCESS_POLICY "volatile-lfu"
+
 enum { PROCESS_PATH_MAX = FOLDER_PATH_MAX + 64, VERSION_MAX = 32 };
 
 struct process_options {
-    const char *program;      /* NULL: redis-server on the PATH */
-    const char *folder;       /* its working folder, made here */
-    const char *shim;         /* the clock shim to preload, NULL: none */
-    const char *page;         /* the file of its clock page */
-    struct clock_page *clock; /* that page, mapped: the server is proved to follow it */
-    int port;                 /* wanted; another one when that is taken; 0: any */
+    const char *program; /* NULL: redis-server on the PATH */
+    const char *folder;  /* its working folder, made here */
+    const char *shim;    /* the clock shim to preload, NULL: none */
+    int port;            /* wanted; another one when that is taken; 0: any */
 };
 
 struct process {
@@ -29,7 +30,10 @@ struct process {
     int port;
     char folder[PROCESS_PATH_MAX];
     char version[VERSION_MAX];
-    redisContext *control; /* open from start to stop */
+    redisContext *control; /* open from ready to stop */
+    /* What its clock says, to be moved by us; it stands at world time 0 at first. NULL: no shim. */
+    struct clock_page *clock;
+    char *settings; /* as it was when it was ready: process_reset() */
 };
 
 /* Starts it and waits until it is ready. From the main thread only: the kernel ties the death
@@ -39,11 +43,24 @@ struct process {
 enum fail process_start(struct process *process, const struct process_options *options,
                         struct failure *failure);
 
-/* Is its time what the page (borrowed; frozen) says, to the microsecond? Else FAIL_UNAVAILABLE:
- * with a clock that is not steered no lease would end when the story says so, and all would hold.
- */
-enum fail process_prove_clock(struct process *process, const struct clock_page *clock,
-                              struct failure *failure);
+/* The same in two parts: the process runs; and it is ready, which nobody has waited for in between.
+ * Its port may turn out to be taken: then the second part fails, as for any other reason. */
+enum fail process_begin(struct process *process, const struct process_options *options,
+                        struct failure *failure);
+enum fail process_finish(struct process *process, struct failure *failure);
+
+/* Is its time what its clock page says, to the microsecond? Else FAIL_UNAVAILABLE: with a clock
+ * that is not steered no lease would end when the story says so, and all would hold. */
+enum fail process_prove_clock(struct process *process, struct failure *failure);
+
+/* Between two runs: ends all connections but ours, deletes all keys and scripts, takes back what
+ * faults have set, and proves it: as one that has just started, the clock where its page stands. A
+ * primary keeps the replica that it has, or loses all. FAIL_UNKNOWN: what is left or refused, and
+ * it is to be replaced; FAIL_UNAVAILABLE: it does not answer. */
+enum fail process_reset(struct process *process, bool keeps_replica, struct failure *failure);
+
+/* Is a replica in that state, which has it from its primary? Asks only. */
+enum fail process_prove_blank_replica(struct process *process, struct failure *failure);
 
 /* SIGKILL, and waits for its end. Nothing when it is not running. */
 void process_kill(struct process *process);
@@ -54,5 +71,19 @@ enum fail process_check(struct process *process, struct failure *failure);
 
 /* Its address, as a URL of its own. */
 struct url process_url(const struct process *process);
+
+/* --- between the files of a process --- */
+
+#define PROCESS_PORT_TAKEN "Address already in use"
+
+void process_log_path(const struct process *process, char *path, size_t size);
+
+/* process_ready.c: runs, answers, is the one that was started, and of a version that will do; and
+ * follows its clock page, twice around a step of it: once could be an accident. */
+enum fail process_await_ready(struct process *process, struct failure *failure);
+enum fail process_prove_steered(struct process *process, struct failure *failure);
+
+/* process_reset.c: keeps what its settings are now, to hold it to them. */
+enum fail process_note_settings(struct process *process, struct failure *failure);
 
 #endif

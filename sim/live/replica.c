@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { IN_STEP_SECONDS = 20, LOOK_MS = 1 };
+enum { IN_STEP_SECONDS = 20, LOOK_MS = 20 };
 
 static void feed_opened(void *context, struct proxy_link *link, int peer_port, void **link_owner)
 {
@@ -53,44 +53,75 @@ static enum fail feed_open(struct servers *servers, struct server *server, struc
 
 /* --- waiting --- */
 
+/* What INFO replication of a server says; NULL: it does not answer. The caller frees it. */
+static redisReply *replication(redisContext *control, struct failure *failure)
+{
+    redisReply *info = control_ask(control, failure, "INFO replication");
+    if (!info || info->type == REDIS_REPLY_STRING)
+        return info;
+    freeReplyObject(info);
+    failure_set(failure, FAIL_UNAVAILABLE, "INFO was answered with no text");
+    return NULL;
+}
+
+/* The replica first: has it all that its primary has a moment later, then it is in step. */
+static enum fail is_in_step(struct server *server, bool *in_step, struct failure *failure)
+{
+    char link[16], have[24], all[24];
+    redisReply *info = replication(server->replica.control, failure);
+    if (!info)
+        return FAIL_UNAVAILABLE;
+    control_field(info->str, "master_link_status", link, sizeof link);
+    control_field(info->str, "slave_repl_offset", have, sizeof have);
+    freeReplyObject(info);
+    if (strcmp(link, "up") != 0)
+        return FAIL_NONE;
+    info = replication(server->process.control, failure);
+    if (!info)
+        return FAIL_UNAVAILABLE;
+    control_field(info->str, "master_repl_offset", all, sizeof all);
+    freeReplyObject(info);
+    *in_step = strcmp(have, all) == 0;
+    return FAIL_NONE;
+}
+
 static void look_again(uv_timer_t *timer)
 {
     (void)timer;
 }
 
-/* What INFO replication of a server says: a field of it as a number or text. */
-static enum fail replication(redisContext *control, const char *field, char *value, size_t size,
-                             struct failure *failure)
+static void log_grew(uv_fs_event_t *log, const char *name, int events, int status)
 {
-    redisReply *info = control_ask(control, failure, "INFO replication");
-    if (!info)
-        return FAIL_UNAVAILABLE;
-    value[0] = '\0';
-    if (info->type == REDIS_REPLY_STRING)
-        control_field(info->str, field, value, size);
-    freeReplyObject(info);
-    return FAIL_NONE;
+    (void)log;
+    (void)name;
+    (void)events;
+    (void)status;
 }
 
-static enum fail is_in_step(struct server *server, bool *in_step, struct failure *failure)
+/* Its feed flows through our loop, and its log says when it has loaded what came: either wakes us.
+ * The timer is for what may not. */
+static void watch_start(struct servers *servers, const struct server *server)
 {
-    char link[16], have[24], all[24];
-    *in_step = false;
-    if (replication(server->replica.control, "master_link_status", link, sizeof link, failure) ||
-        replication(server->replica.control, "slave_repl_offset", have, sizeof have, failure) ||
-        replication(server->process.control, "master_repl_offset", all, sizeof all, failure))
-        return FAIL_UNAVAILABLE;
-    *in_step = strcmp(link, "up") == 0 && strcmp(have, all) == 0;
-    return FAIL_NONE;
+    char log[PROCESS_PATH_MAX + 8];
+    process_log_path(&server->replica, log, sizeof log);
+    (void)uv_fs_event_start(servers->log, log_grew, log, 0);
+    (void)uv_timer_start(servers->tick, look_again, LOOK_MS, LOOK_MS);
+}
+
+static void watch_stop(struct servers *servers)
+{
+    (void)uv_fs_event_stop(servers->log);
+    (void)uv_timer_stop(servers->tick);
 }
 
 enum fail replica_wait_in_step(struct servers *servers, struct server *server,
                                struct failure *failure)
 {
     bool in_step = false;
-    enum fail fail = FAIL_NONE;
-    int64_t limit_us = monotonic_us() + (int64_t)IN_STEP_SECONDS * 1000000;
-    (void)uv_timer_start(servers->tick, look_again, LOOK_MS, LOOK_MS);
+    const int64_t limit_us = monotonic_us() + (int64_t)IN_STEP_SECONDS * 1000000;
+    watch_start(servers, server);
+    (void)uv_run(servers->loop, UV_RUN_NOWAIT);
+    enum fail fail = is_in_step(server, &in_step, failure);
     while (!fail && !in_step) {
         (void)uv_run(servers->loop, UV_RUN_ONCE);
         fail = servers_check(servers, failure);
@@ -101,7 +132,7 @@ enum fail replica_wait_in_step(struct servers *servers, struct server *server,
                                "the replica of server %d has not caught up after %d s",
                                server->number + 1, IN_STEP_SECONDS);
     }
-    (void)uv_timer_stop(servers->tick);
+    watch_stop(servers);
     return fail;
 }
 
@@ -113,27 +144,17 @@ enum fail replica_reconnect(struct server *server, struct failure *failure)
                       proxy_port(server->feed));
 }
 
-enum fail replica_start(struct servers *servers, struct server *server, struct failure *failure)
+enum fail replica_begin(struct servers *servers, struct server *server, struct failure *failure)
 {
-    char folder[PROCESS_PATH_MAX];
-    (void)snprintf(folder, sizeof folder, "%s/server-%d-%d", servers->folder.path,
-                   server->number + 1, servers->started++);
-    /* Its clock is its primary's: a promotion shall not be a clock jump too. */
-    const struct process_options options = {.program = servers->program,
-                                            .folder = folder,
-                                            .shim = server->page ? servers->shim : NULL,
-                                            .page = server->page_path,
-                                            .clock = server->page};
     server->is_cut = false;
-    if (feed_open(servers, server, failure) || process_start(&server->replica, &options, failure) ||
-        replica_reconnect(server, failure))
+    if (spares_take(servers, &server->replica, failure) || feed_open(servers, server, failure))
         return FAIL_UNAVAILABLE;
-    return replica_wait_in_step(servers, server, failure);
+    return replica_reconnect(server, failure);
 }
 
-void replica_stop(struct server *server)
+void replica_release(struct servers *servers, struct server *server)
 {
-    process_kill(&server->replica);
+    spares_park(servers, &server->replica);
     if (server->feed_link)
         proxy_link_cut(server->feed_link, PROXY_RST);
     server->is_cut = false;

@@ -85,22 +85,30 @@ static enum fail prove_promoted(const struct server *server, struct failure *fai
 
 /* --- the faults --- */
 
+/* The process in the row changes, not what its clock says. */
+static void take_clock(struct process *process, const struct process *from)
+{
+    if (!process->clock)
+        return;
+    clock_set_offset(process->clock, atomic_load(&from->clock->offset_us));
+    clock_freeze_at(process->clock, atomic_load(&from->clock->frozen_us));
+}
+
 enum fail servers_restart(struct servers *servers, int number, struct failure *failure)
 {
     struct server *server = &servers->rows[number];
-    int port = server->process.port;
     const bool feeds = server->replica.pid != 0 && !server->is_cut;
-    char folder[PROCESS_PATH_MAX];
-    memcpy(folder, server->process.folder, sizeof folder);
-    process_kill(&server->process);
-    const struct process_options options = {.program = servers->program,
-                                            .folder = folder,
-                                            .shim = server->page ? servers->shim : NULL,
-                                            .page = server->page_path,
-                                            .clock = server->page,
-                                            .port = port};
-    if (process_start(&server->process, &options, failure) || prove_empty(server, failure))
+    struct process next;
+    if (spares_take(servers, &next, failure))
         return failure_wrap(failure, "server %d", number + 1);
+    servers->spares.wanted = SPARES_WANTED;
+    take_clock(&next, &server->process);
+    process_kill(&server->process);
+    server->process = next;
+    if (prove_empty(server, failure))
+        return failure_wrap(failure, "server %d", number + 1);
+    if (servers_prove_clock(servers, number, failure))
+        return FAIL_UNAVAILABLE;
     if (!server->feed)
         return FAIL_NONE;
     const struct proxy_address upstream = {.host = "127.0.0.1", .port = server->process.port};
@@ -137,10 +145,10 @@ enum fail servers_failover(struct servers *servers, int number, struct failure *
         return failure_wrap(failure, "server %d", number + 1);
     if (control_do(server->replica.control, failure, "REPLICAOF NO ONE"))
         return failure_wrap(failure, "replica of server %d", number + 1);
-    process_kill(&server->process);
+    spares_park(servers, &server->process);
     server->process = server->replica;
     memset(&server->replica, 0, sizeof server->replica);
-    replica_stop(server);
+    replica_release(servers, server);
     if (prove_promoted(server, failure))
         return failure_wrap(failure, "server %d", number + 1);
     return servers_prove_clock(servers, number, failure);
@@ -155,12 +163,12 @@ static enum fail prove_rate(const struct server *server, struct failure *failure
     int64_t says_us = 0;
     (void)clock_gettime(CLOCK_REALTIME, &real);
     const int64_t real_us = (int64_t)real.tv_sec * SECOND_US + real.tv_nsec / 1000;
-    clock_set_rate(server->page, server->gains_us, real_us - (int64_t)PROOF_S * SECOND_US);
+    clock_set_rate(server->process.clock, server->gains_us, real_us - (int64_t)PROOF_S * SECOND_US);
     enum fail fail = control_time_us(server->process.control, &says_us, failure);
     const int64_t gained_us = says_us - real_us;
     const int64_t wanted_us = PROOF_S * server->gains_us;
     (void)clock_gettime(CLOCK_REALTIME, &real);
-    clock_set_rate(server->page, server->gains_us,
+    clock_set_rate(server->process.clock, server->gains_us,
                    (int64_t)real.tv_sec * SECOND_US + real.tv_nsec / 1000);
     if (fail || llabs(gained_us - wanted_us) < llabs(wanted_us) / 2)
         return fail;

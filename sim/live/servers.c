@@ -1,10 +1,9 @@
-/* servers.c - see servers.h: start, empty, steer, check. Faults are in server_faults.c, replicas in
- * replica.c. */
+/* servers.c - see servers.h: start, reset, steer, check. Faults are in server_faults.c, replicas in
+ * replica.c, processes in reserve in spares.c, what a URL names in foreign.c. */
 #include "live/servers.h"
 
-#include "base/monotonic.h"
-#include "live/control.h"
-#include "live/footprint.h"
+#include "base/memory.h"
+#include "live/foreign.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -21,6 +20,8 @@ enum fail servers_open(struct servers *servers, const struct live_options *optio
     servers->prefix = prefix;
     servers->loop = loop;
     servers->tick = tick;
+    servers->log = memory_new(1, sizeof *servers->log);
+    (void)uv_fs_event_init(loop, servers->log);
     servers->program = options->redis_server;
     servers->steering = options->url ? REAL_TIME : options->steering;
     servers->is_foreign = options->url != NULL;
@@ -33,64 +34,6 @@ enum fail servers_open(struct servers *servers, const struct live_options *optio
         return failure_set(failure, FAIL_INPUT,
                            "a URL and a redis-server program exclude each other");
     return options->url ? url_read(options->url, &servers->url, failure) : FAIL_NONE;
-}
-
-/* --- somebody else's server --- */
-
-enum { SWEEPS = 10 }; /* tries of the sweeper, a second apart */
-
-/* What listens there, by name, where it is no server that a lock could be tried on. */
-static enum fail foreign_check_mode(const char *info, struct failure *failure)
-{
-    char mode[16], role[16];
-    control_field(info, "redis_mode", mode, sizeof mode);
-    control_field(info, "role", role, sizeof role);
-    if (strcmp(mode, "sentinel") == 0)
-        return failure_set(failure, FAIL_UNAVAILABLE,
-                           "it is a Redis Sentinel, which keeps no keys; name the primary that it "
-                           "watches (SENTINEL get-master-addr-by-name NAME tells its address)");
-    if (strcmp(mode, "cluster") == 0)
-        return failure_set(failure, FAIL_UNAVAILABLE,
-                           "it is a node of a Redis Cluster, which sends clients to other nodes "
-                           "for other keys; name a server of its own, outside of the cluster");
-    if (strcmp(role, "slave") == 0)
-        return failure_set(failure, FAIL_UNAVAILABLE,
-                           "it is a replica, which takes no writes; name its primary");
-    return FAIL_NONE;
-}
-
-static enum fail foreign_check_info(redisContext *control, char *version, struct failure *failure)
-{
-    redisReply *info = control_ask(control, failure, "INFO");
-    if (!info)
-        return FAIL_UNAVAILABLE;
-    enum fail fail = FAIL_NONE;
-    if (info->type == REDIS_REPLY_STRING) {
-        control_field(info->str, "redis_version", version, VERSION_MAX);
-        fail = foreign_check_mode(info->str, failure);
-    }
-    freeReplyObject(info);
-    return fail;
-}
-
-/* One key of ours, written and gone again: finds OOM, READONLY, LOADING, NOPERM before a run would.
- */
-static enum fail foreign_check(struct servers *servers, struct failure *failure)
-{
-    redisContext *control = servers->foreign;
-    if (control_do(control, failure, "PING") ||
-        foreign_check_info(control, servers->version, failure) ||
-        (servers->url.database && control_do(control, failure, "SELECT %d", servers->url.database)))
-        return FAIL_UNAVAILABLE;
-    char key[64];
-    unsigned long long drawn = 0;
-    if (uv_random(NULL, NULL, &drawn, sizeof drawn, 0, NULL) != 0)
-        return failure_set(failure, FAIL_UNAVAILABLE, "the system gives no random numbers");
-    (void)snprintf(key, sizeof key, "picklock:%016llx:probe", drawn);
-    if (control_do(control, failure, "SET %s 1 PX 10000", key) ||
-        control_do(control, failure, "DEL %s", key))
-        return FAIL_UNAVAILABLE;
-    return FAIL_NONE;
 }
 
 enum fail servers_suit(const struct servers *servers, int count, bool has_replica,
@@ -109,129 +52,11 @@ enum fail servers_suit(const struct servers *servers, int count, bool has_replic
     return FAIL_NONE;
 }
 
-/* Who it is before which database: a Sentinel or a Cluster has none to select. */
-static enum fail foreign_open(struct servers *servers, struct failure *failure)
-{
-    struct url plain = servers->url;
-    plain.database = 0;
-    return control_open(&servers->foreign, &plain, failure);
-}
-
-/* The connection was lost: a new one, with our name, and our mark. */
-static enum fail foreign_again(struct servers *servers, struct failure *failure)
-{
-    control_shut(servers->foreign);
-    servers->foreign = NULL;
-    if (control_open(&servers->foreign, &servers->url, failure) ||
-        footprint_mark(servers->foreign, servers->prefix, failure))
-        return failure_wrap(failure, "server at %s", servers->url.shown);
-    return FAIL_NONE;
-}
-
-struct sweeping {
-    struct url url;
-    char prefix[KEY_PREFIX_MAX];
-};
-
-/* In the sweeper: we are gone, and keys of so many locks may be left. */
-static void sweep_keys(const void *context, int locks)
-{
-    const struct sweeping *sweeping = context;
-    const struct timespec between = {.tv_sec = 1};
-    redisContext *control = NULL;
-    bool is_done = locks == 0;
-    for (int i = 0; !is_done && i < SWEEPS; i++) {
-        if (i > 0)
-            (void)nanosleep(&between, NULL);
-        is_done = !control_open(&control, &sweeping->url, NULL) &&
-                  !footprint_clear(control, sweeping->prefix, locks, NULL) &&
-                  !footprint_leave(control, sweeping->prefix, NULL);
-        control_shut(control);
-        control = NULL;
-    }
-}
-
-/* Our mark before any key, and somebody who takes the keys away should we be killed. */
-static enum fail foreign_mark(struct servers *servers, struct failure *failure)
-{
-    if (footprint_mark(servers->foreign, servers->prefix, failure))
-        return FAIL_UNAVAILABLE;
-    /* Soon for the first time: who cannot renew is told at once. */
-    servers->renewed_us = monotonic_us() - (FOOTPRINT_RENEW_MS - FOOTPRINT_FIRST_MS) * 1000;
-    if (!servers->sweeper.pid) {
-        struct sweeping sweeping = {.url = servers->url};
-        (void)snprintf(sweeping.prefix, sizeof sweeping.prefix, "%s", servers->prefix);
-        if (sweeper_start(&servers->sweeper, sweep_keys, &sweeping, failure))
-            return FAIL_UNAVAILABLE;
-    }
-    sweeper_tell(&servers->sweeper, servers->locks);
-    return FAIL_NONE;
-}
-
-static enum fail foreign_prepare(struct servers *servers, struct failure *failure)
-{
-    if (!servers->foreign && foreign_open(servers, failure))
-        return FAIL_UNAVAILABLE;
-    servers->count = 1;
-    if (foreign_check(servers, failure) || foreign_mark(servers, failure))
-        return failure_wrap(failure, "server at %s", servers->url.shown);
-    return FAIL_NONE;
-}
-
-/* Often enough that our mark does not expire; anew, where the connection was lost meanwhile. */
-static enum fail foreign_renew(struct servers *servers, struct failure *failure)
-{
-    if (!servers->foreign || monotonic_us() < servers->renewed_us + FOOTPRINT_RENEW_MS * 1000)
-        return FAIL_NONE;
-    servers->renewed_us = monotonic_us();
-    if (!footprint_renew(servers->foreign, servers->prefix, servers->locks, failure))
-        return FAIL_NONE;
-    return foreign_again(servers, failure);
-}
-
-void servers_expect_locks(struct servers *servers, int locks)
-{
-    if (locks > servers->locks)
-        servers->locks = locks;
-    if (servers->sweeper.pid)
-        sweeper_tell(&servers->sweeper, servers->locks);
-}
-
-enum fail servers_clear(struct servers *servers, struct failure *failure)
-{
-    if (!servers->is_foreign || !servers->foreign)
-        return FAIL_NONE;
-    if (!footprint_clear(servers->foreign, servers->prefix, servers->locks, failure))
-        return FAIL_NONE;
-    if (foreign_again(servers, failure))
-        return FAIL_UNAVAILABLE;
-    return footprint_clear(servers->foreign, servers->prefix, servers->locks, failure)
-               ? failure_wrap(failure, "server at %s", servers->url.shown)
-               : FAIL_NONE;
-}
-
-/* What was not cleared the sweeper tries to, behind us: nobody waits for that. */
-static void foreign_close(struct servers *servers)
-{
-    struct failure ignored;
-    bool is_clear = servers->foreign && !servers_clear(servers, &ignored) &&
-                    !footprint_leave(servers->foreign, servers->prefix, &ignored);
-    control_shut(servers->foreign);
-    servers->foreign = NULL;
-    if (!is_clear) {
-        sweeper_leave(&servers->sweeper);
-        return;
-    }
-    if (servers->sweeper.pid)
-        sweeper_tell(&servers->sweeper, 0);
-    sweeper_end(&servers->sweeper);
-}
-
 /* --- private servers --- */
 
 /* The shim by a path of our own: where the program lies, blanks and colons may stand, at which
  * LD_PRELOAD splits. */
-static enum fail shim_link(struct servers *servers, struct failure *failure)
+enum fail servers_link_shim(struct servers *servers, struct failure *failure)
 {
     char shim[CLOCK_PATH_MAX], link[PROCESS_PATH_MAX];
     if (clock_shim_find(shim, failure))
@@ -240,40 +65,6 @@ static enum fail shim_link(struct servers *servers, struct failure *failure)
     if (symlink(shim, link) != 0)
         return failure_set(failure, FAIL_UNAVAILABLE, "%s: %s", link, strerror(errno));
     (void)snprintf(servers->shim, sizeof servers->shim, "%s", link);
-    return FAIL_NONE;
-}
-
-static enum fail page_open(struct servers *servers, struct server *server, struct failure *failure)
-{
-    if (servers->steering == REAL_TIME)
-        return FAIL_NONE;
-    if (!servers->shim[0] && shim_link(servers, failure))
-        return FAIL_UNAVAILABLE;
-    (void)snprintf(server->page_path, sizeof server->page_path, "%s/clock-%d", servers->folder.path,
-                   server->number + 1);
-    if (clock_page_open(&server->page, server->page_path, failure))
-        return FAIL_UNAVAILABLE;
-    clock_freeze_at(server->page, CLOCK_EPOCH_US);
-    return FAIL_NONE;
-}
-
-static enum fail server_start(struct servers *servers, struct server *server,
-                              struct failure *failure)
-{
-    char folder[PROCESS_PATH_MAX];
-    (void)snprintf(folder, sizeof folder, "%s/server-%d-%d", servers->folder.path,
-                   server->number + 1, servers->started++);
-    if (!server->page && page_open(servers, server, failure))
-        return FAIL_UNAVAILABLE;
-    const struct process_options options = {.program = servers->program,
-                                            .folder = folder,
-                                            .shim = server->page ? servers->shim : NULL,
-                                            .page = server->page_path,
-                                            .clock = server->page,
-                                            .port = server->process.port};
-    if (process_start(&server->process, &options, failure))
-        return failure_wrap(failure, "server %d", server->number + 1);
-    (void)snprintf(servers->version, sizeof servers->version, "%s", server->process.version);
     return FAIL_NONE;
 }
 
@@ -290,28 +81,84 @@ enum fail servers_check(struct servers *servers, struct failure *failure)
     return FAIL_NONE;
 }
 
-static enum fail server_empty(struct servers *servers, struct server *server, bool has_replica,
+/* A new process in the row of one that is not to be used again. */
+static enum fail server_replace(struct servers *servers, struct server *server,
+                                struct failure *failure)
+{
+    replica_release(servers, server);
+    process_kill(&server->process);
+    servers->spares.wanted = SPARES_WANTED;
+    return spares_take(servers, &server->process, failure);
+}
+
+static enum fail server_reset(struct servers *servers, struct server *server, bool has_replica,
                               struct failure *failure)
 {
-    if (server->page)
-        clock_set_offset(server->page, 0);
+    struct failure why;
+    if (!has_replica || server->is_cut)
+        replica_release(servers, server);
+    if (server->process.clock)
+        clock_set_offset(server->process.clock, 0);
+    if (server->replica.clock)
+        clock_set_offset(server->replica.clock, 0);
     if (servers_prove_clock(servers, server->number, failure))
         return FAIL_UNAVAILABLE;
-    if (!has_replica || server->is_cut)
-        replica_stop(server);
-    if (control_do(server->process.control, failure, "FLUSHALL") ||
-        control_do(server->process.control, failure, "SCRIPT FLUSH"))
+    enum fail fail = process_reset(&server->process, server->replica.pid != 0, &why);
+    if (fail == FAIL_UNAVAILABLE)
+        return failure_set(failure, fail, "server %d: %s", server->number + 1, why.text);
+    if (fail && server_replace(servers, server, failure))
         return failure_wrap(failure, "server %d", server->number + 1);
-    if (!has_replica)
-        return FAIL_NONE;
-    if (!server->replica.pid && replica_start(servers, server, failure))
+    if (has_replica && !server->replica.pid && replica_begin(servers, server, failure))
         return failure_wrap(failure, "replica of server %d", server->number + 1);
-    return replica_wait_in_step(servers, server, failure);
+    return FAIL_NONE;
+}
+
+/* One that has more than its primary gave it is replaced, too. */
+static enum fail replica_reset(struct servers *servers, struct server *server,
+                               struct failure *failure)
+{
+    struct failure why;
+    if (replica_wait_in_step(servers, server, failure))
+        return FAIL_UNAVAILABLE;
+    if (!process_prove_blank_replica(&server->replica, &why))
+        return FAIL_NONE;
+    process_kill(&server->replica);
+    replica_release(servers, server);
+    if (replica_begin(servers, server, failure) || replica_wait_in_step(servers, server, failure) ||
+        process_prove_blank_replica(&server->replica, failure))
+        return failure_wrap(failure, "replica of server %d", server->number + 1);
+    return FAIL_NONE;
+}
+
+/* The first alone: of a program that is no server nothing more is started. */
+static enum fail servers_start(struct servers *servers, int count, struct failure *failure)
+{
+    if (servers->count > 0)
+        spares_begin(servers, count - servers->count);
+    for (; servers->count < count; servers->count++) {
+        struct server *server = &servers->rows[servers->count];
+        server->number = servers->count;
+        if (spares_take(servers, &server->process, failure))
+            return failure_wrap(failure, "server %d", servers->count + 1);
+        if (servers->count == 0)
+            spares_begin(servers, count - 1);
+        (void)snprintf(servers->version, sizeof servers->version, "%s", server->process.version);
+    }
+    return FAIL_NONE;
+}
+
+static int replicas_missing(const struct servers *servers, int count)
+{
+    int missing = 0;
+    for (int i = 0; i < count; i++)
+        missing += !servers->rows[i].replica.pid || servers->rows[i].is_cut;
+    return missing;
 }
 
 enum fail servers_prepare(struct servers *servers, int count, bool has_replica,
                           struct failure *failure)
 {
+    enum fail fail = FAIL_NONE;
     if (servers_suit(servers, count, has_replica, failure))
         return FAIL_NOT_APPLICABLE;
     if (servers->is_foreign)
@@ -319,42 +166,49 @@ enum fail servers_prepare(struct servers *servers, int count, bool has_replica,
     if (!servers->has_folder && folder_open(&servers->folder, failure))
         return FAIL_UNAVAILABLE;
     servers->has_folder = true;
-    if (servers_check(servers, failure))
+    if (servers_check(servers, failure) || servers_start(servers, count, failure))
         return FAIL_UNAVAILABLE;
-    for (; servers->count < count; servers->count++) {
-        struct server *server = &servers->rows[servers->count];
-        server->number = servers->count;
-        if (server_start(servers, server, failure))
-            return FAIL_UNAVAILABLE;
-    }
+    if (has_replica)
+        spares_begin(servers, replicas_missing(servers, count));
     servers_set_clock(servers, 0);
-    for (int i = 0; i < count; i++)
-        if (server_empty(servers, &servers->rows[i], has_replica, failure))
-            return FAIL_UNAVAILABLE;
-    for (int i = 0; servers->steering == BENT_TIME && i < count; i++) {
+    for (int i = 0; !fail && i < count; i++)
+        fail = server_reset(servers, &servers->rows[i], has_replica, failure);
+    for (int i = 0; !fail && has_replica && i < count; i++)
+        fail = replica_reset(servers, &servers->rows[i], failure);
+    for (int i = 0; !fail && servers->steering == BENT_TIME && i < count; i++) {
         servers->rows[i].gains_us = 0;
-        clock_let_run(servers->rows[i].page);
+        clock_let_run(servers->rows[i].process.clock);
     }
-    return FAIL_NONE;
+    if (!fail)
+        spares_refill(servers);
+    return fail;
+}
+
+static void log_closed(uv_handle_t *handle)
+{
+    free(handle);
 }
 
 void servers_close(struct servers *servers)
 {
     for (int i = 0; i < SERVERS_MAX; i++) {
         struct server *server = &servers->rows[i];
-        replica_stop(server);
+        process_kill(&server->replica);
+        replica_release(servers, server);
         if (server->feed)
             proxy_close(server->feed, NULL, NULL);
         server->feed = NULL;
         process_kill(&server->process);
-        clock_page_shut(server->page);
-        server->page = NULL;
     }
+    spares_close(servers);
     foreign_close(servers);
     if (servers->has_folder)
         folder_shut(&servers->folder);
     servers->has_folder = false;
     servers->count = 0;
+    if (servers->log)
+        uv_close((uv_handle_t *)servers->log, log_closed);
+    servers->log = NULL;
 }
 
 struct proxy_address servers_address(const struct servers *servers, int server)
@@ -375,11 +229,11 @@ redisContext *servers_control(const struct servers *servers, int server)
 enum fail servers_prove_clock(struct servers *servers, int number, struct failure *failure)
 {
     struct server *server = &servers->rows[number];
-    if (!server->page)
+    if (servers->steering == REAL_TIME)
         return FAIL_NONE;
-    if (process_prove_clock(&server->process, server->page, failure))
+    if (process_prove_clock(&server->process, failure))
         return failure_wrap(failure, "server %d", number + 1);
-    if (server->replica.pid && process_prove_clock(&server->replica, server->page, failure))
+    if (server->replica.pid && process_prove_clock(&server->replica, failure))
         return failure_wrap(failure, "replica of server %d", number + 1);
     return FAIL_NONE;
 }
@@ -420,7 +274,19 @@ enum fail servers_compare_clocks(struct servers *servers, int count, int64_t err
 
 void servers_set_clock(struct servers *servers, int64_t now_us)
 {
-    for (int i = 0; i < servers->count; i++)
-        if (servers->rows[i].page)
-            clock_freeze_at(servers->rows[i].page, CLOCK_EPOCH_US + now_us);
+    for (int i = 0; i < servers->count; i++) {
+        const struct server *server = &servers->rows[i];
+        if (server->process.clock)
+            clock_freeze_at(server->process.clock, CLOCK_EPOCH_US + now_us);
+        if (server->replica.clock)
+            clock_freeze_at(server->replica.clock, CLOCK_EPOCH_US + now_us);
+    }
+}
+
+void servers_jump_clock(struct servers *servers, int number, int64_t amount_us)
+{
+    const struct server *server = &servers->rows[number];
+    clock_jump(server->process.clock, amount_us);
+    if (server->replica.clock)
+        clock_jump(server->replica.clock, amount_us);
 }

@@ -1,9 +1,11 @@
 /* servers.h - the servers of a program run: private redis-server processes, or the one that a URL
  * names.
  *
- * Started at first use and used again by the runs that follow. A private server is killed, emptied,
- * promoted and starved at will; a server behind a URL is somebody else's: only keys under our own
- * prefix are touched there, and whatever would touch more is refused. */
+ * Started at first use and used again by the runs that follow, each of which finds them as if just
+ * started: that is shown, and a server that cannot be brought there is replaced (README.md here).
+ * A private server is killed, emptied, promoted and starved at will; a server behind a URL is
+ * somebody else's: only keys under our own prefix are touched there, and whatever would touch more
+ * is refused. */
 #ifndef PICKLOCK_LIVE_SERVERS_H
 #define PICKLOCK_LIVE_SERVERS_H
 
@@ -16,11 +18,9 @@
 
 struct server {
     struct process process;
-    struct process replica;  /* pid 0: none */
-    struct clock_page *page; /* NULL: not steered */
-    char page_path[PROCESS_PATH_MAX];
-    int64_t gains_us; /* a second, its clock, where that runs */
-    int number;       /* from 0 */
+    struct process replica; /* pid 0: none */
+    int64_t gains_us;       /* a second, its clock, where that runs */
+    int number;             /* from 0 */
     /* The replica's link goes through a proxy of its own, so that it can be cut for real. */
     struct proxy *feed;
     bool is_cut;
@@ -28,10 +28,21 @@ struct server {
     struct proxy_link *feed_link;
 };
 
+/* Processes that run, and that no row has: started ahead of the fault that will need one, or left
+ * over by one. The oldest first. */
+enum { SPARES_MAX = 8, SPARES_WANTED = 4 };
+
+struct spares {
+    struct process rows[SPARES_MAX];
+    int count;
+    int wanted; /* so many are kept ready; 0 until a fault has needed one */
+};
+
 struct servers {
-    uv_loop_t *loop;  /* borrowed */
-    uv_timer_t *tick; /* borrowed: wakes the loop while somebody waits */
-    int started;      /* processes so far: each has a folder of its own */
+    uv_loop_t *loop;    /* borrowed */
+    uv_timer_t *tick;   /* borrowed: wakes the loop while somebody waits */
+    uv_fs_event_t *log; /* of a replica that is waited for: wakes the loop, too */
+    int started;        /* processes so far: each has a folder of its own */
     const char *program;
     enum steering steering;
     bool is_foreign; /* a URL */
@@ -45,7 +56,8 @@ struct servers {
     bool has_folder;
     char shim[PROCESS_PATH_MAX]; /* "": not linked yet */
     struct server rows[SERVERS_MAX];
-    int count;                      /* that run now */
+    int count; /* that run now */
+    struct spares spares;
     struct pace paces[SERVERS_MAX]; /* of the last look at their clocks */
     char version[VERSION_MAX];
 };
@@ -70,8 +82,8 @@ void servers_expect_locks(struct servers *servers, int locks);
 /* Deletes our keys from somebody else's server; connects anew where the connection is lost. */
 enum fail servers_clear(struct servers *servers, struct failure *failure);
 
-/* Makes count servers (each with a replica in step, where asked for) run with empty keyspaces and
- * the clock at world time 0. */
+/* Makes count servers (each with a replica in step, where asked for) run as if just started, the
+ * clock at world time 0. */
 enum fail servers_prepare(struct servers *servers, int count, bool has_replica,
                           struct failure *failure);
 
@@ -81,6 +93,9 @@ redisContext *servers_control(const struct servers *servers, int server);
 
 /* Moves every steered clock to world time now_us. */
 void servers_set_clock(struct servers *servers, int64_t now_us);
+
+/* The server's clock, and its replica's, jump: a promotion shall not be a clock jump too. */
+void servers_jump_clock(struct servers *servers, int server, int64_t amount_us);
 
 /* Does the server, and its replica, follow the clock? FAIL_UNAVAILABLE: why not. Unsteered ones are
  * not asked. */
@@ -105,10 +120,11 @@ enum fail servers_check(struct servers *servers, struct failure *failure);
 
 enum fail servers_can(const struct servers *servers, enum choice_kind kind,
                       struct failure *failure);
-/* Killed with SIGKILL, started again without its keys. Its port may change. */
+/* Killed with SIGKILL; another process, without keys and at another port, takes its place. */
 enum fail servers_restart(struct servers *servers, int server, struct failure *failure);
 enum fail servers_cut_replica(struct servers *servers, int server, struct failure *failure);
-/* The replica (in step, unless cut) is promoted and takes the row; the old primary is killed. */
+/* The replica (in step, unless cut) is promoted and takes the row; the old primary's connections
+ * end, and it becomes a spare. */
 enum fail servers_failover(struct servers *servers, int server, struct failure *failure);
 /* Memory pressure until the server has evicted key. */
 enum fail servers_evict(struct servers *servers, int server, const char *key,
@@ -117,12 +133,29 @@ enum fail servers_flush_scripts(struct servers *servers, int server, struct fail
 
 /* --- replica.c --- */
 
-enum fail replica_start(struct servers *servers, struct server *server, struct failure *failure);
+/* A spare begins to follow its primary. */
+enum fail replica_begin(struct servers *servers, struct server *server, struct failure *failure);
 /* Runs the loop until the replica has all that its primary has. */
 enum fail replica_wait_in_step(struct servers *servers, struct server *server,
                                struct failure *failure);
 /* Makes it ask its primary again at once, not at its own pace. */
 enum fail replica_reconnect(struct server *server, struct failure *failure);
-void replica_stop(struct server *server);
+/* It follows nobody any more and becomes a spare. Nothing where there is none. */
+void replica_release(struct servers *servers, struct server *server);
+
+/* --- spares.c --- */
+
+/* A process as if just started, at world time 0: a spare, or a new one. */
+enum fail spares_take(struct servers *servers, struct process *process, struct failure *failure);
+/* Takes process (not running: nothing): its connections end, and it replicates nobody. */
+void spares_park(struct servers *servers, struct process *process);
+/* Begins to start as many as are missing of count; whoever takes one learns of the failure. */
+void spares_begin(struct servers *servers, int count);
+/* Begins one of those that are wanted, so that it is ready when it is needed. */
+void spares_refill(struct servers *servers);
+void spares_close(struct servers *servers);
+
+/* Makes the link to the clock shim in our folder. */
+enum fail servers_link_shim(struct servers *servers, struct failure *failure);
 
 #endif

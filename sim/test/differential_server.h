@@ -88,7 +88,7 @@ static void server_child(const struct compared_server *server, const char *progr
         execlp(program, program, "--port", "0", "--unixsocket", server->socket, "--dir",
                server->data, "--appendonly", "no", "--save", "3600 1000000000",
                "--stop-writes-on-bgsave-error", "no", "--hz", "500", "--logfile", server->log,
-               "--daemonize", "no", (char *)NULL);
+               "--daemonize", "no", "--jemalloc-bg-thread", "no", (char *)NULL);
     fprintf(stderr, "%s: %s\n", program, strerror(errno));
     _exit(FAIL_UNAVAILABLE);
 }

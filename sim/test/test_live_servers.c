@@ -47,12 +47,13 @@ static bool is_gone(int pid)
     return !state || state[2] == 'Z';
 }
 
-/* A child starts a server and is ended by a signal: the server goes, and the folder. */
+/* A child starts a server, and one in reserve, and is ended by a signal: they go, and the folder.
+ */
 static void ends_with_parent(int signal_number)
 {
     int ends[2], status;
     struct {
-        int server;
+        int server, spare;
         char folder[FOLDER_PATH_MAX];
     } told;
     assert_int_equal(pipe(ends), 0);
@@ -68,6 +69,8 @@ static void ends_with_parent(int signal_number)
             _exit(1);
         memset(&told, 0, sizeof told);
         told.server = live->servers.rows[0].process.pid;
+        spares_begin(&live->servers, 1);
+        told.spare = live->servers.spares.rows[0].pid;
         memcpy(told.folder, live->servers.folder.path, sizeof told.folder);
         if (write(ends[1], &told, sizeof told) != (ssize_t)sizeof told)
             _exit(1);
@@ -75,15 +78,18 @@ static void ends_with_parent(int signal_number)
             (void)pause();
     }
     assert_int_equal(read(ends[0], &told, sizeof told), sizeof told);
+    assert_true(told.spare > 0 && !is_gone(told.spare));
     assert_false(is_gone(told.server));
     assert_int_equal(access(told.folder, F_OK), 0);
     assert_int_equal(kill(child, signal_number), 0);
     assert_int_equal(waitpid(child, &status, 0), child);
     assert_true(WIFSIGNALED(status) && WTERMSIG(status) == signal_number);
-    for (int i = 0; i < GONE_TRIES && (!is_gone(told.server) || access(told.folder, F_OK) == 0);
+    for (int i = 0; i < GONE_TRIES && (!is_gone(told.server) || !is_gone(told.spare) ||
+                                       access(told.folder, F_OK) == 0);
          i++)
         short_wait();
     assert_true(is_gone(told.server));
+    assert_true(is_gone(told.spare));
     assert_int_not_equal(access(told.folder, F_OK), 0);
     (void)close(ends[0]);
     (void)close(ends[1]);

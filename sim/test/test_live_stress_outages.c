@@ -193,12 +193,12 @@ static void try_deaf_server(void)
     struct clock_page *page, deaf = {0};
     options.duration_us = SECOND_US / 10;
     runs(&options, &outcome);
-    page = bent->servers.rows[0].page;
+    page = bent->servers.rows[0].process.clock;
     assert_int_equal(servers_set_rate(&bent->servers, 0, DRIFT_US, &why), FAIL_NONE);
-    bent->servers.rows[0].page = &deaf;
+    bent->servers.rows[0].process.clock = &deaf;
     clock_let_run(page);
     assert_int_equal(servers_set_rate(&bent->servers, 0, DRIFT_US, &why), FAIL_UNKNOWN);
-    bent->servers.rows[0].page = page;
+    bent->servers.rows[0].process.clock = page;
     assert_non_null(strstr(why.text, "its clock was to gain 100000000 us in 1000 s, and gained"));
 }
 

@@ -211,7 +211,7 @@ static enum fail jump_clock(struct backend *backend, int server, int64_t amount_
 {
     struct servers *servers = session_servers(workers_of(backend)->session);
     (void)failure;
-    clock_jump(servers->rows[server].page, amount_us);
+    servers_jump_clock(servers, server, amount_us);
     key_watch_forget(&workers_of(backend)->watches[server]);
     return FAIL_NONE;
 }

@@ -1,0 +1,16 @@
+/* spawn.h - a child process that serves us: in a session of its own, and gone when we are. */
+#ifndef PICKLOCK_LIVE_SPAWN_H
+#define PICKLOCK_LIVE_SPAWN_H
+
+struct spawn_options {
+    const char *log;  /* what it says goes there */
+    const char *shim; /* the clock shim to preload, NULL: none */
+    const char *page; /* the file of its clock page */
+};
+
+/* Forks and runs arguments[0], looked up on the PATH; all borrowed. Its process id; -1 with the
+ * errno in *error when the program could not be run at all. The kernel kills it when the calling
+ * thread, which is the main one, ends. */
+int spawn(const struct spawn_options *options, char *const *arguments, int *error);
+
+#endif
