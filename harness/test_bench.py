@@ -1,5 +1,6 @@
 """A benchmark whose command fails must fail, and show what it printed: a failing command is quickly timed."""
 
+import json
 import os
 import shutil
 import subprocess
@@ -14,6 +15,7 @@ PARTS = {
     "explore": ["sim/test/bench_explore.sh", "1"],
     "scale": [sys.executable, "harness/bench_scale.py"],
     "random": [sys.executable, "harness/bench_random.py"],
+    "confirm": [sys.executable, "harness/bench_confirm.py"],
 }
 
 
@@ -49,6 +51,16 @@ def test_a_failing_check_fails_the_benchmark(tmp_path):
     done = subprocess.run([sys.executable, "-c", code, tmp_path / "made"], cwd=ROOT / "harness", text=True,
                           capture_output=True, timeout=PATIENCE_S, env={**os.environ, "BUILD": str(tmp_path)})
     assert done.returncode == 1 and SAYS in done.stderr and "status 64" in done.stderr, done
+
+
+def test_witnesses_are_counted_as_they_are_confirmed(tmp_path):
+    """Of what is violated only what real Redis has shown counts."""
+    rows = [{"seconds": 1.5, "properties": [{"confirmed": True}, {"confirmed": None}, {}]},
+            {"seconds": 0.5, "properties": [{"confirmed": True}, {"confirmed": False}]}]
+    (tmp_path / "results.json").write_text(json.dumps({"seconds": 2.5, "results": rows}))
+    script(tmp_path / "picklock", f'cat "{tmp_path}/results.json"')
+    done = bench("confirm", tmp_path)
+    assert done.returncode == 0 and done.stdout.splitlines()[-1].split()[:3] == ["2", "0.50", "4"], done
 
 
 def test_what_is_well_is_measured(tmp_path):
