@@ -54,8 +54,8 @@ static void say_sighting(const struct worker_walk *walk, int at, char *text, siz
     const struct sighting *seen = &walk->sightings[at];
     if (seen->client >= 0)
         (void)snprintf(who, sizeof who, "%c: ", 'A' + seen->client);
-    (void)snprintf(text, size, "%s%s %s%s%s at %s ms", who, event_name((enum event_kind)seen->kind),
-                   seen->name, seen->result ? ", " : "",
+    (void)snprintf(text, size, "%s%s%s%s%s%s at %s", who, event_name((enum event_kind)seen->kind),
+                   seen->name[0] ? " " : "", seen->name, seen->result ? ": " : "",
                    seen->result ? result_name((enum result)seen->result) : "",
                    units_print_ms(seen->time_us, time));
 }
