@@ -30,7 +30,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-enum { WALK_STEPS_MAX = 110, CHOICES_OF_WALK = FAULT_CHOICES_MAX * WALK_STEPS_MAX };
+enum { WALK_STEPS_MAX = 110, CHOICES_OF_WALK = TRANSLATED_MAX * WALK_STEPS_MAX };
 
 /* How many walks, how long, and which. */
 struct walk_plan {

@@ -184,6 +184,28 @@ static void every_fault_breaks_what_holds_without(void **state)
     }
 }
 
+/* Of two clocks one runs fast: it finds a stamp past that lasts. Nothing else is needed, and the
+ * clock is named for it. */
+static void a_drifting_clock_breaks_stamps(void **state)
+{
+    (void)state;
+    for (int fault = NONE;; fault = FAULT_CLIENT_DRIFT) {
+        struct explore_options options = options_of("stamp-del-setnx", fault);
+        struct explore_outcome outcome;
+        int drifts = 0;
+        run(&options, &outcome);
+        const struct explore_finding *finding = &outcome.findings[PROPERTY_LEASE_EXCLUSION];
+        for (int i = 0; i < finding->choices_count; i++)
+            drifts += finding->choices[i].kind == CHOICE_CLIENT_DRIFT;
+        assert_int_equal(outcome.end, END_COMPLETE);
+        assert_int_equal(finding->verdict, fault == NONE ? VERDICT_HOLDS : VERDICT_VIOLATED);
+        assert_int_equal(drifts > 0, fault != NONE);
+        explore_outcome_free(&outcome);
+        if (fault != NONE)
+            break;
+    }
+}
+
 /* The stalled loser's older stamp lets a third client in: it takes two faults, and that is what a
  * witness shows. */
 static void finds_what_takes_two_faults(void **state)
@@ -524,6 +546,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(finds_what_is_known),
         cmocka_unit_test(every_fault_breaks_what_holds_without),
+        cmocka_unit_test(a_drifting_clock_breaks_stamps),
         cmocka_unit_test(finds_what_takes_two_faults),
         cmocka_unit_test(witness_is_the_shortest),
         cmocka_unit_test(no_fault_is_spent_in_vain),

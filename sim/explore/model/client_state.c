@@ -35,7 +35,7 @@ void client_state_to_client(const struct client_state *client_state, const struc
     client->attempt = ATTEMPT_NOW;
     client->fence = client_state->fence;
     client->counter = client_state->counter;
-    client->skew_us = client_state->skew * TICK_US;
+    client->skew_us = client_state->skew * TICK_US - client_state->is_half * TICK_US / 2;
     client->epoch_us = EPOCH_US;
     client->gains_us = gains_us[client_state->rate]; /* since now, which is 0 */
     if (client_state->wake != NO_TIME)
@@ -184,6 +184,8 @@ static void settle_over(struct client_state *client_state, const struct config *
         message->flags &= (uint8_t)~MESSAGE_CURRENT;
     }
     client_state->wake = NO_TIME;
+    if (config->writes_stamps && client_state->rounds == 0)
+        client_state->rate = client_state->is_half = 0; /* it reads its clock no more */
     client_state->fields[0] = 0;
     client_state->flags = 0;
     client_state->token = 0;
@@ -249,9 +251,24 @@ static void time_age(int32_t *time_us, const struct client_state *client_state,
                      const struct config *config)
 {
     int32_t oldest = EPOCH_US + (client_state->skew - config->past) * TICK_US;
-    const int32_t age_us = tick_us[client_state->rate];
+    const int32_t age_us = config->writes_stamps ? TICK_US : tick_us[client_state->rate];
     if (*time_us != 0 && *time_us - age_us >= oldest)
         *time_us -= age_us;
+}
+
+/* What others read of it, too, is a time of the world: not what was read moves, but the clock.
+ * Until it is off by a jump, or a whole number of them; then it runs true. */
+static void clock_age(struct client_state *client_state, const struct config *config)
+{
+    if (!config->writes_stamps || client_state->rate == RATE_TRUE)
+        return;
+    if (client_state->rate == RATE_DOUBLE)
+        client_state->skew++;
+    else if (client_state->is_half)
+        client_state->skew--;
+    client_state->is_half = client_state->rate == RATE_HALF && !client_state->is_half;
+    if (!client_state->is_half && client_state->skew % config->jump == 0)
+        client_state_set_rate(client_state, RATE_TRUE);
 }
 
 void client_state_age(struct client_state *client_state, const struct config *config,
@@ -261,6 +278,7 @@ void client_state_age(struct client_state *client_state, const struct config *co
         client_state->call_left--;
     if (client_state->wake > 0)
         client_state->wake--;
+    clock_age(client_state, config);
     for (int i = 0; i < config->scheme->fields_count; i++) {
         enum scheme_field kind = config->scheme->fields[i];
         if (kind == FIELD_TIME)
@@ -320,11 +338,13 @@ void client_state_rename_clients(struct client_state *client_state, const uint8_
 
 void client_state_set_rate(struct client_state *client_state, enum clock_rate rate)
 {
-    assert(client_state->rate == RATE_TRUE);
+    const enum clock_rate before = client_state->rate;
+    const bool is_slower = rate == RATE_HALF || before == RATE_DOUBLE;
+    assert((before == RATE_TRUE) != (rate == RATE_TRUE));
     client_state->rate = (uint8_t)rate;
     if (client_state->wake > 0)
         client_state->wake =
-            (int16_t)(rate == RATE_HALF ? client_state->wake * 2 : (client_state->wake + 1) / 2);
+            (int16_t)(is_slower ? client_state->wake * 2 : (client_state->wake + 1) / 2);
 }
 
 void client_state_reach(struct client_state *client_state, int server, enum server_reach reach)

@@ -90,7 +90,7 @@ struct client_state {
     uint8_t silent;    /* bit a server: nothing passes between it and the client */
     uint8_t refusing;  /* bit a server: what is sent to it is lost at once */
     uint8_t rate;      /* of its own clock: enum clock_rate */
-    uint8_t unused;    /* 0: the bytes of a client state are all told */
+    uint8_t is_half;   /* own clock: half a tick less than skew says */
     int32_t token;     /* of the attempt, position POSITION_SELF; 0: no attempt */
     int32_t fence;
     int32_t counter; /* STAGE_READ: what the critical section has read, see workload.h */
@@ -153,7 +153,7 @@ void client_state_age(struct client_state *client_state, const struct config *co
  * server is another process now; so is what is in flight on every lane, and the rest is gone. */
 void client_state_break(struct client_state *client_state, int server, enum lane lane);
 
-/* Its own clock runs so fast from here on, a timer that runs, too. Only of one that ran true. */
+/* Its own clock runs so fast from here on, a timer that runs, too. */
 void client_state_set_rate(struct client_state *client_state, enum clock_rate rate);
 
 /* From here on the server is so far within its reach. Of one that refuses connections, those that

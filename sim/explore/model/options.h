@@ -9,8 +9,6 @@
 
 /* Has this scheme anything that it could strike? If not, a search with it is one without. */
 bool fault_is_applicable(enum fault fault, const struct scheme *scheme);
-/* Would it matter to that scheme, and is it not in the model? */
-bool fault_is_missing(enum fault fault, const struct scheme *scheme);
 
 /* The choices that it becomes in a schedule, in order; returns how many, none for a pause. */
 enum { FAULT_CHOICES_MAX = 3 };

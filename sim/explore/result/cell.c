@@ -247,21 +247,6 @@ static void doubt_alone(struct cell *cell)
     }
 }
 
-/* A fault was named that would matter, and is not in the model: what was not violated is open. */
-static void doubt_missing(struct cell *cell)
-{
-    bool is_missing = false;
-    for (int i = 0; i < FAULT_COUNT; i++)
-        is_missing |=
-            cell->options.budget[i] > 0 && fault_is_missing((enum fault)i, cell->options.scheme);
-    if (!is_missing || cell->outcome.end != END_COMPLETE)
-        return;
-    cell->outcome.end = END_NOT_MODELLED;
-    for (int i = 0; i < PROPERTY_COUNT; i++)
-        if (cell->outcome.findings[i].verdict == VERDICT_HOLDS && !(cell->ignored >> i & 1))
-            cell->outcome.findings[i].verdict = VERDICT_UNKNOWN;
-}
-
 void cell_finish(struct cell *cell)
 {
     char names[EXPLORE_CLIENTS_MAX][NAME_MAX_BYTES] = {"A", "B", "C", "D", "E", "F"};
@@ -269,7 +254,6 @@ void cell_finish(struct cell *cell)
     put_together(cell);
     drop_ignored(cell);
     doubt_alone(cell);
-    doubt_missing(cell);
     struct finding *findings = memory_new(PROPERTY_COUNT, sizeof *findings);
     for (int i = 0; i < PROPERTY_COUNT; i++)
         if (cell->outcome.findings[i].verdict == VERDICT_VIOLATED)

@@ -35,7 +35,7 @@ const char *explore_end_words(enum explore_end end)
     case END_CONTRACT:
         return "the scheme broke a rule";
     case END_NOT_MODELLED:
-        return "drift is not modelled for stamps";
+        return "such a fault cannot strike these clients";
     case END_ALONE:
         return "only one client";
     case END_STALE:

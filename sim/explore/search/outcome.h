@@ -15,8 +15,7 @@ enum explore_end {
     END_ENOUGH,       /* all that was asked of it was found, or is not there */
     END_RUNS,         /* a random search made all its runs */
     END_CONTRACT,     /* the scheme broke a rule of contract.def: explore() fails */
-    END_NOT_MODELLED, /* of a cell: a fault was named that the model does not have for this scheme
-                       */
+    END_NOT_MODELLED, /* of a cell: a fault was named that its clients cannot be struck by */
     END_ALONE, /* of a cell: all was visited, but with one client there is nothing to share */
     END_STALE, /* EXPLORE_RUNS_STALE of them in a row brought no new state */
 };

@@ -84,6 +84,24 @@ static enum choice_kind naming(enum choice_kind kind, const struct packed_messag
     return kind == CHOICE_ARRIVE && message_is_abandoned(message) ? CHOICE_ARRIVE_LATE : kind;
 }
 
+/* Whose clock has drifted as far as it does, with the tick. */
+static int end_drifts(const struct state_space *space, const uint32_t *words,
+                      struct choice *choices)
+{
+    int count = 0;
+    for (int i = 0; i < space->config.clients; i++) {
+        struct client_state client_state;
+        memset(&client_state, 0, sizeof client_state);
+        intern_get(&space->client_states, words[i], &client_state);
+        const uint8_t rate = client_state.rate;
+        client_state_age(&client_state, &space->config, false);
+        if (client_state.rate != rate)
+            choices[count++] =
+                (struct choice){.kind = CHOICE_CLIENT_DRIFT, .client = i, .server = -1};
+    }
+    return count;
+}
+
 int translate_step(const struct state_space *space, const uint32_t *words,
                    const struct successor *step, struct choice *choices)
 {
@@ -103,5 +121,6 @@ int translate_step(const struct state_space *space, const uint32_t *words,
         if (is_opaque)
             subject_name(space->config.subject, message.verb, choices[i].opaque);
     }
-    return text.count;
+    return text.count +
+           (step->kind == ACTION_TICK ? end_drifts(space, words, &choices[text.count]) : 0);
 }

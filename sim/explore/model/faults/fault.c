@@ -74,12 +74,6 @@ bool fault_is_applicable(enum fault fault, const struct scheme *scheme)
     return !kind->is_applicable || kind->is_applicable(scheme);
 }
 
-bool fault_is_missing(enum fault fault, const struct scheme *scheme)
-{
-    const struct fault_kind *kind = fault_kind(fault);
-    return kind->is_missing && kind->is_missing(scheme);
-}
-
 void fault_prepare(struct config *config, const struct explore_options *options)
 {
     for (int i = 0; i < FAULT_COUNT; i++) {

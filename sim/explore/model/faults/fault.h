@@ -21,8 +21,6 @@ struct fault_kind {
     void (*list_server)(struct server_action_list *list);
     /* Has this scheme anything to strike? NULL: always. */
     bool (*is_applicable)(const struct scheme *scheme);
-    /* Not applicable, though it would matter: what holds without it is unknown. NULL: never. */
-    bool (*is_missing)(const struct scheme *scheme);
     /* Before a search that lets it strike so many times: what else it needs. NULL: nothing. */
     void (*prepare)(struct config *config, int times);
     /* Does it strike a reply on its way? */
