@@ -4,7 +4,6 @@
  * operation of its writer has returned, when its writer is dead, and at the end (where a writer
  * that is still acquiring gets one lease of patience: the history may have been stopped at that
  * moment). */
-#include "checks/cause.h"
 #include "checks/property.h"
 
 #include "base/memory.h"

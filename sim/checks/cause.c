@@ -144,9 +144,9 @@ static bool made_room(const struct grant *earlier, const struct grant *later)
 }
 
 /* Of a server that granted the lock to both: the earlier grant, if that had ended and so made room
- * for the later one, which is *heir's. NULL: it is no such server. */
+ * for the later one, which is *next's. NULL: it is no such server. */
 static const struct grant *end_at(const struct ledger *ledger, const struct pair *pair, int server,
-                                  int *heir)
+                                  int *next)
 {
     for (int i = 0; i < GRANTS_EACH * GRANTS_EACH; i++) {
         const struct grant *first = grant_of(ledger, pair->first, server, i % GRANTS_EACH);
@@ -154,7 +154,7 @@ static const struct grant *end_at(const struct ledger *ledger, const struct pair
         bool is_in_order = made_room(first, second);
         if (!is_in_order && !made_room(second, first))
             continue;
-        *heir = is_in_order ? pair->second : pair->first;
+        *next = is_in_order ? pair->second : pair->first;
         return is_in_order ? first : second;
     }
     return NULL;
@@ -167,9 +167,9 @@ static bool has_quorum(const struct ledger *ledger, const struct pair *pair, int
 {
     int votes = 0;
     for (int s = 0; s < ledger->head->servers; s++) {
-        int heir = NOBODY;
-        const struct grant *end = end_at(ledger, pair, s, &heir);
-        bool is_given = end && heir == client;
+        int next = NOBODY;
+        const struct grant *end = end_at(ledger, pair, s, &next);
+        bool is_given = end && next == client;
         votes += vote_index(ledger, client, s) != NO_INDEX &&
                  (!is_given || blames >> cause_blame(ending_cause(ledger, end)) & 1);
     }
@@ -180,8 +180,8 @@ static bool has_quorum(const struct ledger *ledger, const struct pair *pair, int
 static bool find_end_by(const struct ledger *ledger, enum blame blame, struct pair *pair)
 {
     for (int s = 0; s < ledger->head->servers; s++) {
-        int heir;
-        const struct grant *end = end_at(ledger, pair, s, &heir);
+        int next;
+        const struct grant *end = end_at(ledger, pair, s, &next);
         if (!end || cause_blame(ending_cause(ledger, end)) != blame)
             continue;
         pair->cause = ending_cause(ledger, end);

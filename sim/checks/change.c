@@ -209,13 +209,3 @@ struct key_effect change_on(const struct event *event, enum key key)
     }
     return (struct key_effect){.key = key};
 }
-
-void change_tell(const struct event *event, struct effects *effects)
-{
-    *effects = (struct effects){0};
-    for (int key = 0; key < KEY_COUNT; key++) {
-        struct key_effect effect = change_on(event, (enum key)key);
-        if (effect.did != DID_NOTHING || event_is_on(event, (enum key)key))
-            effects->on[effects->count++] = effect;
-    }
-}

@@ -21,10 +21,6 @@ static inline bool change_may_be_on(const struct event *event, enum key key)
     return event_is_on(event, key) || event->command.verb == VERB_SET_MINT;
 }
 
-/* All of them, as an opaque command's would be told; *effects: those that are not DID_NOTHING, and
- * the one on the command's own key. */
-void change_tell(const struct event *event, struct effects *effects);
-
 /* Is the key another one behind it: its value, its expiry, or that it is there? */
 static inline bool change_is_any(const struct key_effect *effect)
 {

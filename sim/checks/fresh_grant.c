@@ -2,7 +2,6 @@
  *
  * The lease counts from the call, the report is the return: what lies between is the client's to
  * check. */
-#include "checks/cause.h"
 #include "checks/property.h"
 
 static void fact(struct monitor *monitor, const struct fact *fact)

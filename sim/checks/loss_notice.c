@@ -5,7 +5,6 @@
  * of the lease is forgiven. A client that is paused ("pause", with its length) can be told nothing
  * meanwhile: it is told in time when it is told as the pause ends. The same goes for the time that
  * a timer of its was due and could not ring, for the machine was busy (WAKE, with that time). */
-#include "checks/cause.h"
 #include "checks/property.h"
 
 #include "base/memory.h"

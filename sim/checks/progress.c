@@ -29,7 +29,6 @@
  * Nobody waits for ever, either: an acquire or a release that has nothing outstanding and no timer
  * never returns. Only the world knows of timers, so it says so (STRAND); that a history ends before
  * an operation does says nothing. */
-#include "checks/cause.h"
 #include "checks/property.h"
 
 #include "base/memory.h"

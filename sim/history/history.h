@@ -41,9 +41,4 @@ enum fail history_reader_next(struct history_reader *reader, struct event *event
                               struct failure *failure);
 void history_reader_free(struct history_reader *reader);
 
-/* One event as a line for people: "  312.4 ms  B        SET lock .. NX PX 300 -> OK at server 1".
- */
-const char *event_print(const struct history_head *head, const struct event *event, char *text,
-                        size_t size);
-
 #endif

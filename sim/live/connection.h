@@ -17,7 +17,7 @@
 
 #include <hiredis/async.h>
 
-enum { CALL_REQUESTS_MAX = 4, CONNECTION_PORTS = 65536, STATION_WORDS_MAX = 300 };
+enum { CALL_REQUESTS_MAX = 4, CONNECTION_PORTS = 65536, ENDPOINT_WORDS_MAX = 300 };
 
 struct connection;
 
@@ -63,8 +63,8 @@ struct endpoint {
     struct proxy *proxy;
     struct connection **by_port; /* of the client's end */
     const struct connection_events *events;
-    int connections;                   /* that exist, those being closed too */
-    char complaint[STATION_WORDS_MAX]; /* the last thing that the proxy or a connection complained
+    int connections;                    /* that exist, those being closed too */
+    char complaint[ENDPOINT_WORDS_MAX]; /* the last thing that the proxy or a connection complained
                                         about */
 };
 
@@ -89,7 +89,7 @@ struct connection {
 enum fail endpoint_open(struct endpoint *endpoint, uv_loop_t *loop, int number,
                         const struct proxy_address *upstream, const struct url *login,
                         struct failure *failure);
-/* Closes the proxy; that, and what connections are left, end on the loop. Then station_free(). */
+/* Closes the proxy; that, and what connections are left, end on the loop. Then endpoint_free(). */
 void endpoint_shut(struct endpoint *endpoint);
 void endpoint_free(struct endpoint *endpoint);
 

@@ -1,7 +1,6 @@
 /* footprint.c - see footprint.h. */
 #include "live/footprint.h"
 
-#include "base/limits.h"
 #include "base/memory.h"
 #include "redis/command.h"
 

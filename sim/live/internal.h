@@ -12,7 +12,7 @@ struct live {
     uv_timer_t tick;
     struct servers servers;
     struct endpoint endpoints[SERVERS_MAX];
-    int stations_count;
+    int endpoints_count;
     int looked_at;               /* servers whose clocks were, when the run began */
     char prefix[KEY_PREFIX_MAX]; /* of all our keys: "picklock:<hex>:" */
     bool is_busy;                /* a world or a stress run stands on it */

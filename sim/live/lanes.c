@@ -136,7 +136,8 @@ void lanes_reset(struct load_client *load_client, int server)
         lane_send_unsent(load_client, server, lane);
 }
 
-void lanes_hang_up(struct load_client *load_client)
+/* Closes the load client's connections that nothing is on. */
+static void lanes_hang_up(struct load_client *load_client)
 {
     for (int server = 0; server < SERVERS_MAX; server++)
         for (int lane = 0; lane < LANE_COUNT; lane++) {

@@ -68,14 +68,14 @@ void live_free(struct live *live)
 {
     if (!live)
         return;
-    for (int i = 0; i < live->stations_count; i++)
+    for (int i = 0; i < live->endpoints_count; i++)
         endpoint_shut(&live->endpoints[i]);
     servers_close(&live->servers);
     uv_close((uv_handle_t *)&live->tick, NULL);
     (void)uv_run(&live->loop, UV_RUN_DEFAULT);
     int left = uv_loop_close(&live->loop);
     assert(left == 0);
-    for (int i = 0; i < live->stations_count; i++)
+    for (int i = 0; i < live->endpoints_count; i++)
         endpoint_free(&live->endpoints[i]);
     free(live);
 }
@@ -131,14 +131,14 @@ enum fail live_prepare(struct live *live, int servers, bool has_replica, int loc
     if (servers_prepare(&live->servers, servers, has_replica, failure))
         return failure->code;
     const struct url *login = live->servers.is_foreign ? &live->servers.url : NULL;
-    for (; live->stations_count < servers; live->stations_count++) {
-        int number = live->stations_count;
+    for (; live->endpoints_count < servers; live->endpoints_count++) {
+        int number = live->endpoints_count;
         const struct proxy_address upstream = servers_address(&live->servers, number);
         if (endpoint_open(&live->endpoints[number], &live->loop, number, &upstream, login, failure))
             return failure->code;
         live->endpoints[number].expiry_s = live->servers.is_foreign ? FOOTPRINT_KEYS_S : 0;
     }
-    for (int i = 0; i < live->stations_count; i++)
+    for (int i = 0; i < live->endpoints_count; i++)
         live->endpoints[i].complaint[0] = '\0';
     enum fail fail = FAIL_NONE;
     for (int i = 0; !fail && i < servers; i++) {
@@ -151,7 +151,7 @@ enum fail live_prepare(struct live *live, int servers, bool has_replica, int loc
     if (fail)
         return fail;
     live->looked_at = servers;
-    for (int i = 0; i < live->stations_count; i++)
+    for (int i = 0; i < live->endpoints_count; i++)
         live->endpoints[i].events = events;
     live->is_busy = true;
     return FAIL_NONE;
@@ -164,7 +164,7 @@ void live_lock_prefix(const struct live *live, int lock, char *prefix)
 
 static bool has_connections(const struct live *live)
 {
-    for (int i = 0; i < live->stations_count; i++)
+    for (int i = 0; i < live->endpoints_count; i++)
         if (live->endpoints[i].connections)
             return true;
     return false;
@@ -185,7 +185,7 @@ enum fail live_finish(struct live *live, struct failure *failure)
     live->is_busy = false;
     live_wait_for_connections(live);
     enum fail fail = servers_clear(&live->servers, failure);
-    for (int i = 0; i < live->stations_count; i++) {
+    for (int i = 0; i < live->endpoints_count; i++) {
         struct failure local;
         live->endpoints[i].events = NULL;
         if (live_accept(live, i, fail ? &local : failure) && !fail)

@@ -14,7 +14,7 @@ enum {
 
 /* --- events --- */
 
-struct event load_request_event(struct load_request *request, enum event_kind kind)
+static struct event load_request_event(struct load_request *request, enum event_kind kind)
 {
     struct event event =
         stress_event(request->load_client->stress, kind, request->load_client, request->server);

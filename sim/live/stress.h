@@ -185,8 +185,6 @@ void lane_settle(struct load_client *load_client, struct connection *connection,
  * kind says; of the others that they are lost. */
 void lane_end(struct load_client *load_client, struct connection *connection,
               const struct load_request *struck, enum moment_kind kind);
-/* Closes the load client's connections that nothing is on. */
-void lanes_hang_up(struct load_client *load_client);
 /* The load client dies: what is with a server runs there to its end, the rest is gone. */
 void lanes_drop(struct load_client *load_client);
 /* Connections that there are, those that are just ending too. */

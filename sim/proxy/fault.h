@@ -117,9 +117,6 @@ void wait_again(struct wait *wait, int64_t us);
 void wait_free(struct wait *wait);    /* forgets it; what was held stays held */
 void wait_forward(struct wait *wait); /* ends it: what was held goes on. Takes wait */
 
-/* fault_hold.c: those of a label, or of a rule's barrier, go on. */
-void hold_release(struct rules *rules, const struct rule *of_rule, const char *label);
-
 #define FAULT(id, name, points, usual, needs, takes, form, words)                                  \
     enum proxy_decision fault_##id(const struct strike *strike);
 #include "proxy/faults.def"

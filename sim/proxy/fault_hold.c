@@ -54,7 +54,8 @@ static struct wait *longest_held(const struct rules *rules, const struct rule *r
     return longest;
 }
 
-void hold_release(struct rules *rules, const struct rule *of_rule, const char *label)
+/* Those of a label, or of a rule's barrier, go on. */
+static void hold_release(struct rules *rules, const struct rule *of_rule, const char *label)
 {
     /* Only those held now: what a forwarded one brings is held for the next time. */
     uint64_t count = 0;

@@ -191,9 +191,8 @@ void flow_free(struct flow *flow);
 enum frame request_decide(struct flow *flow, const char *bytes, size_t length);
 int request_ended(struct flow *flow); /* returns how many copies of the frame go on behind it */
 void request_stamp(struct proxy_link *link);
-void request_done(
-    struct pending_request *request); /* the first that waits has all its replies: frees it */
-void request_free(struct pending_request *request);
+/* The first that waits has all its replies: frees it. */
+void request_done(struct pending_request *request);
 void request_keep_answer(struct pending_request *request, const char *bytes,
                          size_t length); /* copies */
 void requests_free_all(struct proxy_link *link);

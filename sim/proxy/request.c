@@ -25,7 +25,7 @@ static struct pending_request *request_new(struct proxy_link *link)
     return request;
 }
 
-void request_free(struct pending_request *request)
+static void request_free(struct pending_request *request)
 {
     struct proxy *proxy = request->shown.link->proxy;
     free(request->answer);

@@ -38,11 +38,6 @@ struct rules_link *rules_link_new(struct rules *rules, struct proxy_link *link)
     return made;
 }
 
-struct proxy_link *rules_link_of(const struct rules_link *link)
-{
-    return link->link;
-}
-
 void rules_link_free(struct rules_link *link)
 {
     for (int i = 0; i < 2; i++)

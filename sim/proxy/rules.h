@@ -42,7 +42,6 @@ void rules_start(struct rules *rules, uv_loop_t *loop, uint64_t seed,
                  void *context);
 
 struct rules_link *rules_link_new(struct rules *rules, struct proxy_link *link);
-struct proxy_link *rules_link_of(const struct rules_link *link);
 /* Forgets the link, and what it still waits for. Takes link. */
 void rules_link_free(struct rules_link *link);
 

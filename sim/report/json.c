@@ -2,7 +2,6 @@
  * describes it. */
 #include "report/report.h"
 
-#include "base/version.h"
 #include "report/json_parts.h"
 #include "report/text.h"
 

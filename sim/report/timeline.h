@@ -120,9 +120,6 @@ const char *timeline_owner(const struct timeline *timeline, int client, char *te
 
 /* --- between the files of the timeline --- */
 
-/* Fills events, events_count, head, is_part. */
-enum fail timeline_read(struct timeline *timeline, const char *path, bool *is_drawable,
-                        struct failure *failure);
 /* Fills what is drawn: rows, bars, arrows; then what follows from them. */
 void timeline_build(struct timeline *timeline);
 void timeline_lay_out(struct timeline *timeline);

@@ -156,8 +156,9 @@ static void copy_names(char (**names)[NAME_MAX_BYTES], int clients)
     *names = copies;
 }
 
-enum fail timeline_read(struct timeline *timeline, const char *path, bool *is_drawable,
-                        struct failure *failure)
+/* Fills events, events_count, head, is_part. */
+static enum fail timeline_read(struct timeline *timeline, const char *path, bool *is_drawable,
+                               struct failure *failure)
 {
     struct history_reader *reader;
     enum fail fail = history_reader_new(&reader, path, &timeline->head, failure);

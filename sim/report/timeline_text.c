@@ -3,7 +3,6 @@
 #include "report/timeline_sketch.h"
 #include "report/timeline_words.h"
 
-#include "base/memory.h"
 #include "report/text.h"
 
 #include <inttypes.h>

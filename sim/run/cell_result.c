@@ -2,7 +2,6 @@
 #include "run/cell_result.h"
 
 #include "base/memory.h"
-#include "run/plugin.h"
 
 #include <stdio.h>
 

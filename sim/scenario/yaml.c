@@ -310,44 +310,19 @@ static enum fail parse_bytes(struct yaml *yaml, struct failure *failure)
     return fail;
 }
 
-static enum fail close_on(struct yaml *yaml, enum fail fail)
-{
-    if (fail)
-        yaml_close(yaml);
-    return fail;
-}
-
-static enum fail yaml_begin(struct yaml *yaml, const char *path, struct failure *failure)
+enum fail yaml_open(struct yaml *yaml, const char *path, size_t bytes_max, struct failure *failure)
 {
     *yaml = (struct yaml){0};
     if (strlen(path) >= sizeof yaml->path)
         return failure_set(failure, FAIL_INPUT, "%.60s...: a path of %zu bytes is too long", path,
                            strlen(path));
     memcpy(yaml->path, path, strlen(path) + 1);
-    return FAIL_NONE;
-}
-
-enum fail yaml_parse(struct yaml *yaml, const char *path, const char *bytes, size_t size,
-                     struct failure *failure)
-{
-    enum fail fail = yaml_begin(yaml, path, failure);
-    if (fail)
-        return fail;
-    yaml->bytes = memory_new(size + 1, 1);
-    yaml->size = size;
-    if (size)
-        memcpy(yaml->bytes, bytes, size);
-    return close_on(yaml, parse_bytes(yaml, failure));
-}
-
-enum fail yaml_open(struct yaml *yaml, const char *path, size_t bytes_max, struct failure *failure)
-{
-    enum fail fail = yaml_begin(yaml, path, failure);
-    if (!fail)
-        fail = textfile_read(path, bytes_max, &yaml->bytes, &yaml->size, failure);
+    enum fail fail = textfile_read(path, bytes_max, &yaml->bytes, &yaml->size, failure);
     if (!fail)
         fail = parse_bytes(yaml, failure);
-    return close_on(yaml, fail);
+    if (fail)
+        yaml_close(yaml);
+    return fail;
 }
 
 void yaml_close(struct yaml *yaml)

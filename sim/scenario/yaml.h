@@ -35,9 +35,6 @@ struct yaml {
 /* Reads at most bytes_max bytes of a regular file and parses them. On failure nothing is left to
  * close. */
 enum fail yaml_open(struct yaml *yaml, const char *path, size_t bytes_max, struct failure *failure);
-/* The same for bytes that are there already (copied); path is for messages. */
-enum fail yaml_parse(struct yaml *yaml, const char *path, const char *bytes, size_t size,
-                     struct failure *failure);
 void yaml_close(struct yaml *yaml);
 
 /* The value under key of a mapping, or NULL. */

@@ -8,7 +8,6 @@
  * it. A server that is LOADING cannot be steered from outside, and CROSSSLOT needs a cluster; the
  * model's rules for them are checked in test_model.c only. Never uses a server that it did not
  * start. */
-#include "base/memory.h"
 #include "base/monotonic.h"
 #include "base/units.h"
 #include "test/differential_draw.h"

@@ -14,10 +14,8 @@ static bool judge(struct history_reader *reader, const struct history_head *head
     bool is_end = false;
     int64_t last_us = 0;
     enum fail fail;
-    char line[512];
     while (!(fail = history_reader_next(reader, &event, &is_end, failure)) && !is_end) {
         checks_event(checks, &event);
-        event_print(head, &event, line, sizeof line);
         last_us = event.time_us;
     }
     if (fail) {

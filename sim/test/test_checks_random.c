@@ -26,7 +26,7 @@ static void server_expire(struct simple_server *server, int64_t now_us)
 
 enum at { IDLE, CALLED, TOLD_YES, TOLD_NO, HOLDING, RENEWING, LEAVING, LEFT };
 
-struct player {
+struct locker {
     enum at at;
     int64_t token;
     int64_t renewal_us; /* sent */
@@ -43,7 +43,7 @@ struct hold {
 struct random_play {
     struct story *story;
     struct simple_server server;
-    struct player players[CLIENTS];
+    struct locker lockers[CLIENTS];
     struct hold holds[HOLDS_MAX];
     int holds_count;
     int open[CLIENTS]; /* the hold under way, or -1 */
@@ -60,13 +60,13 @@ static void play_set(struct random_play *play, int client)
     if (is_free)
         play->server = (struct simple_server){true, set_it.value, now_us + set_it.ttl_us};
     executes(play->story, client, OP_ACQUIRE, set_it, is_free ? OK : NIL);
-    play->players[client].token = set_it.value;
-    play->players[client].at = is_free ? TOLD_YES : TOLD_NO;
+    play->lockers[client].token = set_it.value;
+    play->lockers[client].at = is_free ? TOLD_YES : TOLD_NO;
 }
 
 static void play_told(struct random_play *play, int client)
 {
-    bool is_granted_now = play->players[client].at == TOLD_YES;
+    bool is_granted_now = play->lockers[client].at == TOLD_YES;
     if (is_granted_now) {
         struct hold *hold = &play->holds[play->holds_count];
         play->open[client] = play->holds_count++;
@@ -76,20 +76,20 @@ static void play_told(struct random_play *play, int client)
         hold->until_us[0] = play->called_us[client] + LEASE_MS * 1000;
     }
     returns(play->story, client, OP_ACQUIRE, is_granted_now ? RESULT_GRANTED : RESULT_REFUSED);
-    play->players[client].at = is_granted_now ? HOLDING : IDLE;
+    play->lockers[client].at = is_granted_now ? HOLDING : IDLE;
 }
 
 static void play_renew(struct random_play *play, int client)
 {
-    struct player *player = &play->players[client];
+    struct locker *locker = &play->lockers[client];
     struct hold *hold = &play->holds[play->open[client]];
-    struct command renew = command(VERB_COMPARE_EXPIRE, player->token, LEASE_MS);
+    struct command renew = command(VERB_COMPARE_EXPIRE, locker->token, LEASE_MS);
     int64_t now_us = play->story->now_us;
     server_expire(&play->server, now_us);
-    bool is_mine = play->server.is_there && play->server.token == player->token;
+    bool is_mine = play->server.is_there && play->server.token == locker->token;
     if (is_mine) {
         play->server.expire_us = now_us + LEASE_MS * 1000;
-        int64_t until_us = player->renewal_us + LEASE_MS * 1000;
+        int64_t until_us = locker->renewal_us + LEASE_MS * 1000;
         int last = hold->spans - 1;
         if (hold->until_us[last] >= now_us) {
             hold->until_us[last] =
@@ -101,36 +101,36 @@ static void play_renew(struct random_play *play, int client)
     }
     executes(play->story, client, OP_EXTEND, renew, INTEGER(is_mine));
     hears(play->story, client, 0, OP_EXTEND, renew, INTEGER(is_mine));
-    player->at = HOLDING;
+    locker->at = HOLDING;
 }
 
 static void play_leave(struct random_play *play, int client)
 {
-    struct player *player = &play->players[client];
+    struct locker *locker = &play->lockers[client];
     struct command leave =
-        command(play->is_blind ? VERB_DEL : VERB_COMPARE_DELETE, player->token, 0);
+        command(play->is_blind ? VERB_DEL : VERB_COMPARE_DELETE, locker->token, 0);
     server_expire(&play->server, play->story->now_us);
-    bool is_gone = play->server.is_there && (play->is_blind || play->server.token == player->token);
+    bool is_gone = play->server.is_there && (play->is_blind || play->server.token == locker->token);
     if (is_gone)
         play->server.is_there = false;
     executes(play->story, client, OP_RELEASE, leave, INTEGER(is_gone));
-    player->at = LEFT;
+    locker->at = LEFT;
 }
 
 /* One step of one client. */
 static void play_step(struct random_play *play, struct random *random)
 {
     int client = (int)random_below(random, CLIENTS);
-    struct player *player = &play->players[client];
+    struct locker *locker = &play->lockers[client];
     struct story *story = play->story;
-    switch (player->at) {
+    switch (locker->at) {
     case IDLE:
         if (play->holds_count + CLIENTS >= HOLDS_MAX)
             return;
         play->called_us[client] = story->now_us;
         calls(story, client, OP_ACQUIRE);
         sends(story, client, 0, OP_ACQUIRE, set(story, client));
-        player->at = CALLED;
+        locker->at = CALLED;
         break;
     case CALLED:
         play_set(play, client);
@@ -141,15 +141,15 @@ static void play_step(struct random_play *play, struct random *random)
         break;
     case HOLDING:
         if (random_below(random, 3) == 0) {
-            player->renewal_us = story->now_us;
+            locker->renewal_us = story->now_us;
             sends(story, client, 0, OP_EXTEND,
-                  command(VERB_COMPARE_EXPIRE, player->token, LEASE_MS));
-            player->at = RENEWING;
+                  command(VERB_COMPARE_EXPIRE, locker->token, LEASE_MS));
+            locker->at = RENEWING;
             break;
         }
         play->holds[play->open[client]].end_us = story->now_us;
         calls(story, client, OP_RELEASE);
-        player->at = LEAVING;
+        locker->at = LEAVING;
         break;
     case RENEWING:
         play_renew(play, client);
@@ -159,7 +159,7 @@ static void play_step(struct random_play *play, struct random *random)
         break;
     case LEFT:
         returns(story, client, OP_RELEASE, RESULT_RELEASED);
-        player->at = IDLE;
+        locker->at = IDLE;
         break;
     }
 }
@@ -273,25 +273,25 @@ static void turn(struct random_play *play, struct random *random)
     }
     for (int i = 0; i < CLIENTS; i++) {
         int client = order[i];
-        struct player *player = &play->players[client];
+        struct locker *locker = &play->lockers[client];
         struct event event = {.kind = EVENT_EXECUTE, .client = client, .from_us = from_us};
-        bool is_mine = play->server.is_there && play->server.token == player->token;
+        bool is_mine = play->server.is_there && play->server.token == locker->token;
         event.attempt = story->attempts[client];
-        if (player->at == CALLED) {
+        if (locker->at == CALLED) {
             event.command = set(story, client);
             event.reply = play->server.is_there ? NIL : OK;
-            player->token = event.command.value;
-            player->at = play->server.is_there ? TOLD_NO : TOLD_YES;
-            if (player->at == TOLD_YES)
-                play->server = (struct simple_server){true, player->token, 0};
-        } else if (player->at == LEAVING) {
+            locker->token = event.command.value;
+            locker->at = play->server.is_there ? TOLD_NO : TOLD_YES;
+            if (locker->at == TOLD_YES)
+                play->server = (struct simple_server){true, locker->token, 0};
+        } else if (locker->at == LEAVING) {
             event.op = OP_RELEASE;
             event.command =
-                command(play->is_blind ? VERB_DEL : VERB_COMPARE_DELETE, player->token, 0);
+                command(play->is_blind ? VERB_DEL : VERB_COMPARE_DELETE, locker->token, 0);
             event.reply = INTEGER(is_mine);
             assert_true(is_mine); /* nobody is late here */
             play->server.is_there = false;
-            player->at = LEFT;
+            locker->at = LEFT;
         } else {
             continue;
         }
@@ -307,8 +307,8 @@ static void turn(struct random_play *play, struct random *random)
     }
     story->now_us += 50;
     for (int client = 0; client < CLIENTS; client++) {
-        struct player *player = &play->players[client];
-        if (player->at == TOLD_YES || player->at == TOLD_NO)
+        struct locker *locker = &play->lockers[client];
+        if (locker->at == TOLD_YES || locker->at == TOLD_NO)
             play_told(play, client);
     }
 }
@@ -318,19 +318,19 @@ static void react(struct random_play *play, struct random *random)
 {
     struct story *story = play->story;
     for (int client = 0; client < CLIENTS; client++) {
-        struct player *player = &play->players[client];
+        struct locker *locker = &play->lockers[client];
         if (random_below(random, 3) == 0)
             continue;
-        if (player->at == IDLE) {
+        if (locker->at == IDLE) {
             calls(story, client, OP_ACQUIRE);
             sends(story, client, 0, OP_ACQUIRE, set(story, client));
-            player->at = CALLED;
-        } else if (player->at == HOLDING) {
+            locker->at = CALLED;
+        } else if (locker->at == HOLDING) {
             calls(story, client, OP_RELEASE);
-            player->at = LEAVING;
-        } else if (player->at == LEFT) {
+            locker->at = LEAVING;
+        } else if (locker->at == LEFT) {
             returns(story, client, OP_RELEASE, RESULT_RELEASED);
-            player->at = IDLE;
+            locker->at = IDLE;
         }
     }
 }

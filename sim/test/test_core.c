@@ -1,7 +1,6 @@
 /* test_core.c - the core over a third backend and other clients: a foreign lock whose commands only
  * its own server knows; and the contract of a backend (world/backend.h), held at every step of
  * random walks through all choices. */
-#include "base/memory.h"
 #include "world/scheme_clients.h"
 
 /* Behind our own: cmocka has a macro named like our enum fail. */

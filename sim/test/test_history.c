@@ -379,39 +379,7 @@ static void a_line_without_end_is_refused_early(void **state)
     free(text);
 }
 
-/* --- for people --- */
-
-static void an_event_is_a_readable_line(void **state)
-{
-    struct history_head run = head();
-    char text[256];
-    struct event event = {.time_us = 312400,
-                          .kind = EVENT_EXECUTE,
-                          .client = 0,
-                          .server = 0,
-                          .command = {.verb = VERB_SET_NX_PX, .value = 17, .ttl_us = 300000},
-                          .reply = {.kind = REPLY_OK}};
-    (void)state;
-    event_print(&run, &event, text, sizeof text);
-    assert_non_null(strstr(text, "312.4 ms"));
-    assert_non_null(strstr(text, "SET lock 17 NX PX 300 -> OK at server 1"));
-    static const struct opaque opaque = {.name = "EVAL", .text = "EVAL .. 1 lock"};
-    static const struct effects effects = {.count = 1, .on = {{.did = DID_CREATED}}};
-    event.opaque = &opaque;
-    event.effects = &effects;
-    event_print(&run, &event, text, sizeof text);
-    assert_non_null(strstr(text, "EVAL .. 1 lock -> OK (lock created) at server 1"));
-    event = (struct event){.kind = EVENT_CALL, .server = -1, .is_inferred = true};
-    assert_non_null(strstr(event_print(&run, &event, text, sizeof text), "(inferred)"));
-    char tight[20];
-    event_print(&run, &event, tight, sizeof tight);
-    assert_int_equal(strlen(tight), sizeof tight - 1);
-    for (int kind = 0; kind < EVENT_COUNT; kind++) {
-        struct random random = {.seed = (uint64_t)kind};
-        event = random_event(&random, 0, (enum event_kind)kind);
-        assert_true(strlen(event_print(&run, &event, text, sizeof text)) > 22);
-    }
-}
+/* --- names --- */
 
 static void names_read_back(void **state)
 {
@@ -447,7 +415,6 @@ int main(void)
         cmocka_unit_test(bad_files_are_refused_with_file_and_line),
         cmocka_unit_test(the_names_of_faults_are_the_files_own),
         cmocka_unit_test(a_line_without_end_is_refused_early),
-        cmocka_unit_test(an_event_is_a_readable_line),
         cmocka_unit_test(names_read_back),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);

@@ -1,6 +1,5 @@
 /* test_live.c - the directed real world: the same history as the simulated one, each fault, what it
  * refuses, what breaks by itself. */
-#include "live/control.h"
 #include "live/internal.h"
 #include "scenario/interpreter.h"
 #include "world/simulated.h"

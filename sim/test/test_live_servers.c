@@ -1,7 +1,5 @@
 /* test_live_servers.c - servers of our own: start, death of the parent, leftovers, every failure
  * one clear message. */
-#include "live/clock.h"
-#include "live/control.h"
 #include "live/internal.h"
 
 #include <arpa/inet.h>

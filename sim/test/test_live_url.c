@@ -1,6 +1,5 @@
 /* test_live_url.c - servers of others, named by a URL: what is read, what is touched, every failure
  * one clear message, never a password. */
-#include "live/clock.h"
 #include "live/control.h"
 #include "live/internal.h"
 

@@ -141,6 +141,18 @@ static bool has_command(const struct event *event)
     return event->kind == EVENT_SEND || event->kind == EVENT_EXECUTE || event->kind == EVENT_HEAR;
 }
 
+/* All of them, as an opaque command's would be told; *effects: those that are not DID_NOTHING, and
+ * the one on the command's own key. */
+static void tell_effects(const struct event *event, struct effects *effects)
+{
+    *effects = (struct effects){0};
+    for (int key = 0; key < KEY_COUNT; key++) {
+        struct key_effect effect = change_on(event, (enum key)key);
+        if (effect.did != DID_NOTHING || event_is_on(event, (enum key)key))
+            effects->on[effects->count++] = effect;
+    }
+}
+
 /* Written as a foreign program's: its name says nothing that the checks could know. */
 static void write_opaque(const struct event_sink *sink, const struct event *typed,
                          bool is_disguised)
@@ -159,7 +171,7 @@ static void write_opaque(const struct event_sink *sink, const struct event *type
         event.command = (struct command){0};
     }
     if (event.kind == EVENT_EXECUTE) {
-        change_tell(typed, &effects);
+        tell_effects(typed, &effects);
         event.effects = &effects;
     }
     sink->take(sink->context, &event);

@@ -321,19 +321,19 @@ static void strikes_are_tried_at_one_time(void **state)
 }
 
 /* Promises to wait for all, and takes the first majority. */
-struct hasty {
+struct eager {
     int64_t at, heard, yes;
 };
 
-static const enum scheme_field hasty_fields[] = {FIELD_STEP, FIELD_COUNT, FIELD_COUNT};
-FIELDS_FIT(struct hasty, hasty_fields);
+static const enum scheme_field eager_fields[] = {FIELD_STEP, FIELD_COUNT, FIELD_COUNT};
+FIELDS_FIT(struct eager, eager_fields);
 
 enum step { START, ASKED, HELD };
 
-static void hasty_step(void *state, const struct lease *lease, const struct moment *in,
+static void eager_step(void *state, const struct lease *lease, const struct moment *in,
                        struct outbox *out)
 {
-    struct hasty *self = state;
+    struct eager *self = state;
 
     SCRIPT(self);
     for (int server = 0; server < lease->servers; server++)
@@ -360,12 +360,12 @@ static void hasty_step(void *state, const struct lease *lease, const struct mome
 static void a_broken_promise_is_noticed(void **state)
 {
     (void)state;
-    struct scheme hasty = scheme_quorum_lock;
-    hasty.step = hasty_step;
-    hasty.fields = hasty_fields;
-    hasty.fields_count = sizeof hasty_fields / sizeof *hasty_fields;
-    assert_int_equal(compare_single_faults(&hasty, 1), 0);
-    struct explore_options options = options_for(&hasty, 1, NOTHING, NOTHING);
+    struct scheme eager = scheme_quorum_lock;
+    eager.step = eager_step;
+    eager.fields = eager_fields;
+    eager.fields_count = sizeof eager_fields / sizeof *eager_fields;
+    assert_int_equal(compare_single_faults(&eager, 1), 0);
+    struct explore_options options = options_for(&eager, 1, NOTHING, NOTHING);
     assert_int_equal(states_of(&options, REDUCE_ALL), states_of(&options, IN_EVERY_ORDER));
 }
 

@@ -6,7 +6,6 @@
 #include "test/probe.h"
 
 #include "explore/graph/apply.h"
-#include "explore/reduce/partial_order.h"
 #include "explore/reduce/persistent_sets.h"
 
 #include <stdlib.h>

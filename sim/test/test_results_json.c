@@ -1,9 +1,7 @@
 /* test_results_json.c - results.json there and back, of this version and of the first, in step with
  * its schema. */
-#include "checks/finding.h"
 #include "report/merge.h"
 #include "report/report.h"
-#include "report/text.h"
 #include "test/sample_results.h"
 
 #include <jansson.h>

@@ -1,7 +1,6 @@
 /* test_simulated_messages.c - messages of the simulated world: their order on a connection, one
  * that is left, a copy, a refusal; and what there is to wait for. */
 /* before cmocka.h, which has a macro named like our enum fail */
-#include "world/client.h"
 #include "world/simulated.h"
 
 #include <stdarg.h>

@@ -142,6 +142,14 @@ static bool is_stranded(const struct client *client)
     return is_under_way && client->awaited == 0 && client->wake_us == INT64_MAX;
 }
 
+/* Which operation a command that the client sends now belongs to. */
+static enum operation client_operation(const struct client *client, enum lane lane)
+{
+    if (lane == LANE_RENEW)
+        return OP_EXTEND;
+    return client->phase == PHASE_RELEASING ? OP_RELEASE : OP_ACQUIRE;
+}
+
 static void client_step(struct client *client, struct moment *moment, int64_t now_us,
                         struct step_result *step)
 {
@@ -244,11 +252,4 @@ void client_crash(struct client *client)
     client->wake_us = INT64_MAX;
     client->is_accessing = false;
     client->awaited = 0;
-}
-
-enum operation client_operation(const struct client *client, enum lane lane)
-{
-    if (lane == LANE_RENEW)
-        return OP_EXTEND;
-    return client->phase == PHASE_RELEASING ? OP_RELEASE : OP_ACQUIRE;
 }

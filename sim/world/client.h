@@ -61,7 +61,4 @@ void client_set_rate(struct client *client, int64_t gains_us, int64_t now_us);
 /* Crash: phase dead, memory gone. */
 void client_crash(struct client *client);
 
-/* Which operation a command that the client sends now belongs to. */
-enum operation client_operation(const struct client *client, enum lane lane);
-
 #endif

@@ -457,8 +457,8 @@ bool client_state_keeps_watch(const struct client_state *client_state, int serve
 }
 
 /* Mirrors core_find_first() of world/core_messages.c. */
-bool client_state_is_blocked(const struct client_state *client_state, int message,
-                             enum message_state state)
+static bool client_state_is_blocked(const struct client_state *client_state, int message,
+                                    enum message_state state)
 {
     const struct packed_message *it = &client_state->messages[message];
     if (message_is_abandoned(it))

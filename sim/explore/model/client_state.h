@@ -193,11 +193,6 @@ bool message_keeps_watch(const struct packed_message *message);
 /* Is there such a one in flight on the lane? */
 bool client_state_keeps_watch(const struct client_state *client_state, int server, int lane);
 
-/* Is there a message in that state before this one on its connection? What was given up on is on a
- * connection that its client has left. */
-bool client_state_is_blocked(const struct client_state *client_state, int message,
-                             enum message_state state);
-
 static inline bool message_is_request(const struct packed_message *message)
 {
     return message->state == MESSAGE_REQUEST;

@@ -1,8 +1,6 @@
 /* persistent_sets.c - see persistent_sets.h. */
 #include "explore/reduce/persistent_sets.h"
 
-#include "explore/reduce/partial_order.h"
-
 #include <assert.h>
 #include <limits.h>
 #include <string.h>

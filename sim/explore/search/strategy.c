@@ -67,8 +67,9 @@ void strategy_begin(struct strategy_run *run, enum strategy strategy,
 
 /* --- choosing --- */
 
-bool strategy_allows(const struct strategy_run *run, const struct trace_replayer *replayer,
-                     const struct successor *step)
+/* May the step be made in this run, and does it change anything? */
+static bool strategy_allows(const struct strategy_run *run, const struct trace_replayer *replayer,
+                            const struct successor *step)
 {
     if (step_is_fault(step) && run->is_off[step->fault])
         return false;

@@ -49,10 +49,6 @@ void strategy_begin(struct strategy_run *run, enum strategy strategy,
                     const struct explore_options *options, const struct config *config,
                     struct random random, int length);
 
-/* May the step be made in this run, and does it change anything? */
-bool strategy_allows(const struct strategy_run *run, const struct trace_replayer *replayer,
-                     const struct successor *step);
-
 /* The number of the step to make, or -1: the run is over. is_new: of each step of the replayer,
  * does it lead where no run has been? (STRATEGY_NOVELTY; else NULL.) */
 int strategy_pick(struct strategy_run *run, const struct trace_replayer *replayer,
