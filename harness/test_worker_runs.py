@@ -183,7 +183,7 @@ def test_a_schedule_replays(picklock, tmp_path):
     assert diverged.status == 2 and "A has no EVALX at server 1" in " ".join(diverged.out.split()), diverged
     without = picklock("replay", path)
     assert without.status == 64 and "unknown scheme 'redis_py_lock.py'" in without.err, without
-    assert "a worker with --worker COMMAND" in without.err, without
+    assert f'it is a worker, named with --worker "{REDIS_PY}"' in " ".join(without.err.split()), without
 
 
 @pytest.mark.parametrize("worker", [NAIVE, REDIS_PY])
