@@ -161,13 +161,15 @@ static enum fail take_back(struct process *process, bool keeps_replica, struct f
         control_append(process->control, leaves_replication[i]);
     for (int i = 0; i < RESETS; i++)
         control_append(process->control, resets[i]);
+    /* What a world of workers listens to (key_watch.c). */
+    control_append(process->control, "CONFIG SET notify-keyspace-events %s", "");
     for (int i = 0; !keeps_replica && i < LEAVES; i++)
         if (answered_ok(process, leaves_replication[i], failure))
             return FAIL_UNAVAILABLE;
     for (int i = 0; i < RESETS; i++)
         if (answered_ok(process, resets[i], failure))
             return FAIL_UNAVAILABLE;
-    return FAIL_NONE;
+    return answered_ok(process, "CONFIG SET notify-keyspace-events", failure);
 }
 
 static enum fail reset(struct process *process, bool keeps_replica, struct failure *failure)
