@@ -124,6 +124,7 @@ bench: $(BUILD)/picklock $(BUILD)/test/bench_checks ## what the checks, the prox
 	BUILD="$(BUILD)" sim/test/bench_explore.sh
 	BUILD="$(abspath $(BUILD))" $(PYTHON) harness/bench_random.py
 	BUILD="$(abspath $(BUILD))" $(PYTHON) harness/bench_confirm.py
+	BUILD="$(abspath $(BUILD))" $(PYTHON) harness/bench_worker_search.py
 
 # SAMPLE=N: N slips in checks, 5 in schemes and 6 conditions of reductions, instead of all
 SAMPLE ?=
