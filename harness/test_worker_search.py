@@ -179,7 +179,6 @@ def test_an_interruption_keeps_what_it_has(tmp_path):
 
 
 @pytest.mark.parametrize("options, words", [
-    ((), "--worker wants --search random, pct or bounded"),
     (("--search", "random", "--scheme", "redlock"), "--scheme does not go with --worker"),
     (("--search", "random", "--confirm"), "--confirm does not go with --worker"),
 ])

@@ -51,6 +51,7 @@ static enum fail open_session(struct asking *asking, struct session **session, i
                                             .key = key,
                                             .lease_us = asking->lease_us,
                                             .seed = seed,
+                                            .stop = asking->program->stop,
                                             .events = {.passed = on_passed, .context = asking}};
     return session_new(session, &options, failure);
 }
@@ -152,6 +153,36 @@ int asking_lease_ticks(const struct asking *asking)
 void asking_expect_cuts(struct asking *asking, bool are_expected)
 {
     asking->expects_cuts = are_expected;
+}
+
+const char *asking_cannot(enum fault fault)
+{
+    switch (fault) {
+    case FAULT_RESEND:
+        return "to send a lost command again is for the library itself to do";
+    case FAULT_SAME_TOKEN:
+        return "a worker draws its own tokens";
+    case FAULT_REFUSING_SERVER:
+        return "connections that are refused are not decided by asking yet";
+    default:
+        return NULL;
+    }
+}
+
+bool asking_minds_time(const struct asking *asking)
+{
+    const struct worker_asker *worker = &asking->worker;
+    for (uint32_t i = 1; i <= worker->questions.count; i++) {
+        struct history_edge edge = worker_asker_edge(worker, i);
+        const int32_t elapsed = edge.elapsed;
+        for (edge.elapsed = 0; edge.elapsed < elapsed; edge.elapsed++) {
+            const uint32_t other = intern_find(&worker->questions, &edge, sizeof edge);
+            if (other != UNKNOWN_ID &&
+                !asking_is_alike(&worker->answers[i - 1], &worker->answers[other]))
+                return true;
+        }
+    }
+    return false;
 }
 
 const struct failure *asking_failure(const struct asking *asking)

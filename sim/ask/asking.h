@@ -49,6 +49,13 @@ int asking_lease_ticks(const struct asking *asking);
  * Each history that it waits for nothing in is asked, too, with its connection broken. */
 void asking_expect_cuts(struct asking *asking, bool are_expected);
 
+/* Why a search of a worker has no such fault (static); NULL: it has. */
+const char *asking_cannot(enum fault fault);
+
+/* Did the time that passed ever change what the worker did? Then clocks that jump, or drift, may,
+ * too, and are not decided. */
+bool asking_minds_time(const struct asking *asking);
+
 /* What went wrong so far; code FAIL_NONE: nothing. */
 const struct failure *asking_failure(const struct asking *asking);
 

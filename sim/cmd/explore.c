@@ -2,6 +2,7 @@
  * shortest witnesses. */
 #include "cmd/cmd.h"
 #include "cmd/explore_args.h"
+#include "cmd/explore_asking.h"
 #include "cmd/explore_cells.h"
 #include "cmd/explore_minimal_faults.h"
 #include "cmd/explore_print.h"
@@ -101,6 +102,8 @@ static enum fail show(const struct cells *cells, struct results *results,
     free(interrupted);
     if (!args->minimal)
         report_terminal(stdout, results, isatty(STDOUT_FILENO) && !getenv("NO_COLOR"));
+    if (args->asking)
+        explore_asking_print(stdout, args->asking, cells);
     if (folder && is_written)
         output_print_place("report: ", folder);
     return args->witness && is_written ? show_witnesses(cells, results, args, failure) : FAIL_NONE;
@@ -183,7 +186,7 @@ static enum fail explore_and_report(const struct scheme_list *wanted, struct exp
     enum fail fail = cells_fill(&cells, args, wanted, &results->shard, &results->whole, failure);
     if (!fail) {
         struct failure why = {0};
-        if (args->program)
+        if (args->program && !args->asking)
             note_runs(results, &cells);
         else
             note_cells(results, &cells);
@@ -230,6 +233,7 @@ int cmd_explore(int argc, char **argv)
     struct results results = {.world = "sim"};
     struct explore_args args;
     struct worker_scheme program;
+    struct explore_asking asking;
     char **line = memory_new((size_t)argc + 1, sizeof *line);
     memcpy(line, argv, (size_t)argc * sizeof *line);
     if (explore_args_parse(argc, argv, &args, &failure))
@@ -240,6 +244,8 @@ int cmd_explore(int argc, char **argv)
     results.seed = (uint64_t)args.seed;
     results.shard = args.shard;
     results.is_by_scheme = args.minimal;
+    if (args.worker && args.search == SEARCH_EXHAUSTIVE)
+        args.asking = &asking;
     if (args.worker)
         snprintf(results.world, sizeof results.world, "redis");
     enum fail fail = read_schemes(&args, &program, &wanted, &failure);

@@ -10,8 +10,9 @@
 const char explore_help[] =
     "\n"
     "  --scheme A,B           search these schemes (default: every scheme)\n"
-    "  --worker COMMAND       search this lock program, unmodified, by running it: 'python3 my_lock.py'\n"
-    "                         (see sim/docs/WORKERS.md); wants --search random, pct or bounded\n"
+    "  --worker COMMAND       search this lock program, unmodified: 'python3 my_lock.py' (see\n"
+    "                         sim/docs/WORKERS.md); with --search exhaustive it is asked once for\n"
+    "                         whatever it may meet, with random, pct or bounded it is run\n"
     "  --fault F,G            search under these faults: none, one fault, or several at once as in\n"
     "                         stall+crash (default: none, then each fault alone;\n"
     "                         `picklock list faults` explains them)\n"
@@ -103,28 +104,31 @@ static enum fail read_search(struct explore_args *args, struct failure *failure)
 static enum fail check_worker(const struct explore_args *args, const char *section,
                               struct failure *failure)
 {
+    const bool is_run = args->search != SEARCH_EXHAUSTIVE;
     const struct {
         const char *name;
         bool is_given;
     } others[] = {{"--scheme", args->scheme},
                   {"--frontier", args->minimal},
                   {"--section", section},
-                  {"--lease-ticks", args->lease_ticks},
-                  {"--states", args->states},
-                  {"--no-reductions", args->no_reductions},
-                  {"--full-states", args->full_states},
+                  {"--lease-ticks", is_run && args->lease_ticks},
+                  {"--states", is_run && args->states},
+                  {"--no-reductions", is_run && args->no_reductions},
+                  {"--full-states", is_run && args->full_states},
+                  {"--runs", !is_run && args->runs},
                   {"--confirm", args->confirm}};
     if (!args->worker)
         return args->search != SEARCH_BOUNDED
                    ? FAIL_NONE
                    : failure_set(failure, FAIL_INPUT, "--search bounded goes with --worker");
-    if (args->search == SEARCH_EXHAUSTIVE)
-        return failure_set(failure, FAIL_INPUT,
-                           "--worker wants --search random, pct or bounded: it is searched by "
-                           "running it");
     for (size_t i = 0; i < sizeof others / sizeof *others; i++)
         if (others[i].is_given)
             return failure_set(failure, FAIL_INPUT, "%s does not go with --worker", others[i].name);
+    if (!is_run && args->servers > 1)
+        return failure_set(failure, FAIL_INPUT,
+                           "--servers %lld: a worker is decided on one server; for more, run it: "
+                           "--search random, pct or bounded",
+                           (long long)args->servers);
     return FAIL_NONE;
 }
 

@@ -7,10 +7,13 @@
 
 extern const char explore_help[];
 
+struct explore_asking;
+
 /* As given; texts are borrowed from argv, and a number that is 0 was not given. */
 struct explore_args {
     const char *scheme, *worker, *fault, *search_name, *redis_server;
     struct worker_scheme *program; /* of --worker, once it is known as a scheme; else NULL */
+    struct explore_asking *asking; /* of a worker that is asked: filled; else NULL */
     enum explore_search search;
     struct shard shard;
     enum fail_on fail_on;

@@ -4,6 +4,7 @@
 #include "base/memory.h"
 #include "base/monotonic.h"
 #include "cmd/cmd.h"
+#include "cmd/explore_asking.h"
 #include "cmd/explore_minimal_faults.h"
 #include "run/cell_result.h"
 #include "run/moves.h"
@@ -38,7 +39,7 @@ static void init_cell(struct cell *cell, const struct explore_args *args,
     if (servers != FIRST_ROW)
         cell->options.servers = servers;
     struct explore_options *options = &cell->options;
-    if (args->program)
+    if (args->program && !args->asking)
         options->clients = WORKER_SEARCH_CLIENTS;
     if (args->clients)
         options->clients = (int)args->clients;
@@ -72,6 +73,13 @@ static enum fail add_cell(struct cells *cells, const struct explore_args *args,
     return cell_add_faults(cell, faults, failure);
 }
 
+static bool has_fault(const struct explore_args *args, enum fault fault)
+{
+    if (args->asking)
+        return !asking_cannot(fault);
+    return !args->program || moves_have_fault(fault);
+}
+
 /* The columns that were asked for, or none and every fault alone. */
 static enum fail add_row(struct cells *cells, const struct explore_args *args,
                          const struct scheme *scheme, int servers, int64_t deadline_us,
@@ -81,7 +89,7 @@ static enum fail add_row(struct cells *cells, const struct explore_args *args,
     if (!args->fault) {
         fail = add_cell(cells, args, scheme, servers, "none", deadline_us, failure);
         for (int i = 0; i < FAULT_COUNT && !fail; i++)
-            if (!args->program || moves_have_fault((enum fault)i))
+            if (has_fault(args, (enum fault)i))
                 fail = add_cell(cells, args, scheme, servers, fault_name((enum fault)i),
                                 deadline_us, failure);
         return fail;
@@ -140,7 +148,9 @@ static enum fail fill_matrix(struct cells *cells, const struct explore_args *arg
     struct cell **all = memory_new((size_t)cells->count + 1, sizeof *all);
     for (int i = 0; i < cells->count; i++)
         all[i] = &cells->rows[i];
-    if (!fail && args->program)
+    if (!fail && args->asking)
+        fail = explore_asking_run(args->asking, cells, args, failure);
+    else if (!fail && args->program)
         fail = run_worker(cells, args->program, failure);
     else if (!fail)
         fail = worker_pool_run(all, cells->count, (int)args->jobs, cells_watch(), failure);
@@ -215,6 +225,8 @@ enum fail cells_fill(struct cells *cells, const struct explore_args *args,
                          ? fill_minimals(cells, args, wanted, shard, deadline_us, whole, failure)
                          : fill_matrix(cells, args, wanted, shard, deadline_us, whole, failure);
     cells->on_redis = memory_new((size_t)cells->count + 1, sizeof *cells->on_redis);
+    if (args->asking && !fail)
+        explore_asking_note(cells);
     return fail;
 }
 

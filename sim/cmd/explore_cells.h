@@ -24,6 +24,10 @@ struct cells {
 enum fail cells_fill(struct cells *cells, const struct explore_args *args,
                      const struct scheme_list *wanted, const struct shard *shard, int64_t *whole,
                      struct failure *failure);
+/* The cells of the matrix, not searched yet. */
+enum fail cells_make(struct cells *cells, const struct explore_args *args,
+                     const struct scheme_list *wanted, const struct shard *shard, int64_t *whole,
+                     struct failure *failure);
 void cells_close(struct cells *cells);
 
 /* Shows how many cells are done, in one line of the terminal; NULL: nobody is there to see it. */

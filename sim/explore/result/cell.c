@@ -89,14 +89,34 @@ static void say_without_replay(const struct cell *cell, struct cell_witness *wit
     witness_say(witness, &said);
 }
 
+static void drop(struct explore_finding *finding)
+{
+    free(finding->choices);
+    *finding = (struct explore_finding){.verdict = VERDICT_UNKNOWN};
+}
+
+/* In another world it did not show: nothing is a finding before it was replayed. */
+static void take_back(struct cell *cell, enum property property, const char *why)
+{
+    char *words =
+        memory_format("a violation of %s was found, and did not show when it was replayed: %s",
+                      property_name(property), why);
+    cell_doubt(cell, words);
+    free(words);
+    drop(&cell->outcome.findings[property]);
+}
+
 static void cell_confirm(struct cell *cell, enum property property, char (*names)[NAME_MAX_BYTES],
                          struct finding *findings)
 {
     struct cell_witness *witness = &cell->witnesses[property];
     struct failure failure = {0};
     struct run run = confirm_run(&cell->options, &cell->outcome, names);
-    if (confirm(&run, &cell->outcome.findings[property], NULL, findings, &failure)) {
-        witness->error = memory_text(failure.text);
+    if (confirm(&run, &cell->outcome.findings[property], cell->world, findings, &failure)) {
+        if (cell->world)
+            take_back(cell, property, failure.text);
+        else
+            witness->error = memory_text(failure.text);
         return;
     }
     const struct finding *found = &findings[property];
@@ -105,6 +125,8 @@ static void cell_confirm(struct cell *cell, enum property property, char (*names
         witness_say(witness, found);
     else if (property == PROPERTY_PROGRESS)
         say_without_replay(cell, witness);
+    else if (cell->world)
+        take_back(cell, property, "the checks do not see it");
     else
         witness->error = memory_text("the checks do not see it in the replay");
 }
@@ -114,8 +136,7 @@ static void drop_ignored(struct cell *cell)
     for (int i = 0; i < PROPERTY_COUNT; i++) {
         if (!(cell->ignored >> i & 1))
             continue;
-        free(cell->outcome.findings[i].choices);
-        cell->outcome.findings[i] = (struct explore_finding){.verdict = VERDICT_UNKNOWN};
+        drop(&cell->outcome.findings[i]);
     }
 }
 
@@ -247,6 +268,27 @@ static void doubt_alone(struct cell *cell)
     }
 }
 
+void cell_doubt(struct cell *cell, const char *why)
+{
+    if (!cell->doubt)
+        cell->doubt = memory_text(why);
+}
+
+/* That nobody gets the lock any more is said of all ways: not where one of them is in doubt. */
+static void doubt_undecided(struct cell *cell)
+{
+    if (!cell->doubt)
+        return;
+    if (cell->outcome.end != END_STOPPED)
+        cell->outcome.end = END_UNANSWERED;
+    for (int i = 0; i < PROPERTY_COUNT; i++) {
+        struct explore_finding *finding = &cell->outcome.findings[i];
+        finding->is_shortest = false;
+        if (finding->verdict == VERDICT_HOLDS || i == PROPERTY_PROGRESS)
+            drop(finding);
+    }
+}
+
 void cell_finish(struct cell *cell)
 {
     char names[EXPLORE_CLIENTS_MAX][NAME_MAX_BYTES] = {"A", "B", "C", "D", "E", "F"};
@@ -254,10 +296,12 @@ void cell_finish(struct cell *cell)
     put_together(cell);
     drop_ignored(cell);
     doubt_alone(cell);
+    doubt_undecided(cell);
     struct finding *findings = memory_new(PROPERTY_COUNT, sizeof *findings);
     for (int i = 0; i < PROPERTY_COUNT; i++)
         if (cell->outcome.findings[i].verdict == VERDICT_VIOLATED)
             cell_confirm(cell, (enum property)i, names, findings);
+    doubt_undecided(cell);
     free(findings);
     cell->elapsed_us += now_us(cell) - began_us;
 }
@@ -411,6 +455,8 @@ const char *cell_why(const struct cell *cell, enum property property, char *text
         snprintf(text, size, "the scheme makes no such promise");
     else if (!cell_asks(cell, property, &section))
         snprintf(text, size, "not checked: critical sections do not touch what it is about");
+    else if (cell->doubt && !is_random(cell))
+        snprintf(text, size, "%s", cell->doubt);
     else if (!is_random(cell))
         print_cut_short(cell, property == PROPERTY_PROGRESS ? NULL : &cell->searches[section].tried,
                         text, size);

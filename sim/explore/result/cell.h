@@ -38,13 +38,16 @@ struct cell {
     struct explore_options options; /* in */
     char faults[CELL_NAME_MAX];     /* "none", "stall", "stall+crash" */
     unsigned ignored;               /* in; bit a property: not asked, found VERDICT_UNKNOWN */
+    /* in; where witnesses are replayed. NULL: in the simulated world, where each must show what was
+     * found; in another one, what does not show is unknown. */
+    const struct confirm_world *world;
     bool has_one_section;           /* in; options.section alone: no searches with another one */
     struct explore_outcome outcome; /* out, as all that follows; states, transitions and expected
                                        losses are sums, complete means all searches */
     struct cell_witness witnesses[PROPERTY_COUNT];
     bool
         is_run; /* a program was run: what it promises, its runs say; what they do not is ignored */
-    char *doubt; /* of runs of a worker: why nothing can be said of what they did not find; NULL */
+    char *doubt;        /* of a worker: why nothing can be said of what was not found; NULL */
     int64_t elapsed_us; /* by options.now_us, 0 without it; the sum of all searches */
     struct cell_search searches[SECTION_COUNT];
 };
@@ -72,6 +75,9 @@ enum fail cell_run(struct cell *cell, struct failure *failure);
  * and when all of them are done, the rest. */
 bool cell_has_search(const struct cell *cell, enum section section);
 enum fail cell_search(struct cell *cell, enum section section, struct failure *failure);
+/* Before its end: what is not found there is unknown, and so is progress; the first reason stays.
+ */
+void cell_doubt(struct cell *cell, const char *why);
 void cell_finish(struct cell *cell);
 void cell_close(struct cell *cell);
 

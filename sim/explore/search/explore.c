@@ -38,6 +38,8 @@ const char *explore_end_words(enum explore_end end)
         return "such a fault cannot strike these clients";
     case END_ALONE:
         return "only one client";
+    case END_UNANSWERED:
+        return "not decided by asking";
     case END_STALE:
         return "1000 runs brought no new state";
     }

@@ -16,8 +16,9 @@ enum explore_end {
     END_RUNS,         /* a random search made all its runs */
     END_CONTRACT,     /* the scheme broke a rule of contract.def: explore() fails */
     END_NOT_MODELLED, /* of a cell: a fault was named that its clients cannot be struck by */
-    END_ALONE, /* of a cell: all was visited, but with one client there is nothing to share */
-    END_STALE, /* EXPLORE_RUNS_STALE of them in a row brought no new state */
+    END_ALONE,      /* of a cell: all was visited, but with one client there is nothing to share */
+    END_UNANSWERED, /* of a cell of a worker: what it answers does not decide it; cell.undecided */
+    END_STALE,      /* EXPLORE_RUNS_STALE of them in a row brought no new state */
 };
 
 /* Was the search not cut short? What it did not find is not there then. */

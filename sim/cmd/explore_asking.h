@@ -1,0 +1,31 @@
+/* explore_asking.h - `picklock explore --worker` with an exhaustive search: the cells of a worker,
+ * decided by asking once (ask/asking.h), and their witnesses replayed with real workers in fresh
+ * processes. */
+#ifndef PICKLOCK_CMD_EXPLORE_ASKING_H
+#define PICKLOCK_CMD_EXPLORE_ASKING_H
+
+#include "ask/asking.h"
+#include "cmd/explore_cells.h"
+
+#include <stdio.h>
+
+/* What all cells rest on. */
+struct explore_asking {
+    struct asking_figures figures; /* executions 0: it was not asked */
+    int lease_ticks;
+};
+
+/* Searches the cells, replays what they found, and finishes them. FAIL_INPUT: a fault that does not
+ * apply, or a worker that cannot be used, as FAIL_UNAVAILABLE. What a worker does not decide is a
+ * reason in its cells. */
+enum fail explore_asking_run(struct explore_asking *asking, struct cells *cells,
+                             const struct explore_args *args, struct failure *failure);
+
+/* What the replays said, into cells->on_redis. */
+void explore_asking_note(const struct cells *cells);
+
+/* What "safe" rests on, and why cells are unknown, in sentences. */
+void explore_asking_print(FILE *out, const struct explore_asking *asking,
+                          const struct cells *cells);
+
+#endif
