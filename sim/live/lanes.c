@@ -133,7 +133,7 @@ void lanes_reset(struct load_client *load_client, int server)
         connection_cut(connection);
     }
     for (int lane = 0; lane < LANE_COUNT; lane++)
-        lane_send_unsent(load_client, server, lane);
+        lane_send_unsent(load_client, server, (enum lane)lane);
 }
 
 /* Closes the load client's connections that nothing is on. */

@@ -136,7 +136,7 @@ static const char *const resets[] = {
     "FLUSHALL",
     "SCRIPT FLUSH",
     "CONFIG SET maxmemory 0",
-    "CONFIG SET maxmemory-policy " PROCESS_POLICY,
+    ("CONFIG SET maxmemory-policy " PROCESS_POLICY),
 };
 
 static const char *const leaves_replication[] = {"REPLICAOF NO ONE", "CLIENT KILL TYPE slave"};

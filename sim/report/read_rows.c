@@ -58,8 +58,7 @@ static void read_property(struct results_reading *reading, json_t *object, bool 
     property->first_index = read_number_or(reading, object, "event", -1);
     property->cause = read_cause(reading, object);
     property->witness = read_texts(reading, object, "witness", &property->witness_lines);
-    if (reading->version > 1)
-        check_property(reading, property);
+    check_property(reading, property);
     if (is_cell)
         read_witness(reading, object, property);
 }
@@ -258,7 +257,6 @@ void read_row(struct results_reading *reading, json_t *object, struct results *r
         check_sum(reading, row);
     } else {
         read_run(reading, object, row);
-        if (reading->version > 1)
-            check_row(reading, row);
+        check_row(reading, row);
     }
 }

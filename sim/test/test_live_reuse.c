@@ -350,7 +350,7 @@ static int live_open(void **state)
 {
     (void)state;
     const struct live_options options = {.steering = STEERED};
-    return live_new(&live, &options, NULL);
+    return (int)live_new(&live, &options, NULL);
 }
 
 static int live_shut(void **state)
