@@ -10,6 +10,8 @@ part "sanitizers"       make sanitised SANITISED_RUNS=300 SANITISED_SAMPLE=1
 for turn in 1 2 3; do
     part "tests, turn $turn" make test
 done
+part "asked: C steps"    env PICKLOCK_LONG=1 "${BUILD:-build}/test/test_asking"
+part "asked: matrix"     env PICKLOCK_LONG=1 "${PYTHON:-python3}" -m pytest -q -c harness/pytest.ini --rootdir harness harness/test_worker_asking.py
 part "blank in path"    harness/elsewhere.sh
 part "determinism"      make determinism
 for seed in 1 2 3; do
