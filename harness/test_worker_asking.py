@@ -1,8 +1,11 @@
 """A worker decided by asking once (sim/ask/): schemes of the table as Python programs have the cells of scenarios/matrix.yaml, each witness
 replayed with real workers; what cannot be decided says why."""
 
+import html
 import json
 import os
+import re
+import shlex
 import subprocess
 
 import pytest
@@ -48,16 +51,30 @@ def test_a_scheme_as_a_worker_has_the_cells_of_the_matrix(scheme, tmp_path):
     assert "executions of the worker" in done.stdout and "Assumed:" in done.stdout
 
 
-def test_its_schedules_are_replayed_with_the_worker(tmp_path):
+def test_its_schedules_are_replayed_by_the_commands_on_its_page(tmp_path):
     done = explore("set-nx-ex-del", "--clients", "2", "--fault", "restart-empty", "--out", str(tmp_path))
     assert done.returncode == 1, done.stderr
     run, rows = cells(tmp_path)
     violated = [row for row in rows["restart-empty"]["properties"] if row["verdict"] == "violated"]
-    assert violated
-    for row in violated:
-        done = subprocess.run([BUILD / "picklock", "replay", run / row["schedule"], "--worker", worker("set-nx-ex-del")], cwd=ROOT,
-                              text=True, capture_output=True, timeout=60)
+    page = html.unescape((run / "index.html").read_text())
+    commands = sorted(set(re.findall(r"<code>picklock (replay [^<]+)</code>", page)))
+    assert len(commands) == len(violated) > 0
+    for command in commands:
+        done = subprocess.run([BUILD / "picklock", *shlex.split(command)], cwd=ROOT, text=True, capture_output=True, timeout=60)
         assert "violated" in done.stdout, done.stdout + done.stderr
+    assert "picklock explore --worker" in page and "--section" not in page
+
+
+def test_what_its_verdicts_rest_on_stands_in_every_report(tmp_path):
+    done = explore("set-nx-ex-del", "--clients", "2", "--rounds", "1", "--fault", "none", "--out", str(tmp_path))
+    assert done.returncode == 0, done.stderr
+    run, _ = cells(tmp_path)
+    (note,) = json.loads((run / "results.json").read_text())["notes"]
+    assert note.startswith("Decided by asking once: ") and "Assumed: the worker is deterministic" in note and note.endswith("2 to a lease.")
+    again = subprocess.run([BUILD / "picklock", "report", run], text=True, capture_output=True, timeout=60)
+    assert again.returncode == 0, again.stderr
+    for text in (done.stdout, again.stdout, (run / "index.html").read_text(), (run / "report.md").read_text()):
+        assert note in " ".join(text.split())
 
 
 @pytest.mark.parametrize("name, why", [

@@ -102,8 +102,6 @@ static enum fail show(const struct cells *cells, struct results *results,
     free(interrupted);
     if (!args->minimal)
         report_terminal(stdout, results, isatty(STDOUT_FILENO) && !getenv("NO_COLOR"));
-    if (args->asking)
-        explore_asking_print(stdout, args->asking, cells);
     if (folder && is_written)
         output_print_place("report: ", folder);
     return args->witness && is_written ? show_witnesses(cells, results, args, failure) : FAIL_NONE;
@@ -193,6 +191,8 @@ static enum fail explore_and_report(const struct scheme_list *wanted, struct exp
         enum fail unconfirmed =
             args->confirm ? explore_witness_confirm(&cells, args, results, &why) : FAIL_NONE;
         fill_results(results, &cells, args->fail_on);
+        if (args->asking)
+            explore_asking_note(results, args->asking, &cells);
         if (args->program)
             snprintf(results->server_version, sizeof results->server_version, "%s",
                      args->program->program.server_version);

@@ -5,16 +5,13 @@
 #include "base/units.h"
 #include "cmd/cmd.h"
 #include "explore/model/faults/fault.h"
-#include "report/text.h"
 #include "run/cell_result.h"
 #include "run/walk.h"
 
 #include <inttypes.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
-enum { AUDIT_PERCENT = 5, COLUMNS = 100 };
+enum { AUDIT_PERCENT = 5 };
 
 static enum fail open_workers(void *context, const struct run *run, struct world **world,
                               struct failure *failure)
@@ -132,7 +129,7 @@ enum fail explore_asking_run(struct explore_asking *asking, struct cells *cells,
     return fail;
 }
 
-void explore_asking_note(const struct cells *cells)
+void explore_asking_confirmed(const struct cells *cells)
 {
     for (int i = 0; i < cells->count; i++)
         for (int p = 0; p < PROPERTY_COUNT; p++)
@@ -151,28 +148,23 @@ static bool is_told_before(const struct cells *cells, int at)
     return false;
 }
 
-static void print_sentence(FILE *out, char *words)
-{
-    text_print_wrapped(out, words, 0, COLUMNS);
-    free(words);
-}
-
-void explore_asking_print(FILE *out, const struct explore_asking *asking, const struct cells *cells)
+void explore_asking_note(struct results *results, const struct explore_asking *asking,
+                         const struct cells *cells)
 {
     const struct asking_figures *figures = &asking->figures;
     if (figures->executions)
-        print_sentence(
-            out,
-            memory_format("Decided by asking once: %" PRIu64 " executions of the worker, %" PRIu64
-                          " local histories, %" PRIu64 " questions to the server; %" PRIu64
-                          " answers were asked for again, those of the worker in fresh "
-                          "processes. Assumed: the worker is deterministic; what it does "
-                          "behind an attempt is what a new one does (asked %" PRIu64
-                          " times); time goes in ticks, %d to a lease.",
-                          figures->executions, figures->histories, figures->questions,
-                          figures->audited, figures->ends, asking->lease_ticks));
+        results_note(results,
+                     memory_format("Decided by asking once: %" PRIu64
+                                   " executions of the worker, %" PRIu64
+                                   " local histories, %" PRIu64 " questions to the server; %" PRIu64
+                                   " answers were asked for again, those of the worker in fresh "
+                                   "processes. Assumed: the worker is deterministic; what it does "
+                                   "behind an attempt is what a new one does (asked %" PRIu64
+                                   " times); time goes in ticks, %d to a lease.",
+                                   figures->executions, figures->histories, figures->questions,
+                                   figures->audited, figures->ends, asking->lease_ticks));
     for (int i = 0; i < cells->count; i++)
         if (cells->rows[i].doubt && !is_told_before(cells, i))
-            print_sentence(out, memory_format("%s is unknown: %s", cells->rows[i].faults,
-                                              cells->rows[i].doubt));
+            results_note(results, memory_format("%s is unknown: %s", cells->rows[i].faults,
+                                                cells->rows[i].doubt));
 }

@@ -7,8 +7,6 @@
 #include "ask/asking.h"
 #include "cmd/explore_cells.h"
 
-#include <stdio.h>
-
 /* What all cells rest on. */
 struct explore_asking {
     struct asking_figures figures; /* executions 0: it was not asked */
@@ -22,10 +20,10 @@ enum fail explore_asking_run(struct explore_asking *asking, struct cells *cells,
                              const struct explore_args *args, struct failure *failure);
 
 /* What the replays said, into cells->on_redis. */
-void explore_asking_note(const struct cells *cells);
+void explore_asking_confirmed(const struct cells *cells);
 
-/* What "safe" rests on, and why cells are unknown, in sentences. */
-void explore_asking_print(FILE *out, const struct explore_asking *asking,
-                          const struct cells *cells);
+/* What "safe" rests on, and why cells are unknown, in sentences: notes of the results. */
+void explore_asking_note(struct results *results, const struct explore_asking *asking,
+                         const struct cells *cells);
 
 #endif

@@ -226,7 +226,7 @@ enum fail cells_fill(struct cells *cells, const struct explore_args *args,
                          : fill_matrix(cells, args, wanted, shard, deadline_us, whole, failure);
     cells->on_redis = memory_new((size_t)cells->count + 1, sizeof *cells->on_redis);
     if (args->asking && !fail)
-        explore_asking_note(cells);
+        explore_asking_confirmed(cells);
     return fail;
 }
 

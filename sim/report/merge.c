@@ -24,7 +24,7 @@ static void add_text(char ***texts, int *count, char *text)
 
 void merge_note(struct merge *merge, char *text)
 {
-    add_text(&merge->merged->notes, &merge->merged->notes_count, text);
+    results_note(merge->merged, text);
 }
 
 void merge_miss(struct merge *merge, char *text)
@@ -68,9 +68,12 @@ static enum fail read_folder(struct merge *merge, char *folder)
         return fail;
     merge->names[merge->inputs_count] = folder;
     merge->places[merge->inputs_count++] = place;
-    if (results->origins_count || results->notes_count || results->missing_count)
+    const bool is_merged = strcmp(results->command, "report") == 0;
+    if (results->origins_count || (is_merged && results->notes_count) || results->missing_count)
         return failure_set(merge->failure, FAIL_INPUT,
                            "%s: is a report of several run folders; name those", folder);
+    for (int i = 0; i < results->notes_count; i++)
+        merge_note(merge, memory_text(results->notes[i]));
     return FAIL_NONE;
 }
 

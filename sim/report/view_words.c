@@ -339,7 +339,8 @@ static char *explore_command(const struct result_row *row)
 {
     const struct search_figures *cell = row->search;
     bool is_random = search_is_random(cell);
-    char *section = option_if(cell->has_one_section, "section", search_section(cell));
+    bool has_section = cell->has_one_section && !row->worker; /* a worker's has nothing in it */
+    char *section = option_if(has_section, "section", search_section(cell));
     char *search = option_if(is_random, "search", cell->method);
     char *seed = is_random ? memory_format(" --seed %" PRId64, cell->seed) : memory_text("");
     char *scheme = lock_argument(row);
@@ -372,9 +373,9 @@ char *view_replay_command(const struct result_row *row, const struct result_prop
     char *named = folder ? memory_format("%s/%s", folder, property->schedule)
                          : memory_text(property->schedule);
     char *path = shell_word(named);
-    char *scheme = row->scheme_file ? shell_word(row->scheme_file) : NULL;
-    char *command = memory_format("picklock replay %s%s%s%s", scheme ? "--scheme " : "",
-                                  scheme ? scheme : "", scheme ? " " : "", path);
+    const bool is_of_table = !row->worker && !row->scheme_file;
+    char *scheme = is_of_table ? memory_text("") : lock_argument(row);
+    char *command = memory_format("picklock replay %s%s%s", scheme, is_of_table ? "" : " ", path);
     free(named);
     free(path);
     free(scheme);

@@ -81,6 +81,18 @@ void results_free(struct results *results)
     *results = (struct results){0};
 }
 
+void results_note(struct results *results, char *text)
+{
+    for (int i = 0; i < results->notes_count; i++)
+        if (!strcmp(results->notes[i], text)) {
+            free(text);
+            return;
+        }
+    results->notes =
+        memory_resize(results->notes, (size_t)results->notes_count + 1, sizeof *results->notes);
+    results->notes[results->notes_count++] = text;
+}
+
 /* There is room for one more: it doubles at powers of two, so that no capacity has to be kept. */
 struct result_row *results_add(struct results *results)
 {

@@ -148,7 +148,7 @@ struct results {
     struct results *origins; /* without rows: what they were made by, where it is not the same for
                                 all; 0 of them: as above for all rows */
     int origins_count;
-    char **notes; /* what a reader must know about how they came together */
+    char **notes; /* what a reader must know: what verdicts rest on, how rows came together */
     int notes_count;
     char **missing; /* what is not here and should be: the results are unknown as a whole */
     int missing_count;
@@ -195,6 +195,9 @@ void result_set_not_applicable(struct result_row *row, const char *reason);
 
 struct result_row *results_add(struct results *results); /* an empty row, kept by results */
 void results_drop_last(struct results *results);         /* one that came to nothing */
+
+/* A note; takes text. One that is there already is not added again. */
+void results_note(struct results *results, char *text);
 
 /* Not all of it was done: `done` of `of` units. why is borrowed; the first one stays. */
 void results_interrupt(struct results *results, const char *why, const char *unit, int64_t done,
