@@ -29,13 +29,12 @@ static void fill_scheme(const struct asking *asking, struct scheme *scheme)
 
 /* --- begin and end --- */
 
-static void on_passed(void *context, int client, int server, const char *name)
+/* Scripts that it loads while it begins are there when the search begins. */
+static void on_executed(void *context, const struct wire_message *message)
 {
     struct asking *asking = context;
-    (void)client;
-    (void)server;
-    if (strcmp(name, "HELLO") == 0 || strcmp(name, "AUTH") == 0 || strcmp(name, "SELECT") == 0)
-        asking->worker.speaks_first = true;
+    if (!asking->session)
+        server_asker_note(&asking->server, message->bytes, message->length);
 }
 
 static enum fail open_session(struct asking *asking, struct session **session, int clients,
@@ -52,7 +51,7 @@ static enum fail open_session(struct asking *asking, struct session **session, i
                                             .lease_us = asking->lease_us,
                                             .seed = seed,
                                             .stop = asking->program->stop,
-                                            .events = {.passed = on_passed, .context = asking}};
+                                            .events = {.executed = on_executed, .context = asking}};
     return session_new(session, &options, failure);
 }
 
@@ -83,6 +82,7 @@ static enum fail check_promises(const struct asking *asking, struct failure *fai
 
 static enum fail begin(struct asking *asking, struct failure *failure)
 {
+    server_asker_init(&asking->server, &asking->book, key, asking->tick_us);
     if (open_session(asking, &asking->session, 2, asking->seed, failure))
         return failure->code;
     learn_program(asking);
@@ -91,9 +91,7 @@ static enum fail begin(struct asking *asking, struct failure *failure)
     const struct proxy_address address =
         servers_address(session_servers(asking->session), SERVER_ONE);
     if (check_promises(asking, failure) ||
-        server_asker_open(&asking->server, session_control(asking->session, SERVER_ONE),
-                          address.host, address.port, &asking->book, key, asking->tick_us,
-                          failure) ||
+        server_asker_open(&asking->server, asking->session, address.host, address.port, failure) ||
         worker_asker_learn(&asking->worker, failure))
         return failure->code;
     asking->server.own = asking->worker.sample;

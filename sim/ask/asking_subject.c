@@ -244,10 +244,17 @@ static struct reply execute(struct subject *subject, const struct config *config
                           .second = told.reply | wrote(told.writes)};
 }
 
+static void begin(struct subject *subject, struct server_state *server_state)
+{
+    const struct asking *asking = (const struct asking *)subject;
+    server_state->knows_script = (uint8_t)((1u << asking->server.scripts_first) - 1);
+}
+
 static const char *name(struct subject *subject, int verb)
 {
     const struct asking *asking = (const struct asking *)subject;
     return asking->worker.names[verb - VERB_COUNT];
 }
 
-const struct subject asking_subject_ops = {.step = step, .execute = execute, .name = name};
+const struct subject asking_subject_ops = {
+    .step = step, .execute = execute, .begin = begin, .name = name};

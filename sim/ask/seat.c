@@ -74,6 +74,17 @@ enum fail seat_run_out(const struct seat *seat, struct failure *failure)
     return FAIL_NONE;
 }
 
+/* What it sends while it is reset is executed. */
+static enum fail begin_again(const struct seat *seat, struct failure *failure)
+{
+    struct wire_message *message;
+    while (session_is_asked(seat->session, seat->client) && (message = seat_waits_for(seat)))
+        if (session_execute(seat->session, message, failure) ||
+            session_deliver(seat->session, message, failure))
+            return failure->code;
+    return FAIL_NONE;
+}
+
 enum fail seat_reset(struct worker_asker *asker, struct seat *seat, struct failure *failure)
 {
     asker->runs++;
@@ -85,7 +96,7 @@ enum fail seat_reset(struct worker_asker *asker, struct seat *seat, struct failu
     if (seat_run_out(seat, failure) ||
         session_ask(seat->session, seat->client, (struct worker_request){.op = WORKER_RESET},
                     failure) ||
-        seat_run_out(seat, failure))
+        begin_again(seat, failure) || seat_run_out(seat, failure))
         return failure->code;
     forget_gone(seat);
     return FAIL_NONE;
@@ -226,9 +237,6 @@ static enum fail take_command(struct worker_asker *asker, struct seat *seat,
                            "it has %d commands on their way at once: pipelines, and threads that "
                            "send by themselves, are not decided by asking yet",
                            count);
-    if (asker->speaks_first)
-        return failure_set(failure, FAIL_UNKNOWN,
-                           "it says HELLO, AUTH or SELECT: that is not decided by asking yet");
     return FAIL_NONE;
 }
 

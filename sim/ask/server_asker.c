@@ -10,35 +10,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum fail server_asker_open(struct server_asker *asker, redisContext *control, const char *host,
-                            int port, struct phrasebook *book, const char *key, int64_t tick_us,
-                            struct failure *failure)
+void server_asker_init(struct server_asker *asker, struct phrasebook *book, const char *key,
+                       int64_t tick_us)
 {
-    const struct timeval limit = {.tv_sec = CONTROL_SECONDS};
-    *asker = (struct server_asker){.control = control, .book = book, .tick_us = tick_us};
+    *asker = (struct server_asker){.book = book, .tick_us = tick_us};
     intern_init(&asker->questions);
     intern_init(&asker->literals);
     (void)snprintf(asker->key, sizeof asker->key, "%s", key);
-    asker->client = redisConnectWithTimeout(host, port, limit);
-    if (!asker->client || asker->client->err || redisSetTimeout(asker->client, limit) != REDIS_OK)
-        return failure_set(failure, FAIL_UNAVAILABLE, "the server that is to be asked: %s",
-                           asker->client ? asker->client->errstr : "no memory");
-    return FAIL_NONE;
 }
-
-void server_asker_close(struct server_asker *asker)
-{
-    if (asker->client)
-        redisFree(asker->client);
-    key_watch_forget(&asker->watch);
-    intern_close(&asker->questions);
-    intern_close(&asker->literals);
-    for (int i = 0; i < asker->scripts_count; i++)
-        free(asker->scripts[i]);
-    free(asker->answers);
-}
-
-/* --- the keys as they are in the question --- */
 
 static enum fail load_script(struct server_asker *asker, int script, struct failure *failure)
 {
@@ -51,6 +30,35 @@ static enum fail load_script(struct server_asker *asker, int script, struct fail
     freeReplyObject(sha);
     return FAIL_NONE;
 }
+
+enum fail server_asker_open(struct server_asker *asker, const struct session *session,
+                            const char *host, int port, struct failure *failure)
+{
+    asker->session = session;
+    asker->control = session_control(session, 0);
+    if (server_wire_open(&asker->wire, host, port, failure))
+        return failure->code;
+    if (asker->noted.code)
+        return failure_set(failure, asker->noted.code, "%s", asker->noted.text);
+    asker->scripts_first = asker->scripts_count;
+    for (int i = 0; i < asker->scripts_count; i++)
+        if (load_script(asker, i, failure))
+            return failure->code;
+    return FAIL_NONE;
+}
+
+void server_asker_close(struct server_asker *asker)
+{
+    server_wire_close(&asker->wire);
+    key_watch_forget(&asker->watch);
+    intern_close(&asker->questions);
+    intern_close(&asker->literals);
+    for (int i = 0; i < asker->scripts_count; i++)
+        free(asker->scripts[i]);
+    free(asker->answers);
+}
+
+/* --- the keys as they are in the question --- */
 
 static enum fail put_value(struct server_asker *asker, const struct kept *kept,
                            struct failure *failure)
@@ -112,10 +120,11 @@ static enum fail check_command(const struct wire_words *words, struct failure *f
     return FAIL_NONE;
 }
 
-static enum fail note_script(struct server_asker *asker, const struct wire_words *words,
-                             struct failure *failure)
+static enum fail keep_script(struct server_asker *asker, const struct wire_words *words,
+                             bool *is_new, struct failure *failure)
 {
     int at = is_word(words, 0, "EVAL") || is_word(words, 0, "EVAL_RO") ? 1 : 0;
+    *is_new = false;
     if (is_word(words, 0, "SCRIPT") && is_word(words, 1, "LOAD"))
         at = 2;
     if (!at || at >= words->count)
@@ -132,72 +141,33 @@ static enum fail note_script(struct server_asker *asker, const struct wire_words
         return failure_set(failure, FAIL_UNKNOWN, "it has more than %d scripts", SCRIPTS_MAX);
     }
     asker->scripts[asker->scripts_count++] = body;
-    return load_script(asker, asker->scripts_count - 1, failure);
+    *is_new = true;
+    return FAIL_NONE;
 }
 
-/* --- its reply, as it stood on the wire (RESP2) --- */
-
-struct spoken {
-    char bytes[PHRASE_MAX];
-    size_t used;
-};
-
-static void speak(struct spoken *spoken, const char *bytes, size_t length)
+static enum fail note_script(struct server_asker *asker, const struct wire_words *words,
+                             struct failure *failure)
 {
-    if (spoken->used + length <= sizeof spoken->bytes)
-        memcpy(spoken->bytes + spoken->used, bytes, length);
-    spoken->used += length;
+    bool is_new;
+    if (keep_script(asker, words, &is_new, failure))
+        return failure->code;
+    return is_new ? load_script(asker, asker->scripts_count - 1, failure) : FAIL_NONE;
 }
 
-static void speak_line(struct spoken *spoken, char type, const char *text, size_t length)
+void server_asker_note(struct server_asker *asker, const char *bytes, size_t length)
 {
-    speak(spoken, &type, 1);
-    speak(spoken, text, length);
-    speak(spoken, "\r\n", 2);
+    bool is_new;
+    const struct wire_words words = wire_words_read(bytes, length);
+    (void)keep_script(asker, &words, &is_new, &asker->noted);
 }
 
-static void speak_number(struct spoken *spoken, char type, long long number)
+static enum fail take_reply(struct server_asker *asker, struct server_told *told,
+                            struct failure *failure)
 {
-    char text[32];
-    const int length = snprintf(text, sizeof text, "%lld", number);
-    speak_line(spoken, type, text, (size_t)length);
-}
-
-/* NOLINTNEXTLINE(misc-no-recursion): as deep as the reply */
-static void speak_reply(struct spoken *spoken, const redisReply *reply)
-{
-    switch (reply->type) {
-    case REDIS_REPLY_STATUS:
-        speak_line(spoken, '+', reply->str, reply->len);
-        break;
-    case REDIS_REPLY_ERROR:
-        speak_line(spoken, '-', reply->str, reply->len);
-        break;
-    case REDIS_REPLY_INTEGER:
-        speak_number(spoken, ':', reply->integer);
-        break;
-    case REDIS_REPLY_STRING:
-        speak_number(spoken, '$', (long long)reply->len);
-        speak(spoken, reply->str, reply->len);
-        speak(spoken, "\r\n", 2);
-        break;
-    case REDIS_REPLY_ARRAY:
-        speak_number(spoken, '*', (long long)reply->elements);
-        for (size_t i = 0; i < reply->elements; i++)
-            speak_reply(spoken, reply->element[i]);
-        break;
-    default:
-        speak_number(spoken, '$', -1);
-        break;
-    }
-}
-
-static enum fail take_reply(struct server_asker *asker, const redisReply *reply,
-                            struct server_told *told, struct failure *failure)
-{
-    struct spoken spoken = {.used = 0};
+    struct spoken_reply spoken;
     unsigned whose;
-    speak_reply(&spoken, reply);
+    if (server_wire_hear(&asker->wire, &spoken, failure))
+        return failure->code;
     if (phrase_put(asker->book, spoken.bytes, spoken.used, &asker->own, &asker->other, &told->reply,
                    &whose, failure))
         return failure->code;
@@ -215,20 +185,13 @@ static enum fail give_command(struct server_asker *asker, uint32_t command,
                               struct server_told *told, struct failure *failure)
 {
     size_t length;
-    void *reply = NULL;
     char *bytes = phrase_say(asker->book, command, &asker->own, &asker->other, &length);
     const struct wire_words words = wire_words_read(bytes, length);
     enum fail fail = check_command(&words, failure);
-    if (!fail && (redisAppendFormattedCommand(asker->client, bytes, length) != REDIS_OK ||
-                  redisGetReply(asker->client, &reply) != REDIS_OK))
-        fail = failure_set(failure, FAIL_UNKNOWN, "the server did not answer: %s",
-                           asker->client->errstr);
-    if (!fail)
-        fail = take_reply(asker, reply, told, failure);
-    if (!fail)
-        fail = note_script(asker, &words, failure);
-    if (reply)
-        freeReplyObject(reply);
+    if (!fail && (server_wire_speak(&asker->wire, session_protocol(asker->session), failure) ||
+                  server_wire_say(&asker->wire, bytes, length, failure) ||
+                  take_reply(asker, told, failure) || note_script(asker, &words, failure)))
+        fail = failure->code;
     free(bytes);
     return fail;
 }

@@ -7,8 +7,10 @@
 #define PICKLOCK_ASK_SERVER_ASKER_H
 
 #include "ask/phrase.h"
+#include "ask/server_wire.h"
 #include "redis/command.h"
 #include "worker/key_watch.h"
+#include "worker/session.h"
 
 #include <hiredis/hiredis.h>
 
@@ -39,7 +41,9 @@ struct server_told {
 };
 
 struct server_asker {
-    redisContext *control, *client; /* borrowed; owned */
+    const struct session *session;  /* borrowed: what its workers set connections to */
+    redisContext *control;          /* borrowed */
+    struct server_wire wire;        /* that it is asked over */
     struct phrasebook *book;        /* borrowed */
     struct spoken_token own, other; /* that stand for tokens in questions */
     char key[KEY_BYTES_MAX];        /* the name that workers were told, then that of the lock key */
@@ -51,13 +55,19 @@ struct server_asker {
     char *scripts[SCRIPTS_MAX];  /* owned; their bodies */
     char shas[SCRIPTS_MAX][48];
     int scripts_count;
+    int scripts_first;    /* so many of them the workers load while they begin */
+    struct failure noted; /* what is wrong with those */
     uint64_t asked, audited;
 };
 
-/* control: of the server to be asked, at that address. key: the name that the workers were told. */
-enum fail server_asker_open(struct server_asker *asker, redisContext *control, const char *host,
-                            int port, struct phrasebook *book, const char *key, int64_t tick_us,
-                            struct failure *failure);
+/* key: the name that the workers were told. */
+void server_asker_init(struct server_asker *asker, struct phrasebook *book, const char *key,
+                       int64_t tick_us);
+/* A command that was executed while the workers began: scripts stay known. */
+void server_asker_note(struct server_asker *asker, const char *bytes, size_t length);
+/* The session's first server is asked, at that address. */
+enum fail server_asker_open(struct server_asker *asker, const struct session *session,
+                            const char *host, int port, struct failure *failure);
 void server_asker_close(struct server_asker *asker);
 
 /* Asks, or remembers. FAIL_UNKNOWN: what it answered, or did, cannot be kept, and why. */

@@ -78,7 +78,6 @@ struct worker_asker {
     uint64_t compared; /* steps on the way that were compared with what was remembered */
     uint64_t timed;    /* answers that are of one elapsed time */
     uint64_t audited;  /* edges asked again in fresh processes */
-    bool speaks_first; /* it was seen to say HELLO, AUTH or SELECT */
     char names[64][SESSION_NAME_MAX];
     int names_count;
 };

@@ -1,5 +1,5 @@
-"""scheme_worker.py SCHEME - a scheme of the table as somebody's lock program, over a socket of its own: for tests that hold what is
-decided by asking it to what is decided by the scheme's own steps. Standard library only."""
+"""scheme_worker.py SCHEME [set-up] - a scheme of the table as somebody's lock program, over a socket of its own: for tests that hold what is
+decided by asking it to what is decided by the scheme's own steps. set-up: its connections say who they are before they are used. Standard library only."""
 
 import hashlib
 import socket
@@ -18,6 +18,8 @@ class ReplyError(Exception):
 
 
 class Connection:
+    set_up = ()
+
     def __init__(self, address):
         self.address = address
         self.socket = None
@@ -42,6 +44,10 @@ class Connection:
     def reply(self):
         line = self.line()
         kind, rest = line[:1], line[1:].decode()
+        if kind == b"_":
+            return None
+        if kind in b"*%":
+            return [self.reply() for _ in range(int(rest) * (2 if kind == b"%" else 1))]
         if kind == b"-":
             raise ReplyError(rest)
         if kind == b"+":
@@ -55,6 +61,10 @@ class Connection:
         value, self.buffer = self.buffer[:int(rest)].decode(), self.buffer[int(rest) + 2:]
         return value
 
+    def send(self, words):
+        self.socket.sendall(b"*%d\r\n" % len(words) + b"".join(
+            b"$%d\r\n%s\r\n" % (len(str(word)), str(word).encode()) for word in words))
+
     def __call__(self, *words):
         """Anew where its connection has broken meanwhile, as client libraries do."""
         try:
@@ -62,8 +72,10 @@ class Connection:
                 self.close()
                 self.buffer = b""
                 self.socket = socket.create_connection(self.address)
-            self.socket.sendall(b"*%d\r\n" % len(words) + b"".join(
-                b"$%d\r\n%s\r\n" % (len(str(word)), str(word).encode()) for word in words))
+                for first in self.set_up:
+                    self.send(first)
+                    self.reply()
+            self.send(words)
             return self.reply()
         except OSError:
             self.close()
@@ -167,6 +179,17 @@ class SetNxPxEvalsha(SetNxPxCad):
         return self.redis("EVALSHA", self.sha, 1, self.key, self.token) == 1
 
 
+class LoadedAtFirst(SetNxPxCad):
+    """No scheme of the table: it loads its script once, while it begins."""
+
+    def init(self, settings):
+        super().init(settings)
+        self.sha = self.redis("SCRIPT", "LOAD", COMPARE_DELETE)
+
+    def release(self):
+        return self.redis("EVALSHA", self.sha, 1, self.key, self.token) == 1
+
+
 class SetNxPxEvalshaEval(SetNxPxCad):
     def release(self):
         sha = hashlib.sha1(COMPARE_DELETE.encode()).hexdigest()
@@ -206,4 +229,6 @@ class Beside(SetNxPxCad):
         return super().release()
 
 
+if sys.argv[2:] == ["set-up"]:
+    Connection.set_up = (("AUTH", "secret"), ("HELLO", 3), ("SELECT", 2), ("CLIENT", "SETNAME", "me"))
 picklock_worker.run(globals()["".join(part.title() for part in sys.argv[1].split("-"))])

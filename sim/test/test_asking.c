@@ -69,12 +69,12 @@ static const int faults_asked[] = {
     FAULT_SILENT_SERVER};
 enum { FAULTS_ALL = sizeof faults_asked / sizeof *faults_asked, FAULTS_SHORT = 6 };
 
-/* Every property, with its fewest faults and events, in every cell. */
-static void compare_scheme(const char *name)
+/* Every property, with its fewest faults and events, in every cell. as: the worker's words. */
+static void compare_scheme(const char *name, const char *as)
 {
     struct worker_asked asked;
     const int faults = getenv("PICKLOCK_LONG") ? FAULTS_ALL : FAULTS_SHORT;
-    ask_for(&asked, name);
+    ask_for(&asked, as);
     for (int i = 0; i < faults; i++) {
         struct explore_options options, own;
         struct explore_outcome by_asking, by_steps;
@@ -107,7 +107,36 @@ static void schemes_as_workers_come_to_what_their_steps_come_to(void **state)
 {
     (void)state;
     for (size_t i = 0; i < sizeof schemes_asked / sizeof *schemes_asked; i++)
-        compare_scheme(schemes_asked[i]);
+        compare_scheme(schemes_asked[i], schemes_asked[i]);
+}
+
+/* RESP3, a password, a database and a name make no difference. */
+static void what_a_connection_says_first_changes_nothing(void **state)
+{
+    (void)state;
+    compare_scheme("set-nx-px-cad", "set-nx-px-cad set-up");
+}
+
+/* A script that it loads while it begins is there until the server forgets it. */
+static void scripts_that_are_loaded_at_first_are_there(void **state)
+{
+    struct worker_asked asked;
+    struct explore_options options;
+    struct explore_outcome outcome;
+    (void)state;
+    ask_for(&asked, "loaded-at-first");
+    search(&asked, NONE, &options, &outcome);
+    assert_int_equal(outcome.end, END_COMPLETE);
+    for (int i = 0; i < PROPERTY_COUNT; i++)
+        assert_int_not_equal(outcome.findings[i].verdict, VERDICT_VIOLATED);
+    explore_outcome_free(&outcome);
+    search(&asked, FAULT_FLUSH_SCRIPTS, &options, &outcome);
+    assert_int_equal(outcome.end, END_COMPLETE);
+    assert_int_equal(outcome.findings[PROPERTY_NO_ORPHAN].verdict, VERDICT_VIOLATED);
+    explore_outcome_free(&outcome);
+    if (asking_failure(asked.asking)->code)
+        fail_msg("%s", asking_failure(asked.asking)->text);
+    asking_free(asked.asking);
 }
 
 /* --- what cannot be decided --- */
@@ -178,6 +207,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_token_is_a_symbol_where_it_is_a_whole_text),
         cmocka_unit_test(schemes_as_workers_come_to_what_their_steps_come_to),
+        cmocka_unit_test(what_a_connection_says_first_changes_nothing),
+        cmocka_unit_test(scripts_that_are_loaded_at_first_are_there),
         cmocka_unit_test(what_cannot_be_decided_says_why),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -157,6 +157,8 @@ struct reply look_reply(const char *bytes, size_t length)
         return (struct reply){.kind = REPLY_NIL};
     const size_t line = (size_t)(end - bytes) - 1;
     switch (*bytes) {
+    case '_':
+        return (struct reply){.kind = REPLY_NIL};
     case '+':
         if (line == 2 && memcmp(bytes + 1, "OK", 2) == 0)
             return (struct reply){.kind = REPLY_OK};

@@ -1,7 +1,7 @@
 /* messages.c - what stands at the proxies: requests and replies of workers, named, held, let go.
  * See session.h. */
 #include "base/memory.h"
-#include "base/names.h"
+#include "live/control.h"
 #include "worker/session_state.h"
 
 #include <stdio.h>
@@ -9,14 +9,6 @@
 #include <string.h>
 
 /* --- names --- */
-
-/* What a connection says before it is used: passes unheld. */
-static bool is_handshake(const char *name)
-{
-    static const char *const names[] = {"HELLO", "AUTH",    "SELECT", "CLIENT",
-                                        "INFO",  "COMMAND", "QUIT"};
-    return NAMES_FIND(names, name) >= 0;
-}
 
 static int next_ordinal(struct session *session, int client, int server, const char *name)
 {
@@ -148,8 +140,9 @@ static enum proxy_decision hook_request(void *context, void *link_owner,
     struct session *session = listener->session;
     session->activity++;
     request->owner = NULL;
-    if (is_handshake(request->name)) {
+    if (session_is_handshake(request->name)) {
         left_for_server(session, link_owner, request);
+        session_note_handshake(session, request);
         if (session->events.passed)
             session->events.passed(session->events.context, listener->client, listener->server,
                                    request->name);
@@ -173,6 +166,9 @@ static enum proxy_decision hook_reply(void *context, void *link_owner,
     session->activity++;
     session->outstanding--;
     wire->outstanding--;
+    /* Our servers have no passwords. */
+    if (!message && strcmp(request->name, "AUTH") == 0 && *bytes == '-')
+        proxy_reply_answer(request, "+OK\r\n", 5);
     if (!message)
         return PROXY_PASS;
     message->transit = TRANSIT_REPLY;
@@ -271,10 +267,12 @@ static enum fail execute_alone(struct session *session, struct wire_message *mes
     const struct timeval limit = {.tv_sec = 5};
     redisContext *context = redisConnectWithTimeout(address.host, address.port, limit);
     void *reply = NULL;
-    bool is_done =
-        context && !context->err && redisSetTimeout(context, limit) == REDIS_OK &&
-        redisAppendFormattedCommand(context, message->bytes, message->length) == REDIS_OK &&
-        redisGetReply(context, &reply) == REDIS_OK;
+    bool is_done = context && !context->err && redisSetTimeout(context, limit) == REDIS_OK;
+    if (is_done && session->database)
+        is_done = !control_do(context, failure, "SELECT %d", session->database);
+    is_done = is_done &&
+              redisAppendFormattedCommand(context, message->bytes, message->length) == REDIS_OK &&
+              redisGetReply(context, &reply) == REDIS_OK;
     if (!is_done)
         (void)failure_set(failure, FAIL_UNKNOWN, "a late %s to server %d was not answered: %s",
                           message->name, message->server + 1,

@@ -7,7 +7,7 @@
  * session_deliver(), and time until session_set_now(). Each of these returns when all that follows
  * from it by itself has happened: every worker is at rest, every byte has arrived. A listener for
  * each client and server tells whose a command is. Handshakes of a connection (HELLO, AUTH, SELECT
- * ...) pass. */
+ * ...) pass; any password of AUTH is the right one. */
 #ifndef PICKLOCK_WORKER_SESSION_H
 #define PICKLOCK_WORKER_SESSION_H
 
@@ -128,6 +128,10 @@ void session_set_connection(struct wire_message *message, int connection);
 /* Nothing passes on them any more; the worker does not know yet. */
 void session_silence(struct session *session, int client, int connection);
 bool session_is_silent(const struct wire_message *message);
+/* What a connection of these workers was set to, as far as they have said: RESP 2 or 3; the number
+ * of the database (SELECT), where the lock is then. */
+int session_protocol(const struct session *session);
+int session_database(const struct session *session);
 /* The worker is told (reset): those of that number, and those that were silenced. What was on them
  * may still be executed. Settles nothing. */
 void session_cut(struct session *session, int client, int connection);

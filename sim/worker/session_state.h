@@ -82,6 +82,7 @@ struct session {
     int outstanding;                   /* requests that a server has, and has not answered */
     char waited_for[SESSION_NAME_MAX]; /* the name of the one that went there last */
     int64_t activity;                  /* goes up with all that happens */
+    int protocol, database;            /* what its workers said last: HELLO, SELECT */
     unsigned promises;
     char library[PROTOCOL_TEXT_MAX];
     struct failure failure; /* the first thing that went wrong by itself */
@@ -115,6 +116,12 @@ void session_note_beginnings(struct session *session);
 /* Counts names from 1 again. */
 void session_forget_names(struct session *session);
 enum fail listener_open(struct session *session, int client, int server, struct failure *failure);
+
+/* --- handshake.c --- */
+/* Is that command one that a connection begins with? It passes unheld. */
+bool session_is_handshake(const char *name);
+/* What it sets its connection to. */
+void session_note_handshake(struct session *session, const struct proxy_request *request);
 
 /* --- settle.c --- */
 /* Something went wrong, by whoever it is about. The first one stays. */

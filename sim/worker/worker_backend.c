@@ -6,6 +6,7 @@
 #include "worker/worker_world.h"
 #include "worker/world_state.h"
 
+#include "live/control.h"
 #include "live/servers.h"
 
 #include <string.h>
@@ -123,6 +124,10 @@ static enum fail execute(struct workers *workers, struct wire_message *wire,
     const int64_t now_us = session_now_us(workers->session);
     struct sight before, behind;
     unsigned writes;
+    /* A new process of the server begins with 0. */
+    if (session_database(workers->session) &&
+        control_do(control, failure, "SELECT %d", session_database(workers->session)))
+        return failure->code;
     if (key_watch_before(watch, control, &workers->key, now_us, &before, failure) ||
         session_execute(workers->session, wire, failure))
         return failure->code;

@@ -150,6 +150,8 @@ void space_start(struct state_space *space, uint32_t *words)
     client_state_init(&client_state, config);
     /* Where nobody forgets it, the counter's value is always COUNTER_NOW. */
     server_state_init(&server_state, config->section == SECTION_COUNTER && !config->keeps_count);
+    if (config->subject->begin)
+        config->subject->begin(config->subject, &server_state);
     uint32_t client = space_number_client(space, &client_state),
              server = space_number_server(space, &server_state);
     int at = 0;

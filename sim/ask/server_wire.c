@@ -1,0 +1,82 @@
+/* server_wire.c - see server_wire.h. */
+#include "ask/server_wire.h"
+
+#include "live/control.h"
+#include "redis/resp.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+
+enum fail server_wire_open(struct server_wire *wire, const char *host, int port,
+                           struct failure *failure)
+{
+    const struct timeval limit = {.tv_sec = CONTROL_SECONDS};
+    wire->protocol = 2;
+    wire->context = redisConnectWithTimeout(host, port, limit);
+    if (wire->context && !wire->context->err && redisSetTimeout(wire->context, limit) == REDIS_OK)
+        return FAIL_NONE;
+    return failure_set(failure, FAIL_UNAVAILABLE, "the server that is to be asked: %s",
+                       wire->context ? wire->context->errstr : "no memory");
+}
+
+void server_wire_close(struct server_wire *wire)
+{
+    if (wire->context)
+        redisFree(wire->context);
+    wire->context = NULL;
+}
+
+static enum fail no_answer(struct failure *failure, const char *why)
+{
+    return failure_set(failure, FAIL_UNKNOWN, "the server did not answer: %s", why);
+}
+
+enum fail server_wire_hear(struct server_wire *wire, struct spoken_reply *spoken,
+                           struct failure *failure)
+{
+    struct resp framer;
+    enum resp_status status = RESP_MORE;
+    resp_init(&framer, RESP_REPLIES);
+    spoken->used = 0;
+    while (status == RESP_MORE) {
+        char chunk[4096];
+        const ssize_t got = recv(wire->context->fd, chunk, sizeof chunk, 0);
+        if (got <= 0)
+            return no_answer(failure, got ? strerror(errno) : "it has closed the connection");
+        const size_t eaten = resp_feed(&framer, chunk, (size_t)got, &status);
+        if (status == RESP_BAD || eaten < (size_t)got)
+            return no_answer(failure, "what it said is not one reply");
+        const size_t room = sizeof spoken->bytes - spoken->used;
+        memcpy(spoken->bytes + spoken->used, chunk, eaten < room ? eaten : room);
+        spoken->used += eaten < room ? eaten : room;
+    }
+    return FAIL_NONE;
+}
+
+enum fail server_wire_say(struct server_wire *wire, const char *bytes, size_t length,
+                          struct failure *failure)
+{
+    while (length > 0) {
+        const ssize_t sent = send(wire->context->fd, bytes, length, MSG_NOSIGNAL);
+        if (sent <= 0)
+            return no_answer(failure, strerror(errno));
+        bytes += sent;
+        length -= (size_t)sent;
+    }
+    return FAIL_NONE;
+}
+
+enum fail server_wire_speak(struct server_wire *wire, int protocol, struct failure *failure)
+{
+    char hello[40];
+    struct spoken_reply spoken;
+    if (wire->protocol == protocol)
+        return FAIL_NONE;
+    wire->protocol = protocol;
+    const int length = snprintf(hello, sizeof hello, "HELLO %d\r\n", protocol);
+    if (server_wire_say(wire, hello, (size_t)length, failure))
+        return failure->code;
+    return server_wire_hear(wire, &spoken, failure);
+}

@@ -1,0 +1,34 @@
+/* server_wire.h - a connection to a server, on which bytes go as they are: what a worker would have
+ * said there, and what it would have heard. */
+#ifndef PICKLOCK_ASK_SERVER_WIRE_H
+#define PICKLOCK_ASK_SERVER_WIRE_H
+
+#include "ask/phrase.h"
+
+#include <hiredis/hiredis.h>
+
+struct server_wire {
+    redisContext *context; /* owned */
+    int protocol;          /* it speaks: RESP 2 or 3 */
+};
+
+struct spoken_reply {
+    char bytes[PHRASE_MAX]; /* a longer one is cut */
+    size_t used;
+};
+
+enum fail server_wire_open(struct server_wire *wire, const char *host, int port,
+                           struct failure *failure);
+void server_wire_close(struct server_wire *wire);
+
+/* From here on that protocol. */
+enum fail server_wire_speak(struct server_wire *wire, int protocol, struct failure *failure);
+
+enum fail server_wire_say(struct server_wire *wire, const char *bytes, size_t length,
+                          struct failure *failure);
+
+/* One reply, whole. FAIL_UNKNOWN: none came. */
+enum fail server_wire_hear(struct server_wire *wire, struct spoken_reply *spoken,
+                           struct failure *failure);
+
+#endif
