@@ -12,6 +12,7 @@ for turn in 1 2 3; do
 done
 part "asked: C steps"    env PICKLOCK_LONG=1 "${BUILD:-build}/test/test_asking"
 part "asked: matrix"     env PICKLOCK_LONG=1 "${PYTHON:-python3}" -m pytest -q -c harness/pytest.ini --rootdir harness harness/test_worker_asking.py
+part "workers: 1000 schedules" env PICKLOCK_LONG=1 "${PYTHON:-python3}" -m pytest -q -c harness/pytest.ini --rootdir harness harness/test_worker_languages.py -k correct_locks
 part "blank in path"    harness/elsewhere.sh
 part "determinism"      make determinism
 for seed in 1 2 3; do

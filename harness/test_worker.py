@@ -374,8 +374,8 @@ def test_a_worker_that_computes_for_ever_is_unknown(picklock, worker, what):
 class Worker(Worker):
     def release(self):
         {what}
-"""))
-    assert ran.status == 2 and "worker A is busy: it has not come to rest within 20 s of real time (thread " in ran.err, ran
+"""), "--patience", "1500ms")
+    assert ran.status == 2 and "worker A is busy: it has not come to rest within 1.5 s of real time (thread " in ran.err, ran
 
 
 def test_a_worker_that_spins_on_the_clock(picklock, worker):

@@ -257,6 +257,38 @@ def test_a_lock_in_java_is_what_it_looks_like(picklock, java, tmp_path):
     assert told["restart-empty"] == told["late-grant"] == "violated" and told["duplicated-delete"] == "holds"
 
 
+# --- all of them, at length: `make check-long` ---
+
+CORRECT = {
+    "redis-py": (example("/usr/bin/python3", "redis_py_lock.py"), ()),
+    "npm redlock": (REDLOCK, needs_npm),
+    "npm warlock": (WARLOCK, needs_npm),
+    "node": (example("node", "small_lock.js"), needs_node),
+    "ruby": (RUBY, needs_ruby),
+    "java": (None, needs_java),
+}
+MAY = {"none": set(), "crash": set(), "slow-work": {"overrun"}, "stall": {"overrun", "late-grant"},
+       "late-request": {"late-grant", "leftover"}, "late-reply": {"overrun", "late-grant", "leftover"},
+       "lose-request": {"leftover"}, "lose-reply": {"leftover"}}
+
+
+@pytest.mark.skipif(not os.environ.get("PICKLOCK_LONG"), reason="minutes a lock: make check-long")
+@pytest.mark.parametrize("name", [pytest.param(name, marks=marks) for name, (_, marks) in CORRECT.items()])
+def test_correct_locks_are_blamed_for_nothing_but_what_leases_are(request, tmp_path, name):
+    """1000 schedules each: nothing but overrun, late grant, and a key left behind an error."""
+    worker = CORRECT[name][0] or request.getfixturevalue("java")
+    out = tmp_path / "results.json"
+    done = subprocess.run([BUILD / "picklock", "explore", "--worker", worker, "--search", "random", "--runs", "125", "--fault", ",".join(MAY),
+                           "--json", out], cwd=ROOT, text=True, capture_output=True, env={**os.environ, **NODE_PATH})
+    assert done.returncode in (1, 2), done.stdout + done.stderr
+    rows = {row["fault"]: row for row in json.loads(out.read_text())["results"]}
+    assert set(rows) == set(MAY) and sum(row["search"]["runs"] for row in rows.values()) == 1000, done.stdout
+    for fault, row in rows.items():
+        causes = {one["cause"] for one in row["properties"] if one["verdict"] == "violated"}
+        assert causes <= MAY[fault], (fault, done.stdout)
+        assert not any("twice" in (one.get("why") or "") for one in row["properties"]), (fault, done.stdout)
+
+
 # --- Go ---
 
 

@@ -13,6 +13,8 @@ PYTHON = "/usr/bin/python3"
 EXAMPLES = ROOT / "sim" / "worker" / "examples"
 NAIVE = f"{PYTHON} {shlex.quote(str(EXAMPLES / 'naive_lock.py'))}"
 REDIS_PY = f"{PYTHON} {shlex.quote(str(EXAMPLES / 'redis_py_lock.py'))}"
+# The same lock as NAIVE over a socket of its own: its processes begin in a third of the CPU, and each finding takes twenty.
+PLAIN = f"{PYTHON} {shlex.quote(str(ROOT / 'sim' / 'test' / 'scheme_worker.py'))} set-nx-ex-del"
 SCHEMA = json.loads((ROOT / "reports" / "results.schema.json").read_text())
 
 pytestmark = pytest.mark.skipif(subprocess.run([PYTHON, "-c", "import redis"], capture_output=True).returncode != 0,
@@ -46,13 +48,13 @@ def changed(tmp_path, *changes):
     return f"{PYTHON} {shlex.quote(str(path))}"
 
 
-@pytest.mark.parametrize("how, runs", [("random", 100), ("pct", 150), ("bounded", 400)])
-def test_a_plain_delete_is_found(picklock, tmp_path, how, runs):
-    """Whatever the search: the holder outlives its lease, and its DEL removes the next one's lock."""
-    ran, results = search(picklock, tmp_path, NAIVE, "--runs", runs, "--fault", "slow-work", "--seed", 3, how=how)
+@pytest.mark.parametrize("how, runs, seed", [("random", 10, 3), ("pct", 12, 12), ("bounded", 100, 0)])
+def test_a_plain_delete_is_found(picklock, tmp_path, how, runs, seed):
+    """Whatever the search: the holder outlives its lease, and its DEL removes the next one's lock. With seeds that show it soon."""
+    ran, results = search(picklock, tmp_path, PLAIN, "--runs", runs, "--rounds", 1, "--fault", "slow-work", "--seed", seed, how=how)
     assert ran.status == 1, ran
     [row] = results["results"]
-    assert row["search"]["method"] == how and row["worker"] == NAIVE
+    assert row["search"]["method"] == how and row["worker"] == PLAIN
     [own] = [one for one in row["properties"] if one["property"] == "release-own"]
     assert own["cause"] == "unlock-bug" and own["failed"] and own["faults"] == 1
     assert own["witness"][-1] == "In new processes it came again 10 of 10 times."
@@ -67,37 +69,31 @@ def test_without_a_fault_nothing_is_found_and_nothing_is_safe(picklock, tmp_path
     assert "not found in 40 runs, seed 0" in ran.out and " safe " not in ran.out.split("\n\n")[0], ran
 
 
-@pytest.mark.parametrize("fault, causes", [
-    ("none", set()), ("crash", set()), ("slow-work", {"overrun"}), ("stall", {"overrun", "late-grant"}),
-    ("late-request", {"late-grant", "leftover"}), ("late-reply", {"overrun", "late-grant", "leftover"}),
-    ("lose-request", {"leftover"}), ("lose-reply", {"leftover"}),
-])
-def test_redis_py_is_blamed_for_nothing_but_what_leases_are(picklock, tmp_path, fault, causes):
-    ran, results = search(picklock, tmp_path, REDIS_PY, "--runs", 25, "--fault", fault)
-    assert ran.status in (1, 2) and set(found(results).values()) <= causes, ran
-    if fault == "slow-work":
-        assert found(results), ran
+def test_redis_py_is_blamed_for_nothing_but_what_leases_are(picklock, tmp_path):
+    """With every fault, and in every language: test_correct_locks_are_blamed_for_nothing_but_what_leases_are."""
+    ran, results = search(picklock, tmp_path, REDIS_PY, "--runs", 8, "--rounds", 1, "--fault", "none,slow-work", "--seed", 3, how="pct")
+    assert ran.status in (1, 2) and found(results) == {("slow-work", "mutual-exclusion"): "overrun"}, ran
 
 
 def test_the_same_seed_finds_the_same(picklock, tmp_path):
     told = []
-    for seed in (5, 5, 6):
-        _, results = search(picklock, tmp_path, NAIVE, "--runs", 60, "--fault", "slow-work", "--seed", seed)
+    for seed in (3, 3, 6):
+        _, results = search(picklock, tmp_path, PLAIN, "--runs", 10, "--rounds", 1, "--fault", "slow-work", "--seed", seed)
         for row in results["results"]:
             del row["seconds"]
         told.append(results["results"])
-    assert told[0] == told[1]
+    assert told[0] == told[1] and "unlock-bug" in str(told[0])
     assert told[0][0]["search"]["states"] != told[2][0]["search"]["states"]
 
 
 def test_a_schedule_replays_and_names_its_worker(picklock, tmp_path):
-    search(picklock, tmp_path, NAIVE, "--runs", 100, "--fault", "slow-work", "--seed", 3, "--out", tmp_path / "out")
+    search(picklock, tmp_path, PLAIN, "--runs", 10, "--rounds", 1, "--fault", "slow-work", "--seed", 3, "--out", tmp_path / "out")
     [path] = (tmp_path / "out" / "latest" / "schedules").glob("*release-own*")
-    assert f"\nworker: {NAIVE}\n" in path.read_text()
-    again = picklock("replay", path, "--worker", NAIVE, "--out", tmp_path / "again")
+    assert f"\nworker: {PLAIN}\n" in path.read_text()
+    again = picklock("replay", path, "--worker", PLAIN, "--out", tmp_path / "again")
     assert again.status == 1 and "release-own is violated (unlock-bug)" in again.out, again
     without = picklock("replay", path)
-    assert without.status == 64 and f'it is a worker, named with --worker "{NAIVE}"' in " ".join(without.err.split()), without
+    assert without.status == 64 and f'it is a worker, named with --worker "{PLAIN}"' in " ".join(without.err.split()), without
     [history] = (tmp_path / "out" / "latest" / "histories").glob("*release-own*")
     checked = picklock("check", history, "--fail-on", "scheme")
     assert checked.status == 1 and "release-own is violated (unlock-bug)" in checked.out, checked

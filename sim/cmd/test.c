@@ -5,6 +5,7 @@
 #include "base/limits.h"
 #include "report/text.h"
 #include "worker/once.h"
+#include "worker/session.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -26,7 +27,8 @@ static const char help[] =
     "  --lease TIME           of the lock; default 10s (no time is waited for)\n"
     "  --servers N            servers that the lock is given; default 1\n"
     "  --redis-server PATH    that program, instead of redis-server on the PATH\n"
-    "  --seed N               of what the workers take for random; default 1\n";
+    "  --seed N               of what the workers take for random; default 1\n"
+    "  --patience TIME        real time that a worker may take to come to rest; default 20s\n";
 
 /* Of the terminal; 0: it is none, and lines stay whole. */
 static int columns_of_terminal(void)
@@ -73,7 +75,7 @@ static void print_line(void *context, const char *line)
 int cmd_test(int argc, char **argv)
 {
     struct failure failure = {0};
-    int64_t lease_us = 10000000, servers = 1, seed = 1;
+    int64_t lease_us = 10000000, patience_us = SESSION_PATIENCE_US, servers = 1, seed = 1;
     const char *redis_server = NULL;
     int operands, wants_help = 0, wants_once = 0;
     const struct option_row rows[] = {
@@ -82,6 +84,7 @@ int cmd_test(int argc, char **argv)
         {"--servers", OPTION_NUMBER, &servers, 1, SERVERS_MAX},
         {"--redis-server", OPTION_TEXT, &redis_server, 0, 0},
         {"--seed", OPTION_NUMBER, &seed, 0, INT64_MAX},
+        {"--patience", OPTION_DURATION, &patience_us, 100000, INT64_C(3600000000)},
     };
     if (options_parse(argc, argv, rows, sizeof rows / sizeof rows[0], &operands, &wants_help,
                       &failure))
@@ -105,6 +108,7 @@ int cmd_test(int argc, char **argv)
                                          .lease_us = lease_us,
                                          .servers = (int)servers,
                                          .seed = (uint64_t)seed,
+                                         .patience_us = patience_us,
                                          .stop = &cmd_stop,
                                          .line = print_line,
                                          .context = &columns};

@@ -297,6 +297,7 @@ enum fail once_run(const struct once_options *options, struct failure *failure)
         .key = "lock",
         .lease_us = options->lease_us,
         .seed = options->seed,
+        .patience_us = options->patience_us,
         .stop = options->stop,
         .events = {.sent = on_sent,
                    .executed = on_executed,

@@ -15,6 +15,7 @@ struct once_options {
     int64_t lease_us;
     int servers;
     uint64_t seed;
+    int64_t patience_us;      /* real time that a worker may take to come to rest */
     const volatile int *stop; /* not NULL, and not 0: it ends early, with FAIL_UNKNOWN */
     /* A line of what happens, without its line feed; borrowed. */
     void (*line)(void *context, const char *line);

@@ -233,6 +233,8 @@ enum fail session_new(struct session **made, const struct session_options *optio
     assert(options->servers > 0 && options->servers <= SERVERS_MAX);
     *made = NULL;
     session->options = *options;
+    if (!session->options.patience_us)
+        session->options.patience_us = SESSION_PATIENCE_US;
     session->events = options->events;
     session->worker_events = (struct worker_events){
         .answered = on_answer, .printed = on_printed, .failed = on_failed, .context = session};

@@ -17,6 +17,7 @@
 #include <hiredis/hiredis.h>
 
 enum { SESSION_CLIENTS_MAX = 8, SESSION_NAME_MAX = 32, SESSION_REQUEST_MAX = 16 * 1024 };
+#define SESSION_PATIENCE_US INT64_C(20000000)
 
 enum transit { TRANSIT_REQUEST, TRANSIT_REPLY };
 
@@ -66,6 +67,7 @@ struct session_options {
     const char *key;                     /* of the lock; kept */
     int64_t lease_us, work_us;
     uint64_t seed;
+    int64_t patience_us;      /* real time that a worker may take to come to rest; 0: as below */
     const volatile int *stop; /* not NULL, and not 0: whatever waits gives up with FAIL_UNKNOWN */
     struct session_events events;
 };

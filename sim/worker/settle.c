@@ -15,7 +15,6 @@ enum {
     GRACE_MS = 60,     /* bytes that have not arrived by then, while nothing happens, never will */
     ANSWER_MS = 3000,  /* a server answers at once */
     LIBRARY_MS = 1000, /* a program has loaded its libraries by then */
-    REST_MS = 20000,   /* a worker that runs for so long does not come to rest */
 };
 
 static int64_t real_ms(void)
@@ -177,6 +176,7 @@ static enum fail check_libraries(struct session *session, struct failure *failur
 static enum fail not_settled(struct session *session, struct failure *failure)
 {
     char words[600];
+    const double patience = (double)session->options.patience_us / 1e6;
     if (session->outstanding)
         return failure_set(
             failure, FAIL_UNKNOWN,
@@ -198,27 +198,27 @@ static enum fail not_settled(struct session *session, struct failure *failure)
                 session->options.names[i]);
         return failure_set(
             failure, FAIL_UNKNOWN,
-            "worker %s is busy: it has not come to rest within %d s of real time (%s)",
-            session->options.names[i], REST_MS / 1000,
+            "worker %s is busy: it has not come to rest within %g s of real time (%s)",
+            session->options.names[i], patience,
             timekeeper_describe(timekeeper, words, sizeof words));
     }
     const int waiting = find_waiting_for_child(session);
     if (waiting != NOBODY_WAITS)
         return failure_set(
             failure, FAIL_UNKNOWN,
-            "worker %s has not answered %s within %d s of real time, and a process "
+            "worker %s has not answered %s within %g s of real time, and a process "
             "that it has started is still there: it may wait for that, whose time "
             "is not steered",
             session->options.names[waiting],
             worker_op_name(
                 session->clients[waiting].pending[session->clients[waiting].asked_id - 1].op),
-            REST_MS / 1000);
+            patience);
     return failure_set(failure, FAIL_UNKNOWN, "what was sent has not arrived");
 }
 
 static enum fail look_after(struct session *session, int64_t began_ms, struct failure *failure)
 {
-    const int64_t limit_ms = session->outstanding ? ANSWER_MS : REST_MS;
+    const int64_t limit_ms = session->outstanding ? ANSWER_MS : session->options.patience_us / 1000;
     if (session->options.stop && *session->options.stop)
         return failure_set(failure, FAIL_UNKNOWN, "interrupted by a signal");
     for (int i = 0; i < session->options.clients; i++)

@@ -23,8 +23,6 @@ error: nobody knows whether it has happened. Refused is `return False`, and noth
 Standard output is picklock's alone: what the library prints goes to standard error. See docs/WORKERS.md of picklock.
 """
 
-import asyncio
-import inspect
 import json
 import os
 import sys
@@ -81,6 +79,7 @@ class Worker:
 
 
 _out = None
+_CO_COROUTINE = 0x80  # inspect's; its import costs more than all others here
 _writing = threading.Lock()
 
 
@@ -108,6 +107,10 @@ def _error(error):
     return {"error": f"{type(error).__name__}: {error}"}
 
 
+def _is_async(function):
+    return bool(getattr(getattr(function, "__code__", None), "co_flags", 0) & _CO_COROUTINE)
+
+
 def _outcome(result):
     if isinstance(result, int) and not isinstance(result, bool):
         return {"ok": True, "fence": result}
@@ -123,12 +126,11 @@ class _Runner:
         self.settings = None
 
     def promises(self):
-        is_async = inspect.iscoroutinefunction(self.kind.acquire)
-        return [*self.kind.promises, *(["cancels"] if is_async and "cancels" not in self.kind.promises else [])]
+        return [*self.kind.promises, *(["cancels"] if _is_async(self.kind.acquire) and "cancels" not in self.kind.promises else [])]
 
     async def call(self, function, *values):
         result = function(*values)
-        return await result if inspect.isawaitable(result) else result
+        return await result if hasattr(result, "__await__") else result
 
     async def make(self):
         if self.worker:
@@ -154,8 +156,6 @@ class _Runner:
     async def answer(self, request):
         try:
             answer = await self.do(request)
-        except asyncio.CancelledError:
-            answer = {"error": "cancelled"}
         except Exception as error:  # whatever a library raises is its error, and no end of the worker
             if request["op"] in ("init", "reset"):
                 raise
@@ -178,7 +178,14 @@ def _run_sync(runner, incoming):
             pass
 
 
-async def _run_async(runner, incoming):
+async def _answer_or_cancel(asyncio, runner, request):
+    try:
+        await runner.answer(request)
+    except asyncio.CancelledError:
+        _say({"id": request["id"], "error": "cancelled"})
+
+
+async def _run_async(asyncio, runner, incoming):
     loop = asyncio.get_running_loop()
     reader = asyncio.StreamReader()
     await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), incoming)
@@ -189,7 +196,7 @@ async def _run_async(runner, incoming):
             task = tasks.get(request["of"])
             _say({"id": request["id"], "ok": bool(task and task.cancel())})
             continue
-        task = loop.create_task(runner.answer(request))
+        task = loop.create_task(_answer_or_cancel(asyncio, runner, request))
         tasks[request["id"]] = task
         task.add_done_callback(lambda _, number=request["id"]: tasks.pop(number, None))
         if request["op"] in ("init", "reset"):
@@ -201,7 +208,9 @@ def run(kind):
     incoming = _take_streams()
     runner = _Runner(kind)
     methods = (kind.init, kind.acquire, kind.extend, kind.release, kind.close)
-    if any(inspect.iscoroutinefunction(method) for method in methods):
-        asyncio.run(_run_async(runner, incoming))
+    if any(map(_is_async, methods)):
+        import asyncio  # takes longer to load than all the rest: only who needs it waits for it
+
+        asyncio.run(_run_async(asyncio, runner, incoming))
     else:
         _run_sync(runner, incoming)
