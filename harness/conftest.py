@@ -66,9 +66,9 @@ class Ran:
         return f"status {self.status}\n--- stdout\n{self.out}\n--- stderr\n{self.err}"
 
 
-def run(*words, env=None, cwd=ROOT, **more):
-    done = subprocess.run([PICKLOCK, *map(str, words)], cwd=cwd, text=True, capture_output=True,
-                          timeout=PATIENCE_S, env={**os.environ, **(env or {})}, **more)
+def run(*words, env=None, cwd=ROOT, timeout=PATIENCE_S, **more):
+    done = subprocess.run([PICKLOCK, *map(str, words)], cwd=cwd, text=True, capture_output=True, timeout=timeout,
+                          env={**os.environ, **(env or {})}, **more)
     return Ran(done)
 
 
@@ -181,13 +181,15 @@ def has_browser():
     return bool(shutil.which("chromium") and shutil.which("chromedriver"))
 
 
-# The suite runs in two processes (Makefile). What a module prepares for all of its tests is prepared once: they stay together.
-TOGETHER = ("test_spin", "test_shards", "test_page", "test_model", "test_output", "test_proxy_bytes")
+# The suite runs in several processes (Makefile). What a module prepares for all of its tests is prepared once: they stay together.
+TOGETHER = ("test_matrix", "test_spin", "test_shards", "test_page", "test_model", "test_output", "test_proxy_bytes")
 
 
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items):
-    """The C unit tests first: the longest of them last as long as whole modules."""
-    items.sort(key=lambda item: item.module.__name__ != "test_units")
+    """What lasts longest first: modules that stay together, then the C unit tests. Before xdist, which reads the marks."""
+    order = [*TOGETHER, "test_units"]
+    items.sort(key=lambda item: order.index(item.module.__name__) if item.module.__name__ in order else len(order))
     for item in items:
         if item.module.__name__ in TOGETHER:
             item.add_marker(pytest.mark.xdist_group(item.module.__name__))

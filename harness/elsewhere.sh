@@ -24,5 +24,5 @@ if [ $# = 0 ]; then
     make -s test PYTHON="$PYTHON"
 else
     make -s -j2 build/picklock build/test/test_report
-    PYTHONDONTWRITEBYTECODE=1 "$PYTHON" -m pytest -c harness/pytest.ini --rootdir harness "$@"
+    PYTHONDONTWRITEBYTECODE=1 "$PYTHON" -m pytest -n "${JOBS:-3}" --dist loadgroup -c harness/pytest.ini --rootdir harness "$@"
 fi

@@ -20,7 +20,7 @@ def rows(text):
     """{scheme: {fault: cell}} of the terminal's matrix."""
     found, scheme = {}, None
     for line in text.splitlines():
-        cell = re.match(r"  (\S+)\s{2,}(.*?)\s+\d+ states\s+\d+ transitions(  confirmed)?$", line)
+        cell = re.match(r"  (\S+)\s{2,}(.*?)\s+\d+ states\s+\d+ transitions(  confirmed.*)?$", line)
         if cell:
             found[scheme][cell[1]] = cell[2]
         elif head := re.fullmatch(r"([a-z][a-z0-9-]*)  \(\d+ clients?, \d+ rounds?, (\d+) servers?, .*\)", line):
