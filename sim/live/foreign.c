@@ -45,12 +45,28 @@ static enum fail foreign_check_info(redisContext *control, char *version, struct
     return fail;
 }
 
+/* Whoever answers otherwise would only be waited for. */
+static enum fail foreign_greet(redisContext *control, struct failure *failure)
+{
+    redisReply *reply = control_ask(control, failure, "PING");
+    if (!reply)
+        return FAIL_UNAVAILABLE;
+    bool is_pong = reply->type == REDIS_REPLY_STATUS && strcmp(reply->str, "PONG") == 0;
+    enum fail fail = FAIL_NONE;
+    if (!is_pong)
+        fail = failure_set(failure, FAIL_UNAVAILABLE,
+                           "PING was answered with \"%.48s\", not with PONG: is it Redis?",
+                           reply->str ? reply->str : "");
+    freeReplyObject(reply);
+    return fail;
+}
+
 /* One key of ours, written and gone again: finds OOM, READONLY, LOADING, NOPERM before a run would.
  */
 static enum fail foreign_check(struct servers *servers, struct failure *failure)
 {
     redisContext *control = servers->foreign;
-    if (control_do(control, failure, "PING") ||
+    if (foreign_greet(control, failure) ||
         foreign_check_info(control, servers->version, failure) ||
         (servers->url.database && control_do(control, failure, "SELECT %d", servers->url.database)))
         return FAIL_UNAVAILABLE;
@@ -111,6 +127,7 @@ static enum fail foreign_mark(struct servers *servers, struct failure *failure)
 {
     if (footprint_mark(servers->foreign, servers->prefix, failure))
         return FAIL_UNAVAILABLE;
+    servers->is_marked = true;
     /* Soon for the first time: who cannot renew is told at once. */
     servers->renewed_us = monotonic_us() - (FOOTPRINT_RENEW_MS - FOOTPRINT_FIRST_MS) * 1000;
     if (!servers->sweeper.pid) {
@@ -167,8 +184,9 @@ enum fail servers_clear(struct servers *servers, struct failure *failure)
 void foreign_close(struct servers *servers)
 {
     struct failure ignored;
-    bool is_clear = servers->foreign && !servers_clear(servers, &ignored) &&
-                    !footprint_leave(servers->foreign, servers->prefix, &ignored);
+    bool is_clear = !servers->is_marked || /* nothing of ours is there */
+                    (servers->foreign && !servers_clear(servers, &ignored) &&
+                     !footprint_leave(servers->foreign, servers->prefix, &ignored));
     control_shut(servers->foreign);
     servers->foreign = NULL;
     if (!is_clear) {

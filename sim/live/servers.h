@@ -50,7 +50,8 @@ struct servers {
     redisContext *foreign;  /* our connection to it */
     const char *prefix;     /* of our keys there; borrowed */
     int locks;              /* those of so many locks may be there */
-    int64_t renewed_us;     /* when our mark was renewed last */
+    bool is_marked;         /* our mark is there: keys may be, too */
+    int64_t renewed_us;     /* when it was renewed last */
     struct sweeper sweeper; /* takes our keys away should we be killed */
     struct folder folder;
     bool has_folder;

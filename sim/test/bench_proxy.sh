@@ -33,9 +33,10 @@ until_it_answers() {
     echo "bench_proxy.sh: nothing answers on port $1" >&2
     exit 69
 }
-its_port() { # FILE: waits until a proxy has printed its port there
+its_port() { # FILE PID: waits until that proxy has printed its port there
     for _ in $(seq 200); do
         [ ! -s "$1" ] || return 0
+        kill -0 "$2" 2>/dev/null || break
         sleep 0.05
     done
     cp "$1.err" "$folder/out"
@@ -58,7 +59,7 @@ until_it_answers "$direct"
 "$picklock" proxy --upstream 127.0.0.1:"$direct" >"$folder/port" 2>"$folder/port.err" &
 picklock_pid=$!
 pids="$pids $picklock_pid"
-its_port "$folder/port"
+its_port "$folder/port" "$picklock_pid"
 picklock_port=$(cat "$folder/port")
 until_it_answers "$picklock_port"
 paths="direct picklock"
@@ -68,7 +69,7 @@ echo 'never: command=NOSUCH -> drop-request' >"$folder/rules"
 "$picklock" proxy --upstream 127.0.0.1:"$direct" --rules "$folder/rules" >"$folder/rules.port" 2>"$folder/rules.port.err" &
 rules_pid=$!
 pids="$pids $rules_pid"
-its_port "$folder/rules.port"
+its_port "$folder/rules.port" "$rules_pid"
 rules_port=$(cat "$folder/rules.port")
 paths="$paths rules"
 
