@@ -83,8 +83,7 @@ static void note_fault(struct monitor *monitor, const struct event *event)
     int locks = monitor->ledger->head->locks;
     if (fault_effect(event->fault) == FAULT_PUTS_OUT_OF_REACH)
         self->out_of_reach |= 1u << event->server;
-    else if (event->server >= 0 && (fault_effect(event->fault) == FAULT_PUTS_WITHIN_REACH ||
-                                    fault_breaks(event->fault) == FAULT_BREAKS_ALL))
+    else if (event->server >= 0 && fault_ends_outage(event->fault))
         self->out_of_reach &= ~(1u << event->server);
     for (int i = 0; i < locks; i++)
         if ((event->client < 0 || event->lock == i) && over_us(event) > self->faults[i])

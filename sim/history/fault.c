@@ -72,6 +72,19 @@ bool fault_forgets(enum fault fault)
     return keys == FAULT_KEYS_ALL_LOST || keys == FAULT_KEYS_REPLICAS;
 }
 
+bool fault_needs_replica(enum fault fault)
+{
+    return fault_effect(fault) == FAULT_CUTS_REPLICA || fault_keys(fault) == FAULT_KEYS_REPLICAS;
+}
+
+bool fault_ends_outage(enum fault fault)
+{
+    const enum fault_effect effect = fault_effect(fault);
+    return effect == FAULT_PUTS_WITHIN_REACH ||
+           (fault_blame(fault) == FAULT_OF_SERVER && fault_breaks(fault) == FAULT_BREAKS_ALL &&
+            effect != FAULT_PUTS_OUT_OF_REACH);
+}
+
 bool fault_read(const char *name, enum fault *fault)
 {
     int row = NAMES_FIND_ROW(rows, name);

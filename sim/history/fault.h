@@ -64,6 +64,12 @@ enum fault_effect fault_effect(enum fault fault);
 /* Does the server forget more than the lock key: counters of tokens, guarded data? */
 bool fault_forgets(enum fault fault);
 
+/* Is it about the server's replica, so that there must be one? */
+bool fault_needs_replica(enum fault fault);
+
+/* Can a server that was out of reach be reached again from then on, whatever else it does? */
+bool fault_ends_outage(enum fault fault);
+
 /* By its name, parts included; false: no row has it. */
 bool fault_read(const char *name, enum fault *fault);
 

@@ -11,18 +11,30 @@
 #include <string.h>
 #include <time.h>
 
+/* Does it change more of a server than who can reach it, and when? */
+static bool needs_private(enum fault fault)
+{
+    return fault_keys(fault) != FAULT_KEYS_KEPT || fault_effect(fault) == FAULT_LOSES_SCRIPTS ||
+           fault_effect(fault) == FAULT_CUTS_REPLICA;
+}
+
+static bool needs_clock(enum fault fault)
+{
+    const enum fault_effect effect = fault_effect(fault);
+    return fault_blame(fault) == FAULT_OF_SERVER &&
+           (effect == FAULT_STEPS_CLOCK || effect == FAULT_SETS_RATE);
+}
+
 enum fail servers_can(const struct servers *servers, enum choice_kind kind, struct failure *failure)
 {
-    static const bool needs_private[CHOICE_COUNT] = {
-        [CHOICE_RESTART] = true, [CHOICE_CUT_REPLICA] = true,   [CHOICE_FAILOVER] = true,
-        [CHOICE_EVICT] = true,   [CHOICE_FLUSH_SCRIPTS] = true,
-    };
-    if ((kind == CHOICE_SERVER_CLOCK || kind == CHOICE_SERVER_DRIFT) &&
-        servers->steering != STEERED)
+    const enum fault fault = choice_fault(kind);
+    if (fault == FAULT_NONE)
+        return FAIL_NONE;
+    if (needs_clock(fault) && servers->steering != STEERED)
         return failure_set(
             failure, FAIL_NOT_APPLICABLE,
             "no server's clock can be stepped in real time: it is the machine's own");
-    if (servers->is_foreign && needs_private[kind])
+    if (servers->is_foreign && needs_private(fault))
         return failure_set(failure, FAIL_NOT_APPLICABLE,
                            "\"%s\" would touch more of the server behind the URL than our own keys",
                            choice_name(kind));

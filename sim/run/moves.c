@@ -3,6 +3,7 @@
 
 #include "scenario/naming.h"
 
+#include <assert.h>
 #include <string.h>
 
 enum { GRID_US = 1000, DOUBLE_SPEED_US = 1000000, TICKS_OVER = MOVES_LEASE_TICKS + 1 };
@@ -258,39 +259,47 @@ static void list_client(struct move_listing *list, int client)
 
 /* --- of servers, and of time --- */
 
+/* What a fault becomes when it is injected; the rest of it comes later. */
+static enum choice_kind begins_as(enum fault fault)
+{
+    enum choice_kind choices[FAULT_CHOICES_MAX];
+    const int count = fault_becomes(fault, choices);
+    assert(count > 0);
+    return choices[0];
+}
+
+static bool can_strike(const struct moves_state *state, enum choice_kind kind, int server)
+{
+    const enum fault fault = choice_fault(kind);
+    if (choice_needs_replica(kind) && (!state->has_replica[server] || state->is_cut[server]))
+        return false;
+    if (fault_keys(fault) == FAULT_KEYS_LOCK_LOST && state->has_nothing_to_evict)
+        return false;
+    return fault_effect(fault) != FAULT_PUTS_OUT_OF_REACH || state->reach[server] == REACH_OPEN;
+}
+
+static int64_t clock_amount_us(const struct moves_state *state, enum choice_kind kind)
+{
+    const enum fault_effect effect = fault_effect(choice_fault(kind));
+    return effect == FAULT_STEPS_CLOCK ? MOVES_LEASE_TICKS * moves_tick_us(state->run)
+           : effect == FAULT_SETS_RATE ? DOUBLE_SPEED_US
+                                       : 0;
+}
+
 static void list_server(struct move_listing *list, int server)
 {
-    static const struct {
-        enum fault fault;
-        enum choice_kind kind;
-    } rows[] = {{FAULT_RESTART, CHOICE_RESTART},
-                {FAULT_FLUSH_SCRIPTS, CHOICE_FLUSH_SCRIPTS},
-                {FAULT_SERVER_CLOCK, CHOICE_SERVER_CLOCK},
-                {FAULT_SERVER_DRIFT, CHOICE_SERVER_DRIFT},
-                {FAULT_EVICT, CHOICE_EVICT},
-                {FAULT_FAILOVER, CHOICE_CUT_REPLICA},
-                {FAULT_SILENT_SERVER, CHOICE_SILENCE},
-                {FAULT_REFUSING_SERVER, CHOICE_REFUSE}};
     const struct moves_state *state = list->state;
-    const bool is_open = state->reach[server] == REACH_OPEN;
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        const enum choice_kind kind = rows[i].kind;
-        if (!can_pay(list, rows[i].fault) ||
-            (kind == CHOICE_EVICT && state->has_nothing_to_evict) ||
-            (kind == CHOICE_CUT_REPLICA &&
-             (!state->has_replica[server] || state->is_cut[server])) ||
-            ((kind == CHOICE_SILENCE || kind == CHOICE_REFUSE) && !is_open))
+    for (enum fault fault = 0; fault < FAULT_COUNT; fault++) {
+        if (fault_blame(fault) != FAULT_OF_SERVER || !can_pay(list, fault) ||
+            !can_strike(state, begins_as(fault), server))
             continue;
-        struct move *move = add(list, kind, -1, server);
-        move->fault = rows[i].fault;
-        move->choice.amount_us = kind == CHOICE_SERVER_CLOCK
-                                     ? MOVES_LEASE_TICKS * moves_tick_us(state->run)
-                                 : kind == CHOICE_SERVER_DRIFT ? DOUBLE_SPEED_US
-                                                               : 0;
+        struct move *move = add(list, begins_as(fault), -1, server);
+        move->fault = fault;
+        move->choice.amount_us = clock_amount_us(state, move->choice.kind);
     }
     if (state->is_cut[server])
         (void)add(list, CHOICE_FAILOVER, -1, server);
-    if (!is_open)
+    if (state->reach[server] != REACH_OPEN)
         (void)add(list, CHOICE_REACH, -1, server);
 }
 
@@ -398,30 +407,19 @@ static void end_pause(struct moves_state *state, const struct move *move)
 
 static void note_server(struct moves_state *state, const struct choice *choice)
 {
-    if (choice->server < 0)
+    const int server = choice->server;
+    const enum fault fault = choice_fault(choice->kind);
+    if (server < 0 || fault == FAULT_NONE || fault_blame(fault) != FAULT_OF_SERVER)
         return;
-    enum server_reach *reach = &state->reach[choice->server];
-    switch (choice->kind) {
-    case CHOICE_SILENCE:
-        *reach = REACH_SILENT;
-        break;
-    case CHOICE_REFUSE:
-        *reach = REACH_REFUSED;
-        break;
-    case CHOICE_CUT_REPLICA:
-        state->is_cut[choice->server] = true;
-        break;
-    case CHOICE_FAILOVER:
-        state->is_cut[choice->server] = state->has_replica[choice->server] = false;
-        *reach = REACH_OPEN;
-        break;
-    case CHOICE_REACH:
-    case CHOICE_RESTART:
-        *reach = REACH_OPEN;
-        break;
-    default:
-        break;
-    }
+    if (fault_effect(fault) == FAULT_PUTS_OUT_OF_REACH)
+        state->reach[server] =
+            fault_breaks(fault) == FAULT_BREAKS_ALL ? REACH_REFUSED : REACH_SILENT;
+    else if (fault_ends_outage(fault))
+        state->reach[server] = REACH_OPEN;
+    if (fault_effect(fault) == FAULT_CUTS_REPLICA)
+        state->is_cut[server] = true;
+    else if (fault_keys(fault) == FAULT_KEYS_REPLICAS)
+        state->is_cut[server] = state->has_replica[server] = false;
 }
 
 enum fail moves_make(struct moves_state *state, struct world *world, const struct move *move,

@@ -16,13 +16,11 @@ static const struct choice_row {
 } rows[CHOICE_COUNT] = {
 #define CHOICE(id, name, fault, form, words) {name, form, words, FAULT_##fault},
 #include "scenario/choices.def"
-#undef CHOICE
 };
 
 static const char *const forms[CHOICE_COUNT] = {
 #define CHOICE(id, name, fault, form, words) form,
 #include "scenario/choices.def"
-#undef CHOICE
 };
 
 static const struct choice_row *row_of(enum choice_kind kind)
@@ -66,6 +64,11 @@ const char *choice_command(const struct choice *choice)
     return choice->opaque[0] ? choice->opaque : verb_name(choice->verb);
 }
 
+bool choice_needs_replica(enum choice_kind kind)
+{
+    return choice_is_fault(kind) && fault_needs_replica(choice_fault(kind));
+}
+
 bool choice_names_client(enum choice_kind kind)
 {
     return strstr(row_of(kind)->form, "%C") != NULL;
@@ -74,6 +77,19 @@ bool choice_names_client(enum choice_kind kind)
 bool choice_names_server(enum choice_kind kind)
 {
     return strstr(row_of(kind)->form, "%S") != NULL;
+}
+
+const char *choice_objects(enum choice_kind kind, int64_t amount_us)
+{
+    const enum fault fault = choice_fault(kind);
+    if (kind == CHOICE_TIME && amount_us <= 0)
+        return "time passes by a duration above 0";
+    if (kind == CHOICE_LEASE && amount_us <= 0)
+        return "a lease is a duration above 0";
+    if (fault != FAULT_NONE && fault_effect(fault) == FAULT_SETS_RATE &&
+        (amount_us < DRIFT_LEAST_US || amount_us > DRIFT_MOST_US))
+        return "a clock gains from -999.999ms to 9s a second";
+    return NULL;
 }
 
 bool choice_is_same(const struct choice *a, const struct choice *b)
@@ -121,13 +137,9 @@ static enum fail read_choice(const char *line, const struct cast *cast, struct c
     int kind = sentence_read(forms, CHOICE_COUNT, "choice", text, cast, &holes, &mishap);
     if (kind < 0)
         return choice_mishap(&mishap, failure);
-    if (kind == CHOICE_TIME && holes.amount_us <= 0)
-        return failure_set(failure, FAIL_INPUT, "time passes by a duration above 0");
-    if (kind == CHOICE_LEASE && holes.amount_us <= 0)
-        return failure_set(failure, FAIL_INPUT, "a lease is a duration above 0");
-    if ((kind == CHOICE_CLIENT_DRIFT || kind == CHOICE_SERVER_DRIFT) &&
-        !choice_is_drift(holes.amount_us))
-        return failure_set(failure, FAIL_INPUT, "a clock gains from -999.999ms to 9s a second");
+    const char *objection = choice_objects((enum choice_kind)kind, holes.amount_us);
+    if (objection)
+        return failure_set(failure, FAIL_INPUT, "%s", objection);
     *choice = (struct choice){.kind = (enum choice_kind)kind,
                               .client = holes.client,
                               .server = holes.server,

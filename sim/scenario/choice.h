@@ -15,7 +15,6 @@
 enum choice_kind {
 #define CHOICE(id, name, fault, form, words) CHOICE_##id,
 #include "scenario/choices.def"
-#undef CHOICE
     CHOICE_COUNT
 };
 
@@ -43,10 +42,12 @@ const char *choice_command(const struct choice *choice);
 /* A clock gains so many microseconds a second: it must not stand still, or run backwards, and what
  * it has gained must be told from a jump. */
 enum { DRIFT_LEAST_US = -999999, DRIFT_MOST_US = 9000000 };
-static inline bool choice_is_drift(int64_t amount_us)
-{
-    return amount_us >= DRIFT_LEAST_US && amount_us <= DRIFT_MOST_US;
-}
+
+/* What is wrong with the amount of such a choice; NULL: nothing. */
+const char *choice_objects(enum choice_kind kind, int64_t amount_us);
+
+/* Only of a server that has a replica? */
+bool choice_needs_replica(enum choice_kind kind);
 
 /* Is there a %C, a %S in its form? */
 bool choice_names_client(enum choice_kind kind);

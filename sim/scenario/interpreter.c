@@ -1,5 +1,6 @@
 /* interpreter.c - see interpreter.h. A row of steps.def, a function; what moves messages and time
- * stands in primitives.c. Never: a clock, randomness, I/O. */
+ * stands in primitives.c; a step that is one choice is one function for all. Never: a clock,
+ * randomness, I/O. */
 #include "scenario/naming.h"
 #include "scenario/primitives.h"
 
@@ -53,7 +54,7 @@ static bool was_struck(const struct interpreter *interpreter, int client)
                                      at->kind == STEP_LOSES_REPLY || at->kind == STEP_GIVES_UP ||
                                      at->kind == STEP_CANNOT_REACH || at->kind == STEP_ANSWERS))
             return true;
-        else if (at->kind == STEP_FALLS_SILENT || at->kind == STEP_REFUSES)
+        else if (at->kind == STEP_SILENCE || at->kind == STEP_REFUSE)
             return true;
     return false;
 }
@@ -279,11 +280,10 @@ static enum fail strike(struct interpreter *interpreter, enum choice_kind kind)
     if (interpreter->world->ops->can(interpreter->world, kind, &why))
         return moves_refused(interpreter, &why);
     enum fail fail = moves_apply(interpreter, choice);
-    if (!fail && choice.server >= 0) /* a server that does anything else can be reached by then */
+    if (!fail && choice.server >= 0)
         interpreter->is_silent[choice.server] =
             kind == CHOICE_SILENCE ||
-            (interpreter->is_silent[choice.server] && kind != CHOICE_REACH &&
-             fault_breaks(choice_fault(kind)) == FAULT_BREAKS_NONE);
+            (interpreter->is_silent[choice.server] && !fault_ends_outage(choice_fault(kind)));
     return fail;
 }
 
@@ -317,8 +317,6 @@ static enum fail take_step(struct interpreter *interpreter)
     switch (step->kind) {
     case STEP_ACQUIRES:
         return begin(interpreter, client, CHOICE_ACQUIRE, PHASE_IDLE);
-    case STEP_LEASE:
-        return strike(interpreter, step_choice(step->kind));
     case STEP_RELEASES:
         return begin(interpreter, client, CHOICE_RELEASE, PHASE_HOLDING);
     case STEP_WRITES:
@@ -355,23 +353,13 @@ static enum fail take_step(struct interpreter *interpreter)
         return expire(interpreter);
     case STEP_TIME_PASSES:
         return time_passes(interpreter);
-    case STEP_CLIENT_CLOCK:
-    case STEP_SERVER_CLOCK:
-    case STEP_CLIENT_DRIFT:
-    case STEP_SERVER_DRIFT:
-    case STEP_RESTARTS:
-    case STEP_CUTS_REPLICA:
-    case STEP_FAILS_OVER:
-    case STEP_EVICTS:
-    case STEP_FLUSHES:
-    case STEP_FALLS_SILENT:
-    case STEP_REFUSES:
-    case STEP_IS_BACK:
+#define STEP_CHOICE(id, name, fault, form, words) case STEP_##id:
+#include "scenario/choices.def"
         return strike(interpreter, step_choice(step->kind));
     case STEP_COUNT:
         break;
     }
-    assert(step->kind < STEP_COUNT); /* each row of the table has its case above */
+    assert(step->kind < STEP_COUNT); /* each row of the tables has its case above */
     return FAIL_INTERNAL;
 }
 

@@ -186,6 +186,11 @@ static enum fail read_same_token(struct reader *reader, const struct yaml_node *
     return fail;
 }
 
+static bool is_of_replica(enum step_kind kind)
+{
+    return step_choice(kind) != CHOICE_COUNT && choice_needs_replica(step_choice(kind));
+}
+
 static enum fail read_step(struct reader *reader, const struct yaml_node *node, struct step *step)
 {
     struct scenario *scenario = reader->scenario;
@@ -200,8 +205,7 @@ static enum fail read_step(struct reader *reader, const struct yaml_node *node, 
     if (step_read(node->text, &cast, step, &mishap))
         return yaml_complain(&reader->yaml, node, mishap.offset, mishap.nearest, reader->failure,
                              "%s", mishap.words);
-    if ((step->kind == STEP_CUTS_REPLICA || step->kind == STEP_FAILS_OVER) &&
-        !scenario->has_replica)
+    if (is_of_replica(step->kind) && !scenario->has_replica)
         return yaml_complain(&reader->yaml, node, 0, NULL, reader->failure,
                              "there is no replica: this step needs the line 'replica: yes'");
     step->line = node->line;

@@ -1,5 +1,5 @@
-/* step.c - see step.h. The table is the whole grammar: sentence.c reads and prints its form column.
- */
+/* step.c - see step.h. The tables are the whole grammar: sentence.c reads and prints their form
+ * column. */
 #include "scenario/step.h"
 
 #include "scenario/sentence.h"
@@ -7,27 +7,36 @@
 #include <assert.h>
 #include <stdio.h>
 
+static const enum choice_kind choices[STEP_COUNT] = {
+#define STEP(id, form, words) CHOICE_COUNT,
+#include "scenario/steps.def"
+#undef STEP
+#define STEP_CHOICE(id, name, fault, form, words) CHOICE_##id,
+#include "scenario/choices.def"
+};
+
 static const char *const forms[STEP_COUNT] = {
 #define STEP(id, form, words) form,
 #include "scenario/steps.def"
 #undef STEP
+#define STEP_CHOICE(id, name, fault, form, words) form,
+#include "scenario/choices.def"
 };
 
-/* What the sentence says is possible, but not with this amount or in this cast. */
+/* What the sentence says is possible, but not with this amount. */
 static const char *step_objects(enum step_kind kind, const struct holes *holes)
 {
-    bool is_jump = kind == STEP_CLIENT_CLOCK || kind == STEP_SERVER_CLOCK;
-    bool is_positive = holes->amount_us > 0 || holes->leases_milli > 0;
-    if (kind == STEP_TIME_PASSES && !is_positive)
-        return "time passes by a duration above 0";
-    if (kind == STEP_LEASE && !is_positive)
-        return "a lease is a duration above 0";
-    if ((kind == STEP_CLIENT_DRIFT || kind == STEP_SERVER_DRIFT) &&
-        (holes->leases_milli || !choice_is_drift(holes->amount_us)))
-        return "a clock gains from -999.999ms to 9s a second";
-    if (is_jump && !holes->amount_us && !holes->leases_milli)
+    const enum choice_kind choice = kind == STEP_TIME_PASSES ? CHOICE_TIME : step_choice(kind);
+    const enum fault fault = choice == CHOICE_COUNT ? FAULT_NONE : choice_fault(choice);
+    const enum fault_effect effect = fault == FAULT_NONE ? FAULT_NOT_TOLD : fault_effect(fault);
+    const bool is_share = holes->leases_milli != 0;
+    if (choice == CHOICE_COUNT)
+        return NULL;
+    if (effect == FAULT_STEPS_CLOCK && !holes->amount_us && !is_share)
         return "a jump of nothing: a clock jumps by 10s or -10s";
-    return NULL;
+    if (is_share && effect == FAULT_SETS_RATE) /* a lease is no rate */
+        return choice_objects(choice, INT64_MAX);
+    return choice_objects(choice, is_share ? holes->leases_milli : holes->amount_us);
 }
 
 enum fail step_read(const char *text, const struct cast *cast, struct step *step,
@@ -58,28 +67,8 @@ enum fail step_read(const char *text, const struct cast *cast, struct step *step
 
 enum choice_kind step_choice(enum step_kind kind)
 {
-    static const struct {
-        enum step_kind step;
-        enum choice_kind choice;
-    } rows[] = {
-        {STEP_LEASE, CHOICE_LEASE},
-        {STEP_CLIENT_CLOCK, CHOICE_CLIENT_CLOCK},
-        {STEP_SERVER_CLOCK, CHOICE_SERVER_CLOCK},
-        {STEP_CLIENT_DRIFT, CHOICE_CLIENT_DRIFT},
-        {STEP_SERVER_DRIFT, CHOICE_SERVER_DRIFT},
-        {STEP_RESTARTS, CHOICE_RESTART},
-        {STEP_CUTS_REPLICA, CHOICE_CUT_REPLICA},
-        {STEP_FAILS_OVER, CHOICE_FAILOVER},
-        {STEP_EVICTS, CHOICE_EVICT},
-        {STEP_FLUSHES, CHOICE_FLUSH_SCRIPTS},
-        {STEP_FALLS_SILENT, CHOICE_SILENCE},
-        {STEP_REFUSES, CHOICE_REFUSE},
-        {STEP_IS_BACK, CHOICE_REACH},
-    };
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
-        if (rows[i].step == kind)
-            return rows[i].choice;
-    return CHOICE_COUNT;
+    assert((unsigned)kind < STEP_COUNT);
+    return choices[kind];
 }
 
 const char *step_print(const struct step *step, const char (*names)[64], char *text, size_t size)

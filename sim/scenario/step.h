@@ -2,7 +2,7 @@
  *
  * steps.def lists the sentences. A step is larger than a choice: "A acquires" is all the choices
  * that bring A's attempt to its end, whatever commands the scheme sends. The interpreter turns
- * steps into choices, world in hand. */
+ * steps into choices, world in hand. Steps that are no more than a choice stand in choices.def. */
 #ifndef PICKLOCK_SCENARIO_STEP_H
 #define PICKLOCK_SCENARIO_STEP_H
 
@@ -12,6 +12,8 @@ enum step_kind {
 #define STEP(id, form, words) STEP_##id,
 #include "scenario/steps.def"
 #undef STEP
+#define STEP_CHOICE(id, name, fault, form, words) STEP_##id,
+#include "scenario/choices.def"
     STEP_COUNT
 };
 

@@ -231,13 +231,12 @@ static struct step reads(const char *text)
     return step;
 }
 
-/* Every sentence of the table in its plainest form, in the table's order. */
+/* Every sentence of the table in its plainest form, in the tables' order. */
 static void every_step_reads_back(void **state)
 {
     (void)state;
     static const char *const texts[STEP_COUNT] = {
         "A acquires",
-        "A's lease is 2s",
         "A releases",
         "A goes on",
         "A writes",
@@ -256,6 +255,7 @@ static void every_step_reads_back(void **state)
         "A can reach server 3",
         "lease expires",
         "time passes 20ms",
+        "A's lease is 2s",
         "A's clock jumps -10s",
         "server 2's clock jumps 1s",
         "every second A's clock gains -20ms",

@@ -126,7 +126,7 @@ static core_choice *find_choice(enum choice_kind kind)
 static enum fail core_can(struct world *world, enum choice_kind kind, struct failure *failure)
 {
     const struct core *core = (const struct core *)world;
-    if ((kind == CHOICE_CUT_REPLICA || kind == CHOICE_FAILOVER) && !core->run->has_replica)
+    if (choice_needs_replica(kind) && !core->run->has_replica)
         return failure_set(failure, FAIL_UNKNOWN, "this run has no replicas");
     return ops_of(core)->can(core->backend, kind, failure);
 }
