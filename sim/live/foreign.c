@@ -66,8 +66,7 @@ static enum fail foreign_greet(redisContext *control, struct failure *failure)
 static enum fail foreign_check(struct servers *servers, struct failure *failure)
 {
     redisContext *control = servers->foreign;
-    if (foreign_greet(control, failure) ||
-        foreign_check_info(control, servers->version, failure) ||
+    if (foreign_greet(control, failure) || foreign_check_info(control, servers->version, failure) ||
         (servers->url.database && control_do(control, failure, "SELECT %d", servers->url.database)))
         return FAIL_UNAVAILABLE;
     char key[64];
