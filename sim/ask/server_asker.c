@@ -291,18 +291,18 @@ static enum fail put_question(struct server_asker *asker, const struct server_qu
                               struct server_told *told, struct failure *failure)
 {
     struct lock_key key = {.is_known = asker->knows_key};
-    struct sight sight;
+    struct key_state state;
     unsigned writes;
     *told = (struct server_told){.reply = 0};
     (void)snprintf(key.name, sizeof key.name, "%s", asker->key);
     asker->watch.is_known = false;
     if (set_stage(asker, &question->kept, failure) ||
-        key_watch_before(&asker->watch, asker->control, &key, 0, &sight, failure) ||
+        key_watch_before(&asker->watch, asker->control, &key, 0, &state, failure) ||
         give_command(asker, question->command, told, failure) ||
         take_keys(asker, &told->kept, failure))
         return failure->code;
     (void)snprintf(key.name, sizeof key.name, "%s", asker->key);
-    if (key_watch_behind(&asker->watch, asker->control, &key, 0, &sight, &writes, failure))
+    if (key_watch_behind(&asker->watch, asker->control, &key, 0, &state, &writes, failure))
         return failure->code;
     told->writes = writes;
     return FAIL_NONE;

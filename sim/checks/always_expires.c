@@ -2,7 +2,7 @@
  *
  * Between SETNX and EXPIRE it has none, and nobody can blame that; so a key is judged when an
  * operation of its writer has returned, when its writer is dead, and at the end (where a writer
- * that is still acquiring gets one lease of patience: the history may have been stopped at that
+ * that is still acquiring gets one lease more: the history may have been stopped at that
  * moment). */
 #include "checks/property.h"
 

@@ -1,4 +1,4 @@
-/* cause.c - see cause.h: the cause of an overlap. The sentences are in story.c. */
+/* cause.c - see cause.h: the cause of an overlap. The sentences are in explanation.c. */
 #include "checks/cause.h"
 
 /* Was the grant over by its own time when that was done? */

@@ -27,7 +27,7 @@ bool pair_is_untold(const struct ledger *ledger, int client);
 /* How many servers had granted it the lock before it was told so. */
 int pair_votes(const struct ledger *ledger, int client);
 
-/* The story of that pair, chain included. */
+/* Explains that pair, chain included. */
 void pair_explain(const struct ledger *ledger, const struct pair *pair, struct finding *finding);
 
 /* What somebody did to another's grant, as one sentence with its context ("A sent DEL, executed at

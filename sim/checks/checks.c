@@ -26,7 +26,7 @@ struct contenders {
 struct checks {
     struct ledger ledger;
     struct counters counters;
-    struct monitor inquiries[PROPERTY_COUNT];
+    struct monitor monitors[PROPERTY_COUNT];
     struct coverage *coverage;
     struct black_box *black_box; /* what is said where that has a gap */
     int64_t calls;
@@ -43,7 +43,7 @@ static void take_fact(void *context, const struct fact *fact)
     checks->has_grant |= fact->kind == FACT_GRANT || fact->kind == FACT_HOLD;
     for (int i = 0; i < PROPERTY_COUNT; i++)
         if (rules[i]->fact)
-            rules[i]->fact(&checks->inquiries[i], fact);
+            rules[i]->fact(&checks->monitors[i], fact);
     black_box_fact(checks->black_box, fact);
 }
 
@@ -56,7 +56,7 @@ struct checks *checks_new_for(const struct history_head *head, const struct sche
     checks->coverage = coverage_new(&checks->ledger);
     checks->black_box = black_box_new(&checks->ledger);
     for (int i = 0; i < PROPERTY_COUNT; i++) {
-        struct monitor *monitor = &checks->inquiries[i];
+        struct monitor *monitor = &checks->monitors[i];
         monitor->rules = rules[i];
         monitor->ledger = &checks->ledger;
         monitor->counters = &checks->counters;
@@ -173,7 +173,7 @@ void checks_event(struct checks *checks, const struct event *event)
     ledger_event(&checks->ledger, event);
     for (int i = 0; i < PROPERTY_COUNT; i++)
         if (rules[i]->event)
-            rules[i]->event(&checks->inquiries[i], event);
+            rules[i]->event(&checks->monitors[i], event);
     coverage_event(checks->coverage, event);
     black_box_event(checks->black_box, event);
     count_return(checks, event);
@@ -228,7 +228,7 @@ static void conclude_unseen(const struct checks *checks, enum property property,
 
 static void conclude(const struct checks *checks, enum property property, struct finding *finding)
 {
-    const struct monitor *monitor = &checks->inquiries[property];
+    const struct monitor *monitor = &checks->monitors[property];
     const char *gap = gap_of(checks);
     const char *excuse = monitor->rules->excused ? monitor->rules->excused(monitor) : NULL;
     const char *vacuity = vacuous(checks, monitor->rules);
@@ -250,7 +250,7 @@ unsigned checks_violated(const struct checks *checks)
 {
     unsigned violated = 0;
     for (int i = 0; i < PROPERTY_COUNT; i++) {
-        const struct monitor *monitor = &checks->inquiries[i];
+        const struct monitor *monitor = &checks->monitors[i];
         bool is_excused = monitor->rules->excused && monitor->rules->excused(monitor);
         violated |= (unsigned)(monitor->finding.count > 0 && !is_excused) << i;
     }
@@ -264,7 +264,7 @@ void checks_finish(struct checks *checks, int64_t end_us, struct finding *findin
     ledger_finish(&checks->ledger, end_us);
     for (int i = 0; i < PROPERTY_COUNT; i++)
         if (rules[i]->finish)
-            rules[i]->finish(&checks->inquiries[i], end_us);
+            rules[i]->finish(&checks->monitors[i], end_us);
     for (int i = 0; i < PROPERTY_COUNT; i++)
         conclude(checks, (enum property)i, &findings[i]);
     if (counters)
@@ -275,7 +275,7 @@ void checks_finish(struct checks *checks, int64_t end_us, struct finding *findin
 void checks_free(struct checks *checks)
 {
     for (int i = 0; i < PROPERTY_COUNT; i++)
-        free(checks->inquiries[i].state);
+        free(checks->monitors[i].state);
     free(checks->drifts);
     coverage_free(checks->coverage);
     black_box_free(checks->black_box);

@@ -16,7 +16,7 @@ enum property {
 };
 
 /* EITHER: the scheme's or the deployment's, and nobody saw which. */
-/* In order of gravity: of several the largest is told. */
+/* In order of severity: of several the largest is told. */
 enum blame { BLAME_NOBODY, BLAME_DEPLOYMENT, BLAME_EITHER, BLAME_SCHEME };
 
 enum cause {
@@ -26,8 +26,8 @@ enum cause {
     CAUSE_COUNT
 };
 
-/* The first three in order of gravity: the worst of several is the largest. NOT_APPLICABLE is never
- * the worst: the property says nothing about this scheme or history. */
+/* The first three in order of severity: the worst of several is the largest. NOT_APPLICABLE is
+ * never the worst: the property says nothing about this scheme or history. */
 enum verdict {
     VERDICT_HOLDS,
     VERDICT_UNKNOWN,

@@ -75,13 +75,13 @@ int view_first(const struct view *view, enum result_kind kind)
 
 /* By blame; among equals "two hold at once" says less than the property that says how it came to
  * that. */
-static int gravity_of_cause(const struct result_property *property)
+static int severity_of_cause(const struct result_property *property)
 {
     return 2 * (int)cause_blame(property->cause) +
            (property->property != PROPERTY_MUTUAL_EXCLUSION);
 }
 
-static int gravity(const struct result_row *row, const struct result_property *property)
+static int severity(const struct result_row *row, const struct result_property *property)
 {
     bool is_stated = property->expected != EXPECTED_NOTHING;
     bool differs = is_stated ? property->expected != (int)property->verdict
@@ -98,7 +98,7 @@ static int gravity(const struct result_row *row, const struct result_property *p
         grave += 100;
     if (is_stated)
         grave += 10;
-    return grave + gravity_of_cause(property);
+    return grave + severity_of_cause(property);
 }
 
 const struct result_property *view_headline(const struct result_row *row)
@@ -107,7 +107,7 @@ const struct result_property *view_headline(const struct result_row *row)
     if (row->search)
         return result_cell_headline(row);
     for (int i = 0; i < row->properties_count; i++)
-        if (!worst || gravity(row, &row->properties[i]) > gravity(row, worst))
+        if (!worst || severity(row, &row->properties[i]) > severity(row, worst))
             worst = &row->properties[i];
     return worst;
 }

@@ -81,7 +81,7 @@ static struct choice choice_about(enum choice_kind kind, const struct message *m
     return choice;
 }
 
-static bool can_pay(const struct move_listing *list, enum fault fault)
+static bool is_affordable(const struct move_listing *list, enum fault fault)
 {
     return list->state->budget[fault] > 0;
 }
@@ -108,7 +108,7 @@ static bool may_acquire(const struct move_listing *list)
 
 static void add_pause(struct move_listing *list, enum fault fault, const struct choice *choice)
 {
-    if (list->state->pauses_count == EXPLORE_FAULTS_MAX || !can_pay(list, fault))
+    if (list->state->pauses_count == EXPLORE_FAULTS_MAX || !is_affordable(list, fault))
         return;
     struct move *move = add(list, choice->kind, choice->client, choice->server);
     move->kind = MOVE_PAUSE;
@@ -141,9 +141,9 @@ static void list_client_faults(struct move_listing *list)
     const struct choice whole = {.kind = CHOICE_CRASH, .client = list->client, .server = -1};
     if (phase != PHASE_IDLE && !list->is_stalled)
         add_pause(list, FAULT_STALL, &whole);
-    if (phase != PHASE_IDLE && can_pay(list, FAULT_CRASH))
+    if (phase != PHASE_IDLE && is_affordable(list, FAULT_CRASH))
         add(list, CHOICE_CRASH, list->client, -1)->fault = FAULT_CRASH;
-    for (int sign = 1; sign >= -1 && can_pay(list, FAULT_CLIENT_CLOCK); sign -= 2) {
+    for (int sign = 1; sign >= -1 && is_affordable(list, FAULT_CLIENT_CLOCK); sign -= 2) {
         struct move *move = add(list, CHOICE_CLIENT_CLOCK, list->client, -1);
         move->fault = FAULT_CLIENT_CLOCK;
         move->choice.amount_us = sign * jump_us;
@@ -176,7 +176,7 @@ static struct move *add_about(struct move_listing *list, enum choice_kind kind, 
 
 static void add_fault(struct move_listing *list, enum fault fault, enum choice_kind kind, int at)
 {
-    if (can_pay(list, fault))
+    if (is_affordable(list, fault))
         add_about(list, kind, at)->fault = fault;
 }
 
@@ -204,7 +204,7 @@ static void list_request(struct move_listing *list, int at, bool is_held)
         add_way(list, CHOICE_ARRIVE, at, FAULT_LATE_REQUEST);
     if (is_free)
         add_fault(list, FAULT_DUPLICATE, CHOICE_DUPLICATE, at);
-    if (is_free && can_pay(list, FAULT_ANSWER_ERROR)) {
+    if (is_free && is_affordable(list, FAULT_ANSWER_ERROR)) {
         struct move *move = add_about(list, CHOICE_ANSWER_ERROR, at);
         move->fault = FAULT_ANSWER_ERROR;
         move->choice.error = ERROR_LOADING;
@@ -290,7 +290,7 @@ static void list_server(struct move_listing *list, int server)
 {
     const struct moves_state *state = list->state;
     for (enum fault fault = 0; fault < FAULT_COUNT; fault++) {
-        if (fault_blame(fault) != FAULT_OF_SERVER || !can_pay(list, fault) ||
+        if (fault_blame(fault) != FAULT_OF_SERVER || !is_affordable(list, fault) ||
             !can_strike(state, begins_as(fault), server))
             continue;
         struct move *move = add(list, begins_as(fault), -1, server);

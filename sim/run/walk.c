@@ -13,7 +13,7 @@ enum { DRAIN_MAX = 64 };
 
 void walk_close(struct worker_walk *walk)
 {
-    free(walk->sightings);
+    free(walk->events);
     memset(walk, 0, sizeof *walk);
 }
 
@@ -35,7 +35,7 @@ struct choice *walk_choices(const struct worker_walk *walk, int *count)
 
 /* --- what was seen --- */
 
-static bool is_same_sighting(const struct sighting *one, const struct sighting *other)
+static bool is_same_event(const struct seen_event *one, const struct seen_event *other)
 {
     return one->time_us == other->time_us && one->number == other->number &&
            one->kind == other->kind && one->client == other->client &&
@@ -44,14 +44,14 @@ static bool is_same_sighting(const struct sighting *one, const struct sighting *
            strcmp(one->name, other->name) == 0;
 }
 
-static void say_sighting(const struct worker_walk *walk, int at, char *text, size_t size)
+static void say_event(const struct worker_walk *walk, int at, char *text, size_t size)
 {
     char time[UNITS_TEXT_MAX], who[16] = "";
-    if (at >= walk->sightings_count) {
+    if (at >= walk->events_count) {
         (void)snprintf(text, size, "nothing more");
         return;
     }
-    const struct sighting *seen = &walk->sightings[at];
+    const struct seen_event *seen = &walk->events[at];
     if (seen->client >= 0)
         (void)snprintf(who, sizeof who, "%c: ", 'A' + seen->client);
     (void)snprintf(text, size, "%s%s%s%s%s%s at %s", who, event_name((enum event_kind)seen->kind),
@@ -65,13 +65,13 @@ bool walk_differs(const struct worker_walk *one, const struct worker_walk *other
 {
     char first[128], second[128];
     int at = 0;
-    while (at < one->sightings_count && at < other->sightings_count &&
-           is_same_sighting(&one->sightings[at], &other->sightings[at]))
+    while (at < one->events_count && at < other->events_count &&
+           is_same_event(&one->events[at], &other->events[at]))
         at++;
-    if (at == one->sightings_count && at == other->sightings_count)
+    if (at == one->events_count && at == other->events_count)
         return false;
-    say_sighting(one, at, first, sizeof first);
-    say_sighting(other, at, second, sizeof second);
+    say_event(one, at, first, sizeof first);
+    say_event(other, at, second, sizeof second);
     (void)snprintf(text, size, "first \"%s\", then \"%s\"", first, second);
     return true;
 }
@@ -87,13 +87,13 @@ struct walk_recording {
 
 static void note(struct worker_walk *walk, const struct event *event)
 {
-    struct sighting seen = {.time_us = event->time_us,
-                            .kind = (int)event->kind,
-                            .client = event->client,
-                            .server = event->server,
-                            .op = (int)event->op,
-                            .result = (int)event->result,
-                            .reply = (int)event->reply.kind};
+    struct seen_event seen = {.time_us = event->time_us,
+                              .kind = (int)event->kind,
+                              .client = event->client,
+                              .server = event->server,
+                              .op = (int)event->op,
+                              .result = (int)event->result,
+                              .reply = (int)event->reply.kind};
     if (event->reply.kind == REPLY_INTEGER)
         seen.number = event->reply.value;
     if (event->opaque)
@@ -102,11 +102,10 @@ static void note(struct worker_walk *walk, const struct event *event)
         (void)snprintf(seen.name, sizeof seen.name, "%s", fault_name(event->fault));
     for (int i = 0; event->effects && i < event->effects->count; i++)
         seen.effects = seen.effects * DID_COUNT + (int)event->effects->on[i].did + 1;
-    const int count = walk->sightings_count;
+    const int count = walk->events_count;
     if ((count & (count - 1)) == 0)
-        walk->sightings =
-            memory_resize(walk->sightings, count ? 2 * (size_t)count : 1, sizeof seen);
-    walk->sightings[walk->sightings_count++] = seen;
+        walk->events = memory_resize(walk->events, count ? 2 * (size_t)count : 1, sizeof seen);
+    walk->events[walk->events_count++] = seen;
 }
 
 static void take(void *context, const struct event *event)

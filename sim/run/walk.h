@@ -12,7 +12,7 @@
 enum { WALK_MOVES_MAX = 160, WALK_NAME_MAX = 40 };
 
 /* What a run showed, as far as it must come again: no tokens, which may differ. */
-struct sighting {
+struct seen_event {
     int64_t time_us, number; /* number: of a reply */
     int kind, client, server, op, result, reply, effects;
     char name[WALK_NAME_MAX]; /* of the command, or of the fault */
@@ -22,8 +22,8 @@ struct worker_walk {
     struct move moves[WALK_MOVES_MAX]; /* as they were made */
     int count;
     int faults; /* that it cost */
-    struct sighting *sightings;
-    int sightings_count;
+    struct seen_event *events;
+    int events_count;
     struct finding findings[PROPERTY_COUNT];
 };
 

@@ -12,8 +12,7 @@ struct state_set {
 };
 
 /* The best way so far to violate a property: the gravest, with the fewest faults and moves. */
-struct catch
-{
+struct worker_violation {
     bool is_there;
     enum cause cause;
     uint64_t run; /* the first that showed something as grave */
@@ -30,7 +29,7 @@ struct worker_search {
 };
 
 /* The search of a cell. */
-struct hunt {
+struct worker_cell {
     struct worker_search *search;
     struct cell *cell;
     struct walk_maker walker;
@@ -44,11 +43,11 @@ struct hunt {
     uint64_t half_runs, half_states; /* when half of all runs were made */
     bool has_made_all;               /* of a bounded search */
     char *doubt;                     /* why nothing more can be said; ends the search */
-    struct catch best[PROPERTY_COUNT];
+    struct worker_violation best[PROPERTY_COUNT];
 };
 
 /* Shrinks each of the best, replays it in new processes, and fills the cell's findings and
  * witnesses. Other failures than FAIL_UNKNOWN end the program. */
-enum fail worker_findings_confirm(struct hunt *hunt, struct failure *failure);
+enum fail worker_findings_confirm(struct worker_cell *it, struct failure *failure);
 
 #endif

@@ -64,54 +64,55 @@ static void set_put(struct state_set *set, uint64_t fingerprint)
 
 static void count_state(void *context, uint64_t fingerprint)
 {
-    struct hunt *hunt = context;
-    set_put(&hunt->states, fingerprint);
-    hunt->cell->outcome.transitions++;
+    struct worker_cell *it = context;
+    set_put(&it->states, fingerprint);
+    it->cell->outcome.transitions++;
 }
 
 /* --- one run --- */
 
-static struct picker *draw_picker(struct hunt *hunt)
+static struct picker *draw_picker(struct worker_cell *it)
 {
-    const struct explore_outcome *outcome = &hunt->cell->outcome;
-    const struct random random = {.seed = hunt->cell->options.seed, .stream = outcome->runs};
+    const struct explore_outcome *outcome = &it->cell->outcome;
+    const struct random random = {.seed = it->cell->options.seed, .stream = outcome->runs};
     const int length =
         outcome->runs ? (int)(outcome->transitions / outcome->runs) + 1 : LENGTH_FIRST;
     const bool is_pct =
-        hunt->cell->options.search == SEARCH_PCT || outcome->runs / SLICE_RUNS % 2 == 1;
-    if (hunt->cell->options.search == SEARCH_BOUNDED)
-        return &hunt->bounded.picker;
+        it->cell->options.search == SEARCH_PCT || outcome->runs / SLICE_RUNS % 2 == 1;
+    if (it->cell->options.search == SEARCH_BOUNDED)
+        return &it->bounded.picker;
     if (is_pct) {
-        pct_begin(&hunt->pct, random, length, hunt->faults);
-        return &hunt->pct.picker;
+        pct_begin(&it->pct, random, length, it->faults);
+        return &it->pct.picker;
     }
-    uniform_begin(&hunt->uniform, random);
-    return &hunt->uniform.picker;
+    uniform_begin(&it->uniform, random);
+    return &it->uniform.picker;
 }
 
 /* The same choices again, in the same processes after a reset: all has to be the same. */
-static enum fail audit(struct hunt *hunt, const struct worker_walk *walk, struct failure *failure)
+static enum fail audit(struct worker_cell *it, const struct worker_walk *walk,
+                       struct failure *failure)
 {
     struct worker_walk again;
     struct replay_picker replay;
     char words[300];
-    struct walk_maker walker = hunt->walker;
+    struct walk_maker walker = it->walker;
     walker.state = NULL;
     replay_begin(&replay, walk->moves, walk->count);
     enum fail fail = walk_make(&walker, &replay.picker, false, &again, failure);
     if (!fail && walk_differs(walk, &again, words, sizeof words))
-        hunt->doubt = memory_format("the worker does not do the same twice: in run %llu %s",
-                                    (unsigned long long)hunt->cell->outcome.runs, words);
+        it->doubt = memory_format("the worker does not do the same twice: in run %llu %s",
+                                  (unsigned long long)it->cell->outcome.runs, words);
     walk_close(&again);
     return fail;
 }
 
-static void keep_best(struct hunt *hunt, struct worker_walk *walk)
+static void keep_best(struct worker_cell *it, struct worker_walk *walk)
 {
     for (int i = 0; i < PROPERTY_COUNT; i++) {
         const struct finding *found = &walk->findings[i];
-        struct catch *best = &hunt->best[i];
-        hunt->applies |= (unsigned)(found->verdict != VERDICT_NOT_APPLICABLE) << i;
+        struct worker_violation *best = &it->best[i];
+        it->applies |= (unsigned)(found->verdict != VERDICT_NOT_APPLICABLE) << i;
         if (found->verdict != VERDICT_VIOLATED)
             continue;
         const enum blame blame = cause_blame(found->cause);
@@ -122,7 +123,7 @@ static void keep_best(struct hunt *hunt, struct worker_walk *walk)
         if (!is_worse && !is_shorter)
             continue;
         if (is_worse)
-            best->run = hunt->cell->outcome.runs;
+            best->run = it->cell->outcome.runs;
         best->is_there = true;
         best->cause = found->cause;
         best->faults = walk->faults;
@@ -130,39 +131,39 @@ static void keep_best(struct hunt *hunt, struct worker_walk *walk)
         memcpy(best->moves, walk->moves, sizeof best->moves);
         /* What is nobody's fault must not hide what is somebody's. */
         if (blame == BLAME_SCHEME)
-            hunt->walker.known |= 1u << i;
+            it->walker.known |= 1u << i;
     }
 }
 
-static bool is_stopped(const struct hunt *hunt)
+static bool is_stopped(const struct worker_cell *it)
 {
-    const struct explore_options *options = &hunt->cell->options;
+    const struct explore_options *options = &it->cell->options;
     return options->stop && *options->stop;
 }
 
 /* A run that cannot be judged says nothing; where none can, the cell says why. */
-static enum fail make_run(struct hunt *hunt, struct failure *failure)
+static enum fail make_run(struct worker_cell *it, struct failure *failure)
 {
     struct worker_walk walk;
-    struct explore_outcome *outcome = &hunt->cell->outcome;
-    enum fail fail = walk_make(&hunt->walker, draw_picker(hunt), false, &walk, failure);
+    struct explore_outcome *outcome = &it->cell->outcome;
+    enum fail fail = walk_make(&it->walker, draw_picker(it), false, &walk, failure);
     outcome->runs++;
-    if (fail && is_stopped(hunt)) {
+    if (fail && is_stopped(it)) {
         outcome->runs--;
         fail = FAIL_NONE;
     } else if (fail == FAIL_UNKNOWN) {
-        if (!hunt->doubt)
-            hunt->doubt =
+        if (!it->doubt)
+            it->doubt =
                 memory_format("run %llu: %s", (unsigned long long)outcome->runs, failure->text);
-        hunt->lost++;
+        it->lost++;
         fail = FAIL_NONE;
     } else if (!fail) {
-        keep_best(hunt, &walk);
+        keep_best(it, &walk);
         if (outcome->runs % WORKER_SEARCH_AUDIT_EVERY == 1)
-            fail = audit(hunt, &walk, failure);
-        if (fail == FAIL_UNKNOWN && !is_stopped(hunt))
-            hunt->doubt = memory_format("run %llu, again: %s", (unsigned long long)outcome->runs,
-                                        failure->text);
+            fail = audit(it, &walk, failure);
+        if (fail == FAIL_UNKNOWN && !is_stopped(it))
+            it->doubt = memory_format("run %llu, again: %s", (unsigned long long)outcome->runs,
+                                      failure->text);
         fail = fail == FAIL_UNKNOWN ? FAIL_NONE : fail;
     }
     walk_close(&walk);
@@ -171,44 +172,44 @@ static enum fail make_run(struct hunt *hunt, struct failure *failure)
 
 /* --- all runs --- */
 
-static uint64_t runs_max(const struct hunt *hunt)
+static uint64_t runs_max(const struct worker_cell *it)
 {
-    const struct explore_options *options = &hunt->cell->options;
+    const struct explore_options *options = &it->cell->options;
     return options->runs_max ? options->runs_max : WORKER_SEARCH_RUNS;
 }
 
-static enum explore_end limit_of(const struct hunt *hunt)
+static enum explore_end limit_of(const struct worker_cell *it)
 {
-    const struct explore_options *options = &hunt->cell->options;
-    if (hunt->doubt || hunt->cell->outcome.runs >= runs_max(hunt))
+    const struct explore_options *options = &it->cell->options;
+    if (it->doubt || it->cell->outcome.runs >= runs_max(it))
         return END_RUNS;
     if (options->deadline_us && options->now_us && options->now_us() >= options->deadline_us)
         return END_TIME;
-    return is_stopped(hunt) ? END_STOPPED : END_COMPLETE;
+    return is_stopped(it) ? END_STOPPED : END_COMPLETE;
 }
 
-static enum fail make_runs(struct hunt *hunt, struct failure *failure)
+static enum fail make_runs(struct worker_cell *it, struct failure *failure)
 {
-    struct explore_outcome *outcome = &hunt->cell->outcome;
-    const bool is_bounded = hunt->cell->options.search == SEARCH_BOUNDED;
+    struct explore_outcome *outcome = &it->cell->outcome;
+    const bool is_bounded = it->cell->options.search == SEARCH_BOUNDED;
     enum fail fail = FAIL_NONE;
-    bounded_begin(&hunt->bounded);
-    while (!fail && (outcome->end = limit_of(hunt)) == END_COMPLETE) {
-        fail = make_run(hunt, failure);
-        if (outcome->runs == runs_max(hunt) / 2) {
-            hunt->half_runs = outcome->runs;
-            hunt->half_states = hunt->states.count;
+    bounded_begin(&it->bounded);
+    while (!fail && (outcome->end = limit_of(it)) == END_COMPLETE) {
+        fail = make_run(it, failure);
+        if (outcome->runs == runs_max(it) / 2) {
+            it->half_runs = outcome->runs;
+            it->half_states = it->states.count;
         }
-        if (is_bounded && !bounded_next(&hunt->bounded, WORKER_SEARCH_DEVIATIONS)) {
-            hunt->has_made_all = true;
+        if (is_bounded && !bounded_next(&it->bounded, WORKER_SEARCH_DEVIATIONS)) {
+            it->has_made_all = true;
             outcome->end = END_RUNS;
             break;
         }
     }
-    outcome->states = hunt->states.count;
-    if (outcome->runs > hunt->half_runs)
+    outcome->states = it->states.count;
+    if (outcome->runs > it->half_runs)
         outcome->new_per_1000 =
-            (outcome->states - hunt->half_states) * 1000 / (outcome->runs - hunt->half_runs);
+            (outcome->states - it->half_states) * 1000 / (outcome->runs - it->half_runs);
     return fail;
 }
 
@@ -246,22 +247,22 @@ static enum fail use_workers(struct worker_search *search, const struct cell *ce
     return kept_workers_new(&search->kept, &search->worker->program, &search->run, failure);
 }
 
-static void fill_outcome(struct hunt *hunt)
+static void fill_outcome(struct worker_cell *it)
 {
-    struct cell *cell = hunt->cell;
+    struct cell *cell = it->cell;
     struct explore_outcome *outcome = &cell->outcome;
     outcome->lease_ticks = MOVES_LEASE_TICKS;
     outcome->lease_us = WORKER_SEARCH_LEASE_US;
-    outcome->has_replica = hunt->search->run.has_replica;
+    outcome->has_replica = it->search->run.has_replica;
     for (int i = 0; i < PROPERTY_COUNT; i++) {
         outcome->findings[i].verdict = VERDICT_UNKNOWN;
         outcome->findings[i].runs = outcome->runs;
     }
     /* What no run could ask is not asked of the worker: it makes no such promise. */
-    if (outcome->runs > hunt->lost)
-        cell->ignored |= ~hunt->applies & ((1u << PROPERTY_COUNT) - 1);
-    cell->doubt = hunt->doubt;
-    if (!cell->doubt && hunt->has_made_all)
+    if (outcome->runs > it->lost)
+        cell->ignored |= ~it->applies & ((1u << PROPERTY_COUNT) - 1);
+    cell->doubt = it->doubt;
+    if (!cell->doubt && it->has_made_all)
         cell->doubt =
             memory_format("not found in all %llu runs with at most %d faults and preemptions",
                           (unsigned long long)outcome->runs, WORKER_SEARCH_DEVIATIONS);
@@ -276,25 +277,25 @@ static struct moves_bounds bounds_of(const struct cell *cell)
                                  .ticks = is_bounded ? MOVES_LEASE_TICKS + 1 : MOVES_TIMES_MAX};
 }
 
-static enum fail search_cell(struct hunt *hunt, struct failure *failure)
+static enum fail search_cell(struct worker_cell *it, struct failure *failure)
 {
-    struct cell *cell = hunt->cell;
-    enum fail fail = use_workers(hunt->search, cell, failure);
+    struct cell *cell = it->cell;
+    enum fail fail = use_workers(it->search, cell, failure);
     if (fail)
         return fail;
-    hunt->walker = (struct walk_maker){.kept = hunt->search->kept,
-                                       .program = &hunt->search->worker->program,
-                                       .run = &hunt->search->run,
-                                       .bounds = bounds_of(cell),
-                                       .state = count_state,
-                                       .context = hunt};
-    memcpy(hunt->walker.budget, cell->options.budget, sizeof hunt->walker.budget);
+    it->walker = (struct walk_maker){.kept = it->search->kept,
+                                     .program = &it->search->worker->program,
+                                     .run = &it->search->run,
+                                     .bounds = bounds_of(cell),
+                                     .state = count_state,
+                                     .context = it};
+    memcpy(it->walker.budget, cell->options.budget, sizeof it->walker.budget);
     for (int i = 0; i < FAULT_COUNT; i++)
-        hunt->faults += cell->options.budget[i];
-    fail = make_runs(hunt, failure);
-    fill_outcome(hunt);
+        it->faults += cell->options.budget[i];
+    fail = make_runs(it, failure);
+    fill_outcome(it);
     if (!fail)
-        fail = worker_findings_confirm(hunt, failure);
+        fail = worker_findings_confirm(it, failure);
     for (int i = 0; i < PROPERTY_COUNT && !cell->doubt; i++)
         if (cell->witnesses[i].error)
             cell->doubt =
@@ -314,12 +315,12 @@ enum fail worker_search_cell(struct worker_search *search, struct cell *cell,
         for (int i = 0; i < PROPERTY_COUNT; i++)
             cell->outcome.findings[i].verdict = VERDICT_UNKNOWN;
     } else {
-        struct hunt *hunt = memory_new(1, sizeof *hunt);
-        hunt->search = search;
-        hunt->cell = cell;
-        fail = search_cell(hunt, failure);
-        free(hunt->states.rows);
-        free(hunt);
+        struct worker_cell *it = memory_new(1, sizeof *it);
+        it->search = search;
+        it->cell = cell;
+        fail = search_cell(it, failure);
+        free(it->states.rows);
+        free(it);
     }
     if (cell->options.stop && *cell->options.stop)
         cell->outcome.end = END_STOPPED;

@@ -14,21 +14,21 @@ static bool stalled_as(struct interpreter *interpreter, int client, enum message
                        struct message *message)
 {
     for (enum lane lane = 0; lane < LANE_COUNT; lane++)
-        if (moves_find_stalled(interpreter, client, lane, message) && message->state == state)
+        if (primitives_find_stalled(interpreter, client, lane, message) && message->state == state)
             return true;
     return false;
 }
 
 static bool any_stalled(struct interpreter *interpreter, int client, struct message *message)
 {
-    return moves_find_stalled(interpreter, client, LANE_MAIN, message) ||
-           moves_find_stalled(interpreter, client, LANE_RENEW, message);
+    return primitives_find_stalled(interpreter, client, LANE_MAIN, message) ||
+           primitives_find_stalled(interpreter, client, LANE_RENEW, message);
 }
 
 static bool any_void(struct interpreter *interpreter, int client, struct message *message)
 {
     struct message all[MESSAGES_MAX];
-    int count = moves_messages(interpreter, client, all);
+    int count = primitives_messages(interpreter, client, all);
     for (int i = 0; i < count; i++)
         if (!all[i].is_abandoned && all[i].state == MESSAGE_VOID) {
             *message = all[i];
@@ -42,8 +42,8 @@ static enum fail refuse_stalled(struct interpreter *interpreter, int client, enu
     const struct stalled *stalled = &interpreter->cursors[client].stalled[lane];
     if (!stalled->is_set)
         return FAIL_NONE;
-    return moves_cannot_follow(interpreter, "%s is stalled at its %s: let it go on first",
-                               moves_name(interpreter, client), stalled->command);
+    return primitives_cannot_follow(interpreter, "%s is stalled at its %s: let it go on first",
+                                    primitives_name(interpreter, client), stalled->command);
 }
 
 /* Has the story itself let something of the client go wrong up to here? */
@@ -64,14 +64,14 @@ static bool was_struck(const struct interpreter *interpreter, int client)
 static enum fail refuse_phase(struct interpreter *interpreter, int client, const char *where,
                               enum result last)
 {
-    const char *name = moves_name(interpreter, client);
+    const char *name = primitives_name(interpreter, client);
     if (last == RESULT_NONE)
-        return moves_cannot_follow(interpreter, "%s %s", name, where);
+        return primitives_cannot_follow(interpreter, "%s %s", name, where);
     if (last == RESULT_FAILED && !was_struck(interpreter, client))
-        return moves_diverged(interpreter, "%s %s (its last operation: %s)", name, where,
-                              result_name(last));
-    return moves_cannot_follow(interpreter, "%s %s (its last operation: %s)", name, where,
-                               result_name(last));
+        return primitives_diverged(interpreter, "%s %s (its last operation: %s)", name, where,
+                                   result_name(last));
+    return primitives_cannot_follow(interpreter, "%s %s (its last operation: %s)", name, where,
+                                    result_name(last));
 }
 
 /* --- steps --- */
@@ -87,41 +87,41 @@ static enum fail begin(struct interpreter *interpreter, int client, enum choice_
         [PHASE_RELEASING] = "is still releasing",
         [PHASE_DEAD] = "has crashed",
     };
-    struct client_view view = moves_view(interpreter, client);
+    struct client_view view = primitives_view(interpreter, client);
     enum fail fail = refuse_stalled(interpreter, client, LANE_MAIN);
     if (fail)
         return fail;
     if (view.phase != wanted)
         return refuse_phase(interpreter, client, words[view.phase], view.last);
     if (view.is_accessing)
-        return moves_cannot_follow(interpreter,
-                                   "%s still waits for a command of its critical section",
-                                   moves_name(interpreter, client));
-    fail = moves_client(interpreter, kind, client);
-    return fail ? fail : moves_operation(interpreter, client);
+        return primitives_cannot_follow(interpreter,
+                                        "%s still waits for a command of its critical section",
+                                        primitives_name(interpreter, client));
+    fail = primitives_client(interpreter, kind, client);
+    return fail ? fail : primitives_operation(interpreter, client);
 }
 
 /* Nothing of the client stalls: what it gave up on may be under way still, and arrives now. */
 static enum fail arrive_late(struct interpreter *interpreter, int client)
 {
     struct message all[MESSAGES_MAX];
-    int count = moves_messages(interpreter, client, all), late = 0;
+    int count = primitives_messages(interpreter, client, all), late = 0;
     enum fail fail = FAIL_NONE;
     for (int i = 0; i < count && !fail; i++) {
         if (!all[i].is_abandoned || all[i].state == MESSAGE_VOID)
             continue;
         late++;
         if (all[i].state == MESSAGE_REPLY)
-            fail = moves_message(interpreter, CHOICE_HEAR, &all[i]);
+            fail = primitives_message(interpreter, CHOICE_HEAR, &all[i]);
         else if (interpreter->cursors[client].cannot_reach[all[i].server])
-            fail = moves_message(interpreter, CHOICE_LOSE_REQUEST, &all[i]);
+            fail = primitives_message(interpreter, CHOICE_LOSE_REQUEST, &all[i]);
         else
-            fail = moves_message(interpreter, CHOICE_ARRIVE_LATE, &all[i]);
+            fail = primitives_message(interpreter, CHOICE_ARRIVE_LATE, &all[i]);
     }
     if (!fail && !late)
-        return moves_cannot_follow(interpreter, "%s is not stalled",
-                                   moves_name(interpreter, client));
-    return fail ? fail : moves_operation(interpreter, client);
+        return primitives_cannot_follow(interpreter, "%s is not stalled",
+                                        primitives_name(interpreter, client));
+    return fail ? fail : primitives_operation(interpreter, client);
 }
 
 static enum fail go_on(struct interpreter *interpreter, int client)
@@ -133,18 +133,19 @@ static enum fail go_on(struct interpreter *interpreter, int client)
         if (!cursor->stalled[lane].is_set)
             continue;
         was_stalled = true;
-        bool is_there = moves_find_stalled(interpreter, client, lane, &message);
+        bool is_there = primitives_find_stalled(interpreter, client, lane, &message);
         if (is_there && message.state == MESSAGE_VOID)
-            return moves_cannot_follow(
+            return primitives_cannot_follow(
                 interpreter, "its %s at server %d is lost: say '%s gives up' or '%s resends'",
-                naming_command(&message), message.server + 1, moves_name(interpreter, client),
-                moves_name(interpreter, client));
+                naming_command(&message), message.server + 1, primitives_name(interpreter, client),
+                primitives_name(interpreter, client));
         cursor->stalled[lane].is_set = false;
-        enum fail fail = is_there ? moves_one(interpreter, &message) : FAIL_NONE;
+        enum fail fail = is_there ? primitives_one(interpreter, &message) : FAIL_NONE;
         if (fail)
             return fail;
     }
-    return was_stalled ? moves_operation(interpreter, client) : arrive_late(interpreter, client);
+    return was_stalled ? primitives_operation(interpreter, client)
+                       : arrive_late(interpreter, client);
 }
 
 static enum fail lose(struct interpreter *interpreter, int client, enum choice_kind kind,
@@ -153,16 +154,16 @@ static enum fail lose(struct interpreter *interpreter, int client, enum choice_k
     const char *what = wanted == MESSAGE_REQUEST ? "request" : "reply";
     struct message message;
     if (stalled_as(interpreter, client, wanted, &message))
-        return moves_message(interpreter, kind, &message);
+        return primitives_message(interpreter, kind, &message);
     if (!any_stalled(interpreter, client, &message))
-        return moves_cannot_follow(interpreter, "%s is not stalled: there is no %s to lose",
-                                   moves_name(interpreter, client), what);
-    return moves_cannot_follow(interpreter, "%s's %s is %s: there is no %s to lose",
-                               moves_name(interpreter, client), naming_command(&message),
-                               message.state == MESSAGE_VOID    ? "lost already"
-                               : message.state == MESSAGE_REPLY ? "executed"
-                                                                : "not executed yet",
-                               what);
+        return primitives_cannot_follow(interpreter, "%s is not stalled: there is no %s to lose",
+                                        primitives_name(interpreter, client), what);
+    return primitives_cannot_follow(interpreter, "%s's %s is %s: there is no %s to lose",
+                                    primitives_name(interpreter, client), naming_command(&message),
+                                    message.state == MESSAGE_VOID    ? "lost already"
+                                    : message.state == MESSAGE_REPLY ? "executed"
+                                                                     : "not executed yet",
+                                    what);
 }
 
 /* RESENDS: a void message. GIVES_UP: a void one, or the stalled one: a time-out. */
@@ -175,12 +176,12 @@ static enum fail give_up_or_resend(struct interpreter *interpreter, int client,
                     (!is_resend && any_stalled(interpreter, client, &message)) ||
                     any_void(interpreter, client, &message);
     if (!is_found)
-        return moves_cannot_follow(interpreter, "%s has nothing %s",
-                                   moves_name(interpreter, client),
-                                   is_resend ? "lost to resend" : "in flight to give up on");
-    enum fail fail = moves_message(interpreter, kind, &message);
+        return primitives_cannot_follow(interpreter, "%s has nothing %s",
+                                        primitives_name(interpreter, client),
+                                        is_resend ? "lost to resend" : "in flight to give up on");
+    enum fail fail = primitives_message(interpreter, kind, &message);
     interpreter->cursors[client].stalled[message.lane].is_set = false;
-    return fail ? fail : moves_operation(interpreter, client);
+    return fail ? fail : primitives_operation(interpreter, client);
 }
 
 /* SENT_TWICE: the stalled request. */
@@ -188,21 +189,21 @@ static enum fail send_twice(struct interpreter *interpreter, int client)
 {
     struct message message;
     if (!stalled_as(interpreter, client, MESSAGE_REQUEST, &message))
-        return moves_cannot_follow(interpreter, "%s is not stalled before a request",
-                                   moves_name(interpreter, client));
-    return moves_message(interpreter, CHOICE_DUPLICATE, &message);
+        return primitives_cannot_follow(interpreter, "%s is not stalled before a request",
+                                        primitives_name(interpreter, client));
+    return primitives_message(interpreter, CHOICE_DUPLICATE, &message);
 }
 
 /* ARRIVES_LATE: the oldest of them, whatever the client does meanwhile. */
 static enum fail arrive_one_late(struct interpreter *interpreter, int client)
 {
     struct message all[MESSAGES_MAX];
-    int count = moves_messages(interpreter, client, all);
+    int count = primitives_messages(interpreter, client, all);
     for (int i = 0; i < count; i++)
         if (all[i].is_abandoned && all[i].state == MESSAGE_REQUEST)
-            return moves_message(interpreter, CHOICE_ARRIVE_LATE, &all[i]);
-    return moves_cannot_follow(interpreter, "%s has no late request on its way",
-                               moves_name(interpreter, client));
+            return primitives_message(interpreter, CHOICE_ARRIVE_LATE, &all[i]);
+    return primitives_cannot_follow(interpreter, "%s has no late request on its way",
+                                    primitives_name(interpreter, client));
 }
 
 /* ANSWERS: a request to that server, of those that stall. */
@@ -210,42 +211,43 @@ static enum fail answer(struct interpreter *interpreter, int client, int server)
 {
     struct stalled *stalled = interpreter->cursors[client].stalled;
     struct message all[MESSAGES_MAX];
-    int count = moves_messages(interpreter, client, all);
+    int count = primitives_messages(interpreter, client, all);
     for (int i = 0; i < count; i++) {
         if (all[i].server != server || all[i].state != MESSAGE_REQUEST || all[i].is_abandoned ||
             !stalled[all[i].lane].is_set)
             continue;
-        enum fail fail = moves_message(interpreter, CHOICE_ANSWER_ERROR, &all[i]);
+        enum fail fail = primitives_message(interpreter, CHOICE_ANSWER_ERROR, &all[i]);
         stalled[all[i].lane].is_set = false;
-        return fail ? fail : moves_operation(interpreter, client);
+        return fail ? fail : primitives_operation(interpreter, client);
     }
-    return moves_cannot_follow(interpreter, "%s is not stalled before a request to server %d",
-                               moves_name(interpreter, client), server + 1);
+    return primitives_cannot_follow(interpreter, "%s is not stalled before a request to server %d",
+                                    primitives_name(interpreter, client), server + 1);
 }
 
 static enum fail renew(struct interpreter *interpreter, int client)
 {
-    struct client_view view = moves_view(interpreter, client);
+    struct client_view view = primitives_view(interpreter, client);
     bool is_stalled;
     enum fail fail = refuse_stalled(interpreter, client, LANE_RENEW);
     if (fail)
         return fail;
     if (view.wake_us == INT64_MAX)
-        return moves_cannot_follow(interpreter, "%s has no timer: its scheme does not renew (now)",
-                                   moves_name(interpreter, client));
-    fail = moves_time(interpreter, view.wake_us, client);
+        return primitives_cannot_follow(interpreter,
+                                        "%s has no timer: its scheme does not renew (now)",
+                                        primitives_name(interpreter, client));
+    fail = primitives_time(interpreter, view.wake_us, client);
     if (!fail)
-        fail = moves_client(interpreter, CHOICE_WAKE, client);
+        fail = primitives_client(interpreter, CHOICE_WAKE, client);
     if (!fail)
-        fail = moves_all(interpreter, client, interpreter->step, &is_stalled);
+        fail = primitives_all(interpreter, client, interpreter->step, &is_stalled);
     if (!fail && interpreter->step->stall != STALL_NONE && !is_stalled)
-        return moves_never_stalled(interpreter, client);
+        return primitives_never_stalled(interpreter, client);
     return fail;
 }
 
 static enum fail crash(struct interpreter *interpreter, int client)
 {
-    enum fail fail = moves_client(interpreter, CHOICE_CRASH, client);
+    enum fail fail = primitives_client(interpreter, CHOICE_CRASH, client);
     memset(interpreter->cursors[client].stalled, 0, sizeof interpreter->cursors[client].stalled);
     return fail;
 }
@@ -278,8 +280,8 @@ static enum fail strike(struct interpreter *interpreter, enum choice_kind kind)
     if (kind == CHOICE_LEASE) /* clients ask for what the scheme can count */
         choice.amount_us = scheme_lease_us(interpreter->scheme, choice.amount_us);
     if (interpreter->world->ops->can(interpreter->world, kind, &why))
-        return moves_refused(interpreter, &why);
-    enum fail fail = moves_apply(interpreter, choice);
+        return primitives_refused(interpreter, &why);
+    enum fail fail = primitives_apply(interpreter, choice);
     if (!fail && choice.server >= 0)
         interpreter->is_silent[choice.server] =
             kind == CHOICE_SILENCE ||
@@ -300,20 +302,22 @@ static int64_t expiry_us(const struct scheme *scheme, int64_t lease_us)
 static enum fail expire(struct interpreter *interpreter)
 {
     int64_t long_us = expiry_us(interpreter->scheme, lease_of(interpreter));
-    return moves_time(interpreter, moves_now_us(interpreter) + long_us, -1);
+    return primitives_time(interpreter, primitives_now_us(interpreter) + long_us, -1);
 }
 
 static enum fail time_passes(struct interpreter *interpreter)
 {
-    return moves_time(interpreter, moves_now_us(interpreter) + amount_of(interpreter), -1);
+    return primitives_time(interpreter, primitives_now_us(interpreter) + amount_of(interpreter),
+                           -1);
 }
 
 static enum fail take_step(struct interpreter *interpreter)
 {
     const struct step *step = interpreter->step;
     int client = step->client;
-    if (client >= 0 && moves_view(interpreter, client).phase == PHASE_DEAD)
-        return moves_cannot_follow(interpreter, "%s has crashed", moves_name(interpreter, client));
+    if (client >= 0 && primitives_view(interpreter, client).phase == PHASE_DEAD)
+        return primitives_cannot_follow(interpreter, "%s has crashed",
+                                        primitives_name(interpreter, client));
     switch (step->kind) {
     case STEP_ACQUIRES:
         return begin(interpreter, client, CHOICE_ACQUIRE, PHASE_IDLE);

@@ -17,7 +17,7 @@ enum {
 
 /* --- saying what went wrong --- */
 
-const char *moves_name(const struct interpreter *interpreter, int client)
+const char *primitives_name(const struct interpreter *interpreter, int client)
 {
     return interpreter->scenario->names[client];
 }
@@ -41,7 +41,7 @@ static enum fail complain(struct interpreter *interpreter, enum fail code, const
                        place_of(interpreter, place, sizeof place), words);
 }
 
-enum fail moves_diverged(struct interpreter *interpreter, const char *format, ...)
+enum fail primitives_diverged(struct interpreter *interpreter, const char *format, ...)
 {
     va_list arguments;
     va_start(arguments, format);
@@ -50,7 +50,7 @@ enum fail moves_diverged(struct interpreter *interpreter, const char *format, ..
     return fail;
 }
 
-enum fail moves_cannot_follow(struct interpreter *interpreter, const char *format, ...)
+enum fail primitives_cannot_follow(struct interpreter *interpreter, const char *format, ...)
 {
     bool is_spoken_of = scenario_expects(interpreter->scenario, interpreter->scheme);
     va_list arguments;
@@ -61,7 +61,7 @@ enum fail moves_cannot_follow(struct interpreter *interpreter, const char *forma
     return fail;
 }
 
-enum fail moves_refused(struct interpreter *interpreter, const struct failure *why)
+enum fail primitives_refused(struct interpreter *interpreter, const struct failure *why)
 {
     char place[1000];
     return failure_set(interpreter->failure, why->code, "%s: %.900s",
@@ -70,38 +70,40 @@ enum fail moves_refused(struct interpreter *interpreter, const struct failure *w
 
 /* --- the world --- */
 
-struct client_view moves_view(struct interpreter *interpreter, int client)
+struct client_view primitives_view(struct interpreter *interpreter, int client)
 {
     return interpreter->world->ops->client(interpreter->world, client);
 }
 
-int64_t moves_now_us(struct interpreter *interpreter)
+int64_t primitives_now_us(struct interpreter *interpreter)
 {
     return interpreter->world->ops->now_us(interpreter->world);
 }
 
-int moves_messages(struct interpreter *interpreter, int client, struct message *messages)
+int primitives_messages(struct interpreter *interpreter, int client, struct message *messages)
 {
     int count = interpreter->world->ops->messages(interpreter->world, client, messages);
     assert(count >= 0 && count <= MESSAGES_MAX);
     return count;
 }
 
-enum fail moves_apply(struct interpreter *interpreter, struct choice choice)
+enum fail primitives_apply(struct interpreter *interpreter, struct choice choice)
 {
     struct failure why = {.code = FAIL_UNKNOWN};
     if (interpreter->made++ >= STEP_CHOICES_MAX)
-        return moves_diverged(interpreter, "more than %d choices, and no end", STEP_CHOICES_MAX);
+        return primitives_diverged(interpreter, "more than %d choices, and no end",
+                                   STEP_CHOICES_MAX);
     if (interpreter->world->ops->apply(interpreter->world, &choice, &why))
-        return moves_refused(interpreter, &why);
+        return primitives_refused(interpreter, &why);
     if (interpreter->choices.take)
         interpreter->choices.take(interpreter->choices.context, &choice);
     return FAIL_NONE;
 }
 
-enum fail moves_client(struct interpreter *interpreter, enum choice_kind kind, int client)
+enum fail primitives_client(struct interpreter *interpreter, enum choice_kind kind, int client)
 {
-    return moves_apply(interpreter, (struct choice){.kind = kind, .client = client, .server = -1});
+    return primitives_apply(interpreter,
+                            (struct choice){.kind = kind, .client = client, .server = -1});
 }
 
 /* Where the choice means another message than this one, it would strike the wrong one. */
@@ -109,19 +111,19 @@ static enum fail check_named(struct interpreter *interpreter, const struct choic
                              const struct message *message)
 {
     struct message all[MESSAGES_MAX];
-    int count = moves_messages(interpreter, message->client, all);
+    int count = primitives_messages(interpreter, message->client, all);
     int meant = naming_find(choice, all, count);
     if (meant < 0 ||
         (all[meant].lane == message->lane && all[meant].is_abandoned == message->is_abandoned &&
          all[meant].state == message->state))
         return FAIL_NONE;
-    return moves_diverged(interpreter, "an earlier %s of %s at server %d is still on its way",
-                          naming_command(message), moves_name(interpreter, message->client),
-                          message->server + 1);
+    return primitives_diverged(interpreter, "an earlier %s of %s at server %d is still on its way",
+                               naming_command(message),
+                               primitives_name(interpreter, message->client), message->server + 1);
 }
 
-enum fail moves_message(struct interpreter *interpreter, enum choice_kind kind,
-                        const struct message *message)
+enum fail primitives_message(struct interpreter *interpreter, enum choice_kind kind,
+                             const struct message *message)
 {
     struct choice choice = {.kind = kind,
                             .client = message->client,
@@ -131,7 +133,7 @@ enum fail moves_message(struct interpreter *interpreter, enum choice_kind kind,
                                                                  : ERROR_NONE};
     memcpy(choice.opaque, message->opaque.name, sizeof choice.opaque);
     enum fail fail = check_named(interpreter, &choice, message);
-    return fail ? fail : moves_apply(interpreter, choice);
+    return fail ? fail : primitives_apply(interpreter, choice);
 }
 
 /* --- messages --- */
@@ -144,8 +146,8 @@ static enum message_state state_to_move(const struct interpreter *interpreter,
 }
 
 /* Whether candidate moves before best: requests, replies, void; by server; then the oldest. */
-static bool moves_before(const struct interpreter *interpreter, const struct message *candidate,
-                         const struct message *best)
+static bool is_before(const struct interpreter *interpreter, const struct message *candidate,
+                      const struct message *best)
 {
     enum message_state state = state_to_move(interpreter, candidate);
     enum message_state best_state = state_to_move(interpreter, best);
@@ -159,33 +161,33 @@ static bool moves_before(const struct interpreter *interpreter, const struct mes
 static bool next_message(struct interpreter *interpreter, int client, struct message *next)
 {
     struct message all[MESSAGES_MAX];
-    int count = moves_messages(interpreter, client, all);
+    int count = primitives_messages(interpreter, client, all);
     bool has_next = false;
     for (int i = 0; i < count; i++) {
         if (all[i].is_abandoned || interpreter->cursors[client].stalled[all[i].lane].is_set)
             continue;
-        if (!has_next || moves_before(interpreter, &all[i], next))
+        if (!has_next || is_before(interpreter, &all[i], next))
             *next = all[i];
         has_next = true;
     }
     return has_next;
 }
 
-enum fail moves_one(struct interpreter *interpreter, const struct message *message)
+enum fail primitives_one(struct interpreter *interpreter, const struct message *message)
 {
     bool is_cut_off = interpreter->cursors[message->client].cannot_reach[message->server];
     if (interpreter->is_silent[message->server])
-        return moves_message(interpreter, CHOICE_GIVE_UP, message);
+        return primitives_message(interpreter, CHOICE_GIVE_UP, message);
     if (message->state == MESSAGE_REPLY)
-        return moves_message(interpreter, CHOICE_HEAR, message);
+        return primitives_message(interpreter, CHOICE_HEAR, message);
     if (message->state == MESSAGE_REQUEST && !is_cut_off)
-        return moves_message(interpreter, CHOICE_ARRIVE, message);
+        return primitives_message(interpreter, CHOICE_ARRIVE, message);
     if (message->state == MESSAGE_REQUEST &&
-        moves_message(interpreter, CHOICE_LOSE_REQUEST, message))
+        primitives_message(interpreter, CHOICE_LOSE_REQUEST, message))
         return interpreter->failure->code;
     struct message lost = *message;
     lost.state = MESSAGE_VOID;
-    return moves_message(interpreter, CHOICE_GIVE_UP, &lost);
+    return primitives_message(interpreter, CHOICE_GIVE_UP, &lost);
 }
 
 static bool stalls_here(const struct step *step, const struct message *message)
@@ -198,8 +200,8 @@ static bool stalls_here(const struct step *step, const struct message *message)
     return naming_effect(message) == step->stall_effect;
 }
 
-enum fail moves_all(struct interpreter *interpreter, int client, const struct step *stall,
-                    bool *is_stalled)
+enum fail primitives_all(struct interpreter *interpreter, int client, const struct step *stall,
+                         bool *is_stalled)
 {
     struct message message;
     *is_stalled = false;
@@ -211,7 +213,7 @@ enum fail moves_all(struct interpreter *interpreter, int client, const struct st
             *is_stalled = true;
             return FAIL_NONE;
         }
-        enum fail fail = moves_one(interpreter, &message);
+        enum fail fail = primitives_one(interpreter, &message);
         if (fail)
             return fail;
     }
@@ -224,10 +226,10 @@ enum fail moves_all(struct interpreter *interpreter, int client, const struct st
 static enum fail ring(struct interpreter *interpreter, int client)
 {
     bool is_stalled;
-    enum fail fail = moves_client(interpreter, CHOICE_WAKE, client);
+    enum fail fail = primitives_client(interpreter, CHOICE_WAKE, client);
     if (fail || interpreter->cursors[client].stalled[LANE_MAIN].is_set)
         return fail;
-    return moves_all(interpreter, client, NULL, &is_stalled);
+    return primitives_all(interpreter, client, NULL, &is_stalled);
 }
 
 /* The client whose timer is due next and by until, or -1. Ties go to the first. but: left out. */
@@ -236,7 +238,7 @@ static int next_timer(struct interpreter *interpreter, int64_t until_us, int but
     int next = -1;
     *due_us = until_us;
     for (int i = 0; i < interpreter->scenario->clients; i++) {
-        struct client_view view = moves_view(interpreter, i);
+        struct client_view view = primitives_view(interpreter, i);
         if (i == but || view.phase == PHASE_DEAD || view.wake_us == INT64_MAX)
             continue;
         if (next < 0 ? view.wake_us <= *due_us : view.wake_us < *due_us) {
@@ -249,15 +251,15 @@ static int next_timer(struct interpreter *interpreter, int64_t until_us, int but
 
 static enum fail pass_to(struct interpreter *interpreter, int64_t due_us)
 {
-    int64_t left_us = due_us - moves_now_us(interpreter);
+    int64_t left_us = due_us - primitives_now_us(interpreter);
     if (left_us <= 0)
         return FAIL_NONE;
-    return moves_apply(
+    return primitives_apply(
         interpreter,
         (struct choice){.kind = CHOICE_TIME, .client = -1, .server = -1, .amount_us = left_us});
 }
 
-enum fail moves_time(struct interpreter *interpreter, int64_t until_us, int but)
+enum fail primitives_time(struct interpreter *interpreter, int64_t until_us, int but)
 {
     enum fail fail = FAIL_NONE;
     while (!fail) {
@@ -279,47 +281,48 @@ static bool is_over(const struct client_view *view)
     return view->phase != PHASE_ACQUIRING && view->phase != PHASE_RELEASING && !view->is_accessing;
 }
 
-enum fail moves_never_stalled(struct interpreter *interpreter, int client)
+enum fail primitives_never_stalled(struct interpreter *interpreter, int client)
 {
     const struct step *step = interpreter->step;
-    struct client_view view = moves_view(interpreter, client);
-    return moves_cannot_follow(interpreter, "%s went on to the end (%s) and no %s came to stall %s",
-                               moves_name(interpreter, client), result_name(view.last),
-                               step->stalls_at_effect ? effect_name(step->stall_effect)
-                                                      : verb_name(step->stall_verb),
-                               step->stall == STALL_BEFORE ? "before" : "after");
+    struct client_view view = primitives_view(interpreter, client);
+    return primitives_cannot_follow(
+        interpreter, "%s went on to the end (%s) and no %s came to stall %s",
+        primitives_name(interpreter, client), result_name(view.last),
+        step->stalls_at_effect ? effect_name(step->stall_effect) : verb_name(step->stall_verb),
+        step->stall == STALL_BEFORE ? "before" : "after");
 }
 
-enum fail moves_operation(struct interpreter *interpreter, int client)
+enum fail primitives_operation(struct interpreter *interpreter, int client)
 {
     const struct step *step = interpreter->step;
     for (;;) {
         bool is_stalled;
-        enum fail fail = moves_all(interpreter, client, step, &is_stalled);
+        enum fail fail = primitives_all(interpreter, client, step, &is_stalled);
         if (fail || is_stalled)
             return fail;
-        struct client_view view = moves_view(interpreter, client);
+        struct client_view view = primitives_view(interpreter, client);
         if (is_over(&view) || interpreter->cursors[client].stalled[LANE_MAIN].is_set)
-            return step->stall == STALL_NONE ? FAIL_NONE : moves_never_stalled(interpreter, client);
+            return step->stall == STALL_NONE ? FAIL_NONE
+                                             : primitives_never_stalled(interpreter, client);
         if (view.wake_us == INT64_MAX)
-            return moves_diverged(interpreter,
-                                  "%s waits for ever: nothing of it is in flight, and no timer",
-                                  moves_name(interpreter, client));
+            return primitives_diverged(
+                interpreter, "%s waits for ever: nothing of it is in flight, and no timer",
+                primitives_name(interpreter, client));
         /* a scheme that sleeps between two tries of one attempt */
-        fail = moves_time(interpreter, view.wake_us, client);
+        fail = primitives_time(interpreter, view.wake_us, client);
         if (!fail)
-            fail = moves_client(interpreter, CHOICE_WAKE, client);
+            fail = primitives_client(interpreter, CHOICE_WAKE, client);
         if (fail)
             return fail;
     }
 }
 
-bool moves_find_stalled(struct interpreter *interpreter, int client, enum lane lane,
-                        struct message *message)
+bool primitives_find_stalled(struct interpreter *interpreter, int client, enum lane lane,
+                             struct message *message)
 {
     const struct stalled *stalled = &interpreter->cursors[client].stalled[lane];
     struct message all[MESSAGES_MAX];
-    int count = moves_messages(interpreter, client, all);
+    int count = primitives_messages(interpreter, client, all);
     for (int i = 0; i < count && stalled->is_set; i++)
         if (!all[i].is_abandoned && all[i].lane == lane && all[i].server == stalled->server &&
             naming_is_command(&all[i], stalled->command)) {

@@ -1,5 +1,5 @@
-/* moves.h - what the interpreter is made of: a step under way, the client's messages moved in a
- * fixed order, time passed.
+/* primitives.h - what the interpreter is made of: a step under way, the client's messages moved in
+ * a fixed order, time passed.
  *
  * The order in which a client's messages move is always the same: requests by server, then replies
  * by server, then what is void. So all requests of a quorum arrive before its first reply is heard.
@@ -35,50 +35,50 @@ struct interpreter {
 };
 
 /* FAIL_UNKNOWN: "file:line:column: step: what happened instead". */
-enum fail moves_diverged(struct interpreter *interpreter, const char *format, ...)
+enum fail primitives_diverged(struct interpreter *interpreter, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
 /* The same where the step has no meaning for what the scheme does (it sends no such command, has no
  * timer, was refused): of a scheme that the scenario does not speak about nobody said that it could
  * follow. FAIL_NOT_APPLICABLE; FAIL_UNKNOWN where it was said. */
-enum fail moves_cannot_follow(struct interpreter *interpreter, const char *format, ...)
+enum fail primitives_cannot_follow(struct interpreter *interpreter, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 /* The world refused a choice: its words and its code behind the place. */
-enum fail moves_refused(struct interpreter *interpreter, const struct failure *why);
-const char *moves_name(const struct interpreter *interpreter, int client);
+enum fail primitives_refused(struct interpreter *interpreter, const struct failure *why);
+const char *primitives_name(const struct interpreter *interpreter, int client);
 
-struct client_view moves_view(struct interpreter *interpreter, int client);
-int64_t moves_now_us(struct interpreter *interpreter);
-int moves_messages(struct interpreter *interpreter, int client, struct message *messages);
+struct client_view primitives_view(struct interpreter *interpreter, int client);
+int64_t primitives_now_us(struct interpreter *interpreter);
+int primitives_messages(struct interpreter *interpreter, int client, struct message *messages);
 
 /* Applies a choice and hands it to the sink. A refusal of the world is wrapped like
- * moves_diverged(). */
-enum fail moves_apply(struct interpreter *interpreter, struct choice choice);
-enum fail moves_client(struct interpreter *interpreter, enum choice_kind kind, int client);
-enum fail moves_message(struct interpreter *interpreter, enum choice_kind kind,
-                        const struct message *message);
+ * primitives_diverged(). */
+enum fail primitives_apply(struct interpreter *interpreter, struct choice choice);
+enum fail primitives_client(struct interpreter *interpreter, enum choice_kind kind, int client);
+enum fail primitives_message(struct interpreter *interpreter, enum choice_kind kind,
+                             const struct message *message);
 
 /* One stop further: executed, heard, or, where nothing will come any more, given up. */
-enum fail moves_one(struct interpreter *interpreter, const struct message *message);
+enum fail primitives_one(struct interpreter *interpreter, const struct message *message);
 
 /* Moves all messages of the client that are neither stalled nor abandoned. stall: the step whose
  * stall is watched for, or NULL. */
-enum fail moves_all(struct interpreter *interpreter, int client, const struct step *stall,
-                    bool *is_stalled);
+enum fail primitives_all(struct interpreter *interpreter, int client, const struct step *stall,
+                         bool *is_stalled);
 
 /* Lets time pass; timers on the way ring in their order and their messages run, but for the timer
  * of client but (-1: none). */
-enum fail moves_time(struct interpreter *interpreter, int64_t until_us, int but);
+enum fail primitives_time(struct interpreter *interpreter, int64_t until_us, int but);
 
 /* Moves the client's messages until its operation has returned, or stalls as the step says. */
-enum fail moves_operation(struct interpreter *interpreter, int client);
+enum fail primitives_operation(struct interpreter *interpreter, int client);
 
 /* The step wanted a stall, and all came to the end without one. */
-enum fail moves_never_stalled(struct interpreter *interpreter, int client);
+enum fail primitives_never_stalled(struct interpreter *interpreter, int client);
 
 /* The message that the lane stalled at, as it is now; false: it is not stalled, or the message is
  * gone. */
-bool moves_find_stalled(struct interpreter *interpreter, int client, enum lane lane,
-                        struct message *message);
+bool primitives_find_stalled(struct interpreter *interpreter, int client, enum lane lane,
+                             struct message *message);
 
 #endif

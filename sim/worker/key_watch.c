@@ -78,9 +78,9 @@ static enum fail take_writes(struct key_watch *watch, const char *key, unsigned 
 
 /* --- between two executions --- */
 
-static int64_t expires_us(const struct sight *sight, int64_t now_us)
+static int64_t expires_us(const struct key_state *state, int64_t now_us)
 {
-    return sight->ttl_us == TIME_NEVER ? TIME_NEVER : now_us + sight->ttl_us;
+    return state->ttl_us == TIME_NEVER ? TIME_NEVER : now_us + state->ttl_us;
 }
 
 static bool is_about(int64_t a_us, int64_t b_us)
@@ -90,7 +90,7 @@ static bool is_about(int64_t a_us, int64_t b_us)
 }
 
 /* Can it be so by itself? */
-static bool is_as_left(const struct key_watch *watch, const struct sight *now, int64_t now_us)
+static bool is_as_left(const struct key_watch *watch, const struct key_state *now, int64_t now_us)
 {
     const int64_t end_us = expires_us(&watch->last, watch->last_us);
     if (!watch->last.is_there)
@@ -100,25 +100,25 @@ static bool is_as_left(const struct key_watch *watch, const struct sight *now, i
     return strcmp(now->value, watch->last.value) == 0 && is_about(expires_us(now, now_us), end_us);
 }
 
-static void leave(struct key_watch *watch, const struct lock_key *key, const struct sight *sight,
-                  int64_t now_us)
+static void leave(struct key_watch *watch, const struct lock_key *key,
+                  const struct key_state *state, int64_t now_us)
 {
     watch->is_known = true;
-    watch->last = *sight;
+    watch->last = *state;
     watch->last_us = now_us;
     (void)strcpy(watch->name, key->name);
 }
 
 enum fail key_watch_before(struct key_watch *watch, redisContext *control,
-                           const struct lock_key *key, int64_t now_us, struct sight *sight,
+                           const struct lock_key *key, int64_t now_us, struct key_state *state,
                            struct failure *failure)
 {
     unsigned writes = 0;
     if (open_events(watch, control, failure) || take_writes(watch, key->name, &writes, failure) ||
-        look_at(control, key, sight, failure))
+        look_at(control, key, state, failure))
         return failure->code;
     const bool is_same_key = watch->is_known && strcmp(watch->name, key->name) == 0;
-    if (is_same_key && (writes || !is_as_left(watch, sight, now_us)))
+    if (is_same_key && (writes || !is_as_left(watch, state, now_us)))
         return failure_set(
             failure, FAIL_UNKNOWN,
             "somebody changed the key '%s' past the proxy, between two commands that "
@@ -128,12 +128,12 @@ enum fail key_watch_before(struct key_watch *watch, redisContext *control,
 }
 
 enum fail key_watch_behind(struct key_watch *watch, redisContext *control,
-                           const struct lock_key *key, int64_t now_us, struct sight *sight,
+                           const struct lock_key *key, int64_t now_us, struct key_state *state,
                            unsigned *writes, struct failure *failure)
 {
-    if (look_at(control, key, sight, failure) || take_writes(watch, key->name, writes, failure))
+    if (look_at(control, key, state, failure) || take_writes(watch, key->name, writes, failure))
         return failure->code;
-    leave(watch, key, sight, now_us);
+    leave(watch, key, state, now_us);
     return FAIL_NONE;
 }
 

@@ -14,19 +14,19 @@ struct key_watch {
     redisContext *events; /* NULL: not opened yet */
     bool is_known;        /* how the key was left: */
     char name[LOOK_KEY_MAX];
-    struct sight last;
+    struct key_state last;
     int64_t last_us; /* world time */
 };
 
 /* Before an execution: the key as it stands. control: the server's, borrowed. FAIL_UNKNOWN:
  * somebody changed it since the last one. */
 enum fail key_watch_before(struct key_watch *watch, redisContext *control,
-                           const struct lock_key *key, int64_t now_us, struct sight *sight,
+                           const struct lock_key *key, int64_t now_us, struct key_state *state,
                            struct failure *failure);
 
 /* Behind it: the key as it stands, and *writes: bits enum look_write. */
 enum fail key_watch_behind(struct key_watch *watch, redisContext *control,
-                           const struct lock_key *key, int64_t now_us, struct sight *sight,
+                           const struct lock_key *key, int64_t now_us, struct key_state *state,
                            unsigned *writes, struct failure *failure);
 
 /* A fault has struck the server, its keys or its clock: what it left is looked at anew. */

@@ -9,49 +9,49 @@
 /* --- the key --- */
 
 static enum fail take_value(redisContext *control, const struct lock_key *key, const char *ask,
-                            struct sight *sight, struct failure *failure)
+                            struct key_state *state, struct failure *failure)
 {
     redisReply *reply = control_ask(control, failure, ask, key->name);
     if (!reply)
         return FAIL_UNAVAILABLE;
     if (reply->type == REDIS_REPLY_STRING)
-        (void)value_of_bytes(reply->str, reply->len, sight->value);
+        (void)value_of_bytes(reply->str, reply->len, state->value);
     else
-        sight->is_there = false;
+        state->is_there = false;
     freeReplyObject(reply);
     return FAIL_NONE;
 }
 
-enum fail look_at(redisContext *control, const struct lock_key *key, struct sight *sight,
+enum fail look_at(redisContext *control, const struct lock_key *key, struct key_state *state,
                   struct failure *failure)
 {
-    *sight = (struct sight){.ttl_us = TIME_NEVER};
+    *state = (struct key_state){.ttl_us = TIME_NEVER};
     redisReply *reply = control_ask(control, failure, "TYPE %s", key->name);
     if (!reply)
         return FAIL_UNAVAILABLE;
     const bool is_text = strcmp(reply->str, "string") == 0;
-    sight->is_there = strcmp(reply->str, "none") != 0;
+    state->is_there = strcmp(reply->str, "none") != 0;
     freeReplyObject(reply);
-    if (!sight->is_there)
+    if (!state->is_there)
         return FAIL_NONE;
-    if (take_value(control, key, is_text ? "GET %s" : "DUMP %s", sight, failure))
+    if (take_value(control, key, is_text ? "GET %s" : "DUMP %s", state, failure))
         return FAIL_UNAVAILABLE;
     const int64_t left_ms = control_integer(control, failure, "PTTL %s", key->name);
     if (left_ms == INT64_MIN)
         return FAIL_UNAVAILABLE;
     if (left_ms >= 0)
-        sight->ttl_us = left_ms * 1000;
+        state->ttl_us = left_ms * 1000;
     return FAIL_NONE;
 }
 
 enum fail look_for_key(redisContext *control, struct lock_key *key, struct failure *failure)
 {
-    struct sight sight;
+    struct key_state state;
     if (key->is_known)
         return FAIL_NONE;
-    if (look_at(control, key, &sight, failure))
+    if (look_at(control, key, &state, failure))
         return FAIL_UNAVAILABLE;
-    key->is_known = sight.is_there;
+    key->is_known = state.is_there;
     redisReply *all = key->is_known ? NULL : control_ask(control, failure, "KEYS *%s*", key->name);
     if (key->is_known)
         return FAIL_NONE;
@@ -86,7 +86,7 @@ _Static_assert(TIME_NEVER == INT64_MAX, "key_difference says it so");
 
 static enum did what_was_done(const struct execution_seen *seen)
 {
-    const struct sight *before = seen->before, *behind = seen->behind;
+    const struct key_state *before = seen->before, *behind = seen->behind;
     return did_between(
         &(struct key_difference){.was_there = before->is_there,
                                  .is_there = behind->is_there,
@@ -100,7 +100,7 @@ static enum did what_was_done(const struct execution_seen *seen)
                                  .is_refusal = is_refusal(seen->reply)});
 }
 
-bool look_has_changed(const struct sight *before, const struct sight *behind)
+bool look_has_changed(const struct key_state *before, const struct key_state *behind)
 {
     if (before->is_there != behind->is_there)
         return true;
@@ -110,7 +110,7 @@ bool look_has_changed(const struct sight *before, const struct sight *behind)
 
 void look_compare(const struct execution_seen *seen, struct effects *effects)
 {
-    const struct sight *before = seen->before, *behind = seen->behind;
+    const struct key_state *before = seen->before, *behind = seen->behind;
     struct key_effect *effect = &effects->on[0];
     *effects = (struct effects){.count = 1};
     effect->key = KEY_LOCK;

@@ -12,7 +12,7 @@
 enum { LOOK_KEY_MAX = 256 };
 
 /* The lock's key as it stands at a server. */
-struct sight {
+struct key_state {
     bool is_there;
     char value[VALUE_TEXT_MAX]; /* of a text what it says; of all else its dump */
     int64_t ttl_us;             /* TIME_NEVER: it does not expire */
@@ -26,13 +26,13 @@ struct lock_key {
 };
 
 /* Over the connection (borrowed). FAIL_UNAVAILABLE: what the server said. */
-enum fail look_at(redisContext *control, const struct lock_key *key, struct sight *sight,
+enum fail look_at(redisContext *control, const struct lock_key *key, struct key_state *state,
                   struct failure *failure);
 
 /* Behind an execution of an acquire, while the key is not known: did it create one? */
 enum fail look_for_key(redisContext *control, struct lock_key *key, struct failure *failure);
 
-bool look_has_changed(const struct sight *before, const struct sight *behind);
+bool look_has_changed(const struct key_state *before, const struct key_state *behind);
 
 /* What was written to the key, as the server tells it. */
 #define LOOK_WRITES(BIT) BIT(LOOK_WROTE_VALUE) BIT(LOOK_WROTE_EXPIRY) BIT(LOOK_WROTE_END)
@@ -40,7 +40,7 @@ BITS(look_write, LOOK_WRITES);
 
 /* What a command did between the two. */
 struct execution_seen {
-    const struct sight *before, *behind;
+    const struct key_state *before, *behind;
     unsigned writes;   /* bits enum look_write: what leaves no difference is told by these alone */
     enum worker_op op; /* that it is a part of; EXTEND: also what its library does by itself */
     const struct reply *reply;

@@ -122,7 +122,7 @@ static enum fail execute(struct workers *workers, struct wire_message *wire,
     redisContext *control = session_control(workers->session, message->server);
     struct key_watch *watch = &workers->watches[message->server];
     const int64_t now_us = session_now_us(workers->session);
-    struct sight before, behind;
+    struct key_state before, behind;
     unsigned writes;
     /* A new process of the server begins with 0. */
     if (session_database(workers->session) &&
@@ -255,10 +255,10 @@ static enum fail fail_over(struct backend *backend, int server, bool is_cut,
 static enum fail evict(struct backend *backend, int server, struct failure *failure)
 {
     struct workers *workers = workers_of(backend);
-    struct sight sight;
-    if (look_at(session_control(workers->session, server), &workers->key, &sight, failure))
+    struct key_state state;
+    if (look_at(session_control(workers->session, server), &workers->key, &state, failure))
         return failure->code;
-    if (!sight.is_there)
+    if (!state.is_there)
         return failure_set(failure, FAIL_UNKNOWN, "there is no lock key at server %d", server + 1);
     key_watch_forget(&workers_of(backend)->watches[server]);
     return servers_evict(session_servers(workers->session), server, workers->key.name, failure);

@@ -35,9 +35,9 @@ struct ghost_fences {
     uint16_t fence; /* the largest that was carried */
 };
 
-/* Rolls are interned byte by byte: there are none between the members. */
+/* It is interned byte by byte: there is no gap between the members. */
 _Static_assert(sizeof(struct fence_entry) == 6 && sizeof(struct ghost_fences) % 2 == 0,
-               "a roll has holes");
+               "struct ghost_fences has gaps");
 
 /* What a step did to one client. */
 struct fence_client {

@@ -338,7 +338,8 @@ static const enum property severity[] = {
 #undef PROPERTY
 };
 
-_Static_assert(sizeof severity / sizeof *severity == PROPERTY_COUNT, "a property without gravity");
+_Static_assert(sizeof severity / sizeof *severity == PROPERTY_COUNT,
+               "a property without a severity");
 
 static enum cell_word word_of(const struct cell *cell, enum property property)
 {

@@ -72,16 +72,16 @@ enum fail confirm(const struct run *given, const struct explore_finding *finding
     struct checks *checks = checks_new_for(&head, world->foreign ? NULL : given->scheme);
     struct relay relay = {.checks = checks_sink(checks), .also = world->also};
     struct run run = *given;
-    struct world *stage = NULL;
+    struct world *opened = NULL;
     run.sink = (struct event_sink){.take = relay_take, .context = &relay};
     enum fail (*open)(void *, const struct run *, struct world **, struct failure *) =
         world->open ? world->open : open_simulated;
-    enum fail fail = open(world->context, &run, &stage, failure);
+    enum fail fail = open(world->context, &run, &opened, failure);
     for (int i = 0; i < finding->choices_count && !fail; i++)
-        fail = stage->ops->apply(stage, &finding->choices[i], failure);
-    checks_finish(checks, stage ? stage->ops->now_us(stage) : 0, findings, NULL);
+        fail = opened->ops->apply(opened, &finding->choices[i], failure);
+    checks_finish(checks, opened ? opened->ops->now_us(opened) : 0, findings, NULL);
     checks_free(checks);
-    if (stage)
-        stage->ops->free(stage);
+    if (opened)
+        opened->ops->free(opened);
     return fail;
 }

@@ -1,7 +1,7 @@
 /* reachability.c - from every state some way without a fault must lead to a grant, and soon: sweeps
  * backwards over the states until none is found to be nearer to one than it was.
  *
- * Near is counted in ticks. Who waits for longer than checks/reachability.c has patience (a key
+ * Near is counted in ticks. Who waits for longer than checks/progress.c allows (a key
  * that outlives its lease by far) waits too long, whether or not the lock can be had in the end;
  * but as long as somebody holds it, there is no hurry. No fairness is needed: it is asked whether
  * the lock can be had, not whether it will. Source: AG EF with a bound, as in every model checker

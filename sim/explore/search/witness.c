@@ -10,8 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Whoever is under way goes on; then time passes, until patience is at its end; then somebody asks
- * again, in vain. */
+/* Whoever is under way goes on; then time passes, for as long as progress allows; then somebody
+ * asks again, in vain. */
 enum rank { RANK_UNDER_WAY, RANK_PAST_WAITING, RANK_ASK, RANK_WAIT, RANK_NEVER };
 
 /* Walking forwards. */

@@ -1,5 +1,5 @@
-/* story.c - see cause.h: the sentences of a witness. They say who, what, when, and why it is not
- * something else. */
+/* explanation.c - see cause.h: the sentences of a witness. They say who, what, when, and why it is
+ * not something else. */
 #include "checks/cause.h"
 
 #include <stdio.h>
