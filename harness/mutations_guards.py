@@ -215,7 +215,7 @@ def build_tests(folder, programs):
 
 
 def failures(folder, name, program, objects, mutants, more=()):
-    """The tests that fail, or None: no program."""
+    """The tests that fail, or None: there is no program, or it does not end."""
     made = folder / name
     linked = subprocess.run(["cc", *WRAPPED.get(program, ()), "-o", made, objects[program], *more, *mutants, BUILD / "parts.a", *LIBS],
                             capture_output=True)
@@ -224,12 +224,14 @@ def failures(folder, name, program, objects, mutants, more=()):
     try:
         done = subprocess.run([made], cwd=ROOT, text=True, capture_output=True, timeout=PATIENCE_S)
     except subprocess.TimeoutExpired:
-        return set()
+        return None
     finally:
         made.unlink()
     failed = set(re.findall(r"\[  FAILED  \] (\w+)$", done.stdout + done.stderr, re.M))
     begun = re.findall(r"\[ RUN      \] (\w+)$", done.stdout + done.stderr, re.M)
-    return failed | ({begun[-1]} if done.returncode < 0 and begun else set())
+    if done.returncode and not failed:
+        failed = {begun[-1] if begun else program}
+    return failed
 
 
 def judge(folder, objects, mutants, guard, number):
@@ -257,8 +259,8 @@ def main():
         folder = pathlib.Path(made)
         objects, mutants = build_tests(folder, {guard[3] for guard in chosen})
         for program in objects:
-            if failures(folder, program, program, objects, mutants):
-                sys.exit(f"mutations_guards.py: {program} fails with every guard in its place")
+            if failures(folder, program, program, objects, mutants) != set():
+                sys.exit(f"mutations_guards.py: {program} fails, or does not end, with every guard in its place")
         wrong = list(filter(None, pool.map(lambda it: judge(folder, objects, mutants, it[1], it[0]), enumerate(chosen))))
     for line in wrong:
         print(line)

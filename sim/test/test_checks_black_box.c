@@ -1,5 +1,5 @@
-/* test_black_box.c - what is said of a history that does not have what the servers did: what calls
- * and returns prove, and nothing else. */
+/* test_checks_black_box.c - what is said of a history that does not have what the servers did: what
+ * calls and returns prove, and nothing else. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>

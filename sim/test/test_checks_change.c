@@ -1,5 +1,5 @@
-/* test_change.c - what a reply proves of a key, held to what the model of a server did with it:
- * every command, over every key that it can meet. A column of commands.def that is not so fails
+/* test_checks_change.c - what a reply proves of a key, held to what the model of a server did with
+ * it: every command, over every key that it can meet. A column of commands.def that is not so fails
  * here. */
 #include <stdarg.h>
 #include <stddef.h>
