@@ -86,9 +86,13 @@ static void take_end(const struct remembered_step *told, struct client_state *cl
     step->is_stranded = told->is_asked && !told->is_waiting && told->timer_us == TIME_NEVER;
 }
 
-static void take_message(const struct remembered_step *told, struct client_state *client_state,
-                         struct step_result *step)
+static void take_message(const struct asking *asking, const struct remembered_step *told,
+                         struct client_state *client_state, struct step_result *step)
 {
+    static const int32_t kinds[] = {[COMMAND_ORDINARY] = 0,
+                                    [COMMAND_WATCH] = OPAQUE_WATCH,
+                                    [COMMAND_UNWATCH] = OPAQUE_WATCH,
+                                    [COMMAND_TRANSACTION] = OPAQUE_TRANSACTION};
     if (!told->command)
         return;
     const struct packed_message message = {
@@ -100,7 +104,8 @@ static void take_message(const struct remembered_step *told, struct client_state
         .verb = (uint8_t)(VERB_COUNT + told->name),
         .key = told->names_key ? KEY_LOCK : KEY_LIST,
         .value = told->whose ? client_state->token : 0,
-        .number = (int32_t)told->command};
+        .number = (int32_t)told->command,
+        .ttl_us = kinds[server_command_kind(&asking->server, told->command)]};
     client_state_add(client_state, &message);
     step->requests_count = 1;
 }
@@ -156,7 +161,7 @@ static enum fail answer(struct asking *asking, struct client_state *client_state
     } else if (impulse->kind == IMPULSE_RELEASE) {
         client_state->phase = PHASE_RELEASING;
     }
-    take_message(&told, client_state, step);
+    take_message(asking, &told, client_state, step);
     take_end(&told, client_state, step);
     take_time(asking, &told, client_state);
     return forget_history(asking, &told, client_state);
@@ -222,6 +227,29 @@ static int64_t wrote(uint32_t writes)
            (writes & LOOK_WROTE_EXPIRY ? REPLY_WROTE_EXPIRY : 0);
 }
 
+/* What the connection of that client watches; position SERVER_NO_WATCH: it is another one. */
+static int32_t watching_of(const struct server_state *server_state, int position)
+{
+    if (position == SERVER_NO_WATCH || !(server_state->watching >> position & 1))
+        return WATCHING_NOTHING;
+    return server_state->changed >> position & 1 ? WATCHING_CHANGED : WATCHING_KEY;
+}
+
+/* As watch_from_model() of explore/model/server_state.c. */
+static void take_watch(struct server_state *server_state, int position, enum command_kind kind,
+                       bool has_written)
+{
+    const uint8_t bit = (uint8_t)(position == SERVER_NO_WATCH ? 0 : 1u << position);
+    if (has_written)
+        server_state->changed |= server_state->watching;
+    if (kind == COMMAND_ORDINARY || (kind == COMMAND_WATCH && server_state->watching & bit))
+        return;
+    server_state->watching &= (uint8_t)~bit;
+    server_state->changed &= (uint8_t)~bit;
+    if (kind == COMMAND_WATCH)
+        server_state->watching |= bit;
+}
+
 static struct reply execute(struct subject *subject, const struct config *config,
                             struct server_state *server_state, int position,
                             const struct command *command)
@@ -231,11 +259,15 @@ static struct reply execute(struct subject *subject, const struct config *config
     struct server_told told;
     if (command->verb < VERB_COUNT) /* of a critical section */
         return subject_in_c.execute(&subject_in_c, config, server_state, position, command);
-    const struct server_question question = {.kept = kept_of(server_state, command),
-                                             .command = (uint32_t)command->number};
+    const enum command_kind kind = server_command_kind(&asking->server, (uint32_t)command->number);
+    const struct server_question question = {
+        .kept = kept_of(server_state, command),
+        .command = (uint32_t)command->number,
+        .watching = kind == COMMAND_TRANSACTION ? watching_of(server_state, position) : 0};
     if (asking->failure.code || server_ask(&asking->server, &question, &told, &asking->failure))
         return (struct reply){.kind = REPLY_ERROR, .error = ERROR_OTHER};
     take_kept(&told.kept, command, server_state);
+    take_watch(server_state, position, kind, told.writes != 0);
     return (struct reply){.kind = told.kind,
                           .error = told.error,
                           .value = told.whose == WHOSE_OWN     ? command->value

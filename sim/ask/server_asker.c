@@ -102,35 +102,50 @@ static bool is_word(const struct wire_words *words, int at, const char *word)
            strncasecmp(words->words[at], word, words->lengths[at]) == 0;
 }
 
-/* What belongs to a connection, or waits at the server, is not in its keys. */
-static enum fail check_command(const struct wire_words *words, struct failure *failure)
+enum command_kind server_command_kind(const struct server_asker *asker, uint32_t command)
+{
+    size_t length;
+    char *bytes = phrase_say(asker->book, command, &asker->own, &asker->other, &length);
+    const struct wire_words words = wire_words_read(bytes, length);
+    const enum command_kind kind = is_word(&words, 0, "WATCH")     ? COMMAND_WATCH
+                                   : is_word(&words, 0, "UNWATCH") ? COMMAND_UNWATCH
+                                   : is_word(&words, 0, "MULTI")   ? COMMAND_TRANSACTION
+                                                                   : COMMAND_ORDINARY;
+    free(bytes);
+    return kind;
+}
+
+/* What waits at the server, or goes past its keys, cannot be kept. */
+static enum fail check_command(const struct server_asker *asker, const struct wire_words *words,
+                               struct failure *failure)
 {
     static const char *const others[] = {
-        "MULTI",      "EXEC",       "WATCH",     "UNWATCH", "DISCARD",    "SUBSCRIBE",
-        "PSUBSCRIBE", "SSUBSCRIBE", "PUBLISH",   "BLPOP",   "BRPOP",      "BLMOVE",
-        "BZPOPMIN",   "WAIT",       "WAITAOF",   "XREAD",   "BRPOPLPUSH", "MONITOR",
-        "SHUTDOWN",   "CONFIG",     "BZPOPMAX",  "BLMPOP",  "BZMPOP",     "FUNCTION",
-        "FCALL",      "TIME",       "RANDOMKEY", "DEBUG",   "SELECT",     "HELLO"};
-    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
-        if (is_word(words, 0, others[i]))
-            return failure_set(failure, FAIL_UNKNOWN,
-                               "%s: what belongs to a connection, waits, or publishes, is not "
-                               "decided by asking yet",
-                               others[i]);
+        "SUBSCRIBE", "PSUBSCRIBE", "SSUBSCRIBE", "PUBLISH",   "BLPOP",  "BRPOP",
+        "BLMOVE",    "BZPOPMIN",   "WAIT",       "WAITAOF",   "XREAD",  "MONITOR",
+        "SHUTDOWN",  "BRPOPLPUSH", "CONFIG",     "BZPOPMAX",  "BLMPOP", "BZMPOP",
+        "FUNCTION",  "FCALL",      "TIME",       "RANDOMKEY", "DEBUG"};
+    const int last = words->requests > 1 ? words->count : 1;
+    if (words->count < words->wanted)
+        return failure_set(failure, FAIL_UNKNOWN, "a command of more than %d words", words->count);
+    for (int at = 0; at < last; at++)
+        for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+            if (is_word(words, at, others[i]))
+                return failure_set(failure, FAIL_UNKNOWN,
+                                   "%s: what waits at a server, publishes, or is not about its "
+                                   "keys alone is not decided by asking yet",
+                                   others[i]);
+    if (is_word(words, 0, "WATCH") && (words->count != 2 || !is_word(words, 1, asker->key)))
+        return failure_set(failure, FAIL_UNKNOWN,
+                           "it watches something else than the lock: that is not decided by "
+                           "asking yet");
     return FAIL_NONE;
 }
 
-static enum fail keep_script(struct server_asker *asker, const struct wire_words *words,
-                             bool *is_new, struct failure *failure)
+static enum fail keep_script(struct server_asker *asker, const char *word, size_t length,
+                             struct failure *failure)
 {
-    int at = is_word(words, 0, "EVAL") || is_word(words, 0, "EVAL_RO") ? 1 : 0;
-    *is_new = false;
-    if (is_word(words, 0, "SCRIPT") && is_word(words, 1, "LOAD"))
-        at = 2;
-    if (!at || at >= words->count)
-        return FAIL_NONE;
-    char *body = memory_new(words->lengths[at] + 1, 1);
-    memcpy(body, words->words[at], words->lengths[at]);
+    char *body = memory_new(length + 1, 1);
+    memcpy(body, word, length);
     for (int i = 0; i < asker->scripts_count; i++)
         if (strcmp(asker->scripts[i], body) == 0) {
             free(body);
@@ -141,32 +156,47 @@ static enum fail keep_script(struct server_asker *asker, const struct wire_words
         return failure_set(failure, FAIL_UNKNOWN, "it has more than %d scripts", SCRIPTS_MAX);
     }
     asker->scripts[asker->scripts_count++] = body;
-    *is_new = true;
     return FAIL_NONE;
 }
 
-static enum fail note_script(struct server_asker *asker, const struct wire_words *words,
-                             struct failure *failure)
+/* Those that a server knows behind it. */
+static enum fail keep_scripts(struct server_asker *asker, const struct wire_words *words,
+                              struct failure *failure)
 {
-    bool is_new;
-    if (keep_script(asker, words, &is_new, failure))
+    for (int at = 1; at < words->count; at++) {
+        const bool is_load = is_word(words, at - 1, "LOAD") && at == 2;
+        if ((is_load || is_word(words, at - 1, "EVAL") || is_word(words, at - 1, "EVAL_RO")) &&
+            keep_script(asker, words->words[at], words->lengths[at], failure))
+            return failure->code;
+    }
+    return FAIL_NONE;
+}
+
+static enum fail note_scripts(struct server_asker *asker, const struct wire_words *words,
+                              struct failure *failure)
+{
+    int known = asker->scripts_count;
+    if (keep_scripts(asker, words, failure))
         return failure->code;
-    return is_new ? load_script(asker, asker->scripts_count - 1, failure) : FAIL_NONE;
+    for (; known < asker->scripts_count; known++)
+        if (load_script(asker, known, failure))
+            return failure->code;
+    return FAIL_NONE;
 }
 
 void server_asker_note(struct server_asker *asker, const char *bytes, size_t length)
 {
-    bool is_new;
     const struct wire_words words = wire_words_read(bytes, length);
-    (void)keep_script(asker, &words, &is_new, &asker->noted);
+    (void)keep_scripts(asker, &words, &asker->noted);
 }
 
-static enum fail take_reply(struct server_asker *asker, struct server_told *told,
+/* The last one: of a transaction that of its EXEC. */
+static enum fail take_reply(struct server_asker *asker, int replies, struct server_told *told,
                             struct failure *failure)
 {
     struct spoken_reply spoken;
     unsigned whose;
-    if (server_wire_hear(&asker->wire, &spoken, failure))
+    if (server_wire_hear(&asker->wire, replies, &spoken, failure))
         return failure->code;
     if (phrase_put(asker->book, spoken.bytes, spoken.used, &asker->own, &asker->other, &told->reply,
                    &whose, failure))
@@ -187,10 +217,11 @@ static enum fail give_command(struct server_asker *asker, uint32_t command,
     size_t length;
     char *bytes = phrase_say(asker->book, command, &asker->own, &asker->other, &length);
     const struct wire_words words = wire_words_read(bytes, length);
-    enum fail fail = check_command(&words, failure);
-    if (!fail && (server_wire_speak(&asker->wire, session_protocol(asker->session), failure) ||
-                  server_wire_say(&asker->wire, bytes, length, failure) ||
-                  take_reply(asker, told, failure) || note_script(asker, &words, failure)))
+    enum fail fail = check_command(asker, &words, failure);
+    if (!fail &&
+        (server_wire_speak(&asker->wire, session_protocol(asker->session), failure) ||
+         server_wire_say(&asker->wire, bytes, length, failure) ||
+         take_reply(asker, words.requests, told, failure) || note_scripts(asker, &words, failure)))
         fail = failure->code;
     free(bytes);
     return fail;
@@ -287,6 +318,35 @@ static enum fail take_keys(struct server_asker *asker, struct kept *kept, struct
 
 /* --- asking --- */
 
+/* Something of ours that has no answer but OK. */
+static enum fail ask_plainly(struct server_asker *asker, const char *line, struct failure *failure)
+{
+    struct spoken_reply spoken;
+    if (server_wire_say(&asker->wire, line, strlen(line), failure) ||
+        server_wire_hear(&asker->wire, 1, &spoken, failure))
+        return failure->code;
+    return FAIL_NONE;
+}
+
+/* The connection watches the key, which is as the question says, and may have been written since.
+ */
+static enum fail set_watch(struct server_asker *asker, const struct server_question *question,
+                           struct failure *failure)
+{
+    char watch[KEY_BYTES_MAX + 16];
+    if (question->watching == WATCHING_NOTHING)
+        return FAIL_NONE;
+    (void)snprintf(watch, sizeof watch, "WATCH %s\r\n", asker->key);
+    if (ask_plainly(asker, watch, failure))
+        return failure->code;
+    if (question->watching == WATCHING_KEY)
+        return FAIL_NONE;
+    if (control_do(asker->control, failure, "SET %s changed", asker->key) ||
+        control_do(asker->control, failure, "DEL %s", asker->key))
+        return failure->code;
+    return put_value(asker, &question->kept, failure);
+}
+
 static enum fail put_question(struct server_asker *asker, const struct server_question *question,
                               struct server_told *told, struct failure *failure)
 {
@@ -296,10 +356,10 @@ static enum fail put_question(struct server_asker *asker, const struct server_qu
     *told = (struct server_told){.reply = 0};
     (void)snprintf(key.name, sizeof key.name, "%s", asker->key);
     asker->watch.is_known = false;
-    if (set_stage(asker, &question->kept, failure) ||
+    if (set_stage(asker, &question->kept, failure) || set_watch(asker, question, failure) ||
         key_watch_before(&asker->watch, asker->control, &key, 0, &state, failure) ||
         give_command(asker, question->command, told, failure) ||
-        take_keys(asker, &told->kept, failure))
+        ask_plainly(asker, "UNWATCH\r\n", failure) || take_keys(asker, &told->kept, failure))
         return failure->code;
     (void)snprintf(key.name, sizeof key.name, "%s", asker->key);
     if (key_watch_behind(&asker->watch, asker->control, &key, 0, &state, &writes, failure))

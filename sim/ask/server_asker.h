@@ -7,9 +7,9 @@
 #define PICKLOCK_ASK_SERVER_ASKER_H
 
 #include "ask/phrase.h"
-#include "ask/server_wire.h"
 #include "redis/command.h"
 #include "worker/key_watch.h"
+#include "worker/server_wire.h"
 #include "worker/session.h"
 
 #include <hiredis/hiredis.h>
@@ -26,9 +26,16 @@ struct kept {
     uint32_t scripts; /* bit a script that the server knows */
 };
 
+/* What its connection has under WATCH: nothing, the lock key, one that has changed since. */
+enum watching { WATCHING_NOTHING, WATCHING_KEY, WATCHING_CHANGED };
+
+/* What a command means to its connection. */
+enum command_kind { COMMAND_ORDINARY, COMMAND_WATCH, COMMAND_UNWATCH, COMMAND_TRANSACTION };
+
 struct server_question {
     struct kept kept;
     uint32_t command; /* a phrase */
+    int32_t watching; /* of a transaction: enum watching; else 0 */
 };
 
 struct server_told {
@@ -69,6 +76,8 @@ void server_asker_note(struct server_asker *asker, const char *bytes, size_t len
 enum fail server_asker_open(struct server_asker *asker, const struct session *session,
                             const char *host, int port, struct failure *failure);
 void server_asker_close(struct server_asker *asker);
+
+enum command_kind server_command_kind(const struct server_asker *asker, uint32_t command);
 
 /* Asks, or remembers. FAIL_UNKNOWN: what it answered, or did, cannot be kept, and why. */
 enum fail server_ask(struct server_asker *asker, const struct server_question *question,

@@ -46,7 +46,7 @@ class Connection:
         kind, rest = line[:1], line[1:].decode()
         if kind == b"_":
             return None
-        if kind in b"*%":
+        if kind in b"*%" and int(rest) >= 0:
             return [self.reply() for _ in range(int(rest) * (2 if kind == b"%" else 1))]
         if kind == b"-":
             raise ReplyError(rest)
@@ -65,17 +65,34 @@ class Connection:
         self.socket.sendall(b"*%d\r\n" % len(words) + b"".join(
             b"$%d\r\n%s\r\n" % (len(str(word)), str(word).encode()) for word in words))
 
-    def __call__(self, *words):
+    def connect(self):
         """Anew where its connection has broken meanwhile, as client libraries do."""
+        if not self.socket or self.has_ended():
+            self.close()
+            self.buffer = b""
+            self.socket = socket.create_connection(self.address)
+            for first in self.set_up:
+                self.send(first)
+                self.reply()
+
+    def __call__(self, *words):
         try:
-            if not self.socket or self.has_ended():
-                self.close()
-                self.buffer = b""
-                self.socket = socket.create_connection(self.address)
-                for first in self.set_up:
-                    self.send(first)
-                    self.reply()
+            self.connect()
             self.send(words)
+            return self.reply()
+        except OSError:
+            self.close()
+            raise
+
+    def transaction(self, *commands):
+        """In one piece, as client libraries send it."""
+        try:
+            self.connect()
+            for words in (("MULTI",), *commands, ("EXEC",)):
+                self.send(words)
+            for _ in commands:
+                self.reply()
+            self.reply()
             return self.reply()
         except OSError:
             self.close()
@@ -165,6 +182,13 @@ class SetNxPxCad(Scheme):
         return self.redis("EVAL", COMPARE_DELETE, 1, self.key, self.token) == 1
 
 
+class SetNxPxCadWeakToken(SetNxPxCad):
+    promises = EXPIRY
+
+    def draw(self):
+        self.token = str(10000 + uuid.uuid4().int % 90000)
+
+
 class SetNxPxCadEmptyToken(SetNxPxCad):
     promises = EXPIRY
     fixed = ""
@@ -199,6 +223,33 @@ class SetNxPxEvalshaEval(SetNxPxCad):
             if not str(error).startswith("NOSCRIPT"):
                 raise
             return super().release()
+
+
+class MultiSetnxExpireDel(Scheme):
+    def take(self):
+        return self.redis.transaction(("SETNX", self.key, self.token), ("EXPIRE", self.key, self.s))[0] == 1
+
+
+class WatchMultiDel(SetNxPxCad):
+    def release(self):
+        self.redis("WATCH", self.key)
+        try:
+            value = self.redis("GET", self.key)
+        except (ReplyError, OSError):
+            self.redis("UNWATCH")
+            raise
+        if value != self.token:
+            self.redis("UNWATCH")
+            return False
+        return self.redis.transaction(("DEL", self.key)) == [1]
+
+
+class GetWatchMultiDel(SetNxPxCad):
+    def release(self):
+        if self.redis("GET", self.key) != self.token:
+            return False
+        self.redis("WATCH", self.key)
+        return self.redis.transaction(("DEL", self.key)) == [1]
 
 
 class Erratic(SetNxPxCad):

@@ -1,7 +1,6 @@
 /* messages.c - what stands at the proxies: requests and replies of workers, named, held, let go.
  * See session.h. */
 #include "base/memory.h"
-#include "live/control.h"
 #include "worker/session_state.h"
 
 #include <stdio.h>
@@ -97,6 +96,7 @@ void session_forget(struct session *session, struct wire_message *message)
         session->last = before;
     if (message->held)
         message->held->owner = NULL;
+    wire_twin_release(message->twin);
     free(message->bytes);
     free(message->reply);
     free(message);
@@ -145,10 +145,17 @@ static enum proxy_decision hook_request(void *context, void *link_owner,
         session_note_handshake(session, request);
         if (session->events.passed)
             session->events.passed(session->events.context, listener->client, listener->server,
-                                   request->name);
+                                   request->name, "a handshake, not held");
         return PROXY_PASS;
     }
+    if (transaction_takes(link_owner, request)) {
+        if (session->events.passed)
+            session->events.passed(session->events.context, listener->client, listener->server,
+                                   request->name, "of a transaction, which counts at its EXEC");
+        return PROXY_DROP;
+    }
     struct wire_message *message = message_new(listener, link_owner, request);
+    transaction_fill(link_owner, message);
     request->owner = message;
     if (session->events.sent)
         session->events.sent(session->events.context, message);
@@ -202,6 +209,8 @@ static void hook_closed(void *context, void *link_owner)
     while (*at != wire)
         at = &(*at)->next;
     *at = wire->next;
+    wire_twin_release(wire->twin);
+    free(wire->queued);
     free(wire);
 }
 
@@ -241,6 +250,8 @@ enum fail listener_open(struct session *session, int client, int server, struct 
 void session_refuse(struct wire_message *message, const char *line)
 {
     message->refusal = line;
+    if (message->requests > 1)
+        wire_twin_end_watch(message->twin);
     message->transit = TRANSIT_REPLY;
     message->reply = copy_of(line, strlen(line));
     message->reply_length = strlen(line);
@@ -254,46 +265,23 @@ struct wire_message *session_copy(struct session *session, const struct wire_mes
     copy->bytes = copy_of(message->bytes, message->length);
     copy->reply = NULL;
     copy->transit = TRANSIT_REQUEST;
+    copy->twin = NULL;
     leave_wire(copy);
     append(session, copy);
     return copy;
 }
 
-/* Its connection is gone, and the request was on its way: on one of its own. */
-static enum fail execute_alone(struct session *session, struct wire_message *message,
-                               struct failure *failure)
-{
-    const struct proxy_address address = servers_address(&session->servers, message->server);
-    const struct timeval limit = {.tv_sec = 5};
-    redisContext *context = redisConnectWithTimeout(address.host, address.port, limit);
-    void *reply = NULL;
-    bool is_done = context && !context->err && redisSetTimeout(context, limit) == REDIS_OK;
-    if (is_done && session->database)
-        is_done = !control_do(context, failure, "SELECT %d", session->database);
-    is_done = is_done &&
-              redisAppendFormattedCommand(context, message->bytes, message->length) == REDIS_OK &&
-              redisGetReply(context, &reply) == REDIS_OK;
-    if (!is_done)
-        (void)failure_set(failure, FAIL_UNKNOWN, "a late %s to server %d was not answered: %s",
-                          message->name, message->server + 1,
-                          context ? context->errstr : "no memory");
-    else {
-        message->transit = TRANSIT_REPLY;
-        message->reply = copy_of("+OK\r\n", 5);
-        message->reply_length = 5;
-    }
-    if (reply)
-        freeReplyObject(reply);
-    if (context)
-        redisFree(context);
-    return is_done ? FAIL_NONE : FAIL_UNKNOWN;
-}
-
 enum fail session_execute(struct session *session, struct wire_message *message,
                           struct failure *failure)
 {
-    if (!message->held)
-        return execute_alone(session, message, failure);
+    /* Its connection is gone, and the request was on its way: on one of its own. */
+    if (message->twin || !message->held) {
+        if (transaction_execute(session, message, failure))
+            return failure->code;
+        if (message->held && session->events.executed)
+            session->events.executed(session->events.context, message);
+        return FAIL_NONE;
+    }
     left_for_server(session, message->wire, message->held);
     proxy_request_forward(message->held);
     if (session_settle(session, failure))
@@ -311,13 +299,19 @@ enum fail session_deliver(struct session *session, struct wire_message *message,
 {
     struct proxy_request *held = message->held;
     const char *refusal = message->refusal;
+    /* The proxy has not seen what a twin of a connection said. */
+    const size_t answer_length = message->twin ? message->reply_length : 0;
+    char *answer = message->twin ? copy_of(message->reply, answer_length) : NULL;
     if (session->events.delivered)
         session->events.delivered(session->events.context, message);
     session_forget(session, message);
     if (held && refusal)
         proxy_request_answer(held, refusal, strlen(refusal));
+    else if (held && answer)
+        proxy_request_answer(held, answer, answer_length);
     else if (held)
         proxy_reply_forward(held);
+    free(answer);
     return session_settle(session, failure);
 }
 

@@ -91,9 +91,9 @@ static void on_delivered(void *context, const struct wire_message *message)
     say(once, names[message->client], "hears the reply to %s", message->name);
 }
 
-static void on_passed(void *context, int client, int server, const char *name)
+static void on_passed(void *context, int client, int server, const char *name, const char *why)
 {
-    say(context, names[client], "says %s to server %d (a handshake, not held)", name, server + 1);
+    say(context, names[client], "says %s to server %d (%s)", name, server + 1, why);
 }
 
 static void on_printed(void *context, int client, const char *line)

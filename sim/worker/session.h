@@ -7,7 +7,8 @@
  * session_deliver(), and time until session_set_now(). Each of these returns when all that follows
  * from it by itself has happened: every worker is at rest, every byte has arrived. A listener for
  * each client and server tells whose a command is. Handshakes of a connection (HELLO, AUTH, SELECT
- * ...) pass; any password of AUTH is the right one. */
+ * ...) pass; any password of AUTH is the right one. A transaction is one message, that of its EXEC:
+ * what it queues takes no effect before, and is answered at once. */
 #ifndef PICKLOCK_WORKER_SESSION_H
 #define PICKLOCK_WORKER_SESSION_H
 
@@ -29,6 +30,8 @@ struct wire_message {
     int ordinal; /* the how-manieth command of that name from that client to that server, from 1 */
     enum transit transit;
     bool is_gone; /* its connection has ended: it may still be executed, and is heard by nobody */
+    int requests; /* on the wire: 1, or those of a transaction */
+    struct wire_twin *twin;      /* not NULL: it is executed there, not on its connection */
     const char *refusal;         /* not NULL: it is answered with this line, and not executed */
     bool is_offered, is_claimed; /* for the caller's use */
     char *bytes;                 /* the request, RESP; the beginning of a large one */
@@ -43,6 +46,7 @@ struct wire_message {
 
 struct session;
 struct servers;
+struct wire_twin;
 struct proxy_request;
 struct wire;
 
@@ -51,8 +55,8 @@ struct session_events {
     void (*sent)(void *context, const struct wire_message *message);
     void (*executed)(void *context, const struct wire_message *message);
     void (*delivered)(void *context, const struct wire_message *message);
-    /* A command that is not held, and its reply. */
-    void (*passed)(void *context, int client, int server, const char *name);
+    /* A command that is not held, and its reply; why: what it is. */
+    void (*passed)(void *context, int client, int server, const char *name, const char *why);
     void (*printed)(void *context, int client, const char *line);
     void (*noticed)(void *context, int client); /* it says that its lock is lost */
     void *context;

@@ -21,6 +21,9 @@ struct wire {
     int connection;  /* the caller's number; 0: none */
     int outstanding; /* requests on it that the server has, and has not answered */
     bool is_silent, is_cut;
+    char *queued; /* since its MULTI: RESP; NULL: there is none */
+    size_t queued_length;
+    struct wire_twin *twin; /* NULL: nothing was watched on it, nor a transaction begun */
 };
 
 struct pending {
@@ -122,6 +125,18 @@ enum fail listener_open(struct session *session, int client, int server, struct 
 bool session_is_handshake(const char *name);
 /* What it sets its connection to. */
 void session_note_handshake(struct session *session, const struct proxy_request *request);
+
+/* --- transaction.c --- */
+/* What belongs to a transaction that is open: answered at once, and true. */
+bool transaction_takes(struct wire *wire, struct proxy_request *request);
+/* Is it executed beside its connection? message: of that request, which stands there. */
+void transaction_fill(struct wire *wire, struct wire_message *message);
+/* On the twin of its connection, which may be gone; of a message without one, on a new one. */
+enum fail transaction_execute(struct session *session, struct wire_message *message,
+                              struct failure *failure);
+void wire_twin_end_watch(struct wire_twin *twin); /* NULL is fine, of all three */
+void wire_twin_keep(struct wire_twin *twin);
+void wire_twin_release(struct wire_twin *twin); /* the last one to hold it closes it */
 
 /* --- settle.c --- */
 /* Something went wrong, by whoever it is about. The first one stays. */

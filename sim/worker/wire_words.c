@@ -39,9 +39,16 @@ struct wire_words wire_words_read(const char *bytes, size_t length)
 {
     struct wire_words words = {0};
     struct rest rest = {.at = bytes, .end = bytes + length};
-    const long wanted = take_number(&rest, '*');
-    words.wanted = wanted > 0 ? (int)wanted : 0;
-    while (words.count < words.wanted && words.count < WIRE_WORDS_MAX) {
+    for (;;) {
+        if (words.count == words.wanted) {
+            const long wanted = take_number(&rest, '*');
+            if (wanted <= 0)
+                break;
+            words.wanted += (int)wanted;
+            words.requests++;
+        }
+        if (words.count == WIRE_WORDS_MAX)
+            break;
         const long size = take_number(&rest, '$');
         if (size < 0 || rest.end - rest.at < size)
             break;

@@ -7,12 +7,13 @@
 
 enum { WIRE_WORDS_MAX = 64 };
 
-/* The words of a request that is an array of texts. */
+/* The words of a request that is an array of texts; of a transaction those of all its requests. */
 struct wire_words {
     const char *words[WIRE_WORDS_MAX]; /* in the request's own bytes; not NUL-terminated */
     size_t lengths[WIRE_WORDS_MAX];
-    int count;  /* those that are there, at most WIRE_WORDS_MAX */
-    int wanted; /* that it has; more than count when it was cut, or has too many */
+    int count;    /* those that are there, at most WIRE_WORDS_MAX */
+    int requests; /* that begin in it */
+    int wanted;   /* that it has; more than count when it was cut, or has too many */
 };
 
 /* Reads a request (borrowed; may be cut). count 0: it is none. */

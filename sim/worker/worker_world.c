@@ -50,8 +50,8 @@ static struct opaque opaque_of(const struct workers *workers, const struct wire_
             keys = 1u << KEY_LOCK;
     if (words.count)
         opaque_of_words(&opaque, words.words, words.lengths, words.count, keys);
-    else
-        memcpy(opaque.name, message->name, sizeof opaque.name);
+    /* A transaction is called EXEC, and begins with MULTI. */
+    memcpy(opaque.name, message->name, sizeof opaque.name);
     return opaque;
 }
 

@@ -442,8 +442,9 @@ struct command message_command(const struct packed_message *message)
 
 bool message_keeps_watch(const struct packed_message *message)
 {
-    return message_is_abandoned(message) && !(message->flags & MESSAGE_COPY) &&
-           !message_is_opaque(message) && verb_requests(message->verb) > 1;
+    const bool is_transaction = message_is_opaque(message) ? message->ttl_us == OPAQUE_TRANSACTION
+                                                           : verb_requests(message->verb) > 1;
+    return message_is_abandoned(message) && !(message->flags & MESSAGE_COPY) && is_transaction;
 }
 
 bool client_state_keeps_watch(const struct client_state *client_state, int server, int lane)

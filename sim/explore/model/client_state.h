@@ -30,6 +30,9 @@ BITS(message_flag, MESSAGE_FLAGS);
  * execution, as in checks/. */
 enum { MESSAGE_LEFT_FROM_NOW = 0xff };
 
+/* message.ttl_us of an opaque one: WATCH or UNWATCH; a transaction; 0: anything else. */
+enum { OPAQUE_WATCH = 1, OPAQUE_TRANSACTION };
+
 /* A message in flight (struct message of scenario/world.h), packed: what remains of times, tokens
  * without a name, and in few bytes, since client states with equal messages are equal bytes. */
 struct packed_message {

@@ -1,5 +1,5 @@
 /* server_wire.c - see server_wire.h. */
-#include "ask/server_wire.h"
+#include "worker/server_wire.h"
 
 #include "live/control.h"
 #include "redis/resp.h"
@@ -17,7 +17,7 @@ enum fail server_wire_open(struct server_wire *wire, const char *host, int port,
     wire->context = redisConnectWithTimeout(host, port, limit);
     if (wire->context && !wire->context->err && redisSetTimeout(wire->context, limit) == REDIS_OK)
         return FAIL_NONE;
-    return failure_set(failure, FAIL_UNAVAILABLE, "the server that is to be asked: %s",
+    return failure_set(failure, FAIL_UNAVAILABLE, "a connection to a server: %s",
                        wire->context ? wire->context->errstr : "no memory");
 }
 
@@ -33,24 +33,34 @@ static enum fail no_answer(struct failure *failure, const char *why)
     return failure_set(failure, FAIL_UNKNOWN, "the server did not answer: %s", why);
 }
 
-enum fail server_wire_hear(struct server_wire *wire, struct spoken_reply *spoken,
+static void keep(struct spoken_reply *spoken, const char *bytes, size_t length)
+{
+    const size_t room = sizeof spoken->bytes - spoken->used;
+    memcpy(spoken->bytes + spoken->used, bytes, length < room ? length : room);
+    spoken->used += length < room ? length : room;
+}
+
+enum fail server_wire_hear(struct server_wire *wire, int replies, struct spoken_reply *spoken,
                            struct failure *failure)
 {
     struct resp framer;
-    enum resp_status status = RESP_MORE;
+    enum resp_status status = RESP_WHOLE;
     resp_init(&framer, RESP_REPLIES);
-    spoken->used = 0;
-    while (status == RESP_MORE) {
+    while (replies > 0) {
         char chunk[4096];
         const ssize_t got = recv(wire->context->fd, chunk, sizeof chunk, 0);
         if (got <= 0)
             return no_answer(failure, got ? strerror(errno) : "it has closed the connection");
-        const size_t eaten = resp_feed(&framer, chunk, (size_t)got, &status);
-        if (status == RESP_BAD || eaten < (size_t)got)
-            return no_answer(failure, "what it said is not one reply");
-        const size_t room = sizeof spoken->bytes - spoken->used;
-        memcpy(spoken->bytes + spoken->used, chunk, eaten < room ? eaten : room);
-        spoken->used += eaten < room ? eaten : room;
+        for (size_t at = 0; at < (size_t)got;) {
+            if (status == RESP_WHOLE)
+                spoken->used = 0;
+            const size_t eaten = resp_feed(&framer, chunk + at, (size_t)got - at, &status);
+            keep(spoken, chunk + at, eaten);
+            at += eaten;
+            replies -= status == RESP_WHOLE;
+            if (status == RESP_BAD || replies < 0)
+                return no_answer(failure, "what it said is no reply, or one too many");
+        }
     }
     return FAIL_NONE;
 }
@@ -78,5 +88,5 @@ enum fail server_wire_speak(struct server_wire *wire, int protocol, struct failu
     const int length = snprintf(hello, sizeof hello, "HELLO %d\r\n", protocol);
     if (server_wire_say(wire, hello, (size_t)length, failure))
         return failure->code;
-    return server_wire_hear(wire, &spoken, failure);
+    return server_wire_hear(wire, 1, &spoken, failure);
 }

@@ -1,19 +1,22 @@
 /* server_wire.h - a connection to a server, on which bytes go as they are: what a worker would have
  * said there, and what it would have heard. */
-#ifndef PICKLOCK_ASK_SERVER_WIRE_H
-#define PICKLOCK_ASK_SERVER_WIRE_H
+#ifndef PICKLOCK_WORKER_SERVER_WIRE_H
+#define PICKLOCK_WORKER_SERVER_WIRE_H
 
-#include "ask/phrase.h"
+#include "base/fail.h"
 
 #include <hiredis/hiredis.h>
+#include <stddef.h>
 
 struct server_wire {
-    redisContext *context; /* owned */
+    redisContext *context; /* owned; NULL: not open */
     int protocol;          /* it speaks: RESP 2 or 3 */
 };
 
+enum { SPOKEN_MAX = 16 * 1024 };
+
 struct spoken_reply {
-    char bytes[PHRASE_MAX]; /* a longer one is cut */
+    char bytes[SPOKEN_MAX]; /* a longer one is cut */
     size_t used;
 };
 
@@ -27,8 +30,8 @@ enum fail server_wire_speak(struct server_wire *wire, int protocol, struct failu
 enum fail server_wire_say(struct server_wire *wire, const char *bytes, size_t length,
                           struct failure *failure);
 
-/* One reply, whole. FAIL_UNKNOWN: none came. */
-enum fail server_wire_hear(struct server_wire *wire, struct spoken_reply *spoken,
+/* So many replies, of which the last is told. FAIL_UNKNOWN: they did not come, or more did. */
+enum fail server_wire_hear(struct server_wire *wire, int replies, struct spoken_reply *spoken,
                            struct failure *failure);
 
 #endif
