@@ -1,17 +1,12 @@
 /* run.c - `picklock run`: scenarios against schemes. */
 #include "cmd/cmd.h"
-#include "cmd/output.h"
-#include "cmd/progress.h"
+#include "cmd/scenario_runs.h"
 
 #include "base/memory.h"
-#include "scenario/interpreter.h"
 
-#include <glob.h>
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 /* clang-format off */
 static const char help[] =
@@ -41,26 +36,6 @@ struct run_options {
     struct live_options live;
     struct output output;
 };
-
-/* Default: scenarios/ here, or beside the program's build folder. */
-static enum fail find_scenarios(glob_t *found, struct failure *failure)
-{
-    char program[PATH_MAX];
-    if (glob("scenarios/*.yaml", 0, NULL, found) == 0)
-        return FAIL_NONE;
-    ssize_t size = readlink("/proc/self/exe", program, sizeof program - 1);
-    if (size > 0) {
-        program[size] = 0;
-        for (int up = 0; up < 2; up++)
-            *strrchr(program, '/') = 0;
-        char *pattern = memory_format("%s/scenarios/*.yaml", program);
-        int missing = glob(pattern, 0, NULL, found);
-        free(pattern);
-        if (!missing)
-            return FAIL_NONE;
-    }
-    return failure_set(failure, FAIL_INPUT, "no scenario was named, and scenarios/ has none");
-}
 
 static enum fail parse(int argc, char **argv, struct run_options *options, struct runner *runner,
                        struct failure *failure)
@@ -95,166 +70,11 @@ static enum fail add_worker(struct run_options *options, struct runner *runner,
     return FAIL_NONE;
 }
 
-/* The schemes asked for, or those that the scenario speaks about. */
-static int count_schemes(const struct scenario *scenario, const struct scheme_list *wanted)
-{
-    return wanted->count ? wanted->count : scenario->expectations_count;
-}
-
-/* Of a scheme of the table nothing can fail that the scenario does not speak about, unless the user
- * says what. One from a file is what he wants to know about. */
-static int has_question(const struct run_options *options, const struct scenario *scenario,
-                        const struct scheme *scheme)
-{
-    return scheme && (scenario_expects(scenario, scheme) || options->choices.fail_on ||
-                      scheme_is_plugin(scheme));
-}
-
-/* A run of the list. */
-struct planned {
-    const struct scenario *scenario;
-    const struct scheme *scheme; /* NULL: it is in a file that is not loaded, */
-    const char *name;            /* and called so */
-    int round;
-};
-
-struct plan {
-    struct run_options *options;
-    struct runner *runner;
-    struct scenario *const *scenarios;
-    int count;
-    const struct scheme_list *wanted;
-    struct results *results;
-    struct progress progress;
-};
-
-typedef enum fail planned_function(struct plan *plan, const struct planned *planned,
-                                   struct failure *failure);
-
-/* All runs that fall to this shard, one after the other, until one fails or somebody says stop. */
-static enum fail for_all(struct plan *plan, planned_function *take, struct failure *failure)
-{
-    int64_t index = 0;
-    enum fail fail = FAIL_NONE;
-    for (int64_t round = 1; round <= plan->options->repeat; round++)
-        for (int i = 0; i < plan->count; i++) {
-            const struct scenario *scenario = plan->scenarios[i];
-            int columns = count_schemes(scenario, plan->wanted);
-            for (int j = 0; !fail && !cmd_stop && j < columns; j++) {
-                const struct planned planned = {
-                    .scenario = scenario,
-                    .scheme = plan->wanted->count ? plan->wanted->rows[j]
-                                                  : scenario->expectations[j].scheme,
-                    .name = plan->wanted->count ? plan->wanted->rows[j]->name
-                                                : scenario->expectations[j].name,
-                    .round = (int)round};
-                if (shard_has(&plan->results->shard, index++))
-                    fail = take(plan, &planned, failure);
-            }
-        }
-    return fail;
-}
-
-static enum fail count_one(struct plan *plan, const struct planned *planned,
-                           struct failure *failure)
-{
-    (void)failure;
-    struct failure why;
-    bool applies = has_question(plan->options, planned->scenario, planned->scheme) &&
-                   !runner_suits(plan->runner, planned->scenario, &why);
-    plan->progress.left_out += !applies;
-    plan->progress.runs += applies;
-    if (applies && plan->progress.is_real_time)
-        plan->progress.takes_us += interpreter_takes_us(planned->scenario, planned->scheme);
-    return FAIL_NONE;
-}
-
-static enum fail run_one(struct plan *plan, const struct planned *planned, struct failure *failure)
-{
-    const struct scenario *scenario = planned->scenario;
-    struct failure why;
-    if (!has_question(plan->options, scenario, planned->scheme)) {
-        const struct scheme absent = {.name = planned->name};
-        runner_skip(scenario, planned->scheme ? planned->scheme : &absent,
-                    planned->scheme ? "the scenario does not speak about it"
-                                    : "no such scheme is loaded: --scheme FILE.so does",
-                    plan->results);
-        return FAIL_NONE;
-    }
-    if (!runner_suits(plan->runner, scenario, &why))
-        progress_next(&plan->progress, scenario->name,
-                      interpreter_takes_us(scenario, planned->scheme));
-    plan->runner->round = planned->round;
-    return runner_scenario(plan->runner, scenario, planned->scheme, plan->results, failure);
-}
-
-static enum fail run_all(struct run_options *options, struct runner *runner,
-                         struct scenario *const *scenarios, int count,
-                         const struct scheme_list *wanted, struct results *results,
-                         struct failure *failure)
-{
-    struct plan plan = {.options = options,
-                        .runner = runner,
-                        .scenarios = scenarios,
-                        .count = count,
-                        .wanted = wanted,
-                        .results = results,
-                        .progress.is_real_time =
-                            runner->world == WORLD_REDIS && live_is_real_time(runner->live)};
-    for (int i = 0; i < count; i++)
-        results->whole += count_schemes(scenarios[i], wanted) * options->repeat;
-    (void)for_all(&plan, count_one, failure);
-    progress_begin(&plan.progress);
-    enum fail fail = for_all(&plan, run_one, failure);
-    progress_end(&plan.progress);
-    int64_t runs = shard_size(&results->shard, results->whole);
-    if (results->rows_count < runs)
-        results_interrupt(results, fail ? failure->text : cmd_stop_name(), "run",
-                          results->rows_count, runs);
-    return fail;
-}
-
-/* scenarios/ also holds the explorer's expected matrix, which a shell's *.yaml brings along. Moves
- * it to the end of the list; returns how many stand before it. */
-static int leave_out_matrix(char **paths, int count, int was_named)
-{
-    int kept = 0;
-    for (int i = 0; i < count; i++) {
-        char *path = paths[i];
-        const char *slash = strrchr(path, '/');
-        if (strcmp(slash ? slash + 1 : path, "matrix.yaml") != 0) {
-            paths[i] = paths[kept];
-            paths[kept++] = path;
-        } else if (was_named) {
-            cmd_say("left out %s: the explorer's matrix, not a scenario", path);
-        }
-    }
-    return kept;
-}
-
-/* Reads every scenario before anything runs, so that all that is wrong is said at once. */
-static enum fail read_all(char **paths, int count, struct scenario **scenarios,
-                          struct failure *failure)
-{
-    struct failure one;
-    enum fail fail = FAIL_NONE;
-    for (int i = 0; i < count; i++) {
-        if (!scenario_read(paths[i], &scenarios[i], &one))
-            continue;
-        if (fail)
-            cmd_failed(failure);
-        *failure = one;
-        fail = one.code;
-    }
-    return fail;
-}
-
 /* Runs what was parsed, and reports it. argv is the whole command line, for the report. */
-static enum fail run_and_report(struct run_options *options, struct runner *runner,
-                                struct scenario *const *scenarios, int count,
-                                const struct scheme_list *wanted, int argc, char **argv,
-                                struct failure *failure)
+static enum fail run_and_report(struct run_options *options, const struct scenario_runs *runs,
+                                int argc, char **argv, struct failure *failure)
 {
+    struct runner *runner = runs->runner;
     struct results results = {.seed = runner->seed};
     snprintf(results.world, sizeof results.world, "%s",
              runner->world == WORLD_SIM ? "sim" : "redis");
@@ -265,7 +85,7 @@ static enum fail run_and_report(struct run_options *options, struct runner *runn
         fail = output_open(&options->output, &results, "run", argc, argv, failure);
     runner->folder = options->output.folder;
     if (!fail)
-        fail = run_all(options, runner, scenarios, count, wanted, &results, failure);
+        fail = scenario_runs_make(runs, &results, failure);
     live_free(runner->live);
     fail = output_end(&options->output, &results, fail, failure);
     results_free(&results);
@@ -277,8 +97,8 @@ int cmd_run(int argc, char **argv)
     struct run_options options = {.seed = 1, .repeat = 1};
     struct runner runner = {0};
     struct scheme_list wanted = {0};
+    struct scenario_list scenarios;
     struct failure failure = {0};
-    glob_t found = {0};
     char **line = memory_new((size_t)argc + 1, sizeof *line);
     memcpy(line, argv, (size_t)argc * sizeof *line);
     if (parse(argc, argv, &options, &runner, &failure) ||
@@ -287,22 +107,14 @@ int cmd_run(int argc, char **argv)
         return cmd_failed(&failure);
     if (options.wants_help)
         return cmd_help("run", help);
-    if (!options.operands && find_scenarios(&found, &failure))
-        return cmd_failed(&failure);
-    char **paths = options.operands ? argv + 1 : found.gl_pathv;
-    int count = options.operands ? options.operands : (int)found.gl_pathc;
-    count = leave_out_matrix(paths, count, options.operands);
-    struct scenario **scenarios = memory_new((size_t)count, sizeof(void *));
-    if (read_all(paths, count, scenarios, &failure))
+    if (scenario_list_read(&scenarios, argv + 1, options.operands, &failure))
         return cmd_failed(&failure);
     cmd_catch_signals();
-    enum fail status =
-        run_and_report(&options, &runner, scenarios, count, &wanted, argc, line, &failure);
-    for (int i = 0; i < count; i++)
-        scenario_free(scenarios[i]);
-    free(scenarios);
+    const struct scenario_runs runs = {
+        .runner = &runner, .scenarios = &scenarios, .wanted = &wanted, .repeat = options.repeat};
+    enum fail status = run_and_report(&options, &runs, argc, line, &failure);
+    scenario_list_close(&scenarios);
     free(line);
     free(wanted.rows);
-    globfree(&found);
     return (int)status;
 }

@@ -1,0 +1,206 @@
+/* scenario_runs.c - see scenario_runs.h. */
+#include "cmd/scenario_runs.h"
+
+#include "base/memory.h"
+#include "cmd/cmd.h"
+#include "cmd/progress.h"
+#include "scenario/interpreter.h"
+
+#include <glob.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* --- reading --- */
+
+/* Default: scenarios/ here, or beside the program's build folder. */
+static enum fail find_scenarios(glob_t *found, struct failure *failure)
+{
+    char program[PATH_MAX];
+    if (glob("scenarios/*.yaml", 0, NULL, found) == 0)
+        return FAIL_NONE;
+    ssize_t size = readlink("/proc/self/exe", program, sizeof program - 1);
+    if (size > 0) {
+        program[size] = 0;
+        for (int up = 0; up < 2; up++)
+            *strrchr(program, '/') = 0;
+        char *pattern = memory_format("%s/scenarios/*.yaml", program);
+        int missing = glob(pattern, 0, NULL, found);
+        free(pattern);
+        if (!missing)
+            return FAIL_NONE;
+    }
+    return failure_set(failure, FAIL_INPUT, "no scenario was named, and scenarios/ has none");
+}
+
+/* scenarios/ also holds the explorer's expected matrix, which a shell's *.yaml brings along. Moves
+ * it to the end of the list; returns how many stand before it. */
+static int leave_out_matrix(char **paths, int count, int was_named)
+{
+    int kept = 0;
+    for (int i = 0; i < count; i++) {
+        char *path = paths[i];
+        const char *slash = strrchr(path, '/');
+        if (strcmp(slash ? slash + 1 : path, "matrix.yaml") != 0) {
+            paths[i] = paths[kept];
+            paths[kept++] = path;
+        } else if (was_named) {
+            cmd_say("left out %s: the explorer's matrix, not a scenario", path);
+        }
+    }
+    return kept;
+}
+
+/* Reads every scenario before anything runs, so that all that is wrong is said at once. */
+static enum fail read_all(char **paths, int count, struct scenario **scenarios,
+                          struct failure *failure)
+{
+    struct failure one;
+    enum fail fail = FAIL_NONE;
+    for (int i = 0; i < count; i++) {
+        if (!scenario_read(paths[i], &scenarios[i], &one))
+            continue;
+        if (fail)
+            cmd_failed(failure);
+        *failure = one;
+        fail = one.code;
+    }
+    return fail;
+}
+
+enum fail scenario_list_read(struct scenario_list *list, char **paths, int count,
+                             struct failure *failure)
+{
+    glob_t found = {0};
+    const bool are_named = count > 0;
+    *list = (struct scenario_list){0};
+    if (!are_named && find_scenarios(&found, failure))
+        return failure->code;
+    list->count = leave_out_matrix(are_named ? paths : found.gl_pathv,
+                                   are_named ? count : (int)found.gl_pathc, are_named);
+    list->rows = memory_new((size_t)list->count + 1, sizeof *list->rows);
+    enum fail fail = read_all(are_named ? paths : found.gl_pathv, list->count, list->rows, failure);
+    globfree(&found);
+    return fail;
+}
+
+void scenario_list_close(struct scenario_list *list)
+{
+    for (int i = 0; i < list->count; i++)
+        scenario_free(list->rows[i]);
+    free(list->rows);
+    *list = (struct scenario_list){0};
+}
+
+/* --- running --- */
+
+/* The schemes asked for, or those that the scenario speaks about. */
+static int count_schemes(const struct scenario *scenario, const struct scheme_list *wanted)
+{
+    return wanted->count ? wanted->count : scenario->expectations_count;
+}
+
+/* Of a scheme of the table nothing can fail that the scenario does not speak about, unless the user
+ * says what. One from a file is what he wants to know about. */
+static int has_question(const struct runner *runner, const struct scenario *scenario,
+                        const struct scheme *scheme)
+{
+    return scheme &&
+           (scenario_expects(scenario, scheme) || runner->fail_on || scheme_is_plugin(scheme));
+}
+
+/* A run of the list. */
+struct planned {
+    const struct scenario *scenario;
+    const struct scheme *scheme; /* NULL: it is in a file that is not loaded, */
+    const char *name;            /* and called so */
+    int round;
+};
+
+struct plan {
+    const struct scenario_runs *runs;
+    struct results *results;
+    struct progress progress;
+};
+
+typedef enum fail planned_function(struct plan *plan, const struct planned *planned,
+                                   struct failure *failure);
+
+/* All runs that fall to this shard, one after the other, until one fails or somebody says stop. */
+static enum fail for_all(struct plan *plan, planned_function *take, struct failure *failure)
+{
+    int64_t index = 0;
+    enum fail fail = FAIL_NONE;
+    for (int64_t round = 1; round <= plan->runs->repeat; round++)
+        for (int i = 0; i < plan->runs->scenarios->count; i++) {
+            const struct scenario *scenario = plan->runs->scenarios->rows[i];
+            int columns = count_schemes(scenario, plan->runs->wanted);
+            for (int j = 0; !fail && !cmd_stop && j < columns; j++) {
+                const struct planned planned = {
+                    .scenario = scenario,
+                    .scheme = plan->runs->wanted->count ? plan->runs->wanted->rows[j]
+                                                        : scenario->expectations[j].scheme,
+                    .name = plan->runs->wanted->count ? plan->runs->wanted->rows[j]->name
+                                                      : scenario->expectations[j].name,
+                    .round = (int)round};
+                if (shard_has(&plan->results->shard, index++))
+                    fail = take(plan, &planned, failure);
+            }
+        }
+    return fail;
+}
+
+static enum fail count_one(struct plan *plan, const struct planned *planned,
+                           struct failure *failure)
+{
+    (void)failure;
+    struct failure why;
+    bool applies = has_question(plan->runs->runner, planned->scenario, planned->scheme) &&
+                   !runner_suits(plan->runs->runner, planned->scenario, &why);
+    plan->progress.left_out += !applies;
+    plan->progress.runs += applies;
+    if (applies && plan->progress.is_real_time)
+        plan->progress.takes_us += interpreter_takes_us(planned->scenario, planned->scheme);
+    return FAIL_NONE;
+}
+
+static enum fail run_one(struct plan *plan, const struct planned *planned, struct failure *failure)
+{
+    const struct scenario *scenario = planned->scenario;
+    struct failure why;
+    if (!has_question(plan->runs->runner, scenario, planned->scheme)) {
+        const struct scheme absent = {.name = planned->name};
+        runner_skip(scenario, planned->scheme ? planned->scheme : &absent,
+                    planned->scheme ? "the scenario does not speak about it"
+                                    : "no such scheme is loaded: --scheme FILE.so does",
+                    plan->results);
+        return FAIL_NONE;
+    }
+    if (!runner_suits(plan->runs->runner, scenario, &why))
+        progress_next(&plan->progress, scenario->name,
+                      interpreter_takes_us(scenario, planned->scheme));
+    plan->runs->runner->round = planned->round;
+    return runner_scenario(plan->runs->runner, scenario, planned->scheme, plan->results, failure);
+}
+
+enum fail scenario_runs_make(const struct scenario_runs *runs, struct results *results,
+                             struct failure *failure)
+{
+    const struct runner *runner = runs->runner;
+    struct plan plan = {.runs = runs,
+                        .results = results,
+                        .progress.is_real_time =
+                            runner->world == WORLD_REDIS && live_is_real_time(runner->live)};
+    for (int i = 0; i < runs->scenarios->count; i++)
+        results->whole += count_schemes(runs->scenarios->rows[i], runs->wanted) * runs->repeat;
+    (void)for_all(&plan, count_one, failure);
+    progress_begin(&plan.progress);
+    enum fail fail = for_all(&plan, run_one, failure);
+    progress_end(&plan.progress);
+    int64_t all = shard_size(&results->shard, results->whole);
+    if (results->rows_count < all)
+        results_interrupt(results, fail ? failure->text : cmd_stop_name(), "run",
+                          results->rows_count, all);
+    return fail;
+}
