@@ -12,20 +12,12 @@
 #include "base/units.h"
 #include "report/report.h"
 #include "report/view.h"
-#include "run/cell_result.h"
-#include "run/worker_search.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-static void fill_results(struct results *results, const struct cells *cells, enum fail_on fail_on)
-{
-    for (int i = 0; i < cells->count; i++)
-        result_add_cell(results, &cells->rows[i], cells->on_redis[i], fail_on);
-}
 
 /* --- files --- */
 
@@ -130,33 +122,6 @@ static enum fail sum_up(const struct results *results, struct failure *failure)
     return status;
 }
 
-/* Of a worker's, whose runs are what takes the time. */
-static void note_runs(struct results *results, const struct cells *cells)
-{
-    int64_t done = 0, all = 0;
-    bool is_stopped = false;
-    for (int i = 0; i < cells->count; i++) {
-        const struct cell *cell = &cells->rows[i];
-        done += (int64_t)cell->outcome.runs;
-        all += cell->outcome.end != END_STOPPED ? (int64_t)cell->outcome.runs
-               : cell->options.runs_max         ? (int64_t)cell->options.runs_max
-                                                : WORKER_SEARCH_RUNS;
-        is_stopped |= cell->outcome.end == END_STOPPED;
-    }
-    if (is_stopped)
-        results_interrupt(results, cmd_stop_name(), "run", done, all);
-}
-
-/* Cells that an interruption cut short, or left out. */
-static void note_cells(struct results *results, const struct cells *cells)
-{
-    int done = 0;
-    for (int i = 0; i < cells->count; i++)
-        done += cells->rows[i].outcome.end != END_STOPPED;
-    if (done < cells->count)
-        results_interrupt(results, cmd_stop_name(), "cell", done, cells->count);
-}
-
 static enum fail report(const struct cells *cells, struct results *results,
                         const struct explore_args *args, struct failure *failure)
 {
@@ -184,18 +149,10 @@ static enum fail explore_and_report(const struct scheme_list *wanted, struct exp
     enum fail fail = cells_fill(&cells, args, wanted, &results->shard, &results->whole, failure);
     if (!fail) {
         struct failure why = {0};
-        if (args->program && !args->asking)
-            note_runs(results, &cells);
-        else
-            note_cells(results, &cells);
+        cells_note_interruption(&cells, args, results);
         enum fail unconfirmed =
             args->confirm ? explore_witness_confirm(&cells, args, results, &why) : FAIL_NONE;
-        fill_results(results, &cells, args->fail_on);
-        if (args->asking)
-            explore_asking_note(results, args->asking, &cells);
-        if (args->program)
-            snprintf(results->server_version, sizeof results->server_version, "%s",
-                     args->program->program.server_version);
+        cells_add_rows(&cells, args, results);
         fail = report(&cells, results, args, failure);
         if (unconfirmed && !fail)
             *failure = why;

@@ -230,6 +230,56 @@ enum fail cells_fill(struct cells *cells, const struct explore_args *args,
     return fail;
 }
 
+/* --- results --- */
+
+/* Of a worker's, whose runs are what takes the time. */
+static void note_runs(struct results *results, const struct cells *cells)
+{
+    int64_t done = 0, all = 0;
+    bool is_stopped = false;
+    for (int i = 0; i < cells->count; i++) {
+        const struct cell *cell = &cells->rows[i];
+        done += (int64_t)cell->outcome.runs;
+        all += cell->outcome.end != END_STOPPED ? (int64_t)cell->outcome.runs
+               : cell->options.runs_max         ? (int64_t)cell->options.runs_max
+                                                : WORKER_SEARCH_RUNS;
+        is_stopped |= cell->outcome.end == END_STOPPED;
+    }
+    if (is_stopped)
+        results_interrupt(results, cmd_stop_name(), "run", done, all);
+}
+
+/* Cells that an interruption cut short, or left out. */
+static void note_cells(struct results *results, const struct cells *cells)
+{
+    int done = 0;
+    for (int i = 0; i < cells->count; i++)
+        done += cells->rows[i].outcome.end != END_STOPPED;
+    if (done < cells->count)
+        results_interrupt(results, cmd_stop_name(), "cell", done, cells->count);
+}
+
+void cells_note_interruption(const struct cells *cells, const struct explore_args *args,
+                             struct results *results)
+{
+    if (args->program && !args->asking)
+        note_runs(results, cells);
+    else
+        note_cells(results, cells);
+}
+
+void cells_add_rows(struct cells *cells, const struct explore_args *args, struct results *results)
+{
+    cells->first_row = results->rows_count;
+    for (int i = 0; i < cells->count; i++)
+        result_add_cell(results, &cells->rows[i], cells->on_redis[i], args->fail_on);
+    if (args->asking)
+        explore_asking_note(results, args->asking, cells);
+    if (args->program)
+        snprintf(results->server_version, sizeof results->server_version, "%s",
+                 args->program->program.server_version);
+}
+
 void cells_close(struct cells *cells)
 {
     for (int i = 0; i < cells->count; i++)

@@ -14,6 +14,7 @@ struct cells {
     struct cell *rows;
     enum confirmed (*on_redis)[PROPERTY_COUNT];
     int count;
+    int first_row; /* of the results that they were added to */
     struct minimal_faults
         *minimals; /* with --frontier, one a scheme of the shard; its rows are borrowed by `rows` */
     int minimals_count;
@@ -24,10 +25,14 @@ struct cells {
 enum fail cells_fill(struct cells *cells, const struct explore_args *args,
                      const struct scheme_list *wanted, const struct shard *shard, int64_t *whole,
                      struct failure *failure);
-/* The cells of the matrix, not searched yet. */
-enum fail cells_make(struct cells *cells, const struct explore_args *args,
-                     const struct scheme_list *wanted, const struct shard *shard, int64_t *whole,
-                     struct failure *failure);
+
+/* That a signal ended it early: the results are then unknown as a whole. */
+void cells_note_interruption(const struct cells *cells, const struct explore_args *args,
+                             struct results *results);
+
+/* Appends the rows of the cells, and notes what they rest on. */
+void cells_add_rows(struct cells *cells, const struct explore_args *args, struct results *results);
+
 void cells_close(struct cells *cells);
 
 /* Shows how many cells are done, in one line of the terminal; NULL: nobody is there to see it. */

@@ -192,7 +192,7 @@ enum fail explore_witness_write(const struct cells *cells, struct results *resul
         fail = make_part(folder, "histories", failure);
     struct finding *findings = memory_new(PROPERTY_COUNT, sizeof *findings);
     for (int i = 0; i < cells->count && !fail; i++) {
-        struct result_row *row = &results->rows[i];
+        struct result_row *row = &results->rows[cells->first_row + i];
         for (int p = 0; p < row->properties_count && !fail; p++)
             if (row->properties[p].verdict == VERDICT_VIOLATED)
                 fail = write_witness(&cells->rows[i], program, &row->properties[p], folder,

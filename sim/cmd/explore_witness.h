@@ -13,7 +13,7 @@ enum fail explore_witness_confirm(struct cells *cells, const struct explore_args
 
 /* Writes each violated property of a cell into the run folder, as a schedule and as the history of
  * its replay in the simulated world (program, not NULL: of that worker), and says so in its row.
- * results: rows of the cells, in their order. */
+ * results: that the cells were added to. */
 enum fail explore_witness_write(const struct cells *cells, struct results *results,
                                 struct worker_program *program, const char *folder,
                                 struct failure *failure);

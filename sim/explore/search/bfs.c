@@ -216,6 +216,8 @@ static bool is_spent(struct bfs_run *run)
     const struct explore_options *options = search->options;
     measure(run);
     fingerprint_set_forget(&search->visited, run->state);
+    if (options->watch)
+        options->watch(options->watch_context, search->visited.count);
     if (options->states_max && search->visited.count >= options->states_max)
         search->end = END_STATES;
     else if (options->bytes_max && search->bytes >= options->bytes_max)
