@@ -305,11 +305,6 @@ def test_what_is_no_command(picklock, command, words):
     assert ran.status == 64 and words in ran.err, ran
 
 
-def test_it_says_what_else_there_is(picklock, worker):
-    ran = picklock("test", worker())
-    assert ran.status == 64 and "picklock run --worker COMMAND" in ran.err, ran
-
-
 def test_a_worker_that_does_not_begin(picklock, worker):
     ran = once(picklock, worker(text="import no_such_library\n"))
     assert ran.status == 64, ran

@@ -20,7 +20,7 @@ enum property {
 enum blame { BLAME_NOBODY, BLAME_DEPLOYMENT, BLAME_EITHER, BLAME_SCHEME };
 
 enum cause {
-#define CAUSE(id, name, blame, words) CAUSE_##id,
+#define CAUSE(id, name, blame, words, advice) CAUSE_##id,
 #include "checks/causes.def"
 #undef CAUSE
     CAUSE_COUNT
@@ -104,6 +104,7 @@ const char *verdict_name(enum verdict verdict);     /* "holds", "not_applicable"
 const char *verdict_words(enum verdict verdict);    /* "holds", "not applicable", in sentences */
 const char *cause_name(enum cause cause);
 const char *cause_words(enum cause cause);
+const char *cause_advice(enum cause cause); /* what to do about it */
 enum blame cause_blame(enum cause cause);
 bool property_read(const char *name, enum property *property);
 bool verdict_read(const char *name, enum verdict *verdict);

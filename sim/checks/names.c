@@ -20,10 +20,10 @@ static const struct {
 };
 
 static const struct {
-    const char *name, *words;
+    const char *name, *words, *advice;
     enum blame blame;
 } causes[CAUSE_COUNT] = {
-#define CAUSE(id, name, blame, words) {name, words, blame},
+#define CAUSE(id, name, blame, words, advice) {name, words, advice, blame},
 #include "checks/causes.def"
 #undef CAUSE
 };
@@ -101,6 +101,12 @@ const char *cause_words(enum cause cause)
 {
     assert((unsigned)cause < CAUSE_COUNT);
     return causes[cause].words;
+}
+
+const char *cause_advice(enum cause cause)
+{
+    assert((unsigned)cause < CAUSE_COUNT);
+    return causes[cause].advice;
 }
 
 enum blame cause_blame(enum cause cause)

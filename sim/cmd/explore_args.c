@@ -55,8 +55,7 @@ const char explore_help[] =
     REPORT_HELP;
 /* clang-format on */
 
-/* An empty variable of a script must not ask for nothing. */
-static enum fail check_faults(const char *text, struct failure *failure)
+enum fail explore_args_check_faults(const char *text, struct failure *failure)
 {
     const char *item = text;
     while (item) {
@@ -179,7 +178,7 @@ enum fail explore_args_parse(int argc, char **argv, struct explore_args *args,
     if (!fail)
         fail = check_worker(args, section, failure);
     if (!fail)
-        fail = check_faults(args->fault, failure);
+        fail = explore_args_check_faults(args->fault, failure);
     if (!fail)
         fail = output_check(&args->output, failure);
     args->has_section = section != NULL;

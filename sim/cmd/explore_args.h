@@ -28,4 +28,8 @@ struct explore_args {
 enum fail explore_args_parse(int argc, char **argv, struct explore_args *args,
                              struct failure *failure);
 
+/* Has "stall,crash+stall" (NULL: nothing) no empty item? An empty variable of a script must not ask
+ * for nothing. FAIL_INPUT: it has. */
+enum fail explore_args_check_faults(const char *text, struct failure *failure);
+
 #endif

@@ -2,16 +2,21 @@
 #include "cmd/explore_asking.h"
 
 #include "base/memory.h"
+#include "base/monotonic.h"
 #include "base/units.h"
 #include "cmd/cmd.h"
+#include "cmd/progress.h"
 #include "explore/model/faults/fault.h"
 #include "run/cell_result.h"
 #include "run/walk.h"
 
 #include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
-enum { AUDIT_PERCENT = 5 };
+enum { AUDIT_PERCENT = 5, LEASE_TICKS = 2 };
 
 static enum fail open_workers(void *context, const struct run *run, struct world **world,
                               struct failure *failure)
@@ -28,6 +33,22 @@ static enum fail check_faults(const struct cell *cell, struct failure *failure)
             return failure_set(failure, FAIL_INPUT, "%s does not apply to a worker: %s",
                                fault_name((enum fault)i), asking_cannot((enum fault)i));
     return FAIL_NONE;
+}
+
+enum fail explore_asking_check(const char *faults, struct failure *failure)
+{
+    enum fail fail = explore_args_check_faults(faults, failure);
+    char *names = memory_text(faults ? faults : ""), *rest = names;
+    for (char *name = strtok_r(names, ",", &rest); name && !fail;
+         name = strtok_r(NULL, ",", &rest)) {
+        struct cell cell;
+        cell_init(&cell, schemes[0]);
+        fail = cell_add_faults(&cell, name, failure);
+        if (!fail)
+            fail = check_faults(&cell, failure);
+    }
+    free(names);
+    return fail;
 }
 
 /* What the lock guards is not touched: a worker's controller has no part in the replay for it. */
@@ -53,6 +74,42 @@ static bool cuts(const struct cell *cell)
     return does;
 }
 
+/* --- how far it is: a line of the terminal that changes --- */
+
+enum { TELL_EVERY_US = 100000 };
+
+struct asking_watch {
+    const struct asking *asking;
+    const struct cells *cells;
+    int at; /* the cell that is searched */
+    bool is_terminal;
+    int64_t told_us;
+};
+
+static void tell(void *context, uint64_t states)
+{
+    struct asking_watch *watch = context;
+    const struct cell *cell = &watch->cells->rows[watch->at];
+    const int64_t now_us = monotonic_us();
+    if (!watch->is_terminal || now_us - watch->told_us < TELL_EVERY_US)
+        return;
+    watch->told_us = now_us;
+    fprintf(stderr, "\r\033[K%d/%d %s: %" PRIu64 " states, %" PRIu64 " executions", watch->at + 1,
+            watch->cells->count, cell->faults, states, asking_figures(watch->asking).executions);
+    if (cell->options.deadline_us) {
+        const int64_t left_us = cell->options.deadline_us - now_us;
+        fprintf(stderr, ", at most ");
+        progress_print_time(left_us > 0 ? left_us : 0);
+        fprintf(stderr, " left");
+    }
+}
+
+static void tell_nothing(const struct asking_watch *watch)
+{
+    if (watch->is_terminal)
+        fprintf(stderr, "\r\033[K");
+}
+
 static enum fail search(struct asking *asking, struct cell *cell, struct failure *failure)
 {
     cell->options.subject = asking_subject(asking);
@@ -65,10 +122,11 @@ static enum fail search(struct asking *asking, struct cell *cell, struct failure
     return fail;
 }
 
-static void leave_open(struct cell *cell, const char *why)
+static void leave_open(struct cell *cell, int lease_ticks, const char *why)
 {
     struct explore_outcome *outcome = &cell->searches[SECTION_NOTHING].outcome;
-    outcome->end = END_UNANSWERED;
+    outcome->lease_ticks = lease_ticks;
+    outcome->end = cmd_stop ? END_STOPPED : END_UNANSWERED;
     for (int i = 0; i < PROPERTY_COUNT; i++)
         outcome->findings[i].verdict = VERDICT_UNKNOWN;
     cell_doubt(cell, why);
@@ -78,20 +136,29 @@ static enum fail decide(struct explore_asking *it, struct cells *cells,
                         const struct explore_args *args, struct failure *failure)
 {
     struct asking *asking = NULL;
+    const int lease_ticks = args->lease_ticks ? (int)args->lease_ticks : LEASE_TICKS;
     const struct asking_options options = {.program = &args->program->program,
-                                           .lease_ticks = (int)args->lease_ticks,
+                                           .lease_ticks = lease_ticks,
                                            .seed = (uint64_t)args->seed};
     struct failure why = {0};
     enum fail fail = asking_new(&asking, &options, &args->program->scheme, &why);
     for (int i = 0; fail == FAIL_UNKNOWN && i < cells->count; i++)
-        leave_open(&cells->rows[i], why.text);
+        leave_open(&cells->rows[i], lease_ticks, why.text);
     if (fail == FAIL_UNKNOWN)
         return FAIL_NONE;
     if (fail)
         return failure_set(failure, fail, "%s", why.text);
-    for (int i = 0; i < cells->count && !fail; i++)
-        fail = search(asking, &cells->rows[i], failure);
-    asking_audit(asking, AUDIT_PERCENT);
+    struct asking_watch watch = {
+        .asking = asking, .cells = cells, .is_terminal = isatty(STDERR_FILENO)};
+    for (watch.at = 0; watch.at < cells->count && !fail; watch.at++) {
+        cells->rows[watch.at].options.watch = tell;
+        cells->rows[watch.at].options.watch_context = &watch;
+        fail = search(asking, &cells->rows[watch.at], failure);
+        cells->rows[watch.at].options.watch = NULL;
+    }
+    tell_nothing(&watch);
+    if (!cmd_stop)
+        asking_audit(asking, AUDIT_PERCENT);
     /* Cells share their answers. */
     for (int i = 0; i < cells->count && asking_failure(asking)->code; i++)
         cell_doubt(&cells->rows[i], asking_failure(asking)->text);
@@ -124,8 +191,13 @@ enum fail explore_asking_run(struct explore_asking *asking, struct cells *cells,
     }
     if (!fail)
         fail = decide(asking, cells, args, failure);
-    for (int i = 0; i < cells->count && !fail; i++)
+    for (int i = 0; i < cells->count && !fail; i++) {
+        if (cmd_stop) { /* what was found can not be replayed any more */
+            cells->rows[i].searches[SECTION_NOTHING].outcome.end = END_STOPPED;
+            cell_doubt(&cells->rows[i], "it was interrupted");
+        }
         finish(&cells->rows[i], &args->program->program);
+    }
     return fail;
 }
 

@@ -13,6 +13,10 @@ struct explore_asking {
     int lease_ticks;
 };
 
+/* Can a worker be struck by these ("stall,crash+stall"; NULL: all that can)? FAIL_INPUT: not by one
+ * of them, or there is no such fault. */
+enum fail explore_asking_check(const char *faults, struct failure *failure);
+
 /* Searches the cells, replays what they found, and finishes them. FAIL_INPUT: a fault that does not
  * apply, or a worker that cannot be used, as FAIL_UNAVAILABLE. What a worker does not decide is a
  * reason in its cells. */

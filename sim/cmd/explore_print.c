@@ -48,7 +48,7 @@ static void print_line(FILE *out, const char *head, const char *text)
     fputc('\n', out);
 }
 
-static void print_witness(FILE *out, const struct result_row *cell,
+static void print_choices(FILE *out, const struct result_row *cell,
                           const struct result_property *property)
 {
     fputc('\n', out);
@@ -68,6 +68,14 @@ static void print_witness(FILE *out, const struct result_row *cell,
         print_line(out, "  NOT CONFIRMED, a defect of picklock: ", property->error);
 }
 
+enum fail explore_print_witness(FILE *out, const struct result_row *cell,
+                                const struct result_property *property, const char *folder,
+                                struct failure *failure)
+{
+    print_choices(out, cell, property);
+    return print_diagram(out, property, folder, failure);
+}
+
 enum fail explore_print_witnesses(FILE *out, const struct results *results, const char *folder,
                                   struct failure *failure)
 {
@@ -76,10 +84,8 @@ enum fail explore_print_witnesses(FILE *out, const struct results *results, cons
         const struct result_row *cell = &results->rows[i];
         for (int p = 0; p < cell->properties_count && !fail; p++) {
             const struct result_property *property = &cell->properties[p];
-            if (property->verdict != VERDICT_VIOLATED)
-                continue;
-            print_witness(out, cell, property);
-            fail = print_diagram(out, property, folder, failure);
+            if (property->verdict == VERDICT_VIOLATED)
+                fail = explore_print_witness(out, cell, property, folder, failure);
         }
     }
     return fail;

@@ -6,6 +6,12 @@
 
 #include <stdio.h>
 
+/* Of a violated property of a cell its choices, its sentences, and its diagram where it has a
+ * history (relative to folder). */
+enum fail explore_print_witness(FILE *out, const struct result_row *cell,
+                                const struct result_property *property, const char *folder,
+                                struct failure *failure);
+
 /* Of every violated property its choices, its sentences, and its diagram where it has a history
  * (relative to folder). */
 enum fail explore_print_witnesses(FILE *out, const struct results *results, const char *folder,

@@ -163,15 +163,15 @@ static enum fail write_witness(const struct cell *cell, struct worker_program *p
     char *path = path_in(folder, row->schedule);
     enum fail fail = write_schedule(&run, finding, program, path, failure);
     free(path);
-    if (row->error) {
+    if (!fail && !row->error) {
+        path = path_in(folder, row->history);
+        fail = write_history(&run, finding, program, path, findings, failure);
+        free(path);
+    }
+    if (fail || row->error) { /* there is none */
         free(row->history);
         row->history = NULL;
     }
-    if (fail || row->error)
-        return fail;
-    path = path_in(folder, row->history);
-    fail = write_history(&run, finding, program, path, findings, failure);
-    free(path);
     return fail;
 }
 

@@ -10,8 +10,7 @@
 
 enum { SECOND_US = 1000000, EVERY_US = 5 * SECOND_US, MINUTE_S = 60 };
 
-/* "45 s", "9 min 32 s" */
-static void print_time(int64_t us)
+void progress_print_time(int64_t us)
 {
     int64_t seconds = (us + SECOND_US - 1) / SECOND_US;
     if (seconds >= MINUTE_S)
@@ -26,7 +25,7 @@ void progress_begin(struct progress *progress)
     if (!progress->is_real_time || progress->takes_us < EVERY_US)
         return;
     fprintf(stderr, "%" PRId64 " runs, about ", progress->runs);
-    print_time(progress->takes_us);
+    progress_print_time(progress->takes_us);
     fprintf(stderr, ": leases run out in real time");
     if (progress->left_out)
         fprintf(stderr, "; %" PRId64 " more do not apply here", progress->left_out);
@@ -53,7 +52,7 @@ void progress_next(struct progress *progress, const char *scenario, int64_t take
         text_print(stderr, TEXT_PLAIN, scenario);
         if (progress->is_real_time) {
             fprintf(stderr, ", about ");
-            print_time(left_us(progress, now_us - progress->began_us));
+            progress_print_time(left_us(progress, now_us - progress->began_us));
             fprintf(stderr, " left");
         }
         if (!progress->is_terminal)

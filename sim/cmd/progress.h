@@ -17,6 +17,9 @@ struct progress {
     int64_t began_us, told_us;
 };
 
+/* Prints "45 s", "9 min 32 s" to stderr. */
+void progress_print_time(int64_t us);
+
 /* Fills in the rest, and says what is to come where it takes long. */
 void progress_begin(struct progress *progress);
 

@@ -1,8 +1,9 @@
 /* test.c - `picklock test`: somebody's lock, as it is. */
 #include "cmd/cmd.h"
-#include "cmd/options.h"
+#include "cmd/test_lock.h"
 
 #include "base/limits.h"
+#include "base/memory.h"
 #include "report/text.h"
 #include "worker/once.h"
 #include "worker/session.h"
@@ -16,19 +17,36 @@
 /* Of a line of once.h: where its words begin. */
 enum { WORDS_COLUMN = 14, COLUMNS_MIN = 40 };
 
+enum { BUDGET_US = 120000000 };
+
+/* clang-format off */
 static const char help[] =
     "\n"
-    "  COMMAND                starts a worker: 'python3 my_lock.py', one process a client, which "
-    "is\n"
-    "                         told what to do in JSON lines (sim/docs/WORKERS.md)\n"
-    "  --once                 one clean hand-over between two workers on a real redis-server, "
-    "with\n"
-    "                         every command, reply and clock read: for writing a worker\n"
-    "  --lease TIME           of the lock; default 10s (no time is waited for)\n"
-    "  --servers N            servers that the lock is given; default 1\n"
+    "  COMMAND                starts a worker: 'python3 my_lock.py', one process a client, which is\n"
+    "                         told what to do in JSON lines (sim/docs/WORKERS.md). It is checked\n"
+    "                         (a clean hand-over, twice the same), then tested: all scenarios that\n"
+    "                         apply, then every interleaving up to a bound, by asking it once for\n"
+    "                         whatever it may meet. The end is a verdict, with the shortest\n"
+    "                         counterexample, what to do about it, and how to replay it\n"
+    "  SCENARIO...            only these scenario files (default: all of scenarios/)\n"
+    "  --budget TIME          time for the interleavings (default 2min); what is not decided by\n"
+    "                         then is unknown\n"
+    "  --fault F,G            as for `picklock explore` (default: none, then each fault alone)\n"
+    "  --clients N            number of clients of the interleavings, 1 to 6 (default 3)\n"
+    "  --rounds N             attempts of each client, 1 to 7 (default 2)\n"
     "  --redis-server PATH    that program, instead of redis-server on the PATH\n"
     "  --seed N               of what the workers take for random; default 1\n"
-    "  --patience TIME        real time that a worker may take to come to rest; default 20s\n";
+    "  --patience TIME        real time that a worker may take to come to rest, in the check and\n"
+    "                         with --once; default 20s\n"
+    "  --lease TIME           of the lock in the check, and with --once; default 10s (no time is\n"
+    "                         waited for)\n"
+    FAIL_ON_HELP("scheme")
+    "  --once                 instead: one clean hand-over between two workers on a real\n"
+    "                         redis-server, with every command, reply and clock read: for writing\n"
+    "                         a worker\n"
+    "  --servers N            with --once: servers that the lock is given; default 1\n"
+    OUTPUT_HELP;
+/* clang-format on */
 
 /* Of the terminal; 0: it is none, and lines stay whole. */
 static int columns_of_terminal(void)
@@ -72,48 +90,94 @@ static void print_line(void *context, const char *line)
     free(clean);
 }
 
-int cmd_test(int argc, char **argv)
+static int test_once(struct once_options *options)
 {
     struct failure failure = {0};
-    int64_t lease_us = 10000000, patience_us = SESSION_PATIENCE_US, servers = 1, seed = 1;
-    const char *redis_server = NULL;
-    int operands, wants_help = 0, wants_once = 0;
-    const struct option_row rows[] = {
-        {"--once", OPTION_FLAG, &wants_once, 0, 0},
-        {"--lease", OPTION_DURATION, &lease_us, 1000, (int64_t)3600000000 * 24},
-        {"--servers", OPTION_NUMBER, &servers, 1, SERVERS_MAX},
-        {"--redis-server", OPTION_TEXT, &redis_server, 0, 0},
-        {"--seed", OPTION_NUMBER, &seed, 0, INT64_MAX},
-        {"--patience", OPTION_DURATION, &patience_us, 100000, INT64_C(3600000000)},
-    };
-    if (options_parse(argc, argv, rows, sizeof rows / sizeof rows[0], &operands, &wants_help,
-                      &failure))
-        return cmd_failed(&failure);
-    if (wants_help)
-        return cmd_help("test", help);
-    if (operands != 1) {
-        failure_set(&failure, FAIL_INPUT,
-                    "test wants one command, in quotes: 'python3 my_lock.py'");
-        return cmd_failed(&failure);
-    }
-    if (!wants_once) {
-        failure_set(&failure, FAIL_INPUT,
-                    "test wants --once; `picklock run --worker COMMAND` plays the scenarios");
-        return cmd_failed(&failure);
-    }
     int columns = columns_of_terminal();
     cmd_catch_signals();
-    const struct once_options options = {.command = argv[1],
-                                         .redis_server = redis_server,
-                                         .lease_us = lease_us,
-                                         .servers = (int)servers,
-                                         .seed = (uint64_t)seed,
-                                         .patience_us = patience_us,
-                                         .stop = &cmd_stop,
-                                         .line = print_line,
-                                         .context = &columns};
-    if (once_run(&options, &failure))
+    options->stop = &cmd_stop;
+    options->line = print_line;
+    options->context = &columns;
+    if (once_run(options, &failure))
         return cmd_failed(&failure);
     printf("\nA clean hand-over: as expected.\n");
     return FAIL_NONE;
+}
+
+/* What goes with one of the two alone. */
+static enum fail check(const struct test_lock *test, bool is_once, int64_t servers, int operands,
+                       struct failure *failure)
+{
+    bool has_files = test->output.out != NULL;
+    for (int i = 0; i < FORMAT_COUNT; i++)
+        has_files |= test->output.files[i] != NULL;
+    const struct {
+        const char *name;
+        bool is_given;
+    } others[] = {{"a scenario", operands > 1},  {"--fault", test->fault},
+                  {"--clients", test->clients},  {"--rounds", test->rounds},
+                  {"--budget", test->budget_us}, {"--fail-on", test->fail_on},
+                  {"a report", has_files}};
+    if (operands < 1)
+        return failure_set(failure, FAIL_INPUT,
+                           "test wants one command, in quotes: 'python3 my_lock.py'");
+    for (size_t i = 0; is_once && i < sizeof others / sizeof *others; i++)
+        if (others[i].is_given)
+            return failure_set(failure, FAIL_INPUT,
+                               "%s does not go with --once: it shows one hand-over, and tests "
+                               "nothing",
+                               others[i].name);
+    if (!is_once && servers)
+        return failure_set(failure, FAIL_INPUT, "--servers goes with --once");
+    return output_check(&test->output, failure);
+}
+
+int cmd_test(int argc, char **argv)
+{
+    struct failure failure = {0};
+    struct test_lock test = {.lease_us = 10000000, .patience_us = SESSION_PATIENCE_US, .seed = 1};
+    int64_t servers = 0;
+    int operands, wants_help = 0, is_once = 0;
+    char **line = memory_new((size_t)argc + 1, sizeof *line);
+    memcpy(line, argv, (size_t)argc * sizeof *line);
+    const int64_t day_us = 24 * INT64_C(3600000000);
+    const struct option_row rows[] = {
+        {"--once", OPTION_FLAG, &is_once, 0, 0},
+        {"--lease", OPTION_DURATION, &test.lease_us, 1000, day_us},
+        {"--patience", OPTION_DURATION, &test.patience_us, 100000, INT64_C(3600000000)},
+        {"--servers", OPTION_NUMBER, &servers, 1, SERVERS_MAX},
+        {"--fault", OPTION_TEXT, &test.fault, 0, 0},
+        {"--clients", OPTION_NUMBER, &test.clients, 1, EXPLORE_CLIENTS_MAX},
+        {"--rounds", OPTION_NUMBER, &test.rounds, 1, EXPLORE_ROUNDS_MAX},
+        {"--budget", OPTION_DURATION, &test.budget_us, 1000, day_us},
+        {"--redis-server", OPTION_TEXT, &test.redis_server, 0, 0},
+        {"--seed", OPTION_NUMBER, &test.seed, 0, INT64_MAX},
+        {"--fail-on", OPTION_TEXT, &test.fail_on, 0, 0},
+        OUTPUT_ROWS(test.output),
+    };
+    int status;
+    if (options_parse(argc, argv, rows, sizeof rows / sizeof rows[0], &operands, &wants_help,
+                      &failure)) {
+        status = cmd_failed(&failure);
+    } else if (wants_help) {
+        status = cmd_help("test", help);
+    } else if (check(&test, is_once, servers, operands, &failure)) {
+        status = cmd_failed(&failure);
+    } else if (is_once) {
+        struct once_options options = {.command = argv[1],
+                                       .redis_server = test.redis_server,
+                                       .lease_us = test.lease_us,
+                                       .patience_us = test.patience_us,
+                                       .servers = servers ? (int)servers : 1,
+                                       .seed = (uint64_t)test.seed};
+        status = test_once(&options);
+    } else {
+        test.command = argv[1];
+        test.scenarios = argv + 2;
+        test.scenarios_count = operands - 1;
+        test.budget_us = test.budget_us ? test.budget_us : BUDGET_US;
+        status = test_lock_run(&test, argc, line);
+    }
+    free(line);
+    return status;
 }

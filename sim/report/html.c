@@ -298,14 +298,23 @@ static const struct {
     const char *name;
     void (*put)(const struct page *page);
 } blanks[] = {
-    {"title", put_title},           {"scope", put_scope},
-    {"sides", put_sides},           {"mood", put_mood},
-    {"counts", put_counts},         {"problems", put_problems},
-    {"scenarios", html_scenarios},  {"cells", html_cells},
-    {"stress", html_stress},        {"details", html_details},
-    {"causes", put_causes},         {"properties", put_properties},
-    {"invocation", put_invocation}, {"version", put_version},
-    {"style", put_style},           {"script", put_script},
+    {"title", put_title},
+    {"scope", put_scope},
+    {"sides", put_sides},
+    {"mood", put_mood},
+    {"counts", put_counts},
+    {"problems", put_problems},
+    {"conclusion", html_conclusion},
+    {"scenarios", html_scenarios},
+    {"cells", html_cells},
+    {"stress", html_stress},
+    {"details", html_details},
+    {"causes", put_causes},
+    {"properties", put_properties},
+    {"invocation", put_invocation},
+    {"version", put_version},
+    {"style", put_style},
+    {"script", put_script},
 };
 
 /* Copies the template; "{{name}}" is filled in. An unknown name is a defect of the template. */

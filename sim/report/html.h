@@ -1,5 +1,5 @@
 /* html.h - the parts of the page, a file each: html.c the frame, html_table.c the tables,
- * html_details.c what stands below them. */
+ * html_conclusion.c what stands above, html_details.c what stands below them. */
 #ifndef PICKLOCK_REPORT_HTML_H
 #define PICKLOCK_REPORT_HTML_H
 
@@ -13,6 +13,10 @@ struct page {
     const char *run_folder; /* where histories are, or NULL */
     bool is_in_folder;      /* the page lies in it: paths can be links */
 };
+
+/* Of `picklock test`: the verdict in words, with what to do about each cause, and the shortest
+ * counterexample; nothing of other commands. */
+void html_conclusion(const struct page *page);
 
 /* The table scheme x scenario of all directed rows; nothing when there are none. */
 void html_scenarios(const struct page *page);
@@ -33,6 +37,14 @@ void html_origin(const struct page *page, int origin);
 
 /* The id of the row's part of the details: the same in every table. The caller frees. */
 char *html_row_id(const struct view *view, int at);
+
+/* The history as a diagram, if there is one; first_index as in timeline.h. folder: what history is
+ * relative to, NULL: the page's run folder. */
+void html_history(const struct page *page, const char *folder, const char *history,
+                  int64_t first_index, const char *label, bool is_open);
+
+/* The sentences of a finding, as a list. */
+void html_sentences(const struct page *page, char *const *sentences, int count);
 
 /* Text, escaped. */
 void html_text(const struct page *page, const char *text);

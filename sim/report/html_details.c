@@ -12,7 +12,7 @@
 
 /* --- pieces --- */
 
-static void put_sentences(const struct page *page, char *const *sentences, int count)
+void html_sentences(const struct page *page, char *const *sentences, int count)
 {
     if (!count)
         return;
@@ -46,10 +46,8 @@ static void put_legend(const struct page *page, const struct timeline *timeline)
     fputs("</figcaption>\n", page->out);
 }
 
-/* The history as a diagram, if there is one; first_index as in timeline.h. folder: what history is
- * relative to, NULL: the page's run folder. */
-static void draw_history(const struct page *page, const char *folder, const char *history,
-                         int64_t first_index, const char *label, bool is_open)
+void html_history(const struct page *page, const char *folder, const char *history,
+                  int64_t first_index, const char *label, bool is_open)
 {
     struct timeline *timeline;
     struct failure failure;
@@ -187,7 +185,7 @@ static void put_timeline(const struct page *page, const struct result_row *row,
 {
     char *label = memory_format("Timeline of %s %s %s", result_lock(row),
                                 row->search ? "under" : "in", row->subject);
-    draw_history(page, row->folder, result_history(row, headline),
+    html_history(page, row->folder, result_history(row, headline),
                  headline ? headline->first_index : -1, label,
                  row->search || row->verdict == VERDICT_VIOLATED);
     free(label);
@@ -249,7 +247,7 @@ static void put_headline(const struct page *page, const struct result_row *row)
     if (row->search)
         put_timeline(page, row, headline);
     if (headline && !row->error)
-        put_sentences(page, headline->witness, headline->witness_lines);
+        html_sentences(page, headline->witness, headline->witness_lines);
     if (row->search)
         put_again(page, row, headline);
     else
@@ -303,7 +301,7 @@ static void put_other(const struct page *page, const struct result_row *row,
         fprintf(page->out, "<p><b>%s</b>, %s:</p>\n", property_name(property->property),
                 verdict_words(property->verdict));
     }
-    put_sentences(page, property->witness, property->witness_lines);
+    html_sentences(page, property->witness, property->witness_lines);
     if (row->search)
         put_again(page, row, property);
 }

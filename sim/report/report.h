@@ -14,6 +14,10 @@
 /* The terminal summary. colours: 0 or 1. */
 void report_terminal(FILE *out, const struct results *results, int colours);
 
+/* The same, but of scenarios only those that somebody may want to look at (violated, or unknown),
+ * and of no run its sentences. */
+void report_terminal_brief(FILE *out, const struct results *results, int colours);
+
 /* What characters a terminal can show. */
 enum charset { CHARSET_ASCII, CHARSET_UTF8 };
 

@@ -17,6 +17,7 @@ struct terminal {
     FILE *out;
     int colours;
     int scheme_columns;
+    bool is_brief;
 };
 
 static const char bold[] = "1", dim[] = "2", red[] = "31", green[] = "32", yellow[] = "33",
@@ -118,12 +119,23 @@ static void print_origin(const struct terminal *terminal, const struct view *vie
     fputc('\n', terminal->out);
 }
 
+/* Is there something to look at in that group? */
+static bool has_news(const struct view *view, int from, int end)
+{
+    bool has_any = false;
+    for (int i = from; i < end; i++)
+        has_any |= view->rows[i]->verdict == VERDICT_VIOLATED || view_is_problem(view->rows[i]);
+    return has_any;
+}
+
 static void print_scenarios(const struct terminal *terminal, const struct view *view)
 {
     int last = view_first(view, KIND_STRESS), cells = view_first(view, KIND_CELL);
     last = last < cells ? last : cells;
     for (int from = 0, end; from < last; from = end) {
         end = view_group_end(view, from);
+        if (terminal->is_brief && !has_news(view, from, end))
+            continue;
         cell(terminal, bold, view->rows[from]->subject, 0);
         print_origin(terminal, view, from);
         for (int i = from; i < end; i++)
@@ -237,14 +249,14 @@ static void print_runs(const struct terminal *terminal, const struct view *view,
     print_scenarios(terminal, view);
     print_stress(terminal, view);
     bool has_problem = false;
-    for (int i = 0; i < end; i++) {
+    for (int i = 0; i < end && !terminal->is_brief; i++) {
         if (!view_is_problem(view->rows[i]))
             continue;
         bool is_unknown = result_standing(view->rows[i]) == STANDING_UNKNOWN;
         has_problem = true;
         print_sentences(terminal, is_unknown ? "unknown: " : "NOT expected: ", view->rows[i]);
     }
-    const struct result_row *bug = has_problem ? NULL : view_first_bug(view);
+    const struct result_row *bug = has_problem || terminal->is_brief ? NULL : view_first_bug(view);
     if (bug)
         print_sentences(
             terminal,
@@ -357,13 +369,15 @@ static void print_sentence(FILE *out, char *words)
     free(words);
 }
 
-void report_terminal(FILE *out, const struct results *results, int colours)
+static void print_report(FILE *out, const struct results *results, int colours, bool is_brief)
 {
     struct view view;
     view_init(&view, results);
     struct view_counts counts = view_count(&view);
-    struct terminal terminal = {
-        .out = out, .colours = colours, .scheme_columns = scheme_columns(&view)};
+    struct terminal terminal = {.out = out,
+                                .colours = colours,
+                                .scheme_columns = scheme_columns(&view),
+                                .is_brief = is_brief};
     if (counts.rows || !counts.cells)
         print_runs(&terminal, &view, &counts);
     if (counts.rows && counts.cells)
@@ -385,4 +399,14 @@ void report_terminal(FILE *out, const struct results *results, int colours)
     free(interrupted);
     print_all("MISSING: ", &terminal, results->missing, results->missing_count, loud);
     view_close(&view);
+}
+
+void report_terminal(FILE *out, const struct results *results, int colours)
+{
+    print_report(out, results, colours, false);
+}
+
+void report_terminal_brief(FILE *out, const struct results *results, int colours)
+{
+    print_report(out, results, colours, true);
 }

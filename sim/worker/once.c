@@ -71,9 +71,12 @@ static void tell_clocks(struct once *once, int client)
 static void on_sent(void *context, const struct wire_message *message)
 {
     const struct once *once = context;
+    const struct once_options *options = once->options;
     char text[700];
-    say(once, names[message->client], "sends to server %d: %s", message->server + 1,
-        wire_request_print(message->bytes, message->length, text, sizeof text));
+    wire_request_print(message->bytes, message->length, text, sizeof text);
+    say(once, names[message->client], "sends to server %d: %s", message->server + 1, text);
+    if (options->sent && once->session)
+        options->sent(options->context, message->client, session_now_us(once->session), text);
 }
 
 static void on_executed(void *context, const struct wire_message *message)

@@ -19,6 +19,8 @@ struct once_options {
     const volatile int *stop; /* not NULL, and not 0: it ends early, with FAIL_UNKNOWN */
     /* A line of what happens, without its line feed; borrowed. */
     void (*line)(void *context, const char *line);
+    /* A command that a worker sends, at that world time, in words; borrowed. NULL: nobody asks. */
+    void (*sent)(void *context, int client, int64_t now_us, const char *words);
     void *context;
 };
 

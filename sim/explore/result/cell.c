@@ -98,9 +98,10 @@ static void drop(struct explore_finding *finding)
 /* In another world it did not show: nothing is a finding before it was replayed. */
 static void take_back(struct cell *cell, enum property property, const char *why)
 {
-    char *words =
-        memory_format("a violation of %s was found, and did not show when it was replayed: %s",
-                      property_name(property), why);
+    const bool is_stopped = cell->options.stop && *cell->options.stop;
+    char *words = memory_format("a violation of %s was found, and %s: %s", property_name(property),
+                                is_stopped ? "not replayed" : "did not show when it was replayed",
+                                is_stopped ? "it was interrupted" : why);
     cell_doubt(cell, words);
     free(words);
     drop(&cell->outcome.findings[property]);

@@ -26,7 +26,10 @@ struct bfs_run {
     struct insert_queue queue;
 };
 
-enum { NOTES_FIRST = 1024, MUCH = 1 << 20, CHECK_EVERY = 4096 };
+enum { NOTES_FIRST = 1024, MUCH = 1 << 20 };
+
+/* States between two looks at the limits: a subject that has to ask somebody takes its time. */
+enum { CHECK_EVERY = 4096, CHECK_EVERY_ASKED = 64 };
 
 /* Of the state in hand. */
 static int steps_so_far(const struct bfs_run *run)
@@ -290,13 +293,14 @@ static void run_depth(struct bfs_run *run)
     struct search *search = run->search;
     struct fingerprint_set *visited = &search->visited;
     uint32_t end = (uint32_t)visited->count;
+    const uint32_t every = search->options->subject ? CHECK_EVERY_ASKED : CHECK_EVERY;
     if (run->depth > search->depth)
         search->depth = run->depth;
     search->layer = run->layer;
     search->layer_depth = run->depth;
     for (uint32_t i = 0; run->state < end && !run->is_over; i++, run->state++) {
         expand(run, fingerprint_set_words(visited, run->state));
-        if (i % CHECK_EVERY == 0)
+        if (i % every == 0)
             run->is_over = is_spent(run);
     }
     settle_all(run);

@@ -1,0 +1,208 @@
+"""`picklock test COMMAND`: a lock program from the check of its worker to the verdict, in one report. Small bounds, few faults: what the
+parts find is tested where they are (test_worker_runs.py, test_worker_asking.py)."""
+
+import contextlib
+import html
+import json
+import os
+import pty
+import re
+import shlex
+import signal
+import subprocess
+
+import jsonschema
+import pytest
+from conftest import PICKLOCK, ROOT
+
+PYTHON = "/usr/bin/python3"
+EXAMPLES = ROOT / "sim" / "worker" / "examples"
+REDIS_PY = f"{PYTHON} {shlex.quote(str(EXAMPLES / 'redis_py_lock.py'))}"
+SCENARIO = ROOT / "scenarios" / "expired-lease-double-delete.yaml"
+SMALL = ("--clients", "2", "--rounds", "1")
+needs_redis_py = pytest.mark.skipif(subprocess.run([PYTHON, "-c", "import redis"], capture_output=True).returncode != 0,
+                                    reason="python3-redis is not installed")
+# A naive lock without a library; `starts` counts its processes.
+NAIVE = """
+import os, pathlib, socket
+import picklock_worker
+
+starts = pathlib.Path(__file__).parent / "starts"
+with starts.open("a") as file:
+    file.write("x")
+started = len(starts.read_text())
+
+class Worker(picklock_worker.Worker):
+    promises = ["expiry"]
+
+    def init(self, settings):
+        self.settings, self.socket = settings, None
+
+    def ask(self, *words):
+        if not self.socket:
+            self.socket = socket.create_connection(self.settings.address())
+        parts = [f"${len(str(word))}\\r\\n{word}\\r\\n" for word in words]
+        self.socket.sendall(f"*{len(words)}\\r\\n{''.join(parts)}".encode())
+        answer = self.socket.recv(4096)
+        if not answer:
+            self.socket = None
+            raise ConnectionError("it is gone")
+        return answer
+
+    def acquire(self, wait_ms):
+        return self.ask("SET", self.settings.key, self.settings.name, "NX", "PX", self.settings.ttl_ms) == b"+OK\\r\\n"
+
+    def release(self):
+        return self.ask("DEL", self.settings.key) == b":1\\r\\n"
+"""
+
+
+@pytest.fixture
+def worker(tmp_path):
+    """The command of the naive worker, with what is added behind it; in a folder with blanks."""
+
+    def write(added=""):
+        folder = tmp_path / "a lock of mine"
+        folder.mkdir()
+        (folder / "my lock.py").write_text(NAIVE + added + "\npicklock_worker.run(Worker)\n")
+        return f"{PYTHON} {shlex.quote(str(folder / 'my lock.py'))}"
+
+    return write
+
+
+def flat(text):
+    return " ".join(text.split())
+
+
+def results_of(out):
+    results = json.loads((out / "latest" / "results.json").read_text())
+    jsonschema.validate(results, json.loads((ROOT / "reports" / "results.schema.json").read_text()))
+    return results
+
+
+def test_a_naive_lock_is_found_explained_and_replayed(picklock, worker, tmp_path):
+    out, command = tmp_path / "out of it", worker()
+    ran = picklock("test", command, SCENARIO, "--fault", "none,slow-work", *SMALL, "--out", out)
+    assert ran.status == 1 and ran.err == "", ran
+    words = flat(ran.out)
+    assert "a clean hand-over, and the same again in new processes: 5 commands each" in words
+    assert "Verdict: my lock.py fails: unlock-bug." in words
+    assert "in 1 cell and 1 scenario, soonest in 10 steps under slow-work What to do: release with one script" in words
+    assert "Found, and not counted: overrun (nobody's fault)." in words
+    assert "▶" in ran.out or ">" in ran.out  # the diagram
+    results = results_of(out)
+    assert results["command"] == "test" and [row["kind"] for row in results["results"]] == ["run", "cell", "cell"]
+    assert results["notes"][0].startswith("Decided by asking once:") and "Assumed: the worker is deterministic" in results["notes"][0]
+
+    [line] = re.findall(r"^replay it: picklock (.*)$", ran.out, re.M)
+    again = picklock(*shlex.split(line))
+    assert again.status == 1 and "release-own" in again.out and "unlock-bug" in again.out, again
+
+    page = html.unescape((out / "latest" / "index.html").read_text())
+    verdict = page.split('<section class="conclusion">')[1].split("</section>")[0]
+    assert "my lock.py fails: unlock-bug." in verdict and "What to do:" in verdict and "<svg" in verdict and line in verdict
+    assert results["notes"][0] in page
+
+
+@needs_redis_py
+def test_of_a_library_only_what_is_known_is_blamed(picklock, tmp_path):
+    out = tmp_path / "out"
+    ran = picklock("test", REDIS_PY, SCENARIO, "--fault", "none,lose-reply,late-request", *SMALL, "--out", out)
+    assert ran.status == 1 and "Verdict: redis_py_lock.py fails: late-grant." in ran.out, ran
+    assert "Found, and not counted: overrun (nobody's fault), leftover (nobody's fault)." in flat(ran.out), ran
+    failed = {(row["kind"], prop["cause"]) for row in results_of(out)["results"] for prop in row["properties"] if prop.get("failed")}
+    assert failed == {("cell", "late-grant")}
+
+
+@needs_redis_py
+def test_a_lock_that_passes_up_to_its_bounds(picklock):
+    ran = picklock("test", REDIS_PY, SCENARIO, "--fault", "none,crash", *SMALL, "--html", "-")
+    assert ran.status == 0 and ran.out.startswith("<!DOCTYPE html>"), ran
+    assert "redis_py_lock.py passes: nothing that counts as its failure is there, in 2 cells up to their bounds and 1 run of" in flat(ran.out)
+
+
+@pytest.mark.parametrize("added, status, words", [
+    ("""
+class Worker(Worker):
+    def acquire(self, wait_ms):
+        super().acquire(wait_ms)
+        return True
+""", 1, "worker B was asked to acquire, and answered ok: true, but A holds the lock"),
+    ("os._exit(3)", 64, "its process ended with status 3"),
+    ("""
+class Worker(Worker):
+    def acquire(self, wait_ms):
+        self.settings.ttl_ms = 10000 + started
+        return super().acquire(wait_ms)
+""", 2, "the worker is not deterministic: the same hand-over was done twice, and its commands differ from the 1. on: first worker A sent "
+        "SET lock A NX PX 1000[12] at 0.0 ms, then worker A sent SET lock A NX PX 1000[34] at 0.0 ms"),
+], ids=["no lock", "no worker", "not the same twice"])
+def test_a_worker_that_cannot_be_tested(picklock, worker, tmp_path, added, status, words):
+    out, command = tmp_path / "out", worker(added)
+    ran = picklock("test", command, "--out", out)
+    assert ran.status == status and re.search(words, ran.err), ran
+    [advised] = re.findall(r"nothing was tested. One hand-over, with every command: picklock test --once (.*)", ran.err)
+    assert shlex.split(advised) == [command]
+    assert "Verdict" not in ran.out and not out.exists()
+
+
+def test_a_worker_that_ends_in_the_middle_leaves_nothing_safe(picklock, worker, tmp_path):
+    ran = picklock("test", worker("""
+class Worker(Worker):
+    def release(self):
+        released = super().release()
+        return released or os._exit(3)  # the lock was not there any more
+"""), ROOT / "scenarios" / "eviction.yaml", "--fault", "none,evict", *SMALL, "--fail-on", "never", "--out", tmp_path / "out")
+    assert ran.status == 2 and "Not decided: none" in flat(ran.out), ran
+    assert "0 safe" in ran.out and "its process ended" in flat(ran.out) and "passes" not in ran.out, ran
+
+
+def test_an_interruption_leaves_what_was_not_decided_unknown(worker, tmp_path):
+    out, command = tmp_path / "out", worker()
+    starts = tmp_path / "a lock of mine" / "starts"
+    with subprocess.Popen([PICKLOCK, "test", command, SCENARIO, "--fault", "none", "--out", out], stdout=subprocess.PIPE,
+                          stderr=subprocess.PIPE, text=True) as process:
+        while not starts.exists() or len(starts.read_text()) < 5:  # four of them were checked
+            assert process.poll() is None
+        process.send_signal(signal.SIGINT)
+        text, errors = process.communicate(timeout=60)
+    assert process.returncode == 2, text + errors
+    assert "INTERRUPTED: " in text and "is not decided" in text and "it was interrupted" in flat(text) and "0 safe" in text, text
+    assert results_of(out)["interrupted"]["why"] == "SIGINT"
+
+
+def test_what_the_budget_does_not_decide_is_unknown_and_a_lost_verdict_none(worker, tmp_path):
+    """On a terminal it says how far it is. A token that differs from process to process is no reason to refuse a worker."""
+    out = tmp_path / "out"
+    command = worker("""
+class Worker(Worker):
+    def acquire(self, wait_ms):
+        return self.ask("SET", self.settings.key, f"{started:032d}", "NX", "PX", self.settings.ttl_ms) == b"+OK\\r\\n"
+""")
+    terminal, end = pty.openpty()
+    with open("/dev/full", "w") as full:
+        done = subprocess.run([PICKLOCK, "test", command, SCENARIO, "--fault", "none", *SMALL, "--budget", "1ms", "--out", out], stdout=full,
+                              stderr=end, timeout=60)
+    os.close(end)
+    said = b""
+    with contextlib.suppress(OSError):
+        while got := os.read(terminal, 65536):
+            said += got
+    os.close(terminal)
+    assert done.returncode == 70 and b"standard output: cannot be written" in said, said
+    assert re.search(rb"1/1 none: \d+ states, \d+ executions, at most 0 s left", said), said
+    cell = results_of(out)["results"][-1]
+    assert cell["verdict"] == "unknown" and cell["search"]["end"] == "the time was up"
+
+
+@pytest.mark.parametrize("options, why", [
+    ((), "test wants one command"),
+    (("python3 x.py", "--once", "--budget", "3s"), "--budget does not go with --once"),
+    (("python3 x.py", "--servers", "3"), "--servers goes with --once"),
+    (("python3 x.py", "--fault", "resend"), "resend does not apply to a worker"),
+    (("python3 x.py", "--fault", "stall,"), "has an empty item"),
+    (("python3 x.py", "no-such-scenario.yaml"), "no-such-scenario.yaml"),
+])
+def test_what_it_does_not_take(picklock, options, why):
+    ran = picklock("test", *options)
+    assert ran.status == 64 and why in ran.err and ran.out == "", ran

@@ -1,0 +1,96 @@
+/* test_conclusion.c - see test_conclusion.h. */
+#include "cmd/test_conclusion.h"
+
+#include "base/memory.h"
+#include "cmd/charset.h"
+#include "cmd/explore_print.h"
+#include "cmd/output.h"
+#include "report/conclusion.h"
+#include "report/report.h"
+#include "report/text.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+enum { COLUMNS = 100 };
+
+/* Takes words; NULL: nothing. */
+static void print_words(char *words, int indent)
+{
+    if (words)
+        text_print_wrapped(stdout, words, indent, COLUMNS);
+    free(words);
+}
+
+static void print_causes(const struct conclusion *conclusion)
+{
+    for (int i = 0; i < conclusion->failures; i++) {
+        const struct concluded_cause *cause = &conclusion->causes[i];
+        print_words(memory_format("%s: %s", cause_name(cause->cause), cause_words(cause->cause)),
+                    2);
+        print_words(conclusion_where(cause), 4);
+        print_words(memory_format("What to do: %s.", cause_advice(cause->cause)), 4);
+    }
+}
+
+/* Of a scenario: its diagram, from its history. */
+static enum fail print_run(const struct concluded_cause *cause, const char *folder,
+                           struct failure *failure)
+{
+    const struct result_row *row = cause->row;
+    if (!row->history || !folder)
+        return FAIL_NONE;
+    char *path = memory_format("%s/%s", folder, row->history);
+    putchar('\n');
+    enum fail fail =
+        report_timeline(stdout, path, cause->property->first_index, charset_of_locale(), failure);
+    free(path);
+    for (int i = 0; !fail && i < cause->property->witness_lines; i++)
+        text_print_wrapped(stdout, cause->property->witness[i], 2, COLUMNS);
+    return fail;
+}
+
+static enum fail print_counterexample(const struct results *results,
+                                      const struct concluded_cause *cause, const char *folder,
+                                      struct failure *failure)
+{
+    const struct result_row *row = cause->row;
+    char *again = row->search ? view_replay_command(row, cause->property, folder)
+                              : view_command(results, row);
+    printf("\nThe shortest counterexample (%s):\n", cause_name(cause->cause));
+    enum fail fail = row->search
+                         ? explore_print_witness(stdout, row, cause->property, folder, failure)
+                         : print_run(cause, folder, failure);
+    if (again) {
+        fputs("\nreplay it: ", stdout);
+        text_print(stdout, TEXT_PLAIN, again);
+        putchar('\n');
+    }
+    free(again);
+    return fail;
+}
+
+enum fail test_conclusion_print(const struct results *results, const char *folder,
+                                struct failure *failure)
+{
+    struct view view;
+    view_init(&view, results);
+    const struct conclusion conclusion = conclusion_of(&view);
+    enum fail fail = FAIL_NONE;
+    putchar('\n');
+    report_terminal_brief(stdout, results, isatty(STDOUT_FILENO) && !getenv("NO_COLOR"));
+    putchar('\n');
+    char *whole = conclusion_whole(&view, &conclusion);
+    print_words(memory_format("Verdict: %s", whole), 0);
+    free(whole);
+    print_causes(&conclusion);
+    print_words(conclusion_others(&conclusion), 0);
+    print_words(conclusion_open(&view, &conclusion), 0);
+    if (conclusion.failures)
+        fail = print_counterexample(results, &conclusion.causes[0], folder, failure);
+    if (folder)
+        output_print_place("report: ", folder);
+    view_close(&view);
+    return fail;
+}

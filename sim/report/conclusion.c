@@ -1,0 +1,186 @@
+/* conclusion.c - see conclusion.h. Judges nothing: whether a violation counts, the rows' policy
+ * says. */
+#include "report/conclusion.h"
+
+#include "base/memory.h"
+#include "base/units.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* --- what was found --- */
+
+static bool is_sooner(const struct result_row *row, const struct result_property *property,
+                      const struct concluded_cause *than)
+{
+    if (!than->row || !row->search != !than->row->search)
+        return !than->row || row->search;
+    if (property->faults != than->property->faults)
+        return property->faults < than->property->faults;
+    return property->steps < than->property->steps;
+}
+
+static void note_cause(struct concluded_cause *found, const struct result_row *row,
+                       const struct result_property *property)
+{
+    found->cause = property->cause;
+    found->is_failure |= fail_on_counts(row->fail_on, 1u << cause_blame(property->cause));
+    if (is_sooner(row, property, found)) {
+        found->row = row;
+        found->property = property;
+    }
+}
+
+/* Each cause counts once a row. */
+static void note_row(struct concluded_cause *found, const struct result_row *row)
+{
+    bool is_counted[CAUSE_COUNT] = {false};
+    for (int i = 0; i < row->properties_count && !row->not_applicable; i++) {
+        const struct result_property *property = &row->properties[i];
+        if (property->verdict != VERDICT_VIOLATED)
+            continue;
+        struct concluded_cause *cause = &found[property->cause];
+        note_cause(cause, row, property);
+        cause->cells += row->search && !is_counted[property->cause];
+        cause->runs += !row->search && !is_counted[property->cause];
+        is_counted[property->cause] = true;
+    }
+}
+
+struct conclusion conclusion_of(const struct view *view)
+{
+    struct concluded_cause found[CAUSE_COUNT] = {0};
+    struct conclusion conclusion = {.open = view->results->interrupted.why != NULL};
+    for (int i = 0; i < view->count; i++) {
+        const enum standing standing = result_standing(view->rows[i]);
+        note_row(found, view->rows[i]);
+        conclusion.open += standing == STANDING_UNKNOWN;
+        conclusion.judged += standing != STANDING_NOT_APPLICABLE;
+    }
+    for (int failures = 1; failures >= 0; failures--)
+        for (int i = CAUSE_NONE + 1; i < CAUSE_COUNT; i++)
+            if (found[i].row && found[i].is_failure == (failures == 1)) {
+                conclusion.causes[conclusion.count++] = found[i];
+                conclusion.failures += failures;
+            }
+    return conclusion;
+}
+
+/* --- words --- */
+
+/* "a, b"; takes list, which is NULL before the first. */
+static char *listed(char *list, const char *word)
+{
+    char *longer = memory_format("%s%s%s", list ? list : "", list ? ", " : "", word);
+    free(list);
+    return longer;
+}
+
+char *conclusion_whole(const struct view *view, const struct conclusion *conclusion)
+{
+    const struct view_counts counts = view_count(view);
+    const char *lock = view->count ? result_lock(view->rows[0]) : "the lock";
+    if (conclusion->failures) {
+        char *names = NULL;
+        for (int i = 0; i < conclusion->failures; i++)
+            names = listed(names, cause_name(conclusion->causes[i].cause));
+        char *words = memory_format("%s fails: %s.", lock, names);
+        free(names);
+        return words;
+    }
+    if (conclusion->open || !conclusion->judged)
+        return memory_format("%s is not decided: nothing was found that counts as its failure, and "
+                             "not all was looked at.",
+                             lock);
+    const int runs = conclusion->judged - counts.cells;
+    return memory_format("%s passes: nothing that counts as its failure is there, in %d cell%s up "
+                         "to %s bounds and %d run%s of scenarios.",
+                         lock, counts.cells, units_plural(counts.cells),
+                         counts.cells == 1 ? "its" : "their", runs, units_plural(runs));
+}
+
+char *conclusion_others(const struct conclusion *conclusion)
+{
+    static const char *const whose[] = {[BLAME_NOBODY] = "nobody's fault",
+                                        [BLAME_SCHEME] = "the lock's",
+                                        [BLAME_DEPLOYMENT] = "the deployment's",
+                                        [BLAME_EITHER] = "the lock's or the deployment's"};
+    char *names = NULL;
+    for (int i = conclusion->failures; i < conclusion->count; i++) {
+        const enum cause cause = conclusion->causes[i].cause;
+        char *word = memory_format("%s (%s)", cause_name(cause), whose[cause_blame(cause)]);
+        names = listed(names, word);
+        free(word);
+    }
+    char *words = names ? memory_format("Found, and not counted: %s.", names) : NULL;
+    free(names);
+    return words;
+}
+
+/* The caller frees. */
+static char *open_why(const struct result_row *row)
+{
+    const struct result_property *headline = view_headline(row);
+    for (int i = 0; row->search && i < row->properties_count; i++)
+        if (row->properties[i].verdict == VERDICT_UNKNOWN && row->properties[i].why)
+            return memory_text(row->properties[i].why);
+    if (row->search)
+        return memory_text(row->search->end);
+    if (!row->error && headline && headline->witness_lines)
+        return memory_text(headline->witness[0]);
+    return view_row_words(row);
+}
+
+/* The list and one more, "a, b (why)"; takes list, and *names. */
+static char *with_reason(char *list, char **names, const char *why)
+{
+    const size_t size = strlen(why);
+    const int shown = (int)(size && why[size - 1] == '.' ? size - 1 : size); /* no full stop */
+    char *item = memory_format("%s (%.*s)", *names, shown, why), *longer = listed(list, item);
+    free(item);
+    free(*names);
+    *names = NULL;
+    return longer;
+}
+
+/* Rows that are open for one reason stand together: "stall, crash (it was interrupted)". */
+char *conclusion_open(const struct view *view, const struct conclusion *conclusion)
+{
+    char *all = NULL, *names = NULL, *last = NULL;
+    for (int i = 0; i < view->count && conclusion->open; i++) {
+        if (result_standing(view->rows[i]) != STANDING_UNKNOWN)
+            continue;
+        char *why = open_why(view->rows[i]);
+        if (last && strcmp(last, why) != 0)
+            all = with_reason(all, &names, last);
+        names = listed(names, view->rows[i]->subject);
+        free(last);
+        last = why;
+    }
+    if (last)
+        all = with_reason(all, &names, last);
+    char *words = all ? memory_format("Not decided: %s.", all) : NULL;
+    free(last);
+    free(all);
+    return words;
+}
+
+char *conclusion_where(const struct concluded_cause *cause)
+{
+    char *cells = cause->cells
+                      ? memory_format("%d cell%s", cause->cells, units_plural(cause->cells))
+                      : memory_text("");
+    char *runs = cause->runs
+                     ? memory_format("%d scenario%s", cause->runs, units_plural(cause->runs))
+                     : memory_text("");
+    char *soonest = cause->row->search ? memory_format(", soonest in %" PRId64 " steps under %s",
+                                                       cause->property->steps, cause->row->subject)
+                                       : memory_format(", such as %s", cause->row->subject);
+    char *words = memory_format("in %s%s%s%s", cells, cause->cells && cause->runs ? " and " : "",
+                                runs, soonest);
+    free(cells);
+    free(runs);
+    free(soonest);
+    return words;
+}

@@ -1,0 +1,35 @@
+/* conclusion.h - what all rows of one lock come to, cause by cause: what was found, how soon, and
+ * what to do about it. What `picklock test` ends with, on the terminal and on its page. */
+#ifndef PICKLOCK_REPORT_CONCLUSION_H
+#define PICKLOCK_REPORT_CONCLUSION_H
+
+#include "report/view.h"
+
+struct concluded_cause {
+    enum cause cause;
+    bool is_failure;                        /* --fail-on counts it */
+    int cells, runs;                        /* that show it */
+    const struct result_row *row;           /* that shows it soonest: a cell, where one does; */
+    const struct result_property *property; /* and in which property. Borrowed */
+};
+
+/* Causes in the order of their table, those that count before the others. */
+struct conclusion {
+    struct concluded_cause causes[CAUSE_COUNT];
+    int count, failures;
+    int open, judged; /* rows that are unknown, or interrupted; and all that were to be judged */
+};
+
+struct conclusion conclusion_of(const struct view *view);
+
+/* All return one sentence or two, which the caller frees. The whole: "my_lock.py fails: unlock-bug,
+ * late-grant." What did not count, and whose fault it is; NULL: there is nothing. What is not
+ * decided, with why; NULL: nothing. */
+char *conclusion_whole(const struct view *view, const struct conclusion *conclusion);
+char *conclusion_others(const struct conclusion *conclusion);
+char *conclusion_open(const struct view *view, const struct conclusion *conclusion);
+
+/* "in 3 cells and 2 scenarios, soonest in 13 steps under duplicate" */
+char *conclusion_where(const struct concluded_cause *cause);
+
+#endif
