@@ -44,7 +44,7 @@ def has_redis_py():
 @pytest.mark.parametrize("marks", [
     ["build/picklock run --scheme set-nx-ex-del,set-nx-px-cad", "report reports/runs/latest --timeline"],
     ["my_lock.c"],
-    pytest.param(["--worker"], marks=pytest.mark.skipif(not has_redis_py(), reason="no redis-py 4 for /usr/bin/python3")),
+    pytest.param(["picklock test"], marks=pytest.mark.skipif(not has_redis_py(), reason="no redis-py 4 for /usr/bin/python3")),
     ["--fault slow-work,stall,resend"],
 ])
 def test_the_commands_print_what_the_readme_says(tmp_path, marks):

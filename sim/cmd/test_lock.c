@@ -16,7 +16,7 @@
 #include <stdlib.h>
 
 /* What is under test, as its parts want it. */
-struct bench {
+struct lock_test {
     struct test_lock *test;
     struct runner runner;
     struct live_options live;
@@ -73,30 +73,28 @@ static int say_unfit(const struct test_lock *test, const struct failure *failure
 
 /* --- scenarios, then every interleaving --- */
 
-static enum fail play(struct bench *bench, struct failure *failure)
+static enum fail play(struct lock_test *it, struct failure *failure)
 {
-    const struct scenario_runs runs = {.runner = &bench->runner,
-                                       .scenarios = &bench->scenarios,
-                                       .wanted = &bench->wanted,
-                                       .repeat = 1};
-    enum fail fail = live_new(&bench->runner.live, &bench->live, failure);
-    bench->runner.folder = bench->test->output.folder;
+    const struct scenario_runs runs = {
+        .runner = &it->runner, .scenarios = &it->scenarios, .wanted = &it->wanted, .repeat = 1};
+    enum fail fail = live_new(&it->runner.live, &it->live, failure);
+    it->runner.folder = it->test->output.folder;
     if (!fail)
-        fail = scenario_runs_make(&runs, &bench->results, failure);
-    live_free(bench->runner.live);
+        fail = scenario_runs_make(&runs, &it->results, failure);
+    live_free(it->runner.live);
     return fail;
 }
 
-static enum fail decide(struct bench *bench, struct failure *failure)
+static enum fail decide(struct lock_test *it, struct failure *failure)
 {
-    struct test_lock *test = bench->test;
+    struct test_lock *test = it->test;
     struct explore_asking asking;
     struct explore_args args = {.worker = test->command,
                                 .fault = test->fault,
                                 .redis_server = test->redis_server,
-                                .program = &bench->worker,
+                                .program = &it->worker,
                                 .asking = &asking,
-                                .fail_on = bench->runner.fail_on,
+                                .fail_on = it->runner.fail_on,
                                 .clients = test->clients,
                                 .rounds = test->rounds,
                                 .budget_us = test->budget_us,
@@ -105,28 +103,28 @@ static enum fail decide(struct bench *bench, struct failure *failure)
                                 .jobs = 1};
     int64_t whole;
     enum fail fail =
-        cells_fill(&bench->cells, &args, &bench->wanted, &bench->results.shard, &whole, failure);
+        cells_fill(&it->cells, &args, &it->wanted, &it->results.shard, &whole, failure);
     if (fail)
         return fail;
-    cells_note_interruption(&bench->cells, &args, &bench->results);
-    cells_add_rows(&bench->cells, &args, &bench->results);
-    return explore_witness_write(&bench->cells, &bench->results, &bench->worker.program,
-                                 test->output.folder, failure);
+    cells_note_interruption(&it->cells, &args, &it->results);
+    cells_add_rows(&it->cells, &args, &it->results);
+    return explore_witness_write(&it->cells, &it->results, &it->worker.program, test->output.folder,
+                                 failure);
 }
 
 /* What there is by then is reported, whatever failed; the first failure is told. */
-static enum fail conclude(struct bench *bench, enum fail fail, struct failure *failure)
+static enum fail conclude(struct lock_test *it, enum fail fail, struct failure *failure)
 {
-    struct output *output = &bench->test->output;
+    struct output *output = &it->test->output;
     struct failure also;
-    if (!bench->results.rows_count)
+    if (!it->results.rows_count)
         return fail;
     if (fail)
-        results_interrupt(&bench->results, failure->text, "part", 1, 2);
-    const bool is_unwritten = output_write(output, &bench->results, &also) != FAIL_NONE;
+        results_interrupt(&it->results, failure->text, "part", 1, 2);
+    const bool is_unwritten = output_write(output, &it->results, &also) != FAIL_NONE;
     if (!output_takes_stdout(output)) {
         struct failure undrawn;
-        if (test_conclusion_print(&bench->results, is_unwritten ? NULL : output->folder, &undrawn))
+        if (test_conclusion_print(&it->results, is_unwritten ? NULL : output->folder, &undrawn))
             cmd_failed(&undrawn);
     }
     if (is_unwritten && !fail)
@@ -136,20 +134,20 @@ static enum fail conclude(struct bench *bench, enum fail fail, struct failure *f
     return fail ? fail : is_unwritten ? also.code : FAIL_NONE;
 }
 
-static enum fail test_all(struct bench *bench, int argc, char **argv, struct failure *failure)
+static enum fail test_all(struct lock_test *it, int argc, char **argv, struct failure *failure)
 {
-    struct output *output = &bench->test->output;
-    enum fail fail = output_open(output, &bench->results, "test", argc, argv, failure);
+    struct output *output = &it->test->output;
+    enum fail fail = output_open(output, &it->results, "test", argc, argv, failure);
     if (fail)
         return fail;
-    fail = play(bench, failure);
+    fail = play(it, failure);
     if (!fail)
-        fail = decide(bench, failure);
+        fail = decide(it, failure);
     if (cmd_stop && fail == FAIL_UNKNOWN) {
-        results_interrupt(&bench->results, cmd_stop_name(), "part", 1, 2);
+        results_interrupt(&it->results, cmd_stop_name(), "part", 1, 2);
         fail = FAIL_NONE; /* the results say it */
     }
-    fail = conclude(bench, fail, failure);
+    fail = conclude(it, fail, failure);
     free(output->folder);
     output->folder = NULL;
     return fail;
@@ -157,41 +155,41 @@ static enum fail test_all(struct bench *bench, int argc, char **argv, struct fai
 
 /* --- all --- */
 
-static enum fail prepare(struct bench *bench, struct failure *failure)
+static enum fail prepare(struct lock_test *it, struct failure *failure)
 {
-    const struct test_lock *test = bench->test;
+    const struct test_lock *test = it->test;
     const struct run_choices choices = {
         .redis_server = test->redis_server, .fail_on = test->fail_on, .worker = test->command};
-    bench->runner.seed = bench->results.seed = (uint64_t)test->seed;
-    (void)snprintf(bench->results.world, sizeof bench->results.world, "redis");
+    it->runner.seed = it->results.seed = (uint64_t)test->seed;
+    (void)snprintf(it->results.world, sizeof it->results.world, "redis");
     if (explore_asking_check(test->fault, failure) ||
-        run_choices_read(&choices, &bench->runner, &bench->live, failure) ||
-        run_choices_worker(&choices, &bench->live, &bench->worker, &bench->runner, failure))
+        run_choices_read(&choices, &it->runner, &it->live, failure) ||
+        run_choices_worker(&choices, &it->live, &it->worker, &it->runner, failure))
         return failure->code;
-    bench->wanted.rows = memory_new(1, sizeof *bench->wanted.rows);
-    bench->wanted.rows[bench->wanted.count++] = &bench->worker.scheme;
-    return scenario_list_read(&bench->scenarios, test->scenarios, test->scenarios_count, failure);
+    it->wanted.rows = memory_new(1, sizeof *it->wanted.rows);
+    it->wanted.rows[it->wanted.count++] = &it->worker.scheme;
+    return scenario_list_read(&it->scenarios, test->scenarios, test->scenarios_count, failure);
 }
 
 int test_lock_run(struct test_lock *test, int argc, char **argv)
 {
     struct failure failure = {0};
-    struct bench *bench = memory_new(1, sizeof *bench);
+    struct lock_test *it = memory_new(1, sizeof *it);
     int status;
-    bench->test = test;
+    it->test = test;
     cmd_catch_signals();
-    if (prepare(bench, &failure))
+    if (prepare(it, &failure))
         status = cmd_failed(&failure);
     else if (check_worker(test, &failure))
         status = say_unfit(test, &failure);
-    else if (test_all(bench, argc, argv, &failure))
+    else if (test_all(it, argc, argv, &failure))
         status = cmd_failed(&failure);
     else
-        status = (int)results_status(&bench->results);
-    cells_close(&bench->cells);
-    results_free(&bench->results);
-    scenario_list_close(&bench->scenarios);
-    free(bench->wanted.rows);
-    free(bench);
+        status = (int)results_status(&it->results);
+    cells_close(&it->cells);
+    results_free(&it->results);
+    scenario_list_close(&it->scenarios);
+    free(it->wanted.rows);
+    free(it);
     return status;
 }
