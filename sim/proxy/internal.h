@@ -62,7 +62,7 @@ enum frame {
 
 enum flow_ending { NOT_ENDED, ENDED_BY_FIN, ENDED_BY_RST };
 
-enum said { SAID_NOTHING, SAID_FORWARD, SAID_DROP, SAID_ANSWER };
+enum said { SAID_NOTHING, SAID_FORWARD, SAID_ANSWER };
 
 struct pending_request {
     struct proxy_request shown;   /* first: the owner's pointer is ours */

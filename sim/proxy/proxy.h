@@ -53,7 +53,7 @@ struct proxy_request {
 enum { PROXY_KEY_MAX = 256, PROXY_NAME_MAX = 32 };
 
 /* What the hooks say. HOLD keeps it (and all later ones of that direction of the link) until
- * proxy_*_forward() or _drop(). */
+ * proxy_*_forward() or proxy_*_answer(). */
 enum proxy_decision { PROXY_PASS, PROXY_HOLD, PROXY_DROP };
 
 /* Every hook may be NULL: pass. Hooks may call any proxy_* function on that link. */
@@ -101,14 +101,11 @@ enum fail proxy_accept(struct proxy *proxy, struct failure *failure);
  * Takes proxy. */
 void proxy_close(struct proxy *proxy, void (*done)(void *context), void *context);
 
-/* The held request goes on to the server / is thrown away / is answered with these bytes instead.
- */
+/* The held request goes on to the server / is answered with these bytes instead. */
 void proxy_request_forward(struct proxy_request *request);
-void proxy_request_drop(struct proxy_request *request);
 void proxy_request_answer(struct proxy_request *request, const char *bytes, size_t length);
-/* The held reply goes on to the client / is thrown away. */
+/* The held reply goes on to the client. */
 void proxy_reply_forward(struct proxy_request *request);
-void proxy_reply_drop(struct proxy_request *request);
 /* Other bytes go to the client instead of the reply (the held one, or inside the reply hook). */
 void proxy_reply_answer(struct proxy_request *request, const char *bytes, size_t length);
 

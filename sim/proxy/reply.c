@@ -138,15 +138,6 @@ void proxy_reply_forward(struct proxy_request *request)
     flow_run(flow);
 }
 
-void proxy_reply_drop(struct proxy_request *request)
-{
-    struct flow *flow = held(request, SAID_DROP);
-    if (!flow)
-        return;
-    flow->frame = FRAME_DROP;
-    flow_run(flow);
-}
-
 void proxy_reply_answer(struct proxy_request *shown, const char *bytes, size_t length)
 {
     struct flow *flow = held(shown, SAID_ANSWER);

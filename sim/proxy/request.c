@@ -190,7 +190,7 @@ static enum proxy_decision ask(struct pending_request *request, const char *byte
     request->shown.bytes = request->shown.script = NULL;
     if (request->said == SAID_FORWARD)
         return PROXY_PASS;
-    if (request->said == SAID_DROP || request->said == SAID_ANSWER)
+    if (request->said == SAID_ANSWER)
         return PROXY_DROP;
     return decision;
 }
@@ -266,16 +266,6 @@ void proxy_request_forward(struct proxy_request *shown)
         return;
     flow->frame = FRAME_PASS;
     pass((struct pending_request *)shown);
-    flow_run(flow);
-}
-
-void proxy_request_drop(struct proxy_request *shown)
-{
-    struct flow *flow = held(shown, SAID_DROP);
-    if (!flow)
-        return;
-    flow->frame = FRAME_DROP;
-    divert((struct pending_request *)shown);
     flow_run(flow);
 }
 

@@ -19,7 +19,7 @@
 static const struct verb_row rows[VERB_COUNT] = {
 #define VERB(id, name, arguments, wire, script, guarded, shown, answers, effect, compares, expiry, \
              run, traits)                                                                          \
-    {#id, name, arguments, wire, &lua_##script, guarded, shown, answers, effect, compares, expiry},
+    {#id, name, wire, &lua_##script, guarded, shown, answers, effect, compares, expiry},
 #include "redis/commands.def"
 #undef VERB
 };
@@ -60,11 +60,6 @@ const char *verb_id(enum verb verb)
 const char *verb_name(enum verb verb)
 {
     return verb_row(verb)->name;
-}
-
-const char *verb_arguments(enum verb verb)
-{
-    return verb_row(verb)->arguments;
 }
 
 enum effect verb_effect(enum verb verb)

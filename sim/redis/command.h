@@ -90,9 +90,8 @@ struct reply {
 };
 
 /* Static texts; never NULL for values of the enums. */
-const char *verb_id(enum verb verb);        /* "SET_NX_PX": unique */
-const char *verb_name(enum verb verb);      /* "SET", "compare-and-delete": not unique */
-const char *verb_arguments(enum verb verb); /* the column of the table */
+const char *verb_id(enum verb verb);   /* "SET_NX_PX": unique */
+const char *verb_name(enum verb verb); /* "SET", "compare-and-delete": not unique */
 enum effect verb_effect(enum verb verb);
 enum compares verb_compares(enum verb verb);
 enum expiry verb_expiry(enum verb verb);

@@ -38,9 +38,9 @@ struct lua {
     const char *text;
 };
 
-/* A row of commands.def, without what only the model knows. */
+/* A row of commands.def, without what only the model knows, or only people. */
 struct verb_row {
-    const char *id, *name, *arguments;
+    const char *id, *name;
     const char *wire;
     const struct lua *script;
     const char *guarded, *shown;

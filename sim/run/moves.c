@@ -8,7 +8,8 @@
 
 enum { GRID_US = 1000, DOUBLE_SPEED_US = 1000000, TICKS_OVER = MOVES_LEASE_TICKS + 1 };
 
-int64_t moves_tick_us(const struct run *run)
+/* By how much time passes where no timer is due before. */
+static int64_t tick_us(const struct run *run)
 {
     const int64_t lease_us = run->lease_us + run->lease_us / 100;
     return (lease_us / MOVES_LEASE_TICKS / GRID_US + 1) * GRID_US;
@@ -137,7 +138,7 @@ static void list_work(struct move_listing *list)
 static void list_client_faults(struct move_listing *list)
 {
     const enum phase phase = list->view.phase;
-    const int64_t jump_us = TICKS_OVER * moves_tick_us(list->state->run);
+    const int64_t jump_us = TICKS_OVER * tick_us(list->state->run);
     const struct choice whole = {.kind = CHOICE_CRASH, .client = list->client, .server = -1};
     if (phase != PHASE_IDLE && !list->is_stalled)
         add_pause(list, FAULT_STALL, &whole);
@@ -281,7 +282,7 @@ static bool can_strike(const struct moves_state *state, enum choice_kind kind, i
 static int64_t clock_amount_us(const struct moves_state *state, enum choice_kind kind)
 {
     const enum fault_effect effect = fault_effect(choice_fault(kind));
-    return effect == FAULT_STEPS_CLOCK ? MOVES_LEASE_TICKS * moves_tick_us(state->run)
+    return effect == FAULT_STEPS_CLOCK ? MOVES_LEASE_TICKS * tick_us(state->run)
            : effect == FAULT_SETS_RATE ? DOUBLE_SPEED_US
                                        : 0;
 }
@@ -356,7 +357,7 @@ static void list_time(struct move_listing *list)
 {
     const bool is_wanted = list->state->pauses_count > 0 || list->has_late ||
                            list->next_us < INT64_MAX || is_any_silent(list->state);
-    int64_t amount_us = moves_tick_us(list->state->run);
+    int64_t amount_us = tick_us(list->state->run);
     if (list->is_any_due || !is_wanted || !may_pass(list->state))
         return;
     if (list->next_us < INT64_MAX && list->next_us - list->now_us < amount_us)
@@ -450,7 +451,7 @@ enum fail moves_make(struct moves_state *state, struct world *world, const struc
         return fail;
     state->has_nothing_to_evict = false;
     state->times += choice->kind == CHOICE_TIME;
-    state->ticks += choice->kind == CHOICE_TIME && choice->amount_us == moves_tick_us(state->run);
+    state->ticks += choice->kind == CHOICE_TIME && choice->amount_us == tick_us(state->run);
     note_server(state, choice);
     if (before.phase == PHASE_ACQUIRING || choice->kind == CHOICE_ACQUIRE) {
         const struct client_view view = world->ops->client(world, choice->client);

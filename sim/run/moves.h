@@ -70,7 +70,4 @@ bool move_is_same(const struct move *one, const struct move *other);
 /* Can a schedule of workers have it? The others are for the library itself, or nobody's. */
 bool moves_have_fault(enum fault fault);
 
-/* By how much time passes where no timer is due before. */
-int64_t moves_tick_us(const struct run *run);
-
 #endif

@@ -25,7 +25,6 @@ struct worker_search {
     char (*names)[NAME_MAX_BYTES];
     struct run run;
     struct kept_workers *kept; /* for that run */
-    int restarts;              /* of those before it */
 };
 
 /* The search of a cell. */

@@ -20,14 +20,8 @@ struct worker_search *worker_search_new(struct worker_scheme *worker, char (*nam
     return search;
 }
 
-int worker_search_restarts(const struct worker_search *search)
-{
-    return search->restarts + (search->kept ? kept_workers_restarts(search->kept) : 0);
-}
-
 static void let_go(struct worker_search *search)
 {
-    search->restarts = worker_search_restarts(search);
     kept_workers_free(search->kept);
     search->kept = NULL;
 }

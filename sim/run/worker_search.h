@@ -35,7 +35,4 @@ void worker_search_free(struct worker_search *search);
 enum fail worker_search_cell(struct worker_search *search, struct cell *cell,
                              struct failure *failure);
 
-/* New processes that resets took so far. */
-int worker_search_restarts(const struct worker_search *search);
-
 #endif

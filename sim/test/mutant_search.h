@@ -3,7 +3,7 @@
 #ifndef PICKLOCK_TEST_MUTANT_SEARCH_H
 #define PICKLOCK_TEST_MUTANT_SEARCH_H
 
-#include "explore/result/cell.h"
+#include "test/decide.h"
 
 #include <stdarg.h>
 #include <stddef.h>
@@ -29,7 +29,7 @@ static inline void mutant_search(struct cell *cell, const struct scheme *scheme,
     cell_init(cell, scheme);
     cell->options.section = section;
     cell->options.states_max = MUTANT_STATES_MAX;
-    if (cell_add_faults(cell, faults, &failure) || cell_run(cell, &failure))
+    if (cell_add_faults(cell, faults, &failure) || decide(cell, &failure))
         fail_msg("%s with %s: %s", scheme->name, faults, failure.text);
 }
 

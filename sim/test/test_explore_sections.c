@@ -3,6 +3,7 @@
 
 /* before cmocka.h, which has a macro named like our enum fail */
 #include "explore/result/cell.h"
+#include "test/decide.h"
 #include "test/explore_replay.h"
 #include "test/sample.h"
 
@@ -262,7 +263,7 @@ static void run_cell(struct cell *cell, const char *scheme, const char *faults, 
     struct failure failure = {0};
     cell_init(cell, scheme_named(scheme));
     cell->ignored = ignored;
-    if (cell_add_faults(cell, faults, &failure) || cell_run(cell, &failure))
+    if (cell_add_faults(cell, faults, &failure) || decide(cell, &failure))
         fail_msg("%s", failure.text);
 }
 
@@ -318,7 +319,7 @@ static void a_limit_of_any_search_is_the_cells(void **state)
     struct cell cell;
     cell_init(&cell, scheme_named("set-nx-px-cad"));
     cell.options.states_max = 500; /* the first search needs 419 */
-    assert_int_equal(cell_run(&cell, &failure), FAIL_NONE);
+    assert_int_equal(decide(&cell, &failure), FAIL_NONE);
     assert_int_equal(cell.outcome.findings[PROPERTY_MUTUAL_EXCLUSION].verdict, VERDICT_HOLDS);
     assert_int_equal(cell.outcome.findings[PROPERTY_NO_LOST_UPDATE].verdict, VERDICT_UNKNOWN);
     assert_int_equal(cell.outcome.end, END_STATES);

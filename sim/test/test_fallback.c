@@ -3,6 +3,7 @@
 
 /* before cmocka.h, which has a macro named like our enum fail */
 #include "explore/result/cell.h"
+#include "test/decide.h"
 #include "test/sample.h"
 
 #include <stdarg.h>
@@ -28,7 +29,7 @@ static void open_cell(struct cell *cell, const struct scheme *scheme, const char
 static void search(struct cell *cell)
 {
     struct failure failure = {0};
-    if (cell_run(cell, &failure))
+    if (decide(cell, &failure))
         fail_msg("%s", failure.text);
 }
 

@@ -3,12 +3,14 @@
 
 /* before cmocka.h, which has a macro named like our enum fail */
 #include "explore/result/minimal_faults.h"
+#include "test/decide.h"
 
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
 #include <cmocka.h>
 
+#include <stdlib.h>
 #include <string.h>
 
 /* What no server does wrong. */
@@ -29,8 +31,15 @@ static void walk(struct minimal_faults *minimal, const char *scheme, unsigned fa
     minimal_faults_init(minimal, &start, faults);
     while (minimal_faults_widen(minimal))
         for (int i = minimal->first; i < minimal->count; i++)
-            if (cell_run(&minimal->rows[i], &failure))
+            if (decide(&minimal->rows[i], &failure))
                 fail_msg("%s", failure.text);
+}
+
+static void close_rows(struct minimal_faults *minimal)
+{
+    for (int i = 0; i < minimal->count; i++)
+        cell_close(&minimal->rows[i]);
+    free(minimal->rows);
 }
 
 static int row_of(const struct minimal_faults *minimal, const char *faults)
@@ -107,7 +116,7 @@ static void test_a_plain_del_needs_one_fault(void **state)
             assert_false(minimal_faults_breaks(&minimal, i, PROPERTY_RELEASE_OWN));
     assert_int_equal(minimal_faults_judge(&minimal, PROPERTY_RELEASE_OWN), MINIMAL_BROKEN);
     assert_smallest(&minimal);
-    minimal_faults_close(&minimal);
+    close_rows(&minimal);
 }
 
 /* Stamps: a dead holder's stamp must be there to be taken over by GETSET, and whoever takes it over
@@ -122,7 +131,7 @@ static void test_getset_needs_two_faults(void **state)
     assert_false(is_broken_by(&minimal, "crash", PROPERTY_LEASE_EXCLUSION));
     assert_true(is_broken_by(&minimal, "stall+crash", PROPERTY_LEASE_EXCLUSION));
     assert_smallest(&minimal);
-    minimal_faults_close(&minimal);
+    close_rows(&minimal);
 }
 
 /* The token guards every release and the server keeps the time: what clients and messages do,
@@ -137,7 +146,7 @@ static void test_a_token_holds_against_any_two(void **state)
     assert_int_equal(minimal_faults_judge(&minimal, PROPERTY_RELEASE_OWN), MINIMAL_HOLDS);
     assert_true(is_broken_by(&minimal, "slow-work", PROPERTY_MUTUAL_EXCLUSION));
     assert_smallest(&minimal);
-    minimal_faults_close(&minimal);
+    close_rows(&minimal);
 
     walk(&minimal, "set-nx-px-cad", 1 << FAULT_STALL | 1 << FAULT_EVICT, 0);
     assert_true(is_broken_by(&minimal, "evict", PROPERTY_LEASE_EXCLUSION));
@@ -146,7 +155,7 @@ static void test_a_token_holds_against_any_two(void **state)
     assert_true(minimal.rows[both].ignored >> PROPERTY_LEASE_EXCLUSION & 1);
     assert_false(minimal.rows[both].ignored >> PROPERTY_RELEASE_OWN & 1);
     assert_smallest(&minimal);
-    minimal_faults_close(&minimal);
+    close_rows(&minimal);
 }
 
 /* One fault, twice: eight faults that can strike make 8 + 8 * 7 / 2 pairs; not a token collision.
@@ -159,7 +168,7 @@ static void test_every_pair_is_walked_once(void **state)
     assert_int_equal(minimal.count, 1 + 9 + 36);
     assert_true(row_of(&minimal, "stall+stall") > row_of(&minimal, "token-collision"));
     assert_int_equal(row_of(&minimal, "crash+token-collision"), -1);
-    minimal_faults_close(&minimal);
+    close_rows(&minimal);
 
     /* Weak tokens do collide, in company too, but not twice. */
     walk(&minimal, "set-nx-px-cad-weak-token", 1 << FAULT_STALL | 1 << FAULT_SAME_TOKEN, 0);
@@ -167,7 +176,7 @@ static void test_every_pair_is_walked_once(void **state)
     assert_int_equal(row_of(&minimal, "token-collision+token-collision"), -1);
     assert_true(is_broken_by(&minimal, "stall+token-collision", PROPERTY_RELEASE_OWN));
     assert_smallest(&minimal);
-    minimal_faults_close(&minimal);
+    close_rows(&minimal);
 }
 
 /* Ten states are not enough to see that anything holds; and what a larger set finds, by whatever is
@@ -183,7 +192,7 @@ static void test_out_of_limits_is_unknown(void **state)
     assert_true(minimal_faults_is_unknown(&minimal, 0, PROPERTY_LEASE_EXCLUSION));
     assert_false(minimal_faults_is_least(&minimal, 2, PROPERTY_LEASE_EXCLUSION));
     assert_int_equal(minimal_faults_judge(&minimal, PROPERTY_PROGRESS), MINIMAL_UNKNOWN);
-    minimal_faults_close(&minimal);
+    close_rows(&minimal);
 }
 
 int main(void)

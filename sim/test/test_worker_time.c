@@ -1,5 +1,6 @@
 /* Tests of the virtual time of foreign processes: one (worker_child.c) waits under the preloaded
  * library in every way there is; no wait takes real time, and each ends when the page says so. */
+#include "base/monotonic.h"
 #include "worker/timekeeper.h"
 
 #include <inttypes.h>
@@ -77,6 +78,22 @@ static void stop(struct child *child)
     assert_int_equal(system(command), 0);
 }
 
+/* For at most limit_ms of real time. False: it is not at rest. */
+static bool wait_for_rest(struct timekeeper *timekeeper, int limit_ms)
+{
+    const int64_t end_ms = monotonic_us() / 1000 + limit_ms;
+    for (;;) {
+        timekeeper_hush(timekeeper);
+        if (timekeeper_is_at_rest(timekeeper))
+            return true;
+        const int64_t left_ms = end_ms - monotonic_us() / 1000;
+        if (left_ms <= 0)
+            return false;
+        struct pollfd row = {.fd = timekeeper->bell, .events = POLLIN};
+        (void)poll(&row, 1, (int)left_ms);
+    }
+}
+
 /* Until it ends: time goes on to where its next thread does. What it printed is in text. */
 static void run(const char *name, int64_t now, uint64_t seed, char text[ANSWER_MAX])
 {
@@ -86,7 +103,7 @@ static void run(const char *name, int64_t now, uint64_t seed, char text[ANSWER_M
     while (!is_over) {
         int64_t next_us;
         is_over = waitpid(child.pid, &status, WNOHANG) == child.pid;
-        if (is_over || !timekeeper_wait_for_rest(&child.timekeeper, 5))
+        if (is_over || !wait_for_rest(&child.timekeeper, 5))
             continue;
         next_us = timekeeper_next_us(&child.timekeeper);
         assert_int_not_equal(next_us, TIME_NEVER);
@@ -189,13 +206,13 @@ static void test_what_is_delivered_is_taken_before_the_rest(void **state)
     char line[64], expected[64];
     (void)state;
     start(&child, "echoes", 0, 1);
-    assert_true(timekeeper_wait_for_rest(&child.timekeeper, REST_MS));
+    assert_true(wait_for_rest(&child.timekeeper, REST_MS));
     for (int i = 0; i < 1000; i++) {
         const char byte = (char)('a' + i % 26);
         timekeeper_set_now(&child.timekeeper, i * 1000);
         assert_int_equal(write(child.in, &byte, 1), 1);
         timekeeper_look_again(&child.timekeeper);
-        assert_true(timekeeper_wait_for_rest(&child.timekeeper, REST_MS));
+        assert_true(wait_for_rest(&child.timekeeper, REST_MS));
         struct pollfd row = {.fd = child.out, .events = POLLIN};
         assert_int_equal(poll(&row, 1, 0), 1);
         ssize_t got = read(child.out, line, sizeof line - 1);
@@ -214,7 +231,7 @@ static void test_words(void **state)
     char text[200];
     (void)state;
     start(&child, "sleeps", 0, 1);
-    assert_true(timekeeper_wait_for_rest(&child.timekeeper, REST_MS));
+    assert_true(wait_for_rest(&child.timekeeper, REST_MS));
     assert_non_null(
         strstr(timekeeper_describe(&child.timekeeper, text, sizeof text), "sleeps until 250.0 ms"));
     assert_int_equal(timekeeper_next_us(&child.timekeeper), 250000);

@@ -107,7 +107,6 @@ static void forget_slot(struct worker_slot *slot)
 
 static enum fail begin_anew(struct session *session, int client, struct failure *failure)
 {
-    session->restarts++;
     if (session_start_worker(session, client, failure) ||
         session_make_ready(session, client, WORKER_INIT, failure))
         return failure->code;
@@ -175,9 +174,4 @@ enum fail session_reset(struct session *session, unsigned anew, struct failure *
             return say_difference(session, __builtin_ctz(wrong & anew), failure);
         anew |= wrong;
     }
-}
-
-int session_restarts(const struct session *session)
-{
-    return session->restarts;
 }

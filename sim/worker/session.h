@@ -17,7 +17,7 @@
 
 #include <hiredis/hiredis.h>
 
-enum { SESSION_CLIENTS_MAX = 8, SESSION_NAME_MAX = 32, SESSION_REQUEST_MAX = 16 * 1024 };
+enum { SESSION_CLIENTS_MAX = 8, SESSION_NAME_MAX = 32 };
 #define SESSION_PATIENCE_US INT64_C(20000000)
 
 enum transit { TRANSIT_REQUEST, TRANSIT_REPLY };
@@ -88,7 +88,6 @@ void session_free(struct session *session); /* NULL is fine */
  * timers) gets a new process; so do those of anew (bit a client). FAIL_UNKNOWN: it is not as it
  * was even then. */
 enum fail session_reset(struct session *session, unsigned anew, struct failure *failure);
-int session_restarts(const struct session *session); /* new processes so far, by resets */
 
 /* --- workers --- */
 /* From here on, and returned by worker_ask(): nothing else is asked of that client before it

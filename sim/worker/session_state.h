@@ -81,7 +81,6 @@ struct session {
     int names_count;
     int64_t now_us;                    /* world time; */
     int64_t origin_us;                 /* when that was 0, on all pages */
-    int restarts;                      /* processes that a reset has started anew */
     int outstanding;                   /* requests that a server has, and has not answered */
     char waited_for[SESSION_NAME_MAX]; /* the name of the one that went there last */
     int64_t activity;                  /* goes up with all that happens */
@@ -89,7 +88,7 @@ struct session {
     unsigned promises;
     char library[PROTOCOL_TEXT_MAX];
     struct failure failure; /* the first thing that went wrong by itself */
-    bool is_loop_open, is_closing;
+    bool is_closing;
 };
 
 /* --- begin.c --- */

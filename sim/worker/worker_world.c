@@ -94,6 +94,16 @@ static void take_return(struct worker_face *face, const struct worker_answer *an
     face->phase = step->result == RESULT_GRANTED ? PHASE_HOLDING : PHASE_IDLE;
 }
 
+/* Is anything of the client on its way that can still come? */
+static bool has_message(const struct workers *workers, int client)
+{
+    for (const struct wire_message *message = session_messages(workers->session); message;
+         message = message->next)
+        if (message->client == client && !message->is_gone)
+            return true;
+    return false;
+}
+
 /* All that the worker did until it came to rest. */
 static enum fail collect(struct workers *workers, int client, struct step_result *step,
                          struct failure *failure)
@@ -109,20 +119,11 @@ static enum fail collect(struct workers *workers, int client, struct step_result
     }
     if (take_requests(workers, client, was_asked, step, failure))
         return failure->code;
-    step->is_stranded = is_asked && !workers_has_message(workers, client) &&
+    step->is_stranded = is_asked && !has_message(workers, client) &&
                         session_next_us(workers->session, client) == TIME_NEVER;
     if (step->is_stranded)
         step->op = face->phase == PHASE_RELEASING ? OP_RELEASE : OP_ACQUIRE;
     return FAIL_NONE;
-}
-
-bool workers_has_message(const struct workers *workers, int client)
-{
-    for (const struct wire_message *message = session_messages(workers->session); message;
-         message = message->next)
-        if (message->client == client && !message->is_gone)
-            return true;
-    return false;
 }
 
 /* --- clients.h --- */
@@ -341,7 +342,6 @@ struct kept_workers {
     struct worker_program *program;
     struct run run;
     struct session *session; /* NULL: nothing runs */
-    int restarts;            /* of sessions before it */
 };
 
 enum fail kept_workers_new(struct kept_workers **made, struct worker_program *program,
@@ -373,14 +373,8 @@ enum fail kept_workers_world(struct kept_workers *kept, struct world **world, co
 
 void kept_workers_drop(struct kept_workers *kept)
 {
-    kept->restarts = kept_workers_restarts(kept);
     session_free(kept->session);
     kept->session = NULL;
-}
-
-int kept_workers_restarts(const struct kept_workers *kept)
-{
-    return kept->restarts + (kept->session ? session_restarts(kept->session) : 0);
 }
 
 void kept_workers_free(struct kept_workers *kept)

@@ -41,8 +41,7 @@ enum fail kept_workers_world(struct kept_workers *kept, struct world **world, co
                              bool is_fresh, struct failure *failure);
 /* Nothing of what runs is used any more: what it did cannot be trusted. */
 void kept_workers_drop(struct kept_workers *kept);
-int kept_workers_restarts(const struct kept_workers *kept); /* new processes that a reset took */
-void kept_workers_free(struct kept_workers *kept);          /* NULL is fine */
+void kept_workers_free(struct kept_workers *kept); /* NULL is fine */
 
 /* Can workers do that at all? FAIL_NOT_APPLICABLE: why not. */
 enum fail worker_can(enum choice_kind kind, struct failure *failure);

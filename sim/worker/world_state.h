@@ -44,9 +44,6 @@ struct workers {
 
 void workers_release(struct workers *workers);
 
-/* Is anything of the client on its way that can still come? */
-bool workers_has_message(const struct workers *workers, int client);
-
 extern const struct backend_ops workers_backend_ops;
 
 #endif

@@ -307,17 +307,6 @@ void cell_finish(struct cell *cell)
     cell->elapsed_us += now_us(cell) - began_us;
 }
 
-enum fail cell_run(struct cell *cell, struct failure *failure)
-{
-    enum fail fail = FAIL_NONE;
-    for (int i = 0; i < SECTION_COUNT && !fail; i++)
-        if (cell_has_search(cell, (enum section)i))
-            fail = cell_search(cell, (enum section)i, failure);
-    if (!fail)
-        cell_finish(cell);
-    return fail;
-}
-
 void cell_close(struct cell *cell)
 {
     for (int i = 0; i < PROPERTY_COUNT; i++) {

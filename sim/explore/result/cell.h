@@ -67,12 +67,8 @@ bool cell_promises(const struct cell *cell, enum property property);
  * in order by minting them. */
 bool cell_asks(const struct cell *cell, enum property property, enum section *section);
 
-/* Searches with each section, puts together what was found, and replays every witness in the
- * simulated world. FAIL_INPUT: the options. */
-enum fail cell_run(struct cell *cell, struct failure *failure);
-
-/* The same in parts, which may be done side by side: is there a search with that section; it alone;
- * and when all of them are done, the rest. */
+/* A cell is decided in parts, which may be done side by side: is there a search with that section;
+ * it alone (FAIL_INPUT: the options); and when all of them are done, cell_finish(). */
 bool cell_has_search(const struct cell *cell, enum section section);
 enum fail cell_search(struct cell *cell, enum section section, struct failure *failure);
 /* Before its end: what is not found there is unknown, and so is progress; the first reason stays.

@@ -5,19 +5,10 @@
 
 #include <assert.h>
 #include <stdlib.h>
-#include <string.h>
 
 void minimal_faults_init(struct minimal_faults *minimal, const struct cell *start, unsigned faults)
 {
     *minimal = (struct minimal_faults){.start = *start, .faults = faults, .weight = -1};
-}
-
-void minimal_faults_close(struct minimal_faults *minimal)
-{
-    for (int i = 0; i < minimal->count; i++)
-        cell_close(&minimal->rows[i]);
-    free(minimal->rows);
-    memset(minimal, 0, sizeof *minimal);
 }
 
 bool minimal_faults_asks(const struct minimal_faults *minimal, enum property property)

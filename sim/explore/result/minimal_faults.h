@@ -22,12 +22,12 @@ struct minimal_faults {
 /* start is copied; it has no faults yet. */
 void minimal_faults_init(struct minimal_faults *minimal, const struct cell *start, unsigned faults);
 
-/* Adds the rows of the next weight, from first on; the caller runs each (cell_run), in any order,
+/* Adds the rows of the next weight, from first on; the caller decides each (cell.h), in any order,
  * before the next call. False: all weights are done, nothing was added. A set of which every
  * property is decided by its parts is left out, and so are a token collision where tokens cannot
  * collide, in company, and what holds from the start twice. */
 bool minimal_faults_widen(struct minimal_faults *minimal);
-void minimal_faults_close(struct minimal_faults *minimal);
+/* rows are the caller's to close and to free. */
 
 /* Does the scheme promise the property, and can the explorer tell? */
 bool minimal_faults_asks(const struct minimal_faults *minimal, enum property property);
