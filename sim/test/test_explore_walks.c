@@ -4,7 +4,7 @@
  * planted bugs and other wrong locks among them.
  *
  * PICKLOCK_RUNS=N makes so many random runs (each a scheme, its faults and its bounds, a search and
- * its walks), PICKLOCK_SEED=N others. */
+ * its walks) and as many times the walks as that is more than RUNS; PICKLOCK_SEED=N others. */
 #include "test/explore_walk.h"
 #include "test/mutants/mutants.h"
 #include "test/sample.h"
@@ -23,19 +23,19 @@
 
 /* --- every scheme with every fault --- */
 
-static const struct walk_plan plain_pace = {.walks = 200,
+static const struct walk_plan plain_pace = {.walks = 50,
                                             .seed = 20260101,
                                             .steps = 60,
                                             .fault_weight = 2,
                                             .tick_weight = WALK_WEIGHT,
                                             .counts_right = true};
-static const struct walk_plan section_pace = {.walks = 60,
+static const struct walk_plan section_pace = {.walks = 20,
                                               .seed = 20260101,
                                               .steps = 60,
                                               .fault_weight = 2,
                                               .tick_weight = WALK_WEIGHT,
                                               .counts_right = true};
-static const struct walk_plan long_pace = {.walks = 1200,
+static const struct walk_plan long_pace = {.walks = 500,
                                            .seed = 777,
                                            .steps = WALK_STEPS_MAX,
                                            .fault_weight = 2,
@@ -44,17 +44,27 @@ static const struct walk_plan long_pace = {.walks = 1200,
 
 /* Where time passes: who is late for it. */
 static const struct walk_plan slow_pace = {
-    .walks = 1000, .seed = 20260101, .steps = 60, .fault_weight = WALK_WEIGHT, .tick_weight = 30};
+    .walks = 400, .seed = 20260101, .steps = 60, .fault_weight = WALK_WEIGHT, .tick_weight = 30};
+
+enum { RUNS = 150 };
+
+static uint64_t runs_wanted(void)
+{
+    return sample_number("PICKLOCK_RUNS", RUNS);
+}
 
 static unsigned walk(const struct explore_options *of, const struct walk_plan *pace,
                      const enum fault *faults, int faults_count)
 {
     struct explore_options options = *of;
+    struct walk_plan plan = *pace;
+    if (runs_wanted() > RUNS)
+        plan.walks = plan.walks * runs_wanted() / RUNS;
     options.rounds = 3;
     options.lease_ticks = of->scheme->promises_notice ? 3 : 2;
     for (int i = 0; i < faults_count; i++)
         options.budget[faults[i]]++;
-    return walk_all(&options, 0, pace);
+    return walk_all(&options, 0, &plan);
 }
 
 static unsigned walk_every_fault(const struct explore_options *of)
@@ -173,15 +183,8 @@ static const struct scheme *const wrong_locks[] = {
 enum {
     MUTANTS = sizeof mutants / sizeof *mutants,
     WRONG_LOCKS = sizeof wrong_locks / sizeof *wrong_locks,
-    RUNS = 300,
     STATES_MAX = 60000, /* of a run; more, and progress is not compared */
 };
-
-static uint64_t number_of(const char *variable, uint64_t otherwise)
-{
-    const char *text = getenv(variable);
-    return text ? strtoull(text, NULL, 10) : otherwise;
-}
 
 static int draw_below(struct random *random, int bound)
 {
@@ -233,7 +236,7 @@ static void a_guess_is_not_a_loss(void **state)
 
 static void both_agree_on_random_runs(void **state)
 {
-    uint64_t runs = number_of("PICKLOCK_RUNS", RUNS), seed = number_of("PICKLOCK_SEED", 20261122);
+    uint64_t runs = runs_wanted(), seed = sample_number("PICKLOCK_SEED", 20261122);
     unsigned violated = 0;
     (void)state;
     print_message("%" PRIu64 " runs, seed %" PRIu64 "\n", runs, seed);
@@ -259,7 +262,7 @@ static void every_choice_was_walked(void **state)
 {
     (void)state;
     for (int kind = 0; kind < CHOICE_COUNT; kind++)
-        if (kind != CHOICE_LEASE && walk_choices_made[kind] < 100)
+        if (kind != CHOICE_LEASE && walk_choices_made[kind] < 100 / sample_every())
             fail_msg("%s was made %" PRId64 " times", choice_name((enum choice_kind)kind),
                      walk_choices_made[kind]);
     assert_int_equal(walk_choices_made[CHOICE_LEASE], 0);

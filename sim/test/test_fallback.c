@@ -191,8 +191,9 @@ static void what_is_found_behind_a_limit_is_violated_and_no_shorter(void **state
             if (!is_in_sample())
                 continue;
             open_cell(&whole, schemes[i], faults, 0);
-            search(&whole);
             open_cell(&cut, schemes[i], faults, limits[(i + fault + 1) % 3]);
+            whole.options.clients = cut.options.clients = 2;
+            search(&whole);
             search(&cut);
             wrong += judge(&cut, &whole, &found);
             cell_close(&whole);

@@ -166,6 +166,72 @@ static void a_reply_is_lost_while_another_server_is_silent(void **state)
     probe_is_seen(&options, REDUCE_ALL);
 }
 
+/* A request was lost after time had passed since it was sent. */
+static void by_late_loss(void *state, const struct lease *lease, const struct moment *in,
+                         struct outbox *out)
+{
+    struct probe *self = state;
+
+    SCRIPT(self);
+    self->seen_us = in->now_us;
+    probe_ask(self, VERB_SET_NX_PX, lease, out);
+    while (self->heard < lease->servers) {
+        AWAIT(self, ASKED);
+        probe_count(self, lease, in);
+        if (in->kind == MOMENT_LOST && in->now_us > self->seen_us)
+            self->odd = 1;
+    }
+    probe_end(self->odd == 1 && self->yes == 1, out);
+    SCRIPT_END(self);
+}
+
+/* What waits for a server out of reach may be struck after others were answered. */
+static void a_request_is_lost_while_its_server_is_silent(void **state)
+{
+    const struct scheme scheme = probe_scheme("by-late-loss", by_late_loss);
+    struct explore_options options =
+        probe_options(&scheme, FAULT_SILENT_SERVER, FAULT_LOSE_REQUEST);
+    (void)state;
+    options.clients = 1;
+    options.servers = 2;
+    probe_is_seen(&options, REDUCE_ALL);
+}
+
+/* It gets all servers but one, and, half a lease later, that one, too: whose key was there was
+ * older than its own ones, and alone. */
+static void by_age(void *state, const struct lease *lease, const struct moment *in,
+                   struct outbox *out)
+{
+    struct probe *self = state;
+
+    SCRIPT(self);
+    probe_ask(self, VERB_SET_NX_PX, lease, out);
+    while (self->heard < lease->servers) {
+        AWAIT(self, ASKED);
+        probe_count(self, lease, in);
+    }
+    out_sleep(out, lease->ttl_us / 2);
+    while (in->kind != MOMENT_WAKE)
+        AWAIT(self, HELD);
+    probe_ask(self, VERB_SET_NX_PX, lease, out);
+    while (self->heard < lease->servers) {
+        AWAIT(self, ASKED_AGAIN);
+        probe_count(self, lease, in);
+    }
+    probe_end(self->before == 20 && self->yes == 1, out);
+    SCRIPT_END(self);
+}
+
+/* A client dies when one of its requests was executed, and before the others were. */
+static void a_client_crashes_between_two_of_its_requests(void **state)
+{
+    const struct scheme scheme = probe_scheme("by-age", by_age);
+    const struct explore_options options = probe_options(&scheme, FAULT_CRASH, NOTHING);
+    (void)state;
+    assert_true(partial_order_suits(&options));
+    probe_is_seen(&options, REDUCE_ALL);
+}
+
 /* One of two is granted by some servers, and refused by others. */
 static void servers_are_asked_in_different_orders(void **state)
 {
@@ -315,6 +381,8 @@ int main(void)
         cmocka_unit_test(a_request_is_lost_before_others_are_executed),
         cmocka_unit_test(a_reply_is_lost_when_all_requests_are_executed),
         cmocka_unit_test(a_reply_is_lost_while_another_server_is_silent),
+        cmocka_unit_test(a_request_is_lost_while_its_server_is_silent),
+        cmocka_unit_test(a_client_crashes_between_two_of_its_requests),
         cmocka_unit_test(servers_are_asked_in_different_orders),
         cmocka_unit_test(who_acts_while_he_waits_is_searched_in_every_order),
         cmocka_unit_test(who_asks_while_he_holds_is_searched_in_every_order),
