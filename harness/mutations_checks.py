@@ -134,6 +134,15 @@ def functions_of(lines):
             begun = None
 
 
+def ends_switch(lines, number):
+    """The break of the last case: without it nothing else happens."""
+    if lines[number].strip() != "break;" or lines[number + 1].strip() != "}":
+        return False
+    closed = lines[number + 1].index("}")
+    before = (line for line in reversed(lines[:number]) if len(line) - len(line.lstrip()) == closed)
+    return next(line for line in before if not re.match(r"\s*(case |default:)", line)).lstrip().startswith("switch")
+
+
 def slips_of(path):
     """(line number, line, what stands there instead)"""
     lines = path.read_text().splitlines()
@@ -150,7 +159,7 @@ def slips_of(path):
             for old, new in SWAPS:
                 for match in re.finditer(re.escape(old) + "(?!=)", line):  # "!=" is not "!"
                     yield number, line, line[:match.start()] + new + line[match.end():]
-            if GONE.match(code):
+            if GONE.match(code) and not ends_switch(lines, number):
                 yield number, line, ";"
 
 

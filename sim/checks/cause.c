@@ -78,12 +78,12 @@ static const struct grant *grant_of(const struct ledger *ledger, int client, int
 /* Had that server granted it the lock before it was told? NO_INDEX: no. */
 static int64_t vote_index(const struct ledger *ledger, int client, int server)
 {
-    for (int i = 0; i < GRANTS_EACH; i++) {
-        int64_t index = grant_of(ledger, client, server, i)->index;
-        if (index != NO_INDEX && index < ledger->clients[client].held_index)
-            return index;
-    }
-    return NO_INDEX;
+    const int64_t told = ledger->clients[client].held_index;
+    const int64_t first = grant_of(ledger, client, server, 0)->index;
+    const int64_t last = grant_of(ledger, client, server, 1)->index;
+    if (first != NO_INDEX && first < told)
+        return first;
+    return last < told ? last : NO_INDEX;
 }
 
 int pair_votes(const struct ledger *ledger, int client)

@@ -1,6 +1,7 @@
 /* ledger_grant.c - see ledger.h: how a grant of a lock key begins, and how it ends. */
 #include "checks/ledger_parts.h"
 
+#include <inttypes.h>
 #include <string.h>
 
 enum { GRANULE_US = 1000 }; /* a server counts whole milliseconds */
@@ -128,12 +129,10 @@ void ledger_stamp_times(const struct context *context, int64_t *until_us, int64_
     const struct ledger_client *client = &ledger->clients[context->event->client];
     bool is_current = client->attempt == context->event->attempt;
     int64_t skew_us = ledger_skew_us(client, context->event->time_us);
-    int64_t early_us = skew_us < 0 ? -skew_us : 0;
-    int64_t late_us = skew_us > 0 ? skew_us : 0;
     int64_t from_us = is_current ? client->call_us : context->event->from_us;
     *until_us = from_us + ledger->lease_us + ledger->unit_us;
-    *latest_us = context->event->time_us + ledger->lease_us + 2 * ledger->unit_us + late_us +
-                 early_us + ledger->error_us;
+    *latest_us = context->event->time_us + ledger->lease_us + 2 * ledger->unit_us +
+                 imaxabs(skew_us) + ledger->error_us;
 }
 
 void ledger_set_expiry(struct context *context)

@@ -240,6 +240,7 @@ static inline void crashes(struct story *story, int client)
 
 static inline void ends(struct story *story)
 {
+    assert_int_equal(checks_violated(story->checks) >> PROPERTY_COUNT, 0);
     checks_finish(story->checks, story->now_us, story->findings, &story->counters);
 }
 

@@ -176,6 +176,183 @@ static void who_keeps_a_minority_must_be_told(void **state)
     story_free(story);
 }
 
+/* --- who was refused, and nobody saw the servers --- */
+
+/* A has it for certain until the lease from its call is over, and nobody else can be told so. */
+static void refused_at_the_certain_end_of_another_is_unknown(void **state)
+{
+    (void)state;
+    for (int is_at_end = 0; is_at_end < 2; is_at_end++) {
+        struct story *story = story_new(&expiring, 1, 300);
+        calls(story, A, OP_ACQUIRE);
+        returns(story, A, OP_ACQUIRE, RESULT_GRANTED);
+        at(story, is_at_end ? 300 : 299.9);
+        calls(story, B, OP_ACQUIRE);
+        returns(story, B, OP_ACQUIRE, RESULT_REFUSED);
+        ends(story);
+        assert_verdict(story, PROPERTY_TRUTHFUL, is_at_end ? VERDICT_UNKNOWN : VERDICT_HOLDS);
+        story_free(story);
+    }
+}
+
+/* The end of A's hold and B's call have one time: either may have been first. */
+static void refused_in_the_moment_of_a_release_proves_nothing(void **state)
+{
+    (void)state;
+    for (int is_later = 0; is_later < 2; is_later++) {
+        struct story *story = story_new(&expiring, 1, 300);
+        calls(story, A, OP_ACQUIRE);
+        returns(story, A, OP_ACQUIRE, RESULT_GRANTED);
+        calls(story, A, OP_RELEASE);
+        returns(story, A, OP_RELEASE, RESULT_RELEASED);
+        story->now_us -= STORY_STEP_US - is_later;
+        calls(story, B, OP_ACQUIRE);
+        returns(story, B, OP_ACQUIRE, RESULT_REFUSED);
+        ends(story);
+        if (is_later)
+            assert_violated(story, PROPERTY_TRUTHFUL, 1, CAUSE_BUG_OR_LOSS);
+        else
+            assert_silent(story);
+        story_free(story);
+    }
+}
+
+/* --- a key that was left --- */
+
+/* An answer that takes a lease is late, which is nobody's fault; it counts from the own call. */
+static void a_key_left_at_once_is_unreleased_and_one_left_late_is_not(void **state)
+{
+    (void)state;
+    for (int is_slow = 0; is_slow < 2; is_slow++) {
+        struct story *story = story_new(&expiring, 1, 300);
+        at(story, 1000);
+        is_granted(story, A);
+        hears(story, A, 0, OP_ACQUIRE, set(story, A), OK);
+        at(story, is_slow ? 1300 : 1100);
+        returns(story, A, OP_ACQUIRE, RESULT_FAILED);
+        ends(story);
+        assert_violated(story, PROPERTY_NO_ORPHAN, 1, is_slow ? CAUSE_LEFTOVER : CAUSE_UNRELEASED);
+        story_free(story);
+    }
+}
+
+/* The witness is of one key, however many there are. */
+static void of_two_keys_left_the_first_is_told(void **state)
+{
+    int lines[2];
+    (void)state;
+    for (int both = 0; both < 2; both++) {
+        struct story *story = story_new(&expiring, 1, 300);
+        for (int i = 0; i <= both; i++) {
+            story->lock = i;
+            is_granted(story, A + i);
+            hears(story, A + i, 0, OP_ACQUIRE, set(story, A + i), OK);
+            returns(story, A + i, OP_ACQUIRE, RESULT_FAILED);
+        }
+        ends(story);
+        assert_violated(story, PROPERTY_NO_ORPHAN, 1 + both, CAUSE_UNRELEASED);
+        lines[both] = story->findings[PROPERTY_NO_ORPHAN].witness_lines;
+        story_free(story);
+    }
+    assert_int_equal(lines[0], lines[1]);
+}
+
+/* --- who has it and is not told so --- */
+
+static void is_denied(struct story *story, int client, bool has_error)
+{
+    calls(story, client, OP_ACQUIRE);
+    sends(story, client, 0, OP_ACQUIRE, set(story, client));
+    executes(story, client, OP_ACQUIRE, set(story, client), OK);
+    hears(story, client, 0, OP_ACQUIRE, set(story, client),
+          has_error ? (struct reply){.kind = REPLY_ERROR} : OK);
+    returns(story, client, OP_ACQUIRE, RESULT_FAILED);
+}
+
+/* An error in an attempt before excuses nothing. */
+static void who_is_denied_what_it_was_granted_is_stuck(void **state)
+{
+    (void)state;
+    for (int has_error = 0; has_error < 2; has_error++) {
+        struct story *story = story_new(&expiring, 1, 300);
+        struct command ask = set(story, A);
+        calls(story, A, OP_ACQUIRE);
+        sends(story, A, 0, OP_ACQUIRE, ask);
+        hears(story, A, 0, OP_ACQUIRE, ask, (struct reply){.kind = REPLY_ERROR});
+        returns(story, A, OP_ACQUIRE, RESULT_FAILED);
+        is_denied(story, A, has_error);
+        ends(story);
+        if (has_error)
+            assert_holds(story, PROPERTY_PROGRESS);
+        else
+            assert_violated(story, PROPERTY_PROGRESS, 1, CAUSE_STUCK);
+        story_free(story);
+    }
+}
+
+/* --- the guarded counter --- */
+
+static void counter_is(struct story *story, int client, enum verb verb, int64_t value,
+                       struct reply reply)
+{
+    struct command touch = {.verb = verb, .key = KEY_COUNTER, .value = value};
+    executes(story, client, OP_ACCESS, touch, reply);
+}
+
+static struct story *counting(void)
+{
+    struct story *story = story_new(&expiring, 1, 300);
+    for (int client = A; client <= D; client++) {
+        acquires(story, client);
+        releases(story, client, 1);
+    }
+    return story;
+}
+
+/* What was read first, and what one command counted, is what the next write goes on from. */
+static void a_write_goes_on_from_what_was_read_or_counted(void **state)
+{
+    (void)state;
+    for (int how = 0; how < 4; how++) {
+        struct story *story = counting();
+        bool is_read = how < 2, is_lost = how % 2;
+        if (is_read) {
+            counter_is(story, A, VERB_GET, 0, VALUE(7));
+        } else {
+            counter_is(story, A, VERB_INCR, 0, INTEGER(6));
+            counter_is(story, A, VERB_INCR, 0, INTEGER(7));
+        }
+        counter_is(story, A, VERB_SET, is_lost ? 7 : 8, OK);
+        ends(story);
+        if (is_lost)
+            assert_violated(story, PROPERTY_NO_LOST_UPDATE, 1, CAUSE_OVERRUN);
+        else
+            assert_holds(story, PROPERTY_NO_LOST_UPDATE);
+        story_free(story);
+    }
+}
+
+/* B reads 2 before it is told that C wrote it: replies crossed, and no server forgot anything. */
+static void a_read_that_a_later_line_explains_is_not_odd(void **state)
+{
+    (void)state;
+    for (int is_explained = 0; is_explained < 2; is_explained++) {
+        struct story *story = counting();
+        counter_is(story, A, VERB_SET, 1, OK);
+        counter_is(story, B, VERB_GET, 0, VALUE(2));
+        if (is_explained)
+            counter_is(story, C, VERB_SET, 2, OK);
+        else
+            counter_is(story, C, VERB_INCR, 0, INTEGER(2));
+        counter_is(story, D, VERB_SET, 3, OK);
+        counter_is(story, B, VERB_SET, 3, OK);
+        ends(story);
+        assert_violated(story, PROPERTY_NO_LOST_UPDATE, 1,
+                        is_explained ? CAUSE_OVERRUN : CAUSE_LOST_GRANT);
+        story_free(story);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -188,6 +365,13 @@ int main(void)
         cmocka_unit_test(after_a_restart_nobody_has_written_yet),
         cmocka_unit_test(who_keeps_a_majority_has_lost_nothing),
         cmocka_unit_test(who_keeps_a_minority_must_be_told),
+        cmocka_unit_test(refused_at_the_certain_end_of_another_is_unknown),
+        cmocka_unit_test(refused_in_the_moment_of_a_release_proves_nothing),
+        cmocka_unit_test(a_key_left_at_once_is_unreleased_and_one_left_late_is_not),
+        cmocka_unit_test(of_two_keys_left_the_first_is_told),
+        cmocka_unit_test(who_is_denied_what_it_was_granted_is_stuck),
+        cmocka_unit_test(a_write_goes_on_from_what_was_read_or_counted),
+        cmocka_unit_test(a_read_that_a_later_line_explains_is_not_odd),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
