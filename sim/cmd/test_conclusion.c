@@ -58,7 +58,9 @@ static enum fail print_counterexample(const struct results *results,
     const struct result_row *row = cause->row;
     char *again = row->search ? view_replay_command(row, cause->property, folder)
                               : view_command(results, row);
-    printf("\nThe shortest counterexample (%s):\n", cause_name(cause->cause));
+    char *title = conclusion_example(cause);
+    printf("\n%s:\n", title);
+    free(title);
     enum fail fail = row->search
                          ? explore_print_witness(stdout, row, cause->property, folder, failure)
                          : print_run(cause, folder, failure);

@@ -184,3 +184,10 @@ char *conclusion_where(const struct concluded_cause *cause)
     free(soonest);
     return words;
 }
+
+char *conclusion_example(const struct concluded_cause *cause)
+{
+    const bool is_shortest = cause->row->search && cause->property->is_shortest;
+    return memory_format("%s counterexample (%s)", is_shortest ? "The shortest" : "A",
+                         cause_name(cause->cause));
+}

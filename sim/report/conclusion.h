@@ -29,6 +29,10 @@ char *conclusion_whole(const struct view *view, const struct conclusion *conclus
 char *conclusion_others(const struct conclusion *conclusion);
 char *conclusion_open(const struct view *view, const struct conclusion *conclusion);
 
+/* "The shortest counterexample (late-grant)", where nothing shorter is there, else "A
+ * counterexample (late-grant)"; the caller frees. */
+char *conclusion_example(const struct concluded_cause *cause);
+
 /* "in 3 cells and 2 scenarios, soonest in 13 steps under duplicate" */
 char *conclusion_where(const struct concluded_cause *cause);
 

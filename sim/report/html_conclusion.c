@@ -41,11 +41,10 @@ static void put_counterexample(const struct page *page, const struct concluded_c
 {
     const struct result_row *row = cause->row;
     const struct result_property *property = cause->property;
-    char *label =
-        memory_format("Timeline of the shortest counterexample of %s", cause_name(cause->cause));
+    char *title = conclusion_example(cause), *label = memory_format("Timeline: %s", title);
     char *again = row->search ? view_replay_command(row, property, page->run_folder)
                               : view_command(page->view->results, row);
-    fprintf(page->out, "<h3>The shortest counterexample: %s under ", cause_name(cause->cause));
+    fprintf(page->out, "<h3>%s, %s ", title, row->search ? "under" : "in");
     html_text(page, row->subject);
     fputs("</h3>\n", page->out);
     html_history(page, row->folder, result_history(row, property), property->first_index, label,
@@ -58,6 +57,7 @@ static void put_counterexample(const struct page *page, const struct concluded_c
     }
     free(again);
     free(label);
+    free(title);
 }
 
 void html_conclusion(const struct page *page)
