@@ -58,7 +58,7 @@ $(BUILD)/picklock-clock.so: sim/live/clock_shim.c
 	$(CC) -std=c17 -D_GNU_SOURCE $(WARN) -O2 -Isim -fPIC -shared -o $@ $<
 
 # The time of worker processes, preloaded into them: the same.
-$(BUILD)/picklock-time.so: $(wildcard sim/worker/shim/*.[ch]) sim/worker/time_page.h sim/live/clock.h
+$(BUILD)/picklock-time.so: $(wildcard sim/worker/shim/*.[ch]) sim/worker/time_page.h sim/worker/time_rules.h sim/live/clock.h
 	@mkdir -p $(@D)
 	$(CC) -std=c17 -D_GNU_SOURCE $(WARN) -O2 -Isim -fPIC -shared -DCLOCK_SHIM -o $@ $(filter %.c,$^) -lpthread -ldl
 

@@ -3,21 +3,13 @@
  * Sources: clock_gettime(2), gettimeofday(2), time(2), clock_nanosleep(2). */
 #include "worker/shim/shim.h"
 
-#include "live/clock.h"
+#include "worker/time_rules.h"
 
 #include <errno.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
 #include <unistd.h>
-
-enum { MICROSECONDS = 1000000 };
-
-/* A program that reads the clock so often without a wait in between waits for it to go on ("until
- * now > end" at the very instant): it creeps. An engine that loads a large program reads it some
- * thousand times, too (V8, for itself); who waits between two reads for what is over waits for the
- * clock the more (Ruby's sleep). */
-enum { SPINS_MAX = 20000, SPINS_A_WAIT = 200 };
 
 static _Thread_local int spins;
 static pthread_mutex_t creep_lock = PTHREAD_MUTEX_INITIALIZER;
@@ -46,8 +38,8 @@ void shim_has_waited(void)
 
 void shim_has_not_waited(void)
 {
-    if (spins <= SPINS_MAX)
-        spins += SPINS_A_WAIT;
+    if (spins <= TIME_SPINS_MAX)
+        spins += TIME_SPINS_A_WAIT;
 }
 
 static void creep(void)
@@ -65,22 +57,15 @@ static void creep(void)
 int64_t shim_read_clock(_Atomic uint64_t *count)
 {
     atomic_fetch_add(count, 1);
-    spins = spins > SPINS_MAX ? spins : spins + 1;
-    if (spins > SPINS_MAX)
+    spins = spins > TIME_SPINS_MAX ? spins : spins + 1;
+    if (spins > TIME_SPINS_MAX)
         creep();
     return shim_now_us();
 }
 
-static int64_t up_us(const struct timespec *amount)
-{
-    if (amount->tv_sec > INT32_MAX)
-        return (int64_t)INT32_MAX * MICROSECONDS;
-    return (int64_t)amount->tv_sec * MICROSECONDS + (amount->tv_nsec + 999) / 1000;
-}
-
 int64_t shim_after(const struct timespec *timeout)
 {
-    return timeout ? shim_now_us() + up_us(timeout) : TIME_NEVER;
+    return timeout ? shim_now_us() + time_up_us(timeout) : TIME_NEVER;
 }
 
 int64_t shim_after_ms(int timeout_ms)
@@ -88,39 +73,22 @@ int64_t shim_after_ms(int timeout_ms)
     return timeout_ms < 0 ? TIME_NEVER : shim_now_us() + (int64_t)timeout_ms * 1000;
 }
 
-static bool is_wall(clockid_t clock)
-{
-    return clock == CLOCK_REALTIME || clock == CLOCK_REALTIME_COARSE || clock == CLOCK_TAI;
-}
-
-static bool is_monotonic(clockid_t clock)
-{
-    return clock == CLOCK_MONOTONIC || clock == CLOCK_MONOTONIC_RAW ||
-           clock == CLOCK_MONOTONIC_COARSE || clock == CLOCK_BOOTTIME;
-}
-
-static int64_t base_us(clockid_t clock)
-{
-    return is_wall(clock) ? CLOCK_EPOCH_US + atomic_load(&shim_page->wall_offset_us)
-                          : TIME_MONOTONIC_US;
-}
-
 int64_t shim_instant(clockid_t clock, const struct timespec *instant)
 {
-    return up_us(instant) - base_us(clock);
+    return time_up_us(instant) - time_base_us(shim_page, clock);
 }
 
 /* --- reading --- */
 
 int clock_gettime(clockid_t clock, struct timespec *now)
 {
-    if (!shim_page || !(is_wall(clock) || is_monotonic(clock)))
+    if (!shim_page || !(time_is_wall(clock) || time_is_monotonic(clock)))
         return (int)syscall(SYS_clock_gettime, clock, now);
     struct time_counts *counts = &shim_page->counts;
-    int64_t us = base_us(clock) +
-                 shim_read_clock(is_wall(clock) ? &counts->wall_reads : &counts->monotonic_reads);
-    now->tv_sec = (time_t)(us / MICROSECONDS);
-    now->tv_nsec = (long)(us % MICROSECONDS) * 1000;
+    int64_t us =
+        time_base_us(shim_page, clock) +
+        shim_read_clock(time_is_wall(clock) ? &counts->wall_reads : &counts->monotonic_reads);
+    *now = time_of_us(us);
     return 0;
 }
 
@@ -175,9 +143,7 @@ bool shim_sleep_until(int64_t until_us)
 
 static void put_us(struct timespec *left, int64_t us)
 {
-    if (us < 0)
-        us = 0;
-    *left = (struct timespec){.tv_sec = us / MICROSECONDS, .tv_nsec = us % MICROSECONDS * 1000};
+    *left = time_of_us(us < 0 ? 0 : us);
 }
 
 static bool is_valid(const struct timespec *amount)
@@ -188,7 +154,7 @@ static bool is_valid(const struct timespec *amount)
 int clock_nanosleep(clockid_t clock, int flags, const struct timespec *amount,
                     struct timespec *left)
 {
-    if (!shim_page || !(is_wall(clock) || is_monotonic(clock))) {
+    if (!shim_page || !(time_is_wall(clock) || time_is_monotonic(clock))) {
         long done = syscall(SYS_clock_nanosleep, clock, flags, amount, left);
         return done == 0 ? 0 : errno;
     }
@@ -212,8 +178,7 @@ int nanosleep(const struct timespec *amount, struct timespec *left)
 
 int usleep(useconds_t us)
 {
-    const struct timespec amount = {.tv_sec = us / MICROSECONDS,
-                                    .tv_nsec = (long)(us % MICROSECONDS) * 1000};
+    const struct timespec amount = time_of_us(us);
     return nanosleep(&amount, NULL);
 }
 

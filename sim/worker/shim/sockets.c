@@ -7,10 +7,10 @@
  * Sources: recv(2), send(2), connect(2), SO_RCVTIMEO and SO_SNDTIMEO in socket(7). */
 #include "worker/shim/shim.h"
 
-#include <arpa/inet.h>
+#include "worker/time_rules.h"
+
 #include <errno.h>
 #include <fcntl.h>
-#include <netinet/in.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -52,51 +52,21 @@ void shim_sockets_closed(int descriptor)
 
 /* --- where to --- */
 
-/* The address, or the one that IPv6 knows it by (Java). */
-static bool is_loopback(const struct sockaddr *address)
-{
-    const struct sockaddr_in *four = (const void *)address;
-    const struct sockaddr_in6 *six = (const void *)address;
-    static const unsigned char mapped[16] = {[10] = 0xff, 0xff, 127, 0, 0, 1};
-    if (address->sa_family == AF_INET)
-        return four->sin_addr.s_addr == htonl(INADDR_LOOPBACK);
-    return address->sa_family == AF_INET6 && memcmp(&six->sin6_addr, mapped, sizeof mapped) == 0;
-}
-
-static bool is_our_port(const struct sockaddr *address)
-{
-    const struct sockaddr_in *inet = (const void *)address; /* the port stands there in both */
-    if (!is_loopback(address))
-        return false;
-    for (int i = 0; i < TIME_PORTS_MAX; i++)
-        if (shim_page->ports[i] && shim_page->ports[i] == ntohs(inet->sin_port))
-            return true;
-    return false;
-}
-
 static void refuse(const struct sockaddr *address)
 {
     static _Atomic bool is_said;
-    char text[INET6_ADDRSTRLEN] = "";
-    const struct sockaddr_in *four = (const void *)address;
-    const struct sockaddr_in6 *six = (const void *)address;
-    const bool is_six = address->sa_family == AF_INET6;
-    (void)inet_ntop(address->sa_family, is_six ? (const void *)&six->sin6_addr : &four->sin_addr,
-                    text, sizeof text);
     if (!atomic_exchange(&is_said, true))
-        (void)snprintf(shim_page->refused, sizeof shim_page->refused, is_six ? "[%s]:%d" : "%s:%d",
-                       text, ntohs(is_six ? six->sin6_port : four->sin_port));
+        time_print_address(shim_page->refused, address);
     atomic_fetch_add(&shim_page->counts.refused, 1);
 }
 
 int connect(int descriptor, __CONST_SOCKADDR_ARG to, socklen_t length)
 {
     const struct sockaddr *address = to.__sockaddr__;
-    const bool is_inet = shim_page && address && length >= (socklen_t)sizeof(struct sockaddr_in) &&
-                         (address->sa_family == AF_INET || address->sa_family == AF_INET6);
+    const bool is_inet = shim_page && address && time_is_inet(address, length);
     if (!is_inet)
         return (int)syscall(SYS_connect, descriptor, address, length);
-    if (!is_our_port(address)) {
+    if (!time_is_our_port(shim_page, address)) {
         refuse(address);
         errno = ECONNREFUSED;
         return -1;

@@ -5,13 +5,15 @@
  * intervals have gone by. Source: timerfd_create(2). */
 #include "worker/shim/shim.h"
 
+#include "worker/time_rules.h"
+
 #include <errno.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <sys/timerfd.h>
 #include <unistd.h>
 
-enum { TIMERS_MAX = 32, MICROSECONDS = 1000000 };
+enum { TIMERS_MAX = 32 };
 
 struct timer {
     int descriptor; /* 1 + it; 0: none */
@@ -81,20 +83,13 @@ int timerfd_create(clockid_t clock, int flags)
     return descriptor;
 }
 
-static int64_t to_us(const struct timespec *amount)
-{
-    return (int64_t)amount->tv_sec * MICROSECONDS + (amount->tv_nsec + 999) / 1000;
-}
-
 static void tell(const struct timer *timer, struct itimerspec *told)
 {
     int64_t left_us = timer->due_us == TIME_NEVER ? 0 : timer->due_us - shim_now_us();
     if (timer->due_us != TIME_NEVER && left_us <= 0)
         left_us = 1;
-    told->it_value = (struct timespec){.tv_sec = left_us / MICROSECONDS,
-                                       .tv_nsec = left_us % MICROSECONDS * 1000};
-    told->it_interval = (struct timespec){.tv_sec = timer->interval_us / MICROSECONDS,
-                                          .tv_nsec = timer->interval_us % MICROSECONDS * 1000};
+    told->it_value = time_of_us(left_us);
+    told->it_interval = time_of_us(timer->interval_us);
 }
 
 int timerfd_settime(int descriptor, int flags, const struct itimerspec *wanted,
@@ -108,7 +103,7 @@ int timerfd_settime(int descriptor, int flags, const struct itimerspec *wanted,
             tell(timer, before);
         const bool is_armed = wanted->it_value.tv_sec || wanted->it_value.tv_nsec;
         const bool is_instant = flags & TFD_TIMER_ABSTIME;
-        timer->interval_us = to_us(&wanted->it_interval);
+        timer->interval_us = time_up_us(&wanted->it_interval);
         timer->due_us = !is_armed    ? TIME_NEVER
                         : is_instant ? shim_instant(timer->clock, &wanted->it_value)
                                      : shim_after(&wanted->it_value);
