@@ -22,7 +22,7 @@ FLAGS   = -std=c17 -D_GNU_SOURCE $(WARN) $(CFLAGS) -UNDEBUG -Isim -isystem /usr/
           $(if $(LIBFUZZER),-fsanitize=fuzzer-no-link -DWITH_LIBFUZZER)
 LIBS    = -lhiredis -luv -lyaml -ljansson -lm -lpthread -ldl
 
-SOURCES := $(filter-out sim/live/clock_shim.c,$(wildcard $(LAYERS:%=sim/%/*.c) $(EXPLORE_LAYERS:%=sim/explore/%/*.c) \
+SOURCES := $(filter-out sim/live/clock_shim.c,$(wildcard $(LAYERS:%=sim/%/*.c) sim/worker/calls/*.c $(EXPLORE_LAYERS:%=sim/explore/%/*.c) \
              sim/explore/model/faults/*.c))
 OBJECTS := $(SOURCES:sim/%.c=$(BUILD)/%.o)
 PARTS   := $(filter-out $(BUILD)/cmd/main.o,$(OBJECTS))
@@ -74,7 +74,11 @@ $(BUILD)/test/%: sim/test/%.c $(BUILD)/parts.a | $(BUILD)/picklock-clock.so $(BU
 $(BUILD)/worker-child: sim/test/worker_child.c sim/worker/time_page.h
 	@mkdir -p $(@D)
 	$(CC) -std=c17 -D_GNU_SOURCE $(WARN) -O2 -Isim -o $@ $< -lpthread
-$(BUILD)/test/test_worker_time: | $(BUILD)/worker-child
+# The same without a library to preload into: its calls are answered.
+$(BUILD)/worker-child-static: sim/test/worker_child.c sim/worker/time_page.h
+	@mkdir -p $(@D)
+	$(CC) -std=c17 -D_GNU_SOURCE $(WARN) -O2 -Isim -static -o $@ $< -lpthread
+$(BUILD)/test/test_worker_time: | $(BUILD)/worker-child $(BUILD)/worker-child-static
 
 # Schemes with planted bugs, and the same without.
 $(BUILD)/test/test_mutants $(BUILD)/test/test_partial_order $(BUILD)/test/test_lower_bound: $(MUTANTS)

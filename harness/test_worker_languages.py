@@ -19,7 +19,6 @@ needs_npm = pytest.mark.skipif(not shutil.which("node") or not NPM.exists(),
 needs_ruby = pytest.mark.skipif(not shutil.which("ruby") or subprocess.run(["ruby", "-e", "require 'redis'"], capture_output=True).returncode != 0,
                                 reason="the Debian packages ruby and ruby-redis are not installed: harness/setup.sh workers")
 needs_java = pytest.mark.skipif(not shutil.which("javac"), reason="the Debian package default-jdk-headless is not installed")
-needs_go = pytest.mark.skipif(not shutil.which("go"), reason="the Debian package golang-go is not installed")
 
 
 def example(program, name):
@@ -287,17 +286,3 @@ def test_correct_locks_are_blamed_for_nothing_but_what_leases_are(request, tmp_p
         causes = {one["cause"] for one in row["properties"] if one["verdict"] == "violated"}
         assert causes <= MAY[fault], (fault, done.stdout)
         assert not any("twice" in (one.get("why") or "") for one in row["properties"]), (fault, done.stdout)
-
-
-# --- Go ---
-
-
-@needs_go
-def test_go_is_refused(picklock, tmp_path):
-    """It asks the kernel for the time by itself: no verdict, and a sentence that says so."""
-    (tmp_path / "lock.go").write_text("package main\nimport \"time\"\nfunc main() { time.Sleep(time.Hour) }\n")
-    done = subprocess.run(["go", "build", "-o", "lock", "lock.go"], cwd=tmp_path, capture_output=True, text=True,
-                          env={**os.environ, "GOCACHE": str(tmp_path / "cache"), "GO111MODULE": "off", "CGO_ENABLED": "0"})
-    assert done.returncode == 0, done.stderr
-    ran = once(picklock, shlex.quote(str(tmp_path / "lock")))
-    assert ran.status == 69 and "does not follow our time" in ran.err and "statically linked (Go)" in ran.err, ran

@@ -1,6 +1,8 @@
-/* Tests of the virtual time of foreign processes: one (worker_child.c) waits under the preloaded
- * library in every way there is; no wait takes real time, and each ends when the page says so. */
-#include "base/monotonic.h"
+/* Tests of the virtual time of foreign processes: one (worker_child.c) waits in every way there is,
+ * under the preloaded library, and statically linked with its calls answered; no wait takes real
+ * time, and each ends when the page says so. */
+#include "worker/program.h"
+#include "worker/supervisor.h"
 #include "worker/timekeeper.h"
 
 #include <inttypes.h>
@@ -11,7 +13,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <fcntl.h>
 #include <unistd.h>
@@ -37,29 +38,58 @@ static void find_built(char path[TIME_PATH_MAX], const char *name)
     (void)snprintf(path, TIME_PATH_MAX, "%s/../%s", program, name);
 }
 
+/* How a child is steered: by the preloaded library, or one without a C library to preload into, by
+ * answers to its calls. Every test is made with both. */
+static bool is_answered;
+
+struct running {
+    char shim[TIME_PATH_MAX], program[TIME_PATH_MAX];
+    const char *name, *page;
+    int in, out;
+};
+
+static void run_child(void *context)
+{
+    const struct running *running = context;
+    (void)dup2(running->in, STDIN_FILENO);
+    (void)dup2(running->out, STDOUT_FILENO);
+    if (!is_answered) {
+        (void)setenv("LD_PRELOAD", running->shim, 1);
+        (void)setenv(TIME_VARIABLE, running->page, 1);
+    }
+    (void)execl(running->program, "child", running->name, (char *)NULL);
+}
+
 static void start(struct child *child, const char *name, int64_t now, uint64_t seed)
 {
-    char path[128], shim[TIME_PATH_MAX], program[TIME_PATH_MAX];
-    int in[2], out[2];
+    char path[128];
+    struct running running = {.name = name, .page = path};
+    int in[2], out[2], tell[2], told = 0;
+    const int parent = (int)getpid();
     struct failure failure = {0};
     (void)strcpy(child->folder, "/tmp/picklock-test-XXXXXX");
     assert_non_null(mkdtemp(child->folder));
     (void)snprintf(path, sizeof path, "%s/page", child->folder);
     assert_int_equal(timekeeper_open(&child->timekeeper, path, now, seed, &failure), FAIL_NONE);
-    find_built(shim, "picklock-time.so");
-    find_built(program, "worker-child");
+    find_built(running.shim, "picklock-time.so");
+    find_built(running.program, is_answered ? "worker-child-static" : "worker-child");
+    assert_int_equal(program_lacks_library(running.program), is_answered);
     assert_int_equal(pipe2(in, O_CLOEXEC), 0);
     assert_int_equal(pipe2(out, O_CLOEXEC), 0);
+    assert_int_equal(pipe2(tell, O_CLOEXEC), 0);
+    running.in = in[0];
+    running.out = out[1];
     child->pid = fork();
-    if (child->pid == 0) {
-        (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
-        (void)dup2(in[0], STDIN_FILENO);
-        (void)dup2(out[1], STDOUT_FILENO);
-        (void)setenv("LD_PRELOAD", shim, 1);
-        (void)setenv(TIME_VARIABLE, path, 1);
-        (void)execl(program, "child", name, (char *)NULL);
-        _exit(127);
-    }
+    if (child->pid == 0)
+        supervisor_run(&(struct supervised){.parent = parent,
+                                            .tell = tell[1],
+                                            .page = is_answered ? path : NULL,
+                                            .begin = run_child,
+                                            .context = &running});
+    assert_int_equal(read(tell[0], &told, sizeof told), sizeof told);
+    assert_true(told > 0);
+    (void)close(tell[0]);
+    (void)close(tell[1]);
     (void)close(in[0]);
     (void)close(out[1]);
     child->in = in[1];
@@ -71,27 +101,11 @@ static void stop(struct child *child)
     char command[128];
     (void)close(child->in);
     (void)close(child->out);
-    (void)kill(child->pid, SIGKILL);
+    (void)kill(child->pid, SIGTERM);
     (void)waitpid(child->pid, NULL, 0);
     timekeeper_shut(&child->timekeeper);
     (void)snprintf(command, sizeof command, "rm -r %s", child->folder);
     assert_int_equal(system(command), 0);
-}
-
-/* For at most limit_ms of real time. False: it is not at rest. */
-static bool wait_for_rest(struct timekeeper *timekeeper, int limit_ms)
-{
-    const int64_t end_ms = monotonic_us() / 1000 + limit_ms;
-    for (;;) {
-        timekeeper_hush(timekeeper);
-        if (timekeeper_is_at_rest(timekeeper))
-            return true;
-        const int64_t left_ms = end_ms - monotonic_us() / 1000;
-        if (left_ms <= 0)
-            return false;
-        struct pollfd row = {.fd = timekeeper->bell, .events = POLLIN};
-        (void)poll(&row, 1, (int)left_ms);
-    }
 }
 
 /* Until it ends: time goes on to where its next thread does. What it printed is in text. */
@@ -103,7 +117,7 @@ static void run(const char *name, int64_t now, uint64_t seed, char text[ANSWER_M
     while (!is_over) {
         int64_t next_us;
         is_over = waitpid(child.pid, &status, WNOHANG) == child.pid;
-        if (is_over || !wait_for_rest(&child.timekeeper, 5))
+        if (is_over || !timekeeper_wait_for_rest(&child.timekeeper, 5))
             continue;
         next_us = timekeeper_next_us(&child.timekeeper);
         assert_int_not_equal(next_us, TIME_NEVER);
@@ -206,13 +220,13 @@ static void test_what_is_delivered_is_taken_before_the_rest(void **state)
     char line[64], expected[64];
     (void)state;
     start(&child, "echoes", 0, 1);
-    assert_true(wait_for_rest(&child.timekeeper, REST_MS));
+    assert_true(timekeeper_wait_for_rest(&child.timekeeper, REST_MS));
     for (int i = 0; i < 1000; i++) {
         const char byte = (char)('a' + i % 26);
         timekeeper_set_now(&child.timekeeper, i * 1000);
         assert_int_equal(write(child.in, &byte, 1), 1);
         timekeeper_look_again(&child.timekeeper);
-        assert_true(wait_for_rest(&child.timekeeper, REST_MS));
+        assert_true(timekeeper_wait_for_rest(&child.timekeeper, REST_MS));
         struct pollfd row = {.fd = child.out, .events = POLLIN};
         assert_int_equal(poll(&row, 1, 0), 1);
         ssize_t got = read(child.out, line, sizeof line - 1);
@@ -231,9 +245,9 @@ static void test_words(void **state)
     char text[200];
     (void)state;
     start(&child, "sleeps", 0, 1);
-    assert_true(wait_for_rest(&child.timekeeper, REST_MS));
+    assert_true(timekeeper_wait_for_rest(&child.timekeeper, REST_MS));
     assert_non_null(
-        strstr(timekeeper_describe(&child.timekeeper, text, sizeof text), "sleeps until 250.0 ms"));
+        strstr(timekeeper_describe(&child.timekeeper, text, sizeof text), " until 250.0 ms"));
     assert_int_equal(timekeeper_next_us(&child.timekeeper), 250000);
     stop(&child);
 }
@@ -252,5 +266,7 @@ int main(void)
         cmocka_unit_test(test_what_is_delivered_is_taken_before_the_rest),
         cmocka_unit_test(test_words),
     };
-    return cmocka_run_group_tests_name("worker_time", tests, NULL, NULL);
+    const int failed = cmocka_run_group_tests_name("worker_time", tests, NULL, NULL);
+    is_answered = true;
+    return failed + cmocka_run_group_tests_name("worker_time_answered", tests, NULL, NULL);
 }

@@ -1,6 +1,8 @@
 /* launch.c - see launch.h. Sources: execve(2), prctl(2), PR_SET_PDEATHSIG; ld.so(8), LD_PRELOAD. */
 #include "worker/launch.h"
 
+#include "worker/calls/calls.h"
+#include "worker/program.h"
 #include "worker/runtime.h"
 #include "worker/supervisor.h"
 
@@ -25,20 +27,37 @@ static int prepend(const char *name, const char *value)
     return size < 0 || size >= (int)sizeof text ? -1 : setenv(name, text, 1);
 }
 
+static int put_before(const char *name, const char *folder, const char *sub)
+{
+    char path[TIME_PATH_MAX];
+    (void)snprintf(path, sizeof path, "%s/%s", folder, sub);
+    return prepend(name, path);
+}
+
+/* Go: one goroutine at a time, put aside only where it waits, and no rounds of its collector before
+ * there is something to collect. What the user set stays. */
+static int environment_of_go(void)
+{
+    const char *old = getenv("GODEBUG");
+    char debug[TIME_PATH_MAX];
+    (void)snprintf(debug, sizeof debug, "%s%sasyncpreemptoff=1", old ? old : "",
+                   old && *old ? "," : "");
+    return setenv("GODEBUG", debug, 1) | setenv("GOMAXPROCS", "1", 1) | setenv("GOGC", "off", 0) |
+           setenv("GOMEMLIMIT", "256MiB", 0);
+}
+
 /* What makes a run the same each time: hashes, and no rings of the kernel beside the calls that are
  * steered. No address of a server but the one that it is given. */
-static int child_environment(const struct worker_options *options, const char *page)
+static int child_environment(const struct worker_options *options, const char *page,
+                             bool is_answered)
 {
     static const char *const dropped[] = {"PICKLOCK_REDIS_URL", "REDIS_URL"};
-    char path[TIME_PATH_MAX];
-    int error = prepend("LD_PRELOAD", options->shim) | setenv(TIME_VARIABLE, page, 1) |
-                setenv("PYTHONHASHSEED", "0", 1) | setenv("UV_USE_IO_URING", "0", 1);
-    (void)snprintf(path, sizeof path, "%s/python", options->helpers);
-    error |= prepend("PYTHONPATH", path);
-    (void)snprintf(path, sizeof path, "%s/node", options->helpers);
-    error |= prepend("NODE_PATH", path);
-    (void)snprintf(path, sizeof path, "%s/ruby", options->helpers);
-    error |= prepend("RUBYLIB", path);
+    int error = is_answered ? environment_of_go()
+                            : prepend("LD_PRELOAD", options->shim) | setenv(TIME_VARIABLE, page, 1);
+    error |= setenv("PYTHONHASHSEED", "0", 1) | setenv("UV_USE_IO_URING", "0", 1) |
+             put_before("PYTHONPATH", options->helpers, "python") |
+             put_before("NODE_PATH", options->helpers, "node") |
+             put_before("RUBYLIB", options->helpers, "ruby");
     for (size_t i = 0; i < sizeof dropped / sizeof *dropped; i++)
         error |= unsetenv(dropped[i]);
     return error;
@@ -52,6 +71,7 @@ struct launching {
     char *const *words;
     const struct worker_options *options;
     const char *page;
+    bool is_answered; /* its calls are, from outside */
     const struct pipes *pipes;
 };
 
@@ -68,7 +88,7 @@ static void child_run(void *context)
     if (dup2(pipes->in[0], STDIN_FILENO) < 0 || dup2(pipes->out[1], STDOUT_FILENO) < 0 ||
         dup2(pipes->err[1], STDERR_FILENO) < 0)
         error = errno;
-    else if (child_environment(child->options, child->page))
+    else if (child_environment(child->options, child->page, child->is_answered))
         error = ENOMEM;
     if (!error) {
         (void)execvp(child->words[0], child->words);
@@ -102,8 +122,28 @@ static bool open_all(struct pipes *pipes)
            pipe2(pipes->err, O_CLOEXEC) == 0 && pipe2(pipes->tell, O_CLOEXEC) == 0;
 }
 
+/* What its calls cannot be answered for, and the setting that forbids it. */
+static enum fail not_answered(const char *program, int error, struct failure *failure)
+{
+    static const char lead[] = "has no C library that could be told the time, so its system calls "
+                               "are answered from outside; but here";
+    if (error & CALLS_NO_FILTER)
+        return failure_set(failure, FAIL_UNAVAILABLE,
+                           "%s %s no filter of them can be set, seccomp(SECCOMP_SET_MODE_FILTER): "
+                           "%s. It needs Linux 5.6 on x86-64, and a container that permits it "
+                           "(docker run --security-opt seccomp=unconfined)",
+                           program, lead, strerror(error & ~CALLS_NO_FILTER));
+    return failure_set(failure, FAIL_UNAVAILABLE,
+                       "%s %s nobody may look into another process of his own: %s. The setting is "
+                       "kernel.yama.ptrace_scope (sysctl; at most 1), and in a container "
+                       "--cap-add=SYS_PTRACE or --security-opt seccomp=unconfined",
+                       program, lead, strerror(error & ~CALLS_NO_ACCESS));
+}
+
 static enum fail not_run(const char *program, int error, struct failure *failure)
 {
+    if (error & (CALLS_NO_FILTER | CALLS_NO_ACCESS))
+        return not_answered(program, error, failure);
     const char *package = error == ENOENT ? runtime_package(program) : NULL;
     return failure_set(failure, FAIL_UNAVAILABLE, "%s cannot be run: %s%s%s%s", program,
                        strerror(error), package ? " (the Debian package " : "",
@@ -134,12 +174,20 @@ enum fail launch(struct launched *launched, char *const *words,
 {
     struct pipes pipes;
     const int parent = (int)getpid();
+    const bool is_answered = program_lacks_library(words[0]);
     int error = open_all(&pipes) ? 0 : errno, pid = 0;
     int supervisor = error ? -1 : fork();
     if (supervisor == 0) {
-        struct launching child = {
-            .words = words, .options = options, .page = page, .pipes = &pipes};
-        supervisor_run(parent, pipes.tell[1], child_run, &child);
+        struct launching child = {.words = words,
+                                  .options = options,
+                                  .page = page,
+                                  .is_answered = is_answered,
+                                  .pipes = &pipes};
+        supervisor_run(&(struct supervised){.parent = parent,
+                                            .tell = pipes.tell[1],
+                                            .page = is_answered ? page : NULL,
+                                            .begin = child_run,
+                                            .context = &child});
     }
     if (supervisor < 0) {
         error = error ? error : errno;

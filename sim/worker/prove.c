@@ -42,7 +42,7 @@ enum fail session_prove_time(struct session *session, int client, struct failure
         failure, FAIL_UNAVAILABLE,
         "worker %s does not live by our time: while 7 ms passed, its monotonic clock went "
         "on by %" PRId64 " us and its wall clock by %" PRId64
-        " us. A program without the C library (Go), or one that drops LD_PRELOAD, cannot "
-        "be steered",
+        " us. A program that drops LD_PRELOAD, or asks the kernel by itself behind a wrapper, "
+        "cannot be steered",
         session->options.names[client], monotonic_us, wall_us);
 }

@@ -141,10 +141,12 @@ static enum fail check_connections(struct session *session, struct failure *fail
     return FAIL_NONE;
 }
 
-/* Is our library in the program that its process runs now? A wrapper may have been, and this one
- * not. */
-static bool has_library(const struct worker *worker)
+/* Is our library in the program that its process runs now, or are its calls answered? A wrapper may
+ * have been steered, and this one not. */
+static bool is_steered(struct worker *worker)
 {
+    if (atomic_load(&worker_time(worker)->page->is_answered))
+        return true;
     char path[64], line[600];
     bool is_there = false;
     (void)snprintf(path, sizeof path, "/proc/%d/maps", worker_pid(worker));
@@ -160,14 +162,15 @@ static bool has_library(const struct worker *worker)
 static enum fail check_libraries(struct session *session, struct failure *failure)
 {
     for (int i = 0; i < session->options.clients; i++) {
-        const struct worker *worker = session->clients[i].worker;
-        if (worker && !worker_has_ended(worker) && !has_library(worker))
+        struct worker *worker = session->clients[i].worker;
+        if (worker && !worker_has_ended(worker) && !is_steered(worker))
             return failure_set(
                 failure, FAIL_UNAVAILABLE,
                 "worker %s does not follow our time: the library preloaded for that "
                 "(LD_PRELOAD) is dropped by a wrapper that unsets it, and by a program that "
-                "is statically linked (Go), set-user-id, has file capabilities, or comes "
-                "from a snap",
+                "is set-user-id, has file capabilities, or comes from a snap; one that is "
+                "statically linked or of Go is steered where the command names it, not a "
+                "wrapper",
                 session->options.names[i]);
     }
     return FAIL_NONE;
@@ -190,12 +193,11 @@ static enum fail not_settled(struct session *session, struct failure *failure)
             continue;
         struct timekeeper *timekeeper = worker_time(slot->worker);
         if (!atomic_load(&timekeeper->page->pid))
-            return failure_set(
-                failure, FAIL_UNAVAILABLE,
-                "worker %s does not follow our time: the library preloaded for that "
-                "(LD_PRELOAD) is dropped by a program that is statically linked (Go), "
-                "set-user-id, has file capabilities, or comes from a snap",
-                session->options.names[i]);
+            return failure_set(failure, FAIL_UNAVAILABLE,
+                               "worker %s does not follow our time: the library preloaded for that "
+                               "(LD_PRELOAD) is dropped by a program that is set-user-id, has file "
+                               "capabilities, or comes from a snap",
+                               session->options.names[i]);
         return failure_set(
             failure, FAIL_UNKNOWN,
             "worker %s is busy: it has not come to rest within %g s of real time (%s)",

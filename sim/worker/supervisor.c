@@ -2,6 +2,8 @@
  * proc(5), /proc/PID/task/TID/children; sigwaitinfo(2). */
 #include "worker/supervisor.h"
 
+#include "worker/calls/calls.h"
+
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -10,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -75,9 +78,54 @@ static int wait_for_end(int worker, const sigset_t *waited)
     }
 }
 
-_Noreturn void supervisor_run(int parent, int tell, void (*begin)(void *context), void *context)
+static void tell(int to, int what)
+{
+    const ssize_t told = write(to, &what, sizeof what);
+    (void)told;
+}
+
+static _Noreturn void run_worker(const struct supervised *supervised, int supervisor, int socket)
+{
+    (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (getppid() != supervisor)
+        _exit(0);
+    const int error = supervised->page ? calls_give(socket) : 0;
+    if (error)
+        tell(supervised->tell, -error);
+    else
+        supervised->begin(supervised->context);
+    _exit(127);
+}
+
+/* Nothing else of picklock's stays open: nobody else could shut it. */
+static void keep_only(int *socket, int *to)
+{
+    const int high = fcntl(*to, F_DUPFD, 3);
+    (void)dup2(*socket, 0);
+    (void)dup2(high, 1);
+    (void)close_range(2, ~0U, 0);
+    *socket = 0;
+    *to = 1;
+}
+
+/* As wait_for_end(), and answers its calls until then. */
+static int answer_calls(const struct supervised *supervised, int worker, int socket,
+                        const sigset_t *waited)
+{
+    int to = supervised->tell, error;
+    keep_only(&socket, &to);
+    struct calls *calls = calls_take(worker, socket, supervised->page, &error);
+    if (error != ECHILD) /* which has said why itself */
+        tell(to, error ? -error : worker);
+    (void)close(to);
+    (void)close(socket);
+    return error ? -1 : calls_serve(calls, waited);
+}
+
+_Noreturn void supervisor_run(const struct supervised *supervised)
 {
     sigset_t all;
+    int ends[2] = {-1, -1};
     for (int number = 1; number < NSIG; number++)
         (void)signal(number, SIG_DFL);
     (void)sigfillset(&all);
@@ -85,24 +133,24 @@ _Noreturn void supervisor_run(int parent, int tell, void (*begin)(void *context)
     (void)setsid();
     (void)prctl(PR_SET_CHILD_SUBREAPER, 1);
     (void)prctl(PR_SET_PDEATHSIG, SIGTERM);
-    if (getppid() != parent)
+    if (getppid() != supervised->parent)
         _exit(0);
     const int supervisor = (int)getpid();
-    int worker = fork();
-    if (worker == 0) {
-        (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
-        if (getppid() != supervisor)
-            _exit(0);
-        begin(context);
+    const bool is_open =
+        !supervised->page || socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) == 0;
+    int worker = is_open ? fork() : -1;
+    if (worker == 0)
+        run_worker(supervised, supervisor, ends[1]);
+    if (worker < 0 || !supervised->page)
+        tell(supervised->tell, worker < 0 ? -errno : worker);
+    if (worker < 0)
         _exit(127);
-    }
-    worker = worker < 0 ? -errno : worker;
-    const ssize_t told = write(tell, &worker, sizeof worker);
-    (void)told;
-    if (worker <= 0)
-        _exit(127);
-    (void)close_range(0, ~0U, 0); /* what we hold open nobody else could shut */
-    const int status = wait_for_end(worker, &all);
+    if (!supervised->page)
+        (void)close_range(0, ~0U, 0);
+    else
+        (void)close(ends[1]);
+    const int status = supervised->page ? answer_calls(supervised, worker, ends[0], &all)
+                                        : wait_for_end(worker, &all);
     kill_all(worker);
     end_like(status < 0 ? SIGKILL : status);
 }

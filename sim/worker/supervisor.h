@@ -11,11 +11,20 @@
 
 #include <stdbool.h>
 
-/* In a child of picklock's, made by fork(): becomes the supervisor. parent: picklock's process id.
- * Calls begin (borrowed, with context) in the worker's process, which runs its program there; that
- * one dies with the supervisor. Writes the worker's process id into the descriptor `tell`; 0 and
- * less: the negative errno why there is none. Keeps no descriptor open. */
-_Noreturn void supervisor_run(int parent, int tell, void (*begin)(void *context), void *context);
+struct supervised {
+    int parent; /* picklock's process id */
+    /* The worker's process id is written there; 0 and less: the negative errno, or reason of
+     * calls/calls.h, why there is none. */
+    int tell;
+    const char *page; /* whose calls are answered here, the file of its time; NULL: none are */
+    /* Called in the worker's process, which runs its program there. */
+    void (*begin)(void *context);
+    void *context;
+};
+
+/* In a child of picklock's, made by fork(): becomes the supervisor. The worker's process dies with
+ * it. Everything is borrowed; keeps no descriptor open. */
+_Noreturn void supervisor_run(const struct supervised *supervised);
 
 /* Asked by picklock: has that worker started a process that is still there, be it dead and not
  * waited for? */

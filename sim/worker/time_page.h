@@ -2,7 +2,9 @@
  *
  * The page is a small file that both sides map. The library preloaded into the worker (shim/, built
  * to picklock-time.so) answers every clock from it, and turns every wait into one that ends when
- * the page says so. We move the time (timekeeper.h), and read what the threads wait for.
+ * the page says so; for a program that nothing can be preloaded into, the supervisor beside it does
+ * that (calls/), and looks like one thread. We move the time (timekeeper.h), and read what the
+ * threads wait for.
  *
  * At rest means: no thread runs, and none is about to. A thread that waits for another one of its
  * process is counted as running again by whoever wakes it, before that one waits itself; so
@@ -59,6 +61,7 @@ struct time_page {
     _Atomic int64_t wall_offset_us; /* the jumps of its wall clock so far */
     _Atomic uint64_t epoch;         /* from 1 */
     _Atomic int32_t pid; /* who follows it: the last program that was run in the worker's process */
+    _Atomic int32_t is_answered;   /* its calls are answered from outside: no library is in it */
     _Atomic int32_t running;       /* threads */
     _Atomic uint32_t changes;      /* goes up with each beginning and end of a wait */
     uint64_t seed;                 /* of what the worker takes for random, */

@@ -1,9 +1,12 @@
 /* timekeeper.c - see timekeeper.h. Source: futex(2), fifo(7). */
 #include "worker/timekeeper.h"
 
+#include "base/monotonic.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/futex.h>
+#include <poll.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -164,6 +167,21 @@ void timekeeper_hush(const struct timekeeper *timekeeper)
     char bytes[64];
     while (read(timekeeper->bell, bytes, sizeof bytes) == (ssize_t)sizeof bytes)
         ;
+}
+
+bool timekeeper_wait_for_rest(struct timekeeper *timekeeper, int limit_ms)
+{
+    const int64_t end_ms = monotonic_us() / 1000 + limit_ms;
+    for (;;) {
+        timekeeper_hush(timekeeper);
+        if (timekeeper_is_at_rest(timekeeper))
+            return true;
+        const int64_t left_ms = end_ms - monotonic_us() / 1000;
+        if (left_ms <= 0)
+            return false;
+        struct pollfd row = {.fd = timekeeper->bell, .events = POLLIN};
+        (void)poll(&row, 1, (int)left_ms);
+    }
 }
 
 /* --- words --- */

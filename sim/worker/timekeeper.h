@@ -45,6 +45,9 @@ int64_t timekeeper_next_us(const struct timekeeper *timekeeper);
 /* Empties the bell. */
 void timekeeper_hush(const struct timekeeper *timekeeper);
 
+/* Blocks until it is at rest, for at most limit_ms of real time. False: it is not. */
+bool timekeeper_wait_for_rest(struct timekeeper *timekeeper, int limit_ms);
+
 /* What its threads do, in words, for somebody whose worker does not come to rest: "thread 123 runs,
  * thread 124 sleeps until 300.0 ms". At most size bytes; returns text. */
 const char *timekeeper_describe(const struct timekeeper *timekeeper, char *text, size_t size);
