@@ -3,6 +3,7 @@ that does the same, tokens that repeat with the seed. Python and Node.js are nev
 
 import json
 import os
+import pathlib
 import shlex
 import shutil
 import subprocess
@@ -19,6 +20,10 @@ needs_npm = pytest.mark.skipif(not shutil.which("node") or not NPM.exists(),
 needs_ruby = pytest.mark.skipif(not shutil.which("ruby") or subprocess.run(["ruby", "-e", "require 'redis'"], capture_output=True).returncode != 0,
                                 reason="the Debian packages ruby and ruby-redis are not installed: harness/setup.sh workers")
 needs_java = pytest.mark.skipif(not shutil.which("javac"), reason="the Debian package default-jdk-headless is not installed")
+needs_go = pytest.mark.skipif(not shutil.which("go"), reason="the Debian package golang-go is not installed")
+REDIGO = pathlib.Path("/usr/share/gocode/src/github.com/gomodule/redigo/redis")
+needs_redigo = pytest.mark.skipif(not shutil.which("go") or not REDIGO.exists(),
+                                  reason="the Debian packages golang-go and golang-github-gomodule-redigo-dev are not installed")
 
 
 def example(program, name):
@@ -256,6 +261,146 @@ def test_a_lock_in_java_is_what_it_looks_like(picklock, java, tmp_path):
     assert told["restart-empty"] == told["late-grant"] == "violated" and told["duplicated-delete"] == "holds"
 
 
+# --- Go ---
+
+
+
+def in_go(test):
+    """In one process of the suite: what is compiled for one test serves the others."""
+    return pytest.mark.xdist_group("go")(needs_go(test))
+
+
+# Sleeps of 30 s and of goroutines, a ticker and a time-out in one select, a mutex, a blocking read in a thread of its own that only the
+# runtime's sysmon makes room beside; tokens, and the order of a map.
+GO_WAITS = """
+package main
+
+import (
+	"crypto/rand"
+	"fmt"
+	"math/rand"
+	"os"
+	"sync"
+	"syscall"
+	"time"
+)
+
+type waits struct {
+	naiveLock
+	lock sync.Mutex
+}
+
+func (l *waits) Init(settings Settings) error {
+	settings.TTLMillis *= 10
+	return l.naiveLock.Init(settings)
+}
+
+func (l *waits) Acquire(wait time.Duration) (Outcome, error) {
+	begin, ticks, order := time.Now(), 0, ""
+	time.Sleep(30 * time.Second)
+	ticker, late := time.NewTicker(100*time.Millisecond), time.After(950*time.Millisecond)
+	defer ticker.Stop()
+	for waiting := true; waiting; {
+		select {
+		case <-ticker.C:
+			ticks++
+		case <-late:
+			waiting = false
+		}
+	}
+	var ends [2]int
+	_ = syscall.Pipe(ends[:])
+	l.lock.Lock()
+	go func() {
+		time.Sleep(50 * time.Millisecond)
+		l.lock.Unlock()
+		_, _ = syscall.Write(ends[1], []byte{1})
+	}()
+	_, _ = syscall.Read(ends[0], make([]byte, 1))
+	l.lock.Lock()
+	l.lock.Unlock()
+	var token [4]byte
+	_, _ = crypto.Read(token[:])
+	for name := range map[string]int{"a": 1, "b": 2, "c": 3, "d": 4} {
+		order += name
+	}
+	fmt.Println("waited", time.Since(begin), "ticks", ticks)
+	fmt.Fprintf(os.Stdout, "token %x order %s dice %d\\n", token, order, rand.Intn(1000))
+	return l.naiveLock.Acquire(wait)
+}
+
+func main() { RunWorker(&waits{}, "waits", "expiry") }
+""".replace('"crypto/rand"', 'crypto "crypto/rand"')
+
+
+@pytest.fixture(scope="module")
+def go(tmp_path_factory):
+    """Builds the module with the sources: the command of the program."""
+    folder = tmp_path_factory.mktemp("go")
+
+    def build(name, *sources, cgo="0"):
+        inside = folder / name
+        inside.mkdir()
+        (inside / "picklock_worker.go").write_text((ROOT / "sim" / "worker" / "go" / "picklock_worker.go").read_text())
+        for number, text in enumerate(sources):
+            (inside / f"source{number}.go").write_text(text)
+        done = subprocess.run(["go", "build", "-o", "lock"], cwd=inside, capture_output=True, text=True,
+                              env={**os.environ, "GOCACHE": str(folder / "cache"), "GO111MODULE": "off", "GOFLAGS": "", "CGO_ENABLED": cgo,
+                                   "GOPATH": "/usr/share/gocode"})
+        assert done.returncode == 0, done.stderr
+        return shlex.quote(str(inside / "lock"))
+
+    return build
+
+
+@pytest.fixture(scope="module")
+def naive_go(go):
+    return go("naive", (EXAMPLES / "naive_lock.go").read_text())
+
+
+@in_go
+def test_go_waits_in_virtual_time_and_repeats_with_the_seed(picklock, go):
+    naive = (EXAMPLES / "naive_lock.go").read_text()
+    waits = go("waits", GO_WAITS, naive[:naive.index("func main()")])
+    first, second, other = (once(picklock, waits, "--seed", seed) for seed in (5, 5, 6))
+    assert first.status == 0, first
+    for words in ("waits: two workers", "A  prints: waited 31s ticks 9", "A  prints: token ",
+                  "31000.0     A's 1st SET to server 1 is executed: OK", "62000.0     B's 1st SET to server 1 is executed: nil",
+                  "A clean hand-over: as expected."):
+        assert words in first.out, first
+    assert first.out == second.out and first.out != other.out
+
+
+@in_go
+def test_a_naive_lock_in_go_is_what_it_looks_like(picklock, naive_go, tmp_path):
+    told = assert_same_verdicts(picklock, tmp_path, naive_go, "set-nx-ex-del",
+                                ["expired-lease-double-delete", "restart-empty", "duplicated-delete"])
+    assert told["expired-lease-double-delete"] == told["restart-empty"] == "violated"
+
+
+@in_go
+def test_a_naive_lock_in_go_is_found_by_asking_once(picklock, naive_go):
+    ran = picklock("explore", "--worker", naive_go, "--fault", "none,slow-work")
+    assert ran.status == 1, ran
+    assert "none       safe" in ran.out and "slow-work  broken (unlock-bug, 14 steps)" in ran.out and "confirmed" in ran.out, ran
+
+
+@pytest.fixture(scope="module")
+def redigo(go):
+    return go("redigo", (EXAMPLES / "redigo_lock.go").read_text())
+
+
+@needs_redigo
+@in_go
+def test_redigo_hands_over_and_is_what_it_looks_like(picklock, redigo, tmp_path):
+    first, second = (once(picklock, redigo, "--seed", 5) for _ in range(2))
+    assert first.status == 0 and first.out == second.out, (first, second)
+    assert "they promise: expiry, extends, token" in first.out and "A's 1st EVALSHA to server 1 is executed: error: NOSCRIPT" in first.out
+    told = assert_same_verdicts(picklock, tmp_path, redigo, "set-nx-px-cad",
+                                ["expired-lease-double-delete", "restart-empty", "late-grant", "duplicated-delete"])
+    assert told["restart-empty"] == told["late-grant"] == "violated" and told["duplicated-delete"] == "holds"
+
+
 # --- all of them, at length: `make check-long` ---
 
 CORRECT = {
@@ -265,6 +410,7 @@ CORRECT = {
     "node": (example("node", "small_lock.js"), needs_node),
     "ruby": (RUBY, needs_ruby),
     "java": (None, needs_java),
+    "redigo": (None, needs_redigo),
 }
 MAY = {"none": set(), "crash": set(), "slow-work": {"overrun"}, "stall": {"overrun", "late-grant"},
        "late-request": {"late-grant", "leftover"}, "late-reply": {"overrun", "late-grant", "leftover"},
@@ -275,7 +421,7 @@ MAY = {"none": set(), "crash": set(), "slow-work": {"overrun"}, "stall": {"overr
 @pytest.mark.parametrize("name", [pytest.param(name, marks=marks) for name, (_, marks) in CORRECT.items()])
 def test_correct_locks_are_blamed_for_nothing_but_what_leases_are(request, tmp_path, name):
     """1000 schedules each: nothing but overrun, late grant, and a key left behind an error."""
-    worker = CORRECT[name][0] or request.getfixturevalue("java")
+    worker = CORRECT[name][0] or request.getfixturevalue(name)
     out = tmp_path / "results.json"
     done = subprocess.run([BUILD / "picklock", "explore", "--worker", worker, "--search", "random", "--runs", "125", "--fault", ",".join(MAY),
                            "--json", out], cwd=ROOT, text=True, capture_output=True, env={**os.environ, **NODE_PATH})
