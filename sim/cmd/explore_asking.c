@@ -9,6 +9,7 @@
 #include "explore/model/faults/fault.h"
 #include "run/cell_result.h"
 #include "run/walk.h"
+#include "run/worker_replays.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -17,12 +18,6 @@
 #include <unistd.h>
 
 enum { AUDIT_PERCENT = 5, LEASE_TICKS = 2 };
-
-static enum fail open_workers(void *context, const struct run *run, struct world **world,
-                              struct failure *failure)
-{
-    return world_worker_new(world, context, run, failure);
-}
 
 /* --- the cells --- */
 
@@ -169,12 +164,13 @@ static enum fail decide(struct explore_asking *it, struct cells *cells,
 }
 
 /* The world of its replays is one of real workers. */
-static void finish(struct cell *cell, struct worker_program *program)
+static void finish(struct cell *cell, struct worker_program *program,
+                   struct worker_replays *replays)
 {
     const struct explore_outcome *outcome = &cell->searches[SECTION_NOTHING].outcome;
     struct run run = confirm_run(&cell->options, outcome, cell_clients);
     const struct history_head head = walk_head(&run, program);
-    const struct confirm_world world = {.open = open_workers, .context = program, .foreign = &head};
+    const struct confirm_world world = worker_replays_world(replays, &head);
     cell->world = &world;
     cell_finish(cell);
     cell->world = NULL;
@@ -191,13 +187,15 @@ enum fail explore_asking_run(struct explore_asking *asking, struct cells *cells,
     }
     if (!fail)
         fail = decide(asking, cells, args, failure);
+    struct worker_replays *replays = worker_replays_new(&args->program->program);
     for (int i = 0; i < cells->count && !fail; i++) {
         if (cmd_stop) { /* what was found can not be replayed any more */
             cells->rows[i].searches[SECTION_NOTHING].outcome.end = END_STOPPED;
             cell_doubt(&cells->rows[i], "it was interrupted");
         }
-        finish(&cells->rows[i], &args->program->program);
+        finish(&cells->rows[i], &args->program->program, replays);
     }
+    worker_replays_free(replays);
     return fail;
 }
 

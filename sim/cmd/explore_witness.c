@@ -7,6 +7,7 @@
 #include "report/report.h"
 #include "run/cell_result.h"
 #include "run/walk.h"
+#include "run/worker_replays.h"
 #include "history/history.h"
 #include "scenario/schedule.h"
 
@@ -108,29 +109,30 @@ static enum fail write_schedule(const struct run *run, const struct explore_find
     return fail;
 }
 
-static enum fail open_worker(void *context, const struct run *run, struct world **world,
-                             struct failure *failure)
-{
-    return world_worker_new(world, context, run, failure);
-}
+/* Where witnesses are written to, and what they need. */
+struct files {
+    const char *folder;
+    struct worker_program *program; /* NULL: a scheme */
+    struct worker_replays *replays; /* the program's */
+    struct finding *findings;       /* of the last replay */
+};
 
 /* What confirm() replayed once already, this time with somebody who writes it down. */
 static enum fail write_history(const struct run *run, const struct explore_finding *finding,
-                               struct worker_program *program, const char *path,
-                               struct finding *findings, struct failure *failure)
+                               const struct files *files, const char *path, struct failure *failure)
 {
-    struct history_head head = program ? walk_head(run, program) : confirm_head(run);
+    struct history_head head = files->program ? walk_head(run, files->program) : confirm_head(run);
     struct history_writer *writer;
     snprintf(head.scenario, sizeof head.scenario, "explore");
     enum fail fail = history_writer_new(&writer, path, &head, failure);
     if (fail)
         return fail;
     struct event_sink file = history_writer_sink(writer);
-    const struct confirm_world world = {.open = program ? open_worker : NULL,
-                                        .context = program,
-                                        .foreign = program ? &head : NULL,
-                                        .also = &file};
-    fail = confirm(run, finding, &world, findings, failure);
+    struct confirm_world world = {.open = NULL};
+    if (files->program)
+        world = worker_replays_world(files->replays, &head);
+    world.also = &file;
+    fail = confirm(run, finding, &world, files->findings, failure);
     if (!fail)
         return history_writer_close(writer, failure);
     history_writer_abandon(writer);
@@ -150,9 +152,8 @@ static char *witness_name(const struct cell *cell, enum property property)
 }
 
 /* A witness that does not replay has no history: its row says why. */
-static enum fail write_witness(const struct cell *cell, struct worker_program *program,
-                               struct result_property *row, const char *folder,
-                               struct finding *findings, struct failure *failure)
+static enum fail write_witness(const struct cell *cell, const struct files *files,
+                               struct result_property *row, struct failure *failure)
 {
     const struct explore_finding *finding = &cell->outcome.findings[row->property];
     struct run run = confirm_run(&cell->options, &cell->outcome, cell_clients);
@@ -160,12 +161,12 @@ static enum fail write_witness(const struct cell *cell, struct worker_program *p
     row->schedule = memory_format("schedules/%s.schedule", name);
     row->history = memory_format("histories/%s.jsonl", name);
     free(name);
-    char *path = path_in(folder, row->schedule);
-    enum fail fail = write_schedule(&run, finding, program, path, failure);
+    char *path = path_in(files->folder, row->schedule);
+    enum fail fail = write_schedule(&run, finding, files->program, path, failure);
     free(path);
     if (!fail && !row->error) {
-        path = path_in(folder, row->history);
-        fail = write_history(&run, finding, program, path, findings, failure);
+        path = path_in(files->folder, row->history);
+        fail = write_history(&run, finding, files, path, failure);
         free(path);
     }
     if (fail || row->error) { /* there is none */
@@ -190,14 +191,17 @@ enum fail explore_witness_write(const struct cells *cells, struct results *resul
     enum fail fail = make_part(folder, "schedules", failure);
     if (!fail)
         fail = make_part(folder, "histories", failure);
-    struct finding *findings = memory_new(PROPERTY_COUNT, sizeof *findings);
+    const struct files files = {.folder = folder,
+                                .program = program,
+                                .replays = worker_replays_new(program),
+                                .findings = memory_new(PROPERTY_COUNT, sizeof *files.findings)};
     for (int i = 0; i < cells->count && !fail; i++) {
         struct result_row *row = &results->rows[cells->first_row + i];
         for (int p = 0; p < row->properties_count && !fail; p++)
             if (row->properties[p].verdict == VERDICT_VIOLATED)
-                fail = write_witness(&cells->rows[i], program, &row->properties[p], folder,
-                                     findings, failure);
+                fail = write_witness(&cells->rows[i], &files, &row->properties[p], failure);
     }
-    free(findings);
+    worker_replays_free(files.replays);
+    free(files.findings);
     return fail;
 }

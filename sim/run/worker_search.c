@@ -217,13 +217,6 @@ static bool has_fault_of_none(const struct cell *cell)
     return false;
 }
 
-static bool suits(const struct worker_search *search, const struct run *run)
-{
-    return search->kept && search->run.clients == run->clients &&
-           search->run.servers == run->servers && search->run.has_replica == run->has_replica &&
-           search->run.seed == run->seed;
-}
-
 static enum fail use_workers(struct worker_search *search, const struct cell *cell,
                              struct failure *failure)
 {
@@ -234,7 +227,7 @@ static enum fail use_workers(struct worker_search *search, const struct cell *ce
                             .lease_us = WORKER_SEARCH_LEASE_US,
                             .seed = 1, /* of tokens, as when a schedule is replayed */
                             .has_replica = cell->options.budget[FAULT_FAILOVER] > 0};
-    if (suits(search, &run))
+    if (search->kept && kept_workers_suit(search->kept, &run))
         return FAIL_NONE;
     let_go(search);
     search->run = run;

@@ -105,10 +105,19 @@ static void forget_slot(struct worker_slot *slot)
     atomic_store(&page->uuids, slot->beginning.uuids);
 }
 
+/* All of them at once: to load a runtime takes longer than all the rest. */
+static enum fail start_new(struct session *session, unsigned anew, struct failure *failure)
+{
+    for (int i = 0; i < session->options.clients; i++) {
+        if (anew >> i & 1 && session_start_worker(session, i, failure))
+            return failure->code;
+    }
+    return FAIL_NONE;
+}
+
 static enum fail begin_anew(struct session *session, int client, struct failure *failure)
 {
-    if (session_start_worker(session, client, failure) ||
-        session_make_ready(session, client, WORKER_INIT, failure))
+    if (session_make_ready(session, client, WORKER_INIT, failure))
         return failure->code;
     return session_prove_time(session, client, failure);
 }
@@ -150,7 +159,7 @@ static enum fail reset_once(struct session *session, unsigned anew, unsigned *hu
         return failure->code;
     drop_all(session);
     session_forget_names(session);
-    if (empty_servers(session, failure))
+    if (empty_servers(session, failure) || start_new(session, anew, failure))
         return failure->code;
     enum fail fail = begin_all(session, anew, hung, failure);
     return fail ? fail : session_set_now(session, 0, failure);

@@ -371,6 +371,13 @@ enum fail kept_workers_world(struct kept_workers *kept, struct world **world, co
     return fail;
 }
 
+bool kept_workers_suit(const struct kept_workers *kept, const struct run *run)
+{
+    return kept->run.clients == run->clients && kept->run.servers == run->servers &&
+           kept->run.lease_us == run->lease_us && kept->run.seed == run->seed &&
+           kept->run.has_replica == run->has_replica;
+}
+
 void kept_workers_drop(struct kept_workers *kept)
 {
     session_free(kept->session);

@@ -39,6 +39,8 @@ enum fail kept_workers_new(struct kept_workers **kept, struct worker_program *pr
  * failure, here or of the world, all begins anew with the next world. */
 enum fail kept_workers_world(struct kept_workers *kept, struct world **world, const struct run *run,
                              bool is_fresh, struct failure *failure);
+/* Can a world of that run be one of them? */
+bool kept_workers_suit(const struct kept_workers *kept, const struct run *run);
 /* Nothing of what runs is used any more: what it did cannot be trusted. */
 void kept_workers_drop(struct kept_workers *kept);
 void kept_workers_free(struct kept_workers *kept); /* NULL is fine */

@@ -67,6 +67,12 @@ enum fail confirm(const struct run *given, const struct explore_finding *finding
     const struct confirm_world simulated = {.open = open_simulated};
     if (!world)
         world = &simulated;
+    const struct finding *known =
+        world->memo && !world->also ? replay_memo_find(world->memo, given, finding) : NULL;
+    if (known) {
+        memcpy(findings, known, PROPERTY_COUNT * sizeof *findings);
+        return FAIL_NONE;
+    }
     struct history_head head = world->foreign ? *world->foreign : confirm_head(given);
     head.clock_error_us = world->clock_error_us;
     struct checks *checks = checks_new_for(&head, world->foreign ? NULL : given->scheme);
@@ -83,5 +89,9 @@ enum fail confirm(const struct run *given, const struct explore_finding *finding
     checks_free(checks);
     if (opened)
         opened->ops->free(opened);
+    if (world->memo && !fail)
+        replay_memo_put(world->memo, given, finding, findings);
+    if (world->ended)
+        world->ended(world->context, fail);
     return fail;
 }

@@ -5,17 +5,20 @@
 #ifndef PICKLOCK_EXPLORE_RESULT_CONFIRM_H
 #define PICKLOCK_EXPLORE_RESULT_CONFIRM_H
 
-#include "explore/search/explore.h"
+#include "explore/result/replay_memo.h"
 
 /* How to make a world; run's sink is set. open NULL: the simulated one. */
 struct confirm_world {
     enum fail (*open)(void *context, const struct run *run, struct world **world,
                       struct failure *failure);
+    void (*ended)(void *context, enum fail fail); /* the world is freed; NULL: nobody asks */
     void *context;
     int64_t clock_error_us;             /* as in history_head */
     const struct history_head *foreign; /* the clients are a program's: only its history tells of
                                            them, and this is its head. NULL: a scheme's */
     const struct event_sink *also; /* hears every event, numbered, as the checks do; NULL: nobody */
+    struct replay_memo *memo; /* what was replayed before is not again, if nobody else hears it;
+                                 NULL: it is */
 };
 
 /* The run that a witness of this search belongs to; names (EXPLORE_CLIENTS_MAX of them) are kept by

@@ -1,0 +1,21 @@
+/* replay_memo.h - what the checks said of replays: one way is replayed once, whatever it violates,
+ * and in however many cells it is found. */
+#ifndef PICKLOCK_EXPLORE_RESULT_REPLAY_MEMO_H
+#define PICKLOCK_EXPLORE_RESULT_REPLAY_MEMO_H
+
+#include "explore/search/explore.h"
+
+struct replay_memo;
+
+struct replay_memo *replay_memo_new(void);
+void replay_memo_free(struct replay_memo *memo); /* NULL is fine */
+
+/* The PROPERTY_COUNT findings (borrowed until it is freed) of the same choices in the same run: so
+ * many clients and servers, that lease, that seed. NULL: not replayed yet. One scheme a memo. */
+const struct finding *replay_memo_find(const struct replay_memo *memo, const struct run *run,
+                                       const struct explore_finding *way);
+/* Copies. */
+void replay_memo_put(struct replay_memo *memo, const struct run *run,
+                     const struct explore_finding *way, const struct finding *findings);
+
+#endif

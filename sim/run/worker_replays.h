@@ -1,0 +1,20 @@
+/* worker_replays.h - one replay after another with a user's worker, each with new processes; their
+ * servers are used again, reset (worker/session.h). One way is replayed once (replay_memo.h). From
+ * the main thread only. */
+#ifndef PICKLOCK_RUN_WORKER_REPLAYS_H
+#define PICKLOCK_RUN_WORKER_REPLAYS_H
+
+#include "explore/result/confirm.h"
+#include "worker/worker_world.h"
+
+struct worker_replays;
+
+/* program is kept. Nothing runs before the first replay. */
+struct worker_replays *worker_replays_new(struct worker_program *program);
+void worker_replays_free(struct worker_replays *replays);
+
+/* The world of confirm(): one replay at a time. head (kept) as of walk_head(). */
+struct confirm_world worker_replays_world(struct worker_replays *replays,
+                                          const struct history_head *head);
+
+#endif

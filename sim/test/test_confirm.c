@@ -1,0 +1,116 @@
+/* test_confirm.c - one way is replayed once, and again wherever anything differs, or somebody
+ * listens. */
+
+/* before cmocka.h, which has a macro named like our enum fail */
+#include "explore/result/cell.h"
+#include "world/simulated.h"
+
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <cmocka.h>
+
+#include <stdlib.h>
+#include <string.h>
+
+struct opened_worlds {
+    int opened, ended;
+    enum fail last;
+};
+
+static enum fail open_counted(void *context, const struct run *run, struct world **world,
+                              struct failure *failure)
+{
+    struct opened_worlds *worlds = context;
+    (void)failure;
+    worlds->opened++;
+    *world = world_simulated_new(run);
+    return FAIL_NONE;
+}
+
+static void end_counted(void *context, enum fail fail)
+{
+    struct opened_worlds *worlds = context;
+    worlds->ended++;
+    worlds->last = fail;
+}
+
+static void hear(void *context, const struct event *event)
+{
+    (void)event;
+    ++*(int *)context;
+}
+
+/* A plain DEL behind a lease that was outlived. */
+static void search(struct cell *cell)
+{
+    struct failure failure = {0};
+    cell_init(cell, scheme_named("set-nx-ex-del"));
+    cell->options.clients = 2;
+    if (cell_add_faults(cell, "slow-work", &failure) ||
+        cell_search(cell, SECTION_NOTHING, &failure))
+        fail_msg("%s", failure.text);
+    cell_finish(cell);
+    assert_int_equal(cell->outcome.findings[PROPERTY_RELEASE_OWN].verdict, VERDICT_VIOLATED);
+}
+
+static void one_way_is_replayed_once(void **state)
+{
+    (void)state;
+    char names[EXPLORE_CLIENTS_MAX][NAME_MAX_BYTES] = {"A", "B", "C", "D", "E", "F"};
+    struct cell *cell = calloc(1, sizeof *cell);
+    search(cell);
+    struct opened_worlds worlds = {0};
+    struct failure failure = {0};
+    struct run run = confirm_run(&cell->options, &cell->outcome, names);
+    struct explore_finding way = cell->outcome.findings[PROPERTY_RELEASE_OWN];
+    struct finding *first = calloc(PROPERTY_COUNT, sizeof *first);
+    struct finding *again = calloc(PROPERTY_COUNT, sizeof *again);
+    struct confirm_world world = {
+        .open = open_counted, .ended = end_counted, .context = &worlds, .memo = replay_memo_new()};
+
+    assert_int_equal(confirm(&run, &way, &world, first, &failure), FAIL_NONE);
+    assert_int_equal(confirm(&run, &way, &world, again, &failure), FAIL_NONE);
+    assert_int_equal(worlds.opened, 1);
+    assert_int_equal(again[PROPERTY_RELEASE_OWN].verdict, VERDICT_VIOLATED);
+    assert_int_equal(again[PROPERTY_RELEASE_OWN].cause, CAUSE_UNLOCK_BUG);
+    assert_memory_equal(first, again, PROPERTY_COUNT * sizeof *first);
+
+    /* Who writes it down hears all of it. */
+    int heard = 0;
+    const struct event_sink also = {.take = hear, .context = &heard};
+    struct confirm_world loud = world;
+    loud.also = &also;
+    assert_int_equal(confirm(&run, &way, &loud, again, &failure), FAIL_NONE);
+    assert_int_equal(worlds.opened, 2);
+    assert_true(heard > way.choices_count);
+
+    /* A choice less is another way, which shows nothing; a third client is another run. */
+    way.choices_count--;
+    assert_int_equal(confirm(&run, &way, &world, again, &failure), FAIL_NONE);
+    assert_int_equal(again[PROPERTY_RELEASE_OWN].verdict, VERDICT_HOLDS);
+    run.clients++;
+    assert_int_equal(confirm(&run, &way, &world, again, &failure), FAIL_NONE);
+    assert_int_equal(worlds.opened, 4);
+
+    /* What came to no end is not remembered: the last choice, as the first one. */
+    struct choice wrong = cell->outcome.findings[PROPERTY_RELEASE_OWN].choices[way.choices_count];
+    const struct explore_finding bad = {.choices = &wrong, .choices_count = 1};
+    for (int i = 0; i < 2; i++)
+        assert_int_not_equal(confirm(&run, &bad, &world, again, &failure), FAIL_NONE);
+    assert_int_equal(worlds.opened, 6);
+    assert_int_equal(worlds.ended, 6);
+    assert_int_not_equal(worlds.last, FAIL_NONE);
+
+    replay_memo_free(world.memo);
+    free(first);
+    free(again);
+    cell_close(cell);
+    free(cell);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(one_way_is_replayed_once)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
