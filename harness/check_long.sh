@@ -15,6 +15,7 @@ part "asked: matrix"     env PICKLOCK_LONG=1 "${PYTHON:-python3}" -m pytest -q -
 part "workers: 1000 schedules" env PICKLOCK_LONG=1 "${PYTHON:-python3}" -m pytest -q -c harness/pytest.ini --rootdir harness harness/test_worker_languages.py -k correct_locks
 # Every cell, and ten times the walks of `make test`.
 part "explorer"         env PICKLOCK_SAMPLE=1 PICKLOCK_RUNS=1500 harness/units.sh test_explore_walks test_partial_order test_explore_reductions
+part "random schemes"   env PICKLOCK_RUNS=30000 PICKLOCK_SEED="$(date +%s)" harness/units.sh test_random_schemes
 part "blank in path"    harness/elsewhere.sh
 part "determinism"      make determinism
 for seed in 1 2 3; do
