@@ -9,6 +9,7 @@ does the same for the checks."""
 
 import argparse
 import concurrent.futures
+import functools
 import hashlib
 import json
 import os
@@ -84,9 +85,10 @@ SLIPS = [
 ]
 
 
-def explored(scheme):
+@functools.cache
+def explored(scheme, fault):
     """{(fault, property): (verdict, cause)}; a text: it tripped, and how."""
-    done = subprocess.run([PROGRAM, "explore", "--scheme", scheme, "--json", "-"], cwd=ROOT, text=True,
+    done = subprocess.run([PROGRAM, "explore", "--scheme", scheme, "--fault", fault, "--json", "-"], cwd=ROOT, text=True,
                           capture_output=True)
     if not done.stdout:
         return done.stderr.strip().splitlines()[-1]
@@ -114,24 +116,35 @@ def built(folder, number, scheme, piece, instead):
     return source.with_suffix(".so")
 
 
-def noticed(original, changed):
-    """The first cell that is worse, in words; None: none is."""
-    if isinstance(changed, str):
-        return f"trips: {changed}"
-    for cell in sorted(original):
-        if original[cell] != changed[cell] and changed[cell][0] == "violated":
-            return f"{' '.join(cell)}: {' '.join(map(str, original[cell]))} -> {' '.join(map(str, changed[cell]))}"
+def faults():
+    listed = subprocess.run([PROGRAM, "list", "faults", "--json"], text=True, check=True, capture_output=True)
+    return ["none"] + [fault["name"] for fault in json.loads(listed.stdout)["faults"]]
+
+
+def noticed(original, changed, all_faults):
+    """The first cell that is worse, in words; None: none is. No further fault is searched than that."""
+    for fault in all_faults:
+        after = explored(changed, fault)
+        if isinstance(after, str):
+            if isinstance(explored(original, fault), str):
+                continue
+            return f"trips: {after}"
+        bad = [cell for cell in sorted(after) if after[cell][0] == "violated"]
+        before = explored(original, fault) if bad else {}
+        for cell in bad:
+            if before[cell] != after[cell]:
+                return f"{' '.join(cell)}: {' '.join(map(str, before[cell]))} -> {' '.join(map(str, after[cell]))}"
     return None
 
 
-def judge(folder, originals, number):
+def judge(folder, all_faults, number):
     """(as it should be, was noticed, a line that says what happened)"""
     scheme, piece, instead, reason = SLIPS[number]
     plugin = built(folder, number, scheme, piece, instead)
     words = f"{scheme}: {' '.join(piece.split())}  ->  {' '.join(instead.split()) or 'nothing'}"
     if not plugin:
         return False, False, f"STALE     {words}\n          that line is not there any more"
-    found = noticed(originals[scheme], explored(plugin))
+    found = noticed(name_of((SCHEMES / f"{scheme}.c").read_text()), str(plugin), all_faults)
     if found:
         return reason is None, True, f"noticed   {words}\n          {found}"
     return reason is not None, False, f"{'survives ' if reason else 'SURVIVES '} {words}\n          {reason or 'why?'}"
@@ -142,10 +155,9 @@ def main():
     parser.add_argument("--sample", type=int, default=len(SLIPS))
     sample = parser.parse_args().sample
     numbers = sorted(range(len(SLIPS)), key=lambda number: hashlib.sha256(repr(SLIPS[number]).encode()).hexdigest())[:sample]
-    originals = {scheme: explored(name_of((SCHEMES / f"{scheme}.c").read_text()))
-                 for scheme in sorted({SLIPS[number][0] for number in numbers})}
+    all_faults = faults()
     with tempfile.TemporaryDirectory() as folder, concurrent.futures.ThreadPoolExecutor(2) as pool:
-        results = list(pool.map(lambda number: judge(pathlib.Path(folder), originals, number), numbers))
+        results = list(pool.map(lambda number: judge(pathlib.Path(folder), all_faults, number), numbers))
     for _, _, line in results:
         print(line)
     unseen = sum(1 for number in numbers if (SLIPS[number][3] or "").startswith(UNSEEN))
