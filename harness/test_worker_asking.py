@@ -17,7 +17,7 @@ FAULTS = ["none", "stall", "lose-reply", "late-request", "crash", "restart-empty
 # command that granted, so its late grants do not show in the replay, and such cells are unknown.
 SCHEMES = ["setnx-del", "setnx-expire-del", "lua-setnx-expire-del", "set-nx-ex-del", "set-nx-ex-get-del", "set-nx-px-cad",
            "set-nx-px-cad-weak-token", "set-nx-px-cad-empty-token", "set-nx-px-evalsha-eval", "multi-setnx-expire-del", "watch-multi-del",
-           "get-watch-multi-del"]
+           "get-watch-multi-del", "fenced", "fenced-late-incr"]
 # test_asking.c holds them all to the schemes' own steps; here each witness is replayed, too: of two, and of all in `make check-long`.
 REPLAYED = SCHEMES if os.environ.get("PICKLOCK_LONG") else ["set-nx-ex-del", "set-nx-px-cad set-up"]
 

@@ -71,7 +71,6 @@ static enum fail check_promises(const struct asking *asking, struct failure *fai
         enum worker_promise promise;
         const char *why;
     } refused[] = {{WORKER_PROMISES_QUORUM, "a quorum of servers"},
-                   {WORKER_PROMISES_FENCE, "a fence"},
                    {WORKER_PROMISES_RENEWS, "a lock that renews by itself"}};
     for (size_t i = 0; i < sizeof refused / sizeof *refused; i++)
         if (asking->program->promises & 1u << refused[i].promise)

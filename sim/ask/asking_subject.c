@@ -188,7 +188,9 @@ static unsigned step(struct subject *subject, const struct config *config,
 static struct kept kept_of(const struct server_state *server_state, const struct command *command)
 {
     const struct keyspace *keyspace = &server_state->keyspace;
-    struct kept kept = {.left = NO_TICKS, .scripts = server_state->knows_script};
+    struct kept kept = {.left = NO_TICKS,
+                        .scripts = server_state->knows_script,
+                        .beside = (uint32_t)keyspace->fence};
     if (keyspace->type == MODEL_ABSENT)
         return kept;
     kept.left = keyspace->left == NO_TIME ? NO_TICKS : keyspace->left;
@@ -206,6 +208,7 @@ static void take_kept(const struct kept *kept, const struct command *command,
 {
     struct keyspace *keyspace = &server_state->keyspace;
     server_state->knows_script = (uint8_t)kept->scripts;
+    keyspace->fence = (int32_t)kept->beside; /* of a foreign program: all keys but the lock's */
     if (kept->value == KEPT_ABSENT) {
         keyspace->type = MODEL_ABSENT;
         keyspace->value = 0;

@@ -1,5 +1,5 @@
-/* phrase.c - see phrase.h. A token is kept as two bytes, the first of them NUL, which no phrase
- * has. */
+/* phrase.c - see phrase.h. A token is kept as two bytes, NUL and whose it is; NUL as NUL and
+ * PLAIN_NUL. */
 #include "ask/phrase.h"
 
 #include "base/memory.h"
@@ -8,7 +8,7 @@
 #include <string.h>
 
 /* Texts stand between ends of lines on the wire. */
-enum { END_OF_LINE = 2 };
+enum { END_OF_LINE = 2, PLAIN_NUL = 0x7f };
 
 static bool is_line_end(const char *at)
 {
@@ -35,8 +35,6 @@ enum fail phrase_put(struct phrasebook *book, const char *bytes, size_t length,
     if (length >= sizeof phrase)
         return failure_set(failure, FAIL_UNKNOWN, "a command or a reply of %zu bytes or more",
                            sizeof phrase);
-    if (memchr(bytes, '\0', length))
-        return failure_set(failure, FAIL_UNKNOWN, "a command or a reply with a NUL byte in it");
     for (const char *at = bytes; at < end;) {
         const unsigned found = is_at(own, bytes, at, end)     ? WHOSE_OWN
                                : is_at(other, bytes, at, end) ? WHOSE_OTHER
@@ -49,7 +47,9 @@ enum fail phrase_put(struct phrasebook *book, const char *bytes, size_t length,
             at += found == WHOSE_OWN ? own->length : other->length;
             *whose |= found;
         } else {
-            phrase[used++] = *at++;
+            phrase[used++] = *at;
+            if (!*at++)
+                phrase[used++] = PLAIN_NUL;
         }
     }
     *number = intern_put(&book->table, phrase, used) + 1;
@@ -69,7 +69,11 @@ char *phrase_say(const struct phrasebook *book, uint32_t number, const struct sp
             said[used++] = phrase[i];
             continue;
         }
-        const struct spoken_token *token = phrase[++i] == WHOSE_OWN ? own : other;
+        if (phrase[++i] == PLAIN_NUL) {
+            said[used++] = '\0';
+            continue;
+        }
+        const struct spoken_token *token = phrase[i] == WHOSE_OWN ? own : other;
         memcpy(said + used, token->bytes, token->length);
         used += token->length;
     }
@@ -94,7 +98,9 @@ static char unlike(char c)
         return next_in(c, 'A', 'F');
     if (c >= 'g' && c <= 'z')
         return next_in(c, 'g', 'z');
-    return c >= 'G' && c <= 'Z' ? next_in(c, 'G', 'Z') : c;
+    if (c >= 'G' && c <= 'Z')
+        return next_in(c, 'G', 'Z');
+    return c < ' ' || c > '~' ? (char)(c ^ 1) : c;
 }
 
 struct spoken_token token_unlike(const struct spoken_token *token)

@@ -31,7 +31,7 @@ struct phrasebook {
 };
 
 /* The number of a phrase, from 1. bytes borrowed; whose: bits of those in it. FAIL_UNKNOWN: it is
- * too long, or has bytes that cannot be kept. */
+ * too long. */
 enum fail phrase_put(struct phrasebook *book, const char *bytes, size_t length,
                      const struct spoken_token *own, const struct spoken_token *other,
                      uint32_t *number, unsigned *whose, struct failure *failure);

@@ -139,6 +139,7 @@ static enum fail make_happen(struct worker_asker *asker, struct seat *seat,
 {
     const struct spoken_token *token;
     struct wire_message *message;
+    const char *said;
     size_t length;
     if (let_pass(asker, seat, edge, failure))
         return failure->code;
@@ -156,8 +157,8 @@ static enum fail make_happen(struct worker_asker *asker, struct seat *seat,
             return failure_set(failure, FAIL_UNKNOWN, "it waits for no reply any more");
         seat->other = token_unlike(seat->own.length ? &seat->own : &asker->sample);
         token = edge->whose == WHOSE_OWN ? &seat->own : &seat->other;
-        session_refuse(message,
-                       keep(seat, phrase_say(asker->book, edge->reply, token, token, &length)));
+        said = keep(seat, phrase_say(asker->book, edge->reply, token, token, &length));
+        session_refuse(message, said, length);
         return session_deliver(seat->session, message, failure);
     case HAPPENS_RESET:
         return break_connection(seat, failure);

@@ -16,6 +16,7 @@ void server_asker_init(struct server_asker *asker, struct phrasebook *book, cons
     *asker = (struct server_asker){.book = book, .tick_us = tick_us};
     intern_init(&asker->questions);
     intern_init(&asker->literals);
+    intern_init(&asker->others);
     (void)snprintf(asker->key, sizeof asker->key, "%s", key);
 }
 
@@ -53,6 +54,7 @@ void server_asker_close(struct server_asker *asker)
     key_watch_forget(&asker->watch);
     intern_close(&asker->questions);
     intern_close(&asker->literals);
+    intern_close(&asker->others);
     for (int i = 0; i < asker->scripts_count; i++)
         free(asker->scripts[i]);
     free(asker->answers);
@@ -91,6 +93,8 @@ static enum fail set_stage(struct server_asker *asker, const struct kept *kept,
     for (int i = 0; i < asker->scripts_count; i++)
         if (kept->scripts >> i & 1 && load_script(asker, i, failure))
             return failure->code;
+    if (kept->beside && keys_beside_put(asker, kept->beside, failure))
+        return failure->code;
     return put_value(asker, kept, failure);
 }
 
@@ -229,26 +233,35 @@ static enum fail give_command(struct server_asker *asker, uint32_t command,
 
 /* --- the keys behind it --- */
 
-/* The lock's key and no other is there, or none. */
-static enum fail look_at_keys(struct server_asker *asker, bool *is_there, struct failure *failure)
+/* A library may put something before or behind the name that it was told. */
+static void learn_key(struct server_asker *asker, const redisReply *names)
+{
+    const char *found = NULL;
+    for (size_t i = 0; i < names->elements && !asker->knows_key; i++) {
+        const char *name = names->element[i]->str;
+        const bool is_it = strcmp(name, asker->key) == 0;
+        if (is_it || (strstr(name, asker->key) && (!found || strlen(name) < strlen(found))))
+            found = name;
+        if (is_it)
+            break;
+    }
+    if (!found || strlen(found) >= sizeof asker->key)
+        return;
+    (void)snprintf(asker->key, sizeof asker->key, "%s", found);
+    asker->knows_key = true;
+}
+
+static enum fail look_at_keys(struct server_asker *asker, bool *is_there, uint32_t *beside,
+                              struct failure *failure)
 {
     redisReply *all = control_ask(asker->control, failure, "KEYS *");
     if (!all)
         return failure->code;
-    enum fail fail = FAIL_NONE;
-    *is_there = all->elements > 0;
-    for (size_t i = 0; i < all->elements && !fail; i++) {
-        const char *name = all->element[i]->str;
-        if (!asker->knows_key && strlen(name) < sizeof asker->key && strstr(name, asker->key)) {
-            (void)snprintf(asker->key, sizeof asker->key, "%s", name);
-            asker->knows_key = true;
-        } else if (strcmp(name, asker->key) != 0) {
-            fail = failure_set(failure, FAIL_UNKNOWN,
-                               "it keeps a key '%.60s' beside the lock's: more than one key is "
-                               "not decided by asking yet",
-                               name);
-        }
-    }
+    *is_there = false;
+    learn_key(asker, all);
+    for (size_t i = 0; i < all->elements; i++)
+        *is_there |= strcmp(all->element[i]->str, asker->key) == 0;
+    const enum fail fail = keys_beside_take(asker, all, beside, failure);
     freeReplyObject(all);
     return fail;
 }
@@ -307,9 +320,9 @@ static enum fail take_scripts(struct server_asker *asker, struct kept *kept,
 
 static enum fail take_keys(struct server_asker *asker, struct kept *kept, struct failure *failure)
 {
-    bool is_there;
+    bool is_there = false;
     *kept = (struct kept){.left = NO_TICKS};
-    if (look_at_keys(asker, &is_there, failure))
+    if (look_at_keys(asker, &is_there, &kept->beside, failure))
         return failure->code;
     if (is_there && (take_value(asker, kept, failure) || take_left(asker, kept, failure)))
         return failure->code;
@@ -397,7 +410,8 @@ enum fail server_ask_again(struct server_asker *asker, uint32_t number, struct f
     asker->audited++;
     if (told.reply == before->reply && told.kept.value == before->kept.value &&
         told.kept.literal == before->kept.literal && told.kept.left == before->kept.left &&
-        told.kept.scripts == before->kept.scripts && told.writes == before->writes)
+        told.kept.scripts == before->kept.scripts && told.kept.beside == before->kept.beside &&
+        told.writes == before->writes)
         return FAIL_NONE;
     return failure_set(failure, FAIL_UNKNOWN,
                        "the server gave two answers to one question: what it does depends on more "

@@ -24,6 +24,7 @@ struct kept {
     uint32_t literal; /* KEPT_LITERAL: which, from 1 */
     int32_t left;     /* ticks; NO_TICKS: it does not expire, or is absent */
     uint32_t scripts; /* bit a script that the server knows */
+    uint32_t beside;  /* the other keys, from 1; 0: there are none */
 };
 
 /* What its connection has under WATCH: nothing, the lock key, one that has changed since. */
@@ -57,7 +58,7 @@ struct server_asker {
     bool knows_key;
     struct key_watch watch;
     int64_t tick_us;
-    struct intern_table questions, literals;
+    struct intern_table questions, literals, others;
     struct server_told *answers; /* by number of their question */
     char *scripts[SCRIPTS_MAX];  /* owned; their bodies */
     char shas[SCRIPTS_MAX][48];
@@ -85,5 +86,12 @@ enum fail server_ask(struct server_asker *asker, const struct server_question *q
 
 /* Asks that question, which was asked, again. FAIL_UNKNOWN: the answer is another one. */
 enum fail server_ask_again(struct server_asker *asker, uint32_t number, struct failure *failure);
+
+/* --- keys_beside.c; private to the asker --- */
+/* Texts that do not expire, and have no token in them: counters of fences. FAIL_UNKNOWN: there is
+ * something else. names: of all keys. */
+enum fail keys_beside_take(struct server_asker *asker, const redisReply *names, uint32_t *beside,
+                           struct failure *failure);
+enum fail keys_beside_put(struct server_asker *asker, uint32_t beside, struct failure *failure);
 
 #endif

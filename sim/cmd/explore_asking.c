@@ -159,6 +159,7 @@ static enum fail decide(struct explore_asking *it, struct cells *cells,
         cell_doubt(&cells->rows[i], asking_failure(asking)->text);
     it->figures = asking_figures(asking);
     it->lease_ticks = asking_lease_ticks(asking);
+    it->has_fence = args->program->program.promises & 1u << WORKER_PROMISES_FENCE;
     asking_free(asking);
     return fail;
 }
@@ -223,16 +224,17 @@ void explore_asking_note(struct results *results, const struct explore_asking *a
 {
     const struct asking_figures *figures = &asking->figures;
     if (figures->executions)
-        results_note(results,
-                     memory_format("Decided by asking once: %" PRIu64
-                                   " executions of the worker, %" PRIu64
-                                   " local histories, %" PRIu64 " questions to the server; %" PRIu64
-                                   " answers were asked for again, those of the worker in fresh "
-                                   "processes. Assumed: the worker is deterministic; what it does "
-                                   "behind an attempt is what a new one does (asked %" PRIu64
-                                   " times); time goes in ticks, %d to a lease.",
-                                   figures->executions, figures->histories, figures->questions,
-                                   figures->audited, figures->ends, asking->lease_ticks));
+        results_note(
+            results,
+            memory_format("Decided by asking once: %" PRIu64 " executions of the worker, %" PRIu64
+                          " local histories, %" PRIu64 " questions to the server; %" PRIu64
+                          " answers were asked for again, those of the worker in fresh "
+                          "processes. Assumed: the worker is deterministic; what it does "
+                          "behind an attempt is what a new one does (asked %" PRIu64
+                          " times); time goes in ticks, %d to a lease.%s",
+                          figures->executions, figures->histories, figures->questions,
+                          figures->audited, figures->ends, asking->lease_ticks,
+                          asking->has_fence ? " The order of its fences is not judged." : ""));
     for (int i = 0; i < cells->count; i++)
         if (cells->rows[i].doubt && !is_told_before(cells, i))
             results_note(results, memory_format("%s is unknown: %s", cells->rows[i].faults,

@@ -11,6 +11,7 @@
 struct explore_asking {
     struct asking_figures figures; /* executions 0: it was not asked */
     int lease_ticks;
+    bool has_fence; /* it promises one */
 };
 
 /* Can a worker be struck by these ("stall,crash+stall"; NULL: all that can)? FAIL_INPUT: not by one

@@ -10,6 +10,7 @@ import picklock_worker
 
 COMPARE_DELETE = "if redis.call('get',KEYS[1]) == ARGV[1] then return redis.call('del',KEYS[1]) else return 0 end"
 SETNX_EXPIRE = ("local n = redis.call('setnx',KEYS[1],ARGV[1]) if n == 1 then redis.call('expire',KEYS[1],ARGV[2]) end return n")
+SET_MINT = ("if redis.call('set',KEYS[1],ARGV[1],'NX','PX',ARGV[2]) then return redis.call('incr',KEYS[2]) end return 0")
 EXPIRY, TOKEN = ["expiry"], ["expiry", "token"]
 
 
@@ -43,7 +44,7 @@ class Connection:
 
     def reply(self):
         line = self.line()
-        kind, rest = line[:1], line[1:].decode()
+        kind, rest = line[:1], line[1:].decode("latin-1")
         if kind == b"_":
             return None
         if kind in b"*%" and int(rest) >= 0:
@@ -58,12 +59,12 @@ class Connection:
             return None
         while len(self.buffer) < int(rest) + 2:
             self.read()
-        value, self.buffer = self.buffer[:int(rest)].decode(), self.buffer[int(rest) + 2:]
+        value, self.buffer = self.buffer[:int(rest)].decode("latin-1"), self.buffer[int(rest) + 2:]
         return value
 
     def send(self, words):
         self.socket.sendall(b"*%d\r\n" % len(words) + b"".join(
-            b"$%d\r\n%s\r\n" % (len(str(word)), str(word).encode()) for word in words))
+            b"$%d\r\n%s\r\n" % (len(str(word)), str(word).encode("latin-1")) for word in words))
 
     def connect(self):
         """Anew where its connection has broken meanwhile, as client libraries do."""
@@ -252,6 +253,27 @@ class GetWatchMultiDel(SetNxPxCad):
         return self.redis.transaction(("DEL", self.key)) == [1]
 
 
+class Fenced(SetNxPxCad):
+    promises = ["expiry", "token", "fence"]
+
+    def take(self):
+        return self.redis("EVAL", SET_MINT, 2, self.key, "fence", self.token, self.ms) or False
+
+
+class FencedLateIncr(SetNxPxCad):
+    promises = ["expiry", "token", "fence"]
+
+    def take(self):
+        return super().take() and self.redis("INCR", "fence")
+
+
+class Bytes(SetNxPxCad):
+    """As SetNxPxCad; its tokens are any bytes."""
+
+    def draw(self):
+        self.token = (b"\0" + uuid.uuid4().bytes).decode("latin-1")
+
+
 class Erratic(SetNxPxCad):
     """No scheme: it does something else each second time."""
 
@@ -273,10 +295,10 @@ class Growing(SetNxPxCad):
 
 
 class Beside(SetNxPxCad):
-    """No scheme: it keeps a second key."""
+    """No scheme: it keeps a second key, which is no text."""
 
     def release(self):
-        self.redis("INCR", "releases")
+        self.redis("LPUSH", "releases", "1")
         return super().release()
 
 

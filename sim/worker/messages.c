@@ -247,14 +247,14 @@ enum fail listener_open(struct session *session, int client, int server, struct 
 
 /* --- moving them --- */
 
-void session_refuse(struct wire_message *message, const char *line)
+void session_refuse(struct wire_message *message, const char *bytes, size_t length)
 {
-    message->refusal = line;
+    message->refusal = bytes;
     if (message->requests > 1)
         wire_twin_end_watch(message->twin);
     message->transit = TRANSIT_REPLY;
-    message->reply = copy_of(line, strlen(line));
-    message->reply_length = strlen(line);
+    message->reply = copy_of(bytes, length);
+    message->reply_length = length;
 }
 
 struct wire_message *session_copy(struct session *session, const struct wire_message *message)
@@ -299,16 +299,16 @@ enum fail session_deliver(struct session *session, struct wire_message *message,
 {
     struct proxy_request *held = message->held;
     const char *refusal = message->refusal;
+    const size_t length = message->reply_length;
     /* The proxy has not seen what a twin of a connection said. */
-    const size_t answer_length = message->twin ? message->reply_length : 0;
-    char *answer = message->twin ? copy_of(message->reply, answer_length) : NULL;
+    char *answer = message->twin && !refusal ? copy_of(message->reply, length) : NULL;
     if (session->events.delivered)
         session->events.delivered(session->events.context, message);
     session_forget(session, message);
     if (held && refusal)
-        proxy_request_answer(held, refusal, strlen(refusal));
+        proxy_request_answer(held, refusal, length);
     else if (held && answer)
-        proxy_request_answer(held, answer, answer_length);
+        proxy_request_answer(held, answer, length);
     else if (held)
         proxy_reply_forward(held);
     free(answer);

@@ -123,8 +123,8 @@ enum fail session_deliver(struct session *session, struct wire_message *message,
                           struct failure *failure);
 /* Takes it out: nothing comes of it any more. */
 void session_forget(struct session *session, struct wire_message *message);
-/* From here on the server's answer is that line (kept; RESP), and it executes nothing. */
-void session_refuse(struct wire_message *message, const char *line);
+/* From here on the server's answer is these bytes (kept; RESP), and it executes nothing. */
+void session_refuse(struct wire_message *message, const char *bytes, size_t length);
 /* A copy that travels by itself: whenever it is executed, nobody hears of it. */
 struct wire_message *session_copy(struct session *session, const struct wire_message *message);
 

@@ -160,7 +160,7 @@ static enum fail backend_execute(struct backend *backend, const struct message *
     answer->from_us = answer->until_us = session_now_us(workers->session);
     if (!error)
         return execute(workers, wire, message, answer, failure);
-    session_refuse(wire, command_error_line(error));
+    session_refuse(wire, command_error_line(error), strlen(command_error_line(error)));
     answer->reply = (struct reply){.kind = REPLY_ERROR, .error = error};
     return FAIL_NONE;
 }
