@@ -6,6 +6,7 @@
 #include "report/json_parts.h"
 
 #include "base/memory.h"
+#include "base/names.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -34,14 +35,14 @@ static const char *const property_keys[] = {
 /* What stands elsewhere goes by another name there. */
 static const char *name_now(const char *key)
 {
-    static const char *const renamed[][2] = {
+    static const struct {
+        const char *name, *now;
+    } renamed[] = {
         {"cell", "words"},         {"search", "method"},     {"states_lost", "expected_omissions"},
         {"as_expected", "failed"}, {"sentences", "witness"}, {"witness", "choices"},
     };
-    for (size_t i = 0; i < sizeof renamed / sizeof *renamed; i++)
-        if (!strcmp(renamed[i][0], key))
-            return renamed[i][1];
-    return key;
+    int row = NAMES_FIND_ROW(renamed, key);
+    return row >= 0 ? renamed[row].now : key;
 }
 
 /* What older programs left out is null. */

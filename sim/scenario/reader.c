@@ -149,14 +149,13 @@ static enum fail read_replica(struct reader *reader, const struct yaml_node *nod
 {
     static const char *const words[] = {"yes", "no", "true", "false"};
     enum fail fail = want_scalar(reader, node, "replica", "yes or no");
-    for (size_t i = 0; !fail && i < sizeof words / sizeof words[0]; i++)
-        if (!strcmp(node->text, words[i])) {
-            reader->scenario->has_replica = i % 2 == 0;
-            return FAIL_NONE;
-        }
-    return fail ? fail
-                : yaml_complain(&reader->yaml, node, 0, suggest_nearest(node->text, words, 2),
-                                reader->failure, "'replica' wants yes or no");
+    if (fail)
+        return fail;
+    const int word = NAMES_FIND(words, node->text);
+    reader->scenario->has_replica = word >= 0 && word % 2 == 0;
+    return word >= 0 ? FAIL_NONE
+                     : yaml_complain(&reader->yaml, node, 0, suggest_nearest(node->text, words, 2),
+                                     reader->failure, "'replica' wants yes or no");
 }
 
 static enum fail read_same_token(struct reader *reader, const struct yaml_node *node)

@@ -1,6 +1,8 @@
 /* runtime.c - see runtime.h. Sources: node --v8-options, java -XX:+PrintFlagsFinal. */
 #include "worker/runtime.h"
 
+#include "base/names.h"
+
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
@@ -15,7 +17,7 @@ static const char *base_of(const char *path)
 const char *runtime_package(const char *program)
 {
     static const struct {
-        const char *program, *package;
+        const char *name, *package;
     } rows[] = {
         {"python3", "python3"},
         {"node", "nodejs"},
@@ -24,16 +26,14 @@ const char *runtime_package(const char *program)
         {"java", "default-jre-headless"},
         {"go", "golang-go"},
     };
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
-        if (strcmp(rows[i].program, base_of(program)) == 0)
-            return rows[i].package;
-    return NULL;
+    int row = NAMES_FIND_ROW(rows, base_of(program));
+    return row >= 0 ? rows[row].package : NULL;
 }
 
 /* V8: no threads and no timers of its own, and its Math.random() from our seed (0 would be none).
  * The JVM: no ticks (statistics, safepoints, monitors), and no threads that compile. */
 static const struct {
-    const char *program, *mark;       /* the flag by which one is known that has them */
+    const char *name, *mark;          /* the flag by which one is known that has them */
     const char *flags[RUNTIME_FLAGS]; /* %d: the seed */
 } runtimes[] = {
     {"node", "--random-seed=", {"--single-threaded", "--no-memory-reducer", "--random-seed=%d"}},
@@ -44,15 +44,10 @@ static const struct {
       "-XX:GuaranteedSafepointInterval=0", "-XX:AsyncDeflationInterval=0"}},
 };
 
-enum { RUNTIMES = sizeof runtimes / sizeof *runtimes };
-
-/* RUNTIMES: it is none of them. */
-static size_t find(const char *program)
+/* -1: it is none of them. */
+static int find(const char *program)
 {
-    size_t i = 0;
-    while (i < RUNTIMES && strcmp(runtimes[i].program, base_of(program)) != 0)
-        i++;
-    return i;
+    return NAMES_FIND_ROW(runtimes, base_of(program));
 }
 
 static void put_flag(char text[RUNTIME_FLAG_BYTES], const char *flag, uint64_t seed)
@@ -67,10 +62,10 @@ static void put_flag(char text[RUNTIME_FLAG_BYTES], const char *flag, uint64_t s
 
 void runtime_add_flags(struct runtime_words *made, char *const *words, uint64_t seed)
 {
-    const size_t row = find(words[0]);
+    const int row = find(words[0]);
     int used = 0;
     made->words[used++] = words[0];
-    for (int i = 0; row < RUNTIMES && i < RUNTIME_FLAGS && runtimes[row].flags[i]; i++) {
+    for (int i = 0; row >= 0 && i < RUNTIME_FLAGS && runtimes[row].flags[i]; i++) {
         put_flag(made->flags[i], runtimes[row].flags[i], seed);
         made->words[used++] = made->flags[i];
     }
@@ -102,6 +97,6 @@ const char *runtime_lacks_flags(int pid)
     (void)snprintf(path, sizeof path, "/proc/%d/exe", pid);
     ssize_t got = readlink(path, program, sizeof program - 1);
     program[got > 0 ? got : 0] = '\0';
-    const size_t row = find(program);
-    return row < RUNTIMES && !has_flag(pid, runtimes[row].mark) ? runtimes[row].program : NULL;
+    const int row = find(program);
+    return row >= 0 && !has_flag(pid, runtimes[row].mark) ? runtimes[row].name : NULL;
 }
