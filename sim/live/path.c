@@ -47,7 +47,7 @@ static enum fail ask_control(const struct live *live, int server, char run_id[RU
 {
     redisReply *info = control_ask(servers_control(&live->servers, server), failure, "INFO server");
     if (!info)
-        return FAIL_UNAVAILABLE;
+        return failure_wrap(failure, "server %d", server + 1);
     control_field(info->type == REDIS_REPLY_STRING ? info->str : "", "run_id", run_id, RUN_ID_MAX);
     freeReplyObject(info);
     return FAIL_NONE;

@@ -81,8 +81,12 @@ static void forgive_one_effect(const char *name, struct explore_outcome *by_step
                                const struct explore_outcome *by_asking)
 {
     const struct explore_finding *asked = &by_asking->findings[PROPERTY_TRUTHFUL];
-    if (strcmp(name, "multi-setnx-expire-del") == 0 && asked->verdict == VERDICT_HOLDS)
-        by_steps->findings[PROPERTY_TRUTHFUL] = *asked;
+    struct explore_finding *known = &by_steps->findings[PROPERTY_TRUTHFUL];
+    if (strcmp(name, "multi-setnx-expire-del") != 0 || asked->verdict != VERDICT_HOLDS)
+        return;
+    known->verdict = asked->verdict;
+    known->faults = asked->faults;
+    known->events = asked->events;
 }
 
 /* Every property, with its fewest faults and events, in every cell. as: the worker's words. */
