@@ -195,6 +195,45 @@ static void a_request_is_lost_while_its_server_is_silent(void **state)
     options.clients = 1;
     options.servers = 2;
     probe_is_seen(&options, REDUCE_ALL);
+    /* And what is late. */
+    options.budget[FAULT_SILENT_SERVER] = 0;
+    options.budget[FAULT_LATE_REQUEST] = 1;
+    probe_is_seen(&options, REDUCE_ALL);
+}
+
+/* Its first request to one server is lost; then one key is set and the other is refused, and then
+ * both are set. */
+static void by_refusal(void *state, const struct lease *lease, const struct moment *in,
+                       struct outbox *out)
+{
+    static const enum verb verbs[] = {VERB_DEL, VERB_SET_NX_PX, VERB_SET_NX_PX};
+    struct probe *self = state;
+
+    SCRIPT(self);
+    for (; self->read < 3; self->read++) {
+        probe_ask(self, verbs[self->read], lease, out);
+        while (self->heard < lease->servers) {
+            AWAIT(self, ASKED);
+            probe_count(self, lease, in);
+        }
+        if (self->read == 0)
+            self->odd = self->lost;
+    }
+    probe_end(self->odd == 1 && self->before == 10 && self->yes == 2, out);
+    SCRIPT_END(self);
+}
+
+/* What waited for a silent server may be refused when it is back, which is after others were
+ * executed. */
+static void a_request_is_refused_when_its_server_is_back(void **state)
+{
+    const struct scheme scheme = probe_scheme("by-refusal", by_refusal);
+    struct explore_options options =
+        probe_options(&scheme, FAULT_SILENT_SERVER, FAULT_ANSWER_ERROR);
+    (void)state;
+    options.clients = 1;
+    options.servers = 2;
+    probe_is_seen(&options, REDUCE_ALL);
 }
 
 /* It gets all servers but one, and, half a lease later, that one, too: whose key was there was
@@ -382,6 +421,7 @@ int main(void)
         cmocka_unit_test(a_reply_is_lost_when_all_requests_are_executed),
         cmocka_unit_test(a_reply_is_lost_while_another_server_is_silent),
         cmocka_unit_test(a_request_is_lost_while_its_server_is_silent),
+        cmocka_unit_test(a_request_is_refused_when_its_server_is_back),
         cmocka_unit_test(a_client_crashes_between_two_of_its_requests),
         cmocka_unit_test(servers_are_asked_in_different_orders),
         cmocka_unit_test(who_acts_while_he_waits_is_searched_in_every_order),

@@ -45,9 +45,11 @@ static bool comes_at_another_time(const struct action_list *list, const struct a
     const struct packed_message *message = &client_state->messages[draft->message];
     if (!is_awaited(message) || client_state_may_wait(client_state, draft->message))
         return false;
-    /* What is sent again is on its way later than the others. */
+    /* What is sent again, or was sent to a server that fell silent, is on its way later than the
+     * others. */
     if (message_is_request(message))
-        return client_state->flags & CLIENT_ANSWERED && !list->config->has_fault[FAULT_RESEND];
+        return client_state->flags & CLIENT_ANSWERED && !list->config->has_fault[FAULT_RESEND] &&
+               !list->config->has_fault[FAULT_SILENT_SERVER];
     return is_asking(client_state);
 }
 
