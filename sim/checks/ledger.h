@@ -145,7 +145,7 @@ struct ledger_client {
         refused_itself;  /* bit a server: it said "taken" to this attempt because of the client's
                             own key, of this attempt or one before, and of nobody's since */
     int64_t answered_us; /* not before that a server last executed a command of it on the key, other
-                            than one that only deletes */
+                            than one that only deletes, or that finds no key and leaves none */
     enum result acquired; /* how the acquire returned; RESULT_NONE: not yet */
     int64_t acquired_us;
     int64_t release_index; /* of the release's call */

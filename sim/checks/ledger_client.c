@@ -171,12 +171,19 @@ static void sent(struct ledger *ledger, const struct event *event)
         grant->is_kept_idly = true;
 }
 
+/* Who cleans up after a refusal has been refused before; and where no key was, and none came, none
+ * was in the way: it is the second half of something, or failed. */
+static bool is_answer(const struct key_effect *effect)
+{
+    return effect->wanted != EFFECT_DELETE &&
+           (effect->before != BEFORE_ABSENT || change_is_any(effect));
+}
+
 static void executed(struct ledger *ledger, const struct event *event)
 {
     struct ledger_client *client = &ledger->clients[event->client];
     const struct execution execution = {.event = event, .effect = change_on(event, KEY_LOCK)};
-    /* Who cleans up after a refusal has been refused before. */
-    if (client->attempt == event->attempt && execution.effect.wanted != EFFECT_DELETE)
+    if (client->attempt == event->attempt && is_answer(&execution.effect))
         client->answered_us = event->from_us;
     ledger_execute(ledger, &execution);
 }

@@ -276,6 +276,34 @@ static void effects_that_contradict_each_other_prove_nothing(void **state)
     story_free(story);
 }
 
+/* Refused by A's key, B cleans up long after A gave it back: a script that finds no key tells nobody
+ * that the lock is taken. Of one that may have found one nobody knows. */
+static void who_cleans_up_late_was_refused_before(void **state)
+{
+    (void)state;
+    for (int is_known = 0; is_known < 2; is_known++) {
+        struct story *story = foreign(ALL_PROMISES, 1);
+        struct key_effect cleans = {.did = DID_REFUSED,
+                                    .before = is_known ? BEFORE_ABSENT : BEFORE_UNKNOWN,
+                                    .wanted = EFFECT_SET};
+        takes(story, A);
+        calls(story, B, OP_ACQUIRE);
+        sends_script(story, B, OP_ACQUIRE);
+        runs(story, B, OP_ACQUIRE, refused(EFFECT_SET, A));
+        gives_back(story, A, deleted(A), RESULT_RELEASED);
+        at(story, 3 * LEASE_MS);
+        sends_script(story, B, OP_ACQUIRE);
+        runs(story, B, OP_ACQUIRE, cleans);
+        returns(story, B, OP_ACQUIRE, RESULT_REFUSED);
+        ends(story);
+        if (is_known)
+            assert_holds(story, PROPERTY_PROGRESS);
+        else
+            assert_violated(story, PROPERTY_PROGRESS, 1, CAUSE_STUCK);
+        story_free(story);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -289,6 +317,7 @@ int main(void)
         cmocka_unit_test(a_look_at_the_key_moves_no_lease),
         cmocka_unit_test(a_lease_counts_from_the_last_time_that_it_was_granted),
         cmocka_unit_test(effects_that_contradict_each_other_prove_nothing),
+        cmocka_unit_test(who_cleans_up_late_was_refused_before),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
