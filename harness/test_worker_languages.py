@@ -412,7 +412,8 @@ CORRECT = {
     "java": (None, needs_java),
     "redigo": (None, needs_redigo),
 }
-MAY = {"none": set(), "crash": set(), "slow-work": {"overrun"}, "stall": {"overrun", "late-grant"},
+# A client that stands still may run out of its own patience, and leave what it asked for.
+MAY = {"none": set(), "crash": set(), "slow-work": {"overrun"}, "stall": {"overrun", "late-grant", "leftover"},
        "late-request": {"late-grant", "leftover"}, "late-reply": {"overrun", "late-grant", "leftover"},
        "lose-request": {"leftover"}, "lose-reply": {"leftover"}}
 

@@ -324,7 +324,7 @@ static void print_reliance(FILE *out, const struct view *view)
                 most);
     if (is_random)
         fputs("A random search never proves that a property holds: what it does not find is "
-              "unknown. It does not judge progress.\n",
+              "unknown. Only that of a worker judges progress.\n",
               out);
 }
 
