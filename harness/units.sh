@@ -14,7 +14,9 @@ one() {
     if ! timeout 900 "$build/test/$1" >"$folder/$1" 2>&1; then
         echo "$1" >>"$folder/failed"
         echo "FAILED $1"
-        grep -v '^\[ *\(RUN\|OK\)' "$folder/$1" | tail -n 60
+        grep -v '^\[ *\(RUN\|OK\)' "$folder/$1" >"$folder/$1.said"
+        head -n 40 "$folder/$1.said"
+        tail -n +41 "$folder/$1.said" | tail -n 20
     fi
     echo "$((SECONDS - began)) s $1" >>"$folder/times"
 }

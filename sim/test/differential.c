@@ -380,7 +380,7 @@ static void print_answers(const struct trial *trial)
 {
     static const char *const kinds[] = {"nil", "OK", "integer", "value", "transaction"};
     for (int verb = 0; verb < VERB_COUNT; verb++) {
-        printf("%s:", verb_name((enum verb)verb));
+        printf("%s:", verb_id((enum verb)verb));
         for (int i = 0; i < ANSWERS; i++)
             if (trial->answers[verb][i] > 0)
                 printf(" %s=%" PRId64,
