@@ -150,7 +150,7 @@ static void runs(const struct stress_options *options, struct stress_outcome *ou
 }
 
 /* A machine may be so busy that hardly anything happens in a run: then one more is made. */
-enum { RUNS_MAX = 20 };
+enum { RUNS_MAX = 60 };
 
 /* The order of executions is known so well that the checks find no fault in a scheme that has none.
  */
