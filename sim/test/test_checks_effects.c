@@ -276,8 +276,8 @@ static void effects_that_contradict_each_other_prove_nothing(void **state)
     story_free(story);
 }
 
-/* Refused by A's key, B cleans up long after A gave it back: a script that finds no key tells nobody
- * that the lock is taken. Of one that may have found one nobody knows. */
+/* Refused by A's key, B cleans up long after A gave it back: a script that finds no key tells
+ * nobody that the lock is taken. Of one that may have found one nobody knows. */
 static void who_cleans_up_late_was_refused_before(void **state)
 {
     (void)state;
