@@ -20,6 +20,15 @@ def test_a_users_scheme_runs_like_one_of_the_table(tmp_path, picklock, world):
     assert ran.status == 0, "an overrun is no bug"
 
 
+def test_a_scheme_with_the_first_name_of_a_part_is_taken(tmp_path):
+    text = (ROOT / "sim" / "schemes" / "fenced.c").read_text().replace("out_no_answer", "out_trouble")
+    text = text.replace("scheme_fenced", "scheme_my_lock").replace('"fenced"', '"my-lock"')
+    assert "out_trouble(out, in)" in text
+    fault = ["--fault", "none,lose-request", "--json", "-"]
+    own, known = (run("explore", "--scheme", scheme, *fault) for scheme in (build(tmp_path, text), "fenced"))
+    assert [row["verdict"] for row in own.rows] == [row["verdict"] for row in known.rows] != []
+
+
 def test_a_users_bug_is_found(tmp_path, picklock):
     """The same scheme with a plain DEL: its own doing, exit 1."""
     broken = mine().replace("out_compare_and_delete(out, SERVER_ONE, lease);", "out_del(out, SERVER_ONE);")

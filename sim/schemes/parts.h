@@ -74,6 +74,9 @@ static inline void out_no_answer(struct outbox *out, const struct moment *in)
         out_failed(out);
 }
 
+/* Its name at first: schemes that were written with it are taken as they are. */
+#define out_trouble out_no_answer
+
 /* "SET .. NX" was not answered OK: nil means that somebody has it. */
 static inline void out_no_set(struct outbox *out, const struct moment *in)
 {
