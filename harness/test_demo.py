@@ -23,7 +23,7 @@ def test_the_end_says_what_was_shown(tmp_path, naive, safe, status, says):
   set-nx-px-cad: {{ mutual-exclusion: {safe} }}
 """)
     stand_in = tmp_path / "stand-in"
-    stand_in.write_text(f"#!/bin/sh\n[ $1 = run ] || exec {PICKLOCK} run --on sim {SCENARIO}.yaml\n")
+    stand_in.write_text(f"#!/bin/sh\n[ $1 = run ] || exec '{PICKLOCK}' run --on sim {SCENARIO}.yaml\n")
     stand_in.chmod(0o755)
     done = subprocess.run([ROOT / "harness" / "demo.sh", stand_in], cwd=tmp_path, text=True, capture_output=True,
                           timeout=PATIENCE_S)

@@ -176,7 +176,9 @@ def clock(tmp_path, speed, ahead_s=0):
 
 
 def at_speed(tmp_path, page):
-    return wrapper(tmp_path, f"LD_PRELOAD='{BUILD}/picklock-clock.so' PICKLOCK_CLOCK='{page}' exec redis-server \"$@\"\n")
+    library = tmp_path / "clock.so"  # LD_PRELOAD takes no blank and no colon, which BUILD may have
+    library.symlink_to(BUILD / "picklock-clock.so")
+    return wrapper(tmp_path, f"LD_PRELOAD='{library}' PICKLOCK_CLOCK='{page}' exec redis-server \"$@\"\n")
 
 
 LATE = ["run", "--scheme", "set-nx-px-cad", "scenarios/late-grant.yaml"]

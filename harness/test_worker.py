@@ -557,6 +557,8 @@ def test_the_schema_has_what_the_helper_says_and_hears():
     lines = ['{"op":"init","id":1,"key":"k","client":0,"name":"A","ttl_ms":1000,"work_ms":10,"servers":["127.0.0.1:1"]}',
              '{"op":"time","id":2}', '{"op":"acquire","id":3,"wait_ms":0}', '{"op":"release","id":4}', '{"op":"cancel","id":5,"of":3}']
     text = """
+import sys
+sys.path.insert(0, sys.argv[1])
 import picklock_worker
 class Worker(picklock_worker.Worker):
     def init(self, settings): pass
@@ -564,8 +566,8 @@ class Worker(picklock_worker.Worker):
     def release(self): self.lost(); raise OSError("gone")
 picklock_worker.run(Worker)
 """
-    done = subprocess.run([PYTHON, "-c", text], input="\n".join(lines) + "\n", text=True, capture_output=True,
-                          env={**os.environ, "PYTHONPATH": str(ROOT / "sim" / "worker" / "python")}, timeout=60)
+    done = subprocess.run([PYTHON, "-c", text, ROOT / "sim" / "worker" / "python"], input="\n".join(lines) + "\n", text=True,
+                          capture_output=True, timeout=60)
     assert done.returncode == 0, done.stderr
     said = [json.loads(line) for line in done.stdout.splitlines()]
     assert said[0]["ready"] and said[2] == {"id": 3, "ok": True, "fence": 12} and said[3] == {"event": "lost"}

@@ -62,7 +62,7 @@ static void run_child(void *context)
 
 static void start(struct child *child, const char *name, int64_t now, uint64_t seed)
 {
-    char path[128];
+    char path[128], built[TIME_PATH_MAX];
     struct running running = {.name = name, .page = path};
     int in[2], out[2], tell[2], told = 0;
     const int parent = (int)getpid();
@@ -71,7 +71,10 @@ static void start(struct child *child, const char *name, int64_t now, uint64_t s
     assert_non_null(mkdtemp(child->folder));
     (void)snprintf(path, sizeof path, "%s/page", child->folder);
     assert_int_equal(timekeeper_open(&child->timekeeper, path, now, seed, &failure), FAIL_NONE);
-    find_built(running.shim, "picklock-time.so");
+    find_built(built, "picklock-time.so");
+    /* LD_PRELOAD takes no blank and no colon. */
+    (void)snprintf(running.shim, sizeof running.shim, "%s/time.so", child->folder);
+    assert_int_equal(symlink(built, running.shim), 0);
     find_built(running.program, is_answered ? "worker-child-static" : "worker-child");
     assert_int_equal(program_lacks_library(running.program), is_answered);
     assert_int_equal(pipe2(in, O_CLOEXEC), 0);
