@@ -241,6 +241,33 @@ static void test_what_is_delivered_is_taken_before_the_rest(void **state)
     stop(&child);
 }
 
+static void read_line(const struct child *child, char line[64])
+{
+    ssize_t got = read(child->out, line, 63);
+    line[got > 0 ? got : 0] = '\0';
+}
+
+/* A handler of SIGCHLD takes the last child while its thread waits: then nothing tells that the
+ * thread goes on but the handler's own call. */
+static void test_a_handler_that_takes_a_child_is_no_rest(void **state)
+{
+    struct child child = {0};
+    char line[64];
+    (void)state;
+    start(&child, "reaps", 0, 1);
+    read_line(&child, line);
+    const int taken = (int)strtol(line, NULL, 10);
+    assert_true(taken > 1);
+    assert_true(timekeeper_wait_for_rest(&child.timekeeper, REST_MS));
+    assert_int_equal(kill(taken, SIGTERM), 0);
+    read_line(&child, line);
+    assert_string_equal(line, "taken\n");
+    assert_false(timekeeper_is_at_rest(&child.timekeeper));
+    assert_int_equal(kill(atomic_load(&child.timekeeper.page->pid), SIGUSR1), 0);
+    assert_true(timekeeper_wait_for_rest(&child.timekeeper, REST_MS));
+    stop(&child);
+}
+
 /* A process that never waits is not at rest, and its threads are named. */
 static void test_words(void **state)
 {
@@ -267,6 +294,7 @@ int main(void)
         cmocka_unit_test(test_random_is_the_seed_s),
         cmocka_unit_test(test_no_connection_past_the_proxy),
         cmocka_unit_test(test_what_is_delivered_is_taken_before_the_rest),
+        cmocka_unit_test(test_a_handler_that_takes_a_child_is_no_rest),
         cmocka_unit_test(test_words),
     };
     const int failed = cmocka_run_group_tests_name("worker_time", tests, NULL, NULL);

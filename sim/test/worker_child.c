@@ -10,6 +10,7 @@
 #include <poll.h>
 #include <pthread.h>
 #include <semaphore.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -17,6 +18,7 @@
 #include <sys/select.h>
 #include <sys/socket.h>
 #include <sys/timerfd.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -235,6 +237,43 @@ static void child_echoes(void)
         printf("%c %" PRId64 "\n", byte, now_us()), fflush(stdout);
 }
 
+static volatile sig_atomic_t may_return;
+
+static void on_go(int number)
+{
+    (void)number;
+    may_return = 1;
+}
+
+/* As a shell does: takes the status where the signal comes, and is slow to return. */
+static void on_child(int number)
+{
+    (void)number;
+    while (waitpid(-1, NULL, WNOHANG) > 0)
+        ;
+    (void)!write(STDOUT_FILENO, "taken\n", 6);
+    while (!may_return)
+        ;
+}
+
+/* Waits for its standard input, while a child of its ends. */
+static void child_reaps(void)
+{
+    struct pollfd row = {.fd = STDIN_FILENO, .events = POLLIN};
+    sigset_t none;
+    (void)sigemptyset(&none);
+    (void)sigprocmask(SIG_SETMASK, &none, NULL);
+    (void)sigaction(SIGUSR1, &(struct sigaction){.sa_handler = on_go}, NULL);
+    (void)sigaction(SIGCHLD, &(struct sigaction){.sa_handler = on_child, .sa_flags = SA_RESTART},
+                    NULL);
+    const pid_t child = fork();
+    if (child == 0)
+        _exit(pause());
+    printf("%d\n", (int)child), fflush(stdout);
+    while (poll(&row, 1, -1) < 0)
+        ;
+}
+
 static const struct {
     const char *name;
     void (*run)(void);
@@ -242,7 +281,7 @@ static const struct {
     {"clocks", child_clocks},     {"sleeps", child_sleeps}, {"descriptors", child_descriptors},
     {"threads", child_threads},   {"spins", child_spins},   {"pingpong", child_pingpong},
     {"connects", child_connects}, {"random", child_random}, {"echoes", child_echoes},
-    {"pipes", child_pipes},
+    {"pipes", child_pipes},       {"reaps", child_reaps},
 };
 
 int main(int argc, char **argv)

@@ -29,6 +29,9 @@ void shim_begin_wait(struct time_thread *row, enum time_wait wait, int64_t until
                      uint64_t epoch);
 /* It runs again: said by itself. */
 void shim_end_wait(struct time_thread *row);
+/* Said in a signal's handler: the wait for descriptors in the middle of which it runs, if there is
+ * one, is over. */
+void shim_interrupt_wait(void);
 /* The same, said by another thread before that one waits itself. Under the lock of sync.c. */
 void shim_resume(struct time_thread *row);
 /* Until *wake (of a row) is not seen any more, or a signal comes. */

@@ -128,8 +128,20 @@ void shim_resume(struct time_thread *row)
 
 void shim_end_wait(struct time_thread *row)
 {
-    if (row)
+    if (row && atomic_load(&row->wait) != TIME_RUNS)
         shim_resume(row);
+}
+
+void shim_interrupt_wait(void)
+{
+    if (!shim_page || !own || atomic_load(&own->wait) != TIME_DESCRIPTORS)
+        return;
+    const int number = (int)(own - shim_page->threads), before = errno;
+    shim_resume(own);
+    /* The signal may have come before the kernel was asked to wait. */
+    if (ticks[number])
+        (void)!syscall(SYS_write, ticks[number] - 1, "", 1);
+    errno = before;
 }
 
 void shim_futex_wait(_Atomic uint32_t *wake, uint32_t seen)
