@@ -12,7 +12,6 @@ import socket
 import subprocess
 import sys
 import threading
-import time
 
 import pytest
 from conftest import PATIENCE_S, PICKLOCK, ROOT, adopt_orphans, ask, free_port, run, server, servers, stat_of, until

@@ -10,11 +10,10 @@ import subprocess
 
 import pytest
 from conftest import BUILD, ROOT, verdicts
+from workers import EXAMPLES, example, needs_node, once
 
-EXAMPLES = ROOT / "sim" / "worker" / "examples"
 NPM = BUILD / "workers" / "node_modules"
 NODE_PATH = {"NODE_PATH": str(NPM)}
-needs_node = pytest.mark.skipif(not shutil.which("node"), reason="the Debian package nodejs is not installed")
 needs_npm = pytest.mark.skipif(not shutil.which("node") or not NPM.exists(),
                                reason="the libraries of npm are not installed: harness/setup.sh workers")
 needs_ruby = pytest.mark.skipif(not shutil.which("ruby") or subprocess.run(["ruby", "-e", "require 'redis'"], capture_output=True).returncode != 0,
@@ -26,16 +25,8 @@ needs_redigo = pytest.mark.skipif(not shutil.which("go") or not REDIGO.exists(),
                                   reason="the Debian packages golang-go and golang-github-gomodule-redigo-dev are not installed")
 
 
-def example(program, name):
-    return f"{program} {shlex.quote(str(EXAMPLES / name))}"
-
-
 REDLOCK, WARLOCK = example("node", "redlock_npm.js"), example("node", "warlock_npm.js")
 RUBY = example("ruby", "ruby_redis_lock.rb")
-
-
-def once(picklock, command, *more, env=None):
-    return picklock("test", "--once", command, *more, env=env)
 
 
 def assert_same_verdicts(picklock, tmp_path, worker, scheme, scenarios, env=None):

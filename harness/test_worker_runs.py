@@ -4,22 +4,13 @@ have the same verdicts and causes."""
 import json
 import os
 import shlex
-import shutil
-import subprocess
 
 import jsonschema
 import pytest
 from conftest import ROOT, verdicts
+from workers import EXAMPLES, NAIVE, PYTHON, REDIS_PY, SMALL_NODE, needs_node, needs_redis_py
 
-PYTHON = "/usr/bin/python3"
-EXAMPLES = ROOT / "sim" / "worker" / "examples"
-NAIVE = f"{PYTHON} {shlex.quote(str(EXAMPLES / 'naive_lock.py'))}"
-REDIS_PY = f"{PYTHON} {shlex.quote(str(EXAMPLES / 'redis_py_lock.py'))}"
-SMALL = f"node {shlex.quote(str(EXAMPLES / 'small_lock.js'))}"
-
-pytestmark = pytest.mark.skipif(subprocess.run([PYTHON, "-c", "import redis"], capture_output=True).returncode != 0,
-                                reason="python3-redis is not installed")
-needs_node = pytest.mark.skipif(not shutil.which("node"), reason="node is not installed")
+pytestmark = needs_redis_py
 
 
 def scenario(name):
@@ -241,7 +232,7 @@ def test_a_server_that_refuses_is_one_that_nobody_can_connect_to(picklock, tmp_p
 @needs_node
 def test_a_lock_in_node_is_what_it_looks_like(picklock, tmp_path):
     names = ["expired-lease-double-delete", "restart-empty", "late-grant", "duplicated-set", "failover-loses-lock", "server-clock-jump"]
-    rows = rows_of(picklock, tmp_path, SMALL, "set-nx-px-cad", *map(scenario, names))
+    rows = rows_of(picklock, tmp_path, SMALL_NODE, "set-nx-px-cad", *map(scenario, names))
     assert len(rows) == len(names)
     for name, (scheme, worker) in rows.items():
         worker = {key: value for key, value in verdicts(worker).items() if key != "no-orphan"}  # it does not promise a token

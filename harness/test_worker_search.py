@@ -8,17 +8,13 @@ import subprocess
 import jsonschema
 import pytest
 from conftest import PICKLOCK, ROOT
+from workers import EXAMPLES, NAIVE, PYTHON, REDIS_PY, needs_redis_py
 
-PYTHON = "/usr/bin/python3"
-EXAMPLES = ROOT / "sim" / "worker" / "examples"
-NAIVE = f"{PYTHON} {shlex.quote(str(EXAMPLES / 'naive_lock.py'))}"
-REDIS_PY = f"{PYTHON} {shlex.quote(str(EXAMPLES / 'redis_py_lock.py'))}"
 # The same lock as NAIVE over a socket of its own: its processes begin in a third of the CPU, and each finding takes twenty.
 PLAIN = f"{PYTHON} {shlex.quote(str(ROOT / 'sim' / 'test' / 'scheme_worker.py'))} set-nx-ex-del"
 SCHEMA = json.loads((ROOT / "reports" / "results.schema.json").read_text())
 
-pytestmark = pytest.mark.skipif(subprocess.run([PYTHON, "-c", "import redis"], capture_output=True).returncode != 0,
-                                reason="python3-redis is not installed")
+pytestmark = needs_redis_py
 
 
 def search(picklock, tmp_path, worker, *more, how="random"):

@@ -6,7 +6,7 @@ import shlex
 
 import pytest
 from conftest import ROOT
-from test_worker import PYTHON
+from workers import PYTHON
 
 # A client of its own that takes bytes, and reads RESP2 and RESP3.
 CLIENT = r"""

@@ -14,15 +14,11 @@ import subprocess
 import jsonschema
 import pytest
 from conftest import PICKLOCK, ROOT
+from workers import PYTHON, REDIS_PY, needs_redis_py
 
-PYTHON = "/usr/bin/python3"
-EXAMPLES = ROOT / "sim" / "worker" / "examples"
-REDIS_PY = f"{PYTHON} {shlex.quote(str(EXAMPLES / 'redis_py_lock.py'))}"
 SCENARIO = ROOT / "scenarios" / "expired-lease-double-delete.yaml"
 BLAMELESS = ROOT / "scenarios" / "crash-without-expiry.yaml"  # in which the naive lock holds
 SMALL = ("--clients", "2", "--rounds", "1")
-needs_redis_py = pytest.mark.skipif(subprocess.run([PYTHON, "-c", "import redis"], capture_output=True).returncode != 0,
-                                    reason="python3-redis is not installed")
 # A naive lock without a library; `starts` counts its processes.
 NAIVE = """
 import os, pathlib, socket

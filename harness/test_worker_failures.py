@@ -1,0 +1,283 @@
+"""What can be wrong with a worker's process: it does not begin, says garbage, answers twice or never, computes, forks, exits, goes past
+the proxy; and what is left of it when picklock ends."""
+
+import shlex
+import shutil
+import signal
+import subprocess
+import time
+
+import pytest
+from conftest import PICKLOCK, stat_of
+from workers import PYTHON, once, plain_worker
+
+worker = pytest.fixture(plain_worker)
+
+
+def test_no_such_program(picklock):
+    ran = once(picklock, "no-such-program my_lock.py")
+    assert ran.status == 69 and "no-such-program cannot be run: No such file or directory" in ran.err, ran
+
+
+@pytest.mark.parametrize("program, package", [("python3", "python3"), ("node", "nodejs"), ("ruby", "ruby"),
+                                              ("java", "default-jre-headless"), ("go", "golang-go")])
+def test_no_such_language_here(picklock, tmp_path, program, package):
+    servers = tmp_path / "bin"
+    servers.mkdir()
+    (servers / "redis-server").symlink_to(shutil.which("redis-server"))
+    ran = picklock("test", "--once", f"{program} my_lock", env={"PATH": str(servers)})
+    assert ran.status == 69 and f"{program} cannot be run" in ran.err and f"the Debian package {package} has it" in ran.err, ran
+
+
+@pytest.mark.parametrize("command, words", [
+    ("python3 my_lock.py | tee log", "'|' is for one; put it into quotes, or name a shell"),
+    ("python3 'my_lock.py", "a quote has no end"),
+    ("  ", "the command of the worker is empty"),
+])
+def test_what_is_no_command(picklock, command, words):
+    ran = once(picklock, command)
+    assert ran.status == 64 and words in ran.err, ran
+
+
+def test_a_worker_that_does_not_begin(picklock, worker):
+    ran = once(picklock, worker(text="import no_such_library\n"))
+    assert ran.status == 64, ran
+    assert "its process ended with status 1; its last words: \"ModuleNotFoundError: No module named 'no_such_library'\"" in ran.err
+
+
+def test_garbage_is_quoted(picklock, worker):
+    ran = once(picklock, worker(text="print('starting up ...', flush=True); import time; time.sleep(1000)\n"))
+    assert ran.status == 64 and "where only answers may stand: this is no JSON: 'starting up ...'" in ran.err, ran
+
+
+def test_a_line_without_an_end(picklock, worker):
+    ran = once(picklock, worker(text="import sys\nwhile True: sys.stdout.write('x' * 65536)\n"))
+    assert ran.status == 64 and "this is no JSON: 'xxxx" in ran.err, ran
+
+
+@pytest.mark.parametrize("answer, words", [
+    ('{"id": 1, "ready": true, "promises": ["expiri"]}', "unknown promise 'expiri', did you mean 'expiry'"),
+    ('{"id": 1, "ready": true, "promises": ["reentrant"]}', "which picklock cannot check yet"),
+    ('{"id": 1, "redy": true}', "unknown member 'redy', did you mean 'ready'"),
+    ('{"ready": true}', "'id' is missing"),
+    ('[1]', "a line is a JSON object"),
+    ('{"id": 1, "ok": true}', "answered request 1 (init) with what is an answer to something else"),
+    ('{"id": 9, "ok": true}', "answered request 9, which was never asked"),
+])
+def test_answers_that_are_none(picklock, worker, answer, words):
+    ran = once(picklock, worker(text=f"input()\nprint('''{answer}''', flush=True)\ninput()\n"))
+    assert ran.status == 64 and words in ran.err, ran
+
+
+def test_a_worker_that_answers_twice(picklock, worker):
+    ran = once(picklock, worker("""
+class Worker(Worker):
+    def acquire(self, wait_ms):
+        picklock_worker._say({"id": 4, "ok": True})
+        return super().acquire(wait_ms)
+"""))
+    assert ran.status == 64 and "answered request 4 (acquire) twice" in ran.err, ran
+
+
+def test_a_worker_that_answers_again_much_later(picklock, worker):
+    """From a timer of its own, while it is asked for something else."""
+    ran = once(picklock, worker("""
+class Worker(Worker):
+    def acquire(self, wait_ms):
+        granted = super().acquire(wait_ms)
+        threading.Timer(2, lambda: picklock_worker._say({"id": 4, "ok": True})).start()
+        return granted
+    def release(self):
+        time.sleep(5)
+        return super().release()
+"""))
+    assert ran.status == 64 and "answered request 4 (acquire) twice" in ran.err, ran
+
+
+@pytest.mark.parametrize("what", [
+    "while True:\n            pass",
+    "[0] * (1 << 62) if False else [x for x in iter(int, 1)]",
+])
+def test_a_worker_that_computes_for_ever_is_unknown(picklock, worker, what):
+    ran = once(picklock, worker(f"""
+class Worker(Worker):
+    def release(self):
+        {what}
+"""), "--patience", "1500ms")
+    assert ran.status == 2 and "worker A is busy: it has not come to rest within 1.5 s of real time (thread " in ran.err, ran
+
+
+def test_a_worker_that_spins_on_the_clock(picklock, worker):
+    """It comes to where it wants to be, without a wait."""
+    ran = once(picklock, worker("""
+class Worker(Worker):
+    def release(self):
+        end = time.monotonic() + 0.2
+        while time.monotonic() < end:
+            pass
+        return super().release()
+"""))
+    assert ran.status == 0 and "A  answers ok: true" in ran.out, ran
+
+
+def test_a_worker_with_many_threads(picklock, worker):
+    """Each of them waits for its own time, and the worker for all of them."""
+    ran = once(picklock, worker("""
+class Worker(Worker):
+    def acquire(self, wait_ms):
+        done = []
+        threads = [threading.Thread(target=lambda i=i: (time.sleep(0.01 * i), done.append(i))) for i in range(40)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        return done == list(range(40)) and super().acquire(wait_ms)
+"""))
+    assert ran.status == 0 and ran.out.count("time passes: 10.0 ms") == 3 * 39, ran
+
+
+def test_a_worker_that_forks(picklock, worker):
+    ran = once(picklock, worker("""
+class Worker(Worker):
+    def acquire(self, wait_ms):
+        if os.fork() == 0:
+            time.sleep(0.2)
+            os._exit(0)
+        os.wait()
+        return super().acquire(wait_ms)
+"""))
+    assert ran.status == 0 and "time passes" not in ran.out, ran
+
+
+def test_a_worker_that_prints_very_much(picklock, worker):
+    """A GB without a line feed, and no pipe that fills up: it is read while it is written, and cut."""
+    ran = once(picklock, worker("""
+class Worker(Worker):
+    def release(self):
+        for _ in range(1024 if self.settings.name == "A" else 0):
+            sys.stderr.write("x" * 1048576)
+        return super().release()
+"""))
+    assert ran.status == 0 and "A  prints: xxx" in ran.out and max(map(len, ran.out.splitlines())) < 1100, ran.out[-500:]
+
+
+def test_a_worker_that_exits(picklock, worker):
+    ran = once(picklock, worker("""
+class Worker(Worker):
+    def release(self):
+        sys.stderr.write("giving up\\n")
+        os._exit(3)
+"""))
+    assert ran.status == 64 and 'worker A: its process ended with status 3; its last words: "giving up"' in ran.err, ran
+
+
+def test_a_connection_past_the_proxy(picklock, worker):
+    ran = once(picklock, worker("""
+class Worker(Worker):
+    def acquire(self, wait_ms):
+        try:
+            socket.create_connection(("127.0.0.1", 26379))
+        except OSError:
+            return False
+"""))
+    assert ran.status == 64 and "wants to connect to 127.0.0.1:26379, which is none of the servers" in ran.err, ran
+
+
+def test_a_program_that_drops_our_time(picklock, worker):
+    ran = once(picklock, f"env -u LD_PRELOAD {worker()}")
+    assert ran.status == 69 and "does not follow our time" in ran.err, ran
+
+
+def test_no_address_of_a_server_in_its_environment(picklock, worker, tmp_path):
+    ran = picklock("test", "--once",
+                   worker(f"open({str(tmp_path / 'seen')!r}, 'w').write(str([name for name in os.environ if 'REDIS' in name]))\n"),
+                   env={"PICKLOCK_REDIS_URL": "redis://127.0.0.1:1", "REDIS_URL": "redis://127.0.0.1:1"})
+    assert ran.status == 0, ran
+    assert (tmp_path / "seen").read_text() == "[]"
+
+
+def test_workers_die_with_picklock(worker, tmp_path):
+    mark = tmp_path / "mark"
+    command = worker(f"""
+class Worker(Worker):
+    def acquire(self, wait_ms):
+        open({str(mark)!r} + self.settings.name, "w").write(str(os.getpid()))
+        while True:
+            pass
+""")
+    process = subprocess.Popen([PICKLOCK, "test", "--once", command], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    path = tmp_path / "markA"
+    end = time.monotonic() + 60
+    while not (path.exists() and path.read_text()) and time.monotonic() < end:
+        time.sleep(0.01)
+    pid = int(path.read_text())
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    while stat_of(pid) is not None and stat_of(pid)[0] != "Z" and time.monotonic() < end:
+        time.sleep(0.01)
+    assert stat_of(pid) is None or stat_of(pid)[0] == "Z"
+
+
+OFFSPRING = """
+import subprocess
+class Worker(Worker):
+    def acquire(self, wait_ms):
+        if self.settings.name == "A":
+            one = subprocess.Popen(["sleep", "1000"], start_new_session=True)
+            two = subprocess.run(["sh", "-c", "setsid sleep 1001 >/dev/null 2>&1 & echo $!"], capture_output=True, text=True)
+            with open(%r, "w") as file:
+                file.write(f"{one.pid} {two.stdout}.")
+        while %s:
+            pass
+        return super().acquire(wait_ms)
+"""
+
+
+def gone(pid, end):
+    while stat_of(pid) is not None and stat_of(pid)[0] != "Z" and time.monotonic() < end:
+        time.sleep(0.01)
+    return stat_of(pid) is None or stat_of(pid)[0] == "Z"
+
+
+def test_what_a_worker_has_started_ends_with_it(picklock, worker, tmp_path):
+    """In sessions of its own, and orphans: at the end of a run, and when picklock is killed."""
+    pids, end = tmp_path / "pids", time.monotonic() + 60
+    ran = once(picklock, worker(OFFSPRING % (str(pids), "False")))
+    assert ran.status == 0, ran
+    first = [int(word) for word in pids.read_text().strip(".").split()]
+    assert len(first) == 2 and all(gone(pid, end) for pid in first)
+    pids.unlink()
+    process = subprocess.Popen([PICKLOCK, "test", "--once", worker(OFFSPRING % (str(pids), "True"))],
+                               stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    while not (pids.exists() and pids.read_text().endswith(".")) and time.monotonic() < end:
+        time.sleep(0.01)
+    second = [int(word) for word in pids.read_text().strip(".").split()]
+    assert len(second) == 2 and all(stat_of(pid) is not None for pid in second)
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    assert all(gone(pid, end) for pid in second)
+
+
+@pytest.mark.parametrize("wrapper", [
+    'python=$(sleep 0.4; echo %(python)s | cat)\nexec "$python" "$@"\n',
+    'exec sh -c \'x=`sleep 0.2 | cat`; y=$(echo "$x" | sed s/a/b/); exec %(python)s "$@"\' sh "$@"\n',
+])
+def test_a_wrapper_that_asks_its_children(picklock, worker, tmp_path, wrapper):
+    """As pyenv's python3 does: it waits for a pipe, and what it starts lives by the real time."""
+    path = tmp_path / "wrapper"
+    path.write_text("#!/usr/bin/env bash\n" + wrapper % {"python": PYTHON})
+    path.chmod(0o755)
+    ran = once(picklock, f"{shlex.quote(str(path))} {worker().split(maxsplit=1)[1]}")
+    assert ran.status == 0, ran
+
+
+def test_a_worker_that_asks_another_program(picklock, worker):
+    """It waits for its output, and nothing else would make it go on."""
+    ran = once(picklock, worker("""
+import subprocess
+class Worker(Worker):
+    def acquire(self, wait_ms):
+        word = subprocess.run(["sh", "-c", "sleep 0.3; echo token"], stdout=subprocess.PIPE, text=True).stdout.strip()
+        return word == "token" and super().acquire(wait_ms)
+"""))
+    assert ran.status == 0 and "time passes" not in ran.out, ran
