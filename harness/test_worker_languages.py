@@ -221,13 +221,22 @@ def test_ruby_waits_in_virtual_time(picklock, tmp_path):
 # --- Java ---
 
 
+def compiled(folder, name):
+    """The command of an example, compiled with the module."""
+    sources = [ROOT / "sim" / "worker" / "java" / "PicklockWorker.java", EXAMPLES / f"{name}.java"]
+    done = subprocess.run(["javac", "-Xlint:all", "-Werror", "-d", folder / "classes", *sources], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    return f"java -cp {shlex.quote(str(folder / 'classes'))} {name}"
+
+
 @pytest.fixture
 def java(tmp_path):
-    """The command of the example, compiled with the module."""
-    sources = [ROOT / "sim" / "worker" / "java" / "PicklockWorker.java", EXAMPLES / "SmallLock.java"]
-    done = subprocess.run(["javac", "-Xlint:all", "-Werror", "-d", tmp_path / "classes", *sources], capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
-    return f"java -cp {shlex.quote(str(tmp_path / 'classes'))} SmallLock"
+    return compiled(tmp_path, "SmallLock")
+
+
+@pytest.fixture
+def naive_java(tmp_path):
+    return compiled(tmp_path, "NaiveLock")
 
 
 @needs_java
@@ -369,13 +378,6 @@ def test_a_naive_lock_in_go_is_what_it_looks_like(picklock, naive_go, tmp_path):
     assert told["expired-lease-double-delete"] == told["restart-empty"] == "violated"
 
 
-@in_go
-def test_a_naive_lock_in_go_is_found_by_asking_once(picklock, naive_go):
-    ran = picklock("explore", "--worker", naive_go, "--fault", "none,slow-work")
-    assert ran.status == 1, ran
-    assert "none       safe" in ran.out and "slow-work  broken (unlock-bug, 14 steps)" in ran.out and "confirmed" in ran.out, ran
-
-
 @pytest.fixture(scope="module")
 def redigo(go):
     return go("redigo", (EXAMPLES / "redigo_lock.go").read_text())
@@ -390,6 +392,33 @@ def test_redigo_hands_over_and_is_what_it_looks_like(picklock, redigo, tmp_path)
     told = assert_same_verdicts(picklock, tmp_path, redigo, "set-nx-px-cad",
                                 ["expired-lease-double-delete", "restart-empty", "late-grant", "duplicated-delete"])
     assert told["restart-empty"] == told["late-grant"] == "violated" and told["duplicated-delete"] == "holds"
+
+
+# --- a naive lock in each language ---
+
+NAIVE = {
+    "python": (example("/usr/bin/python3", "naive_lock.py"), ()),
+    "node": (example("node", "naive_lock.js"), needs_node),
+    "ruby": (example("ruby", "naive_lock.rb"), needs_ruby),
+    "naive_java": (None, needs_java),
+    "naive_go": (None, (needs_go, pytest.mark.xdist_group("go"))),
+}
+in_each_language = pytest.mark.parametrize("name", [pytest.param(name, marks=marks) for name, (_, marks) in NAIVE.items()])
+
+
+def worst(results):
+    """{property: (cause, steps)} of what is violated."""
+    return {one["property"]: (one["cause"], one["witness_steps"]) for row in results["results"] for one in row["properties"]
+            if one["verdict"] == "violated"}
+
+
+@in_each_language
+def test_a_naive_lock_is_found_by_asking_once(picklock, request, tmp_path, name):
+    """One gets it, stands still for two ticks, the other gets it, the first deletes it: nine steps and the fault. Nothing without one."""
+    worker, out = NAIVE[name][0] or request.getfixturevalue(name), tmp_path / "results.json"
+    ran = picklock("explore", "--worker", worker, "--clients", 2, "--rounds", 1, "--fault", "none,slow-work", "--json", out)
+    assert ran.status == 1 and "none       safe" in ran.out and "confirmed" in ran.out, ran
+    assert worst(json.loads(out.read_text())) == {"mutual-exclusion": ("overrun", 9), "release-own": ("unlock-bug", 10)}, ran
 
 
 # --- all of them, at length: `make check-long` ---
@@ -424,3 +453,12 @@ def test_correct_locks_are_blamed_for_nothing_but_what_leases_are(request, tmp_p
         causes = {one["cause"] for one in row["properties"] if one["verdict"] == "violated"}
         assert causes <= MAY[fault], (fault, done.stdout)
         assert not any("twice" in (one.get("why") or "") for one in row["properties"]), (fault, done.stdout)
+
+
+@pytest.mark.skipif(not os.environ.get("PICKLOCK_LONG"), reason="minutes in all: make check-long")
+@in_each_language
+def test_a_naive_lock_is_found_by_running_it(picklock, request, tmp_path, name):
+    """As short as asking proves that it can be: the search by running does not count the fault."""
+    worker, out = NAIVE[name][0] or request.getfixturevalue(name), tmp_path / "results.json"
+    ran = picklock("explore", "--worker", worker, "--search", "random", "--runs", 200, "--rounds", 1, "--fault", "slow-work", "--json", out)
+    assert ran.status == 1 and worst(json.loads(out.read_text()))["release-own"] == ("unlock-bug", 9), ran

@@ -13,6 +13,7 @@
 #include <semaphore.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 
 struct waiter {
     struct waiter *next;
@@ -102,6 +103,22 @@ static int wait_for_it(struct waiter *waiter, int64_t until_us)
 
 /* --- condition variables --- */
 
+/* Threads of the JVM that look now and then (every 5 s, every 60 s) whether there is something to
+ * tidy, to no effect on the program. As timers of the worker's they would always run, and be due at
+ * another time in each run. By their names, as the kernel cuts them. Source: OpenJDK 17,
+ * CleanerImpl, WatcherThread, MonitorDeflationThread. */
+static bool is_housekeeper(void)
+{
+    static const char *const names[] = {"Common-Cleaner", "VM Periodic Tas", "Monitor Deflati"};
+    char name[16]; /* prctl(2) */
+    bool is_one = false;
+    if (prctl(PR_GET_NAME, name) != 0)
+        return false;
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        is_one |= strcmp(name, names[i]) == 0;
+    return is_one;
+}
+
 static int cond_wait(pthread_cond_t *cond, pthread_mutex_t *mutex, int64_t until_us)
 {
     struct waiter waiter;
@@ -113,6 +130,8 @@ static int cond_wait(pthread_cond_t *cond, pthread_mutex_t *mutex, int64_t until
         (void)pthread_mutex_unlock(&lock);
         return error;
     }
+    if (until_us != TIME_NEVER && is_housekeeper())
+        until_us = TIME_NEVER;
     int ended = wait_for_it(&waiter, until_us);
     error = pthread_mutex_lock(mutex);
     return error ? error : ended;
