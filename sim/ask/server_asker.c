@@ -195,8 +195,8 @@ void server_asker_note(struct server_asker *asker, const char *bytes, size_t len
 }
 
 /* The last one: of a transaction that of its EXEC. */
-static enum fail take_reply(struct server_asker *asker, int replies, struct server_told *told,
-                            struct failure *failure)
+static enum fail take_reply(struct server_asker *asker, int replies, struct exchange_seen exchange,
+                            struct server_told *told, struct failure *failure)
 {
     struct spoken_reply spoken;
     unsigned whose;
@@ -209,7 +209,9 @@ static enum fail take_reply(struct server_asker *asker, int replies, struct serv
         return failure_set(failure, FAIL_UNKNOWN, "a reply with the tokens of two");
     told->whose = whose;
     const struct reply seen = look_reply(spoken.bytes, spoken.used);
-    const bool is_no = seen.kind == REPLY_NIL || (seen.kind == REPLY_INTEGER && seen.value <= 0);
+    exchange.reply = spoken.bytes;
+    exchange.reply_length = spoken.used;
+    const bool is_no = look_refuses(&exchange, asker->key);
     told->kind = seen.kind == REPLY_ERROR ? REPLY_ERROR : is_no ? REPLY_NIL : REPLY_OK;
     told->error = seen.kind == REPLY_ERROR ? seen.error : ERROR_NONE;
     return FAIL_NONE;
@@ -221,11 +223,12 @@ static enum fail give_command(struct server_asker *asker, uint32_t command,
     size_t length;
     char *bytes = phrase_say(asker->book, command, &asker->own, &asker->other, &length);
     const struct wire_words words = wire_words_read(bytes, length);
+    const struct exchange_seen exchange = {.request = bytes, .request_length = length};
     enum fail fail = check_command(asker, &words, failure);
-    if (!fail &&
-        (server_wire_speak(&asker->wire, session_protocol(asker->session), failure) ||
-         server_wire_say(&asker->wire, bytes, length, failure) ||
-         take_reply(asker, words.requests, told, failure) || note_scripts(asker, &words, failure)))
+    if (!fail && (server_wire_speak(&asker->wire, session_protocol(asker->session), failure) ||
+                  server_wire_say(&asker->wire, bytes, length, failure) ||
+                  take_reply(asker, words.requests, exchange, told, failure) ||
+                  note_scripts(asker, &words, failure)))
         fail = failure->code;
     free(bytes);
     return fail;

@@ -63,8 +63,10 @@ bool did_is_expiry(enum did did)
            did == DID_UNEXPIRED;
 }
 
-enum effect did_wants(enum did did, enum effect by_operation)
+enum effect did_wants(enum did did, enum effect by_operation, bool is_refusal)
 {
+    if (by_operation == EFFECT_SET && is_refusal && (did == DID_DELETED || did_is_expiry(did)))
+        return EFFECT_SET;
     switch (did) {
     case DID_CREATED:
     case DID_OVERWRITTEN:

@@ -69,7 +69,9 @@ enum did did_between(const struct key_difference *change);
 bool did_is_expiry(enum did did);
 
 /* What an opaque command was to do, where nobody says it: by its effect, else by what its client is
- * doing (may_write: it acquires, releases, ...). */
-enum effect did_wants(enum did did, enum effect by_operation);
+ * doing (by_operation: it acquires, releases, ...). A command has one effect on a key; one that was
+ * to take the lock, was refused, and yet touched the key (a transaction of SETNX and EXPIRE, a
+ * script that clears away what it finds) says so by wanting what it was refused. */
+enum effect did_wants(enum did did, enum effect by_operation, bool is_refusal);
 
 #endif

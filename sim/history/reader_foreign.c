@@ -359,7 +359,7 @@ enum fail reader_foreign_check(struct history_reader *reader, struct event *even
     for (int i = 0; event->effects && i < event->effects->count; i++) {
         struct key_effect *effect = &reader->effects.on[i];
         if (!reader->says_wanted[i])
-            effect->wanted = did_wants(effect->did, wanted_of[event->op]);
+            effect->wanted = did_wants(effect->did, wanted_of[event->op], false);
         if (!(event->opaque->keys >> effect->key & 1))
             return reader_refuses(reader, failure,
                                   "an effect on the key '%s', which is not among the command's "

@@ -304,6 +304,36 @@ static void who_cleans_up_late_was_refused_before(void **state)
     }
 }
 
+/* A never hears of its grant, asks again, is refused by its own key, and sets that key's expiry by
+ * the same transaction: to take the lock, or to look after it. */
+static void who_is_refused_by_his_own_key_and_sets_its_expiry(void **state)
+{
+    (void)state;
+    for (int asked = 0; asked < 2; asked++) {
+        struct story *story = foreign(ALL_PROMISES, 1);
+        struct key_effect effect = expiry(DID_LENGTHENED, LEASE_MS);
+        effect.wanted = did_wants(effect.did, EFFECT_SET, asked);
+        assert_int_equal(effect.wanted, asked ? EFFECT_SET : EFFECT_EXPIRE);
+        calls(story, A, OP_ACQUIRE);
+        sends_script(story, A, OP_ACQUIRE);
+        runs(story, A, OP_ACQUIRE, created(A));
+        returns(story, A, OP_ACQUIRE, RESULT_FAILED);
+        calls(story, A, OP_ACQUIRE);
+        sends_script(story, A, OP_ACQUIRE);
+        runs(story, A, OP_ACQUIRE, effect);
+        returns(story, A, OP_ACQUIRE, RESULT_REFUSED);
+        ends(story);
+        if (asked)
+            assert_verdict(story, PROPERTY_TRUTHFUL, VERDICT_VIOLATED);
+        else
+            assert_holds(story, PROPERTY_TRUTHFUL);
+        story_free(story);
+    }
+    assert_int_equal(did_wants(DID_DELETED, EFFECT_SET, true), EFFECT_SET);
+    assert_int_equal(did_wants(DID_DELETED, EFFECT_DELETE, true), EFFECT_DELETE);
+    assert_int_equal(did_wants(DID_SHORTENED, EFFECT_DELETE, true), EFFECT_EXPIRE);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -318,6 +348,7 @@ int main(void)
         cmocka_unit_test(a_lease_counts_from_the_last_time_that_it_was_granted),
         cmocka_unit_test(effects_that_contradict_each_other_prove_nothing),
         cmocka_unit_test(who_cleans_up_late_was_refused_before),
+        cmocka_unit_test(who_is_refused_by_his_own_key_and_sets_its_expiry),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,6 @@
 /* Tests of what picklock and a worker say to each other, as text; and of the worker's command line.
  */
+#include "worker/look.h"
 #include "worker/wire_words.h"
 #include "worker/worker.h"
 
@@ -168,12 +169,43 @@ static void test_words_of_the_wire(void **state)
     shows_reply("$10\r\nab", "ab");
 }
 
+#define BEGINS "*1\r\n$5\r\nMULTI\r\n"
+#define SETNX  "*3\r\n$5\r\nSETNX\r\n$4\r\nlock\r\n$1\r\nA\r\n"
+#define GET    "*2\r\n$3\r\nGET\r\n$5\r\nother\r\n"
+#define ENDS   "*1\r\n$4\r\nEXEC\r\n"
+
+static bool refuses_by(const char *request, const char *reply)
+{
+    const struct exchange_seen seen = {.request = request,
+                                       .request_length = strlen(request),
+                                       .reply = reply,
+                                       .reply_length = strlen(reply)};
+    return look_refuses(&seen, "lock");
+}
+
+/* In a transaction the answer to what names the key counts. */
+static void test_answers_that_refuse(void **state)
+{
+    (void)state;
+    assert_true(refuses_by(SETNX, ":0\r\n"));
+    assert_true(refuses_by(SETNX, "_\r\n"));
+    assert_true(refuses_by(SETNX, "#f\r\n"));
+    assert_false(refuses_by(SETNX, ":1\r\n"));
+    assert_false(refuses_by(SETNX, "*1\r\n:0\r\n"));
+    assert_true(refuses_by(BEGINS SETNX GET ENDS, "*2\r\n:0\r\n$1\r\nx\r\n"));
+    assert_true(refuses_by(BEGINS GET SETNX ENDS, "*2\r\n*1\r\n*1\r\n:0\r\n:0\r\n"));
+    assert_true(refuses_by(BEGINS SETNX ENDS, "*-1\r\n"));
+    assert_false(refuses_by(BEGINS SETNX GET ENDS, "*2\r\n:1\r\n$-1\r\n"));
+    assert_false(refuses_by(BEGINS SETNX ENDS, "-EXECABORT no\r\n"));
+    assert_false(refuses_by(BEGINS GET SETNX ENDS, "*2\r\n$9\r\nx"));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_answers),           cmocka_unit_test(test_what_is_no_answer),
         cmocka_unit_test(test_requests),          cmocka_unit_test(test_command_lines),
-        cmocka_unit_test(test_words_of_the_wire),
+        cmocka_unit_test(test_words_of_the_wire), cmocka_unit_test(test_answers_that_refuse),
     };
     return cmocka_run_group_tests_name("worker_protocol", tests, NULL, NULL);
 }

@@ -70,11 +70,6 @@ enum fail look_for_key(redisContext *control, struct lock_key *key, struct failu
 
 /* --- what was done --- */
 
-static bool is_refusal(const struct reply *reply)
-{
-    return reply->kind == REPLY_NIL || (reply->kind == REPLY_INTEGER && reply->value <= 0);
-}
-
 static enum effect wanted_by(enum worker_op op)
 {
     if (op == WORKER_RELEASE)
@@ -96,8 +91,8 @@ static enum did what_was_done(const struct execution_seen *seen)
                                  .by_operation = wanted_by(seen->op),
                                  .has_written_value = seen->writes & LOOK_WROTE_VALUE,
                                  .has_written_expiry = seen->writes & LOOK_WROTE_EXPIRY,
-                                 .is_error = seen->reply->kind == REPLY_ERROR,
-                                 .is_refusal = is_refusal(seen->reply)});
+                                 .is_error = seen->is_error,
+                                 .is_refusal = seen->is_refusal});
 }
 
 bool look_has_changed(const struct key_state *before, const struct key_state *behind)
@@ -116,7 +111,7 @@ void look_compare(const struct execution_seen *seen, struct effects *effects)
     effect->key = KEY_LOCK;
     effect->did = what_was_done(seen);
     effect->before = before->is_there ? BEFORE_PRESENT : BEFORE_ABSENT;
-    effect->wanted = did_wants(effect->did, wanted_by(seen->op));
+    effect->wanted = did_wants(effect->did, wanted_by(seen->op), seen->is_refusal);
     if (before->is_there) {
         effect->has_old = value_number(before->value, &effect->old_value);
         (void)strcpy(effects->texts[0].old_value, before->value);

@@ -43,11 +43,22 @@ struct execution_seen {
     const struct key_state *before, *behind;
     unsigned writes;   /* bits enum look_write: what leaves no difference is told by these alone */
     enum worker_op op; /* that it is a part of; EXTEND: also what its library does by itself */
-    const struct reply *reply;
+    bool is_error, is_refusal; /* its answer; see look_refuses() */
 };
 void look_compare(const struct execution_seen *seen, struct effects *effects);
 
 /* A reply off the wire (borrowed; may be cut) as far as histories know replies. */
 struct reply look_reply(const char *bytes, size_t length);
+
+/* A request and what answered it, off the wire; borrowed. */
+struct exchange_seen {
+    const char *request, *reply;
+    size_t request_length, reply_length;
+};
+
+/* Does it say no: nil, or no positive number? Of a transaction: does any answer in it, to a command
+ * that names the key? What says no may have changed the key all the same. */
+bool look_refuses(const struct exchange_seen *seen, const char *key);
+bool look_is_refusal(const struct reply *reply);
 
 #endif

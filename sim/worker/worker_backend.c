@@ -139,12 +139,17 @@ static enum fail execute(struct workers *workers, struct wire_message *wire,
     const bool names_key = message->opaque.keys >> KEY_LOCK & 1;
     workers->effects = (struct effects){0};
     /* Of what its library does by itself nobody asked for it. */
+    const struct exchange_seen exchange = {.request = wire->bytes,
+                                           .request_length = wire->length,
+                                           .reply = wire->reply,
+                                           .reply_length = wire->reply_length};
     const struct execution_seen seen = {.before = &before,
                                         .behind = &behind,
                                         .writes = writes,
                                         .op =
                                             message->lane == LANE_RENEW ? WORKER_EXTEND : wire->op,
-                                        .reply = &answer->reply};
+                                        .is_error = answer->reply.kind == REPLY_ERROR,
+                                        .is_refusal = look_refuses(&exchange, workers->key.name)};
     if (names_key || writes || look_has_changed(&before, &behind))
         look_compare(&seen, &workers->effects);
     answer->effects = &workers->effects;

@@ -185,7 +185,7 @@ static struct key_effect seen_effect(const struct packed_message *message,
         .has_written_expiry = reply->second & REPLY_WROTE_EXPIRY,
         .is_error = reply->kind == REPLY_ERROR,
         .is_refusal = reply->kind == REPLY_NIL});
-    effect.wanted = did_wants(effect.did, wanted[message->op]);
+    effect.wanted = did_wants(effect.did, wanted[message->op], reply->kind == REPLY_NIL);
     return effect;
 }
 
@@ -211,13 +211,14 @@ unsigned ghost_execution(const struct config *config, struct client_state *clien
     if (is_opaque && effect.before == BEFORE_PRESENT)
         client_state->messages[message].flags |= MESSAGE_TAKEN;
     bool was_there = before->keyspace.type != MODEL_ABSENT;
-    const enum effect wanted = is_opaque ? effect.wanted : verb_effect(command.verb);
+    const bool asks = is_opaque
+                          ? effect.wanted == EFFECT_SET || effect.did == DID_READ
+                          : verb_effect(command.verb) == EFFECT_SET || command.verb == VERB_GET;
     if (command.verb == VERB_GET && config->scheme->uses_client_clock &&
         client_state->phase == PHASE_ACQUIRING && is_current)
         client_state->seen = effect.has_old ? narrow(effect.old_value) : 0;
     bool is_write = change_is_write(&effect) && !effect.is_told;
-    if ((wanted == EFFECT_SET || command.verb == VERB_GET) && it->op == OP_ACQUIRE && !is_write &&
-        was_there && effect.before == BEFORE_PRESENT)
+    if (asks && it->op == OP_ACQUIRE && !is_write && was_there && effect.before == BEFORE_PRESENT)
         ghost_refusal(&sender, it, &effect, &before->keyspace);
     switch (effect.did) {
     case DID_CREATED:
