@@ -91,6 +91,10 @@ def test_a_naive_lock_is_found_explained_and_replayed(picklock, worker, tmp_path
     assert results["command"] == "test" and [row["kind"] for row in results["results"]] == ["run", "cell", "cell"]
     assert results["notes"][0].startswith("Decided by asking once:") and "Assumed: the worker is deterministic" in results["notes"][0]
 
+    written = {path.name for path in (out / "latest" / "histories").iterdir()}
+    assert written == {row["history"].split("/")[1] for row in results["results"] if row.get("history")} | {
+        prop["history"].split("/")[1] for row in results["results"] for prop in row["properties"] if prop.get("history")}
+
     [line] = re.findall(r"^replay it: picklock (.*)$", ran.out, re.M)
     again = picklock(*shlex.split(line))
     assert again.status == 1 and "release-own" in again.out and "unlock-bug" in again.out, again
@@ -150,6 +154,12 @@ def test_a_worker_that_cannot_be_tested(picklock, worker, tmp_path, added, statu
     [advised] = re.findall(r"nothing was tested. One hand-over, with every command: picklock test --once (.*)", ran.err)
     assert shlex.split(advised) == [command]
     assert "Verdict" not in ran.out and not out.exists()
+
+
+def test_off_a_terminal_it_is_never_silent_for_long(picklock, worker):
+    ran = picklock("test", worker('__import__("subprocess").run(["sleep", "60"])'), "--patience", "5500ms")
+    assert ran.status == 2 and "is busy: it has not come to rest within 5.5 s of real time" in ran.err, ran
+    assert ran.err.splitlines()[0] == "checks the worker: a hand-over, twice", ran
 
 
 def test_a_worker_that_ends_in_the_middle_leaves_nothing_safe(picklock, worker, tmp_path):

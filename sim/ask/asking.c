@@ -3,6 +3,7 @@
 
 #include "ask/asking_state.h"
 #include "base/memory.h"
+#include "base/monotonic.h"
 #include "explore/search/schedule.h"
 
 #include <stdlib.h>
@@ -224,15 +225,23 @@ static void audit_nodes(struct asking *asking, const uint32_t *nodes, int count)
     session_free(session);
 }
 
-void asking_audit(struct asking *asking, int percent)
+static bool has_time(const struct asking *asking, int64_t until_us)
+{
+    const volatile int *stop = asking->program->stop;
+    return !(stop && *stop) && !(until_us && monotonic_us() >= until_us);
+}
+
+bool asking_audit(struct asking *asking, int percent, int64_t until_us)
 {
     const uint64_t runs = asking->worker.runs;
     const uint32_t all = asking->worker.questions.count;
     /* Some of every part of the tree: no divisor in common, so all are come by. */
     const uint32_t stride = all % 97 ? 97 : 89;
     uint32_t nodes[SESSION_CLIENTS_MAX], at = 0;
+    bool has_asked = true;
     while (!asking->failure.code &&
-           asking->worker.audited * 100 < asking->worker.asked * (unsigned)percent) {
+           asking->worker.audited * 100 < asking->worker.asked * (unsigned)percent &&
+           (has_asked = has_time(asking, until_us))) {
         int count = 0;
         for (uint32_t tried = 0; tried < all && count < SESSION_CLIENTS_MAX; tried++) {
             at = (at + stride) % all;
@@ -247,4 +256,5 @@ void asking_audit(struct asking *asking, int percent)
         if (i * (uint32_t)percent / 100 != (i + 1) * (uint32_t)percent / 100)
             (void)server_ask_again(&asking->server, i, &asking->failure);
     asking->worker.runs = runs;
+    return has_asked;
 }

@@ -59,8 +59,10 @@ bool asking_minds_time(const struct asking *asking);
 /* What went wrong so far; code FAIL_NONE: nothing. */
 const struct failure *asking_failure(const struct asking *asking);
 
-/* Asks at least that share of the answers of both again. Whatever differs is asking_failure(). */
-void asking_audit(struct asking *asking, int percent);
+/* Asks at least that share of the answers of both again. Whatever differs is asking_failure(). Ends
+ * early behind until_us (of monotonic_us(); 0: never), or when somebody says stop; false: it did.
+ */
+bool asking_audit(struct asking *asking, int percent, int64_t until_us);
 
 struct asking_figures asking_figures(const struct asking *asking);
 

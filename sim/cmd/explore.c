@@ -64,6 +64,11 @@ static struct worker_program *program_of(const struct explore_args *args)
     return args->program ? &args->program->program : NULL;
 }
 
+static struct worker_replays *replays_of(const struct explore_args *args)
+{
+    return args->asking ? args->asking->replays : NULL;
+}
+
 /* The results are written by now: that the witnesses get files here stands in no report. */
 static enum fail show_witnesses(const struct cells *cells, struct results *results,
                                 const struct explore_args *args, struct failure *failure)
@@ -74,7 +79,8 @@ static enum fail show_witnesses(const struct cells *cells, struct results *resul
         return explore_print_witnesses(stdout, results, folder, failure);
     if (make_scratch(&scratch, failure))
         return failure->code;
-    enum fail fail = explore_witness_write(cells, results, program_of(args), scratch, failure);
+    enum fail fail =
+        explore_witness_write(cells, results, program_of(args), replays_of(args), scratch, failure);
     if (!fail)
         fail = explore_print_witnesses(stdout, results, scratch, failure);
     drop_scratch(scratch, results);
@@ -128,7 +134,8 @@ static enum fail report(const struct cells *cells, struct results *results,
     struct output output = args->output;
     enum fail fail = FAIL_NONE;
     if (output.folder)
-        fail = explore_witness_write(cells, results, program_of(args), output.folder, failure);
+        fail = explore_witness_write(cells, results, program_of(args), replays_of(args),
+                                     output.folder, failure);
     if (!fail)
         fail = output_write(&output, results, failure);
     /* What was found is told even where it cannot be kept. */
@@ -190,7 +197,7 @@ int cmd_explore(int argc, char **argv)
     struct results results = {.world = "sim"};
     struct explore_args args;
     struct worker_scheme program;
-    struct explore_asking asking;
+    struct explore_asking asking = {.replays = NULL};
     char **line = memory_new((size_t)argc + 1, sizeof *line);
     memcpy(line, argv, (size_t)argc * sizeof *line);
     if (explore_args_parse(argc, argv, &args, &failure))
@@ -213,6 +220,7 @@ int cmd_explore(int argc, char **argv)
     int status = fail ? (int)fail : (int)sum_up(&results, &failure);
     if (status && status != FAIL_EXPECTATION)
         cmd_failed(&failure);
+    explore_asking_close(&asking);
     results_free(&results);
     free(args.output.folder);
     free(wanted.rows);

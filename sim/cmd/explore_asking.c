@@ -5,6 +5,7 @@
 #include "base/monotonic.h"
 #include "base/units.h"
 #include "cmd/cmd.h"
+#include "cmd/heartbeat.h"
 #include "cmd/progress.h"
 #include "explore/model/faults/fault.h"
 #include "run/cell_result.h"
@@ -15,7 +16,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 enum { AUDIT_PERCENT = 5, LEASE_TICKS = 2 };
 
@@ -69,7 +69,7 @@ static bool cuts(const struct cell *cell)
     return does;
 }
 
-/* --- how far it is: a line of the terminal that changes --- */
+/* --- how far it is --- */
 
 enum { TELL_EVERY_US = 100000 };
 
@@ -77,7 +77,6 @@ struct asking_watch {
     const struct asking *asking;
     const struct cells *cells;
     int at; /* the cell that is searched */
-    bool is_terminal;
     int64_t told_us;
 };
 
@@ -85,24 +84,34 @@ static void tell(void *context, uint64_t states)
 {
     struct asking_watch *watch = context;
     const struct cell *cell = &watch->cells->rows[watch->at];
-    const int64_t now_us = monotonic_us();
-    if (!watch->is_terminal || now_us - watch->told_us < TELL_EVERY_US)
+    const int64_t now_us = monotonic_us(), deadline_us = cell->options.deadline_us;
+    char time[PROGRESS_TIME_MAX] = "";
+    if (now_us - watch->told_us < TELL_EVERY_US)
         return;
     watch->told_us = now_us;
-    fprintf(stderr, "\r\033[K%d/%d %s: %" PRIu64 " states, %" PRIu64 " executions", watch->at + 1,
-            watch->cells->count, cell->faults, states, asking_figures(watch->asking).executions);
-    if (cell->options.deadline_us) {
-        const int64_t left_us = cell->options.deadline_us - now_us;
-        fprintf(stderr, ", at most ");
-        progress_print_time(left_us > 0 ? left_us : 0);
-        fprintf(stderr, " left");
-    }
+    if (deadline_us)
+        progress_print_time(deadline_us - now_us, time);
+    heartbeat_say("%d/%d %s: %" PRIu64 " states, %" PRIu64 " executions%s%s%s", watch->at + 1,
+                  watch->cells->count, cell->faults, states,
+                  asking_figures(watch->asking).executions, *time ? ", at most " : "", time,
+                  *time ? " left" : "");
 }
 
-static void tell_nothing(const struct asking_watch *watch)
+/* --- a budget: three fifths are for searching, half of what is left then for asking again --- */
+
+enum { SEARCH_FIFTHS = 3, FIFTHS = 5 };
+
+/* Of a time that ends at deadline_us (0: never): when that part of it is over. */
+static int64_t part_of(int64_t deadline_us, int parts, int of)
 {
-    if (watch->is_terminal)
-        fprintf(stderr, "\r\033[K");
+    const int64_t now_us = monotonic_us();
+    return deadline_us > now_us ? now_us + (deadline_us - now_us) / of * parts : deadline_us;
+}
+
+/* That of all cells. */
+static int64_t deadline_of(const struct cells *cells)
+{
+    return cells->count ? cells->rows[0].options.deadline_us : 0;
 }
 
 static enum fail search(struct asking *asking, struct cell *cell, struct failure *failure)
@@ -115,6 +124,37 @@ static enum fail search(struct asking *asking, struct cell *cell, struct failure
         cell_doubt(cell, "what the worker does depends on its clock: one that jumps, or drifts, is "
                          "not decided by asking yet");
     return fail;
+}
+
+static enum fail search_all(struct asking *asking, struct cells *cells, struct failure *failure)
+{
+    struct asking_watch watch = {.asking = asking, .cells = cells};
+    enum fail fail = FAIL_NONE;
+    const int64_t deadline_us = deadline_of(cells);
+    const int64_t until_us = part_of(deadline_us, SEARCH_FIFTHS, FIFTHS);
+    for (watch.at = 0; watch.at < cells->count && !fail; watch.at++) {
+        struct explore_options *options = &cells->rows[watch.at].options;
+        options->watch = tell;
+        options->watch_context = &watch;
+        options->deadline_us = until_us;
+        fail = search(asking, &cells->rows[watch.at], failure);
+        options->watch = NULL;
+        options->deadline_us = deadline_us;
+    }
+    return fail;
+}
+
+static void audit(struct asking *asking, const struct cells *cells)
+{
+    const int64_t until_us = part_of(deadline_of(cells), 1, 2);
+    heartbeat_say("asks %d %% of the answers again, in new processes", AUDIT_PERCENT);
+    if (asking_audit(asking, AUDIT_PERCENT, until_us))
+        return;
+    for (int i = 0; i < cells->count; i++)
+        if (cells->rows[i].searches[SECTION_NOTHING].outcome.end != END_TIME)
+            cell_doubt(&cells->rows[i],
+                       "the time was up before enough of its answers were asked for "
+                       "again: give it a larger --budget, or fewer faults");
 }
 
 static void leave_open(struct cell *cell, int lease_ticks, const char *why)
@@ -143,17 +183,9 @@ static enum fail decide(struct explore_asking *it, struct cells *cells,
         return FAIL_NONE;
     if (fail)
         return failure_set(failure, fail, "%s", why.text);
-    struct asking_watch watch = {
-        .asking = asking, .cells = cells, .is_terminal = isatty(STDERR_FILENO)};
-    for (watch.at = 0; watch.at < cells->count && !fail; watch.at++) {
-        cells->rows[watch.at].options.watch = tell;
-        cells->rows[watch.at].options.watch_context = &watch;
-        fail = search(asking, &cells->rows[watch.at], failure);
-        cells->rows[watch.at].options.watch = NULL;
-    }
-    tell_nothing(&watch);
-    if (!cmd_stop)
-        asking_audit(asking, AUDIT_PERCENT);
+    fail = search_all(asking, cells, failure);
+    if (!cmd_stop && !fail)
+        audit(asking, cells);
     /* Cells share their answers. */
     for (int i = 0; i < cells->count && asking_failure(asking)->code; i++)
         cell_doubt(&cells->rows[i], asking_failure(asking)->text);
@@ -177,26 +209,44 @@ static void finish(struct cell *cell, struct worker_program *program,
     cell->world = NULL;
 }
 
+static void keep_histories(struct explore_asking *asking, const char *folder)
+{
+    char *path = folder ? memory_format("%s/histories", folder) : NULL;
+    if (path)
+        worker_replays_record(asking->replays, path);
+    free(path);
+}
+
+void explore_asking_close(struct explore_asking *asking)
+{
+    worker_replays_free(asking->replays);
+    asking->replays = NULL;
+}
+
 enum fail explore_asking_run(struct explore_asking *asking, struct cells *cells,
                              const struct explore_args *args, struct failure *failure)
 {
     enum fail fail = FAIL_NONE;
-    *asking = (struct explore_asking){.lease_ticks = 0};
+    *asking = (struct explore_asking){.replays = worker_replays_new(&args->program->program)};
+    keep_histories(asking, args->output.folder);
     for (int i = 0; i < cells->count && !fail; i++) {
         suit_cell(&cells->rows[i]);
         fail = check_faults(&cells->rows[i], failure);
     }
+    heartbeat_begin();
+    heartbeat_say("starts the worker that is asked");
     if (!fail)
         fail = decide(asking, cells, args, failure);
-    struct worker_replays *replays = worker_replays_new(&args->program->program);
     for (int i = 0; i < cells->count && !fail; i++) {
+        heartbeat_say("%d/%d %s: replays what was found", i + 1, cells->count,
+                      cells->rows[i].faults);
         if (cmd_stop) { /* what was found can not be replayed any more */
             cells->rows[i].searches[SECTION_NOTHING].outcome.end = END_STOPPED;
             cell_doubt(&cells->rows[i], "it was interrupted");
         }
-        finish(&cells->rows[i], &args->program->program, replays);
+        finish(&cells->rows[i], &args->program->program, asking->replays);
     }
-    worker_replays_free(replays);
+    heartbeat_end();
     return fail;
 }
 

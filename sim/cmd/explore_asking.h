@@ -12,15 +12,20 @@ struct explore_asking {
     struct asking_figures figures; /* executions 0: it was not asked */
     int lease_ticks;
     bool has_fence; /* it promises one */
+    struct worker_replays
+        *replays; /* that were made, with their histories; explore_asking_close() */
 };
+
+void explore_asking_close(struct explore_asking *asking); /* of zeros: nothing */
 
 /* Can a worker be struck by these ("stall,crash+stall"; NULL: all that can)? FAIL_INPUT: not by one
  * of them, or there is no such fault. */
 enum fail explore_asking_check(const char *faults, struct failure *failure);
 
-/* Searches the cells, replays what they found, and finishes them. FAIL_INPUT: a fault that does not
- * apply, or a worker that cannot be used, as FAIL_UNAVAILABLE. What a worker does not decide is a
- * reason in its cells. */
+/* Searches the cells, replays what they found, and finishes them; of a run that has a folder the
+ * histories of its replays are kept there (args->output.folder) until asking is closed. FAIL_INPUT:
+ * a fault that does not apply, or a worker that cannot be used, as FAIL_UNAVAILABLE. What a worker
+ * does not decide is a reason in its cells. */
 enum fail explore_asking_run(struct explore_asking *asking, struct cells *cells,
                              const struct explore_args *args, struct failure *failure);
 

@@ -3,11 +3,11 @@
 
 #include "base/memory.h"
 #include "cmd/cmd.h"
+#include "cmd/heartbeat.h"
 #include "live/live.h"
 #include "report/report.h"
 #include "run/cell_result.h"
 #include "run/walk.h"
-#include "run/worker_replays.h"
 #include "history/history.h"
 #include "scenario/schedule.h"
 
@@ -113,7 +113,8 @@ static enum fail write_schedule(const struct run *run, const struct explore_find
 struct files {
     const char *folder;
     struct worker_program *program; /* NULL: a scheme */
-    struct worker_replays *replays; /* the program's */
+    struct worker_replays *replays; /* the program's: made for this, */
+    struct worker_replays *before;  /* or before it, NULL: none were */
     struct finding *findings;       /* of the last replay */
 };
 
@@ -166,7 +167,8 @@ static enum fail write_witness(const struct cell *cell, const struct files *file
     free(path);
     if (!fail && !row->error) {
         path = path_in(files->folder, row->history);
-        fail = write_history(&run, finding, files, path, failure);
+        if (!files->before || !worker_replays_link(files->before, &run, finding, path))
+            fail = write_history(&run, finding, files, path, failure);
         free(path);
     }
     if (fail || row->error) { /* there is none */
@@ -185,8 +187,8 @@ static enum fail make_part(const char *folder, const char *part, struct failure 
 }
 
 enum fail explore_witness_write(const struct cells *cells, struct results *results,
-                                struct worker_program *program, const char *folder,
-                                struct failure *failure)
+                                struct worker_program *program, struct worker_replays *replays,
+                                const char *folder, struct failure *failure)
 {
     enum fail fail = make_part(folder, "schedules", failure);
     if (!fail)
@@ -194,13 +196,17 @@ enum fail explore_witness_write(const struct cells *cells, struct results *resul
     const struct files files = {.folder = folder,
                                 .program = program,
                                 .replays = worker_replays_new(program),
+                                .before = replays,
                                 .findings = memory_new(PROPERTY_COUNT, sizeof *files.findings)};
+    heartbeat_begin();
     for (int i = 0; i < cells->count && !fail; i++) {
         struct result_row *row = &results->rows[cells->first_row + i];
+        heartbeat_say("%d/%d %s: writes its witnesses", i + 1, cells->count, cells->rows[i].faults);
         for (int p = 0; p < row->properties_count && !fail; p++)
             if (row->properties[p].verdict == VERDICT_VIOLATED)
                 fail = write_witness(&cells->rows[i], &files, &row->properties[p], failure);
     }
+    heartbeat_end();
     worker_replays_free(files.replays);
     free(files.findings);
     return fail;

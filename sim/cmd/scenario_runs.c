@@ -197,7 +197,7 @@ enum fail scenario_runs_make(const struct scenario_runs *runs, struct results *r
     (void)for_all(&plan, count_one, failure);
     progress_begin(&plan.progress);
     enum fail fail = for_all(&plan, run_one, failure);
-    progress_end(&plan.progress);
+    progress_end();
     int64_t all = shard_size(&results->shard, results->whole);
     if (results->rows_count < all)
         results_interrupt(results, fail ? failure->text : cmd_stop_name(), "run",

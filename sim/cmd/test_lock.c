@@ -7,6 +7,7 @@
 #include "cmd/cmd.h"
 #include "cmd/explore_asking.h"
 #include "cmd/explore_witness.h"
+#include "cmd/heartbeat.h"
 #include "cmd/scenario_runs.h"
 #include "cmd/test_conclusion.h"
 #include "report/text.h"
@@ -24,18 +25,24 @@ struct lock_test {
     struct scheme_list wanted; /* the worker */
     struct scenario_list scenarios;
     struct cells cells;
+    struct explore_asking asking;
     struct results results;
 };
 
 /* --- is the worker fit to be tested? --- */
+
+static const char checking[] = "checks the worker: a hand-over, twice";
 
 static void print_line(void *context, const char *line)
 {
     const bool *is_silent = context;
     if (*is_silent)
         return;
+    heartbeat_say("%s", "");
     text_print(stdout, TEXT_PLAIN, line);
     putchar('\n');
+    fflush(stdout);
+    heartbeat_say("%s", checking);
 }
 
 static enum fail check_worker(const struct test_lock *test, struct failure *failure)
@@ -51,7 +58,10 @@ static enum fail check_worker(const struct test_lock *test, struct failure *fail
                                          .stop = &cmd_stop,
                                          .line = print_line,
                                          .context = &is_silent};
+    heartbeat_begin();
+    heartbeat_say("%s", checking);
     enum fail fail = twice_run(&options, &commands, failure);
+    heartbeat_end();
     if (!fail && !is_silent)
         printf("a clean hand-over, and the same again in new processes: %d command%s each\n",
                commands, units_plural(commands));
@@ -88,12 +98,12 @@ static enum fail play(struct lock_test *it, struct failure *failure)
 static enum fail decide(struct lock_test *it, struct failure *failure)
 {
     struct test_lock *test = it->test;
-    struct explore_asking asking;
     struct explore_args args = {.worker = test->command,
                                 .fault = test->fault,
                                 .redis_server = test->redis_server,
                                 .program = &it->worker,
-                                .asking = &asking,
+                                .asking = &it->asking,
+                                .output.folder = test->output.folder,
                                 .fail_on = it->runner.fail_on,
                                 .clients = test->clients,
                                 .rounds = test->rounds,
@@ -108,8 +118,8 @@ static enum fail decide(struct lock_test *it, struct failure *failure)
         return fail;
     cells_note_interruption(&it->cells, &args, &it->results);
     cells_add_rows(&it->cells, &args, &it->results);
-    return explore_witness_write(&it->cells, &it->results, &it->worker.program, test->output.folder,
-                                 failure);
+    return explore_witness_write(&it->cells, &it->results, &it->worker.program, it->asking.replays,
+                                 test->output.folder, failure);
 }
 
 /* What there is by then is reported, whatever failed; the first failure is told. */
@@ -187,6 +197,7 @@ int test_lock_run(struct test_lock *test, int argc, char **argv)
     else
         status = (int)results_status(&it->results);
     cells_close(&it->cells);
+    explore_asking_close(&it->asking);
     results_free(&it->results);
     scenario_list_close(&it->scenarios);
     free(it->wanted.rows);

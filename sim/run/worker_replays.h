@@ -11,7 +11,15 @@ struct worker_replays;
 
 /* program is kept. Nothing runs before the first replay. */
 struct worker_replays *worker_replays_new(struct worker_program *program);
-void worker_replays_free(struct worker_replays *replays);
+void worker_replays_free(struct worker_replays *replays); /* NULL is fine */
+
+/* From now on the history of each replay is kept in that folder (made here), under names of its
+ * own, until they are freed. What cannot be written is not kept. */
+void worker_replays_record(struct worker_replays *replays, const char *folder);
+
+/* Gives the history of that replay a second name; false: it was not kept, or cannot have one. */
+bool worker_replays_link(const struct worker_replays *replays, const struct run *run,
+                         const struct explore_finding *way, const char *path);
 
 /* The world of confirm(): one replay at a time. head (kept) as of walk_head(). */
 struct confirm_world worker_replays_world(struct worker_replays *replays,

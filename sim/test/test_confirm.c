@@ -109,8 +109,87 @@ static void one_way_is_replayed_once(void **state)
     free(cell);
 }
 
+static bool begin_record(void *context, const struct history_head *head, struct event_sink *sink)
+{
+    *sink = (struct event_sink){.take = hear, .context = context};
+    return head->clients == 2;
+}
+
+static char *end_record(void *context, enum fail fail)
+{
+    assert_true(*(int *)context > 0);
+    return fail ? NULL : strdup("a file");
+}
+
+static void what_is_replayed_is_written_down_once(void **state)
+{
+    (void)state;
+    char names[EXPLORE_CLIENTS_MAX][NAME_MAX_BYTES] = {"A", "B", "C", "D", "E", "F"};
+    struct cell *cell = calloc(1, sizeof *cell);
+    search(cell);
+    int heard = 0;
+    struct failure failure = {0};
+    struct run run = confirm_run(&cell->options, &cell->outcome, names);
+    const struct explore_finding *way = &cell->outcome.findings[PROPERTY_RELEASE_OWN];
+    struct finding *findings = calloc(PROPERTY_COUNT, sizeof *findings);
+    const struct replay_recorder recorder = {
+        .begin = begin_record, .end = end_record, .context = &heard};
+    struct confirm_world world = {.memo = replay_memo_new(), .recorder = &recorder};
+
+    assert_null(replay_memo_file(world.memo, &run, way));
+    assert_int_equal(confirm(&run, way, &world, findings, &failure), FAIL_NONE);
+    assert_string_equal(replay_memo_file(world.memo, &run, way), "a file");
+    const int once = heard;
+    assert_int_equal(confirm(&run, way, &world, findings, &failure), FAIL_NONE);
+    assert_int_equal(heard, once);
+    run.clients++; /* of which it cannot */
+    assert_int_equal(confirm(&run, way, &world, findings, &failure), FAIL_NONE);
+    assert_int_equal(heard, once);
+    assert_null(replay_memo_file(world.memo, &run, way));
+
+    replay_memo_free(world.memo);
+    free(findings);
+    cell_close(cell);
+    free(cell);
+}
+
+static int64_t late_us(void)
+{
+    return 2;
+}
+
+static void what_there_is_no_time_to_replay_is_no_finding(void **state)
+{
+    (void)state;
+    for (int is_late = 0; is_late < 2; is_late++) {
+        struct cell *cell = calloc(1, sizeof *cell);
+        struct opened_worlds worlds = {0};
+        struct failure failure = {0};
+        const struct confirm_world world = {.open = open_counted, .context = &worlds};
+        cell_init(cell, scheme_named("set-nx-ex-del"));
+        cell->options.clients = 2;
+        cell->world = &world;
+        assert_int_equal(cell_add_faults(cell, "slow-work", &failure), FAIL_NONE);
+        assert_int_equal(cell_search(cell, SECTION_NOTHING, &failure), FAIL_NONE);
+        cell->options.now_us = late_us;
+        cell->options.deadline_us = is_late ? 1 : 3;
+        cell_finish(cell);
+        const enum verdict verdict = cell->outcome.findings[PROPERTY_RELEASE_OWN].verdict;
+        assert_int_equal(verdict, is_late ? VERDICT_UNKNOWN : VERDICT_VIOLATED);
+        assert_int_equal(worlds.opened > 0, !is_late);
+        if (is_late)
+            assert_string_equal(cell->doubt, "a violation of mutual-exclusion was found, and not "
+                                             "replayed: the time was up");
+        cell_close(cell);
+        free(cell);
+    }
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(one_way_is_replayed_once)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(one_way_is_replayed_once),
+        cmocka_unit_test(what_is_replayed_is_written_down_once),
+        cmocka_unit_test(what_there_is_no_time_to_replay_is_no_finding)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -65,6 +65,11 @@ enum fail cell_add_faults(struct cell *cell, const char *text, struct failure *f
 
 /* --- running --- */
 
+static int64_t now_us(const struct cell *cell)
+{
+    return cell->options.now_us ? cell->options.now_us() : 0;
+}
+
 static void witness_say(struct cell_witness *witness, const struct finding *found)
 {
     witness->cause = found->cause;
@@ -95,27 +100,44 @@ static void drop(struct explore_finding *finding)
     *finding = (struct explore_finding){.verdict = VERDICT_UNKNOWN};
 }
 
-/* In another world it did not show: nothing is a finding before it was replayed. */
-static void take_back(struct cell *cell, enum property property, const char *why)
+/* In another world it did not show, or was not replayed: nothing is a finding before that. */
+static void take_back(struct cell *cell, enum property property, const char *how, const char *why)
 {
-    const bool is_stopped = cell->options.stop && *cell->options.stop;
-    char *words = memory_format("a violation of %s was found, and %s: %s", property_name(property),
-                                is_stopped ? "not replayed" : "did not show when it was replayed",
-                                is_stopped ? "it was interrupted" : why);
+    char *words =
+        memory_format("a violation of %s was found, and %s: %s", property_name(property), how, why);
     cell_doubt(cell, words);
     free(words);
     drop(&cell->outcome.findings[property]);
 }
 
+static bool is_stopped(const struct cell *cell)
+{
+    return cell->options.stop && *cell->options.stop;
+}
+
+/* A replay in another world takes time. */
+static bool has_time_to_replay(const struct cell *cell)
+{
+    const int64_t deadline_us = cell->options.deadline_us;
+    return !cell->world || (!is_stopped(cell) && !(deadline_us && now_us(cell) >= deadline_us));
+}
+
 static void cell_confirm(struct cell *cell, enum property property, char (*names)[NAME_MAX_BYTES],
                          struct finding *findings)
 {
+    static const char unplayed[] = "not replayed", unshown[] = "did not show when it was replayed";
     struct cell_witness *witness = &cell->witnesses[property];
     struct failure failure = {0};
     struct run run = confirm_run(&cell->options, &cell->outcome, names);
+    if (!has_time_to_replay(cell)) {
+        take_back(cell, property, unplayed,
+                  explore_end_words(is_stopped(cell) ? END_STOPPED : END_TIME));
+        return;
+    }
     if (confirm(&run, &cell->outcome.findings[property], cell->world, findings, &failure)) {
         if (cell->world)
-            take_back(cell, property, failure.text);
+            take_back(cell, property, is_stopped(cell) ? unplayed : unshown,
+                      is_stopped(cell) ? explore_end_words(END_STOPPED) : failure.text);
         else
             witness->error = memory_text(failure.text);
         return;
@@ -127,7 +149,7 @@ static void cell_confirm(struct cell *cell, enum property property, char (*names
     else if (property == PROPERTY_PROGRESS)
         say_without_replay(cell, witness);
     else if (cell->world)
-        take_back(cell, property, "the checks do not see it");
+        take_back(cell, property, unshown, "the checks do not see it");
     else
         witness->error = memory_text("the checks do not see it in the replay");
 }
@@ -210,11 +232,6 @@ static void merge(struct explore_outcome *outcome, struct explore_outcome *other
 bool cell_has_search(const struct cell *cell, enum section section)
 {
     return section == cell->options.section || sought_with(cell, section) != 0;
-}
-
-static int64_t now_us(const struct cell *cell)
-{
-    return cell->options.now_us ? cell->options.now_us() : 0;
 }
 
 enum fail cell_search(struct cell *cell, enum section section, struct failure *failure)

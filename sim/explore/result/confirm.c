@@ -4,6 +4,7 @@
 #include "world/simulated.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 struct run confirm_run(const struct explore_options *options, const struct explore_outcome *outcome,
@@ -76,7 +77,11 @@ enum fail confirm(const struct run *given, const struct explore_finding *finding
     struct history_head head = world->foreign ? *world->foreign : confirm_head(given);
     head.clock_error_us = world->clock_error_us;
     struct checks *checks = checks_new_for(&head, world->foreign ? NULL : given->scheme);
-    struct relay relay = {.checks = checks_sink(checks), .also = world->also};
+    struct event_sink record;
+    const bool is_recorded = world->memo && !world->also && world->recorder &&
+                             world->recorder->begin(world->recorder->context, &head, &record);
+    struct relay relay = {.checks = checks_sink(checks),
+                          .also = is_recorded ? &record : world->also};
     struct run run = *given;
     struct world *opened = NULL;
     run.sink = (struct event_sink){.take = relay_take, .context = &relay};
@@ -89,8 +94,11 @@ enum fail confirm(const struct run *given, const struct explore_finding *finding
     checks_free(checks);
     if (opened)
         opened->ops->free(opened);
+    char *file = is_recorded ? world->recorder->end(world->recorder->context, fail) : NULL;
     if (world->memo && !fail)
-        replay_memo_put(world->memo, given, finding, findings);
+        replay_memo_put(world->memo, given, finding, findings, file);
+    else
+        free(file);
     if (world->ended)
         world->ended(world->context, fail);
     return fail;

@@ -7,6 +7,14 @@
 
 #include "explore/result/replay_memo.h"
 
+/* Writes replays down, so that none is made again for its history. */
+struct replay_recorder {
+    /* False: it cannot, now. *sink hears every event, numbered. */
+    bool (*begin)(void *context, const struct history_head *head, struct event_sink *sink);
+    char *(*end)(void *context, enum fail fail); /* returns its file (memory's), NULL: none */
+    void *context;
+};
+
 /* How to make a world; run's sink is set. open NULL: the simulated one. */
 struct confirm_world {
     enum fail (*open)(void *context, const struct run *run, struct world **world,
@@ -19,6 +27,7 @@ struct confirm_world {
     const struct event_sink *also; /* hears every event, numbered, as the checks do; NULL: nobody */
     struct replay_memo *memo; /* what was replayed before is not again, if nobody else hears it;
                                  NULL: it is */
+    const struct replay_recorder *recorder; /* what is replayed for the memo; NULL: nobody writes */
 };
 
 /* The run that a witness of this search belongs to; names (EXPLORE_CLIENTS_MAX of them) are kept by

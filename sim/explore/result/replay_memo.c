@@ -12,6 +12,7 @@ struct replayed {
     struct choice *choices;
     int choices_count;
     struct finding findings[PROPERTY_COUNT];
+    char *file; /* or NULL */
 };
 
 struct replay_memo {
@@ -29,6 +30,7 @@ void replay_memo_free(struct replay_memo *memo)
         struct replayed *replayed = memo->last;
         memo->last = replayed->next;
         free(replayed->choices);
+        free(replayed->file);
         free(replayed);
     }
     free(memo);
@@ -49,17 +51,31 @@ static bool is_same_way(const struct replayed *replayed, const struct explore_fi
     return is_same;
 }
 
-const struct finding *replay_memo_find(const struct replay_memo *memo, const struct run *run,
-                                       const struct explore_finding *way)
+static const struct replayed *find(const struct replay_memo *memo, const struct run *run,
+                                   const struct explore_finding *way)
 {
     for (const struct replayed *replayed = memo->last; replayed; replayed = replayed->next)
         if (is_same_run(&replayed->run, run) && is_same_way(replayed, way))
-            return replayed->findings;
+            return replayed;
     return NULL;
 }
 
+const struct finding *replay_memo_find(const struct replay_memo *memo, const struct run *run,
+                                       const struct explore_finding *way)
+{
+    const struct replayed *replayed = find(memo, run, way);
+    return replayed ? replayed->findings : NULL;
+}
+
+const char *replay_memo_file(const struct replay_memo *memo, const struct run *run,
+                             const struct explore_finding *way)
+{
+    const struct replayed *replayed = find(memo, run, way);
+    return replayed ? replayed->file : NULL;
+}
+
 void replay_memo_put(struct replay_memo *memo, const struct run *run,
-                     const struct explore_finding *way, const struct finding *findings)
+                     const struct explore_finding *way, const struct finding *findings, char *file)
 {
     struct replayed *replayed = memory_new(1, sizeof *replayed);
     replayed->next = memo->last;
@@ -69,5 +85,6 @@ void replay_memo_put(struct replay_memo *memo, const struct run *run,
         replayed->choices[i] = way->choices[i];
     replayed->choices_count = way->choices_count;
     memcpy(replayed->findings, findings, sizeof replayed->findings);
+    replayed->file = file;
     memo->last = replayed;
 }

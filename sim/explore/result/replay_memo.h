@@ -14,8 +14,12 @@ void replay_memo_free(struct replay_memo *memo); /* NULL is fine */
  * many clients and servers, that lease, that seed. NULL: not replayed yet. One scheme a memo. */
 const struct finding *replay_memo_find(const struct replay_memo *memo, const struct run *run,
                                        const struct explore_finding *way);
-/* Copies. */
+/* Copies. Takes file: its history is there; NULL: nobody wrote it. */
 void replay_memo_put(struct replay_memo *memo, const struct run *run,
-                     const struct explore_finding *way, const struct finding *findings);
+                     const struct explore_finding *way, const struct finding *findings, char *file);
+
+/* The file of the same choices in the same run (borrowed); NULL: there is none. */
+const char *replay_memo_file(const struct replay_memo *memo, const struct run *run,
+                             const struct explore_finding *way);
 
 #endif
