@@ -235,7 +235,7 @@ class Worker(Worker):
 
 def test_the_schema_has_what_the_helper_says_and_hears():
     schema = json.loads((ROOT / "sim" / "worker" / "worker.schema.json").read_text())
-    lines = ['{"op":"init","id":1,"key":"k","client":0,"name":"A","ttl_ms":1000,"work_ms":10,"servers":["127.0.0.1:1"]}',
+    lines = ['{"op":"init","id":1,"key":"k","client":0,"name":"A","ttl_ms":1000,"work_ms":10,"servers":["127.0.0.1:1"],"user":"default","password":"picklock"}',
              '{"op":"time","id":2}', '{"op":"acquire","id":3,"wait_ms":0}', '{"op":"release","id":4}', '{"op":"cancel","id":5,"of":3}']
     text = """
 import sys

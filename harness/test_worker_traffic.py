@@ -72,6 +72,20 @@ class Worker(Worker):
         assert isinstance(self.client.ask("HELLO", 3), list)
 """
 
+WHO_IT_IS = """
+class Worker(Worker):
+    def init(self, settings):
+        super().init(settings)
+        right, wrong = (settings.user, settings.password), (settings.user, settings.password + "x")
+        for words in (("AUTH", *right), ("AUTH", right[1]), ("HELLO", 3, "SETNAME", "me", "AUTH", *right), ("HELLO", 2)):
+            assert not isinstance(self.client.ask(*words), Exception), words
+        for words in (("AUTH", *wrong), ("AUTH", wrong[1]), ("AUTH", "nobody", right[1]), ("HELLO", 3, "AUTH", *wrong), ("AUTH", "")):
+            assert str(self.client.ask(*words)) == "WRONGPASS invalid username-password pair or user is disabled.", words
+        self.client.socket.sendall(b"AUTH %b\\r\\nAUTH 'not this'\\r\\n" % right[1].encode())
+        assert self.client.reply() == b"OK" and "WRONGPASS" in str(self.client.reply())
+        assert "wrong number of arguments" in str(self.client.ask("AUTH"))
+"""
+
 TRANSACTION = """
 class Worker(Worker):
     def release(self):
@@ -110,10 +124,11 @@ class Worker(Worker):
     (LARGE, "B's 1st EVAL to server 1 is executed: 1"),
     (BYTES, "SET lock \"A\\x00\\x01\\x02"),
     (RESP3, "A  says HELLO to server 1 (a handshake, not held)"),
+    (WHO_IT_IS, "A  says AUTH to server 1 (wrong: not who init said)"),
     (TRANSACTION, "A's 1st EXEC to server 1 is executed: [1]"),
     (FORGOTTEN, "A's 1st EVALSHA to server 1 is executed: error: NOSCRIPT"),
     (TWO_LOCKS, "A  sends to server 1: SET lock:second"),
-], ids=["large script", "bytes", "RESP3", "transaction", "forgotten script", "two locks"])
+], ids=["large script", "bytes", "RESP3", "who it is", "transaction", "forgotten script", "two locks"])
 def test_a_hand_over(picklock, tmp_path, more, words):
     path = tmp_path / "lock.py"
     path.write_text(CLIENT + more + "\npicklock_worker.run(Worker)\n")

@@ -116,6 +116,8 @@ class Scheme(picklock_worker.Worker):
     fixed = "1"
 
     def init(self, settings):
+        if "set-up" in sys.argv:
+            Connection.set_up = (("AUTH", settings.user, settings.password), ("HELLO", 3), ("SELECT", 2), ("CLIENT", "SETNAME", "me"))
         self.redis = Connection(settings.address())
         self.key, self.ms, self.s = settings.key, settings.ttl_ms, settings.ttl_ms // 1000
 
@@ -302,6 +304,4 @@ class Beside(SetNxPxCad):
         return super().release()
 
 
-if sys.argv[2:] == ["set-up"]:
-    Connection.set_up = (("AUTH", "secret"), ("HELLO", 3), ("SELECT", 2), ("CLIENT", "SETNAME", "me"))
 picklock_worker.run(globals()["".join(part.title() for part in sys.argv[1].split("-"))])

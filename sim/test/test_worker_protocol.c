@@ -97,7 +97,8 @@ static void test_requests(void **state)
     prints((struct worker_request){.op = WORKER_INIT, .id = 1, .settings = &settings},
            "{\"op\":\"init\",\"id\":1,\"key\":\"k\",\"client\":1,\"name\":\"B\",\"ttl_ms\":1500,"
            "\"work_ms\":10,"
-           "\"servers\":[\"127.0.0.1:41001\",\"127.0.0.1:41002\"]}\n");
+           "\"servers\":[\"127.0.0.1:41001\",\"127.0.0.1:41002\"],"
+           "\"user\":\"default\",\"password\":\"picklock\"}\n");
     prints((struct worker_request){.op = WORKER_ACQUIRE, .id = 2, .wait_us = 250000},
            "{\"op\":\"acquire\",\"id\":2,\"wait_ms\":250}\n");
     prints((struct worker_request){.op = WORKER_RELEASE, .id = 3},

@@ -1,11 +1,13 @@
 /* handshake.c - what a connection of a worker says before it is used. See session.h. */
 #include "base/names.h"
 #include "proxy/proxy.h"
+#include "redis/resp.h"
 #include "worker/session_state.h"
 #include "worker/wire_words.h"
 
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 bool session_is_handshake(const char *name)
 {
@@ -13,6 +15,63 @@ bool session_is_handshake(const char *name)
                                         "INFO",  "COMMAND", "QUIT"};
     return NAMES_FIND(names, name) >= 0;
 }
+
+/* --- who it says that it is --- */
+
+/* As a redis-server 7 words it. */
+static const char is_who[] = "+OK\r\n",
+                  is_not_who[] =
+                      "-WRONGPASS invalid username-password pair or user is disabled.\r\n";
+
+/* An inline command, as telnet would send it, has its words in one line. */
+static struct wire_words words_of(const struct proxy_request *request)
+{
+    struct wire_words words = wire_words_read(request->bytes, request->length);
+    struct resp_span spans[WIRE_WORDS_MAX];
+    if (words.count || !request->length || *request->bytes == '*')
+        return words;
+    const int count = resp_split_inline(request->bytes, request->length, spans, WIRE_WORDS_MAX);
+    for (int i = 0; i < count && i < WIRE_WORDS_MAX; i++) {
+        words.words[words.count] = request->bytes + spans[i].offset;
+        words.lengths[words.count++] = spans[i].length;
+    }
+    return words;
+}
+
+static bool is_text(const struct wire_words *words, int at, const char *text)
+{
+    return words->lengths[at] == strlen(text) &&
+           memcmp(words->words[at], text, words->lengths[at]) == 0;
+}
+
+/* Of AUTH the user is optional. */
+static bool is_right(const struct wire_words *words, int user, int password)
+{
+    return (user == password || is_text(words, user, WORKER_USER)) &&
+           is_text(words, password, WORKER_PASSWORD);
+}
+
+/* "HELLO 3 SETNAME me AUTH user password": where AUTH is; -1: nowhere. */
+static int find_auth(const struct wire_words *words)
+{
+    for (int at = 2; at + 2 < words->count; at++)
+        if (words->lengths[at] == 4 && strncasecmp(words->words[at], "AUTH", 4) == 0)
+            return at;
+    return -1;
+}
+
+const char *session_answer_handshake(const struct proxy_request *request)
+{
+    const struct wire_words words = words_of(request);
+    if (strcmp(request->name, "AUTH") == 0 && (words.count == 2 || words.count == 3))
+        return is_right(&words, 1, words.count - 1) ? is_who : is_not_who;
+    if (strcmp(request->name, "HELLO") != 0)
+        return NULL;
+    const int at = find_auth(&words);
+    return at < 0 || is_right(&words, at + 1, at + 2) ? NULL : is_not_who;
+}
+
+/* --- what it is set to --- */
 
 void session_note_handshake(struct session *session, const struct proxy_request *request)
 {

@@ -140,6 +140,15 @@ static enum proxy_decision hook_request(void *context, void *link_owner,
     struct session *session = listener->session;
     session->activity++;
     request->owner = NULL;
+    const char *answer = session_answer_handshake(request);
+    if (answer) {
+        proxy_request_answer(request, answer, strlen(answer));
+        if (session->events.passed)
+            session->events.passed(
+                session->events.context, listener->client, listener->server, request->name,
+                *answer == '-' ? "wrong: not who init said" : "a handshake, not held");
+        return PROXY_DROP;
+    }
     if (session_is_handshake(request->name)) {
         left_for_server(session, link_owner, request);
         session_note_handshake(session, request);
@@ -173,9 +182,6 @@ static enum proxy_decision hook_reply(void *context, void *link_owner,
     session->activity++;
     session->outstanding--;
     wire->outstanding--;
-    /* Our servers have no passwords. */
-    if (!message && strcmp(request->name, "AUTH") == 0 && *bytes == '-')
-        proxy_reply_answer(request, "+OK\r\n", 5);
     if (!message)
         return PROXY_PASS;
     message->transit = TRANSIT_REPLY;

@@ -64,6 +64,8 @@ static void add_settings(json_t *made, const struct worker_settings *settings)
     json_object_set_new(made, "ttl_ms", json_integer(settings->ttl_us / 1000));
     json_object_set_new(made, "work_ms", json_integer(settings->work_us / 1000));
     json_object_set_new(made, "servers", servers);
+    json_object_set_new(made, "user", json_string(WORKER_USER));
+    json_object_set_new(made, "password", json_string(WORKER_PASSWORD));
 }
 
 char *protocol_print(const struct worker_request *request)

@@ -35,6 +35,10 @@ struct worker_settings {
     int servers;
 };
 
+/* Who a connection may say that it is; it need not. init gives both, and the proxy compares. */
+#define WORKER_USER     "default"
+#define WORKER_PASSWORD "picklock"
+
 struct worker_request {
     enum worker_op op;
     int64_t id;

@@ -123,6 +123,9 @@ enum fail listener_open(struct session *session, int client, int server, struct 
 /* Is that command one that a connection begins with? It passes unheld. */
 bool session_is_handshake(const char *name);
 /* What it sets its connection to. */
+/* What the proxy answers to who says who he is (AUTH, HELLO with AUTH), since our servers have no
+ * passwords: static; NULL: the server is asked. */
+const char *session_answer_handshake(const struct proxy_request *request);
 void session_note_handshake(struct session *session, const struct proxy_request *request);
 
 /* --- transaction.c --- */

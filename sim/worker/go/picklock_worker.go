@@ -28,7 +28,7 @@ import (
 	"time"
 )
 
-// Settings are what init said. Client: 0, 1, ..; Name: "A"; Servers: "127.0.0.1:6379", ..
+// Settings are what init said. Client: 0, 1, ..; Name: "A"; Servers: "127.0.0.1:6379", ..; User, Password: those that a connection may give.
 type Settings struct {
 	Key       string   `json:"key"`
 	TTLMillis int64    `json:"ttl_ms"`
@@ -36,6 +36,8 @@ type Settings struct {
 	Client    int      `json:"client"`
 	Name      string   `json:"name"`
 	Servers   []string `json:"servers"`
+	User      string   `json:"user"`
+	Password  string   `json:"password"`
 }
 
 // TTL is the lease.

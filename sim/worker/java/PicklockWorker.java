@@ -30,8 +30,8 @@ import java.util.Map;
 import java.util.stream.Collectors;
 
 public interface PicklockWorker {
-    /* What init said. client: 0, 1, ..; name: "A"; servers: "127.0.0.1:6379", .. */
-    record Settings(String key, long ttlMs, long workMs, int client, String name, List<String> servers) {
+    /* What init said. client: 0, 1, ..; name: "A"; servers: "127.0.0.1:6379", ..; user, password: those that a connection may give */
+    record Settings(String key, long ttlMs, long workMs, int client, String name, List<String> servers, String user, String password) {
         public String host(int server) {
             return servers.get(server).split(":")[0];
         }
@@ -121,7 +121,8 @@ public interface PicklockWorker {
         @SuppressWarnings("unchecked")
         static Settings settings(Map<String, Object> request) {
             return new Settings((String) request.get("key"), (Long) request.get("ttl_ms"), (Long) request.get("work_ms"),
-                    ((Long) request.get("client")).intValue(), (String) request.get("name"), (List<String>) request.get("servers"));
+                    ((Long) request.get("client")).intValue(), (String) request.get("name"), (List<String>) request.get("servers"),
+                    (String) request.get("user"), (String) request.get("password"));
         }
 
         static String answer(PicklockWorker worker, String op, Map<String, Object> request, Settings settings) throws Exception {

@@ -33,7 +33,8 @@ __all__ = ["Settings", "Worker", "run"]
 
 
 class Settings:
-    """What `init` said: key, ttl_ms, work_ms, client (0, 1, ..), name ("A"), servers (["127.0.0.1:6379", ..])."""
+    """What `init` said: key, ttl_ms, work_ms, client (0, 1, ..), name ("A"), servers (["127.0.0.1:6379", ..]); user, password: those
+    that a connection may give."""
 
     def __init__(self, request):
         self.key = request["key"]
@@ -42,6 +43,8 @@ class Settings:
         self.client = request["client"]
         self.name = request["name"]
         self.servers = request["servers"]
+        self.user = request.get("user")
+        self.password = request.get("password")
 
     def address(self, server=0):
         """(host, port) of a server."""

@@ -23,8 +23,9 @@
 require "json"
 
 module PicklockWorker
-  # What `init` said: key, ttl_ms, work_ms, client (0, 1, ..), name ("A"), servers (["127.0.0.1:6379", ..]).
-  Settings = Struct.new(:key, :ttl_ms, :work_ms, :client, :name, :servers, keyword_init: true) do
+  # What `init` said: key, ttl_ms, work_ms, client (0, 1, ..), name ("A"), servers (["127.0.0.1:6379", ..]); user, password: those
+  # that a connection may give.
+  Settings = Struct.new(:key, :ttl_ms, :work_ms, :client, :name, :servers, :user, :password, keyword_init: true) do
     # [host, port] of a server.
     def address(server = 0)
       host, port = servers[server].split(":")
