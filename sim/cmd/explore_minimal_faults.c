@@ -102,9 +102,10 @@ static void print_minimal(FILE *out, const struct minimal_faults *minimal)
     uint64_t states = 0;
     for (int i = 0; i < minimal->count; i++)
         states += minimal->rows[i].outcome.states;
-    text_print(out, TEXT_PLAIN, options->scheme->name);
-    fprintf(out, ": clients %d, rounds %d, servers %d; %d sets of faults, %" PRIu64 " states\n",
-            options->clients, options->rounds, options->servers, minimal->count, states);
+    text_format(out, TEXT_PLAIN,
+                "%s: clients %d, rounds %d, servers %d; %d sets of faults, %" PRId64 " states\n",
+                options->scheme->name, options->clients, options->rounds, options->servers,
+                minimal->count, (int64_t)states);
     for (int p = 0; p < PROPERTY_COUNT; p++) {
         enum property property = (enum property)p;
         if (!minimal_faults_asks(minimal, property))

@@ -34,27 +34,16 @@ static void print_shortness(FILE *out, const struct result_row *cell,
                 cell->search->shorter_states);
     else if (!property->is_shortest)
         fputs(", not proved to be the shortest", out);
-    if (property->found_by) {
-        fputs(", found by ", out);
-        text_print(out, TEXT_PLAIN, property->found_by);
-    }
-    fputc('\n', out);
-}
-
-static void print_line(FILE *out, const char *head, const char *text)
-{
-    fputs(head, out);
-    text_print(out, TEXT_PLAIN, text);
-    fputc('\n', out);
+    text_format(out, TEXT_PLAIN, "%s%s\n", property->found_by ? ", found by " : "",
+                property->found_by);
 }
 
 static void print_choices(FILE *out, const struct result_row *cell,
                           const struct result_property *property)
 {
-    fputc('\n', out);
-    text_print(out, TEXT_PLAIN, result_lock(cell));
-    fprintf(out, ", %s: %s is violated (%s) in %" PRId64 " steps", cell->subject,
-            property_name(property->property), cause_name(property->cause), property->steps);
+    text_format(out, TEXT_PLAIN, "\n%s, %s: %s is violated (%s) in %" PRId64 " steps",
+                result_lock(cell), cell->subject, property_name(property->property),
+                cause_name(property->cause), property->steps);
     print_shortness(out, cell, property);
     for (int i = 0; i < property->choices_count; i++)
         fprintf(out, "  %3d  %s\n", i + 1, property->choices[i]);
@@ -63,9 +52,10 @@ static void print_choices(FILE *out, const struct result_row *cell,
         fprintf(out, "       and %" PRId64 " step%s without a line: %s\n", unlisted,
                 units_plural(unlisted), "the fault itself, that somebody is slow");
     for (int i = 0; i < property->witness_lines; i++)
-        print_line(out, "  ", property->witness[i]);
+        text_format(out, TEXT_PLAIN, "  %s\n", property->witness[i]);
     if (property->error)
-        print_line(out, "  NOT CONFIRMED, a defect of picklock: ", property->error);
+        text_format(out, TEXT_PLAIN, "  NOT CONFIRMED, a defect of picklock: %s\n",
+                    property->error);
 }
 
 enum fail explore_print_witness(FILE *out, const struct result_row *cell,

@@ -146,17 +146,14 @@ static void print_rows(const char *title, const json_t *rows)
         const char *strikes = json_string_value(json_object_get(row, "strikes"));
         const char *source = json_string_value(json_object_get(row, "source"));
         int pad = NAME_COLUMNS - text_width(name);
-        fputs("  ", stdout);
-        text_print(stdout, TEXT_PLAIN, name);
+        text_format(stdout, TEXT_PLAIN, "  %s", name);
         printf("%*s ", pad > 0 ? pad : 0, "");
         if (strikes)
             printf("%-7s ", strikes);
-        text_print(stdout, TEXT_PLAIN, summary);
-        putchar('\n');
+        text_format(stdout, TEXT_PLAIN, "%s\n", summary);
         if (source && *source) {
-            printf("%*s from: ", NAME_COLUMNS + 2, "");
-            text_print(stdout, TEXT_PLAIN, source);
-            putchar('\n');
+            printf("%*s", NAME_COLUMNS + 2, "");
+            text_format(stdout, TEXT_PLAIN, " from: %s\n", source);
         }
     }
     printf("\n");

@@ -271,9 +271,7 @@ bool output_takes_stdout(const struct output *output)
 
 void output_print_place(const char *head, const char *folder)
 {
-    fputs(head, stdout);
-    text_print(stdout, TEXT_PLAIN, folder);
-    puts("/index.html");
+    text_format(stdout, TEXT_PLAIN, "%s%s/index.html\n", head, folder);
 }
 
 enum fail output_close(struct output *output, struct results *results, struct failure *failure)

@@ -148,10 +148,11 @@ static struct stress_options stress_for(const struct options *options, const str
 
 static void show_progress(void *context, int64_t elapsed_us, int64_t operations, int64_t grants)
 {
-    fputs(isatty(STDERR_FILENO) ? "\r\033[K" : "", stderr);
-    text_print(stderr, TEXT_PLAIN, context);
-    fprintf(stderr, ": %" PRId64 " s, %" PRId64 " operations, %" PRId64 " grants%s",
-            elapsed_us / 1000000, operations, grants, isatty(STDERR_FILENO) ? "" : "\n");
+    const bool is_terminal = isatty(STDERR_FILENO);
+    fputs(is_terminal ? "\r\033[K" : "", stderr);
+    text_format(stderr, TEXT_PLAIN, "%s: %" PRId64 " s, %" PRId64 " operations, %" PRId64 " grants",
+                (const char *)context, elapsed_us / 1000000, operations, grants);
+    fputs(is_terminal ? "" : "\n", stderr);
 }
 
 /* What a run is about to suffer, with its seed: the figures mean nothing without. */

@@ -64,11 +64,8 @@ static enum fail print_counterexample(const struct results *results,
     enum fail fail = row->search
                          ? explore_print_witness(stdout, row, cause->property, folder, failure)
                          : print_run(cause, folder, failure);
-    if (again) {
-        fputs("\nreplay it: ", stdout);
-        text_print(stdout, TEXT_PLAIN, again);
-        putchar('\n');
-    }
+    if (again)
+        text_format(stdout, TEXT_PLAIN, "\nreplay it: %s\n", again);
     free(again);
     return fail;
 }

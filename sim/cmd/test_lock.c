@@ -39,8 +39,7 @@ static void print_line(void *context, const char *line)
     if (*is_silent)
         return;
     heartbeat_say("%s", "");
-    text_print(stdout, TEXT_PLAIN, line);
-    putchar('\n');
+    text_format(stdout, TEXT_PLAIN, "%s\n", line);
     fflush(stdout);
     heartbeat_say("%s", checking);
 }

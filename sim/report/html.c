@@ -15,9 +15,12 @@
 
 enum { PROBLEMS_SHOWN = 5 };
 
-void html_text(const struct page *page, const char *text)
+void html_put(const struct page *page, const char *format, ...)
 {
-    text_print(page->out, TEXT_MARKUP, text);
+    va_list values;
+    va_start(values, format);
+    text_format_list(page->out, TEXT_MARKUP, format, &values);
+    va_end(values);
 }
 
 /* As a cell's words say it. */
@@ -97,7 +100,7 @@ char *html_row_id(const struct view *view, int at)
 void html_origin(const struct page *page, int origin)
 {
     if (page->view->results->origins_count)
-        fprintf(page->out, " <small>[%d]</small>", origin + 1);
+        html_put(page, " <small>[%d]</small>", origin + 1);
 }
 
 /* --- what the template asks for --- */
@@ -105,7 +108,7 @@ void html_origin(const struct page *page, int origin)
 /* Takes words, which may be NULL. */
 static void put_words(const struct page *page, char *words)
 {
-    html_text(page, words);
+    html_put(page, "%s", words);
     free(words);
 }
 
@@ -136,7 +139,7 @@ static void put_mood(const struct page *page)
     static const char *const moods[] = {
         [FAIL_NONE] = "good", [FAIL_EXPECTATION] = "bad", [FAIL_UNKNOWN] = "open"};
     enum fail status = results_status(page->view->results);
-    fputs(status == FAIL_INTERNAL ? "bad" : moods[status], page->out);
+    html_put(page, "%s", status == FAIL_INTERNAL ? "bad" : moods[status]);
 }
 
 static void put_counts(const struct page *page)
@@ -153,27 +156,22 @@ static void put_counts(const struct page *page)
     for (size_t i = 0; i < sizeof shown / sizeof shown[0]; i++) {
         int count = counts.standing[shown[i].standing];
         if (count || (shown[i].standing == STANDING_UNEXPECTED && counts.rows))
-            fprintf(page->out, "<li class=\"%s\"><b>%d</b> %s</li>\n", count ? shown[i].style : "",
-                    count, shown[i].words);
+            html_put(page, "<li class=\"%s\"><b>%d</b> %s</li>\n", count ? shown[i].style : "",
+                     count, shown[i].words);
     }
     for (int i = CELL_SAFE; i <= CELL_UNKNOWN; i++)
         if (counts.words[i])
-            fprintf(page->out, "<li class=\"%s\"><b>%d</b> cell%s: %s</li>\n",
-                    by_word[i].count_style, counts.words[i], units_plural(counts.words[i]),
-                    view_cell_words[i]);
+            html_put(page, "<li class=\"%s\"><b>%d</b> cell%s: %s</li>\n", by_word[i].count_style,
+                     counts.words[i], units_plural(counts.words[i]), view_cell_words[i]);
 }
 
 static void put_problem(const struct page *page, int at)
 {
     struct view_names names = view_names(page->view->rows[at]);
-    char *id = html_row_id(page->view, at);
-    fprintf(page->out, "<li><a href=\"#%s\">", id);
-    html_text(page, names.first);
-    fputs(", ", page->out);
-    html_text(page, names.second);
-    fputs("</a>: ", page->out);
-    put_words(page, view_row_words(page->view->rows[at]));
-    fputs("</li>\n", page->out);
+    char *id = html_row_id(page->view, at), *words = view_row_words(page->view->rows[at]);
+    html_put(page, "<li><a href=\"#%s\">%s, %s</a>: %s</li>\n", id, names.first, names.second,
+             words);
+    free(words);
     free(id);
 }
 
@@ -183,19 +181,13 @@ static void put_missing(const struct page *page)
     char *interrupted = view_interrupted_words(results);
     if (!results->missing_count && !interrupted)
         return;
-    fputs("<div class=\"problems missing\"><ul>\n", page->out);
-    if (interrupted) {
-        fputs("<li>Interrupted: ", page->out);
-        html_text(page, interrupted);
-        fputs("</li>\n", page->out);
-    }
+    html_put(page, "<div class=\"problems missing\"><ul>\n");
+    if (interrupted)
+        html_put(page, "<li>Interrupted: %s</li>\n", interrupted);
     free(interrupted);
-    for (int i = 0; i < results->missing_count; i++) {
-        fputs("<li>", page->out);
-        html_text(page, results->missing[i]);
-        fputs("</li>\n", page->out);
-    }
-    fputs("</ul></div>\n", page->out);
+    for (int i = 0; i < results->missing_count; i++)
+        html_put(page, "<li>%s</li>\n", results->missing[i]);
+    html_put(page, "</ul></div>\n");
 }
 
 /* What is not as expected, as links; the reader of a red CI run needs nothing else. Many of them
@@ -208,26 +200,24 @@ static void put_problems(const struct page *page)
     for (int i = 0; i < view->count; i++)
         all += view_is_problem(view->rows[i]);
     if (all)
-        fputs("<div class=\"problems\"><ul>\n", page->out);
+        html_put(page, "<div class=\"problems\"><ul>\n");
     for (int i = 0; i < view->count; i++) {
         if (!view_is_problem(view->rows[i]))
             continue;
         if (shown++ == PROBLEMS_SHOWN)
-            fprintf(page->out, "</ul><details><summary>and %d more</summary><ul>\n",
-                    all - PROBLEMS_SHOWN);
+            html_put(page, "</ul><details><summary>and %d more</summary><ul>\n",
+                     all - PROBLEMS_SHOWN);
         put_problem(page, i);
     }
     if (all)
-        fprintf(page->out, "</ul>%s</div>\n", all > PROBLEMS_SHOWN ? "</details>" : "");
+        fputs(all > PROBLEMS_SHOWN ? "</ul></details></div>\n" : "</ul></div>\n", page->out);
 }
 
 static void put_properties(const struct page *page)
 {
-    for (int i = 0; i < PROPERTY_COUNT; i++) {
-        fprintf(page->out, "<dt>%s</dt><dd>", property_name((enum property)i));
-        html_text(page, property_words((enum property)i));
-        fputs("</dd>\n", page->out);
-    }
+    for (int i = 0; i < PROPERTY_COUNT; i++)
+        html_put(page, "<dt>%s</dt><dd>%s</dd>\n", property_name((enum property)i),
+                 property_words((enum property)i));
 }
 
 static void put_causes(const struct page *page)
@@ -238,9 +228,8 @@ static void put_causes(const struct page *page)
                                          [BLAME_EITHER] = "the scheme’s or the deployment’s"};
     for (int i = CAUSE_NONE + 1; i < CAUSE_COUNT; i++) {
         enum cause cause = (enum cause)i;
-        fprintf(page->out, "<dt>%s</dt><dd>", cause_name(cause));
-        html_text(page, cause_words(cause));
-        fprintf(page->out, " <i>(%s)</i></dd>\n", blames[cause_blame(cause)]);
+        html_put(page, "<dt>%s</dt><dd>%s <i>(%s)</i></dd>\n", cause_name(cause),
+                 cause_words(cause), blames[cause_blame(cause)]);
     }
 }
 
@@ -248,19 +237,16 @@ static void put_origins(const struct page *page)
 {
     const struct results *results = page->view->results;
     if (results->origins_count)
-        fputs("<ol class=\"origins\">\n", page->out);
+        html_put(page, "<ol class=\"origins\">\n");
     for (int i = 0; i < results->origins_count; i++) {
-        fputs("<li>", page->out);
-        put_words(page, view_origin_words(results, i));
-        fputs("</li>\n", page->out);
+        char *words = view_origin_words(results, i);
+        html_put(page, "<li>%s</li>\n", words);
+        free(words);
     }
     if (results->origins_count)
-        fputs("</ol>\n", page->out);
-    for (int i = 0; i < results->notes_count; i++) {
-        fputs("<p>", page->out);
-        html_text(page, results->notes[i]);
-        fputs("</p>\n", page->out);
-    }
+        html_put(page, "</ol>\n");
+    for (int i = 0; i < results->notes_count; i++)
+        html_put(page, "<p>%s</p>\n", results->notes[i]);
 }
 
 static void put_invocation(const struct page *page)
@@ -269,14 +255,8 @@ static void put_invocation(const struct page *page)
     put_origins(page);
     if (!results->invocation)
         return;
-    fputs("<p>This page was made by <code>", page->out);
-    html_text(page, results->invocation);
-    fputs("</code>", page->out);
-    if (*results->started) {
-        fputs(" at ", page->out);
-        html_text(page, results->started);
-    }
-    fputs(".</p>\n", page->out);
+    html_put(page, "<p>This page was made by <code>%s</code>%s%s.</p>\n", results->invocation,
+             *results->started ? " at " : "", results->started);
 }
 
 static void put_version(const struct page *page)

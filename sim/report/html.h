@@ -46,8 +46,9 @@ void html_history(const struct page *page, const char *folder, const char *histo
 /* The sentences of a finding, as a list. */
 void html_sentences(const struct page *page, char *const *sentences, int count);
 
-/* Text, escaped. */
-void html_text(const struct page *page, const char *text);
+/* As fprintf() to the page; each %s is escaped, and nothing where it is NULL (text.h). */
+void html_put(const struct page *page, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
 
 /* A class for the colour of a row's verdict: "bug", "world", "overrun", "holds", "unknown"; and its
  * sign. */

@@ -12,11 +12,8 @@
 /* Takes words; NULL: nothing. */
 static void put_paragraph(const struct page *page, char *words)
 {
-    if (words) {
-        fputs("<p>", page->out);
-        html_text(page, words);
-        fputs("</p>\n", page->out);
-    }
+    if (words)
+        html_put(page, "<p>%s</p>\n", words);
     free(words);
 }
 
@@ -26,13 +23,9 @@ static void put_cause(const struct page *page, const struct concluded_cause *cau
     while (page->view->rows[at] != cause->row)
         at++;
     char *id = html_row_id(page->view, at), *where = conclusion_where(cause);
-    fprintf(page->out, "<li><a href=\"#%s\">%s</a>: ", id, cause_name(cause->cause));
-    html_text(page, cause_words(cause->cause));
-    fputs("; ", page->out);
-    html_text(page, where);
-    fputs(". <b>What to do:</b> ", page->out);
-    html_text(page, cause_advice(cause->cause));
-    fputs(".</li>\n", page->out);
+    html_put(page, "<li><a href=\"#%s\">%s</a>: %s; %s. <b>What to do:</b> %s.</li>\n", id,
+             cause_name(cause->cause), cause_words(cause->cause), where,
+             cause_advice(cause->cause));
     free(where);
     free(id);
 }
@@ -44,17 +37,12 @@ static void put_counterexample(const struct page *page, const struct concluded_c
     char *title = conclusion_example(cause), *label = memory_format("Timeline: %s", title);
     char *again = row->search ? view_replay_command(row, property, page->run_folder)
                               : view_command(page->view->results, row);
-    fprintf(page->out, "<h3>%s, %s ", title, row->search ? "under" : "in");
-    html_text(page, row->subject);
-    fputs("</h3>\n", page->out);
+    html_put(page, "<h3>%s, %s %s</h3>\n", title, row->search ? "under" : "in", row->subject);
     html_history(page, row->folder, result_history(row, property), property->first_index, label,
                  true);
     html_sentences(page, property->witness, property->witness_lines);
-    if (again) {
-        fputs("<p>Replay it: <code>", page->out);
-        html_text(page, again);
-        fputs("</code></p>\n", page->out);
-    }
+    if (again)
+        html_put(page, "<p>Replay it: <code>%s</code></p>\n", again);
     free(again);
     free(label);
     free(title);
@@ -65,15 +53,17 @@ void html_conclusion(const struct page *page)
     if (strcmp(page->view->results->command, "test") != 0 || !page->view->count)
         return;
     const struct conclusion conclusion = conclusion_of(page->view);
-    fputs("<section class=\"conclusion\">\n<h2>The verdict</h2>\n", page->out);
+    html_put(page, "<section class=\"conclusion\">\n<h2>The verdict</h2>\n");
     put_paragraph(page, conclusion_whole(page->view, &conclusion));
-    fputs(conclusion.failures ? "<ul>\n" : "", page->out);
+    if (conclusion.failures)
+        html_put(page, "<ul>\n");
     for (int i = 0; i < conclusion.failures; i++)
         put_cause(page, &conclusion.causes[i]);
-    fputs(conclusion.failures ? "</ul>\n" : "", page->out);
+    if (conclusion.failures)
+        html_put(page, "</ul>\n");
     put_paragraph(page, conclusion_others(&conclusion));
     put_paragraph(page, conclusion_open(page->view, &conclusion));
     if (conclusion.failures)
         put_counterexample(page, &conclusion.causes[0]);
-    fputs("</section>\n", page->out);
+    html_put(page, "</section>\n");
 }

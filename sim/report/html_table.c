@@ -147,37 +147,34 @@ static int worst_of(const struct grid *grid, int line, int column, int *copies)
 static void put_side(const struct page *page, const char *style, int columns, const char *title)
 {
     if (columns)
-        fprintf(page->out,
-                "<th role=\"columnheader\" scope=\"colgroup\" class=\"%s\" colspan=\"%d\">%s</th>",
-                style, columns, title);
+        html_put(page,
+                 "<th role=\"columnheader\" scope=\"colgroup\" class=\"%s\" colspan=\"%d\">%s</th>",
+                 style, columns, title);
 }
 
 static void put_heads(const struct page *page, const struct grid *grid)
 {
-    fputs("<thead role=\"rowgroup\">\n<tr role=\"row\" class=\"sides\"><td role=\"cell\"></td>",
-          page->out);
+    html_put(page,
+             "<thead role=\"rowgroup\">\n<tr role=\"row\" class=\"sides\"><td role=\"cell\"></td>");
     put_side(page, "naive", grid->naive, "Naive schemes");
     put_side(page, "safe", grid->columns_count - grid->naive,
              grid->has_unrated ? "Other schemes" : "Safe schemes");
-    fprintf(page->out,
-            "</tr>\n<tr role=\"row\"><th role=\"columnheader\" scope=\"col\" class=\"name\">"
-            "%s</th>",
-            grid->kind == KIND_CELL ? "Faults" : "Scenario");
+    html_put(
+        page,
+        "</tr>\n<tr role=\"row\"><th role=\"columnheader\" scope=\"col\" class=\"name\">%s</th>",
+        grid->kind == KIND_CELL ? "Faults" : "Scenario");
     for (int i = 0; i < grid->columns_count; i++) {
         const struct result_row *column = grid->view->rows[grid->columns[i]];
-        fprintf(page->out, "<th role=\"columnheader\" scope=\"col\" class=\"%s%s\">",
-                i < grid->naive ? "naive" : "safe", first_class(grid, i));
-        html_text(page, result_lock(column));
+        html_put(page, "<th role=\"columnheader\" scope=\"col\" class=\"%s%s\">%s",
+                 i < grid->naive ? "naive" : "safe", first_class(grid, i), result_lock(column));
         if (column->search) {
             char *bounds = search_bounds(column->search);
-            fputs("<small class=\"bounds\">", page->out);
-            html_text(page, bounds);
-            fputs("</small>", page->out);
+            html_put(page, "<small class=\"bounds\">%s</small>", bounds);
             free(bounds);
         }
-        fputs("</th>", page->out);
+        html_put(page, "</th>");
     }
-    fputs("</tr>\n</thead>\n", page->out);
+    html_put(page, "</tr>\n</thead>\n");
 }
 
 /* --- cells of a table --- */
@@ -186,12 +183,10 @@ static void open_link(const struct page *page, int at, const char *title)
 {
     const struct result_row *row = page->view->rows[at];
     char *id = html_row_id(page->view, at);
-    fprintf(page->out, "<a href=\"#%s\" data-scheme=\"", id);
-    html_text(page, result_lock(row));
-    fprintf(page->out, "\" data-side=\"%s\" title=\"", view_side(row));
-    html_text(page, title);
-    fprintf(page->out, "\"><span class=\"mark\" aria-hidden=\"true\">%s</span>",
-            html_verdict_mark(row));
+    html_put(page,
+             "<a href=\"#%s\" data-scheme=\"%s\" data-side=\"%s\" title=\"%s\">"
+             "<span class=\"mark\" aria-hidden=\"true\">%s</span>",
+             id, result_lock(row), view_side(row), title, html_verdict_mark(row));
     free(id);
 }
 
@@ -208,19 +203,16 @@ static void put_run_link(const struct page *page, int at, int copies)
     open_link(page, at, words);
     free(words);
     if (is_violated)
-        fputs("<span class=\"unseen\">violated, </span>", page->out);
-    fputs("<span class=\"why\">", page->out);
-    html_text(page, why);
-    fputs("</span>", page->out);
+        html_put(page, "<span class=\"unseen\">violated, </span>");
+    html_put(page, "<span class=\"why\">%s</span>", why);
     if (copies > 1)
-        fprintf(page->out, "<span class=\"copies\">× %d</span>", copies);
+        html_put(page, "<span class=\"copies\">× %d</span>", copies);
     if (standing == STANDING_UNEXPECTED)
-        fputs("<span class=\"flag\">not expected</span>", page->out);
+        html_put(page, "<span class=\"flag\">not expected</span>");
     else if (standing == STANDING_EXPECTED)
-        fputs("<span class=\"match\" aria-hidden=\"true\">=</span>"
-              "<span class=\"unseen\">, as expected</span>",
-              page->out);
-    fputs("</a>", page->out);
+        html_put(page, "<span class=\"match\" aria-hidden=\"true\">=</span>"
+                       "<span class=\"unseen\">, as expected</span>");
+    html_put(page, "</a>");
 }
 
 static void put_cell_link(const struct page *page, int at)
@@ -229,10 +221,10 @@ static void put_cell_link(const struct page *page, int at)
     char *title = memory_format("%s, %" PRId64 " transitions", search->words, search->transitions);
     char *sureness = view_sureness(search);
     open_link(page, at, title);
-    fputs("<span class=\"why\">", page->out);
-    html_text(page, search->words);
-    fprintf(page->out, "</span><span class=\"copies\">%" PRId64 " states, %s</span></a>",
-            search->states, sureness);
+    html_put(page,
+             "<span class=\"why\">%s</span><span class=\"copies\">%" PRId64
+             " states, %s</span></a>",
+             search->words, search->states, sureness);
     free(sureness);
     free(title);
 }
@@ -242,22 +234,20 @@ static void put_cell(const struct page *page, const struct grid *grid, int line,
     int copies, at = worst_of(grid, line, column, &copies);
     const char *first = first_class(grid, column);
     if (at < 0) {
-        fprintf(page->out, "<td role=\"cell\" class=\"none%s\"></td>", first);
+        html_put(page, "<td role=\"cell\" class=\"none%s\"></td>", first);
         return;
     }
     const struct result_row *row = grid->view->rows[at];
-    fprintf(page->out, "<td role=\"cell\" class=\"%s%s%s\"", html_verdict_class(row),
-            result_standing(row) == STANDING_UNEXPECTED ? " differs" : "", first);
+    html_put(page, "<td role=\"cell\" class=\"%s%s%s\"", html_verdict_class(row),
+             result_standing(row) == STANDING_UNEXPECTED ? " differs" : "", first);
     if (!row->not_applicable) /* no verdict: sorted behind those that have one */
-        fprintf(page->out, " data-rank=\"%d\"", rank_of(row));
-    fputs(" data-scheme=\"", page->out);
-    html_text(page, result_lock(row));
-    fputs("\">", page->out);
+        html_put(page, " data-rank=\"%d\"", rank_of(row));
+    html_put(page, " data-scheme=\"%s\">", result_lock(row));
     if (row->search)
         put_cell_link(page, at);
     else
         put_run_link(page, at, copies);
-    fputs("</td>", page->out);
+    html_put(page, "</td>");
 }
 
 /* --- a table --- */
@@ -266,18 +256,16 @@ static void put_line_head(const struct page *page, const struct grid *grid, int 
 {
     int at = grid->lines[line];
     const struct result_row *row = grid->view->rows[at];
-    fputs("<tr role=\"row\"><th role=\"rowheader\" scope=\"row\" class=\"name\">", page->out);
+    html_put(page, "<tr role=\"row\"><th role=\"rowheader\" scope=\"row\" class=\"name\">");
     if (row->search) {
-        html_text(page, row->subject);
+        html_put(page, "%s", row->subject);
     } else {
         char *id = html_row_id(page->view, at);
-        fprintf(page->out, "<a href=\"#%s\">", id);
-        html_text(page, row->subject);
-        fputs("</a>", page->out);
+        html_put(page, "<a href=\"#%s\">%s</a>", id, row->subject);
         html_origin(page, row->origin);
         free(id);
     }
-    fputs("</th>", page->out);
+    html_put(page, "</th>");
 }
 
 static void put_grid(const struct page *page, const struct grid *grid, const char *label,
@@ -289,14 +277,14 @@ static void put_grid(const struct page *page, const struct grid *grid, const cha
             "</caption>\n<colgroup><col class=\"name\"><col span=\"%d\"></colgroup>\n",
             label, attributes, grid->columns_count, caption, grid->columns_count);
     put_heads(page, grid);
-    fputs("<tbody role=\"rowgroup\">\n", page->out);
+    html_put(page, "<tbody role=\"rowgroup\">\n");
     for (int line = 0; line < grid->lines_count; line++) {
         put_line_head(page, grid, line);
         for (int column = 0; column < grid->columns_count; column++)
             put_cell(page, grid, line, column);
-        fputs("</tr>\n", page->out);
+        html_put(page, "</tr>\n");
     }
-    fputs("</tbody>\n</table>\n</div>\n", page->out);
+    html_put(page, "</tbody>\n</table>\n</div>\n");
 }
 
 void html_scenarios(const struct page *page)
@@ -319,14 +307,15 @@ void html_cells(const struct page *page)
         snprintf(attributes, sizeof attributes, "class=\"matrix explored\" id=\"explored%d\"",
                  origin);
         if (grid.columns_count) {
-            fputs("<h2>Every interleaving", page->out);
+            html_put(page, "<h2>Every interleaving");
             if (origins)
-                fprintf(page->out, " [%d]", origin + 1);
-            fputs("</h2>\n<p class=\"caption\">“Safe” means: up to the bounds under the scheme’s "
-                  "name, with each fault at most as often as it is named. Omitted: how many states "
-                  "are expected to be left out because two have the same fingerprint. A random "
-                  "search never proves that a property holds.</p>\n",
-                  page->out);
+                html_put(page, " [%d]", origin + 1);
+            html_put(
+                page,
+                "</h2>\n<p class=\"caption\">“Safe” means: up to the bounds under the scheme’s "
+                "name, with each fault at most as often as it is named. Omitted: how many "
+                "states are expected to be left out because two have the same fingerprint. A "
+                "random search never proves that a property holds.</p>\n");
             put_grid(page, &grid, "Scheme by faults", attributes,
                      "What every interleaving of each scheme comes to, under each set of faults");
         }
@@ -338,15 +327,15 @@ void html_cells(const struct page *page)
 
 static void put_number(const struct page *page, int64_t number, const char *style)
 {
-    fprintf(page->out, "<td class=\"number%s\" data-rank=\"%" PRId64 "\">%" PRId64 "</td>",
-            number ? style : "", number, number);
+    html_put(page, "<td class=\"number%s\" data-rank=\"%" PRId64 "\">%" PRId64 "</td>",
+             number ? style : "", number, number);
 }
 
 static void put_duration(const struct page *page, int64_t us)
 {
     char text[UNITS_TEXT_MAX];
-    fprintf(page->out, "<td class=\"number\" data-rank=\"%" PRId64 "\">%s</td>", us,
-            units_print_ms(us, text));
+    html_put(page, "<td class=\"number\" data-rank=\"%" PRId64 "\">%s</td>", us,
+             units_print_ms(us, text));
 }
 
 static void put_stress_row(const struct page *page, int at)
@@ -355,14 +344,12 @@ static void put_stress_row(const struct page *page, int at)
     const struct stress_figures *figures = row->stress;
     const char *style = html_verdict_class(row);
     char *id = html_row_id(page->view, at);
-    fprintf(page->out, "<tr><th scope=\"row\" class=\"name\"><a href=\"#%s\">", id);
-    html_text(page, result_lock(row));
-    fprintf(page->out, "</a> <small>%s</small>", view_side(row));
+    html_put(page, "<tr><th scope=\"row\" class=\"name\"><a href=\"#%s\">%s</a> <small>%s</small>",
+             id, result_lock(row), view_side(row));
     html_origin(page, row->origin);
-    fputs("</th>", page->out);
-    fprintf(page->out, "<td class=\"%s\" data-rank=\"%d\">", style, rank_of(row));
+    html_put(page, "</th><td class=\"%s\" data-rank=\"%d\">", style, rank_of(row));
     put_run_link(page, at, 1);
-    fputs("</td>", page->out);
+    html_put(page, "</td>");
     put_number(page, figures->lost_updates, " bad");
     put_number(page, figures->foreign_releases, " bad");
     put_number(page, figures->overruns, "");
@@ -371,7 +358,7 @@ static void put_stress_row(const struct page *page, int at)
     put_number(page, figures->grants, "");
     put_duration(page, figures->latency_us.p50);
     put_duration(page, figures->latency_us.p99);
-    fputs("</tr>\n", page->out);
+    html_put(page, "</tr>\n");
     free(id);
 }
 
@@ -386,18 +373,18 @@ void html_stress(const struct page *page)
         if (!view->rows[i]->stress)
             continue;
         if (!has_any) {
-            fputs("<h2>Stress</h2>\n<div class=\"scroll\" role=\"region\" tabindex=\"0\" "
-                  "aria-label=\"Stress runs\">\n<table class=\"stress\" id=\"stress\">\n<thead>"
-                  "<tr><th scope=\"col\" class=\"name\">Scheme</th>",
-                  page->out);
+            html_put(page,
+                     "<h2>Stress</h2>\n<div class=\"scroll\" role=\"region\" tabindex=\"0\" "
+                     "aria-label=\"Stress runs\">\n<table class=\"stress\" id=\"stress\">\n<thead>"
+                     "<tr><th scope=\"col\" class=\"name\">Scheme</th>");
             for (size_t h = 0; h < sizeof heads / sizeof heads[0]; h++)
                 fprintf(page->out, "<th scope=\"col\"%s>%s</th>", h ? " class=\"number\"" : "",
                         heads[h]);
-            fputs("</tr></thead>\n<tbody>\n", page->out);
+            html_put(page, "</tr></thead>\n<tbody>\n");
         }
         has_any = true;
         put_stress_row(page, i);
     }
     if (has_any)
-        fputs("</tbody>\n</table>\n</div>\n", page->out);
+        html_put(page, "</tbody>\n</table>\n</div>\n");
 }

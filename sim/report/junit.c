@@ -87,15 +87,10 @@ static void print_name(FILE *out, const struct junit_case *one, int copies)
 /* The sentences, and of a cell the steps of the witness. */
 static void print_told(FILE *out, const struct result_property *property)
 {
-    for (int i = 0; i < property->witness_lines; i++) {
-        text_print(out, TEXT_MARKUP, property->witness[i]);
-        fputc('\n', out);
-    }
-    for (int i = 0; i < property->choices_count; i++) {
-        fprintf(out, "%3d ", i + 1);
-        text_print(out, TEXT_MARKUP, property->choices[i]);
-        fputc('\n', out);
-    }
+    for (int i = 0; i < property->witness_lines; i++)
+        text_format(out, TEXT_MARKUP, "%s\n", property->witness[i]);
+    for (int i = 0; i < property->choices_count; i++)
+        text_format(out, TEXT_MARKUP, "%3d %s\n", i + 1, property->choices[i]);
 }
 
 static char *why_of(const struct junit_case *one)
@@ -122,9 +117,7 @@ static void print_case(FILE *out, const struct junit_case *one, const char *suit
 {
     const struct result_row *row = one->row;
     bool is_passed = one->outcome == PASSED;
-    fputs("    <testcase classname=\"", out);
-    text_print(out, TEXT_MARKUP, suite);
-    fputs("\" name=\"", out);
+    text_format(out, TEXT_MARKUP, "    <testcase classname=\"%s\" name=\"", suite);
     print_name(out, one, copies);
     fprintf(out, "\" time=\"%.6f\"", (double)one->elapsed_us / 1e6);
     if (is_passed && !(row->search && one->property->verdict == VERDICT_VIOLATED)) {
@@ -177,11 +170,8 @@ static void print_started(FILE *out, const struct results *results, int origin)
     char started[sizeof of->started];
     memcpy(started, of->started, sizeof started);
     started[strcspn(started, "Z")] = 0;
-    if (!*started)
-        return;
-    fputs(" timestamp=\"", out);
-    text_print(out, TEXT_MARKUP, started);
-    fputs("\"", out);
+    if (*started)
+        text_format(out, TEXT_MARKUP, " timestamp=\"%s\"", started);
 }
 
 /* Its scenario; of cells the scheme with its bounds: names that last. */
@@ -202,9 +192,7 @@ static void print_suite(FILE *out, const struct view *view, int from, int end)
     char *name = view_with_origin(view->results, class, first->origin);
     struct case_counts counts = {0};
     count_rows(&counts, view, from, end);
-    fputs("  <testsuite name=\"", out);
-    text_print(out, TEXT_MARKUP, name);
-    fputs("\"", out);
+    text_format(out, TEXT_MARKUP, "  <testsuite name=\"%s\"", name);
     print_counts(out, &counts);
     print_started(out, view->results, first->origin);
     fputs(">\n", out);
@@ -229,13 +217,11 @@ static void print_gaps(FILE *out, const char *suite, char *const *texts, int cou
             "  <testsuite name=\"%s\" tests=\"%d\" failures=\"0\" errors=\"%d\" skipped=\"0\" "
             "time=\"0\">\n",
             suite, count, count);
-    for (int i = 0; i < count; i++) {
-        fprintf(out,
-                "    <testcase classname=\"%s\" name=\"%d\" time=\"0\">\n      <error message=\"",
-                suite, i + 1);
-        text_print(out, TEXT_MARKUP, texts[i]);
-        fputs("\" type=\"unknown\"></error>\n    </testcase>\n", out);
-    }
+    for (int i = 0; i < count; i++)
+        text_format(out, TEXT_MARKUP,
+                    "    <testcase classname=\"%s\" name=\"%d\" time=\"0\">\n"
+                    "      <error message=\"%s\" type=\"unknown\"></error>\n    </testcase>\n",
+                    suite, i + 1, texts[i]);
     fputs("  </testsuite>\n", out);
 }
 

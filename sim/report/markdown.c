@@ -26,9 +26,7 @@ static const char *mark_of(const struct result_row *row)
 
 static void text_cell(FILE *out, const char *text, bool is_bold)
 {
-    fputs(is_bold ? " **" : " ", out);
-    text_print(out, TEXT_MARKDOWN, text);
-    fputs(is_bold ? "** |" : " |", out);
+    text_format(out, TEXT_MARKDOWN, is_bold ? " **%s** |" : " %s |", text);
 }
 
 static void print_row(FILE *out, const struct view *view, const struct result_row *row,
@@ -97,23 +95,12 @@ static void print_sentences(FILE *out, const char *title, const struct view *vie
     char *why = row->search ? view_property_words(headline) : view_row_words(row);
     char *command = row->search ? view_replay_command(row, headline, run_folder)
                                 : view_command(view->results, row);
-    fprintf(out, "\n### %s", title);
-    text_print(out, TEXT_MARKDOWN, names.first);
-    fputs(", ", out);
-    text_print(out, TEXT_MARKDOWN, names.second);
-    fputs("\n\n", out);
-    text_print(out, TEXT_MARKDOWN, why);
-    fputs("\n\n", out);
-    for (int i = 0; headline && !row->error && i < headline->witness_lines; i++) {
-        fprintf(out, "%d. ", i + 1);
-        text_print(out, TEXT_MARKDOWN, headline->witness[i]);
-        fputc('\n', out);
-    }
-    if (command) {
-        fputs("\nAgain: ", out);
-        text_print(out, TEXT_MARKDOWN, command);
-        fputc('\n', out);
-    }
+    text_format(out, TEXT_MARKDOWN, "\n### %s%s, %s\n\n%s\n\n", title, names.first, names.second,
+                why);
+    for (int i = 0; headline && !row->error && i < headline->witness_lines; i++)
+        text_format(out, TEXT_MARKDOWN, "%d. %s\n", i + 1, headline->witness[i]);
+    if (command)
+        text_format(out, TEXT_MARKDOWN, "\nAgain: %s\n", command);
     free(why);
     free(command);
 }
@@ -160,14 +147,9 @@ static void print_witnesses(FILE *out, const struct view *view, bool has_failure
 /* Behind the limits that were reached. */
 static void print_tried(FILE *out, const struct result_row *row)
 {
-    if (!*row->search->tried)
-        return;
-    char *words = memory_format("%s, %s: %s; then tried: %s", result_lock(row), row->subject,
-                                row->search->end, row->search->tried);
-    fputs("\n", out);
-    text_print(out, TEXT_MARKDOWN, words);
-    fputc('\n', out);
-    free(words);
+    if (*row->search->tried)
+        text_format(out, TEXT_MARKDOWN, "\n%s, %s: %s; then tried: %s\n", result_lock(row),
+                    row->subject, row->search->end, row->search->tried);
 }
 
 /* What failed with its shortest witness, then the matrix, folded. */
@@ -195,32 +177,22 @@ static void print_explored(FILE *out, const struct view *view, const char *run_f
 
 /* --- all --- */
 
-static void print_line(FILE *out, const char *head, const char *text)
-{
-    fprintf(out, "\n%s", head);
-    text_print(out, TEXT_MARKDOWN, text);
-    fputc('\n', out);
-}
-
 /* Where merged rows come from; the tables name them by these numbers. */
 static void print_origins(FILE *out, const struct results *results)
 {
-    char head[32];
     for (int i = 0; i < results->origins_count; i++) {
         char *words = view_origin_words(results, i);
-        snprintf(head, sizeof head, "\\[%d\\] ", i + 1);
-        print_line(out, head, words);
+        text_format(out, TEXT_MARKDOWN, "\n\\[%d\\] %s\n", i + 1, words);
         free(words);
     }
     for (int i = 0; i < results->notes_count; i++)
-        print_line(out, "Note: ", results->notes[i]);
+        text_format(out, TEXT_MARKDOWN, "\nNote: %s\n", results->notes[i]);
 }
 
 /* One sentence behind another; takes words, which may be NULL. */
 static void print_sentence(FILE *out, char *words)
 {
-    fputs(words ? " " : "", out);
-    text_print(out, TEXT_MARKDOWN, words);
+    text_format(out, TEXT_MARKDOWN, "%s%s", words ? " " : "", words);
     free(words);
 }
 
@@ -228,18 +200,15 @@ static void print_head(FILE *out, const struct view *view)
 {
     char *verdict = view_verdict_words(view), *scope = view_scope_words(view);
     char *interrupted = view_interrupted_words(view->results);
-    fputs("## picklock: ", out);
-    text_print(out, TEXT_MARKDOWN, verdict);
-    fputs("\n\n", out);
-    text_print(out, TEXT_MARKDOWN, scope);
+    text_format(out, TEXT_MARKDOWN, "## picklock: %s\n\n%s", verdict, scope);
     print_sentence(out, view_sides_words(view));
     print_sentence(out, view_policy_words(view->results));
     print_sentence(out, view_inferred_words(view->results));
     fputc('\n', out);
     if (interrupted)
-        print_line(out, "**Interrupted:** ", interrupted);
+        text_format(out, TEXT_MARKDOWN, "\n**Interrupted:** %s\n", interrupted);
     for (int i = 0; i < view->results->missing_count; i++)
-        print_line(out, "**Missing:** ", view->results->missing[i]);
+        text_format(out, TEXT_MARKDOWN, "\n**Missing:** %s\n", view->results->missing[i]);
     free(interrupted);
     free(verdict);
     free(scope);

@@ -4,6 +4,7 @@
 
 #include "base/memory.h"
 
+#include <assert.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -122,6 +123,47 @@ void text_print(FILE *out, enum text_for use, const char *text)
         if (!is_unwanted(rune))
             print_rune(out, use, rune);
     }
+}
+
+enum { CONVERSION_BYTES = 16 };
+
+/* conversion: "%d", "%.0e". */
+static void print_value(FILE *out, enum text_for use, const char *conversion, va_list *values)
+{
+    const char kind = conversion[strlen(conversion) - 1];
+    if (!strcmp(conversion, "%s"))
+        text_print(out, use, va_arg(*values, const char *));
+    else if (kind == 'e')
+        fprintf(out, conversion, va_arg(*values, double));
+    else if (strchr(conversion, 'l'))
+        fprintf(out, conversion, va_arg(*values, int64_t));
+    else
+        fprintf(out, conversion, va_arg(*values, int));
+}
+
+void text_format_list(FILE *out, enum text_for use, const char *format, va_list *values)
+{
+    while (*format) {
+        char conversion[CONVERSION_BYTES];
+        size_t ours = strcspn(format, "%");
+        fwrite(format, 1, ours, out);
+        format += ours;
+        size_t length = *format ? strcspn(format, "sde") + 1 : 0;
+        assert(length < sizeof conversion);
+        memcpy(conversion, format, length);
+        conversion[length] = '\0';
+        format += length;
+        if (length)
+            print_value(out, use, conversion, values);
+    }
+}
+
+void text_format(FILE *out, enum text_for use, const char *format, ...)
+{
+    va_list values;
+    va_start(values, format);
+    text_format_list(out, use, format, &values);
+    va_end(values);
 }
 
 char *text_clean(const char *text)

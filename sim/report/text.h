@@ -6,6 +6,7 @@
 #ifndef PICKLOCK_REPORT_TEXT_H
 #define PICKLOCK_REPORT_TEXT_H
 
+#include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
 
@@ -18,6 +19,12 @@ enum text_for {
 /* Prints text (borrowed, NULL prints nothing). Line ends stay in TEXT_MARKUP and become blanks
  * elsewhere. */
 void text_print(FILE *out, enum text_for use, const char *text);
+
+/* As fprintf(), and every %s goes through text_print(): what stands in the format is ours, what is
+ * put into it is not. Knows %s, %d, %e and PRId64, with their flags (%s has none). */
+void text_format(FILE *out, enum text_for use, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+void text_format_list(FILE *out, enum text_for use, const char *format, va_list *values);
 
 /* Prints text in lines of at most columns characters, each behind indent blanks, broken at blanks.
  */

@@ -56,9 +56,8 @@ static void measure(struct drawing *drawing)
 static void draw_text(const struct drawing *drawing, const char *style, int x, int y,
                       const char *text)
 {
-    fprintf(drawing->out, "<text class=\"%s\" x=\"%d\" y=\"%d\">", style, x, y);
-    text_print(drawing->out, TEXT_MARKUP, text);
-    fputs("</text>\n", drawing->out);
+    text_format(drawing->out, TEXT_MARKUP, "<text class=\"%s\" x=\"%d\" y=\"%d\">%s</text>\n",
+                style, x, y, text);
 }
 
 static void draw_heads(const struct drawing *drawing)
@@ -177,13 +176,10 @@ void timeline_print_svg(FILE *out, const struct timeline *timeline, const char *
 {
     struct drawing drawing = {.out = out, .timeline = timeline};
     measure(&drawing);
-    fprintf(
-        out,
-        "<svg class=\"timeline\" role=\"img\" width=\"%d\" height=\"%d\" viewBox=\"0 0 %d %d\">\n"
-        "<title>",
-        drawing.width, drawing.height, drawing.width, drawing.height);
-    text_print(out, TEXT_MARKUP, label);
-    fputs("</title>\n", out);
+    text_format(out, TEXT_MARKUP,
+                "<svg class=\"timeline\" role=\"img\" width=\"%d\" height=\"%d\" "
+                "viewBox=\"0 0 %d %d\">\n<title>%s</title>\n",
+                drawing.width, drawing.height, drawing.width, drawing.height, label);
     draw_text(&drawing, "time unit", TIME_RIGHT, HEAD_HEIGHT - 14, "ms");
     draw_heads(&drawing);
     for (int i = 0; i < timeline->overlaps_count; i++)

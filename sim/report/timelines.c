@@ -34,11 +34,7 @@ static enum fail print_chosen(FILE *out, const struct result_row *row,
     char *path = memory_format("%s/%s", row->folder ? row->folder : choice->run_folder,
                                result_history(row, headline));
     char *words = row->search ? view_property_words(headline) : view_row_words(row);
-    fputc('\n', out);
-    text_print(out, TEXT_PLAIN, names.first);
-    fputs(", ", out);
-    text_print(out, TEXT_PLAIN, names.second);
-    fputs("\n\n", out);
+    text_format(out, TEXT_PLAIN, "\n%s, %s\n\n", names.first, names.second);
     enum fail fail = report_timeline(out, path, report_first_index(row), charset, failure);
     if (!fail) {
         fputc('\n', out);

@@ -13,6 +13,7 @@
 
 #include <stdarg.h>
 #include <stddef.h>
+#include <inttypes.h>
 #include <setjmp.h>
 #include <cmocka.h> /* last: its fail() is a macro */
 
@@ -72,6 +73,20 @@ static void broken_bytes_become_harmless(void **state)
     }
     assert_int_equal(text_width("日本\xff"), 3);
     assert_null(text_clean(NULL));
+}
+
+static void what_is_put_into_a_format_is_escaped(void **state)
+{
+    char *text = NULL;
+    const char *nothing = *state;
+    size_t size;
+    FILE *out = open_memstream(&text, &size);
+    assert_non_null(out);
+    text_format(out, TEXT_MARKUP, "<b>%s</b>%s %3d %.0e %" PRId64 "<p>", "<i> & %d", nothing, 7,
+                0.5, INT64_MIN);
+    assert_int_equal(fclose(out), 0);
+    assert_string_equal(text, "<b>&lt;i&gt; &amp; %d</b>   7 5e-01 -9223372036854775808<p>");
+    free(text);
 }
 
 /* --- the terminal --- */
@@ -276,6 +291,7 @@ int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(broken_bytes_become_harmless),
+        cmocka_unit_test(what_is_put_into_a_format_is_escaped),
         cmocka_unit_test(the_terminal_summary_fits),
         cmocka_unit_test(colours_only_when_asked_for),
         cmocka_unit_test(markdown_has_the_rows_and_escapes),
