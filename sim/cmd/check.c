@@ -12,10 +12,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 /* clang-format off */
-static const char help[] =
+const char cmd_check_help[] =
     "\n"
     "  --scheme FILE.so       load the scheme of the history, if it came from a file: then its\n"
     "                         promises are judged, too\n"
@@ -99,18 +98,15 @@ int cmd_check(int argc, char **argv)
     const char *json = NULL, *fail_on_text = NULL, *scheme = NULL;
     enum fail_on fail_on = FAIL_ON_UNSAID;
     int64_t lease_us = 0;
-    int operands, wants_help = 0, wants_timeline = 0;
+    int operands, wants_timeline = 0;
     const struct option_row rows[] = {
         {"--scheme", OPTION_TEXT, &scheme, 0, 0},
         {"--lease", OPTION_DURATION, &lease_us, 1, (int64_t)3600000000 * 24},
         {"--fail-on", OPTION_TEXT, &fail_on_text, 0, 0},
         {"--json", OPTION_TEXT, &json, 0, 0},
         {"--timeline", OPTION_FLAG, &wants_timeline, 0, 0}};
-    if (options_parse(argc, argv, rows, sizeof rows / sizeof rows[0], &operands, &wants_help,
-                      &failure))
+    if (options_parse(argc, argv, rows, sizeof rows / sizeof rows[0], &operands, &failure))
         return cmd_failed(&failure);
-    if (wants_help)
-        return cmd_help("check", help);
     if (operands != 1) {
         failure_set(&failure, FAIL_INPUT, "check wants one history file");
         return cmd_failed(&failure);
@@ -131,7 +127,7 @@ int cmd_check(int argc, char **argv)
     if (!fail && json)
         fail = report_write(FORMAT_JSON, json, &results, NULL, &failure);
     if (!fail && (!json || strcmp(json, "-") != 0))
-        report_terminal(stdout, &results, isatty(STDOUT_FILENO) && !getenv("NO_COLOR"));
+        report_terminal(stdout, &results, output_has_colours());
     if (!fail && wants_timeline)
         fail = print_timeline(argv[1], &results, &failure);
     int status = fail ? cmd_failed(&failure) : (int)results_status(&results);

@@ -11,7 +11,7 @@
 #include <string.h>
 
 /* clang-format off */
-static const char help[] =
+const char cmd_clean_help[] =
     "\n"
     "  --redis URL            the server and database (default: $PICKLOCK_REDIS_URL)\n"
     "  --run ID               also clean up after this run, though its mark has not expired yet\n"
@@ -67,17 +67,14 @@ static enum fail check_run(const char *run, struct failure *failure)
 int cmd_clean(int argc, char **argv)
 {
     const char *redis = NULL, *run = NULL;
-    int operands, wants_help = 0;
+    int operands;
     struct failure failure = {0};
     struct url url;
     redisContext *control = NULL;
     const struct option_row rows[] = {{"--redis", OPTION_TEXT, &redis, 0, 0},
                                       {"--run", OPTION_TEXT, &run, 0, 0}};
-    if (options_parse(argc, argv, rows, sizeof rows / sizeof rows[0], &operands, &wants_help,
-                      &failure))
+    if (options_parse(argc, argv, rows, sizeof rows / sizeof rows[0], &operands, &failure))
         return cmd_failed(&failure);
-    if (wants_help)
-        return cmd_help("clean", help);
     const char *text = redis ? secrets_reveal(redis) : secrets_environment();
     if (operands || !text) {
         if (operands)

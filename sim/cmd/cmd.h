@@ -10,8 +10,11 @@
 
 #include <stddef.h>
 
-/* argv[0] is the subcommand's name. Returns the exit status (enum fail). */
-#define CMD(name, function, usage, words) int function(int argc, char **argv);
+/* argv[0] is the subcommand's name. Returns the exit status (enum fail). Its help is asked for and
+ * printed before it comes to that: a line for each option. */
+#define CMD(name, function, usage, words)                                                          \
+    int function(int argc, char **argv);                                                           \
+    extern const char function##_help[];
 #include "cmd/cmds.def"
 #undef CMD
 
@@ -22,8 +25,11 @@ void cmd_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* Prints "picklock: text" to stderr and returns the exit status of the failure (borrowed). */
 int cmd_failed(const struct failure *failure);
 
-/* Prints the usage of a subcommand and its options to stdout; returns 0. */
-int cmd_help(const char *name, const char *options);
+/* What was called, from the subcommand's name on: as it was given, but for secrets. */
+extern struct cmd_line {
+    int count;
+    char **words;
+} cmd_line;
 
 /* The number of the signal, when SIGINT, SIGTERM or SIGHUP has come: end early and cleanly, report
  * what was seen. A second one ends at once. */

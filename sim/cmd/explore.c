@@ -17,7 +17,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 /* --- files --- */
 
@@ -76,13 +75,13 @@ static enum fail show_witnesses(const struct cells *cells, struct results *resul
     const char *folder = args->output.folder;
     char *scratch = NULL;
     if (folder)
-        return explore_print_witnesses(stdout, results, folder, failure);
+        return explore_print_witnesses(results, folder, failure);
     if (make_scratch(&scratch, failure))
         return failure->code;
     enum fail fail =
         explore_witness_write(cells, results, program_of(args), replays_of(args), scratch, failure);
     if (!fail)
-        fail = explore_print_witnesses(stdout, results, scratch, failure);
+        fail = explore_print_witnesses(results, scratch, failure);
     drop_scratch(scratch, results);
     free(scratch);
     return fail;
@@ -99,7 +98,7 @@ static enum fail show(const struct cells *cells, struct results *results,
         printf("\nINTERRUPTED: %s\n", interrupted);
     free(interrupted);
     if (!args->minimal)
-        report_terminal(stdout, results, isatty(STDOUT_FILENO) && !getenv("NO_COLOR"));
+        report_terminal(stdout, results, output_has_colours());
     if (folder && is_written)
         output_print_place("report: ", folder);
     return args->witness && is_written ? show_witnesses(cells, results, args, failure) : FAIL_NONE;
@@ -198,12 +197,8 @@ int cmd_explore(int argc, char **argv)
     struct explore_args args;
     struct worker_scheme program;
     struct explore_asking asking = {.replays = NULL};
-    char **line = memory_new((size_t)argc + 1, sizeof *line);
-    memcpy(line, argv, (size_t)argc * sizeof *line);
     if (explore_args_parse(argc, argv, &args, &failure))
         return cmd_failed(&failure);
-    if (args.wants_help)
-        return cmd_help("explore", explore_help);
     cmd_catch_signals();
     results.seed = (uint64_t)args.seed;
     results.shard = args.shard;
@@ -214,7 +209,7 @@ int cmd_explore(int argc, char **argv)
         snprintf(results.world, sizeof results.world, "redis");
     enum fail fail = read_schemes(&args, &program, &wanted, &failure);
     if (!fail)
-        fail = output_open(&args.output, &results, "explore", argc, line, &failure);
+        fail = output_open(&args.output, &results, &failure);
     if (!fail)
         fail = explore_and_report(&wanted, &args, &results, &failure);
     int status = fail ? (int)fail : (int)sum_up(&results, &failure);
@@ -224,6 +219,5 @@ int cmd_explore(int argc, char **argv)
     results_free(&results);
     free(args.output.folder);
     free(wanted.rows);
-    free(line);
     return status;
 }

@@ -2,12 +2,13 @@
 #include "cmd/explore_args.h"
 
 #include "base/suggest.h"
+#include "cmd/cmd.h"
 
 #include <string.h>
 #include <unistd.h>
 
 /* clang-format off */
-const char explore_help[] =
+const char cmd_explore_help[] =
     "\n"
     "  --scheme A,B           search these schemes (default: every scheme)\n"
     "  --worker COMMAND       search this lock program, unmodified: 'python3 my_lock.py' (see\n"
@@ -164,10 +165,11 @@ enum fail explore_args_parse(int argc, char **argv, struct explore_args *args,
         OUTPUT_ROWS(args->output),
     };
     *args = (struct explore_args){.memory_mb = 2000, .jobs = cores > 0 ? cores : 1};
-    enum fail fail = options_parse(argc, argv, rows, sizeof rows / sizeof *rows, &args->operands,
-                                   &args->wants_help, failure);
+    int operands;
+    enum fail fail =
+        options_parse(argc, argv, rows, sizeof rows / sizeof *rows, &operands, failure);
     args->output.is_folder_optional = true;
-    if (!fail && !args->wants_help && args->operands > 0)
+    if (!fail && operands > 0)
         return failure_set(failure, FAIL_INPUT, "explore takes no operand: %s", argv[1]);
     if (!fail)
         fail = fail_on_read(fail_on, &args->fail_on, failure);

@@ -5,8 +5,6 @@
 #include "cmd/output.h"
 #include "run/worker_scheme.h"
 
-extern const char explore_help[];
-
 struct explore_asking;
 
 /* As given; texts are borrowed from argv, and a number that is 0 was not given. */
@@ -21,7 +19,7 @@ struct explore_args {
     int64_t clients, rounds, servers, lease_ticks, budget_us, states, runs, memory_mb, seed, jobs;
     enum section section; /* has_section */
     bool has_section;
-    int minimal, no_reductions, full_states, witness, confirm, wants_help, operands;
+    int minimal, no_reductions, full_states, witness, confirm;
 };
 
 /* Defaults, then the command line. FAIL_INPUT: as options_parse. */

@@ -14,7 +14,7 @@
 #include <string.h>
 
 /* clang-format off */
-static const char help[] =
+const char cmd_list_help[] =
     "\n"
     "  --json                 print one JSON document\n"
     "  --dir DIR              folder of the scenarios (default scenarios)\n";
@@ -163,13 +163,11 @@ int cmd_list(int argc, char **argv)
 {
     struct listing listing = {.dir = "scenarios"};
     const char *names[SECTIONS_COUNT];
-    int operands, wants_help = 0, as_json = 0, matched = 0;
+    int operands, as_json = 0, matched = 0;
     const struct option_row rows[] = {{"--json", OPTION_FLAG, &as_json, 0, 0},
                                       {"--dir", OPTION_TEXT, &listing.dir, 0, 0}};
-    if (options_parse(argc, argv, rows, 2, &operands, &wants_help, &listing.failure))
+    if (options_parse(argc, argv, rows, 2, &operands, &listing.failure))
         return cmd_failed(&listing.failure);
-    if (wants_help)
-        return cmd_help("list", help);
     json_t *all = json_object();
     for (int i = 0; i < SECTIONS_COUNT; i++) {
         names[i] = sections[i].name;

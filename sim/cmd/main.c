@@ -2,6 +2,7 @@
 #include "cmd/cmd.h"
 #include "cmd/secrets.h"
 
+#include "base/memory.h"
 #include "base/monotonic.h"
 #include "base/names.h"
 #include "base/suggest.h"
@@ -23,15 +24,16 @@
 static const struct {
     const char *name;
     int (*function)(int argc, char **argv);
-    const char *usage, *words;
+    const char *usage, *words, *help;
 } cmds[] = {
-#define CMD(name, function, usage, words) {name, function, usage, words},
+#define CMD(name, function, usage, words) {name, function, usage, words, function##_help},
 #include "cmd/cmds.def"
 #undef CMD
 };
 enum { CMDS_COUNT = sizeof cmds / sizeof cmds[0] };
 
 volatile int cmd_stop;
+struct cmd_line cmd_line;
 
 /* timeout(1) sends its signal to the process and to its group, a shutdown sends SIGTERM and SIGHUP:
  * what comes together is one. */
@@ -88,12 +90,12 @@ int cmd_failed(const struct failure *failure)
     return (int)failure->code;
 }
 
-int cmd_help(const char *name, const char *options)
+static bool asks_for_help(int argc, char **argv)
 {
-    int row = NAMES_FIND_ROW(cmds, name);
-    assert(row >= 0);
-    printf("usage: picklock %s %s\n\n%s\n%s", name, cmds[row].usage, cmds[row].words, options);
-    return FAIL_NONE;
+    for (int i = 0; i < argc && strcmp(argv[i], "--"); i++)
+        if (!strcmp(argv[i], "--help") || !strcmp(argv[i], "-h"))
+            return true;
+    return false;
 }
 
 static int overview(FILE *out, int status)
@@ -123,8 +125,17 @@ static int run_command(int argc, char **argv)
         return FAIL_NONE;
     }
     int row = NAMES_FIND_ROW(cmds, argv[1]);
-    if (row >= 0)
+    if (row >= 0 && asks_for_help(argc - 2, argv + 2)) {
+        printf("usage: picklock %s %s\n\n%s\n%s", argv[1], cmds[row].usage, cmds[row].words,
+               cmds[row].help);
+        return FAIL_NONE;
+    }
+    if (row >= 0) {
+        cmd_line.words = memory_new((size_t)argc, sizeof *argv);
+        memcpy(cmd_line.words, argv + 1, (size_t)argc * sizeof *argv);
+        cmd_line.count = argc - 1;
         return cmds[row].function(argc - 1, argv + 1);
+    }
     for (int i = 0; i < CMDS_COUNT; i++)
         names[i] = cmds[i].name;
     char suggestion[SUGGEST_BYTES];

@@ -92,7 +92,7 @@ static enum fail take_value(const struct option_row *row, const char *text, stru
 }
 
 enum fail options_parse(int argc, char **argv, const struct option_row *rows, int count,
-                        int *operands, int *wants_help, struct failure *failure)
+                        int *operands, struct failure *failure)
 {
     int kept = 0, only_operands = 0;
     for (int i = 1; i < argc; i++) {
@@ -103,10 +103,6 @@ enum fail options_parse(int argc, char **argv, const struct option_row *rows, in
         }
         if (!strcmp(word, "--")) {
             only_operands = 1;
-            continue;
-        }
-        if (!strcmp(word, "--help") || !strcmp(word, "-h")) {
-            *wants_help = 1;
             continue;
         }
         const char *equals = strchr(word, '=');

@@ -24,10 +24,9 @@ struct option_row {
 };
 
 /* Fills the targets and moves the operands to the front of argv[1..]; *operands is how many. "--"
- * ends the options. FAIL_INPUT: unknown option (did you mean), value missing or out of range.
- * "--help" sets *wants_help. */
+ * ends the options. FAIL_INPUT: unknown option (did you mean), value missing or out of range. */
 enum fail options_parse(int argc, char **argv, const struct option_row *rows, int count,
-                        int *operands, int *wants_help, struct failure *failure);
+                        int *operands, struct failure *failure);
 
 /* clang-format off */
 /* Of every command that judges (run/fail_on.h). */

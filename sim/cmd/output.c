@@ -7,6 +7,7 @@
 #include "base/shell.h"
 #include "base/suggest.h"
 #include "base/version.h"
+#include "cmd/charset.h"
 #include "cmd/cmd.h"
 #include "cmd/secrets.h"
 #include "report/report.h"
@@ -139,12 +140,12 @@ static char *with_word(char *line, const char *word)
 }
 
 /* The command line that makes this again, quoted where a shell needs it. */
-static char *invocation(int argc, char **argv)
+static char *invocation(int count, char *const *words)
 {
     const char *url = secrets_environment_shown();
     char *line = memory_text("picklock");
-    for (int i = 0; i < argc; i++)
-        line = with_word(line, argv[i]);
+    for (int i = 0; i < count; i++)
+        line = with_word(line, words[i]);
     return url ? with_word(with_word(line, "--redis"), url) : line;
 }
 
@@ -163,15 +164,15 @@ static bool is_differing(const char *word, size_t length)
 
 /* The command line without what differs from shard to shard: which one it is, where its reports go,
  * how many processors it uses. */
-static char *campaign(int argc, char **argv)
+static char *campaign(int words_count, char *const *words)
 {
-    char **kept = memory_new((size_t)argc + 1, sizeof *kept);
+    char **kept = memory_new((size_t)words_count + 1, sizeof *kept);
     int count = 0;
-    for (int i = 0; i < argc; i++) {
-        size_t length = strcspn(argv[i], "=");
-        if (!is_differing(argv[i], length))
-            kept[count++] = argv[i];
-        else if (!argv[i][length])
+    for (int i = 0; i < words_count; i++) {
+        size_t length = strcspn(words[i], "=");
+        if (!is_differing(words[i], length))
+            kept[count++] = words[i];
+        else if (!words[i][length])
             i++; /* its value is the next word */
     }
     char *line = invocation(count, kept);
@@ -179,9 +180,9 @@ static char *campaign(int argc, char **argv)
     return line;
 }
 
-enum fail output_open(struct output *output, struct results *results, const char *command, int argc,
-                      char **argv, struct failure *failure)
+enum fail output_open(struct output *output, struct results *results, struct failure *failure)
 {
+    const char *command = cmd_line.words[0];
     time_t now = time(NULL);
     output->began_us = monotonic_us();
     struct tm parts;
@@ -189,9 +190,9 @@ enum fail output_open(struct output *output, struct results *results, const char
     strftime(results->started, sizeof results->started, "%Y-%m-%dT%H:%M:%SZ", &parts);
     snprintf(results->picklock, sizeof results->picklock, "%s", PICKLOCK_VERSION);
     snprintf(results->command, sizeof results->command, "%s", command);
-    results->invocation = invocation(argc, argv);
+    results->invocation = invocation(cmd_line.count, cmd_line.words);
     if (results->shard.count)
-        results->campaign = campaign(argc, argv);
+        results->campaign = campaign(cmd_line.count, cmd_line.words);
     if (!output->out && output->is_folder_optional)
         return FAIL_NONE;
     return report_folder_new(output->out, command, &output->folder, failure);
@@ -208,6 +209,9 @@ enum fail output_check(const struct output *output, struct failure *failure)
                                    report_option((enum format)i), report_option((enum format)k),
                                    strcmp(other, "-") == 0 ? "stdout" : other);
         }
+    if (output->wants_timeline && output_takes_stdout(output))
+        return failure_set(failure, FAIL_INPUT,
+                           "--timeline prints on stdout: only one thing can go there");
     return FAIL_NONE;
 }
 
@@ -269,6 +273,23 @@ bool output_takes_stdout(const struct output *output)
     return false;
 }
 
+bool output_has_colours(void)
+{
+    return isatty(STDOUT_FILENO) && !getenv("NO_COLOR");
+}
+
+enum fail output_timeline(const char *folder, const char *history, int64_t first_index,
+                          struct failure *failure)
+{
+    if (!folder || !history)
+        return FAIL_NONE;
+    char *path = memory_format("%s/%s", folder, history);
+    putchar('\n');
+    enum fail fail = report_timeline(stdout, path, first_index, charset_of_locale(), failure);
+    free(path);
+    return fail;
+}
+
 void output_print_place(const char *head, const char *folder)
 {
     text_format(stdout, TEXT_PLAIN, "%s%s/index.html\n", head, folder);
@@ -278,7 +299,7 @@ enum fail output_close(struct output *output, struct results *results, struct fa
 {
     enum fail fail = output_write(output, results, failure);
     if (!output_takes_stdout(output)) {
-        report_terminal(stdout, results, isatty(STDOUT_FILENO) && !getenv("NO_COLOR"));
+        report_terminal(stdout, results, output_has_colours());
         printf("seed %" PRIu64, results->seed);
         if (fail)
             putchar('\n');

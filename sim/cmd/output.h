@@ -57,6 +57,7 @@ enum fail run_choices_worker(const struct run_choices *choices, const struct liv
 struct output {
     const char *out;                 /* --out DIR, or NULL */
     const char *files[FORMAT_COUNT]; /* --json FILE or "-", ...: further copies; or NULL */
+    int wants_timeline;              /* --timeline: a diagram on stdout */
     bool is_folder_optional;         /* without --out there is none */
     char *folder;                    /* the run folder, made by output_open(), or NULL */
     int64_t began_us;                /* monotonic */
@@ -71,13 +72,17 @@ struct output {
         "--out", OPTION_TEXT, &(output).out, 0, 0                                                  \
     }
 
-/* FAIL_INPUT: two reports would go to one file, or both to stdout. */
+#define TIMELINE_ROW(output)                                                                       \
+    {                                                                                              \
+        "--timeline", OPTION_FLAG, &(output).wants_timeline, 0, 0                                  \
+    }
+
+/* FAIL_INPUT: two reports would go to one file, or both to stdout, or one there with a diagram. */
 enum fail output_check(const struct output *output, struct failure *failure);
 
-/* Fills in results' command, started, invocation and, where it has a shard, campaign (from argv,
- * without secrets), and makes the run folder. */
-enum fail output_open(struct output *output, struct results *results, const char *command, int argc,
-                      char **argv, struct failure *failure);
+/* Fills in results' command, started, invocation and, where it has a shard, campaign (from
+ * cmd_line), and makes the run folder. */
+enum fail output_open(struct output *output, struct results *results, struct failure *failure);
 
 /* Fills in results' time and writes all reports into the folder and where asked: each that can be,
  * results.json first. The failure is that of the first that cannot. */
@@ -90,6 +95,14 @@ enum fail output_write_files(const struct output *output, const struct results *
 
 /* Does a report go to stdout, so that nothing else may? */
 bool output_takes_stdout(const struct output *output);
+
+/* May what goes to stdout have colours? */
+bool output_has_colours(void);
+
+/* Below an empty line, the history (in folder, or NULL) as a diagram; nothing where either is NULL.
+ * first_index as in report_timeline(). */
+enum fail output_timeline(const char *folder, const char *history, int64_t first_index,
+                          struct failure *failure);
 
 /* Says where the page in that folder is, behind head. */
 void output_print_place(const char *head, const char *folder);

@@ -9,7 +9,7 @@
 #include <string.h>
 
 /* clang-format off */
-static const char help[] =
+const char cmd_proxy_help[] =
     "\n"
     "  --listen ADDR          host:port, port or unix:PATH (default 127.0.0.1:0, any free port)\n"
     "  --upstream ADDR        the server (default 127.0.0.1:6379)\n"
@@ -48,16 +48,14 @@ int cmd_proxy(int argc, char **argv)
                                          .ready = print_port,
                                          .notice = print_notice};
     int64_t seed = 1;
-    int operands, wants_help = 0;
+    int operands;
     const struct option_row rows[] = {{"--listen", OPTION_TEXT, &options.listen, 0, 0},
                                       {"--upstream", OPTION_TEXT, &options.upstream, 0, 0},
                                       {"--rules", OPTION_TEXT, &options.rules, 0, 0},
                                       {"--log", OPTION_TEXT, &options.log, 0, 0},
                                       {"--seed", OPTION_NUMBER, &seed, 0, 0}};
-    if (options_parse(argc, argv, rows, 5, &operands, &wants_help, &failure))
+    if (options_parse(argc, argv, rows, 5, &operands, &failure))
         return cmd_failed(&failure);
-    if (wants_help)
-        return cmd_help("proxy", help);
     if (operands) {
         failure_set(&failure, FAIL_INPUT, "proxy takes options only, not '%s'", argv[1]);
         return cmd_failed(&failure);

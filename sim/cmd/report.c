@@ -9,10 +9,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 /* clang-format off */
-static const char help[] =
+const char cmd_report_help[] =
     "\n"
     "write a format to FILE (- is stdout; none: a summary on the terminal):\n" FORMATS(FORMAT_HELP, )
     "  --timeline             print a space-time diagram of each run with a violation\n"
@@ -53,40 +52,31 @@ int cmd_report(int argc, char **argv)
     struct results results = {0};
     struct output output = {0};
     struct timeline_choice choice = {0};
-    int operands, wants_help = 0, wants_timeline = 0;
-    const struct option_row rows[] = {
-        OUTPUT_FORMAT_ROWS(output){"--timeline", OPTION_FLAG, &wants_timeline, 0, 0},
-        {"--scenario", OPTION_TEXT, &choice.scenario, 0, 0},
-        {"--scheme", OPTION_TEXT, &choice.scheme, 0, 0}};
-    if (options_parse(argc, argv, rows, sizeof rows / sizeof rows[0], &operands, &wants_help,
-                      &failure))
+    int operands;
+    const struct option_row rows[] = {OUTPUT_FORMAT_ROWS(output) TIMELINE_ROW(output),
+                                      {"--scenario", OPTION_TEXT, &choice.scenario, 0, 0},
+                                      {"--scheme", OPTION_TEXT, &choice.scheme, 0, 0}};
+    if (options_parse(argc, argv, rows, sizeof rows / sizeof rows[0], &operands, &failure))
         return cmd_failed(&failure);
-    if (wants_help)
-        return cmd_help("report", help);
     if (operands < 1) {
         failure_set(&failure, FAIL_INPUT,
                     "report wants one run folder or more, such as reports/runs/latest");
         return cmd_failed(&failure);
     }
-    if ((choice.scenario || choice.scheme) && !wants_timeline) {
+    if ((choice.scenario || choice.scheme) && !output.wants_timeline) {
         failure_set(&failure, FAIL_INPUT, "--scenario and --scheme go with --timeline");
         return cmd_failed(&failure);
     }
     if (output_check(&output, &failure))
         return cmd_failed(&failure);
-    if (wants_timeline && output_takes_stdout(&output)) {
-        failure_set(&failure, FAIL_INPUT,
-                    "--timeline prints on stdout: only one thing can go there");
-        return cmd_failed(&failure);
-    }
     choice.run_folder = argv[1];
     enum fail fail = report_merge(argv + 1, operands, &results, &failure);
     if (!fail)
         fail = output_write_files(&output, &results, operands == 1 ? argv[1] : NULL, &failure);
-    if (!fail && wants_timeline)
+    if (!fail && output.wants_timeline)
         fail = print_timelines(&results, &choice, &failure);
-    if (!fail && !has_file(&output) && !wants_timeline)
-        report_terminal(stdout, &results, isatty(STDOUT_FILENO) && !getenv("NO_COLOR"));
+    if (!fail && !has_file(&output) && !output.wants_timeline)
+        report_terminal(stdout, &results, output_has_colours());
     enum fail status = fail ? (enum fail)cmd_failed(&failure) : results_status(&results);
     results_free(&results);
     return (int)status;

@@ -9,7 +9,7 @@
 #include <string.h>
 
 /* clang-format off */
-static const char help[] =
+const char cmd_run_help[] =
     "\n"
     "  SCENARIO...            scenario files (default: all of scenarios/)\n"
     "  --scheme A,B           only these schemes (default: every scheme that a scenario mentions)\n"
@@ -30,7 +30,7 @@ static const char help[] =
 struct run_options {
     const char *scheme, *shard;
     struct worker_scheme worker;
-    int wants_help, operands;
+    int operands;
     int64_t seed, repeat;
     struct run_choices choices;
     struct live_options live;
@@ -48,8 +48,7 @@ static enum fail parse(int argc, char **argv, struct run_options *options, struc
         RUN_CHOICES_ROWS(options->choices),
         OUTPUT_ROWS(options->output),
     };
-    if (options_parse(argc, argv, rows, sizeof rows / sizeof rows[0], &options->operands,
-                      &options->wants_help, failure))
+    if (options_parse(argc, argv, rows, sizeof rows / sizeof rows[0], &options->operands, failure))
         return failure->code;
     runner->seed = (uint64_t)options->seed;
     if (output_check(&options->output, failure))
@@ -70,9 +69,9 @@ static enum fail add_worker(struct run_options *options, struct runner *runner,
     return FAIL_NONE;
 }
 
-/* Runs what was parsed, and reports it. argv is the whole command line, for the report. */
+/* Runs what was parsed, and reports it. */
 static enum fail run_and_report(struct run_options *options, const struct scenario_runs *runs,
-                                int argc, char **argv, struct failure *failure)
+                                struct failure *failure)
 {
     struct runner *runner = runs->runner;
     struct results results = {.seed = runner->seed};
@@ -82,7 +81,7 @@ static enum fail run_and_report(struct run_options *options, const struct scenar
     if (!fail && runner->world == WORLD_REDIS)
         fail = live_new(&runner->live, &options->live, failure);
     if (!fail)
-        fail = output_open(&options->output, &results, "run", argc, argv, failure);
+        fail = output_open(&options->output, &results, failure);
     runner->folder = options->output.folder;
     if (!fail)
         fail = scenario_runs_make(runs, &results, failure);
@@ -99,22 +98,17 @@ int cmd_run(int argc, char **argv)
     struct scheme_list wanted = {0};
     struct scenario_list scenarios;
     struct failure failure = {0};
-    char **line = memory_new((size_t)argc + 1, sizeof *line);
-    memcpy(line, argv, (size_t)argc * sizeof *line);
     if (parse(argc, argv, &options, &runner, &failure) ||
         scheme_list_read(options.scheme, &wanted, &failure) ||
         add_worker(&options, &runner, &wanted, &failure))
         return cmd_failed(&failure);
-    if (options.wants_help)
-        return cmd_help("run", help);
     if (scenario_list_read(&scenarios, argv + 1, options.operands, &failure))
         return cmd_failed(&failure);
     cmd_catch_signals();
     const struct scenario_runs runs = {
         .runner = &runner, .scenarios = &scenarios, .wanted = &wanted, .repeat = options.repeat};
-    enum fail status = run_and_report(&options, &runs, argc, line, &failure);
+    enum fail status = run_and_report(&options, &runs, &failure);
     scenario_list_close(&scenarios);
-    free(line);
     free(wanted.rows);
     return (int)status;
 }

@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 /* clang-format off */
-static const char help[] =
+const char cmd_stress_help[] =
     "\n"
     "  --scheme A,B           run these, one after the other (default set-nx-ex-del,set-nx-px-cad)\n"
     "  --clients N            number of clients, 1 to 10000 (default 50)\n"
@@ -52,7 +52,7 @@ struct options {
     const char *scheme, *shard;
     struct run_choices choices;
     int64_t clients, locks, servers, seed;
-    int no_faults, keep_history, wants_help, operands;
+    int no_faults, keep_history;
     struct output output;
 };
 
@@ -91,10 +91,10 @@ static enum fail parse(int argc, char **argv, struct options *options, struct fa
         {"--redis-server", OPTION_TEXT, &options->choices.redis_server, 0, 0},
         OUTPUT_ROWS(options->output),
     };
-    if (options_parse(argc, argv, rows, sizeof rows / sizeof rows[0], &options->operands,
-                      &options->wants_help, failure))
+    int operands;
+    if (options_parse(argc, argv, rows, sizeof rows / sizeof rows[0], &operands, failure))
         return failure->code;
-    if (options->operands)
+    if (operands)
         return failure_set(failure, FAIL_INPUT, "stress takes no operand: '%s'", argv[1]);
     return output_check(&options->output, failure);
 }
@@ -231,7 +231,7 @@ static enum fail stress_all(struct options *options, struct runner *runner,
 }
 
 static enum fail stress_and_report(struct options *options, const struct scheme_list *asked,
-                                   int argc, char **argv, struct failure *failure)
+                                   struct failure *failure)
 {
     struct results results = {.seed = (uint64_t)options->seed, .world = "redis"};
     struct runner runner = {.seed = (uint64_t)options->seed};
@@ -244,7 +244,7 @@ static enum fail stress_and_report(struct options *options, const struct scheme_
         live.steering = BENT_TIME;
     enum fail fail = live_new(&runner.live, &live, failure);
     if (!fail)
-        fail = output_open(&options->output, &results, "stress", argc, argv, failure);
+        fail = output_open(&options->output, &results, failure);
     runner.folder = options->keep_history ? options->output.folder : NULL;
     if (!fail)
         fail = stress_all(options, &runner, asked, &results, failure);
@@ -268,17 +268,12 @@ int cmd_stress(int argc, char **argv)
                               .scheme = "set-nx-ex-del,set-nx-px-cad"};
     struct scheme_list asked = {0};
     struct failure failure = {0};
-    char **line = memory_new((size_t)argc + 1, sizeof *line);
-    memcpy(line, argv, (size_t)argc * sizeof *line);
     if (parse(argc, argv, &options, &failure))
         return cmd_failed(&failure);
-    if (options.wants_help)
-        return cmd_help("stress", help);
     if (scheme_list_read(options.scheme, &asked, &failure))
         return cmd_failed(&failure);
     cmd_catch_signals();
-    enum fail status = stress_and_report(&options, &asked, argc, line, &failure);
-    free(line);
+    enum fail status = stress_and_report(&options, &asked, &failure);
     free(asked.rows);
     return (int)status;
 }

@@ -20,7 +20,7 @@ enum { WORDS_COLUMN = 14, COLUMNS_MIN = 40 };
 enum { BUDGET_US = 120000000 };
 
 /* clang-format off */
-static const char help[] =
+const char cmd_test_help[] =
     "\n"
     "  COMMAND                starts a worker: 'python3 my_lock.py', one process a client, which is\n"
     "                         told what to do in JSON lines (sim/docs/WORKERS.md). It is checked\n"
@@ -137,9 +137,7 @@ int cmd_test(int argc, char **argv)
     struct failure failure = {0};
     struct test_lock test = {.lease_us = 10000000, .patience_us = SESSION_PATIENCE_US, .seed = 1};
     int64_t servers = 0;
-    int operands, wants_help = 0, is_once = 0;
-    char **line = memory_new((size_t)argc + 1, sizeof *line);
-    memcpy(line, argv, (size_t)argc * sizeof *line);
+    int operands, is_once = 0;
     const int64_t day_us = 24 * INT64_C(3600000000);
     const struct option_row rows[] = {
         {"--once", OPTION_FLAG, &is_once, 0, 0},
@@ -155,29 +153,21 @@ int cmd_test(int argc, char **argv)
         {"--fail-on", OPTION_TEXT, &test.fail_on, 0, 0},
         OUTPUT_ROWS(test.output),
     };
-    int status;
-    if (options_parse(argc, argv, rows, sizeof rows / sizeof rows[0], &operands, &wants_help,
-                      &failure)) {
-        status = cmd_failed(&failure);
-    } else if (wants_help) {
-        status = cmd_help("test", help);
-    } else if (check(&test, is_once, servers, operands, &failure)) {
-        status = cmd_failed(&failure);
-    } else if (is_once) {
+    if (options_parse(argc, argv, rows, sizeof rows / sizeof rows[0], &operands, &failure) ||
+        check(&test, is_once, servers, operands, &failure))
+        return cmd_failed(&failure);
+    if (is_once) {
         struct once_options options = {.command = argv[1],
                                        .redis_server = test.redis_server,
                                        .lease_us = test.lease_us,
                                        .patience_us = test.patience_us,
                                        .servers = servers ? (int)servers : 1,
                                        .seed = (uint64_t)test.seed};
-        status = test_once(&options);
-    } else {
-        test.command = argv[1];
-        test.scenarios = argv + 2;
-        test.scenarios_count = operands - 1;
-        test.budget_us = test.budget_us ? test.budget_us : BUDGET_US;
-        status = test_lock_run(&test, argc, line);
+        return test_once(&options);
     }
-    free(line);
-    return status;
+    test.command = argv[1];
+    test.scenarios = argv + 2;
+    test.scenarios_count = operands - 1;
+    test.budget_us = test.budget_us ? test.budget_us : BUDGET_US;
+    return test_lock_run(&test);
 }

@@ -2,7 +2,6 @@
 #include "cmd/test_conclusion.h"
 
 #include "base/memory.h"
-#include "cmd/charset.h"
 #include "cmd/explore_print.h"
 #include "cmd/output.h"
 #include "report/conclusion.h"
@@ -11,7 +10,6 @@
 
 #include <stdio.h>
 #include <stdlib.h>
-#include <unistd.h>
 
 enum { COLUMNS = 100 };
 
@@ -38,16 +36,12 @@ static void print_causes(const struct conclusion *conclusion)
 static enum fail print_run(const struct concluded_cause *cause, const char *folder,
                            struct failure *failure)
 {
-    const struct result_row *row = cause->row;
-    if (!row->history || !folder)
+    const struct result_property *property = cause->property;
+    if (!cause->row->history || !folder)
         return FAIL_NONE;
-    char *path = memory_format("%s/%s", folder, row->history);
-    putchar('\n');
-    enum fail fail =
-        report_timeline(stdout, path, cause->property->first_index, charset_of_locale(), failure);
-    free(path);
-    for (int i = 0; !fail && i < cause->property->witness_lines; i++)
-        text_print_wrapped(stdout, cause->property->witness[i], 2, COLUMNS);
+    enum fail fail = output_timeline(folder, cause->row->history, property->first_index, failure);
+    for (int i = 0; !fail && i < property->witness_lines; i++)
+        text_print_wrapped(stdout, property->witness[i], 2, COLUMNS);
     return fail;
 }
 
@@ -61,9 +55,8 @@ static enum fail print_counterexample(const struct results *results,
     char *title = conclusion_example(cause);
     printf("\n%s:\n", title);
     free(title);
-    enum fail fail = row->search
-                         ? explore_print_witness(stdout, row, cause->property, folder, failure)
-                         : print_run(cause, folder, failure);
+    enum fail fail = row->search ? explore_print_witness(row, cause->property, folder, failure)
+                                 : print_run(cause, folder, failure);
     if (again)
         text_format(stdout, TEXT_PLAIN, "\nreplay it: %s\n", again);
     free(again);
@@ -78,7 +71,7 @@ enum fail test_conclusion_print(const struct results *results, const char *folde
     const struct conclusion conclusion = conclusion_of(&view);
     enum fail fail = FAIL_NONE;
     putchar('\n');
-    report_terminal_brief(stdout, results, isatty(STDOUT_FILENO) && !getenv("NO_COLOR"));
+    report_terminal_brief(stdout, results, output_has_colours());
     putchar('\n');
     char *whole = conclusion_whole(&view, &conclusion);
     print_words(memory_format("Verdict: %s", whole), 0);

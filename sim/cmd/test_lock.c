@@ -143,10 +143,10 @@ static enum fail conclude(struct lock_test *it, enum fail fail, struct failure *
     return fail ? fail : is_unwritten ? also.code : FAIL_NONE;
 }
 
-static enum fail test_all(struct lock_test *it, int argc, char **argv, struct failure *failure)
+static enum fail test_all(struct lock_test *it, struct failure *failure)
 {
     struct output *output = &it->test->output;
-    enum fail fail = output_open(output, &it->results, "test", argc, argv, failure);
+    enum fail fail = output_open(output, &it->results, failure);
     if (fail)
         return fail;
     fail = play(it, failure);
@@ -180,7 +180,7 @@ static enum fail prepare(struct lock_test *it, struct failure *failure)
     return scenario_list_read(&it->scenarios, test->scenarios, test->scenarios_count, failure);
 }
 
-int test_lock_run(struct test_lock *test, int argc, char **argv)
+int test_lock_run(struct test_lock *test)
 {
     struct failure failure = {0};
     struct lock_test *it = memory_new(1, sizeof *it);
@@ -191,7 +191,7 @@ int test_lock_run(struct test_lock *test, int argc, char **argv)
         status = cmd_failed(&failure);
     else if (check_worker(test, &failure))
         status = say_unfit(test, &failure);
-    else if (test_all(it, argc, argv, &failure))
+    else if (test_all(it, &failure))
         status = cmd_failed(&failure);
     else
         status = (int)results_status(&it->results);

@@ -14,7 +14,7 @@ struct test_lock {
     struct output output;
 };
 
-/* Returns the exit status; all is said. argv is the whole command line, for the report. */
-int test_lock_run(struct test_lock *test, int argc, char **argv);
+/* Returns the exit status; all is said. */
+int test_lock_run(struct test_lock *test);
 
 #endif
