@@ -23,3 +23,8 @@ def measured(*words, good=(0,)):
             sys.exit(f"the benchmark's command ended with status {process.returncode}: picklock {' '.join(map(str, words))}\n"
                      f"{text[-2000:]}{err.read()[-2000:]}")
         return text, used.ru_utime + used.ru_stime, used.ru_maxrss / 1024
+
+
+def row(what, unit, goal, reached, more):
+    """A figure, the goal beside it."""
+    print(f"{what:<44} {unit:<24} goal {goal:>7,}  reached {reached:>9,.1f}  {more}", flush=True)

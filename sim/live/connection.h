@@ -56,6 +56,7 @@ struct connection_events {
 
 /* A server as its clients see it: the proxy in front of it. */
 struct endpoint {
+    int proved_pid; /* the way through the proxy was shown to lead to that process; 0: to none */
     uv_loop_t *loop;
     int number;
     const struct url *login; /* NULL: none */

@@ -37,8 +37,8 @@ void live_lock_prefix(const struct live *live, int lock, char *prefix);
 void live_follow_server(struct live *live, int server);
 
 /* Does the way of clients to that server lead through our proxy, and to the server that our own
- * connection ends at? FAIL_UNAVAILABLE: what is so instead. Its connection is cut, and may not have
- * ended yet. */
+ * connection ends at? Of a process of ours that is asked once for each that takes the row.
+ * FAIL_UNAVAILABLE: what is so instead. Its connection is cut, and may not have ended yet. */
 enum fail live_prove_path(struct live *live, int server, struct failure *failure);
 
 /* Who connects to that server from here on gets ECONNREFUSED, and one connection proves it, until

@@ -3,8 +3,9 @@
  *
  * What a run is judged by is what the proxy sees, and what is done to a server is done on a
  * connection of our own. Were a client's connection not seen, or did its address lead to another
- * server (a name with two addresses, a balancer), both would be about something else. So before a
- * run, and behind every change, one connection asks who answers. */
+ * server (a name with two addresses, a balancer), both would be about something else. So one
+ * connection asks who answers: before each run with a server behind a URL; with a process of ours,
+ * where nobody can turn the way but we, before the first run and behind every change. */
 #include "live/control.h"
 #include "live/internal.h"
 
@@ -73,7 +74,7 @@ static enum fail compare(const struct endpoint *endpoint, const struct path_answ
         endpoint->number + 1, run_id, monitor->run_id);
 }
 
-enum fail live_prove_path(struct live *live, int server, struct failure *failure)
+static enum fail prove(struct live *live, int server, struct failure *failure)
 {
     struct endpoint *endpoint = &live->endpoints[server];
     struct path_answer monitor = {0};
@@ -91,6 +92,22 @@ enum fail live_prove_path(struct live *live, int server, struct failure *failure
         (void)live_run_until(live, is_answered, &monitor, ASK_LIMIT_US, &ignored);
     }
     return fail && fail != FAIL_UNKNOWN ? fail : compare(endpoint, &monitor, run_id, failure);
+}
+
+/* 0: not a process of ours. */
+static int pid_of(const struct live *live, int server)
+{
+    return live->servers.is_foreign ? 0 : live->servers.rows[server].process.pid;
+}
+
+enum fail live_prove_path(struct live *live, int server, struct failure *failure)
+{
+    int *proved_pid = &live->endpoints[server].proved_pid;
+    if (*proved_pid && *proved_pid == pid_of(live, server))
+        return FAIL_NONE;
+    enum fail fail = prove(live, server, failure);
+    *proved_pid = fail ? 0 : pid_of(live, server);
+    return fail;
 }
 
 /* --- refused --- */
@@ -113,6 +130,7 @@ enum fail live_prove_refusal(const struct live *live, int server, struct failure
 
 enum fail live_refuse(struct live *live, int server, struct failure *failure)
 {
+    live->endpoints[server].proved_pid = 0;
     if (proxy_refuse(live->endpoints[server].proxy, failure))
         return failure_wrap(failure, "proxy of server %d", server + 1);
     return live_prove_refusal(live, server, failure);

@@ -138,6 +138,7 @@ static const char settings[] = "bind 127.0.0.1\n"
                                "repl-diskless-sync no\n"
                                "repl-timeout 1000000000\n"
                                "maxmemory-policy " PROCESS_POLICY "\n"
+                               "notify-keyspace-events " PROCESS_EVENTS "\n"
                                "lfu-log-factor 0\n"
                                "lfu-decay-time 0\n";
 

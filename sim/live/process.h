@@ -15,6 +15,8 @@
 
 /* What it may evict once its memory is limited; it is not, but by a fault. */
 #define PROCESS_POLICY "volatile-lfu"
+/* What it tells subscribers of: all writes, key by key (worker/key_watch.c). */
+#define PROCESS_EVENTS "KA"
 
 enum { PROCESS_PATH_MAX = FOLDER_PATH_MAX + 64, VERSION_MAX = 32 };
 
@@ -34,6 +36,7 @@ struct process {
     /* What its clock says, to be moved by us; it stands at world time 0 at first. NULL: no shim. */
     struct clock_page *clock;
     char *settings; /* as it was when it was ready: process_reset() */
+    int64_t calls;  /* by then, and when that was compared last, of commands that change them */
 };
 
 /* Starts it and waits until it is ready. From the main thread only: the kernel ties the death
@@ -54,9 +57,9 @@ enum fail process_finish(struct process *process, struct failure *failure);
 enum fail process_prove_clock(struct process *process, struct failure *failure);
 
 /* Between two runs: ends all connections but ours, deletes all keys and scripts, takes back what
- * faults have set, and proves it: as one that has just started, the clock where its page stands. A
- * primary keeps the replica that it has, or loses all. FAIL_UNKNOWN: what is left or refused, and
- * it is to be replaced; FAIL_UNAVAILABLE: it does not answer. */
+ * faults have set, and proves it: as one that has just started (but for its clock, which is proved
+ * by itself). A primary keeps the replica that it has, or loses all. FAIL_UNKNOWN: what is left or
+ * refused, and it is to be replaced; FAIL_UNAVAILABLE: it does not answer. */
 enum fail process_reset(struct process *process, bool keeps_replica, struct failure *failure);
 
 /* Is a replica in that state, which has it from its primary? Asks only. */
@@ -83,7 +86,15 @@ void process_log_path(const struct process *process, char *path, size_t size);
 enum fail process_await_ready(struct process *process, struct failure *failure);
 enum fail process_prove_steered(struct process *process, struct failure *failure);
 
-/* process_reset.c: keeps what its settings are now, to hold it to them. */
+/* process_settings.c: keeps what its settings are now, to hold it to them; whether they are so. */
 enum fail process_note_settings(struct process *process, struct failure *failure);
+enum fail process_prove_settings(struct process *process, struct failure *failure);
+
+/* Has nobody called a command that changes settings since either of these? Appended first, then
+ * answered; CALLS_UNTOLD: this server does not tell, so somebody may have. */
+#define CALLS_UNTOLD INT64_C(-1)
+void process_append_calls(struct process *process);
+enum fail process_look_at_calls(struct process *process, bool *is_untouched,
+                                struct failure *failure);
 
 #endif

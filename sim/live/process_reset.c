@@ -1,9 +1,11 @@
 /* process_reset.c - a server between two runs: nothing of the one may be met in the next. See
  * process.h.
  *
- * What is not taken back by a command of its own is only compared: settings and users as they were
- * when the server was ready. Source: redis-server 7.0, CLIENT KILL, INFO, CONFIG GET. */
-#include "base/memory.h"
+ * First what every run leaves is taken back, and the server is asked what else there is; only where
+ * it tells of more, that is taken back, and all is compared. What no command of ours takes back is
+ * only compared: settings and users (process_settings.c). Source: redis-server 7.0, CLIENT KILL,
+ * INFO. */
+#include "base/bits.h"
 #include "base/monotonic.h"
 #include "live/control.h"
 #include "live/process.h"
@@ -17,63 +19,6 @@ enum {
     OWN_CLIENTS = 1,     /* that of our control */
     REPLICA_CLIENTS = 2, /* and its primary's */
 };
-
-/* --- settings --- */
-
-/* All of its text, a line an element. */
-static void print_texts(FILE *file, const redisReply *reply)
-{
-    for (size_t i = 0; i < reply->elements; i++)
-        if (reply->element[i]->str)
-            (void)fprintf(file, "%s\n", reply->element[i]->str);
-}
-
-/* The answers to "CONFIG GET *" and "ACL LIST", which were appended; the caller frees the text. */
-static char *answered_settings(struct process *process, struct failure *failure)
-{
-    char *text = NULL;
-    size_t size;
-    redisReply *config = control_answer(process->control, "CONFIG", failure);
-    redisReply *users = config ? control_answer(process->control, "ACL", failure) : NULL;
-    FILE *file = users ? open_memstream(&text, &size) : NULL;
-    if (file) {
-        print_texts(file, config);
-        print_texts(file, users);
-        (void)fclose(file);
-    }
-    if (users && !text)
-        failure_set(failure, FAIL_UNAVAILABLE, "no memory for its settings");
-    if (config)
-        freeReplyObject(config);
-    if (users)
-        freeReplyObject(users);
-    return text;
-}
-
-static void append_settings(struct process *process)
-{
-    control_append(process->control, "CONFIG GET *");
-    control_append(process->control, "ACL LIST");
-}
-
-enum fail process_note_settings(struct process *process, struct failure *failure)
-{
-    append_settings(process);
-    free(process->settings);
-    process->settings = answered_settings(process, failure);
-    return process->settings ? FAIL_NONE : FAIL_UNAVAILABLE;
-}
-
-static enum fail prove_settings(struct process *process, struct failure *failure)
-{
-    char *settings = answered_settings(process, failure);
-    if (!settings)
-        return FAIL_UNAVAILABLE;
-    bool is_same = strcmp(settings, process->settings) == 0;
-    free(settings);
-    return is_same ? FAIL_NONE
-                   : failure_set(failure, FAIL_UNKNOWN, "its settings or users were changed");
-}
 
 /* --- what INFO tells --- */
 
@@ -130,21 +75,35 @@ static enum fail prove_blank(struct process *process, const char *role, int clie
 /* --- the state of one that has just started --- */
 
 /* Connections first: what they have sent is executed before the keys go. */
-static const char *const resets[] = {
-    "CLIENT KILL TYPE normal",
-    "CLIENT KILL TYPE pubsub",
-    "FLUSHALL",
-    "SCRIPT FLUSH",
+static const char *const empties[] = {"CLIENT KILL TYPE normal", "CLIENT KILL TYPE pubsub",
+                                      "FLUSHALL"};
+enum { EMPTIES = sizeof empties / sizeof *empties };
+static const char *const leaves_replication[] = {"REPLICAOF NO ONE", "CLIENT KILL TYPE slave"};
+static const char *const forgets_scripts[] = {"SCRIPT FLUSH"};
+static const char *const sets_back[] = {
     "CONFIG SET maxmemory 0",
     ("CONFIG SET maxmemory-policy " PROCESS_POLICY),
+    ("CONFIG SET notify-keyspace-events " PROCESS_EVENTS),
 };
 
-static const char *const leaves_replication[] = {"REPLICAOF NO ONE", "CLIENT KILL TYPE slave"};
-
-enum {
-    RESETS = sizeof resets / sizeof *resets,
-    LEAVES = sizeof leaves_replication / sizeof *leaves_replication
+/* What may be left, and what takes it back. */
+#define ROW(commands) commands, sizeof(commands) / sizeof *(commands)
+#define LEFT_BITS(BIT)                                                                             \
+    BIT(LEFT_REPLICATION)                                                                          \
+    BIT(LEFT_SCRIPTS)                                                                              \
+    BIT(LEFT_SETTINGS)                                                                             \
+    BIT(LEFT_REST) /* that goes by itself, or not at all */
+BITS(left_bit, LEFT_BITS);
+static const struct {
+    enum left_bit left;
+    const char *const *commands;
+    size_t count;
+} rows[] = {
+    {LEFT_REPLICATION, ROW(leaves_replication)},
+    {LEFT_SCRIPTS, ROW(forgets_scripts)},
+    {LEFT_SETTINGS, ROW(sets_back)},
 };
+#undef ROW
 
 static enum fail answered_ok(struct process *process, const char *what, struct failure *failure)
 {
@@ -155,39 +114,71 @@ static enum fail answered_ok(struct process *process, const char *what, struct f
     return FAIL_NONE;
 }
 
-static enum fail take_back(struct process *process, bool keeps_replica, struct failure *failure)
+/* What this version does not tell may be left. */
+static unsigned left_of(const char *info, int replicas)
 {
-    for (int i = 0; !keeps_replica && i < LEAVES; i++)
-        control_append(process->control, leaves_replication[i]);
-    for (int i = 0; i < RESETS; i++)
-        control_append(process->control, resets[i]);
-    /* What a world of workers listens to (key_watch.c). */
-    control_append(process->control, "CONFIG SET notify-keyspace-events %s", "");
-    for (int i = 0; !keeps_replica && i < LEAVES; i++)
-        if (answered_ok(process, leaves_replication[i], failure))
-            return FAIL_UNAVAILABLE;
-    for (int i = 0; i < RESETS; i++)
-        if (answered_ok(process, resets[i], failure))
-            return FAIL_UNAVAILABLE;
-    return answered_ok(process, "CONFIG SET notify-keyspace-events", failure);
+    struct failure what;
+    unsigned left = 0;
+    char role[16];
+    control_field(info, "role", role, sizeof role);
+    if (strcmp(role, "master") != 0 || told(info, "connected_slaves", -1) != replicas)
+        left |= LEFT_REPLICATION;
+    if (told(info, "number_of_cached_scripts", -1))
+        left |= LEFT_SCRIPTS;
+    if (prove_empty(info, "master", &what) || has_company(info, OWN_CLIENTS, replicas))
+        left |= LEFT_REST;
+    return left;
 }
 
-static enum fail reset(struct process *process, bool keeps_replica, struct failure *failure)
+/* What do INFO and the calls tell? Both were appended. */
+static enum fail look(struct process *process, int replicas, unsigned *left,
+                      struct failure *failure)
 {
-    if (take_back(process, keeps_replica, failure) ||
-        (process->clock && process_prove_clock(process, failure)))
+    redisReply *info = control_answer(process->control, "INFO", failure);
+    if (!info)
         return FAIL_UNAVAILABLE;
-    append_settings(process);
-    enum fail fail = prove_settings(process, failure);
-    if (fail)
+    *left = left_of(info->type == REDIS_REPLY_STRING ? info->str : "", replicas);
+    freeReplyObject(info);
+    bool is_untouched = false;
+    enum fail fail = process_look_at_calls(process, &is_untouched, failure);
+    *left |= is_untouched ? 0 : LEFT_SETTINGS;
+    return fail;
+}
+
+static enum fail take_back(struct process *process, unsigned left, struct failure *failure)
+{
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        for (size_t j = 0; left & rows[i].left && j < rows[i].count; j++)
+            control_append(process->control, rows[i].commands[j]);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        for (size_t j = 0; left & rows[i].left && j < rows[i].count; j++)
+            if (answered_ok(process, rows[i].commands[j], failure))
+                return FAIL_UNAVAILABLE;
+    return left & LEFT_SETTINGS ? process_prove_settings(process, failure) : FAIL_NONE;
+}
+
+static enum fail reset(struct process *process, int replicas, struct failure *failure)
+{
+    unsigned left = 0;
+    for (int i = 0; i < EMPTIES; i++)
+        control_append(process->control, empties[i]);
+    control_append(process->control, "INFO");
+    process_append_calls(process);
+    for (int i = 0; i < EMPTIES; i++)
+        if (answered_ok(process, empties[i], failure))
+            return FAIL_UNAVAILABLE;
+    enum fail fail = look(process, replicas, &left, failure);
+    if (!fail && left)
+        fail = take_back(process, left, failure);
+    if (fail || !left)
         return fail;
     control_append(process->control, "INFO");
-    return prove_blank(process, "master", OWN_CLIENTS, keeps_replica ? 1 : 0, failure);
+    return prove_blank(process, "master", OWN_CLIENTS, replicas, failure);
 }
 
 enum fail process_reset(struct process *process, bool keeps_replica, struct failure *failure)
 {
-    enum fail fail = reset(process, keeps_replica, failure);
+    enum fail fail = reset(process, keeps_replica ? 1 : 0, failure);
     /* It answers, and refuses: that is left of a run, too. */
     bool answers = process->control && !process->control->err;
     return fail && answers ? FAIL_UNKNOWN : fail;

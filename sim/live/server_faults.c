@@ -115,7 +115,10 @@ enum fail servers_restart(struct servers *servers, int number, struct failure *f
         return failure_wrap(failure, "server %d", number + 1);
     servers->spares.wanted = SPARES_WANTED;
     take_clock(&next, &server->process);
-    process_kill(&server->process);
+    if (servers->steering == STEERED)
+        spares_park(servers, &server->process);
+    else
+        process_kill(&server->process);
     server->process = next;
     if (prove_empty(server, failure))
         return failure_wrap(failure, "server %d", number + 1);

@@ -30,7 +30,7 @@ struct server {
 
 /* Processes that run, and that no row has: started ahead of the fault that will need one, or left
  * over by one. The oldest first. */
-enum { SPARES_MAX = 8, SPARES_WANTED = 4 };
+enum { SPARES_MAX = 8, SPARES_WANTED = 2 };
 
 struct spares {
     struct process rows[SPARES_MAX];
@@ -121,7 +121,8 @@ enum fail servers_check(struct servers *servers, struct failure *failure);
 
 enum fail servers_can(const struct servers *servers, enum choice_kind kind,
                       struct failure *failure);
-/* Killed with SIGKILL; another process, without keys and at another port, takes its place. */
+/* Another process, without keys and at another port, takes its place. In real time it is killed
+ * with SIGKILL; where clocks are steered, its connections end, and it becomes a spare. */
 enum fail servers_restart(struct servers *servers, int server, struct failure *failure);
 enum fail servers_cut_replica(struct servers *servers, int server, struct failure *failure);
 /* The replica (in step, unless cut) is promoted and takes the row; the old primary's connections

@@ -48,7 +48,8 @@ static bool is_good(struct process *process)
         clock_set_offset(process->clock, 0);
         clock_freeze_at(process->clock, CLOCK_EPOCH_US);
     }
-    return !process_reset(process, false, &why);
+    return (!process->clock || !process_prove_clock(process, &why)) &&
+           !process_reset(process, false, &why);
 }
 
 enum fail spares_take(struct servers *servers, struct process *process, struct failure *failure)

@@ -168,6 +168,14 @@ static void leave_setting(void)
     assert_int_equal(control_do(control(), NULL, "CONFIG SET maxmemory-clients 1"), FAIL_NONE);
 }
 
+/* The counters would tell of it. */
+static void leave_setting_untold(void)
+{
+    leave_setting();
+    assert_int_equal(control_do(control(), NULL, "CONFIG RESETSTAT"), FAIL_NONE);
+    assert_int_equal(control_do(control(), NULL, "CONFIG GET save"), FAIL_NONE);
+}
+
 /* What is left, and whether the server can be brought back. */
 static const struct leftover {
     const char *name;
@@ -180,6 +188,7 @@ static const struct leftover {
     {"a user without a right", leave_user, false, true},
     {"a user who may not reset it", leave_nobody, false, true},
     {"a setting", leave_setting, false, false},
+    {"a setting, the counters of commands wiped", leave_setting_untold, false, false},
 };
 
 static void a_leftover_would_change_a_run_and_does_not(void **state)
@@ -210,6 +219,36 @@ static void a_leftover_would_change_a_run_and_does_not(void **state)
         replay_close(&spoilt);
     }
     free(clean.trace.events);
+}
+
+static int64_t told_by_server(const char *section, const char *field)
+{
+    char value[64];
+    redisReply *info = control_ask(control(), NULL, "INFO %s", section);
+    assert_non_null(info);
+    control_field(info->str, field, value, sizeof value);
+    freeReplyObject(info);
+    return atoll(strncmp(value, "calls=", 6) == 0 ? value + 6 : value);
+}
+
+/* Each takes as long as the rest of a reset: done again only where something may have changed. */
+static void where_nothing_was_changed_settings_and_path_are_not_asked_again(void **state)
+{
+    (void)state;
+    struct reuse replay;
+    int64_t reads[4], connections[4];
+    for (int i = 0; i < 4; i++) {
+        if (i == 3)
+            leave_limit();
+        replay_open(&replay, false);
+        reads[i] = told_by_server("commandstats", "cmdstat_config|get");
+        connections[i] = told_by_server("stats", "total_connections_received");
+        replay_close(&replay);
+    }
+    assert_true(reads[0] > 0 && connections[0] > 1);
+    assert_int_equal(reads[2], reads[0]);
+    assert_int_equal(connections[3], connections[0]);
+    assert_int_equal(reads[3], reads[2] + 1);
 }
 
 static void a_connection_of_the_last_run_says_nothing_in_the_next(void **state)
@@ -336,8 +375,15 @@ static void a_restart_takes_a_spare_that_is_good(void **state)
         (void)acquires(&replay, 0);
         if (i == 2)
             assert_int_equal(kill(spare, SIGKILL), 0);
+        redisContext *old = control();
         does(&replay, CHOICE_RESTART, -1, VERB_SET);
         assert_int_not_equal(server_pid(), pid);
+        /* The one before is a spare, and nobody talks to it any more but we. */
+        assert_int_equal(spares->rows[spares->count - 1].pid, pid);
+        assert_ptr_equal(spares->rows[spares->count - 1].control, old);
+        redisReply *clients = control_ask(old, NULL, "CLIENT LIST");
+        assert_ptr_equal(strchr(clients->str, '\n'), strrchr(clients->str, '\n'));
+        freeReplyObject(clients);
         assert_int_equal(server_pid() == spare, spare != 0 && i != 2);
         assert_int_equal(acquires(&replay, 1), RESULT_GRANTED); /* it has no keys */
         replay_close(&replay);
@@ -366,6 +412,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         T(a_leftover_would_change_a_run_and_does_not),
+        T(where_nothing_was_changed_settings_and_path_are_not_asked_again),
         T(a_connection_of_the_last_run_says_nothing_in_the_next),
         T(a_clock_that_jumped_is_back),
         T(an_old_primary_follows_the_one_that_was_promoted),

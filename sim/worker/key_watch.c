@@ -25,8 +25,6 @@ static enum fail open_events(struct key_watch *watch, redisContext *control,
     const struct timeval limit = {.tv_sec = CONTROL_SECONDS};
     if (watch->events)
         return FAIL_NONE;
-    if (control_do(control, failure, "CONFIG SET notify-keyspace-events KA"))
-        return FAIL_UNAVAILABLE;
     watch->events = redisConnectWithTimeout(control->tcp.host, control->tcp.port, limit);
     if (!watch->events || watch->events->err || redisSetTimeout(watch->events, limit) != REDIS_OK)
         return no_events(watch, failure);
