@@ -263,6 +263,10 @@ def test_a_worker_that_ends_spoils_one_run(picklock, tmp_path):
     lock.write_text(lock.read_text().replace("'C'", "'B'"))
     ran = picklock("run", "--worker", f"{PYTHON} {shlex.quote(str(lock))}", scenario("late-grant"), scenario("restart-empty"))
     assert ran.status == 2 and " ".join(ran.out.split()).count("B acquires: worker B: its process ended with status 3") == 2, ran
+    # An overrun that nobody is to blame for was seen by then: that makes the rest of it no better known.
+    lock.write_text(text.replace("release(self):\n", "release(self):\n        __import__('os')._exit(3)\n"))
+    ran = picklock("run", "--worker", f"{PYTHON} {shlex.quote(str(lock))}", scenario("expired-lease-double-delete"))
+    assert ran.status == 2 and "overrun" in ran.out and "its process ended with status 3" in " ".join(ran.out.split()), ran
 
 
 def test_a_worker_that_cannot_be_run_ends_the_program(picklock):

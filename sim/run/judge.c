@@ -167,10 +167,10 @@ void result_judge(struct result_row *row, const struct finding *findings,
     take_findings(row, findings, judging);
     if (row->verdict == VERDICT_NOT_APPLICABLE)
         return;
-    if (judging->interrupted && row->verdict == VERDICT_UNKNOWN)
-        row->error = memory_text(judging->interrupted);
     if (expectation && !expectation->is_unsupported)
         compare(row);
     else
         apply_policy(row, findings, judging->fail_on);
+    if (judging->interrupted && row->as_expected == AS_EXPECTED_NONE)
+        row->error = memory_text(judging->interrupted);
 }

@@ -177,8 +177,8 @@ enum standing result_standing(const struct result_row *row)
     if (row->as_expected == AS_EXPECTED_NO)
         return STANDING_UNEXPECTED;
     bool is_open = row->search ? !row->search->is_complete && !row->is_unsupported
-                               : row->verdict == VERDICT_UNKNOWN || is_undecided(row) ||
-                                     result_is_vacuous(row);
+                               : row->verdict == VERDICT_UNKNOWN || row->error ||
+                                     is_undecided(row) || result_is_vacuous(row);
     return is_open ? STANDING_UNKNOWN : STANDING_UNSTATED;
 }
 
