@@ -29,10 +29,11 @@ struct summary {
     int64_t faults[CHOICE_COUNT];
     int64_t pauses, delays;
     bool is_out_of_reach[SERVERS_MAX];
-    int64_t spoken;  /* executions of such a server, of clients */
-    int64_t late;    /* executions of an attempt that was over */
-    int64_t deletes; /* transactions around a DEL that were executed */
-    int64_t aborts;  /* and of these aborted within lease_us of the SET of their attempt */
+    int64_t spoken;                   /* executions of such a server, of clients */
+    int64_t late;                     /* executions of an attempt that was over */
+    int64_t unheeded, until_unheeded; /* replies to such; ends after so many, 0: not */
+    int64_t deletes;                  /* transactions around a DEL that were executed */
+    int64_t aborts; /* and of these aborted within lease_us of the SET of their attempt */
     int64_t lease_us;
     int64_t until_deletes, until_sections; /* ends after so many; 0: not */
     int64_t until_reached;                 /* servers that were out of reach; 0: not */
@@ -98,6 +99,9 @@ static void summary_take(void *context, const struct event *event)
         if (waited_us > summary->longest_us)
             summary->longest_us = waited_us;
     }
+    if (event->kind == EVENT_HEAR && event->attempt < summary->attempts[event->client] &&
+        ++summary->unheeded == summary->until_unheeded)
+        summary->stop = 1;
     if (event->kind == EVENT_EXECUTE && event->client < 0) {
         summary->counter = event->reply.kind == REPLY_VALUE ? event->reply.value : 0;
     } else if (event->kind == EVENT_EXECUTE) {

@@ -279,24 +279,36 @@ static void refused_though_free_is_an_untruth(void **state)
 }
 
 /* B is told "refused", and no server told it so. Untrue it is only where A's key has expired for
- * sure: a whole millisecond behind its time (a server counts no parts), that of a stepped clock if
- * it was stepped. */
+ * sure: a whole millisecond behind its time (a server counts no parts), by the
+ * server's clock, stepped or fast or slow as it may be. */
 static void refused_behind_an_expired_key_is_an_untruth(void **state)
 {
     static const struct {
-        int64_t stepped_ms;
+        const char *fault;
+        int64_t amount_ms; /* of a step; of a rate: gained a second */
         double asked_ms;
         bool is_untrue;
-    } rows[] = {{0, 300, false}, {0, 300.8, false},  {0, 302, true},     {250, 50, false},
-                {250, 52, true}, {-100, 302, false}, {-100, 400, false}, {-100, 402, true}};
+    } rows[] = {{NULL, 0, 300, false},
+                {NULL, 0, 300.8, false},
+                {NULL, 0, 302, true},
+                {"server-clock", 250, 50, false},
+                {"server-clock", 250, 52, true},
+                {"server-clock", -100, 302, false},
+                {"server-clock", -100, 400, false},
+                {"server-clock", -100, 402, true},
+                {"server-drift", 250, 240, false}, /* 300 ms by a clock that runs at 5/4 */
+                {"server-drift", 250, 242, true},
+                {"server-drift", -250, 302, false}, /* and at 3/4 */
+                {"server-drift", -250, 400, false},
+                {"server-drift", -250, 402, true}};
     const struct reply error = {.kind = REPLY_ERROR, .error = ERROR_LOADING};
     (void)state;
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         struct story *story = story_new(&expiring, 1, 300);
         acquires(story, A); /* its SET is executed at 0.2 ms */
         crashes(story, A);
-        if (rows[i].stepped_ms)
-            strikes(story, "server-clock", -1, 0, rows[i].stepped_ms);
+        if (rows[i].fault)
+            strikes(story, rows[i].fault, -1, 0, rows[i].amount_ms);
         at(story, rows[i].asked_ms);
         calls(story, B, OP_ACQUIRE);
         sends(story, B, 0, OP_ACQUIRE, set(story, B));

@@ -104,6 +104,31 @@ static void what_a_replica_brings_back_is_the_deployments(void **state)
     story_free(story);
 }
 
+/* Nor does a replica bring back what has expired there: what refused it then, nobody knows. */
+static void what_has_expired_on_a_replica_stays_away(void **state)
+{
+    static const struct {
+        double failover_ms;
+        bool is_untrue;
+    } rows[] = {{299, true}, {302, false}};
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        struct story *story = story_new(&expiring, 1, 300);
+        acquires(story, A);
+        strikes(story, "cut-replica", -1, 0, 0);
+        releases(story, A, 1);
+        at(story, rows[i].failover_ms);
+        strikes(story, "failover", -1, 0, 0);
+        is_refused(story, A);
+        ends(story);
+        if (rows[i].is_untrue)
+            assert_violated(story, PROPERTY_TRUTHFUL, 1, CAUSE_LOST_GRANT);
+        else
+            assert_holds(story, PROPERTY_TRUTHFUL);
+        story_free(story);
+    }
+}
+
 /* Somebody else held it when it was asked for the last time. */
 static void refused_by_another_in_the_end_is_true(void **state)
 {
@@ -173,6 +198,7 @@ int main(void)
         cmocka_unit_test(a_release_or_a_late_set_leaves_as_much),
         cmocka_unit_test(what_is_seen_refuses_too),
         cmocka_unit_test(what_a_replica_brings_back_is_the_deployments),
+        cmocka_unit_test(what_has_expired_on_a_replica_stays_away),
         cmocka_unit_test(refused_by_another_in_the_end_is_true),
         cmocka_unit_test(what_another_life_has_left_is_anothers),
         cmocka_unit_test(a_majority_must_be_left_behind),

@@ -5,6 +5,7 @@
  *
  * PICKLOCK_RUNS=N makes so many random runs (each a scheme, its faults and its bounds, a search and
  * its walks) and as many times the walks as that is more than RUNS; PICKLOCK_SEED=N others. */
+#include "schemes/stamp_getset.h"
 #include "test/explore_walk.h"
 #include "test/mutants/mutants.h"
 #include "test/sample.h"
@@ -234,6 +235,37 @@ static void a_guess_is_not_a_loss(void **state)
     assert_true(violated >> PROPERTY_TRUTHFUL & 1); /* it has guessed */
 }
 
+/* stamp-getset, which says "refused" of a stamp that it has taken over. */
+static void refuses_what_it_has(void *state, const struct lease *lease, const struct moment *in,
+                                struct outbox *out)
+{
+    stamp_getset_run(state, DELETE_BEFORE_STAMP, lease, in, out);
+    if (in->kind == MOMENT_REPLY && in->verb == VERB_GETSET && out->asks[0].kind == ASK_GRANTED)
+        out->asks[0].kind = ASK_REFUSED;
+}
+
+static const struct scheme scheme_refuses_what_it_has = {
+    .name = "refuses-what-it-has",
+    .summary = "refuses-what-it-has",
+    .source = "sim/test/test_explore_walks.c",
+    .step = refuses_what_it_has,
+    FIELDS_OF(stamp_getset_fields),
+    .token = TOKEN_FIXED,
+    .unit_us = UNIT_SECOND_US,
+    .uses_client_clock = true,
+};
+
+/* Whose stamp it was, his lock it is again, and he may delete it. */
+static void a_stamp_taken_over_for_nothing_is_its_former_owners(void **state)
+{
+    static const enum fault faults[] = {FAULT_CLIENT_CLOCK, FAULT_STALL};
+    const struct explore_options of = {
+        .scheme = &scheme_refuses_what_it_has, .clients = 2, .servers = 1};
+    (void)state;
+    unsigned violated = walk(&of, &slow_pace, faults, 2);
+    assert_true(violated >> PROPERTY_EXTEND_OWN & 1); /* the stamp of one who had the lock */
+}
+
 static void both_agree_on_random_runs(void **state)
 {
     uint64_t runs = runs_wanted(), seed = sample_number("PICKLOCK_SEED", 20261122);
@@ -276,6 +308,7 @@ int main(void)
         cmocka_unit_test(judge_agrees_with_checks_on_long_walks),
         cmocka_unit_test(what_servers_lose_is_no_split_grant),
         cmocka_unit_test(a_guess_is_not_a_loss),
+        cmocka_unit_test(a_stamp_taken_over_for_nothing_is_its_former_owners),
         cmocka_unit_test(both_agree_on_random_runs),
         cmocka_unit_test(every_choice_was_walked),
     };

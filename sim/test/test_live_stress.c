@@ -2,6 +2,8 @@
  * each fault. */
 #include "test/stress_summary.h"
 
+#include "schemes/parts.h"
+
 /* A lease that no scheduling hiccup outlives, no faults: every section counts, to the last one. */
 static void nothing_is_lost_without_faults(void **state)
 {
@@ -130,6 +132,88 @@ static void no_watch_outlives_its_attempt(void **state)
     assert_int_equal(summary.aborts, 0);
 }
 
+/* A lock that looks at its own key as soon as it has it, on its second connection, and does not
+ * wait for the answer: with GET in one attempt, with a renewal in the next. So an answer to the
+ * attempt before is not to what it asked. */
+struct looking_lock {
+    int64_t at; /* enum looking_step */
+};
+
+static const enum scheme_field looking_fields[] = {FIELD_STEP};
+FIELDS_FIT(struct looking_lock, looking_fields);
+
+enum looking_step { START, ASKED, HELD, DELETED };
+
+static int strange_answers;
+
+/* Bits 14 to 35 of a token number its attempts: client.c. */
+static enum verb looks_with(const struct lease *lease)
+{
+    return lease->token >> 14 & 1 ? VERB_GET : VERB_COMPARE_EXPIRE;
+}
+
+static bool is_of_a_look(const struct lease *lease, const struct moment *in)
+{
+    bool is_look = in->verb == VERB_GET || in->verb == VERB_COMPARE_EXPIRE;
+    strange_answers += in->kind == MOMENT_REPLY && is_look && in->verb != looks_with(lease);
+    return in->kind == MOMENT_REPLY && is_look;
+}
+
+static void looking_lock(void *state, const struct lease *lease, const struct moment *in,
+                         struct outbox *out)
+{
+    struct looking_lock *self = state;
+    if (is_of_a_look(lease, in))
+        return;
+
+    SCRIPT(self);
+
+    out_set_nx_px(out, SERVER_ONE, lease);
+    AWAIT(self, ASKED);
+    if (!moment_is_ok(in)) {
+        out_no_answer(out, in);
+        SCRIPT_RETURN(self);
+    }
+    out_send(out, LANE_RENEW, SERVER_ONE,
+             (struct command){
+                 .verb = looks_with(lease), .value = lease->token, .ttl_us = lease->ttl_us});
+    out_granted(out);
+    AWAIT(self, HELD);
+
+    out_compare_and_delete(out, SERVER_ONE, lease);
+    AWAIT(self, DELETED);
+    out_compared(out, in);
+
+    SCRIPT_END(self);
+}
+
+static const struct scheme scheme_looking_lock = {
+    .name = "looking-lock",
+    .summary = "looking-lock",
+    .source = "sim/test/test_live_stress.c",
+    .step = looking_lock,
+    FIELDS_OF(looking_fields),
+    .token = TOKEN_UNIQUE,
+    .unit_us = UNIT_MILLISECOND_US,
+};
+
+static void a_reply_of_an_earlier_attempt_resumes_nothing(void **state)
+{
+    (void)state;
+    struct stress_outcome outcome;
+    struct stress_options options = options_of("set-nx-px-cad");
+    options.scheme = &scheme_looking_lock;
+    options.clients = 2;
+    options.locks = 2;
+    options.delay_ppm = 100000;
+    options.delay_us = 50000;
+    options.duration_us = 60 * (int64_t)SECOND_US;
+    summary.until_unheeded = 10;
+    runs(&options, &outcome);
+    assert_true(summary.unheeded >= 10); /* they came, and are in the history */
+    assert_int_equal(strange_answers, 0);
+}
+
 static void many_locks_are_shared(void **state)
 {
     (void)state;
@@ -176,6 +260,7 @@ int main(void)
         cmocka_unit_test(a_safe_scheme_only_overruns),
         cmocka_unit_test(a_blind_delete_is_found),
         cmocka_unit_test(no_watch_outlives_its_attempt),
+        cmocka_unit_test(a_reply_of_an_earlier_attempt_resumes_nothing),
         cmocka_unit_test(many_locks_are_shared),
     };
     return cmocka_run_group_tests(tests, open_live, close_live);
