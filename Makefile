@@ -22,7 +22,7 @@ FLAGS   = -std=c17 -D_GNU_SOURCE $(WARN) $(CFLAGS) -UNDEBUG -Isim -isystem /usr/
           $(if $(LIBFUZZER),-fsanitize=fuzzer-no-link -DWITH_LIBFUZZER)
 LIBS    = -lhiredis -luv -lyaml -ljansson -lm -lpthread -ldl
 
-SOURCES := $(filter-out sim/live/clock_shim.c,$(wildcard $(LAYERS:%=sim/%/*.c) sim/worker/calls/*.c $(EXPLORE_LAYERS:%=sim/explore/%/*.c) \
+SOURCES := $(filter-out sim/live/%_shim.c,$(wildcard $(LAYERS:%=sim/%/*.c) sim/worker/calls/*.c $(EXPLORE_LAYERS:%=sim/explore/%/*.c) \
              sim/explore/model/faults/*.c))
 OBJECTS := $(SOURCES:sim/%.c=$(BUILD)/%.o)
 PARTS   := $(filter-out $(BUILD)/cmd/main.o,$(OBJECTS))
@@ -53,9 +53,9 @@ $(BUILD)/report/assets.o: reports/page.html reports/page.css reports/page.js
 $(BUILD)/worker/helpers.o: $(wildcard sim/worker/python/*.py sim/worker/node/*.js sim/worker/ruby/*.rb)
 
 # The clock shim is preloaded into redis-server: never sanitised, no library of ours.
-$(BUILD)/picklock-clock.so: sim/live/clock_shim.c
+$(BUILD)/picklock-clock.so: sim/live/clock_shim.c sim/live/reads_shim.c sim/live/clock.h sim/live/read_log.h
 	@mkdir -p $(@D)
-	$(CC) -std=c17 -D_GNU_SOURCE $(WARN) -O2 -Isim -fPIC -shared -o $@ $<
+	$(CC) -std=c17 -D_GNU_SOURCE $(WARN) -O2 -Isim -fPIC -shared -o $@ $(filter %.c,$^)
 
 # The time of worker processes, preloaded into them: the same.
 $(BUILD)/picklock-time.so: $(wildcard sim/worker/shim/*.[ch]) sim/worker/time_page.h sim/worker/time_rules.h sim/live/clock.h

@@ -58,6 +58,16 @@ def test_stress_with_a_quorum_does_not_apply_to_one_server(picklock):
     assert ran.status == 2 and row["verdict"] == "not_applicable" and "needs 5" in row["not_applicable"], ran
 
 
+def test_stress_says_where_order_costs_concurrency(picklock):
+    """Somebody else's server does not tell in which order it reads; ours does."""
+    stress = ["stress", "--scheme", "set-nx-px-cad", "--clients", "4", "--no-faults", "--duration", "200ms", "--json", "-"]
+    with server() as port:
+        foreign = picklock(*stress, "--redis", f"redis://127.0.0.1:{port}")
+    ours = picklock(*stress)
+    assert [row["verdict"] for ran in (foreign, ours) for row in ran.json["results"]] == ["holds"] * 2, (foreign, ours)
+    assert "one command at a time" in " ".join(foreign.json["notes"]) and "notes" not in ours.json
+
+
 def test_a_long_run_tells_how_far_it_is(picklock, tmp_path):
     """No terminal: what is to come, then a line every few seconds, with what is left."""
     story = tmp_path / "long.yaml"

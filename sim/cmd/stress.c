@@ -240,7 +240,9 @@ static enum fail stress_and_report(struct options *options, const struct scheme_
     if (run_choices_read(&options->choices, &runner, &live, failure) ||
         shard_read(options->shard, &results.shard, failure))
         return (enum fail)cmd_failed(failure);
-    if (options->stress.server_drift_ppm)
+    /* Our own servers tell in which order they read; somebody else's cannot be made to drift, and
+     * says so. */
+    if (!live.url || options->stress.server_drift_ppm)
         live.steering = BENT_TIME;
     enum fail fail = live_new(&runner.live, &live, failure);
     if (!fail)

@@ -1,8 +1,10 @@
 /* clock.c - see clock.h. */
 #include "live/clock.h"
 
+#include "base/shared_file.h"
+#include "live/read_log.h"
+
 #include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,23 +14,9 @@
 
 enum fail clock_page_open(struct clock_page **page, const char *path, struct failure *failure)
 {
-    int descriptor = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-    if (descriptor < 0)
-        return failure_set(failure, FAIL_UNAVAILABLE, "%s: cannot be made: %s", path,
-                           strerror(errno));
-    void *memory = MAP_FAILED;
-    /* A page for which there is no room would end whoever writes to it. */
-    int error = posix_fallocate(descriptor, 0, (off_t)sizeof **page);
-    if (!error) {
-        memory = mmap(NULL, sizeof **page, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, 0);
-        error = errno;
-    }
-    (void)close(descriptor);
-    if (memory == MAP_FAILED) {
-        (void)unlink(path);
-        return failure_set(failure, FAIL_UNAVAILABLE, "%s: cannot be mapped: %s", path,
-                           strerror(error));
-    }
+    void *memory;
+    if (shared_file_make(&memory, path, sizeof **page, failure))
+        return FAIL_UNAVAILABLE;
     *page = memory;
     return FAIL_NONE;
 }
@@ -39,9 +27,11 @@ void clock_page_shut(struct clock_page *page)
         (void)munmap(page, sizeof *page);
 }
 
-enum fail clock_preload(const char *shim_path, const char *page_path, struct failure *failure)
+enum fail clock_preload(const char *shim_path, const char *page_path, const char *reads_path,
+                        struct failure *failure)
 {
-    if (setenv("LD_PRELOAD", shim_path, 1) != 0 || setenv(CLOCK_VARIABLE, page_path, 1) != 0)
+    if (setenv("LD_PRELOAD", shim_path, 1) != 0 || setenv(CLOCK_VARIABLE, page_path, 1) != 0 ||
+        (reads_path && setenv(READS_VARIABLE, reads_path, 1) != 0))
         return failure_set(failure, FAIL_INTERNAL, "setenv: %s", strerror(errno));
     return FAIL_NONE;
 }

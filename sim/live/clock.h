@@ -52,9 +52,10 @@ enum fail clock_page_open(struct clock_page **page, const char *path, struct fai
 /* Unmaps the page; the file stays until its folder goes. Takes page (may be NULL). */
 void clock_page_shut(struct clock_page *page);
 
-/* Sets LD_PRELOAD and CLOCK_VARIABLE of this process: for a child between fork and exec. Allocates
- * (setenv). */
-enum fail clock_preload(const char *shim_path, const char *page_path, struct failure *failure);
+/* Sets LD_PRELOAD, CLOCK_VARIABLE and, unless reads_path is NULL, READS_VARIABLE (read_log.h)
+ * of this process: for a child between fork and exec. Allocates (setenv). */
+enum fail clock_preload(const char *shim_path, const char *page_path, const char *reads_path,
+                        struct failure *failure);
 
 /* Where the shim lies: beside the running program, or in its parent folder (tests).
  * FAIL_UNAVAILABLE when it does not. */

@@ -9,6 +9,7 @@
 #include "base/memory.h"
 #include "live/control.h"
 #include "live/endpoint.h"
+#include "live/read_order.h"
 
 #include <arpa/inet.h>
 #include <assert.h>
@@ -36,6 +37,8 @@ void connection_let_go(struct connection *connection)
     struct endpoint *endpoint = connection->endpoint;
     if (endpoint->by_port[connection->port] == connection)
         endpoint->by_port[connection->port] = NULL;
+    if (endpoint->order)
+        read_order_leave(endpoint->order, connection);
     while (connection->first) {
         struct exchange *next = connection->first->next;
         exchange_free(connection->first);

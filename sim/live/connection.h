@@ -20,6 +20,7 @@
 enum { CALL_REQUESTS_MAX = 4, CONNECTION_PORTS = 65536, ENDPOINT_WORDS_MAX = 300 };
 
 struct connection;
+struct read_order;
 
 /* One command on its way. Owned by its connection. */
 struct exchange {
@@ -40,6 +41,10 @@ struct exchange {
     int64_t
         released_us; /* when it was let go to the server: not executed before; of monotonic_us() */
     int64_t answered_us;
+    struct proxy_request *last_request; /* from its arrival to the last answer */
+    uint64_t end;    /* of its requests, in the stream to the server; 0: unknown */
+    int64_t read_us; /* the server has read it all, then; 0: not yet (read_order.h) */
+    struct exchange *executed_next; /* after it on that server, and not taken yet */
     struct proxy_request *at_proxy[CALL_REQUESTS_MAX];
     redisReply *replies[CALL_REQUESTS_MAX];
 };
@@ -64,6 +69,7 @@ struct endpoint {
     struct proxy *proxy;
     struct connection **by_port; /* of the client's end */
     const struct connection_events *events;
+    struct read_order *order;           /* of what the server executes; NULL: not asked for */
     int connections;                    /* that exist, those being closed too */
     char complaint[ENDPOINT_WORDS_MAX]; /* the last thing that the proxy or a connection complained
                                         about */
@@ -78,6 +84,9 @@ struct connection {
     int port;
     int greetings; /* requests of the login that have not passed the proxy yet */
     struct proxy_link *link;
+    int server_port;        /* of the proxy's end of the connection to the server; 0: not yet */
+    uint32_t server_number; /* what the server accepted it as; 0: not seen yet */
+    uint64_t server_read;   /* bytes that the server has read from it */
     struct exchange *first, *last, *arriving;
     struct exchange *in_hook;
     bool is_cut;  /* by us: nobody is told */

@@ -4,6 +4,7 @@
 
 #include "base/memory.h"
 #include "base/monotonic.h"
+#include "live/read_order.h"
 
 #include <assert.h>
 #include <stdio.h>
@@ -125,6 +126,17 @@ static void refuse_reply(struct exchange *exchange, struct proxy_request *reques
     exchange->answered = exchange->requests;
 }
 
+static void hook_dialled(void *context, void *link_owner, int own_port)
+{
+    struct endpoint *endpoint = context;
+    struct connection *connection = link_owner;
+    if (!connection)
+        return;
+    connection->server_port = own_port;
+    if (endpoint->order)
+        read_order_join(endpoint->order, connection);
+}
+
 static enum proxy_decision hook_request(void *context, void *link_owner,
                                         struct proxy_request *request)
 {
@@ -141,8 +153,10 @@ static enum proxy_decision hook_request(void *context, void *link_owner,
     assert(exchange && exchange->arrived < exchange->requests);
     request->owner = exchange;
     exchange->at_proxy[exchange->arrived++] = request;
-    if (exchange->arrived == exchange->requests)
+    if (exchange->arrived == exchange->requests) {
         connection->arriving = exchange->next;
+        exchange->last_request = request;
+    }
     const struct connection_events *events = connection->endpoint->events;
     connection->in_hook = exchange;
     if (exchange->arrived == 1 && exchange->owner && events && events->arrived)
@@ -176,6 +190,8 @@ static enum proxy_decision hook_reply(void *context, void *link_owner,
     if (++exchange->answered < exchange->requests)
         return PROXY_PASS;
     exchange->answered_us = monotonic_us();
+    exchange->end = proxy_request_end(request);
+    exchange->last_request = NULL;
     exchange->reply = decode(exchange);
     exchange->at_proxy[0] = request;
     const struct connection_events *events = connection->endpoint->events;
@@ -199,8 +215,10 @@ static void hook_closed(void *context, void *link_owner)
     if (!connection)
         return;
     connection->link = NULL;
-    for (struct exchange *exchange = connection->first; exchange; exchange = exchange->next)
+    for (struct exchange *exchange = connection->first; exchange; exchange = exchange->next) {
         memset(exchange->at_proxy, 0, sizeof exchange->at_proxy);
+        exchange->last_request = NULL;
+    }
     connection_broke(connection);
     /* The client would learn of it by itself; but nothing more can come. */
     if (connection->async)
@@ -309,6 +327,7 @@ enum fail endpoint_open(struct endpoint *endpoint, uv_loop_t *loop, int number,
     const struct proxy_address any = {.host = "127.0.0.1"};
     const struct proxy_hooks hooks = {
         .opened = hook_opened,
+        .dialled = hook_dialled,
         .request = hook_request,
         .reply = hook_reply,
         .closed = hook_closed,

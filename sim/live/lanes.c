@@ -27,6 +27,15 @@ static bool lane_is_used(const struct load_client *load_client, const struct con
     return false;
 }
 
+bool lane_is_executing(const struct load_client *load_client, const struct connection *connection)
+{
+    for (const struct load_request *request = load_client->requests; request;
+         request = request->next)
+        if (request->connection == connection && request->place == PLACE_RUNNING)
+            return true;
+    return false;
+}
+
 /* Commands that had to wait for a connection, oldest first. */
 static void lane_send_unsent(struct load_client *load_client, int server, enum lane lane)
 {

@@ -111,6 +111,7 @@ struct stress_outcome {
     struct failure doubt;
     int64_t struck[STRUCK_COUNT]; /* so often */
     int64_t connections_refused;
+    bool was_one_at_a_time; /* so many commands were with a server: it does not tell its order */
 };
 
 enum fail live_stress(struct live *live, const struct stress_options *options,

@@ -3,6 +3,7 @@
 #include "live/stress.h"
 
 #include "base/memory.h"
+#include "live/read_order.h"
 
 #include <assert.h>
 #include <stdio.h>
@@ -70,21 +71,27 @@ void load_request_dequeue(struct load_request *request)
         queue->last = before;
 }
 
+/* Some are with it: may the next one go there, too? */
+static bool may_join(const struct stress *stress, const struct queue *queue, int server)
+{
+    return stress->live->endpoints[server].order && queue->due == REACH_OPEN;
+}
+
 void load_requests_pump(struct stress *stress, int server)
 {
     struct queue *queue = &stress->queues[server];
-    if (queue->running)
-        return;
-    outage_begin_due(queue);
-    struct load_request *request = queue->first;
-    if (queue->reach != REACH_OPEN || !request)
-        return;
-    queue->first = request->after;
-    if (!queue->first)
-        queue->last = NULL;
-    queue->running = request;
-    request->place = PLACE_RUNNING;
-    exchange_execute(request->exchange);
+    struct load_request *request;
+    if (!queue->running)
+        outage_begin_due(queue);
+    while (queue->reach == REACH_OPEN && (request = queue->first) &&
+           (!queue->running || may_join(stress, queue, server))) {
+        queue->first = request->after;
+        if (!queue->first)
+            queue->last = NULL;
+        queue->running++;
+        request->place = PLACE_RUNNING;
+        exchange_execute(request->exchange);
+    }
 }
 
 static void enqueue(struct load_request *request)
@@ -159,25 +166,27 @@ static void late_one_executed(struct load_request *request)
         exchange_deliver(request->exchange);
         return;
     }
+    struct load_client *load_client = request->load_client;
     load_request_free(request);
-    connection_cut(connection);
+    if (!lane_is_executing(load_client, connection))
+        connection_cut(connection);
 }
 
-static void executed(struct exchange *exchange)
+/* It has executed, after all that has been concluded of that server. */
+static void conclude(struct load_request *request)
 {
-    struct load_request *request = exchange->owner;
-    if (!request || stress_of(request)->failure.code)
-        return;
     struct stress *stress = stress_of(request);
+    struct exchange *exchange = request->exchange;
     struct queue *queue = &stress->queues[request->server];
-    assert(queue->running == request);
-    queue->running = NULL;
+    assert(request->place == PLACE_RUNNING && queue->running > 0);
+    queue->running--;
     request->place = PLACE_ANSWERED;
     struct event event = load_request_event(request, EVENT_EXECUTE);
+    const int64_t from_us =
+        exchange->read_us > exchange->released_us ? exchange->read_us : exchange->released_us;
     event.reply = exchange->reply;
-    event.from_us = exchange->released_us - stress->began_us;
+    event.from_us = from_us - stress->began_us;
     stress_write(stress, &event);
-    int server = request->server;
     if (request->is_abandoned) {
         late_one_executed(request);
     } else if (request->strike == STRIKE_REPLY) {
@@ -189,6 +198,40 @@ static void executed(struct exchange *exchange)
     } else {
         exchange_deliver(exchange);
     }
+}
+
+/* All that are answered now, up to the first that is not: what was executed before it is known. */
+static void conclude_in_order(struct stress *stress, struct read_order *order,
+                              const struct exchange *answered)
+{
+    struct exchange *first;
+    if (!read_order_look(order) || !answered->read_us) {
+        failure_set(&stress->failure, FAIL_UNKNOWN,
+                    "the order in which server %d executes is lost: %s",
+                    answered->connection->endpoint->number + 1,
+                    answered->read_us ? "it has read more than is kept of that"
+                                      : "it has answered what it was not seen to read");
+        return;
+    }
+    while ((first = read_order_first(order)) && exchange_is_answered(first) &&
+           !stress->failure.code) {
+        read_order_take(order);
+        conclude(first->owner);
+    }
+}
+
+static void executed(struct exchange *exchange)
+{
+    struct load_request *request = exchange->owner;
+    if (!request || stress_of(request)->failure.code)
+        return;
+    struct stress *stress = stress_of(request);
+    const int server = request->server;
+    struct read_order *order = exchange->connection->endpoint->order;
+    if (order)
+        conclude_in_order(stress, order, exchange);
+    else
+        conclude(request);
     load_requests_pump(stress, server);
 }
 

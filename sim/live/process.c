@@ -90,9 +90,11 @@ static void forget(struct process *process)
 {
     control_shut(process->control);
     clock_page_shut(process->clock);
+    read_log_shut(process->reads);
     free(process->settings);
     process->control = NULL;
     process->clock = NULL;
+    process->reads = NULL;
     process->settings = NULL;
     process->pid = 0;
 }
@@ -168,31 +170,43 @@ static enum fail write_settings(const struct process *process, const char *path,
     return failure_set(failure, FAIL_UNAVAILABLE, "%s: %s", path, strerror(errno));
 }
 
-static enum fail page_open(struct process *process, char *path, size_t size,
-                           struct failure *failure)
+/* What it shares with the library preloaded into it. */
+struct shared_paths {
+    char page[PROCESS_PATH_MAX + 8], reads[PROCESS_PATH_MAX + 8];
+};
+
+static enum fail share(struct process *process, struct shared_paths *paths, struct failure *failure)
 {
-    (void)snprintf(path, size, "%s/clock", process->folder);
-    if (clock_page_open(&process->clock, path, failure))
+    (void)snprintf(paths->page, sizeof paths->page, "%s/clock", process->folder);
+    (void)snprintf(paths->reads, sizeof paths->reads, "%s/reads", process->folder);
+    (void)unlink(paths->page);
+    (void)unlink(paths->reads);
+    if (clock_page_open(&process->clock, paths->page, failure))
         return FAIL_UNAVAILABLE;
     clock_freeze_at(process->clock, CLOCK_EPOCH_US);
+    /* No room for it: then nobody knows in which order it reads. */
+    if (read_log_open(&process->reads, paths->reads, NULL))
+        process->reads = NULL;
     return FAIL_NONE;
 }
 
 static enum fail begin_at(struct process *process, const struct process_options *options, int port,
                           struct failure *failure)
 {
-    char conf[PROCESS_PATH_MAX + 8], log[PROCESS_PATH_MAX + 8], page[PROCESS_PATH_MAX + 8];
+    char conf[PROCESS_PATH_MAX + 8], log[PROCESS_PATH_MAX + 8];
+    struct shared_paths paths;
     const char *program = options->program ? options->program : "redis-server";
     process->port = port;
     (void)snprintf(conf, sizeof conf, "%s/conf", process->folder);
     process_log_path(process, log, sizeof log);
-    (void)snprintf(page, sizeof page, "%s/clock", process->folder);
-    (void)unlink(page);
     if (write_settings(process, conf, failure) ||
-        (options->shim && page_open(process, page, sizeof page, failure)))
+        (options->shim && share(process, &paths, failure)))
         return FAIL_UNAVAILABLE;
     const char *const arguments[] = {program, conf, NULL};
-    const struct spawn_options child = {.log = log, .shim = options->shim, .page = page};
+    const struct spawn_options child = {.log = log,
+                                        .shim = options->shim,
+                                        .page = paths.page,
+                                        .reads = process->reads ? paths.reads : NULL};
     int error;
     (void)unlink(log);
     process->pid = spawn(&child, (char *const *)(uintptr_t)arguments, &error);

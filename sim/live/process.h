@@ -8,6 +8,7 @@
 
 #include "live/clock.h"
 #include "live/folder.h"
+#include "live/read_log.h"
 #include "live/url.h"
 
 #include <hiredis/hiredis.h>
@@ -35,8 +36,9 @@ struct process {
     redisContext *control; /* open from ready to stop */
     /* What its clock says, to be moved by us; it stands at world time 0 at first. NULL: no shim. */
     struct clock_page *clock;
-    char *settings; /* as it was when it was ready: process_reset() */
-    int64_t calls;  /* by then, and when that was compared last, of commands that change them */
+    struct read_log *reads; /* in which order it reads; NULL: no shim, or no room for it */
+    char *settings;         /* as it was when it was ready: process_reset() */
+    int64_t calls; /* by then, and when that was compared last, of commands that change them */
 };
 
 /* Starts it and waits until it is ready. From the main thread only: the kernel ties the death

@@ -41,7 +41,7 @@ static _Noreturn void child_run(const struct spawn_options *options, char *const
     (void)sigprocmask(SIG_SETMASK, &none, NULL);
     child_streams(options->log);
     int error = 0;
-    if (options->shim && clock_preload(options->shim, options->page, NULL))
+    if (options->shim && clock_preload(options->shim, options->page, options->reads, NULL))
         error = ENOMEM;
     if (!error) {
         (void)execvp(arguments[0], arguments);

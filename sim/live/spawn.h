@@ -3,9 +3,10 @@
 #define PICKLOCK_LIVE_SPAWN_H
 
 struct spawn_options {
-    const char *log;  /* what it says goes there */
-    const char *shim; /* the clock shim to preload, NULL: none */
-    const char *page; /* the file of its clock page */
+    const char *log;   /* what it says goes there */
+    const char *shim;  /* the clock shim to preload, NULL: none */
+    const char *page;  /* the files of its clock page, */
+    const char *reads; /* and of its reads, NULL: none */
 };
 
 /* Forks and runs arguments[0], looked up on the PATH; all borrowed. Its process id; -1 with the

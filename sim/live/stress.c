@@ -300,7 +300,7 @@ static enum fail greet(struct stress *stress, struct failure *failure)
     }
     for (int i = 0; i < clients && !fail; i++)
         stress->greeted += is_greeted(stress, i);
-    return fail;
+    return fail ? fail : load_order_prove(stress, failure);
 }
 
 static enum fail prepare(struct stress *stress, struct failure *failure)
@@ -313,6 +313,7 @@ static enum fail prepare(struct stress *stress, struct failure *failure)
     if (live_prepare(stress->live, options->servers, false, options->locks,
                      &stress_connection_events, failure))
         return failure->code;
+    load_order_follow(stress);
     stress->run = (struct run){.scheme = options->scheme,
                                .clients = options->clients,
                                .servers = options->servers,
@@ -381,6 +382,7 @@ static void fill_outcome(const struct stress *stress, struct stress_outcome *out
                                            .p999 = histogram_at(stress->latency, 999),
                                            .max = stress->latency->max};
     outcome->connections_refused = stress->connections_refused;
+    outcome->was_one_at_a_time = !stress->is_ordered;
     memcpy(outcome->struck, stress->struck, sizeof outcome->struck);
 }
 
@@ -404,6 +406,7 @@ static void hang_up(struct stress *stress)
 
 static void clean_up(struct stress *stress)
 {
+    load_order_drop(stress);
     timers_close(&stress->timers);
     free(stress->load_clients);
     free(stress->prefixes);

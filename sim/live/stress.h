@@ -1,11 +1,12 @@
 /* stress.h - what the files of the stress run share. Private to this folder.
  *
- *     load client (a client's endless loop)  --order-->  queue before each server  -->  server
+ *     load client (a client's endless loop)  --request-->  queue before each server  -->  server
  *
- * An order is one command of a client on its way. Before each server all orders stand in one queue,
- * and one at a time is with the server: so the order of execution is known exactly. A delayed
- * command waits outside the queue. Faults are drawn by (seed, client, n-th thing), whatever the
- * timing. */
+ * A load request is one command of a client on its way. A server of ours tells in which order it
+ * reads (read_order.h), so all that have come go to it at once, and the order of execution is known
+ * exactly. Before somebody else's server they stand in a queue, and one at a time is with it.
+ * Replies go on in the order of execution. A delayed command waits outside the queue. Faults are
+ * drawn by (seed, client, n-th thing), whatever the timing. */
 #ifndef PICKLOCK_LIVE_STRESS_H
 #define PICKLOCK_LIVE_STRESS_H
 
@@ -94,7 +95,7 @@ struct load_client {
 
 struct queue {
     struct load_request *first, *last;
-    struct load_request *running;
+    int running;              /* with the server */
     struct load_timer outage; /* rings at its end */
     enum server_reach reach;  /* silent: nothing goes to the server, nor from it to a client */
     enum server_reach due;    /* not open: begins when nothing is with the server, */
@@ -122,6 +123,7 @@ struct stress {
     int greeted;         /* clients that every server has answered */
     bool is_ending;
     struct failure failure;
+    bool is_ordered;      /* every server tells in which order it reads */
     struct failure doubt; /* FAIL_UNKNOWN: nothing can be concluded, and why */
 };
 
@@ -157,6 +159,15 @@ void load_request_dequeue(struct load_request *request);
 /* Frees it; not while it is in a queue or with a server. */
 void load_request_free(struct load_request *request);
 
+/* --- load_order.c --- */
+/* Follows the servers' reads, where all of them tell of them: before there are connections. */
+void load_order_follow(struct stress *stress);
+/* All clients have been answered: then each was seen to be read from. FAIL_UNAVAILABLE: which
+ * server's order is not known. */
+enum fail load_order_prove(const struct stress *stress, struct failure *failure);
+/* All connections have gone. */
+void load_order_drop(struct stress *stress);
+
 /* --- load_outages.c: servers out of reach for a while --- */
 /* The request's strike puts its server out of reach, as soon as nothing is with it. */
 void outage_draw(const struct load_request *request);
@@ -176,6 +187,8 @@ void lane_lose(struct load_client *load_client, struct connection *connection);
 void lanes_reset(struct load_client *load_client, int server);
 /* The load client does not use the connection any more, as far as it is concerned. */
 void lanes_forget(struct load_client *load_client, const struct connection *connection);
+/* Is something on it with the server? */
+bool lane_is_executing(const struct load_client *load_client, const struct connection *connection);
 /* Something on a connection has come to its end. One that something was given up on ends now, when
  * nothing more is on it; what waits for a connection is sent. */
 void lane_settle(struct load_client *load_client, struct connection *connection, int server,

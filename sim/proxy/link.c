@@ -177,6 +177,34 @@ static void dial_failed(struct proxy_link *link, int error)
     link_over(link, LEAVE_RST, LEAVE_NOW);
 }
 
+static int port_of(const struct sockaddr_storage *address)
+{
+    if (address->ss_family == AF_INET6)
+        return ntohs(((const struct sockaddr_in6 *)address)->sin6_port);
+    return ntohs(((const struct sockaddr_in *)address)->sin_port);
+}
+
+/* Of the other end, and of ours; 0: it has none. */
+static int peer_port(struct side *side)
+{
+    struct sockaddr_storage peer;
+    int length = sizeof peer;
+    if (side->is_unix ||
+        uv_tcp_getpeername(&side->socket.tcp, (struct sockaddr *)&peer, &length) < 0)
+        return 0;
+    return port_of(&peer);
+}
+
+static int own_port(struct side *side)
+{
+    struct sockaddr_storage own;
+    int length = sizeof own;
+    if (side->is_unix ||
+        uv_tcp_getsockname(&side->socket.tcp, (struct sockaddr *)&own, &length) < 0)
+        return 0;
+    return port_of(&own);
+}
+
 static void on_dialled(uv_connect_t *dial, int status)
 {
     struct proxy_link *link = dial->data;
@@ -187,6 +215,9 @@ static void on_dialled(uv_connect_t *dial, int status)
         return;
     }
     side_connected(&link->server);
+    const struct proxy_hooks *hooks = &link->proxy->hooks;
+    if (hooks->dialled)
+        hooks->dialled(hooks->context, link->owner, own_port(&link->server));
     flow_push(&link->to_server);
     flow_run(&link->to_server);
     flow_start(&link->to_client);
@@ -206,18 +237,6 @@ static void start_dial(struct proxy_link *link)
         if (error)
             dial_failed(link, error);
     }
-}
-
-static int peer_port(struct side *side)
-{
-    struct sockaddr_storage peer;
-    int length = sizeof peer;
-    if (side->is_unix ||
-        uv_tcp_getpeername(&side->socket.tcp, (struct sockaddr *)&peer, &length) < 0)
-        return 0;
-    if (peer.ss_family == AF_INET6)
-        return ntohs(((struct sockaddr_in6 *)&peer)->sin6_port);
-    return ntohs(((struct sockaddr_in *)&peer)->sin_port);
 }
 
 static void insert(struct proxy *proxy, struct proxy_link *link)

@@ -61,6 +61,9 @@ struct proxy_hooks {
     /* A client connected; peer_port tells who (0 on a unix socket). The owner may set *link_owner.
      */
     void (*opened)(void *context, struct proxy_link *link, int peer_port, void **link_owner);
+    /* The upstream connection stands, and nothing has been written to it; own_port is that of our
+     * end (0 on a unix socket). */
+    void (*dialled)(void *context, void *link_owner, int own_port);
     /* A whole request has come, or as much of it as will be looked at. */
     enum proxy_decision (*request)(void *context, void *link_owner, struct proxy_request *request);
     /* Its whole reply has come; bytes are borrowed (the first capped part of a large one). Once a
@@ -108,6 +111,9 @@ void proxy_request_answer(struct proxy_request *request, const char *bytes, size
 void proxy_reply_forward(struct proxy_request *request);
 /* Other bytes go to the client instead of the reply (the held one, or inside the reply hook). */
 void proxy_reply_answer(struct proxy_request *request, const char *bytes, size_t length);
+
+/* Where it ends in the stream of bytes to the server; UINT64_MAX: not all of it has passed yet. */
+uint64_t proxy_request_end(const struct proxy_request *request);
 
 enum proxy_cut { PROXY_FIN, PROXY_RST };
 /* Ends both sides of the link; the client sees FIN or RST. closed() follows. */

@@ -242,6 +242,11 @@ int request_ended(struct flow *flow)
     return copies;
 }
 
+uint64_t proxy_request_end(const struct proxy_request *shown)
+{
+    return ((const struct pending_request *)shown)->end;
+}
+
 /* --- what owners say --- */
 
 /* The held request's flow, or NULL: the link has ended, or the owner speaks inside the hook. */

@@ -178,7 +178,13 @@ static enum fail serve(struct standalone *self, const struct proxy_address *list
     const struct standalone_options *options = self->options;
     bool looks = self->rules || self->log;
     const struct proxy_hooks hooks = {
-        on_opened, looks ? on_request : NULL, looks ? on_reply : NULL, on_closed, on_notice, self};
+        .opened = on_opened,
+        .request = looks ? on_request : NULL,
+        .reply = looks ? on_reply : NULL,
+        .closed = on_closed,
+        .notice = on_notice,
+        .context = self,
+    };
     if (self->rules)
         rules_start(self->rules, &self->loop, options->seed, on_struck, self);
     enum fail fail = proxy_new(&self->proxy, &self->loop, listen, upstream, &hooks, self->failure);

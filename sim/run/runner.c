@@ -443,6 +443,10 @@ static const char *never_struck(const struct stress_options *options,
     return NULL;
 }
 
+static const char one_at_a_time[] =
+    "The servers do not tell in which order they read, so one command at a time was with each of "
+    "them: the order in which they executed is known, and concurrency was given for it.";
+
 enum fail runner_stress(struct runner *runner, struct stress_options *options,
                         struct results *results, struct failure *failure)
 {
@@ -483,6 +487,8 @@ enum fail runner_stress(struct runner *runner, struct stress_options *options,
                 .fail_on = fail_on_for(runner->fail_on, options->scheme, FAIL_ON_BUG)});
         free(interrupted);
         fill_figures(row->stress, &outcome, &counters);
+        if (outcome.was_one_at_a_time)
+            results_note(results, memory_format("%s", one_at_a_time));
         row->elapsed_us = outcome.elapsed_us;
         snprintf(results->server_version, sizeof results->server_version, "%s",
                  live_server_version(runner->live));

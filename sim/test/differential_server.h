@@ -84,7 +84,7 @@ static void server_child(const struct compared_server *server, const char *progr
 {
     struct failure failure = {0};
     prctl(PR_SET_PDEATHSIG, SIGKILL);
-    if (clock_preload(shim, server->page, &failure) == FAIL_NONE)
+    if (clock_preload(shim, server->page, NULL, &failure) == FAIL_NONE)
         execlp(program, program, "--port", "0", "--unixsocket", server->socket, "--dir",
                server->data, "--appendonly", "no", "--save", "3600 1000000000",
                "--stop-writes-on-bgsave-error", "no", "--hz", "500", "--logfile", server->log,

@@ -6,6 +6,7 @@
 #include "base/memory.h"
 #include "checks/checks.h"
 #include "live/stress.h"
+#include "redis/model.h"
 
 #include <signal.h>
 #include <string.h>
@@ -25,6 +26,8 @@ struct summary {
     int64_t kinds[EVENT_COUNT];
     int64_t sections; /* counter writes executed */
     int64_t pushes;
+    struct model *model; /* what each execution is held to; NULL: nothing */
+    struct model_watch watches[CLIENTS_MAX];
     int64_t counter; /* as nobody read it in the end; -1: not */
     int64_t faults[CHOICE_COUNT];
     int64_t pauses, delays;
@@ -78,6 +81,16 @@ static void count_release(struct summary *summary, const struct event *event)
         event->reply.kind == REPLY_NIL && event->time_us < *set_us + summary->lease_us;
 }
 
+/* A server that had executed them in this order would have answered so. */
+static void hold_to_model(struct summary *summary, const struct event *event)
+{
+    const struct reply reply = model_execute(summary->model, &summary->watches[event->client],
+                                             &event->command, event->time_us);
+    assert_int_equal(event->reply.kind, reply.kind);
+    assert_int_equal(event->reply.value, reply.value);
+    assert_int_equal(event->reply.second, reply.second);
+}
+
 static void summary_take(void *context, const struct event *event)
 {
     struct summary *summary = context;
@@ -105,6 +118,8 @@ static void summary_take(void *context, const struct event *event)
     if (event->kind == EVENT_EXECUTE && event->client < 0) {
         summary->counter = event->reply.kind == REPLY_VALUE ? event->reply.value : 0;
     } else if (event->kind == EVENT_EXECUTE) {
+        if (summary->model)
+            hold_to_model(summary, event);
         bool is_section = command->key == KEY_COUNTER && command->verb == VERB_SET;
         if (is_section && ++summary->sections == summary->until_sections)
             summary->stop = 1;
@@ -186,7 +201,7 @@ static inline void checks_agree(struct stress_options *options, struct finding *
 static int open_live(void **state)
 {
     (void)state;
-    struct live_options options = {.steering = REAL_TIME};
+    struct live_options options = {.steering = BENT_TIME};
     return live_new(&live, &options, NULL) ? -1 : 0;
 }
 

@@ -29,6 +29,28 @@ static void nothing_is_lost_without_faults(void **state)
     }
 }
 
+/* All clients are in flight at once, and each reply is the one that the order of executions leads
+ * to. */
+static void replies_are_those_of_the_order(void **state)
+{
+    (void)state;
+    static const char *const schemes_tried[] = {"set-nx-px-cad", "watch-multi-del", "fenced",
+                                                "multi-setnx-expire-del"};
+    for (size_t i = 0; i < sizeof schemes_tried / sizeof *schemes_tried; i++) {
+        struct stress_options options = options_of(schemes_tried[i]);
+        struct stress_outcome outcome;
+        struct model model;
+        model_init(&model, 1000);
+        summary.model = &model;
+        options.clients = 60;
+        options.think_us = 1;
+        options.duration_us = 60 * (int64_t)SECOND_US; /* a slow machine takes longer, no more */
+        summary.until_sections = 50;
+        runs(&options, &outcome);
+        assert_true(summary.sections >= 50);
+    }
+}
+
 static void set_faults(struct stress_options *options)
 {
     /* Long against a round trip on a busy machine, and under sanitizers. */
@@ -256,6 +278,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(draws_depend_on_nothing_else),
         cmocka_unit_test(nothing_is_lost_without_faults),
+        cmocka_unit_test(replies_are_those_of_the_order),
         cmocka_unit_test(every_fault_strikes_and_is_told),
         cmocka_unit_test(a_safe_scheme_only_overruns),
         cmocka_unit_test(a_blind_delete_is_found),

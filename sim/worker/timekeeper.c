@@ -2,6 +2,7 @@
 #include "worker/timekeeper.h"
 
 #include "base/monotonic.h"
+#include "base/shared_file.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -30,22 +31,9 @@ enum fail timekeeper_open(struct timekeeper *timekeeper, const char *path, int64
 {
     *timekeeper = (struct timekeeper){.bell = -1};
     (void)snprintf(timekeeper->path, sizeof timekeeper->path, "%s", path);
-    int descriptor = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-    if (descriptor < 0)
-        return failure_set(failure, FAIL_UNAVAILABLE, "%s: cannot be made: %s", path,
-                           strerror(errno));
-    void *memory = MAP_FAILED;
-    /* A page for which there is no room would end whoever writes to it. */
-    int error = posix_fallocate(descriptor, 0, (off_t)sizeof *timekeeper->page);
-    if (!error) {
-        memory =
-            mmap(NULL, sizeof *timekeeper->page, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, 0);
-        error = errno;
-    }
-    (void)close(descriptor);
-    if (memory == MAP_FAILED)
-        return failure_set(failure, FAIL_UNAVAILABLE, "%s: cannot be mapped: %s", path,
-                           strerror(error));
+    void *memory;
+    if (shared_file_make(&memory, path, sizeof *timekeeper->page, failure))
+        return FAIL_UNAVAILABLE;
     timekeeper->page = memory;
     timekeeper->page->seed = seed;
     atomic_store(&timekeeper->page->now_us, now_us);
