@@ -212,12 +212,13 @@ class Worker(Worker):
 
 
 def test_an_error_is_told(picklock, worker):
+    """Also one whose words are no text."""
     ran = once(picklock, worker("""
 class Worker(Worker):
     def release(self):
-        raise RuntimeError("no such lock")
+        raise RuntimeError("no such lock \\udcff \\0")
 """))
-    assert ran.status == 1 and "answered with an error: RuntimeError: no such lock" in ran.err, ran
+    assert ran.status == 1 and "answered with an error: RuntimeError: no such lock \\udcff" in ran.err, ran
 
 
 def test_a_worker_that_never_answers_is_stuck(picklock, worker):

@@ -251,7 +251,8 @@ enum fail protocol_read(const char *line, size_t length, struct worker_answer *a
     const struct answer_reading reading = {.line = line, .length = length, .failure = failure};
     json_error_t error;
     *answer = (struct worker_answer){0};
-    json_t *root = json_loadb(line, length, JSON_REJECT_DUPLICATES | JSON_DECODE_ANY, &error);
+    json_t *root =
+        json_loadb(line, length, JSON_REJECT_DUPLICATES | JSON_DECODE_ANY | JSON_ALLOW_NUL, &error);
     if (!root)
         return bad(&reading, "this is no JSON", "");
     enum fail fail = read_object(&reading, root, answer);

@@ -108,7 +108,8 @@ function run(worker) {
         console.error(error);
         process.exit(1);
       }
-      said = { error: String((error && error.message) || error) };
+      // what bytes a library puts into its message is its own affair: halves of a character are no text
+      said = { error: String((error && error.message) || error).replace(/\p{Surrogate}/gu, '\ufffd') };
     }
     say({ id: request.id, ...said });
   }

@@ -107,7 +107,8 @@ def _take_streams():
 
 
 def _error(error):
-    return {"error": f"{type(error).__name__}: {error}"}
+    """What bytes a library puts into its message is its own affair: what is no text is escaped."""
+    return {"error": f"{type(error).__name__}: {error}".encode(errors="backslashreplace").decode()}
 
 
 def _is_async(function):

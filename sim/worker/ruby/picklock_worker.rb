@@ -112,7 +112,9 @@ module PicklockWorker
     rescue StandardError, NotImplementedError => error # whatever a library raises is its error, and no end of the worker
       raise if %w[init reset].include?(request["op"])
 
-      PicklockWorker.say({ id: request["id"], error: "#{error.class}: #{error.message}" })
+      # what bytes a library puts into its message is its own affair
+      message = error.message.dup.force_encoding("UTF-8").scrub
+      PicklockWorker.say({ id: request["id"], error: "#{error.class}: #{message}" })
     end
   end
 
