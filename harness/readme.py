@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""Writes the tables of README.md and of reports/TABLES.md anew from a run, and the reports of reports/example anew from its
+"""Writes the tables of README.md and of reports/TABLES.md anew from a run, and the reports under reports/example anew from their
 results: harness/readme.py [RUN-FOLDER]
 
 Without a folder: reports/runs/latest, which should be a run of every scenario. The explorer's table is that of
@@ -13,7 +13,8 @@ import subprocess
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-README, TABLES, EXAMPLE = ROOT / "README.md", ROOT / "reports" / "TABLES.md", ROOT / "reports" / "example"
+README, TABLES = ROOT / "README.md", ROOT / "reports" / "TABLES.md"
+EXAMPLES = ["reports/example", "reports/example/redis-py"]  # folders, as their commands name them
 PROGRAM = pathlib.Path(os.environ.get("BUILD", ROOT / "build")).resolve() / "picklock"
 MATRIX = ROOT / "scenarios" / "matrix.yaml"
 LINE_MAX = 150
@@ -159,14 +160,17 @@ def pages(results):
             TABLES: replaced(tables, "explorer", matrix_table())}
 
 
-def report(folder):
-    """Prints a run folder's reports again, where they were."""
-    subprocess.run([PROGRAM, "report", folder, "--html", folder / "index.html", "--markdown", folder / "report.md",
-                    "--junit", folder / "junit.xml"], check=True)
+def report(folder, root=ROOT):
+    """Prints the reports of a run folder under root again, where they were."""
+    ran = subprocess.run([PROGRAM, "report", folder, "--html", f"{folder}/index.html", "--markdown", f"{folder}/report.md",
+                          "--junit", f"{folder}/junit.xml"], cwd=root)
+    if ran.returncode not in (0, 1):  # 1: of a lock that fails
+        raise SystemExit(ran.returncode)
 
 
 if __name__ == "__main__":
     folder = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else ROOT / "reports/runs/latest")
     for path, text in pages(json.loads((folder / "results.json").read_text())).items():
         path.write_text(text)
-    report(EXAMPLE)
+    for example in EXAMPLES:
+        report(example)

@@ -8,7 +8,7 @@ import re
 import shutil
 
 import pytest
-from conftest import flat, has_browser, run
+from conftest import ROOT, flat, has_browser, run
 
 
 # --- as text ---
@@ -48,6 +48,7 @@ def make_browser(scripts=True):
     return webdriver.Chrome(options=options, service=Service(shutil.which("chromedriver")))
 
 
+LIBRARY = (ROOT / "reports" / "example" / "redis-py" / "index.html").as_uri()
 needs_browser = pytest.mark.skipif(not has_browser(), reason="no chromium and chromedriver here")
 
 
@@ -214,6 +215,8 @@ def test_it_reads_without_scripts(sample):
         assert driver.current_url.endswith("#expired-lease-double-delete--set-nx-ex-del")
         assert css(driver, "article:target svg.timeline")[0].is_displayed()
         assert css(driver, "article:target .witness li")[0].is_displayed()
+        driver.get(LIBRARY)
+        assert css(driver, ".conclusion svg.timeline")[0].is_displayed() and not css(driver, "#matrix thead button")
     finally:
         driver.quit()
 
@@ -222,6 +225,37 @@ def test_it_reads_without_scripts(sample):
 def test_it_prints(page):
     sheet = page.execute_cdp_cmd("Page.printToPDF", {"preferCSSPageSize": True, "printBackground": True})
     assert base64.b64decode(sheet["data"]).startswith(b"%PDF")
+
+
+@needs_browser
+@pytest.mark.parametrize("width, scheme", [(400, "dark"), (1400, "light")])
+def test_the_page_of_a_test_begins_with_its_verdict(browser, width, scheme):
+    """That of the committed example: why, what to do, the shortest counterexample with the library's own commands, how to replay it."""
+    browser.get_log("browser")
+    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": False})
+    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": [{"name": "prefers-color-scheme", "value": scheme}]})
+    try:
+        browser.get(LIBRARY)
+        assert browser.find_element("tag name", "h1").text == "redis_py_lock.py fails: late-grant, untrue-answer."
+        block = browser.find_element("css selector", ".conclusion")
+        assert block.rect["y"] < browser.execute_script("return innerHeight") and block.rect["x"] + block.rect["width"] <= width
+        reasons = [reason.text for reason in css(block, ".reasons li")]
+        assert [reason.split()[0] for reason in reasons] == ["late-grant", "untrue-answer"] and all("What to do:" in reason for reason in reasons)
+        diagram = css(block, "svg.timeline")[0]
+        assert diagram.is_displayed() and "A acquires: SET lock A1 PX 2000 NX" in diagram.text
+        assert css(block, ".again code")[0].text.startswith("picklock replay --worker")
+        assert browser.execute_script("return document.documentElement.scrollWidth") <= width
+        assert browser.execute_script(FAINT) == []
+        sides = css(browser, ".sides")
+        assert sides == []  # one lock: neither naive nor safe
+        css(block, ".reasons a")[0].click()
+        assert css(browser, "article:target svg.timeline")[0].is_displayed()
+        browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print"})
+        assert diagram.is_displayed() and browser.execute_script(FAINT) == []
+        assert browser.get_log("browser") == []
+    finally:
+        browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+        browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "", "features": []})
 
 
 def cell_texts(driver):

@@ -101,7 +101,7 @@ def test_a_naive_lock_is_found_explained_and_replayed(picklock, worker, tmp_path
 
     page = html.unescape((out / "latest" / "index.html").read_text())
     verdict = page.split('<section class="conclusion">')[1].split("</section>")[0]
-    assert "my lock.py fails: unlock-bug." in verdict and "What to do:" in verdict and "<svg" in verdict and line in verdict
+    assert '<h1 class="bad">my lock.py fails: unlock-bug.</h1>' in page and "What to do:" in verdict and "<svg" in verdict and line in verdict
     assert results["notes"][0] in page
 
 

@@ -3,6 +3,7 @@
 #include "report/html.h"
 
 #include "base/memory.h"
+#include "report/conclusion.h"
 #include "base/units.h"
 #include "base/version.h"
 #include "report/assets.h"
@@ -114,7 +115,12 @@ static void put_words(const struct page *page, char *words)
 
 static void put_title(const struct page *page)
 {
-    put_words(page, view_verdict_words(page->view));
+    if (!html_has_conclusion(page)) {
+        put_words(page, view_verdict_words(page->view));
+        return;
+    }
+    const struct conclusion conclusion = conclusion_of(page->view);
+    put_words(page, conclusion_whole(page->view, &conclusion));
 }
 
 static void put_scope(const struct page *page)
@@ -124,7 +130,8 @@ static void put_scope(const struct page *page)
 
 static void put_sides(const struct page *page)
 {
-    char *words[] = {view_sides_words(page->view), view_policy_words(page->view->results),
+    char *words[] = {html_has_conclusion(page) ? view_verdict_words(page->view) : NULL,
+                     view_sides_words(page->view), view_policy_words(page->view->results),
                      view_inferred_words(page->view->results)};
     bool has_any = false;
     for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {

@@ -14,8 +14,11 @@ struct page {
     bool is_in_folder;      /* the page lies in it: paths can be links */
 };
 
-/* Of `picklock test`: the verdict in words, with what to do about each cause, and the shortest
- * counterexample; nothing of other commands. */
+/* Is it a page of `picklock test`, whose title is its verdict in words? */
+bool html_has_conclusion(const struct page *page);
+
+/* Of such a page: each cause with what to do about it, and the shortest counterexample; else
+ * nothing. */
 void html_conclusion(const struct page *page);
 
 /* The table scheme x scenario of all directed rows; nothing when there are none. */

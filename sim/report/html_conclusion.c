@@ -23,8 +23,10 @@ static void put_cause(const struct page *page, const struct concluded_cause *cau
     while (page->view->rows[at] != cause->row)
         at++;
     char *id = html_row_id(page->view, at), *where = conclusion_where(cause);
-    html_put(page, "<li><a href=\"#%s\">%s</a>: %s; %s. <b>What to do:</b> %s.</li>\n", id,
-             cause_name(cause->cause), cause_words(cause->cause), where,
+    html_put(page,
+             "<li><a href=\"#%s\">%s</a> %s <small>%s</small>\n"
+             "<p><b>What to do:</b> %s.</p></li>\n",
+             id, cause_name(cause->cause), cause_words(cause->cause), where,
              cause_advice(cause->cause));
     free(where);
     free(id);
@@ -42,25 +44,33 @@ static void put_counterexample(const struct page *page, const struct concluded_c
                  true);
     html_sentences(page, property->witness, property->witness_lines);
     if (again)
-        html_put(page, "<p>Replay it: <code>%s</code></p>\n", again);
+        html_put(page, "<p class=\"again\">Replay it: <code>%s</code></p>\n", again);
     free(again);
     free(label);
     free(title);
 }
 
+bool html_has_conclusion(const struct page *page)
+{
+    return strcmp(page->view->results->command, "test") == 0 && page->view->count;
+}
+
+/* Its first sentence is the page's title. */
 void html_conclusion(const struct page *page)
 {
-    if (strcmp(page->view->results->command, "test") != 0 || !page->view->count)
+    if (!html_has_conclusion(page))
         return;
     const struct conclusion conclusion = conclusion_of(page->view);
-    html_put(page, "<section class=\"conclusion\">\n<h2>The verdict</h2>\n");
-    put_paragraph(page, conclusion_whole(page->view, &conclusion));
+    html_put(page, "<section class=\"conclusion\">\n<h2>%s</h2>\n",
+             conclusion.failures ? "Why, and what to do" : "What was found");
     if (conclusion.failures)
-        html_put(page, "<ul>\n");
+        html_put(page, "<ul class=\"reasons\">\n");
     for (int i = 0; i < conclusion.failures; i++)
         put_cause(page, &conclusion.causes[i]);
     if (conclusion.failures)
         html_put(page, "</ul>\n");
+    else if (!conclusion.count)
+        html_put(page, "<p>Nothing.</p>\n");
     put_paragraph(page, conclusion_others(&conclusion));
     put_paragraph(page, conclusion_open(page->view, &conclusion));
     if (conclusion.failures)

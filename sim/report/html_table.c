@@ -154,15 +154,17 @@ static void put_side(const struct page *page, const char *style, int columns, co
 
 static void put_heads(const struct page *page, const struct grid *grid)
 {
+    html_put(page, "<thead role=\"rowgroup\">\n");
+    if (grid->naive || !grid->has_unrated) { /* there are sides */
+        html_put(page, "<tr role=\"row\" class=\"sides\"><td role=\"cell\"></td>");
+        put_side(page, "naive", grid->naive, "Naive schemes");
+        put_side(page, "safe", grid->columns_count - grid->naive,
+                 grid->has_unrated ? "Other schemes" : "Safe schemes");
+        html_put(page, "</tr>\n");
+    }
     html_put(page,
-             "<thead role=\"rowgroup\">\n<tr role=\"row\" class=\"sides\"><td role=\"cell\"></td>");
-    put_side(page, "naive", grid->naive, "Naive schemes");
-    put_side(page, "safe", grid->columns_count - grid->naive,
-             grid->has_unrated ? "Other schemes" : "Safe schemes");
-    html_put(
-        page,
-        "</tr>\n<tr role=\"row\"><th role=\"columnheader\" scope=\"col\" class=\"name\">%s</th>",
-        grid->kind == KIND_CELL ? "Faults" : "Scenario");
+             "<tr role=\"row\"><th role=\"columnheader\" scope=\"col\" class=\"name\">%s</th>",
+             grid->kind == KIND_CELL ? "Faults" : "Scenario");
     for (int i = 0; i < grid->columns_count; i++) {
         const struct result_row *column = grid->view->rows[grid->columns[i]];
         html_put(page, "<th role=\"columnheader\" scope=\"col\" class=\"%s%s\">%s",
