@@ -6,12 +6,14 @@ import json
 import os
 import re
 import shlex
+import shutil
 import subprocess
 
 import pytest
 import yaml
 from conftest import BUILD, ROOT
 
+NPM = BUILD / "workers" / "node_modules"
 FAULTS = ["none", "stall", "lose-reply", "late-request", "crash", "restart-empty"]
 # Not set-nx-px-evalsha: it sends something before it asks for the lock. The lease of a scheme counts from its call, that of a worker from the
 # command that granted, so its late grants do not show in the replay, and such cells are unknown.
@@ -89,9 +91,34 @@ def test_what_is_not_decided_is_unknown_and_says_why(name, why):
     assert why in " ".join(done.stdout.split())
 
 
+def test_of_several_servers_it_is_asked_only_where_it_promises_a_quorum():
+    done = explore("set-nx-ex-del", "--fault", "none", "--servers", "3")
+    assert done.returncode == 2 and "1 unknown" in done.stdout
+    assert "it does not promise a quorum" in " ".join(done.stdout.split())
+
+
+# Of the library: its cleaning up says "no" of what it had itself when its lease was over, and a copy of its script finds its own key.
+NPM_REDLOCK = {"none": "safe", "stall": "overrun only", "lose-reply": "leftover only", "restart-empty": "safe",
+               "duplicate": "broken (untrue-answer, 11 steps)"}
+
+
+@pytest.mark.skipif(not shutil.which("node") or not NPM.exists(), reason="the libraries of npm are not installed: harness/setup.sh workers")
+def test_npm_redlock_is_decided_on_one_server():
+    faults = list(NPM_REDLOCK)
+    done = subprocess.run([BUILD / "picklock", "explore", "--worker", "node sim/worker/examples/redlock_npm.js", "--clients", "2", "--rounds", "1",
+                           "--fault", ",".join(faults)], cwd=ROOT, text=True, capture_output=True, timeout=300,
+                          env={**os.environ, "NODE_PATH": str(NPM)})
+    assert done.returncode == 1, done.stdout + done.stderr
+    found = {line.split()[0]: line for line in done.stdout.splitlines() if line.startswith("  ")}
+    for fault in faults:
+        assert " ".join(found[fault].split(" states")[0].split()[1:-1]) == NPM_REDLOCK[fault], fault
+        assert found[fault].endswith("confirmed") or NPM_REDLOCK[fault] == "safe"
+    (executions,) = re.findall(r"(\d+) executions of the worker", done.stdout)
+    assert int(executions) <= 2000
+
+
 @pytest.mark.parametrize("options, why", [
     (["--scheme", "redlock"], "--scheme does not go with --worker"),
-    (["--servers", "3"], "a worker is decided on one server"),
     (["--runs", "3"], "--runs goes with --search random"),
     (["--fault", "resend"], "resend does not apply to a worker"),
     (["--fault", "stall+refusing-server"], "refusing-server does not apply to a worker"),

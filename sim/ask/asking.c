@@ -25,6 +25,7 @@ static void fill_scheme(const struct asking *asking, struct scheme *scheme)
     scheme->promises_expiry = promises & PROMISE_EXPIRY;
     scheme->promises_notice = promises & PROMISE_NOTICE;
     scheme->promises_token = promises & PROMISE_TOKEN;
+    scheme->needs_quorum = asking->servers > 1;
     scheme->needs_script = true; /* whatever a server knows of scripts is part of its state */
 }
 
@@ -46,7 +47,7 @@ static enum fail open_session(struct asking *asking, struct session **session, i
     const struct session_options options = {.command = asking->program->command,
                                             .redis_server = asking->program->redis_server,
                                             .clients = clients,
-                                            .servers = 1,
+                                            .servers = asking->servers,
                                             .names = names,
                                             .key = key,
                                             .lease_us = asking->lease_us,
@@ -68,15 +69,13 @@ static void learn_program(struct asking *asking)
 
 static enum fail check_promises(const struct asking *asking, struct failure *failure)
 {
-    static const struct {
-        enum worker_promise promise;
-        const char *why;
-    } refused[] = {{WORKER_PROMISES_QUORUM, "a quorum of servers"},
-                   {WORKER_PROMISES_RENEWS, "a lock that renews by itself"}};
-    for (size_t i = 0; i < sizeof refused / sizeof *refused; i++)
-        if (asking->program->promises & 1u << refused[i].promise)
-            return failure_set(failure, FAIL_UNKNOWN, "%s is not decided by asking yet",
-                               refused[i].why);
+    const unsigned promises = asking->program->promises;
+    if (promises & 1u << WORKER_PROMISES_RENEWS)
+        return failure_set(failure, FAIL_UNKNOWN,
+                           "a lock that renews by itself is not decided by asking yet");
+    if (asking->servers > 1 && !(promises & 1u << WORKER_PROMISES_QUORUM))
+        return failure_set(failure, FAIL_UNKNOWN,
+                           "it does not promise a quorum: it uses the first of several servers");
     return FAIL_NONE;
 }
 
@@ -87,7 +86,7 @@ static enum fail begin(struct asking *asking, struct failure *failure)
         return failure->code;
     learn_program(asking);
     worker_asker_open(&asking->worker, asking->session, &asking->book, asking->server.key,
-                      asking->tick_us);
+                      asking->servers, asking->tick_us);
     const struct proxy_address address =
         servers_address(session_servers(asking->session), SERVER_ONE);
     if (check_promises(asking, failure) ||
@@ -106,6 +105,7 @@ enum fail asking_new(struct asking **made, const struct asking_options *options,
     *made = NULL;
     asking->subject = asking_subject_ops;
     asking->program = options->program;
+    asking->servers = options->servers ? options->servers : 1;
     asking->lease_ticks = options->lease_ticks ? options->lease_ticks : 2;
     asking->seed = options->seed;
     const struct config config = {.ttl = asking->lease_ticks};
@@ -176,7 +176,7 @@ bool asking_minds_time(const struct asking *asking)
         for (edge.elapsed = 0; edge.elapsed < elapsed; edge.elapsed++) {
             const uint32_t other = intern_find(&worker->questions, &edge, sizeof edge);
             if (other != UNKNOWN_ID &&
-                !asking_is_alike(&worker->answers[i - 1], &worker->answers[other]))
+                !remembered_is_same(&worker->answers[i - 1], &worker->answers[other]))
                 return true;
         }
     }
@@ -196,7 +196,9 @@ struct asking_figures asking_figures(const struct asking *asking)
                                    .compared = asking->worker.compared,
                                    .audited = asking->worker.audited + asking->server.audited,
                                    .ends = (uint64_t)asking->ends_count,
-                                   .timed = asking->worker.timed};
+                                   .timed = asking->worker.timed,
+                                   .far_ticks = asking->worker.has_far_timers ? FAR_TICKS : 0,
+                                   .has_idle_reads = asking->worker.has_idle_reads};
 }
 
 /* --- the audit --- */

@@ -20,6 +20,7 @@ struct asking;
 
 struct asking_options {
     struct worker_program *program; /* kept; what is known of it is filled in */
+    int servers;                    /* of the searches; 0: 1 */
     int lease_ticks;                /* of the searches; 0: 2 */
     uint64_t seed;
 };
@@ -32,6 +33,8 @@ struct asking_figures {
     uint64_t audited;    /* answers that were asked again: the worker's in fresh processes */
     uint64_t ends;       /* histories behind an attempt, compared with a new worker */
     uint64_t timed;      /* answers of the worker that are of one elapsed time */
+    int far_ticks; /* it had a timer of so many ticks, or more: not looked at; 0: it had none */
+    bool has_idle_reads; /* its runtime reads the monotonic clock for itself: not looked at */
 };
 
 /* Starts worker and server, and learns what a token is. *scheme is filled: what the search must

@@ -3,18 +3,12 @@
 
 #include "base/memory.h"
 
-bool asking_is_alike(const struct remembered_step *a, const struct remembered_step *b)
-{
-    return a->command == b->command && a->whose == b->whose && a->has_ended == b->has_ended &&
-           a->answer == b->answer && a->has_notice == b->has_notice && a->is_asked == b->is_asked &&
-           a->is_waiting == b->is_waiting && a->timer_us == b->timer_us;
-}
-
 /* Two workers side by side, told the same. */
 struct twins {
     struct asking *asking;
     uint32_t node, fresh;
-    struct kept kept; /* at the server that they are told of */
+    struct kept kept[SERVERS_MAX]; /* at the servers that they are told of */
+    uint32_t asked[SERVERS_MAX];   /* the command that a server has yet to answer; 0: none */
 };
 
 static enum fail differs(const struct twins *pair, struct failure *failure)
@@ -28,23 +22,46 @@ static enum fail differs(const struct twins *pair, struct failure *failure)
 }
 
 /* Both are told; *told: what they did, alike. */
-static enum fail tell_both(struct twins *pair, enum happening happening, uint32_t reply,
-                           uint32_t whose, struct remembered_step *told, struct failure *failure)
+static enum fail tell_both(struct twins *pair, const struct history_edge *what,
+                           struct remembered_step *told, struct failure *failure)
 {
     struct worker_asker *asker = &pair->asking->worker;
-    struct history_edge edge = {
-        .from = pair->node, .happening = happening, .reply = reply, .whose = whose};
+    struct history_edge edge = *what;
     struct remembered_step other;
+    edge.from = pair->node;
     if (history_ask(asker, &edge, told, failure))
         return failure->code;
     edge.from = pair->fresh;
     if (history_ask(asker, &edge, &other, failure))
         return failure->code;
-    if (!asking_is_alike(told, &other))
+    if (!remembered_is_same(told, &other))
         return differs(pair, failure);
     pair->node = told->node;
     pair->fresh = other.node;
+    for (int s = 0; s < pair->asking->servers; s++)
+        if (told->sent[s].command)
+            pair->asked[s] = told->sent[s].command;
     return FAIL_NONE;
+}
+
+/* The first server that has yet to answer does. */
+static enum fail answer_both(struct twins *pair, struct remembered_step *told,
+                             struct failure *failure)
+{
+    struct server_told reply;
+    uint32_t at = 0;
+    while (!pair->asked[at])
+        at++;
+    const struct server_question question = {.kept = pair->kept[at], .command = pair->asked[at]};
+    if (server_ask(&pair->asking->server, &question, &reply, failure))
+        return failure->code;
+    pair->kept[at] = reply.kept;
+    pair->asked[at] = 0;
+    return tell_both(
+        pair,
+        &(struct history_edge){
+            .happening = HAPPENS_REPLY, .server = at, .reply = reply.reply, .whose = reply.whose},
+        told, failure);
 }
 
 /* An operation from its beginning to its end, as the server answers. */
@@ -52,22 +69,24 @@ static enum fail operate(struct twins *pair, enum happening begins, struct remem
                          struct failure *failure)
 {
     enum { TOLD_MAX = 40 };
-    enum fail fail = tell_both(pair, begins, 0, 0, told, failure);
+    enum fail fail = tell_both(pair, &(struct history_edge){.happening = begins}, told, failure);
     for (int i = 0; i < TOLD_MAX && !fail && told->is_asked; i++) {
-        struct server_told reply;
-        if (!told->is_waiting && told->timer_us == TIME_NEVER)
+        if (told->waits)
+            fail = answer_both(pair, told, failure);
+        else if (told->timer_us != TIME_NEVER)
+            fail =
+                tell_both(pair, &(struct history_edge){.happening = HAPPENS_TIMER}, told, failure);
+        else
             break;
-        if (!told->is_waiting) {
-            fail = tell_both(pair, HAPPENS_TIMER, 0, 0, told, failure);
-            continue;
-        }
-        const struct server_question question = {.kept = pair->kept, .command = told->command};
-        fail = server_ask(&pair->asking->server, &question, &reply, failure);
-        pair->kept = reply.kept;
-        if (!fail)
-            fail = tell_both(pair, HAPPENS_REPLY, reply.reply, reply.whose, told, failure);
     }
     return fail;
+}
+
+/* All servers are so. */
+static void set_servers(struct twins *pair, struct kept kept)
+{
+    for (int s = 0; s < pair->asking->servers; s++)
+        pair->kept[s] = kept;
 }
 
 enum fail asking_compare_end(struct asking *asking, uint32_t node, struct failure *failure)
@@ -79,14 +98,14 @@ enum fail asking_compare_end(struct asking *asking, uint32_t node, struct failur
         if (asking->ends[i] == node)
             return FAIL_NONE;
     /* Refused, and then granted and released. */
-    pair.kept = (struct kept){.value = KEPT_OTHER, .left = left};
-    if (!asking->server.own.length)
-        pair.kept = (struct kept){.value = KEPT_LITERAL, .literal = 1, .left = left};
+    set_servers(&pair, asking->server.own.length
+                           ? (struct kept){.value = KEPT_OTHER, .left = left}
+                           : (struct kept){.value = KEPT_LITERAL, .literal = 1, .left = left});
     enum fail fail = FAIL_NONE;
     /* Of a worker without tokens what it writes itself is what another one would have written. */
     if (asking->server.own.length || asking->server.literals.count)
         fail = operate(&pair, HAPPENS_ACQUIRE, &told, failure);
-    pair.kept = (struct kept){.value = KEPT_ABSENT, .left = NO_TICKS};
+    set_servers(&pair, (struct kept){.value = KEPT_ABSENT, .left = NO_TICKS});
     if (!fail)
         fail = operate(&pair, HAPPENS_ACQUIRE, &told, failure);
     if (!fail && told.has_ended && told.answer == ANSWER_OK)
@@ -99,23 +118,72 @@ enum fail asking_compare_end(struct asking *asking, uint32_t node, struct failur
     return FAIL_NONE;
 }
 
-enum fail asking_compare_cut(struct asking *asking, const struct history_edge *edge,
-                             const struct remembered_step *told, struct failure *failure)
+/* --- connections that break while nothing is waited for on them --- */
+
+static int64_t timer_at(const struct asking *asking, uint32_t node)
+{
+    return node == NODE_ROOT ? TIME_NEVER : asking->worker.answers[node - 1].timer_us;
+}
+
+bool asking_is_moved_by_cut(const struct asking *asking, const struct history_edge *edge,
+                            const struct remembered_step *told)
+{
+    const int64_t before_us = timer_at(asking, edge->from);
+    const int64_t passed_us = edge->elapsed > 0 ? edge->elapsed * asking->tick_us : 0;
+    if (before_us == TIME_NEVER || told->timer_us == TIME_NEVER)
+        return before_us != told->timer_us;
+    return told->timer_us != (before_us > passed_us ? before_us - passed_us : 0);
+}
+
+static enum fail minds(const struct asking *asking, uint32_t node, struct failure *failure)
 {
     char text[600];
-    struct remembered_step cut, behind;
-    const struct history_edge breaks = {
-        .from = edge->from, .happening = HAPPENS_CUT, .elapsed = ELAPSED_ANY};
-    struct history_edge after = *edge;
-    if (history_ask(&asking->worker, &breaks, &cut, failure))
-        return failure->code;
-    after.from = cut.node;
-    if (history_ask(&asking->worker, &after, &behind, failure))
-        return failure->code;
-    if (!cut.has_notice && cut.timer_us == TIME_NEVER && asking_is_alike(told, &behind))
-        return FAIL_NONE;
     return failure_set(failure, FAIL_UNKNOWN,
                        "after \"%s\" the worker minds that its idle connection broke: that is not "
                        "decided by asking yet",
-                       worker_asker_tell(&asking->worker, edge->from, text, sizeof text));
+                       worker_asker_tell(&asking->worker, node, text, sizeof text));
+}
+
+enum fail asking_check_cut(const struct asking *asking, const struct history_edge *edge,
+                           const struct remembered_step *told, struct failure *failure)
+{
+    const bool was_asked =
+        edge->from != NODE_ROOT && asking->worker.answers[edge->from - 1].is_asked;
+    bool does_more = told->has_ended || told->has_notice || told->is_asked != was_asked;
+    for (int s = 0; s < asking->servers; s++)
+        does_more |= told->sent[s].command != 0;
+    return does_more ? minds(asking, edge->from, failure) : FAIL_NONE;
+}
+
+static enum fail compare_with_cut(struct asking *asking, const struct history_edge *edge,
+                                  int server, struct failure *failure)
+{
+    struct remembered_step cut, told, behind;
+    const struct history_edge breaks = {.from = edge->from,
+                                        .happening = HAPPENS_CUT,
+                                        .server = (uint32_t)server,
+                                        .elapsed = ELAPSED_ANY};
+    struct history_edge after = *edge;
+    if (history_ask(&asking->worker, &breaks, &cut, failure) ||
+        asking_check_cut(asking, &breaks, &cut, failure))
+        return failure->code;
+    /* The search follows it then. */
+    if (asking_is_moved_by_cut(asking, &breaks, &cut))
+        return FAIL_NONE;
+    after.from = cut.node;
+    if (history_ask(&asking->worker, edge, &told, failure) ||
+        history_ask(&asking->worker, &after, &behind, failure))
+        return failure->code;
+    return remembered_is_same(&told, &behind) ? FAIL_NONE : minds(asking, edge->from, failure);
+}
+
+enum fail asking_compare_cut(struct asking *asking, const struct history_edge *edge,
+                             struct failure *failure)
+{
+    const unsigned waits =
+        edge->from == NODE_ROOT ? 0 : asking->worker.answers[edge->from - 1].waits;
+    for (int s = 0; s < asking->servers && asking->expects_cuts; s++)
+        if (!(waits >> s & 1) && compare_with_cut(asking, edge, s, failure))
+            return failure->code;
+    return FAIL_NONE;
 }

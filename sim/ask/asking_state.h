@@ -15,6 +15,7 @@ struct asking {
     struct worker_asker worker;
     struct server_asker server;
     struct failure failure;
+    int servers;
     int lease_ticks;
     int64_t lease_us, tick_us;
     uint64_t seed;
@@ -31,12 +32,16 @@ extern const struct subject asking_subject_ops;
  * FAIL_UNKNOWN: what differs. */
 enum fail asking_compare_end(struct asking *asking, uint32_t node, struct failure *failure);
 
-/* Does it mind that its connection broke while it waited for nothing? The same happening behind
- * it is asked with and without. */
+/* Connections break that it waits for nothing on. Does it set a timer then? Else it may not mind.
+ */
+bool asking_is_moved_by_cut(const struct asking *asking, const struct history_edge *edge,
+                            const struct remembered_step *told);
+/* FAIL_UNKNOWN: it does more than that. */
+enum fail asking_check_cut(const struct asking *asking, const struct history_edge *edge,
+                           const struct remembered_step *told, struct failure *failure);
+/* Where a search has such faults: the happening is asked with each of those connections broken
+ * before it, and without. FAIL_UNKNOWN: it minds. */
 enum fail asking_compare_cut(struct asking *asking, const struct history_edge *edge,
-                             const struct remembered_step *told, struct failure *failure);
-
-/* Two steps that nobody outside can tell apart. */
-bool asking_is_alike(const struct remembered_step *a, const struct remembered_step *b);
+                             struct failure *failure);
 
 #endif

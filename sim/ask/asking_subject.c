@@ -19,6 +19,15 @@ static int32_t now_of(const struct client_state *client_state)
     return EPOCH_US + client_state->skew * TICK_US;
 }
 
+/* Since the last moment that counts, in ticks. Of a clock that has jumped back: none. */
+static int32_t elapsed_of(const struct client_state *client_state)
+{
+    const int32_t moment = client_state->fields[FIELD_MOMENT];
+    if (!moment)
+        return ELAPSED_ANY;
+    return now_of(client_state) > moment ? (now_of(client_state) - moment) / TICK_US : 0;
+}
+
 /* What it hears of a reply: a phrase, and whose token is in it. */
 static enum fail fill_reply(struct asking *asking, const struct client_state *client_state,
                             const struct reply *reply, struct history_edge *edge)
@@ -43,10 +52,8 @@ static enum fail edge_of(struct asking *asking, const struct client_state *clien
                                           [MOMENT_TIMEOUT] = HAPPENS_RESET,
                                           [MOMENT_LOST] = HAPPENS_RESET,
                                           [MOMENT_WAKE] = HAPPENS_TIMER};
-    const int32_t moment = client_state->fields[FIELD_MOMENT];
-    *edge = (struct history_edge){.from = node_of(client_state), .elapsed = ELAPSED_ANY};
-    if (moment)
-        edge->elapsed = (now_of(client_state) - moment) / TICK_US;
+    *edge =
+        (struct history_edge){.from = node_of(client_state), .elapsed = elapsed_of(client_state)};
     if (impulse->kind == IMPULSE_ACQUIRE)
         edge->happening = HAPPENS_ACQUIRE;
     else if (impulse->kind == IMPULSE_RELEASE)
@@ -55,6 +62,8 @@ static enum fail edge_of(struct asking *asking, const struct client_state *clien
         edge->happening = happenings[impulse->moment.kind];
     if (edge->happening == HAPPENS_TIMER)
         edge->elapsed = ELAPSED_ANY;
+    if (edge->happening == HAPPENS_REPLY || edge->happening == HAPPENS_RESET)
+        edge->server = (uint32_t)impulse->moment.server;
     return edge->happening == HAPPENS_REPLY
                ? fill_reply(asking, client_state, &impulse->moment.reply, edge)
                : FAIL_NONE;
@@ -83,31 +92,45 @@ static void take_end(const struct remembered_step *told, struct client_state *cl
         step->has_noticed_loss = true;
         client_state->phase = PHASE_IDLE;
     }
-    step->is_stranded = told->is_asked && !told->is_waiting && told->timer_us == TIME_NEVER;
+    step->is_stranded = told->is_asked && !told->waits && told->timer_us == TIME_NEVER;
 }
 
-static void take_message(const struct asking *asking, const struct remembered_step *told,
-                         struct client_state *client_state, struct step_result *step)
+static struct packed_message message_of(const struct asking *asking,
+                                        const struct sent_command *sent, int server,
+                                        const struct client_state *client_state)
 {
     static const int32_t kinds[] = {[COMMAND_ORDINARY] = 0,
                                     [COMMAND_WATCH] = OPAQUE_WATCH,
                                     [COMMAND_UNWATCH] = OPAQUE_WATCH,
                                     [COMMAND_TRANSACTION] = OPAQUE_TRANSACTION};
-    if (!told->command)
-        return;
-    const struct packed_message message = {
+    return (struct packed_message){
         .state = MESSAGE_REQUEST,
         .flags = MESSAGE_CURRENT,
-        .server = SERVER_ONE,
+        .server = (uint8_t)server,
         .lane = LANE_MAIN,
         .op = client_state->phase == PHASE_RELEASING ? OP_RELEASE : OP_ACQUIRE,
-        .verb = (uint8_t)(VERB_COUNT + told->name),
-        .key = told->names_key ? KEY_LOCK : KEY_LIST,
-        .value = told->whose ? client_state->token : 0,
-        .number = (int32_t)told->command,
-        .ttl_us = kinds[server_command_kind(&asking->server, told->command)]};
-    client_state_add(client_state, &message);
-    step->requests_count = 1;
+        .verb = (uint8_t)(VERB_COUNT + sent->name),
+        .key = sent->names_key ? KEY_LOCK : KEY_LIST,
+        .value = sent->whose ? client_state->token : 0,
+        .number = (int32_t)sent->command,
+        .ttl_us = kinds[server_command_kind(&asking->server, sent->command)]};
+}
+
+static enum fail take_messages(struct asking *asking, const struct remembered_step *told,
+                               struct client_state *client_state, struct step_result *step)
+{
+    for (int s = 0; s < asking->servers; s++) {
+        if (!told->sent[s].command)
+            continue;
+        if (client_state->count == CLIENT_MESSAGES_MAX)
+            return failure_set(&asking->failure, FAIL_UNKNOWN,
+                               "more than %d of its commands are on their way at once",
+                               CLIENT_MESSAGES_MAX);
+        const struct packed_message message = message_of(asking, &told->sent[s], s, client_state);
+        client_state_add(client_state, &message);
+        step->requests_count++;
+    }
+    return FAIL_NONE;
 }
 
 static void take_time(const struct asking *asking, const struct remembered_step *told,
@@ -121,22 +144,22 @@ static void take_time(const struct asking *asking, const struct remembered_step 
     client_state->fields[FIELD_NODE] = (int32_t)(NODE_BASE + told->node);
 }
 
-static bool waits_for_nothing(const struct client_state *client_state)
-{
-    return client_state->phase == PHASE_IDLE || client_state->phase == PHASE_HOLDING;
-}
-
 /* An attempt that is over leaves a new worker: that was asked. */
 static enum fail forget_history(struct asking *asking, const struct remembered_step *told,
                                 struct client_state *client_state)
 {
     if (client_state->phase != PHASE_IDLE)
         return FAIL_NONE;
-    if (told->timer_us != TIME_NEVER || told->is_waiting)
+    if (told->waits)
         return failure_set(&asking->failure, FAIL_UNKNOWN,
-                           "it does not come to an end: behind an attempt it has a timer that "
-                           "runs, or waits for a reply");
-    if (asking_compare_end(asking, told->node, &asking->failure))
+                           "it does not come to an end: behind an attempt it waits for a reply");
+    /* Until its timer has rung it is another one. */
+    if (told->timer_us != TIME_NEVER)
+        return FAIL_NONE;
+    const struct history_edge again = {
+        .from = told->node, .happening = HAPPENS_ACQUIRE, .elapsed = ELAPSED_ANY};
+    if (asking_compare_end(asking, told->node, &asking->failure) ||
+        asking_compare_cut(asking, &again, &asking->failure))
         return FAIL_UNKNOWN;
     memset(client_state->fields, 0, sizeof client_state->fields);
     return FAIL_NONE;
@@ -150,9 +173,7 @@ static enum fail answer(struct asking *asking, struct client_state *client_state
     if (edge_of(asking, client_state, impulse, &edge) ||
         history_ask(&asking->worker, &edge, &told, &asking->failure))
         return FAIL_UNKNOWN;
-    if (asking->expects_cuts && waits_for_nothing(client_state) && edge.from != NODE_ROOT &&
-        impulse->kind != IMPULSE_MOMENT &&
-        asking_compare_cut(asking, &edge, &told, &asking->failure))
+    if (edge.from != NODE_ROOT && asking_compare_cut(asking, &edge, &asking->failure))
         return FAIL_UNKNOWN;
     if (impulse->kind == IMPULSE_ACQUIRE) {
         client_state->phase = PHASE_ACQUIRING;
@@ -161,7 +182,8 @@ static enum fail answer(struct asking *asking, struct client_state *client_state
     } else if (impulse->kind == IMPULSE_RELEASE) {
         client_state->phase = PHASE_RELEASING;
     }
-    take_message(asking, &told, client_state, step);
+    if (take_messages(asking, &told, client_state, step))
+        return FAIL_UNKNOWN;
     take_end(&told, client_state, step);
     take_time(asking, &told, client_state);
     return forget_history(asking, &told, client_state);
@@ -181,6 +203,25 @@ static unsigned step(struct subject *subject, const struct config *config,
     *client_state = before;
     memset(step, 0, sizeof *step);
     return 0;
+}
+
+/* A library that looks after its connections by itself connects anew: it has a timer then. */
+static void lose(struct subject *subject, const struct config *config,
+                 struct client_state *client_state, int server)
+{
+    struct asking *asking = (struct asking *)subject;
+    struct history_edge edge = {.from = node_of(client_state),
+                                .happening = HAPPENS_CUT,
+                                .server = (uint32_t)server,
+                                .elapsed = elapsed_of(client_state)};
+    struct remembered_step told;
+    (void)config;
+    if (asking->failure.code || history_ask(&asking->worker, &edge, &told, &asking->failure) ||
+        !asking_is_moved_by_cut(asking, &edge, &told))
+        return;
+    if (asking_check_cut(asking, &edge, &told, &asking->failure))
+        return;
+    take_time(asking, &told, client_state);
 }
 
 /* --- the server --- */
@@ -292,4 +333,4 @@ static const char *name(struct subject *subject, int verb)
 }
 
 const struct subject asking_subject_ops = {
-    .step = step, .execute = execute, .begin = begin, .name = name};
+    .step = step, .execute = execute, .lose = lose, .begin = begin, .name = name};

@@ -22,15 +22,17 @@ static enum fail see(struct worker_asker *asker, struct seat *seat, int number,
 {
     struct session *session = seat->session;
     seen->words.count = 0;
-    if (control_do(session_control(session, 0), failure, "FLUSHALL") ||
-        seat_reset(asker, seat, failure) || seat_ask(seat, WORKER_ACQUIRE, failure))
+    for (int s = 0; s < asker->servers; s++)
+        if (control_do(session_control(session, s), failure, "FLUSHALL"))
+            return failure->code;
+    if (seat_reset(asker, seat, failure) || seat_ask(seat, WORKER_ACQUIRE, failure))
         return failure->code;
-    struct wire_message *message = seat_waits_for(seat);
+    struct wire_message *message = seat_waits_for(seat, ANY_SERVER);
     for (int i = 0; i < number && message; i++) {
         if (session_execute(session, message, failure) ||
             session_deliver(session, message, failure))
             return failure->code;
-        message = seat_waits_for(seat);
+        message = seat_waits_for(seat, ANY_SERVER);
     }
     if (!message)
         return FAIL_NONE;

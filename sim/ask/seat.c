@@ -14,12 +14,17 @@ void seat_close(struct seat *seat)
         free(seat->said[i]);
 }
 
-struct wire_message *seat_waits_for(const struct seat *seat)
+/* Those to different servers arrive in no order: the first server's comes first. */
+struct wire_message *seat_waits_for(const struct seat *seat, int server)
 {
-    struct wire_message *message = session_messages(seat->session);
-    while (message && (message->client != seat->client || message->is_gone))
-        message = message->next;
-    return message;
+    struct wire_message *first = NULL;
+    for (struct wire_message *it = session_messages(seat->session); it; it = it->next) {
+        const bool is_it = it->client == seat->client && !it->is_gone &&
+                           (server == ANY_SERVER || it->server == server);
+        if (is_it && (!first || it->server < first->server))
+            first = it;
+    }
+    return first;
 }
 
 static void forget_gone(const struct seat *seat)
@@ -36,9 +41,9 @@ static void forget_gone(const struct seat *seat)
 enum { CONNECTION_ENDS = 1 }; /* our number for those that do */
 
 /* What it waits for breaks. */
-static enum fail break_connection(const struct seat *seat, struct failure *failure)
+static enum fail break_connection(const struct seat *seat, int server, struct failure *failure)
 {
-    struct wire_message *message = seat_waits_for(seat);
+    struct wire_message *message = seat_waits_for(seat, server);
     if (message) {
         session_set_connection(message, CONNECTION_ENDS);
         session_cut(seat->session, seat->client, CONNECTION_ENDS);
@@ -55,8 +60,8 @@ enum fail seat_run_out(const struct seat *seat, struct failure *failure)
     for (int i = 0; i < TRIES && session_is_asked(seat->session, seat->client); i++) {
         const int64_t next_us = session_next_us(seat->session, seat->client);
         enum fail fail = FAIL_NONE;
-        if (seat_waits_for(seat))
-            fail = break_connection(seat, failure);
+        if (seat_waits_for(seat, ANY_SERVER))
+            fail = break_connection(seat, ANY_SERVER, failure);
         else if (next_us != TIME_NEVER)
             fail = session_set_now(seat->session, next_us, failure);
         else
@@ -64,8 +69,8 @@ enum fail seat_run_out(const struct seat *seat, struct failure *failure)
         if (fail)
             return fail;
     }
-    while (seat_waits_for(seat))
-        if (break_connection(seat, failure))
+    while (seat_waits_for(seat, ANY_SERVER))
+        if (break_connection(seat, ANY_SERVER, failure))
             return failure->code;
     if (session_is_asked(seat->session, seat->client))
         return failure_set(failure, FAIL_UNKNOWN,
@@ -78,10 +83,41 @@ enum fail seat_run_out(const struct seat *seat, struct failure *failure)
 static enum fail begin_again(const struct seat *seat, struct failure *failure)
 {
     struct wire_message *message;
-    while (session_is_asked(seat->session, seat->client) && (message = seat_waits_for(seat)))
+    while (session_is_asked(seat->session, seat->client) &&
+           (message = seat_waits_for(seat, ANY_SERVER)))
         if (session_execute(seat->session, message, failure) ||
             session_deliver(seat->session, message, failure))
             return failure->code;
+    return FAIL_NONE;
+}
+
+/* When a timer of its rings; TIME_NEVER: it has none but one that is far away, wherever it stands
+ * when that comes nearer. */
+static int64_t next_timer(struct worker_asker *asker, struct seat *seat)
+{
+    const int64_t next_us = session_next_us(seat->session, seat->client);
+    if (next_us == TIME_NEVER || next_us == seat->far_us)
+        return TIME_NEVER;
+    if (next_us - session_now_us(seat->session) < asker->far_us)
+        return next_us;
+    seat->far_us = next_us;
+    asker->has_far_timers = true;
+    return TIME_NEVER;
+}
+
+/* Timers that were left behind, and need not have been: a runtime may keep one whose owner has
+ * taken it back. One that is set again and again stays. */
+static enum fail ring_out(struct worker_asker *asker, struct seat *seat, struct failure *failure)
+{
+    enum { TIMERS_MAX = 20 };
+    seat->far_us = TIME_NEVER;
+    for (int i = 0; i < TIMERS_MAX; i++) {
+        const int64_t next_us = next_timer(asker, seat);
+        if (next_us == TIME_NEVER)
+            break;
+        if (session_set_now(seat->session, next_us, failure))
+            return failure->code;
+    }
     return FAIL_NONE;
 }
 
@@ -91,12 +127,12 @@ enum fail seat_reset(struct worker_asker *asker, struct seat *seat, struct failu
     seat->at = NODE_ROOT;
     if (seat->is_new) {
         seat->is_new = false;
-        return FAIL_NONE;
+        return ring_out(asker, seat, failure);
     }
     if (seat_run_out(seat, failure) ||
         session_ask(seat->session, seat->client, (struct worker_request){.op = WORKER_RESET},
                     failure) ||
-        begin_again(seat, failure) || seat_run_out(seat, failure))
+        begin_again(seat, failure) || seat_run_out(seat, failure) || ring_out(asker, seat, failure))
         return failure->code;
     forget_gone(seat);
     return FAIL_NONE;
@@ -112,12 +148,12 @@ static const char *keep(struct seat *seat, char *said)
     return said;
 }
 
-static enum fail let_pass(const struct worker_asker *asker, const struct seat *seat,
+static enum fail let_pass(struct worker_asker *asker, struct seat *seat,
                           const struct history_edge *edge, struct failure *failure)
 {
     struct session *session = seat->session;
     if (edge->happening == HAPPENS_TIMER) {
-        const int64_t next_us = session_next_us(session, seat->client);
+        const int64_t next_us = next_timer(asker, seat);
         if (next_us == TIME_NEVER)
             return failure_set(failure, FAIL_UNKNOWN, "a timer that ran is gone");
         if (next_us > session_now_us(session))
@@ -152,7 +188,7 @@ static enum fail make_happen(struct worker_asker *asker, struct seat *seat,
     case HAPPENS_RELEASE:
         return seat_ask(seat, WORKER_RELEASE, failure);
     case HAPPENS_REPLY:
-        message = seat_waits_for(seat);
+        message = seat_waits_for(seat, (int)edge->server);
         if (!message)
             return failure_set(failure, FAIL_UNKNOWN, "it waits for no reply any more");
         seat->other = token_unlike(seat->own.length ? &seat->own : &asker->sample);
@@ -161,9 +197,9 @@ static enum fail make_happen(struct worker_asker *asker, struct seat *seat,
         session_refuse(message, said, length);
         return session_deliver(seat->session, message, failure);
     case HAPPENS_RESET:
-        return break_connection(seat, failure);
+        return break_connection(seat, (int)edge->server, failure);
     case HAPPENS_CUT:
-        session_cut_server(seat->session, 0);
+        session_cut_server(seat->session, (int)edge->server);
         return session_settle(seat->session, failure);
     case HAPPENS_TIMER:
     case HAPPENING_COUNT:
@@ -207,63 +243,89 @@ static void take_token(const struct worker_asker *asker, struct seat *seat,
 }
 
 static enum fail take_command(struct worker_asker *asker, struct seat *seat,
-                              struct remembered_step *told, struct failure *failure)
+                              struct wire_message *message, struct sent_command *sent,
+                              struct failure *failure)
 {
     unsigned whose;
-    int count = 0;
-    for (struct wire_message *it = session_messages(seat->session); it; it = it->next) {
-        if (it->client != seat->client || it->is_gone)
-            continue;
-        count++;
-        if (it->is_offered)
-            continue;
-        const struct wire_words words = wire_words_read(it->bytes, it->length);
-        it->is_offered = true;
-        take_token(asker, seat, &words);
-        seat->commands++;
-        if (phrase_put(asker->book, it->bytes, it->length, &seat->own, &seat->other, &told->command,
-                       &whose, failure))
-            return failure->code;
-        if (whose & WHOSE_OTHER)
-            return failure_set(failure, FAIL_UNKNOWN,
-                               "it sends what it read of another client's: that is not decided by "
-                               "asking yet");
-        told->whose = whose;
-        told->name = name_number(asker, it->name);
-        told->names_key = names_key(&words, asker->key);
-    }
-    told->is_waiting = count > 0;
-    if (count > 1)
+    const struct wire_words words = wire_words_read(message->bytes, message->length);
+    message->is_offered = true;
+    take_token(asker, seat, &words);
+    seat->commands++;
+    if (phrase_put(asker->book, message->bytes, message->length, &seat->own, &seat->other,
+                   &sent->command, &whose, failure))
+        return failure->code;
+    if (whose & WHOSE_OTHER)
         return failure_set(failure, FAIL_UNKNOWN,
-                           "it has %d commands on their way at once: pipelines, and threads that "
-                           "send by themselves, are not decided by asking yet",
-                           count);
+                           "it sends what it read of another client's: that is not decided by "
+                           "asking yet");
+    sent->whose = whose;
+    sent->name = name_number(asker, message->name);
+    sent->names_key = names_key(&words, asker->key);
     return FAIL_NONE;
 }
 
-static uint64_t clock_reads(const struct seat *seat)
+static int count_on_their_way(const struct seat *seat, int server)
+{
+    int count = 0;
+    for (struct wire_message *it = session_messages(seat->session); it; it = it->next)
+        count += it->client == seat->client && !it->is_gone && it->server == server;
+    return count;
+}
+
+/* Those to the first server first. */
+static enum fail take_commands(struct worker_asker *asker, struct seat *seat,
+                               struct remembered_step *told, struct failure *failure)
+{
+    for (int s = 0; s < SERVERS_MAX; s++) {
+        const int count = count_on_their_way(seat, s);
+        if (count > 1)
+            return failure_set(failure, FAIL_UNKNOWN,
+                               "it has %d commands on their way to one server at once: pipelines, "
+                               "and threads that send by themselves, are not decided by asking yet",
+                               count);
+        if (!count)
+            continue;
+        struct wire_message *message = seat_waits_for(seat, s);
+        told->waits |= (uint8_t)(1u << s);
+        if (!message->is_offered && take_command(asker, seat, message, &told->sent[s], failure))
+            return failure->code;
+    }
+    return FAIL_NONE;
+}
+
+static bool has_sent(const struct remembered_step *told)
+{
+    bool has = false;
+    for (int s = 0; s < SERVERS_MAX; s++)
+        has |= told->sent[s].command != 0;
+    return has;
+}
+
+/* Those of the monotonic clock only where they are the worker's own. */
+static uint64_t clock_reads(const struct worker_asker *asker, const struct seat *seat)
 {
     const struct time_counts *counts = session_counts(seat->session, seat->client);
-    return atomic_load(&counts->monotonic_reads) + atomic_load(&counts->wall_reads);
+    const uint64_t wall = atomic_load(&counts->wall_reads);
+    return asker->has_idle_reads ? wall : wall + atomic_load(&counts->monotonic_reads);
 }
 
 /* Steps a process that stands at the edge's beginning. */
 enum fail seat_step(struct worker_asker *asker, struct seat *seat, const struct history_edge *edge,
                     struct remembered_step *told, bool *reads_clock, struct failure *failure)
 {
-    const uint64_t reads = clock_reads(seat);
+    const uint64_t reads = clock_reads(asker, seat);
     const bool was_asked = edge->happening == HAPPENS_ACQUIRE ||
                            edge->happening == HAPPENS_RELEASE ||
                            session_is_asked(seat->session, seat->client);
     *told = (struct remembered_step){.timer_us = TIME_NEVER};
-    if (make_happen(asker, seat, edge, failure) || take_command(asker, seat, told, failure))
+    if (make_happen(asker, seat, edge, failure) || take_commands(asker, seat, told, failure))
         return failure->code;
     told->is_asked = session_is_asked(seat->session, seat->client);
     if (was_asked && !told->is_asked) {
         told->has_ended = true;
         told->answer = (uint8_t)session_answer(seat->session, seat->client)->kind;
     }
-    if (told->command && !was_asked)
+    if (has_sent(told) && !was_asked)
         return failure_set(failure, FAIL_UNKNOWN,
                            "it sends commands while nothing is asked of it: that is not decided by "
                            "asking yet");
@@ -271,12 +333,12 @@ enum fail seat_step(struct worker_asker *asker, struct seat *seat, const struct 
         told->has_notice = true;
         session_forget_notice(seat->session, seat->client);
     }
-    const int64_t next_us = session_next_us(seat->session, seat->client);
+    const int64_t next_us = next_timer(asker, seat);
     if (next_us != TIME_NEVER) {
         const int64_t left_us = next_us - session_now_us(seat->session);
         told->timer_us = left_us > 0 ? left_us : 0;
     }
-    *reads_clock = clock_reads(seat) != reads;
+    *reads_clock = clock_reads(asker, seat) != reads;
     told->counts = *reads_clock || told->timer_us != TIME_NEVER;
     return FAIL_NONE;
 }

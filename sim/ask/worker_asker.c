@@ -4,22 +4,30 @@
 #include "base/memory.h"
 #include "worker/wire_words.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 void worker_asker_open(struct worker_asker *asker, struct session *session, struct phrasebook *book,
-                       const char *key, int64_t tick_us)
+                       const char *key, int servers, int64_t tick_us)
 {
-    *asker = (struct worker_asker){
-        .book = book, .key = key, .tick_us = tick_us, .seat = {.session = session, .is_new = true}};
+    *asker = (struct worker_asker){.book = book,
+                                   .key = key,
+                                   .servers = servers,
+                                   .has_idle_reads = session_has_idle_reads(session),
+                                   .tick_us = tick_us,
+                                   .far_us = FAR_TICKS * tick_us,
+                                   .seat = {.session = session, .is_new = true}};
     intern_init(&asker->questions);
+    intern_init(&asker->timed_edges);
 }
 
 void worker_asker_close(struct worker_asker *asker)
 {
     seat_close(&asker->seat);
     intern_close(&asker->questions);
+    intern_close(&asker->timed_edges);
     free(asker->answers);
 }
 
@@ -70,11 +78,29 @@ const char *worker_asker_tell(const struct worker_asker *asker, uint32_t node, c
 
 /* --- histories --- */
 
-static bool is_same(const struct remembered_step *a, const struct remembered_step *b)
+bool remembered_is_same(const struct remembered_step *a, const struct remembered_step *b)
 {
-    return a->command == b->command && a->whose == b->whose && a->has_ended == b->has_ended &&
+    return memcmp(a->sent, b->sent, sizeof a->sent) == 0 && a->has_ended == b->has_ended &&
            a->answer == b->answer && a->has_notice == b->has_notice && a->is_asked == b->is_asked &&
-           a->is_waiting == b->is_waiting && a->timer_us == b->timer_us;
+           a->waits == b->waits && a->timer_us == b->timer_us;
+}
+
+/* "EVALSHA .., EVALSHA ..", or "nothing". */
+static void describe_sent(const struct worker_asker *asker, const struct remembered_step *step,
+                          char *text, size_t size)
+{
+    const struct spoken_token own = {"(its token)", 11}, other = {"(another token)", 15};
+    size_t used = 0, length;
+    char words[120];
+    (void)snprintf(text, size, "nothing");
+    for (int s = 0; s < SERVERS_MAX && used < size; s++) {
+        if (!step->sent[s].command)
+            continue;
+        char *said = phrase_say(asker->book, step->sent[s].command, &own, &other, &length);
+        (void)wire_request_print(said, length, words, sizeof words);
+        free(said);
+        used += (size_t)snprintf(text + used, size - used, "%s%s", used ? ", " : "", words);
+    }
 }
 
 static void describe(const struct worker_asker *asker, const struct remembered_step *step,
@@ -82,14 +108,8 @@ static void describe(const struct worker_asker *asker, const struct remembered_s
 {
     static const char *const answers[] = {
         [ANSWER_OK] = "ok", [ANSWER_NOT_OK] = "not ok", [ANSWER_ERROR] = "an error"};
-    const struct spoken_token own = {"(its token)", 11}, other = {"(another token)", 15};
-    char words[120] = "nothing", timer[48] = "";
-    size_t length;
-    if (step->command) {
-        char *said = phrase_say(asker->book, step->command, &own, &other, &length);
-        (void)wire_request_print(said, length, words, sizeof words);
-        free(said);
-    }
+    char words[400], timer[48] = "";
+    describe_sent(asker, step, words, sizeof words);
     if (step->timer_us != TIME_NEVER)
         (void)snprintf(timer, sizeof timer, ", a timer of %.3f ms", (double)step->timer_us / 1000);
     (void)snprintf(text, size, "sends %s, answers %s%s", words,
@@ -100,7 +120,7 @@ static enum fail two_answers(const struct worker_asker *asker, const struct hist
                              const struct remembered_step *before,
                              const struct remembered_step *now, struct failure *failure)
 {
-    char history[600], what[160], one[220], two[220];
+    char history[600], what[160], one[500], two[500];
     tell_edge(asker, edge, what, sizeof what);
     describe(asker, before, one, sizeof one);
     describe(asker, now, two, sizeof two);
@@ -130,7 +150,7 @@ static enum fail go_to(struct worker_asker *asker, struct seat *seat, uint32_t n
         if (seat_step(asker, seat, &edge, &told, &reads_clock, failure))
             return failure->code;
         asker->compared++;
-        if (!is_same(known, &told))
+        if (!remembered_is_same(known, &told))
             return two_answers(asker, &edge, known, &told, failure);
         seat->at = way[count];
     }
@@ -166,7 +186,10 @@ static bool look_up(const struct worker_asker *asker, const struct history_edge 
 static void remember(struct worker_asker *asker, const struct history_edge *edge,
                      struct remembered_step *told)
 {
+    const uint32_t known = asker->questions.count;
     const uint32_t number = intern_put(&asker->questions, edge, sizeof *edge);
+    assert(number == known);
+    (void)known;
     asker->answers = memory_resize(asker->answers, number + 1, sizeof *asker->answers);
     told->node = number + 1;
     asker->answers[number] = *told;
@@ -186,7 +209,8 @@ enum fail history_ask(struct worker_asker *asker, const struct history_edge *edg
     any.elapsed = ELAPSED_ANY;
     if (!has_moment(asker, edge->from))
         timed.elapsed = ELAPSED_ANY;
-    if (look_up(asker, &any, told) || look_up(asker, &timed, told))
+    const bool is_known_timed = intern_find(&asker->timed_edges, &any, sizeof any) != UNKNOWN_ID;
+    if (look_up(asker, is_known_timed ? &timed : &any, told))
         return FAIL_NONE;
     if (asker->runs >= EXECUTIONS_MAX)
         return failure_set(failure, FAIL_UNKNOWN,
@@ -199,8 +223,10 @@ enum fail history_ask(struct worker_asker *asker, const struct history_edge *edg
         return failure->code;
     const bool had_timer =
         edge->from != NODE_ROOT && asker->answers[edge->from - 1].timer_us != TIME_NEVER;
-    const bool is_timed =
-        timed.elapsed >= 0 && edge->happening != HAPPENS_TIMER && (reads_clock || had_timer);
+    const bool is_timed = timed.elapsed >= 0 && edge->happening != HAPPENS_TIMER &&
+                          (reads_clock || had_timer || is_known_timed);
+    if (is_timed)
+        (void)intern_put(&asker->timed_edges, &any, sizeof any);
     told->has_moment = told->counts || has_moment(asker, edge->from);
     asker->asked++;
     asker->timed += is_timed;

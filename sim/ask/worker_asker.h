@@ -21,42 +21,57 @@ enum happening {
     HAPPENING_COUNT
 };
 
+/* A timer that is so many ticks away when it is set does not ring within a search. */
+enum { FAR_TICKS = 8 };
+
 /* Time that passed since the last moment that counts (remembered_step.counts), in ticks. */
 enum { ELAPSED_ANY = -1, NODE_ROOT = 0, EXECUTIONS_MAX = 20000 };
 
 struct history_edge {
     uint32_t from; /* a node */
     uint32_t happening;
-    uint32_t reply; /* REPLY: a phrase; else 0 */
-    uint32_t whose; /* the token in it */
+    uint32_t server; /* REPLY, RESET, CUT: of which command, which connections; else 0 */
+    uint32_t reply;  /* REPLY: a phrase; else 0 */
+    uint32_t whose;  /* the token in it */
     int32_t elapsed;
+};
+
+/* A command that it sent. */
+struct sent_command {
+    uint32_t command; /* a phrase; 0: none */
+    uint32_t whose;   /* the token in it */
+    int32_t name;     /* a number of its name */
+    uint32_t names_key;
 };
 
 /* What it did then, until it was at rest. */
 struct remembered_step {
-    uint32_t node;    /* the history behind it */
-    uint32_t command; /* that it sent: a phrase; 0: none */
-    uint32_t whose;   /* the token in it */
-    int32_t name;     /* of the command: a number of its name */
+    uint32_t node;                         /* the history behind it */
+    struct sent_command sent[SERVERS_MAX]; /* one to each server, at most */
     uint8_t has_ended;
     uint8_t answer; /* has_ended: enum answer_kind */
     uint8_t has_notice;
     uint8_t is_asked;   /* something is asked of it still */
-    uint8_t is_waiting; /* for a reply */
+    uint8_t waits;      /* for a reply: bit a server */
     uint8_t counts;     /* it read a clock, or has a timer: time is told from here on */
-    uint8_t names_key;
     uint8_t has_moment; /* it, or something before it, counts */
     uint8_t is_audited; /* it was asked again in a fresh process */
     int64_t timer_us;   /* from here on; TIME_NEVER: it has none */
 };
 
+BITS_FIT_COUNT(SERVERS_MAX, struct remembered_step, waits);
+
+/* Two steps that nobody outside can tell apart. */
+bool remembered_is_same(const struct remembered_step *a, const struct remembered_step *b);
+
 /* One process that is asked. */
 struct seat {
     struct session *session; /* borrowed */
     int client;
-    uint32_t at;  /* its history so far */
-    bool is_new;  /* nothing was asked of it yet */
-    int commands; /* that it sent in its attempt so far */
+    uint32_t at;    /* its history so far */
+    bool is_new;    /* nothing was asked of it yet */
+    int commands;   /* that it sent in its attempt so far */
+    int64_t far_us; /* when a timer rings that is far away; TIME_NEVER: there is none */
     struct spoken_token own, other;
     char *said[64]; /* replies that the session may still hold */
     int said_next;
@@ -69,9 +84,13 @@ struct worker_asker {
     int token_word, token_command;
     int token_words; /* that the command has */
     struct spoken_token sample;
-    int64_t tick_us;
-    const char *key;               /* of the lock; borrowed */
-    struct intern_table questions; /* struct history_edge; node 1 + number */
+    int64_t tick_us, far_us; /* a timer of so long, and more, is not looked at: */
+    bool has_far_timers;     /* there was one */
+    int servers;
+    bool has_idle_reads; /* of the monotonic clock, by its runtime: they count for nothing */
+    const char *key;     /* of the lock; borrowed */
+    struct intern_table questions;   /* struct history_edge; node 1 + number */
+    struct intern_table timed_edges; /* those whose time was found to matter: with ELAPSED_ANY */
     struct remembered_step *answers;
     uint64_t asked;    /* histories */
     uint64_t runs;     /* of a process, from `reset` */
@@ -83,7 +102,7 @@ struct worker_asker {
 };
 
 void worker_asker_open(struct worker_asker *asker, struct session *session, struct phrasebook *book,
-                       const char *key, int64_t tick_us);
+                       const char *key, int servers, int64_t tick_us);
 void worker_asker_close(struct worker_asker *asker);
 
 /* Which word of which command is the attempt's token, the first one that differs: two clients are
@@ -108,8 +127,10 @@ const char *worker_asker_tell(const struct worker_asker *asker, uint32_t node, c
 
 /* --- one process (seat.c); private to the askers of this folder --- */
 void seat_close(struct seat *seat);
-/* The command that it waits for a reply to; NULL: none. */
-struct wire_message *seat_waits_for(const struct seat *seat);
+/* The command that it waits for a reply to, of that server, or (ANY_SERVER) the first of any; NULL:
+ * none. */
+enum { ANY_SERVER = -1 };
+struct wire_message *seat_waits_for(const struct seat *seat, int server);
 enum fail seat_ask(const struct seat *seat, enum worker_op op, struct failure *failure);
 /* Whatever is under way ends: its connections break, its timers ring. */
 enum fail seat_run_out(const struct seat *seat, struct failure *failure);

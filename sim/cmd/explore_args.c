@@ -124,11 +124,6 @@ static enum fail check_worker(const struct explore_args *args, const char *secti
     for (size_t i = 0; i < sizeof others / sizeof *others; i++)
         if (others[i].is_given)
             return failure_set(failure, FAIL_INPUT, "%s does not go with --worker", others[i].name);
-    if (!is_run && args->servers > 1)
-        return failure_set(failure, FAIL_INPUT,
-                           "--servers %lld: a worker is decided on one server; for more, run it: "
-                           "--search random, pct or bounded",
-                           (long long)args->servers);
     return FAIL_NONE;
 }
 

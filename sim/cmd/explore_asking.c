@@ -63,9 +63,10 @@ static bool has_fault_of_clocks(const struct cell *cell)
 /* Faults that break connections of a client that waits for nothing. */
 static bool cuts(const struct cell *cell)
 {
-    bool does = cell->options.budget[FAULT_SILENT_SERVER] > 0;
+    bool does = false;
     for (int i = 0; i < FAULT_COUNT; i++)
-        does |= cell->options.budget[i] && fault_hits_all_replies((enum fault)i);
+        does |= cell->options.budget[i] && fault_blame((enum fault)i) == FAULT_OF_SERVER &&
+                fault_breaks((enum fault)i) == FAULT_BREAKS_ALL;
     return does;
 }
 
@@ -173,6 +174,7 @@ static enum fail decide(struct explore_asking *it, struct cells *cells,
     struct asking *asking = NULL;
     const int lease_ticks = args->lease_ticks ? (int)args->lease_ticks : LEASE_TICKS;
     const struct asking_options options = {.program = &args->program->program,
+                                           .servers = (int)args->servers,
                                            .lease_ticks = lease_ticks,
                                            .seed = (uint64_t)args->seed};
     struct failure why = {0};
@@ -273,6 +275,9 @@ void explore_asking_note(struct results *results, const struct explore_asking *a
                          const struct cells *cells)
 {
     const struct asking_figures *figures = &asking->figures;
+    char *far = figures->far_ticks ? memory_format("; no timer of %d ticks and more rings in time",
+                                                   figures->far_ticks)
+                                   : memory_text("");
     if (figures->executions)
         results_note(
             results,
@@ -281,10 +286,14 @@ void explore_asking_note(struct results *results, const struct explore_asking *a
                           " answers were asked for again, those of the worker in fresh "
                           "processes. Assumed: the worker is deterministic; what it does "
                           "behind an attempt is what a new one does (asked %" PRIu64
-                          " times); time goes in ticks, %d to a lease.%s",
+                          " times); time goes in ticks, %d to a lease%s%s.%s",
                           figures->executions, figures->histories, figures->questions,
-                          figures->audited, figures->ends, asking->lease_ticks,
+                          figures->audited, figures->ends, asking->lease_ticks, far,
+                          figures->has_idle_reads
+                              ? "; it measures time by its wall clock and by timers alone"
+                              : "",
                           asking->has_fence ? " The order of its fences is not judged." : ""));
+    free(far);
     for (int i = 0; i < cells->count; i++)
         if (cells->rows[i].doubt && !is_told_before(cells, i))
             results_note(results, memory_format("%s is unknown: %s", cells->rows[i].faults,

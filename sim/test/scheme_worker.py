@@ -304,4 +304,5 @@ class Beside(SetNxPxCad):
         return super().release()
 
 
-picklock_worker.run(globals()["".join(part.title() for part in sys.argv[1].split("-"))])
+if __name__ == "__main__":
+    picklock_worker.run(globals()["".join(part.title() for part in sys.argv[1].split("-"))])

@@ -22,30 +22,27 @@ struct worker_asked {
     struct asking *asking;
 };
 
-static void ask_for(struct worker_asked *asked, const char *name)
+/* The program, and its words. */
+static void ask_for(struct worker_asked *asked, const char *program, const char *name, int servers)
 {
     struct failure failure = {0};
-    (void)snprintf(asked->command, sizeof asked->command,
-                   "/usr/bin/python3 sim/test/scheme_worker.py %s", name);
+    (void)snprintf(asked->command, sizeof asked->command, "/usr/bin/python3 sim/test/%s.py %s",
+                   program, name);
     asked->program = (struct worker_program){.command = asked->command};
     asked->scheme = (struct scheme){.name = name, .unit_us = 1000};
-    const struct asking_options options = {.program = &asked->program, .seed = 1};
+    const struct asking_options options = {
+        .program = &asked->program, .servers = servers, .seed = 1};
     if (asking_new(&asked->asking, &options, &asked->scheme, &failure))
         fail_msg("%s: %s", name, failure.text);
 }
 
-static void search(struct worker_asked *asked, int fault, struct explore_options *options,
-                   struct explore_outcome *outcome)
+static void search(struct worker_asked *asked, const struct explore_options *own,
+                   struct explore_options *options, struct explore_outcome *outcome)
 {
-    *options = (struct explore_options){.scheme = &asked->scheme,
-                                        .subject = asking_subject(asked->asking),
-                                        .clients = 3,
-                                        .rounds = 2,
-                                        .servers = 1,
-                                        .lease_ticks = asking_lease_ticks(asked->asking),
-                                        .reductions = REDUCE_ALL};
-    if (fault != NONE)
-        options->budget[fault] = 1;
+    *options = *own;
+    options->scheme = &asked->scheme;
+    options->subject = asking_subject(asked->asking);
+    options->lease_ticks = asking_lease_ticks(asked->asking);
     asking_expect_cuts(asked->asking, true);
     run(options, outcome);
 }
@@ -75,20 +72,20 @@ static const int faults_asked[] = {
     FAULT_EVICT, FAULT_FLUSH_SCRIPTS, FAULT_SILENT_SERVER};
 enum { FAULTS_ALL = sizeof faults_asked / sizeof *faults_asked, FAULTS_SHORT = 4 };
 
-/* Every property, with its fewest faults and events, in every cell. as: the worker's words. */
-static void compare_scheme(const char *name, const char *as)
+/* Every property, with its fewest faults and events, in every cell. program, as: the worker's. */
+static void compare_programs(const char *name, const char *program, const char *as, int servers,
+                             int faults)
 {
     struct worker_asked asked;
-    const int faults = getenv("PICKLOCK_LONG") ? FAULTS_ALL : FAULTS_SHORT;
-    ask_for(&asked, as);
+    ask_for(&asked, program, as, servers);
     for (int i = 0; i < faults; i++) {
-        struct explore_options options, own;
+        struct explore_options options, own = options_of(name, faults_asked[i]);
         struct explore_outcome by_asking, by_steps;
         const int fault = faults_asked[i];
-        search(&asked, fault, &options, &by_asking);
+        own.servers = servers;
+        search(&asked, &own, &options, &by_asking);
         if (asking_failure(asked.asking)->code)
             fail_msg("%s: %s", name, asking_failure(asked.asking)->text);
-        own = options_of(name, fault);
         own.lease_ticks = options.lease_ticks;
         run(&own, &by_steps);
         assert_int_equal(by_asking.end, END_COMPLETE);
@@ -108,6 +105,22 @@ static void compare_scheme(const char *name, const char *as)
                   (unsigned long long)figures.executions, (unsigned long long)figures.histories,
                   (unsigned long long)figures.questions, (unsigned long long)figures.audited);
     asking_free(asked.asking);
+}
+
+static int faults_of(int at_least)
+{
+    return getenv("PICKLOCK_LONG") ? FAULTS_ALL : at_least;
+}
+
+static void compare_scheme(const char *name, const char *as)
+{
+    compare_programs(name, "scheme_worker", as, 1, faults_of(FAULTS_SHORT));
+}
+
+static void a_quorum_as_a_worker_comes_to_what_its_steps_come_to(void **state)
+{
+    (void)state;
+    compare_programs("redlock", "quorum_worker", "", 1, faults_of(FAULTS_SHORT));
 }
 
 static void schemes_as_workers_come_to_what_their_steps_come_to(void **state)
@@ -137,13 +150,15 @@ static void scripts_that_are_loaded_at_first_are_there(void **state)
     struct explore_options options;
     struct explore_outcome outcome;
     (void)state;
-    ask_for(&asked, "loaded-at-first");
-    search(&asked, NONE, &options, &outcome);
+    ask_for(&asked, "scheme_worker", "loaded-at-first", 1);
+    const struct explore_options none = options_of("set-nx-px-cad", NONE);
+    const struct explore_options flush = options_of("set-nx-px-cad", FAULT_FLUSH_SCRIPTS);
+    search(&asked, &none, &options, &outcome);
     assert_int_equal(outcome.end, END_COMPLETE);
     for (int i = 0; i < PROPERTY_COUNT; i++)
         assert_int_not_equal(outcome.findings[i].verdict, VERDICT_VIOLATED);
     explore_outcome_free(&outcome);
-    search(&asked, FAULT_FLUSH_SCRIPTS, &options, &outcome);
+    search(&asked, &flush, &options, &outcome);
     assert_int_equal(outcome.end, END_COMPLETE);
     assert_int_equal(outcome.findings[PROPERTY_NO_ORPHAN].verdict, VERDICT_VIOLATED);
     explore_outcome_free(&outcome);
@@ -159,8 +174,9 @@ static void undecided(const char *name, const char *why)
     struct worker_asked asked;
     struct explore_options options;
     struct explore_outcome outcome;
-    ask_for(&asked, name);
-    search(&asked, FAULT_STALL, &options, &outcome);
+    const struct explore_options stall = options_of("set-nx-px-cad", FAULT_STALL);
+    ask_for(&asked, "scheme_worker", name, 1);
+    search(&asked, &stall, &options, &outcome);
     explore_outcome_free(&outcome);
     assert_int_equal(asking_failure(asked.asking)->code, FAIL_UNKNOWN);
     if (!strstr(asking_failure(asked.asking)->text, why))
@@ -223,11 +239,13 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_token_is_a_symbol_where_it_is_a_whole_text),
+        cmocka_unit_test(a_quorum_as_a_worker_comes_to_what_its_steps_come_to),
         cmocka_unit_test(schemes_as_workers_come_to_what_their_steps_come_to),
         cmocka_unit_test(what_a_connection_says_first_changes_nothing),
         cmocka_unit_test(a_token_may_be_any_bytes),
         cmocka_unit_test(scripts_that_are_loaded_at_first_are_there),
         cmocka_unit_test(what_cannot_be_decided_says_why),
     };
+
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -35,13 +35,21 @@ const char *runtime_package(const char *program)
 static const struct {
     const char *name, *mark;          /* the flag by which one is known that has them */
     const char *flags[RUNTIME_FLAGS]; /* %d: the seed */
+    bool reads_clock;                 /* the monotonic one, whenever it goes on: libuv's loop */
 } runtimes[] = {
-    {"node", "--random-seed=", {"--single-threaded", "--no-memory-reducer", "--random-seed=%d"}},
-    {"nodejs", "--random-seed=", {"--single-threaded", "--no-memory-reducer", "--random-seed=%d"}},
+    {"node",
+     "--random-seed=",
+     {"--single-threaded", "--no-memory-reducer", "--random-seed=%d"},
+     true},
+    {"nodejs",
+     "--random-seed=",
+     {"--single-threaded", "--no-memory-reducer", "--random-seed=%d"},
+     true},
     {"java",
      "-XX:AsyncDeflationInterval=",
      {"-Xint", "-XX:+UseSerialGC", "-XX:-UsePerfData", "-XX:+UnlockDiagnosticVMOptions",
-      "-XX:GuaranteedSafepointInterval=0", "-XX:AsyncDeflationInterval=0"}},
+      "-XX:GuaranteedSafepointInterval=0", "-XX:AsyncDeflationInterval=0"},
+     false},
 };
 
 /* -1: it is none of them. */
@@ -91,12 +99,24 @@ static bool has_flag(int pid, const char *flag)
     return false;
 }
 
-const char *runtime_lacks_flags(int pid)
+/* The row of what that process runs; -1: it is none of them. */
+static int find_running(int pid)
 {
     char path[64], program[1024];
     (void)snprintf(path, sizeof path, "/proc/%d/exe", pid);
     ssize_t got = readlink(path, program, sizeof program - 1);
     program[got > 0 ? got : 0] = '\0';
-    const int row = find(program);
+    return find(program);
+}
+
+bool runtime_reads_clock(int pid)
+{
+    const int row = find_running(pid);
+    return row >= 0 && runtimes[row].reads_clock;
+}
+
+const char *runtime_lacks_flags(int pid)
+{
+    const int row = find_running(pid);
     return row >= 0 && !has_flag(pid, runtimes[row].mark) ? runtimes[row].name : NULL;
 }

@@ -19,6 +19,9 @@ void runtime_add_flags(struct runtime_words *made, char *const *words, uint64_t 
 /* NULL: none is known. */
 const char *runtime_package(const char *program);
 
+/* Does the program of that process read the monotonic clock whenever it goes on, for itself? */
+bool runtime_reads_clock(int pid);
+
 /* Does the process run a program that wants flags, and has it not got them? Its name; NULL: no. */
 const char *runtime_lacks_flags(int pid);
 

@@ -127,6 +127,11 @@ const char *session_library(const struct session *session)
     return session->library;
 }
 
+bool session_has_idle_reads(const struct session *session)
+{
+    return runtime_reads_clock(worker_pid(session->clients[0].worker));
+}
+
 const struct time_counts *session_counts(const struct session *session, int client)
 {
     return &worker_time(session->clients[client].worker)->page->counts;

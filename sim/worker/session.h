@@ -101,6 +101,8 @@ unsigned session_promises(const struct session *session); /* bit enum worker_pro
 const char *session_library(const struct session *session);
 /* The runtime of a worker, when it lacks the flags that make it steady ("node"); NULL. */
 const char *session_unsteady(const struct session *session);
+/* Does the runtime of the workers read the monotonic clock for itself, whatever they do? */
+bool session_has_idle_reads(const struct session *session);
 const struct time_counts *session_counts(const struct session *session, int client);
 /* Kills its process: it is gone, and its memory. Settles nothing. */
 void session_kill(struct session *session, int client);

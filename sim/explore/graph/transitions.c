@@ -104,9 +104,12 @@ uint32_t space_disconnect(struct state_space *space, uint32_t server_state, int 
 
 static uint64_t break_connection(struct state_space *space, const struct transition *it)
 {
+    struct subject *subject = space->config.subject;
     struct client_state after;
     space_read_client(space, it->client_state, &after);
     client_state_break(&after, it->server, LANE_COUNT);
+    if (subject->lose && after.phase != PHASE_DEAD && !client_state_waits_for(&after, it->server))
+        subject->lose(subject, &space->config, &after, it->server);
     client_state_settle(&after, &space->config);
     return space_number_client(space, &after);
 }

@@ -447,6 +447,15 @@ bool message_keeps_watch(const struct packed_message *message)
     return message_is_abandoned(message) && !(message->flags & MESSAGE_COPY) && is_transaction;
 }
 
+bool client_state_waits_for(const struct client_state *client_state, int server)
+{
+    for (int i = 0; i < client_state->count; i++)
+        if (client_state->messages[i].server == server &&
+            !message_is_abandoned(&client_state->messages[i]))
+            return true;
+    return false;
+}
+
 bool client_state_keeps_watch(const struct client_state *client_state, int server, int lane)
 {
     for (int i = 0; i < client_state->count; i++) {

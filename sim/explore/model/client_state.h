@@ -193,6 +193,9 @@ static inline bool message_is_opaque(const struct packed_message *message)
  * with: that of their client, who sends nothing more on that lane until they have come. */
 bool message_keeps_watch(const struct packed_message *message);
 
+/* Does it wait for anything of that server? */
+bool client_state_waits_for(const struct client_state *client_state, int server);
+
 /* Is there such a one in flight on the lane? */
 bool client_state_keeps_watch(const struct client_state *client_state, int server, int lane);
 

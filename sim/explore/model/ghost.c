@@ -135,6 +135,10 @@ static unsigned ghost_write(const struct sender *sender, const struct packed_mes
                             struct keyspace *keyspace)
 {
     grant(sender, message, false, keyspace);
+    /* What it had itself meanwhile was not free all along: is_free_all_along() of checks/. */
+    if (message_is_opaque(message) && message->flags & MESSAGE_CURRENT &&
+        sender->client_state->phase == PHASE_ACQUIRING)
+        sender->client_state->flags |= CLIENT_TAKEN;
     if (sender->client_state->phase == PHASE_RELEASING && message->flags & MESSAGE_CURRENT)
         sender->client_state->overtaken |= (uint8_t)(1u << message->server);
     return message->flags & (MESSAGE_CURRENT | MESSAGE_WON) ? 0 : LEFT_ORPHAN;

@@ -31,6 +31,9 @@ struct subject {
      * one token in it (0: none), and kind says: an error, NIL ("no"), OK (anything else). */
     struct reply (*execute)(struct subject *, const struct config *, struct server_state *,
                             int position, const struct command *);
+    /* The connections to a server have broken, and the client waits for nothing of it: what comes
+     * of that at once. NULL: nothing. */
+    void (*lose)(struct subject *, const struct config *, struct client_state *, int server);
     /* What a server knows when a search begins; NULL: nothing. */
     void (*begin)(struct subject *, struct server_state *);
     /* What a command is called whose verb is not in commands.def; NULL: there is none such. */

@@ -1,0 +1,76 @@
+"""quorum_worker.py - the scheme redlock as somebody's lock program: every server is asked at once, over a socket of its own, and their answers
+are counted as they come. Standard library only."""
+
+import select
+import sys
+import time
+import uuid
+
+import picklock_worker
+from scheme_worker import COMPARE_DELETE, Connection, ReplyError
+
+YES, NO, LOST = "yes", "no", "lost"
+
+
+class Redlock(picklock_worker.Worker):
+    promises = ["expiry", "token", "quorum"]
+
+    def init(self, settings):
+        self.servers = [Connection(settings.address(server)) for server in range(len(settings.servers))]
+        self.key, self.ttl_ms = settings.key, settings.ttl_ms
+
+    def close(self):
+        for server in self.servers:
+            server.close()
+
+    def hear(self, server):
+        try:
+            return YES if server.reply() in ("OK", 1) else NO
+        except ReplyError:
+            return LOST
+        except OSError:
+            server.close()
+            return LOST
+
+    def ask_all(self, *words):
+        """What each server said, when all have answered or their connections have broken."""
+        waiting, said = {}, []
+        for server in self.servers:
+            server.connect()
+            server.send(words)
+            waiting[server.socket] = server
+        while waiting:
+            for ready in select.select(list(waiting), [], [])[0]:
+                said.append(self.hear(waiting.pop(ready)))
+        return said
+
+    def is_majority(self, count):
+        return count > len(self.servers) // 2
+
+    def is_valid(self, asked):
+        return (time.monotonic() - asked) * 1000 < self.ttl_ms - self.ttl_ms / 100 - 2
+
+    def acquire(self, wait_ms):
+        del wait_ms
+        self.token = uuid.uuid4().hex
+        asked = time.monotonic()
+        said = self.ask_all("SET", self.key, self.token, "NX", "PX", self.ttl_ms)
+        if self.is_majority(said.count(YES)) and self.is_valid(asked):
+            return True
+        self.delete_on_all()
+        if said.count(NO) < len(said) - len(said) // 2:
+            raise RuntimeError("no majority said that the lock is taken")
+        return False
+
+    def delete_on_all(self):
+        return self.ask_all("EVAL", COMPARE_DELETE, 1, self.key, self.token)
+
+    def release(self):
+        said = self.delete_on_all()
+        if not self.is_majority(said.count(YES)) and not self.is_majority(said.count(NO)):
+            raise RuntimeError("no majority answered")
+        return self.is_majority(said.count(YES))
+
+
+if __name__ == "__main__":
+    sys.exit(picklock_worker.run(Redlock))
