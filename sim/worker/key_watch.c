@@ -54,15 +54,20 @@ static unsigned write_told(const redisReply *reply, const char *key)
     return about && strcmp(about + 3, key) == 0 ? write_of(reply->element[3]->str) : 0;
 }
 
-/* All that it has told of so far: it answers in order. */
+/* It answers in order: what it tells of before the answer is all so far. */
+static enum fail ask_for_writes(struct key_watch *watch, struct failure *failure)
+{
+    int is_sent = redisAppendCommand(watch->events, "PING") == REDIS_OK ? 0 : -1;
+    while (!is_sent && redisBufferWrite(watch->events, &is_sent) == REDIS_OK)
+        ;
+    return is_sent == 1 ? FAIL_NONE : no_events(watch, failure);
+}
+
 static enum fail take_writes(struct key_watch *watch, const char *key, unsigned *writes,
                              struct failure *failure)
 {
-    bool is_over = redisAppendCommand(watch->events, "PING") != REDIS_OK;
     *writes = 0;
-    if (is_over)
-        return no_events(watch, failure);
-    while (!is_over) {
+    for (bool is_over = false; !is_over;) {
         void *taken = NULL;
         if (redisGetReply(watch->events, &taken) != REDIS_OK)
             return no_events(watch, failure);
@@ -72,6 +77,15 @@ static enum fail take_writes(struct key_watch *watch, const char *key, unsigned 
         freeReplyObject(taken);
     }
     return FAIL_NONE;
+}
+
+/* Both at once: nothing is executed meanwhile. */
+static enum fail see(struct key_watch *watch, redisContext *control, const struct lock_key *key,
+                     struct key_state *state, unsigned *writes, struct failure *failure)
+{
+    if (ask_for_writes(watch, failure) || look_at(control, key, state, failure))
+        return failure->code;
+    return take_writes(watch, key->name, writes, failure);
 }
 
 /* --- between two executions --- */
@@ -112,8 +126,7 @@ enum fail key_watch_before(struct key_watch *watch, redisContext *control,
                            struct failure *failure)
 {
     unsigned writes = 0;
-    if (open_events(watch, control, failure) || take_writes(watch, key->name, &writes, failure) ||
-        look_at(control, key, state, failure))
+    if (open_events(watch, control, failure) || see(watch, control, key, state, &writes, failure))
         return failure->code;
     const bool is_same_key = watch->is_known && strcmp(watch->name, key->name) == 0;
     if (is_same_key && (writes || !is_as_left(watch, state, now_us)))
@@ -129,7 +142,7 @@ enum fail key_watch_behind(struct key_watch *watch, redisContext *control,
                            const struct lock_key *key, int64_t now_us, struct key_state *state,
                            unsigned *writes, struct failure *failure)
 {
-    if (look_at(control, key, state, failure) || take_writes(watch, key->name, writes, failure))
+    if (see(watch, control, key, state, writes, failure))
         return failure->code;
     leave(watch, key, state, now_us);
     return FAIL_NONE;

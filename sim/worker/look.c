@@ -8,39 +8,57 @@
 
 /* --- the key --- */
 
-static enum fail take_value(redisContext *control, const struct lock_key *key, const char *ask,
-                            struct key_state *state, struct failure *failure)
+/* False: there is none any more. */
+static bool take_value(const redisReply *reply, struct key_state *state)
 {
-    redisReply *reply = control_ask(control, failure, ask, key->name);
-    if (!reply)
-        return FAIL_UNAVAILABLE;
     if (reply->type == REDIS_REPLY_STRING)
         (void)value_of_bytes(reply->str, reply->len, state->value);
-    else
-        state->is_there = false;
+    return reply->type == REDIS_REPLY_STRING;
+}
+
+static enum fail take_type(redisContext *control, struct key_state *state, bool *is_text,
+                           struct failure *failure)
+{
+    redisReply *reply = control_answer(control, "TYPE", failure);
+    if (!reply)
+        return FAIL_UNAVAILABLE;
+    *is_text = strcmp(reply->str, "string") == 0;
+    state->is_there = strcmp(reply->str, "none") != 0;
     freeReplyObject(reply);
     return FAIL_NONE;
 }
 
+static enum fail take_expiry(redisContext *control, struct key_state *state,
+                             struct failure *failure)
+{
+    redisReply *reply = control_answer(control, "PTTL", failure);
+    if (!reply)
+        return FAIL_UNAVAILABLE;
+    if (reply->type == REDIS_REPLY_INTEGER && reply->integer >= 0)
+        state->ttl_us = reply->integer * 1000;
+    freeReplyObject(reply);
+    return FAIL_NONE;
+}
+
+/* All in one round trip; of what is no text GET is refused, and its value asked for again. */
 enum fail look_at(redisContext *control, const struct lock_key *key, struct key_state *state,
                   struct failure *failure)
 {
+    struct failure refused;
+    bool is_text = false;
     *state = (struct key_state){.ttl_us = TIME_NEVER};
-    redisReply *reply = control_ask(control, failure, "TYPE %s", key->name);
-    if (!reply)
+    control_append(control, "TYPE %s", key->name);
+    control_append(control, "PTTL %s", key->name);
+    control_append(control, "GET %s", key->name);
+    if (take_type(control, state, &is_text, failure) || take_expiry(control, state, failure))
         return FAIL_UNAVAILABLE;
-    const bool is_text = strcmp(reply->str, "string") == 0;
-    state->is_there = strcmp(reply->str, "none") != 0;
-    freeReplyObject(reply);
-    if (!state->is_there)
-        return FAIL_NONE;
-    if (take_value(control, key, is_text ? "GET %s" : "DUMP %s", state, failure))
+    redisReply *value = control_answer(control, "GET", is_text ? failure : &refused);
+    if (!value && !is_text)
+        value = control_ask(control, failure, "DUMP %s", key->name);
+    if (!value)
         return FAIL_UNAVAILABLE;
-    const int64_t left_ms = control_integer(control, failure, "PTTL %s", key->name);
-    if (left_ms == INT64_MIN)
-        return FAIL_UNAVAILABLE;
-    if (left_ms >= 0)
-        state->ttl_us = left_ms * 1000;
+    state->is_there = take_value(value, state) && state->is_there;
+    freeReplyObject(value);
     return FAIL_NONE;
 }
 

@@ -237,13 +237,6 @@ static enum fail failure_of(const struct session *session, struct failure *failu
     return failure_set(failure, session->failure.code, "%s", session->failure.text);
 }
 
-static void read_all(struct session *session)
-{
-    for (int i = 0; i < session->options.clients; i++)
-        if (session->clients[i].worker)
-            worker_read(session->clients[i].worker);
-}
-
 /* What is ready now. True: something happened. */
 static bool turn(struct session *session, uv_run_mode mode)
 {
@@ -279,7 +272,6 @@ enum fail session_settle(struct session *session, struct failure *failure)
         const bool is_quiet = is_at_rest(session, is_patient);
         if (is_quiet && find_waiting_for_child(session) == NOBODY_WAITS) {
             /* Answers are in their pipes by now; and what came meanwhile is looked at once more. */
-            read_all(session);
             if (!turn(session, UV_RUN_NOWAIT) && is_at_rest(session, true) &&
                 !session->failure.code && find_waiting_for_child(session) == NOBODY_WAITS)
                 break;

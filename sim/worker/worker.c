@@ -195,11 +195,20 @@ void worker_read(struct worker *worker)
     check_life(worker);
 }
 
+/* Only what is ready: it comes several times for each thing that happens. */
 static void on_ready(uv_poll_t *poll, int status, int events)
 {
+    struct worker *worker = poll->data;
+    const ptrdiff_t stream = poll - worker->polls;
     (void)status;
     (void)events;
-    worker_read(poll->data);
+    if (stream == STREAM_BELL) {
+        timekeeper_hush(&worker->timekeeper);
+        return;
+    }
+    read_stream(worker, (int)stream);
+    if (worker->has_closed[stream])
+        check_life(worker);
 }
 
 /* --- what it is told --- */

@@ -23,6 +23,7 @@ error: nobody knows whether it has happened. Refused is `return False`, and noth
 Standard output is picklock's alone: what the library prints goes to standard error. See docs/WORKERS.md of picklock.
 """
 
+import io
 import json
 import os
 import sys
@@ -169,7 +170,7 @@ class _Runner:
 
 def _run_sync(runner, incoming):
     """A library that blocks: one request after the other, in the main thread, where signals and most libraries want to be."""
-    for line in incoming:
+    for line in io.BufferedReader(incoming):
         request = json.loads(line)
         if request["op"] == "cancel":
             _say({"id": request["id"], "ok": False})
