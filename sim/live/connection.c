@@ -129,11 +129,59 @@ static void remove_read(void *data)
     poll_wants(connection, connection->polled & ~UV_READABLE);
 }
 
+/* A socket that is connected can nearly always be written to: that is tried once, before the loop
+ * waits, for it costs less than to be told so. */
 static void add_write(void *data)
 {
     struct connection *connection = data;
-    if (!(connection->polled & UV_WRITABLE))
+    struct endpoint *endpoint = connection->endpoint;
+    if ((connection->polled & UV_WRITABLE) || connection->is_unwritten)
+        return;
+    if (connection->is_flushing || !(connection->async->c.flags & REDIS_CONNECTED)) {
         poll_wants(connection, connection->polled | UV_WRITABLE);
+        return;
+    }
+    connection->is_unwritten = true;
+    connection->written_next = NULL;
+    *endpoint->unwritten_end = connection;
+    endpoint->unwritten_end = &connection->written_next;
+}
+
+static struct connection *take_unwritten(struct endpoint *endpoint)
+{
+    struct connection *connection = endpoint->unwritten;
+    if (!connection)
+        return NULL;
+    endpoint->unwritten = connection->written_next;
+    if (!endpoint->unwritten)
+        endpoint->unwritten_end = &endpoint->unwritten;
+    connection->is_unwritten = false;
+    return connection;
+}
+
+void endpoint_write(struct endpoint *endpoint)
+{
+    struct connection *connection;
+    while ((connection = take_unwritten(endpoint))) {
+        connection->is_flushing = true;
+        if (connection->async)
+            redisAsyncHandleWrite(connection->async);
+        connection->is_flushing = false;
+    }
+}
+
+static void forget_unwritten(struct connection *connection)
+{
+    struct endpoint *endpoint = connection->endpoint;
+    struct connection **at = &endpoint->unwritten;
+    if (!connection->is_unwritten)
+        return;
+    while (*at != connection)
+        at = &(*at)->written_next;
+    *at = connection->written_next;
+    if (!*at)
+        endpoint->unwritten_end = at;
+    connection->is_unwritten = false;
 }
 
 static void remove_write(void *data)
@@ -151,6 +199,7 @@ static void clean_up(void *data)
         (void)snprintf(connection->endpoint->complaint, sizeof connection->endpoint->complaint,
                        "%.100s", connection->async->c.errstr);
     connection->async = NULL;
+    forget_unwritten(connection);
     uv_close((uv_handle_t *)&connection->poll, poll_closed);
     connection_broke(connection);
     /* What is held there would wait for ever. */

@@ -69,6 +69,8 @@ struct endpoint {
     struct proxy *proxy;
     struct connection **by_port; /* of the client's end */
     const struct connection_events *events;
+    uv_prepare_t flush; /* writes what connections have to write, before the loop waits */
+    struct connection *unwritten, **unwritten_end; /* those, in turn */
     struct read_order *order;           /* of what the server executes; NULL: not asked for */
     int connections;                    /* that exist, those being closed too */
     char complaint[ENDPOINT_WORDS_MAX]; /* the last thing that the proxy or a connection complained
@@ -80,7 +82,9 @@ struct connection {
     void *owner;
     redisAsyncContext *async;
     uv_poll_t poll;
-    int polled; /* enum uv_poll_event */
+    int polled;                      /* enum uv_poll_event */
+    struct connection *written_next; /* of those that have something to write */
+    bool is_unwritten, is_flushing;
     int port;
     int greetings; /* requests of the login that have not passed the proxy yet */
     struct proxy_link *link;

@@ -320,6 +320,21 @@ bool exchange_is_at_head(const struct exchange *exchange)
 
 /* --- the endpoint --- */
 
+static void before_waiting(uv_prepare_t *flush)
+{
+    endpoint_write(flush->data);
+}
+
+/* The loop does not go on for its sake. */
+static void flush_open(struct endpoint *endpoint)
+{
+    endpoint->unwritten_end = &endpoint->unwritten;
+    (void)uv_prepare_init(endpoint->loop, &endpoint->flush);
+    endpoint->flush.data = endpoint;
+    (void)uv_prepare_start(&endpoint->flush, before_waiting);
+    uv_unref((uv_handle_t *)&endpoint->flush);
+}
+
 enum fail endpoint_open(struct endpoint *endpoint, uv_loop_t *loop, int number,
                         const struct proxy_address *upstream, const struct url *login,
                         struct failure *failure)
@@ -339,8 +354,10 @@ enum fail endpoint_open(struct endpoint *endpoint, uv_loop_t *loop, int number,
     endpoint->number = number;
     endpoint->login = login;
     endpoint->by_port = memory_new(CONNECTION_PORTS, sizeof(struct connection *));
-    if (!proxy_new(&endpoint->proxy, loop, &any, upstream, &hooks, failure))
+    if (!proxy_new(&endpoint->proxy, loop, &any, upstream, &hooks, failure)) {
+        flush_open(endpoint);
         return FAIL_NONE;
+    }
     free(endpoint->by_port);
     endpoint->by_port = NULL;
     return failure_wrap(failure, "proxy of server %d", number + 1);
@@ -348,8 +365,10 @@ enum fail endpoint_open(struct endpoint *endpoint, uv_loop_t *loop, int number,
 
 void endpoint_shut(struct endpoint *endpoint)
 {
-    if (endpoint->proxy)
-        proxy_close(endpoint->proxy, NULL, NULL);
+    if (!endpoint->proxy)
+        return;
+    proxy_close(endpoint->proxy, NULL, NULL);
+    uv_close((uv_handle_t *)&endpoint->flush, NULL);
     endpoint->proxy = NULL;
 }
 

@@ -10,6 +10,9 @@ void connection_let_go(struct connection *connection);
 /* Tells the owner, once, that the connection ended by itself. */
 void connection_broke(struct connection *connection);
 
+/* Writes what connections have to write: before the loop waits. */
+void endpoint_write(struct endpoint *endpoint);
+
 /* Frees the connection's first calls that are over, and that nobody waits for. */
 void exchanges_leave(struct connection *connection);
 
