@@ -171,16 +171,20 @@ class Worker(Worker):
     assert ran.status == 64 and 'worker A: its process ended with status 3; its last words: "giving up"' in ran.err, ran
 
 
-def test_a_connection_past_the_proxy(picklock, worker):
-    ran = once(picklock, worker("""
+@pytest.mark.parametrize("caught", ["OSError", "()"], ids=["caught", "not caught"])
+@pytest.mark.parametrize("when", ["init(self, settings)", "acquire(self, wait_ms)"], ids=["init", "acquire"])
+def test_a_connection_past_the_proxy(picklock, worker, when, caught):
+    """As that to a Sentinel; one that the library does not survive, too."""
+    ran = once(picklock, worker(f"""
 class Worker(Worker):
-    def acquire(self, wait_ms):
+    def {when}:
         try:
             socket.create_connection(("127.0.0.1", 26379))
-        except OSError:
+        except {caught}:
             return False
 """))
     assert ran.status == 64 and "wants to connect to 127.0.0.1:26379, which is none of the servers" in ran.err, ran
+    assert "a Sentinel or a Cluster, which name others, cannot be tested: give the lock plain servers" in ran.err
 
 
 def test_a_program_that_drops_our_time(picklock, worker):

@@ -86,6 +86,36 @@ class Worker(Worker):
         assert "wrong number of arguments" in str(self.client.ask("AUTH"))
 """
 
+# With pushes between the replies, each time that a key changes which it has read.
+PUSHES = RESP3 + """
+class Client(Client):
+    def reply(self):
+        while self.file.peek(1)[:1] == b">":
+            super().reply()
+            picklock_worker.sys.stderr.write("a push\\n")
+        return super().reply()
+
+class Worker(Worker):
+    def init(self, settings):
+        super().init(settings)
+        assert self.client.ask("CLIENT", "TRACKING", "ON") == b"OK"
+
+    def acquire(self, wait_ms):
+        self.client.ask("GET", self.key)
+        return super().acquire(wait_ms)
+"""
+
+# What a library says to the server while it is made, beside who it is.
+LOADED = """
+class Worker(Worker):
+    def init(self, settings):
+        super().init(settings)
+        self.sha = self.client.ask("SCRIPT", "LOAD", RELEASE)
+
+    def release(self):
+        return self.client.ask("EVALSHA", self.sha, 1, self.key, self.token) == 1
+"""
+
 TRANSACTION = """
 class Worker(Worker):
     def release(self):
@@ -125,10 +155,12 @@ class Worker(Worker):
     (BYTES, "SET lock \"A\\x00\\x01\\x02"),
     (RESP3, "A  says HELLO to server 1 (a handshake, not held)"),
     (WHO_IT_IS, "A  says AUTH to server 1 (wrong: not who init said)"),
+    (PUSHES, "A  prints: a push"),
+    (LOADED, "A's 1st SCRIPT to server 1 is executed: "),
     (TRANSACTION, "A's 1st EXEC to server 1 is executed: [1]"),
     (FORGOTTEN, "A's 1st EVALSHA to server 1 is executed: error: NOSCRIPT"),
     (TWO_LOCKS, "A  sends to server 1: SET lock:second"),
-], ids=["large script", "bytes", "RESP3", "who it is", "transaction", "forgotten script", "two locks"])
+], ids=["large script", "bytes", "RESP3", "who it is", "pushes", "loaded script", "transaction", "forgotten script", "two locks"])
 def test_a_hand_over(picklock, tmp_path, more, words):
     path = tmp_path / "lock.py"
     path.write_text(CLIENT + more + "\npicklock_worker.run(Worker)\n")

@@ -37,10 +37,10 @@ static const char *ending(int ordinal)
     return last == 1 ? "st" : last == 2 ? "nd" : "rd";
 }
 
-const char *session_name_message(const struct session *session, const struct wire_message *message,
-                                 char *text, size_t size)
+const char *session_name_message(const char (*names)[NAME_MAX_BYTES],
+                                 const struct wire_message *message, char *text, size_t size)
 {
-    (void)snprintf(text, size, "%s's %d%s %s to server %d", session->options.names[message->client],
+    (void)snprintf(text, size, "%s's %d%s %s to server %d", names[message->client],
                    message->ordinal, ending(message->ordinal), message->name, message->server + 1);
     return text;
 }

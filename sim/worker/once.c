@@ -83,8 +83,8 @@ static void on_executed(void *context, const struct wire_message *message)
 {
     const struct once *once = context;
     char text[700], name[100];
-    say(once, "", "%s is executed: %s",
-        session_name_message(once->session, message, name, sizeof name),
+    session_name_message(names, message, name, sizeof name);
+    say(once, "", "%s is executed: %s", name,
         wire_reply_print(message->reply, message->reply_length, text, sizeof text));
 }
 
@@ -107,7 +107,7 @@ static void on_printed(void *context, int client, const char *line)
 static void on_noticed(void *context, int client)
 {
     struct once *once = context;
-    const int64_t now_us = session_now_us(once->session);
+    const int64_t now_us = once->session ? session_now_us(once->session) : 0; /* it begins */
     say(once, names[client], "says that its lock is lost");
     if (now_us < once->until_us[client] && !once->notice.code)
         (void)failure_set(&once->notice, FAIL_EXPECTATION,

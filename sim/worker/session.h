@@ -114,9 +114,9 @@ bool session_has_notice(const struct session *session,
 
 /* --- messages --- */
 struct wire_message *session_messages(const struct session *session); /* the oldest; NULL: none */
-/* "A's 2nd EVALSHA to server 1". At most size bytes; returns text. */
-const char *session_name_message(const struct session *session, const struct wire_message *message,
-                                 char *text, size_t size);
+/* "A's 2nd EVALSHA to server 1"; names: the clients'. At most size bytes; returns text. */
+const char *session_name_message(const char (*names)[NAME_MAX_BYTES],
+                                 const struct wire_message *message, char *text, size_t size);
 /* FAIL_UNKNOWN: the server did not answer, the worker did not come to rest. */
 enum fail session_execute(struct session *session, struct wire_message *message,
                           struct failure *failure);

@@ -288,5 +288,11 @@ enum fail session_settle(struct session *session, struct failure *failure)
         }
     }
     (void)uv_timer_stop(&session->tick);
-    return fail ? fail : check_connections(session, failure);
+    /* A worker that ends, or says no answer, where it could not connect: that is why. */
+    struct failure past;
+    if ((!fail || fail == FAIL_INPUT) && check_connections(session, &past)) {
+        *failure = past;
+        fail = past.code;
+    }
+    return fail;
 }
