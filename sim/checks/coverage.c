@@ -14,6 +14,7 @@ _Static_assert((OPAQUE_VERB + 1) * BITS_A_VERB <= 64, "executed has no room for 
 /* One server and a client's last attempt. */
 struct seen {
     bool is_asked;     /* a command to it, or what it did with one, was seen */
+    bool has_refused;  /* it refused connections in that time: nothing could be asked */
     uint64_t executed; /* with which replies; the lock key only */
 };
 
@@ -22,6 +23,7 @@ struct coverage {
     bool has_heard;   /* the history tells of replies that were heard */
     bool is_granted;  /* somebody was */
     unsigned servers; /* bit a server: it is spoken of */
+    unsigned refuse;  /* bit a server: it refuses connections now */
     bool is_missing;
     char words[WITNESS_LINE_BYTES]; /* the first of them */
     struct seen seen[];             /* one a client and server */
@@ -71,7 +73,7 @@ static void returned(struct coverage *coverage, const struct event *event)
     const struct seen *seen = seen_of(coverage, event->client);
     int asked = 0, executed = 0;
     for (int i = 0; i < ledger->head->servers; i++) {
-        asked += seen[i].is_asked;
+        asked += seen[i].is_asked || (seen[i].has_refused && event->result == RESULT_FAILED);
         executed += seen[i].executed != 0;
     }
     bool is_granted = event->result == RESULT_GRANTED;
@@ -102,16 +104,31 @@ static void executed(struct coverage *coverage, const struct event *event)
         miss(coverage, event, "nobody saw what it did to the lock key");
 }
 
+static void reach_changes(struct coverage *coverage, const struct event *event)
+{
+    const unsigned server = 1u << event->server;
+    if (fault_ends_outage(event->fault))
+        coverage->refuse &= ~server;
+    if (fault_effect(event->fault) != FAULT_PUTS_OUT_OF_REACH ||
+        fault_breaks(event->fault) != FAULT_BREAKS_ALL)
+        return;
+    coverage->refuse |= server;
+    for (int i = 0; i < coverage->ledger->head->clients; i++)
+        seen_of(coverage, i)[event->server].has_refused = true;
+}
+
 void coverage_event(struct coverage *coverage, const struct event *event)
 {
     const struct ledger *ledger = coverage->ledger;
+    if (event->kind == EVENT_FAULT && event->server >= 0)
+        reach_changes(coverage, event);
     if (event->client < 0 || event->attempt != ledger->clients[event->client].attempt)
         return;
     struct seen *seen = seen_of(coverage, event->client);
     bool is_of_acquire = event->op == OP_ACQUIRE;
     if (event->kind == EVENT_CALL && is_of_acquire)
         for (int s = 0; s < ledger->head->servers; s++)
-            seen[s] = (struct seen){0};
+            seen[s] = (struct seen){.has_refused = coverage->refuse >> s & 1};
     bool is_seen = event->kind == EVENT_SEND || event->kind == EVENT_EXECUTE ||
                    event->kind == EVENT_FAULT; /* that befell what it asked */
     if (is_seen && event->server >= 0)

@@ -5,6 +5,7 @@
 #include "base/memory.h"
 #include "base/units.h"
 #include "report/text.h"
+#include "worker/crowd.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -16,7 +17,9 @@
 const char cmd_stress_help[] =
     "\n"
     "  --scheme A,B           run these, one after the other (default set-nx-ex-del,set-nx-px-cad)\n"
-    "  --clients N            number of clients, 1 to 10000 (default 50)\n"
+    "  --worker COMMAND       run this lock program, unmodified, a process for each client, in real\n"
+    "                         time: 'python3 my_lock.py' (see sim/docs/WORKERS.md)\n"
+    "  --clients N            number of clients, 1 to 10000 (default 50; of workers 1 to 1000, 10)\n"
     "  --locks N              number of locks that they share (default: one for 25 clients)\n"
     "  --servers N            number of servers, 1 to 7 (default 1; 5 for schemes that need a quorum)\n"
     "  --duration TIME        time for each scheme (default 10s)\n"
@@ -47,8 +50,11 @@ const char cmd_stress_help[] =
 
 static const uint32_t rate_not_said = UINT32_MAX;
 
+enum { CLIENTS = 50, WORKERS = 10 }; /* where nothing is said */
+
 struct options {
     struct stress_options stress;
+    struct worker_scheme program;
     const char *scheme, *shard;
     struct run_choices choices;
     int64_t clients, locks, servers, seed;
@@ -56,12 +62,37 @@ struct options {
     struct output output;
 };
 
+/* A worker has clocks and a patience of its own; and its servers are ours. */
+static enum fail check_worker(const struct options *options, struct failure *failure)
+{
+    const struct {
+        const char *name;
+        bool is_given;
+    } others[] = {{"--scheme", options->scheme},
+                  {"--drift", options->stress.drift_ppm},
+                  {"--server-drift", options->stress.server_drift_ppm},
+                  {"--timeout", options->stress.timeout_us},
+                  {"--redis", options->choices.redis},
+                  {"--shard", options->shard}};
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        if (others[i].is_given)
+            return failure_set(failure, FAIL_INPUT, "%s does not go with --worker", others[i].name);
+    if (options->clients > CROWD_CLIENTS_MAX)
+        return failure_set(failure, FAIL_INPUT, "--clients: of workers there are at most %d",
+                           CROWD_CLIENTS_MAX);
+    if (options->locks > CROWD_LOCKS_MAX)
+        return failure_set(failure, FAIL_INPUT, "--locks: of workers there are at most %d",
+                           CROWD_LOCKS_MAX);
+    return FAIL_NONE;
+}
+
 static enum fail parse(int argc, char **argv, struct options *options, struct failure *failure)
 {
     const int64_t hour_us = 3600000000, day_us = 24 * hour_us;
     struct stress_options *stress = &options->stress;
     const struct option_row rows[] = {
         {"--scheme", OPTION_TEXT, &options->scheme, 0, 0},
+        {"--worker", OPTION_TEXT, &options->choices.worker, 0, 0},
         {"--clients", OPTION_NUMBER, &options->clients, 1, CLIENTS_MAX},
         {"--locks", OPTION_NUMBER, &options->locks, 1, LOCKS_MAX},
         {"--servers", OPTION_NUMBER, &options->servers, 1, SERVERS_MAX},
@@ -96,6 +127,8 @@ static enum fail parse(int argc, char **argv, struct options *options, struct fa
         return failure->code;
     if (operands)
         return failure_set(failure, FAIL_INPUT, "stress takes no operand: '%s'", argv[1]);
+    if (options->choices.worker && check_worker(options, failure))
+        return FAIL_INPUT;
     return output_check(&options->output, failure);
 }
 
@@ -120,8 +153,10 @@ static struct stress_options stress_for(const struct options *options, const str
 {
     struct stress_options stress = options->stress;
     int64_t lease_us = scheme_lease_us(scheme, stress.lease_us);
+    const int64_t usual = options->choices.worker ? WORKERS : CLIENTS;
+    const int64_t clients = options->clients ? options->clients : usual;
     stress.scheme = scheme;
-    stress.clients = (int)options->clients;
+    stress.clients = (int)clients;
     stress.locks = (int)options->locks;
     stress.servers = options->servers ? (int)options->servers : scheme->needs_quorum ? 5 : 1;
     stress.seed = (uint64_t)options->seed;
@@ -136,9 +171,9 @@ static struct stress_options stress_for(const struct options *options, const str
     /* Clients that poll faster than a server answers would only measure the queue in front of it.
      */
     if (!stress.think_us)
-        stress.think_us = options->clients * 200;
+        stress.think_us = clients * (options->choices.worker ? 1000 : 200);
     if (!stress.locks)
-        stress.locks = 1 + ((int)options->clients - 1) / 25;
+        stress.locks = 1 + ((int)clients - 1) / 25;
     if (!stress.timeout_us)
         stress.timeout_us = lease_us / 4;
     fill_rates(&stress, options->no_faults);
@@ -230,7 +265,22 @@ static enum fail stress_all(struct options *options, struct runner *runner,
     return fail;
 }
 
-static enum fail stress_and_report(struct options *options, const struct scheme_list *asked,
+/* The worker is a scheme like others, from here on. */
+static enum fail add_worker(struct options *options, struct runner *runner,
+                            struct scheme_list *asked, struct failure *failure)
+{
+    const struct run_choices *choices = &options->choices;
+    if (!choices->worker)
+        return FAIL_NONE;
+    if (worker_scheme_init(&options->program, choices->worker, choices->redis_server, failure))
+        return FAIL_INPUT;
+    runner->worker = &options->program;
+    asked->rows = memory_resize(asked->rows, 1, sizeof *asked->rows);
+    asked->rows[asked->count++] = &options->program.scheme;
+    return FAIL_NONE;
+}
+
+static enum fail stress_and_report(struct options *options, struct scheme_list *asked,
                                    struct failure *failure)
 {
     struct results results = {.seed = (uint64_t)options->seed, .world = "redis"};
@@ -238,7 +288,8 @@ static enum fail stress_and_report(struct options *options, const struct scheme_
     struct live_options live;
     options->choices.real_time = 1;
     if (run_choices_read(&options->choices, &runner, &live, failure) ||
-        shard_read(options->shard, &results.shard, failure))
+        shard_read(options->shard, &results.shard, failure) ||
+        add_worker(options, &runner, asked, failure))
         return (enum fail)cmd_failed(failure);
     /* Our own servers tell in which order they read; somebody else's cannot be made to drift, and
      * says so. */
@@ -265,13 +316,13 @@ int cmd_stress(int argc, char **argv)
                                          .lose_reply_ppm = rate_not_said,
                                          .lose_request_ppm = rate_not_said,
                                          .crash_ppm = rate_not_said},
-                              .clients = 50,
-                              .seed = 1,
-                              .scheme = "set-nx-ex-del,set-nx-px-cad"};
+                              .seed = 1};
     struct scheme_list asked = {0};
     struct failure failure = {0};
     if (parse(argc, argv, &options, &failure))
         return cmd_failed(&failure);
+    if (!options.choices.worker && !options.scheme)
+        options.scheme = "set-nx-ex-del,set-nx-px-cad";
     if (scheme_list_read(options.scheme, &asked, &failure))
         return cmd_failed(&failure);
     cmd_catch_signals();

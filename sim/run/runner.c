@@ -7,6 +7,7 @@
 #include "base/units.h"
 #include "history/history.h"
 #include "scenario/interpreter.h"
+#include "worker/crowd.h"
 #include "world/simulated.h"
 
 #include <assert.h>
@@ -57,7 +58,8 @@ static void recording_close(struct recording *recording)
 {
     if (recording->writer)
         history_writer_abandon(recording->writer);
-    checks_free(recording->checks);
+    if (recording->checks)
+        checks_free(recording->checks);
     if (recording->schedule)
         schedule_free(recording->schedule);
 }
@@ -447,6 +449,32 @@ static const char one_at_a_time[] =
     "The servers do not tell in which order they read, so one command at a time was with each of "
     "them: the order in which they executed is known, and concurrency was given for it.";
 
+/* A worker's processes begin before its history does: what it promises stands in its head. */
+static enum fail stress_worker(struct runner *runner, struct stress_options *options,
+                               struct recording *recording, struct result_row *row,
+                               struct stress_outcome *outcome, struct failure *failure)
+{
+    struct worker_program *program = &runner->worker->program;
+    struct crowd *crowd;
+    if (crowd_new(&crowd, program, options, failure))
+        return failure->code;
+    head_fill_program(&recording->head, program);
+    recording->head.clock_error_us = CROWD_CLOCK_ERROR_US;
+    enum fail fail = recording_open(recording, runner, options->scheme, row, failure);
+    if (!fail)
+        fail = crowd_run(crowd, outcome, failure);
+    crowd_free(crowd);
+    return fail;
+}
+
+static enum fail stress_scheme(struct runner *runner, struct stress_options *options,
+                               struct recording *recording, struct result_row *row,
+                               struct stress_outcome *outcome, struct failure *failure)
+{
+    enum fail fail = recording_open(recording, runner, options->scheme, row, failure);
+    return fail ? fail : live_stress(runner->live, options, outcome, failure);
+}
+
 enum fail runner_stress(struct runner *runner, struct stress_options *options,
                         struct results *results, struct failure *failure)
 {
@@ -467,9 +495,9 @@ enum fail runner_stress(struct runner *runner, struct stress_options *options,
     options->lease_us = scheme_lease_us(options->scheme, options->lease_us);
     recording.head.lease_us = options->lease_us;
     options->sink = recording_sink(&recording);
-    enum fail fail = recording_open(&recording, runner, options->scheme, row, failure);
-    if (!fail)
-        fail = live_stress(runner->live, options, &outcome, failure);
+    enum fail fail = is_worker(runner, options->scheme)
+                         ? stress_worker(runner, options, &recording, row, &outcome, failure)
+                         : stress_scheme(runner, options, &recording, row, &outcome, failure);
     bool is_judged = !fail;
     if (!fail) {
         struct finding findings[PROPERTY_COUNT];
@@ -491,7 +519,8 @@ enum fail runner_stress(struct runner *runner, struct stress_options *options,
             results_note(results, memory_format("%s", one_at_a_time));
         row->elapsed_us = outcome.elapsed_us;
         snprintf(results->server_version, sizeof results->server_version, "%s",
-                 live_server_version(runner->live));
+                 is_worker(runner, options->scheme) ? runner->worker->program.server_version
+                                                    : live_server_version(runner->live));
         fail = recording_save(&recording, runner, row, failure);
     }
     recording_close(&recording);

@@ -46,12 +46,15 @@ static unsigned write_of(const char *event)
 }
 
 /* "pmessage", the pattern, "__keyspace@0__:lock", "set". */
-static unsigned write_told(const redisReply *reply, const char *key)
+static unsigned write_told(struct key_watch *watch, const redisReply *reply, const char *key)
 {
     if (reply->type != REDIS_REPLY_ARRAY || reply->elements != 4)
         return 0;
     const char *about = strstr(reply->element[2]->str, "__:");
-    return about && strcmp(about + 3, key) == 0 ? write_of(reply->element[3]->str) : 0;
+    if (!about || strcmp(about + 3, key) != 0)
+        return 0;
+    watch->has_expired |= strcmp(reply->element[3]->str, "expired") == 0;
+    return write_of(reply->element[3]->str);
 }
 
 /* It answers in order: what it tells of before the answer is all so far. */
@@ -72,7 +75,7 @@ static enum fail take_writes(struct key_watch *watch, const char *key, unsigned 
         if (redisGetReply(watch->events, &taken) != REDIS_OK)
             return no_events(watch, failure);
         const redisReply *reply = taken;
-        *writes |= write_told(reply, key);
+        *writes |= write_told(watch, reply, key);
         is_over = reply->type != REDIS_REPLY_ARRAY || reply->elements == 2;
         freeReplyObject(taken);
     }
@@ -129,7 +132,9 @@ enum fail key_watch_before(struct key_watch *watch, redisContext *control,
     if (open_events(watch, control, failure) || see(watch, control, key, state, &writes, failure))
         return failure->code;
     const bool is_same_key = watch->is_known && strcmp(watch->name, key->name) == 0;
-    if (is_same_key && (writes || !is_as_left(watch, state, now_us)))
+    watch->has_expired = false;
+    if (is_same_key &&
+        (writes || (now_us != KEY_WATCH_REAL_TIME && !is_as_left(watch, state, now_us))))
         return failure_set(
             failure, FAIL_UNKNOWN,
             "somebody changed the key '%s' past the proxy, between two commands that "
@@ -145,6 +150,26 @@ enum fail key_watch_behind(struct key_watch *watch, redisContext *control,
     if (see(watch, control, key, state, writes, failure))
         return failure->code;
     leave(watch, key, state, now_us);
+    return FAIL_NONE;
+}
+
+enum fail key_watch_level(const struct key_watch *watch, unsigned writes, bool is_refused,
+                          struct key_state *before, struct key_state *behind,
+                          struct failure *failure)
+{
+    const bool is_written = writes & (LOOK_WROTE_VALUE | LOOK_WROTE_EXPIRY);
+    if (watch->has_expired && is_written && !behind->is_there)
+        return failure_set(failure, FAIL_UNKNOWN,
+                           "this machine stood still for longer than a lease, while a command was "
+                           "looked at: what it did nobody here can tell");
+    if (!watch->has_expired || !before->is_there) {
+        if (!is_written && before->is_there && behind->is_there)
+            behind->ttl_us = before->ttl_us;
+    } else if (!is_written && (behind->is_there || is_refused)) {
+        *behind = *before; /* it was there, and went when we looked, or behind that */
+    } else {
+        *before = (struct key_state){.ttl_us = TIME_NEVER}; /* it went before */
+    }
     return FAIL_NONE;
 }
 

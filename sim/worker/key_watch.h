@@ -10,8 +10,13 @@
 
 #include "worker/look.h"
 
+/* For now_us: time is real, so what a key still has to live is not held against it: that somebody
+ * else wrote is told by the server alone. */
+#define KEY_WATCH_REAL_TIME INT64_MIN
+
 struct key_watch {
     redisContext *events; /* NULL: not opened yet */
+    bool has_expired;     /* the key, since key_watch_before() */
     bool is_known;        /* how the key was left: */
     char name[LOOK_KEY_MAX];
     struct key_state last;
@@ -28,6 +33,12 @@ enum fail key_watch_before(struct key_watch *watch, redisContext *control,
 enum fail key_watch_behind(struct key_watch *watch, redisContext *control,
                            const struct lock_key *key, int64_t now_us, struct key_state *state,
                            unsigned *writes, struct failure *failure);
+
+/* Behind an execution in real time: what passed between the two looks by itself (time; the end of a
+ * lease) is taken out of them. FAIL_UNKNOWN: what the command did cannot be told from it. */
+enum fail key_watch_level(const struct key_watch *watch, unsigned writes, bool is_refused,
+                          struct key_state *before, struct key_state *behind,
+                          struct failure *failure);
 
 /* A fault has struck the server, its keys or its clock: what it left is looked at anew. */
 void key_watch_forget(struct key_watch *watch);

@@ -52,10 +52,14 @@ static int child_environment(const struct worker_options *options, const char *p
                              bool is_answered)
 {
     static const char *const dropped[] = {"PICKLOCK_REDIS_URL", "REDIS_URL"};
-    int error = is_answered ? environment_of_go()
-                            : prepend("LD_PRELOAD", options->shim) | setenv(TIME_VARIABLE, page, 1);
-    error |= setenv("PYTHONHASHSEED", "0", 1) | setenv("UV_USE_IO_URING", "0", 1) |
-             put_before("PYTHONPATH", options->helpers, "python") |
+    int error = 0;
+    if (is_answered)
+        error = environment_of_go();
+    else if (options->shim)
+        error = prepend("LD_PRELOAD", options->shim) | setenv(TIME_VARIABLE, page, 1);
+    if (options->shim)
+        error |= setenv("PYTHONHASHSEED", "0", 1) | setenv("UV_USE_IO_URING", "0", 1);
+    error |= put_before("PYTHONPATH", options->helpers, "python") |
              put_before("NODE_PATH", options->helpers, "node") |
              put_before("RUBYLIB", options->helpers, "ruby");
     for (size_t i = 0; i < sizeof dropped / sizeof *dropped; i++)
@@ -174,7 +178,7 @@ enum fail launch(struct launched *launched, char *const *words,
 {
     struct pipes pipes;
     const int parent = (int)getpid();
-    const bool is_answered = program_lacks_library(words[0]);
+    const bool is_answered = options->shim && program_lacks_library(words[0]);
     int error = open_all(&pipes) ? 0 : errno, pid = 0;
     int supervisor = error ? -1 : fork();
     if (supervisor == 0) {

@@ -2,7 +2,10 @@
 #include "worker/look.h"
 
 #include "live/control.h"
+#include "worker/wire_words.h"
 
+#include <ctype.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -84,6 +87,37 @@ enum fail look_for_key(redisContext *control, struct lock_key *key, struct failu
     }
     freeReplyObject(all);
     return FAIL_NONE;
+}
+
+/* --- the command --- */
+
+/* A library may put something before or behind the key: until it is known what, a word that has it
+ * in it is the key, but not a text (a script). */
+static bool names_key(const struct lock_key *key, const char *word, size_t length)
+{
+    const size_t own = strlen(key->name);
+    if (key->is_known)
+        return length == own && memcmp(word, key->name, own) == 0;
+    for (size_t i = 0; i < length; i++)
+        if (isspace((unsigned char)word[i]))
+            return false;
+    return memmem(word, length, key->name, own) != NULL;
+}
+
+struct opaque look_opaque(const struct lock_key *key, const char *name, const char *bytes,
+                          size_t length)
+{
+    const struct wire_words words = wire_words_read(bytes, length);
+    struct opaque opaque = {0};
+    unsigned keys = 0;
+    for (int i = 1; i < words.count; i++)
+        if (names_key(key, words.words[i], words.lengths[i]))
+            keys = 1u << KEY_LOCK;
+    if (words.count)
+        opaque_of_words(&opaque, words.words, words.lengths, words.count, keys);
+    /* A transaction is called EXEC, and begins with MULTI. */
+    (void)snprintf(opaque.name, sizeof opaque.name, "%s", name);
+    return opaque;
 }
 
 /* --- what was done --- */

@@ -32,6 +32,10 @@ enum fail look_at(redisContext *control, const struct lock_key *key, struct key_
 /* Behind an execution of an acquire, while the key is not known: did it create one? */
 enum fail look_for_key(redisContext *control, struct lock_key *key, struct failure *failure);
 
+/* A command off the wire (borrowed; of a transaction all its requests) as histories know it. */
+struct opaque look_opaque(const struct lock_key *key, const char *name, const char *bytes,
+                          size_t length);
+
 bool look_has_changed(const struct key_state *before, const struct key_state *behind);
 
 /* What was written to the key, as the server tells it. */

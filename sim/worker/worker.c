@@ -276,9 +276,11 @@ enum fail worker_new(struct worker **made, const struct worker_options *options,
         timekeeper_open(&worker->timekeeper, page, options->now_us, options->seed, failure);
     for (int i = 0; !fail && i < options->settings.servers; i++)
         timekeeper_allow_port(&worker->timekeeper, options->settings.ports[i]);
-    runtime_add_flags(&flagged, words, options->seed);
+    if (options->shim)
+        runtime_add_flags(&flagged, words, options->seed);
     if (!fail)
-        fail = launch(&worker->launched, flagged.words, options, page, failure);
+        fail = launch(&worker->launched, options->shim ? flagged.words : words, options, page,
+                      failure);
     free(words[0]);
     if (!fail && !watch(worker, options->loop))
         fail = failure_set(failure, FAIL_UNAVAILABLE, "libuv cannot watch the worker");

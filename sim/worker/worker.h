@@ -26,7 +26,8 @@ struct worker_events {
 
 struct worker_options {
     const char *command; /* "python3 my_lock.py": words, quotes, backslashes; no shell */
-    const char *shim;    /* picklock-time.so, by a path that LD_PRELOAD takes */
+    const char *shim;    /* picklock-time.so, by a path that LD_PRELOAD takes; NULL: it lives by the
+                            real time, and nothing of it is steered */
     const char *folder;  /* of its page; exists; TIME_PATH_MAX / 2 bytes at most */
     const char *helpers; /* the folder of the modules: python/ node/ ruby/ */
     struct worker_settings settings; /* texts are kept by the caller */

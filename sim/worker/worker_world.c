@@ -3,11 +3,9 @@
 #include "worker/worker_world.h"
 
 #include "base/memory.h"
-#include "worker/wire_words.h"
 #include "worker/world_state.h"
 
 #include <assert.h>
-#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -27,34 +25,6 @@ static enum operation operation_of(const struct wire_message *message, bool is_a
     return message->op == WORKER_RELEASE ? OP_RELEASE : OP_ACQUIRE;
 }
 
-/* A library may put something before or behind the key: until it is known what, a word that has it
- * in it is the key, but not a text (a script). */
-static bool names_key(const struct lock_key *key, const char *word, size_t length)
-{
-    const size_t own = strlen(key->name);
-    if (key->is_known)
-        return length == own && memcmp(word, key->name, own) == 0;
-    for (size_t i = 0; i < length; i++)
-        if (isspace((unsigned char)word[i]))
-            return false;
-    return memmem(word, length, key->name, own) != NULL;
-}
-
-static struct opaque opaque_of(const struct workers *workers, const struct wire_message *message)
-{
-    const struct wire_words words = wire_words_read(message->bytes, message->length);
-    struct opaque opaque = {0};
-    unsigned keys = 0;
-    for (int i = 1; i < words.count; i++)
-        if (names_key(&workers->key, words.words[i], words.lengths[i]))
-            keys = 1u << KEY_LOCK;
-    if (words.count)
-        opaque_of_words(&opaque, words.words, words.lengths, words.count, keys);
-    /* A transaction is called EXEC, and begins with MULTI. */
-    memcpy(opaque.name, message->name, sizeof opaque.name);
-    return opaque;
-}
-
 static enum fail take_requests(struct workers *workers, int client, bool is_asked,
                                struct step_result *step, struct failure *failure)
 {
@@ -71,7 +41,7 @@ static enum fail take_requests(struct workers *workers, int client, bool is_aske
             .server = message->server,
             .lane = is_asked ? LANE_MAIN : LANE_RENEW,
             .op = operation_of(message, is_asked),
-            .opaque = opaque_of(workers, message),
+            .opaque = look_opaque(&workers->key, message->name, message->bytes, message->length),
         };
     }
     return FAIL_NONE;

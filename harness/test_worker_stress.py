@@ -1,0 +1,181 @@
+"""Lock programs under load: many processes in real time, faults drawn, every command looked at while a server executes it."""
+
+import json
+import os
+import pathlib
+import resource
+import shlex
+import signal
+import subprocess
+import time
+
+import jsonschema
+import pytest
+from conftest import PICKLOCK, ROOT
+from workers import PYTHON, example, plain_worker
+
+SCHEMA = json.loads((ROOT / "reports" / "results.schema.json").read_text())
+FAULTS = ("--pause", "30%", "--crash", "2%", "--lose-reply", "2%", "--lose-request", "2%", "--delay", "4%", "--delay-time", "20ms")
+
+worker = pytest.fixture(plain_worker)
+
+
+def of_scheme(name):
+    """A scheme of the table over a socket of its own: its processes begin in a third of redis-py's time."""
+    return f"{PYTHON} {shlex.quote(str(ROOT / 'sim' / 'test' / 'scheme_worker.py'))} {name}"
+
+
+def stress(picklock, tmp_path, command, *more):
+    """(what ran, {property: its row}, the row)"""
+    out = tmp_path / "results.json"
+    ran = picklock("stress", "--worker", command, "--clients", 4, "--lease", "100ms", "--json", out, *more)
+    results = json.loads(out.read_text())
+    jsonschema.validate(results, SCHEMA)
+    [row] = results["results"]
+    return ran, {one["property"]: one for one in row["properties"]}, row
+
+
+def test_a_plain_delete_is_found(picklock, tmp_path, worker):
+    """Holders are stopped for longer than their lease; then they delete the next one's lock, and write over what he wrote. A history
+    tells the same."""
+    ran, found, row = stress(picklock, tmp_path, worker(), "--lease", "200ms", "--duration", "4s", "--pause", "60%",
+                             "--pause-time", "300ms", "--history", "--out", tmp_path / "out")
+    assert ran.status == 1 and found["release-own"]["cause"] == "unlock-bug", ran
+    assert found["no-lost-update"]["verdict"] == "violated" and row["stress"]["foreign_releases"] > 0, ran
+    [history] = (tmp_path / "out" / "latest" / "histories").glob("*.jsonl")
+    checked = picklock("check", history, "--fail-on", "scheme")
+    assert checked.status == 1 and "is violated (unlock-bug)" in checked.out, checked
+
+
+def test_a_correct_lock_is_blamed_for_nothing_but_what_leases_are(picklock, tmp_path):
+    """With all faults. Commands that are late may be granted late, and nobody of this lock asks for the time; answers that were lost
+    leave the key behind."""
+    ran, found, row = stress(picklock, tmp_path, of_scheme("set-nx-px-cad"), "--duration", "3s", "--silence", "0.5%", "--silence-time", "20ms",
+                             "--refuse", "0.5%", "--refuse-time", "20ms", *FAULTS)
+    causes = {one["cause"] for one in found.values() if one["verdict"] == "violated"}
+    assert causes <= {"overrun", "late-grant", "leftover"}, ran
+    assert found["release-own"]["verdict"] == "holds" or "no server" in ran.out, ran
+    assert row["stress"]["faults"] > 0 and row["stress"]["grants"] > 0, ran
+
+
+def test_nothing_happens_without_faults(picklock, tmp_path):
+    """One client of each lock, so that not even a busy machine makes two of them meet."""
+    ran, found, row = stress(picklock, tmp_path, of_scheme("set-nx-px-cad"), "--no-faults", "--locks", 4, "--lease", "30s", "--duration", "500ms")
+    assert not [one for one in found.values() if one["verdict"] == "violated"], ran
+    assert row["stress"]["grants"] > 0 and row["stress"]["errors"] == row["stress"]["faults"] == 0, ran
+
+
+@pytest.mark.parametrize("fault, name", [("silence", "silent-server"), ("refuse", "refusing-server")])
+def test_a_server_out_of_reach(picklock, tmp_path, fault, name):
+    """Each second command finds it so; who cannot connect is told so, and nothing of it is taken for a command that nobody saw."""
+    ran, found, row = stress(picklock, tmp_path, of_scheme("set-nx-px-cad"), "--no-faults", f"--{fault}", "30%", f"--{fault}-time", "20ms",
+                             "--lease", "30s", "--duration", "1s", "--history", "--out", tmp_path / "out")
+    [history] = (tmp_path / "out" / "latest" / "histories").glob("*.jsonl")
+    faults = [event["fault"] for event in map(json.loads, history.read_text().splitlines()) if event.get("kind") == "fault"]
+    assert faults.count(name) > 1 and faults.count("reachable") == faults.count(name), faults
+    assert found["release-own"]["verdict"] == "holds", ran
+    assert (row["stress"]["errors"] > 0) == (fault == "refuse"), ran
+
+
+def test_fences_are_written_with(picklock, tmp_path):
+    """What the lock guards refuses an old fence; where fences do not go up, a stale write is taken."""
+    pauses = ("--pause", "60%", "--duration", "3s")
+    _, good, _ = stress(picklock, tmp_path, of_scheme("fenced"), *pauses)
+    assert good["fence-order"]["verdict"] == "holds", good
+    _, none, _ = stress(picklock, tmp_path, of_scheme("set-nx-px-cad"), "--no-faults", "--duration", "300ms")
+    assert "fence-order" not in none
+
+
+def test_fences_that_do_not_go_up_are_found(picklock, tmp_path, worker):
+    command = worker("""
+class Worker(Worker):
+    promises = ["expiry", "fence"]
+
+    def acquire(self, wait_ms):
+        return super().acquire(wait_ms) and 7
+""")
+    ran, found, _ = stress(picklock, tmp_path, command, "--no-faults", "--duration", "500ms")
+    assert ran.status == 1 and found["fence-order"]["verdict"] == "violated", ran
+
+
+def test_a_worker_that_ends_leaves_the_run_undecided(picklock, tmp_path, worker):
+    command = worker("""
+class Worker(Worker):
+    count = 0
+
+    def acquire(self, wait_ms):
+        self.count += 1
+        if self.count == 3:
+            print("the end", file=sys.stderr)
+            os._exit(3)
+        return super().acquire(wait_ms)
+""")
+    ran, _, row = stress(picklock, tmp_path, command, "--no-faults", "--duration", "60s")
+    assert ran.status == 2 and "ended with status 3" in row["trouble"] and "the end" in row["trouble"], ran
+
+
+def test_a_worker_that_never_is_ready_ends_the_program(picklock, worker):
+    ran = picklock("stress", "--worker", worker(text="raise SystemExit('no lock here')"), "--duration", "60s")
+    assert ran.status == 64 and "ended with status 1" in ran.err and "no lock here" in ran.err, ran
+
+
+def is_alive(pid):
+    try:
+        return pathlib.Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] != "Z"
+    except OSError:
+        return False
+
+
+@pytest.mark.parametrize("end", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
+def test_all_processes_end(tmp_path, worker, end):
+    """Whatever ends the program; also those that stand still, and what they have started."""
+    pids = tmp_path / "pids"
+    command = worker(f"""
+import subprocess
+class Worker(Worker):
+    def init(self, settings):
+        super().init(settings)
+        child = subprocess.Popen(["sleep", "100"])
+        with open({str(pids)!r}, "a") as file:
+            print(os.getpid(), child.pid, file=file)
+""")
+    with subprocess.Popen([PICKLOCK, "stress", "--worker", command, "--clients", "3", "--pause", "100%", "--pause-time", "60s",
+                           "--duration", "100s", "--out", tmp_path], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        while process.poll() is None and (not pids.exists() or len(pids.read_text().splitlines()) < 3):
+            time.sleep(0.02)
+        process.stderr.readline()
+        process.send_signal(end)
+        process.communicate(timeout=60)
+    assert process.returncode == (-end if end == signal.SIGKILL else 2)
+    started = pids.read_text().split()
+    until = time.monotonic() + 20
+    while any(is_alive(pid) for pid in started) and time.monotonic() < until:
+        time.sleep(0.02)
+    assert len(started) == 6 and not [pid for pid in started if is_alive(pid)]
+
+
+def test_there_must_be_room(tmp_path, worker):
+    """Told by the first worker, before the others begin."""
+    ran = subprocess.run([PICKLOCK, "stress", "--worker", worker(), "--clients", "200", "--out", tmp_path], capture_output=True, text=True,
+                         preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (1000, 1000)), timeout=60)
+    assert ran.returncode == 69 and "open files" in ran.stderr and "--clients 88 fits" in " ".join(ran.stderr.split()), ran
+
+
+@pytest.mark.parametrize("options, words", [
+    (("--scheme", "redlock"), "--scheme does not go with --worker"),
+    (("--drift", "5%"), "--drift does not go with --worker"),
+    (("--redis", "redis://127.0.0.1:1"), "--redis does not go with --worker"),
+    (("--clients", "1001"), "of workers there are at most 1000"),
+])
+def test_options_that_do_not_go_together(picklock, options, words):
+    ran = picklock("stress", "--worker", "true", *options)
+    assert ran.status == 64 and words in ran.err, ran
+
+
+@pytest.mark.skipif(not os.environ.get("PICKLOCK_LONG"), reason="a minute: make check-long")
+@pytest.mark.parametrize("name", ["redis_py_lock.py", "naive_lock.py"])
+def test_libraries_under_load(picklock, tmp_path, name):
+    ran, found, _ = stress(picklock, tmp_path, example(PYTHON, name), "--clients", 20, "--lease", "1s", "--duration", "20s", *FAULTS)
+    causes = {one["cause"] for one in found.values() if one["verdict"] == "violated"}
+    assert ("unlock-bug" in causes) == (name == "naive_lock.py"), ran
+    assert name == "naive_lock.py" or causes <= {"overrun", "late-grant", "leftover"}, ran
