@@ -6,8 +6,8 @@
  * scripts, evicts, and restarts empty. Every reply is compared, and after every batch the value and
  * the time to live of every key. A difference is shrunk to the shortest sequence that still shows
  * it. A server that is LOADING cannot be steered from outside, and CROSSSLOT needs a cluster; the
- * model's rules for them are checked in test_model.c only. Never uses a server that it did not
- * start. */
+ * model's rules for them are checked in test_model_scripts.c only. Never uses a server that it did
+ * not start. */
 #include "base/monotonic.h"
 #include "base/units.h"
 #include "test/differential_draw.h"

@@ -1,5 +1,5 @@
 /* explore_same.h - the explorer's statement of what clients and messages do (model/actions.c,
- * model/client_state.c), held to that of the directed worlds (world/core*.c): after a step of a
+ * model/client_*.c), held to that of the directed worlds (world/core*.c): after a step of a
  * walk both have the same clients, with the same messages on their way. */
 #ifndef PICKLOCK_TEST_EXPLORE_SAME_H
 #define PICKLOCK_TEST_EXPLORE_SAME_H

@@ -1,57 +1,7 @@
 /* test_scenario.c - the scenario reader: what it takes, and the whole message for everything that
- * it refuses. */
+ * it refuses. Hostile bytes: test_scenario_hostile.c. */
 #include "base/suggest.h"
-#include "base/random.h"
-#include "scenario/scenario.h"
-
-/* behind our headers: its macro fail() would spoil "enum fail (*apply)(..)" */
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <cmocka.h>
-
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
-static char folder[] = "/tmp/picklock-scenario-XXXXXX";
-static char path[128];
-
-#define HEAD   "name: a\nsource: a page\nlease: 300ms\nclients: [A, B]\n"
-#define STEPS  "steps:\n  - A acquires\n"
-#define EXPECT "expect:\n  set-nx-px-cad: { release-own: holds }\n"
-
-static void write_file(const char *bytes, size_t size)
-{
-    FILE *file = fopen(path, "w");
-    assert_non_null(file);
-    assert_int_equal(fwrite(bytes, 1, size, file), size);
-    assert_int_equal(fclose(file), 0);
-}
-
-static struct scenario *reads(const char *text)
-{
-    struct scenario *scenario = NULL;
-    struct failure failure = {0};
-    write_file(text, strlen(text));
-    if (scenario_read(path, &scenario, &failure))
-        fail_msg("%s", failure.text);
-    return scenario;
-}
-
-/* The message, behind "folder/a.yaml". */
-static const char *refusal(const char *bytes, size_t size)
-{
-    static struct failure failure;
-    struct scenario *scenario = NULL;
-    write_file(bytes, size);
-    assert_int_equal(scenario_read(path, &scenario, &failure), FAIL_INPUT);
-    assert_null(scenario);
-    assert_int_equal(strncmp(failure.text, path, strlen(path)), 0);
-    return failure.text + strlen(path);
-}
+#include "test/scenario_text.h"
 
 static void refuses(const char *text, const char *message)
 {
@@ -371,114 +321,6 @@ static void long_lines_are_shown_around_the_spot(void **state)
     assert_int_equal(source[caret ? strlen(caret) - 1 : 0], 'A');
 }
 
-/* --- hostile bytes --- */
-
-static const char seed_text[] =
-    "# story\nname: a\nsource: \"x \\u00e4 'y'\"\nlease: 300ms\nclients: [A, B, C]\nservers: "
-    "3\nreplica: yes\n"
-    "same-token: [A, B]\nsteps:\n  - A acquires, stalls before the delete\n  - A's clock jumps -2 "
-    "leases\n"
-    "  - server 2's replica is cut off\n  - 'A crashes'\n"
-    "expect:\n  redlock: { release-own: holds, progress: violated }\n  fenced: unsupported\n";
-
-/* Either it is a scenario, or it is refused with a text that names the file: never anything else.
- */
-static int survives(const char *bytes, size_t size)
-{
-    struct scenario *scenario = NULL;
-    struct failure failure = {0};
-    write_file(bytes, size);
-    enum fail fail = scenario_read(path, &scenario, &failure);
-    if (fail == FAIL_NONE) {
-        assert_non_null(scenario);
-        assert_true(scenario->steps_count > 0 && scenario->clients > 0);
-        scenario_free(scenario);
-        return 1;
-    }
-    assert_int_equal(fail, FAIL_INPUT);
-    assert_int_equal(strncmp(failure.text, path, strlen(path)), 0);
-    return 0;
-}
-
-static void mutations_do_no_harm(void **state)
-{
-    (void)state;
-    static const char likely[] = ":-[]{},'\"#&*!|>%@`\n\t \\\0\x80\xff\xc2\xe2";
-    struct random random = {.seed = 1};
-    int taken = 0;
-    for (int round = 0; round < 3000; round++) {
-        char bytes[2 * sizeof seed_text];
-        size_t size = sizeof seed_text - 1;
-        memcpy(bytes, seed_text, size);
-        for (uint64_t change = random_below(&random, 4); change < 4; change++) {
-            size_t at = (size_t)random_below(&random, size);
-            size_t run = 1 + (size_t)random_below(&random, 8);
-            if (random_chance(&random, 300000) && at + run < size) {
-                memmove(bytes + at, bytes + at + run, size - at - run);
-                size -= run;
-            } else if (random_chance(&random, 300000) && size + run < sizeof bytes &&
-                       at + run < size) {
-                memmove(bytes + at + run, bytes + at, size - at);
-                size += run;
-            } else {
-                bytes[at] = likely[random_below(&random, sizeof likely - 1)];
-            }
-        }
-        taken += survives(bytes, size);
-    }
-    /* neither are all of them broken, nor none */
-    assert_true(taken > 0 && taken < 3000);
-    assert_int_equal(survives(seed_text, sizeof seed_text - 1), 1);
-}
-
-static void random_bytes_do_no_harm(void **state)
-{
-    (void)state;
-    static const char letters[] = "[]{}:,-\n \"'aA#?|>&*!";
-    struct random random = {.seed = 2};
-    for (int round = 0; round < 1000; round++) {
-        char bytes[200];
-        size_t size = (size_t)random_below(&random, sizeof bytes);
-        for (size_t i = 0; i < size; i++)
-            bytes[i] = round % 2 ? letters[random_below(&random, sizeof letters - 1)]
-                                 : (char)random_below(&random, 256);
-        assert_int_equal(survives(bytes, size), 0);
-    }
-}
-
-/* As large as a file may be, and as nasty for a parser as we know how. */
-static void large_files_end(void **state)
-{
-    (void)state;
-    static const char *const units[] = {"[",   "{a: ", "- ",  "? ",      "a: b\n", "- A acquires\n",
-                                        "\"",  "a,",   "&a ", "--- a\n", "b\n",    "# c\n",
-                                        "[a, "};
-    size_t size = SCENARIO_BYTES_MAX;
-    char *bytes = malloc(size);
-    assert_non_null(bytes);
-    for (size_t u = 0; u < sizeof units / sizeof units[0]; u++) {
-        for (size_t i = 0; i < size; i++)
-            bytes[i] = units[u][i % strlen(units[u])];
-        assert_int_equal(survives(bytes, size), 0);
-    }
-    free(bytes);
-}
-
-static int make_folder(void **state)
-{
-    (void)state;
-    if (!mkdtemp(folder))
-        return -1;
-    snprintf(path, sizeof path, "%s/a.yaml", folder);
-    return 0;
-}
-
-static int remove_folder(void **state)
-{
-    (void)state;
-    return unlink(path) || rmdir(folder);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -494,9 +336,6 @@ int main(void)
         cmocka_unit_test(files_that_are_no_scenarios),
         cmocka_unit_test(files_that_cannot_be_read),
         cmocka_unit_test(long_lines_are_shown_around_the_spot),
-        cmocka_unit_test(mutations_do_no_harm),
-        cmocka_unit_test(random_bytes_do_no_harm),
-        cmocka_unit_test(large_files_end),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }

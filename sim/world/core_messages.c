@@ -5,8 +5,8 @@
  * message is over, and so does that of a copy: what is on it waits for nothing that is sent
  * elsewhere.
  *
- * The explorer states it again: explore/model/client_state.c, client_state_is_blocked(), _copy(),
- * _break(), and did_leave() of explore/model/actions.c. */
+ * The explorer states it again: explore/model/client_messages.c, client_state_is_blocked() and
+ * _break(), explore/model/client_state.c, _copy(), and did_leave() of explore/model/actions.c. */
 #include "world/core_state.h"
 
 #include "scenario/naming.h"
