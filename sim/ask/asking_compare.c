@@ -3,6 +3,8 @@
 
 #include "base/memory.h"
 
+#include <string.h>
+
 /* Two workers side by side, told the same. */
 struct twins {
     struct asking *asking;
@@ -89,21 +91,32 @@ static void set_servers(struct twins *pair, struct kept kept)
         pair->kept[s] = kept;
 }
 
+/* The keys when another one has the lock, as a new worker takes it where nothing is: those of *one.
+ * Of a worker without tokens what it writes itself is what another one would have written. */
+static enum fail hold(struct asking *asking, struct twins *one, struct failure *failure)
+{
+    struct remembered_step told;
+    *one = (struct twins){.asking = asking, .node = NODE_ROOT, .fresh = NODE_ROOT};
+    set_servers(one, (struct kept){.value = KEPT_ABSENT, .left = NO_TICKS});
+    if (operate(one, HAPPENS_ACQUIRE, &told, failure))
+        return failure->code;
+    for (int s = 0; s < asking->servers; s++)
+        if (one->kept[s].value == KEPT_OWN)
+            one->kept[s].value = KEPT_OTHER;
+    return FAIL_NONE;
+}
+
 enum fail asking_compare_end(struct asking *asking, uint32_t node, struct failure *failure)
 {
     struct remembered_step told;
-    struct twins pair = {.asking = asking, .node = node};
-    const int32_t left = asking->lease_ticks;
+    struct twins held, pair = {.asking = asking, .node = node};
     for (int i = 0; i < asking->ends_count; i++)
         if (asking->ends[i] == node)
             return FAIL_NONE;
     /* Refused, and then granted and released. */
-    set_servers(&pair, asking->server.own.length
-                           ? (struct kept){.value = KEPT_OTHER, .left = left}
-                           : (struct kept){.value = KEPT_LITERAL, .literal = 1, .left = left});
-    enum fail fail = FAIL_NONE;
-    /* Of a worker without tokens what it writes itself is what another one would have written. */
-    if (asking->server.own.length || asking->server.literals.count)
+    enum fail fail = hold(asking, &held, failure);
+    memcpy(pair.kept, held.kept, sizeof pair.kept);
+    if (!fail && held.kept[0].value != KEPT_ABSENT)
         fail = operate(&pair, HAPPENS_ACQUIRE, &told, failure);
     set_servers(&pair, (struct kept){.value = KEPT_ABSENT, .left = NO_TICKS});
     if (!fail)

@@ -226,6 +226,10 @@ static void lose(struct subject *subject, const struct config *config,
 
 /* --- the server --- */
 
+/* The lock key's type in a server state is its form, from FORM_BASE + 1 on; its value a token. */
+enum { FORM_BASE = MODEL_LIST, NOBODYS = 1 };
+_Static_assert(FORM_BASE + FORMS_MAX <= UINT8_MAX, "a form fits where the type of a key is kept");
+
 static struct kept kept_of(const struct server_state *server_state, const struct command *command)
 {
     const struct keyspace *keyspace = &server_state->keyspace;
@@ -235,12 +239,11 @@ static struct kept kept_of(const struct server_state *server_state, const struct
     if (keyspace->type == MODEL_ABSENT)
         return kept;
     kept.left = keyspace->left == NO_TIME ? NO_TICKS : keyspace->left;
-    if (!is_token(keyspace->value)) {
+    kept.form = (uint32_t)(keyspace->type - FORM_BASE);
+    if (!is_token(keyspace->value))
         kept.value = KEPT_LITERAL;
-        kept.literal = (uint32_t)keyspace->value;
-    } else {
+    else
         kept.value = keyspace->value == command->value ? KEPT_OWN : KEPT_OTHER;
-    }
     return kept;
 }
 
@@ -257,12 +260,12 @@ static void take_kept(const struct kept *kept, const struct command *command,
         memset(&keyspace->ghost, 0, sizeof keyspace->ghost);
         return;
     }
-    keyspace->type = MODEL_STRING;
+    keyspace->type = (uint8_t)(FORM_BASE + (int)kept->form);
     keyspace->left = (int16_t)(kept->left == NO_TICKS ? NO_TIME : kept->left);
     if (kept->value == KEPT_OWN)
         keyspace->value = narrow(command->value);
     else if (kept->value == KEPT_LITERAL)
-        keyspace->value = (int32_t)kept->literal;
+        keyspace->value = NOBODYS;
 }
 
 static int64_t wrote(uint32_t writes)
@@ -326,6 +329,14 @@ static void begin(struct subject *subject, struct server_state *server_state)
     server_state->knows_script = (uint8_t)((1u << asking->server.scripts_first) - 1);
 }
 
+static void pass(struct subject *subject, struct server_state *server_state, int ticks)
+{
+    struct server_asker *asker = &((struct asking *)subject)->server;
+    struct keyspace *keyspaces[] = {&server_state->keyspace, &server_state->replica};
+    for (int i = 0; i < 2; i++)
+        keyspaces[i]->fence = (int32_t)keys_beside_age(asker, (uint32_t)keyspaces[i]->fence, ticks);
+}
+
 static const char *name(struct subject *subject, int verb)
 {
     const struct asking *asking = (const struct asking *)subject;
@@ -333,4 +344,4 @@ static const char *name(struct subject *subject, int verb)
 }
 
 const struct subject asking_subject_ops = {
-    .step = step, .execute = execute, .lose = lose, .begin = begin, .name = name};
+    .step = step, .execute = execute, .lose = lose, .begin = begin, .pass = pass, .name = name};

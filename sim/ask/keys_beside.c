@@ -1,14 +1,18 @@
 /* keys_beside.c - the keys that a server has beside that of the lock, as one number. */
-#include "ask/server_asker.h"
+#include "ask/key_form.h"
 
-#include "live/control.h"
-
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { BESIDE_MAX = 8, BESIDE_BYTES_MAX = 1024 };
+enum { BESIDE_MAX = 8, BESIDE_BYTES_MAX = 4096 };
 
-/* Names and values, each with a NUL behind it, by name. */
+/* A key of them: its name with a NUL behind it, this, and the bytes of its form. */
+struct beside_head {
+    int32_t left;
+    uint32_t used;
+};
+
 struct beside {
     char bytes[BESIDE_BYTES_MAX];
     size_t used;
@@ -22,47 +26,49 @@ static enum fail refuse(const char *name, const char *why, struct failure *failu
                        name, why);
 }
 
-static bool has_token(const redisReply *value, const struct spoken_token *token)
+static bool add_key(struct beside *beside, const char *name, const struct key_form *form)
 {
-    return token->length && memmem(value->str, value->len, token->bytes, token->length);
+    const struct beside_head head = {.left = form->left, .used = (uint32_t)form->used};
+    const size_t length = strlen(name) + 1;
+    if (beside->used + length + sizeof head + form->used > sizeof beside->bytes)
+        return false;
+    memcpy(beside->bytes + beside->used, name, length);
+    memcpy(beside->bytes + beside->used + length, &head, sizeof head);
+    memcpy(beside->bytes + beside->used + length + sizeof head, form->bytes, form->used);
+    beside->used += length + sizeof head + form->used;
+    return true;
 }
 
-static enum fail take_text(const struct server_asker *asker, const char *name,
-                           const redisReply *value, struct beside *beside, struct failure *failure)
+/* The key at that place; returns what is behind it. */
+static const char *read_key(const char *at, const char **name, struct key_form *form)
 {
-    const size_t length = strlen(name) + 1;
-    if (has_token(value, &asker->own) || has_token(value, &asker->other))
-        return refuse(name, "has a token in it", failure);
-    if (memchr(value->str, '\0', value->len) ||
-        beside->used + length + value->len + 1 > sizeof beside->bytes)
-        return refuse(name, "is too long", failure);
-    memcpy(beside->bytes + beside->used, name, length);
-    memcpy(beside->bytes + beside->used + length, value->str, value->len + 1);
-    beside->used += length + value->len + 1;
-    return FAIL_NONE;
+    struct beside_head head;
+    *name = at;
+    at += strlen(at) + 1;
+    memcpy(&head, at, sizeof head);
+    form->left = head.left;
+    form->used = head.used;
+    form->whose = WHOSE_NONE;
+    memcpy(form->bytes, at + sizeof head, head.used);
+    return at + sizeof head + head.used;
+}
+
+static uint32_t number_of(struct server_asker *asker, const struct beside *beside)
+{
+    return beside->used ? intern_put(&asker->others, beside->bytes, beside->used) + 1 : 0;
 }
 
 static enum fail take_key(struct server_asker *asker, const char *name, struct beside *beside,
                           struct failure *failure)
 {
-    redisReply *type = control_ask(asker->control, failure, "TYPE %s", name);
-    if (!type)
-        return failure->code;
-    const bool is_text = strcmp(type->str, "string") == 0;
-    freeReplyObject(type);
-    if (!is_text)
-        return refuse(name, "is no text", failure);
-    const int64_t left_ms = control_integer(asker->control, failure, "PTTL %s", name);
-    if (left_ms == INT64_MIN)
-        return failure->code;
-    if (left_ms >= 0)
-        return refuse(name, "expires", failure);
-    redisReply *value = control_ask(asker->control, failure, "GET %s", name);
-    if (!value)
-        return failure->code;
-    const enum fail fail = take_text(asker, name, value, beside, failure);
-    freeReplyObject(value);
-    return fail;
+    struct key_form form;
+    struct failure why = {0};
+    if (key_form_take(asker, name, &form, &why))
+        return why.code == FAIL_UNKNOWN ? refuse(name, why.text, failure)
+                                        : failure_set(failure, why.code, "%s", why.text);
+    if (form.whose)
+        return refuse(name, "has a token in it", failure);
+    return add_key(beside, name, &form) ? FAIL_NONE : refuse(name, "is too long", failure);
 }
 
 static int by_name(const void *a, const void *b)
@@ -87,19 +93,41 @@ enum fail keys_beside_take(struct server_asker *asker, const redisReply *names, 
     for (size_t i = 0; i < count; i++)
         if (take_key(asker, found[i], &beside, failure))
             return failure->code;
-    *number = count ? intern_put(&asker->others, beside.bytes, beside.used) + 1 : 0;
+    *number = number_of(asker, &beside);
     return FAIL_NONE;
 }
 
 enum fail keys_beside_put(struct server_asker *asker, uint32_t number, struct failure *failure)
 {
     char bytes[BESIDE_BYTES_MAX];
+    struct key_form form;
+    const char *name;
     const size_t size = intern_get(&asker->others, number - 1, bytes);
     for (const char *at = bytes; at < bytes + size;) {
-        const char *value = at + strlen(at) + 1;
-        if (control_do(asker->control, failure, "SET %s %s", at, value))
+        at = read_key(at, &name, &form);
+        if (key_form_put(asker, name, &form, failure))
             return failure->code;
-        at = value + strlen(value) + 1;
     }
     return FAIL_NONE;
+}
+
+uint32_t keys_beside_age(struct server_asker *asker, uint32_t number, int ticks)
+{
+    char bytes[BESIDE_BYTES_MAX];
+    struct beside older = {.used = 0};
+    struct key_form form;
+    const char *name;
+    if (!number)
+        return 0;
+    const size_t size = intern_get(&asker->others, number - 1, bytes);
+    for (const char *at = bytes; at < bytes + size;) {
+        at = read_key(at, &name, &form);
+        if (form.left != NO_TICKS && form.left <= ticks)
+            continue;
+        form.left -= form.left == NO_TICKS ? 0 : ticks;
+        const bool has_room = add_key(&older, name, &form);
+        assert(has_room); /* as before */
+        (void)has_room;
+    }
+    return number_of(asker, &older);
 }

@@ -1,6 +1,7 @@
 /* server_asker.c - see server_asker.h. */
 #include "ask/server_asker.h"
 
+#include "ask/key_form.h"
 #include "base/memory.h"
 #include "live/control.h"
 #include "worker/look.h"
@@ -15,21 +16,9 @@ void server_asker_init(struct server_asker *asker, struct phrasebook *book, cons
 {
     *asker = (struct server_asker){.book = book, .tick_us = tick_us};
     intern_init(&asker->questions);
-    intern_init(&asker->literals);
+    intern_init(&asker->forms);
     intern_init(&asker->others);
     (void)snprintf(asker->key, sizeof asker->key, "%s", key);
-}
-
-static enum fail load_script(struct server_asker *asker, int script, struct failure *failure)
-{
-    redisReply *sha =
-        control_ask(asker->control, failure, "SCRIPT LOAD %s", asker->scripts[script]);
-    if (!sha)
-        return failure->code;
-    if (sha->type == REDIS_REPLY_STRING)
-        (void)snprintf(asker->shas[script], sizeof asker->shas[script], "%s", sha->str);
-    freeReplyObject(sha);
-    return FAIL_NONE;
 }
 
 enum fail server_asker_open(struct server_asker *asker, const struct session *session,
@@ -43,7 +32,7 @@ enum fail server_asker_open(struct server_asker *asker, const struct session *se
         return failure_set(failure, asker->noted.code, "%s", asker->noted.text);
     asker->scripts_first = asker->scripts_count;
     for (int i = 0; i < asker->scripts_count; i++)
-        if (load_script(asker, i, failure))
+        if (scripts_load(asker, i, failure))
             return failure->code;
     return FAIL_NONE;
 }
@@ -53,7 +42,7 @@ void server_asker_close(struct server_asker *asker)
     server_wire_close(&asker->wire);
     key_watch_forget(&asker->watch);
     intern_close(&asker->questions);
-    intern_close(&asker->literals);
+    intern_close(&asker->forms);
     intern_close(&asker->others);
     for (int i = 0; i < asker->scripts_count; i++)
         free(asker->scripts[i]);
@@ -62,26 +51,24 @@ void server_asker_close(struct server_asker *asker)
 
 /* --- the keys as they are in the question --- */
 
+/* The form that a lock key has which is no string, or of what is nobody's token. */
+static void fill_form(const struct server_asker *asker, const struct kept *kept,
+                      struct key_form *form)
+{
+    static const unsigned whose[] = {[KEPT_OWN] = WHOSE_OWN, [KEPT_OTHER] = WHOSE_OTHER};
+    form->left = kept->left;
+    form->whose = kept->value == KEPT_LITERAL ? WHOSE_NONE : whose[kept->value];
+    form->used = intern_get(&asker->forms, kept->form - 1, form->bytes);
+}
+
 static enum fail put_value(struct server_asker *asker, const struct kept *kept,
                            struct failure *failure)
 {
-    char literal[PHRASE_MAX];
-    const char *value = literal;
-    size_t size = 0;
+    struct key_form form;
     if (kept->value == KEPT_ABSENT)
         return FAIL_NONE;
-    if (kept->value == KEPT_LITERAL) {
-        size = intern_get(&asker->literals, kept->literal - 1, literal);
-    } else {
-        const struct spoken_token *token = kept->value == KEPT_OWN ? &asker->own : &asker->other;
-        value = token->bytes;
-        size = token->length;
-    }
-    if (kept->left == NO_TICKS)
-        return control_do(asker->control, failure, "SET %s %b", asker->key, value, size);
-    const long long left_ms = (long long)kept->left * asker->tick_us / 1000;
-    return control_do(asker->control, failure, "SET %s %b PX %lld", asker->key, value, size,
-                      left_ms);
+    fill_form(asker, kept, &form);
+    return key_form_put(asker, asker->key, &form, failure);
 }
 
 static enum fail set_stage(struct server_asker *asker, const struct kept *kept,
@@ -91,7 +78,7 @@ static enum fail set_stage(struct server_asker *asker, const struct kept *kept,
         control_do(asker->control, failure, "SCRIPT FLUSH"))
         return failure->code;
     for (int i = 0; i < asker->scripts_count; i++)
-        if (kept->scripts >> i & 1 && load_script(asker, i, failure))
+        if (kept->scripts >> i & 1 && scripts_load(asker, i, failure))
             return failure->code;
     if (kept->beside && keys_beside_put(asker, kept->beside, failure))
         return failure->code;
@@ -100,21 +87,15 @@ static enum fail set_stage(struct server_asker *asker, const struct kept *kept,
 
 /* --- the command --- */
 
-static bool is_word(const struct wire_words *words, int at, const char *word)
-{
-    return at < words->count && words->lengths[at] == strlen(word) &&
-           strncasecmp(words->words[at], word, words->lengths[at]) == 0;
-}
-
 enum command_kind server_command_kind(const struct server_asker *asker, uint32_t command)
 {
     size_t length;
     char *bytes = phrase_say(asker->book, command, &asker->own, &asker->other, &length);
     const struct wire_words words = wire_words_read(bytes, length);
-    const enum command_kind kind = is_word(&words, 0, "WATCH")     ? COMMAND_WATCH
-                                   : is_word(&words, 0, "UNWATCH") ? COMMAND_UNWATCH
-                                   : is_word(&words, 0, "MULTI")   ? COMMAND_TRANSACTION
-                                                                   : COMMAND_ORDINARY;
+    const enum command_kind kind = wire_words_is(&words, 0, "WATCH")     ? COMMAND_WATCH
+                                   : wire_words_is(&words, 0, "UNWATCH") ? COMMAND_UNWATCH
+                                   : wire_words_is(&words, 0, "MULTI")   ? COMMAND_TRANSACTION
+                                                                         : COMMAND_ORDINARY;
     free(bytes);
     return kind;
 }
@@ -133,65 +114,19 @@ static enum fail check_command(const struct server_asker *asker, const struct wi
         return failure_set(failure, FAIL_UNKNOWN, "a command of more than %d words", words->count);
     for (int at = 0; at < last; at++)
         for (size_t i = 0; i < sizeof others / sizeof *others; i++)
-            if (is_word(words, at, others[i]))
+            if (wire_words_is(words, at, others[i]))
                 return failure_set(failure, FAIL_UNKNOWN,
                                    "%s: what waits at a server, publishes, or is not about its "
                                    "keys alone is not decided by asking yet",
                                    others[i]);
-    if (is_word(words, 0, "WATCH") && (words->count != 2 || !is_word(words, 1, asker->key)))
+    if (words->count && scripts_check(words->words[0], words->lengths[0], failure))
+        return failure->code;
+    if (wire_words_is(words, 0, "WATCH") &&
+        (words->count != 2 || !wire_words_is(words, 1, asker->key)))
         return failure_set(failure, FAIL_UNKNOWN,
                            "it watches something else than the lock: that is not decided by "
                            "asking yet");
     return FAIL_NONE;
-}
-
-static enum fail keep_script(struct server_asker *asker, const char *word, size_t length,
-                             struct failure *failure)
-{
-    char *body = memory_new(length + 1, 1);
-    memcpy(body, word, length);
-    for (int i = 0; i < asker->scripts_count; i++)
-        if (strcmp(asker->scripts[i], body) == 0) {
-            free(body);
-            return FAIL_NONE;
-        }
-    if (asker->scripts_count == SCRIPTS_MAX) {
-        free(body);
-        return failure_set(failure, FAIL_UNKNOWN, "it has more than %d scripts", SCRIPTS_MAX);
-    }
-    asker->scripts[asker->scripts_count++] = body;
-    return FAIL_NONE;
-}
-
-/* Those that a server knows behind it. */
-static enum fail keep_scripts(struct server_asker *asker, const struct wire_words *words,
-                              struct failure *failure)
-{
-    for (int at = 1; at < words->count; at++) {
-        const bool is_load = is_word(words, at - 1, "LOAD") && at == 2;
-        if ((is_load || is_word(words, at - 1, "EVAL") || is_word(words, at - 1, "EVAL_RO")) &&
-            keep_script(asker, words->words[at], words->lengths[at], failure))
-            return failure->code;
-    }
-    return FAIL_NONE;
-}
-
-static enum fail note_scripts(struct server_asker *asker, const struct wire_words *words,
-                              struct failure *failure)
-{
-    int known = asker->scripts_count;
-    if (keep_scripts(asker, words, failure))
-        return failure->code;
-    for (; known < asker->scripts_count; known++)
-        if (load_script(asker, known, failure))
-            return failure->code;
-    return FAIL_NONE;
-}
-
-void server_asker_note(struct server_asker *asker, const char *bytes, size_t length)
-{
-    const struct wire_words words = wire_words_read(bytes, length);
-    (void)keep_scripts(asker, &words, &asker->noted);
 }
 
 /* The last one: of a transaction that of its EXEC. */
@@ -228,7 +163,7 @@ static enum fail give_command(struct server_asker *asker, uint32_t command,
     if (!fail && (server_wire_speak(&asker->wire, session_protocol(asker->session), failure) ||
                   server_wire_say(&asker->wire, bytes, length, failure) ||
                   take_reply(asker, words.requests, exchange, told, failure) ||
-                  note_scripts(asker, &words, failure)))
+                  scripts_note(asker, &words, failure)))
         fail = failure->code;
     free(bytes);
     return fail;
@@ -271,53 +206,24 @@ static enum fail look_at_keys(struct server_asker *asker, bool *is_there, uint32
 
 static enum fail take_value(struct server_asker *asker, struct kept *kept, struct failure *failure)
 {
-    redisReply *type = control_ask(asker->control, failure, "TYPE %s", asker->key);
-    if (!type)
-        return failure->code;
-    const bool is_text = strcmp(type->str, "string") == 0;
-    if (!is_text)
-        failure_set(failure, FAIL_UNKNOWN,
-                    "its lock is a %.20s: what is no text is not decided by asking yet", type->str);
-    freeReplyObject(type);
-    redisReply *value = is_text ? control_ask(asker->control, failure, "GET %s", asker->key) : NULL;
-    if (!value)
-        return failure->code;
-    const struct spoken_token *own = &asker->own, *other = &asker->other;
-    if (own->length && value->len == own->length && !memcmp(value->str, own->bytes, own->length)) {
-        kept->value = KEPT_OWN;
-    } else if (other->length && value->len == other->length &&
-               !memcmp(value->str, other->bytes, other->length)) {
-        kept->value = KEPT_OTHER;
-    } else {
-        kept->value = KEPT_LITERAL;
-        kept->literal = intern_put(&asker->literals, value->str, value->len) + 1;
-    }
-    freeReplyObject(value);
-    return FAIL_NONE;
-}
-
-static enum fail take_left(struct server_asker *asker, struct kept *kept, struct failure *failure)
-{
-    const int64_t left_ms = control_integer(asker->control, failure, "PTTL %s", asker->key);
-    if (left_ms == INT64_MIN)
-        return failure->code;
-    if (left_ms >= 0)
-        kept->left = (int32_t)((left_ms * 1000 + asker->tick_us - 1) / asker->tick_us);
-    return FAIL_NONE;
-}
-
-static enum fail take_scripts(struct server_asker *asker, struct kept *kept,
-                              struct failure *failure)
-{
-    for (int i = 0; i < asker->scripts_count; i++) {
-        redisReply *there =
-            control_ask(asker->control, failure, "SCRIPT EXISTS %s", asker->shas[i]);
-        if (!there)
-            return failure->code;
-        if (there->elements == 1 && there->element[0]->integer == 1)
-            kept->scripts |= 1u << i;
-        freeReplyObject(there);
-    }
+    struct key_form form;
+    struct failure why = {0};
+    if (key_form_take(asker, asker->key, &form, &why))
+        return failure_set(failure, why.code,
+                           why.code == FAIL_UNKNOWN
+                               ? "its lock's key %s: that is not decided by asking yet"
+                               : "%s",
+                           why.text);
+    kept->left = form.left;
+    kept->form = intern_put(&asker->forms, form.bytes, form.used) + 1;
+    kept->value = form.whose == WHOSE_OWN     ? KEPT_OWN
+                  : form.whose == WHOSE_OTHER ? KEPT_OTHER
+                                              : KEPT_LITERAL;
+    if (kept->form > FORMS_MAX)
+        return failure_set(failure, FAIL_UNKNOWN,
+                           "its lock's key has more than %d contents that differ in more than "
+                           "whose it is: that is not decided by asking yet",
+                           FORMS_MAX);
     return FAIL_NONE;
 }
 
@@ -327,9 +233,9 @@ static enum fail take_keys(struct server_asker *asker, struct kept *kept, struct
     *kept = (struct kept){.left = NO_TICKS};
     if (look_at_keys(asker, &is_there, &kept->beside, failure))
         return failure->code;
-    if (is_there && (take_value(asker, kept, failure) || take_left(asker, kept, failure)))
+    if (is_there && take_value(asker, kept, failure))
         return failure->code;
-    return take_scripts(asker, kept, failure);
+    return scripts_take(asker, &kept->scripts, failure);
 }
 
 /* --- asking --- */
@@ -412,7 +318,7 @@ enum fail server_ask_again(struct server_asker *asker, uint32_t number, struct f
         return failure->code;
     asker->audited++;
     if (told.reply == before->reply && told.kept.value == before->kept.value &&
-        told.kept.literal == before->kept.literal && told.kept.left == before->kept.left &&
+        told.kept.form == before->kept.form && told.kept.left == before->kept.left &&
         told.kept.scripts == before->kept.scripts && told.kept.beside == before->kept.beside &&
         told.writes == before->writes)
         return FAIL_NONE;

@@ -11,17 +11,18 @@
 #include "worker/key_watch.h"
 #include "worker/server_wire.h"
 #include "worker/session.h"
+#include "worker/wire_words.h"
 
 #include <hiredis/hiredis.h>
 
-enum { SCRIPTS_MAX = 8, KEY_BYTES_MAX = 256, NO_TICKS = -1 };
+enum { SCRIPTS_MAX = 8, KEY_BYTES_MAX = 256, NO_TICKS = -1, FORMS_MAX = 250 };
 
 /* The lock key, and what else its server knows. */
 enum kept_value { KEPT_ABSENT, KEPT_OWN, KEPT_OTHER, KEPT_LITERAL };
 
 struct kept {
     int32_t value;    /* enum kept_value */
-    uint32_t literal; /* KEPT_LITERAL: which, from 1 */
+    uint32_t form;    /* its type, and what is in it beside the token, from 1; 0: it is absent */
     int32_t left;     /* ticks; NO_TICKS: it does not expire, or is absent */
     uint32_t scripts; /* bit a script that the server knows */
     uint32_t beside;  /* the other keys, from 1; 0: there are none */
@@ -58,7 +59,7 @@ struct server_asker {
     bool knows_key;
     struct key_watch watch;
     int64_t tick_us;
-    struct intern_table questions, literals, others;
+    struct intern_table questions, forms, others;
     struct server_told *answers; /* by number of their question */
     char *scripts[SCRIPTS_MAX];  /* owned; their bodies */
     char shas[SCRIPTS_MAX][48];
@@ -87,11 +88,23 @@ enum fail server_ask(struct server_asker *asker, const struct server_question *q
 /* Asks that question, which was asked, again. FAIL_UNKNOWN: the answer is another one. */
 enum fail server_ask_again(struct server_asker *asker, uint32_t number, struct failure *failure);
 
+/* --- server_scripts.c; private to the asker --- */
+enum fail scripts_load(struct server_asker *asker, int script, struct failure *failure);
+/* FAIL_UNKNOWN: a command, or a script, that lets fields of a hash expire: no form has that. */
+enum fail scripts_check(const char *text, size_t length, struct failure *failure);
+/* What the request made known was learned. */
+enum fail scripts_note(struct server_asker *asker, const struct wire_words *words,
+                       struct failure *failure);
+/* *known: those that it knows now, bits. */
+enum fail scripts_take(struct server_asker *asker, uint32_t *known, struct failure *failure);
+
 /* --- keys_beside.c; private to the asker --- */
-/* Texts that do not expire, and have no token in them: counters of fences. FAIL_UNKNOWN: there is
- * something else. names: of all keys. */
+/* Without a token in them: counters of fences, marks that expire by themselves. FAIL_UNKNOWN: there
+ * is something else. names: of all keys. */
 enum fail keys_beside_take(struct server_asker *asker, const redisReply *names, uint32_t *beside,
                            struct failure *failure);
 enum fail keys_beside_put(struct server_asker *asker, uint32_t beside, struct failure *failure);
+/* The same keys, so many ticks later. */
+uint32_t keys_beside_age(struct server_asker *asker, uint32_t beside, int ticks);
 
 #endif

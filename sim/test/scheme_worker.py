@@ -4,6 +4,7 @@ decided by asking it to what is decided by the scheme's own steps. set-up: its c
 import hashlib
 import socket
 import sys
+import time
 import uuid
 
 import picklock_worker
@@ -296,12 +297,89 @@ class Growing(SetNxPxCad):
         return self.redis("SET", self.key, self.token, "NX", "PX", self.ms + self.attempts) == "OK"
 
 
-class Beside(SetNxPxCad):
-    """No scheme: it keeps a second key, which is no text."""
+HASH_LOCK = """if redis.call('exists', KEYS[1]) == 1 and redis.call('hexists', KEYS[1], ARGV[1]) == 0 then return 0 end
+redis.call('hincrby', KEYS[1], ARGV[1], 1) redis.call('hset', KEYS[1], 'since', 'now') redis.call('pexpire', KEYS[1], ARGV[2]) return 1"""
+HASH_UNLOCK = "if redis.call('hexists', KEYS[1], ARGV[1]) == 0 then return 0 end redis.call('del', KEYS[1]) return 1"
+
+
+class Hash(SetNxPxCad):
+    """As SetNxPxCad, in a hash whose field is the token, as reentrant locks have it."""
+
+    lock, unlock = HASH_LOCK, HASH_UNLOCK
+
+    def take(self):
+        return self.redis("EVAL", self.lock, 1, self.key, self.token, self.ms) == 1
 
     def release(self):
-        self.redis("LPUSH", "releases", "1")
+        return self.redis("EVAL", self.unlock, 1, self.key, self.token) == 1
+
+
+class HashDel(Hash):
+    """Whoever releases deletes the hash."""
+
+    unlock = "return redis.call('del', KEYS[1])"
+
+
+class Marked(SetNxPxCad):
+    """As SetNxPxCad; a set and a sorted set stand beside the lock, a mark and a list that expire by themselves."""
+
+    def take(self):
+        taken = super().take()
+        self.redis("EVAL", "redis.call('psetex', 'mark', ARGV[1], 1) redis.call('del', 'list') redis.call('rpush', 'list', 'b', 'a', '')"
+                   "redis.call('pexpire', 'list', ARGV[1] / 2) redis.call('sadd', 'set', 'z', 'x') redis.call('zadd', 'sorted', 2, 'm')",
+                   0, self.ms)
+        return taken
+
+
+class Gated(SetNxPxCad):
+    """No scheme: who has it set another key; whoever finds that is refused. The lock's own key does not expire."""
+
+    ends = True
+
+    def take(self):
+        return self.redis("EVAL", "if redis.call('exists', KEYS[2]) == 1 then return 0 end redis.call('set', KEYS[2], 'shut')"
+                          "if ARGV[3] == 'True' then redis.call('pexpire', KEYS[2], ARGV[2]) end redis.call('set', KEYS[1], ARGV[1]) return 1",
+                          2, self.key, "gate", self.token, self.ms, self.ends) == 1
+
+    def release(self):
+        self.redis("DEL", "gate")
         return super().release()
+
+
+class GatedForEver(Gated):
+    ends = False
+
+
+class Watchful(SetNxPxCad):
+    """As SetNxPxCad; it looks at its clock before it releases."""
+
+    def take(self):
+        self.until = time.monotonic() + self.ms / 1000
+        return super().take()
+
+    def release(self):
+        return time.monotonic() < self.until and super().release()
+
+
+class Beside(SetNxPxCad):
+    """No scheme: it keeps a second key, with its token in it."""
+
+    def release(self):
+        self.redis("LPUSH", "releases", self.token)
+        return super().release()
+
+
+class Fields(Hash):
+    """No scheme: a script that would let a field of its hash expire."""
+
+    lock = HASH_LOCK + " -- redis.call('hpexpire', KEYS[1], ARGV[2], 'FIELDS', 1, ARGV[1])"
+
+
+class Stream(SetNxPxCad):
+    """No scheme: its lock is a stream."""
+
+    def take(self):
+        return self.redis("XADD", self.key, "MAXLEN", 1, "1-1", "token", self.token) == "1-1"
 
 
 if __name__ == "__main__":

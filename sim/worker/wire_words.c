@@ -1,10 +1,10 @@
 /* wire_words.c - see wire_words.h. Source: the Redis serialization protocol, versions 2 and 3. */
 #include "worker/wire_words.h"
 
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 enum { WORD_SHOWN_MAX = 48, ELEMENTS_SHOWN_MAX = 8, DEPTH_MAX = 4 };
 
@@ -57,6 +57,12 @@ struct wire_words wire_words_read(const char *bytes, size_t length)
         rest.at += size + 2 <= rest.end - rest.at ? size + 2 : size;
     }
     return words;
+}
+
+bool wire_words_is(const struct wire_words *words, int at, const char *word)
+{
+    return at < words->count && words->lengths[at] == strlen(word) &&
+           strncasecmp(words->words[at], word, words->lengths[at]) == 0;
 }
 
 /* --- for people --- */

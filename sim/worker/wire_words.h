@@ -3,6 +3,7 @@
 #ifndef PICKLOCK_WORKER_WIRE_WORDS_H
 #define PICKLOCK_WORKER_WIRE_WORDS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 enum { WIRE_WORDS_MAX = 64 };
@@ -18,6 +19,9 @@ struct wire_words {
 
 /* Reads a request (borrowed; may be cut). count 0: it is none. */
 struct wire_words wire_words_read(const char *bytes, size_t length);
+
+/* Is there such a word, in any case of its letters? */
+bool wire_words_is(const struct wire_words *words, int at, const char *word);
 
 /* For people: "SET lock 3f.. NX PX 1000"; long words are cut. At most size bytes; returns text. */
 const char *wire_request_print(const char *bytes, size_t length, char *text, size_t size);

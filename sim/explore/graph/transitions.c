@@ -196,6 +196,7 @@ uint32_t space_make_server_older(struct state_space *space, uint32_t server_stat
 {
     struct server_state after;
     space_read_server(space, server_state, &after);
+    subject_pass(&space->config, &after, server_state_rate(&after));
     server_state_tick(&after, are_stamps_kept);
     uint32_t number = space_number_server(space, &after);
     space->server_facts[server_state].aged[are_stamps_kept] = number;

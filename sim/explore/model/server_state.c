@@ -155,7 +155,7 @@ void server_state_tick(struct server_state *server_state, bool are_stamps_kept)
     ghost_age(&server_state->replica.previous);
     server_state->keyspace.value = value_aged(server_state->keyspace.value, are_stamps_kept);
     server_state->replica.value = value_aged(server_state->replica.value, are_stamps_kept);
-    server_state_clock(server_state, server_state->is_fast ? 2 : 1);
+    server_state_clock(server_state, server_state_rate(server_state));
     if (server_state->out_left > 0)
         server_state->out_left--;
 }

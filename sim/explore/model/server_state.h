@@ -78,6 +78,12 @@ enum { SERVER_NO_WATCH = -1 };
 struct reply server_state_execute(struct server_state *server_state, const struct config *config,
                                   int position, const struct command *command);
 
+/* Ticks by its own clock, at each tick. */
+static inline int server_state_rate(const struct server_state *server_state)
+{
+    return server_state->is_fast ? 2 : 1;
+}
+
 /* A tick passes; are_stamps_kept as in client_state_age(). */
 void server_state_tick(struct server_state *server_state, bool are_stamps_kept);
 

@@ -36,9 +36,19 @@ struct subject {
     void (*lose)(struct subject *, const struct config *, struct client_state *, int server);
     /* What a server knows when a search begins; NULL: nothing. */
     void (*begin)(struct subject *, struct server_state *);
+    /* What of a server state its subject alone knows is so many ticks older; NULL: nothing. */
+    void (*pass)(struct subject *, struct server_state *, int ticks);
     /* What a command is called whose verb is not in commands.def; NULL: there is none such. */
     const char *(*name)(struct subject *, int verb);
 };
+
+/* The server's keys are so many ticks older by its clock: the subject's part of it. */
+static inline void subject_pass(const struct config *config, struct server_state *server_state,
+                                int ticks)
+{
+    if (config->subject->pass)
+        config->subject->pass(config->subject, server_state, ticks);
+}
 
 /* The same, cut. name: OPAQUE_NAME_MAX. */
 void subject_name(struct subject *subject, int verb, char *name);
