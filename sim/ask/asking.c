@@ -79,7 +79,7 @@ static enum fail check_promises(const struct asking *asking, struct failure *fai
     return FAIL_NONE;
 }
 
-static enum fail begin(struct asking *asking, struct failure *failure)
+static enum fail begin(struct asking *asking, bool *is_stale, struct failure *failure)
 {
     server_asker_init(&asking->server, &asking->book, key, asking->tick_us);
     if (open_session(asking, &asking->session, 2, asking->seed, failure))
@@ -91,18 +91,20 @@ static enum fail begin(struct asking *asking, struct failure *failure)
         servers_address(session_servers(asking->session), SERVER_ONE);
     if (check_promises(asking, failure) ||
         server_asker_open(&asking->server, asking->session, address.host, address.port, failure) ||
-        worker_asker_learn(&asking->worker, failure))
+        asking_take_kept(asking, is_stale, failure))
+        return failure->code;
+    if (*is_stale || asking->kept)
+        return FAIL_NONE;
+    if (worker_asker_learn(&asking->worker, failure))
         return failure->code;
     asking->server.own = asking->worker.sample;
     asking->server.other = token_unlike(&asking->server.own);
     return FAIL_NONE;
 }
 
-enum fail asking_new(struct asking **made, const struct asking_options *options,
-                     struct scheme *scheme, struct failure *failure)
+static struct asking *asking_made(const struct asking_options *options)
 {
     struct asking *asking = memory_new(1, sizeof *asking);
-    *made = NULL;
     asking->subject = asking_subject_ops;
     asking->program = options->program;
     asking->servers = options->servers ? options->servers : 1;
@@ -112,7 +114,38 @@ enum fail asking_new(struct asking **made, const struct asking_options *options,
     asking->lease_us = translate_lease_us(&config);
     asking->tick_us = translate_tick_us(&config);
     intern_init(&asking->book.table);
-    enum fail fail = begin(asking, failure);
+    return asking;
+}
+
+static enum fail open_cache(struct asking *asking, const struct asking_options *options,
+                            struct failure *failure)
+{
+    const struct cache_subject subject = {.command = options->program->command,
+                                          .redis_server = options->program->redis_server,
+                                          .depends = options->depends,
+                                          .seed = options->seed,
+                                          .servers = asking->servers,
+                                          .lease_ticks = asking->lease_ticks};
+    return options->keeps ? cache_open(&asking->cache, &subject, failure) : FAIL_NONE;
+}
+
+enum fail asking_new(struct asking **made, const struct asking_options *options,
+                     struct scheme *scheme, struct failure *failure)
+{
+    struct asking *asking = asking_made(options);
+    bool is_stale = false;
+    *made = NULL;
+    enum fail fail = open_cache(asking, options, failure);
+    if (!fail)
+        fail = begin(asking, &is_stale, failure);
+    if (is_stale) { /* its file is gone: all is asked anew */
+        struct cache cache = asking->cache;
+        asking->cache = (struct cache){0};
+        asking_free(asking);
+        asking = asking_made(options);
+        asking->cache = cache;
+        fail = begin(asking, &is_stale, failure);
+    }
     if (fail) {
         asking_free(asking);
         return fail;
@@ -133,6 +166,7 @@ void asking_free(struct asking *asking)
     intern_close(&asking->book.table);
     session_free(asking->session);
     free(asking->ends);
+    cache_shut(&asking->cache);
     free(asking);
 }
 
@@ -198,13 +232,13 @@ struct asking_figures asking_figures(const struct asking *asking)
                                    .ends = (uint64_t)asking->ends_count,
                                    .timed = asking->worker.timed,
                                    .far_ticks = asking->worker.has_far_timers ? FAR_TICKS : 0,
-                                   .has_idle_reads = asking->worker.has_idle_reads};
+                                   .has_idle_reads = asking->worker.has_idle_reads,
+                                   .kept = asking->kept};
 }
 
 /* --- the audit --- */
 
-/* Histories that nothing goes on from: to ask for one is to ask for all on its way. */
-static bool is_leaf(const struct asking *asking, uint32_t node)
+bool asking_is_leaf(const struct asking *asking, uint32_t node)
 {
     for (uint32_t i = node + 1; i <= asking->worker.questions.count; i++)
         if (worker_asker_edge(&asking->worker, i).from == node)
@@ -239,7 +273,7 @@ bool asking_audit(struct asking *asking, int percent, int64_t until_us)
     const uint32_t all = asking->worker.questions.count;
     /* Some of every part of the tree: no divisor in common, so all are come by. */
     const uint32_t stride = all % 97 ? 97 : 89;
-    uint32_t nodes[SESSION_CLIENTS_MAX], at = 0;
+    uint32_t nodes[SESSION_CLIENTS_MAX], at = all ? (uint32_t)(asking->generation % all) : 0;
     bool has_asked = true;
     while (!asking->failure.code &&
            asking->worker.audited * 100 < asking->worker.asked * (unsigned)percent &&
@@ -247,7 +281,7 @@ bool asking_audit(struct asking *asking, int percent, int64_t until_us)
         int count = 0;
         for (uint32_t tried = 0; tried < all && count < SESSION_CLIENTS_MAX; tried++) {
             at = (at + stride) % all;
-            if (is_leaf(asking, at + 1))
+            if (asking_is_leaf(asking, at + 1))
                 nodes[count++] = at + 1;
         }
         if (!count)

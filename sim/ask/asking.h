@@ -23,6 +23,8 @@ struct asking_options {
     int servers;                    /* of the searches; 0: 1 */
     int lease_ticks;                /* of the searches; 0: 2 */
     uint64_t seed;
+    bool keeps;          /* answers are kept from run to run */
+    const char *depends; /* with keeps: files that the worker is made of, "a.py,b.py"; or NULL */
 };
 
 struct asking_figures {
@@ -35,6 +37,7 @@ struct asking_figures {
     uint64_t timed;      /* answers of the worker that are of one elapsed time */
     int far_ticks; /* it had a timer of so many ticks, or more: not looked at; 0: it had none */
     bool has_idle_reads; /* its runtime reads the monotonic clock for itself: not looked at */
+    uint64_t kept;       /* answers of both that an earlier run has kept */
 };
 
 /* Starts worker and server, and learns what a token is. *scheme is filled: what the search must
@@ -66,6 +69,11 @@ const struct failure *asking_failure(const struct asking *asking);
  * early behind until_us (of monotonic_us(); 0: never), or when somebody says stop; false: it did.
  */
 bool asking_audit(struct asking *asking, int percent, int64_t until_us);
+
+/* Behind an audit that found nothing: keeps the answers for the next run, where they are kept. */
+void asking_keep(struct asking *asking);
+/* Why no answers were taken, or kept; "": they were, or none are. */
+const char *asking_kept_words(const struct asking *asking);
 
 struct asking_figures asking_figures(const struct asking *asking);
 

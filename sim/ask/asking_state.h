@@ -3,6 +3,7 @@
 #define PICKLOCK_ASK_ASKING_STATE_H
 
 #include "ask/asking.h"
+#include "ask/cache.h"
 #include "ask/server_asker.h"
 #include "ask/worker_asker.h"
 #include "live/servers.h"
@@ -23,10 +24,23 @@ struct asking {
     /* Histories behind which the worker was found to be as a new one. */
     uint32_t *ends;
     int ends_count;
+    struct cache cache;
+    struct worker_program kept_of; /* what the kept answers say of the worker */
+    uint64_t generation;           /* runs that have kept these answers */
+    uint64_t kept;                 /* answers that were */
 };
 
 /* The functions of the subject. */
 extern const struct subject asking_subject_ops;
+
+/* Is nothing of that history's own behind it? Then to ask for it is to ask for all on its way. */
+bool asking_is_leaf(const struct asking *asking, uint32_t node);
+
+/* Takes the answers that were kept, where some are, the worker that has just begun is the one that
+ * gave them, and those that are asked for again are the same. *is_stale: they are not, and are
+ * dropped; then neither the session nor what was asked can be used. FAIL_UNKNOWN, FAIL_UNAVAILABLE:
+ * nothing can. */
+enum fail asking_take_kept(struct asking *asking, bool *is_stale, struct failure *failure);
 
 /* Is a worker behind that history, which waits for nothing, as a new one? Asks it to go on.
  * FAIL_UNKNOWN: what differs. */

@@ -155,11 +155,6 @@ enum fail key_form_take(struct server_asker *asker, const char *name, struct key
     return fail ? fail : take_left(asker, name, &form->left, failure);
 }
 
-bool key_form_is_string(const struct key_form *form)
-{
-    return form->bytes[0] == types[0].letter;
-}
-
 /* --- made --- */
 
 /* The next element; returns what is behind it. */
@@ -209,4 +204,23 @@ enum fail key_form_put(struct server_asker *asker, const char *name, const struc
         return FAIL_NONE;
     return control_do(asker->control, failure, "PEXPIRE %s %lld", name,
                       (long long)form->left * asker->tick_us / 1000);
+}
+
+bool key_form_is_whole(const char *bytes, size_t size)
+{
+    size_t at = 1;
+    int type = 0, elements = 0;
+    while (type < TYPES && size && types[type].letter != bytes[0])
+        type++;
+    if (!size || type == TYPES || size > FORM_BYTES_MAX)
+        return false;
+    for (; at < size; elements++) {
+        if (bytes[at] != ELEMENT_TOKEN && (bytes[at] != ELEMENT_TEXT || size - at < ELEMENT_HEAD))
+            return false;
+        at += bytes[at] == ELEMENT_TOKEN
+                  ? 1
+                  : ELEMENT_HEAD +
+                        ((size_t)(unsigned char)bytes[at + 1] << 8 | (unsigned char)bytes[at + 2]);
+    }
+    return at == size && elements > 0 && elements % types[type].width == 0;
 }

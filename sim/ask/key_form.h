@@ -23,6 +23,7 @@ enum fail key_form_take(struct server_asker *asker, const char *name, struct key
 /* Makes it, where no such key is. */
 enum fail key_form_put(struct server_asker *asker, const char *name, const struct key_form *form,
                        struct failure *failure);
-bool key_form_is_string(const struct key_form *form);
+/* Are these the bytes of a form? For those that come from a file. */
+bool key_form_is_whole(const char *bytes, size_t size);
 
 #endif

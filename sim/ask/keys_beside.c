@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { BESIDE_MAX = 8, BESIDE_BYTES_MAX = 4096 };
+enum { BESIDE_MAX = 8 };
 
 /* A key of them: its name with a NUL behind it, this, and the bytes of its form. */
 struct beside_head {
@@ -130,4 +130,22 @@ uint32_t keys_beside_age(struct server_asker *asker, uint32_t number, int ticks)
         (void)has_room;
     }
     return number_of(asker, &older);
+}
+
+bool keys_beside_are_whole(const char *bytes, size_t size)
+{
+    size_t at = 0;
+    while (at < size) {
+        struct beside_head head;
+        const char *end = memchr(bytes + at, '\0', size - at);
+        if (!end || size - (size_t)(end + 1 - bytes) < sizeof head)
+            return false;
+        memcpy(&head, end + 1, sizeof head);
+        at = (size_t)(end + 1 - bytes) + sizeof head;
+        if (head.used > size - at || head.left < NO_TICKS || head.left > INT16_MAX ||
+            !key_form_is_whole(bytes + at, head.used))
+            return false;
+        at += head.used;
+    }
+    return size && size <= BESIDE_BYTES_MAX;
 }

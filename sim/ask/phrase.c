@@ -82,6 +82,18 @@ char *phrase_say(const struct phrasebook *book, uint32_t number, const struct sp
     return said;
 }
 
+bool phrase_is_whole(const char *bytes, size_t size)
+{
+    for (size_t i = 0; i < size; i++) {
+        if (bytes[i])
+            continue;
+        if (++i == size ||
+            (bytes[i] != WHOSE_OWN && bytes[i] != WHOSE_OTHER && bytes[i] != PLAIN_NUL))
+            return false;
+    }
+    return size <= PHRASE_MAX;
+}
+
 /* The next one of its kind, round and round. */
 static char next_in(char c, char first, char last)
 {

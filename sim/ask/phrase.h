@@ -40,6 +40,9 @@ enum fail phrase_put(struct phrasebook *book, const char *bytes, size_t length,
 char *phrase_say(const struct phrasebook *book, uint32_t number, const struct spoken_token *own,
                  const struct spoken_token *other, size_t *length);
 
+/* Could a book have these bytes as one? For those that come from a file. */
+bool phrase_is_whole(const char *bytes, size_t size);
+
 /* Another token of the same length, made of the same kinds of characters. */
 struct spoken_token token_unlike(const struct spoken_token *token);
 

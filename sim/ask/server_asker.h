@@ -15,7 +15,13 @@
 
 #include <hiredis/hiredis.h>
 
-enum { SCRIPTS_MAX = 8, KEY_BYTES_MAX = 256, NO_TICKS = -1, FORMS_MAX = 250 };
+enum {
+    SCRIPTS_MAX = 8,
+    KEY_BYTES_MAX = 256,
+    NO_TICKS = -1,
+    FORMS_MAX = 250,
+    BESIDE_BYTES_MAX = 4096
+};
 
 /* The lock key, and what else its server knows. */
 enum kept_value { KEPT_ABSENT, KEPT_OWN, KEPT_OTHER, KEPT_LITERAL };
@@ -106,5 +112,7 @@ enum fail keys_beside_take(struct server_asker *asker, const redisReply *names, 
 enum fail keys_beside_put(struct server_asker *asker, uint32_t beside, struct failure *failure);
 /* The same keys, so many ticks later. */
 uint32_t keys_beside_age(struct server_asker *asker, uint32_t beside, int ticks);
+/* Are these the bytes of such keys? For those that come from a file. */
+bool keys_beside_are_whole(const char *bytes, size_t size);
 
 #endif

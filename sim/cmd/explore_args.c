@@ -14,6 +14,7 @@ const char cmd_explore_help[] =
     "  --worker COMMAND       search this lock program, unmodified: 'python3 my_lock.py' (see\n"
     "                         sim/docs/WORKERS.md); with --search exhaustive it is asked once for\n"
     "                         whatever it may meet, with random, pct or bounded it is run\n"
+    "  --depends F, --no-cache   as for `picklock test`\n"
     "  --fault F,G            search under these faults: none, one fault, or several at once as in\n"
     "                         stall+crash (default: none, then each fault alone;\n"
     "                         `picklock list faults` explains them)\n"
@@ -116,7 +117,12 @@ static enum fail check_worker(const struct explore_args *args, const char *secti
                   {"--no-reductions", is_run && args->no_reductions},
                   {"--full-states", is_run && args->full_states},
                   {"--runs", !is_run && args->runs},
-                  {"--confirm", args->confirm}};
+                  {"--confirm", args->confirm},
+                  {"--depends", is_run && args->depends},
+                  {"--no-cache", is_run && args->no_cache}};
+    if (!args->worker && (args->depends || args->no_cache))
+        return failure_set(failure, FAIL_INPUT, "%s goes with --worker",
+                           args->depends ? "--depends" : "--no-cache");
     if (!args->worker)
         return args->search != SEARCH_BOUNDED
                    ? FAIL_NONE
@@ -136,6 +142,8 @@ enum fail explore_args_parse(int argc, char **argv, struct explore_args *args,
     const struct option_row rows[] = {
         {"--scheme", OPTION_TEXT, &args->scheme, 0, 0},
         {"--worker", OPTION_TEXT, &args->worker, 0, 0},
+        {"--depends", OPTION_TEXT, &args->depends, 0, 0},
+        {"--no-cache", OPTION_FLAG, &args->no_cache, 0, 0},
         {"--fault", OPTION_TEXT, &args->fault, 0, 0},
         {"--frontier", OPTION_FLAG, &args->minimal, 0, 0},
         {"--section", OPTION_TEXT, &section, 0, 0},

@@ -9,7 +9,7 @@ struct explore_asking;
 
 /* As given; texts are borrowed from argv, and a number that is 0 was not given. */
 struct explore_args {
-    const char *scheme, *worker, *fault, *search_name, *redis_server;
+    const char *scheme, *worker, *fault, *search_name, *redis_server, *depends;
     struct worker_scheme *program; /* of --worker, once it is known as a scheme; else NULL */
     struct explore_asking *asking; /* of a worker that is asked: filled; else NULL */
     enum explore_search search;
@@ -19,7 +19,7 @@ struct explore_args {
     int64_t clients, rounds, servers, lease_ticks, budget_us, states, runs, memory_mb, seed, jobs;
     enum section section; /* has_section */
     bool has_section;
-    int minimal, no_reductions, full_states, witness, confirm;
+    int minimal, no_cache, no_reductions, full_states, witness, confirm;
 };
 
 /* Defaults, then the command line. FAIL_INPUT: as options_parse. */

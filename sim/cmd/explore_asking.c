@@ -176,7 +176,9 @@ static enum fail decide(struct explore_asking *it, struct cells *cells,
     const struct asking_options options = {.program = &args->program->program,
                                            .servers = (int)args->servers,
                                            .lease_ticks = lease_ticks,
-                                           .seed = (uint64_t)args->seed};
+                                           .seed = (uint64_t)args->seed,
+                                           .keeps = !args->no_cache,
+                                           .depends = args->depends};
     struct failure why = {0};
     enum fail fail = asking_new(&asking, &options, &args->program->scheme, &why);
     for (int i = 0; fail == FAIL_UNKNOWN && i < cells->count; i++)
@@ -191,6 +193,9 @@ static enum fail decide(struct explore_asking *it, struct cells *cells,
     /* Cells share their answers. */
     for (int i = 0; i < cells->count && asking_failure(asking)->code; i++)
         cell_doubt(&cells->rows[i], asking_failure(asking)->text);
+    if (!cmd_stop && !fail)
+        asking_keep(asking);
+    (void)snprintf(it->kept_words, sizeof it->kept_words, "%s", asking_kept_words(asking));
     it->figures = asking_figures(asking);
     it->lease_ticks = asking_lease_ticks(asking);
     it->has_fence = args->program->program.promises & 1u << WORKER_PROMISES_FENCE;
@@ -294,6 +299,13 @@ void explore_asking_note(struct results *results, const struct explore_asking *a
                               : "",
                           asking->has_fence ? " The order of its fences is not judged." : ""));
     free(far);
+    if (figures->kept)
+        results_note(results,
+                     memory_format("%" PRIu64 " of these answers were kept from an earlier "
+                                   "run (--no-cache asks for all of them).",
+                                   figures->kept));
+    if (asking->kept_words[0])
+        results_note(results, memory_format("Of answers that are kept: %s.", asking->kept_words));
     for (int i = 0; i < cells->count; i++)
         if (cells->rows[i].doubt && !is_told_before(cells, i))
             results_note(results, memory_format("%s is unknown: %s", cells->rows[i].faults,

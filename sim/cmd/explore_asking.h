@@ -11,7 +11,8 @@
 struct explore_asking {
     struct asking_figures figures; /* executions 0: it was not asked */
     int lease_ticks;
-    bool has_fence; /* it promises one */
+    bool has_fence;       /* it promises one */
+    char kept_words[256]; /* why answers of an earlier run were not taken, or kept; "" */
     struct worker_replays
         *replays; /* that were made, with their histories; explore_asking_close() */
 };

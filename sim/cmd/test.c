@@ -32,6 +32,11 @@ const char cmd_test_help[] =
     "  --budget TIME          time for the interleavings, and for replaying what they show (default\n"
     "                         2min); what is not decided by then is unknown\n"
     "  --fault F,G            as for `picklock explore` (default: none, then each fault alone)\n"
+    "  --depends A,B          files that the lock program is made of, beside those that its command\n"
+    "                         names: its answers are kept, and taken by the next run while all\n"
+    "                         these are the same\n"
+    "  --no-cache             keep and take none (else in PICKLOCK_CACHE, or in picklock under\n"
+    "                         XDG_CACHE_HOME or ~/.cache)\n"
     "  --clients N            number of clients of the interleavings, 1 to 6 (default 3)\n"
     "  --rounds N             attempts of each client, 1 to 7 (default 2)\n"
     "  --redis-server PATH    that program, instead of redis-server on the PATH\n"
@@ -114,10 +119,10 @@ static enum fail check(const struct test_lock *test, bool is_once, int64_t serve
     const struct {
         const char *name;
         bool is_given;
-    } others[] = {{"a scenario", operands > 1},  {"--fault", test->fault},
-                  {"--clients", test->clients},  {"--rounds", test->rounds},
-                  {"--budget", test->budget_us}, {"--fail-on", test->fail_on},
-                  {"a report", has_files}};
+    } others[] = {
+        {"a scenario", operands > 1}, {"--fault", test->fault},       {"--clients", test->clients},
+        {"--rounds", test->rounds},   {"--budget", test->budget_us},  {"--fail-on", test->fail_on},
+        {"--depends", test->depends}, {"--no-cache", test->no_cache}, {"a report", has_files}};
     if (operands < 1)
         return failure_set(failure, FAIL_INPUT,
                            "test wants one command, in quotes: 'python3 my_lock.py'");
@@ -148,6 +153,8 @@ int cmd_test(int argc, char **argv)
         {"--clients", OPTION_NUMBER, &test.clients, 1, EXPLORE_CLIENTS_MAX},
         {"--rounds", OPTION_NUMBER, &test.rounds, 1, EXPLORE_ROUNDS_MAX},
         {"--budget", OPTION_DURATION, &test.budget_us, 1000, day_us},
+        {"--depends", OPTION_TEXT, &test.depends, 0, 0},
+        {"--no-cache", OPTION_FLAG, &test.no_cache, 0, 0},
         {"--redis-server", OPTION_TEXT, &test.redis_server, 0, 0},
         {"--seed", OPTION_NUMBER, &test.seed, 0, INT64_MAX},
         {"--fail-on", OPTION_TEXT, &test.fail_on, 0, 0},

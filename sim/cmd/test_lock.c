@@ -100,6 +100,8 @@ static enum fail decide(struct lock_test *it, struct failure *failure)
     struct explore_args args = {.worker = test->command,
                                 .fault = test->fault,
                                 .redis_server = test->redis_server,
+                                .depends = test->depends,
+                                .no_cache = test->no_cache,
                                 .program = &it->worker,
                                 .asking = &it->asking,
                                 .output.folder = test->output.folder,

@@ -7,10 +7,11 @@
 
 /* As given; texts are borrowed, and a number that is 0 was not given. */
 struct test_lock {
-    const char *command, *fault, *redis_server, *fail_on;
+    const char *command, *fault, *redis_server, *fail_on, *depends;
     char **scenarios; /* files; none: all that there are */
     int scenarios_count;
     int64_t clients, rounds, budget_us, lease_us, patience_us, seed;
+    int no_cache;
     struct output output;
 };
 

@@ -1,7 +1,7 @@
 /* Tests of a worker decided by asking once (ask/): schemes of the table, written as somebody's lock
  * programs (scheme_worker.py), come to exactly what the search of the scheme's own steps comes to;
  * and what cannot be decided so says why. */
-#include "ask/asking.h"
+#include "ask/answers.h"
 #include "ask/phrase.h"
 #include "explore/search/explore.h"
 
@@ -236,6 +236,80 @@ static void scripts_that_are_loaded_at_first_are_there(void **state)
     asking_free(asked.asking);
 }
 
+/* --- answers that are kept --- */
+
+/* Whatever was read can be said, and grows older. */
+static void say_all(struct asking *asking)
+{
+    const struct spoken_token own = {"own", 3}, other = {"other", 5};
+    size_t length;
+    asking->server.own = own;
+    asking->server.other = other;
+    for (uint32_t i = 1; i <= asking->book.table.count; i++) {
+        free(phrase_say(&asking->book, i, &own, &other, &length));
+        (void)server_command_kind(&asking->server, i);
+    }
+    for (uint32_t i = 1; i <= asking->server.others.count; i++)
+        (void)keys_beside_age(&asking->server, i, 1);
+    for (uint32_t i = 1; i <= asking->worker.questions.count; i++) {
+        char text[200];
+        (void)worker_asker_tell(&asking->worker, i, text, sizeof text);
+    }
+}
+
+static bool can_read(const struct worker_asked *asked, const char *bytes, size_t size)
+{
+    struct asking *read = calloc(1, sizeof *read);
+    struct answer_bytes again = {0};
+    struct worker_program program = asked->program;
+    assert_non_null(read);
+    read->program = &program;
+    intern_init(&read->book.table);
+    server_asker_init(&read->server, &read->book, "lock", 1000);
+    read->servers = 1;
+    worker_asker_open(&read->worker, asked->asking->session, &read->book, read->server.key, 1,
+                      1000);
+    const bool is_whole = answers_read(read, bytes, size);
+    if (is_whole) {
+        say_all(read);
+        program.promises = read->kept_of.promises;
+        answers_print(read, &again);
+    }
+    free(again.bytes);
+    asking_free(read);
+    return is_whole;
+}
+
+/* A byte that is another one, or missing, is found, or makes another answer that can be used. */
+static void kept_answers_are_looked_at_before_they_are_taken(void **state)
+{
+    enum { TRIES = 600 };
+    struct worker_asked asked;
+    struct explore_options options;
+    struct explore_outcome outcome;
+    struct answer_bytes out;
+    int refused = 0;
+    (void)state;
+    ask_for(&asked, "scheme_worker", "marked", 1);
+    const struct explore_options own = options_of("set-nx-px-cad", NONE);
+    search(&asked, &own, &options, &outcome);
+    explore_outcome_free(&outcome);
+    answers_print(asked.asking, &out);
+    assert_true(can_read(&asked, out.bytes, out.used));
+    for (uint64_t i = 0; i < TRIES; i++) {
+        const size_t at = i * UINT64_C(2654435761) % out.used;
+        const char was = out.bytes[at];
+        out.bytes[at] = (char)(was ^ (i % 2 ? 1 << i % 8 : 0xff));
+        refused += !can_read(&asked, out.bytes, out.used);
+        out.bytes[at] = was;
+        assert_false(can_read(&asked, out.bytes, at));
+    }
+    assert_true(refused > TRIES / 10);
+    assert_false(can_read(&asked, "", 0));
+    free(out.bytes);
+    asking_free(asked.asking);
+}
+
 /* --- what cannot be decided --- */
 
 static void undecided(const char *name, const char *why)
@@ -318,6 +392,7 @@ int main(void)
         cmocka_unit_test(keys_beside_a_lock_expire),
         cmocka_unit_test(one_cell_does_not_change_another),
         cmocka_unit_test(scripts_that_are_loaded_at_first_are_there),
+        cmocka_unit_test(kept_answers_are_looked_at_before_they_are_taken),
         cmocka_unit_test(what_cannot_be_decided_says_why),
     };
 

@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { HEADERS_MAX = 128, NAME_BYTES = 16, PROGRAM_PATH_MAX = 4096 };
+enum { HEADERS_MAX = 128, NAME_BYTES = 16 };
 
 static bool read_at(int file, void *to, size_t size, uint64_t offset)
 {
@@ -72,8 +72,7 @@ bool program_is_go(const char *path)
     return look_at(path).is_go;
 }
 
-/* As execvp() looks for it. */
-static const char *find(const char *word, char path[PROGRAM_PATH_MAX])
+const char *program_find(const char *word, char path[PROGRAM_PATH_MAX])
 {
     if (strchr(word, '/'))
         return word;
@@ -91,6 +90,6 @@ static const char *find(const char *word, char path[PROGRAM_PATH_MAX])
 bool program_lacks_library(const char *word)
 {
     char path[PROGRAM_PATH_MAX];
-    const struct program_kind kind = look_at(find(word, path));
+    const struct program_kind kind = look_at(program_find(word, path));
     return kind.is_static || kind.is_go;
 }

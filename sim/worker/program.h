@@ -1,5 +1,4 @@
-/* program.h - what kind of program a file is: how its time can be steered. Private to this folder.
- */
+/* program.h - which file a program is, and of what kind: how its time can be steered. */
 #ifndef PICKLOCK_WORKER_PROGRAM_H
 #define PICKLOCK_WORKER_PROGRAM_H
 
@@ -7,6 +6,10 @@
 
 /* Was the file compiled by Go? False, too, for what cannot be read. */
 bool program_is_go(const char *path);
+
+/* The file that execvp() would take for the word (which is borrowed, and may be the answer). */
+enum { PROGRAM_PATH_MAX = 4096 };
+const char *program_find(const char *word, char path[PROGRAM_PATH_MAX]);
 
 /* Does that word of a command line (a path, or a name on PATH) name a program that would not wait
  * through the C library: one without an interpreter for its libraries, or of Go? */

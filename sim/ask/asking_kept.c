@@ -1,0 +1,108 @@
+/* asking_kept.c - answers of an earlier run: taken when they still hold, and kept for the next one.
+ */
+#include "ask/answers.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* The scripts that the worker has loaded while it began, set aside. */
+struct noted {
+    char *scripts[SCRIPTS_MAX];
+    int count;
+};
+
+static bool is_same_worker(const struct asking *asking, const struct noted *noted)
+{
+    const struct worker_program *now = asking->program, *then = &asking->kept_of;
+    const struct server_asker *server = &asking->server;
+    bool is_same = now->promises == then->promises && !strcmp(now->library, then->library) &&
+                   !strcmp(now->server_version, then->server_version) &&
+                   server->scripts_first == noted->count;
+    for (int i = 0; i < noted->count && is_same; i++)
+        is_same = !strcmp(server->scripts[i], noted->scripts[i]);
+    return is_same;
+}
+
+/* A history for each of the two processes, which are new, and questions to the server, at least one
+ * of each: others in each run. */
+static enum fail ask_some_again(struct asking *asking, struct failure *failure)
+{
+    enum { SEATS = 2, QUESTIONS_SHARE = 20 };
+    const uint32_t all = asking->worker.questions.count, questions = asking->server.questions.count;
+    uint32_t at = all ? (uint32_t)(asking->generation * 7919 % all) : 0;
+    struct seat *const own = &asking->worker.seat;
+    for (int client = SEATS - 1; client >= 0 && all; client--) {
+        struct seat seat = {.session = asking->session, .client = client, .is_new = true};
+        while (!asking_is_leaf(asking, at + 1))
+            at = (at + 1) % all;
+        enum fail fail = history_ask_again(&asking->worker, &seat, at + 1, failure);
+        seat_close(&seat);
+        if (fail)
+            return fail;
+        at = (at + all / SEATS + 1) % all;
+    }
+    own->is_new = false;
+    for (uint32_t i = (uint32_t)asking->generation % QUESTIONS_SHARE; i < questions;
+         i += QUESTIONS_SHARE)
+        if (server_ask_again(&asking->server, i, failure))
+            return failure->code;
+    return seat_reset(&asking->worker, own, failure);
+}
+
+static enum fail begin_with(struct asking *asking, struct failure *failure)
+{
+    struct server_asker *server = &asking->server;
+    server->own = asking->worker.sample;
+    server->other = token_unlike(&server->own);
+    for (int i = 0; i < server->scripts_count; i++)
+        if (scripts_load(server, i, failure))
+            return failure->code;
+    return ask_some_again(asking, failure);
+}
+
+enum fail asking_take_kept(struct asking *asking, bool *is_stale, struct failure *failure)
+{
+    struct server_asker *server = &asking->server;
+    struct noted noted = {.count = server->scripts_count};
+    char *bytes = NULL;
+    size_t size = 0;
+    struct failure why = {0};
+    *is_stale = false;
+    (void)failure;
+    cache_read(&asking->cache, &bytes, &size);
+    if (!bytes)
+        return FAIL_NONE;
+    memcpy(noted.scripts, server->scripts, sizeof noted.scripts);
+    server->scripts_count = 0;
+    if (!answers_read(asking, bytes, size))
+        cache_drop(&asking->cache, "kept answers are damaged: they were dropped, and all was asked "
+                                   "anew");
+    else if (!is_same_worker(asking, &noted))
+        cache_drop(&asking->cache, "the worker, or the server, is another one than that of the "
+                                   "kept answers: they were dropped, and all was asked anew");
+    else if (begin_with(asking, &why))
+        cache_drop(&asking->cache, "a kept answer that was asked for again is another one now: all "
+                                   "were dropped, and asked anew");
+    else
+        asking->kept = asking->worker.questions.count + server->questions.count;
+    *is_stale = !asking->kept;
+    for (int i = 0; i < noted.count; i++)
+        free(noted.scripts[i]);
+    free(bytes);
+    return FAIL_NONE;
+}
+
+void asking_keep(struct asking *asking)
+{
+    struct answer_bytes out;
+    if (!asking->cache.path || asking->failure.code || !asking->worker.questions.count)
+        return;
+    answers_print(asking, &out);
+    cache_write(&asking->cache, out.bytes, out.used);
+    free(out.bytes);
+}
+
+const char *asking_kept_words(const struct asking *asking)
+{
+    return asking->cache.words;
+}

@@ -1,0 +1,281 @@
+/* cache.c - see cache.h. Source of the digest: the Fowler-Noll-Vo hash function, FNV-1a, 64 bits:
+ * against damage, not against enemies; those cannot write where only the user can. */
+#include "ask/cache.h"
+
+#include "base/infile.h"
+#include "base/memory.h"
+#include "base/outfile.h"
+#include "worker/program.h"
+#include "worker/worker.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static const char magic[] = "picklock answers 1\n";
+enum { FILE_MAX = 64 << 20, PATH_SIZE = 4096 };
+
+static const uint64_t digest_start = UINT64_C(0xcbf29ce484222325);
+
+static uint64_t digest(uint64_t so_far, const char *bytes, size_t size)
+{
+    for (size_t i = 0; i < size; i++)
+        so_far = (so_far ^ (unsigned char)bytes[i]) * UINT64_C(0x100000001b3);
+    return so_far;
+}
+
+/* --- the key --- */
+
+static void add(struct cache *cache, char *line)
+{
+    char *longer = memory_format("%s%s\n", cache->key, line);
+    free(cache->key);
+    free(line);
+    cache->key = longer;
+}
+
+/* A program is large: by its place, size and time. */
+static void add_program(struct cache *cache, const char *word)
+{
+    char path[PROGRAM_PATH_MAX];
+    struct stat file = {0};
+    const char *found = program_find(word, path);
+    if (stat(found, &file) != 0)
+        file.st_size = -1;
+    add(cache, memory_format("program %s %lld %lld %lld.%09ld", found, (long long)file.st_ino,
+                             (long long)file.st_size, (long long)file.st_mtim.tv_sec,
+                             file.st_mtim.tv_nsec));
+}
+
+static enum fail add_file(struct cache *cache, const char *path, struct failure *failure)
+{
+    char *bytes;
+    size_t size;
+    if (infile_read(path, FILE_MAX, &bytes, &size, failure))
+        return failure->code;
+    add(cache,
+        memory_format("file %s %zu %016" PRIx64, path, size, digest(digest_start, bytes, size)));
+    free(bytes);
+    return FAIL_NONE;
+}
+
+/* Words of the command that name files are the worker's own. */
+static enum fail add_command(struct cache *cache, const char *command, struct failure *failure)
+{
+    char *words[WORKER_WORDS_MAX + 1];
+    struct stat file;
+    if (worker_split(command, words, failure))
+        return failure->code;
+    add(cache, memory_format("command %s", command));
+    add_program(cache, words[0]);
+    for (int i = 1; words[i]; i++) {
+        struct failure ignored = {0};
+        if (stat(words[i], &file) == 0 && S_ISREG(file.st_mode))
+            (void)add_file(cache, words[i], &ignored);
+    }
+    free(words[0]);
+    return FAIL_NONE;
+}
+
+static enum fail add_depends(struct cache *cache, const char *depends, struct failure *failure)
+{
+    char *names = memory_text(depends ? depends : ""), *rest = names;
+    enum fail fail = FAIL_NONE;
+    for (char *name = strtok_r(names, ",", &rest); name && !fail; name = strtok_r(NULL, ",", &rest))
+        fail = add_file(cache, name, failure);
+    free(names);
+    return fail ? failure_wrap(failure, "--depends") : FAIL_NONE;
+}
+
+/* This program, and what it preloads into others. */
+static void add_ourselves(struct cache *cache)
+{
+    char path[PATH_SIZE];
+    struct failure ignored = {0};
+    const ssize_t length = readlink("/proc/self/exe", path, sizeof path - 32);
+    if (length < 0)
+        return;
+    path[length] = '\0';
+    (void)add_file(cache, path, &ignored);
+    char *name = strrchr(path, '/');
+    if (name)
+        (void)strcpy(name + 1, "picklock-time.so");
+    (void)add_file(cache, path, &ignored);
+}
+
+static void add_surroundings(struct cache *cache)
+{
+    static const char *const names[] = {
+        "PYTHONPATH",        "PYTHONHOME", "VIRTUAL_ENV", "NODE_PATH",      "RUBYLIB",
+        "RUBYOPT",           "GEM_PATH",   "GEM_HOME",    "CLASSPATH",      "NODE_OPTIONS",
+        "JAVA_TOOL_OPTIONS", "GOGC",       "GODEBUG",     "LD_LIBRARY_PATH"};
+    char folder[PATH_SIZE];
+    add(cache, memory_format("folder %s", getcwd(folder, sizeof folder) ? folder : "?"));
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (getenv(names[i]))
+            add(cache, memory_format("%s=%s", names[i], getenv(names[i])));
+}
+
+/* --- where --- */
+
+static char *folder_of(void)
+{
+    const char *own = getenv("PICKLOCK_CACHE"), *xdg = getenv("XDG_CACHE_HOME");
+    const char *home = getenv("HOME");
+    if (own)
+        return *own ? memory_text(own) : NULL;
+    if (xdg && *xdg == '/')
+        return memory_format("%s/picklock", xdg);
+    return home && *home == '/' ? memory_format("%s/.cache/picklock", home) : NULL;
+}
+
+enum fail cache_open(struct cache *cache, const struct cache_subject *subject,
+                     struct failure *failure)
+{
+    *cache = (struct cache){.key = memory_text("")};
+    add(cache, memory_format("seed %" PRIu64 ", %d servers, %d ticks", subject->seed,
+                             subject->servers, subject->lease_ticks));
+    add_ourselves(cache);
+    add_program(cache, subject->redis_server ? subject->redis_server : "redis-server");
+    add_surroundings(cache);
+    if (add_command(cache, subject->command, failure) ||
+        add_depends(cache, subject->depends, failure))
+        return failure->code;
+    char *folder = folder_of();
+    if (folder)
+        cache->path = memory_format("%s/%016" PRIx64 ".answers", folder,
+                                    digest(digest_start, cache->key, strlen(cache->key)));
+    free(folder);
+    return FAIL_NONE;
+}
+
+void cache_shut(struct cache *cache)
+{
+    free(cache->path);
+    free(cache->key);
+    *cache = (struct cache){0};
+}
+
+/* --- read --- */
+
+static void disbelieve(struct cache *cache, const char *why)
+{
+    (void)snprintf(cache->words, sizeof cache->words, "%.160s %s: it was not believed", cache->path,
+                   why);
+}
+
+/* Who else could have written it? NULL: nobody. */
+static const char *suspect(const char *path)
+{
+    struct stat file;
+    if (lstat(path, &file) != 0)
+        return "cannot be read";
+    if (!S_ISREG(file.st_mode))
+        return "is no plain file";
+    if (file.st_uid != geteuid())
+        return "belongs to somebody else";
+    return file.st_mode & (S_IWGRP | S_IWOTH) ? "can be written by others" : NULL;
+}
+
+/* The file is: magic, the key's length and the key, the answers, a digest of all that. What is
+ * behind the key; NULL: it is not such a file, or of another key. */
+static const char *find_answers(const struct cache *cache, const char *bytes, size_t size,
+                                size_t *length)
+{
+    const size_t key = strlen(cache->key) + 1, head = sizeof magic - 1 + key;
+    uint64_t written;
+    if (size < head + sizeof written || memcmp(bytes, magic, sizeof magic - 1) != 0)
+        return NULL;
+    const size_t before = size - sizeof written;
+    memcpy(&written, bytes + before, sizeof written);
+    if (written != digest(digest_start, bytes, before) ||
+        memcmp(bytes + sizeof magic - 1, cache->key, key) != 0)
+        return NULL;
+    *length = before - head;
+    return bytes + head;
+}
+
+void cache_read(struct cache *cache, char **bytes, size_t *size)
+{
+    struct failure failure = {0};
+    char *all;
+    size_t all_size;
+    *bytes = NULL;
+    if (!cache->path || access(cache->path, F_OK) != 0)
+        return;
+    const char *why = suspect(cache->path);
+    cache->is_suspect = why != NULL;
+    if (!why && infile_read(cache->path, FILE_MAX, &all, &all_size, &failure))
+        why = "cannot be read";
+    if (why) {
+        disbelieve(cache, why);
+        return;
+    }
+    const char *answers = find_answers(cache, all, all_size, size);
+    if (answers) {
+        *bytes = memory_new(*size + 1, 1);
+        memcpy(*bytes, answers, *size);
+    } else {
+        disbelieve(cache, "is damaged, or of something else");
+    }
+    free(all);
+}
+
+/* --- written --- */
+
+/* The folders that lead to the path, for the user alone. */
+static void make_folders(const char *path)
+{
+    char *folder = memory_text(path);
+    for (char *at = strchr(folder + 1, '/'); at; at = strchr(at + 1, '/')) {
+        *at = '\0';
+        (void)mkdir(folder, 0700);
+        *at = '/';
+    }
+    free(folder);
+}
+
+static bool put(FILE *stream, const void *bytes, size_t size, uint64_t *so_far)
+{
+    *so_far = digest(*so_far, bytes, size);
+    return fwrite(bytes, 1, size, stream) == size;
+}
+
+void cache_write(struct cache *cache, const char *bytes, size_t size)
+{
+    struct failure failure = {0};
+    struct outfile file;
+    uint64_t sum = digest_start, ignored = 0;
+    if (!cache->path || cache->is_suspect)
+        return;
+    make_folders(cache->path);
+    enum fail fail = outfile_open(&file, cache->path, &failure);
+    if (!fail) {
+        const bool is_whole = put(file.stream, magic, sizeof magic - 1, &sum) &&
+                              put(file.stream, cache->key, strlen(cache->key) + 1, &sum) &&
+                              put(file.stream, bytes, size, &sum) &&
+                              fchmod(file.fd, S_IRUSR | S_IWUSR) == 0;
+        const uint64_t digest_of_all = sum;
+        if (is_whole && put(file.stream, &digest_of_all, sizeof digest_of_all, &ignored)) {
+            fail = outfile_shut(&file, &failure);
+        } else {
+            outfile_abandon(&file);
+            fail = failure_set(&failure, FAIL_INTERNAL, "%s", strerror(errno));
+        }
+    }
+    if (fail)
+        (void)snprintf(cache->words, sizeof cache->words, "answers could not be kept: %.180s",
+                       failure.text);
+}
+
+void cache_drop(struct cache *cache, const char *words)
+{
+    if (!cache->path)
+        return;
+    (void)unlink(cache->path);
+    (void)snprintf(cache->words, sizeof cache->words, "%s", words);
+}
