@@ -1,6 +1,7 @@
 """What can be wrong with a worker's process: it does not begin, says garbage, answers twice or never, computes, forks, exits, goes past
 the proxy; and what is left of it when picklock ends."""
 
+import re
 import shlex
 import shutil
 import signal
@@ -105,6 +106,7 @@ class Worker(Worker):
         {what}
 """), "--patience", "1500ms")
     assert ran.status == 2 and "worker A is busy: it has not come to rest within 1.5 s of real time (thread " in ran.err, ran
+    assert re.search(r'runs\): \S*my_lock.py", line \d+ in .*release', ran.err), ran  # its stack
 
 
 def test_a_worker_that_spins_on_the_clock(picklock, worker):

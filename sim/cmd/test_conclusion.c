@@ -50,8 +50,10 @@ static enum fail print_counterexample(const struct results *results,
                                       struct failure *failure)
 {
     const struct result_row *row = cause->row;
-    char *again = row->search ? view_replay_command(row, cause->property, folder)
-                              : view_command(results, row);
+    /* Where no report could be written, nobody knows whether its schedule could. */
+    char *again = !row->search ? view_command(results, row)
+                  : folder     ? view_replay_command(row, cause->property, folder)
+                               : NULL;
     char *title = conclusion_example(cause);
     printf("\n%s:\n", title);
     free(title);

@@ -14,6 +14,7 @@ enum {
     TICK_MS = 20,
     GRACE_MS = 60,     /* bytes that have not arrived by then, while nothing happens, never will */
     ANSWER_MS = 3000,  /* a server answers at once */
+    STACK_MS = 500,    /* a program that prints its stack has done so */
     LIBRARY_MS = 1000, /* a program has loaded its libraries by then */
 };
 
@@ -176,6 +177,27 @@ static enum fail check_libraries(struct session *session, struct failure *failur
     return FAIL_NONE;
 }
 
+/* What is ready now. True: something happened. */
+static bool turn(struct session *session, uv_run_mode mode)
+{
+    const int64_t before = session->activity;
+    (void)uv_run(&session->loop, mode);
+    for (int i = 0; i < session->options.clients; i++)
+        if (session->clients[i].worker)
+            make_look(session, i);
+    return session->activity != before;
+}
+
+/* Where it is, as far as it says so; the clock of session_settle() ticks. */
+static const char *stack_of(struct session *session, struct worker *worker)
+{
+    const int64_t began_ms = real_ms();
+    if (worker_ask_stack(worker))
+        while (!worker_has_stack(worker) && real_ms() - began_ms < STACK_MS)
+            (void)turn(session, UV_RUN_ONCE);
+    return worker_stack(worker);
+}
+
 static enum fail not_settled(struct session *session, struct failure *failure)
 {
     char words[600];
@@ -198,11 +220,12 @@ static enum fail not_settled(struct session *session, struct failure *failure)
                                "(LD_PRELOAD) is dropped by a program that is set-user-id, has file "
                                "capabilities, or comes from a snap",
                                session->options.names[i]);
+        timekeeper_describe(timekeeper, words, sizeof words);
+        const char *stack = stack_of(session, slot->worker);
         return failure_set(
             failure, FAIL_UNKNOWN,
-            "worker %s is busy: it has not come to rest within %g s of real time (%s)",
-            session->options.names[i], patience,
-            timekeeper_describe(timekeeper, words, sizeof words));
+            "worker %s is busy: it has not come to rest within %g s of real time (%s)%s%s",
+            session->options.names[i], patience, words, *stack ? ": " : "", stack);
     }
     const int waiting = find_waiting_for_child(session);
     if (waiting != NOBODY_WAITS)
@@ -235,17 +258,6 @@ static enum fail look_after(struct session *session, int64_t began_ms, struct fa
 static enum fail failure_of(const struct session *session, struct failure *failure)
 {
     return failure_set(failure, session->failure.code, "%s", session->failure.text);
-}
-
-/* What is ready now. True: something happened. */
-static bool turn(struct session *session, uv_run_mode mode)
-{
-    const int64_t before = session->activity;
-    (void)uv_run(&session->loop, mode);
-    for (int i = 0; i < session->options.clients; i++)
-        if (session->clients[i].worker)
-            make_look(session, i);
-    return session->activity != before;
 }
 
 static void on_tick(uv_timer_t *timer)

@@ -36,6 +36,8 @@ struct worker {
     bool is_leaving; /* being freed */
     int64_t asked;   /* ids are 1 .. asked */
     char last_words[WORKER_SAID_MAX];
+    bool wants_stack, has_stack;
+    char stack[WORKER_SAID_MAX];
 };
 
 struct timekeeper *worker_time(struct worker *worker)
@@ -62,6 +64,36 @@ bool worker_has_children(const struct worker *worker)
 {
     return !worker->has_ended &&
            supervisor_has_more(worker->launched.supervisor, worker->launched.pid);
+}
+
+static bool catches(int pid, int number)
+{
+    char path[64], line[200];
+    unsigned long long caught = 0;
+    (void)snprintf(path, sizeof path, "/proc/%d/status", pid);
+    FILE *file = fopen(path, "re");
+    while (file && fgets(line, sizeof line, file))
+        if (sscanf(line, "SigCgt: %llx", &caught) == 1)
+            break;
+    if (file)
+        (void)fclose(file);
+    return caught >> (number - 1) & 1;
+}
+
+bool worker_ask_stack(struct worker *worker)
+{
+    worker->wants_stack = catches(worker->launched.pid, SIGUSR1);
+    return worker->wants_stack && kill(worker->launched.pid, SIGUSR1) == 0;
+}
+
+const char *worker_stack(const struct worker *worker)
+{
+    return worker->stack;
+}
+
+bool worker_has_stack(const struct worker *worker)
+{
+    return worker->has_stack;
 }
 
 const char *worker_last_words(const struct worker *worker)
@@ -93,10 +125,24 @@ static void take_answer(struct worker *worker, const char *line, size_t length)
     worker->events->answered(worker->events->context, worker, &answer);
 }
 
+/* "  File "my_lock.py", line 12 in release" */
+static void take_call(struct worker *worker, const char *text)
+{
+    const char *call = text + strspn(text, " ");
+    const size_t used = strlen(worker->stack);
+    if (!worker->wants_stack || worker->has_stack || strncmp(call, "File ", 5) != 0)
+        return;
+    worker->has_stack = strstr(call, "picklock_worker") != NULL;
+    if (!worker->has_stack)
+        (void)snprintf(worker->stack + used, sizeof worker->stack - used, "%s%s", used ? "; " : "",
+                       call + 5);
+}
+
 static void take_words(struct worker *worker, const char *line, size_t length)
 {
     char text[WORKER_SAID_MAX];
     (void)protocol_quote(line, length, text, sizeof text);
+    take_call(worker, text);
     if (text[0])
         (void)strcpy(worker->last_words, text);
     worker->events->printed(worker->events->context, worker, text);

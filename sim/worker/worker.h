@@ -62,6 +62,14 @@ int worker_pid(const struct worker *worker);
 /* Has it started processes that are still there? They live by the real time. */
 bool worker_has_children(const struct worker *worker);
 
+/* A program that catches SIGUSR1 is asked by it for its stack, as our modules for Python and Ruby
+ * print it: lines of standard error with "File" in front. False: it does not. */
+bool worker_ask_stack(struct worker *worker);
+/* What has come of it, the latest call first, without our module's own; "": nothing. */
+const char *worker_stack(const struct worker *worker);
+/* Its last line is there: our module's own. */
+bool worker_has_stack(const struct worker *worker);
+
 /* The end of what it printed on standard error, in one line; "" when it printed nothing. */
 const char *worker_last_words(const struct worker *worker);
 

@@ -24,8 +24,10 @@ Standard output is picklock's alone: what the library prints goes to standard er
 """
 
 import io
+import faulthandler
 import json
 import os
+import signal
 import sys
 import threading
 import time
@@ -211,6 +213,7 @@ async def _run_async(asyncio, runner, incoming):
 def run(kind):
     """Serves until picklock closes standard input."""
     incoming = _take_streams()
+    faulthandler.register(signal.SIGUSR1)  # where it is, when it does not come to rest
     runner = _Runner(kind)
     methods = (kind.init, kind.acquire, kind.extend, kind.release, kind.close)
     if any(map(_is_async, methods)):

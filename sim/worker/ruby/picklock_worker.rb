@@ -121,6 +121,10 @@ module PicklockWorker
   # Serves until picklock closes standard input.
   def self.run(kind)
     incoming = take_streams
+    Signal.trap("USR1") do # where it is, when it does not come to rest
+      calls = Thread.main.backtrace.drop_while { |call| call.include?("picklock_worker") }
+      calls.first(8).each { |call| $stderr.puts("File #{call}") }
+    end
     runner = Runner.new(kind)
     incoming.each_line { |line| runner.answer(JSON.parse(line)) }
   end
