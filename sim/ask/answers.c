@@ -228,7 +228,6 @@ static void take_worker(struct answer_reader *in, struct worker_asker *worker)
     worker->has_far_timers = take_number(in, 1);
     for (uint32_t i = 0; i < worker->questions.count; i++)
         worker->answers[i].is_audited = false;
-    worker->asked = worker->questions.count;
 }
 
 static char *take_script(struct answer_reader *in)
@@ -253,7 +252,6 @@ static void take_server(struct answer_reader *in, struct server_asker *server)
     take(in, server->answers, server->questions.count * sizeof *server->answers);
     (void)take_text(in, server->key, sizeof server->key);
     server->knows_key = take_number(in, 1);
-    server->asked = server->questions.count;
 }
 
 static void take_ends(struct answer_reader *in, struct asking *asking)

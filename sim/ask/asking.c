@@ -225,8 +225,8 @@ const struct failure *asking_failure(const struct asking *asking)
 struct asking_figures asking_figures(const struct asking *asking)
 {
     return (struct asking_figures){.executions = asking->worker.runs,
-                                   .histories = asking->worker.asked,
-                                   .questions = asking->server.asked,
+                                   .histories = asking->worker.questions.count,
+                                   .questions = asking->server.questions.count,
                                    .compared = asking->worker.compared,
                                    .audited = asking->worker.audited + asking->server.audited,
                                    .ends = (uint64_t)asking->ends_count,
@@ -261,6 +261,9 @@ static void audit_nodes(struct asking *asking, const uint32_t *nodes, int count)
     session_free(session);
 }
 
+/* Of answers that were kept a share was asked again by the run that asked for them. */
+enum { KEPT_PERCENT = 1 };
+
 static bool has_time(const struct asking *asking, int64_t until_us)
 {
     const volatile int *stop = asking->program->stop;
@@ -276,7 +279,8 @@ bool asking_audit(struct asking *asking, int percent, int64_t until_us)
     uint32_t nodes[SESSION_CLIENTS_MAX], at = all ? (uint32_t)(asking->generation % all) : 0;
     bool has_asked = true;
     while (!asking->failure.code &&
-           asking->worker.audited * 100 < asking->worker.asked * (unsigned)percent &&
+           asking->worker.audited * 100 <
+               asking->worker.asked * (unsigned)percent + asking->kept * KEPT_PERCENT &&
            (has_asked = has_time(asking, until_us))) {
         int count = 0;
         for (uint32_t tried = 0; tried < all && count < SESSION_CLIENTS_MAX; tried++) {
