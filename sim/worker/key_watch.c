@@ -147,8 +147,19 @@ enum fail key_watch_behind(struct key_watch *watch, redisContext *control,
                            const struct lock_key *key, int64_t now_us, struct key_state *state,
                            unsigned *writes, struct failure *failure)
 {
-    if (see(watch, control, key, state, writes, failure))
-        return failure->code;
+    enum fail fail;
+    if (now_us == KEY_WATCH_REAL_TIME) {
+        /* A key that the look finds gone has been told of by the answer behind it. */
+        fail = look_at(control, key, state, failure);
+        if (!fail)
+            fail = ask_for_writes(watch, failure);
+        if (!fail)
+            fail = take_writes(watch, key->name, writes, failure);
+    } else {
+        fail = see(watch, control, key, state, writes, failure);
+    }
+    if (fail)
+        return fail;
     leave(watch, key, state, now_us);
     return FAIL_NONE;
 }
