@@ -1,5 +1,6 @@
 """The README and its tables say what the program says."""
 
+import html
 import json
 import os
 import re
@@ -54,6 +55,18 @@ def test_the_example_of_a_library_is_what_a_test_of_it_finds(picklock):
     assert [row for row in map(told, ran.json["results"]) if row not in rows] == []
 
 
+def test_the_verdict_on_a_library_is_that_of_its_page():
+    [(_, said)] = console("redis_py_lock.py' | sed")
+    page = html.unescape(re.sub(r"<[^>]*>", " ", (ROOT / EXAMPLES[1] / "index.html").read_text()))
+    page, (first, *others) = " ".join(page.split()), said.strip().splitlines()
+    assert first.removeprefix("Verdict: ") in page
+    parts = re.split(r"(?:^| )(?:  (?=[a-z-]+: )|    (?=in |What )|(?=Found))", "\n".join(others), flags=re.M)
+    assert len(parts) == 8  # two causes with three each, what does not count, and nothing before the first
+    for part in filter(None, parts):
+        words = " ".join(part.split())
+        assert re.sub(r"^([a-z]+-[a-z]+): ", r"\1 ", words) in page, words
+
+
 def comparable(text):
     """A run's output without what differs from run to run: tokens are drawn, folders are named by the time."""
     return re.sub(r"reports/runs/\S+", "RUN", text).strip()
@@ -68,7 +81,7 @@ def console(mark):
 @pytest.mark.parametrize("marks", [
     ["build/picklock run --scheme set-nx-ex-del,set-nx-px-cad", "report reports/runs/latest --timeline"],
     ["my_lock.c"],
-    pytest.param(["picklock test"], marks=pytest.mark.skipif(not has_redis_py(), reason="no redis-py 4 for /usr/bin/python3")),
+    pytest.param(["cp sim/worker/examples/naive_lock.py"], marks=pytest.mark.skipif(not has_redis_py(), reason="no redis-py 4 for /usr/bin/python3")),
     ["--fault slow-work,stall,resend"],
 ])
 def test_the_commands_print_what_the_readme_says(tmp_path, marks):

@@ -4,13 +4,14 @@ that does the same, tokens that repeat with the seed. Python and Node.js are nev
 import json
 import os
 import pathlib
+import re
 import shlex
 import shutil
 import subprocess
 
 import pytest
 from conftest import BUILD, ROOT, verdicts
-from workers import EXAMPLES, example, needs_node, once
+from workers import EXAMPLES, PYTHON, example, needs_node, needs_redis_py, once
 
 NPM = BUILD / "workers" / "node_modules"
 NODE_PATH = {"NODE_PATH": str(NPM)}
@@ -43,6 +44,18 @@ def assert_same_verdicts(picklock, tmp_path, worker, scheme, scenarios, env=None
         assert mine["verdict"] != "not_applicable" and theirs["verdict"] != "not_applicable", name
         assert verdicts(mine) == verdicts(theirs), name
     return {name: theirs["verdict"] for name, (_, theirs) in rows.items()}
+
+
+# --- as a newcomer copies them ---
+
+
+@pytest.mark.parametrize("program, block", [pytest.param(PYTHON, "python", marks=needs_redis_py), pytest.param("node", "js", marks=needs_npm)])
+def test_the_workers_of_the_documents_hand_over(picklock, tmp_path, program, block):
+    [text] = re.findall(rf"^```{block}\n(.*?)```", (ROOT / "sim" / "docs" / "WORKERS.md").read_text(), re.M | re.S)
+    path = tmp_path / "my_lock"
+    path.write_text(text)
+    ran = once(picklock, f"{program} {shlex.quote(str(path))}", env=NODE_PATH)
+    assert ran.status == 0 and "A clean hand-over: as expected." in ran.out, ran
 
 
 # --- npm ---
