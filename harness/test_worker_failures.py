@@ -10,7 +10,7 @@ import time
 
 import pytest
 from conftest import PICKLOCK, stat_of
-from workers import PYTHON, once, plain_worker
+from workers import PYTHON, needs_node, once, plain_worker
 
 worker = pytest.fixture(plain_worker)
 
@@ -171,6 +171,29 @@ class Worker(Worker):
         os._exit(3)
 """))
     assert ran.status == 64 and 'worker A: its process ended with status 3; its last words: "giving up"' in ran.err, ran
+
+
+@needs_node
+def test_its_last_words_are_what_is_wrong(picklock, tmp_path):
+    """Not the end of a trace."""
+    path = tmp_path / "my_lock"
+    path.write_text("require('no-such-library')")
+    ran = once(picklock, f"node {shlex.quote(str(path))}")
+    assert ran.status == 64 and "its last words: \"Error: Cannot find module 'no-such-library'" in ran.err, ran
+
+
+def test_its_last_words_are_no_error_of_before(picklock, worker):
+    ran = once(picklock, worker("""
+class Worker(Worker):
+    def acquire(self, wait_ms):
+        sys.stderr.write("Error: of no account\\n")
+        return super().acquire(wait_ms)
+
+    def release(self):
+        sys.stderr.write("giving up\\n")
+        os._exit(3)
+"""))
+    assert ran.status == 64 and 'its last words: "giving up"' in ran.err, ran
 
 
 @pytest.mark.parametrize("caught", ["OSError", "()"], ids=["caught", "not caught"])

@@ -36,6 +36,7 @@ struct worker {
     bool is_leaving; /* being freed */
     int64_t asked;   /* ids are 1 .. asked */
     char last_words[WORKER_SAID_MAX];
+    bool has_error; /* since it was asked for something: its last words name one */
     bool wants_stack, has_stack;
     char stack[WORKER_SAID_MAX];
 };
@@ -138,13 +139,24 @@ static void take_call(struct worker *worker, const char *text)
                        call + 5);
 }
 
+/* Of an error and its trace, the line that says what is wrong: Python's last, Ruby's first, one
+ * between of Node.js. */
+static bool names_error(const char *text)
+{
+    const char *word = text + strspn(text, " .");
+    return (strstr(text, "Error") || strstr(text, "Exception") || !strncmp(word, "panic:", 6)) &&
+           strncmp(word, "at ", 3) != 0 && strncmp(word, "from ", 5) != 0 &&
+           strncmp(word, "throw ", 6) != 0 && strncmp(word, "raise ", 6) != 0;
+}
+
 static void take_words(struct worker *worker, const char *line, size_t length)
 {
     char text[WORKER_SAID_MAX];
     (void)protocol_quote(line, length, text, sizeof text);
     take_call(worker, text);
-    if (text[0])
+    if (text[0] && (names_error(text) || !worker->has_error))
         (void)strcpy(worker->last_words, text);
+    worker->has_error |= names_error(text);
     worker->events->printed(worker->events->context, worker, text);
 }
 
@@ -279,6 +291,7 @@ static void put(struct worker *worker, const char *line)
 int64_t worker_ask(struct worker *worker, struct worker_request request)
 {
     request.id = ++worker->asked;
+    worker->has_error = false;
     char *line = protocol_print(&request);
     put(worker, line);
     free(line);

@@ -70,7 +70,8 @@ const char *worker_stack(const struct worker *worker);
 /* Its last line is there: our module's own. */
 bool worker_has_stack(const struct worker *worker);
 
-/* The end of what it printed on standard error, in one line; "" when it printed nothing. */
+/* What it printed last on standard error, in one line: the last error that it named since it was
+ * asked for something, or the last line; "" when it printed nothing. */
 const char *worker_last_words(const struct worker *worker);
 
 /* Reads whatever it has written so far, and looks whether it lives: it is at rest. */
