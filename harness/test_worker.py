@@ -164,20 +164,33 @@ class Worker(Worker):
 # --- how it is told ---
 
 
-def test_lines_as_wide_as_the_terminal(worker):
+def in_a_terminal(columns, *words):
+    """The lines that picklock prints into one, when it has ended well."""
     master, slave = os.openpty()
-    fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 50, 0, 0))
-    ran = subprocess.run([PICKLOCK, "test", "--once", worker()], stdout=slave, stderr=subprocess.PIPE, timeout=120)
+    fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
+    ran = subprocess.run([PICKLOCK, *words], stdout=slave, stderr=subprocess.PIPE, timeout=120)
     os.close(slave)
     told = b""
     with contextlib.suppress(OSError):  # the end of a terminal
         while part := os.read(master, 65536):
             told += part
     os.close(master)
-    lines = told.decode().splitlines()
     assert ran.returncode == 0, ran
+    return told.decode().splitlines()
+
+
+def test_lines_as_wide_as_the_terminal(worker):
+    lines = in_a_terminal(50, "test", "--once", worker())
     assert max(map(len, lines)) <= 50
     assert "      0.0  A  sends to server 1: SET lock A NX PX" in lines and " " * 14 + "10000" in lines, lines
+
+
+def test_sentences_as_wide_as_the_terminal(tmp_path):
+    story = ROOT / "scenarios" / "expired-lease-double-delete.yaml"
+    words = "run", story, "--scheme", "set-nx-ex-del", "--on", "sim", "--out", tmp_path
+    sentences = {columns: [line for line in in_a_terminal(columns, *words) if line.startswith("    ")] for columns in (70, 200)}
+    assert 60 < max(map(len, sentences[70])) <= 70 < max(map(len, sentences[200])) <= 100
+    assert " ".join(sentences[70]).split() == " ".join(sentences[200]).split()
 
 
 def test_interrupted_it_says_what_it_knows(worker, tmp_path):

@@ -11,11 +11,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
-#include <unistd.h>
 
 /* Of a line of once.h: where its words begin. */
-enum { WORDS_COLUMN = 14, COLUMNS_MIN = 40 };
+enum { WORDS_COLUMN = 14 };
 
 enum { BUDGET_US = 120000000 };
 
@@ -53,16 +51,6 @@ const char cmd_test_help[] =
     OUTPUT_HELP;
 /* clang-format on */
 
-/* Of the terminal; 0: it is none, and lines stay whole. */
-static int columns_of_terminal(void)
-{
-    struct winsize size;
-    if (!isatty(STDOUT_FILENO) || ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0 ||
-        size.ws_col < COLUMNS_MIN)
-        return 0;
-    return size.ws_col;
-}
-
 /* How many bytes fit: up to a blank, where there is one behind column `from`. */
 static size_t fitting(const char *text, int columns, size_t from)
 {
@@ -98,7 +86,7 @@ static void print_line(void *context, const char *line)
 static int test_once(struct once_options *options)
 {
     struct failure failure = {0};
-    int columns = columns_of_terminal();
+    int columns = text_columns(stdout);
     cmd_catch_signals();
     options->stop = &cmd_stop;
     options->line = print_line;

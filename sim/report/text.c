@@ -8,6 +8,10 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+enum { COLUMNS_MIN = 40 }; /* narrower than that, lines stay as they are */
 
 static const uint32_t broken = 0xFFFD;
 
@@ -188,8 +192,20 @@ int text_width(const char *text)
     return width;
 }
 
+int text_columns(FILE *out)
+{
+    struct winsize size;
+    const int fd = fileno(out);
+    if (fd < 0 || !isatty(fd) || ioctl(fd, TIOCGWINSZ, &size) != 0 || size.ws_col < COLUMNS_MIN)
+        return 0;
+    return size.ws_col;
+}
+
 void text_print_wrapped(FILE *out, const char *text, int indent, int columns)
 {
+    const int there = text_columns(out);
+    if (there && there < columns)
+        columns = there;
     char *clean = text_clean(text), *rest = clean, *word;
     int column = 0;
     while ((word = strsep(&rest, " \n"))) {

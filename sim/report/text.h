@@ -26,8 +26,11 @@ void text_format(FILE *out, enum text_for use, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 void text_format_list(FILE *out, enum text_for use, const char *format, va_list *values);
 
-/* Prints text in lines of at most columns characters, each behind indent blanks, broken at blanks.
- */
+/* How wide the terminal is that out leads to; 0: it is none, or too narrow to mind. */
+int text_columns(FILE *out);
+
+/* Prints text in lines of at most columns characters, and no wider than its terminal, each behind
+ * indent blanks, broken at blanks. */
 void text_print_wrapped(FILE *out, const char *text, int indent, int columns);
 
 /* A copy with nothing but valid characters, line ends kept: for JSON. NULL stays NULL. The caller
