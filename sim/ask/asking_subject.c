@@ -99,7 +99,7 @@ static struct packed_message message_of(const struct asking *asking,
                                         const struct sent_command *sent, int server,
                                         const struct client_state *client_state)
 {
-    static const int32_t kinds[] = {[COMMAND_ORDINARY] = 0,
+    static const int32_t kinds[] = {[COMMAND_ORDINARY] = OPAQUE_ORDINARY,
                                     [COMMAND_WATCH] = OPAQUE_WATCH,
                                     [COMMAND_UNWATCH] = OPAQUE_WATCH,
                                     [COMMAND_TRANSACTION] = OPAQUE_TRANSACTION};
@@ -113,7 +113,7 @@ static struct packed_message message_of(const struct asking *asking,
         .key = sent->names_key ? KEY_LOCK : KEY_LIST,
         .value = sent->whose ? client_state->token : 0,
         .number = (int32_t)sent->command,
-        .ttl_us = kinds[server_command_kind(&asking->server, sent->command)]};
+        .opaque_kind = kinds[server_command_kind(&asking->server, sent->command)]};
 }
 
 static enum fail take_messages(struct asking *asking, const struct remembered_step *told,

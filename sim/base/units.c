@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const struct unit {
+static const struct time_unit {
     const char *name;
     int64_t us;
 } units[] = {{"us", 1}, {"ms", 1000}, {"s", 1000000}, {"m", 60000000}, {"h", 3600000000}};
@@ -18,7 +18,7 @@ enum { UNITS_COUNT = sizeof units / sizeof units[0] };
 
 static const int64_t duration_max_us = 100 * (int64_t)3600000000;
 
-static const struct unit *unit_named(const char *name)
+static const struct time_unit *unit_named(const char *name)
 {
     int row = NAMES_FIND_ROW(units, name);
     return row < 0 ? NULL : &units[row];
@@ -47,7 +47,7 @@ enum fail units_read_duration(const char *text, int64_t *us, struct failure *fai
                 is_cut |= *at != '0';
             }
         }
-    const struct unit *unit = unit_named(at);
+    const struct time_unit *unit = unit_named(at);
     if (!unit)
         return failure_set(failure, FAIL_INPUT,
                            "'%.40s' has %s%.20s%s; a duration ends in us, ms, s, m or h", text,

@@ -7,7 +7,7 @@
 #include <string.h>
 
 /* What a choice about a message wants of it. */
-static const struct wanted {
+static const struct wanted_message {
     const char *words; /* NULL: the choice is about no message */
     enum message_state state;
     bool is_any_state;
@@ -61,7 +61,7 @@ enum effect naming_effect(const struct message *message)
     return is_on_lock && !only_reads(message->opaque.name) ? effects[message->op] : EFFECT_READ;
 }
 
-static bool is_wanted(const struct wanted *wanted, const struct message *message)
+static bool is_wanted(const struct wanted_message *wanted, const struct message *message)
 {
     if (wanted->is_waited_for && message->is_abandoned)
         return false;
@@ -72,7 +72,7 @@ static bool is_wanted(const struct wanted *wanted, const struct message *message
 
 int naming_find(const struct choice *choice, const struct message *messages, int count)
 {
-    const struct wanted *wanted = &wants[choice->kind];
+    const struct wanted_message *wanted = &wants[choice->kind];
     int late = -1;
     assert(wanted->words);
     for (int i = 0; i < count; i++) {

@@ -29,7 +29,7 @@ struct difference {
 
 struct trial {
     struct compared_server *server;
-    const struct plant *plant;
+    const struct model_plant *plant;
     struct model_side side;
     struct difference difference;
     int first, batched; /* steps sent on one connection, whose replies have not been read */
@@ -318,7 +318,7 @@ struct differential_options {
     uint64_t seed;
     int64_t commands;
     const char *server;
-    const struct plant *plant;
+    const struct model_plant *plant;
     int shows_answers;
 };
 

@@ -139,7 +139,7 @@ static void plant_eviction_takes_all(struct model_side *side, const struct drawn
     side_take(side, &more);
 }
 
-static const struct plant {
+static const struct model_plant {
     const char *name;
     plant_function *says; /* to a command */
     plant_taker *takes;   /* any other step; NULL: as it should be */

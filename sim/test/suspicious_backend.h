@@ -19,10 +19,10 @@ enum { CLIENTS = 3 };
 
 /* --- a backend that trusts nobody --- */
 
-enum place { PLACE_NOWHERE, PLACE_BEFORE_SERVER, PLACE_BEFORE_CLIENT, PLACE_DELIVERED };
+enum message_place { PLACE_NOWHERE, PLACE_BEFORE_SERVER, PLACE_BEFORE_CLIENT, PLACE_DELIVERED };
 
 struct carried {
-    enum place place;
+    enum message_place place;
     int connection, server;
     enum lane lane;
 };

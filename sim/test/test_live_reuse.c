@@ -177,7 +177,7 @@ static void leave_setting_untold(void)
 }
 
 /* What is left, and whether the server can be brought back. */
-static const struct leftover {
+static const struct left_behind {
     const char *name;
     void (*leave)(void);
     bool is_taken_back, changes_a_run;
@@ -200,7 +200,7 @@ static void a_leftover_would_change_a_run_and_does_not(void **state)
     assert_true(clean.trace.count > 10);
     clean.world->ops->free(clean.world);
     for (size_t i = 0; i < sizeof leftovers / sizeof *leftovers; i++) {
-        const struct leftover *leftover = &leftovers[i];
+        const struct left_behind *leftover = &leftovers[i];
         int pid = server_pid();
         leftover->leave();
         replay_open(&next, false);

@@ -9,7 +9,8 @@ enum { D = DEPENDENT, Q = WHEN_QUIET, A = WHEN_APART };
  * share their budgets, and a tick waits for all that is urgent. A search has one kind of section,
  * so that some kinds never meet.
  *
- * Columns as rows. */
+ * Columns as rows. The column of ACTION_ARRIVE is read by the successor cache, all of them by the
+ * test. */
 const uint8_t independence[INDEPENDENCE_ROWS][INDEPENDENCE_ROWS] = {
     [ACTION_TICK] = {D, D, D, D, D, D, D, D, D, D, D, D, D},
     [ACTION_ACQUIRE] = {D, Q, Q, Q, Q, Q, Q, Q, Q, Q, Q, D, Q},

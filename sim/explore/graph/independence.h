@@ -4,10 +4,11 @@
  * Verification of Concurrent Systems", 1996.)
  *
  * A table of kinds, of two actions that are not the same client's; what is not sure is called
- * dependent. Sleep sets take their classes from it (successor_cache.c); persistent sets look
- * closer, at what a client awaits, and have a test of their own. test_independence.c holds the
- * table to the model: in reachable states each pair that is called independent is tried in both
- * orders. */
+ * dependent. The engine reads one column of it, which kinds are independent of every arrival, for
+ * the classes of the sleep sets (successor_cache.c). Persistent sets look closer, at what a client
+ * awaits, and have a test of their own. The rest of the table, and independence_of(), is what the
+ * proofs in sim/docs/SOUNDNESS.md rest on: test_independence.c holds it to the model, where in
+ * reachable states each pair that is called independent is tried in both orders. */
 #ifndef PICKLOCK_EXPLORE_GRAPH_INDEPENDENCE_H
 #define PICKLOCK_EXPLORE_GRAPH_INDEPENDENCE_H
 
@@ -30,7 +31,7 @@ struct placed_action {
     int client, server;
 };
 
-/* Of two that are not the same client's, nor the same server's. */
+/* Of two that are not the same client's, nor the same server's. For the test of the table. */
 bool independence_of(const struct placed_action *one, const struct placed_action *other);
 
 #endif

@@ -60,8 +60,9 @@ struct command message_command(const struct packed_message *message)
 
 bool message_keeps_watch(const struct packed_message *message)
 {
-    const bool is_transaction = message_is_opaque(message) ? message->ttl_us == OPAQUE_TRANSACTION
-                                                           : verb_requests(message->verb) > 1;
+    const bool is_transaction = message_is_opaque(message)
+                                    ? message->opaque_kind == OPAQUE_TRANSACTION
+                                    : verb_requests(message->verb) > 1;
     return message_is_abandoned(message) && !(message->flags & MESSAGE_COPY) && is_transaction;
 }
 

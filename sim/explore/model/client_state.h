@@ -30,8 +30,8 @@ BITS(message_flag, MESSAGE_FLAGS);
  * execution, as in checks/. */
 enum { MESSAGE_LEFT_FROM_NOW = 0xff };
 
-/* message.ttl_us of an opaque one: WATCH or UNWATCH; a transaction; 0: anything else. */
-enum { OPAQUE_WATCH = 1, OPAQUE_TRANSACTION };
+/* What a command of a foreign program does to a connection. */
+enum opaque_kind { OPAQUE_ORDINARY, OPAQUE_WATCH /* or UNWATCH */, OPAQUE_TRANSACTION };
 
 /* A message in flight (struct message of scenario/world.h), packed: what remains of times, tokens
  * without a name, and in few bytes, since client states with equal messages are equal bytes. */
@@ -45,10 +45,13 @@ struct packed_message {
     uint8_t age;  /* of a renewal: ticks since it was sent, at most the lease */
     uint8_t left; /* of a request that outlived its attempt, or is a copy, schemes with stamps: its
                      attempt's call_left */
-    uint8_t attempts_ago; /* of an access: which attempt's critical section sent it, up to
-                             AGO_FORGOTTEN */
-    int32_t value, number,
-        ttl_us; /* of the command; number of a GETSET with left: what its GET saw */
+    uint8_t attempts_ago;  /* of an access: which attempt's critical section sent it, up to
+                              AGO_FORGOTTEN */
+    int32_t value, number; /* of the command; number of a GETSET with left: what its GET saw */
+    union {
+        int32_t ttl_us;      /* of the command */
+        int32_t opaque_kind; /* of a foreign program's: enum opaque_kind */
+    };
     int32_t reply_value, reply_second;
 };
 

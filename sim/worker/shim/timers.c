@@ -15,17 +15,17 @@
 
 enum { TIMERS_MAX = 32 };
 
-struct timer {
+struct shim_timer {
     int descriptor; /* 1 + it; 0: none */
     clockid_t clock;
     int64_t due_us; /* TIME_NEVER: not armed */
     int64_t interval_us;
 };
 
-static struct timer timers[TIMERS_MAX];
+static struct shim_timer timers[TIMERS_MAX];
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
-static struct timer *find(int descriptor)
+static struct shim_timer *find(int descriptor)
 {
     for (int i = 0; i < TIMERS_MAX; i++)
         if (timers[i].descriptor == 1 + descriptor)
@@ -33,7 +33,7 @@ static struct timer *find(int descriptor)
     return NULL;
 }
 
-static void ring_real(const struct timer *timer)
+static void ring_real(const struct shim_timer *timer)
 {
     const struct itimerspec soon = {.it_value = {.tv_nsec = 1}};
     (void)syscall(SYS_timerfd_settime, timer->descriptor - 1, 0, &soon, NULL);
@@ -44,7 +44,7 @@ int64_t shim_timers_next_us(void)
     int64_t next_us = TIME_NEVER, now_us = shim_now_us();
     (void)pthread_mutex_lock(&lock);
     for (int i = 0; i < TIMERS_MAX; i++) {
-        struct timer *timer = &timers[i];
+        struct shim_timer *timer = &timers[i];
         if (!timer->descriptor)
             continue;
         if (timer->due_us <= now_us) {
@@ -61,7 +61,7 @@ int64_t shim_timers_next_us(void)
 void shim_timers_closed(int descriptor)
 {
     (void)pthread_mutex_lock(&lock);
-    struct timer *timer = find(descriptor);
+    struct shim_timer *timer = find(descriptor);
     if (timer)
         timer->descriptor = 0;
     (void)pthread_mutex_unlock(&lock);
@@ -75,15 +75,15 @@ int timerfd_create(clockid_t clock, int flags)
     (void)pthread_mutex_lock(&lock);
     for (int i = 0; i < TIMERS_MAX; i++)
         if (!timers[i].descriptor) {
-            timers[i] =
-                (struct timer){.descriptor = 1 + descriptor, .clock = clock, .due_us = TIME_NEVER};
+            timers[i] = (struct shim_timer){
+                .descriptor = 1 + descriptor, .clock = clock, .due_us = TIME_NEVER};
             break;
         }
     (void)pthread_mutex_unlock(&lock);
     return descriptor;
 }
 
-static void tell(const struct timer *timer, struct itimerspec *told)
+static void tell(const struct shim_timer *timer, struct itimerspec *told)
 {
     int64_t left_us = timer->due_us == TIME_NEVER ? 0 : timer->due_us - shim_now_us();
     if (timer->due_us != TIME_NEVER && left_us <= 0)
@@ -96,7 +96,7 @@ int timerfd_settime(int descriptor, int flags, const struct itimerspec *wanted,
                     struct itimerspec *before)
 {
     (void)pthread_mutex_lock(&lock);
-    struct timer *timer = shim_page ? find(descriptor) : NULL;
+    struct shim_timer *timer = shim_page ? find(descriptor) : NULL;
     if (timer) {
         const struct itimerspec off = {0};
         if (before)
@@ -116,7 +116,7 @@ int timerfd_settime(int descriptor, int flags, const struct itimerspec *wanted,
 int timerfd_gettime(int descriptor, struct itimerspec *told)
 {
     (void)pthread_mutex_lock(&lock);
-    const struct timer *timer = shim_page ? find(descriptor) : NULL;
+    const struct shim_timer *timer = shim_page ? find(descriptor) : NULL;
     if (timer)
         tell(timer, told);
     (void)pthread_mutex_unlock(&lock);

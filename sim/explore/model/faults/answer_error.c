@@ -14,9 +14,9 @@ static struct reply answer(const struct packed_message *message, const struct co
                            struct model_watch *watch)
 {
     struct model model;
-    if (message_is_opaque(message) && message->ttl_us == OPAQUE_WATCH)
+    if (message_is_opaque(message) && message->opaque_kind == OPAQUE_WATCH)
         return (struct reply){.kind = REPLY_OK};
-    if (message_is_opaque(message) && message->ttl_us == OPAQUE_TRANSACTION)
+    if (message_is_opaque(message) && message->opaque_kind == OPAQUE_TRANSACTION)
         watch->active = false;
     if (message_is_opaque(message))
         return (struct reply){.kind = REPLY_ERROR, .error = fault_answer_error_kind.error};
