@@ -129,6 +129,7 @@ bench: $(BUILD)/picklock $(BUILD)/test/bench_checks ## what the checks, the prox
 	BUILD="$(abspath $(BUILD))" $(PYTHON) harness/bench_random.py
 	BUILD="$(abspath $(BUILD))" $(PYTHON) harness/bench_confirm.py
 	BUILD="$(abspath $(BUILD))" $(PYTHON) harness/bench_worker_search.py
+	BUILD="$(abspath $(BUILD))" $(PYTHON) harness/bench_asking.py
 
 # SAMPLE=N: N slips in checks, 5 in schemes and 6 conditions of reductions, instead of all
 SAMPLE ?=

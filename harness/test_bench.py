@@ -17,6 +17,8 @@ PARTS = {
     "scale": [sys.executable, "harness/bench_scale.py"],
     "random": [sys.executable, "harness/bench_random.py"],
     "confirm": [sys.executable, "harness/bench_confirm.py"],
+    "worker search": [sys.executable, "harness/bench_worker_search.py"],
+    "asking": [sys.executable, "harness/bench_asking.py"],
 }
 
 
@@ -62,6 +64,16 @@ def test_witnesses_are_counted_as_they_are_confirmed(tmp_path):
     script(tmp_path / "picklock", f'cat "{tmp_path}/results.json"')
     done = bench("confirm", tmp_path)
     assert done.returncode == 0 and re.search(r"goal +300 +reached +4\.0 +2 in 0\.50 s", done.stdout), done
+
+
+@pytest.mark.parametrize("executions, complete, says", [(1001, "true", "1001 executions"), (10, "false", "not complete: a limit")])
+def test_a_goal_of_asking_that_is_missed_fails_the_benchmark(tmp_path, executions, complete, says):
+    (tmp_path / "results.json").write_text(
+        f'{{"notes": ["{executions} executions of the worker"], "results": [{{"fault": "none", "search": '
+        f'{{"complete": {complete}, "end": "a limit", "runs": 10000}}}}]}}')
+    script(tmp_path / "picklock", f'cat "{tmp_path}/results.json"')
+    done = bench("asking", tmp_path)
+    assert done.returncode == 1 and says in done.stderr, done
 
 
 def test_what_is_well_is_measured(tmp_path):

@@ -1,0 +1,72 @@
+"""A worker decided by asking once: executions, time and CPU; and how many fewer executions that is than running schedules takes.
+
+An execution is one run of a worker from a reset. A limit on executions is a goal that must hold on any machine: a row that misses it,
+or a cell that is not decided, fails. Seconds are for an idle machine."""
+
+import itertools
+import json
+import re
+import shlex
+import sys
+import time
+
+from bench import ROOT, measured, row
+
+EXAMPLES = ROOT / "sim" / "worker" / "examples"
+PYTHON = f"/usr/bin/python3 {shlex.quote(str(EXAMPLES / 'redis_py_lock.py'))}"
+NAIVE = f"/usr/bin/python3 {shlex.quote(str(EXAMPLES / 'naive_lock.py'))}"
+FAULTS = ("slow-work,stall,late-request,late-reply,lose-request,lose-reply,duplicate,answer-error,crash,client-clock,server-clock,"
+          "client-drift,server-drift,restart-empty,failover,evict,flush-scripts,silent-server").split(",")
+TWICE, THREE = ("--clients", "2", "--rounds", "2"), ("--clients", "3", "--rounds", "1")
+SCHEDULES, FEWER = 10000, 20
+
+
+def missed(words):
+    sys.exit(f"the benchmark's goal is missed: {words}")
+
+
+def asked(worker, *words):
+    """(executions, seconds, CPU seconds) of a search that must decide all of its cells."""
+    began = time.monotonic()
+    out, cpu_s, _ = measured("explore", "--worker", worker, *words, "--fail-on", "never", "--json", "-")
+    seconds, made = time.monotonic() - began, json.loads(out)
+    for cell in made["results"]:
+        if not cell["search"]["complete"]:
+            missed(f"{worker}, {cell['fault']}: not complete: {cell['search']['end']}")
+    return int(re.search(r"(\d+) executions of the worker", " ".join(made["notes"])).group(1)), seconds, cpu_s
+
+
+def decided(what, goal_s, executions_max, *words):
+    executions, seconds, cpu_s = asked(PYTHON, *words)
+    row(what, "s", goal_s, seconds, f"{cpu_s:.1f} s of CPU, {executions} executions" +
+        (f" of at most {executions_max}" if executions_max else ""))
+    if executions_max and executions > executions_max:
+        missed(f"{what}: {executions} executions")
+
+
+def compared(what, worker, fault):
+    """The same by running: all runs with few faults and preemptions, in order, as long as it has runs left."""
+    executions, _, _ = asked(worker, *TWICE, "--fault", fault)
+    out, cpu_s, _ = measured("explore", "--worker", worker, *TWICE, "--fault", fault, "--search", "bounded", "--runs", SCHEDULES,
+                             "--fail-on", "never", "--json", "-", good=(0, 2))
+    search = json.loads(out)["results"][0]["search"]
+    fewer = search["runs"] / executions
+    row(what, "times fewer executions", FEWER, fewer,
+        f"{executions} by asking; by running {search['runs']} {'' if search['complete'] else 'are not enough'}, {cpu_s:.0f} s of CPU")
+    if search["runs"] >= SCHEDULES and fewer < FEWER:
+        missed(f"{what}: {fewer:.1f} times fewer")
+
+
+def main():
+    print("decided by asking once, redis-py's Lock, complete in each cell:")
+    single = ",".join(["none", *FAULTS])
+    pairs = ",".join([single, *("+".join(pair) for pair in itertools.combinations(FAULTS, 2))])
+    decided("2 clients, 2 attempts, each fault", 5, 1000, *TWICE, "--fault", single)
+    decided("3 clients, 1 attempt, each fault", 10, 0, *THREE, "--fault", single)
+    decided("2 clients, 2 attempts, every two faults", 30, 0, *TWICE, "--fault", pairs)
+    compared("redis-py's Lock, a stall", PYTHON, "stall")
+    compared("a naive lock, a stall", NAIVE, "stall")
+
+
+if __name__ == "__main__":
+    main()
