@@ -73,6 +73,16 @@ def test_npm_redlock_hands_over(picklock):
 
 
 @needs_npm
+def test_processes_of_npm_redlock_are_kept(picklock, tmp_path):
+    """ioredis connects anew when its connection ends, and node wakes for timers that it took back: neither is met in the next run."""
+    (tmp_path / "lock.js").write_text(f"require('fs').appendFileSync({str(tmp_path / 'starts')!r}, 'x');\n"
+                                      f"require({str(EXAMPLES / 'redlock_npm.js')!r});\n")
+    ran = picklock("explore", "--worker", f"node {shlex.quote(str(tmp_path / 'lock.js'))}", "--search", "random", "--runs", 6,
+                   "--fault", "none", env=NODE_PATH)
+    assert ran.status == 2 and len((tmp_path / "starts").read_text()) == 2, ran
+
+
+@needs_npm
 def test_npm_redlock_asks_a_quorum(picklock):
     ran = once(picklock, REDLOCK, "--servers", 3, env=NODE_PATH)
     assert ran.status == 0, ran

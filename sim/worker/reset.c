@@ -11,6 +11,9 @@
 /* A library that counts whole seconds sees each run begin with one. */
 enum { WHOLE_US = 1000000 };
 
+/* Timers of the run before: of those that ring within NEAR_US, so many are waited for. */
+enum { TIMERS_MAX = 20, NEAR_US = 30 * WHOLE_US };
+
 /* --- as it began --- */
 
 static struct beginning beginning_of(struct session *session, int client)
@@ -74,6 +77,21 @@ static unsigned pending_clients(const struct session *session)
         if (session_is_asked(session, i) || worker_has_ended(session->clients[i].worker))
             pending |= 1u << i;
     return pending;
+}
+
+/* Timers that are left ring, each when it is due, and connections come back: a library connects
+ * anew, and a runtime keeps the timer of what was taken back, and wakes for it. What is armed only
+ * now would ring early in the next run. One that is set again and again stays. */
+static enum fail ring_out(struct session *session, struct failure *failure)
+{
+    for (int i = 0; i < TIMERS_MAX; i++) {
+        const int64_t next_us = session_next_us(session, -1);
+        if (next_us == TIME_NEVER || next_us > session->now_us + NEAR_US)
+            break;
+        if (session_set_now(session, next_us, failure))
+            return failure->code;
+    }
+    return FAIL_NONE;
 }
 
 /* Timers that are left ring now, to no effect. */
@@ -155,7 +173,7 @@ static enum fail reset_once(struct session *session, unsigned anew, unsigned *hu
         if (anew >> i & 1)
             session_kill(session, i);
     drop_all(session);
-    if (session_settle(session, failure) || move_on(session, failure))
+    if (session_settle(session, failure) || ring_out(session, failure) || move_on(session, failure))
         return failure->code;
     drop_all(session);
     session_forget_names(session);
