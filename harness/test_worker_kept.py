@@ -9,16 +9,16 @@ import pytest
 from conftest import BUILD
 from workers import PLAIN, PYTHON, RUN
 
-# What it writes stands in a file beside it.
-WORKER = PLAIN.replace('"NX", "PX", self.settings.ttl_ms)', '"NX", "PX", self.settings.ttl_ms - beside.SHORTER)').replace(
-    "import picklock_worker", "import beside\nimport picklock_worker") + RUN
+# What it writes stands in a file that is no program.
+WORKER = PLAIN.replace('"PX", self.settings.ttl_ms)', '"PX", self.settings.ttl_ms - int(open(sys.argv[1] + "/by").read()))') + RUN
 
 
 @pytest.fixture
 def explore(tmp_path):
     (tmp_path / "my_lock.py").write_text(WORKER)
-    (tmp_path / "beside.py").write_text("SHORTER = 0\n")
-    command = f"{PYTHON} -B {shlex.quote(str(tmp_path / 'my_lock.py'))}"
+    (tmp_path / "shorter").mkdir()
+    (tmp_path / "shorter" / "by").write_text("0")
+    command = f"{PYTHON} -B {shlex.quote(str(tmp_path / 'my_lock.py'))} {shlex.quote(str(tmp_path / 'shorter'))}"
 
     def run(*options, cache=tmp_path / "cache"):
         """The notes, and its cells but for the time that they took."""
@@ -39,7 +39,7 @@ def kept_file(tmp_path):
 
 
 def test_the_second_run_takes_the_answers_of_the_first_while_nothing_has_changed(explore, tmp_path):
-    depends = ("--depends", str(tmp_path / "beside.py"))
+    depends = ("--depends", str(tmp_path / "shorter" / "by"))
     first, cells = explore(*depends)
     assert "kept" not in first
     assert kept_file(tmp_path).stat().st_mode & 0o777 == 0o600
@@ -47,16 +47,19 @@ def test_the_second_run_takes_the_answers_of_the_first_while_nothing_has_changed
     assert "of these answers were kept from an earlier run" in second and same == cells
     assert " 0 answers were asked for again" not in second
     assert "kept" not in explore(*depends, "--no-cache")[0]
-    (tmp_path / "beside.py").write_text("SHORTER = 0  # the same, said otherwise\n")
+    (tmp_path / "shorter" / "by").write_text("0 ")
     assert "kept" not in explore(*depends)[0]
     (tmp_path / "my_lock.py").write_text(WORKER + "\n")
+    assert "kept" not in explore(*depends)[0]
+    (tmp_path / "package").mkdir()
+    (tmp_path / "package" / "imported.py").write_text("")
     assert "kept" not in explore(*depends)[0]
 
 
 def test_a_stale_answer_shows(explore, tmp_path):
-    """What it imports is not named, and does something else now."""
+    """What it reads is not named, and says something else now."""
     explore()
-    (tmp_path / "beside.py").write_text("SHORTER = 500\n")
+    (tmp_path / "shorter" / "by").write_text("500")
     notes, _ = explore()
     assert "a kept answer that was asked for again is another one now: all were dropped, and asked anew" in notes
     assert "were kept" not in notes

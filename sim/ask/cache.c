@@ -9,6 +9,7 @@
 #include "worker/worker.h"
 
 #include <errno.h>
+#include <fts.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -63,6 +64,48 @@ static enum fail add_file(struct cache *cache, const char *path, struct failure 
     return FAIL_NONE;
 }
 
+static int by_name(const FTSENT **a, const FTSENT **b)
+{
+    return strcmp((*a)->fts_name, (*b)->fts_name);
+}
+
+static bool is_of_kind(const FTSENT *entry, const char *kind)
+{
+    const char *dot = strrchr(entry->fts_name, '.');
+    return entry->fts_info == FTS_F && dot && strcmp(dot, kind) == 0;
+}
+
+/* What a file imports most often lies beside it, or below: all of the same kind there, by name,
+ * size and time. */
+static void add_neighbours(struct cache *cache, const char *path)
+{
+    enum { LOOKED_AT_MAX = 20000, LEVELS_MAX = 6 };
+    const char *name = strrchr(path, '/'), *kind = strrchr(name ? name : path, '.');
+    if (!kind)
+        return;
+    char *folder = name ? memory_format("%.*s/", (int)(name - path), path) : memory_text("./");
+    char *roots[] = {folder, NULL};
+    uint64_t sum = digest_start;
+    FTS *tree = fts_open(roots, FTS_PHYSICAL | FTS_NOCHDIR, by_name);
+    FTSENT *entry;
+    for (int i = 0; tree && i < LOOKED_AT_MAX && (entry = fts_read(tree)); i++) {
+        if (entry->fts_info == FTS_D && entry->fts_level > 0 &&
+            (entry->fts_level > LEVELS_MAX || entry->fts_name[0] == '.'))
+            (void)fts_set(tree, entry, FTS_SKIP);
+        if (!is_of_kind(entry, kind))
+            continue;
+        char *line = memory_format(
+            "%s %lld %lld.%09ld\n", entry->fts_path, (long long)entry->fts_statp->st_size,
+            (long long)entry->fts_statp->st_mtim.tv_sec, entry->fts_statp->st_mtim.tv_nsec);
+        sum = digest(sum, line, strlen(line));
+        free(line);
+    }
+    if (tree)
+        (void)fts_close(tree);
+    add(cache, memory_format("beside %s %016" PRIx64, folder, sum));
+    free(folder);
+}
+
 /* Words of the command that name files are the worker's own. */
 static enum fail add_command(struct cache *cache, const char *command, struct failure *failure)
 {
@@ -74,8 +117,10 @@ static enum fail add_command(struct cache *cache, const char *command, struct fa
     add_program(cache, words[0]);
     for (int i = 1; words[i]; i++) {
         struct failure ignored = {0};
-        if (stat(words[i], &file) == 0 && S_ISREG(file.st_mode))
-            (void)add_file(cache, words[i], &ignored);
+        if (stat(words[i], &file) != 0 || !S_ISREG(file.st_mode))
+            continue;
+        (void)add_file(cache, words[i], &ignored);
+        add_neighbours(cache, words[i]);
     }
     free(words[0]);
     return FAIL_NONE;
