@@ -13,8 +13,8 @@ static const char key[] = "lock";
 
 /* --- the search's view of it --- */
 
-/* The history, and the last moment that counts. */
-static const enum scheme_field fields[] = {FIELD_STEP, FIELD_TIME};
+/* The history, the last moment that counts, and the servers that it has met. */
+static const enum scheme_field fields[] = {FIELD_STEP, FIELD_TIME, FIELD_COUNT};
 
 static void fill_scheme(const struct asking *asking, struct scheme *scheme)
 {
@@ -79,6 +79,15 @@ static enum fail check_promises(const struct asking *asking, struct failure *fai
     return FAIL_NONE;
 }
 
+static enum fail learn_token(struct asking *asking, struct failure *failure)
+{
+    if (worker_asker_learn(&asking->worker, failure))
+        return failure->code;
+    asking->server.own = asking->worker.sample;
+    asking->server.other = token_unlike(&asking->server.own);
+    return FAIL_NONE;
+}
+
 static enum fail begin(struct asking *asking, bool *is_stale, struct failure *failure)
 {
     server_asker_init(&asking->server, &asking->book, key, asking->tick_us);
@@ -93,13 +102,11 @@ static enum fail begin(struct asking *asking, bool *is_stale, struct failure *fa
         server_asker_open(&asking->server, asking->session, address.host, address.port, failure) ||
         asking_take_kept(asking, is_stale, failure))
         return failure->code;
-    if (*is_stale || asking->kept)
+    if (*is_stale)
         return FAIL_NONE;
-    if (worker_asker_learn(&asking->worker, failure))
+    if (!asking->kept && learn_token(asking, failure))
         return failure->code;
-    asking->server.own = asking->worker.sample;
-    asking->server.other = token_unlike(&asking->server.own);
-    return FAIL_NONE;
+    return asking->servers > 1 ? asking_measure_servers(asking, failure) : FAIL_NONE;
 }
 
 static struct asking *asking_made(const struct asking_options *options)
@@ -233,6 +240,7 @@ struct asking_figures asking_figures(const struct asking *asking)
                                    .timed = asking->worker.timed,
                                    .far_ticks = asking->worker.has_far_timers ? FAR_TICKS : 0,
                                    .has_idle_reads = asking->worker.has_idle_reads,
+                                   .is_even_handed = asking->is_even_handed,
                                    .kept = asking->kept};
 }
 
@@ -255,6 +263,8 @@ static void audit_nodes(struct asking *asking, const uint32_t *nodes, int count)
         return;
     for (int i = 0; i < count && !asking->failure.code; i++) {
         struct seat seat = {.session = session, .client = count - 1 - i, .is_new = true};
+        if (asking->is_even_handed)
+            seat.turn = i % (2 * asking->servers);
         (void)history_ask_again(&asking->worker, &seat, nodes[i], &asking->failure);
         seat_close(&seat);
     }

@@ -36,6 +36,8 @@ struct asking_figures {
     uint64_t ends;       /* histories behind an attempt, compared with a new worker */
     uint64_t timed;      /* answers of the worker that are of one elapsed time */
     int far_ticks; /* it had a timer of so many ticks, or more: not looked at; 0: it had none */
+    bool is_even_handed; /* it was found to treat its servers alike: histories that differ in those
+                            alone were asked for once */
     bool has_idle_reads; /* its runtime reads the monotonic clock for itself: not looked at */
     uint64_t kept;       /* answers of both that an earlier run has kept */
 };

@@ -11,6 +11,7 @@ struct twins {
     uint32_t node, fresh;
     struct kept kept[SERVERS_MAX]; /* at the servers that they are told of */
     uint32_t asked[SERVERS_MAX];   /* the command that a server has yet to answer; 0: none */
+    bool is_first_lost;            /* the connection to the first server breaks at once */
 };
 
 static enum fail differs(const struct twins *pair, struct failure *failure)
@@ -72,6 +73,10 @@ static enum fail operate(struct twins *pair, enum happening begins, struct remem
 {
     enum { TOLD_MAX = 40 };
     enum fail fail = tell_both(pair, &(struct history_edge){.happening = begins}, told, failure);
+    if (!fail && pair->is_first_lost && pair->asked[0]) {
+        pair->asked[0] = 0;
+        fail = tell_both(pair, &(struct history_edge){.happening = HAPPENS_RESET}, told, failure);
+    }
     for (int i = 0; i < TOLD_MAX && !fail && told->is_asked; i++) {
         if (told->waits)
             fail = answer_both(pair, told, failure);
@@ -128,6 +133,61 @@ enum fail asking_compare_end(struct asking *asking, uint32_t node, struct failur
     asking->ends =
         memory_resize(asking->ends, (size_t)asking->ends_count + 1, sizeof *asking->ends);
     asking->ends[asking->ends_count++] = node;
+    return FAIL_NONE;
+}
+
+/* --- servers in other places --- */
+
+/* What there is at the servers, the first one and the others, before an attempt. */
+struct opening {
+    bool is_first_taken, are_others_taken, is_first_lost;
+};
+
+/* An attempt there, and its release; *node: the history behind it. */
+static enum fail play(struct asking *asking, const struct opening *opening, uint32_t *node,
+                      struct failure *failure)
+{
+    struct remembered_step told;
+    const struct kept free = {.value = KEPT_ABSENT, .left = NO_TICKS};
+    struct twins held, pair = {.asking = asking, .is_first_lost = opening->is_first_lost};
+    if (hold(asking, &held, failure))
+        return failure->code;
+    for (int s = 0; s < asking->servers; s++)
+        pair.kept[s] =
+            (s ? opening->are_others_taken : opening->is_first_taken) ? held.kept[s] : free;
+    enum fail fail = operate(&pair, HAPPENS_ACQUIRE, &told, failure);
+    if (!fail && told.has_ended && told.answer == ANSWER_OK)
+        fail = operate(&pair, HAPPENS_RELEASE, &told, failure);
+    *node = pair.node;
+    return fail;
+}
+
+/* The same history, in another process, with its servers in all other places. */
+static bool is_same_in_other_places(struct asking *asking, uint32_t node)
+{
+    struct seat seat = {.session = asking->session, .client = 1};
+    struct failure differs = {0};
+    for (seat.turn = 1; seat.turn < 2 * asking->servers && !differs.code; seat.turn++)
+        if (!seat_reset(&asking->worker, &seat, &differs))
+            (void)history_compare(&asking->worker, &seat, node, &differs);
+    seat_close(&seat);
+    return !differs.code;
+}
+
+enum fail asking_measure_servers(struct asking *asking, struct failure *failure)
+{
+    static const struct opening openings[] = {
+        {.is_first_taken = false},  {.is_first_taken = true},
+        {.are_others_taken = true}, {.is_first_taken = true, .are_others_taken = true},
+        {.is_first_lost = true},    {.is_first_lost = true, .are_others_taken = true}};
+    bool is_same = true;
+    for (size_t i = 0; i < sizeof openings / sizeof *openings && is_same; i++) {
+        uint32_t node;
+        if (play(asking, &openings[i], &node, failure))
+            return failure->code;
+        is_same = is_same_in_other_places(asking, node);
+    }
+    asking->is_even_handed = is_same;
     return FAIL_NONE;
 }
 

@@ -21,6 +21,7 @@ struct asking {
     int64_t lease_us, tick_us;
     uint64_t seed;
     bool expects_cuts;
+    bool is_even_handed; /* it was found to treat its servers alike */
     /* Histories behind which the worker was found to be as a new one. */
     uint32_t *ends;
     int ends_count;
@@ -41,6 +42,9 @@ bool asking_is_leaf(const struct asking *asking, uint32_t node);
  * dropped; then neither the session nor what was asked can be used. FAIL_UNKNOWN, FAIL_UNAVAILABLE:
  * nothing can. */
 enum fail asking_take_kept(struct asking *asking, bool *is_stale, struct failure *failure);
+
+/* Does it treat its servers alike? Asks for some histories with the servers in other places. */
+enum fail asking_measure_servers(struct asking *asking, struct failure *failure);
 
 /* Is a worker behind that history, which waits for nothing, as a new one? Asks it to go on.
  * FAIL_UNKNOWN: what differs. */

@@ -4,7 +4,7 @@
 #include <string.h>
 
 /* Field 0 of a client: its history, from here on; below stand the marks of scripts. */
-enum { FIELD_NODE, FIELD_MOMENT, NODE_BASE = 1000 };
+enum { FIELD_NODE, FIELD_MOMENT, FIELD_ORDER, NODE_BASE = 1000 };
 
 /* --- clients --- */
 
@@ -17,6 +17,57 @@ static uint32_t node_of(const struct client_state *client_state)
 static int32_t now_of(const struct client_state *client_state)
 {
     return EPOCH_US + client_state->skew * TICK_US;
+}
+
+/* --- servers that are treated alike: a history calls them by the order in which it met them --- */
+
+/* FIELD_ORDER: those that were met, a digit each, the first one lowest: its number from 1. Those
+ * that were not follow by their numbers. */
+enum { ORDER_BITS = 3, ORDER_MASK = (1 << ORDER_BITS) - 1 };
+_Static_assert((int)SERVERS_MAX <= (int)ORDER_MASK, "a digit of an order is too short");
+_Static_assert((int)SERVERS_MAX *(int)ORDER_BITS < 31, "an order is too long");
+
+static int met_at(int32_t order, int place)
+{
+    return (order >> (place * ORDER_BITS) & ORDER_MASK) - 1;
+}
+
+static int count_met(int32_t order)
+{
+    int count = 0;
+    while (count < SERVERS_MAX && met_at(order, count) >= 0)
+        count++;
+    return count;
+}
+
+/* The place of that server; -1: it was not met. */
+static int place_met(int32_t order, int server)
+{
+    for (int i = 0; i < count_met(order); i++)
+        if (met_at(order, i) == server)
+            return i;
+    return -1;
+}
+
+static int32_t meet(const struct asking *asking, int32_t order, int server)
+{
+    if (!asking->is_even_handed || place_met(order, server) >= 0)
+        return order;
+    return order | (server + 1) << (count_met(order) * ORDER_BITS);
+}
+
+/* What a history calls that server. */
+static int named_in(const struct asking *asking, int32_t order, int server)
+{
+    int name = place_met(order, server);
+    if (!asking->is_even_handed)
+        return server;
+    if (name >= 0)
+        return name;
+    name = count_met(order);
+    for (int s = 0; s < server; s++)
+        name += place_met(order, s) < 0;
+    return name;
 }
 
 /* Since the last moment that counts, in ticks. Of a clock that has jumped back: none. */
@@ -45,7 +96,16 @@ static enum fail fill_reply(struct asking *asking, const struct client_state *cl
                       &asking->failure);
 }
 
-static enum fail edge_of(struct asking *asking, const struct client_state *client_state,
+/* It happens to that server; returns what the history calls it. */
+static uint32_t meet_server(const struct asking *asking, struct client_state *client_state,
+                            int server)
+{
+    int32_t *order = &client_state->fields[FIELD_ORDER];
+    *order = meet(asking, *order, server);
+    return (uint32_t)named_in(asking, *order, server);
+}
+
+static enum fail edge_of(struct asking *asking, struct client_state *client_state,
                          const struct impulse *impulse, struct history_edge *edge)
 {
     static const uint32_t happenings[] = {[MOMENT_REPLY] = HAPPENS_REPLY,
@@ -63,7 +123,7 @@ static enum fail edge_of(struct asking *asking, const struct client_state *clien
     if (edge->happening == HAPPENS_TIMER)
         edge->elapsed = ELAPSED_ANY;
     if (edge->happening == HAPPENS_REPLY || edge->happening == HAPPENS_RESET)
-        edge->server = (uint32_t)impulse->moment.server;
+        edge->server = meet_server(asking, client_state, impulse->moment.server);
     return edge->happening == HAPPENS_REPLY
                ? fill_reply(asking, client_state, &impulse->moment.reply, edge)
                : FAIL_NONE;
@@ -120,13 +180,15 @@ static enum fail take_messages(struct asking *asking, const struct remembered_st
                                struct client_state *client_state, struct step_result *step)
 {
     for (int s = 0; s < asking->servers; s++) {
-        if (!told->sent[s].command)
+        const struct sent_command *sent =
+            &told->sent[named_in(asking, client_state->fields[FIELD_ORDER], s)];
+        if (!sent->command)
             continue;
         if (client_state->count == CLIENT_MESSAGES_MAX)
             return failure_set(&asking->failure, FAIL_UNKNOWN,
                                "more than %d of its commands are on their way at once",
                                CLIENT_MESSAGES_MAX);
-        const struct packed_message message = message_of(asking, &told->sent[s], s, client_state);
+        const struct packed_message message = message_of(asking, sent, s, client_state);
         client_state_add(client_state, &message);
         step->requests_count++;
     }
@@ -210,18 +272,21 @@ static void lose(struct subject *subject, const struct config *config,
                  struct client_state *client_state, int server)
 {
     struct asking *asking = (struct asking *)subject;
+    const int32_t order = client_state->fields[FIELD_ORDER];
     struct history_edge edge = {.from = node_of(client_state),
                                 .happening = HAPPENS_CUT,
-                                .server = (uint32_t)server,
+                                .server = meet_server(asking, client_state, server),
                                 .elapsed = elapsed_of(client_state)};
     struct remembered_step told;
     (void)config;
-    if (asking->failure.code || history_ask(&asking->worker, &edge, &told, &asking->failure) ||
-        !asking_is_moved_by_cut(asking, &edge, &told))
-        return;
-    if (asking_check_cut(asking, &edge, &told, &asking->failure))
-        return;
-    take_time(asking, &told, client_state);
+    const bool is_moved = !asking->failure.code &&
+                          !history_ask(&asking->worker, &edge, &told, &asking->failure) &&
+                          asking_is_moved_by_cut(asking, &edge, &told) &&
+                          !asking_check_cut(asking, &edge, &told, &asking->failure);
+    if (is_moved)
+        take_time(asking, &told, client_state);
+    else
+        client_state->fields[FIELD_ORDER] = order;
 }
 
 /* --- the server --- */

@@ -14,6 +14,13 @@ void seat_close(struct seat *seat)
         free(seat->said[i]);
 }
 
+int seat_server(const struct seat *seat, int servers, int server)
+{
+    if (server >= servers)
+        return server;
+    return seat->turn < servers ? (server + seat->turn) % servers : (seat->turn - server) % servers;
+}
+
 /* Those to different servers arrive in no order: the first server's comes first. */
 struct wire_message *seat_waits_for(const struct seat *seat, int server)
 {
@@ -173,6 +180,7 @@ enum fail seat_ask(const struct seat *seat, enum worker_op op, struct failure *f
 static enum fail make_happen(struct worker_asker *asker, struct seat *seat,
                              const struct history_edge *edge, struct failure *failure)
 {
+    const int server = seat_server(seat, asker->servers, (int)edge->server);
     const struct spoken_token *token;
     struct wire_message *message;
     const char *said;
@@ -188,7 +196,7 @@ static enum fail make_happen(struct worker_asker *asker, struct seat *seat,
     case HAPPENS_RELEASE:
         return seat_ask(seat, WORKER_RELEASE, failure);
     case HAPPENS_REPLY:
-        message = seat_waits_for(seat, (int)edge->server);
+        message = seat_waits_for(seat, server);
         if (!message)
             return failure_set(failure, FAIL_UNKNOWN, "it waits for no reply any more");
         seat->other = token_unlike(seat->own.length ? &seat->own : &asker->sample);
@@ -197,9 +205,9 @@ static enum fail make_happen(struct worker_asker *asker, struct seat *seat,
         session_refuse(message, said, length);
         return session_deliver(seat->session, message, failure);
     case HAPPENS_RESET:
-        return break_connection(seat, (int)edge->server, failure);
+        return break_connection(seat, server, failure);
     case HAPPENS_CUT:
-        session_cut_server(seat->session, (int)edge->server);
+        session_cut_server(seat->session, server);
         return session_settle(seat->session, failure);
     case HAPPENS_TIMER:
     case HAPPENING_COUNT:
@@ -276,8 +284,9 @@ static int count_on_their_way(const struct seat *seat, int server)
 static enum fail take_commands(struct worker_asker *asker, struct seat *seat,
                                struct remembered_step *told, struct failure *failure)
 {
-    for (int s = 0; s < SERVERS_MAX; s++) {
-        const int count = count_on_their_way(seat, s);
+    for (int s = 0; s < asker->servers; s++) {
+        const int at = seat_server(seat, asker->servers, s);
+        const int count = count_on_their_way(seat, at);
         if (count > 1)
             return failure_set(failure, FAIL_UNKNOWN,
                                "it has %d commands on their way to one server at once: pipelines, "
@@ -285,7 +294,7 @@ static enum fail take_commands(struct worker_asker *asker, struct seat *seat,
                                count);
         if (!count)
             continue;
-        struct wire_message *message = seat_waits_for(seat, s);
+        struct wire_message *message = seat_waits_for(seat, at);
         told->waits |= (uint8_t)(1u << s);
         if (!message->is_offered && take_command(asker, seat, message, &told->sent[s], failure))
             return failure->code;

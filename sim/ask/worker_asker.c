@@ -116,19 +116,20 @@ static void describe(const struct worker_asker *asker, const struct remembered_s
                    step->has_ended ? answers[step->answer] : "nothing", timer);
 }
 
-static enum fail two_answers(const struct worker_asker *asker, const struct history_edge *edge,
-                             const struct remembered_step *before,
+static enum fail two_answers(const struct worker_asker *asker, int turn,
+                             const struct history_edge *edge, const struct remembered_step *before,
                              const struct remembered_step *now, struct failure *failure)
 {
     char history[600], what[160], one[500], two[500];
     tell_edge(asker, edge, what, sizeof what);
     describe(asker, before, one, sizeof one);
     describe(asker, now, two, sizeof two);
-    return failure_set(failure, FAIL_UNKNOWN,
-                       "the worker gave two answers to one question, so it is not deterministic: "
-                       "after \"%s\", when %s, it once %s; and once it %s",
-                       worker_asker_tell(asker, edge->from, history, sizeof history), what, one,
-                       two);
+    return failure_set(
+        failure, FAIL_UNKNOWN,
+        "the worker gave two answers to one question, so it %s: "
+        "after \"%s\", when %s, it once %s; and once it %s",
+        turn ? "is not deterministic, or does not treat its servers alike" : "is not deterministic",
+        worker_asker_tell(asker, edge->from, history, sizeof history), what, one, two);
 }
 
 /* The process goes from where it stands to the node, which lies behind that. */
@@ -151,7 +152,7 @@ static enum fail go_to(struct worker_asker *asker, struct seat *seat, uint32_t n
             return failure->code;
         asker->compared++;
         if (!remembered_is_same(known, &told))
-            return two_answers(asker, &edge, known, &told, failure);
+            return two_answers(asker, seat->turn, &edge, known, &told, failure);
         seat->at = way[count];
     }
     return FAIL_NONE;
@@ -232,6 +233,12 @@ enum fail history_ask(struct worker_asker *asker, const struct history_edge *edg
     asker->timed += is_timed;
     remember(asker, is_timed ? &timed : &any, told);
     return FAIL_NONE;
+}
+
+enum fail history_compare(struct worker_asker *asker, struct seat *seat, uint32_t node,
+                          struct failure *failure)
+{
+    return stand_at(asker, seat, node, failure);
 }
 
 enum fail history_ask_again(struct worker_asker *asker, struct seat *seat, uint32_t node,

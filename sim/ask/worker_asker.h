@@ -68,6 +68,7 @@ bool remembered_is_same(const struct remembered_step *a, const struct remembered
 struct seat {
     struct session *session; /* borrowed */
     int client;
+    int turn; /* of its servers: what a history calls server 0 is another one; see seat_server() */
     uint32_t at;    /* its history so far */
     bool is_new;    /* nothing was asked of it yet */
     int commands;   /* that it sent in its attempt so far */
@@ -118,6 +119,11 @@ enum fail history_ask(struct worker_asker *asker, const struct history_edge *edg
 enum fail history_ask_again(struct worker_asker *asker, struct seat *seat, uint32_t node,
                             struct failure *failure);
 
+/* The same in any process of the seat's client, from where the seat stands: nothing is counted as
+ * asked again. */
+enum fail history_compare(struct worker_asker *asker, struct seat *seat, uint32_t node,
+                          struct failure *failure);
+
 /* The edge that leads to a node. */
 struct history_edge worker_asker_edge(const struct worker_asker *asker, uint32_t node);
 
@@ -127,6 +133,9 @@ const char *worker_asker_tell(const struct worker_asker *asker, uint32_t node, c
 
 /* --- one process (seat.c); private to the askers of this folder --- */
 void seat_close(struct seat *seat);
+/* What a history calls that server, in this seat: all servers one further for each turn, and behind
+ * `servers` turns the other way round. */
+int seat_server(const struct seat *seat, int servers, int server);
 /* The command that it waits for a reply to, of that server, or (ANY_SERVER) the first of any; NULL:
  * none. */
 enum { ANY_SERVER = -1 };

@@ -291,11 +291,14 @@ void explore_asking_note(struct results *results, const struct explore_asking *a
                           " answers were asked for again, those of the worker in fresh "
                           "processes. Assumed: the worker is deterministic; what it does "
                           "behind an attempt is what a new one does (asked %" PRIu64
-                          " times); time goes in ticks, %d to a lease%s%s.%s",
+                          " times); time goes in ticks, %d to a lease%s%s%s.%s",
                           figures->executions, figures->histories, figures->questions,
                           figures->audited, figures->ends, asking->lease_ticks, far,
                           figures->has_idle_reads
                               ? "; it measures time by its wall clock and by timers alone"
+                              : "",
+                          figures->is_even_handed
+                              ? "; it treats its servers alike (asked with them in other places)"
                               : "",
                           asking->has_fence ? " The order of its fences is not judged." : ""));
     free(far);

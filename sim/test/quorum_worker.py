@@ -1,5 +1,5 @@
-"""quorum_worker.py - the scheme redlock as somebody's lock program: every server is asked at once, over a socket of its own, and their answers
-are counted as they come. Standard library only."""
+"""quorum_worker.py [uneven] - the scheme redlock as somebody's lock program: every server is asked at once, over a socket of its own, and their answers
+are counted as they come. uneven: the first of them counts twice. Standard library only."""
 
 import select
 import sys
@@ -41,7 +41,8 @@ class Redlock(picklock_worker.Worker):
             waiting[server.socket] = server
         while waiting:
             for ready in select.select(list(waiting), [], [])[0]:
-                said.append(self.hear(waiting.pop(ready)))
+                server = waiting.pop(ready)
+                said += [self.hear(server)] * (2 if sys.argv[1:] == ["uneven"] and server is self.servers[0] else 1)
         return said
 
     def is_majority(self, count):
