@@ -2,6 +2,7 @@
 #ifndef PICKLOCK_BASE_NAMES_H
 #define PICKLOCK_BASE_NAMES_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 /* The row that has the name, or -1. names: the name of the first of count rows, which are stride
@@ -13,5 +14,13 @@ int names_row(const char *const *names, size_t stride, size_t count, const char 
     names_row((names), sizeof *(names), sizeof(names) / sizeof *(names), (name))
 #define NAMES_FIND_ROW(rows, wanted)                                                               \
     names_row(&(rows)[0].name, sizeof *(rows), sizeof(rows) / sizeof *(rows), (wanted))
+
+/* The enum whose number that row is (which none is below 0), unless the row is -1: is it there? */
+static inline bool names_read(int row, unsigned *which)
+{
+    if (row >= 0)
+        *which = (unsigned)row;
+    return row >= 0;
+}
 
 #endif

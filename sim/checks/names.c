@@ -117,24 +117,15 @@ enum blame cause_blame(enum cause cause)
 
 bool property_read(const char *name, enum property *property)
 {
-    int row = NAMES_FIND_ROW(properties, name);
-    if (row >= 0)
-        *property = (enum property)row;
-    return row >= 0;
+    return names_read(NAMES_FIND_ROW(properties, name), property);
 }
 
 bool verdict_read(const char *name, enum verdict *verdict)
 {
-    int row = NAMES_FIND_ROW(verdicts, name);
-    if (row >= 0)
-        *verdict = (enum verdict)row;
-    return row >= 0;
+    return names_read(NAMES_FIND_ROW(verdicts, name), verdict);
 }
 
 bool cause_read(const char *name, enum cause *cause)
 {
-    int row = NAMES_FIND_ROW(causes, name);
-    if (row >= 0)
-        *cause = (enum cause)row;
-    return row >= 0;
+    return names_read(NAMES_FIND_ROW(causes, name), cause);
 }

@@ -122,7 +122,8 @@ struct files {
 static enum fail write_history(const struct run *run, const struct explore_finding *finding,
                                const struct files *files, const char *path, struct failure *failure)
 {
-    struct history_head head = files->program ? walk_head(run, files->program) : confirm_head(run);
+    struct history_head head =
+        files->program ? walk_head(run, files->program) : run_head(run, "sim");
     struct history_writer *writer;
     snprintf(head.scenario, sizeof head.scenario, "explore");
     enum fail fail = history_writer_new(&writer, path, &head, failure);

@@ -43,18 +43,12 @@ const char *before_name(enum before before)
 
 bool did_read(const char *name, enum did *did)
 {
-    int row = NAMES_FIND_ROW(dids, name);
-    if (row >= 0)
-        *did = (enum did)row;
-    return row >= 0;
+    return names_read(NAMES_FIND_ROW(dids, name), did);
 }
 
 bool before_read(const char *name, enum before *before)
 {
-    int row = NAMES_FIND(befores, name);
-    if (row >= 0)
-        *before = (enum before)row;
-    return row >= 0;
+    return names_read(NAMES_FIND(befores, name), before);
 }
 
 bool did_is_expiry(enum did did)

@@ -132,24 +132,15 @@ enum outcome result_outcome(enum result result)
 
 bool event_read(const char *name, enum event_kind *kind)
 {
-    int row = NAMES_FIND(events, name);
-    if (row >= 0)
-        *kind = (enum event_kind)row;
-    return row >= 0;
+    return names_read(NAMES_FIND(events, name), kind);
 }
 
 bool operation_read(const char *name, enum operation *op)
 {
-    int row = NAMES_FIND(operations, name);
-    if (row >= 0)
-        *op = (enum operation)row;
-    return row >= 0;
+    return names_read(NAMES_FIND(operations, name), op);
 }
 
 bool result_read(const char *name, enum result *result)
 {
-    int row = NAMES_FIND_ROW(results, name);
-    if (row >= 0)
-        *result = (enum result)row;
-    return row >= 0;
+    return names_read(NAMES_FIND_ROW(results, name), result);
 }

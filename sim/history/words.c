@@ -37,16 +37,10 @@ const char *reply_kind_name(enum reply_kind kind)
 
 bool lane_read(const char *name, enum lane *lane)
 {
-    int row = NAMES_FIND(lanes, name);
-    if (row >= 0)
-        *lane = (enum lane)row;
-    return row >= 0;
+    return names_read(NAMES_FIND(lanes, name), lane);
 }
 
 bool reply_kind_read(const char *name, enum reply_kind *kind)
 {
-    int row = NAMES_FIND(reply_kinds, name);
-    if (row >= 0)
-        *kind = (enum reply_kind)row;
-    return row >= 0;
+    return names_read(NAMES_FIND(reply_kinds, name), kind);
 }

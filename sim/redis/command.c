@@ -123,42 +123,27 @@ const char *reply_error_name(enum reply_error e)
 
 bool verb_read(const char *name, enum verb *verb)
 {
-    int row = NAMES_FIND_ROW(rows, name);
-    if (row >= 0)
-        *verb = (enum verb)row;
-    return row >= 0;
+    return names_read(NAMES_FIND_ROW(rows, name), verb);
 }
 
 bool verb_id_read(const char *id, enum verb *verb)
 {
-    int row = names_row(&rows[0].id, sizeof *rows, VERB_COUNT, id);
-    if (row >= 0)
-        *verb = (enum verb)row;
-    return row >= 0;
+    return names_read(names_row(&rows[0].id, sizeof *rows, VERB_COUNT, id), verb);
 }
 
 bool effect_read(const char *name, enum effect *effect)
 {
-    int row = NAMES_FIND(effects, name);
-    if (row >= 0)
-        *effect = (enum effect)row;
-    return row >= 0;
+    return names_read(NAMES_FIND(effects, name), effect);
 }
 
 bool key_read(const char *name, enum key *key)
 {
-    int row = NAMES_FIND(keys, name);
-    if (row >= 0)
-        *key = (enum key)row;
-    return row >= 0;
+    return names_read(NAMES_FIND(keys, name), key);
 }
 
 bool reply_error_read(const char *name, enum reply_error *error)
 {
-    int row = NAMES_FIND(errors, name);
-    if (row >= 0)
-        *error = (enum reply_error)row;
-    return row >= 0;
+    return names_read(NAMES_FIND(errors, name), error);
 }
 
 enum { WORD_MAX = 40 };

@@ -6,6 +6,7 @@
 #include "base/monotonic.h"
 #include "base/units.h"
 #include "history/history.h"
+#include "run/walk.h"
 #include "scenario/interpreter.h"
 #include "worker/crowd.h"
 #include "world/simulated.h"
@@ -23,7 +24,6 @@ struct recording {
     struct history_writer *writer; /* NULL: no file */
     struct checks *checks;
     struct schedule *schedule;
-    int64_t events;
     int64_t last_us;
     bool is_unsupported;
 };
@@ -31,15 +31,13 @@ struct recording {
 static void recording_take(void *context, const struct event *event)
 {
     struct recording *recording = context;
-    struct event numbered = *event;
-    numbered.index = recording->events++;
     recording->last_us = event->time_us;
     if (event->kind == EVENT_RETURN && event->result == RESULT_UNSUPPORTED)
         recording->is_unsupported = true;
-    checks_event(recording->checks, &numbered);
+    checks_event(recording->checks, event);
     if (recording->writer) {
         struct event_sink file = history_writer_sink(recording->writer);
-        file.take(file.context, &numbered);
+        file.take(file.context, event);
     }
 }
 
@@ -132,29 +130,19 @@ static enum fail recording_save(struct recording *recording, const struct runner
     return fail;
 }
 
-static void head_fill_program(struct history_head *head, const struct worker_program *program)
+static struct history_head head_of(const struct runner *runner, const struct run *run,
+                                   const char *scenario)
 {
-    snprintf(head->server_version, sizeof head->server_version, "%s", program->server_version);
-    snprintf(head->program, sizeof head->program, "%.*s", (int)sizeof head->program - 1,
-             program->library);
-    head->has_promises = true;
-    head->promises = worker_program_promises(program);
-}
-
-static void head_fill(struct recording *recording, const struct runner *runner,
-                      const struct scheme *scheme, const char *scenario)
-{
-    struct history_head *head = &recording->head;
-    snprintf(head->scheme, sizeof head->scheme, "%s", scheme->name);
-    snprintf(head->scenario, sizeof head->scenario, "%s", scenario);
-    snprintf(head->world, sizeof head->world, "%s", runner->world == WORLD_SIM ? "sim" : "redis");
+    struct history_head head = run_head(run, runner->world == WORLD_SIM ? "sim" : "redis");
+    snprintf(head.scenario, sizeof head.scenario, "%s", scenario);
     if (runner->world == WORLD_REDIS) {
-        snprintf(head->server_version, sizeof head->server_version, "%s",
+        snprintf(head.server_version, sizeof head.server_version, "%s",
                  live_server_version(runner->live));
-        head->clock_error_us = live_clock_error_us(runner->live);
+        head.clock_error_us = live_clock_error_us(runner->live);
     }
-    head->unit_us = scheme->unit_us;
-    head->seed = runner->seed;
+    if (is_worker(runner, run->scheme))
+        walk_describe(&runner->worker->program, &head);
+    return head;
 }
 
 /* What a directed run is told to do: a scenario's steps, or a schedule's choices. */
@@ -247,14 +235,7 @@ static enum fail direct_row(struct runner *runner, const struct script *script, 
             return failure->code;
         return FAIL_NONE;
     }
-    head_fill(&recording, runner, run->scheme, row->subject);
-    recording.head.clients = run->clients;
-    recording.head.servers = run->servers;
-    recording.head.locks = 1;
-    recording.head.names = run->names;
-    recording.head.lease_us = run->lease_us;
-    if (is_worker(runner, run->scheme))
-        head_fill_program(&recording.head, &runner->worker->program);
+    recording.head = head_of(runner, run, row->subject);
     recording.schedule = schedule_new(run);
     if (is_worker(runner, run->scheme))
         recording.schedule->worker = memory_text(runner->worker->program.command);
@@ -458,7 +439,7 @@ static enum fail stress_worker(struct runner *runner, struct stress_options *opt
     struct crowd *crowd;
     if (crowd_new(&crowd, program, options, failure))
         return failure->code;
-    head_fill_program(&recording->head, program);
+    walk_describe(program, &recording->head);
     recording->head.clock_error_us = CROWD_CLOCK_ERROR_US;
     enum fail fail = recording_open(recording, runner, options->scheme, row, failure);
     if (!fail)
@@ -487,13 +468,15 @@ enum fail runner_stress(struct runner *runner, struct stress_options *options,
         result_set_not_applicable(row, failure->text);
         return FAIL_NONE;
     }
-    head_fill(&recording, runner, options->scheme, "stress");
-    recording.head.clients = options->clients;
-    recording.head.servers = options->servers;
-    recording.head.locks = options->locks;
-    recording.head.names = client_names(options->clients);
     options->lease_us = scheme_lease_us(options->scheme, options->lease_us);
-    recording.head.lease_us = options->lease_us;
+    const struct run run = {.scheme = options->scheme,
+                            .clients = options->clients,
+                            .servers = options->servers,
+                            .names = client_names(options->clients),
+                            .lease_us = options->lease_us,
+                            .seed = runner->seed};
+    recording.head = head_of(runner, &run, "stress");
+    recording.head.locks = options->locks;
     options->sink = recording_sink(&recording);
     enum fail fail = is_worker(runner, options->scheme)
                          ? stress_worker(runner, options, &recording, row, &outcome, failure)

@@ -81,7 +81,6 @@ bool walk_differs(const struct worker_walk *one, const struct worker_walk *other
 struct walk_recording {
     struct worker_walk *walk;
     struct checks *checks;
-    int64_t events;
     bool is_over;
 };
 
@@ -110,32 +109,28 @@ static void note(struct worker_walk *walk, const struct event *event)
 
 static void take(void *context, const struct event *event)
 {
-    struct walk_recording *recording = context;
-    struct event numbered = *event;
+    const struct walk_recording *recording = context;
     if (recording->is_over)
         return;
-    numbered.index = recording->events++;
-    checks_event(recording->checks, &numbered);
-    note(recording->walk, &numbered);
+    checks_event(recording->checks, event);
+    note(recording->walk, event);
+}
+
+void walk_describe(const struct worker_program *program, struct history_head *head)
+{
+    (void)snprintf(head->server_version, sizeof head->server_version, "%s",
+                   program->server_version);
+    (void)snprintf(head->program, sizeof head->program, "%.*s", (int)sizeof head->program - 1,
+                   program->library);
+    head->has_promises = true;
+    head->promises = worker_program_promises(program);
 }
 
 struct history_head walk_head(const struct run *run, const struct worker_program *program)
 {
-    struct history_head head = {.clients = run->clients,
-                                .servers = run->servers,
-                                .locks = 1,
-                                .names = run->names,
-                                .lease_us = run->lease_us,
-                                .unit_us = run->scheme->unit_us,
-                                .seed = run->seed,
-                                .world = "redis",
-                                .scenario = "explore",
-                                .has_promises = true,
-                                .promises = worker_program_promises(program)};
-    (void)snprintf(head.scheme, sizeof head.scheme, "%s", run->scheme->name);
-    (void)snprintf(head.program, sizeof head.program, "%.*s", (int)sizeof head.program - 1,
-                   program->library);
-    (void)snprintf(head.server_version, sizeof head.server_version, "%s", program->server_version);
+    struct history_head head = run_head(run, "redis");
+    (void)snprintf(head.scenario, sizeof head.scenario, "explore");
+    walk_describe(program, &head);
     return head;
 }
 

@@ -92,4 +92,8 @@ struct run {
     struct event_sink sink;
 };
 
+/* The head of the history of such a run, in a world of that name; of what made it (server,
+ * scenario) it says nothing. names as in run. */
+struct history_head run_head(const struct run *run, const char *world);
+
 #endif

@@ -26,6 +26,11 @@ static void a_name_finds_its_row(void **state)
     assert_int_equal(names_row(names, sizeof *names, 3, "del"), -1);
     assert_int_equal(NAMES_FIND_ROW(rows, "three"), 2);
     assert_int_equal(NAMES_FIND_ROW(rows, "two"), -1);
+    enum { FIRST, SECOND } which = SECOND;
+    assert_false(names_read(-1, &which));
+    assert_int_equal(which, SECOND);
+    assert_true(names_read(0, &which));
+    assert_int_equal(which, FIRST);
 }
 
 static void what_is_near_is_suggested_else_the_other_words_stand(void **state)

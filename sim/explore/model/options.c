@@ -15,10 +15,7 @@ const char *explore_search_name(enum explore_search search)
 
 bool explore_search_read(const char *name, enum explore_search *search)
 {
-    int row = NAMES_FIND(searches, name);
-    if (row >= 0)
-        *search = (enum explore_search)row;
-    return row >= 0;
+    return names_read(NAMES_FIND(searches, name), search);
 }
 
 static const char *const sections[] = {
@@ -32,10 +29,7 @@ const char *section_name(enum section section)
 
 bool section_read(const char *name, enum section *section)
 {
-    int row = NAMES_FIND(sections, name);
-    if (row >= 0)
-        *section = (enum section)row;
-    return row >= 0;
+    return names_read(NAMES_FIND(sections, name), section);
 }
 
 bool explore_judges(enum section section, enum property property)

@@ -3,7 +3,6 @@
 
 #include "world/simulated.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -30,35 +29,18 @@ static enum fail open_simulated(void *context, const struct run *run, struct wor
     return FAIL_NONE;
 }
 
-struct history_head confirm_head(const struct run *run)
-{
-    struct history_head head = {.clients = run->clients,
-                                .servers = run->servers,
-                                .locks = 1,
-                                .names = run->names,
-                                .lease_us = run->lease_us,
-                                .unit_us = run->scheme->unit_us,
-                                .seed = run->seed,
-                                .world = "sim"};
-    snprintf(head.scheme, sizeof head.scheme, "%s", run->scheme->name);
-    return head;
-}
-
 /* The events of a replay on their way to the checks, and to whoever else listens. */
 struct relay {
     struct event_sink checks;
     const struct event_sink *also; /* or NULL */
-    int64_t events;
 };
 
 static void relay_take(void *context, const struct event *event)
 {
-    struct relay *relay = context;
-    struct event numbered = *event;
-    numbered.index = relay->events++;
-    relay->checks.take(relay->checks.context, &numbered);
+    const struct relay *relay = context;
+    relay->checks.take(relay->checks.context, event);
     if (relay->also)
-        relay->also->take(relay->also->context, &numbered);
+        relay->also->take(relay->also->context, event);
 }
 
 enum fail confirm(const struct run *given, const struct explore_finding *finding,
@@ -74,7 +56,7 @@ enum fail confirm(const struct run *given, const struct explore_finding *finding
         memcpy(findings, known, PROPERTY_COUNT * sizeof *findings);
         return FAIL_NONE;
     }
-    struct history_head head = world->foreign ? *world->foreign : confirm_head(given);
+    struct history_head head = world->foreign ? *world->foreign : run_head(given, "sim");
     head.clock_error_us = world->clock_error_us;
     struct checks *checks = checks_new_for(&head, world->foreign ? NULL : given->scheme);
     struct event_sink record;

@@ -35,9 +35,6 @@ struct confirm_world {
 struct run confirm_run(const struct explore_options *options, const struct explore_outcome *outcome,
                        char (*names)[NAME_MAX_BYTES]);
 
-/* The head of the history of such a run in the simulated world; keeps run->names. */
-struct history_head confirm_head(const struct run *run);
-
 /* Replays the choices of a finding and fills findings[PROPERTY_COUNT]. world NULL: the simulated
  * one. FAIL_UNKNOWN: the world did not follow, with why; whatever open() failed with. */
 enum fail confirm(const struct run *run, const struct explore_finding *finding,

@@ -1,0 +1,18 @@
+/* world.c - see world.h. */
+#include "scenario/world.h"
+
+#include <stdio.h>
+
+struct history_head run_head(const struct run *run, const char *world)
+{
+    struct history_head head = {.clients = run->clients,
+                                .servers = run->servers,
+                                .locks = 1,
+                                .names = run->names,
+                                .lease_us = run->lease_us,
+                                .unit_us = run->scheme->unit_us,
+                                .seed = run->seed};
+    (void)snprintf(head.scheme, sizeof head.scheme, "%s", run->scheme->name);
+    (void)snprintf(head.world, sizeof head.world, "%s", world);
+    return head;
+}
