@@ -25,35 +25,36 @@ struct backend {
     const struct backend_ops *ops; /* first member of every backend */
 };
 
-/* All texts go into failure, which is never NULL. What returns enum fail may take real time. */
+/* All texts go into failure, which is never NULL. What returns enum fail may take real time.
+ * (NULL): may be left out, where the core's own rules are all of it, and nothing has to be done. */
 struct backend_ops {
-    /* Can this choice be made at all here? FAIL_UNKNOWN or FAIL_NOT_APPLICABLE: why not. */
+    /* (NULL) Can this choice be made at all here? FAIL_UNKNOWN or FAIL_NOT_APPLICABLE: why not. */
     enum fail (*can)(const struct backend *, enum choice_kind, struct failure *);
 
     /* --- time --- */
-    /* World time: now_us, what it is where choices alone move it; or what the backend's own clock
-     * says. */
+    /* (NULL) World time: now_us, what it is where choices alone move it; or what the backend's own
+     * clock says. */
     int64_t (*now_us)(const struct backend *, int64_t now_us);
     /* A choice is about to be made: from here on the servers' clocks say now_us. */
     void (*begin)(struct backend *, int64_t now_us);
-    /* Time passes; the core moves world time on itself. */
+    /* (NULL) Time passes; the core moves world time on itself. */
     enum fail (*pass_time)(struct backend *, int64_t amount_us, struct failure *);
 
     /* --- messages and connections --- */
-    /* The request leaves its client, and stands before its server. FAIL_UNAVAILABLE: no connection
-     * can be made. */
+    /* (NULL) The request leaves its client, and stands before its server. FAIL_UNAVAILABLE: no
+     * connection can be made. */
     enum fail (*send)(struct backend *, const struct message *, struct failure *);
     /* The server executes the request; or (not ERROR_NONE) refuses it unexecuted with that error.
      */
     enum fail (*execute)(struct backend *, const struct message *, enum reply_error,
                          struct server_answer *, struct failure *);
-    /* The reply reaches its client. */
+    /* (NULL) The reply reaches its client. */
     enum fail (*deliver)(struct backend *, const struct message *, struct failure *);
-    /* The message is over, and whatever is still to come of it is nobody's. */
+    /* (NULL) The message is over, and whatever is still to come of it is nobody's. */
     void (*forget)(struct backend *, const struct message *);
     /* The connection is gone, and what is on it. */
     void (*disconnect)(struct backend *, int client, int connection);
-    /* Returns when all that the choice led to has happened. FAIL_UNKNOWN: what did not come;
+    /* (NULL) Returns when all that the choice led to has happened. FAIL_UNKNOWN: what did not come;
      * FAIL_UNAVAILABLE: a server or a connection ended without having been chosen. */
     enum fail (*settle)(struct backend *, struct failure *);
 
@@ -67,9 +68,10 @@ struct backend_ops {
     /* FAIL_UNKNOWN: there is no lock key. */
     enum fail (*evict)(struct backend *, int server, struct failure *);
     enum fail (*flush_scripts)(struct backend *, int server, struct failure *);
-    /* From here on clients can reach the server so. One that refuses has no connection by then. */
+    /* (NULL) From here on clients can reach the server so. One that refuses has no connection by
+     * then. */
     enum fail (*set_reach)(struct backend *, int server, enum server_reach, struct failure *);
-    /* A client asks for a connection to a server that refuses them. FAIL_UNKNOWN: it is not
+    /* (NULL) A client asks for a connection to a server that refuses them. FAIL_UNKNOWN: it is not
      * refused. */
     enum fail (*fail_to_connect)(struct backend *, int client, int server, struct failure *);
 

@@ -182,7 +182,8 @@ static enum fail set_reach(struct core *core, int server, enum server_reach reac
                            struct failure *failure)
 {
     core->reach[server] = reach;
-    return core->backend->ops->set_reach(core->backend, server, reach, failure);
+    const struct backend_ops *ops = core->backend->ops;
+    return ops->set_reach ? ops->set_reach(core->backend, server, reach, failure) : FAIL_NONE;
 }
 
 static enum fail choose_restart(struct core *core, const struct choice *choice,

@@ -112,7 +112,8 @@ static void end_if(struct core *core, enum fail fail, const struct failure *why)
 static void carry(struct core *core, const struct message *message)
 {
     struct failure why;
-    end_if(core, core->backend->ops->send(core->backend, message, &why), &why);
+    if (core->backend->ops->send)
+        end_if(core, core->backend->ops->send(core->backend, message, &why), &why);
 }
 
 /* Its client gets no connection to send it on. */
@@ -121,7 +122,9 @@ static void fail_to_carry(struct core *core, struct message *message)
     const struct backend_ops *ops = core->backend->ops;
     struct failure why;
     message->state = MESSAGE_VOID;
-    end_if(core, ops->fail_to_connect(core->backend, message->client, message->server, &why), &why);
+    if (ops->fail_to_connect)
+        end_if(core, ops->fail_to_connect(core->backend, message->client, message->server, &why),
+               &why);
 }
 
 void core_send(struct core *core, const struct message *request)
@@ -160,7 +163,8 @@ void core_remove(struct core *core, struct message *message)
     memmove(message, message + 1, ((size_t)slot->messages_count - at) * sizeof *message);
     if (over.connection == CONNECTION_NONE)
         return;
-    core->backend->ops->forget(core->backend, &over);
+    if (core->backend->ops->forget)
+        core->backend->ops->forget(core->backend, &over);
     if (!is_on(slot, over.connection) && !is_channels(slot, over.connection))
         core->backend->ops->disconnect(core->backend, over.client, over.connection);
 }

@@ -36,41 +36,11 @@ static struct model *model_of(struct backend *backend, int server)
     return &((struct simulated *)backend)->servers[server].model;
 }
 
-/* All choices can be made. */
-static enum fail simulated_can(const struct backend *backend, enum choice_kind kind,
-                               struct failure *failure)
-{
-    (void)backend, (void)kind, (void)failure;
-    return FAIL_NONE;
-}
-
-/* --- time: as the choices say --- */
-
-static int64_t simulated_now_us(const struct backend *backend, int64_t now_us)
-{
-    (void)backend;
-    return now_us;
-}
+/* Time is what the choices say; nothing is carried, all happens at once. */
 
 static void simulated_begin(struct backend *backend, int64_t now_us)
 {
     ((struct simulated *)backend)->now_us = now_us;
-}
-
-static enum fail simulated_pass_time(struct backend *backend, int64_t amount_us,
-                                     struct failure *failure)
-{
-    (void)backend, (void)amount_us, (void)failure;
-    return FAIL_NONE;
-}
-
-/* --- messages: nothing is carried, all happens at once --- */
-
-static enum fail simulated_send(struct backend *backend, const struct message *message,
-                                struct failure *failure)
-{
-    (void)backend, (void)message, (void)failure;
-    return FAIL_NONE;
 }
 
 static enum fail simulated_execute(struct backend *backend, const struct message *message,
@@ -88,28 +58,10 @@ static enum fail simulated_execute(struct backend *backend, const struct message
     return FAIL_NONE;
 }
 
-static enum fail simulated_deliver(struct backend *backend, const struct message *message,
-                                   struct failure *failure)
-{
-    (void)backend, (void)message, (void)failure;
-    return FAIL_NONE;
-}
-
-static void simulated_forget(struct backend *backend, const struct message *message)
-{
-    (void)backend, (void)message;
-}
-
 static void simulated_disconnect(struct backend *backend, int client, int connection)
 {
     struct model_watch *watch = &((struct simulated *)backend)->watches[client][connection];
     memset(watch, 0, sizeof *watch);
-}
-
-static enum fail simulated_settle(struct backend *backend, struct failure *failure)
-{
-    (void)backend, (void)failure;
-    return FAIL_NONE;
 }
 
 /* --- servers --- */
@@ -173,40 +125,16 @@ static void simulated_free(struct backend *backend)
     free(backend);
 }
 
-/* The core's own rules are all of it. */
-static enum fail simulated_set_reach(struct backend *backend, int server, enum server_reach reach,
-                                     struct failure *failure)
-{
-    (void)backend, (void)server, (void)reach, (void)failure;
-    return FAIL_NONE;
-}
-
-static enum fail simulated_fail_to_connect(struct backend *backend, int client, int server,
-                                           struct failure *failure)
-{
-    (void)backend, (void)client, (void)server, (void)failure;
-    return FAIL_NONE;
-}
-
 static const struct backend_ops simulated_ops = {
-    .can = simulated_can,
-    .now_us = simulated_now_us,
     .begin = simulated_begin,
-    .pass_time = simulated_pass_time,
-    .send = simulated_send,
     .execute = simulated_execute,
-    .deliver = simulated_deliver,
-    .forget = simulated_forget,
     .disconnect = simulated_disconnect,
-    .settle = simulated_settle,
     .jump_clock = simulated_jump_clock,
     .restart_empty = simulated_restart_empty,
     .cut_replica = simulated_cut_replica,
     .fail_over = simulated_fail_over,
     .evict = simulated_evict,
     .flush_scripts = simulated_flush_scripts,
-    .set_reach = simulated_set_reach,
-    .fail_to_connect = simulated_fail_to_connect,
     .free = simulated_free,
 };
 
