@@ -10,7 +10,6 @@
 #include "run/moves.h"
 #include "run/worker_search.h"
 
-#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

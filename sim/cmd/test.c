@@ -3,7 +3,6 @@
 #include "cmd/test_lock.h"
 
 #include "base/limits.h"
-#include "base/memory.h"
 #include "report/text.h"
 #include "worker/once.h"
 #include "worker/session.h"

@@ -4,9 +4,7 @@
 #include "base/memory.h"
 #include "redis/command.h"
 
-#include <ctype.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #define KEYS_START "picklock:"

@@ -6,8 +6,6 @@
  * done on it. A WATCH that was left behind would abort the transaction of a later attempt. */
 #include "live/stress.h"
 
-#include <assert.h>
-
 enum { SPARE_PART = 20 }; /* of the connections: for those that are just ending */
 
 void lanes_forget(struct load_client *load_client, const struct connection *connection)

@@ -9,9 +9,6 @@
 
 #include "world/contract.h"
 
-#include <assert.h>
-#include <stdio.h>
-
 enum { CRASH_MOMENTS = 4 };
 
 static void load_client_goes_on(struct load_client *load_client);

@@ -6,7 +6,6 @@
 #include "live/read_order.h"
 
 #include <assert.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 enum {

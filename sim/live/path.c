@@ -10,7 +10,6 @@
 #include "live/internal.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <string.h>
 
 enum { ASK_LIMIT_US = 10000000, RUN_ID_MAX = 64 };

@@ -9,8 +9,6 @@
 #include "base/monotonic.h"
 #include "live/control.h"
 
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum { IN_STEP_SECONDS = 20, LOOK_MS = 20 };

@@ -14,7 +14,6 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <time.h>
-#include <unistd.h>
 
 enum {
     DESCRIPTORS_SPARE = 200, /* of ours beside clients' connections: servers, listeners, files */

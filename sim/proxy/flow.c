@@ -5,7 +5,6 @@
  * KEPT_MAX and one read. */
 #include "proxy/internal.h"
 
-#include <assert.h>
 #include <string.h>
 
 void flow_init(struct flow *flow, struct proxy_link *link, struct side *from, struct side *to,

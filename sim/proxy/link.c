@@ -7,7 +7,6 @@
 #include <arpa/inet.h>
 #include <assert.h>
 #include <netinet/in.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* --- the end --- */

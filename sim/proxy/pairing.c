@@ -2,7 +2,6 @@
  */
 #include "proxy/pairing.h"
 
-#include <assert.h>
 #include <ctype.h>
 #include <string.h>
 #include <strings.h>

@@ -5,7 +5,6 @@
 
 #include <arpa/inet.h>
 #include <assert.h>
-#include <errno.h>
 #include <netinet/in.h>
 #include <signal.h>
 #include <stdarg.h>

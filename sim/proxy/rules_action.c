@@ -6,8 +6,6 @@
 #include "base/names.h"
 #include "base/units.h"
 
-#include <ctype.h>
-#include <stdio.h>
 #include <string.h>
 
 enum { COPIES_MAX = 100 }; /* of one request */

@@ -5,7 +5,6 @@
 #include "base/memory.h"
 #include "report/conclusion.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

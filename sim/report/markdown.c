@@ -2,7 +2,6 @@
  * with its sentences, the tables. */
 #include "report/report.h"
 
-#include "base/memory.h"
 #include "base/units.h"
 #include "report/text.h"
 #include "report/view.h"

@@ -11,7 +11,6 @@
 #include "worker/crowd.h"
 #include "world/simulated.h"
 
-#include <assert.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>

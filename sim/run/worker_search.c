@@ -5,7 +5,6 @@
 #include "base/memory.h"
 #include "run/worker_findings.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -6,7 +6,6 @@
 #include "base/suggest.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 static enum fail read_verdict(const struct yaml *yaml, const struct yaml_node *key,

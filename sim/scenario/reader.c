@@ -9,7 +9,6 @@
 #include "scenario/sentence.h"
 #include "scenario/yaml.h"
 
-#include <assert.h>
 #include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -5,7 +5,6 @@
 #include "explore/graph/independence.h"
 #include "explore/graph/space.h"
 
-#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 

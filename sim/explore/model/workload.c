@@ -2,8 +2,6 @@
  * resource out of turn is ghost_fences.c's. */
 #include "explore/model/workload.h"
 
-#include <assert.h>
-
 /* --- the commands of a section --- */
 
 bool workload_is_over(const struct client_state *client_state, const struct config *config)

@@ -4,7 +4,6 @@
 #include "base/memory.h"
 
 #include <assert.h>
-#include <stdlib.h>
 
 void minimal_faults_init(struct minimal_faults *minimal, const struct cell *start, unsigned faults)
 {

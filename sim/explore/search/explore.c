@@ -9,7 +9,6 @@
 #include "explore/search/schedule.h"
 #include "explore/search/witness.h"
 
-#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
