@@ -224,12 +224,12 @@ static bool find_loss(const struct ledger *ledger, struct pair *pair)
     return false;
 }
 
-const char *const pair_unpromised_words =
-    "the lock promises no expiry, and its key expired: how long it may be held nobody says";
-
-bool pair_is_unpromised(const struct ledger *ledger, const struct pair *pair)
+const char *pair_excuse(const struct ledger *ledger, const struct pair *pair)
 {
-    return pair->cause == CAUSE_OVERRUN && !ledger->scheme && !ledger->has_lease;
+    bool is_unpromised = pair->cause == CAUSE_OVERRUN && !ledger->scheme && !ledger->has_lease;
+    return is_unpromised ? "the lock promises no expiry, and its key expired: how long it may be "
+                           "held nobody says"
+                         : NULL;
 }
 
 bool pair_is_untold(const struct ledger *ledger, int client)

@@ -16,10 +16,9 @@ struct pair {
 /* Puts two clients into order and finds the cause. */
 struct pair pair_judge(const struct ledger *ledger, int client, int other);
 
-/* The first one's key ended by itself, and the lock promises no expiry: nothing says for how long
- * it may be held, so that nobody can say whether it was. */
-bool pair_is_unpromised(const struct ledger *ledger, const struct pair *pair);
-extern const char *const pair_unpromised_words;
+/* Why nothing can be said of the pair: the first one's key ended by itself, and the lock promises
+ * no expiry, so that nobody says for how long it may be held. NULL: it can. */
+const char *pair_excuse(const struct ledger *ledger, const struct pair *pair);
 
 /* Says "granted" to a client to which no server granted it: its own key stands nowhere. */
 bool pair_is_untold(const struct ledger *ledger, int client);

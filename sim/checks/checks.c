@@ -226,11 +226,18 @@ static void conclude_unseen(const struct checks *checks, enum property property,
         finding_say(finding, "%s: calls and returns alone do not tell.", gap);
 }
 
+static const char *excuse_of(const struct monitor *monitor)
+{
+    if (monitor->excuse && !monitor->finding.count)
+        return monitor->excuse;
+    return monitor->rules->excused ? monitor->rules->excused(monitor) : NULL;
+}
+
 static void conclude(const struct checks *checks, enum property property, struct finding *finding)
 {
     const struct monitor *monitor = &checks->monitors[property];
     const char *gap = gap_of(checks);
-    const char *excuse = monitor->rules->excused ? monitor->rules->excused(monitor) : NULL;
+    const char *excuse = excuse_of(monitor);
     const char *vacuity = vacuous(checks, monitor->rules);
     if (!vacuity && monitor->rules->unproved)
         vacuity = monitor->rules->unproved(monitor);
@@ -251,8 +258,7 @@ unsigned checks_violated(const struct checks *checks)
     unsigned violated = 0;
     for (int i = 0; i < PROPERTY_COUNT; i++) {
         const struct monitor *monitor = &checks->monitors[i];
-        bool is_excused = monitor->rules->excused && monitor->rules->excused(monitor);
-        violated |= (unsigned)(monitor->finding.count > 0 && !is_excused) << i;
+        violated |= (unsigned)(monitor->finding.count > 0 && !excuse_of(monitor)) << i;
     }
     return violated;
 }

@@ -2,7 +2,6 @@
  *
  * What this finds cannot be explained by an overrun. Two cut holds can come to overlap when one
  * begins, and when a renewal brings one back that had been cut. */
-#include "base/memory.h"
 #include "checks/cause.h"
 #include "checks/property.h"
 
@@ -10,13 +9,6 @@ static bool is_within(const struct ledger *ledger, int client, int64_t time_us)
 {
     int64_t end_us = ledger->clients[client].own_end_us;
     return end_us == NEVER_US || time_us + ledger->error_us < end_us;
-}
-
-/* Was an overlap left out? */
-static void *make(const struct ledger *ledger)
-{
-    (void)ledger;
-    return memory_new(1, sizeof(bool));
 }
 
 static void fact(struct monitor *monitor, const struct fact *fact)
@@ -33,8 +25,9 @@ static void fact(struct monitor *monitor, const struct fact *fact)
         if (other == fact->client || !is_within(ledger, other, fact->time_us))
             continue;
         struct pair pair = pair_judge(ledger, fact->client, other);
-        if (pair_is_unpromised(ledger, &pair)) {
-            *(bool *)monitor->state = true;
+        const char *excuse = pair_excuse(ledger, &pair);
+        if (excuse) {
+            monitor->excuse = excuse;
             continue;
         }
         if (finding_hit(&monitor->finding, pair.cause, fact->index))
@@ -42,11 +35,4 @@ static void fact(struct monitor *monitor, const struct fact *fact)
     }
 }
 
-static const char *excused(const struct monitor *monitor)
-{
-    const bool *is_unpromised = monitor->state;
-    return *is_unpromised && !monitor->finding.count ? pair_unpromised_words : NULL;
-}
-
-const struct property_rules rules_lease_exclusion = {
-    .make = make, .fact = fact, .excused = excused, .is_about_two = true};
+const struct property_rules rules_lease_exclusion = {.fact = fact, .is_about_two = true};

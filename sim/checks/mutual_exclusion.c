@@ -2,16 +2,8 @@
  *
  * An overlap is found when the later of the two is told; the pair is ordered by grant, and its
  * cause says whether that is a bug or an overrun, which every lease without a fence has. */
-#include "base/memory.h"
 #include "checks/cause.h"
 #include "checks/property.h"
-
-/* Was an overlap left out? */
-static void *make(const struct ledger *ledger)
-{
-    (void)ledger;
-    return memory_new(1, sizeof(bool));
-}
 
 static void fact(struct monitor *monitor, const struct fact *fact)
 {
@@ -23,8 +15,9 @@ static void fact(struct monitor *monitor, const struct fact *fact)
         if (other == fact->client)
             continue;
         struct pair pair = pair_judge(ledger, fact->client, other);
-        if (pair_is_unpromised(ledger, &pair)) {
-            *(bool *)monitor->state = true;
+        const char *excuse = pair_excuse(ledger, &pair);
+        if (excuse) {
+            monitor->excuse = excuse;
             continue;
         }
         monitor->counters->overruns += pair.cause == CAUSE_OVERRUN;
@@ -33,11 +26,4 @@ static void fact(struct monitor *monitor, const struct fact *fact)
     }
 }
 
-static const char *excused(const struct monitor *monitor)
-{
-    const bool *is_unpromised = monitor->state;
-    return *is_unpromised && !monitor->finding.count ? pair_unpromised_words : NULL;
-}
-
-const struct property_rules rules_mutual_exclusion = {
-    .make = make, .fact = fact, .excused = excused, .is_about_two = true};
+const struct property_rules rules_mutual_exclusion = {.fact = fact, .is_about_two = true};

@@ -14,6 +14,8 @@ struct monitor {
     struct finding finding;
     struct counters *counters; /* of all properties together */
     void *state;               /* what make() returned; freed with free() */
+    const char *excuse; /* why it left out what it saw: NULL, or it says nothing unless it found
+                           anything else */
 };
 
 /* A NULL function: not needed. */

@@ -9,12 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static bool is_stopped(const struct worker_cell *it)
-{
-    const struct explore_options *options = &it->cell->options;
-    return options->stop && *options->stop;
-}
-
 /* The moves once more. FAIL_UNKNOWN: as walk_make(). */
 static enum fail run_again(struct worker_cell *it, const struct worker_violation *violation,
                            enum property property, bool is_fresh, struct worker_walk *walk,
@@ -68,7 +62,7 @@ static enum fail shrink(struct worker_cell *it, struct worker_violation *best,
     for (int size = best->count / 2; size > 0 && !fail;) {
         bool is_any = false;
         for (int at = 0; at + size <= best->count && !fail;) {
-            if (runs++ == WORKER_SEARCH_SHRINKING || is_stopped(it))
+            if (runs++ == WORKER_SEARCH_SHRINKING || explore_is_stopped(&it->cell->options))
                 goto enough;
             leave_out(best, at, size, candidate);
             if (try_out(it, best, candidate, property, &fail, failure))
@@ -127,11 +121,7 @@ static void put_down(struct worker_cell *it, const struct worker_violation *viol
     finding->run = violation->run;
     free(walk);
     witness->is_confirmed = true;
-    witness->cause = found->cause;
-    witness->first_index = found->first_index;
-    witness->lines = found->witness_lines;
-    witness->text = memory_new((size_t)found->witness_lines + 1, sizeof *witness->text);
-    memcpy(witness->text, found->witness, (size_t)found->witness_lines * sizeof *witness->text);
+    cell_witness_say(witness, found);
 }
 
 static void doubt(struct worker_cell *it, const struct worker_violation *violation,
@@ -150,8 +140,8 @@ static enum fail confirm_one(struct worker_cell *it, struct worker_violation *vi
 {
     struct confirmation *confirmation = memory_new(1, sizeof *confirmation);
     enum fail fail = shrink(it, violation, property, failure);
-    while (!fail && confirmation->tried < WORKER_SEARCH_CONFIRMATIONS && !is_stopped(it) &&
-           confirmation->seen == confirmation->tried)
+    while (!fail && confirmation->tried < WORKER_SEARCH_CONFIRMATIONS &&
+           !explore_is_stopped(&it->cell->options) && confirmation->seen == confirmation->tried)
         fail = replay_fresh(it, violation, property, confirmation, failure);
     if (!fail && confirmation->seen == WORKER_SEARCH_CONFIRMATIONS)
         put_down(it, violation, property, confirmation);

@@ -128,12 +128,6 @@ static void keep_best(struct worker_cell *it, struct worker_walk *walk)
     }
 }
 
-static bool is_stopped(const struct worker_cell *it)
-{
-    const struct explore_options *options = &it->cell->options;
-    return options->stop && *options->stop;
-}
-
 /* A run that cannot be judged says nothing; where none can, the cell says why. */
 static enum fail make_run(struct worker_cell *it, struct failure *failure)
 {
@@ -141,7 +135,7 @@ static enum fail make_run(struct worker_cell *it, struct failure *failure)
     struct explore_outcome *outcome = &it->cell->outcome;
     enum fail fail = walk_make(&it->walker, draw_picker(it), false, &walk, failure);
     outcome->runs++;
-    if (fail && is_stopped(it)) {
+    if (fail && explore_is_stopped(&it->cell->options)) {
         outcome->runs--;
         fail = FAIL_NONE;
     } else if (fail == FAIL_UNKNOWN) {
@@ -154,7 +148,7 @@ static enum fail make_run(struct worker_cell *it, struct failure *failure)
         keep_best(it, &walk);
         if (outcome->runs % WORKER_SEARCH_AUDIT_EVERY == 1)
             fail = audit(it, &walk, failure);
-        if (fail == FAIL_UNKNOWN && !is_stopped(it))
+        if (fail == FAIL_UNKNOWN && !explore_is_stopped(&it->cell->options))
             it->doubt = memory_format("run %llu, again: %s", (unsigned long long)outcome->runs,
                                       failure->text);
         fail = fail == FAIL_UNKNOWN ? FAIL_NONE : fail;
@@ -176,9 +170,9 @@ static enum explore_end limit_of(const struct worker_cell *it)
     const struct explore_options *options = &it->cell->options;
     if (it->doubt || it->cell->outcome.runs >= runs_max(it))
         return END_RUNS;
-    if (options->deadline_us && options->now_us && options->now_us() >= options->deadline_us)
+    if (explore_is_out_of_time(options))
         return END_TIME;
-    return is_stopped(it) ? END_STOPPED : END_COMPLETE;
+    return explore_is_stopped(&it->cell->options) ? END_STOPPED : END_COMPLETE;
 }
 
 static enum fail make_runs(struct worker_cell *it, struct failure *failure)
@@ -308,7 +302,7 @@ enum fail worker_search_cell(struct worker_search *search, struct cell *cell,
         free(it->states.rows);
         free(it);
     }
-    if (cell->options.stop && *cell->options.stop)
+    if (explore_is_stopped(&cell->options))
         cell->outcome.end = END_STOPPED;
     if (cell->options.now_us)
         cell->elapsed_us = cell->options.now_us() - began_us;

@@ -91,6 +91,17 @@ struct explore_options {
 };
 
 BITS_FIT(REDUCTIONS, struct explore_options, reductions);
+
+/* Is a search with these options to end now? */
+static inline bool explore_is_stopped(const struct explore_options *options)
+{
+    return options->stop && *options->stop;
+}
+static inline bool explore_is_out_of_time(const struct explore_options *options)
+{
+    return options->deadline_us && options->now_us && options->now_us() >= options->deadline_us;
+}
+
 BITS_FIT_COUNT(PROPERTY_COUNT, struct explore_options, sought);
 
 /* Which properties a search with such critical sections judges; the others stay VERDICT_UNKNOWN. */

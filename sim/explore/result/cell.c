@@ -70,7 +70,7 @@ static int64_t now_us(const struct cell *cell)
     return cell->options.now_us ? cell->options.now_us() : 0;
 }
 
-static void witness_say(struct cell_witness *witness, const struct finding *found)
+void cell_witness_say(struct cell_witness *witness, const struct finding *found)
 {
     witness->cause = found->cause;
     witness->first_index = found->first_index;
@@ -91,7 +91,7 @@ static void say_without_replay(const struct cell *cell, struct cell_witness *wit
     snprintf(
         said.witness[1], sizeof said.witness[1],
         "Every continuation was searched. No single path shows it, so there is nothing to replay.");
-    witness_say(witness, &said);
+    cell_witness_say(witness, &said);
 }
 
 static void drop(struct explore_finding *finding)
@@ -110,16 +110,11 @@ static void take_back(struct cell *cell, enum property property, const char *how
     drop(&cell->outcome.findings[property]);
 }
 
-static bool is_stopped(const struct cell *cell)
-{
-    return cell->options.stop && *cell->options.stop;
-}
-
 /* A replay in another world takes time. */
 static bool has_time_to_replay(const struct cell *cell)
 {
-    const int64_t deadline_us = cell->options.deadline_us;
-    return !cell->world || (!is_stopped(cell) && !(deadline_us && now_us(cell) >= deadline_us));
+    return !cell->world ||
+           (!explore_is_stopped(&cell->options) && !explore_is_out_of_time(&cell->options));
 }
 
 static void cell_confirm(struct cell *cell, enum property property, char (*names)[NAME_MAX_BYTES],
@@ -131,13 +126,14 @@ static void cell_confirm(struct cell *cell, enum property property, char (*names
     struct run run = confirm_run(&cell->options, &cell->outcome, names);
     if (!has_time_to_replay(cell)) {
         take_back(cell, property, unplayed,
-                  explore_end_words(is_stopped(cell) ? END_STOPPED : END_TIME));
+                  explore_end_words(explore_is_stopped(&cell->options) ? END_STOPPED : END_TIME));
         return;
     }
     if (confirm(&run, &cell->outcome.findings[property], cell->world, findings, &failure)) {
         if (cell->world)
-            take_back(cell, property, is_stopped(cell) ? unplayed : unshown,
-                      is_stopped(cell) ? explore_end_words(END_STOPPED) : failure.text);
+            take_back(cell, property, explore_is_stopped(&cell->options) ? unplayed : unshown,
+                      explore_is_stopped(&cell->options) ? explore_end_words(END_STOPPED)
+                                                         : failure.text);
         else
             witness->error = memory_text(failure.text);
         return;
@@ -145,7 +141,7 @@ static void cell_confirm(struct cell *cell, enum property property, char (*names
     const struct finding *found = &findings[property];
     witness->is_confirmed = found->verdict == VERDICT_VIOLATED;
     if (witness->is_confirmed)
-        witness_say(witness, found);
+        cell_witness_say(witness, found);
     else if (property == PROPERTY_PROGRESS)
         say_without_replay(cell, witness);
     else if (cell->world)

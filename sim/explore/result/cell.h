@@ -71,6 +71,8 @@ bool cell_asks(const struct cell *cell, enum property property, enum section *se
  * it alone (FAIL_INPUT: the options); and when all of them are done, cell_finish(). */
 bool cell_has_search(const struct cell *cell, enum section section);
 enum fail cell_search(struct cell *cell, enum section section, struct failure *failure);
+/* Takes over what a replay of the witness showed; fills a witness that says nothing yet. */
+void cell_witness_say(struct cell_witness *witness, const struct finding *found);
 /* Before its end: what is not found there is unknown, and so is progress; the first reason stays.
  */
 void cell_doubt(struct cell *cell, const char *why);

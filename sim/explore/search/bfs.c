@@ -225,9 +225,9 @@ static bool is_spent(struct bfs_run *run)
         search->end = END_STATES;
     else if (options->bytes_max && search->bytes >= options->bytes_max)
         search->end = END_BYTES;
-    else if (options->deadline_us && options->now_us && options->now_us() >= options->deadline_us)
+    else if (explore_is_out_of_time(options))
         search->end = END_TIME;
-    else if (options->stop && *options->stop)
+    else if (explore_is_stopped(options))
         search->end = END_STOPPED;
     else if (search->is_enough &&
              search->is_enough(search->context, search, run->layer, run->depth))

@@ -37,9 +37,7 @@ bool fallback_is_due(const struct explore_options *options, const struct explore
 
 static bool is_over(const struct explore_options *options)
 {
-    bool is_stopped = options->stop && *options->stop;
-    return is_stopped ||
-           (options->deadline_us && options->now_us && options->now_us() >= options->deadline_us);
+    return explore_is_stopped(options) || explore_is_out_of_time(options);
 }
 
 /* Half of what is left, so that the next search has some, too. */

@@ -194,9 +194,9 @@ static enum explore_end limit_of(struct portfolio *it)
         return END_STATES;
     if (options->bytes_max && bytes_of(it) >= options->bytes_max)
         return END_BYTES;
-    if (options->deadline_us && options->now_us && options->now_us() >= options->deadline_us)
+    if (explore_is_out_of_time(options))
         return END_TIME;
-    if (options->stop && *options->stop)
+    if (explore_is_stopped(options))
         return END_STOPPED;
     if (has_found_all(it))
         return END_ENOUGH;
