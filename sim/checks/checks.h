@@ -20,7 +20,7 @@ enum property {
 enum blame { BLAME_NOBODY, BLAME_DEPLOYMENT, BLAME_EITHER, BLAME_SCHEME };
 
 enum cause {
-#define CAUSE(id, name, blame, words, advice) CAUSE_##id,
+#define CAUSE(id, ...) CAUSE_##id,
 #include "checks/causes.def"
 #undef CAUSE
     CAUSE_COUNT
@@ -103,6 +103,7 @@ bool property_is_exclusion(enum property property); /* mutual-exclusion, lease-e
 const char *verdict_name(enum verdict verdict);     /* "holds", "not_applicable", as in files */
 const char *verdict_words(enum verdict verdict);    /* "holds", "not applicable", in sentences */
 const char *cause_name(enum cause cause);
+const char *cause_title(enum cause cause); /* how a sentence about it begins: "Unlock bug" */
 const char *cause_words(enum cause cause);
 const char *cause_advice(enum cause cause); /* what to do about it */
 enum blame cause_blame(enum cause cause);

@@ -1,7 +1,6 @@
 /* finding.c - see finding.h. */
 #include "checks/finding.h"
 
-#include <assert.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -51,35 +50,4 @@ const char *quote_name(const struct quote *quote)
 const char *client_name(const struct ledger *ledger, int client)
 {
     return client >= 0 ? ledger->head->names[client] : "somebody unknown";
-}
-
-const char *cause_title(enum cause cause)
-{
-    static const char *const titles[CAUSE_COUNT] = {
-        [CAUSE_NONE] = "No cause",
-        [CAUSE_OVERRUN] = "Overrun",
-        [CAUSE_UNLOCK_BUG] = "Unlock bug",
-        [CAUSE_ACQUIRE_BUG] = "Acquire bug",
-        [CAUSE_FOREIGN_EXTEND] = "Foreign extend",
-        [CAUSE_EARLY_EXPIRY] = "Early expiry",
-        [CAUSE_SHORT_TTL] = "Short time to live",
-        [CAUSE_LOST_GRANT] = "Lost grant",
-        [CAUSE_SPLIT_GRANT] = "Split grant",
-        [CAUSE_BUG_OR_LOSS] = "Bug or loss",
-        [CAUSE_LATE_GRANT] = "Late grant",
-        [CAUSE_STUCK] = "Stuck",
-        [CAUSE_ENDLESS_WAIT] = "Endless wait",
-        [CAUSE_NO_EXPIRY] = "No expiry",
-        [CAUSE_LEFTOVER] = "Leftover",
-        [CAUSE_UNRELEASED] = "Unreleased key",
-        [CAUSE_UNTRUE_ANSWER] = "Untrue answer",
-        [CAUSE_NO_NOTICE] = "No notice",
-        [CAUSE_STALE_WRITE] = "Stale write",
-        [CAUSE_FENCE_DISORDER] = "Fence disorder",
-        [CAUSE_UNEXPECTED_REPLY] = "Unexpected reply",
-        [CAUSE_CLIENT_CLOCK] = "Wrong client clock",
-    };
-    assert((unsigned)cause < CAUSE_COUNT);
-    assert(titles[cause]);
-    return titles[cause];
 }

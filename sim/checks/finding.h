@@ -27,7 +27,4 @@ const char *quote_name(const struct quote *quote);
 /* "A", or "somebody unknown". */
 const char *client_name(const struct ledger *ledger, int client);
 
-/* "acquire-bug" as a sentence begins: "Acquire bug". */
-const char *cause_title(enum cause cause);
-
 #endif

@@ -20,10 +20,10 @@ static const struct {
 };
 
 static const struct {
-    const char *name, *words, *advice;
+    const char *name, *title, *words, *advice;
     enum blame blame;
 } causes[CAUSE_COUNT] = {
-#define CAUSE(id, name, blame, words, advice) {name, words, advice, blame},
+#define CAUSE(id, name, blame, title, words, advice) {name, title, words, advice, blame},
 #include "checks/causes.def"
 #undef CAUSE
 };
@@ -95,6 +95,12 @@ const char *cause_name(enum cause cause)
 {
     assert((unsigned)cause < CAUSE_COUNT);
     return causes[cause].name;
+}
+
+const char *cause_title(enum cause cause)
+{
+    assert((unsigned)cause < CAUSE_COUNT);
+    return causes[cause].title;
 }
 
 const char *cause_words(enum cause cause)
