@@ -107,22 +107,16 @@ int cmd_check(int argc, char **argv)
         {"--timeline", OPTION_FLAG, &wants_timeline, 0, 0}};
     if (options_parse(argc, argv, rows, sizeof rows / sizeof rows[0], &operands, &failure))
         return cmd_failed(&failure);
-    if (operands != 1) {
-        failure_set(&failure, FAIL_INPUT, "check wants one history file");
-        return cmd_failed(&failure);
-    }
+    if (operands != 1)
+        return cmd_refuse("check wants one history file");
     if (fail_on_read(fail_on_text, &fail_on, &failure) ||
         scheme_list_read(scheme, &wanted, &failure))
         return cmd_failed(&failure);
-    if (wants_timeline && json && !strcmp(json, "-")) {
-        failure_set(&failure, FAIL_INPUT, "--timeline and --json - both want stdout");
-        return cmd_failed(&failure);
-    }
-    if (wants_timeline && infile_is_pipe(argv[1])) {
-        failure_set(&failure, FAIL_INPUT,
-                    "%s: --timeline reads the history twice, and a pipe can be read once", argv[1]);
-        return cmd_failed(&failure);
-    }
+    if (wants_timeline && json && !strcmp(json, "-"))
+        return cmd_refuse("--timeline and --json - both want stdout");
+    if (wants_timeline && infile_is_pipe(argv[1]))
+        return cmd_refuse("%s: --timeline reads the history twice, and a pipe can be read once",
+                          argv[1]);
     enum fail fail = judge(argv[1], &wanted, lease_us, fail_on, &results, &failure);
     if (!fail && json)
         fail = report_write(FORMAT_JSON, json, &results, NULL, &failure);

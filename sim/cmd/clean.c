@@ -76,13 +76,10 @@ int cmd_clean(int argc, char **argv)
     if (options_parse(argc, argv, rows, sizeof rows / sizeof rows[0], &operands, &failure))
         return cmd_failed(&failure);
     const char *text = redis ? secrets_reveal(redis) : secrets_environment();
-    if (operands || !text) {
-        if (operands)
-            failure_set(&failure, FAIL_INPUT, "clean takes no operand: '%s'", argv[1]);
-        else
-            failure_set(&failure, FAIL_INPUT, "clean needs --redis URL, or $" SECRETS_VARIABLE);
-        return cmd_failed(&failure);
-    }
+    if (operands)
+        return cmd_refuse("clean takes no operand: '%s'", argv[1]);
+    if (!text)
+        return cmd_refuse("clean needs --redis URL, or $" SECRETS_VARIABLE);
     if (check_run(run, &failure) || url_read(text, &url, &failure) ||
         control_open(&control, &url, &failure))
         return cmd_failed(&failure);

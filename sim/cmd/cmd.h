@@ -31,6 +31,9 @@ extern struct cmd_line {
     char **words;
 } cmd_line;
 
+/* Says what is wrong with the command line; returns that exit status. */
+int cmd_refuse(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
 /* The number of the signal, when SIGINT, SIGTERM or SIGHUP has come: end early and cleanly, report
  * what was seen. A second one ends at once. */
 extern volatile int cmd_stop;

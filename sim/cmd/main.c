@@ -90,6 +90,16 @@ int cmd_failed(const struct failure *failure)
     return (int)failure->code;
 }
 
+int cmd_refuse(const char *format, ...)
+{
+    struct failure failure = {.code = FAIL_INPUT};
+    va_list values;
+    va_start(values, format);
+    (void)vsnprintf(failure.text, sizeof failure.text, format, values);
+    va_end(values);
+    return cmd_failed(&failure);
+}
+
 static bool asks_for_help(int argc, char **argv)
 {
     for (int i = 0; i < argc && strcmp(argv[i], "--"); i++)

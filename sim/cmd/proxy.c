@@ -56,10 +56,8 @@ int cmd_proxy(int argc, char **argv)
                                       {"--seed", OPTION_NUMBER, &seed, 0, 0}};
     if (options_parse(argc, argv, rows, 5, &operands, &failure))
         return cmd_failed(&failure);
-    if (operands) {
-        failure_set(&failure, FAIL_INPUT, "proxy takes options only, not '%s'", argv[1]);
-        return cmd_failed(&failure);
-    }
+    if (operands)
+        return cmd_refuse("proxy takes options only, not '%s'", argv[1]);
     options.seed = (uint64_t)seed;
     options.context = (void *)(uintptr_t)options.listen;
     return standalone_run(&options, &failure) ? cmd_failed(&failure) : FAIL_NONE;

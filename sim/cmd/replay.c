@@ -67,10 +67,8 @@ int cmd_replay(int argc, char **argv)
                                       {"--scheme", OPTION_TEXT, &scheme, 0, 0}};
     if (options_parse(argc, argv, rows, sizeof rows / sizeof rows[0], &operands, &failure))
         return cmd_failed(&failure);
-    if (operands != 1) {
-        failure_set(&failure, FAIL_INPUT, "replay wants one schedule file");
-        return cmd_failed(&failure);
-    }
+    if (operands != 1)
+        return cmd_refuse("replay wants one schedule file");
     struct live_options live;
     if (output_check(&output, &failure) || run_choices_read(&choices, &runner, &live, &failure) ||
         scheme_list_read(scheme, &wanted, &failure) ||

@@ -58,15 +58,10 @@ int cmd_report(int argc, char **argv)
                                       {"--scheme", OPTION_TEXT, &choice.scheme, 0, 0}};
     if (options_parse(argc, argv, rows, sizeof rows / sizeof rows[0], &operands, &failure))
         return cmd_failed(&failure);
-    if (operands < 1) {
-        failure_set(&failure, FAIL_INPUT,
-                    "report wants one run folder or more, such as reports/runs/latest");
-        return cmd_failed(&failure);
-    }
-    if ((choice.scenario || choice.scheme) && !output.wants_timeline) {
-        failure_set(&failure, FAIL_INPUT, "--scenario and --scheme go with --timeline");
-        return cmd_failed(&failure);
-    }
+    if (operands < 1)
+        return cmd_refuse("report wants one run folder or more, such as reports/runs/latest");
+    if ((choice.scenario || choice.scheme) && !output.wants_timeline)
+        return cmd_refuse("--scenario and --scheme go with --timeline");
     if (output_check(&output, &failure))
         return cmd_failed(&failure);
     choice.run_folder = argv[1];

@@ -50,32 +50,16 @@ const char cmd_test_help[] =
     OUTPUT_HELP;
 /* clang-format on */
 
-/* How many bytes fit: up to a blank, where there is one behind column `from`. */
-static size_t fitting(const char *text, int columns, size_t from)
-{
-    size_t used = 0, blank = 0;
-    for (int column = 0; text[used] && column <= columns; column++) {
-        if (text[used] == ' ' && used > from)
-            blank = used;
-        if (column == columns)
-            return blank ? blank : used;
-        used++;
-        while (((unsigned char)text[used] & 0xC0) == 0x80) /* of the same character */
-            used++;
-    }
-    return used;
-}
-
 static void print_line(void *context, const char *line)
 {
     const int columns = *(const int *)context;
     char *clean = text_clean(line);
     const char *rest = clean;
-    size_t size = columns ? fitting(rest, columns, WORDS_COLUMN) : strlen(rest);
+    size_t size = columns ? text_fitting(rest, columns, WORDS_COLUMN) : strlen(rest);
     printf("%.*s\n", (int)size, rest);
     for (rest += size; *rest; rest += size) {
         rest += *rest == ' ';
-        size = fitting(rest, columns - WORDS_COLUMN, 0);
+        size = text_fitting(rest, columns - WORDS_COLUMN, 0);
         printf("%*s%.*s\n", WORDS_COLUMN, "", (int)size, rest);
     }
     fflush(stdout);

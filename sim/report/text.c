@@ -201,6 +201,17 @@ int text_columns(FILE *out)
     return size.ws_col;
 }
 
+size_t text_fitting(const char *text, int columns, size_t from)
+{
+    const char *at = text, *blank = NULL;
+    for (int width = 0; *at && width < columns; width++) {
+        if (*at == ' ' && at > text + from)
+            blank = at;
+        text_next(&at);
+    }
+    return (size_t)((*at && *at != ' ' && blank ? blank : at) - text);
+}
+
 void text_print_wrapped(FILE *out, const char *text, int indent, int columns)
 {
     const int there = text_columns(out);

@@ -37,6 +37,10 @@ void text_print_wrapped(FILE *out, const char *text, int indent, int columns);
  * frees. */
 char *text_clean(const char *text);
 
+/* How many bytes of text fit into so many columns: broken at the last blank behind byte `from`,
+ * where there is one. */
+size_t text_fitting(const char *text, int columns, size_t from);
+
 /* How many characters text has once printed. */
 int text_width(const char *text);
 

@@ -9,20 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* How many bytes of text fit into so many columns, broken at a blank where there is one. */
-static int bytes_that_fit(const char *text, int columns)
-{
-    const char *at = text, *blank = NULL;
-    for (int width = 0; *at && width < columns; width++) {
-        if (*at == ' ')
-            blank = at;
-        text_next(&at);
-    }
-    if (!*at || *at == ' ' || !blank || blank == text)
-        return (int)(at - text);
-    return (int)(blank - text);
-}
-
 /* --- overlaps --- */
 
 static void mark_overlap(struct canvas *canvas, int row, int x, enum overlap overlap)
@@ -94,14 +80,14 @@ static void print_row(struct sketch *sketch, int row)
         canvas_glyph(&sketch->canvas, row, 0, GLYPH_SEEN);
     mark_overlap(&sketch->canvas, row, sketch->mark_left, line->overlap);
     int width = canvas_print(sketch->out, &sketch->canvas, row, sketch->charset);
-    int bytes = bytes_that_fit(words, SKETCH_WIDTH - sketch->words_left);
+    int bytes = (int)text_fitting(words, SKETCH_WIDTH - sketch->words_left, 0);
     print_words(sketch, width, words, bytes);
     for (words += bytes; *words; words += bytes) {
         struct canvas between;
         words += *words == ' ';
         draw_between(sketch, &between, row);
         width = canvas_print(sketch->out, &between, 0, sketch->charset);
-        bytes = bytes_that_fit(words, SKETCH_WIDTH - sketch->words_left);
+        bytes = (int)text_fitting(words, SKETCH_WIDTH - sketch->words_left, 0);
         print_words(sketch, width, words, bytes);
         canvas_close(&between);
     }
