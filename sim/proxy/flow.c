@@ -30,16 +30,12 @@ void flow_free(struct flow *flow)
 static void sink_gone(struct flow *flow)
 {
     flow->is_mute = true;
-    flow->written += block_length(&flow->backlog);
     block_free(&flow->backlog);
 }
 
 static void took(struct flow *flow, size_t length)
 {
-    flow->written += length;
-    if (flow->is_to_server)
-        request_stamp(flow->link);
-    else
+    if (!flow->is_to_server)
         flow->link->proxy->bytes_written += length;
 }
 

@@ -101,7 +101,7 @@ struct flow {
     int copies;                      /* of the frame in hand that the owner wants */
     enum flow_ending ending;
     bool is_done;
-    uint64_t settled, written; /* bytes that passed; bytes that the kernel took */
+    uint64_t settled; /* bytes that passed */
 };
 
 enum leave { LEAVE_NOW, LEAVE_FIN, LEAVE_RST };
@@ -119,7 +119,6 @@ struct proxy_link {
     int handles; /* open ones */
     struct pairing pairing;
     struct pending_request *first, *last; /* wait for replies, in order */
-    struct pending_request *unstamped;    /* the first of them that is not wholly written */
     bool is_over, is_told, is_silent;
     enum leave client_leaves, server_leaves;
 };
@@ -190,7 +189,6 @@ void flow_free(struct flow *flow);
 /* request.c */
 enum frame request_decide(struct flow *flow, const char *bytes, size_t length);
 int request_ended(struct flow *flow); /* returns how many copies of the frame go on behind it */
-void request_stamp(struct proxy_link *link);
 /* The first that waits has all its replies: frees it. */
 void request_done(struct pending_request *request);
 void request_keep_answer(struct pending_request *request, const char *bytes,

@@ -36,12 +36,11 @@ struct proxy_request {
         *first_key; /* first argument (capped at PROXY_KEY_MAX bytes), NULL: none. Of EVAL and its
                        kin the first key; of AUTH and HELLO always NULL: passwords go nowhere */
     size_t first_key_length;
-    bool in_transaction;  /* between MULTI and EXEC */
-    bool expects_reply;   /* false: CLIENT REPLY OFF/SKIP and the like */
-    int64_t forwarded_us; /* monotonic_us() when its last byte went upstream, 0: not yet */
-    void *owner;          /* the owner's own */
-    const char *script;   /* in the request hook only: the first argument of EVAL, EVALSHA and kin,
-                             NULL: none */
+    bool in_transaction; /* between MULTI and EXEC */
+    bool expects_reply;  /* false: CLIENT REPLY OFF/SKIP and the like */
+    void *owner;         /* the owner's own */
+    const char *script;  /* in the request hook only: the first argument of EVAL, EVALSHA and kin,
+                            NULL: none */
     size_t script_length;
     const char *bytes; /* in the request hook only, else NULL: the request, or the first capped part
                           of a large one */

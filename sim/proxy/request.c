@@ -2,7 +2,6 @@
 #include "proxy/internal.h"
 
 #include "base/memory.h"
-#include "base/monotonic.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -54,7 +53,7 @@ void requests_free_all(struct proxy_link *link)
         link->first = request->next;
         request_free(request);
     }
-    link->last = link->unstamped = NULL;
+    link->last = NULL;
 }
 
 static void append(struct pending_request *request)
@@ -66,8 +65,6 @@ static void append(struct pending_request *request)
     else
         link->first = request;
     link->last = request;
-    if (!link->unstamped)
-        link->unstamped = request;
 }
 
 void request_done(struct pending_request *request)
@@ -77,25 +74,9 @@ void request_done(struct pending_request *request)
     link->first = request->next;
     if (!link->first)
         link->last = NULL;
-    if (link->unstamped == request)
-        link->unstamped = request->next;
     if (link->to_server.request == request)
         link->to_server.request = NULL;
     request_free(request);
-}
-
-/* Writes down when the last byte of each request went to the server. */
-void request_stamp(struct proxy_link *link)
-{
-    int64_t now_us = 0;
-    while (link->unstamped &&
-           (link->unstamped->end <= link->to_server.written || link->unstamped->is_answered)) {
-        if (!now_us)
-            now_us = monotonic_us();
-        if (!link->unstamped->is_answered)
-            link->unstamped->shown.forwarded_us = now_us;
-        link->unstamped = link->unstamped->next;
-    }
 }
 
 /* --- decided --- */
@@ -143,7 +124,6 @@ static void divert(struct pending_request *request)
     }
     request->is_answered = true;
     append(request);
-    request_stamp(link);
     flow_run(&link->to_client);
 }
 
@@ -234,7 +214,6 @@ int request_ended(struct flow *flow)
         ghost->shown.name = ghost->name;
         ghost->command = request->command;
         ghost->is_ghost = true;
-        ghost->end = 0;
         ghost->replies_left = pairing_expects(&link->pairing, &ghost->command);
         pairing_forwarded(&link->pairing, &ghost->command);
         append(ghost);

@@ -32,7 +32,6 @@ struct standalone {
 
 /* What the proxy keeps for us of one link. */
 struct owned {
-    struct standalone *self;
     struct rules_link *rules; /* NULL: no rules */
     struct proxy_link *link;
 };
@@ -41,7 +40,6 @@ static void on_opened(void *context, struct proxy_link *link, int peer_port, voi
 {
     struct standalone *self = context;
     struct owned *owned = *owner = memory_new(1, sizeof *owned);
-    owned->self = self;
     owned->link = link;
     if (self->rules)
         owned->rules = rules_link_new(self->rules, link);

@@ -179,14 +179,12 @@ void pct_begin(struct pct_picker *picker, struct random random, int length, int 
 static int replay_pick(struct picker *picker, const struct move *moves, int count)
 {
     struct replay_picker *replay = (struct replay_picker *)picker;
-    for (; replay->at < replay->count; replay->at++) {
+    for (; replay->at < replay->count; replay->at++)
         for (int i = 0; i < count; i++)
             if (move_is_same(&moves[i], &replay->moves[replay->at])) {
                 replay->at++;
                 return i;
             }
-        replay->has_left_out = true;
-    }
     return -1;
 }
 

@@ -36,7 +36,6 @@ struct replay_picker {
     struct picker picker;
     const struct move *moves;
     int count, at;
-    bool has_left_out; /* some move was not possible: it did not go the same way */
 };
 void replay_begin(struct replay_picker *picker, const struct move *moves, int count);
 

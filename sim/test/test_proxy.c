@@ -41,10 +41,8 @@ static void a_held_request_holds_the_later_ones(void **state)
     wire_expect(&wire, server, "A\r\n");
     wire_expect_nothing(&wire, server);
     assert_int_equal(wire.hears.requests_count, 2); /* C has not even been shown */
-    assert_true(wire.hears.held->forwarded_us == 0);
     struct proxy_request *held = wire.hears.held;
     proxy_request_forward(held);
-    assert_true(held->forwarded_us > 0); /* its reply has not come, so it is still there */
     wire_expect(&wire, server, "B\r\nC\r\n");
     wire_say(&wire, server, "+a\r\n+b\r\n+c\r\n");
     wire_expect(&wire, client, "+a\r\n+b\r\n+c\r\n");

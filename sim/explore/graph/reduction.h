@@ -92,8 +92,6 @@ struct symmetry {
 /* --- the hooks --- */
 
 struct reduction_hooks {
-    /* Can it be used for a search with such options? NULL: for any. */
-    bool (*suits)(const struct explore_options *options);
     /* Filter: takes actions off the list of a client state that is new, or marks them. */
     void (*filter)(struct action_list *list);
     /* Annotate: fills its facts of a client state that is new; the actions are listed. */

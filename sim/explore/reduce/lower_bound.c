@@ -181,5 +181,4 @@ int lower_bound_to(struct state_space *space, const uint32_t *words, unsigned pr
     return bound - breaks * (space->config.clients - 1);
 }
 
-const struct reduction_hooks lower_bound_hooks = {.suits = lower_bound_suits,
-                                                  .annotate = lower_bound_annotate};
+const struct reduction_hooks lower_bound_hooks = {.annotate = lower_bound_annotate};

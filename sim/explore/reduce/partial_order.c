@@ -293,7 +293,6 @@ static void represent(struct state_space *space, uint32_t *words, bool are_repli
 }
 
 const struct reduction_hooks partial_order_hooks = {
-    .suits = partial_order_suits,
     .filter = partial_order_filter,
     .annotate = partial_order_annotate,
     .select = persistent_sets_list,
