@@ -266,8 +266,12 @@ static inline void wire_open(struct proxy_wire *wire, int upstream_port)
         upstream.port = wire->upstream_port;
     }
     assert_int_equal(uv_loop_init(&wire->loop), 0);
-    const struct proxy_hooks hooks = {wire_opened,      wire_request, wire_reply,
-                                      wire_link_closed, wire_notice,  &wire->hears};
+    const struct proxy_hooks hooks = {.opened = wire_opened,
+                                      .request = wire_request,
+                                      .reply = wire_reply,
+                                      .closed = wire_link_closed,
+                                      .notice = wire_notice,
+                                      .context = &wire->hears};
     if (proxy_new(&wire->proxy, &wire->loop, &listen, &upstream, &hooks, &failure))
         fail_msg("%s", failure.text);
 }
