@@ -5,18 +5,22 @@ or a cell that is not decided, fails. Seconds are for an idle machine."""
 
 import itertools
 import json
+import os
 import re
 import shlex
+import shutil
 import sys
 import time
 
-from bench import ROOT, measured, row
+from bench import PICKLOCK, ROOT, measured, row
 
 EXAMPLES = ROOT / "sim" / "worker" / "examples"
 PYTHON = f"/usr/bin/python3 {shlex.quote(str(EXAMPLES / 'redis_py_lock.py'))}"
-NAIVE = f"/usr/bin/python3 {shlex.quote(str(EXAMPLES / 'naive_lock.py'))}"
+NODE = f"node {shlex.quote(str(EXAMPLES / 'redlock_npm.js'))}"
+MODULES = PICKLOCK.parent / "workers" / "node_modules"  # harness/setup.sh workers
 FAULTS = ("slow-work,stall,late-request,late-reply,lose-request,lose-reply,duplicate,answer-error,crash,client-clock,server-clock,"
           "client-drift,server-drift,restart-empty,failover,evict,flush-scripts,silent-server").split(",")
+CLOCKS = {"client-clock", "client-drift"}  # of a lock that measures time by its clock they are not decided by asking
 TWICE, THREE = ("--clients", "2", "--rounds", "2"), ("--clients", "3", "--rounds", "1")
 SCHEDULES, FEWER = 10000, 20
 
@@ -28,7 +32,7 @@ def missed(words):
 def asked(worker, *words):
     """(executions, seconds, CPU seconds) of a search that must decide all of its cells."""
     began = time.monotonic()
-    out, cpu_s, _ = measured("explore", "--worker", worker, *words, "--fail-on", "never", "--json", "-")
+    out, cpu_s, _ = measured("explore", "--worker", worker, *words, "--no-cache", "--fail-on", "never", "--json", "-")
     seconds, made = time.monotonic() - began, json.loads(out)
     for cell in made["results"]:
         if not cell["search"]["complete"]:
@@ -36,8 +40,8 @@ def asked(worker, *words):
     return int(re.search(r"(\d+) executions of the worker", " ".join(made["notes"])).group(1)), seconds, cpu_s
 
 
-def decided(what, goal_s, executions_max, *words):
-    executions, seconds, cpu_s = asked(PYTHON, *words)
+def decided(what, worker, goal_s, executions_max, *words):
+    executions, seconds, cpu_s = asked(worker, *words)
     row(what, "s", goal_s, seconds, f"{cpu_s:.1f} s of CPU, {executions} executions" +
         (f" of at most {executions_max}" if executions_max else ""))
     if executions_max and executions > executions_max:
@@ -58,14 +62,20 @@ def compared(what, worker, fault):
 
 
 def main():
-    print("decided by asking once, redis-py's Lock, complete in each cell:")
+    os.environ.setdefault("NODE_PATH", str(MODULES))
+    print("decided by asking once, complete in each cell, nothing kept from before:")
     single = ",".join(["none", *FAULTS])
     pairs = ",".join([single, *("+".join(pair) for pair in itertools.combinations(FAULTS, 2))])
-    decided("2 clients, 2 attempts, each fault", 5, 1000, *TWICE, "--fault", single)
-    decided("3 clients, 1 attempt, each fault", 10, 0, *THREE, "--fault", single)
-    decided("2 clients, 2 attempts, every two faults", 30, 0, *TWICE, "--fault", pairs)
+    decided("redis-py, 2 clients, 2 attempts, each fault", PYTHON, 5, 1000, *TWICE, "--fault", single)
+    decided("redis-py, 3 clients, 1 attempt, each fault", PYTHON, 10, 0, *THREE, "--fault", single)
+    decided("redis-py, 2, 2, every two faults", PYTHON, 30, 0, *TWICE, "--fault", pairs)
     compared("redis-py's Lock, a stall", PYTHON, "stall")
-    compared("a naive lock, a stall", NAIVE, "stall")
+    if not shutil.which("node") or not MODULES.is_dir():
+        print("npm redlock: not measured, it is not installed here", file=sys.stderr)
+        return
+    steady = ",".join(["none", *(fault for fault in FAULTS if fault not in CLOCKS)])
+    decided("npm redlock, 2, 2, each fault but its clock", NODE, 15, 2000, *TWICE, "--fault", steady)
+    compared("npm redlock, a stall", NODE, "stall")
 
 
 if __name__ == "__main__":
