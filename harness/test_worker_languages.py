@@ -46,6 +46,20 @@ def assert_same_verdicts(picklock, tmp_path, worker, scheme, scenarios, env=None
     return {name: theirs["verdict"] for name, (_, theirs) in rows.items()}
 
 
+FATES = {"none": "safe", "lose-reply": "leftover only", "late-request": "broken (late-grant, 6 steps)"}
+
+
+def assert_decided(picklock, worker, env=None):
+    """Timers that run behind an attempt, connections that it ends itself or minds the end of: all that is asked once, and each finding replayed."""
+    rounds = "2" if os.environ.get("PICKLOCK_LONG") else "1"
+    ran = picklock("explore", "--worker", worker, "--clients", "2", "--rounds", rounds, "--fault", ",".join(FATES), env=env)
+    assert ran.status == 1, ran
+    for fault, fate in FATES.items():
+        (line,) = [line for line in ran.out.splitlines() if line.startswith(f"  {fault} ")]
+        assert fate in line and (fate == "safe" or line.endswith("confirmed")), ran
+    assert "0 unknown" in ran.out, ran
+
+
 # --- as a newcomer copies them ---
 
 
@@ -59,6 +73,11 @@ def test_the_workers_of_the_documents_hand_over(picklock, tmp_path, program, blo
 
 
 # --- npm ---
+
+
+@needs_npm
+def test_warlock_is_decided_by_asking(picklock):
+    assert_decided(picklock, WARLOCK, NODE_PATH)
 
 
 @needs_npm
@@ -170,6 +189,11 @@ def test_a_node_that_is_not_named_itself_is_told(picklock, esm):
 
 
 # --- Ruby ---
+
+
+@needs_ruby
+def test_a_lock_in_ruby_is_decided_by_asking(picklock):
+    assert_decided(picklock, RUBY)
 
 
 @needs_ruby

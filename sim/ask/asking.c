@@ -51,6 +51,7 @@ static enum fail open_session(struct asking *asking, struct session **session, i
                                             .names = names,
                                             .key = key,
                                             .lease_us = asking->lease_us,
+                                            .wait_us = asking->program->wait_us,
                                             .seed = seed,
                                             .stop = asking->program->stop,
                                             .events = {.executed = on_executed, .context = asking}};
@@ -95,7 +96,7 @@ static enum fail begin(struct asking *asking, bool *is_stale, struct failure *fa
         return failure->code;
     learn_program(asking);
     worker_asker_open(&asking->worker, asking->session, &asking->book, asking->server.key,
-                      asking->servers, asking->tick_us);
+                      &asking->server.knows_key, asking->servers, asking->tick_us);
     const struct proxy_address address =
         servers_address(session_servers(asking->session), SERVER_ONE);
     if (check_promises(asking, failure) ||
@@ -227,6 +228,15 @@ bool asking_minds_time(const struct asking *asking)
 const struct failure *asking_failure(const struct asking *asking)
 {
     return &asking->failure;
+}
+
+bool asking_go_on(struct asking *asking)
+{
+    if (asking->worker.has_two_answers)
+        return false;
+    asking->failure.code = FAIL_NONE;
+    asking->worker.seat.at = NODE_LOST;
+    return true;
 }
 
 struct asking_figures asking_figures(const struct asking *asking)

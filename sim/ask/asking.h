@@ -67,6 +67,10 @@ bool asking_minds_time(const struct asking *asking);
 /* What went wrong so far; code FAIL_NONE: nothing. */
 const struct failure *asking_failure(const struct asking *asking);
 
+/* Goes on with another search behind a failure: what was met in the last one need not be met in
+ * that. False: two answers to one question were had, and nothing is true any more. */
+bool asking_go_on(struct asking *asking);
+
 /* Asks at least that share of the answers of both again. Whatever differs is asking_failure(). Ends
  * early behind until_us (of monotonic_us(); 0: never), or when somebody says stop; false: it did.
  */

@@ -71,7 +71,7 @@ static enum fail answer_both(struct twins *pair, struct remembered_step *told,
 static enum fail operate(struct twins *pair, enum happening begins, struct remembered_step *told,
                          struct failure *failure)
 {
-    enum { TOLD_MAX = 40 };
+    enum { TOLD_MAX = 100 };
     enum fail fail = tell_both(pair, &(struct history_edge){.happening = begins}, told, failure);
     if (!fail && pair->is_first_lost && pair->asked[0]) {
         pair->asked[0] = 0;
@@ -86,6 +86,12 @@ static enum fail operate(struct twins *pair, enum happening begins, struct remem
         else
             break;
     }
+    if (!fail && told->is_asked)
+        fail = failure_set(failure, FAIL_UNKNOWN,
+                           "its histories do not close: answered as a server would answer, %s did "
+                           "not end within %d steps. One that tries again for so long wants a "
+                           "shorter --wait",
+                           begins == HAPPENS_ACQUIRE ? "an acquire" : "a release", TOLD_MAX);
     return fail;
 }
 

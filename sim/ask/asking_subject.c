@@ -120,8 +120,6 @@ static enum fail edge_of(struct asking *asking, struct client_state *client_stat
         edge->happening = HAPPENS_RELEASE;
     else
         edge->happening = happenings[impulse->moment.kind];
-    if (edge->happening == HAPPENS_TIMER)
-        edge->elapsed = ELAPSED_ANY;
     if (edge->happening == HAPPENS_REPLY || edge->happening == HAPPENS_RESET)
         edge->server = meet_server(asking, client_state, impulse->moment.server);
     return edge->happening == HAPPENS_REPLY
@@ -244,6 +242,8 @@ static enum fail answer(struct asking *asking, struct client_state *client_state
     } else if (impulse->kind == IMPULSE_RELEASE) {
         client_state->phase = PHASE_RELEASING;
     }
+    step->left = told.left;
+    client_state_leave(client_state, told.left);
     if (take_messages(asking, &told, client_state, step))
         return FAIL_UNKNOWN;
     take_end(&told, client_state, step);

@@ -2,6 +2,7 @@
 #include "ask/worker_asker.h"
 
 #include "base/memory.h"
+#include "worker/look.h"
 #include "worker/wire_words.h"
 
 #include <stdio.h>
@@ -124,6 +125,10 @@ static enum fail ring_out(struct worker_asker *asker, struct seat *seat, struct 
             break;
         if (session_set_now(seat->session, next_us, failure))
             return failure->code;
+        if (seat_waits_for(seat, ANY_SERVER))
+            return failure_set(failure, FAIL_UNKNOWN,
+                               "behind its reset it goes on: it sends a command by itself. Its "
+                               "close() must end its threads and timers");
     }
     return FAIL_NONE;
 }
@@ -155,19 +160,28 @@ static const char *keep(struct seat *seat, char *said)
     return said;
 }
 
+/* What is left of its timer, in whole ticks: time is a grid, and a step that is due within a tick
+ * is made at its end, as in the replay. TIME_NEVER: it has none. */
+static int64_t timer_of(struct worker_asker *asker, struct seat *seat)
+{
+    const int64_t next_us = next_timer(asker, seat);
+    const int64_t left_us = next_us - session_now_us(seat->session);
+    if (next_us == TIME_NEVER || left_us <= 0)
+        return next_us == TIME_NEVER ? TIME_NEVER : 0;
+    return (left_us + asker->tick_us - 1) / asker->tick_us * asker->tick_us;
+}
+
 static enum fail let_pass(struct worker_asker *asker, struct seat *seat,
                           const struct history_edge *edge, struct failure *failure)
 {
     struct session *session = seat->session;
-    if (edge->happening == HAPPENS_TIMER) {
-        const int64_t next_us = next_timer(asker, seat);
-        if (next_us == TIME_NEVER)
-            return failure_set(failure, FAIL_UNKNOWN, "a timer that ran is gone");
-        if (next_us > session_now_us(session))
-            session_let_pass(session, next_us);
-    } else if (edge->elapsed > 0) {
-        session_let_pass(session, session_now_us(session) + edge->elapsed * asker->tick_us);
-    }
+    const int64_t timer_us = edge->happening == HAPPENS_TIMER ? timer_of(asker, seat) : 0;
+    if (timer_us == TIME_NEVER)
+        return failure_set(failure, FAIL_UNKNOWN, "a timer that ran is gone");
+    const int64_t elapsed_us = edge->elapsed > 0 ? edge->elapsed * asker->tick_us : 0;
+    const int64_t passes_us = timer_us > elapsed_us ? timer_us : elapsed_us;
+    if (passes_us)
+        session_let_pass(session, session_now_us(session) + passes_us);
     session_catch_up(session, seat->client);
     return FAIL_NONE;
 }
@@ -229,10 +243,10 @@ static int name_number(struct worker_asker *asker, const char *name)
     return i < NAMES_MAX ? i : NAMES_MAX - 1;
 }
 
-static bool names_key(const struct wire_words *words, const char *key)
+static bool names_key(const struct worker_asker *asker, const struct wire_words *words)
 {
     for (int i = 1; i < words->count; i++)
-        if (words->lengths[i] == strlen(key) && !memcmp(words->words[i], key, words->lengths[i]))
+        if (look_is_key(asker->key, *asker->is_key_known, words->words[i], words->lengths[i]))
             return true;
     return false;
 }
@@ -268,7 +282,7 @@ static enum fail take_command(struct worker_asker *asker, struct seat *seat,
                            "asking yet");
     sent->whose = whose;
     sent->name = name_number(asker, message->name);
-    sent->names_key = names_key(&words, asker->key);
+    sent->names_key = names_key(asker, &words);
     return FAIL_NONE;
 }
 
@@ -284,6 +298,12 @@ static int count_on_their_way(const struct seat *seat, int server)
 static enum fail take_commands(struct worker_asker *asker, struct seat *seat,
                                struct remembered_step *told, struct failure *failure)
 {
+    for (int s = 0; s < asker->servers; s++)
+        for (struct wire_message *it = session_messages(seat->session); it; it = it->next)
+            if (it->client == seat->client && it->is_left &&
+                it->server == seat_server(seat, asker->servers, s))
+                told->left |= (uint16_t)channel_bit(s, it->lane);
+    forget_gone(seat);
     for (int s = 0; s < asker->servers; s++) {
         const int at = seat_server(seat, asker->servers, s);
         const int count = count_on_their_way(seat, at);
@@ -342,11 +362,7 @@ enum fail seat_step(struct worker_asker *asker, struct seat *seat, const struct 
         told->has_notice = true;
         session_forget_notice(seat->session, seat->client);
     }
-    const int64_t next_us = next_timer(asker, seat);
-    if (next_us != TIME_NEVER) {
-        const int64_t left_us = next_us - session_now_us(seat->session);
-        told->timer_us = left_us > 0 ? left_us : 0;
-    }
+    told->timer_us = timer_of(asker, seat);
     *reads_clock = clock_reads(asker, seat) != reads;
     told->counts = *reads_clock || told->timer_us != TIME_NEVER;
     return FAIL_NONE;

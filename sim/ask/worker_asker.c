@@ -10,10 +10,11 @@
 #include <string.h>
 
 void worker_asker_open(struct worker_asker *asker, struct session *session, struct phrasebook *book,
-                       const char *key, int servers, int64_t tick_us)
+                       const char *key, const bool *is_key_known, int servers, int64_t tick_us)
 {
     *asker = (struct worker_asker){.book = book,
                                    .key = key,
+                                   .is_key_known = is_key_known,
                                    .servers = servers,
                                    .has_idle_reads = session_has_idle_reads(session),
                                    .tick_us = tick_us,
@@ -82,7 +83,7 @@ bool remembered_is_same(const struct remembered_step *a, const struct remembered
 {
     return memcmp(a->sent, b->sent, sizeof a->sent) == 0 && a->has_ended == b->has_ended &&
            a->answer == b->answer && a->has_notice == b->has_notice && a->is_asked == b->is_asked &&
-           a->waits == b->waits && a->timer_us == b->timer_us;
+           a->waits == b->waits && a->left == b->left && a->timer_us == b->timer_us;
 }
 
 /* "EVALSHA .., EVALSHA ..", or "nothing". */
@@ -111,19 +112,22 @@ static void describe(const struct worker_asker *asker, const struct remembered_s
     char words[400], timer[48] = "";
     describe_sent(asker, step, words, sizeof words);
     if (step->timer_us != TIME_NEVER)
-        (void)snprintf(timer, sizeof timer, ", a timer of %.3f ms", (double)step->timer_us / 1000);
-    (void)snprintf(text, size, "sends %s, answers %s%s", words,
-                   step->has_ended ? answers[step->answer] : "nothing", timer);
+        (void)snprintf(timer, sizeof timer, ", a timer within %.0f ms",
+                       (double)step->timer_us / 1000);
+    (void)snprintf(text, size, "sends %s, answers %s%s%s", words,
+                   step->has_ended ? answers[step->answer] : "nothing", timer,
+                   step->has_notice ? ", says that its lock is lost" : "");
 }
 
-static enum fail two_answers(const struct worker_asker *asker, int turn,
-                             const struct history_edge *edge, const struct remembered_step *before,
+static enum fail two_answers(struct worker_asker *asker, int turn, const struct history_edge *edge,
+                             const struct remembered_step *before,
                              const struct remembered_step *now, struct failure *failure)
 {
     char history[600], what[160], one[500], two[500];
     tell_edge(asker, edge, what, sizeof what);
     describe(asker, before, one, sizeof one);
     describe(asker, now, two, sizeof two);
+    asker->has_two_answers = true;
     return failure_set(
         failure, FAIL_UNKNOWN,
         "the worker gave two answers to one question, so it %s: "
@@ -202,6 +206,18 @@ static bool has_moment(const struct worker_asker *asker, uint32_t node)
     return node != NODE_ROOT && asker->answers[node - 1].has_moment;
 }
 
+/* How long the timer of that history takes; it is no shorter than that before it rings. */
+static int32_t timer_ticks(const struct worker_asker *asker, uint32_t node)
+{
+    const int64_t timer_us = asker->answers[node - 1].timer_us;
+    return timer_us == TIME_NEVER ? 0 : (int32_t)(timer_us / asker->tick_us);
+}
+
+static int32_t at_least(int32_t ticks, int32_t least)
+{
+    return ticks > least ? ticks : least;
+}
+
 enum fail history_ask(struct worker_asker *asker, const struct history_edge *edge,
                       struct remembered_step *told, struct failure *failure)
 {
@@ -210,22 +226,24 @@ enum fail history_ask(struct worker_asker *asker, const struct history_edge *edg
     any.elapsed = ELAPSED_ANY;
     if (!has_moment(asker, edge->from))
         timed.elapsed = ELAPSED_ANY;
+    else if (edge->happening == HAPPENS_TIMER)
+        timed.elapsed = at_least(timed.elapsed, timer_ticks(asker, edge->from));
     const bool is_known_timed = intern_find(&asker->timed_edges, &any, sizeof any) != UNKNOWN_ID;
     if (look_up(asker, is_known_timed ? &timed : &any, told))
         return FAIL_NONE;
     if (asker->runs >= EXECUTIONS_MAX)
         return failure_set(failure, FAIL_UNKNOWN,
                            "its histories do not close: %d executions were not enough. Fewer "
-                           "attempts, or clients; a library that polls, or renews, for ever does "
-                           "not end",
+                           "attempts, or clients, or a shorter --wait; a library that polls, or "
+                           "renews, for ever does not end",
                            EXECUTIONS_MAX);
     if (stand_at(asker, &asker->seat, edge->from, failure) ||
         seat_step(asker, &asker->seat, &timed, told, &reads_clock, failure))
         return failure->code;
     const bool had_timer =
         edge->from != NODE_ROOT && asker->answers[edge->from - 1].timer_us != TIME_NEVER;
-    const bool is_timed = timed.elapsed >= 0 && edge->happening != HAPPENS_TIMER &&
-                          (reads_clock || had_timer || is_known_timed);
+    const bool is_timed = timed.elapsed >= 0 && (reads_clock || had_timer || is_known_timed);
+    told->counts |= is_timed; /* the time that passed is told by then */
     if (is_timed)
         (void)intern_put(&asker->timed_edges, &any, sizeof any);
     told->has_moment = told->counts || has_moment(asker, edge->from);

@@ -10,6 +10,7 @@
 
 #include "ask/phrase.h"
 #include "worker/session.h"
+#include "world/clients.h"
 
 enum happening {
     HAPPENS_ACQUIRE,
@@ -25,7 +26,7 @@ enum happening {
 enum { FAR_TICKS = 8 };
 
 /* Time that passed since the last moment that counts (remembered_step.counts), in ticks. */
-enum { ELAPSED_ANY = -1, NODE_ROOT = 0, EXECUTIONS_MAX = 20000 };
+enum { ELAPSED_ANY = -1, NODE_ROOT = 0, NODE_LOST = INT32_MAX, EXECUTIONS_MAX = 20000 };
 
 struct history_edge {
     uint32_t from; /* a node */
@@ -55,8 +56,10 @@ struct remembered_step {
     uint8_t waits;      /* for a reply: bit a server */
     uint8_t counts;     /* it read a clock, or has a timer: time is told from here on */
     uint8_t has_moment; /* it, or something before it, counts */
+    uint16_t left; /* connections that it has ended itself, and waits for nothing on: channel_bit()
+                    */
     uint8_t is_audited; /* it was asked again in a fresh process */
-    int64_t timer_us;   /* from here on; TIME_NEVER: it has none */
+    int64_t timer_us;   /* from here on, in whole ticks; TIME_NEVER: it has none */
 };
 
 BITS_FIT_COUNT(SERVERS_MAX, struct remembered_step, waits);
@@ -87,9 +90,11 @@ struct worker_asker {
     struct spoken_token sample;
     int64_t tick_us, far_us; /* a timer of so long, and more, is not looked at: */
     bool has_far_timers;     /* there was one */
+    bool has_two_answers;    /* to one question */
     int servers;
-    bool has_idle_reads; /* of the monotonic clock, by its runtime: they count for nothing */
-    const char *key;     /* of the lock; borrowed */
+    bool has_idle_reads;      /* of the monotonic clock, by its runtime: they count for nothing */
+    const char *key;          /* of the lock; borrowed */
+    const bool *is_key_known; /* borrowed: else that is a part of it */
     struct intern_table questions;   /* struct history_edge; node 1 + number */
     struct intern_table timed_edges; /* those whose time was found to matter: with ELAPSED_ANY */
     struct remembered_step *answers;
@@ -103,7 +108,7 @@ struct worker_asker {
 };
 
 void worker_asker_open(struct worker_asker *asker, struct session *session, struct phrasebook *book,
-                       const char *key, int servers, int64_t tick_us);
+                       const char *key, const bool *is_key_known, int servers, int64_t tick_us);
 void worker_asker_close(struct worker_asker *asker);
 
 /* Which word of which command is the attempt's token, the first one that differs: two clients are

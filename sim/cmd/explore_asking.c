@@ -141,6 +141,10 @@ static enum fail search_all(struct asking *asking, struct cells *cells, struct f
         fail = search(asking, &cells->rows[watch.at], failure);
         options->watch = NULL;
         options->deadline_us = deadline_us;
+        if (asking_failure(asking)->code && !cmd_stop) {
+            cell_doubt(&cells->rows[watch.at], asking_failure(asking)->text);
+            (void)asking_go_on(asking);
+        }
     }
     return fail;
 }

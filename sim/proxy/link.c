@@ -154,6 +154,11 @@ void proxy_link_speak(struct proxy_link *link)
     flow_run(&link->to_client);
 }
 
+bool proxy_link_is_left(const struct proxy_link *link)
+{
+    return link->client.has_ended;
+}
+
 uint64_t proxy_link_number(const struct proxy_link *link)
 {
     return link->number;

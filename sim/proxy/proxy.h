@@ -121,6 +121,8 @@ void proxy_link_cut(struct proxy_link *link, enum proxy_cut how);
 void proxy_link_silence(struct proxy_link *link);
 /* Ends the silence; not a byte was lost. */
 void proxy_link_speak(struct proxy_link *link);
+/* Has its client ended it, from its side? What is held on it, nobody waits for any more. */
+bool proxy_link_is_left(const struct proxy_link *link);
 
 /* The next bytes of the held request (reply) go on, the rest stays held. Never the last byte of
  * what has come: returns how many went. */

@@ -7,6 +7,7 @@
 #include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <ctype.h>
 #include <string.h>
 
 /* --- the key --- */
@@ -91,17 +92,15 @@ enum fail look_for_key(redisContext *control, struct lock_key *key, struct failu
 
 /* --- the command --- */
 
-/* A library may put something before or behind the key: until it is known what, a word that has it
- * in it is the key, but not a text (a script). */
-static bool names_key(const struct lock_key *key, const char *word, size_t length)
+bool look_is_key(const char *name, bool is_known, const char *word, size_t length)
 {
-    const size_t own = strlen(key->name);
-    if (key->is_known)
-        return length == own && memcmp(word, key->name, own) == 0;
+    const size_t own = strlen(name);
+    if (is_known)
+        return length == own && memcmp(word, name, own) == 0;
     for (size_t i = 0; i < length; i++)
         if (isspace((unsigned char)word[i]))
             return false;
-    return memmem(word, length, key->name, own) != NULL;
+    return memmem(word, length, name, own) != NULL;
 }
 
 struct opaque look_opaque(const struct lock_key *key, const char *name, const char *bytes,
@@ -111,7 +110,7 @@ struct opaque look_opaque(const struct lock_key *key, const char *name, const ch
     struct opaque opaque = {0};
     unsigned keys = 0;
     for (int i = 1; i < words.count; i++)
-        if (names_key(key, words.words[i], words.lengths[i]))
+        if (look_is_key(key->name, key->is_known, words.words[i], words.lengths[i]))
             keys = 1u << KEY_LOCK;
     if (words.count)
         opaque_of_words(&opaque, words.words, words.lengths, words.count, keys);

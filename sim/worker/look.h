@@ -65,4 +65,9 @@ struct exchange_seen {
 bool look_refuses(const struct exchange_seen *seen, const char *key);
 bool look_is_refusal(const struct reply *reply);
 
+/* Is that word of a command the lock's key? A library may put something before or behind the name
+ * that it was told: until it is known what, a word that has it in it is the key, but not a text
+ * (a script). */
+bool look_is_key(const char *name, bool is_known, const char *word, size_t length);
+
 #endif

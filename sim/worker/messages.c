@@ -210,6 +210,7 @@ static void hook_closed(void *context, void *link_owner)
             continue;
         message->held->owner = NULL;
         leave_wire(message);
+        message->is_left = true;
     }
     struct wire **at = &session->wires;
     while (*at != wire)
@@ -357,6 +358,17 @@ static void cut(struct session *session, struct wire *wire)
             leave_wire(message);
         }
     proxy_link_cut(wire->link, PROXY_RST);
+}
+
+void session_take_left(struct session *session)
+{
+    for (struct wire *wire = session->wires; wire; wire = wire->next) {
+        if (wire->is_cut || wire->is_silent || !proxy_link_is_left(wire->link))
+            continue;
+        for (struct wire_message *message = session->first; message; message = message->next)
+            message->is_left |= message->wire == wire;
+        cut(session, wire);
+    }
 }
 
 void session_cut(struct session *session, int client, int connection)

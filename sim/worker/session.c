@@ -93,6 +93,8 @@ enum fail session_ask(struct session *session, int client, struct worker_request
 {
     struct worker_slot *slot = &session->clients[client];
     assert(!slot->asked_id);
+    if (request.op == WORKER_ACQUIRE)
+        request.wait_us = session->options.wait_us;
     slot->pending =
         memory_resize(slot->pending, (size_t)slot->pending_count + 1, sizeof *slot->pending);
     slot->pending[slot->pending_count++] = (struct pending){.op = request.op};

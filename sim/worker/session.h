@@ -30,10 +30,12 @@ struct wire_message {
     int ordinal; /* the how-manieth command of that name from that client to that server, from 1 */
     enum transit transit;
     bool is_gone; /* its connection has ended: it may still be executed, and is heard by nobody */
+    bool is_left; /* is_gone, because its worker has ended it; the caller clears it */
     int requests; /* on the wire: 1, or those of a transaction */
     struct wire_twin *twin;      /* not NULL: it is executed there, not on its connection */
     const char *refusal;         /* not NULL: it is answered with this line, and not executed */
     bool is_offered, is_claimed; /* for the caller's use */
+    int lane;                    /* the same */
     char *bytes;                 /* the request, RESP; the beginning of a large one */
     size_t length;
     char *reply; /* REPLY: RESP; the beginning of a large one */
@@ -70,6 +72,7 @@ struct session_options {
     const char (*names)[NAME_MAX_BYTES]; /* clients names; kept */
     const char *key;                     /* of the lock; kept */
     int64_t lease_us, work_us;
+    int64_t wait_us; /* for so long an acquire may try again; 0: one attempt */
     uint64_t seed;
     int64_t patience_us;      /* real time that a worker may take to come to rest; 0: as below */
     const volatile int *stop; /* not NULL, and not 0: whatever waits gives up with FAIL_UNKNOWN */
@@ -153,7 +156,8 @@ enum fail session_set_now(struct session *session, int64_t now_us, struct failur
 /* The same for the servers, and for workers none of whose threads would go on by itself then: the
  * others stay behind, as if they stalled. Settles nothing. */
 void session_let_pass(struct session *session, int64_t now_us);
-/* A worker that stayed behind goes on. Settles nothing. */
+/* A worker that stayed behind goes on: what it is told before all is settled it hears before its
+ * timers ring. Settles nothing. */
 void session_catch_up(struct session *session, int client);
 enum fail session_settle(struct session *session, struct failure *failure);
 

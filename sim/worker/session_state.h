@@ -117,6 +117,8 @@ void session_note_beginnings(struct session *session);
 /* --- messages.c --- */
 /* Counts names from 1 again. */
 void session_forget_names(struct session *session);
+/* A worker that has ended a connection waits for nothing on it any more. */
+void session_take_left(struct session *session);
 enum fail listener_open(struct session *session, int client, int server, struct failure *failure);
 
 /* --- handshake.c --- */

@@ -300,6 +300,8 @@ enum fail session_settle(struct session *session, struct failure *failure)
         }
     }
     (void)uv_timer_stop(&session->tick);
+    if (!fail)
+        session_take_left(session);
     /* A worker that ends, or says no answer, where it could not connect: that is why. */
     struct failure past;
     if ((!fail || fail == FAIL_INPUT) && check_connections(session, &past)) {

@@ -118,7 +118,6 @@ static bool wake_all(struct timekeeper *timekeeper)
 void timekeeper_set_now(struct timekeeper *timekeeper, int64_t now_us)
 {
     atomic_store(&timekeeper->page->now_us, now_us);
-    (void)wake_all(timekeeper);
 }
 
 void timekeeper_look_again(struct timekeeper *timekeeper)

@@ -29,7 +29,8 @@ void timekeeper_shut(struct timekeeper *timekeeper);
 /* The worker may connect to that port of 127.0.0.1. Before it starts; at most TIME_PORTS_MAX. */
 void timekeeper_allow_port(struct timekeeper *timekeeper, int port);
 
-/* Moves the worker's time, and wakes whoever is due. */
+/* Moves the worker's time. Who is due is woken when it is waited for rest: what was written to it
+ * until then is there first, as for a process that stood still. */
 void timekeeper_set_now(struct timekeeper *timekeeper, int64_t now_us);
 
 /* Behind anything that was written to one of its descriptors: its threads look again. */

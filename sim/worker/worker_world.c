@@ -25,6 +25,19 @@ static enum operation operation_of(const struct wire_message *message, bool is_a
     return message->op == WORKER_RELEASE ? OP_RELEASE : OP_ACQUIRE;
 }
 
+static unsigned take_left(struct workers *workers, int client)
+{
+    unsigned left = 0;
+    for (struct wire_message *message = session_messages(workers->session); message;
+         message = message->next) {
+        if (message->client != client || !message->is_left || !message->is_claimed)
+            continue;
+        left |= channel_bit(message->server, message->lane);
+        message->is_left = false;
+    }
+    return left;
+}
+
 static enum fail take_requests(struct workers *workers, int client, bool is_asked,
                                struct step_result *step, struct failure *failure)
 {
@@ -37,9 +50,10 @@ static enum fail take_requests(struct workers *workers, int client, bool is_aske
                                "%s has more than %d commands on their way at once",
                                workers->run->names[client], OUTBOX_MAX);
         message->is_offered = true;
+        message->lane = is_asked ? LANE_MAIN : LANE_RENEW;
         step->requests[step->requests_count++] = (struct request){
             .server = message->server,
-            .lane = is_asked ? LANE_MAIN : LANE_RENEW,
+            .lane = (enum lane)message->lane,
             .op = operation_of(message, is_asked),
             .opaque = look_opaque(&workers->key, message->name, message->bytes, message->length),
         };
@@ -87,6 +101,7 @@ static enum fail collect(struct workers *workers, int client, struct step_result
         face->has_notice = step->has_noticed_loss = true;
         face->phase = face->phase == PHASE_HOLDING ? PHASE_IDLE : face->phase;
     }
+    step->left = take_left(workers, client);
     if (take_requests(workers, client, was_asked, step, failure))
         return failure->code;
     step->is_stranded = is_asked && !has_message(workers, client) &&
@@ -266,6 +281,7 @@ static enum fail open_session(struct session **session, struct worker_program *p
                                             .names = (const char(*)[NAME_MAX_BYTES])run->names,
                                             .key = key,
                                             .lease_us = run->lease_us,
+                                            .wait_us = program->wait_us,
                                             .seed = run->seed,
                                             .stop = program->stop};
     enum fail fail = session_new(session, &options, failure);

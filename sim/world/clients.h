@@ -19,12 +19,19 @@ struct request {
     struct opaque opaque; /* of a foreign program: then `command` says nothing; else name is "" */
 };
 
+static inline unsigned channel_bit(int server, int lane)
+{
+    return 1u << (server * LANE_COUNT + lane);
+}
+
 /* What a step led to. */
 struct step_result {
     int requests_count;
     struct request requests[OUTBOX_MAX]; /* in order */
-    bool has_returned;                   /* an operation ended: RETURN event */
-    enum operation op;                   /* with has_returned, is_stranded: which operation */
+    unsigned left; /* bits of channel_bit(): it has ended these connections itself, and waits for
+                      nothing on them any more. Before the requests */
+    bool has_returned; /* an operation ended: RETURN event */
+    enum operation op; /* with has_returned, is_stranded: which operation */
     enum result result;
     bool has_noticed_loss; /* NOTICE event */
     bool is_stranded;      /* STRAND event: it acquires or releases, and waits for nothing */

@@ -34,6 +34,10 @@ static void take_step(struct core *core, int client, const struct step_result *s
 {
     struct step_event events[STEP_EVENTS_MAX];
     int count = step_events(step, events);
+    for (int server = 0; server < SERVERS_MAX && step->left; server++)
+        for (int lane = 0; lane < LANE_COUNT; lane++)
+            if (step->left & channel_bit(server, lane))
+                core_leave_by_itself(core, client, server, lane);
     for (int i = 0; i < count; i++) {
         const struct step_event *event = &events[i];
         if (event->kind == EVENT_SEND)

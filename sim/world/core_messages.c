@@ -176,6 +176,29 @@ void core_leave(struct core *core, const struct message *message)
         *channel = CONNECTION_NONE;
 }
 
+void core_leave_by_itself(struct core *core, int client, int server, int lane)
+{
+    struct core_slot *slot = &core->slots[client];
+    const int connection = slot->channels[server][lane];
+    slot->channels[server][lane] = CONNECTION_NONE;
+    for (int i = 0; i < slot->messages_count && connection != CONNECTION_NONE;) {
+        struct message *message = &slot->messages[i];
+        if (message->connection != connection || message->is_abandoned) {
+            i++;
+            continue;
+        }
+        struct event event = core_message_event(core, EVENT_FAULT, message);
+        event.fault = FAULT_GIVE_UP;
+        core_write(core, &event);
+        message->is_abandoned = true;
+        /* As where it gives up: what nobody has executed may still come. */
+        if (message->state == MESSAGE_REQUEST && core->reach[server] == REACH_OPEN)
+            i++;
+        else
+            core_remove(core, message);
+    }
+}
+
 /* --- broken --- */
 
 static void break_connection(struct core *core, int client, int connection)

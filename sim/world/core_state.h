@@ -65,6 +65,8 @@ void core_remove(struct core *core, struct message *message);
 /* The client no longer waits for what is on the message's connection: its channel will use another
  * one. What is on it may still come. */
 void core_leave(struct core *core, const struct message *message);
+/* The same, by the client's own doing, behind a step of it: it gives up on each of them. */
+void core_leave_by_itself(struct core *core, int client, int server, int lane);
 /* The message's connection breaks: what is on it becomes void, what nobody waits for is gone. */
 void core_break(struct core *core, const struct message *message);
 /* So do all connections of a client to a server. */

@@ -69,7 +69,8 @@ static unsigned did_return(const struct step_result *step)
 /* A refused attempt that left nothing behind may be made again: trying is free. */
 static bool is_as_before(const struct client_state *after, unsigned did)
 {
-    return (did & DID_REFUSE) && !(after->flags & CLIENT_STRUCK) && after->count == 0 &&
+    const bool is_over = after->fields[0] == SCRIPT_OVER || after->fields[0] == 0;
+    return (did & DID_REFUSE) && is_over && !(after->flags & CLIENT_STRUCK) && after->count == 0 &&
            after->phase == PHASE_IDLE;
 }
 
@@ -93,6 +94,10 @@ static unsigned steps(struct client_state *client_state, const struct config *co
             client_state->messages[i].flags |= MESSAGE_WON;
     if (is_as_before(client_state, did))
         client_state->rounds++;
+    for (int lane = 0; lane < config->servers * LANE_COUNT && step->left; lane++)
+        if (step->left >> lane & 1 &&
+            !client_state_keeps_watch(client_state, lane / LANE_COUNT, lane % LANE_COUNT))
+            did |= DID_DISCONNECT;
     if (step->requests_count > 0)
         client_state->flags &= (uint8_t)~CLIENT_ANSWERED;
     client_state_settle(client_state, config);
@@ -117,7 +122,7 @@ static int64_t attempt_token(const struct config *config, int rounds)
 /* A new attempt begins while it is still in flight. */
 static void message_outlives(struct packed_message *message, const struct config *config)
 {
-    message->flags &= (uint8_t)~MESSAGE_CURRENT;
+    message_forgets(message);
     if (message->op == OP_ACCESS) {
         workload_outlives(message);
         return;

@@ -41,6 +41,25 @@ void client_state_break(struct client_state *client_state, int server, enum lane
     client_state->count = (uint8_t)kept;
 }
 
+void client_state_leave(struct client_state *client_state, unsigned left)
+{
+    for (int i = 0; i < client_state->count;) {
+        struct packed_message *message = &client_state->messages[i];
+        const bool is_held = client_state->silent >> message->server & 1;
+        if (!(left & channel_bit(message->server, message->lane)) ||
+            message_is_abandoned(message) || message->state == MESSAGE_VOID) {
+            i++;
+            continue;
+        }
+        client_state->flags |= CLIENT_STRUCK;
+        message->flags |= MESSAGE_ABANDONED;
+        if (message->state == MESSAGE_REQUEST && !is_held)
+            i++;
+        else
+            client_state_remove(client_state, i);
+    }
+}
+
 void client_state_remove(struct client_state *client_state, int message)
 {
     assert(message >= 0 && message < client_state->count);

@@ -159,6 +159,13 @@ struct packed_message client_state_copy(const struct client_state *client_state,
     return copy;
 }
 
+void message_forgets(struct packed_message *message)
+{
+    message->flags &= (uint8_t)~MESSAGE_CURRENT;
+    if (message->op == OP_ACQUIRE)
+        message->age = 0;
+}
+
 /* The script is over: no moment changes anything any more, so it need not be told of any. */
 static void settle_over(struct client_state *client_state, const struct config *config,
                         uint8_t call_left, int32_t seen)
@@ -167,7 +174,7 @@ static void settle_over(struct client_state *client_state, const struct config *
         struct packed_message *message = &client_state->messages[i];
         if (message->flags & MESSAGE_CURRENT && !(message->flags & MESSAGE_COPY))
             message_remembers(message, config, call_left, seen);
-        message->flags &= (uint8_t)~MESSAGE_CURRENT;
+        message_forgets(message);
     }
     client_state->wake = NO_TIME;
     if (config->writes_stamps && client_state->rounds == 0)
@@ -257,6 +264,17 @@ static void clock_age(struct client_state *client_state, const struct config *co
         client_state_set_rate(client_state, RATE_TRUE);
 }
 
+/* How long ago a request was sent counts up to here. */
+static int age_most(const struct packed_message *message, const struct config *config)
+{
+    if (message->op == OP_EXTEND)
+        return config->ttl;
+    const bool may_win = message->op == OP_ACQUIRE && message->flags & MESSAGE_CURRENT &&
+                         message->key == KEY_LOCK && config->has_lease && config->servers == 1 &&
+                         !config->scheme->uses_client_clock;
+    return may_win ? config->ttl + LEASE_OVER - config->call_left_min : 0;
+}
+
 void client_state_age(struct client_state *client_state, const struct config *config,
                       bool are_stamps_kept)
 {
@@ -275,8 +293,7 @@ void client_state_age(struct client_state *client_state, const struct config *co
     client_state->seen = value_aged(client_state->seen, are_stamps_kept);
     for (int i = 0; i < client_state->count; i++) {
         struct packed_message *message = &client_state->messages[i];
-        if (message->op == OP_EXTEND && message->state != MESSAGE_REPLY &&
-            message->age < config->ttl)
+        if (message->state != MESSAGE_REPLY && message->age < age_most(message, config))
             message->age++;
         if (message->left > 0 && message->left != MESSAGE_LEFT_FROM_NOW)
             message->left--;

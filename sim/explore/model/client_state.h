@@ -42,7 +42,8 @@ struct packed_message {
     uint8_t verb; /* from VERB_COUNT on: of a foreign program, a number for each name (subject.h) */
     uint8_t key;
     uint8_t reply_kind, reply_error;
-    uint8_t age;  /* of a renewal: ticks since it was sent, at most the lease */
+    uint8_t age;  /* of a renewal, and of a request that may win the lock: ticks since it was sent,
+                     as far as that counts */
     uint8_t left; /* of a request that outlived its attempt, or is a copy, schemes with stamps: its
                      attempt's call_left */
     uint8_t attempts_ago;  /* of an access: which attempt's critical section sent it, up to
@@ -159,6 +160,10 @@ void client_state_age(struct client_state *client_state, const struct config *co
  * server is another process now; so is what is in flight on every lane, and the rest is gone. */
 void client_state_break(struct client_state *client_state, int server, enum lane lane);
 
+/* The client has ended these connections itself (step_result.left): what it waits for there, nobody
+ * does any more. Mirrors core_leave_by_itself() of world/core_messages.c. */
+void client_state_leave(struct client_state *client_state, unsigned left);
+
 /* Its own clock runs so fast from here on, a timer that runs, too. */
 void client_state_set_rate(struct client_state *client_state, enum clock_rate rate);
 
@@ -225,6 +230,9 @@ bool client_state_is_oldest(const struct client_state *client_state, int message
 
 /* Need it not move before time passes? It is late, or its server is silent. */
 bool client_state_may_wait(const struct client_state *client_state, int message);
+
+/* It is of an attempt that is over, or was another one. */
+void message_forgets(struct packed_message *message);
 
 /* Can this request be executed, this reply be heard, before any other message moves? */
 bool client_state_can_arrive(const struct client_state *client_state, int message);
