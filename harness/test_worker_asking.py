@@ -15,10 +15,8 @@ from conftest import BUILD, ROOT
 
 NPM = BUILD / "workers" / "node_modules"
 FAULTS = ["none", "stall", "lose-reply", "late-request", "crash", "restart-empty"]
-# Not set-nx-px-evalsha: it sends something before it asks for the lock. The lease of a scheme counts from its call, that of a worker from the
-# command that granted, so its late grants do not show in the replay, and such cells are unknown.
 SCHEMES = ["setnx-del", "setnx-expire-del", "lua-setnx-expire-del", "set-nx-ex-del", "set-nx-ex-get-del", "set-nx-px-cad",
-           "set-nx-px-cad-weak-token", "set-nx-px-cad-empty-token", "set-nx-px-evalsha-eval", "multi-setnx-expire-del", "watch-multi-del",
+           "set-nx-px-cad-weak-token", "set-nx-px-cad-empty-token", "set-nx-px-evalsha", "set-nx-px-evalsha-eval", "multi-setnx-expire-del", "watch-multi-del",
            "get-watch-multi-del", "fenced", "fenced-late-incr"]
 # `NAME as HOW`: the same lock, done otherwise.
 # test_asking.c holds them all to the schemes' own steps; here each witness is replayed, too: of two, and of all in `make check-long`.

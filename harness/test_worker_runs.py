@@ -177,6 +177,21 @@ def test_a_schedule_replays(picklock, tmp_path):
     assert f'it is a worker, named with --worker "{REDIS_PY}"' in " ".join(without.err.split()), without
 
 
+def test_an_acquire_waits_for_as_long_as_it_is_told(picklock, tmp_path):
+    """The schedule keeps how long; without a word of it nobody waits."""
+    own, out = own_scenario(tmp_path, "A acquires", "B acquires"), tmp_path / "out"
+    ran = picklock("run", "--worker", REDIS_PY, "--wait", "250ms", own, "--out", out)
+    assert ran.status == 0, ran
+    (path,) = next(path for path in out.iterdir() if not path.is_symlink()).glob("schedules/*")
+    text = path.read_text()
+    assert "\nwait: 250ms\n" in text and text.count("B's SET reaches server 1") == 3 and text.count("B wakes") == 2, text
+    again = picklock("replay", path, "--worker", REDIS_PY)
+    assert again.status == 0, again
+    (tmp_path / "short").write_text(text.replace("wait: 250ms\n", ""))
+    diverged = picklock("replay", tmp_path / "short", "--worker", REDIS_PY)
+    assert diverged.status == 2 and "B wakes" in diverged.out + diverged.err, diverged
+
+
 @pytest.mark.parametrize("worker", [NAIVE, REDIS_PY])
 def test_the_same_run_has_the_same_history(picklock, tmp_path, worker):
     found = []

@@ -132,6 +132,7 @@ static enum fail open_cache(struct asking *asking, const struct asking_options *
                                           .redis_server = options->program->redis_server,
                                           .depends = options->depends,
                                           .seed = options->seed,
+                                          .wait_us = options->program->wait_us,
                                           .servers = asking->servers,
                                           .lease_ticks = asking->lease_ticks};
     return options->keeps ? cache_open(&asking->cache, &subject, failure) : FAIL_NONE;

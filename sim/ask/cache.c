@@ -182,8 +182,9 @@ enum fail cache_open(struct cache *cache, const struct cache_subject *subject,
                      struct failure *failure)
 {
     *cache = (struct cache){.key = memory_text("")};
-    add(cache, memory_format("seed %" PRIu64 ", %d servers, %d ticks", subject->seed,
-                             subject->servers, subject->lease_ticks));
+    add(cache,
+        memory_format("seed %" PRIu64 ", %d servers, %d ticks, waits %" PRId64, subject->seed,
+                      subject->servers, subject->lease_ticks, subject->wait_us));
     add_ourselves(cache);
     add_program(cache, subject->redis_server ? subject->redis_server : "redis-server");
     add_surroundings(cache);

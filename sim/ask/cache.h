@@ -19,6 +19,7 @@ struct cache_subject {
     const char *redis_server; /* NULL: the one on the PATH */
     const char *depends;      /* files, "a.py,b.py"; NULL: none */
     uint64_t seed;
+    int64_t wait_us;
     int servers, lease_ticks;
 };
 

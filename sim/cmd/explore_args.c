@@ -14,7 +14,7 @@ const char cmd_explore_help[] =
     "  --worker COMMAND       search this lock program, unmodified: 'python3 my_lock.py' (see\n"
     "                         sim/docs/WORKERS.md); with --search exhaustive it is asked once for\n"
     "                         whatever it may meet, with random, pct or bounded it is run\n"
-    "  --depends F, --no-cache   as for `picklock test`\n"
+    "  --wait TIME, --depends F, --no-cache   as for `picklock test`\n"
     "  --fault F,G            search under these faults: none, one fault, or several at once as in\n"
     "                         stall+crash (default: none, then each fault alone;\n"
     "                         `picklock list faults` explains them)\n"
@@ -29,12 +29,12 @@ const char cmd_explore_help[] =
     "                         strategies in turn) or pct (only runs with stalls). The latter two\n"
     "                         never say \"safe\"; what they find is minimized. Of a worker also\n"
     "                         bounded (all runs with at most 3 faults and preemptions, in order)\n"
-    "  --runs N               maximum number of random runs (default 10000; a search also ends when\n"
+    "  --runs N               most random runs (default 10000; a search also ends when\n"
     "                         1000 runs in a row reached no new state; of a worker 1000)\n"
-    "  --clients N            number of clients, 1 to 6 (default 3; 2 for schemes that need a quorum)\n"
+    "  --clients N            clients, 1 to 6 (default 3; 2 for schemes that need a quorum)\n"
     "  --rounds N             attempts of each client, 1 to 7 (default 2); one that is refused with\n"
     "                         no trace is not counted\n"
-    "  --servers N            number of servers, 1 to 7 (default 1; for schemes that need a quorum\n"
+    "  --servers N            servers, 1 to 7 (default 1; for schemes that need a quorum\n"
     "                         3, then 5)\n"
     "  --lease-ticks N        length of a lease, 1 to 8 ticks (default 2; 3 where a timer counts\n"
     "                         thirds of it)\n"
@@ -144,6 +144,7 @@ enum fail explore_args_parse(int argc, char **argv, struct explore_args *args,
         {"--worker", OPTION_TEXT, &args->worker, 0, 0},
         {"--depends", OPTION_TEXT, &args->depends, 0, 0},
         {"--no-cache", OPTION_FLAG, &args->no_cache, 0, 0},
+        {"--wait", OPTION_DURATION, &args->wait_us, 0, WAIT_MAX_US},
         {"--fault", OPTION_TEXT, &args->fault, 0, 0},
         {"--frontier", OPTION_FLAG, &args->minimal, 0, 0},
         {"--section", OPTION_TEXT, &section, 0, 0},

@@ -102,6 +102,7 @@ static enum fail write_schedule(const struct run *run, const struct explore_find
 {
     struct schedule *schedule = schedule_new(run);
     schedule->worker = program ? memory_text(program->command) : NULL;
+    schedule->wait_us = program ? program->wait_us : 0;
     for (int i = 0; i < finding->choices_count; i++)
         schedule_add(schedule, &finding->choices[i]);
     enum fail fail = schedule_write(schedule, path, failure);

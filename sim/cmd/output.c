@@ -125,6 +125,7 @@ enum fail run_choices_worker(const struct run_choices *choices, const struct liv
     if (worker_scheme_init(worker, choices->worker, live->redis_server, failure))
         return FAIL_INPUT;
     worker->program.stop = &cmd_stop;
+    worker->program.wait_us = choices->wait_us;
     runner->worker = worker;
     return FAIL_NONE;
 }

@@ -28,6 +28,7 @@ enum fail scheme_list_has(const struct scheme_list *list, const char *name, cons
 /* The options that say where to run: given to run and replay alike. */
 struct run_choices {
     const char *on, *redis, *redis_server, *fail_on, *worker;
+    int64_t wait_us; /* of the worker, as in worker_world.h */
     int real_time;
 };
 
@@ -39,6 +40,10 @@ struct run_choices {
     {                                                                                              \
         "--fail-on", OPTION_TEXT, &(choices).fail_on, 0, 0                                         \
     }
+
+/* --wait, for commands with workers. */
+enum { WAIT_MAX_US = 1000000000 };
+#define WAIT_HELP "  --wait TIME            so long a worker's acquire may try again (default 0)\n"
 
 /* Fills runner's world and policy, and *live (its texts are borrowed); where no server is named,
  * the environment may name one (cmd/secrets.h). FAIL_INPUT: not a known word, or a contradiction.

@@ -15,6 +15,7 @@ const char cmd_run_help[] =
     "  --scheme A,B           only these schemes (default: every scheme that a scenario mentions)\n"
     "  --worker COMMAND       test this lock program, unmodified: 'python3 my_lock.py' (see\n"
     "                         sim/docs/WORKERS.md); without --scheme, nothing else is run\n"
+    WAIT_HELP
     "  --on redis|sim         run on a real redis-server (default) or in the simulated world\n"
     "  --redis URL            use your server: redis://[user:password@]host[:port][/db] or unix://path\n"
     "                         (default: $PICKLOCK_REDIS_URL if set and no --redis-server is given)\n"
@@ -45,6 +46,7 @@ static enum fail parse(int argc, char **argv, struct run_options *options, struc
         {"--repeat", OPTION_NUMBER, &options->repeat, 1, 1000000},
         {"--shard", OPTION_TEXT, &options->shard, 0, 0},
         {"--seed", OPTION_NUMBER, &options->seed, 0, INT64_MAX},
+        {"--wait", OPTION_DURATION, &options->choices.wait_us, 0, WAIT_MAX_US},
         RUN_CHOICES_ROWS(options->choices),
         OUTPUT_ROWS(options->output),
     };

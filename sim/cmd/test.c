@@ -36,6 +36,7 @@ const char cmd_test_help[] =
     "                         XDG_CACHE_HOME or ~/.cache)\n"
     "  --clients N            number of clients of the interleavings, 1 to 6 (default 3)\n"
     "  --rounds N             attempts of each client, 1 to 7 (default 2)\n"
+    WAIT_HELP
     "  --redis-server PATH    that program, instead of redis-server on the PATH\n"
     "  --seed N               of what the workers take for random; default 1\n"
     "  --patience TIME        real time that a worker may take to come to rest, in the check and\n"
@@ -118,6 +119,7 @@ int cmd_test(int argc, char **argv)
     const struct option_row rows[] = {
         {"--once", OPTION_FLAG, &is_once, 0, 0},
         {"--lease", OPTION_DURATION, &test.lease_us, 1000, day_us},
+        {"--wait", OPTION_DURATION, &test.wait_us, 0, WAIT_MAX_US},
         {"--patience", OPTION_DURATION, &test.patience_us, 100000, INT64_C(3600000000)},
         {"--servers", OPTION_NUMBER, &servers, 1, SERVERS_MAX},
         {"--fault", OPTION_TEXT, &test.fault, 0, 0},

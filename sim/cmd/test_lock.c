@@ -169,8 +169,10 @@ static enum fail test_all(struct lock_test *it, struct failure *failure)
 static enum fail prepare(struct lock_test *it, struct failure *failure)
 {
     const struct test_lock *test = it->test;
-    const struct run_choices choices = {
-        .redis_server = test->redis_server, .fail_on = test->fail_on, .worker = test->command};
+    const struct run_choices choices = {.redis_server = test->redis_server,
+                                        .fail_on = test->fail_on,
+                                        .worker = test->command,
+                                        .wait_us = test->wait_us};
     it->runner.seed = it->results.seed = (uint64_t)test->seed;
     (void)snprintf(it->results.world, sizeof it->results.world, "redis");
     if (explore_asking_check(test->fault, failure) ||

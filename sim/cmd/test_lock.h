@@ -10,7 +10,7 @@ struct test_lock {
     const char *command, *fault, *redis_server, *fail_on, *depends;
     char **scenarios; /* files; none: all that there are */
     int scenarios_count;
-    int64_t clients, rounds, budget_us, lease_us, patience_us, seed;
+    int64_t clients, rounds, budget_us, lease_us, wait_us, patience_us, seed;
     int no_cache;
     struct output output;
 };

@@ -236,8 +236,10 @@ static enum fail direct_row(struct runner *runner, const struct script *script, 
     }
     recording.head = head_of(runner, run, row->subject);
     recording.schedule = schedule_new(run);
-    if (is_worker(runner, run->scheme))
+    if (is_worker(runner, run->scheme)) {
         recording.schedule->worker = memory_text(runner->worker->program.command);
+        recording.schedule->wait_us = runner->worker->program.wait_us;
+    }
     enum fail fail = recording_open(&recording, runner, run->scheme, row, failure);
     if (!fail)
         fail = drive(script, run, world, &recording, failure);
@@ -362,6 +364,8 @@ enum fail runner_schedule(struct runner *runner, const struct schedule *schedule
                       .same_token = schedule->same_token,
                       .has_replica = schedule->has_replica,
                       .has_delex = schedule->has_delex};
+    if (is_worker(runner, schedule->scheme))
+        runner->worker->program.wait_us = schedule->wait_us;
     result_name_row(row, "replay", schedule->scheme);
     return direct(runner, &script, &run, results, row, failure);
 }

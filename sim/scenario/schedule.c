@@ -80,6 +80,8 @@ static void print_schedule(FILE *out, const struct schedule *schedule)
         fputs("foreign: yes\n", out);
     if (schedule->worker && !strpbrk(schedule->worker, "\r\n"))
         fprintf(out, "worker: %s\n", schedule->worker);
+    if (schedule->wait_us)
+        fprintf(out, "wait: %s\n", units_print_duration(schedule->wait_us, text));
     fputs("---\n", out);
     for (int i = 0; i < schedule->choices_count; i++)
         fprintf(out, "%s\n",

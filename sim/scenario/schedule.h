@@ -8,7 +8,7 @@
  *     seed: 1
  *     delex: yes                   (also: same-token: A B; replica: yes; foreign: yes; when they
  * are so: foreign, when a command is no row of commands.def; worker: COMMAND, of whose processes
- * it is)
+ * it is; wait: 2s, for so long its acquires may try again)
  *     ---
  *     A acquires
  *     A's SET reaches server 1
@@ -32,6 +32,7 @@ struct schedule {
     bool has_replica, has_delex;
     bool is_foreign; /* a choice names a command of a foreign program */
     char *worker;    /* its command line; NULL: it is of a scheme. Owned */
+    int64_t wait_us; /* of a worker: for so long an acquire may try again */
     struct choice *choices;
     int *lines; /* the file line of each choice, when it was read from one */
     int choices_count;

@@ -212,6 +212,14 @@ static enum fail read_worker(struct schedule_reader *reader, char *value)
     return FAIL_NONE;
 }
 
+static enum fail read_wait(struct schedule_reader *reader, char *value)
+{
+    struct failure why;
+    if (units_read_duration(value, &reader->schedule->wait_us, &why))
+        return complain(reader, NULL, "%s", why.text);
+    return FAIL_NONE;
+}
+
 /* Keys stand in this order; a later one may speak of an earlier one. */
 static const struct header_row {
     const char *name;
@@ -223,6 +231,7 @@ static const struct header_row {
     {"seed", read_seed, false},       {"same-token", read_same_token, true},
     {"replica", read_replica, true},  {"delex", read_delex, true},
     {"foreign", read_foreign, true},  {"worker", read_worker, true},
+    {"wait", read_wait, true},
 };
 enum { HEADERS_COUNT = sizeof headers / sizeof headers[0] };
 

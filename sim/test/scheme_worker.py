@@ -2,8 +2,10 @@
 decided by asking it to what is decided by the scheme's own steps. set-up: its connections say who they are before they are used. Standard library only."""
 
 import hashlib
+import random
 import socket
 import sys
+import threading
 import time
 import uuid
 
@@ -21,6 +23,8 @@ class ReplyError(Exception):
 
 class Connection:
     set_up = ()
+    looks = True  # whether its connection has broken meanwhile
+    timeout = None  # its own patience, in seconds
 
     def __init__(self, address):
         self.address = address
@@ -69,10 +73,11 @@ class Connection:
 
     def connect(self):
         """Anew where its connection has broken meanwhile, as client libraries do."""
-        if not self.socket or self.has_ended():
+        if not self.socket or (self.looks and self.has_ended()):
             self.close()
             self.buffer = b""
             self.socket = socket.create_connection(self.address)
+            self.socket.settimeout(self.timeout)
             for first in self.set_up:
                 self.send(first)
                 self.reply()
@@ -109,7 +114,7 @@ class Connection:
         except OSError:
             return True
         finally:
-            self.socket.setblocking(True)
+            self.socket.settimeout(self.timeout)
 
 
 class Scheme(picklock_worker.Worker):
@@ -275,6 +280,61 @@ class Bytes(SetNxPxCad):
 
     def draw(self):
         self.token = (b"\0" + uuid.uuid4().bytes).decode("latin-1")
+
+
+class Retrying(SetNxPxCad):
+    """As SetNxPxCad; it tries again until wait_ms is over, with a delay that is drawn by chance."""
+
+    def acquire(self, wait_ms):
+        self.draw()
+        ends = time.monotonic() + wait_ms / 1000
+        while not self.take():
+            if time.monotonic() >= ends:
+                return False
+            time.sleep(random.uniform(0.05, 0.2))
+        return True
+
+
+class Trailing(SetNxPxCad):
+    """As SetNxPxCad; behind each attempt a timer runs, to no effect."""
+
+    timer = None
+
+    def trail(self, result):
+        self.close_timer()
+        self.timer = threading.Timer(0.05, lambda: None)
+        self.timer.start()
+        return result
+
+    def close_timer(self):
+        if self.timer:
+            self.timer.cancel()
+
+    def close(self):
+        self.close_timer()
+        super().close()
+
+    def take(self):
+        return self.trail(super().take())
+
+    def release(self):
+        return self.trail(super().release())
+
+
+class Impatient(SetNxPxCad):
+    """As SetNxPxCad, with a patience of its own: it leaves a connection that is silent for half a lease."""
+
+    def init(self, settings):
+        super().init(settings)
+        self.redis.timeout = settings.ttl_ms / 2000
+
+
+class Trusting(SetNxPxCad):
+    """As SetNxPxCad, but it does not look whether its connection has broken: then the next command fails."""
+
+    def init(self, settings):
+        super().init(settings)
+        self.redis.looks = False
 
 
 class Erratic(SetNxPxCad):

@@ -22,13 +22,16 @@ struct worker_asked {
     struct asking *asking;
 };
 
+enum { ASKED_LEASE_US = 2000000 };
+
 /* The program, and its words. */
 static void ask_for(struct worker_asked *asked, const char *program, const char *name, int servers)
 {
     struct failure failure = {0};
     (void)snprintf(asked->command, sizeof asked->command, "/usr/bin/python3 sim/test/%s.py %s",
                    program, name);
-    asked->program = (struct worker_program){.command = asked->command};
+    asked->program = (struct worker_program){
+        .command = asked->command, .wait_us = strcmp(name, "retrying") == 0 ? ASKED_LEASE_US : 0};
     asked->scheme = (struct scheme){.name = name, .unit_us = 1000};
     const struct asking_options options = {
         .program = &asked->program, .servers = servers, .seed = 1};
@@ -43,7 +46,8 @@ static void search(struct worker_asked *asked, const struct explore_options *own
     options->scheme = &asked->scheme;
     options->subject = asking_subject(asked->asking);
     options->lease_ticks = asking_lease_ticks(asked->asking);
-    asking_expect_cuts(asked->asking, true);
+    asking_expect_cuts(asked->asking,
+                       options->budget[FAULT_RESTART] || options->budget[FAULT_FAILOVER]);
     run(options, outcome);
 }
 
@@ -229,6 +233,65 @@ static void one_cell_does_not_change_another(void **state)
     asking_free(asked.asking);
 }
 
+/* In that cell: it is complete, and this alone is violated. */
+static void decides(struct worker_asked *asked, int fault, unsigned violated)
+{
+    const struct explore_options own = options_of("set-nx-px-cad", fault);
+    struct explore_options options;
+    struct explore_outcome outcome;
+    search(asked, &own, &options, &outcome);
+    if (asking_failure(asked->asking)->code)
+        fail_msg("%s", asking_failure(asked->asking)->text);
+    assert_int_equal(outcome.end, END_COMPLETE);
+    for (int i = 0; i < PROPERTY_COUNT; i++)
+        if ((outcome.findings[i].verdict == VERDICT_VIOLATED) != (violated >> i & 1))
+            fail_msg("%s: %s", fault == NONE ? "none" : fault_name((enum fault)fault),
+                     property_name((enum property)i));
+    explore_outcome_free(&outcome);
+}
+
+static void ask_again_and_end(struct worker_asked *asked)
+{
+    assert_true(asking_audit(asked->asking, 5, 0));
+    if (asking_failure(asked->asking)->code)
+        fail_msg("%s", asking_failure(asked->asking)->text);
+    asking_free(asked->asking);
+}
+
+static void a_timer_behind_an_attempt_changes_nothing(void **state)
+{
+    struct worker_asked asked;
+    (void)state;
+    ask_for(&asked, "scheme_worker", "trailing", 1);
+    decides(&asked, NONE, 0);
+    decides(&asked, FAULT_LOSE_REPLY, 1u << PROPERTY_NO_ORPHAN | 1u << PROPERTY_TRUTHFUL);
+    ask_again_and_end(&asked);
+}
+
+/* It leaves a connection by itself: what it sent there may still come, and nobody hears the reply.
+ * So where it is late, a lock may be there that nobody knows of. */
+static void what_a_worker_has_left_may_still_come(void **state)
+{
+    struct worker_asked asked;
+    (void)state;
+    ask_for(&asked, "scheme_worker", "impatient", 1);
+    decides(&asked, NONE, 0);
+    decides(&asked, FAULT_LATE_REQUEST, 1u << PROPERTY_NO_ORPHAN | 1u << PROPERTY_TRUTHFUL);
+    ask_again_and_end(&asked);
+}
+
+/* Its lease counts from the request that won: in good time, however long it has waited by then.
+ * Where that reply is late the grant is late; and another one counts from its first request. */
+static void an_acquire_may_try_again_for_a_while(void **state)
+{
+    struct worker_asked asked;
+    (void)state;
+    ask_for(&asked, "scheme_worker", "retrying", 1);
+    decides(&asked, FAULT_SLOW_WORK, 1u << PROPERTY_MUTUAL_EXCLUSION);
+    decides(&asked, FAULT_STALL, 1u << PROPERTY_MUTUAL_EXCLUSION | 1u << PROPERTY_FRESH_GRANT);
+    ask_again_and_end(&asked);
+}
+
 /* A script that it loads while it begins is there until the server forgets it. */
 static void scripts_that_are_loaded_at_first_are_there(void **state)
 {
@@ -284,8 +347,8 @@ static bool can_read(const struct worker_asked *asked, const char *bytes, size_t
     intern_init(&read->book.table);
     server_asker_init(&read->server, &read->book, "lock", 1000);
     read->servers = 1;
-    worker_asker_open(&read->worker, asked->asking->session, &read->book, read->server.key, 1,
-                      1000);
+    worker_asker_open(&read->worker, asked->asking->session, &read->book, read->server.key,
+                      &read->server.knows_key, 1, 1000);
     const bool is_whole = answers_read(read, bytes, size);
     if (is_whole) {
         say_all(read);
@@ -329,29 +392,36 @@ static void kept_answers_are_looked_at_before_they_are_taken(void **state)
 
 /* --- what cannot be decided --- */
 
-static void undecided(const char *name, const char *why)
+static void undecided(const char *name, int fault, const char *why)
 {
     struct worker_asked asked;
     struct explore_options options;
     struct explore_outcome outcome;
-    const struct explore_options stall = options_of("set-nx-px-cad", FAULT_STALL);
+    const struct explore_options stall = options_of("set-nx-px-cad", fault);
     ask_for(&asked, "scheme_worker", name, 1);
     search(&asked, &stall, &options, &outcome);
     explore_outcome_free(&outcome);
     assert_int_equal(asking_failure(asked.asking)->code, FAIL_UNKNOWN);
     if (!strstr(asking_failure(asked.asking)->text, why))
         fail_msg("%s: \"%s\" is not in \"%s\"", name, why, asking_failure(asked.asking)->text);
+    /* What another search does not meet, it can decide. */
+    const bool is_steady = strcmp(name, "erratic") != 0;
+    assert_int_equal(asking_go_on(asked.asking), is_steady);
+    if (fault == FAULT_RESTART)
+        decides(&asked, FAULT_LOSE_REPLY, 1u << PROPERTY_NO_ORPHAN | 1u << PROPERTY_TRUTHFUL);
     asking_free(asked.asking);
 }
 
 static void what_cannot_be_decided_says_why(void **state)
 {
     (void)state;
-    undecided("erratic", "two answers to one question");
-    undecided("growing", "it does not close");
-    undecided("beside", "it keeps a key 'releases' beside the lock's, which has a token in it");
-    undecided("fields", "HPEXPIRE: fields that expire by themselves");
-    undecided("stream", "its lock's key is a stream");
+    undecided("trusting", FAULT_RESTART, "minds that its idle connection broke");
+    undecided("erratic", FAULT_STALL, "two answers to one question");
+    undecided("growing", FAULT_STALL, "it does not close");
+    undecided("beside", FAULT_STALL,
+              "it keeps a key 'releases' beside the lock's, which has a token in it");
+    undecided("fields", FAULT_STALL, "HPEXPIRE: fields that expire by themselves");
+    undecided("stream", FAULT_STALL, "its lock's key is a stream");
 }
 
 /* --- phrases --- */
@@ -409,6 +479,9 @@ int main(void)
         cmocka_unit_test(a_lock_may_be_a_hash),
         cmocka_unit_test(keys_beside_a_lock_expire),
         cmocka_unit_test(one_cell_does_not_change_another),
+        cmocka_unit_test(a_timer_behind_an_attempt_changes_nothing),
+        cmocka_unit_test(what_a_worker_has_left_may_still_come),
+        cmocka_unit_test(an_acquire_may_try_again_for_a_while),
         cmocka_unit_test(scripts_that_are_loaded_at_first_are_there),
         cmocka_unit_test(kept_answers_are_looked_at_before_they_are_taken),
         cmocka_unit_test(what_cannot_be_decided_says_why),

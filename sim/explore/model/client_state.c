@@ -269,9 +269,9 @@ static int age_most(const struct packed_message *message, const struct config *c
 {
     if (message->op == OP_EXTEND)
         return config->ttl;
-    const bool may_win = message->op == OP_ACQUIRE && message->flags & MESSAGE_CURRENT &&
-                         message->key == KEY_LOCK && config->has_lease && config->servers == 1 &&
-                         !config->scheme->uses_client_clock;
+    const bool may_win = message_is_opaque(message) && message->op == OP_ACQUIRE &&
+                         message->flags & MESSAGE_CURRENT && message->key == KEY_LOCK &&
+                         config->has_lease && config->servers == 1;
     return may_win ? config->ttl + LEASE_OVER - config->call_left_min : 0;
 }
 

@@ -130,6 +130,18 @@ static void ghost_refusal(const struct sender *sender, const struct packed_messa
     }
 }
 
+/* Of a foreign program the lease counts from the request that won: it may have tried before. The
+ * twin of lease_starts_us() of checks/ledger_client.c. */
+static void count_from_sending(const struct sender *sender, const struct packed_message *message)
+{
+    const struct config *config = sender->config;
+    struct client_state *client_state = sender->client_state;
+    if (!message_is_opaque(message) || config->servers > 1 || !config->has_lease ||
+        client_state->phase != PHASE_ACQUIRING || !(message->flags & MESSAGE_CURRENT))
+        return;
+    client_state->call_left = (uint8_t)(config->ttl + LEASE_OVER - message->age);
+}
+
 /* A lock that comes when its attempt is over, and had not been won. */
 static unsigned ghost_write(const struct sender *sender, const struct packed_message *message,
                             struct keyspace *keyspace)
@@ -139,6 +151,7 @@ static unsigned ghost_write(const struct sender *sender, const struct packed_mes
     if (message_is_opaque(message) && message->flags & MESSAGE_CURRENT &&
         sender->client_state->phase == PHASE_ACQUIRING)
         sender->client_state->flags |= CLIENT_TAKEN;
+    count_from_sending(sender, message);
     if (sender->client_state->phase == PHASE_RELEASING && message->flags & MESSAGE_CURRENT)
         sender->client_state->overtaken |= (uint8_t)(1u << message->server);
     return message->flags & (MESSAGE_CURRENT | MESSAGE_WON) ? 0 : LEFT_ORPHAN;
