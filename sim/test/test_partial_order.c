@@ -302,10 +302,10 @@ static bool is_tried(enum fault fault, bool is_at_request, uint8_t flags, bool h
 {
     struct config config = {.has_fault[FAULT_RESEND] = has_resend};
     struct client_state client_state = {.flags = flags, .count = 1};
-    struct action_draft draft = {
+    struct enabled_action action = {
         .kind = ACTION_INJECT, .fault = (int)fault, .message = is_at_request ? 0 : -1};
     struct action_list list = {
-        .client_state = &client_state, .config = &config, .drafts = &draft, .count = 1};
+        .client_state = &client_state, .config = &config, .enabled = &action, .count = 1};
     client_state.messages[0].state = MESSAGE_REQUEST;
     client_state.messages[0].flags = MESSAGE_CURRENT;
     partial_order_filter(&list);

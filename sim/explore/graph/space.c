@@ -30,7 +30,7 @@ void space_init(struct state_space *space, const struct explore_options *options
     space->client_facts = memory_new(space->client_facts_size, sizeof *space->client_facts);
     space->server_facts = memory_new(space->server_facts_size, sizeof *space->server_facts);
     space->actions = memory_new(space->actions_size, sizeof *space->actions);
-    space->drafts = memory_new(ACTIONS_MAX, sizeof *space->drafts);
+    space->enabled = memory_new(ACTIONS_MAX, sizeof *space->enabled);
 }
 
 void space_close(struct state_space *space)
@@ -45,7 +45,7 @@ void space_close(struct state_space *space)
     free(space->client_facts);
     free(space->server_facts);
     free(space->actions);
-    free(space->drafts);
+    free(space->enabled);
 }
 
 size_t space_bytes(const struct state_space *space)
@@ -57,7 +57,7 @@ size_t space_bytes(const struct state_space *space)
            intern_bytes(&space->fences) + space->client_facts_size * sizeof *space->client_facts +
            space->server_facts_size * sizeof *space->server_facts +
            space->actions_size * sizeof *space->actions + projections_bytes(&space->projections) +
-           successor_cache_bytes(&space->cache) + ACTIONS_MAX * sizeof *space->drafts;
+           successor_cache_bytes(&space->cache) + ACTIONS_MAX * sizeof *space->enabled;
 }
 
 enum fail space_fail(const struct state_space *space, struct failure *failure)
@@ -221,7 +221,7 @@ static int list_actions(struct state_space *space, const struct client_state *cl
 {
     struct action_list list = {.client_state = client_state,
                                .config = &space->config,
-                               .drafts = space->drafts,
+                               .enabled = space->enabled,
                                .fault = FAULT_NONE};
     actions_list_own(&list);
     if (space->config.is_eager)
@@ -244,25 +244,25 @@ void space_list_client(struct state_space *space, uint32_t number)
                                  .aged = {UNKNOWN_ID, UNKNOWN_ID}};
     client_facts_fill(&facts, &client_state);
     for (int i = 0; i < count; i++) {
-        const struct action_draft *draft = &space->drafts[i];
-        if (draft->did >= DID_VIOLATE && !space->violation) {
-            space->violation = violation_of_did(draft->did);
-            space->violation_slip = draft->did >> DID_SLIP_SHIFT;
-            space->violation_at = draft->kind == ACTION_ACQUIRE ? 0 : client_state.fields[0];
+        const struct enabled_action *action = &space->enabled[i];
+        if (action->did >= DID_VIOLATE && !space->violation) {
+            space->violation = violation_of_did(action->did);
+            space->violation_slip = action->did >> DID_SLIP_SHIFT;
+            space->violation_at = action->kind == ACTION_ACQUIRE ? 0 : client_state.fields[0];
         }
         uint32_t to =
-            draft->kind == ACTION_ARRIVE ? number : space_number_client(space, &draft->after);
+            action->kind == ACTION_ARRIVE ? number : space_number_client(space, &action->after);
         space->actions[space->actions_count++] =
             (struct action){.to = to,
-                            .did = draft->did & ((1u << DID_SLIP_SHIFT) - 1),
-                            .kind = (uint8_t)draft->kind,
-                            .message = (int8_t)draft->message,
-                            .server = (int8_t)draft->server,
-                            .fault = (int8_t)draft->fault,
-                            .ticks = (int8_t)draft->ticks,
-                            .is_urgent = draft->is_urgent,
-                            .hearing = (uint8_t)draft->hearing};
-        facts.is_urgent |= draft->is_urgent;
+                            .did = action->did & ((1u << DID_SLIP_SHIFT) - 1),
+                            .kind = (uint8_t)action->kind,
+                            .message = (int8_t)action->message,
+                            .server = (int8_t)action->server,
+                            .fault = (int8_t)action->fault,
+                            .ticks = (int8_t)action->ticks,
+                            .is_urgent = action->is_urgent,
+                            .hearing = (uint8_t)action->hearing};
+        facts.is_urgent |= action->is_urgent;
     }
     if (space->config.has_partial_order)
         partial_order_hooks.annotate(space, &facts, &client_state);
@@ -275,23 +275,23 @@ void space_list_server(struct state_space *space, uint32_t number)
 {
     struct server_state server_state;
     space_read_server(space, number, &server_state);
-    int count = actions_list_server(&server_state, &space->config, space->server_drafts);
+    int count = actions_list_server(&server_state, &space->config, space->server_enabled);
     uint32_t start = space->actions_count;
     bool has_delayed = false;
     uint32_t injections = 0;
     actions_reserve(space, count);
     for (int i = 0; i < count; i++) {
-        const struct server_action_draft *draft = &space->server_drafts[i];
+        const struct enabled_server_action *action = &space->server_enabled[i];
         space->actions[space->actions_count++] = (struct action){
-            .to = space_number_server(space, &draft->after),
-            .did = (draft->breaks ? DID_DISCONNECT : 0) | (draft->forgets ? DID_FORGET : 0) |
-                   (draft->after.reach != server_state.reach ? DID_REACH : 0),
-            .kind = (uint8_t)draft->kind,
+            .to = space_number_server(space, &action->after),
+            .did = (action->breaks ? DID_DISCONNECT : 0) | (action->forgets ? DID_FORGET : 0) |
+                   (action->after.reach != server_state.reach ? DID_REACH : 0),
+            .kind = (uint8_t)action->kind,
             .message = -1,
-            .fault = (int8_t)draft->fault,
-            .ticks = (int8_t)draft->ticks};
-        has_delayed |= draft->kind == ACTION_DELAYED;
-        injections |= (uint32_t)(draft->kind == ACTION_INJECT) << draft->fault;
+            .fault = (int8_t)action->fault,
+            .ticks = (int8_t)action->ticks};
+        has_delayed |= action->kind == ACTION_DELAYED;
+        injections |= (uint32_t)(action->kind == ACTION_INJECT) << action->fault;
     }
     struct server_facts *server_facts = &space->server_facts[number];
     server_facts->actions_start = start;

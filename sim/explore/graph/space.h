@@ -113,8 +113,8 @@ struct state_space {
     struct memo memos[MEMO_COUNT];
     struct projections projections;
     struct successor_cache cache;
-    struct action_draft *drafts; /* of the record in hand */
-    struct server_action_draft server_drafts[SERVER_ACTIONS_MAX];
+    struct enabled_action *enabled; /* of the record in hand */
+    struct enabled_server_action server_enabled[SERVER_ACTIONS_MAX];
 };
 
 /* Two numbers and what was observed share a memo's key. */

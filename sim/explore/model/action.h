@@ -1,5 +1,5 @@
-/* action.h - an action: a transition that is enabled in a client state, or in a server state, while
- * it is drafted; and what it did that others must know. */
+/* action.h - an action: a transition that is enabled in a client state, or in a server state, with
+ * the state behind it; and what it did that others must know. */
 #ifndef PICKLOCK_EXPLORE_MODEL_ACTION_H
 #define PICKLOCK_EXPLORE_MODEL_ACTION_H
 
@@ -38,8 +38,8 @@ enum action_kind {
     BIT(DID_STRAND)     /* it acquires or releases, and waits for nothing that could come */
 BITS(effect_bit, EFFECT_BITS);
 
-/* And more: the scheme broke a rule; violation_of_did() is which. In a draft a field may stand
- * above it (declared.h). */
+/* And more: the scheme broke a rule; violation_of_did() is which. Of an enabled action a field may
+ * stand above it (declared.h). */
 enum { DID_VIOLATE = 1 << EFFECT_BITS_WIDTH, DID_SLIP_SHIFT = 20 };
 
 static inline enum contract_violation violation_of_did(unsigned did)
@@ -53,7 +53,7 @@ enum { NO_SERVER = -1, ACTIONS_MAX = 8 + 8 * CLIENT_MESSAGES_MAX };
  * batch (eager_replies.h). */
 enum hearing { HEARD_ALWAYS, HEARD_ONE_BY_ONE, HEARD_IN_BATCH };
 
-struct action_draft {
+struct enabled_action {
     enum action_kind kind;
     int message; /* that it is about, or -1 */
     int server;
@@ -65,17 +65,17 @@ struct action_draft {
     struct client_state after; /* not of ACTION_ARRIVE */
 };
 
-/* A list in the making. */
+/* Those of a client state, while they are listed. */
 struct action_list {
     const struct client_state *client_state;
     const struct config *config;
-    struct action_draft *drafts;
+    struct enabled_action *enabled;
     int count;
     int fault; /* whose actions are being listed, or FAULT_NONE */
 };
 
 /* The same of a server: only faults move it. */
-struct server_action_draft {
+struct enabled_server_action {
     enum action_kind kind;
     int fault, ticks;
     bool breaks;  /* every connection */
@@ -88,7 +88,7 @@ enum { SERVER_ACTIONS_MAX = 2 * FAULT_COUNT };
 struct server_action_list {
     const struct server_state *server_state;
     const struct config *config;
-    struct server_action_draft *drafts;
+    struct enabled_server_action *enabled;
     int count;
     int fault;
 };

@@ -11,20 +11,20 @@
 #include <assert.h>
 #include <string.h>
 
-struct action_draft *actions_add(struct action_list *list, enum action_kind kind, int message)
+struct enabled_action *actions_add(struct action_list *list, enum action_kind kind, int message)
 {
     assert(list->count < ACTIONS_MAX);
-    struct action_draft *draft = &list->drafts[list->count++];
-    draft->kind = kind;
-    draft->message = message;
-    draft->server = message >= 0 ? list->client_state->messages[message].server : NO_SERVER;
-    draft->fault = list->fault;
-    draft->ticks = 0;
-    draft->is_urgent = false;
-    draft->hearing = HEARD_ALWAYS;
-    draft->did = 0;
-    draft->after = *list->client_state;
-    return draft;
+    struct enabled_action *action = &list->enabled[list->count++];
+    action->kind = kind;
+    action->message = message;
+    action->server = message >= 0 ? list->client_state->messages[message].server : NO_SERVER;
+    action->fault = list->fault;
+    action->ticks = 0;
+    action->is_urgent = false;
+    action->hearing = HEARD_ALWAYS;
+    action->did = 0;
+    action->after = *list->client_state;
+    return action;
 }
 
 /* Mirrors core_leave() of world/core_messages.c.
@@ -35,11 +35,11 @@ static unsigned did_leave(const struct client_state *after, const struct packed_
     return client_state_keeps_watch(after, message->server, message->lane) ? 0 : DID_DISCONNECT;
 }
 
-void actions_disconnect(const struct action_list *list, struct action_draft *draft)
+void actions_disconnect(const struct action_list *list, struct enabled_action *action)
 {
-    const struct packed_message *message = &list->client_state->messages[draft->message];
-    client_state_break(&draft->after, message->server, message->lane);
-    draft->did = did_leave(&draft->after, message);
+    const struct packed_message *message = &list->client_state->messages[action->message];
+    client_state_break(&action->after, message->server, message->lane);
+    action->did = did_leave(&action->after, message);
 }
 
 /* --- steps of the scheme --- */
@@ -141,8 +141,8 @@ static void list_acquire(struct action_list *list)
         list->client_state->count + list->config->servers > CLIENT_MESSAGES_MAX ||
         client_state_is_accessing(list->client_state))
         return;
-    struct action_draft *draft = actions_add(list, ACTION_ACQUIRE, -1);
-    struct client_state *after = &draft->after;
+    struct enabled_action *action = actions_add(list, ACTION_ACQUIRE, -1);
+    struct client_state *after = &action->after;
     for (int i = 0; i < after->count; i++)
         message_outlives(&after->messages[i], list->config);
     after->flags = 0;
@@ -150,7 +150,7 @@ static void list_acquire(struct action_list *list)
     const struct impulse impulse = {.kind = IMPULSE_ACQUIRE,
                                     .token = attempt_token(list->config, after->rounds)};
     after->rounds--;
-    draft->did = steps(after, list->config, &impulse);
+    action->did = steps(after, list->config, &impulse);
 }
 
 /* Its critical section. One that is under way while a server is out of reach may last as long as
@@ -167,9 +167,9 @@ static void list_access(struct action_list *list)
     enum action_kind kind;
     if (!workload_next(list->client_state, list->config, &kind))
         return;
-    struct action_draft *draft = actions_add(list, kind, -1);
-    draft->is_urgent = goes_on_at_once(list->client_state);
-    workload_begin(&draft->after, list->config, kind);
+    struct enabled_action *action = actions_add(list, kind, -1);
+    action->is_urgent = goes_on_at_once(list->client_state);
+    workload_begin(&action->after, list->config, kind);
 }
 
 /* Mirrors choose_release() of world/core_clients.c. */
@@ -178,9 +178,9 @@ static void list_release(struct action_list *list)
     if (list->client_state->phase != PHASE_HOLDING ||
         !workload_is_over(list->client_state, list->config))
         return;
-    struct action_draft *draft = actions_add(list, ACTION_RELEASE, -1);
-    draft->is_urgent = goes_on_at_once(list->client_state);
-    draft->did = steps(&draft->after, list->config, &(struct impulse){.kind = IMPULSE_RELEASE});
+    struct enabled_action *action = actions_add(list, ACTION_RELEASE, -1);
+    action->is_urgent = goes_on_at_once(list->client_state);
+    action->did = steps(&action->after, list->config, &(struct impulse){.kind = IMPULSE_RELEASE});
 }
 
 static unsigned tells(struct client_state *client_state, const struct config *config,
@@ -195,9 +195,9 @@ static void list_wake(struct action_list *list)
 {
     if (list->client_state->wake != 0)
         return;
-    struct action_draft *draft = actions_add(list, ACTION_WAKE, -1);
-    draft->is_urgent = !(list->client_state->flags & CLIENT_STALLED);
-    draft->did = tells(&draft->after, list->config, &(struct moment){.kind = MOMENT_WAKE});
+    struct enabled_action *action = actions_add(list, ACTION_WAKE, -1);
+    action->is_urgent = !(list->client_state->flags & CLIENT_STALLED);
+    action->did = tells(&action->after, list->config, &(struct moment){.kind = MOMENT_WAKE});
 }
 
 /* --- messages --- */
@@ -213,8 +213,8 @@ static void list_arrive(struct action_list *list, int message)
     const struct packed_message *it = &list->client_state->messages[message];
     if (!client_state_can_arrive(list->client_state, message))
         return;
-    struct action_draft *draft = actions_add(list, ACTION_ARRIVE, message);
-    draft->is_urgent = !(it->flags & MESSAGE_LATE);
+    struct enabled_action *action = actions_add(list, ACTION_ARRIVE, message);
+    action->is_urgent = !(it->flags & MESSAGE_LATE);
 }
 
 void actions_answered(struct client_state *client_state, const struct config *config, int message,
@@ -294,9 +294,10 @@ static void list_hear(struct action_list *list, int message)
     const struct packed_message *it = &list->client_state->messages[message];
     if (!client_state_can_be_heard(list->client_state, message))
         return;
-    struct action_draft *draft = actions_add(list, ACTION_HEAR, message);
-    draft->is_urgent = !(it->flags & MESSAGE_LATE) && !(list->client_state->flags & CLIENT_STALLED);
-    draft->did = actions_end(&draft->after, list->config, message, MOMENT_REPLY);
+    struct enabled_action *action = actions_add(list, ACTION_HEAR, message);
+    action->is_urgent =
+        !(it->flags & MESSAGE_LATE) && !(list->client_state->flags & CLIENT_STALLED);
+    action->did = actions_end(&action->after, list->config, message, MOMENT_REPLY);
 }
 
 /* Mirrors choose_give_up() of world/core_faults.c. */
@@ -307,10 +308,10 @@ static void list_give_up(struct action_list *list, int message)
     if (!client_state_is_oldest(list->client_state, message, is_waited_for) ||
         !(is_void || client_state_may_wait(list->client_state, message)))
         return;
-    struct action_draft *draft = actions_add(list, ACTION_GIVE_UP, message);
-    draft->is_urgent = is_void && !(list->client_state->flags & CLIENT_STALLED);
-    draft->did =
-        actions_end(&draft->after, list->config, message, is_void ? MOMENT_LOST : MOMENT_TIMEOUT);
+    struct enabled_action *action = actions_add(list, ACTION_GIVE_UP, message);
+    action->is_urgent = is_void && !(list->client_state->flags & CLIENT_STALLED);
+    action->did =
+        actions_end(&action->after, list->config, message, is_void ? MOMENT_LOST : MOMENT_TIMEOUT);
 }
 
 /* --- all of them --- */
@@ -346,21 +347,21 @@ void actions_list_faults(struct action_list *list)
     }
 }
 
-struct server_action_draft *actions_add_server(struct server_action_list *list,
-                                               enum action_kind kind)
+struct enabled_server_action *actions_add_server(struct server_action_list *list,
+                                                 enum action_kind kind)
 {
     assert(list->count < SERVER_ACTIONS_MAX);
-    struct server_action_draft *draft = &list->drafts[list->count++];
-    *draft = (struct server_action_draft){
+    struct enabled_server_action *action = &list->enabled[list->count++];
+    *action = (struct enabled_server_action){
         .kind = kind, .fault = list->fault, .after = *list->server_state};
-    return draft;
+    return action;
 }
 
 int actions_list_server(const struct server_state *server_state, const struct config *config,
-                        struct server_action_draft *drafts)
+                        struct enabled_server_action *enabled)
 {
     struct server_action_list list = {
-        .server_state = server_state, .config = config, .drafts = drafts};
+        .server_state = server_state, .config = config, .enabled = enabled};
     for (int i = 0; i < FAULT_COUNT; i++) {
         const struct fault_kind *kind = fault_kind((enum fault)i);
         list.fault = i;

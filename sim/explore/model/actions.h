@@ -10,10 +10,10 @@
 #include "explore/model/action.h"
 
 /* Adds an action that leaves all as it is, to be filled in. message: -1 for none. */
-struct action_draft *actions_add(struct action_list *list, enum action_kind kind, int message);
+struct enabled_action *actions_add(struct action_list *list, enum action_kind kind, int message);
 
-/* In a draft about a message: its connection breaks. */
-void actions_disconnect(const struct action_list *list, struct action_draft *draft);
+/* Of an action about a message: its connection breaks. */
+void actions_disconnect(const struct action_list *list, struct enabled_action *action);
 
 /* In a record: the message ends so (MOMENT_REPLY, MOMENT_TIMEOUT, MOMENT_LOST), and the client is
  * told when it still waits for it. Returns enum effect_bit. */
@@ -21,7 +21,7 @@ unsigned actions_end(struct client_state *client_state, const struct config *con
                      enum moment_kind how);
 
 /* All actions, in a fixed order, in two parts: those of the client and its messages, and what
- * faults do to it. list->drafts: ACTIONS_MAX. What a reduction leaves out of them is not known
+ * faults do to it. list->enabled: ACTIONS_MAX. What a reduction leaves out of them is not known
  * here. */
 void actions_list_own(struct action_list *list);
 void actions_list_faults(struct action_list *list);
@@ -30,10 +30,10 @@ void actions_list_faults(struct action_list *list);
 void actions_list_ends(struct action_list *list);
 
 /* The same of a server: only faults move it. */
-struct server_action_draft *actions_add_server(struct server_action_list *list,
-                                               enum action_kind kind);
+struct enabled_server_action *actions_add_server(struct server_action_list *list,
+                                                 enum action_kind kind);
 int actions_list_server(const struct server_state *server_state, const struct config *config,
-                        struct server_action_draft *drafts);
+                        struct enabled_server_action *enabled);
 
 /* ACTION_ARRIVE, once the server has answered: the request is a reply now, or gone when nobody
  * waits for it. */

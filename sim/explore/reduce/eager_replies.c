@@ -178,24 +178,24 @@ static bool is_order_always_free(const struct client_state *client_state,
 }
 
 /* Of the attempt under way, and before time passes: the end of a message; a reply that is heard. */
-static bool ends_now(const struct action_list *list, const struct action_draft *draft)
+static bool ends_now(const struct action_list *list, const struct enabled_action *action)
 {
-    return (draft->kind == ACTION_HEAR || draft->kind == ACTION_GIVE_UP) && draft->is_urgent &&
-           list->client_state->messages[draft->message].flags & MESSAGE_CURRENT;
+    return (action->kind == ACTION_HEAR || action->kind == ACTION_GIVE_UP) && action->is_urgent &&
+           list->client_state->messages[action->message].flags & MESSAGE_CURRENT;
 }
 
-static bool is_heard_now(const struct action_list *list, const struct action_draft *draft)
+static bool is_heard_now(const struct action_list *list, const struct enabled_action *action)
 {
-    return draft->kind == ACTION_HEAR && ends_now(list, draft);
+    return action->kind == ACTION_HEAR && ends_now(list, action);
 }
 
-typedef bool is_wanted(const struct action_list *list, const struct action_draft *draft);
+typedef bool is_wanted(const struct action_list *list, const struct enabled_action *action);
 
 static bool can_wait(const struct action_list *list, struct ends *ends, is_wanted *is_one)
 {
     int heard = 0;
     for (int i = 0; i < list->count; i++)
-        heard += is_one(list, &list->drafts[i]);
+        heard += is_one(list, &list->enabled[i]);
     return heard > 0 && (ends->is_waiting || heard > 1) &&
            is_order_always_free(list->client_state, list->config, ends);
 }
@@ -206,20 +206,20 @@ static void hear_in_order(struct action_list *list, bool is_waiting)
 {
     int heard = 0, first = -1, count = list->count;
     for (int i = 0; i < count; i++) {
-        struct action_draft *draft = &list->drafts[i];
-        if (!is_heard_now(list, draft))
+        struct enabled_action *action = &list->enabled[i];
+        if (!is_heard_now(list, action))
             continue;
-        draft->hearing = HEARD_ONE_BY_ONE;
+        action->hearing = HEARD_ONE_BY_ONE;
         if (heard++ == 0)
             first = i;
     }
     if (is_waiting || heard == 0)
         return;
-    struct action_draft *draft = actions_add(list, ACTION_HEAR, list->drafts[first].message);
-    *draft = list->drafts[first];
-    draft->hearing = HEARD_IN_BATCH;
+    struct enabled_action *action = actions_add(list, ACTION_HEAR, list->enabled[first].message);
+    *action = list->enabled[first];
+    action->hearing = HEARD_IN_BATCH;
     if (heard > 1)
-        draft->after.flags |= CLIENT_HEARING;
+        action->after.flags |= CLIENT_HEARING;
 }
 
 void eager_replies_filter(struct action_list *list)
@@ -240,9 +240,9 @@ bool eager_replies_only_count(const struct client_state *client_state, const str
 unsigned eager_replies_counted(const struct client_state *client_state, const struct config *config,
                                bool *is_waiting)
 {
-    struct action_draft drafts[ACTIONS_MAX];
+    struct enabled_action enabled[ACTIONS_MAX];
     struct action_list list = {
-        .client_state = client_state, .config = config, .drafts = drafts, .fault = FAULT_NONE};
+        .client_state = client_state, .config = config, .enabled = enabled, .fault = FAULT_NONE};
     struct ends ends;
     unsigned messages = 0;
     *is_waiting = false;
@@ -252,8 +252,8 @@ unsigned eager_replies_counted(const struct client_state *client_state, const st
     if (!can_wait(&list, &ends, ends_now))
         return 0;
     for (int i = 0; i < list.count; i++)
-        if (ends_now(&list, &drafts[i]))
-            messages |= 1u << drafts[i].message;
+        if (ends_now(&list, &enabled[i]))
+            messages |= 1u << enabled[i].message;
     *is_waiting = ends.is_waiting;
     return messages;
 }

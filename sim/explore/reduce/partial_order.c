@@ -35,15 +35,17 @@ static bool is_asking(const struct client_state *client_state)
     return false;
 }
 
-static bool comes_at_another_time(const struct action_list *list, const struct action_draft *draft)
+static bool comes_at_another_time(const struct action_list *list,
+                                  const struct enabled_action *action)
 {
     const struct client_state *client_state = list->client_state;
-    if (draft->kind != ACTION_INJECT || fault_kind((enum fault)draft->fault)->depends_on_everything)
+    if (action->kind != ACTION_INJECT ||
+        fault_kind((enum fault)action->fault)->depends_on_everything)
         return false;
-    if (draft->message < 0)
+    if (action->message < 0)
         return is_asking(client_state);
-    const struct packed_message *message = &client_state->messages[draft->message];
-    if (!is_awaited(message) || client_state_may_wait(client_state, draft->message))
+    const struct packed_message *message = &client_state->messages[action->message];
+    if (!is_awaited(message) || client_state_may_wait(client_state, action->message))
         return false;
     /* What is sent again, or was sent to a server that fell silent, is on its way later than the
      * others. */
@@ -57,8 +59,8 @@ void partial_order_filter(struct action_list *list)
 {
     int kept = 0;
     for (int i = 0; i < list->count; i++)
-        if (!comes_at_another_time(list, &list->drafts[i]))
-            list->drafts[kept++] = list->drafts[i];
+        if (!comes_at_another_time(list, &list->enabled[i]))
+            list->enabled[kept++] = list->enabled[i];
     list->count = kept;
 }
 

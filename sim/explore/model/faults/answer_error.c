@@ -37,10 +37,10 @@ static void list_answer_error(struct action_list *list)
         const struct reply reply = answer(message, list->config, &watch);
         if (reply.kind != REPLY_ERROR || reply.error != fault_answer_error_kind.error)
             continue;
-        struct action_draft *draft = actions_add(list, ACTION_INJECT, i);
-        draft->did = watch.active ? 0 : DID_DISCONNECT;
-        draft->after.flags |= CLIENT_STRUCK;
-        actions_answered(&draft->after, list->config, i, &reply);
+        struct enabled_action *action = actions_add(list, ACTION_INJECT, i);
+        action->did = watch.active ? 0 : DID_DISCONNECT;
+        action->after.flags |= CLIENT_STRUCK;
+        actions_answered(&action->after, list->config, i, &reply);
     }
 }
 

@@ -15,12 +15,12 @@ static bool reads_clock(const struct scheme *scheme)
 
 static void add_jump(struct action_list *list, int ticks)
 {
-    struct action_draft *draft = actions_add(list, ACTION_INJECT, -1);
-    draft->ticks = ticks;
-    draft->after.skew = (int8_t)(draft->after.skew + ticks);
-    client_state_settle(&draft->after, list->config);
+    struct enabled_action *action = actions_add(list, ACTION_INJECT, -1);
+    action->ticks = ticks;
+    action->after.skew = (int8_t)(action->after.skew + ticks);
+    client_state_settle(&action->after, list->config);
     /* Of a clock that nobody has looked at yet it would be no step. */
-    if (client_state_is_same(&draft->after, list->client_state))
+    if (client_state_is_same(&action->after, list->client_state))
         list->count--;
 }
 

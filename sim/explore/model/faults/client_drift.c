@@ -11,12 +11,12 @@
 
 static void add_rate(struct action_list *list, enum clock_rate rate)
 {
-    struct action_draft *draft = actions_add(list, ACTION_INJECT, -1);
-    draft->ticks = rate == RATE_HALF ? -1 : 1;
-    client_state_set_rate(&draft->after, rate);
-    client_state_settle(&draft->after, list->config);
+    struct enabled_action *action = actions_add(list, ACTION_INJECT, -1);
+    action->ticks = rate == RATE_HALF ? -1 : 1;
+    client_state_set_rate(&action->after, rate);
+    client_state_settle(&action->after, list->config);
     /* Of one that reads its clock no more it would be none. */
-    if (client_state_is_same(&draft->after, list->client_state))
+    if (client_state_is_same(&action->after, list->client_state))
         list->count--;
 }
 

@@ -11,10 +11,10 @@ static void list_crash(struct action_list *list)
     bool is_busy = client_state->phase != PHASE_IDLE || client_state->wake != NO_TIME;
     if (client_state->phase == PHASE_DEAD || !is_busy)
         return;
-    struct action_draft *draft = actions_add(list, ACTION_INJECT, -1);
-    draft->did = DID_DISCONNECT;
-    draft->after.phase = PHASE_DEAD;
-    client_state_settle(&draft->after, list->config);
+    struct enabled_action *action = actions_add(list, ACTION_INJECT, -1);
+    action->did = DID_DISCONNECT;
+    action->after.phase = PHASE_DEAD;
+    client_state_settle(&action->after, list->config);
 }
 
 const struct fault_kind fault_crash_kind = {.list_client = list_crash,

@@ -23,10 +23,10 @@ static void list_duplicate(struct action_list *list)
             !client_state_is_oldest(client_state, i, message_is_request))
             continue;
         const struct packed_message copy = client_state_copy(client_state, list->config, i);
-        struct action_draft *draft = actions_add(list, ACTION_INJECT, i);
-        draft->after.flags |= CLIENT_STRUCK;
-        client_state_add(&draft->after, &copy);
-        client_state_settle(&draft->after, list->config);
+        struct enabled_action *action = actions_add(list, ACTION_INJECT, i);
+        action->after.flags |= CLIENT_STRUCK;
+        client_state_add(&action->after, &copy);
+        client_state_settle(&action->after, list->config);
     }
 }
 

@@ -11,12 +11,12 @@ static void list_failover(struct server_action_list *list)
         server_state_cut(&actions_add_server(list, ACTION_INJECT)->after);
     if (list->server_state->replica_state != REPLICA_CUT)
         return;
-    struct server_action_draft *draft = actions_add_server(list, ACTION_DELAYED);
-    draft->breaks = draft->forgets = true;
-    server_state_failover(&draft->after);
+    struct enabled_server_action *action = actions_add_server(list, ACTION_DELAYED);
+    action->breaks = action->forgets = true;
+    server_state_failover(&action->after);
     /* That it has no replica any more is worth a mark only while another one may be cut off. */
     if (!list->config->has_replicas)
-        draft->after.replica_state = REPLICA_IN_STEP;
+        action->after.replica_state = REPLICA_IN_STEP;
 }
 
 static void prepare_failover(struct config *config, int times)

@@ -10,9 +10,9 @@ static void list_lose_reply(struct action_list *list)
     for (int i = 0; i < list->client_state->count; i++) {
         if (!client_state_is_oldest(list->client_state, i, message_is_reply))
             continue;
-        struct action_draft *draft = actions_add(list, ACTION_INJECT, i);
-        actions_disconnect(list, draft);
-        client_state_settle(&draft->after, list->config);
+        struct enabled_action *action = actions_add(list, ACTION_INJECT, i);
+        actions_disconnect(list, action);
+        client_state_settle(&action->after, list->config);
     }
 }
 

@@ -11,9 +11,9 @@ static void list_lose_request(struct action_list *list)
         if (!client_state_is_oldest(list->client_state, i, message_is_request) ||
             message_is_abandoned(&list->client_state->messages[i]))
             continue;
-        struct action_draft *draft = actions_add(list, ACTION_INJECT, i);
-        actions_disconnect(list, draft);
-        client_state_settle(&draft->after, list->config);
+        struct enabled_action *action = actions_add(list, ACTION_INJECT, i);
+        actions_disconnect(list, action);
+        client_state_settle(&action->after, list->config);
     }
 }
 

@@ -9,10 +9,10 @@
 static void list_refusing_server(struct server_action_list *list)
 {
     if (list->server_state->reach == REACH_OPEN) {
-        struct server_action_draft *draft = actions_add_server(list, ACTION_INJECT);
-        draft->breaks = true;
-        server_state_reach(&draft->after, REACH_REFUSED, fault_outage_ticks(list->config));
-        server_state_disconnect(&draft->after, -1);
+        struct enabled_server_action *action = actions_add_server(list, ACTION_INJECT);
+        action->breaks = true;
+        server_state_reach(&action->after, REACH_REFUSED, fault_outage_ticks(list->config));
+        server_state_disconnect(&action->after, -1);
     } else if (list->server_state->reach == REACH_REFUSED) {
         server_state_reach(&actions_add_server(list, ACTION_DELAYED)->after, REACH_OPEN, 0);
     }

@@ -20,12 +20,12 @@ static void list_resend(struct action_list *list)
         if (!client_state_is_oldest(list->client_state, i, message_is_reply))
             continue;
         const struct packed_message again = sent_again(list->client_state->messages[i]);
-        struct action_draft *draft = actions_add(list, ACTION_INJECT, i);
-        client_state_remove(&draft->after, i);
-        actions_disconnect(list, draft);
-        draft->after.flags |= CLIENT_STRUCK;
-        client_state_add(&draft->after, &again);
-        client_state_settle(&draft->after, list->config);
+        struct enabled_action *action = actions_add(list, ACTION_INJECT, i);
+        client_state_remove(&action->after, i);
+        actions_disconnect(list, action);
+        action->after.flags |= CLIENT_STRUCK;
+        client_state_add(&action->after, &again);
+        client_state_settle(&action->after, list->config);
     }
 }
 

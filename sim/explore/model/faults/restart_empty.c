@@ -6,9 +6,9 @@
 
 static void list_restart_empty(struct server_action_list *list)
 {
-    struct server_action_draft *draft = actions_add_server(list, ACTION_INJECT);
-    draft->breaks = draft->forgets = true;
-    server_state_restart(&draft->after);
+    struct enabled_server_action *action = actions_add_server(list, ACTION_INJECT);
+    action->breaks = action->forgets = true;
+    server_state_restart(&action->after);
 }
 
 static void prepare_restart_empty(struct config *config, int times)

@@ -6,10 +6,10 @@
 
 static void list_server_clock(struct server_action_list *list)
 {
-    struct server_action_draft *draft = actions_add_server(list, ACTION_INJECT);
-    draft->ticks = list->config->ttl;
-    subject_pass(list->config, &draft->after, draft->ticks);
-    server_state_jump(&draft->after, draft->ticks);
+    struct enabled_server_action *action = actions_add_server(list, ACTION_INJECT);
+    action->ticks = list->config->ttl;
+    subject_pass(list->config, &action->after, action->ticks);
+    server_state_jump(&action->after, action->ticks);
 }
 
 const struct fault_kind fault_server_clock_kind = {.list_server = list_server_clock};

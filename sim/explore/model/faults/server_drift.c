@@ -9,9 +9,9 @@ static void list_server_drift(struct server_action_list *list)
 {
     if (list->server_state->is_fast)
         return;
-    struct server_action_draft *draft = actions_add_server(list, ACTION_INJECT);
-    draft->ticks = 1;
-    draft->after.is_fast = true;
+    struct enabled_server_action *action = actions_add_server(list, ACTION_INJECT);
+    action->ticks = 1;
+    action->after.is_fast = true;
 }
 
 const struct fault_kind fault_server_drift_kind = {.list_server = list_server_drift};

@@ -10,7 +10,7 @@
 static bool has_own_step(const struct action_list *list)
 {
     for (int i = 0; i < list->count; i++)
-        if (list->drafts[i].is_urgent && list->drafts[i].kind != ACTION_ARRIVE)
+        if (list->enabled[i].is_urgent && list->enabled[i].kind != ACTION_ARRIVE)
             return true;
     return false;
 }
