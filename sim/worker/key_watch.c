@@ -82,11 +82,14 @@ static enum fail take_writes(struct key_watch *watch, const char *key, unsigned 
     return FAIL_NONE;
 }
 
-/* Both at once: nothing is executed meanwhile. */
+/* Both at once: nothing is executed meanwhile. Where time is real, the key may end as it is looked
+ * at, and that is told behind it. */
 static enum fail see(struct key_watch *watch, redisContext *control, const struct lock_key *key,
-                     struct key_state *state, unsigned *writes, struct failure *failure)
+                     bool is_real_time, struct key_state *state, unsigned *writes,
+                     struct failure *failure)
 {
-    if (ask_for_writes(watch, failure) || look_at(control, key, state, failure))
+    if ((!is_real_time && ask_for_writes(watch, failure)) ||
+        look_at(control, key, state, failure) || (is_real_time && ask_for_writes(watch, failure)))
         return failure->code;
     return take_writes(watch, key->name, writes, failure);
 }
@@ -129,9 +132,14 @@ enum fail key_watch_before(struct key_watch *watch, redisContext *control,
                            struct failure *failure)
 {
     unsigned writes = 0;
-    if (open_events(watch, control, failure) || see(watch, control, key, state, &writes, failure))
+    watch->has_expired = false;
+    if (open_events(watch, control, failure) ||
+        see(watch, control, key, now_us == KEY_WATCH_REAL_TIME, state, &writes, failure))
         return failure->code;
     const bool is_same_key = watch->is_known && strcmp(watch->name, key->name) == 0;
+    /* Nobody makes a key between two executions: it went behind the look. */
+    if (now_us == KEY_WATCH_REAL_TIME && watch->has_expired)
+        *state = (struct key_state){.ttl_us = TIME_NEVER};
     watch->has_expired = false;
     if (is_same_key &&
         (writes || (now_us != KEY_WATCH_REAL_TIME && !is_as_left(watch, state, now_us))))
@@ -147,19 +155,8 @@ enum fail key_watch_behind(struct key_watch *watch, redisContext *control,
                            const struct lock_key *key, int64_t now_us, struct key_state *state,
                            unsigned *writes, struct failure *failure)
 {
-    enum fail fail;
-    if (now_us == KEY_WATCH_REAL_TIME) {
-        /* A key that the look finds gone has been told of by the answer behind it. */
-        fail = look_at(control, key, state, failure);
-        if (!fail)
-            fail = ask_for_writes(watch, failure);
-        if (!fail)
-            fail = take_writes(watch, key->name, writes, failure);
-    } else {
-        fail = see(watch, control, key, state, writes, failure);
-    }
-    if (fail)
-        return fail;
+    if (see(watch, control, key, now_us == KEY_WATCH_REAL_TIME, state, writes, failure))
+        return failure->code;
     leave(watch, key, state, now_us);
     return FAIL_NONE;
 }
@@ -169,7 +166,8 @@ enum fail key_watch_level(const struct key_watch *watch, unsigned writes, bool i
                           struct failure *failure)
 {
     const bool is_written = writes & (LOOK_WROTE_VALUE | LOOK_WROTE_EXPIRY);
-    if (watch->has_expired && is_written && !behind->is_there)
+    const bool is_about_to_end = !behind->is_there || behind->ttl_us <= 2 * GRANULE_US;
+    if (watch->has_expired && is_written && is_about_to_end)
         return failure_set(failure, FAIL_UNKNOWN,
                            "this machine stood still for longer than a lease, while a command was "
                            "looked at: what it did nobody here can tell");
