@@ -14,6 +14,7 @@ part "asked: C steps"    env PICKLOCK_LONG=1 "${BUILD:-build}/test/test_asking"
 part "asked: matrix"     env PICKLOCK_LONG=1 "${PYTHON:-python3}" -m pytest -q -c harness/pytest.ini --rootdir harness harness/test_worker_asking.py
 part "workers: 1000 schedules" env PICKLOCK_LONG=1 "${PYTHON:-python3}" -m pytest -q -c harness/pytest.ini --rootdir harness harness/test_worker_languages.py -k "correct_locks or naive_lock or decided"
 part "example of a library" env PICKLOCK_LONG=1 "${PYTHON:-python3}" -m pytest -q -c harness/pytest.ini --rootdir harness harness/test_readme.py -k "example_of_a_library"
+part "workers: pairs, stress" env PICKLOCK_LONG=1 "${PYTHON:-python3}" -m pytest -q -c harness/pytest.ini --rootdir harness harness/test_minimal_faults.py harness/test_worker_stress.py
 # Every cell, and ten times the walks of `make test`.
 part "explorer"         env PICKLOCK_SAMPLE=1 PICKLOCK_RUNS=1500 harness/units.sh test_explore_walks test_partial_order test_explore_reductions
 part "random schemes"   env PICKLOCK_RUNS=30000 PICKLOCK_SEED="$(date +%s)" harness/units.sh test_random_schemes

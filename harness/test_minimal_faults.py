@@ -1,7 +1,11 @@
 """Minimal fault sets (`--frontier`) on the command line: what is printed, its rows, its limits, determinism."""
 
+import json
+import os
+
 import pytest
 from conftest import run
+from workers import REDIS_PY, needs_redis_py
 
 SOME = ["explore", "--frontier", "--scheme", "set-nx-ex-del,set-nx-px-cad", "--fault",
         "stall,lose-reply,crash,resend,evict"]
@@ -88,3 +92,42 @@ def test_bad_usage(words, says):
 def test_without_faults_it_says_so():
     ran = run("explore", "--frontier", "--scheme", "setnx-del", "--fault", "none", "--rounds", "1")
     assert "mutual-exclusion: holds without faults\n" in ran.out and "any two of" not in ran.out, ran
+
+# --- of a worker, by asking it once ---
+
+
+def frontier(tmp_path, *more):
+    """({property: the smallest sets that violate it}, the rows)"""
+    out = tmp_path / "frontier.json"
+    ran = run("explore", "--worker", REDIS_PY, "--clients", 2, "--rounds", 1, "--frontier", "--json", out, *more)
+    rows = json.loads(out.read_text())["results"]
+    broken = {}
+    for row in rows:
+        for one in row["properties"]:
+            if one["verdict"] == "violated":
+                broken.setdefault(one["property"], set()).add(frozenset(row["fault"].split("+")))
+    return ran, broken, rows
+
+
+@needs_redis_py
+def test_two_faults_where_one_is_not_enough_of_a_worker(tmp_path):
+    """A slow section alone outlives its lease, a fast server alone ends it no sooner than the section: only both give one lock to two within
+    their leases. What one fault violates is not asked of two."""
+    ran, broken, rows = frontier(tmp_path, "--fault", "slow-work,server-drift,lose-reply")
+    assert ran.status == 0 and len(rows) == 10, ran
+    assert broken["lease-exclusion"] == {frozenset(("slow-work", "server-drift"))}, ran
+    assert broken["mutual-exclusion"] == {frozenset(("slow-work",))}, ran
+    assert "release-own: holds against any two of: slow-work, lose-reply, server-drift" in ran.out, ran
+    assert "note: Decided by asking once: " in ran.out and not any(one["verdict"] == "unknown" for row in rows for one in row["properties"])
+
+
+@needs_redis_py
+@pytest.mark.skipif(not os.environ.get("PICKLOCK_LONG"), reason="a minute: make check-long")
+def test_every_two_faults_of_a_worker(tmp_path):
+    """redis-py's lock releases only its own, never stands still for ever, and always expires, whatever two faults strike."""
+    ran, broken, rows = frontier(tmp_path)
+    assert ran.status == 1 and len(rows) == 1 + 18 + 18 * 19 // 2, ran
+    assert not {"release-own", "always-expires", "progress", "extend-own", "no-crash"} & set(broken), ran
+    assert all(one["verdict"] != "unknown" for row in rows for one in row["properties"]), ran
+    causes = {one["cause"] for row in rows for one in row["properties"] if one["verdict"] == "violated"}
+    assert causes <= {"overrun", "late-grant", "early-expiry", "lost-grant", "leftover", "untrue-answer"}, ran

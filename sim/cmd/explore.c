@@ -11,6 +11,7 @@
 #include "base/memory.h"
 #include "base/units.h"
 #include "report/report.h"
+#include "report/text.h"
 #include "report/view.h"
 
 #include <errno.h>
@@ -94,6 +95,8 @@ static enum fail show(const struct cells *cells, struct results *results,
     char *interrupted = args->minimal ? view_interrupted_words(results) : NULL;
     if (args->minimal)
         explore_minimal_faults_print(stdout, cells->minimals, cells->minimals_count);
+    for (int i = 0; args->minimal && i < results->notes_count; i++)
+        text_format(stdout, TEXT_PLAIN, "\nnote: %s\n", results->notes[i]);
     if (interrupted)
         printf("\nINTERRUPTED: %s\n", interrupted);
     free(interrupted);

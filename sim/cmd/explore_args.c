@@ -110,7 +110,6 @@ static enum fail check_worker(const struct explore_args *args, const char *secti
         const char *name;
         bool is_given;
     } others[] = {{"--scheme", args->scheme},
-                  {"--frontier", args->minimal},
                   {"--section", section},
                   {"--lease-ticks", is_run && args->lease_ticks},
                   {"--states", is_run && args->states},

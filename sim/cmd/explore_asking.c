@@ -46,8 +46,7 @@ enum fail explore_asking_check(const char *faults, struct failure *failure)
     return fail;
 }
 
-/* What the lock guards is not touched: a worker's controller has no part in the replay for it. */
-static void suit_cell(struct cell *cell)
+void explore_asking_suit(struct cell *cell)
 {
     cell->has_one_section = true;
     cell->options.section = SECTION_NOTHING;
@@ -241,7 +240,7 @@ enum fail explore_asking_run(struct explore_asking *asking, struct cells *cells,
     *asking = (struct explore_asking){.replays = worker_replays_new(&args->program->program)};
     keep_histories(asking, args->output.folder);
     for (int i = 0; i < cells->count && !fail; i++) {
-        suit_cell(&cells->rows[i]);
+        explore_asking_suit(&cells->rows[i]);
         fail = check_faults(&cells->rows[i], failure);
     }
     heartbeat_begin();

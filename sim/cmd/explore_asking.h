@@ -23,6 +23,9 @@ void explore_asking_close(struct explore_asking *asking); /* of zeros: nothing *
  * of them, or there is no such fault. */
 enum fail explore_asking_check(const char *faults, struct failure *failure);
 
+/* What the lock guards is not touched: a worker's controller has no part in the replay for it. */
+void explore_asking_suit(struct cell *cell);
+
 /* Searches the cells, replays what they found, and finishes them; of a run that has a folder the
  * histories of its replays are kept there (args->output.folder) until asking is closed. FAIL_INPUT:
  * a fault that does not apply, or a worker that cannot be used, as FAIL_UNAVAILABLE. What a worker

@@ -160,11 +160,15 @@ static enum fail fill_matrix(struct cells *cells, const struct explore_args *arg
 /* --- minimal fault sets --- */
 
 /* Faults to choose from: those that were named, or all. */
-static enum fail read_faults(const char *text, unsigned *faults, struct failure *failure)
+static enum fail read_faults(const struct explore_args *args, unsigned *faults,
+                             struct failure *failure)
 {
     struct cell cell;
+    const char *text = args->fault;
     cell_init(&cell, schemes[0]);
-    *faults = text ? 0 : (1u << FAULT_COUNT) - 1;
+    *faults = 0;
+    for (int i = 0; !text && i < FAULT_COUNT; i++)
+        *faults |= (unsigned)has_fault(args, (enum fault)i) << i;
     if (text && strchr(text, '+'))
         return failure_set(failure, FAIL_INPUT,
                            "--frontier makes the pairs itself: give --fault single faults, as in "
@@ -194,7 +198,7 @@ static enum fail fill_minimals(struct cells *cells, const struct explore_args *a
                                int64_t deadline_us, int64_t *whole, struct failure *failure)
 {
     unsigned faults;
-    if (read_faults(args->fault, &faults, failure))
+    if (read_faults(args, &faults, failure))
         return failure->code;
     cells->minimals = memory_new((size_t)wanted->count + 1, sizeof *cells->minimals);
     *whole = wanted->count;
@@ -205,8 +209,12 @@ static enum fail fill_minimals(struct cells *cells, const struct explore_args *a
         init_cell(&start, args, wanted->rows[i], FIRST_ROW, deadline_us);
         minimal_faults_init(&cells->minimals[cells->minimals_count++], &start, faults);
     }
-    enum fail fail = explore_minimal_faults_run(cells->minimals, cells->minimals_count,
-                                                (int)args->jobs, failure);
+    enum fail fail = FAIL_NONE;
+    for (int i = 0; args->asking && i < cells->minimals_count && !fail; i++)
+        fail = explore_minimal_faults_ask(&cells->minimals[i], args->asking, args, failure);
+    if (!args->asking)
+        fail = explore_minimal_faults_run(cells->minimals, cells->minimals_count, (int)args->jobs,
+                                          failure);
     for (int i = 0; i < cells->minimals_count; i++)
         take_cells(cells, &cells->minimals[i]);
     return fail;

@@ -12,6 +12,16 @@
 
 /* --- the walks --- */
 
+/* Of the rows that were added last. */
+static void limit_states(struct minimal_faults *minimal)
+{
+    for (int k = minimal->first; k < minimal->count && minimal->weight > 1; k++) {
+        uint64_t *states_max = &minimal->rows[k].options.states_max;
+        if (*states_max == 0)
+            *states_max = FRONTIER_STATES;
+    }
+}
+
 enum fail explore_minimal_faults_run(struct minimal_faults *minimals, int count, int jobs,
                                      struct failure *failure)
 {
@@ -24,16 +34,26 @@ enum fail explore_minimal_faults_run(struct minimal_faults *minimals, int count,
             if (!minimal_faults_widen(minimal))
                 continue;
             todo = memory_resize(todo, (size_t)(todo_count + minimal->count) + 1, sizeof *todo);
-            for (int k = minimal->first; k < minimal->count; k++) {
-                uint64_t *states_max = &minimal->rows[k].options.states_max;
-                if (weight > 1 && *states_max == 0)
-                    *states_max = FRONTIER_STATES;
+            limit_states(minimal);
+            for (int k = minimal->first; k < minimal->count; k++)
                 todo[todo_count++] = &minimal->rows[k];
-            }
         }
         fail = worker_pool_run(todo, todo_count, jobs, cells_watch(), failure);
     }
     free(todo);
+    return fail;
+}
+
+enum fail explore_minimal_faults_ask(struct minimal_faults *minimal, struct explore_asking *asking,
+                                     const struct explore_args *args, struct failure *failure)
+{
+    explore_asking_suit(&minimal->start);
+    minimal->is_unread = true;
+    while (minimal_faults_widen(minimal))
+        limit_states(minimal);
+    struct cells cells = {.rows = minimal->rows, .count = minimal->count};
+    enum fail fail = explore_asking_run(asking, &cells, args, failure);
+    minimal_faults_settle(minimal);
     return fail;
 }
 

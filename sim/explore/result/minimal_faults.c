@@ -13,7 +13,8 @@ void minimal_faults_init(struct minimal_faults *minimal, const struct cell *star
 bool minimal_faults_asks(const struct minimal_faults *minimal, enum property property)
 {
     enum section section;
-    return cell_asks(&minimal->start, property, &section);
+    return !(minimal->start.ignored >> property & 1) &&
+           cell_asks(&minimal->start, property, &section);
 }
 
 /* --- sets and their parts --- */
@@ -91,7 +92,8 @@ static bool is_chosen(const struct minimal_faults *minimal, int fault)
 /* In company it would only repeat the search of the other fault. */
 static bool is_idle(const struct minimal_faults *minimal, int fault)
 {
-    return !fault_is_applicable((enum fault)fault, minimal->start.options.scheme);
+    return !minimal->is_unread &&
+           !fault_is_applicable((enum fault)fault, minimal->start.options.scheme);
 }
 
 static void add_pairs(struct minimal_faults *minimal)
@@ -121,6 +123,12 @@ bool minimal_faults_widen(struct minimal_faults *minimal)
     if (minimal->weight == 2)
         add_pairs(minimal);
     return true;
+}
+
+void minimal_faults_settle(struct minimal_faults *minimal)
+{
+    for (int i = 0; i < minimal->count; i++)
+        minimal->rows[i].ignored |= decided(minimal, &minimal->rows[i]);
 }
 
 /* --- what it came to --- */

@@ -12,11 +12,12 @@
 enum { FAULT_SET_MAX = 2 };
 
 struct minimal_faults {
-    struct cell start; /* the options of every search, without a fault */
+    struct cell start; /* the options of every search, without a fault, and what it ignores */
     unsigned faults;   /* bit a fault: which may strike */
     struct cell *rows; /* by weight, then in the order of the faults */
     int count, first;  /* first: of the weight that was added last */
     int weight;        /* -1: no row yet */
+    bool is_unread;    /* nothing is known of the scheme yet: no fault is left out */
 };
 
 /* start is copied; it has no faults yet. */
@@ -28,6 +29,10 @@ void minimal_faults_init(struct minimal_faults *minimal, const struct cell *star
  * collide, in company, and what holds from the start twice. */
 bool minimal_faults_widen(struct minimal_faults *minimal);
 /* rows are the caller's to close and to free. */
+
+/* Where all weights were added before any row was decided: rows are asked no more about what a part
+ * of theirs violates. */
+void minimal_faults_settle(struct minimal_faults *minimal);
 
 /* Does the scheme promise the property, and can the explorer tell? */
 bool minimal_faults_asks(const struct minimal_faults *minimal, enum property property);
