@@ -198,6 +198,12 @@ GUARDS = [
      "        *budget_of(it->space, step->words) -=\n            1u << (BUDGET_BITS * it->successors->slot_of[action->fault]);", ";"),
     ("L2", BFS, "run_layer", "test_bfs", "no_layer_ends_before_its_last_seed",
      "else if (run->frontier_at == run->frontier.count)", "else"),
+    ("L3", BFS, "frontier_merge", "test_bfs", "no_layer_ends_before_its_last_seed",
+     "        if (record[FRONTIER_DEPTH] != (uint32_t)run->depth)\n            break;\n", ""),
+    ("L4", BFS, "is_before", "test_explore_leftovers", "what_comes_late_hides_no_untrue_release",
+     "known->state == STATE_NONE || it->is_by_leftover != known->is_by_leftover", "known->state == STATE_NONE"),
+    ("L5", BFS, "violation_is_final", "test_explore_leftovers", "what_comes_late_hides_no_untrue_release",
+     "violation->state != STATE_NONE && !violation->is_by_leftover &&", "violation->state != STATE_NONE &&"),
 
     ("H1", VISITED, "fingerprint_set_init", "test_fingerprint_set", "every_word_counts",
      "i < FINGERPRINT_WORDS_MAX / 2; i++", "i < 2; i++"),

@@ -55,6 +55,7 @@ static struct explore_finding orphan_with(const struct scheme *scheme, enum left
     struct explore_outcome outcome;
     options.scheme = scheme;
     options.leftovers = leftovers;
+    options.sought = 1u << PROPERTY_NO_ORPHAN; /* it ends when no other can come any more */
     run(&options, &outcome);
     struct explore_finding found = outcome.findings[PROPERTY_NO_ORPHAN];
     found.choices = NULL;

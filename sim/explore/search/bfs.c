@@ -50,6 +50,13 @@ static bool is_before(const struct violation *it, const struct violation *known)
            (it->faults == known->faults && it->events < known->events);
 }
 
+bool violation_is_final(const struct violation *violation, int faults, int depth)
+{
+    return violation->state != STATE_NONE && !violation->is_by_leftover &&
+           (violation->faults < faults ||
+            (violation->faults == faults && violation->events <= depth + 1));
+}
+
 static void record_violation(struct bfs_run *run, unsigned violated, int faults)
 {
     const struct explore_options *options = run->search->options;

@@ -80,12 +80,7 @@ struct search {
 BITS_FIT(STATE_NOTES, struct search, notes[0]);
 
 /* Nothing shorter than this can come any more, once a search is so many faults and events deep. */
-static inline bool violation_is_final(const struct violation *violation, int faults, int depth)
-{
-    return violation->state != STATE_NONE && !violation->is_by_leftover &&
-           (violation->faults < faults ||
-            (violation->faults == faults && violation->events <= depth + 1));
-}
+bool violation_is_final(const struct violation *violation, int faults, int depth);
 
 void search_init(struct search *search, const struct explore_options *options);
 
