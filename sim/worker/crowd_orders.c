@@ -1,8 +1,8 @@
-/* crowd_orders.c - commands of a crowd on their way: queued before their server, looked at while
- * they are executed, struck by faults, heard. See crowd.h.
+/* crowd_orders.c - commands of a crowd come to the proxies, and get in line before their server.
+ * See crowd.h.
  *
- * Proxies' hooks only note what has come; all else happens in crowd_pump(), where nothing of the
- * proxy is under way. */
+ * Proxies' hooks only note what has come; all else happens in crowd_pump() (crowd_queues.c), where
+ * nothing of the proxy is under way. */
 #include "worker/crowd_state.h"
 
 #include "base/memory.h"
@@ -13,15 +13,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum {
-    GRANULE_US = 1000,         /* a server counts whole milliseconds */
-    ANSWER_LIMIT_US = 3000000, /* a server answers at once */
-    BLIND_US = 50000,          /* what was let go on a connection that ended is executed by then */
-};
+enum { BLIND_US = 50000 }; /* what was let go on a connection that ended is executed by then */
 
 /* --- events --- */
 
-static struct event order_event(const struct order *order, enum event_kind kind)
+struct event order_event(const struct order *order, enum event_kind kind)
 {
     struct event event = crowd_event(order->member->crowd, kind, order->member, order->server);
     event.attempt = order->attempt;
@@ -36,7 +32,7 @@ static struct event order_event(const struct order *order, enum event_kind kind)
     return event;
 }
 
-static void write_order(const struct order *order, enum event_kind kind)
+void order_write(const struct order *order, enum event_kind kind)
 {
     struct event event = order_event(order, kind);
     if (kind == EVENT_SEND)
@@ -44,7 +40,7 @@ static void write_order(const struct order *order, enum event_kind kind)
     crowd_write(order->member->crowd, &event);
 }
 
-static void write_strike(const struct order *order, enum fault fault, int64_t amount_us)
+void order_struck(const struct order *order, enum fault fault, int64_t amount_us)
 {
     struct event event = order_event(order, EVENT_FAULT);
     event.fault = fault;
@@ -63,7 +59,7 @@ static void take_out(struct order *order)
     *at = order->next;
 }
 
-static void dequeue(const struct order *order)
+void order_dequeue(const struct order *order)
 {
     struct crowd_queue *queue = &order->member->crowd->queues[order->server];
     struct order *before = NULL, *at = queue->first;
@@ -79,12 +75,12 @@ static void dequeue(const struct order *order)
         queue->last = before;
 }
 
-static void order_free(struct order *order)
+void order_free(struct order *order)
 {
     struct crowd *crowd = order->member->crowd;
     struct crowd_queue *queue = &crowd->queues[order->server];
     timers_remove(&crowd->timers, &order->delay.timer);
-    dequeue(order);
+    order_dequeue(order);
     if (queue->running == order)
         queue->running = NULL;
     take_out(order);
@@ -180,11 +176,11 @@ static void draw_strike(struct order *order)
     }
 }
 
-static void delay(struct order *order, void (*then)(struct crowd_timer *))
+void order_delay(struct order *order, void (*then)(struct crowd_timer *))
 {
     struct crowd *crowd = order->member->crowd;
     crowd->struck[STRUCK_DELAY]++;
-    write_strike(order, FAULT_DELAY, order->strike_us);
+    order_struck(order, FAULT_DELAY, order->strike_us);
     order->delay = (struct crowd_timer){.rings = then, .owner = order};
     crowd_timer_set(crowd, &order->delay, order->strike_us);
 }
@@ -231,11 +227,11 @@ static enum proxy_decision hook_request(void *context, void *link_owner,
     memcpy(order->bytes, request->bytes, request->length);
     order->opaque = look_opaque(&crowd->locks[member->lock].key, request->name, request->bytes,
                                 request->length);
-    write_order(order, EVENT_SEND);
+    order_write(order, EVENT_SEND);
     draw_strike(order);
     if (order->strike == STRUCK_DELAY && !order->is_late_reply) {
         order->place = ORDER_DELAYED;
-        delay(order, delay_ends);
+        order_delay(order, delay_ends);
     } else {
         enqueue(order);
     }
@@ -276,7 +272,7 @@ static void leave(struct order *order, bool is_told)
     order->held = NULL;
     order->wire = NULL;
     if (!order->is_handshake && !is_told)
-        write_strike(order, FAULT_GIVE_UP, 0);
+        order_struck(order, FAULT_GIVE_UP, 0);
 }
 
 static void hook_closed(void *context, void *link_owner)
@@ -320,14 +316,13 @@ void member_access(struct member *member, const struct command *command)
     struct order *order = order_new(member, SERVER_ONE);
     order->is_access = true;
     order->access = *command;
-    write_order(order, EVENT_SEND);
+    order_write(order, EVENT_SEND);
     enqueue(order);
 }
 
 /* --- connections that end --- */
 
-/* The connection is reset, and what is on it lost; of struck (may be NULL) an event has told. */
-static void cut(struct member_wire *wire, const struct order *struck)
+void wire_cut(struct member_wire *wire, const struct order *struck)
 {
     for (struct order *order = wire->member->orders, *next; order; order = next) {
         next = order->next;
@@ -339,369 +334,4 @@ static void cut(struct member_wire *wire, const struct order *struck)
         order_free(order);
     }
     proxy_link_cut(wire->link, PROXY_RST);
-}
-
-/* --- outages --- */
-
-void queue_open(struct crowd_queue *queue)
-{
-    struct crowd *crowd = queue->crowd;
-    struct failure why;
-    if (queue->reach == REACH_OPEN)
-        return;
-    timers_remove(&crowd->timers, &queue->outage.timer);
-    for (int i = 0; queue->reach == REACH_REFUSED && i < crowd->options->clients; i++)
-        if (proxy_accept(crowd->members[i].listeners[queue->server].proxy, &why))
-            crowd_fail(crowd, &why);
-    queue->reach = REACH_OPEN;
-    crowd_fault(crowd, NULL, queue->server, FAULT_REACHABLE, 0);
-}
-
-static void outage_ends(struct crowd_timer *timer)
-{
-    queue_open(timer->owner);
-}
-
-static void refuse(struct crowd_queue *queue)
-{
-    struct crowd *crowd = queue->crowd;
-    struct failure why;
-    for (int i = 0; i < crowd->options->clients; i++) {
-        struct member *member = &crowd->members[i];
-        for (struct member_wire *wire = member->wires, *next; wire; wire = next) {
-            next = wire->next;
-            if (wire->server == queue->server)
-                cut(wire, NULL);
-        }
-        if (proxy_refuse(member->listeners[queue->server].proxy, &why))
-            crowd_doubt(crowd, &why);
-    }
-}
-
-/* A process that begins is not to find its server gone. */
-static bool is_any_new(const struct crowd *crowd)
-{
-    bool is_any = false;
-    for (int i = 0; i < crowd->options->clients; i++)
-        is_any |= crowd->members[i].place == MEMBER_BEGINS;
-    return is_any;
-}
-
-/* True: it has begun. */
-static bool begins_outage(struct crowd_queue *queue, struct order *order)
-{
-    struct crowd *crowd = queue->crowd;
-    const bool is_refusal = order->strike == STRUCK_REFUSAL;
-    if ((!is_refusal && order->strike != STRUCK_SILENCE) || crowd->is_ending || is_any_new(crowd))
-        return false;
-    crowd->struck[order->strike]++;
-    crowd_fault(crowd, NULL, queue->server,
-                is_refusal ? FAULT_REFUSING_SERVER : FAULT_SILENT_SERVER, 0);
-    queue->reach = is_refusal ? REACH_REFUSED : REACH_SILENT;
-    queue->outage = (struct crowd_timer){.rings = outage_ends, .owner = queue};
-    crowd_timer_set(crowd, &queue->outage, order->strike_us);
-    order->strike = STRUCK_COUNT;
-    if (is_refusal)
-        refuse(queue);
-    return true;
-}
-
-/* --- execution --- */
-
-static struct key_watch *watch_of(const struct order *order)
-{
-    return &order->member->crowd->queues[order->server].watches[order->member->lock];
-}
-
-static void done_for(const struct order *order, const struct failure *why)
-{
-    if (why->code == FAIL_UNKNOWN)
-        crowd_doubt(order->member->crowd, why);
-    else
-        crowd_fail(order->member->crowd, why);
-}
-
-/* Nobody waits for it any more, but it was on its way: over a connection of ours. */
-static enum fail execute_late(struct order *order, struct failure *failure)
-{
-    struct crowd *crowd = order->member->crowd;
-    struct server_wire *wire = &crowd->queues[order->server].late;
-    const struct proxy_address address = servers_address(&crowd->servers, order->server);
-    struct spoken_reply spoken;
-    if ((!wire->context && server_wire_open(wire, address.host, address.port, failure)) ||
-        server_wire_say(wire, order->bytes, order->length, failure) ||
-        server_wire_hear(wire, 1, &spoken, failure))
-        return failure->code;
-    order->reply = memory_new(spoken.used + 1, 1);
-    memcpy(order->reply, spoken.bytes, spoken.used);
-    order->reply_length = spoken.used;
-    return FAIL_NONE;
-}
-
-static enum fail execute_access(struct order *order, struct failure *failure)
-{
-    struct crowd *crowd = order->member->crowd;
-    const struct proxy_address address = servers_address(&crowd->servers, order->server);
-    const enum fail fail = guarded_ask(
-        &crowd->queues[order->server].section, address.host, address.port,
-        crowd->locks[order->member->lock].guarded_prefix, &order->access, &order->heard, failure);
-    if (fail)
-        return fail;
-    struct event event = order_event(order, EVENT_EXECUTE);
-    event.from_us = order->from_us;
-    crowd_write(crowd, &event);
-    write_order(order, EVENT_HEAR);
-    return FAIL_NONE;
-}
-
-/* What is lost before it comes there. */
-static bool is_lost(const struct order *order)
-{
-    const bool is_cut_off =
-        !order->held && (strcmp(order->opaque.name, "EXEC") == 0 ||
-                         wire_words_read(order->bytes, order->length).requests != 1);
-    return order->strike == STRUCK_REQUEST || is_cut_off;
-}
-
-static void lose(struct order *order)
-{
-    struct crowd *crowd = order->member->crowd;
-    write_strike(order, FAULT_LOSE_REQUEST, 0);
-    crowd->struck[STRUCK_REQUEST] += order->strike == STRUCK_REQUEST;
-    if (order->wire)
-        cut(order->wire, order);
-    else
-        order_free(order);
-}
-
-static void begin(struct crowd_queue *queue, struct order *order)
-{
-    struct failure why;
-    struct crowd *crowd = queue->crowd;
-    redisContext *control = servers_control(&crowd->servers, order->server);
-    queue->running = order;
-    queue->running_until_us = crowd_now_us(crowd) + ANSWER_LIMIT_US;
-    order->place = ORDER_RUNNING;
-    enum fail fail =
-        key_watch_before(watch_of(order), control, &crowd->locks[order->member->lock].key,
-                         KEY_WATCH_REAL_TIME, &order->before, &why);
-    order->from_us = crowd_now_us(crowd);
-    if (!fail && order->held)
-        proxy_request_forward(order->held);
-    else if (!fail)
-        fail = execute_late(order, &why);
-    if (fail)
-        done_for(order, &why);
-}
-
-/* A connection keeps its order: one that is late holds up those behind it. */
-static bool is_held_up(const struct order *order)
-{
-    const struct order *at = order->member->orders;
-    while (order->wire && at != order && (at->wire != order->wire || at->place > ORDER_QUEUED))
-        at = at->next;
-    return order->wire && at != order;
-}
-
-static struct order *next_of(const struct crowd_queue *queue)
-{
-    struct order *order = queue->first;
-    while (order && is_held_up(order))
-        order = order->after;
-    return order;
-}
-
-/* The next one goes to the server, or is struck. True: something has happened. */
-static bool go_on(struct crowd_queue *queue)
-{
-    struct order *order = next_of(queue);
-    struct failure why;
-    if (!order || queue->reach != REACH_OPEN)
-        return false;
-    if (begins_outage(queue, order))
-        return true;
-    dequeue(order);
-    order->from_us = crowd_now_us(queue->crowd);
-    if (order->is_handshake) {
-        order->held->owner = NULL;
-        struct proxy_request *held = order->held;
-        order->held = NULL;
-        order_free(order);
-        proxy_request_forward(held);
-    } else if (order->is_access) {
-        struct member *member = order->member;
-        if (execute_access(order, &why)) {
-            done_for(order, &why);
-            return false;
-        }
-        const struct order ended = *order;
-        order_free(order);
-        member_moment(member);
-        member_accessed(member, &ended);
-    } else if (is_lost(order)) {
-        lose(order);
-    } else {
-        begin(queue, order);
-    }
-    return true;
-}
-
-/* --- its end --- */
-
-/* What the key had left when it was looked at is less than what it was given: by the time that has
- * passed since, which is known up to how long the command took. A lease that it may be, it is. */
-static void give_lease(const struct order *order, struct key_effect *effect)
-{
-    const struct crowd *crowd = order->member->crowd;
-    const int64_t least_us = effect->ttl_us, lease_us = crowd->options->lease_us;
-    effect->ttl_us += GRANULE_US + crowd_now_us(crowd) - order->from_us;
-    if (least_us <= lease_us && lease_us <= effect->ttl_us)
-        effect->ttl_us = lease_us;
-}
-
-static enum fail look(struct order *order, struct effects *effects, bool *is_any,
-                      struct failure *failure)
-{
-    struct crowd *crowd = order->member->crowd;
-    struct lock_key *key = &crowd->locks[order->member->lock].key;
-    redisContext *control = servers_control(&crowd->servers, order->server);
-    struct key_state behind;
-    unsigned writes;
-    if ((order->op == WORKER_ACQUIRE && look_for_key(control, key, failure)) ||
-        key_watch_behind(watch_of(order), control, key, KEY_WATCH_REAL_TIME, &behind, &writes,
-                         failure))
-        return failure->code;
-    const struct exchange_seen exchange = {.request = order->bytes,
-                                           .request_length = order->length,
-                                           .reply = order->reply,
-                                           .reply_length = order->reply_length};
-    const bool is_refusal = order->reply && look_refuses(&exchange, key->name);
-    if (key_watch_level(watch_of(order), writes, is_refusal && order->op == WORKER_ACQUIRE,
-                        &order->before, &behind, failure))
-        return failure->code;
-    const struct execution_seen seen = {.before = &order->before,
-                                        .behind = &behind,
-                                        .writes = writes,
-                                        .op = order->op,
-                                        .is_error = order->heard.kind == REPLY_ERROR,
-                                        .is_refusal = is_refusal};
-    *is_any =
-        writes || (order->opaque.keys >> KEY_LOCK & 1) || look_has_changed(&order->before, &behind);
-    if (*is_any)
-        look_compare(&seen, effects);
-    if (*is_any && effects->on[0].has_ttl)
-        give_lease(order, &effects->on[0]);
-    return FAIL_NONE;
-}
-
-static void hear(struct order *order)
-{
-    struct member *member = order->member;
-    struct proxy_request *held = order->held;
-    if (held) {
-        write_order(order, EVENT_HEAR);
-        held->owner = NULL;
-        order->held = NULL;
-    }
-    order_free(order);
-    member_moment(member);
-    if (held)
-        proxy_reply_forward(held);
-}
-
-static void reply_comes(struct crowd_timer *timer)
-{
-    struct order *order = timer->owner;
-    struct crowd *crowd = order->member->crowd;
-    if (crowd->queues[order->server].reach == REACH_SILENT)
-        crowd_timer_set(crowd, timer, 1000);
-    else
-        hear(order);
-}
-
-static void told(struct order *order)
-{
-    struct crowd *crowd = order->member->crowd;
-    order->place = ORDER_ANSWERED;
-    if (order->held && order->strike == STRUCK_REPLY) {
-        crowd->struck[STRUCK_REPLY]++;
-        write_strike(order, FAULT_LOSE_REPLY, 0);
-        cut(order->wire, order);
-    } else if (order->held && order->strike == STRUCK_DELAY && order->is_late_reply) {
-        delay(order, reply_comes);
-    } else {
-        hear(order);
-    }
-}
-
-/* Its connection ended under it: what it has done is seen at the key. */
-static bool was_blind(struct order *order)
-{
-    struct effects none;
-    struct failure why;
-    bool is_any = false;
-    order->heard = (struct reply){.kind = REPLY_NIL};
-    order->opaque.keys = 0;
-    if (look(order, &none, &is_any, &why))
-        done_for(order, &why);
-    else if (is_any)
-        crowd_doubt(order->member->crowd,
-                    &(struct failure){.code = FAIL_UNKNOWN,
-                                      .text = "a worker left in the middle of a command: what the "
-                                              "server answered nobody knows"});
-    return is_any;
-}
-
-/* What is with the server has been answered, or never will be. True: something has happened. */
-static bool come_back(struct crowd_queue *queue)
-{
-    struct crowd *crowd = queue->crowd;
-    struct order *order = queue->running;
-    struct failure why = {0};
-    struct effects effects = {0};
-    bool is_any;
-    if (!order->reply && crowd_now_us(crowd) < queue->running_until_us)
-        return false;
-    if (!order->reply && !order->held) {
-        if (!was_blind(order))
-            write_strike(order, FAULT_LOSE_REQUEST, 0);
-        order_free(order);
-        return true;
-    }
-    if (!order->reply) {
-        (void)failure_set(&why, FAIL_UNKNOWN,
-                          "server %d has not answered %s within %d s: a command that waits at the "
-                          "server cannot be tested yet",
-                          order->server + 1, order->opaque.name, ANSWER_LIMIT_US / 1000000);
-        done_for(order, &why);
-        return false;
-    }
-    order->heard = look_reply(order->reply, order->reply_length);
-    queue->running = NULL;
-    if (look(order, &effects, &is_any, &why)) {
-        done_for(order, &why);
-        return false;
-    }
-    struct event event = order_event(order, EVENT_EXECUTE);
-    event.from_us = order->from_us;
-    event.effects = &effects;
-    crowd_write(crowd, &event);
-    member_moment(order->member);
-    told(order);
-    return true;
-}
-
-void crowd_pump(struct crowd *crowd)
-{
-    for (bool is_any = true; is_any;) {
-        is_any = false;
-        for (int i = 0; i < crowd->options->servers; i++) {
-            struct crowd_queue *queue = &crowd->queues[i];
-            while (!crowd->failure.code && !crowd->doubt.code &&
-                   (queue->running ? come_back(queue) : go_on(queue)))
-                is_any = true;
-        }
-    }
-    for (int i = 0; i < crowd->options->clients && crowd->is_running; i++)
-        member_crash_if_due(&crowd->members[i]);
 }

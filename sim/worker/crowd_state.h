@@ -161,6 +161,17 @@ void member_crash_if_due(struct member *member);
 enum fail member_listen(struct member *member, int server, struct failure *failure);
 void member_access(struct member *member, const struct command *command);
 void orders_drop(struct member *member); /* none is with a server */
+struct event order_event(const struct order *order, enum event_kind kind);
+void order_write(const struct order *order, enum event_kind kind);
+/* Tells of a fault that has struck it. */
+void order_struck(const struct order *order, enum fault fault, int64_t amount_us);
+void order_delay(struct order *order, void (*then)(struct crowd_timer *timer));
+void order_dequeue(const struct order *order);
+void order_free(struct order *order);
+/* The connection is reset, and what is on it lost; of struck (may be NULL) an event has told. */
+void wire_cut(struct member_wire *wire, const struct order *struck);
+
+/* --- crowd_queues.c --- */
 /* Whatever can go to a server, or has come from one. */
 void crowd_pump(struct crowd *crowd);
 void queue_open(struct crowd_queue *queue); /* ends an outage, where there is one */
