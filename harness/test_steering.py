@@ -184,17 +184,26 @@ def at_speed(tmp_path, page):
 LATE = ["run", "--scheme", "set-nx-px-cad", "scenarios/late-grant.yaml"]
 
 
-@pytest.mark.parametrize("words", [NAIVE, LATE, ["stress", "--scheme", "set-nx-ex-del", "--clients", "5", "--duration", "1s"]])
+STRESS = ["stress", "--scheme", "set-nx-ex-del", "--clients", "5", "--duration", "1s"]
+
+
+@pytest.mark.parametrize("words", [NAIVE, LATE, STRESS])
 @pytest.mark.parametrize("speed", [0.5, 0.8, 1.5])
 def test_a_clock_of_another_speed(picklock, tmp_path, words, speed):
     """Leases end by the server's clock, and are judged by ours: nothing is concluded."""
     with clock(tmp_path, speed) as page:
-        more = [] if words[0] == "stress" else ["--real-time"]
-        ran = picklock(*words, *more, "--redis-server", at_speed(tmp_path, page), "--json", "-")
+        ran = picklock(*words, "--real-time", "--redis-server", at_speed(tmp_path, page), "--json", "-")
     [row] = ran.json["results"]
     assert ran.status == 2 and row["verdict"] == "unknown" and row["as_expected"] is None, ran
     ran_at = float(row["trouble"].split("the server's clock ran at ")[1].split(" of ours")[0])
     assert abs(ran_at - speed) < 0.1, row
+
+
+def test_stress_steers_its_own_servers(picklock, tmp_path):
+    """So that they tell in which order they read: one that drops our library is refused."""
+    with clock(tmp_path, 1) as page:
+        ran = picklock(*STRESS, "--redis-server", at_speed(tmp_path, page))
+        assert ran.status == 69 and "its clock cannot be steered" in ran.err and "--real-time" in ran.err, ran
 
 
 def test_a_clock_of_another_speed_on_somebody_elses_server(picklock, tmp_path):

@@ -162,15 +162,16 @@ def test_off_a_terminal_it_is_never_silent_for_long(picklock, worker):
     assert ran.err.splitlines()[0] == "checks the worker: a hand-over, twice", ran
 
 
-def test_a_worker_that_ends_in_the_middle_leaves_nothing_safe(picklock, worker, tmp_path):
+def test_a_worker_that_ends_in_the_middle_leaves_that_undecided(picklock, worker, tmp_path):
     ran = picklock("test", worker("""
 class Worker(Worker):
     def release(self):
         released = super().release()
         return released or os._exit(3)  # the lock was not there any more
 """), ROOT / "scenarios" / "eviction.yaml", "--fault", "none,evict", *SMALL, "--fail-on", "never", "--out", tmp_path / "out")
-    assert ran.status == 2 and "Not decided: none" in flat(ran.out), ran
-    assert "0 safe" in ran.out and "its process ended" in flat(ran.out) and "passes" not in ran.out, ran
+    assert ran.status == 2 and "Not decided: evict (worker A: its process ended with status 3)" in flat(ran.out), ran
+    assert re.search(r"^  none +safe ", ran.out, re.M) and "1 safe" in ran.out, "it does not end there: decided"
+    assert "is not decided" in flat(ran.out) and "passes" not in ran.out, ran
 
 
 def test_an_interruption_leaves_what_was_not_decided_unknown(worker, tmp_path):

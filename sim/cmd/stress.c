@@ -42,6 +42,8 @@ const char cmd_stress_help[] =
     "  --think TIME           pause of a client between attempts (default 200us times clients)\n"
     "  --seed N               seed of the faults and tokens (default 1)\n"
     "  --shard K/N            run only part K of N of the schemes\n"
+    "  --real-time            do not preload our library into the servers: one command at a time\n"
+    "                         is with each then, as with a server behind --redis\n"
     "  --history              keep every event (about 1 kB for each operation)\n"
     FAIL_ON_HELP("bug")
     SERVER_HELP
@@ -112,6 +114,7 @@ static enum fail parse(int argc, char **argv, struct options *options, struct fa
         {"--drift", OPTION_RATE, &stress->drift_ppm, 0, 0},
         {"--server-drift", OPTION_RATE, &stress->server_drift_ppm, 0, 0},
         {"--no-faults", OPTION_FLAG, &options->no_faults, 0, 0},
+        {"--real-time", OPTION_FLAG, &options->choices.real_time, 0, 0},
         {"--timeout", OPTION_DURATION, &stress->timeout_us, 1000, hour_us},
         {"--think", OPTION_DURATION, &stress->think_us, 1, hour_us},
         {"--seed", OPTION_NUMBER, &options->seed, 0, INT64_MAX},
@@ -286,14 +289,15 @@ static enum fail stress_and_report(struct options *options, struct scheme_list *
     struct results results = {.seed = (uint64_t)options->seed, .world = "redis"};
     struct runner runner = {.seed = (uint64_t)options->seed};
     struct live_options live;
-    options->choices.real_time = 1;
+    const bool has_library = !options->choices.real_time && !options->choices.worker;
+    options->choices.real_time = 1; /* in any case */
     if (run_choices_read(&options->choices, &runner, &live, failure) ||
         shard_read(options->shard, &results.shard, failure) ||
         add_worker(options, &runner, asked, failure))
         return (enum fail)cmd_failed(failure);
     /* Our own servers tell in which order they read; somebody else's cannot be made to drift, and
      * says so. */
-    if (!live.url || options->stress.server_drift_ppm)
+    if ((!live.url && has_library) || options->stress.server_drift_ppm)
         live.steering = BENT_TIME;
     enum fail fail = live_new(&runner.live, &live, failure);
     if (!fail)
