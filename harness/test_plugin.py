@@ -284,7 +284,7 @@ BROKEN = ("out_compare_and_delete(out, SERVER_ONE, lease);", "out_del(out, SERVE
 def commands(path):
     """The commands of a page or a comment, as somebody copies them."""
     text = path.read_text()
-    text = html.unescape(text) if path.suffix == ".html" else re.sub(r"\\(.)", r"\1", text)
+    text = html.unescape(text) if path.suffix == ".html" else text.replace(" \\\n", "")
     return sorted(set(re.findall(r"picklock (?:replay|run|explore) [^\n<]*", text)))
 
 

@@ -7,10 +7,65 @@
 #include "report/view.h"
 
 #include <inttypes.h>
+#include <stdarg.h>
 #include <stdlib.h>
 
 /* A comment on a pull request has a largest size. */
-enum { TOLD_MAX = 10, WITNESSES_TOLD = 5 };
+enum { TOLD_MAX = 10, WITNESSES_TOLD = 5, LINE_MAX = 150 };
+
+/* Takes a paragraph. It goes on in another line at a blank before a letter, which begins no list
+ * and no heading. */
+static void print_paragraph(FILE *out, char *text)
+{
+    char *line = text, *blank = NULL;
+    for (char *at = text; *at; at++) {
+        const bool is_letter = (at[1] >= 'a' && at[1] <= 'z') || (at[1] >= 'A' && at[1] <= 'Z');
+        if (blank && at - line >= LINE_MAX) {
+            *blank = '\0';
+            fprintf(out, "%s\n", line);
+            line = blank + 1;
+            blank = NULL;
+        }
+        if (*at == ' ' && is_letter)
+            blank = at;
+    }
+    fprintf(out, "%s\n", line);
+    free(text);
+}
+
+/* Takes a command: as somebody copies it, the file that it is about in a line of its own. */
+static void print_command(FILE *out, char *text)
+{
+    char *last = NULL;
+    bool is_quoted = false;
+    for (char *at = text; *at; at++) {
+        if (!is_quoted && *at == '\\' && at[1])
+            at++; /* a quote that is meant */
+        else if (*at == '\'')
+            is_quoted = !is_quoted;
+        else if (*at == ' ' && !is_quoted)
+            last = at;
+    }
+    if (last)
+        *last = '\0';
+    fprintf(out, last ? "\nAgain:\n\n    %s \\\n      %s\n" : "\nAgain:\n\n    %s%s\n", text,
+            last ? last + 1 : "");
+    free(text);
+}
+
+/* What text_format() makes of it; the caller frees. */
+static char *format_text(enum text_for use, const char *format, ...)
+{
+    char *text = NULL;
+    size_t length;
+    va_list values;
+    FILE *made = open_memstream(&text, &length);
+    va_start(values, format);
+    text_format_list(made, use, format, &values);
+    va_end(values);
+    (void)fclose(made);
+    return text;
+}
 
 static const char *mark_of(const struct result_row *row)
 {
@@ -99,7 +154,7 @@ static void print_sentences(FILE *out, const char *title, const struct view *vie
     for (int i = 0; headline && !row->error && i < headline->witness_lines; i++)
         text_format(out, TEXT_MARKDOWN, "%d. %s\n", i + 1, headline->witness[i]);
     if (command)
-        text_format(out, TEXT_MARKDOWN, "\nAgain: %s\n", command);
+        print_command(out, format_text(TEXT_PLAIN, "%s", command));
     free(why);
     free(command);
 }
@@ -184,26 +239,25 @@ static void print_origins(FILE *out, const struct results *results)
         text_format(out, TEXT_MARKDOWN, "\n\\[%d\\] %s\n", i + 1, words);
         free(words);
     }
-    for (int i = 0; i < results->notes_count; i++)
-        text_format(out, TEXT_MARKDOWN, "\nNote: %s\n", results->notes[i]);
-}
-
-/* One sentence behind another; takes words, which may be NULL. */
-static void print_sentence(FILE *out, char *words)
-{
-    text_format(out, TEXT_MARKDOWN, "%s%s", words ? " " : "", words);
-    free(words);
+    for (int i = 0; i < results->notes_count; i++) {
+        fputc('\n', out);
+        print_paragraph(out, format_text(TEXT_MARKDOWN, "Note: %s", results->notes[i]));
+    }
 }
 
 static void print_head(FILE *out, const struct view *view)
 {
     char *verdict = view_verdict_words(view), *scope = view_scope_words(view);
     char *interrupted = view_interrupted_words(view->results);
-    text_format(out, TEXT_MARKDOWN, "## picklock: %s\n\n%s", verdict, scope);
-    print_sentence(out, view_sides_words(view));
-    print_sentence(out, view_policy_words(view->results));
-    print_sentence(out, view_inferred_words(view->results));
-    fputc('\n', out);
+    char *sides = view_sides_words(view), *policy = view_policy_words(view->results);
+    char *inferred = view_inferred_words(view->results);
+    text_format(out, TEXT_MARKDOWN, "## picklock: %s\n\n", verdict);
+    print_paragraph(out,
+                    format_text(TEXT_MARKDOWN, "%s%s%s%s%s%s%s", scope, sides ? " " : "", sides,
+                                policy ? " " : "", policy, inferred ? " " : "", inferred));
+    free(sides);
+    free(policy);
+    free(inferred);
     if (interrupted)
         text_format(out, TEXT_MARKDOWN, "\n**Interrupted:** %s\n", interrupted);
     for (int i = 0; i < view->results->missing_count; i++)

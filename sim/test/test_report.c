@@ -141,7 +141,8 @@ static void markdown_has_the_rows_and_escapes(void **state)
     expect_in(text,
               "| set-nx-ex-del | 200 | 123456 | 12345 | 4321 | 12 | 7 | 3 | 0.8 ms | 12.4 ms | ✗ "
               "violated |\n");
-    expect_in(text, " Holds are inferred from commands, since nobody told of them: python3 locks/");
+    expect_in(text,
+              " Holds are inferred from commands, since nobody told of them: python3\nlocks/");
     expect_in(text, "&lt;script&gt;");
     expect_in(text, "\\`\\|\\*\\_\\\\");
     expect_not_in(text, "<script");
