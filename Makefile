@@ -5,6 +5,7 @@
 #   SANITIZE=LIST   address,undefined or thread
 #   LIBFUZZER=yes   with CC=clang: fuzz targets for libFuzzer
 #   CFLAGS=FLAGS    instead of -O2 -g; asserts stay whatever they say
+#   PREFIX=DIR      where `make install` puts everything (/usr/local); DESTDIR=DIR is put in front
 
 BUILD    ?= build
 SANITIZE ?=
@@ -30,13 +31,13 @@ MUTANTS := $(patsubst sim/%.c,$(BUILD)/%.o,$(wildcard sim/test/mutants/*.c))
 FUZZ    := $(patsubst sim/test/%.c,%,$(wildcard sim/test/fuzz_*.c))
 TESTS   := $(patsubst sim/test/%.c,%,$(wildcard sim/test/test_*.c))
 
-.PHONY: all setup setup-test demo test determinism bench mutations falsealarm fuzz libfuzzer sanitised clang check-long unit clean format format-check help $(TESTS)
+.PHONY: all install deb setup setup-test demo test determinism bench mutations falsealarm fuzz libfuzzer sanitised clang check-long unit clean format format-check help $(TESTS)
 
 all: $(BUILD)/picklock ## build the program: build/picklock
 
 # A user's scheme calls the program's step interface, and sees nothing else of it.
 $(BUILD)/picklock: $(OBJECTS) $(BUILD)/interface.list $(BUILD)/picklock-clock.so $(BUILD)/picklock-time.so
-	$(CC) $(FLAGS) -Wl,--dynamic-list=$(BUILD)/interface.list -o $@ $(OBJECTS) $(LIBS)
+	$(CC) $(FLAGS) $(LDFLAGS) -Wl,--dynamic-list=$(BUILD)/interface.list -o $@ $(OBJECTS) $(LIBS)
 
 $(BUILD)/interface.list: sim/schemes/interface.def
 	@mkdir -p $(@D)
@@ -55,12 +56,12 @@ $(BUILD)/worker/helpers.o: $(wildcard sim/worker/python/*.py sim/worker/node/*.j
 # The clock shim is preloaded into redis-server: never sanitised, no library of ours.
 $(BUILD)/picklock-clock.so: sim/live/clock_shim.c sim/live/reads_shim.c sim/live/clock.h sim/live/read_log.h
 	@mkdir -p $(@D)
-	$(CC) -std=c17 -D_GNU_SOURCE $(WARN) -O2 -Isim -fPIC -shared -o $@ $(filter %.c,$^)
+	$(CC) -std=c17 -D_GNU_SOURCE $(WARN) -O2 -Isim -fPIC -shared $(LDFLAGS) -o $@ $(filter %.c,$^)
 
 # The time of worker processes, preloaded into them: the same.
 $(BUILD)/picklock-time.so: $(wildcard sim/worker/shim/*.[ch]) sim/worker/time_page.h sim/worker/time_rules.h sim/live/clock.h
 	@mkdir -p $(@D)
-	$(CC) -std=c17 -D_GNU_SOURCE $(WARN) -O2 -Isim -fPIC -shared -DCLOCK_SHIM -o $@ $(filter %.c,$^) -lpthread -ldl
+	$(CC) -std=c17 -D_GNU_SOURCE $(WARN) -O2 -Isim -fPIC -shared $(LDFLAGS) -DCLOCK_SHIM -o $@ $(filter %.c,$^) -lpthread -ldl
 
 $(BUILD)/parts.a: $(PARTS)
 	rm -f $@
@@ -176,6 +177,16 @@ check-long: ## what CI has no time for: hours
 	@BUILD="$(BUILD)" PYTHON="$(PYTHON)" harness/check_long.sh
 
 unit: $(TESTS) ## build and run the C unit tests
+
+PREFIX  ?= /usr/local
+DESTDIR ?=
+
+install: $(BUILD)/picklock ## install the program, its pages and scenarios: PREFIX=/usr/local DESTDIR=
+	@BUILD="$(abspath $(BUILD))" harness/install.sh "$(DESTDIR)" "$(PREFIX)"
+
+deb: ## make a Debian package, build/*.deb
+	@harness/setup.sh build package
+	@BUILD="$(BUILD)" harness/deb.sh
 
 format: ## clang-format everything in sim/
 	clang-format -i $$(find sim -name '*.[ch]')

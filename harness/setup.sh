@@ -1,5 +1,5 @@
 #!/bin/sh
-# Installs what is missing, and nothing else: setup.sh build|test|workers|browser|opinion|clang|format|campaign ...
+# Installs what is missing, and nothing else: setup.sh build|test|workers|browser|opinion|clang|package|format|campaign ...
 #
 # A part counts as present when what needs it works, however it came here (apt, a source build, another compiler).
 # Missing parts are installed with apt, through sudo when not root. Without apt or rights: the list, and exit 69.
@@ -48,6 +48,10 @@ PARTS
     clang) cat <<'PARTS'
 clang|clang|command -v clang|a second compiler, and libFuzzer
 sanitizers|libclang-rt-dev|sanitizers|address and undefined sanitizers
+PARTS
+    ;;
+    package) cat <<'PARTS'
+debhelper|debhelper dpkg-dev|command -v dh && command -v dpkg-buildpackage|make deb
 PARTS
     ;;
     format) cat <<'PARTS'

@@ -5,6 +5,7 @@
 #include "base/infile.h"
 #include "base/memory.h"
 #include "base/outfile.h"
+#include "base/place.h"
 #include "worker/program.h"
 #include "worker/worker.h"
 
@@ -139,17 +140,11 @@ static enum fail add_depends(struct cache *cache, const char *depends, struct fa
 /* This program, and what it preloads into others. */
 static void add_ourselves(struct cache *cache)
 {
-    char path[PATH_SIZE];
+    char path[PLACE_BYTES];
     struct failure ignored = {0};
-    const ssize_t length = readlink("/proc/self/exe", path, sizeof path - 32);
-    if (length < 0)
-        return;
-    path[length] = '\0';
-    (void)add_file(cache, path, &ignored);
-    char *name = strrchr(path, '/');
-    if (name)
-        (void)strcpy(name + 1, "picklock-time.so");
-    (void)add_file(cache, path, &ignored);
+    (void)add_file(cache, "/proc/self/exe", &ignored);
+    if (place_library("picklock-time.so", path))
+        (void)add_file(cache, path, &ignored);
 }
 
 static void add_surroundings(struct cache *cache)

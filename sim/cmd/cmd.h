@@ -18,6 +18,21 @@
 #include "cmd/cmds.def"
 #undef CMD
 
+/* The subcommands, as cmds.def lists them. */
+struct cmd_row {
+    const char *name;
+    int (*function)(int argc, char **argv);
+    const char *usage, *words, *help;
+};
+extern const struct cmd_row cmd_rows[];
+extern const int cmd_rows_count;
+
+/* NULL: there is none of that name, and that is said (did you mean). */
+const struct cmd_row *cmd_row_named(const char *name);
+
+/* What an exit status means, a line each: the overview and the manual pages end with it. */
+extern const char cmd_statuses[];
+
 /* Prints "picklock: ..." to stderr: the one way there for words that may hold what a file, a server
  * or the command line says. Characters that would steer a terminal are left out. */
 void cmd_say(const char *format, ...) __attribute__((format(printf, 1, 2)));

@@ -3,6 +3,7 @@
 #include "cmd/cmd.h"
 #include "cmd/options.h"
 
+#include "base/place.h"
 #include "base/suggest.h"
 #include "explore/search/explore.h"
 #include "report/text.h"
@@ -12,12 +13,13 @@
 #include <jansson.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 /* clang-format off */
 const char cmd_list_help[] =
     "\n"
     "  --json                 print one JSON document\n"
-    "  --dir DIR              folder of the scenarios (default scenarios)\n";
+    "  --dir DIR              folder of the scenarios (default: scenarios here, else the program's own)\n";
 /* clang-format on */
 
 struct listing {
@@ -161,7 +163,9 @@ static void print_rows(const char *title, const json_t *rows)
 
 int cmd_list(int argc, char **argv)
 {
-    struct listing listing = {.dir = "scenarios"};
+    char shipped[PLACE_BYTES];
+    bool is_here = access("scenarios", R_OK) == 0 || !place_shared("scenarios", shipped);
+    struct listing listing = {.dir = is_here ? "scenarios" : shipped};
     const char *names[SECTIONS_COUNT];
     int operands, as_json = 0, matched = 0;
     const struct option_row rows[] = {{"--json", OPTION_FLAG, &as_json, 0, 0},

@@ -4,7 +4,6 @@
 
 #include "base/memory.h"
 #include "base/monotonic.h"
-#include "base/names.h"
 #include "base/suggest.h"
 #include "base/version.h"
 #include "report/text.h"
@@ -21,16 +20,23 @@
 #include <string.h>
 #include <unistd.h>
 
-static const struct {
-    const char *name;
-    int (*function)(int argc, char **argv);
-    const char *usage, *words, *help;
-} cmds[] = {
+const struct cmd_row cmd_rows[] = {
 #define CMD(name, function, usage, words) {name, function, usage, words, function##_help},
 #include "cmd/cmds.def"
 #undef CMD
 };
-enum { CMDS_COUNT = sizeof cmds / sizeof cmds[0] };
+enum { CMDS_COUNT = sizeof cmd_rows / sizeof cmd_rows[0] };
+const int cmd_rows_count = CMDS_COUNT;
+
+/* clang-format off */
+const char cmd_statuses[] =
+    "  0    as expected\n"
+    "  1    not as expected\n"
+    "  2    unknown: nothing was concluded\n"
+    "  64   wrong usage or bad input\n"
+    "  69   a needed server or program is unavailable\n"
+    "  70   internal error\n";
+/* clang-format on */
 
 volatile int cmd_stop;
 struct cmd_line cmd_line;
@@ -113,18 +119,32 @@ static int overview(FILE *out, int status)
     fprintf(out, "usage: picklock COMMAND ...\n\n"
                  "Tries to break a Redis lock before production does.\n\n");
     for (int i = 0; i < CMDS_COUNT; i++)
-        fprintf(out, "  %-8s %s\n", cmds[i].name, cmds[i].words);
+        fprintf(out, "  %-11s %s\n", cmd_rows[i].name, cmd_rows[i].words);
     fprintf(
         out,
-        "\n`picklock COMMAND --help` lists the options of a command.\n"
-        "Exit status: 0 as expected, 1 not as expected, 2 unknown, 64 wrong usage or bad input,\n"
-        "69 a needed server is unavailable, 70 internal error.\n");
+        "\n`picklock COMMAND --help` lists the options of a command, `picklock --version` says\n"
+        "which picklock this is. Exit status:\n%s",
+        cmd_statuses);
     return status;
+}
+
+const struct cmd_row *cmd_row_named(const char *name)
+{
+    const char *names[CMDS_COUNT];
+    char suggestion[SUGGEST_BYTES];
+    for (int i = 0; i < CMDS_COUNT; i++) {
+        names[i] = cmd_rows[i].name;
+        if (!strcmp(names[i], name))
+            return &cmd_rows[i];
+    }
+    cmd_say(
+        "unknown command '%s'%s", name,
+        suggest_words(suggest_nearest(name, names, CMDS_COUNT), "; --help lists them", suggestion));
+    return NULL;
 }
 
 static int run_command(int argc, char **argv)
 {
-    const char *names[CMDS_COUNT];
     secrets_hide(argc, argv);
     if (argc < 2)
         return overview(stderr, FAIL_INPUT);
@@ -134,25 +154,17 @@ static int run_command(int argc, char **argv)
         printf("picklock %s\n", PICKLOCK_VERSION);
         return FAIL_NONE;
     }
-    int row = NAMES_FIND_ROW(cmds, argv[1]);
-    if (row >= 0 && asks_for_help(argc - 2, argv + 2)) {
-        printf("usage: picklock %s %s\n\n%s\n%s", argv[1], cmds[row].usage, cmds[row].words,
-               cmds[row].help);
+    const struct cmd_row *row = cmd_row_named(argv[1]);
+    if (!row)
+        return FAIL_INPUT;
+    if (asks_for_help(argc - 2, argv + 2)) {
+        printf("usage: picklock %s %s\n\n%s\n%s", row->name, row->usage, row->words, row->help);
         return FAIL_NONE;
     }
-    if (row >= 0) {
-        cmd_line.words = memory_new((size_t)argc, sizeof *argv);
-        memcpy(cmd_line.words, argv + 1, (size_t)argc * sizeof *argv);
-        cmd_line.count = argc - 1;
-        return cmds[row].function(argc - 1, argv + 1);
-    }
-    for (int i = 0; i < CMDS_COUNT; i++)
-        names[i] = cmds[i].name;
-    char suggestion[SUGGEST_BYTES];
-    const char *nearest = suggest_nearest(argv[1], names, CMDS_COUNT);
-    cmd_say("unknown command '%s'%s", argv[1],
-            suggest_words(nearest, "; --help lists them", suggestion));
-    return FAIL_INPUT;
+    cmd_line.words = memory_new((size_t)argc, sizeof *argv);
+    memcpy(cmd_line.words, argv + 1, (size_t)argc * sizeof *argv);
+    cmd_line.count = argc - 1;
+    return row->function(argc - 1, argv + 1);
 }
 
 /* A standard stream that is closed is taken by the next file or socket that is opened, and what is

@@ -2,36 +2,29 @@
 #include "cmd/scenario_runs.h"
 
 #include "base/memory.h"
+#include "base/place.h"
 #include "cmd/cmd.h"
 #include "cmd/progress.h"
 #include "scenario/interpreter.h"
 
 #include <glob.h>
-#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 /* --- reading --- */
 
-/* Default: scenarios/ here, or beside the program's build folder. */
+/* Default: scenarios/ here, else those that come with the program. */
 static enum fail find_scenarios(glob_t *found, struct failure *failure)
 {
-    char program[PATH_MAX];
+    char folder[PLACE_BYTES];
     if (glob("scenarios/*.yaml", 0, NULL, found) == 0)
         return FAIL_NONE;
-    ssize_t size = readlink("/proc/self/exe", program, sizeof program - 1);
-    if (size > 0) {
-        program[size] = 0;
-        for (int up = 0; up < 2; up++)
-            *strrchr(program, '/') = 0;
-        char *pattern = memory_format("%s/scenarios/*.yaml", program);
-        int missing = glob(pattern, 0, NULL, found);
-        free(pattern);
-        if (!missing)
-            return FAIL_NONE;
-    }
-    return failure_set(failure, FAIL_INPUT, "no scenario was named, and scenarios/ has none");
+    char *pattern = place_shared("scenarios", folder) ? memory_format("%s/*.yaml", folder) : NULL;
+    int missing = !pattern || glob(pattern, 0, NULL, found) != 0;
+    free(pattern);
+    return missing
+               ? failure_set(failure, FAIL_INPUT, "no scenario was named, and scenarios/ has none")
+               : FAIL_NONE;
 }
 
 /* scenarios/ also holds the explorer's expected matrix, which a shell's *.yaml brings along. Moves

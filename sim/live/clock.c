@@ -1,11 +1,12 @@
 /* clock.c - see clock.h. */
 #include "live/clock.h"
 
+#include "base/place.h"
 #include "base/shared_file.h"
 #include "live/read_log.h"
 
+#include <assert.h>
 #include <errno.h>
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -38,18 +39,11 @@ enum fail clock_preload(const char *shim_path, const char *page_path, const char
 
 enum fail clock_shim_find(char path[CLOCK_PATH_MAX], struct failure *failure)
 {
-    static const char *const places[] = {"picklock-clock.so", "../picklock-clock.so"};
-    char program[PATH_MAX];
-    ssize_t length = readlink("/proc/self/exe", program, sizeof program - 1);
-    if (length <= 0)
-        return failure_set(failure, FAIL_UNAVAILABLE, "/proc/self/exe: %s", strerror(errno));
-    program[length] = '\0';
-    *strrchr(program, '/') = '\0';
-    for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
-        int printed = snprintf(path, CLOCK_PATH_MAX, "%s/%s", program, places[i]);
-        if (printed > 0 && printed < CLOCK_PATH_MAX && access(path, R_OK) == 0)
-            return FAIL_NONE;
-    }
+    static_assert((int)CLOCK_PATH_MAX == (int)PLACE_BYTES, "a path is as long as a path");
+    char program[PLACE_BYTES];
+    if (place_library("picklock-clock.so", path))
+        return FAIL_NONE;
+    place_program(program);
     return failure_set(failure, FAIL_UNAVAILABLE,
                        "picklock-clock.so, which steers the servers' clocks, is not beside the "
                        "program in %s; run with --real-time, or build it with make",

@@ -1,10 +1,10 @@
 /* helpers.c - the modules for workers are in the program, so that it can be moved anywhere; they
  * are written into the private folder. The assembler reads the files, from the folder in which make
  * runs; the Makefile knows that this object depends on them. */
+#include "base/place.h"
 #include "worker/session_state.h"
 
 #include <errno.h>
-#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -52,20 +52,13 @@ enum fail helpers_write(const char *folder, struct failure *failure)
 
 enum fail helpers_link_shim(struct session *session, struct failure *failure)
 {
-    static const char *const places[] = {"picklock-time.so", "../picklock-time.so"};
-    char program[PATH_MAX], found[PATH_MAX + 32];
-    ssize_t length = readlink("/proc/self/exe", program, sizeof program - 1);
-    program[length > 0 ? length : 0] = '\0';
-    *(strrchr(program, '/') ? strrchr(program, '/') : program) = '\0';
+    char program[PLACE_BYTES], found[PLACE_BYTES];
     (void)snprintf(session->shim, sizeof session->shim, "%s/time.so", session->servers.folder.path);
-    for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
-        (void)snprintf(found, sizeof found, "%s/%s", program, places[i]);
-        if (access(found, R_OK) != 0)
-            continue;
+    if (place_library("picklock-time.so", found))
         return symlink(found, session->shim) == 0 ? FAIL_NONE
                                                   : failure_set(failure, FAIL_UNAVAILABLE, "%s: %s",
                                                                 session->shim, strerror(errno));
-    }
+    place_program(program);
     return failure_set(
         failure, FAIL_UNAVAILABLE,
         "picklock-time.so, which steers the workers' clocks, is not beside the program in "

@@ -1,5 +1,5 @@
 /* runtime.h - what is known of the programs that run lock programs: the Debian package of each, and
- * the flags that make one of them steady. Private to this folder. */
+ * the flags that make one of them steady. */
 #ifndef PICKLOCK_WORKER_RUNTIME_H
 #define PICKLOCK_WORKER_RUNTIME_H
 

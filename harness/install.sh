@@ -1,0 +1,77 @@
+#!/bin/sh
+# `make install`: install.sh DESTDIR PREFIX, from the folder that was built in (BUILD).
+#
+#   bin/picklock                       the program; it finds the rest by where it lies itself
+#   lib/picklock/*.so                  what it preloads into servers and workers
+#   share/pkgconfig/picklock.pc          and include/picklock: for a scheme of your own
+#   share/picklock                     scenarios, schemas, workers to start from, the skeleton of a scheme
+#   share/man/man1, share/doc/picklock, and what bash, zsh and fish complete
+set -eu
+cd "$(dirname "$0")/.."
+: "${BUILD:=build}"
+[ $# -eq 2 ] || { echo "usage: install.sh DESTDIR PREFIX" >&2; exit 64; }
+prefix=$2
+to=$1$prefix
+program=$BUILD/picklock
+version=$("$program" --version)
+version=${version#picklock }
+
+put() { # MODE TARGET FILE...
+    mode=$1 target=$2
+    shift 2
+    install -d -m 755 "$target"
+    install -m "$mode" "$@" "$target"
+}
+
+# A page that could not be printed whole is not installed.
+print() { # TARGET COMMAND...
+    target=$1
+    shift
+    install -d -m 755 "$(dirname "$target")"
+    "$program" "$@" > "$target.new" || { rm -f "$target.new"; exit 1; }
+    chmod 644 "$target.new"
+    mv "$target.new" "$target"
+}
+
+put 755 "$to/bin" "$program"
+put 644 "$to/lib/picklock" "$BUILD/picklock-clock.so" "$BUILD/picklock-time.so"
+
+# The headers that a scheme includes, and those that they include.
+for header in $(${CC:-cc} -MM -Isim sim/schemes/skeleton.c | tr -d '\\' | tr ' ' '\n' | grep '^sim/.*\.\(h\|def\)$'); do
+    put 644 "$to/include/picklock/$(dirname "${header#sim/}")" "$header"
+done
+install -d -m 755 "$to/share/pkgconfig"
+cat > "$to/share/pkgconfig/picklock.pc" <<PC
+prefix=$prefix
+includedir=\${prefix}/include/picklock
+
+Name: picklock
+Description: the step interface of lock schemes that picklock loads from a shared object
+Version: $version
+Cflags: -I\${includedir}
+PC
+chmod 644 "$to/share/pkgconfig/picklock.pc"
+
+share=$to/share/picklock
+put 644 "$share/scenarios" scenarios/*.yaml
+put 644 "$share/schemas" reports/*.schema.json sim/worker/*.schema.json
+put 644 "$share/workers" sim/worker/examples/*.*
+put 644 "$share" sim/schemes/skeleton.c
+put 644 "$share/workers/java" sim/worker/java/*
+put 644 "$share/workers/go" sim/worker/go/*
+put 644 "$to/share/doc/picklock" LICENSE
+find README.md sim scenarios reports harness -name '*.md' | while read -r page; do # as they lie here: they point at each other
+    put 644 "$to/share/doc/picklock/$(dirname "$page")" "$page"
+done
+
+print "$to/share/man/man1/picklock.1" man
+for command in $("$program" --help | sed -n 's/^  \([a-z][a-z]*\) .*/\1/p'); do
+    print "$to/share/man/man1/picklock-$command.1" man "$command"
+done
+print "$to/share/bash-completion/completions/picklock" completion bash
+zsh=site-functions
+[ "$prefix" != /usr ] || zsh=vendor-completions # Debian's own place
+print "$to/share/zsh/$zsh/_picklock" completion zsh
+print "$to/share/fish/vendor_completions.d/picklock.fish" completion fish
+
+echo "picklock $version is in $to; \`picklock doctor\` looks at this machine"

@@ -1,0 +1,172 @@
+"""`make install` and what comes with it: the program works from any folder, the manual pages and what a shell completes are those
+of --help, and `picklock doctor` says what is missing."""
+
+import os
+import re
+import shutil
+import subprocess
+
+import pytest
+from conftest import BUILD, PICKLOCK, ROOT, run
+
+COMMANDS = re.findall(r"^  ([a-z]+) ", run("--help").out, re.MULTILINE)
+
+
+@pytest.fixture(scope="module")
+def installed(tmp_path_factory):
+    """Under a prefix with a blank in its path."""
+    to = tmp_path_factory.mktemp("install") / "a prefix"
+    done = subprocess.run(["make", "-s", "install", f"DESTDIR={to}", "PREFIX=/usr"], cwd=ROOT, text=True, capture_output=True,
+                          env={**os.environ, "BUILD": str(BUILD)} if BUILD != ROOT / "build" else None)
+    assert done.returncode == 0, done.stderr
+    return to / "usr"
+
+
+def call(installed, *words, cwd, **more):
+    return subprocess.run([installed / "bin" / "picklock", *map(str, words)], cwd=cwd, text=True, capture_output=True, timeout=120,
+                          **more)
+
+
+def options_of(command):
+    """All that its help names in the column of the terms."""
+    return {name for term in re.findall(r"^  (--.*?)(?:  |$)", run(command, "--help").out, re.MULTILINE)
+            for name in re.findall(r"--[a-z-]+", term)}
+
+
+def test_it_works_from_any_folder(installed, tmp_path):
+    """With its own scenarios, its own libraries for the clocks of servers and of workers."""
+    assert call(installed, "list", "scenarios", cwd=tmp_path).stdout.count("\n  ") > 40
+    played = call(installed, "run", "--scheme", "set-nx-px-cad", cwd=tmp_path)
+    assert played.returncode == 0 and " 0 not, 0 unknown" in played.stdout, played.stdout + played.stderr
+    once = call(installed, "test", "--once", f"/usr/bin/python3 '{installed}/share/picklock/workers/naive_lock.py'", cwd=tmp_path)
+    assert once.returncode == 0 and "A clean hand-over: as expected." in once.stdout, once.stdout + once.stderr
+
+
+def test_scenarios_of_ones_own_come_first(installed, tmp_path):
+    (tmp_path / "scenarios").mkdir()
+    shutil.copy(ROOT / "scenarios" / "hand-over.yaml", tmp_path / "scenarios")
+    listed = call(installed, "list", "scenarios", cwd=tmp_path).stdout
+    assert "hand-over" in listed and "eviction" not in listed
+
+
+def test_a_scheme_is_built_against_what_was_installed(installed, tmp_path):
+    """As the .pc file says, but for where this copy stands."""
+    pc = (installed / "share/pkgconfig/picklock.pc").read_text()
+    assert "includedir=${prefix}/include/picklock\n" in pc and "Cflags: -I${includedir}\n" in pc
+    source = (installed / "share/picklock/skeleton.c").read_text().replace("skeleton", "my_lock")
+    (tmp_path / "my_lock.c").write_text(source)
+    subprocess.run(["cc", "-std=c17", f"-I{installed}/include/picklock", "-shared", "-fPIC", "-o", "my_lock.so", "my_lock.c"],
+                   cwd=tmp_path, check=True)
+    searched = call(installed, "explore", "--scheme", "./my_lock.so", "--fault", "none", cwd=tmp_path)
+    assert searched.returncode == 0 and "1 safe" in searched.stdout
+
+
+def test_every_command_has_a_page_with_all_of_its_options(installed):
+    pages = installed / "share/man/man1"
+    assert {page.name for page in pages.iterdir()} == {"picklock.1"} | {f"picklock-{command}.1" for command in COMMANDS}
+    overview = (pages / "picklock.1").read_text()
+    for command in COMMANDS:
+        assert f"picklock\\-{command} (1)" in overview
+        page = (pages / f"picklock-{command}.1").read_text().replace("\\-", "-")
+        assert options_of(command) <= set(re.findall(r"--[a-z-]+", page)), command
+        assert ".SH EXIT STATUS" in page
+
+
+def test_no_page_gives_an_order_by_accident():
+    """What stands at the start of a line of a page is one of our orders, or text without any."""
+    for command in COMMANDS:
+        for line in run("man", command).out.splitlines():
+            if line.startswith((".", "'")):
+                assert re.match(r"\.(TH|nh|SH|TP|PP|B|BR|I)\b", line), line
+            assert not re.search(r"\\[^-e&]", line), line
+
+
+def test_bash_completes_what_help_names():
+    """In a real bash: commands, options, and the names that may stand behind an option."""
+    script = run("completion", "bash").out
+    ask = """
+        answer() { COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); COMPREPLY=(); _picklock; echo "${COMPREPLY[*]}"; }
+        answer picklock re
+        answer picklock run --on ''
+        answer picklock explore --fault stall,cr
+        answer picklock stress --scheme set-nx-ex
+        answer picklock check --json ''
+        answer picklock explore --no
+    """
+    done = subprocess.run(["bash", "-c", f"{script}\n{ask}"], text=True, capture_output=True, check=True)
+    assert done.stderr == ""
+    assert done.stdout.splitlines() == [
+        "replay report", "redis sim", "stall,crash", "set-nx-ex-del set-nx-ex-get-del", "", "--no-cache --no-reductions"]
+    for command in COMMANDS:
+        words = re.search(rf"^        {command}\) words='(.*)' ;;$", script, re.MULTILINE).group(1).split()
+        assert set(words) == options_of(command) | {"--help"}
+
+
+@pytest.mark.parametrize("shell", ["zsh", "fish"])
+def test_other_shells_read_what_is_printed(shell, tmp_path):
+    script = run("completion", shell).out
+    for command in COMMANDS:
+        for option in options_of(command):
+            assert option in script or f"-l {option[2:]}" in script
+    if shutil.which(shell):
+        (tmp_path / "script").write_text(script)
+        done = subprocess.run([shell, "-n", tmp_path / "script"], text=True, capture_output=True)
+        assert done.returncode == 0 and done.stderr == ""
+
+
+def test_wrong_words_are_refused():
+    for words, said in [(["completion", "bsh"], "completion knows bash, zsh and fish, not 'bsh'; did you mean 'bash'?"),
+                        (["completion"], "completion wants the name of a shell"),
+                        (["man", "rnu"], "unknown command 'rnu'; did you mean 'run'?"),
+                        (["man", "run", "test"], "man takes one command, not 2"),
+                        (["doctor", "me"], "doctor takes no operand, such as 'me'")]:
+        refused = run(*words)
+        assert refused.status == 64 and said in refused.err and refused.out == "", refused
+
+
+# --- doctor ---
+
+
+def said_of(ran, subject):
+    return next(line for line in ran.out.splitlines() if line[9:].startswith(subject))
+
+
+def test_doctor_finds_this_machine_fit():
+    """It is: the suite runs here."""
+    looked = run("doctor")
+    assert looked.status == 0 and looked.err == ""
+    assert said_of(looked, "redis-server").startswith("ok ")
+    assert said_of(looked, "steering").startswith("ok ")
+    assert said_of(looked, "python3").startswith("ok ")
+
+
+def test_doctor_misses_what_is_not_there(tmp_path):
+    looked = run("doctor", env={"PATH": str(tmp_path)})
+    assert looked.status == 69
+    assert said_of(looked, "redis-server").startswith("MISSING ") and "apt-get install redis-server" in looked.out
+    assert said_of(looked, "node").startswith("- ") and "apt-get install nodejs" in looked.out
+
+
+def test_doctor_tells_a_server_that_drops_the_library(tmp_path):
+    """It runs, and its clock is its own: nothing but --real-time is to be had."""
+    wrapper = tmp_path / "redis-server"
+    wrapper.write_text(f'#!/bin/sh\nunset LD_PRELOAD\nexec {shutil.which("redis-server")} "$@"\n')
+    wrapper.chmod(0o755)
+    looked = run("doctor", "--redis-server", wrapper)
+    assert looked.status == 0
+    assert said_of(looked, "redis-server").startswith("ok ")
+    assert said_of(looked, "steering").startswith("- ") and "--real-time" in said_of(looked, "steering")
+
+
+def test_a_page_that_cannot_be_printed_is_not_installed(tmp_path):
+    """A program that fails in the middle leaves no half page that looks whole."""
+    fake = tmp_path / "build"
+    fake.mkdir()
+    for name in ("picklock-clock.so", "picklock-time.so"):
+        shutil.copy(BUILD / name, fake)
+    (fake / "picklock").write_text(f'#!/bin/sh\n[ "$1" != man ] || {{ echo .TH; exit 70; }}\nexec "{PICKLOCK}" "$@"\n')
+    (fake / "picklock").chmod(0o755)
+    done = subprocess.run([ROOT / "harness/install.sh", tmp_path / "to", "/usr"], env={**os.environ, "BUILD": str(fake)},
+                          text=True, capture_output=True)
+    assert done.returncode != 0
+    assert not list((tmp_path / "to").rglob("*.1"))

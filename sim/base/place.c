@@ -1,0 +1,44 @@
+/* place.c - see place.h. */
+#include "base/place.h"
+
+#include <assert.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+static_assert(PLACE_BYTES >= PATH_MAX, "a path of the system fits");
+
+void place_program(char path[PLACE_BYTES])
+{
+    ssize_t length = readlink("/proc/self/exe", path, PLACE_BYTES - 1);
+    path[length > 0 ? length : 0] = '\0';
+    char *slash = strrchr(path, '/');
+    if (slash)
+        *slash = '\0';
+}
+
+static bool find(const char *const *places, const char *name, char path[PLACE_BYTES])
+{
+    char program[PLACE_BYTES];
+    place_program(program);
+    for (; *places; places++) {
+        int printed = snprintf(path, PLACE_BYTES, "%s/%s%s", program, *places, name);
+        if (printed > 0 && printed < PLACE_BYTES && access(path, R_OK) == 0)
+            return true;
+    }
+    return false;
+}
+
+bool place_library(const char *name, char path[PLACE_BYTES])
+{
+    /* The second is where the tests' programs look: they are in a folder of the build folder. */
+    static const char *const places[] = {"", "../", "../lib/picklock/", NULL};
+    return find(places, name, path);
+}
+
+bool place_shared(const char *name, char path[PLACE_BYTES])
+{
+    static const char *const places[] = {"../share/picklock/", "../", NULL};
+    return find(places, name, path);
+}

@@ -1,0 +1,229 @@
+/* doctor.c - `picklock doctor`: looks at this machine, by doing what the other commands will do. */
+#include "cmd/cmd.h"
+#include "cmd/options.h"
+
+#include "base/memory.h"
+#include "base/place.h"
+#include "base/version.h"
+#include "live/folder.h"
+#include "live/process.h"
+#include "report/text.h"
+#include "worker/program.h"
+#include "worker/runtime.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <netinet/in.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ptrace.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/statvfs.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* clang-format off */
+const char cmd_doctor_help[] =
+    "\n"
+    "  --redis-server PATH    program of the private servers (default: redis-server on the PATH)\n"
+    "\n"
+    "Starts a server and asks whether its clock follows, binds a port, traces a process of its own,\n"
+    "and looks for the languages of workers. What is missing comes with what to do about it.\n"
+    "Status 69: something is missing that every command needs.\n";
+/* clang-format on */
+
+/* What a line says of the machine. */
+enum found {
+    FOUND_GOOD,
+    FOUND_LESS, /* something cannot be done here, the rest can */
+    FOUND_BAD,  /* nothing real can be run */
+};
+
+struct doctor {
+    const char *redis_server;
+    bool is_bad;
+};
+
+static void __attribute__((format(printf, 4, 5)))
+say(struct doctor *doctor, enum found found, const char *subject, const char *format, ...)
+{
+    static const char *const marks[] = {"ok", "-", "MISSING"};
+    va_list values;
+    char *words = NULL;
+    va_start(values, format);
+    if (vasprintf(&words, format, values) < 0)
+        words = memory_text(format);
+    va_end(values);
+    char *clean = text_clean(words);
+    printf("%-8s %-14s %s\n", marks[found], subject, clean);
+    fflush(stdout);
+    free(clean);
+    free(words);
+    doctor->is_bad |= found == FOUND_BAD;
+}
+
+/* --- the server --- */
+
+static enum fail try_server(const char *program, const char *folder, const char *shim,
+                            char version[VERSION_MAX], struct failure *failure)
+{
+    char own[FOLDER_PATH_MAX + 32];
+    struct process process = {0};
+    snprintf(own, sizeof own, "%s/%s", folder, shim ? "steered" : "plain");
+    enum fail fail = process_start(
+        &process, &(struct process_options){.program = program, .folder = own, .shim = shim},
+        failure);
+    if (!fail && shim)
+        fail = process_prove_clock(&process, failure);
+    snprintf(version, VERSION_MAX, "%s", process.version);
+    process_kill(&process);
+    return fail;
+}
+
+static void look_at_clock(struct doctor *doctor, const char *folder)
+{
+    char shim[CLOCK_PATH_MAX], link[FOLDER_PATH_MAX + 32], version[VERSION_MAX];
+    struct failure failure = {0};
+    snprintf(link, sizeof link, "%s/clock.so", folder);
+    bool is_there = !clock_shim_find(shim, &failure) && symlink(shim, link) == 0;
+    if (is_there && !try_server(doctor->redis_server, folder, link, version, &failure))
+        say(doctor, FOUND_GOOD, "steering",
+            "the server's clock is ours: asked before and behind a step");
+    else
+        say(doctor, FOUND_LESS, "steering", "%s; until then: --real-time, or --on sim",
+            is_there || failure.code ? failure.text : strerror(errno));
+}
+
+static void look_at_server(struct doctor *doctor)
+{
+    struct folder folder;
+    struct failure failure = {0};
+    char version[VERSION_MAX];
+    if (folder_open(&folder, &failure)) {
+        say(doctor, FOUND_BAD, "private folder", "%s", failure.text);
+        return;
+    }
+    if (try_server(doctor->redis_server, folder.path, NULL, version, &failure)) {
+        say(doctor, FOUND_BAD, "redis-server",
+            "%s; apt-get install redis-server, or --redis-server PATH", failure.text);
+    } else {
+        say(doctor, FOUND_GOOD, "redis-server", "%s", version);
+        look_at_clock(doctor, folder.path);
+    }
+    folder_shut(&folder);
+}
+
+/* --- the machine --- */
+
+/* Of stress --clients: one descriptor at the client, two at the proxy, and what is open anyway. */
+static void look_at_files(struct doctor *doctor)
+{
+    enum { WANTED = 1024 };
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_NOFILE, &limit) != 0)
+        return;
+    say(doctor, limit.rlim_max >= WANTED ? FOUND_GOOD : FOUND_LESS, "open files", "%" PRIu64 "%s",
+        (uint64_t)limit.rlim_max,
+        limit.rlim_max >= WANTED ? ": stress says how many clients fit"
+                                 : ": few clients fit; raise it with ulimit -n, as root");
+}
+
+static void look_at_ports(struct doctor *doctor)
+{
+    struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    bool is_bound =
+        fd >= 0 && bind(fd, (struct sockaddr *)&address, sizeof address) == 0 && listen(fd, 1) == 0;
+    if (is_bound)
+        say(doctor, FOUND_GOOD, "ports", "127.0.0.1 gives free ones");
+    else
+        say(doctor, FOUND_BAD, "ports", "127.0.0.1: %s", strerror(errno));
+    if (fd >= 0)
+        close(fd);
+}
+
+static void look_at_room(struct doctor *doctor)
+{
+    enum { WANTED_MB = 200 };
+    const char *path = getenv("TMPDIR");
+    struct statvfs room;
+    path = path && *path ? path : "/tmp";
+    if (statvfs(path, &room) != 0) {
+        say(doctor, FOUND_BAD, "room", "%s: %s", path, strerror(errno));
+        return;
+    }
+    uint64_t mb = (uint64_t)room.f_bavail * room.f_frsize >> 20;
+    say(doctor, mb >= WANTED_MB ? FOUND_GOOD : FOUND_LESS, "room", "%" PRIu64 " MB in %s%s", mb,
+        path,
+        mb >= WANTED_MB ? "" : ": servers and histories may not fit; set TMPDIR to another folder");
+}
+
+/* --- workers --- */
+
+static void look_at_worker_clock(struct doctor *doctor)
+{
+    char path[PLACE_BYTES];
+    if (place_library("picklock-time.so", path))
+        say(doctor, FOUND_GOOD, "workers' time", "%s; each worker is asked before it counts", path);
+    else
+        say(doctor, FOUND_LESS, "workers' time",
+            "picklock-time.so is neither beside the program nor in ../lib/picklock: no --worker; "
+            "build it with make");
+}
+
+/* Programs without libc (Go) live by our time because their calls are answered for them. */
+static void look_at_tracing(struct doctor *doctor)
+{
+    int status = 0;
+    pid_t child = fork();
+    if (child == 0)
+        _exit(ptrace(PTRACE_TRACEME, 0, NULL, NULL) == 0 ? 0 : 1);
+    bool may = child > 0 && waitpid(child, &status, 0) == child && WIFEXITED(status) &&
+               WEXITSTATUS(status) == 0;
+    say(doctor, may ? FOUND_GOOD : FOUND_LESS, "ptrace", "%s",
+        may ? "allowed: workers in Go, and static programs, live by our time"
+            : "not allowed: no workers in Go, and no static programs; kernel.yama.ptrace_scope at "
+              "most 1, in a container --cap-add=SYS_PTRACE");
+}
+
+static void look_at_languages(struct doctor *doctor)
+{
+    static const char *const programs[] = {"python3", "node", "ruby", "java", "go"};
+    for (size_t i = 0; i < sizeof programs / sizeof *programs; i++) {
+        char space[PROGRAM_PATH_MAX];
+        const char *path = program_find(programs[i], space);
+        if (path != programs[i])
+            say(doctor, FOUND_GOOD, programs[i], "%s", path);
+        else
+            say(doctor, FOUND_LESS, programs[i], "no workers in it; apt-get install %s",
+                runtime_package(programs[i]));
+    }
+}
+
+int cmd_doctor(int argc, char **argv)
+{
+    struct doctor doctor = {0};
+    struct failure failure = {0};
+    const struct option_row rows[] = {{"--redis-server", OPTION_TEXT, &doctor.redis_server, 0, 0}};
+    int operands;
+    if (options_parse(argc, argv, rows, 1, &operands, &failure))
+        return cmd_failed(&failure);
+    if (operands)
+        return cmd_refuse("doctor takes no operand, such as '%s'", argv[1]);
+    cmd_catch_signals();
+    say(&doctor, FOUND_GOOD, "picklock", "%s", PICKLOCK_VERSION);
+    look_at_server(&doctor);
+    look_at_ports(&doctor);
+    look_at_files(&doctor);
+    look_at_room(&doctor);
+    look_at_worker_clock(&doctor);
+    look_at_tracing(&doctor);
+    look_at_languages(&doctor);
+    if (cmd_stop)
+        return FAIL_UNKNOWN;
+    return doctor.is_bad ? FAIL_UNAVAILABLE : FAIL_NONE;
+}

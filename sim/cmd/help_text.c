@@ -1,0 +1,102 @@
+/* help_text.c - see help_text.h. */
+#include "cmd/help_text.h"
+
+#include "base/memory.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static char *piece(const char *from, size_t size)
+{
+    char *copy = memory_new(size + 1, 1);
+    memcpy(copy, from, size);
+    return copy;
+}
+
+/* Takes more. */
+static void add_words(struct help_part *part, char *more)
+{
+    char *old = part->words;
+    part->words = *old ? memory_format("%s %s", old, more) : memory_text(more);
+    free(old);
+    free(more);
+}
+
+static struct help_part *add_part(struct help_text *text, char *term)
+{
+    text->parts = memory_resize(text->parts, text->count + 1, sizeof *text->parts);
+    text->parts[text->count] = (struct help_part){.term = term, .words = memory_text("")};
+    return &text->parts[text->count++];
+}
+
+/* Behind the term: two blanks, or the end of the line. */
+static size_t term_size(const char *line, size_t size)
+{
+    const char *gap = memmem(line, size, "  ", 2);
+    return gap ? (size_t)(gap - line) : size;
+}
+
+struct help_text help_text_read(const char *help)
+{
+    struct help_text text = {0};
+    struct help_part *open = NULL; /* the part that the next line may belong to */
+    for (const char *line = help; *line;) {
+        size_t size = strcspn(line, "\n"), indent = strspn(line, " ");
+        const char *next = line + size + (line[size] == '\n');
+        if (size == 0) {
+            open = NULL;
+        } else if (indent == 2) {
+            size_t term = term_size(line + 2, size - 2);
+            open = add_part(&text, piece(line + 2, term));
+            size_t words = 2 + term + strspn(line + 2 + term, " ");
+            add_words(open, piece(line + words, size - words));
+        } else {
+            if (!open || (indent == 0 && open->term))
+                open = add_part(&text, NULL);
+            add_words(open, piece(line + indent, size - indent));
+        }
+        line = next;
+    }
+    return text;
+}
+
+void help_text_free(struct help_text *text)
+{
+    for (size_t i = 0; i < text->count; i++) {
+        free(text->parts[i].term);
+        free(text->parts[i].words);
+    }
+    free(text->parts);
+    *text = (struct help_text){0};
+}
+
+bool help_option_next(const char **at, struct help_option *option)
+{
+    const char *start = strstr(*at, "--");
+    if (!start)
+        return false;
+    size_t name = strcspn(start, " ,");
+    const char *value = start + name + (start[name] == ' ');
+    size_t size = start[name] == ' ' ? strcspn(value, " ") : 0;
+    if (size > 2 && !strncmp(value, "--", 2))
+        size = 0;
+    const char *end = value + size;
+    if (size && value[size - 1] == ',' && value[size] == ' ') /* "URL, --other"; not "A,B" */
+        size--;
+    snprintf(option->name, sizeof option->name, "%.*s", (int)name, start);
+    snprintf(option->value, sizeof option->value, "%.*s", (int)size, value);
+    *at = end;
+    return true;
+}
+
+int help_clause(const char *words)
+{
+    size_t size = strcspn(words, ";:(");
+    const char *stop = memmem(words, size, ". ", 2);
+    if (stop)
+        size = (size_t)(stop - words);
+    while (size > 0 && strchr(" .,", words[size - 1]))
+        size--;
+    return (int)size;
+}

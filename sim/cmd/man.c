@@ -1,0 +1,109 @@
+/* man.c - `picklock man`: manual pages, from the same tables as --help. */
+#include "cmd/cmd.h"
+#include "cmd/help_text.h"
+#include "cmd/options.h"
+
+#include "base/version.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* clang-format off */
+const char cmd_man_help[] =
+    "\n"
+    "  COMMAND                the page of this command (default: of the program)\n"
+    "\n"
+    "Read it with `picklock man run | man -l -`; `make install` writes all of them.\n";
+/* clang-format on */
+
+/* No character of the text does more than stand there: a point or an apostrophe at the start of a
+ * line would be an order, a backslash an escape, a hyphen a dash that cannot be copied. */
+static void print_text(const char *text)
+{
+    if (*text == '.' || *text == '\'')
+        fputs("\\&", stdout);
+    for (; *text; text++) {
+        if (*text == '\\')
+            fputs("\\e", stdout);
+        else if (*text == '-')
+            fputs("\\-", stdout);
+        else
+            putchar(*text);
+    }
+    putchar('\n');
+}
+
+static void print_title(const char *name, const char *words)
+{
+    printf(".TH %s 1 \"\" \"picklock %s\" \"User Commands\"\n.nh\n.SH NAME\n", name,
+           PICKLOCK_VERSION);
+    printf("%s \\- ", name);
+    print_text(words);
+}
+
+static void print_parts(const struct help_text *text)
+{
+    for (size_t i = 0; i < text->count; i++) {
+        const struct help_part *part = &text->parts[i];
+        if (part->term) {
+            printf(".TP\n.B ");
+            print_text(part->term);
+        } else {
+            printf(".PP\n");
+        }
+        print_text(part->words);
+    }
+}
+
+static void print_statuses(void)
+{
+    struct help_text text = help_text_read(cmd_statuses);
+    printf(".SH EXIT STATUS\n");
+    print_parts(&text);
+    help_text_free(&text);
+}
+
+static void print_command(const struct cmd_row *row)
+{
+    char name[64];
+    struct help_text text = help_text_read(row->help);
+    snprintf(name, sizeof name, "picklock-%s", row->name);
+    print_title(name, row->words);
+    printf(".SH SYNOPSIS\n.B picklock %s\n", row->name);
+    print_text(row->usage);
+    printf(".SH OPTIONS\n");
+    print_parts(&text);
+    help_text_free(&text);
+    print_statuses();
+    printf(".SH SEE ALSO\n.BR picklock (1)\n");
+}
+
+static void print_program(void)
+{
+    print_title("picklock", "tries to break a Redis lock before production does");
+    printf(".SH SYNOPSIS\n.B picklock\n.I COMMAND\n\\&...\n.SH COMMANDS\n");
+    for (int i = 0; i < cmd_rows_count; i++) {
+        printf(".TP\n.BR picklock\\-%s (1)\n", cmd_rows[i].name);
+        print_text(cmd_rows[i].words);
+    }
+    print_statuses();
+}
+
+int cmd_man(int argc, char **argv)
+{
+    struct failure failure = {0};
+    int operands;
+    if (options_parse(argc, argv, NULL, 0, &operands, &failure))
+        return cmd_failed(&failure);
+    if (operands > 1)
+        return cmd_refuse("man takes one command, not %d", operands);
+    if (operands == 0) {
+        print_program();
+        return FAIL_NONE;
+    }
+    const struct cmd_row *row = cmd_row_named(argv[1]);
+    if (!row)
+        return FAIL_INPUT;
+    print_command(row);
+    return FAIL_NONE;
+}
