@@ -44,6 +44,7 @@ struct finding {
     enum cause cause;    /* of the first one that is the scheme's fault, else the deployment's, else
                             nobody's */
     unsigned blames;     /* bit enum blame: whose faults there were among all of them */
+    unsigned causes;     /* bit enum cause: all of them */
     int64_t first_index; /* event at which that one was seen, -1: none */
     int witness_lines; /* sentences on that one; for UNKNOWN and NOT_APPLICABLE one that says why */
     char witness[WITNESS_LINES_MAX][WITNESS_LINE_BYTES];

@@ -13,6 +13,7 @@ bool finding_hit(struct finding *finding, enum cause cause, int64_t index)
     finding->count++;
     finding->verdict = VERDICT_VIOLATED;
     finding->blames |= 1u << cause_blame(cause);
+    finding->causes |= 1u << cause;
     if (!is_first && !is_graver)
         return false;
     finding->cause = cause;

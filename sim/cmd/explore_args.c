@@ -54,6 +54,7 @@ const char cmd_explore_help[] =
     "                         `picklock report` merges the folders of all parts\n"
     "  --out DIR              make a run folder in DIR: results in every format, and each witness as\n"
     "                         a schedule (for `picklock replay`) and as a history\n"
+    "  --baseline FILE, --update-baseline   as for `picklock run`\n"
     REPORT_HELP;
 /* clang-format on */
 

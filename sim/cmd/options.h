@@ -44,9 +44,14 @@ enum fail options_parse(int argc, char **argv, const struct option_row *rows, in
     "also write a report to FILE (- is stdout, and nothing else is printed there):\n" \
     FORMATS(FORMAT_HELP, )
 
+/* Of every command that judges, and makes reports. */
+#define BASELINE_HELP \
+    "  --baseline FILE        the violations that FILE lists are known and pass; what is new fails\n" \
+    "  --update-baseline      write FILE: what fails now is known from then on\n"
+
 /* Of every command that always makes a run folder. */
 #define OUTPUT_HELP \
-    "  --out DIR              make the run folder in DIR (default reports/runs)\n" REPORT_HELP
+    "  --out DIR              make the run folder in DIR (default reports/runs)\n" BASELINE_HELP REPORT_HELP
 /* clang-format on */
 
 #endif

@@ -185,6 +185,9 @@ enum fail output_open(struct output *output, struct results *results, struct fai
 {
     const char *command = cmd_line.words[0];
     time_t now = time(NULL);
+    if (output->baseline_path &&
+        baseline_read(output->baseline_path, output->updates_baseline, &output->baseline, failure))
+        return failure_wrap(failure, "--baseline");
     output->began_us = monotonic_us();
     struct tm parts;
     gmtime_r(&now, &parts);
@@ -210,6 +213,8 @@ enum fail output_check(const struct output *output, struct failure *failure)
                                    report_option((enum format)i), report_option((enum format)k),
                                    strcmp(other, "-") == 0 ? "stdout" : other);
         }
+    if (output->updates_baseline && !output->baseline_path)
+        return failure_set(failure, FAIL_INPUT, "--update-baseline goes with --baseline FILE");
     if (output->wants_timeline && output_takes_stdout(output))
         return failure_set(failure, FAIL_INPUT,
                            "--timeline prints on stdout: only one thing can go there");
@@ -253,10 +258,32 @@ enum fail output_write_files(const struct output *output, const struct results *
     return first.code;
 }
 
+/* What is written into it is known from then on. */
+static enum fail apply_baseline(struct output *output, struct results *results,
+                                struct failure *failure)
+{
+    enum fail fail = FAIL_NONE;
+    if (!output->baseline)
+        return FAIL_NONE;
+    if (output->updates_baseline)
+        fail = baseline_update(output->baseline, results, failure);
+    if (output->updates_baseline && !fail) {
+        baseline_free(output->baseline);
+        fail = baseline_read(output->baseline_path, false, &output->baseline, failure);
+    }
+    if (!fail)
+        baseline_apply(output->baseline, results);
+    baseline_free(output->baseline);
+    output->baseline = NULL;
+    return fail;
+}
+
 enum fail output_write(struct output *output, struct results *results, struct failure *failure)
 {
     struct failure first = {0}, one;
     results->elapsed_us = monotonic_us() - output->began_us;
+    if (apply_baseline(output, results, &one))
+        note_failure(&first, &one);
     if (output->folder)
         write_folder(output, results, &first);
     if (output_write_files(output, results, output->folder, &one))

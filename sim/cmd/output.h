@@ -5,6 +5,7 @@
 
 #include "cmd/options.h"
 #include "report/formats.h"
+#include "run/baseline.h"
 #include "run/runner.h"
 
 /* --- schemes --- */
@@ -65,6 +66,9 @@ struct output {
     int wants_timeline;              /* --timeline: a diagram on stdout */
     bool is_folder_optional;         /* without --out there is none */
     char *folder;                    /* the run folder, made by output_open(), or NULL */
+    const char *baseline_path;       /* --baseline FILE, or NULL */
+    int updates_baseline;            /* --update-baseline */
+    struct baseline *baseline;       /* from output_open() to output_write() */
     int64_t began_us;                /* monotonic */
 };
 
@@ -72,9 +76,10 @@ struct output {
     {"--" #name, OPTION_TEXT, &(output).files[FORMAT_##id], 0, 0},
 #define OUTPUT_FORMAT_ROWS(output) FORMATS(OUTPUT_FORMAT_ROW, output)
 #define OUTPUT_ROWS(output)                                                                        \
-    OUTPUT_FORMAT_ROWS(output)                                                                     \
+    OUTPUT_FORMAT_ROWS(output){"--out", OPTION_TEXT, &(output).out, 0, 0},                         \
+        {"--baseline", OPTION_TEXT, &(output).baseline_path, 0, 0},                                \
     {                                                                                              \
-        "--out", OPTION_TEXT, &(output).out, 0, 0                                                  \
+        "--update-baseline", OPTION_FLAG, &(output).updates_baseline, 0, 0                         \
     }
 
 #define TIMELINE_ROW(output)                                                                       \

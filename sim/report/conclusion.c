@@ -25,7 +25,9 @@ static void note_cause(struct concluded_cause *found, const struct result_row *r
                        const struct result_property *property)
 {
     found->cause = property->cause;
-    found->is_failure |= fail_on_counts(row->fail_on, 1u << cause_blame(property->cause));
+    const bool counts = fail_on_counts(row->fail_on, 1u << cause_blame(property->cause));
+    found->is_failure |= counts && !row->is_known;
+    found->is_known |= counts && row->is_known;
     if (is_sooner(row, property, found)) {
         found->row = row;
         found->property = property;
@@ -109,7 +111,9 @@ char *conclusion_others(const struct conclusion *conclusion)
     char *names = NULL;
     for (int i = conclusion->failures; i < conclusion->count; i++) {
         const enum cause cause = conclusion->causes[i].cause;
-        char *word = memory_format("%s (%s)", cause_name(cause), whose[cause_blame(cause)]);
+        char *word =
+            memory_format("%s (%s)", cause_name(cause),
+                          conclusion->causes[i].is_known ? "known" : whose[cause_blame(cause)]);
         names = listed(names, word);
         free(word);
     }

@@ -8,6 +8,7 @@
 struct concluded_cause {
     enum cause cause;
     bool is_failure;                        /* --fail-on counts it */
+    bool is_known;                          /* so it does, where no baseline accepts it */
     int cells, runs;                        /* that show it */
     const struct result_row *row;           /* that shows it soonest: a cell, where one does; */
     const struct result_property *property; /* and in which property. Borrowed */

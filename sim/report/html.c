@@ -156,6 +156,7 @@ static void put_counts(const struct page *page)
         const char *style, *words;
     } shown[] = {{STANDING_EXPECTED, "good", "as expected"},
                  {STANDING_UNEXPECTED, "bad", "not as expected"},
+                 {STANDING_KNOWN, "", "known"},
                  {STANDING_UNKNOWN, "open", "unknown"},
                  {STANDING_UNSTATED, "", "without expectation"},
                  {STANDING_NOT_APPLICABLE, "", "not applicable"}};

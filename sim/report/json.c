@@ -71,6 +71,15 @@ static void add_witness(json_t *made, const struct result_property *property)
     json_object_set_new(made, "history", text_or_null(property->history));
 }
 
+static json_t *causes_json(unsigned causes)
+{
+    json_t *made = json_array();
+    for (int cause = 0; cause < CAUSE_COUNT; cause++)
+        if (causes >> cause & 1)
+            json_array_append_new(made, json_string(cause_name((enum cause)cause)));
+    return made;
+}
+
 static json_t *property_json(const struct result_property *property, bool is_cell)
 {
     json_t *made = json_object();
@@ -84,6 +93,8 @@ static json_t *property_json(const struct result_property *property, bool is_cel
     json_object_set_new(made, "cause",
                         property->cause == CAUSE_NONE ? json_null()
                                                       : json_string(cause_name(property->cause)));
+    if (property->causes & (property->causes - 1))
+        json_object_set_new(made, "causes", causes_json(property->causes));
     json_object_set_new(
         made, "event",
         number_if(property->count > 0 && property->first_index > 0, property->first_index));
@@ -149,6 +160,8 @@ static void add_optional(json_t *made, const struct results *results, const stru
         json_object_set_new(made, "scheme_file", text_or_null(row->scheme_file));
     if (row->fail_on != FAIL_ON_UNSAID)
         json_object_set_new(made, "fail_on", json_string(fail_on_name(row->fail_on)));
+    if (row->is_known)
+        json_object_set_new(made, "known", json_true());
     if (row->not_applicable)
         json_object_set_new(made, "not_applicable", text_or_null(row->not_applicable));
     if (results->origins_count)

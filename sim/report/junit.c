@@ -27,12 +27,10 @@ struct junit_case {
 
 static enum junit_outcome outcome_of_run(const struct result_row *row)
 {
-    static const enum junit_outcome by_standing[STANDING_COUNT] = {[STANDING_EXPECTED] = PASSED,
-                                                                   [STANDING_UNEXPECTED] = FAILED,
-                                                                   [STANDING_UNKNOWN] = ERRORED,
-                                                                   [STANDING_UNSTATED] = PASSED,
-                                                                   [STANDING_NOT_APPLICABLE] =
-                                                                       SKIPPED};
+    static const enum junit_outcome by_standing[STANDING_COUNT] = {
+        [STANDING_EXPECTED] = PASSED, [STANDING_UNEXPECTED] = FAILED,
+        [STANDING_KNOWN] = PASSED,    [STANDING_UNKNOWN] = ERRORED,
+        [STANDING_UNSTATED] = PASSED, [STANDING_NOT_APPLICABLE] = SKIPPED};
     return row->is_unsupported ? SKIPPED : by_standing[result_standing(row)];
 }
 
@@ -46,7 +44,7 @@ static enum junit_outcome outcome_of_property(const struct result_row *cell,
         return SKIPPED;
     if (property->verdict == VERDICT_UNKNOWN)
         return is_open ? ERRORED : SKIPPED;
-    return property->is_failure ? FAILED : PASSED;
+    return property->is_failure && !cell->is_known ? FAILED : PASSED;
 }
 
 static int cases_of(const struct result_row *row)

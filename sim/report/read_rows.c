@@ -38,7 +38,29 @@ static void read_witness(struct results_reading *reading, json_t *object,
     property->history = read_text_or_null(reading, object, "history");
 }
 
-#define PROPERTY_KEYS "property", "verdict", "expected", "count", "cause", "event", "witness"
+#define PROPERTY_KEYS                                                                              \
+    "property", "verdict", "expected", "count", "cause", "causes", "event", "witness"
+
+/* Left out where there is one, or none. */
+static unsigned read_causes(struct results_reading *reading, json_t *object, enum cause first)
+{
+    json_t *list = json_object_get(object, "causes"), *name;
+    unsigned causes = 0;
+    size_t i;
+    enum cause cause;
+    if (list && json_array_size(list) < 2)
+        read_bad(reading, "causes", "wants a list of two causes or more");
+    json_array_foreach(list, i, name)
+    {
+        if (!json_is_string(name) || !cause_read(json_string_value(name), &cause))
+            read_bad(reading, "causes", "wants the names of causes");
+        else
+            causes |= 1u << cause;
+    }
+    if (list && !(causes >> first & 1))
+        read_bad(reading, "causes", "has not the cause that \"cause\" names");
+    return causes;
+}
 
 static void read_property(struct results_reading *reading, json_t *object, bool is_cell,
                           struct result_property *property)
@@ -57,6 +79,7 @@ static void read_property(struct results_reading *reading, json_t *object, bool 
     property->count = read_number(reading, object, "count");
     property->first_index = read_number_or(reading, object, "event", -1);
     property->cause = read_cause(reading, object);
+    property->causes = read_causes(reading, object, property->cause);
     property->witness = read_texts(reading, object, "witness", &property->witness_lines);
     check_property(reading, property);
     if (is_cell)
@@ -168,7 +191,7 @@ static void check_sum(struct results_reading *reading, struct result_row *row)
 #define ROW_KEYS                                                                                   \
     "kind", "scheme", "worker", "inferred", "naive", "verdict", "as_expected", "unsupported",      \
         "trouble", "seconds", "properties", "not_applicable", "fail_on", "scheme_file", "origin",  \
-        "folder"
+        "folder", "known"
 #define RUN_KEYS "scenario", "schedule", "history", "story", "source", "path"
 
 static enum result_kind read_kind(struct results_reading *reading, json_t *object)
@@ -233,6 +256,9 @@ static void read_verdicts(struct results_reading *reading, json_t *object, struc
         read_bad(reading, "not_applicable",
                  "says why the verdict is not_applicable, and only then");
     row->fail_on = read_fail_on(reading, object);
+    row->is_known = json_object_get(object, "known") && read_truth(reading, object, "known");
+    if (row->is_known && row->as_expected != AS_EXPECTED_NO)
+        read_bad(reading, "known", "is said of what is not as expected, and only of that");
 }
 
 void read_row(struct results_reading *reading, json_t *object, struct results *results)

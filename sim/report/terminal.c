@@ -220,6 +220,8 @@ static void print_totals(const struct terminal *terminal, const struct view *vie
     cell(terminal, standing[STANDING_UNEXPECTED] ? loud : NULL, text, 0);
     snprintf(text, sizeof text, ", %d unknown", standing[STANDING_UNKNOWN]);
     cell(terminal, standing[STANDING_UNKNOWN] ? yellow : NULL, text, 0);
+    if (standing[STANDING_KNOWN])
+        fprintf(terminal->out, ", %d known", standing[STANDING_KNOWN]);
     if (standing[STANDING_UNSTATED])
         fprintf(terminal->out, ", %d without expectation", standing[STANDING_UNSTATED]);
     if (standing[STANDING_NOT_APPLICABLE])

@@ -46,6 +46,8 @@ const char *view_standing_words(enum standing standing)
         return "as expected";
     case STANDING_UNEXPECTED:
         return "NOT expected";
+    case STANDING_KNOWN:
+        return "known";
     case STANDING_UNKNOWN:
         return "unknown";
     case STANDING_UNSTATED:
@@ -129,6 +131,10 @@ static char *runs_words(struct view_counts counts)
                                 : memory_format("All %d verdicts are as expected.", counts.rows);
     if (not == 0 && open == 0 && counts.standing[STANDING_UNSTATED] == counts.rows)
         return memory_text("Nobody is to blame for any violation.");
+    int known = counts.standing[STANDING_KNOWN];
+    if (not == 0 && open == 0 && known)
+        return memory_format("%d of %d verdicts %s known, and nothing is new.", known, counts.rows,
+                             known == 1 ? "is" : "are");
     if (not == 0 && open == 0)
         return memory_text("Nothing is other than expected.");
     if (not &&counts.stress == counts.rows)

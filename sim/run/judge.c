@@ -34,6 +34,7 @@ static void add_property(struct result_row *row, enum property property,
                                      .expected = EXPECTED_NOTHING,
                                      .count = finding->count,
                                      .cause = finding->cause,
+                                     .causes = finding->causes,
                                      .first_index = finding->first_index,
                                      .witness_lines = finding->witness_lines};
     if (expectation && expectation->is_expected[property])

@@ -174,12 +174,12 @@ enum standing result_standing(const struct result_row *row)
         return STANDING_NOT_APPLICABLE;
     if (row->as_expected == AS_EXPECTED_YES)
         return STANDING_EXPECTED;
-    if (row->as_expected == AS_EXPECTED_NO)
+    if (row->as_expected == AS_EXPECTED_NO && !row->is_known)
         return STANDING_UNEXPECTED;
     bool is_open = row->search ? !row->search->is_complete && !row->is_unsupported
                                : row->verdict == VERDICT_UNKNOWN || row->error ||
                                      is_undecided(row) || result_is_vacuous(row);
-    return is_open ? STANDING_UNKNOWN : STANDING_UNSTATED;
+    return is_open ? STANDING_UNKNOWN : row->is_known ? STANDING_KNOWN : STANDING_UNSTATED;
 }
 
 /* --- cells --- */

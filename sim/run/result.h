@@ -31,7 +31,8 @@ struct result_property {
     int expected;  /* enum verdict, or EXPECTED_NOTHING */
     int64_t count; /* of violations; of a cell 1: its witness has one */
     enum cause cause;
-    char **witness; /* sentences */
+    unsigned causes; /* bit enum cause, of all violations; 0: of `cause` alone */
+    char **witness;  /* sentences */
     int witness_lines;
     int64_t first_index; /* of the event at which it was seen, -1 or 0: not known; reports draw what
                             is around it */
@@ -97,6 +98,7 @@ struct result_row {
     enum verdict verdict; /* the worst property */
     bool is_unsupported;  /* the server cannot run the scheme, or the model has not its fault */
     enum { AS_EXPECTED_NO, AS_EXPECTED_YES, AS_EXPECTED_NONE } as_expected;
+    bool is_known;        /* not as expected, and a baseline accepts all that is not (baseline.h) */
     enum fail_on fail_on; /* what judged where nothing was expected; UNSAID: something was, or
                              nothing could be judged */
     char *error;          /* why the run is unknown (diverged ...), or NULL */
@@ -222,6 +224,7 @@ bool result_is_same(const struct result_row *a, const struct result_row *b);
 enum standing {
     STANDING_EXPECTED,       /* as the scenario says */
     STANDING_UNEXPECTED,     /* not as it says, or a failure where it says nothing */
+    STANDING_KNOWN,          /* not as it says, and accepted by a baseline */
     STANDING_UNKNOWN,        /* what was to be judged could not be; a search did not come to its
                                 end */
     STANDING_UNSTATED,       /* nothing was expected, and nothing failed */

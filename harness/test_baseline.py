@@ -1,0 +1,150 @@
+"""`--baseline`: violations that are known pass, new ones fail, fixed ones are told; and nothing else becomes green by it."""
+
+import json
+
+import jsonschema
+import pytest
+from conftest import ROOT
+
+HEAD = "# picklock-baseline 1\n"
+NAIVE = ["explore", "--scheme", "set-nx-ex-del", "--fault", "none,slow-work", "--fail-on", "scheme"]
+SLOW = ["cell set-nx-ex-del slow-work lease-exclusion unlock-bug", "cell set-nx-ex-del slow-work release-own unlock-bug"]
+
+
+@pytest.fixture
+def file(tmp_path):
+    return tmp_path / "a baseline"
+
+
+def write(file, lines):
+    file.write_text(HEAD + "".join(line + "\n" for line in lines))
+
+
+def lines_of(file):
+    return [line for line in file.read_text().splitlines() if not line.startswith("#")]
+
+
+def test_what_is_known_passes_and_what_is_new_fails(picklock, file):
+    """A plain DEL is broken by slow work alone, in two ways; both have to be accepted."""
+    assert picklock(*NAIVE).status == 1
+    write(file, SLOW)
+    known = picklock(*NAIVE, "--baseline", file)
+    assert known.status == 0 and "2 violations are known" in known.out and "New" not in known.out
+    write(file, SLOW[1:])
+    new = picklock(*NAIVE, "--baseline", file)
+    assert new.status == 1 and f"New: {SLOW[0]}." in new.out.replace("\n", " ") and "1 violation is known" in new.out
+
+
+def test_what_is_written_is_sorted_and_enough(picklock, file):
+    written = picklock(*NAIVE, "--baseline", file, "--update-baseline")
+    assert written.status == 0, written
+    assert lines_of(file) == SLOW
+    first = file.read_bytes()
+    assert picklock(*NAIVE, "--baseline", file, "--update-baseline").status == 0
+    assert file.read_bytes() == first
+
+
+def test_what_is_fixed_is_told_and_taken_out(picklock, file):
+    """It was judged again to the end: the safe scheme releases its own lock only."""
+    safe = ["explore", "--scheme", "set-nx-px-cad", "--fault", "none,slow-work", "--fail-on", "scheme"]
+    gone = "cell set-nx-px-cad slow-work release-own unlock-bug"
+    write(file, [*SLOW, gone])
+    told = picklock(*safe, "--baseline", file)
+    assert told.status == 0 and f"Fixed, and to be taken out with --update-baseline: {gone}." in told.out.replace("\n", " ")
+    assert picklock(*safe, "--baseline", file, "--update-baseline").status == 0
+    assert lines_of(file) == SLOW, "what was not judged in this run stays"
+
+
+def test_a_sample_fixes_nothing(picklock, file):
+    """A stress run and a random search that do not find a violation have not shown that it is gone."""
+    known = ["cell set-nx-px-cad slow-work release-own unlock-bug", "stress set-nx-px-cad stress release-own unlock-bug"]
+    write(file, known)
+    searched = picklock("explore", "--scheme", "set-nx-px-cad", "--fault", "slow-work", "--search", "random", "--runs", "20",
+                        "--baseline", file, "--update-baseline")
+    assert "Fixed" not in searched.out
+    ran = picklock("stress", "--scheme", "set-nx-px-cad", "--clients", "4", "--duration", "200ms", "--no-faults", "--baseline", file,
+                   "--update-baseline")
+    assert "Fixed" not in ran.out
+    assert lines_of(file) == known
+
+
+def test_unknown_stays_unknown(picklock, file):
+    """A search that was cut may hide what is new: its known violations do not make it green."""
+    write(file, SLOW)
+    cut = ["explore", "--scheme", "set-nx-ex-del", "--fault", "slow-work", "--fail-on", "scheme", "--states", "1300"]
+    assert picklock(*cut).status == 1
+    assert picklock(*cut, "--baseline", file).status == 2
+    assert picklock(*NAIVE, "--baseline", file).status == 0, "the whole search is green by it"
+
+
+def test_a_missed_expectation_is_not_accepted(picklock, file, tmp_path):
+    """A scenario says that the scheme breaks, and it does not: there is no violation to accept."""
+    scenario = (ROOT / "scenarios" / "hand-over.yaml").read_text()
+    assert "set-nx-px-cad:" in scenario
+    write(file, ["run set-nx-px-cad hand-over release-own unlock-bug"])
+    head = scenario.partition("expect:")[0] + "expect:\n  "
+    changed = tmp_path / "hand-over.yaml"
+    changed.write_text(f"{head}set-nx-px-cad: {{ release-own: violated }}\n")
+    ran = picklock("run", "--on", "sim", "--scheme", "set-nx-px-cad", changed, "--baseline", file)
+    assert ran.status == 1, ran
+    assert picklock("run", "--on", "sim", "--scheme", "set-nx-px-cad", changed, "--baseline", file, "--update-baseline").status == 1
+
+
+def test_every_cause_of_a_run_counts(picklock, file):
+    """A property may be violated for several causes: one that is not known is new, though another one is the graver."""
+    command = ["run", "--on", "sim", "--scheme", "set-nx-ex-del", "--fail-on", "any",
+               ROOT / "scenarios" / "inverted-expiry-release.yaml", "--baseline", file]
+    assert picklock(*command, "--update-baseline").status == 0
+    all_lines = lines_of(file)
+    assert {line.split()[-1] for line in all_lines if "mutual-exclusion" in line} == {"overrun", "unlock-bug"}
+    for left_out in all_lines:
+        write(file, [line for line in all_lines if line != left_out])
+        ran = picklock(*command)
+        assert ran.status == 1 and f"New: {left_out}." in ran.out.replace("\n", " ")
+
+
+def test_reports_say_it(picklock, file, tmp_path):
+    write(file, SLOW)
+    picklock(*NAIVE, "--baseline", file, "--out", tmp_path / "out", "--junit", tmp_path / "junit.xml")
+    results = json.loads((tmp_path / "out/latest/results.json").read_text())
+    jsonschema.validate(results, json.loads((ROOT / "reports/results.schema.json").read_text()))
+    assert [row.get("known", False) for row in results["results"]] == [False, True]
+    assert "<failure" not in (tmp_path / "junit.xml").read_text()
+    again = picklock("report", tmp_path / "out/latest")
+    assert again.status == 0 and "2 violations are known" in again.out
+
+
+@pytest.mark.parametrize("text, said", [
+    ("cell a b release-own\n", ":1:1: wants '# picklock-baseline 1'"),
+    (HEAD + "cell a b release-own\n", ":2:1: wants five words"),
+    (HEAD + "cell a b release-own unlock-bug more\n", ":2:1: wants five words"),
+    (HEAD + "cells a b release-own unlock-bug\n", ":2:1: wants run, stress or cell, not 'cells'"),
+    (HEAD + "cell a b release-owl unlock-bug\n", ":2:10: wants a property"),
+    (HEAD + "cell a b release-own unlock-bugs\n", ":2:22: wants a cause"),
+    (HEAD + "\0\n", "is no text"),
+])
+def test_what_is_no_baseline_is_refused(picklock, file, text, said):
+    file.write_text(text)
+    refused = picklock(*NAIVE, "--baseline", file)
+    assert refused.status == 64 and said in refused.err, refused
+    assert file.read_text() == text
+
+
+def test_a_baseline_that_is_not_there(picklock, file):
+    assert picklock(*NAIVE, "--baseline", file).status == 64
+    alone = picklock(*NAIVE, "--update-baseline")
+    assert alone.status == 64 and "--update-baseline goes with --baseline FILE" in alone.err
+    assert picklock(*NAIVE, "--baseline", "/dev/full", "--update-baseline").status in (64, 70)
+
+
+def test_a_worker_has_one_too(picklock, file, tmp_path):
+    """Its name may have a blank; the verdict says what is known."""
+    lock = tmp_path / "my lock.py"
+    lock.write_text((ROOT / "sim/worker/examples/naive_lock.py").read_text())
+    command = ["test", f"/usr/bin/python3 '{lock}'", "--fault", "none,slow-work", "--clients", "2", "--rounds", "1", "--budget", "60s",
+               ROOT / "scenarios/expired-lease-double-delete.yaml", "--out", tmp_path / "out", "--baseline", file]
+    assert picklock(*command).status == 64
+    assert picklock(*command, "--update-baseline").status == 0
+    assert lines_of(file)[0].split()[1] == r"my\x20lock.py"
+    known = picklock(*command)
+    assert known.status == 0 and "passes" in known.out and "unlock-bug (known)" in known.out, known
