@@ -3,8 +3,12 @@
 #include "cmd/cmd.h"
 #include "cmd/output.h"
 
+#include "base/memory.h"
+#include "base/units.h"
+#include "report/diff.h"
 #include "report/merge.h"
 #include "report/report.h"
+#include "report/text.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,6 +21,9 @@ const char cmd_report_help[] =
     "  --timeline             print a space-time diagram of each run with a violation\n"
     "  --scenario NAME        with --timeline: only this scenario, or these faults of explore\n"
     "  --scheme NAME          with --timeline: only this scheme\n"
+    "  --diff OLD             say what is different from the run folder OLD; reports say it, too.\n"
+    "                         Status 1: a new violation that counts as a failure; 2: something is\n"
+    "                         not decided any more; else 0\n"
     "\n"
     "Several folders are merged into one report. The parts of one campaign (--shard of run, stress\n"
     "and explore) become the whole; if one is missing, the report says so and the exit status is 2.\n"
@@ -38,6 +45,36 @@ static enum fail print_timelines(const struct results *results,
     return fail;
 }
 
+static void print_diff(const struct diff *diff, const char *old)
+{
+    text_format(stdout, TEXT_PLAIN, "Compared with %s: %d run%s or cell%s", old, diff->compared,
+                units_plural(diff->compared), units_plural(diff->compared));
+    printf("%s\n", diff->count ? "" : ", all the same");
+    for (int i = 0; i < diff->count; i++) {
+        const struct diff_change *change = &diff->changes[i];
+        if (i == 0 || change->kind != diff->changes[i - 1].kind)
+            printf("\n%s\n", diff_title(change->kind));
+        text_format(stdout, TEXT_PLAIN, "  %s\n", change->words);
+    }
+}
+
+/* *status: what the comparison comes to. */
+static enum fail compare(char *old, struct results *results, bool is_told, enum fail *status,
+                         struct failure *failure)
+{
+    struct results then = {0};
+    if (report_merge(&old, 1, &then, failure))
+        return failure->code;
+    struct diff diff = diff_results(&then, results);
+    if (is_told)
+        print_diff(&diff, old);
+    diff_note(&diff, old, results);
+    *status = diff_status(&diff, results);
+    diff_free(&diff);
+    results_free(&then);
+    return FAIL_NONE;
+}
+
 static bool has_file(const struct output *output)
 {
     for (int i = 0; i < FORMAT_COUNT; i++)
@@ -52,10 +89,12 @@ int cmd_report(int argc, char **argv)
     struct results results = {0};
     struct output output = {0};
     struct timeline_choice choice = {0};
+    const char *old = NULL;
     int operands;
     const struct option_row rows[] = {OUTPUT_FORMAT_ROWS(output) TIMELINE_ROW(output),
                                       {"--scenario", OPTION_TEXT, &choice.scenario, 0, 0},
-                                      {"--scheme", OPTION_TEXT, &choice.scheme, 0, 0}};
+                                      {"--scheme", OPTION_TEXT, &choice.scheme, 0, 0},
+                                      {"--diff", OPTION_TEXT, &old, 0, 0}};
     if (options_parse(argc, argv, rows, sizeof rows / sizeof rows[0], &operands, &failure))
         return cmd_failed(&failure);
     if (operands < 1)
@@ -66,13 +105,20 @@ int cmd_report(int argc, char **argv)
         return cmd_failed(&failure);
     choice.run_folder = argv[1];
     enum fail fail = report_merge(argv + 1, operands, &results, &failure);
+    enum fail status = fail ? fail : results_status(&results);
+    if (!fail && old) {
+        char *copy = memory_text(old);
+        fail = compare(copy, &results, !output_takes_stdout(&output), &status, &failure);
+        free(copy);
+    }
     if (!fail)
         fail = output_write_files(&output, &results, operands == 1 ? argv[1] : NULL, &failure);
     if (!fail && output.wants_timeline)
         fail = print_timelines(&results, &choice, &failure);
-    if (!fail && !has_file(&output) && !output.wants_timeline)
+    if (!fail && !has_file(&output) && !output.wants_timeline && !old)
         report_terminal(stdout, &results, output_has_colours());
-    enum fail status = fail ? (enum fail)cmd_failed(&failure) : results_status(&results);
+    if (fail)
+        status = (enum fail)cmd_failed(&failure);
     results_free(&results);
     return (int)status;
 }

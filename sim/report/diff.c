@@ -1,0 +1,205 @@
+/* diff.c - see diff.h. */
+#include "report/diff.h"
+
+#include "base/memory.h"
+#include "base/units.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char *const titles[DIFF_COUNT] = {
+    [DIFF_NEW] = "New violations",
+    [DIFF_GONE] = "Gone",
+    [DIFF_OPEN] = "Not decided any more",
+    [DIFF_DECIDED] = "Decided now",
+    [DIFF_OTHER] = "Violated as before, but otherwise",
+    [DIFF_ONLY_THEN] = "Not there any more",
+    [DIFF_ONLY_NOW] = "Not there before",
+};
+
+const char *diff_title(enum diff_kind kind)
+{
+    return titles[kind];
+}
+
+/* Takes words. */
+static void add(struct diff *diff, enum diff_kind kind, char *words)
+{
+    diff->changes = memory_resize(diff->changes, (size_t)diff->count + 1, sizeof *diff->changes);
+    diff->changes[diff->count++] = (struct diff_change){kind, words};
+    diff->of_kind[kind]++;
+}
+
+/* Stress runs are samples, and never the same; here the same lock under load is compared. */
+static bool is_counterpart(const struct result_row *a, const struct result_row *b)
+{
+    if (a->stress && b->stress)
+        return !strcmp(a->subject, b->subject) && !strcmp(result_lock(a), result_lock(b));
+    return result_is_same(a, b);
+}
+
+/* The n-th row like that one (--repeat makes several), or NULL. */
+static const struct result_row *counterpart(const struct results *results,
+                                            const struct result_row *row, int nth)
+{
+    for (int i = 0; i < results->rows_count; i++)
+        if (is_counterpart(&results->rows[i], row) && nth-- == 0)
+            return &results->rows[i];
+    return NULL;
+}
+
+static int place_among(const struct results *results, int at)
+{
+    int nth = 0;
+    for (int i = 0; i < at; i++)
+        nth += is_counterpart(&results->rows[i], &results->rows[at]);
+    return nth;
+}
+
+static const struct result_property *property_of(const struct result_row *row,
+                                                 enum property property)
+{
+    for (int i = 0; i < row->properties_count; i++)
+        if (row->properties[i].property == property)
+            return &row->properties[i];
+    return NULL;
+}
+
+static enum verdict verdict_of(const struct result_property *property)
+{
+    return property ? property->verdict : VERDICT_NOT_APPLICABLE;
+}
+
+/* "violated (unlock-bug, 14 steps)" */
+static char *verdict_told(const struct result_property *property)
+{
+    enum verdict verdict = verdict_of(property);
+    if (verdict != VERDICT_VIOLATED || property->cause == CAUSE_NONE)
+        return memory_text(verdict_words(verdict));
+    char *steps = property->steps ? memory_format(", %" PRId64 " step%s", property->steps,
+                                                  units_plural(property->steps))
+                                  : memory_text("");
+    char *words = memory_format("violated (%s%s)", cause_name(property->cause), steps);
+    free(steps);
+    return words;
+}
+
+static char *change_words(const struct result_row *row, enum property property,
+                          const struct result_property *then, const struct result_property *now)
+{
+    char *was = verdict_told(then), *is = verdict_told(now);
+    char *words = memory_format("%s, %s: %s: %s, was %s", result_lock(row), row->subject,
+                                property_name(property), is, was);
+    free(was);
+    free(is);
+    return words;
+}
+
+/* What became of a property; DIFF_COUNT: nothing to tell. */
+static enum diff_kind kind_of(const struct result_property *then, const struct result_property *now)
+{
+    enum verdict was = verdict_of(then), is = verdict_of(now);
+    bool was_decided = was == VERDICT_HOLDS || was == VERDICT_VIOLATED;
+    if (is == VERDICT_VIOLATED && was != VERDICT_VIOLATED)
+        return DIFF_NEW;
+    if (is == VERDICT_VIOLATED)
+        return then->cause == now->cause && then->causes == now->causes &&
+                       then->faults == now->faults && then->steps == now->steps
+                   ? DIFF_COUNT
+                   : DIFF_OTHER;
+    if (is == VERDICT_UNKNOWN && was_decided)
+        return DIFF_OPEN;
+    if (is == VERDICT_HOLDS && was == VERDICT_VIOLATED)
+        return DIFF_GONE;
+    if (is == VERDICT_HOLDS && was == VERDICT_UNKNOWN)
+        return DIFF_DECIDED;
+    return DIFF_COUNT;
+}
+
+static void compare_rows(struct diff *diff, const struct result_row *then,
+                         const struct result_row *now)
+{
+    diff->compared++;
+    for (int i = 0; i < PROPERTY_COUNT; i++) {
+        enum property property = (enum property)i;
+        const struct result_property *was = property_of(then, property);
+        const struct result_property *is = property_of(now, property);
+        enum diff_kind kind = kind_of(was, is);
+        if (kind == DIFF_COUNT)
+            continue;
+        add(diff, kind, change_words(now, property, was, is));
+        diff->failures += kind == DIFF_NEW && result_standing(now) == STANDING_UNEXPECTED;
+    }
+    /* A whole row may be undecided without a word on its properties: it was not run to its end. */
+    if (result_standing(now) == STANDING_UNKNOWN && result_standing(then) != STANDING_UNKNOWN)
+        add(diff, DIFF_OPEN, memory_format("%s, %s: the whole", result_lock(now), now->subject));
+}
+
+static void add_single(struct diff *diff, enum diff_kind kind, const struct result_row *row)
+{
+    add(diff, kind, memory_format("%s, %s", result_lock(row), row->subject));
+}
+
+static int compare_changes(const void *a, const void *b)
+{
+    const struct diff_change *one = a, *other = b;
+    int by_kind = (int)one->kind - (int)other->kind;
+    return by_kind ? by_kind : strcmp(one->words, other->words);
+}
+
+struct diff diff_results(const struct results *then, const struct results *now)
+{
+    struct diff diff = {0};
+    for (int i = 0; i < now->rows_count; i++) {
+        const struct result_row *row = &now->rows[i];
+        const struct result_row *was = counterpart(then, row, place_among(now, i));
+        if (was)
+            compare_rows(&diff, was, row);
+        else
+            add_single(&diff, DIFF_ONLY_NOW, row);
+    }
+    for (int i = 0; i < then->rows_count; i++)
+        if (!counterpart(now, &then->rows[i], place_among(then, i)))
+            add_single(&diff, DIFF_ONLY_THEN, &then->rows[i]);
+    if (diff.count)
+        qsort(diff.changes, (size_t)diff.count, sizeof *diff.changes, compare_changes);
+    return diff;
+}
+
+void diff_free(struct diff *diff)
+{
+    for (int i = 0; i < diff->count; i++)
+        free(diff->changes[i].words);
+    free(diff->changes);
+    *diff = (struct diff){0};
+}
+
+void diff_note(const struct diff *diff, const char *name, struct results *now)
+{
+    results_note(now,
+                 memory_format("Compared with %s: %d run%s or cell%s, %s.", name, diff->compared,
+                               units_plural(diff->compared), units_plural(diff->compared),
+                               diff->count ? "of which this is different" : "all the same"));
+    for (int kind = 0; kind < DIFF_COUNT; kind++) {
+        char *all = NULL;
+        for (int i = 0; i < diff->count; i++) {
+            if ((int)diff->changes[i].kind != kind)
+                continue;
+            char *longer =
+                memory_format("%s%s%s", all ? all : "", all ? "; " : "", diff->changes[i].words);
+            free(all);
+            all = longer;
+        }
+        if (all)
+            results_note(now, memory_format("%s: %s.", titles[kind], all));
+        free(all);
+    }
+}
+
+enum fail diff_status(const struct diff *diff, const struct results *now)
+{
+    bool is_open = diff->of_kind[DIFF_OPEN] > 0 || diff->compared == 0 || now->missing_count > 0 ||
+                   now->interrupted.why != NULL;
+    return diff->failures ? FAIL_EXPECTATION : is_open ? FAIL_UNKNOWN : FAIL_NONE;
+}

@@ -1,0 +1,44 @@
+/* diff.h - what is not the same in two results of the same runs: what is new, what is gone, what is
+ * no longer or not yet decided. */
+#ifndef PICKLOCK_REPORT_DIFF_H
+#define PICKLOCK_REPORT_DIFF_H
+
+#include "run/result.h"
+
+struct diff_change {
+    enum diff_kind {
+        DIFF_NEW,       /* violated, and was not */
+        DIFF_GONE,      /* was violated, and holds; of a sample: was not found again */
+        DIFF_OPEN,      /* was decided, and is not */
+        DIFF_DECIDED,   /* was not, and holds */
+        DIFF_OTHER,     /* violated then and now, for another cause or by another witness */
+        DIFF_ONLY_THEN, /* a run or cell that is not there any more */
+        DIFF_ONLY_NOW,  /* and one that was not */
+        DIFF_COUNT
+    } kind;
+    char *words; /* a sentence */
+};
+
+struct diff {
+    struct diff_change *changes; /* in the order of the kinds */
+    int count;
+    int of_kind[DIFF_COUNT];
+    int failures; /* of DIFF_NEW: in rows that are not as expected */
+    int compared; /* rows that both have */
+};
+
+/* What is different now, in words. Borrows both; free with diff_free(). */
+struct diff diff_results(const struct results *then, const struct results *now);
+void diff_free(struct diff *diff);
+
+/* "New violations", ... */
+const char *diff_title(enum diff_kind kind);
+
+/* Puts it into the notes of now, so that every format tells it; name: what then is called. */
+void diff_note(const struct diff *diff, const char *name, struct results *now);
+
+/* 1: a new violation that counts as a failure; 2: something is not decided any more, nothing could
+ * be compared, or now is not whole; else 0. */
+enum fail diff_status(const struct diff *diff, const struct results *now);
+
+#endif
