@@ -30,7 +30,7 @@ PATIENCE_S = 300
 EAGER, ORDER, SETS = "reduce/eager_replies.c", "reduce/partial_order.c", "reduce/persistent_sets.c"
 SYMMETRY, BOUND, APPLY = "reduce/symmetry.c", "reduce/lower_bound.c", "graph/apply.c"
 SUCCESSORS, CACHE, BFS = "graph/successors.c", "graph/successor_cache.c", "search/bfs.c"
-INDEPENDENCE, VISITED = "graph/independence.c", "store/fingerprint_set.c"
+INDEPENDENCE, VISITED, SERVER = "graph/independence.c", "store/fingerprint_set.c", "model/server_state.c"
 
 # condition, file, function, the test's program and name, a piece of the function, what stands there instead
 GUARDS = [
@@ -204,6 +204,23 @@ GUARDS = [
      "known->state == STATE_NONE || it->is_by_leftover != known->is_by_leftover", "known->state == STATE_NONE"),
     ("L5", BFS, "violation_is_final", "test_explore_leftovers", "what_comes_late_hides_no_untrue_release",
      "violation->state != STATE_NONE && !violation->is_by_leftover &&", "violation->state != STATE_NONE &&"),
+    ("L6", BFS, "is_before", "test_layers_order", "a_fault_that_violates_does_not_hide_what_needs_none", "it->faults < known->faults ||", ""),
+    ("L7", BFS, "is_before", "test_layers_order", "a_fault_that_violates_does_not_hide_what_needs_none",
+     "(it->faults == known->faults && it->events < known->events)", "it->events < known->events"),
+    ("L8", BFS, "is_before", "test_layers_order", "a_fault_that_violates_does_not_hide_a_sooner_one",
+     "it->faults == known->faults && it->events < known->events", "false"),
+    ("L9", BFS, "violation_is_final", "test_layers_order", "what_is_called_the_shortest_is", "violation->faults < faults ||", ""),
+    ("L10", BFS, "violation_is_final", "test_layers_order", "a_fault_that_violates_does_not_hide_a_sooner_one",
+     "violation->faults == faults && violation->events <= depth + 1", "violation->events <= depth + 1"),
+    ("L11", BFS, "violation_is_final", "test_layers_order", "a_fault_that_violates_does_not_hide_a_sooner_one",
+     "violation->faults == faults && violation->events <= depth + 1", "violation->faults == faults"),
+
+    ("G1", SERVER, "server_state_tick", "test_server_state", "what_was_written_over_grows_old",
+     "    ghost_age(&server_state->keyspace.previous);\n", ""),
+    ("G2", SERVER, "server_state_tick", "test_server_state", "it_grows_old_at_a_replica",
+     "    ghost_age(&server_state->replica.previous);\n", ""),
+    ("G3", SERVER, "keyspace_rename", "test_server_state", "what_was_written_over_is_renamed",
+     "    ghost_rename(&keyspace->previous, new_position);\n", ""),
 
     ("H1", VISITED, "fingerprint_set_init", "test_fingerprint_set", "every_word_counts",
      "i < FINGERPRINT_WORDS_MAX / 2; i++", "i < 2; i++"),
