@@ -5,6 +5,7 @@
 #   lib/picklock/*.so                  what it preloads into servers and workers
 #   share/pkgconfig/picklock.pc          and include/picklock: for a scheme of your own
 #   share/picklock                     scenarios, schemas, workers to start from, the skeleton of a scheme
+#   lib/python3.x/dist-packages        the Python package, and the pytest plug-in
 #   share/man/man1, share/doc/picklock, and what bash, zsh and fish complete
 set -eu
 cd "$(dirname "$0")/.."
@@ -73,5 +74,15 @@ zsh=site-functions
 [ "$prefix" != /usr ] || zsh=vendor-completions # Debian's own place
 print "$to/share/zsh/$zsh/_picklock" completion zsh
 print "$to/share/fish/vendor_completions.d/picklock.fish" completion fish
+
+# The Python package, and that pytest finds its plug-in by itself: where Debian's Python looks.
+python=$prefix/lib/python3/dist-packages
+[ "$prefix" = /usr ] || python=$prefix/lib/$(basename "$(readlink -f "$(command -v /usr/bin/python3 || command -v python3 || echo python3)")")/dist-packages
+info=$1$python/picklock-$version.dist-info
+put 644 "$1$python/picklock" harness/picklock/*.py
+install -d -m 755 "$info"
+printf 'Metadata-Version: 2.1\nName: picklock\nVersion: %s\nSummary: pytest plug-in and package of the tester of Redis locks\n' "$version" > "$info/METADATA"
+printf '[pytest11]\npicklock = picklock.pytest_plugin\n' > "$info/entry_points.txt"
+chmod 644 "$info"/*
 
 echo "picklock $version is in $to; \`picklock doctor\` looks at this machine"

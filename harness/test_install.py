@@ -170,3 +170,15 @@ def test_a_page_that_cannot_be_printed_is_not_installed(tmp_path):
                           text=True, capture_output=True)
     assert done.returncode != 0
     assert not list((tmp_path / "to").rglob("*.1"))
+
+
+def test_the_python_package_is_found(installed):
+    """By Python, and by pytest without being named; and it finds the program on the PATH."""
+    folder = next((installed / "lib").glob("python3*/dist-packages"))
+    code = "import picklock, picklock.pytest_plugin; print(picklock.__file__); print(picklock.program())"
+    env = {**os.environ, "PYTHONPATH": str(folder), "PATH": f"{installed}/bin:{os.environ['PATH']}"}
+    done = subprocess.run(["/usr/bin/python3", "-c", code], env=env, text=True, capture_output=True, check=True)
+    assert done.stdout == f"{folder}/picklock/__init__.py\n{installed}/bin/picklock\n"
+    asked = subprocess.run(["/usr/bin/python3", "-m", "pytest", "--help", "-p", "no:cacheprovider"], env=env, cwd=folder, text=True,
+                           capture_output=True, check=True)
+    assert "--picklock-lock" in asked.stdout

@@ -1,5 +1,5 @@
-/* list.c - `picklock list`: schemes, faults, choices, properties, scenarios; for people and for
- * programs. */
+/* list.c - `picklock list`: schemes, faults, choices, properties, causes, scenarios; for people and
+ * for programs. */
 #include "cmd/cmd.h"
 #include "cmd/options.h"
 
@@ -84,6 +84,16 @@ static json_t *list_properties(struct listing *listing)
     return rows;
 }
 
+static json_t *list_causes(struct listing *listing)
+{
+    json_t *rows = json_array();
+    (void)listing;
+    for (int i = CAUSE_NONE + 1; i < CAUSE_COUNT; i++)
+        json_array_append_new(rows, json_pack("{s:s, s:s}", "name", cause_name((enum cause)i),
+                                              "summary", cause_words((enum cause)i)));
+    return rows;
+}
+
 enum { SUMMARY_BYTES = 250 };
 
 static json_t *scenario_row(const char *path, const struct scenario *scenario)
@@ -127,11 +137,9 @@ static json_t *list_scenarios(struct listing *listing)
 static const struct {
     const char *name;
     json_t *(*list)(struct listing *listing);
-} sections[] = {{"schemes", list_schemes},
-                {"faults", list_faults},
-                {"choices", list_choices},
-                {"properties", list_properties},
-                {"scenarios", list_scenarios}};
+} sections[] = {{"schemes", list_schemes}, {"faults", list_faults},
+                {"choices", list_choices}, {"properties", list_properties},
+                {"causes", list_causes},   {"scenarios", list_scenarios}};
 enum { SECTIONS_COUNT = sizeof sections / sizeof sections[0] };
 
 enum { NAME_COLUMNS = 30 };
@@ -185,9 +193,10 @@ int cmd_list(int argc, char **argv)
     if (!matched) {
         char suggestion[SUGGEST_BYTES];
         const char *nearest = suggest_nearest(argv[1], names, SECTIONS_COUNT);
-        failure_set(&listing.failure, FAIL_INPUT,
-                    "list knows schemes, faults, choices, properties and scenarios, not '%s'%s",
-                    argv[1], suggest_words(nearest, "", suggestion));
+        failure_set(
+            &listing.failure, FAIL_INPUT,
+            "list knows schemes, faults, choices, properties, causes and scenarios, not '%s'%s",
+            argv[1], suggest_words(nearest, "", suggestion));
     }
     if (as_json && !listing.failure.code) {
         json_dumpf(all, stdout, JSON_INDENT(1));

@@ -1,0 +1,253 @@
+"""picklock for Python tests: explore a lock, steer a private redis-server, and hold a lock to what it promises.
+
+    import picklock
+
+    def test_my_lock():
+        picklock.explore("my_lock.py").assert_safe(except_for=["overrun"])
+
+Standard library only. The program is `picklock` on the PATH, or what the environment variable PICKLOCK names; in a copy of picklock's
+own tree it is build/picklock.
+"""
+
+import json
+import os
+import pathlib
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+import tempfile
+
+__all__ = ["explore", "run", "replay", "schemes", "Report", "Violation", "Server", "PicklockError", "program"]
+
+
+class PicklockError(Exception):
+    """picklock refused what it was asked, or is not here; its own words."""
+
+
+def program():
+    """The path of the program."""
+    here = pathlib.Path(__file__).resolve().parent.parent.parent / "build" / "picklock"
+    named = os.environ.get("PICKLOCK") or (str(here) if here.is_file() else shutil.which("picklock"))
+    if not named or not shutil.which(named):
+        raise PicklockError(f"no program picklock: {named or 'it is not on the PATH'}; install it, or set PICKLOCK to its path")
+    return named
+
+
+def _call(words, **more):
+    return subprocess.run([program(), *map(str, words)], stdin=subprocess.DEVNULL, text=True, capture_output=True, **more)
+
+
+# What runs a file that is no program by itself.
+_RUNTIMES = {".py": [sys.executable], ".js": ["node"], ".mjs": ["node"], ".rb": ["ruby"]}
+
+
+def _lock_words(lock):
+    """--worker for a program, --scheme for a shared object or a name of the table."""
+    if isinstance(lock, (list, tuple)):
+        return ["--worker", shlex.join(map(str, lock))]
+    lock = str(lock)
+    path = pathlib.Path(lock)
+    if path.suffix == ".so":
+        return ["--scheme", lock if "/" in lock else f"./{lock}"]
+    if path.suffix in _RUNTIMES:
+        if not path.is_file():
+            raise PicklockError(f"{lock}: no such file")
+        return ["--worker", shlex.join([*_RUNTIMES[path.suffix], lock])]
+    if path.is_file() and os.access(path, os.X_OK):
+        return ["--worker", shlex.join([str(path.resolve())])]
+    return ["--worker", lock] if " " in lock else ["--scheme", lock]
+
+
+def _option_words(options):
+    words = []
+    for name, value in options.items():
+        name = "--" + name.replace("_", "-")
+        if value is True:
+            words.append(name)
+        elif value not in (False, None):
+            words += [name, ",".join(map(str, value)) if isinstance(value, (list, tuple, set)) else str(value)]
+    return words
+
+
+class Violation:
+    """One property of one run or cell that does not hold."""
+
+    def __init__(self, row, found):
+        self.lock = row["scheme"] or row.get("worker")
+        self.subject = row.get("fault") or row.get("scenario")
+        self.property, self.cause, self.sentences = found["property"], found["cause"], found["witness"]
+        self.causes = set(found.get("causes") or [found["cause"]])
+        self.steps = found.get("witness_steps")
+        self.history = found.get("history") or row.get("history")
+
+    def __str__(self):
+        steps = f", {self.steps} steps" if self.steps else ""
+        return f"{self.lock}, {self.subject}: {self.property} is violated ({self.cause}{steps})"
+
+
+class Report:
+    """What a command came to: results (the document that results.json is), and the folder with its histories and page."""
+
+    def __init__(self, folder, done, temporary=None):
+        self.folder, self._temporary = pathlib.Path(folder), temporary
+        self.status, self.output = done.returncode, done.stdout + done.stderr
+        try:
+            self.results = json.loads((self.folder / "results.json").read_text())
+        except OSError:
+            raise PicklockError(f"picklock ended with status {done.returncode}: {self.output.strip()}") from None
+
+    @property
+    def rows(self):
+        return self.results["results"]
+
+    @property
+    def violations(self):
+        return [Violation(row, found) for row in self.rows for found in row["properties"] if found["verdict"] == "violated"]
+
+    @property
+    def unknown(self):
+        """What was not decided, in words; empty: all was."""
+        words = [self.results["interrupted"]["why"]] if self.results.get("interrupted") else []
+        words += self.results.get("missing", [])
+        for row in self.rows:
+            name = f"{row['scheme'] or row.get('worker')}, {row.get('fault') or row.get('scenario')}"
+            if row["trouble"] and row["verdict"] != "violated":
+                words.append(f"{name}: {row['trouble']}")
+            elif row["kind"] == "cell" and not row["search"]["complete"] and not row["unsupported"]:
+                words.append(f"{name}: {row['search']['end']}")
+            elif row["verdict"] == "unknown":
+                words.append(f"{name}: {_why_unknown(row)}")
+        return words if self.rows else [*words, "nothing was run"]
+
+    def diagram(self, violation):
+        """The space-time diagram of the violation's run; "" where it has no history."""
+        if not violation.history:
+            return ""
+        drawn = _call(["check", self.folder / violation.history, "--timeline"], env={**os.environ, "LC_ALL": "C.UTF-8"}).stdout
+        start = re.search(r"^ *ms  ", drawn, re.M)
+        return "\n" + drawn[start.start():].rstrip() if start else ""
+
+    def assert_safe(self, except_for=()):
+        """Every property holds, but for violations whose causes (`picklock list causes`) are all named; and all was decided. Else an
+        AssertionError whose message is the shortest counterexample."""
+        __tracebackhide__ = True  # pytest shows the caller
+        allowed = {except_for} if isinstance(except_for, str) else set(except_for)
+        _check_causes(allowed)
+        bad = [violation for violation in self.violations if not violation.causes <= allowed]
+        if bad:
+            raise AssertionError(self._told(bad))
+        if self.unknown:
+            raise AssertionError("not decided, so not safe:\n" + "\n".join(f"  {words}" for words in self.unknown))
+
+    def assert_as_expected(self):
+        """No row is other than its scenario says; without expectation none is the fault of the lock."""
+        __tracebackhide__ = True
+        bad = [row for row in self.rows if row["as_expected"] is False and not row.get("known")]
+        if bad:
+            names = {(row["scheme"] or row.get("worker"), row.get("fault") or row.get("scenario")) for row in bad}
+            found = [violation for violation in self.violations if (violation.lock, violation.subject) in names]
+            raise AssertionError(self._told(found) if found else self.output)
+        if self.status != 0:
+            raise AssertionError("not decided:\n" + ("\n".join(f"  {words}" for words in self.unknown) or self.output))
+
+    def _told(self, violations):
+        first = min(violations, key=lambda violation: (violation.steps or 1 << 30, violation.property))
+        others = [violation for violation in violations if violation is not first]
+        parts = [str(first), *(f"  {sentence}" for sentence in first.sentences), self.diagram(first)]
+        if others:
+            parts += ["", "also:", *(f"  {violation}" for violation in others)]
+        return "\n".join(parts)
+
+
+def _why_unknown(row):
+    for found in row["properties"]:
+        if found["verdict"] == "unknown":
+            return f"{found['property']}: " + (found.get("why") or " ".join(found["witness"]) or "unknown")
+    return "unknown"
+
+
+def _check_causes(names):
+    if not names:
+        return
+    listed = _call(["list", "causes", "--json"])
+    known = {row["name"] for row in json.loads(listed.stdout)["causes"]}
+    for name in sorted(names - known):
+        raise ValueError(f"except_for: {name!r} is no cause; there are {', '.join(sorted(known))}")
+
+
+def _report(words, folder):
+    temporary = None if folder else tempfile.TemporaryDirectory(prefix="picklock-")
+    out = pathlib.Path(folder or temporary.name)
+    done = _call([*words, "--out", out])
+    return Report((out / "latest").resolve(), done, temporary)
+
+
+def explore(lock, folder=None, **options):
+    """Searches every interleaving up to a bound: the options of `picklock explore`, as fault=["none", "stall"], clients=2, states=100000.
+
+    lock: a worker ("my_lock.py", ["node", "my_lock.js"], "python3 my_lock.py"), a scheme ("./my_lock.so"), or one of picklock's table.
+    folder: where the run folder is kept; without it, it goes with the report."""
+    return _report(["explore", *_lock_words(lock), *_option_words(options)], folder)
+
+
+def run(*scenarios, lock=None, folder=None, **options):
+    """Plays scenario files, with the lock, or with those that they mention: the options of `picklock run`."""
+    return _report(["run", *scenarios, *(_lock_words(lock) if lock else []), *_option_words(options)], folder)
+
+
+def replay(schedule, lock=None, folder=None, **options):
+    """Replays a schedule file: the options of `picklock replay`."""
+    return _report(["replay", schedule, *(_lock_words(lock) if lock else []), *_option_words(options)], folder)
+
+
+class Server:
+    """A private redis-server whose clock stands still until it is moved. It dies with this process."""
+
+    def __init__(self, redis_server=None):
+        words = ["server", *(["--redis-server", redis_server] if redis_server else [])]
+        self._process = subprocess.Popen([program(), *words], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                                         text=True)
+        self.url = self._process.stdout.readline().strip()
+        if not self.url:
+            raise PicklockError(self._process.communicate()[1].strip())
+        self.host, self.port = "127.0.0.1", int(self.url.rsplit(":", 1)[1])
+
+    def _tell(self, line):
+        try:
+            self._process.stdin.write(line + "\n")
+            self._process.stdin.flush()
+        except OSError:
+            pass  # why, the end says
+        said = self._process.stdout.readline().strip()
+        if not said.startswith("ok "):
+            raise PicklockError(said.removeprefix("error ") or self._process.communicate()[1].strip() or "the server ended")
+        self.now_us = int(said[3:])
+
+    now_us = 0
+
+    def advance(self, time):
+        """Moves the clock on: "10s", "250ms", or a number of seconds. Leases end by it, at once."""
+        self._tell(f"advance {time if isinstance(time, str) else f'{round(time * 1e6)}us'}")
+
+    def reset(self):
+        """No keys, no scripts, default settings, no connections; the time stays."""
+        self._tell("reset")
+
+    def close(self):
+        self._process.stdin.close()
+        self._process.wait()
+        self._process.stdout.close()
+        self._process.stderr.close()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.close()
+
+
+def schemes():
+    """The names of picklock's own schemes."""
+    return {row["name"] for row in json.loads(_call(["list", "schemes", "--json"]).stdout)["schemes"]}

@@ -1,0 +1,114 @@
+"""pytest plug-in: scenario and schedule files are tests, and a steered server is a fixture.
+
+Collected are *.schedule files, and *.yaml files that are scenarios (they have steps:), one test for each scheme that a scenario states
+something of. With `picklock_lock = my_lock.py` in pytest.ini (or --picklock-lock), it is one test a file: that lock plays it.
+"""
+
+import pathlib
+import re
+
+import pytest
+
+import picklock
+
+
+def pytest_addoption(parser):
+    group = parser.getgroup("picklock")
+    group.addoption("--picklock-lock", metavar="LOCK", help="the lock that plays scenarios: my_lock.py, ./my_lock.so, 'node my_lock.js'")
+    group.addoption("--picklock-on", metavar="WORLD", choices=["redis", "sim"], help="where schemes run: redis (default) or sim")
+    parser.addini("picklock_lock", "the lock that plays scenarios")
+    parser.addini("picklock_options", "more options of `picklock run` and `picklock replay`", type="args", default=[])
+
+
+def _lock(config):
+    return config.getoption("--picklock-lock") or config.getini("picklock_lock") or None
+
+
+def _words(config):
+    """As `picklock.run(...)` takes them."""
+    words, options = list(config.getini("picklock_options")), {}
+    while words:
+        name, _, value = words.pop(0).partition("=")
+        options[name.removeprefix("--")] = value or (words.pop(0) if words and not words[0].startswith("--") else True)
+    if config.getoption("--picklock-on"):
+        options["on"] = config.getoption("--picklock-on")
+    return options
+
+
+def _is_scenario(path):
+    try:
+        text = path.read_text(errors="replace")
+    except OSError:
+        return False
+    return bool(re.search(r"^steps:", text, re.M) and re.search(r"^lease:", text, re.M))
+
+
+def pytest_collect_file(parent, file_path):
+    if file_path.suffix == ".schedule":
+        return ScheduleFile.from_parent(parent, path=file_path)
+    if file_path.suffix in (".yaml", ".yml") and _is_scenario(file_path):
+        return ScenarioFile.from_parent(parent, path=file_path)
+    return None
+
+
+class _Test(pytest.Item):
+    def repr_failure(self, excinfo, style=None):
+        if isinstance(excinfo.value, (AssertionError, picklock.PicklockError)):
+            return str(excinfo.value)
+        return super().repr_failure(excinfo, style)
+
+    def reportinfo(self):
+        return self.path, 0, f"{self.path.name}: {self.name}"
+
+
+class ScenarioFile(pytest.File):
+    def collect(self):
+        if _lock(self.config):
+            yield ScenarioTest.from_parent(self, name=pathlib.Path(_lock(self.config)).name, lock=_lock(self.config))
+            return
+        for scheme in self._schemes():
+            yield ScenarioTest.from_parent(self, name=scheme, lock=scheme)
+
+    def _schemes(self):
+        """Those below expect:, as they stand there: `picklock run` reads the file, and says what is wrong with it."""
+        expect = re.search(r"^expect:[^\n]*\n((?:[ \t]+[^\n]*\n|\n|#[^\n]*\n)*)", self.path.read_text(errors="replace") + "\n", re.M)
+        named = re.findall(r"^[ ]+([a-z0-9][\w-]*):", expect.group(1), re.M) if expect else []
+        known = picklock.schemes()
+        return [name for name in named if name in known] or [None]
+
+
+class ScenarioTest(_Test):
+    def __init__(self, *, lock, **more):
+        super().__init__(**more)
+        self.lock = lock
+
+    def runtest(self):
+        report = picklock.run(self.path, lock=self.lock, **_words(self.config))
+        if report.rows and all(row["verdict"] == "not_applicable" for row in report.rows):
+            pytest.skip(report.rows[0]["not_applicable"])
+        report.assert_as_expected()
+
+
+class ScheduleFile(pytest.File):
+    def collect(self):
+        yield ScheduleTest.from_parent(self, name="replay")
+
+
+class ScheduleTest(_Test):
+    """A schedule is a counterexample that somebody keeps: it passes once it is none any more."""
+
+    def runtest(self):
+        picklock.replay(self.path, lock=_lock(self.config), **_words(self.config)).assert_as_expected()
+
+
+@pytest.fixture(scope="session")
+def _picklock_server():
+    with picklock.Server() as server:
+        yield server
+
+
+@pytest.fixture
+def picklock_redis(_picklock_server):
+    """A private redis-server without a key, and its clock in your hand: picklock_redis.url, .advance("10s")."""
+    _picklock_server.reset()
+    return _picklock_server

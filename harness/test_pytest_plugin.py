@@ -1,0 +1,191 @@
+"""The Python package and the pytest plug-in that people install: in a project of theirs, with a real pytest, locks and servers."""
+
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+from conftest import PATIENCE_S, PICKLOCK, ROOT, run, servers
+
+PROJECT = '''
+import redis
+
+import picklock
+import pytest
+
+
+def test_a_lease_ends_when_the_clock_says_so(picklock_redis):
+    client = redis.Redis.from_url(picklock_redis.url)
+    assert client.set("lock", "x", nx=True, px=30000)
+    picklock_redis.advance("29s")
+    assert client.get("lock") == b"x"
+    picklock_redis.advance(1.001)
+    assert client.get("lock") is None
+    client.set("left", 1)
+
+
+def test_each_test_has_an_empty_server(picklock_redis):
+    assert redis.Redis.from_url(picklock_redis.url).keys() == []
+
+
+def test_a_wrong_time(picklock_redis):
+    with pytest.raises(picklock.PicklockError, match="unknown unit 'x'"):
+        picklock_redis.advance("1x")
+    picklock_redis.advance("1s")
+
+
+def test_naive():
+    picklock.explore("my lock.py", fault=["none", "slow-work"], clients=2).assert_safe(except_for=["overrun"])
+
+
+def test_naive_with_all_that_is_wrong_named():
+    picklock.explore("my lock.py", fault=["slow-work"], clients=2).assert_safe(except_for=["overrun", "unlock-bug"])
+
+
+def test_safe():
+    picklock.explore("set-nx-px-cad", fault=["none", "slow-work"]).assert_safe(except_for="overrun")
+
+
+def test_safe_but_for_nothing():
+    picklock.explore("set-nx-px-cad", fault=["slow-work"]).assert_safe()
+
+
+def test_cut():
+    picklock.explore("set-nx-px-cad", fault=["none"], states=100).assert_safe()
+
+
+def test_a_cause_that_is_none():
+    picklock.explore("set-nx-px-cad", fault=["none"]).assert_safe(except_for=["overun"])
+
+
+def test_a_file_that_is_not_there():
+    picklock.explore("nobody.py")
+
+
+def test_an_option_that_is_none():
+    picklock.explore("set-nx-px-cad", fualt="none")
+'''
+
+
+def call(folder, *words, **env):
+    return subprocess.run(
+        ["/usr/bin/python3", "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:xdist", "-p", "picklock.pytest_plugin", *words],
+        cwd=folder, text=True, capture_output=True, timeout=300,
+        env={**os.environ, "PYTHONPATH": str(ROOT / "harness"), "PICKLOCK": str(PICKLOCK), "LC_ALL": "C.UTF-8", **env})
+
+
+def failed(done):
+    return set(re.findall(r"^FAILED (.*?)(?: - |$)", done.stdout, re.M))
+
+
+def section(done, name):
+    """What pytest says of a failed test."""
+    return re.search(rf"^__+ {re.escape(name)} __+$(.*?)(?=^__+ \S.* __+$|^==+ )", done.stdout, re.M | re.S).group(1)
+
+
+@pytest.fixture(scope="module")
+def project(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("project") / "their tests"
+    folder.mkdir()
+    shutil.copy(ROOT / "sim/worker/examples/naive_lock.py", folder / "my lock.py")
+    (folder / "test_project.py").write_text(PROJECT)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def ran(project):
+    return call(project, "test_project.py")
+
+
+def test_only_what_is_wrong_fails(ran):
+    assert failed(ran) == {f"test_project.py::test_{name}" for name in (
+        "naive", "safe_but_for_nothing", "cut", "a_cause_that_is_none", "a_file_that_is_not_there", "an_option_that_is_none")}, ran.stdout
+
+
+def test_the_message_is_the_counterexample(ran):
+    """The shortest one, its sentences, and its own diagram: the DEL that removes B's key is its last line."""
+    said = section(ran, "test_naive")
+    assert "my lock.py, slow-work: release-own is violated (unlock-bug, 10 steps)" in said
+    assert "it removed B's lock; A's own lease had ended" in said
+    drawn = [line for line in said.splitlines() if line.startswith("E   ▶") or "▶  " in line]
+    assert len(drawn) == 1 and "A's DEL" in drawn[0] and "removes B's key" in drawn[0]
+    assert "def assert_safe" not in said, "the package's own lines are no part of it"
+
+
+def test_what_was_not_decided_is_not_safe(ran):
+    assert "not decided, so not safe:" in section(ran, "test_cut")
+    assert "set-nx-px-cad, none: the limit of states was reached" in section(ran, "test_cut")
+
+
+def test_wrong_words_are_told(ran):
+    assert "'overun' is no cause; there are acquire-bug, " in section(ran, "test_a_cause_that_is_none")
+    assert "nobody.py: no such file" in section(ran, "test_a_file_that_is_not_there")
+    assert "unknown option '--fualt'; did you mean '--fault'?" in section(ran, "test_an_option_that_is_none")
+
+
+def test_scenarios_are_collected_from_any_folder(tmp_path):
+    """One test for each scheme that is mentioned; what is not a scenario is left alone; what is no good fails with the place."""
+    for name in ("hand-over", "expired-lease-double-delete", "matrix"):
+        shutil.copy(ROOT / "scenarios" / f"{name}.yaml", tmp_path)
+    (tmp_path / "other.yaml").write_text("a: b\n")
+    text = (tmp_path / "hand-over.yaml").read_text()
+    (tmp_path / "bad.yaml").write_text(text.replace("name: hand-over", "name: bad").replace("- A acquires", "- A aquires", 1))
+    wrong = re.sub(r"(set-nx-px-cad: +)\{.*\}", r"\1{ release-own: violated }", text.replace("name: hand-over", "name: wrong"))
+    (tmp_path / "wrong.yaml").write_text(wrong.split("expect:")[0] + "expect:\n" + re.search(r".*set-nx-px-cad:.*", wrong).group(0) + "\n")
+    done = call(tmp_path, "--picklock-on", "sim")
+    assert failed(done) == {f"bad.yaml::{name}" for name in re.findall(r"^  ([a-z0-9-]+):", text.split("expect:")[1], re.M)} | {
+        "wrong.yaml::set-nx-px-cad"}
+    assert "bad.yaml:10:7: no step says 'A aquires'" in done.stdout
+
+
+def test_a_lock_of_ones_own_plays_them(project, tmp_path):
+    """By pytest.ini; a schedule that somebody keeps is a test, too, and passes once the lock is mended."""
+    shutil.copy(project / "my lock.py", tmp_path / "my_lock.py")
+    shutil.copy(ROOT / "scenarios/expired-lease-double-delete.yaml", tmp_path)
+    (tmp_path / "pytest.ini").write_text("[pytest]\npicklock_lock = my_lock.py\n")
+    explored = run("explore", "--worker", "/usr/bin/python3 my_lock.py", "--clients", "2", "--rounds", "1", "--fault", "slow-work",
+                   "--out", tmp_path / "out", cwd=tmp_path)
+    assert explored.status == 1, explored
+    shutil.copy(tmp_path / "out/latest/schedules/my_lock.py-slow-work-release-own.schedule", tmp_path / "kept.schedule")
+    shutil.rmtree(tmp_path / "out")
+    done = call(tmp_path)
+    assert failed(done) == {"expired-lease-double-delete.yaml::my_lock.py", "kept.schedule::replay"}, done.stdout
+    assert "removes B's key" in done.stdout
+
+
+# --- picklock server ---
+
+
+def test_a_server_dies_with_whoever_asked_for_it():
+    """SIGKILL of the Python that holds it."""
+    before = servers()
+    code = "import picklock, time; server = picklock.Server(); print(server.url, flush=True); time.sleep(300)"
+    holder = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True,
+                              env={**os.environ, "PYTHONPATH": str(ROOT / "harness"), "PICKLOCK": str(PICKLOCK)})
+    assert holder.stdout.readline().startswith("redis://127.0.0.1:") and len(servers() - before) == 1
+    holder.send_signal(signal.SIGKILL)
+    holder.wait()
+    holder.stdout.close()
+    deadline = time.monotonic() + PATIENCE_S
+    while servers() - before and time.monotonic() < deadline:
+        time.sleep(0.01)
+    assert not servers() - before
+
+
+def test_lines_that_are_no_order():
+    done = subprocess.run([PICKLOCK, "server"], input="foo\nadvance\nreset now\nadvance 1s\n", text=True, capture_output=True, timeout=60)
+    url, *answers = done.stdout.splitlines()
+    assert done.returncode == 0 and url.startswith("redis://127.0.0.1:")
+    assert [answer.split()[0] for answer in answers] == ["error", "error", "error", "ok"] and answers[-1] == "ok 1000000"
+
+
+def test_a_server_that_cannot_be_steered_is_none(tmp_path):
+    wrapper = tmp_path / "redis-server"
+    wrapper.write_text(f'#!/bin/sh\nunset LD_PRELOAD\nexec {shutil.which("redis-server")} "$@"\n')
+    wrapper.chmod(0o755)
+    done = subprocess.run([PICKLOCK, "server", "--redis-server", wrapper], input="advance 1s\n", text=True, capture_output=True, timeout=60)
+    assert done.returncode == 69 and done.stdout == "" and "clock" in done.stderr
