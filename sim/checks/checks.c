@@ -278,6 +278,11 @@ void checks_finish(struct checks *checks, int64_t end_us, struct finding *findin
     checks->is_finished = true;
 }
 
+const char *checks_gap(const struct checks *checks)
+{
+    return gap_of(checks);
+}
+
 void checks_free(struct checks *checks)
 {
     for (int i = 0; i < PROPERTY_COUNT; i++)

@@ -90,6 +90,9 @@ unsigned checks_violated(const struct checks *checks);
  */
 void checks_finish(struct checks *checks, int64_t end_us, struct finding *findings,
                    struct counters *counters);
+/* Why what the servers did is not known, so that nothing is concluded from it; NULL: it is. As a
+ * sentence without its full stop; borrowed. */
+const char *checks_gap(const struct checks *checks);
 void checks_free(struct checks *checks);
 
 const char *property_name(enum property property);

@@ -16,7 +16,7 @@ void grant_explain(const struct ledger *ledger, const struct grant *grant, struc
         return;
     }
     finding_say(finding, "%s got the lock at %s (%s) for %s. %s %s.", who, MS(grant->time_us),
-                SENT(&grant->sent), MS(ledger->lease_us),
+                SENT(&grant->sent), MS(grant->lease_us),
                 ledger->has_stamps ? "Its stamp does not pass before"
                                    : "It cannot have expired before",
                 MS(grant->until_us));

@@ -55,8 +55,10 @@ void ledger_init(struct ledger *ledger, const struct history_head *head,
                               .context = context};
     ledger->quorum = ledger_promises(ledger, PROMISE_QUORUM) ? head->servers / 2 + 1 : 1;
     ledger->has_stamps = scheme && scheme->uses_client_clock;
+    ledger->has_leases = !scheme && ledger_promises(ledger, PROMISE_LEASES);
     ledger->has_lease =
-        head->lease_us > 0 && (ledger_promises(ledger, PROMISE_EXPIRY) || ledger->has_stamps);
+        ledger->has_leases ||
+        (head->lease_us > 0 && (ledger_promises(ledger, PROMISE_EXPIRY) || ledger->has_stamps));
     size_t servers = (size_t)head->servers;
     ledger->clients = memory_new((size_t)head->clients, sizeof *ledger->clients);
     for (int i = 0; i < head->clients; i++) {
@@ -64,6 +66,7 @@ void ledger_init(struct ledger *ledger, const struct history_head *head,
         client->next = client->prev = NOBODY;
         client->held_index = client->owned_index = client->disowned_index = NO_INDEX;
         client->previous_owned_index = client->swap.index = NO_INDEX;
+        client->lease_us = NEVER_US;
         client->grants = memory_new(servers, sizeof *client->grants);
         client->refusers = memory_new(servers, sizeof *client->refusers);
         client->renewals = memory_new(servers, sizeof *client->renewals);

@@ -91,6 +91,7 @@ struct grant {
     int64_t from_us, time_us;
     int64_t asked_us;    /* when that left its client; NEVER_US: not known */
     int64_t until_us;    /* the owner may count on the key until then */
+    int64_t lease_us;    /* so long, from when it was given; NEVER_US: it has no end */
     bool is_tentative;   /* by GETSET: it stands only when the acquire says "granted" */
     bool is_touched;     /* another client changed its expiry or its value */
     bool is_kept_idly;   /* a renewal was sent while its owner did not believe (any more) */
@@ -183,6 +184,7 @@ struct ledger_client {
     bool has_heard;
     struct quote asked; /* what the last reply that it heard was to */
     struct reply heard;
+    int64_t lease_us;   /* of its last attempt, where each grant has its own; NEVER_US: none */
     int64_t called_us;  /* its operation under way */
     bool is_struck;     /* that attempt, by a fault of its own or of a server */
     int former_attempt; /* up to this one its keys are no leftovers: it crashed since, or held it */
@@ -224,6 +226,7 @@ struct ledger {
     bool has_told, has_inferred; /* answers to clients that were told, or inferred from the wire */
     int quorum;
     bool has_lease;  /* own leases end */
+    bool has_leases; /* each grant has one of its own: the time to live that its key was given */
     bool has_stamps; /* clients judge expiry */
     int64_t lease_us, unit_us, error_us;
     int64_t index; /* of the event in hand, or the last one */
@@ -259,6 +262,18 @@ const char *ledger_untold(const struct ledger *ledger);
 /* The grant that a client's last attempt has, or had, at a server; index NO_INDEX: none. Borrowed.
  */
 const struct grant *ledger_grant(const struct ledger *ledger, int client, int server);
+
+/* The lease of that client's last attempt; NEVER_US: not known (yet), or without an end. */
+static inline int64_t ledger_lease_us(const struct ledger *ledger, int client)
+{
+    return ledger->has_leases ? ledger->clients[client].lease_us : ledger->lease_us;
+}
+
+/* The end of a lease of that length which counts from then. */
+static inline int64_t ledger_lease_end_us(int64_t from_us, int64_t lease_us)
+{
+    return lease_us == NEVER_US ? NEVER_US : from_us + lease_us;
+}
 
 /* How long that server takes for what is so long by its own clock. */
 int64_t ledger_lasts_us(const struct ledger *ledger, int server, int64_t own_us);

@@ -79,7 +79,8 @@ static void hold_begin(struct ledger *ledger, const struct event *event)
     hold_end(ledger, event, event->client); /* told twice */
     client->own_end_us = NEVER_US;
     if (ledger->has_lease)
-        client->own_end_us = lease_starts_us(ledger, event->client) + ledger->lease_us;
+        client->own_end_us = ledger_lease_end_us(lease_starts_us(ledger, event->client),
+                                                 ledger_lease_us(ledger, event->client));
     /* Of an inferred hold nobody knows whether the client took so late a grant for one. */
     client->is_inferred = event->is_inferred;
     client->is_late = !event->is_inferred && ledger->has_lease &&
@@ -125,7 +126,11 @@ static void attempt_begin(struct ledger *ledger, const struct event *event)
     client->refused_itself = client->refused = client->refused_unknown = client->lost = 0;
     client->acquired = RESULT_NONE;
     client->held_index = client->owned_index = client->disowned_index = NO_INDEX;
-    client->own_end_us = ledger->has_lease ? event->time_us + ledger->lease_us : NEVER_US;
+    client->lease_us = NEVER_US;
+    client->own_end_us =
+        ledger->has_lease
+            ? ledger_lease_end_us(event->time_us, ledger_lease_us(ledger, event->client))
+            : NEVER_US;
     client->fence = 0;
     client->owned = 0;
     client->has_seen = client->has_heard = false;

@@ -71,6 +71,7 @@ static void swap_won(struct ledger *ledger, const struct event *event)
                                 .time_us = swap->time_us,
                                 .asked_us = NEVER_US,
                                 .until_us = client->call_us + ledger->lease_us + ledger->unit_us,
+                                .lease_us = ledger->lease_us,
                                 .is_touched = is_later_touched,
                                 .touch = old.touch};
     client->owned++;

@@ -155,18 +155,29 @@ void ledger_set_expiry(struct context *context)
     key->stepped_us = event->time_us;
 }
 
+int64_t ledger_given_us(const struct context *context)
+{
+    if (!context->ledger->has_leases)
+        return context->ledger->lease_us;
+    return context->effect.has_ttl ? context->effect.ttl_us : NEVER_US;
+}
+
 /* What the owner may count on from here. */
 int64_t ledger_counts_until_us(const struct context *context)
 {
     const struct ledger *ledger = context->ledger;
-    return ledger->has_lease ? context->event->from_us + ledger->lease_us : NEVER_US;
+    if (!ledger->has_lease)
+        return NEVER_US;
+    return ledger_lease_end_us(context->event->from_us, ledger_given_us(context));
 }
 
-static void own_one_more(struct ledger *ledger, const struct event *event)
+static void own_one_more(struct ledger *ledger, const struct event *event,
+                         const struct ledger_key *key)
 {
     struct ledger_client *client = &ledger->clients[event->client];
     if (client->attempt != event->attempt || client->lock != event->lock)
         return;
+    client->lease_us = key->grant.lease_us;
     client->owned++;
     if (client->owned == ledger->quorum && client->owned_index == NO_INDEX) {
         client->owned_index = event->index;
@@ -212,13 +223,14 @@ void ledger_grant_begin(struct context *context, bool is_tentative)
                                 .time_us = event->time_us,
                                 .asked_us = asked_us(ledger, event),
                                 .until_us = ledger_counts_until_us(context),
+                                .lease_us = ledger_given_us(context),
                                 .is_tentative = is_tentative};
     ledger_quote(&key->grant.sent, event);
     if (ledger->has_stamps)
         ledger_stamp_times(context, &key->grant.until_us, &key->latest_us);
     key->grant.left = ledger_came_late(ledger, &key->grant, event->lock);
     context->lock->busy_index = event->index;
-    own_one_more(ledger, event);
+    own_one_more(ledger, event, key);
     ledger_tell(ledger, FACT_GRANT, event, event->lock, event->server, event->client, &key->grant);
     ledger_had_again(context);
 }

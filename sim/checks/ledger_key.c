@@ -44,6 +44,7 @@ static void extended(struct context *context)
         return;
     }
     grant->until_us = ledger_counts_until_us(context);
+    grant->lease_us = ledger_given_us(context);
     grant->is_touched = false;
     if (!grant->is_kept_idly)
         ledger_had_again(context);
@@ -53,9 +54,15 @@ static void extended(struct context *context)
         sent_us == NEVER_US || !ledger->has_lease)
         return;
     int64_t before_us = client->own_end_us;
-    if (sent_us + ledger->lease_us <= before_us)
+    const int64_t end_us = ledger_lease_end_us(sent_us, grant->lease_us);
+    /* Who gives its own lock another time has that one, be it shorter. */
+    if (ledger->has_leases) {
+        client->lease_us = grant->lease_us;
+        client->own_end_us = end_us;
+    }
+    if (end_us <= before_us)
         return;
-    client->own_end_us = sent_us + ledger->lease_us;
+    client->own_end_us = end_us;
     client->is_late = false; /* there is lease left again */
     const struct fact fact = {.kind = FACT_RENEWED,
                               .event = event,

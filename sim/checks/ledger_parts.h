@@ -65,6 +65,8 @@ void ledger_end_by(struct context *context, enum ending ending);
 struct change ledger_change(const struct context *context);
 /* The key's expiry is that of the execution from here on, or none. */
 void ledger_set_expiry(struct context *context);
+/* For how long a grant is given by the execution; NEVER_US: without an end. */
+int64_t ledger_given_us(const struct context *context);
 /* What the owner may count on from here. */
 int64_t ledger_counts_until_us(const struct context *context);
 /* When a stamp that this attempt writes passes: not before, and surely after. */

@@ -82,7 +82,8 @@ struct event {
     BIT(PROMISE_FENCE)   /* a grant carries a fencing token */                                     \
     BIT(PROMISE_EXTENDS) /* it renews its lease while it is held */                                \
     BIT(PROMISE_TOKEN)   /* the lock key says which attempt wrote it */                            \
-    BIT(PROMISE_QUORUM)  /* a majority of the servers grants */
+    BIT(PROMISE_QUORUM)  /* a majority of the servers grants */                                    \
+    BIT(PROMISE_LEASES)  /* each grant's lease is the time to live that its key was given */
 BITS(promise, PROMISE_BITS);
 
 /* What a run was: the first line of a history file, and what checks must know. */
