@@ -30,6 +30,15 @@ static ssize_t stream_write(void *cookie, const char *bytes, size_t size)
     return file->error ? 0 : (ssize_t)size;
 }
 
+/* What is no file cannot be gone back in. */
+static int stream_seek(void *cookie, off64_t *offset, int whence)
+{
+    const struct outfile *file = cookie;
+    const off_t at = lseek(file->fd < 0 ? STDOUT_FILENO : file->fd, *offset, whence);
+    *offset = at;
+    return at < 0 ? -1 : 0;
+}
+
 /* Wrong path: the user's to mend. Anything else: ours, or the machine's. */
 static enum fail code_of(int error)
 {
@@ -207,7 +216,8 @@ enum fail outfile_open(struct outfile *file, const char *path, struct failure *f
     }
     if (is_stdout)
         fflush(stdout); /* what others printed comes first */
-    file->stream = fopencookie(file, "w", (cookie_io_functions_t){.write = stream_write});
+    file->stream =
+        fopencookie(file, "w", (cookie_io_functions_t){.write = stream_write, .seek = stream_seek});
     if (!file->stream) {
         enum fail fail = cannot_write(path, errno, failure);
         outfile_abandon(file);

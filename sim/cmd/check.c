@@ -4,10 +4,9 @@
 #include "cmd/output.h"
 
 #include "base/infile.h"
-#include "base/memory.h"
 #include "base/version.h"
-#include "history/history.h"
 #include "report/report.h"
+#include "run/judge_history.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -32,61 +31,30 @@ static enum fail print_timeline(const char *path, const struct results *results,
     return report_timeline(stdout, path, first_index, charset_of_locale(), failure);
 }
 
-/* Of a scheme that no table knows only its name is known; a foreign program is its own lock. */
-static void name_row(struct result_row *row, const struct history_head *head)
+/* --scheme names the one that the history is of. */
+struct named_schemes {
+    const struct scheme_list *schemes;
+    const char *path;
+};
+
+static enum fail accept(void *context, const struct history_head *head, struct failure *failure)
 {
-    const struct scheme *scheme = scheme_named(head->scheme);
-    const struct scheme foreign = {.name = head->scheme[0]    ? head->scheme
-                                           : head->program[0] ? head->program
-                                                              : "foreign"};
-    result_name_row(row, head->scenario, scheme ? scheme : &foreign);
-    row->worker = *head->program ? memory_text(head->program) : NULL;
+    const struct named_schemes *wanted = context;
+    return scheme_list_has(wanted->schemes, head->scheme, wanted->path, failure);
 }
 
-static enum fail judge(const char *path, const struct scheme_list *wanted, int64_t lease_us,
+static enum fail judge(const char *path, const struct scheme_list *asked, int64_t lease_us,
                        enum fail_on fail_on, struct results *results, struct failure *failure)
 {
-    struct history_reader *reader;
-    struct history_head head;
-    struct event event;
-    bool is_end = false, is_inferred = false;
-    int64_t last_us = 0;
-    enum fail fail = history_reader_new(&reader, path, &head, failure);
-    if (fail)
-        return fail;
-    if (scheme_list_has(wanted, head.scheme, path, failure)) {
-        history_reader_free(reader);
-        return failure->code;
-    }
-    if (lease_us)
-        head.lease_us = lease_us;
-    struct checks *checks = checks_new(&head);
-    while (!(fail = history_reader_next(reader, &event, &is_end, failure)) && !is_end) {
-        checks_event(checks, &event);
-        last_us = event.time_us;
-        is_inferred |= event.is_inferred;
-    }
-    if (!fail) {
-        struct finding findings[PROPERTY_COUNT];
-        struct result_row *row = results_add(results);
-        struct counters counters;
-        checks_finish(checks, last_us, findings, &counters);
-        bool is_stress = strcmp(head.scenario, "stress") == 0;
-        name_row(row, &head);
-        row->is_inferred = is_inferred;
-        snprintf(results->world, sizeof results->world, "%s", head.world);
-        snprintf(results->server_version, sizeof results->server_version, "%s",
-                 head.server_version);
-        results->seed = head.seed;
-        fail_on = fail_on_for(fail_on, scheme_named(head.scheme), FAIL_ON_BUG);
-        result_judge(
-            row, findings,
-            &(struct judging){.fail_on = fail_on,
-                              .tells_all = head.has_promises,
-                              .vacuity = is_stress ? result_vacuity(&counters, false) : NULL});
-    }
-    checks_free(checks);
-    history_reader_free(reader);
+    struct named_schemes wanted = {.schemes = asked, .path = path};
+    struct history_judged judged;
+    enum fail fail = judge_history(&(struct history_judging){.path = path,
+                                                             .lease_us = lease_us,
+                                                             .fail_on = fail_on,
+                                                             .accept = accept,
+                                                             .context = &wanted},
+                                   results, &judged, failure);
+    free(judged.gap);
     return fail;
 }
 

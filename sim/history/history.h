@@ -17,6 +17,13 @@ struct history_writer;
 enum fail history_writer_new(struct history_writer **writer, const char *path,
                              const struct history_head *head, struct failure *failure);
 
+/* The same for a head that is known at the end only: room bytes are kept for it, and
+ * history_writer_head() says it before the close. */
+enum fail history_writer_begin(struct history_writer **writer, const char *path, size_t room,
+                               struct failure *failure);
+/* Once. What does not fit, or cannot be written, fails the close. */
+void history_writer_head(struct history_writer *writer, const struct history_head *head);
+
 /* A sink that appends events to the file; event.index is written as it is. Errors are kept for the
  * close. */
 struct event_sink history_writer_sink(struct history_writer *writer);

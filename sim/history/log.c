@@ -18,6 +18,9 @@ enum { BUFFER_BYTES = 64 * 1024 };
 struct history_writer {
     struct outfile file;
     int64_t events;
+    size_t room;      /* kept for the head; 0: it has been said */
+    bool has_no_room; /* it does not fit there */
+    uint64_t put;     /* bytes so far */
     size_t used;
     char buffer[BUFFER_BYTES];
 };
@@ -31,6 +34,7 @@ static void flush(struct history_writer *writer)
 
 static void put_bytes(struct history_writer *writer, const char *bytes, size_t size)
 {
+    writer->put += size;
     for (size_t done = 0; done < size;) {
         size_t room = BUFFER_BYTES - writer->used;
         size_t part = size - done < room ? size - done : room;
@@ -148,7 +152,7 @@ static void put_head(struct history_writer *writer, const struct history_head *h
     put_unsigned(writer, ",\"seed\":\"", head->seed);
     put_names(writer, "\",\"names\":[", head->names, head->clients);
     put_foreign(writer, head);
-    put(writer, "}\n");
+    put(writer, "}");
 }
 
 static void put_fields(struct history_writer *writer, const struct event *event)
@@ -257,8 +261,48 @@ enum fail history_writer_new(struct history_writer **writer, const char *path,
         return fail;
     }
     put_head(made, head);
+    put(made, "\n");
     *writer = made;
     return FAIL_NONE;
+}
+
+static void put_blanks(struct history_writer *writer, size_t count)
+{
+    for (; count > 0; count--)
+        put_bytes(writer, " ", 1);
+}
+
+enum fail history_writer_begin(struct history_writer **writer, const char *path, size_t room,
+                               struct failure *failure)
+{
+    struct history_writer *made = memory_new(1, sizeof *made);
+    enum fail fail = outfile_open(&made->file, path, failure);
+    if (fail) {
+        free(made);
+        return fail;
+    }
+    put_blanks(made, room);
+    put(made, "\n");
+    made->room = room;
+    *writer = made;
+    return FAIL_NONE;
+}
+
+void history_writer_head(struct history_writer *writer, const struct history_head *head)
+{
+    FILE *stream = writer->file.stream;
+    const size_t room = writer->room;
+    flush(writer);
+    writer->room = 0;
+    writer->has_no_room = fseeko(stream, 0, SEEK_SET) != 0;
+    writer->put = 0;
+    put_head(writer, head);
+    writer->has_no_room |= writer->put > room;
+    if (writer->has_no_room)
+        return;
+    put_blanks(writer, room - writer->put);
+    flush(writer);
+    writer->has_no_room = fseeko(stream, 0, SEEK_END) != 0;
 }
 
 struct event_sink history_writer_sink(struct history_writer *writer)
@@ -268,6 +312,12 @@ struct event_sink history_writer_sink(struct history_writer *writer)
 
 enum fail history_writer_close(struct history_writer *writer, struct failure *failure)
 {
+    if (writer->has_no_room || writer->room) {
+        failure_set(failure, FAIL_INTERNAL, "%s: the head of the history cannot be written there",
+                    writer->file.path);
+        history_writer_abandon(writer);
+        return FAIL_INTERNAL;
+    }
     put_number(writer, "{\"end\":", writer->events);
     put(writer, "}\n");
     flush(writer);

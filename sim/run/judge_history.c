@@ -1,0 +1,73 @@
+/* judge_history.c - see judge_history.h. */
+#include "run/judge_history.h"
+
+#include "base/memory.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* Of a scheme that no table knows only its name is known; a foreign program is its own lock. */
+static void name_row(struct result_row *row, const struct history_head *head)
+{
+    const struct scheme *scheme = scheme_named(head->scheme);
+    const struct scheme foreign = {.name = head->scheme[0]    ? head->scheme
+                                           : head->program[0] ? head->program
+                                                              : "foreign"};
+    result_name_row(row, head->scenario, scheme ? scheme : &foreign);
+    row->worker = *head->program ? memory_text(head->program) : NULL;
+}
+
+static void add_row(const struct history_judging *judging, const struct history_head *head,
+                    const struct finding *findings, const struct counters *counters,
+                    struct results *results)
+{
+    bool is_stress = strcmp(head->scenario, "stress") == 0;
+    snprintf(results->world, sizeof results->world, "%s", head->world);
+    snprintf(results->server_version, sizeof results->server_version, "%s", head->server_version);
+    results->seed = head->seed;
+    result_judge(&results->rows[results->rows_count - 1], findings,
+                 &(struct judging){.fail_on = fail_on_for(judging->fail_on,
+                                                          scheme_named(head->scheme), FAIL_ON_BUG),
+                                   .interrupted = judging->interrupted,
+                                   .tells_all = head->has_promises,
+                                   .vacuity = is_stress ? result_vacuity(counters, false) : NULL});
+}
+
+enum fail judge_history(const struct history_judging *judging, struct results *results,
+                        struct history_judged *judged, struct failure *failure)
+{
+    struct history_reader *reader;
+    struct history_head head;
+    struct event event;
+    bool is_end = false, is_inferred = false;
+    int64_t last_us = 0;
+    *judged = (struct history_judged){0};
+    enum fail fail = history_reader_new(&reader, judging->path, &head, failure);
+    if (fail)
+        return fail;
+    if (judging->accept && judging->accept(judging->context, &head, failure)) {
+        history_reader_free(reader);
+        return failure->code;
+    }
+    if (judging->lease_us)
+        head.lease_us = judging->lease_us;
+    struct checks *checks = checks_new(&head);
+    while (!(fail = history_reader_next(reader, &event, &is_end, failure)) && !is_end) {
+        checks_event(checks, &event);
+        last_us = event.time_us;
+        is_inferred |= event.is_inferred;
+    }
+    if (!fail) {
+        struct finding findings[PROPERTY_COUNT];
+        struct result_row *row = results_add(results);
+        checks_finish(checks, last_us, findings, &judged->counters);
+        name_row(row, &head);
+        row->is_inferred = is_inferred;
+        add_row(judging, &head, findings, &judged->counters, results);
+        const char *gap = checks_gap(checks);
+        judged->gap = gap ? memory_text(gap) : NULL;
+    }
+    checks_free(checks);
+    history_reader_free(reader);
+    return fail;
+}
