@@ -12,7 +12,7 @@ SANITIZE ?=
 PYTHON   ?= /usr/bin/python3
 
 # A layer includes only layers to its left (harness/test_layers.py checks).
-LAYERS ?= base redis schemes history checks scenario world explore proxy live worker ask run report cmd
+LAYERS ?= base redis schemes history checks scenario world explore proxy live worker ask watch run report cmd
 # And so inside explore/.
 EXPLORE_LAYERS ?= model store graph reduce search result
 

@@ -1,0 +1,193 @@
+"""`picklock watch`: test runs of somebody's own, with Debian's redis-py, through the proxy."""
+
+import json
+import sys
+
+import pytest
+from conftest import run
+
+PRELUDE = """
+import os, redis, sys, threading, time
+def client(**more): return redis.Redis.from_url(os.environ["REDIS_URL"], **more)
+A, B, C = "token-of-client-A", "token-of-client-B", "token-of-client-C"
+CAD = "if redis.call('get', KEYS[1]) == ARGV[1] then return redis.call('del', KEYS[1]) else return 0 end"
+"""
+
+
+def watch(tmp_path, program, *options):
+    script = tmp_path / "suite.py"
+    script.write_text(PRELUDE + program)
+    return run("watch", "--key", "lock:*", "--out", tmp_path / "runs", *options, "--", sys.executable, script)
+
+
+def json_of(tmp_path, program, *options):
+    result = watch(tmp_path, program, "--json", tmp_path / "results.json", *options)
+    return result, json.loads((tmp_path / "results.json").read_text())
+
+
+def violated(results):
+    row, = results["results"]
+    return {found["property"]: found for found in row["properties"] if found["verdict"] == "violated"}
+
+
+def check_same(tmp_path, results):
+    """The history that was written comes to the same verdict."""
+    checked = run("check", tmp_path / "runs" / "latest" / "histories" / "watch.jsonl", "--json", "-").json
+    assert violated(checked).keys() == violated(results).keys()
+
+
+RIGHT = """
+shared = client()
+def work(number):
+    for i in range(4):
+        with shared.lock(f"lock:{number % 2}", timeout=20, sleep=0.002) as lock:
+            with shared.pipeline() as pipe:
+                pipe.multi(); pipe.incr("sum"); pipe.get("lock:other"); pipe.execute()
+            lock.extend(5)
+threads = [threading.Thread(target=work, args=(n,)) for n in range(4)]
+for thread in threads: thread.start()
+for thread in threads: thread.join()
+one = client()
+with one.pipeline() as pipe:
+    pipe.set("lock:pipe", A, nx=True, px=20000); pipe.eval(CAD, 1, "lock:pipe", A)
+    assert pipe.execute() == [True, 1]
+one.set("lock:data", "is no lock"); one.delete("lock:data")
+assert one.set("lock:short", A, nx=True, px=30)
+while one.exists("lock:short"): time.sleep(0.005)
+assert one.set("lock:short", B, nx=True, px=20000) and one.eval(CAD, 1, "lock:short", B) == 1
+assert one.set("lock:plain", "1", nx=True, px=20000) and one.delete("lock:plain") == 1
+assert int(one.get("sum")) == 16
+"""
+
+
+def test_a_suite_that_uses_locks_rightly_is_silent(tmp_path):
+    result, results = json_of(tmp_path, RIGHT)
+    assert result.status == 0, result.out + result.err
+    assert not violated(results)
+    row, = results["results"]
+    held = {found["property"]: found["verdict"] for found in row["properties"]}
+    assert held["lease-exclusion"] == held["release-own"] == held["extend-own"] == held["always-expires"] == "holds"
+    # 4 threads, 4 times each; two that follow each other, of which one expires; one that names no token. What one
+    # transaction takes and gives back has never been there.
+    assert any("19 grants" in note and "18 releases" in note for note in results["notes"]), results["notes"]
+    check_same(tmp_path, results)
+
+
+def test_the_status_is_that_of_the_command(tmp_path):
+    assert watch(tmp_path, RIGHT + "sys.exit(7)").status == 7
+
+
+@pytest.mark.parametrize(("found", "words", "program"), [
+    ("release-own", "unknown who sent DEL lock:1", """
+a, b = client(), client()
+assert a.set("lock:1", A, nx=True, px=40)
+while b.exists("lock:1"): time.sleep(0.005)
+assert b.set("lock:1", B, nx=True, px=20000)
+a.delete("lock:1")
+"""),
+    ("release-own", "A sent EVAL", """
+a, b = client(), client()
+assert a.set("lock:1", A, nx=True, px=40)
+while b.exists("lock:1"): time.sleep(0.005)
+assert b.set("lock:1", B, nx=True, px=20000)
+a.eval("return redis.call('del', KEYS[1])", 1, "lock:1", A)
+"""),
+    ("release-own", "unknown who sent DEL lock:1", """
+a, b = client(), client()
+assert a.set("lock:1", A, nx=True, px=20000)
+b.delete("lock:1")
+assert a.eval(CAD, 1, "lock:1", A) == 0
+"""),
+    ("extend-own", "A sent EVAL", """
+a, b = client(), client()
+assert b.set("lock:1", B, nx=True, px=40)
+while b.exists("lock:1"): time.sleep(0.005)
+assert a.set("lock:1", A, nx=True, px=20000)
+b.eval("return redis.call('pexpire', KEYS[1], 50000)", 1, "lock:1", B)
+"""),
+    ("extend-own", "overwrote A's lock", """
+a, b = client(), client()
+assert a.set("lock:1", A, nx=True, px=20000)
+b.set("lock:1", B, px=20000)
+"""),
+    ("always-expires", "no time to live", """
+assert client().setnx("lock:1", A)
+"""),
+    ("lease-exclusion", "removed B's lock", """
+a, b, c = client(), client(), client()
+assert a.set("lock:1", A, nx=True, px=40)
+while b.exists("lock:1"): time.sleep(0.005)
+assert b.set("lock:1", B, nx=True, px=20000)
+a.eval("return redis.call('del', KEYS[1])", 1, "lock:1", A)
+assert c.set("lock:1", C, nx=True, px=20000)
+assert b.eval(CAD, 1, "lock:1", B) == 0
+"""),
+])
+def test_what_is_wrong_is_named(tmp_path, found, words, program):
+    result, results = json_of(tmp_path, program)
+    assert result.status == 1, result.out + result.err
+    witness = violated(results)[found]["witness"]
+    assert words in "\n".join(witness), witness
+    check_same(tmp_path, results)
+
+
+def test_what_nobody_can_tell_is_unknown(tmp_path):
+    """One connection, two that were granted the lock, and a DEL without a token."""
+    result = watch(tmp_path, """
+only = client()
+assert only.set("lock:1", A, nx=True, px=40)
+while only.exists("lock:1"): time.sleep(0.005)
+assert only.set("lock:1", B, nx=True, px=20000)
+only.delete("lock:1")
+""")
+    assert result.status == 2 and "nobody can tell" in result.err, result.out + result.err
+
+
+def test_another_process_is_named(tmp_path):
+    """Pools do not reach across processes: a DEL of another one is no release of the owner's."""
+    result, results = json_of(tmp_path, """
+import subprocess
+late = subprocess.Popen([sys.executable, "-c", '''
+import os, redis, sys
+late = redis.Redis.from_url(os.environ["REDIS_URL"])
+assert late.set("lock:1", "token-of-the-late-one", nx=True, px=40)
+print("has it", flush=True); sys.stdin.readline()
+late.delete("lock:1")
+'''], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+late.stdout.readline()
+b = client()
+while b.exists("lock:1"): time.sleep(0.005)
+assert b.set("lock:1", B, nx=True, px=20000)
+late.communicate("go on")
+assert late.returncode == 0
+""")
+    assert result.status == 1, result.out + result.err
+    assert "A sent DEL lock:1" in "\n".join(violated(results)["release-own"]["witness"])
+
+
+def test_a_change_past_the_proxy_is_no_verdict(tmp_path):
+    """A script that does not name the key that it deletes."""
+    result = watch(tmp_path, """
+a = client()
+assert a.set("lock:1", A, nx=True, px=20000)
+a.eval("return redis.call('del', 'lock' .. ':1')", 0)
+assert a.set("lock:1", B, nx=True, px=20000)
+a.eval(CAD, 1, "lock:1", B)
+""")
+    assert result.status == 2, result.out + result.err
+
+
+def test_no_lock_is_no_verdict(tmp_path):
+    result = watch(tmp_path, 'client().set("other", 1)')
+    assert result.status == 2 and "no watched key was granted" in result.err
+
+
+@pytest.mark.parametrize(("arguments", "status", "words"), [
+    (["--", "true"], 64, "--key"),
+    (["--key", "lock:*", "--redis", "redis://127.0.0.1:1", "--", "true"], 69, "127.0.0.1:1"),
+    (["--key", "lock:*", "--", "/no/such/command"], 69, "/no/such/command"),
+    (["--key", "lock:*", "--redis", "redis://x", "--redis-server", "y", "--", "true"], 64, "exclude"),
+])
+def test_bad_use(tmp_path, arguments, status, words):
+    result = run("watch", "--out", tmp_path, *arguments)
+    assert result.status == status and words in result.err, result.err

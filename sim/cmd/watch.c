@@ -1,0 +1,225 @@
+/* watch.c - `picklock watch`: a verdict on the locks of a program that runs by itself, without any
+ * code. */
+#include "cmd/cmd.h"
+#include "cmd/output.h"
+#include "cmd/secrets.h"
+
+#include "base/memory.h"
+#include "report/report.h"
+#include "report/text.h"
+#include "run/judge_history.h"
+#include "watch/watch.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+/* clang-format off */
+const char cmd_watch_help[] =
+    "\n"
+    "  --key GLOB             the keys of your locks, as in KEYS: 'lock:*'\n"
+    "  --redis URL            the server (default: a private redis-server, which ends with this)\n"
+    "  --redis-server PATH    the program of the private one (default: redis-server on the PATH)\n"
+    "  --listen ADDR          where clients connect to: host:port, port or unix:PATH (default\n"
+    "                         127.0.0.1:0, any free port)\n"
+    FAIL_ON_HELP("bug")
+    OUTPUT_HELP
+    "\n"
+    "With a COMMAND (your tests): it is run, with the proxy's address in REDIS_URL and in\n"
+    "PICKLOCK_PROXY_URL, and watched until it ends. The exit status is 1 for a violation, else that\n"
+    "of the command where it failed, else 2 where nothing can be concluded, else 0.\n"
+    "Without: the address is printed, and what connects there is watched until SIGINT or SIGTERM.\n";
+/* clang-format on */
+
+struct watch_cmd {
+    const char *key, *redis, *redis_server, *listen, *fail_on_text;
+    enum fail_on fail_on;
+    struct output output;
+    char *const *command; /* NULL: none */
+    char *program;        /* what the history calls it */
+    struct watch_outcome outcome;
+};
+
+static enum fail print_address(void *context, const char *address, struct failure *failure)
+{
+    const struct watch_cmd *cmd = context;
+    const char *login = strrchr(address, '@');
+    /* A login goes to the command alone. */
+    const char *shown = login ? login + 1 : strstr(address, "://") + 3;
+    if (cmd->command) {
+        text_format(stderr, TEXT_PLAIN, "picklock: watches %s at redis://%s\n", cmd->key, shown);
+        return FAIL_NONE;
+    }
+    text_format(output_takes_stdout(&cmd->output) ? stderr : stdout, TEXT_PLAIN, "redis://%s\n",
+                shown);
+    if (fflush(stdout) == 0)
+        return FAIL_NONE;
+    return failure_set(failure, FAIL_INTERNAL, "the address cannot be printed: %s",
+                       strerror(errno));
+}
+
+/* As people would type it, as much as a history's head has room for. */
+static char *program_name(char *const *command)
+{
+    char *name = memory_text(command ? command[0] : "clients");
+    for (int i = 1; command && command[i]; i++) {
+        char *longer = memory_format("%s %s", name, command[i]);
+        free(name);
+        name = longer;
+    }
+    for (char *at = name; *at; at++)
+        if (*at < ' ' || *at > '~')
+            *at = '?';
+    if (strlen(name) >= NAME_MAX_BYTES)
+        (void)strcpy(name + NAME_MAX_BYTES - 4, "...");
+    return name;
+}
+
+/* What the verdict rests on, and what it cost. */
+static void add_notes(const struct watch_cmd *cmd, struct results *results)
+{
+    const struct watch_outcome *seen = &cmd->outcome;
+    results_note(results, memory_format("Watched: %" PRId64 " connections, %" PRId64
+                                        " commands that name a key like %s; %" PRId64
+                                        " grants, %" PRId64 " refusals, %" PRId64 " releases.",
+                                        seen->connections, seen->looked_at, cmd->key, seen->grants,
+                                        seen->refusals, seen->releases));
+    results_note(results, memory_format(
+                              "Order: those commands went to the server one at a time, and the key "
+                              "was looked at before and behind each, so what it did is exact; one "
+                              "of them stood behind others for at most %.1f ms. All others passed.",
+                              (double)seen->waited_us / 1000));
+    if (seen->plain)
+        results_note(results,
+                     memory_format("%" PRId64 " times a key like %s was written or deleted "
+                                   "that had not been granted as a lock: nobody is blamed.",
+                                   seen->plain, cmd->key));
+    if (seen->late_grants)
+        results_note(results,
+                     memory_format("%" PRId64 " grants were answered when their lease was over.",
+                                   seen->late_grants));
+    for (int i = 0; i < seen->notes_count; i++)
+        results_note(results, memory_text(seen->notes[i]));
+}
+
+static const char *why_not_whole(const struct watch_outcome *outcome)
+{
+    return outcome->missed ? outcome->missed : outcome->open;
+}
+
+static enum fail judge(struct watch_cmd *cmd, const char *history, struct results *results,
+                       bool *is_unknown, struct failure *failure)
+{
+    struct history_judged judged;
+    char *path = memory_format("%s/%s", cmd->output.folder, history);
+    const struct history_judging judging = {
+        .path = path, .fail_on = cmd->fail_on, .interrupted = why_not_whole(&cmd->outcome)};
+    enum fail fail = judge_history(&judging, results, &judged, failure);
+    free(path);
+    if (fail)
+        return fail;
+    struct result_row *row = &results->rows[results->rows_count - 1];
+    row->history = memory_text(history);
+    add_notes(cmd, results);
+    if (!cmd->outcome.grants)
+        results_note(results, memory_format("No key like %s was granted as a lock: nothing was "
+                                            "judged.",
+                                            cmd->key));
+    *is_unknown = judging.interrupted || judged.gap || !cmd->outcome.grants;
+    free(judged.gap);
+    return FAIL_NONE;
+}
+
+static enum fail run(struct watch_cmd *cmd, struct results *results, bool *is_unknown,
+                     struct failure *failure)
+{
+    static const char history[] = "histories/watch.jsonl";
+    char *folder = memory_format("%s/histories", cmd->output.folder);
+    if (mkdir(folder, 0777) && errno != EEXIST) {
+        /* The file that goes there cannot be opened then: that failure names the path. */
+    }
+    free(folder);
+    char *path = memory_format("%s/%s", cmd->output.folder, history);
+    const struct watch_options options = {.pattern = cmd->key,
+                                          .url = secrets_reveal(cmd->redis),
+                                          .redis_server = cmd->redis_server,
+                                          .listen = cmd->listen,
+                                          .command = cmd->command,
+                                          .is_stdout_taken = output_takes_stdout(&cmd->output),
+                                          .history = path,
+                                          .program = cmd->program,
+                                          .stop = &cmd_stop,
+                                          .ready = print_address,
+                                          .context = cmd};
+    enum fail fail = watch_run(&options, &cmd->outcome, failure);
+    free(path);
+    return fail ? fail : judge(cmd, history, results, is_unknown, failure);
+}
+
+/* A violation goes before what the command says, and that before what is unknown. */
+static int status_of(const struct watch_cmd *cmd, const struct results *results, bool is_unknown)
+{
+    const enum fail status = results_status(results);
+    if (status != FAIL_NONE && status != FAIL_UNKNOWN)
+        return (int)status;
+    if (cmd->outcome.status)
+        return cmd->outcome.status;
+    return is_unknown ? FAIL_UNKNOWN : FAIL_NONE;
+}
+
+static int watch(struct watch_cmd *cmd)
+{
+    struct failure failure = {0};
+    struct results results = {.world = "redis"};
+    bool is_unknown = true;
+    cmd_catch_signals();
+    cmd->program = program_name(cmd->command);
+    enum fail fail = output_open(&cmd->output, &results, &failure);
+    if (!fail)
+        fail = run(cmd, &results, &is_unknown, &failure);
+    if (fail && !results.rows_count)
+        (void)cmd_failed(&failure);
+    else
+        fail = output_close(&cmd->output, &results, &failure);
+    int status = fail ? (int)fail : status_of(cmd, &results, is_unknown);
+    if (fail && results.rows_count)
+        (void)cmd_failed(&failure);
+    if (!fail && is_unknown)
+        cmd_say("unknown: %s", why_not_whole(&cmd->outcome) ? why_not_whole(&cmd->outcome)
+                               : cmd->outcome.grants
+                                   ? "what the servers did is not known, as the report says"
+                                   : "no watched key was granted as a lock");
+    results_free(&results);
+    watch_outcome_free(&cmd->outcome);
+    free(cmd->program);
+    return status;
+}
+
+int cmd_watch(int argc, char **argv)
+{
+    struct failure failure = {0};
+    struct watch_cmd cmd = {.listen = "127.0.0.1:0"};
+    int operands;
+    const struct option_row rows[] = {{"--key", OPTION_TEXT, &cmd.key, 0, 0},
+                                      {"--redis", OPTION_TEXT, &cmd.redis, 0, 0},
+                                      {"--redis-server", OPTION_TEXT, &cmd.redis_server, 0, 0},
+                                      {"--listen", OPTION_TEXT, &cmd.listen, 0, 0},
+                                      {"--fail-on", OPTION_TEXT, &cmd.fail_on_text, 0, 0},
+                                      OUTPUT_ROWS(cmd.output)};
+    if (options_parse(argc, argv, rows, sizeof rows / sizeof rows[0], &operands, &failure) ||
+        output_check(&cmd.output, &failure) ||
+        fail_on_read(cmd.fail_on_text, &cmd.fail_on, &failure))
+        return cmd_failed(&failure);
+    if (!cmd.key || !*cmd.key)
+        return cmd_refuse("watch wants the keys of your locks: --key 'lock:*'");
+    if (cmd.redis && cmd.redis_server)
+        return cmd_refuse("--redis and --redis-server exclude each other");
+    if (operands) {
+        argv[operands + 1] = NULL;
+        cmd.command = argv + 1;
+    }
+    return watch(&cmd);
+}

@@ -1,0 +1,395 @@
+/* deduce.c - what an execution was: a grant, a release, an extension, a refusal; by whom, and of
+ * whose lock. Told to the story as events; never a verdict. */
+#include "watch/internal.h"
+
+#include "worker/look.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* A holder that has not come back so long after its lock was gone did not hold it then. */
+enum { PATIENCE_US = 5000000 };
+
+/* One execution, and the words for it. */
+struct telling {
+    struct watched_run *watching;
+    const struct seen_execution *seen;
+    struct watched_key *key;
+    struct opaque opaque;
+    struct effects effects;
+    struct reply reply;
+};
+
+/* --- what it did --- */
+
+static enum did what_was_done(const struct telling *it, enum effect by_operation)
+{
+    const struct key_look *before = it->seen->before, *behind = it->seen->behind;
+    const bool is_same = keys_is_same_expiry(&it->watching->keys, before, behind);
+    return did_between(
+        &(struct key_difference){.was_there = before->is_there,
+                                 .is_there = behind->is_there,
+                                 .is_other = strcmp(before->value, behind->value) != 0,
+                                 .ttl_before = is_same ? behind->expires_us : before->expires_us,
+                                 .ttl_behind = behind->expires_us,
+                                 .by_operation = by_operation,
+                                 .is_error = it->reply.kind == REPLY_ERROR,
+                                 .is_refusal = look_is_refusal(&it->reply)});
+}
+
+static void fill_effects(struct telling *it, enum did did, enum operation op)
+{
+    static const enum effect wanted[OP_COUNT] = {
+        [OP_ACQUIRE] = EFFECT_SET, [OP_RELEASE] = EFFECT_DELETE, [OP_EXTEND] = EFFECT_EXPIRE};
+    const struct key_look *before = it->seen->before, *behind = it->seen->behind;
+    struct key_effect *effect = &it->effects.on[0];
+    const bool is_written = did == DID_CREATED || did == DID_OVERWRITTEN;
+    it->effects = (struct effects){.count = 1};
+    effect->key = KEY_LOCK;
+    effect->did = did;
+    effect->before = before->is_there ? BEFORE_PRESENT : BEFORE_ABSENT;
+    effect->wanted = did_wants(did, wanted[op], look_is_refusal(&it->reply));
+    if (before->is_there) {
+        effect->has_old = value_number(before->value, &effect->old_value);
+        (void)strcpy(it->effects.texts[0].old_value, before->value);
+    }
+    if (is_written) {
+        effect->has_new = value_number(behind->value, &effect->new_value);
+        (void)strcpy(it->effects.texts[0].new_value, behind->value);
+    }
+    if (behind->is_there && behind->left_us != INT64_MAX && (is_written || did_is_expiry(did))) {
+        effect->has_ttl = true;
+        effect->ttl_us = it->seen->looked_us + behind->left_us - it->seen->sent_us;
+    }
+}
+
+/* --- events --- */
+
+/* On which question they hang. */
+struct condition {
+    struct question *question;
+    enum when when;
+};
+
+static const struct condition always = {.when = ALWAYS};
+
+static void put(struct telling *it, int holder, enum event_kind kind, enum operation op,
+                enum result result, struct condition on)
+{
+    const struct seen_execution *seen = it->seen;
+    const bool has_command = kind == EVENT_SEND || kind == EVENT_EXECUTE || kind == EVENT_HEAR;
+    const bool is_before = kind == EVENT_CALL || kind == EVENT_SEND || kind == EVENT_NOTICE;
+    const int64_t time_us = is_before ? seen->sent_us : seen->done_us;
+    const struct holder *who = &it->watching->holders[holder];
+    const bool is_grant = kind == EVENT_RETURN && result == RESULT_GRANTED;
+    struct event event = {.time_us = time_us,
+                          .from_us = kind == EVENT_EXECUTE ? seen->sent_us : time_us,
+                          .kind = kind,
+                          .client = holder,
+                          .server = has_command ? 0 : -1,
+                          .lock = seen->key,
+                          .attempt = who->attempt,
+                          .op = kind == EVENT_NOTICE ? OP_ACQUIRE : op,
+                          .result = result,
+                          .is_inferred = !has_command,
+                          .opaque = has_command ? &it->opaque : NULL};
+    if (kind == EVENT_EXECUTE || kind == EVENT_HEAR)
+        event.reply = it->reply;
+    if (kind == EVENT_EXECUTE)
+        event.effects = &it->effects;
+    if (is_grant && value_number(who->token, &event.token))
+        event.token_text = who->token;
+    story_put(it->watching->story, &event, on.question, on.when);
+}
+
+/* An operation of one command, from its call to its return. */
+static void put_operation(struct telling *it, int holder, enum operation op, enum result result,
+                          struct condition on)
+{
+    const bool is_heard = it->seen->reply != NULL;
+    put(it, holder, EVENT_CALL, op, RESULT_NONE, on);
+    put(it, holder, EVENT_SEND, op, RESULT_NONE, on);
+    put(it, holder, EVENT_EXECUTE, op, RESULT_NONE, on);
+    if (is_heard)
+        put(it, holder, EVENT_HEAR, op, RESULT_NONE, on);
+    put(it, holder, EVENT_RETURN, op, is_heard ? result : RESULT_FAILED, on);
+}
+
+/* --- holders that come back, or do not --- */
+
+/* It acts as a holder does: what was asked about it is answered. */
+static void comes_back(struct telling *it, int number)
+{
+    struct holder *holder = &it->watching->holders[number];
+    if (!question_is_open(holder->goes_on))
+        return;
+    question_answer(holder->goes_on, true);
+    holder->is_open = true;
+}
+
+static struct condition ask(struct telling *it, int holder, int64_t within_us, enum when when)
+{
+    struct question **asked = &it->watching->holders[holder].goes_on;
+    story_drop(*asked);
+    *asked = story_ask(it->watching->story, it->seen->done_us + within_us);
+    return (struct condition){.question = *asked, .when = when};
+}
+
+/* Somebody else is granted the lock: those who have not released it held it no more, unless they
+ * come back. */
+static void ask_others(struct telling *it, int winner)
+{
+    struct watched_run *watching = it->watching;
+    for (int h = 0; h < watching->holders_count; h++) {
+        const struct holder *holder = &watching->holders[h];
+        if (h == winner || !holder->is_open || holder->key != it->seen->key || holder->goes_on)
+            continue;
+        put(it, h, EVENT_NOTICE, OP_ACQUIRE, RESULT_NONE, ask(it, h, PATIENCE_US, WHEN_NO));
+    }
+}
+
+/* --- what it was --- */
+
+static bool has_word(const struct request_words *words, const char *word)
+{
+    for (int i = 1; i < words->count; i++)
+        if (words_is(words, i, word))
+            return true;
+    return false;
+}
+
+static bool is_script(const char *name)
+{
+    return strncmp(name, "EVAL", 4) == 0 || strncmp(name, "FCALL", 5) == 0;
+}
+
+/* Does it make the key only where there is none, for all that its name says? */
+static bool is_grant_like(const struct telling *it)
+{
+    const char *name = it->seen->name;
+    return is_script(name) || strcmp(name, "EXEC") == 0 || strcmp(name, "SETNX") == 0 ||
+           strcmp(name, "HSETNX") == 0 || strcmp(name, "MSETNX") == 0 ||
+           (strcmp(name, "SET") == 0 && has_word(it->seen->words, "NX"));
+}
+
+static void begin_attempt(struct telling *it, int number)
+{
+    struct holder *holder = &it->watching->holders[number];
+    story_drop(holder->goes_on);
+    holder->goes_on = NULL;
+    holder->attempt++;
+    holder->key = it->seen->key;
+    holder->is_open = false;
+}
+
+static void granted(struct telling *it, enum did did, bool is_grant)
+{
+    struct watched_run *watching = it->watching;
+    const struct seen_execution *seen = it->seen;
+    const int who = holder_for(watching, seen->behind->value, seen->link);
+    if (who == NOBODY_KNOWN)
+        return;
+    ask_others(it, who);
+    begin_attempt(it, who);
+    fill_effects(it, did, OP_ACQUIRE);
+    put_operation(it, who, OP_ACQUIRE, is_grant ? RESULT_GRANTED : RESULT_FAILED, always);
+    watching->holders[who].is_open = is_grant && seen->reply;
+    it->key->is_lock = true;
+    it->key->owner = who;
+    watching->outcome->grants++;
+    if (it->effects.on[0].has_ttl && seen->done_us - seen->sent_us > it->effects.on[0].ttl_us)
+        watching->outcome->late_grants++;
+}
+
+static void note_unknown(struct telling *it, const struct author *author)
+{
+    struct watched_run *watching = it->watching;
+    const struct peer_process *peer = watched_link_peer(it->seen->link);
+    const int owner = it->key->owner;
+    if (author->suspect != NOBODY_KNOWN)
+        watching_note(watching,
+                      "%s at %.1f ms, which changed %s's lock, names no token, so unknown who sent "
+                      "it: it came over connection %llu%s%s, on which %s had been granted the lock "
+                      "and had not released it",
+                      opaque_words(&it->opaque), (double)it->seen->done_us / 1000,
+                      watching->holders[owner].name, (unsigned long long)it->seen->link->number,
+                      *peer->label ? " of " : "", peer->label,
+                      watching->holders[author->suspect].name);
+}
+
+/* By somebody nobody knows. */
+static void put_unknown(struct telling *it, enum operation op, struct condition on)
+{
+    const int unknown = holder_unknown(it->watching);
+    if (unknown != NOBODY_KNOWN)
+        put(it, unknown, EVENT_EXECUTE, op, RESULT_NONE, on);
+}
+
+static void say_open(struct telling *it)
+{
+    struct watch_outcome *outcome = it->watching->outcome;
+    char words[OPAQUE_TEXT_MAX + 300];
+    if (outcome->open)
+        return;
+    (void)snprintf(
+        words, sizeof words,
+        "%s at %.1f ms names no token: whether %s released its own lock by it, or another "
+        "one that had been granted it before and had not released it, nobody can tell",
+        opaque_words(&it->opaque), (double)it->seen->done_us / 1000,
+        it->watching->holders[it->key->owner].name);
+    outcome->open = strdup(words);
+}
+
+static void released_by_owner(struct telling *it, int owner, bool is_named)
+{
+    struct watched_run *watching = it->watching;
+    const int64_t left_us = it->seen->before->left_us;
+    struct condition on = always;
+    /* What it asks of the owner is open until its lease would have ended. */
+    if (!is_named)
+        on = ask(it, owner, left_us < PATIENCE_US ? left_us : PATIENCE_US, WHEN_NO);
+    else
+        comes_back(it, owner);
+    put_operation(it, owner, OP_RELEASE, RESULT_RELEASED, on);
+    if (!is_named)
+        put_unknown(it, OP_RELEASE, (struct condition){on.question, WHEN_YES});
+    watching->holders[owner].is_open = false;
+    watching->outcome->releases++;
+}
+
+static void deleted(struct telling *it)
+{
+    struct watched_run *watching = it->watching;
+    const int named = holder_named(watching, it->seen->words, it->seen->key);
+    const int owner = it->key->owner;
+    struct author author = {.holder = named, .is_proved = true, .suspect = NOBODY_KNOWN};
+    if (named == NOBODY_KNOWN && !it->seen->is_flush)
+        author = holder_author(watching, it->seen->link, it->seen->key);
+    else if (named == NOBODY_KNOWN)
+        author = (struct author){.holder = owner, .suspect = NOBODY_KNOWN};
+    fill_effects(it, DID_DELETED, OP_RELEASE);
+    if (author.is_open)
+        say_open(it);
+    if (author.holder == owner) {
+        released_by_owner(it, owner, author.is_proved);
+    } else if (author.holder != NOBODY_KNOWN) {
+        comes_back(it, author.holder);
+        put_operation(it, author.holder, OP_RELEASE, RESULT_RELEASED, always);
+        watching->holders[author.holder].is_open = false;
+    } else {
+        note_unknown(it, &author);
+        put_unknown(it, OP_RELEASE, always);
+    }
+    it->key->is_lock = false;
+}
+
+static void extended(struct telling *it, enum did did)
+{
+    struct watched_run *watching = it->watching;
+    const int named = holder_named(watching, it->seen->words, it->seen->key);
+    struct author author = {.holder = named, .suspect = NOBODY_KNOWN};
+    if (named == NOBODY_KNOWN)
+        author = holder_author(watching, it->seen->link, it->seen->key);
+    fill_effects(it, did, OP_EXTEND);
+    if (author.holder == it->key->owner) {
+        comes_back(it, author.holder);
+        put_operation(it, author.holder, OP_EXTEND, RESULT_DONE, always);
+    } else if (author.holder != NOBODY_KNOWN) {
+        put(it, author.holder, EVENT_EXECUTE, OP_EXTEND, RESULT_NONE, always);
+    } else {
+        note_unknown(it, &author);
+        put_unknown(it, OP_EXTEND, always);
+    }
+}
+
+/* The owner writes its own key anew: the lock goes on, under another value. */
+static bool rewritten(struct telling *it)
+{
+    const int named = holder_named(it->watching, it->seen->words, it->seen->key);
+    const struct key_look *behind = it->seen->behind;
+    if (named == NOBODY_KNOWN || named != it->key->owner)
+        return false;
+    struct key_effect *effect = &it->effects.on[0];
+    fill_effects(it, behind->left_us == INT64_MAX ? DID_UNEXPIRED : DID_EXPIRY_SET, OP_EXTEND);
+    effect->has_new = value_number(behind->value, &effect->new_value);
+    (void)strcpy(it->effects.texts[0].new_value, behind->value);
+    (void)strcpy(it->watching->holders[named].token, behind->value);
+    put_operation(it, named, OP_EXTEND, RESULT_DONE, always);
+    return true;
+}
+
+static void refused_acquire(struct telling *it)
+{
+    char value[VALUE_TEXT_MAX];
+    const struct request_words *words = it->seen->words;
+    if (it->key->is_lock == false || is_script(it->seen->name) || words->count < 3 ||
+        strcmp(it->seen->name, "EXEC") == 0 || !it->seen->reply)
+        return;
+    (void)value_of_bytes(words->at[2], words->lengths[2], value);
+    const int who = holder_for(it->watching, value, it->seen->link);
+    if (who == NOBODY_KNOWN || it->watching->holders[who].is_open || who == it->key->owner)
+        return;
+    begin_attempt(it, who);
+    fill_effects(it, DID_REFUSED, OP_ACQUIRE);
+    put_operation(it, who, OP_ACQUIRE, RESULT_REFUSED, always);
+    it->watching->outcome->refusals++;
+}
+
+/* Nothing differs: a refusal, a check, a release of what is gone. */
+static void unchanged(struct telling *it)
+{
+    struct watched_run *watching = it->watching;
+    const int named = holder_named(watching, it->seen->words, it->seen->key);
+    const bool is_refusal = look_is_refusal(&it->reply);
+    if (named != NOBODY_KNOWN && watching->holders[named].key == it->seen->key) {
+        const bool is_owner = it->key->is_lock && it->key->owner == named;
+        /* Who asks for the lock again does not act as its holder. */
+        if (is_grant_like(it) && !is_script(it->seen->name))
+            return;
+        comes_back(it, named);
+        if (is_owner || !watching->holders[named].is_open || !is_refusal)
+            return;
+        fill_effects(it, DID_REFUSED, OP_RELEASE);
+        put_operation(it, named, OP_RELEASE, RESULT_NOT_MINE, always);
+        watching->holders[named].is_open = false;
+        return;
+    }
+    if (is_refusal && is_grant_like(it))
+        refused_acquire(it);
+}
+
+void deduce(struct watched_run *watching, const struct seen_execution *seen)
+{
+    struct telling it = {
+        .watching = watching, .seen = seen, .key = &watching->keys.rows[seen->key]};
+    if (!seen->words->count)
+        return;
+    opaque_of_words(&it.opaque, seen->words->at, seen->words->lengths, seen->words->count,
+                    1u << KEY_LOCK);
+    (void)snprintf(it.opaque.name, sizeof it.opaque.name, "%s", seen->name);
+    if (seen->reply)
+        it.reply = look_reply(seen->reply, seen->reply_length);
+    else
+        it.reply = (struct reply){.kind = REPLY_OK};
+    if (it.key->is_lock && !seen->before->is_there)
+        it.key->is_lock = false; /* its time was over, or the ledger will say what is strange */
+    const enum did did = what_was_done(&it, EFFECT_READ);
+    if (did == DID_CREATED && is_grant_like(&it)) {
+        granted(&it, did, true);
+    } else if (!it.key->is_lock) {
+        if (did == DID_CREATED || did == DID_OVERWRITTEN || did == DID_DELETED)
+            watching->outcome->plain++;
+        else
+            unchanged(&it);
+    } else if (did == DID_OVERWRITTEN) {
+        if (!rewritten(&it))
+            granted(&it, did, is_grant_like(&it));
+    } else if (did == DID_DELETED) {
+        deleted(&it);
+    } else if (did_is_expiry(did)) {
+        extended(&it, did);
+    } else {
+        unchanged(&it);
+    }
+    story_flush(watching->story, seen->done_us);
+}

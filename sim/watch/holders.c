@@ -1,0 +1,177 @@
+/* holders.c - who holds locks, by their tokens; and whose a command is that names none.
+ *
+ * A pool gives any connection to any thread of a process, so a connection proves nothing. What
+ * does: a token in the command; and that pools do not reach across processes. */
+#include "watch/internal.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { TOKEN_LEAST = 8 };
+
+bool holder_is_token(const char *value)
+{
+    return strlen(value) >= TOKEN_LEAST;
+}
+
+const struct peer_process *watched_link_peer(struct watched_link *link)
+{
+    if (!link->has_peer && link->peer_port)
+        peer_find(&link->watching->peers, link->peer_port, proxy_port(link->watching->proxy),
+                  &link->peer);
+    link->has_peer = true;
+    return &link->peer;
+}
+
+int holder_named(const struct watched_run *watching, const struct request_words *words, int key)
+{
+    const struct watched_key *row = &watching->keys.rows[key];
+    int found = NOBODY_KNOWN;
+    for (int i = 0; i < words->count; i++) {
+        char value[VALUE_TEXT_MAX];
+        if (words->lengths[i] < TOKEN_LEAST)
+            continue;
+        (void)value_of_bytes(words->at[i], words->lengths[i], value);
+        for (int h = 0; h < watching->holders_count; h++) {
+            if (strcmp(watching->holders[h].token, value) != 0 || !holder_is_token(value))
+                continue;
+            if (row->is_lock && row->owner == h)
+                return h;
+            found = h;
+        }
+    }
+    return found;
+}
+
+/* --- places --- */
+
+static void name(struct holder *holder, int number)
+{
+    const char letter = (char)('A' + number % 26);
+    if (number < 26)
+        (void)snprintf(holder->name, sizeof holder->name, "%c", letter);
+    else
+        (void)snprintf(holder->name, sizeof holder->name, "%c%d", letter, number / 26 + 1);
+}
+
+static bool owns(const struct watched_run *watching, int holder)
+{
+    for (int i = 0; i < watching->keys.count; i++)
+        if (watching->keys.rows[i].is_lock && watching->keys.rows[i].owner == holder)
+            return true;
+    return false;
+}
+
+/* Of one whose lock is over, and of whom nothing is to be learned any more. */
+static bool is_free(const struct watched_run *watching, int number)
+{
+    const struct holder *holder = &watching->holders[number];
+    return number != watching->unknown && !holder->is_open && !question_is_open(holder->goes_on) &&
+           !owns(watching, number);
+}
+
+/* A place is that of one process: the history says whose. */
+static int free_place(struct watched_run *watching, const char *label)
+{
+    int oldest = NOBODY_KNOWN;
+    for (int i = 0; i < watching->holders_count; i++)
+        if (strcmp(watching->holders[i].peer.label, label) == 0 && is_free(watching, i) &&
+            (oldest == NOBODY_KNOWN || watching->holders[i].used < watching->holders[oldest].used))
+            oldest = i;
+    if (oldest == NOBODY_KNOWN && watching->holders_count < HOLDERS_MAX)
+        return watching->holders_count++;
+    return oldest;
+}
+
+static int give_place(struct watched_run *watching, const struct peer_process *peer)
+{
+    const int place = free_place(watching, peer->label);
+    if (place == NOBODY_KNOWN) {
+        watching_missed(watching, "more than %d locks are held, or were never released",
+                        HOLDERS_MAX);
+        return NOBODY_KNOWN;
+    }
+    struct holder *holder = &watching->holders[place];
+    story_drop(holder->goes_on);
+    *holder = (struct holder){.peer = *peer, .attempt = holder->attempt, .key = NO_KEY};
+    name(holder, place - (watching->unknown != NOBODY_KNOWN && place > watching->unknown));
+    return place;
+}
+
+int holder_for(struct watched_run *watching, const char *value, struct watched_link *link)
+{
+    int place = NOBODY_KNOWN;
+    for (int i = 0; i < watching->holders_count && place == NOBODY_KNOWN; i++)
+        if (holder_is_token(value) && strcmp(watching->holders[i].token, value) == 0)
+            place = i;
+    if (place == NOBODY_KNOWN)
+        place = give_place(watching, watched_link_peer(link));
+    if (place == NOBODY_KNOWN)
+        return NOBODY_KNOWN;
+    struct holder *holder = &watching->holders[place];
+    (void)strcpy(holder->token, value);
+    holder->link = link->number;
+    holder->used = ++watching->uses;
+    return place;
+}
+
+int holder_unknown(struct watched_run *watching)
+{
+    if (watching->unknown != NOBODY_KNOWN)
+        return watching->unknown;
+    const struct peer_process nobody = {.label = ""};
+    const int place =
+        watching->holders_count < HOLDERS_MAX ? give_place(watching, &nobody) : NOBODY_KNOWN;
+    if (place == NOBODY_KNOWN)
+        return NOBODY_KNOWN;
+    watching->unknown = place;
+    return place;
+}
+
+/* --- a command without a token --- */
+
+/* Who else was granted that lock, and has not released it: over this connection, and in this
+ * process. */
+struct others {
+    int count, in_process, process_one, link_one;
+};
+
+static struct others others_of(const struct watched_run *watching, const struct watched_link *link,
+                               int key)
+{
+    struct others others = {.process_one = NOBODY_KNOWN, .link_one = NOBODY_KNOWN};
+    for (int h = 0; h < watching->holders_count; h++) {
+        const struct holder *holder = &watching->holders[h];
+        if (!holder->is_open || holder->key != key || watching->keys.rows[key].owner == h)
+            continue;
+        others.count++;
+        if (link->peer.pid && holder->peer.pid == link->peer.pid) {
+            others.in_process++;
+            others.process_one = h;
+        }
+        if (holder->link == link->number)
+            others.link_one = h;
+    }
+    return others;
+}
+
+struct author holder_author(struct watched_run *watching, struct watched_link *link, int key)
+{
+    const int owner = watching->keys.rows[key].owner;
+    const struct peer_process *peer = watched_link_peer(link),
+                              *own = &watching->holders[owner].peer;
+    const struct others others = others_of(watching, link, key);
+    const bool is_elsewhere = peer->pid && own->pid && peer->pid != own->pid;
+    struct author author = {.holder = owner, .suspect = NOBODY_KNOWN};
+    if (is_elsewhere && others.in_process == 1)
+        return (struct author){.holder = others.process_one, .is_proved = true};
+    if (is_elsewhere && others.in_process == 0)
+        return author;
+    if (others.link_one != NOBODY_KNOWN && watching->holders[owner].link != link->number) {
+        author.holder = NOBODY_KNOWN;
+        author.suspect = others.link_one;
+        return author;
+    }
+    author.is_open = others.count > 0 && !(peer->pid && own->pid && others.in_process == 0);
+    return author;
+}

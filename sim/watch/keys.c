@@ -1,0 +1,183 @@
+/* keys.c - see keys.h. Source: Redis documentation, PEXPIRETIME (since 7.0), PTTL, TIME. */
+#include "watch/keys.h"
+
+#include "proxy/glob.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Without PEXPIRETIME an expiry is the time and what is left, asked one behind the other. */
+enum { TOLERANCE_US = 2000, GRANULE_US = 1000 };
+
+bool keys_matches(const struct keys *keys, const char *word, size_t length)
+{
+    return glob_matches(keys->pattern, strlen(keys->pattern), word, length);
+}
+
+static bool is_row(const struct watched_key *key, int database, const char *name, size_t length)
+{
+    return key->is_used && key->database == database && strlen(key->name) == length &&
+           memcmp(key->name, name, length) == 0;
+}
+
+/* A row that was never used, else the one that has been without a lock for longest. */
+static int free_row(struct keys *keys)
+{
+    int oldest = NO_KEY;
+    if (keys->count < LOCKS_MAX)
+        return keys->count++;
+    for (int i = 0; i < LOCKS_MAX; i++)
+        if (!keys->rows[i].is_lock &&
+            (oldest == NO_KEY || keys->rows[i].used < keys->rows[oldest].used))
+            oldest = i;
+    return oldest;
+}
+
+int keys_row(struct keys *keys, int database, const char *name, size_t length)
+{
+    if (length >= WATCHED_KEY_MAX || memchr(name, '\0', length))
+        return NO_KEY;
+    for (int i = 0; i < keys->count; i++)
+        if (is_row(&keys->rows[i], database, name, length))
+            return i;
+    const int row = free_row(keys);
+    if (row == NO_KEY)
+        return NO_KEY;
+    struct watched_key *key = &keys->rows[row];
+    *key = (struct watched_key){.is_used = true, .database = database};
+    memcpy(key->name, name, length);
+    return row;
+}
+
+/* --- a look --- */
+
+static enum fail take_type(struct keys *keys, char type[16], struct failure *failure)
+{
+    redisReply *reply = control_answer(keys->control, "TYPE", failure);
+    if (!reply)
+        return FAIL_UNAVAILABLE;
+    strncpy(type, reply->str ? reply->str : "", 15);
+    freeReplyObject(reply);
+    return FAIL_NONE;
+}
+
+static enum fail take_expiry(struct keys *keys, int64_t *ms, struct failure *failure)
+{
+    struct failure refused;
+    const bool is_asking = !keys->lacks_expiretime;
+    redisReply *reply =
+        control_answer(keys->control, "PEXPIRETIME", is_asking ? &refused : failure);
+    if (reply)
+        *ms = reply->type == REDIS_REPLY_INTEGER ? reply->integer : -1;
+    else if (is_asking && !keys->control->err)
+        keys->lacks_expiretime = true; /* and this look is made again */
+    else
+        return failure_set(failure, FAIL_UNAVAILABLE, "the server does not say when keys expire");
+    freeReplyObject(reply);
+    return FAIL_NONE;
+}
+
+/* The value of what is no text is asked for by itself. */
+static enum fail take_value(struct keys *keys, const char *name, const char *type,
+                            struct key_look *look, struct failure *failure)
+{
+    struct failure refused;
+    const bool is_text = strcmp(type, "string") == 0;
+    redisReply *reply = control_answer(keys->control, "GET", is_text ? failure : &refused);
+    if (!reply && is_text)
+        return FAIL_UNAVAILABLE;
+    if (reply && reply->type == REDIS_REPLY_STRING)
+        (void)value_of_bytes(reply->str, reply->len, look->value);
+    look->is_there = (reply && reply->type == REDIS_REPLY_STRING) || !is_text;
+    if (reply)
+        freeReplyObject(reply);
+    (void)name;
+    return FAIL_NONE;
+}
+
+static enum fail take_time(struct keys *keys, int64_t *now_us, struct failure *failure)
+{
+    redisReply *reply = control_answer(keys->control, "TIME", failure);
+    if (!reply)
+        return FAIL_UNAVAILABLE;
+    if (reply->type == REDIS_REPLY_ARRAY && reply->elements == 2)
+        *now_us = strtoll(reply->element[0]->str, NULL, 10) * 1000000 +
+                  strtoll(reply->element[1]->str, NULL, 10);
+    freeReplyObject(reply);
+    return FAIL_NONE;
+}
+
+/* Of a hash with one field its name, of all else its dump. */
+static enum fail look_inside(struct keys *keys, const char *name, const char *type,
+                             struct key_look *look, struct failure *failure)
+{
+    redisReply *reply = NULL;
+    if (strcmp(type, "hash") == 0)
+        reply = control_ask(keys->control, failure, "HKEYS %s", name);
+    if (reply && reply->type == REDIS_REPLY_ARRAY && reply->elements == 1) {
+        (void)value_of_bytes(reply->element[0]->str, reply->element[0]->len, look->value);
+        freeReplyObject(reply);
+        return FAIL_NONE;
+    }
+    if (reply)
+        freeReplyObject(reply);
+    reply = control_ask(keys->control, failure, "DUMP %s", name);
+    if (!reply)
+        return FAIL_UNAVAILABLE;
+    look->is_there = reply->type == REDIS_REPLY_STRING;
+    if (look->is_there)
+        (void)value_of_bytes(reply->str, reply->len, look->value);
+    freeReplyObject(reply);
+    return FAIL_NONE;
+}
+
+static enum fail look_once(struct keys *keys, const struct watched_key *key, struct key_look *look,
+                           struct failure *failure)
+{
+    char type[16] = "";
+    int64_t ms = -1, now_us = 0;
+    *look = (struct key_look){.expires_us = INT64_MAX, .left_us = INT64_MAX};
+    control_append(keys->control, "TYPE %s", key->name);
+    control_append(keys->control, keys->lacks_expiretime ? "PTTL %s" : "PEXPIRETIME %s", key->name);
+    control_append(keys->control, "GET %s", key->name);
+    control_append(keys->control, "TIME");
+    if (take_type(keys, type, failure) || take_expiry(keys, &ms, failure) ||
+        take_value(keys, key->name, type, look, failure) || take_time(keys, &now_us, failure))
+        return FAIL_UNAVAILABLE;
+    if (strcmp(type, "none") == 0) {
+        look->is_there = false;
+        return FAIL_NONE;
+    }
+    if (strcmp(type, "string") != 0 && look_inside(keys, key->name, type, look, failure))
+        return FAIL_UNAVAILABLE;
+    if (ms < 0)
+        return FAIL_NONE;
+    look->expires_us = ms * 1000 + (keys->lacks_expiretime ? now_us : 0);
+    look->left_us = look->expires_us - now_us - (keys->lacks_expiretime ? GRANULE_US : 0);
+    return FAIL_NONE;
+}
+
+enum fail keys_look(struct keys *keys, int row, struct key_look *look, struct failure *failure)
+{
+    struct watched_key *key = &keys->rows[row];
+    key->used = ++keys->looks;
+    if (keys->database != key->database) {
+        if (control_do(keys->control, failure, "SELECT %d", key->database))
+            return FAIL_UNAVAILABLE;
+        keys->database = key->database;
+    }
+    const bool was_lacking = keys->lacks_expiretime;
+    enum fail fail = look_once(keys, key, look, failure);
+    if (!fail && keys->lacks_expiretime != was_lacking)
+        fail = look_once(keys, key, look, failure);
+    return fail;
+}
+
+bool keys_is_same_expiry(const struct keys *keys, const struct key_look *one,
+                         const struct key_look *other)
+{
+    if (one->expires_us == INT64_MAX || other->expires_us == INT64_MAX || !keys->lacks_expiretime)
+        return one->expires_us == other->expires_us;
+    return imaxabs(one->expires_us - other->expires_us) <= TOLERANCE_US;
+}

@@ -1,0 +1,55 @@
+/* keys.h - the keys that are watched, and how each stands at the server.
+ *
+ * A key is looked at before and behind each command that names it, over a connection of our own,
+ * while no other such command is with the server: what differs is that command's doing. */
+#ifndef PICKLOCK_WATCH_KEYS_H
+#define PICKLOCK_WATCH_KEYS_H
+
+#include "base/limits.h"
+#include "history/effect.h"
+#include "live/control.h"
+
+enum { WATCHED_KEY_MAX = 256, NO_KEY = -1 };
+
+/* How a key stands. */
+struct key_look {
+    bool is_there;
+    char value[VALUE_TEXT_MAX]; /* of a text what it says; of a hash with one field its name (who
+                                   holds it); of all else its dump */
+    int64_t expires_us;         /* by the server's clock, whole milliseconds; INT64_MAX: never */
+    int64_t left_us;            /* until then; INT64_MAX: never */
+};
+
+struct watched_key {
+    bool is_used;
+    char name[WATCHED_KEY_MAX]; /* its bytes; may hold blanks, never a 0 */
+    int database;
+    bool is_lock; /* what stands there was granted as a lock, and the history knows it */
+    int owner;    /* the holder whose it is, while is_lock */
+    int64_t used; /* the how-manieth look was the last one of it */
+};
+
+struct keys {
+    const char *pattern;   /* borrowed */
+    redisContext *control; /* borrowed */
+    int database;          /* of the control connection */
+    bool lacks_expiretime; /* the server is older than 7.0 */
+    int64_t looks;
+    int count; /* rows that were ever used: the locks of the history */
+    struct watched_key rows[LOCKS_MAX];
+};
+
+bool keys_matches(const struct keys *keys, const char *word, size_t length);
+
+/* The row of that key, a new one where it has none. NO_KEY: there is no room, or the name is too
+ * long. */
+int keys_row(struct keys *keys, int database, const char *name, size_t length);
+
+/* FAIL_UNAVAILABLE: what the server said. */
+enum fail keys_look(struct keys *keys, int row, struct key_look *look, struct failure *failure);
+
+/* Is the expiry of both the same, for all that can be told? */
+bool keys_is_same_expiry(const struct keys *keys, const struct key_look *one,
+                         const struct key_look *other);
+
+#endif

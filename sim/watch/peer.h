@@ -1,0 +1,24 @@
+/* peer.h - which process of this machine is at the other end of a connection to us.
+ *
+ * Pools do not reach across processes: that another process sent something is worth knowing. */
+#ifndef PICKLOCK_WATCH_PEER_H
+#define PICKLOCK_WATCH_PEER_H
+
+#include "base/limits.h"
+
+struct peer_process {
+    int pid;                    /* 0: not known */
+    char label[NAME_MAX_BYTES]; /* "python3[1234]", or "" */
+};
+
+/* Those that were found last: most connections are theirs. */
+struct peers {
+    int pids[8];
+    int next;
+};
+
+/* Of the TCP connection from peer_port to our own_port. Looks through /proc, where it is none of
+ * peers' (which remember it): some milliseconds. */
+void peer_find(struct peers *peers, int peer_port, int own_port, struct peer_process *peer);
+
+#endif

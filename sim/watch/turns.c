@@ -1,0 +1,376 @@
+/* turns.c - requests at the proxy: those that name a watched key go to the server one at a time,
+ * and the key is looked at before and behind each. All others pass. */
+#include "watch/internal.h"
+
+#include "base/memory.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* What waits at the server for something to happen, or is no command on keys: never held. */
+static const char *const passed[] = {
+    "BLPOP",      "BRPOP",      "BLMOVE",      "BRPOPLPUSH",   "BLMPOP",       "BZPOPMIN",
+    "BZPOPMAX",   "BZMPOP",     "XREAD",       "XREADGROUP",   "WAIT",         "SUBSCRIBE",
+    "PSUBSCRIBE", "SSUBSCRIBE", "UNSUBSCRIBE", "PUNSUBSCRIBE", "SUNSUBSCRIBE", "PUBLISH",
+    "SPUBLISH",   "MONITOR",    "SYNC",        "PSYNC",        "WATCH",        "AUTH",
+    "HELLO",      "CLIENT",     "KEYS",        "SCAN",         "SCRIPT",       "CONFIG"};
+
+static bool is_in(const char *const *names, size_t count, const char *name)
+{
+    for (size_t i = 0; i < count; i++)
+        if (strcmp(names[i], name) == 0)
+            return true;
+    return false;
+}
+
+static bool is_flush(const char *name)
+{
+    return strcmp(name, "FLUSHALL") == 0 || strcmp(name, "FLUSHDB") == 0 ||
+           strcmp(name, "SWAPDB") == 0;
+}
+
+/* --- links --- */
+
+static void on_opened(void *context, struct proxy_link *link, int peer_port, void **owner)
+{
+    struct watched_run *watching = context;
+    struct watched_link *made = *owner = memory_new(1, sizeof *made);
+    made->watching = watching;
+    made->link = link;
+    made->number = proxy_link_number(link);
+    made->peer_port = peer_port;
+    watching->outcome->connections++;
+    watching->links++;
+}
+
+static void on_dialled(void *context, void *owner, int own_port)
+{
+    struct watched_link *link = owner;
+    (void)context;
+    link->own_port = own_port;
+}
+
+static void forget_transaction(struct watched_link *link)
+{
+    free(link->transaction);
+    link->transaction = NULL;
+    link->transaction_length = 0;
+    link->is_transaction_watched = link->is_transaction_cut = false;
+}
+
+/* --- which keys a request names --- */
+
+static bool names_watched(struct watched_run *watching, const char *bytes, size_t length)
+{
+    (void)words_read(&watching->words, bytes, length);
+    for (int i = 1; i < watching->words.count; i++)
+        if (keys_matches(&watching->keys, watching->words.at[i], watching->words.lengths[i]))
+            return true;
+    return false;
+}
+
+static void add_key(struct watched_run *watching, struct watched_request *turn, int row)
+{
+    for (int i = 0; i < turn->keys_count; i++)
+        if (turn->keys[i] == row)
+            return;
+    if (row == NO_KEY)
+        watching_missed(watching,
+                        "there are more than %d watched keys, or one has a name that is "
+                        "longer than %d bytes",
+                        LOCKS_MAX, WATCHED_KEY_MAX - 1);
+    else if (turn->keys_count == TURN_KEYS_MAX)
+        watching_missed(watching, "one command changes more than %d watched keys (%s)",
+                        TURN_KEYS_MAX, turn->name);
+    else
+        turn->keys[turn->keys_count++] = row;
+}
+
+static void find_keys(struct watched_run *watching, struct watched_request *turn)
+{
+    const struct request_words *words = &watching->words;
+    (void)words_read(&watching->words, turn->bytes, turn->length);
+    for (int i = 1; i < words->count; i++)
+        if (keys_matches(&watching->keys, words->at[i], words->lengths[i]))
+            add_key(
+                watching, turn,
+                keys_row(&watching->keys, turn->link->database, words->at[i], words->lengths[i]));
+    for (int i = 0; turn->is_flush && i < watching->keys.count; i++)
+        if (watching->keys.rows[i].is_lock)
+            add_key(watching, turn, i);
+}
+
+/* --- a turn --- */
+
+static void turn_free(struct watched_request *turn)
+{
+    free(turn->bytes);
+    free(turn);
+}
+
+/* False: the server does not say how the keys stand. */
+static bool begin(struct watched_run *watching, struct watched_request *turn)
+{
+    struct failure failure;
+    find_keys(watching, turn);
+    for (int i = 0; i < turn->keys_count; i++)
+        if (keys_look(&watching->keys, turn->keys[i], &turn->before[i], &failure)) {
+            watching_missed(watching, "a watched key could not be looked at: %s", failure.text);
+            return false;
+        }
+    turn->sent_us = watching_now_us(watching);
+    return true;
+}
+
+/* reply NULL: nobody has heard it. */
+static void finish(struct watched_run *watching, struct watched_request *turn, const char *reply,
+                   size_t length)
+{
+    struct failure failure;
+    const int64_t done_us = watching_now_us(watching);
+    (void)words_read(&watching->words, turn->bytes, turn->length);
+    for (int i = 0; i < turn->keys_count; i++) {
+        struct key_look behind;
+        const int64_t looked_us = watching_now_us(watching);
+        if (keys_look(&watching->keys, turn->keys[i], &behind, &failure)) {
+            watching_missed(watching, "a watched key could not be looked at: %s", failure.text);
+            return;
+        }
+        deduce(watching, &(struct seen_execution){.link = turn->link,
+                                                  .name = turn->name,
+                                                  .words = &watching->words,
+                                                  .key = turn->keys[i],
+                                                  .before = &turn->before[i],
+                                                  .behind = &behind,
+                                                  .reply = reply,
+                                                  .reply_length = length,
+                                                  .is_flush = turn->is_flush,
+                                                  .sent_us = turn->sent_us,
+                                                  .done_us = done_us,
+                                                  .looked_us = looked_us});
+    }
+}
+
+static struct watched_request *turn_new(struct watched_link *link, struct proxy_request *request)
+{
+    struct watched_request *turn = memory_new(1, sizeof *turn);
+    const bool is_transaction = strcmp(request->name, "EXEC") == 0;
+    const char *bytes = is_transaction ? link->transaction : request->bytes;
+    turn->length = is_transaction ? link->transaction_length : request->length;
+    turn->bytes = memory_new(turn->length + 1, 1);
+    memcpy(turn->bytes, bytes, turn->length);
+    turn->link = link;
+    turn->request = request;
+    turn->is_flush = is_flush(request->name);
+    strncpy(turn->name, request->name, sizeof turn->name - 1);
+    return turn;
+}
+
+static enum proxy_decision take_turn(struct watched_run *watching, struct watched_request *turn)
+{
+    turn->request->owner = turn;
+    watching->outcome->looked_at++;
+    if (!watching->current) {
+        watching->current = turn;
+        (void)begin(watching, turn);
+        return PROXY_PASS;
+    }
+    turn->sent_us = watching_now_us(watching);
+    if (watching->last)
+        watching->last->next = turn;
+    else
+        watching->first = turn;
+    watching->last = turn;
+    return PROXY_HOLD;
+}
+
+void turns_next(struct watched_run *watching)
+{
+    struct watched_request *turn = watching->first;
+    if (watching->current || !turn)
+        return;
+    watching->first = turn->next;
+    if (!watching->first)
+        watching->last = NULL;
+    watching->current = turn;
+    const int64_t waited_us = watching_now_us(watching) - turn->sent_us;
+    if (waited_us > watching->outcome->waited_us)
+        watching->outcome->waited_us = waited_us;
+    (void)begin(watching, turn);
+    proxy_request_forward(turn->request);
+}
+
+static void on_next_turn(uv_timer_t *timer)
+{
+    turns_next(timer->data);
+}
+
+static void turn_over(struct watched_run *watching)
+{
+    turn_free(watching->current);
+    watching->current = NULL;
+    if (watching->first)
+        (void)uv_timer_start(watching->next_turn, on_next_turn, 0, 0);
+}
+
+/* --- hooks --- */
+
+static void note_database(struct watched_link *link, const struct proxy_request *request)
+{
+    struct request_words *words = &link->watching->words;
+    (void)words_read(words, request->bytes, request->length);
+    if (words->count == 2 && words->lengths[1] < 8) {
+        char digits[8] = "";
+        memcpy(digits, words->at[1], words->lengths[1]);
+        link->database = atoi(digits);
+    }
+}
+
+/* What MULTI queues takes no effect before EXEC. */
+static void queue(struct watched_link *link, const struct proxy_request *request)
+{
+    struct watched_run *watching = link->watching;
+    if (link->transaction_length + request->length > TRANSACTION_MAX) {
+        link->is_transaction_cut = true;
+        return;
+    }
+    if (names_watched(watching, request->bytes, request->length) || is_flush(request->name))
+        link->is_transaction_watched = true;
+    link->transaction =
+        memory_resize(link->transaction, link->transaction_length + request->length, 1);
+    memcpy(link->transaction + link->transaction_length, request->bytes, request->length);
+    link->transaction_length += request->length;
+}
+
+static enum proxy_decision on_request(void *context, void *owner, struct proxy_request *request)
+{
+    struct watched_run *watching = context;
+    struct watched_link *link = owner;
+    const bool ends = strcmp(request->name, "EXEC") == 0;
+    if (strcmp(request->name, "MULTI") == 0 || strcmp(request->name, "DISCARD") == 0 ||
+        strcmp(request->name, "RESET") == 0) {
+        forget_transaction(link);
+        if (strcmp(request->name, "RESET") == 0)
+            link->database = 0;
+        return PROXY_PASS;
+    }
+    if (strcmp(request->name, "SELECT") == 0)
+        note_database(link, request);
+    if (request->in_transaction && !ends) {
+        queue(link, request);
+        return PROXY_PASS;
+    }
+    const bool is_watched =
+        ends ? link->is_transaction_watched
+             : is_flush(request->name) ||
+                   (!is_in(passed, sizeof passed / sizeof *passed, request->name) &&
+                    names_watched(watching, request->bytes, request->length));
+    if (ends && link->is_transaction_cut)
+        watching_missed(watching, "a transaction is longer than %d bytes", TRANSACTION_MAX);
+    if (!is_watched) {
+        if (ends)
+            forget_transaction(link);
+        return PROXY_PASS;
+    }
+    if (!request->expects_reply) {
+        watching_missed(watching,
+                        "%s names a watched key, and its client wants no reply (CLIENT "
+                        "REPLY)",
+                        request->name);
+        return PROXY_PASS;
+    }
+    struct watched_request *turn = turn_new(link, request);
+    if (ends)
+        forget_transaction(link);
+    return take_turn(watching, turn);
+}
+
+static enum proxy_decision on_reply(void *context, void *owner, struct proxy_request *request,
+                                    const char *bytes, size_t length)
+{
+    struct watched_run *watching = context;
+    (void)owner;
+    if (!request->owner || request->owner != watching->current)
+        return PROXY_PASS;
+    finish(watching, watching->current, bytes, length);
+    turn_over(watching);
+    return PROXY_PASS;
+}
+
+/* Its client has gone. Whether the server has executed it is certain once the server has no such
+ * connection any more. */
+static void abandoned(struct watched_run *watching, struct watched_request *turn)
+{
+    struct failure failure;
+    redisReply *reply = NULL;
+    if (turn->link->own_port)
+        reply = control_ask(watching->keys.control, &failure,
+                            "CLIENT KILL TYPE normal ADDR 127.0.0.1:%d", turn->link->own_port);
+    if (!reply && turn->link->own_port)
+        watching_missed(watching, "a client went away while %s was under way: %s", turn->name,
+                        failure.text);
+    if (reply)
+        freeReplyObject(reply);
+    finish(watching, turn, NULL, 0);
+}
+
+static void drop_waiting(struct watched_run *watching, const struct watched_link *link)
+{
+    struct watched_request **at = &watching->first;
+    watching->last = NULL;
+    while (*at) {
+        struct watched_request *turn = *at;
+        if (turn->link == link) {
+            *at = turn->next;
+            turn_free(turn);
+        } else {
+            watching->last = turn;
+            at = &turn->next;
+        }
+    }
+}
+
+static void on_closed(void *context, void *owner)
+{
+    struct watched_run *watching = context;
+    struct watched_link *link = owner;
+    drop_waiting(watching, link);
+    if (watching->current && watching->current->link == link) {
+        abandoned(watching, watching->current);
+        turn_over(watching);
+    }
+    forget_transaction(link);
+    free(link);
+    watching->links--;
+}
+
+/* Bytes that were not understood: what follows on that connection nobody has seen. */
+static void on_notice(void *context, void *owner, const char *words)
+{
+    struct watched_run *watching = context;
+    if (!owner) {
+        watching_note(watching, "the proxy: %s", words);
+        return;
+    }
+    watching_missed(watching, "a connection was not followed to its end: %s", words);
+    if (watching->current && watching->current->link == owner)
+        turn_over(watching);
+}
+
+void turns_hooks(struct watched_run *watching, struct proxy_hooks *hooks)
+{
+    *hooks = (struct proxy_hooks){.opened = on_opened,
+                                  .dialled = on_dialled,
+                                  .request = on_request,
+                                  .reply = on_reply,
+                                  .closed = on_closed,
+                                  .notice = on_notice,
+                                  .context = watching};
+}
+
+void turns_free(struct watched_run *watching)
+{
+    assert(!watching->current && !watching->first);
+    words_free(&watching->words);
+}

@@ -1,0 +1,364 @@
+/* watch.c - see watch.h: the server, the proxy and the command, from their beginning to their end.
+ */
+#include "watch/watch.h"
+
+#include "base/memory.h"
+#include "base/monotonic.h"
+#include "live/folder.h"
+#include "live/process.h"
+#include "watch/internal.h"
+
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+extern char **environ;
+
+enum {
+    TICK_MS = 20,
+    LEAVE_US = 500000, /* connections that outlive the command are waited for so long */
+    ERROR_US = 1000,   /* how far our times and a server's expiry may disagree */
+    HEAD_BYTES = 48 * 1024,
+    STATUS_SIGNALLED = 128,
+};
+
+struct watch_run {
+    struct watched_run watching;
+    const struct watch_options *options;
+    uv_loop_t loop;
+    uv_timer_t tick, next_turn;
+    uv_process_t child;
+    bool has_child, is_ending, is_closed;
+    int64_t ended_us; /* the command; 0: not yet */
+    int told;         /* the signal that the command was told of */
+    pid_t parent;
+    struct folder folder;
+    bool has_folder;
+    struct process process;
+    struct url url;
+    redisContext *control;
+    char version[VERSION_MAX];
+    char address[3 * URL_PART_MAX]; /* of the proxy, as a URL */
+};
+
+int64_t watching_now_us(const struct watched_run *watching)
+{
+    return monotonic_us() - watching->began_us;
+}
+
+void watching_missed(struct watched_run *watching, const char *format, ...)
+{
+    va_list values;
+    char words[400];
+    if (watching->outcome->missed)
+        return;
+    va_start(values, format);
+    (void)vsnprintf(words, sizeof words, format, values);
+    va_end(values);
+    watching->outcome->missed = memory_text(words);
+}
+
+void watching_note(struct watched_run *watching, const char *format, ...)
+{
+    va_list values;
+    char words[600];
+    struct watch_outcome *outcome = watching->outcome;
+    if (outcome->notes_count == WATCH_NOTES_MAX)
+        return;
+    va_start(values, format);
+    (void)vsnprintf(words, sizeof words, format, values);
+    va_end(values);
+    for (int i = 0; i < outcome->notes_count; i++)
+        if (strcmp(outcome->notes[i], words) == 0)
+            return;
+    outcome->notes[outcome->notes_count++] = memory_text(words);
+}
+
+void watch_outcome_free(struct watch_outcome *outcome)
+{
+    for (int i = 0; i < outcome->notes_count; i++)
+        free(outcome->notes[i]);
+    free(outcome->missed);
+    free(outcome->open);
+    *outcome = (struct watch_outcome){0};
+}
+
+/* --- the server --- */
+
+static enum fail read_version(struct watch_run *run, struct failure *failure)
+{
+    redisReply *reply = control_ask(run->control, failure, "INFO server");
+    if (!reply)
+        return FAIL_UNAVAILABLE;
+    control_field(reply->str, "redis_version", run->version, sizeof run->version);
+    freeReplyObject(reply);
+    return FAIL_NONE;
+}
+
+static enum fail start_server(struct watch_run *run, struct proxy_address *upstream,
+                              struct failure *failure)
+{
+    char path[PROCESS_PATH_MAX];
+    if (run->options->url) {
+        if (url_read(run->options->url, &run->url, failure))
+            return FAIL_INPUT;
+    } else {
+        if (folder_open(&run->folder, failure))
+            return failure->code;
+        run->has_folder = true;
+        (void)snprintf(path, sizeof path, "%s/server", run->folder.path);
+        if (process_start(
+                &run->process,
+                &(struct process_options){.program = run->options->redis_server, .folder = path},
+                failure))
+            return failure->code;
+        run->url = process_url(&run->process);
+    }
+    if (control_open(&run->control, &run->url, failure) || read_version(run, failure))
+        return failure->code;
+    *upstream = (struct proxy_address){.port = run->url.port};
+    (void)snprintf(upstream->host, sizeof upstream->host, "%s", run->url.host);
+    (void)snprintf(upstream->path, sizeof upstream->path, "%s", run->url.path);
+    run->watching.keys.control = run->control;
+    run->watching.keys.database = run->url.database;
+    return FAIL_NONE;
+}
+
+static void stop_server(struct watch_run *run)
+{
+    control_shut(run->control);
+    process_kill(&run->process);
+    if (run->has_folder)
+        folder_shut(&run->folder);
+}
+
+/* --- the command --- */
+
+static void on_child_closed(uv_handle_t *handle)
+{
+    ((struct watch_run *)handle->data)->has_child = false;
+}
+
+static void on_exit_of_child(uv_process_t *child, int64_t status, int number)
+{
+    struct watch_run *run = child->data;
+    run->watching.outcome->status = number ? STATUS_SIGNALLED + number : (int)status;
+    run->ended_us = monotonic_us();
+    uv_close((uv_handle_t *)child, on_child_closed);
+}
+
+/* Ours, with the proxy's address; the caller frees both parts. */
+static char **environment(const struct watch_run *run, char *given[2])
+{
+    size_t count = 0;
+    while (environ[count])
+        count++;
+    char **made = memory_new(count + 3, sizeof *made);
+    size_t kept = 0;
+    for (size_t i = 0; i < count; i++)
+        if (strncmp(environ[i], "REDIS_URL=", 10) != 0 &&
+            strncmp(environ[i], "PICKLOCK_PROXY_URL=", 19) != 0)
+            made[kept++] = environ[i];
+    made[kept++] = given[0] = memory_format("REDIS_URL=%s", run->address);
+    made[kept] = given[1] = memory_format("PICKLOCK_PROXY_URL=%s", run->address);
+    return made;
+}
+
+static enum fail start_command(struct watch_run *run, struct failure *failure)
+{
+    uv_stdio_container_t streams[3];
+    char *given[2];
+    for (int i = 0; i < 3; i++)
+        streams[i] = (uv_stdio_container_t){.flags = UV_INHERIT_FD, .data.fd = i};
+    if (run->options->is_stdout_taken)
+        streams[STDOUT_FILENO].data.fd = STDERR_FILENO;
+    char **variables = environment(run, given);
+    const uv_process_options_t options = {.exit_cb = on_exit_of_child,
+                                          .file = run->options->command[0],
+                                          .args = (char **)(uintptr_t)run->options->command,
+                                          .env = variables,
+                                          .stdio_count = 3,
+                                          .stdio = streams};
+    run->child.data = run;
+    const int error = uv_spawn(&run->loop, &run->child, &options);
+    run->has_child = true;
+    free(given[0]);
+    free(given[1]);
+    free(variables);
+    if (!error)
+        return FAIL_NONE;
+    uv_close((uv_handle_t *)&run->child, on_child_closed);
+    return failure_set(failure, FAIL_UNAVAILABLE, "%s cannot be run: %s", run->options->command[0],
+                       uv_strerror(error));
+}
+
+/* --- the end --- */
+
+static void on_proxy_closed(void *context)
+{
+    struct watch_run *run = context;
+    run->is_closed = true;
+    uv_close((uv_handle_t *)&run->tick, NULL);
+    uv_close((uv_handle_t *)&run->next_turn, NULL);
+}
+
+static void end(struct watch_run *run)
+{
+    if (run->is_ending)
+        return;
+    run->is_ending = true;
+    proxy_close(run->watching.proxy, on_proxy_closed, run);
+}
+
+/* The command is told of our signal, and waited for; without one the signal is the end. */
+static void on_stop(struct watch_run *run)
+{
+    const int number = *run->options->stop;
+    if (!run->options->command) {
+        end(run);
+    } else if (run->told != number && !run->ended_us) {
+        run->told = number;
+        run->watching.outcome->was_stopped = true;
+        (void)uv_process_kill(&run->child, number);
+    }
+}
+
+static void on_tick(uv_timer_t *timer)
+{
+    struct watch_run *run = timer->data;
+    struct failure failure;
+    story_flush(run->watching.story, watching_now_us(&run->watching));
+    if (*run->options->stop)
+        on_stop(run);
+    if (!run->options->command && getppid() != run->parent)
+        end(run);
+    if (run->process.pid && process_check(&run->process, &failure)) {
+        watching_missed(&run->watching, "the server has ended: %s", failure.text);
+        if (!run->options->command)
+            end(run);
+    }
+    if (run->ended_us && (run->watching.links == 0 || monotonic_us() - run->ended_us > LEAVE_US))
+        end(run);
+}
+
+/* --- all --- */
+
+/* "redis://user:password@" of what was given, for the same login through the proxy. */
+static void set_address(struct watch_run *run)
+{
+    const char *given = run->options->url, *login = "";
+    const char *at = given ? strrchr(given, '@') : NULL;
+    int length = 0;
+    if (at && run->url.has_login) {
+        login = strstr(given, "://") + 3;
+        length = (int)(at + 1 - login);
+    }
+    (void)snprintf(run->address, sizeof run->address, "redis://%.*s127.0.0.1:%d/%d", length, login,
+                   proxy_port(run->watching.proxy), run->url.database);
+}
+
+static enum fail serve(struct watch_run *run, const struct proxy_address *upstream,
+                       struct failure *failure)
+{
+    struct proxy_address listen;
+    struct proxy_hooks hooks;
+    struct watched_run *watching = &run->watching;
+    turns_hooks(watching, &hooks);
+    if (proxy_address_read(run->options->listen, &listen, failure))
+        return failure_wrap(failure, "--listen");
+    if (uv_loop_init(&run->loop) < 0)
+        return failure_set(failure, FAIL_UNAVAILABLE, "no event loop: out of file descriptors?");
+    int error = uv_timer_init(&run->loop, &run->tick) | uv_timer_init(&run->loop, &run->next_turn);
+    run->tick.data = run;
+    run->next_turn.data = watching;
+    watching->next_turn = &run->next_turn;
+    enum fail fail =
+        error ? failure_set(failure, FAIL_UNAVAILABLE, "no timers")
+              : proxy_new(&watching->proxy, &run->loop, &listen, upstream, &hooks, failure);
+    if (fail) {
+        uv_close((uv_handle_t *)&run->tick, NULL);
+        uv_close((uv_handle_t *)&run->next_turn, NULL);
+    } else {
+        set_address(run);
+        (void)uv_timer_start(&run->tick, on_tick, TICK_MS, TICK_MS);
+        fail = run->options->ready(run->options->context, run->address, failure);
+        if (!fail && run->options->command)
+            fail = start_command(run, failure);
+        if (fail)
+            end(run);
+    }
+    (void)uv_run(&run->loop, UV_RUN_DEFAULT);
+    error = uv_loop_close(&run->loop);
+    if (error && !fail)
+        fail = failure_set(failure, FAIL_INTERNAL, "the event loop does not end");
+    return fail;
+}
+
+/* What the history says of itself, known at its end. */
+static void write_head(struct watch_run *run)
+{
+    struct watched_run *watching = &run->watching;
+    const int clients = watching->holders_count ? watching->holders_count : 1;
+    struct history_head head = {.scenario = "watch",
+                                .world = "redis",
+                                .clients = clients,
+                                .servers = 1,
+                                .locks = watching->keys.count ? watching->keys.count : 1,
+                                .unit_us = 1000,
+                                .clock_error_us = ERROR_US,
+                                .has_promises = true,
+                                .promises = PROMISE_EXPIRY | PROMISE_EXTENDS | PROMISE_TOKEN |
+                                            PROMISE_LEASES};
+    (void)snprintf(head.program, sizeof head.program, "%s", run->options->program);
+    (void)snprintf(head.server_version, sizeof head.server_version, "%s", run->version);
+    head.names = memory_new((size_t)clients, sizeof *head.names);
+    head.processes = memory_new((size_t)clients, sizeof *head.processes);
+    (void)snprintf(head.names[0], sizeof head.names[0], "A");
+    for (int i = 0; i < watching->holders_count; i++) {
+        const struct holder *holder = &watching->holders[i];
+        const bool is_unknown = i == watching->unknown;
+        (void)snprintf(head.names[i], sizeof head.names[i], "%s",
+                       is_unknown ? "unknown who" : holder->name);
+        (void)snprintf(head.processes[i], sizeof head.processes[i], "%s",
+                       *holder->peer.label ? holder->peer.label : "unknown");
+        story_drop(holder->goes_on);
+    }
+    history_writer_head(watching->writer, &head);
+    free(head.names);
+    free(head.processes);
+}
+
+enum fail watch_run(const struct watch_options *options, struct watch_outcome *outcome,
+                    struct failure *failure)
+{
+    struct watch_run *run = memory_new(1, sizeof *run);
+    struct watched_run *watching = &run->watching;
+    struct proxy_address upstream;
+    *outcome = (struct watch_outcome){0};
+    run->options = watching->options = options;
+    run->parent = getppid();
+    watching->outcome = outcome;
+    watching->began_us = monotonic_us();
+    watching->unknown = NOBODY_KNOWN;
+    watching->keys.pattern = options->pattern;
+    enum fail fail = history_writer_begin(&watching->writer, options->history, HEAD_BYTES, failure);
+    if (!fail) {
+        watching->story = story_new(watching->writer);
+        fail = start_server(run, &upstream, failure);
+        if (!fail)
+            fail = serve(run, &upstream, failure);
+        (void)story_free(watching->story);
+        write_head(run);
+        if (fail)
+            history_writer_abandon(watching->writer);
+        else
+            fail = history_writer_close(watching->writer, failure);
+        turns_free(watching);
+    }
+    stop_server(run);
+    free(run);
+    return fail;
+}

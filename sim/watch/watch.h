@@ -1,0 +1,55 @@
+/* watch.h - `picklock watch`: somebody's program runs through the proxy, and the history of its
+ * locks is written, to be judged like any other.
+ *
+ * Nothing is asked of the program. A lock is a key whose name matches, and which was made by a
+ * command that makes it only where there is none (SET NX, SETNX, a script, a transaction). A hold
+ * is inferred: from the grant heard to the release sent. Whose command it is follows from the token
+ * in it, never from the connection, which may be a pool's. Commands that name a watched key are
+ * with the server one at a time, so that the key can be looked at before and behind each; all
+ * others pass. */
+#ifndef PICKLOCK_WATCH_WATCH_H
+#define PICKLOCK_WATCH_WATCH_H
+
+#include "base/fail.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct watch_options {
+    const char *pattern;      /* of the keys, as in KEYS */
+    const char *url;          /* the server, or NULL: a private one */
+    const char *redis_server; /* its program, or NULL: the one on the PATH */
+    const char *listen;       /* address of the proxy */
+    char *const *command;     /* NULL at its end; NULL: none, until a signal comes */
+    bool is_stdout_taken;     /* what the command prints goes to stderr */
+    const char *history;      /* the file to be written */
+    const char *program;      /* what the history calls the program */
+    const volatile int *stop; /* set by a signal handler */
+    /* Called once, when the proxy listens there: "redis://127.0.0.1:1234/0". */
+    enum fail (*ready)(void *context, const char *address, struct failure *failure);
+    void *context;
+};
+
+enum { WATCH_NOTES_MAX = 8 };
+
+struct watch_outcome {
+    int status;       /* of the command, as a shell tells it: 128 + N behind a signal */
+    bool was_stopped; /* by a signal, before the command had ended */
+    char *missed;     /* why the history is not whole; NULL: it is. The caller frees, as below */
+    char *open;       /* what could not be told, so that nothing can be concluded; NULL: nothing */
+    int64_t connections, looked_at; /* commands that name a watched key */
+    int64_t waited_us;              /* the longest that one of them stood behind another */
+    int64_t grants, refusals, releases;
+    int64_t late_grants; /* told when their lease was over */
+    int64_t plain;       /* changes of watched keys that were not granted as locks */
+    char *notes[WATCH_NOTES_MAX];
+    int notes_count;
+};
+
+/* FAIL_UNAVAILABLE: no server, no such command. Whatever is returned, outcome is filled in; free it
+ * with watch_outcome_free(). The history is there when FAIL_NONE is returned. */
+enum fail watch_run(const struct watch_options *options, struct watch_outcome *outcome,
+                    struct failure *failure);
+void watch_outcome_free(struct watch_outcome *outcome);
+
+#endif

@@ -1,0 +1,86 @@
+/* words.c - see words.h. Source: the Redis serialization protocol, requests. */
+#include "watch/words.h"
+
+#include "base/memory.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+struct words_left {
+    const char *at, *end;
+};
+
+static void add(struct request_words *words, const char *at, size_t length)
+{
+    if (words->count == words->size) {
+        words->size = words->size ? 2 * words->size : 64;
+        words->at = memory_resize(words->at, (size_t)words->size, sizeof *words->at);
+        words->lengths = memory_resize(words->lengths, (size_t)words->size, sizeof *words->lengths);
+    }
+    words->at[words->count] = at;
+    words->lengths[words->count++] = length;
+}
+
+/* "*3\r\n" or "$12\r\n": the number. -1: it is not there, or not whole. */
+static long number(struct words_left *rest, char type)
+{
+    const char *line = rest->at;
+    const char *end = memchr(line, '\n', (size_t)(rest->end - line));
+    if (line == rest->end || *line != type || !end)
+        return -1;
+    rest->at = end + 1;
+    return strtol(line + 1, NULL, 10);
+}
+
+static bool read_array(struct request_words *words, struct words_left *rest)
+{
+    for (long left = number(rest, '*'); left > 0; left--) {
+        const long size = number(rest, '$');
+        if (size < 0 || rest->end - rest->at < size + 2)
+            return false;
+        add(words, rest->at, (size_t)size);
+        rest->at += size + 2;
+    }
+    return true;
+}
+
+static bool read_line(struct request_words *words, struct words_left *rest)
+{
+    const char *end = memchr(rest->at, '\n', (size_t)(rest->end - rest->at));
+    if (!end)
+        return false;
+    while (rest->at < end) {
+        size_t length = 0;
+        while (rest->at + length < end && !strchr(" \t\r", rest->at[length]))
+            length++;
+        if (length)
+            add(words, rest->at, length);
+        rest->at += length + 1;
+    }
+    rest->at = end + 1;
+    return true;
+}
+
+bool words_read(struct request_words *words, const char *bytes, size_t length)
+{
+    struct words_left rest = {.at = bytes, .end = bytes + length};
+    words->count = 0;
+    while (rest.at < rest.end)
+        if (*rest.at == '*' ? !read_array(words, &rest) : !read_line(words, &rest))
+            return false;
+    return true;
+}
+
+void words_free(struct request_words *words)
+{
+    free(words->at);
+    free(words->lengths);
+    *words = (struct request_words){0};
+}
+
+bool words_is(const struct request_words *words, int at, const char *word)
+{
+    return at < words->count && words->lengths[at] == strlen(word) &&
+           strncasecmp(words->at[at], word, words->lengths[at]) == 0;
+}

@@ -1,0 +1,25 @@
+/* words.h - the words of requests as they stand on the wire, however many there are.
+ *
+ * Arrays of texts, and inline commands split at blanks. Keeps pointers into the bytes that it was
+ * given, never copies. */
+#ifndef PICKLOCK_WATCH_WORDS_H
+#define PICKLOCK_WATCH_WORDS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct request_words {
+    const char **at; /* not NUL-terminated; in bytes that somebody else keeps */
+    size_t *lengths;
+    int count, size;
+};
+
+/* The words of all requests in bytes, in their order, instead of those before. False: not all of
+ * them are there. */
+bool words_read(struct request_words *words, const char *bytes, size_t length);
+void words_free(struct request_words *words);
+
+/* Is it that word, in any case of its letters? */
+bool words_is(const struct request_words *words, int at, const char *word);
+
+#endif
