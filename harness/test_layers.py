@@ -34,6 +34,19 @@ def files(layer):
     return sorted((SIM / layer).rglob("*.[ch]"))
 
 
+def test_no_line_of_code_is_too_long():
+    """clang-format leaves strings, and what it is told to leave, as they are. Tables (.def) have a row a line."""
+    long = [f"{path.relative_to(ROOT)}:{number}" for path in [*SIM.rglob("*.c"), *SIM.rglob("*.h")]
+            for number, line in enumerate(path.read_text().splitlines(), 1) if len(line) > 100]
+    assert not long
+
+
+def test_no_file_of_code_is_too_long():
+    long = {str(path.relative_to(ROOT)): lines for path in [*SIM.rglob("*.c"), *SIM.rglob("*.h")]
+            if (lines := len(path.read_text().splitlines())) > 500}
+    assert not long
+
+
 def test_the_folders_are_the_layers():
     assert {path.name for path in SIM.iterdir() if path.is_dir()} == {*LAYERS, "docs", "test"}
 

@@ -19,7 +19,7 @@ const char cmd_check_help[] =
     "                         promises are judged, too\n"
     "  --lease TIME           judge by this lease, not by the one in the file\n"
     FAIL_ON_HELP("bug")
-    "  --json FILE            write results as JSON; - is stdout, and nothing else is printed there\n"
+    "  --json FILE            write results as JSON; - is stdout, where nothing else stands then\n"
     "  --timeline             print a space-time diagram below the summary\n";
 /* clang-format on */
 

@@ -17,7 +17,8 @@ const char cmd_clean_help[] =
     "  --run ID               also clean up after this run, though its mark has not expired yet\n"
     "\n"
     "Removes keys named picklock:ID:N:KEY of runs that are over, and no others: never a key of a\n"
-    "run that is alive, and never anybody else's. Status 2: a run may be alive, its keys are kept.\n";
+    "run that is alive, and never anybody else's. Status 2: a run may be alive, and its\n"
+    "keys are kept.\n";
 /* clang-format on */
 
 static const char *words_of(const struct leftover *row)

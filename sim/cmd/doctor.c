@@ -31,9 +31,9 @@ const char cmd_doctor_help[] =
     "\n"
     "  --redis-server PATH    program of the private servers (default: redis-server on the PATH)\n"
     "\n"
-    "Starts a server and asks whether its clock follows, binds a port, traces a process of its own,\n"
-    "and looks for the languages of workers. What is missing comes with what to do about it.\n"
-    "Status 69: something is missing that every command needs.\n";
+    "Starts a server and asks whether its clock follows, binds a port, traces a process of its\n"
+    "own, and looks for the languages of workers. What is missing comes with what to do about\n"
+    "it. Status 69: something is missing that every command needs.\n";
 /* clang-format on */
 
 /* What a line says of the machine. */

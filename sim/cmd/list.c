@@ -19,7 +19,8 @@
 const char cmd_list_help[] =
     "\n"
     "  --json                 print one JSON document\n"
-    "  --dir DIR              folder of the scenarios (default: scenarios here, else the program's own)\n";
+    "  --dir DIR              folder of the scenarios (default: scenarios here, or else\n"
+    "                         the program's own)\n";
 /* clang-format on */
 
 struct listing {

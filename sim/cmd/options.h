@@ -31,9 +31,10 @@ enum fail options_parse(int argc, char **argv, const struct option_row *rows, in
 /* clang-format off */
 /* Of every command that judges (run/fail_on.h). */
 #define FAIL_ON_HELP(default_is) \
-    "  --fail-on WHOSE        where nothing is expected, exit with 1 for a violation that is the\n" \
-    "                         fault of: scheme, deployment, bug (one of these two), any (also\n" \
-    "                         nobody's), never (default " default_is "; for a scheme from a file: scheme)\n"
+    "  --fail-on WHOSE        where nothing is expected, exit with 1 for a violation that is\n"    \
+    "                         the fault of: scheme, deployment, bug (one of these two), any\n"     \
+    "                         (also nobody's), never (default " default_is ";\n"                   \
+    "                         for a scheme from a file: scheme)\n"
 
 /* Of every command that starts servers, or uses one that is there. */
 #define SERVER_HELP \
@@ -46,12 +47,13 @@ enum fail options_parse(int argc, char **argv, const struct option_row *rows, in
 
 /* Of every command that judges, and makes reports. */
 #define BASELINE_HELP \
-    "  --baseline FILE        the violations that FILE lists are known and pass; what is new fails\n" \
+    "  --baseline FILE        the violations that FILE lists are known and pass; new ones fail\n"  \
     "  --update-baseline      write FILE: what fails now is known from then on\n"
 
 /* Of every command that always makes a run folder. */
 #define OUTPUT_HELP \
-    "  --out DIR              make the run folder in DIR (default reports/runs)\n" BASELINE_HELP REPORT_HELP
+    "  --out DIR              make the run folder in DIR (default reports/runs)\n" \
+    BASELINE_HELP REPORT_HELP
 /* clang-format on */
 
 #endif

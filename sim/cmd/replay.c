@@ -13,7 +13,8 @@
 const char cmd_replay_help[] =
     "\n"
     "  --scheme FILE.so       load the scheme of the schedule, if it came from a file\n"
-    "  --worker COMMAND       the worker of the schedule, if it came from one: 'python3 my_lock.py'\n"
+    "  --worker COMMAND       the worker of the schedule, if it came from one:\n"
+    "                         'python3 my_lock.py'\n"
     "  --on redis|sim         replay on a real redis-server (default) or in the simulated world\n"
     "  --real-time            do not steer the servers' clocks: leases run out in real time\n"
     "  --timeline             print a space-time diagram below the summary\n"

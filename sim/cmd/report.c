@@ -17,7 +17,8 @@
 /* clang-format off */
 const char cmd_report_help[] =
     "\n"
-    "write a format to FILE (- is stdout; none: a summary on the terminal):\n" FORMATS(FORMAT_HELP, )
+    "write a format to FILE (- is stdout; none: a summary on the terminal):\n"
+    FORMATS(FORMAT_HELP, )
     "  --timeline             print a space-time diagram of each run with a violation\n"
     "  --scenario NAME        with --timeline: only this scenario, or these faults of explore\n"
     "  --scheme NAME          with --timeline: only this scheme\n"
@@ -25,10 +26,10 @@ const char cmd_report_help[] =
     "                         Status 1: a new violation that counts as a failure; 2: something is\n"
     "                         not decided any more; else 0\n"
     "\n"
-    "Several folders are merged into one report. The parts of one campaign (--shard of run, stress\n"
-    "and explore) become the whole; if one is missing, the report says so and the exit status is 2.\n"
-    "What another command, version, seed or server made is numbered separately. The same result\n"
-    "twice counts once; two results that should be the same and differ are refused.\n";
+    "Several folders are merged into one report. The parts of one campaign (--shard of run,\n"
+    "stress and explore) become the whole; if one is missing, the report says so and the exit\n"
+    "status is 2. What another command, version, seed or server made is numbered separately. The\n"
+    "same result twice counts once; two results that should be the same and differ are refused.\n";
 /* clang-format on */
 
 static enum fail print_timelines(const struct results *results,

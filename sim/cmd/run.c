@@ -17,12 +17,13 @@ const char cmd_run_help[] =
     "                         sim/docs/WORKERS.md); without --scheme, nothing else is run\n"
     WAIT_HELP
     "  --on redis|sim         run on a real redis-server (default) or in the simulated world\n"
-    "  --redis URL            use your server: redis://[user:password@]host[:port][/db] or unix://path\n"
-    "                         (default: $PICKLOCK_REDIS_URL if set and no --redis-server is given)\n"
+    "  --redis URL            use your server: redis://[user:password@]host[:port][/db] or\n"
+    "                         unix://path (default: $PICKLOCK_REDIS_URL if set and no\n"
+    "                         --redis-server is given)\n"
     "  --redis-server PATH    program of the private servers (default: redis-server on the PATH)\n"
     "  --real-time            do not steer the servers' clocks: leases run out in real time\n"
     "  --repeat N             run the whole list N times (default 1)\n"
-    "  --shard K/N            run only part K of N; `picklock report` merges the folders of all parts\n"
+    "  --shard K/N            run only part K of N; `picklock report` merges all their folders\n"
     "  --seed N               seed of the tokens (default 1)\n"
     FAIL_ON_HELP("bug")
     OUTPUT_HELP;
