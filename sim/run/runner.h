@@ -22,6 +22,12 @@ struct runner {
     enum fail_on fail_on; /* where nothing is expected; UNSAID: bug, of a user's scheme scheme */
 };
 
+/* Are its clients a user's processes? */
+static inline bool runner_is_worker(const struct runner *runner, const struct scheme *scheme)
+{
+    return runner->worker && scheme == &runner->worker->scheme;
+}
+
 /* Runs and appends a row to results. A diverged run is a row with verdict unknown and FAIL_NONE,
  * one that the scheme cannot follow (and of which nothing is expected) a row that is not
  * applicable; failures are for what ends the program: no server, an unwritable folder. */

@@ -1,0 +1,177 @@
+/* cell_words.c - what a cell comes to: the gravest that was found, and all that is told of it in
+ * words. See cell.h. */
+#include "explore/result/cell.h"
+
+#include "base/units.h"
+
+#include <stdio.h>
+
+/* The gravest first. */
+static const enum property severity[] = {
+#define PROPERTY(id, file, name, severity, ...) [severity] = PROPERTY_##id,
+#include "checks/properties.def"
+#undef PROPERTY
+};
+
+_Static_assert(sizeof severity / sizeof *severity == PROPERTY_COUNT,
+               "a property without a severity");
+
+static enum cell_word word_of(const struct cell *cell, enum property property)
+{
+    if (cause_blame(cell->witnesses[property].cause) == BLAME_NOBODY)
+        return CELL_INHERENT;
+    return property == PROPERTY_PROGRESS ? CELL_STUCK : CELL_BROKEN;
+}
+
+/* Can nobody acquire the lock, from the start on? */
+static bool is_never_acquired(const struct cell *cell)
+{
+    const struct explore_finding *progress = &cell->outcome.findings[PROPERTY_PROGRESS];
+    return progress->verdict == VERDICT_VIOLATED && progress->is_endless && progress->events == 0;
+}
+
+enum cell_word cell_judge(const struct cell *cell, enum property *property)
+{
+    bool is_complete = cell->outcome.end == END_COMPLETE, is_never = is_never_acquired(cell);
+    enum cell_word word = is_complete ? CELL_SAFE : CELL_UNKNOWN;
+    for (size_t i = 0; i < sizeof severity / sizeof *severity; i++) {
+        bool is_told_anyway = is_never && severity[i] == PROPERTY_PROGRESS;
+        if (cell->outcome.findings[severity[i]].verdict != VERDICT_VIOLATED || is_told_anyway)
+            continue;
+        enum cell_word found = word_of(cell, severity[i]);
+        if (found == CELL_INHERENT && word != CELL_SAFE)
+            continue;
+        *property = severity[i];
+        word = found;
+        if (found != CELL_INHERENT)
+            return word;
+    }
+    if (is_never)
+        *property = PROPERTY_PROGRESS;
+    return is_never ? CELL_STUCK : word;
+}
+
+static bool is_random(const struct cell *cell)
+{
+    return cell->options.search != SEARCH_EXHAUSTIVE && cell->outcome.end != END_UNSUPPORTED;
+}
+
+/* How far a random search has come without finding it. */
+static void print_not_found(const struct cell *cell, enum property property, char *text,
+                            size_t size)
+{
+    bool is_cut_short = cell->outcome.end == END_TIME || cell->outcome.end == END_STOPPED;
+    snprintf(text, size, "not found in %llu runs, seed %llu%s%s",
+             (unsigned long long)cell->outcome.findings[property].runs,
+             (unsigned long long)cell->options.seed, is_cut_short ? ", then " : "",
+             is_cut_short ? explore_end_words(cell->outcome.end) : "");
+}
+
+const char *cell_tried(const struct cell *cell, char *text, size_t size)
+{
+    const struct fallback *first = NULL;
+    bool is_one = true;
+    size_t used = 0;
+    text[0] = '\0';
+    for (int i = 0; i < SECTION_COUNT; i++) {
+        const struct fallback *tried = &cell->searches[i].tried;
+        if (!tried->is_due)
+            continue;
+        first = first ? first : tried;
+        is_one &= fallback_is_same(first, tried);
+    }
+    if (first && is_one)
+        return fallback_print(first, text, size);
+    for (int i = 0; i < SECTION_COUNT && used < size; i++) {
+        const struct fallback *tried = &cell->searches[i].tried;
+        char words[FALLBACK_TEXT_MAX];
+        if (tried->is_due)
+            used += (size_t)snprintf(text + used, size - used, "%ssection %s: %s", used ? "; " : "",
+                                     section_name((enum section)i),
+                                     fallback_print(tried, words, sizeof words));
+    }
+    return text;
+}
+
+const char *cell_found_by(const struct cell *cell, enum property property, char *text, size_t size)
+{
+    const struct explore_finding *finding = &cell->outcome.findings[property];
+    text[0] = '\0';
+    if (cell->options.search != SEARCH_EXHAUSTIVE || finding->verdict != VERDICT_VIOLATED)
+        return text;
+    if (finding->clients > 0)
+        snprintf(text, size, "%d client%s with %d round%s", finding->clients,
+                 units_plural(finding->clients), finding->rounds, units_plural(finding->rounds));
+    else if (finding->run > 0)
+        snprintf(text, size, "random run %llu with seed %llu", (unsigned long long)finding->run,
+                 (unsigned long long)cell->options.seed);
+    return text;
+}
+
+/* The search was cut short; what was tried then could not find progress violated. */
+static void print_cut_short(const struct cell *cell, const struct fallback *tried, char *text,
+                            size_t size)
+{
+    char words[FALLBACK_TEXT_MAX];
+    const char *end = explore_end_words(cell->outcome.end);
+    if (tried && tried->is_due)
+        snprintf(text, size, "%s; tried: %s", end, fallback_print(tried, words, sizeof words));
+    else
+        snprintf(text, size, "%s", end);
+}
+
+const char *cell_why(const struct cell *cell, enum property property, char *text, size_t size)
+{
+    enum section section;
+    if (cell->witnesses[property].error)
+        snprintf(text, size, "%s", cell->witnesses[property].error);
+    else if (cell->doubt)
+        snprintf(text, size, "%s", cell->doubt);
+    else if (!cell_asks(cell, property, &section) && !cell_promises(cell, property))
+        snprintf(text, size, "the scheme makes no such promise");
+    else if (!cell_asks(cell, property, &section))
+        snprintf(text, size, "not checked: critical sections do not touch what it is about");
+    else if (!is_random(cell))
+        print_cut_short(cell, property == PROPERTY_PROGRESS ? NULL : &cell->searches[section].tried,
+                        text, size);
+    else if (property == PROPERTY_PROGRESS)
+        snprintf(text, size, "a random search cannot judge it: that needs every state");
+    else
+        print_not_found(cell, property, text, size);
+    return text;
+}
+
+const char *cell_print(const struct cell *cell, char *text, size_t size)
+{
+    enum property property = PROPERTY_MUTUAL_EXCLUSION;
+    enum cell_word word = cell_judge(cell, &property);
+    int steps = cell->outcome.findings[property].events;
+    const char *at_most = cell->outcome.findings[property].is_shortest ? "" : "at most ";
+    char why[CELL_WHY_MAX];
+    switch (word) {
+    case CELL_SAFE:
+        snprintf(text, size, "safe");
+        break;
+    case CELL_INHERENT:
+        snprintf(text, size, "%s only", cause_name(cell->witnesses[property].cause));
+        break;
+    case CELL_BROKEN:
+        snprintf(text, size, "broken (%s, %s%d steps)%s",
+                 cause_name(cell->witnesses[property].cause), at_most, steps,
+                 is_never_acquired(cell) ? ", and nobody can ever acquire it" : "");
+        break;
+    case CELL_STUCK:
+        if (is_never_acquired(cell))
+            snprintf(text, size, "stuck (nobody can ever acquire it)");
+        else
+            snprintf(text, size, "stuck (%s%d steps)", at_most, steps);
+        break;
+    case CELL_UNKNOWN:
+        /* of any property that is not progress */
+        snprintf(text, size, "unknown (%s)",
+                 is_random(cell) ? cell_why(cell, PROPERTY_MUTUAL_EXCLUSION, why, sizeof why)
+                                 : explore_end_words(cell->outcome.end));
+        break;
+    }
+    return text;
+}

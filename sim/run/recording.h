@@ -1,0 +1,42 @@
+/* recording.h - where the events of one run go: to the checks, to its history, and, of a directed
+ * run, its choices to its schedule. For the files of runner.h alone. */
+#ifndef PICKLOCK_RUN_RECORDING_H
+#define PICKLOCK_RUN_RECORDING_H
+
+#include "history/history.h"
+#include "run/runner.h"
+#include "scenario/interpreter.h"
+
+struct recording {
+    struct history_head head;
+    struct history_writer *writer; /* NULL: no file */
+    struct checks *checks;
+    struct schedule *schedule; /* NULL: none is written */
+    int64_t last_us;           /* time of its last event */
+    bool is_unsupported;       /* a server did not know a command */
+};
+
+/* What stands at the head of the run's history. */
+struct history_head recording_head(const struct runner *runner, const struct run *run,
+                                   const char *scenario);
+
+/* The head is filled. Begins the checks, and the history where there is a run folder; the row is
+ * told its name. FAIL_..: it cannot be written, failure names it; recording_close() all the same.
+ */
+enum fail recording_open(struct recording *recording, const struct runner *runner,
+                         const struct scheme *scheme, struct result_row *row,
+                         struct failure *failure);
+
+/* Borrow the recording until it is closed. */
+struct event_sink recording_sink(struct recording *recording);
+struct choice_sink recording_choices(struct recording *recording);
+
+/* Files are whole, or their failure ends the program: a report must not point at half a history,
+ * and the row names none then. The verdict stands without them. */
+enum fail recording_save(struct recording *recording, const struct runner *runner,
+                         struct result_row *row, struct failure *failure);
+
+/* A history that was not saved is taken away. */
+void recording_close(struct recording *recording);
+
+#endif

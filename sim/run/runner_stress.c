@@ -1,0 +1,156 @@
+/* runner_stress.c - a stress run, see runner.h: of a scheme (live/stress.h) or of a worker
+ * (worker/crowd.h), with its figures, and what was asked for and never came. */
+#include "base/memory.h"
+#include "base/units.h"
+#include "run/recording.h"
+#include "run/walk.h"
+#include "worker/crowd.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+static char (*client_names(int clients))[NAME_MAX_BYTES]
+{
+    char(*names)[NAME_MAX_BYTES] = memory_new((size_t)clients, NAME_MAX_BYTES);
+    for (int i = 0; i < clients; i++)
+        snprintf(names[i], NAME_MAX_BYTES, "c%d", i + 1);
+    return names;
+}
+
+static void fill_figures(struct stress_figures *figures, const struct stress_outcome *outcome,
+                         const struct counters *counters)
+{
+    figures->clients = outcome->clients;
+    figures->operations = counters->operations;
+    figures->grants = counters->grants;
+    figures->refusals = counters->refusals;
+    figures->errors = counters->errors;
+    figures->overruns = counters->overruns;
+    figures->foreign_releases = counters->foreign_releases;
+    figures->lost_updates = counters->lost_updates;
+    figures->faults = counters->faults;
+    figures->faults_in_hold = counters->faults_in_hold;
+    figures->contended = counters->contended;
+    figures->latency_us = outcome->latency_us;
+    if (outcome->elapsed_us > 0)
+        figures->operations_per_second = counters->operations * 1000000 / outcome->elapsed_us;
+}
+
+/* "it was interrupted after 0.7s of 10s" */
+static char *cut_short(const struct stress_options *options, const struct stress_outcome *outcome)
+{
+    char ran[UNITS_TEXT_MAX], wanted[UNITS_TEXT_MAX];
+    return memory_format("it was interrupted after %s of %s",
+                         units_print_duration(outcome->elapsed_us / 1000 * 1000, ran),
+                         units_print_duration(options->duration_us, wanted));
+}
+
+static bool wants_faults(const struct stress_options *options)
+{
+    return options->server_drift_ppm || options->silence_ppm || options->refuse_ppm ||
+           options->drift_ppm || options->pause_ppm || options->delay_ppm ||
+           options->lose_reply_ppm || options->lose_request_ppm || options->crash_ppm;
+}
+
+/* What was asked for, and never came: nothing says how the scheme would have stood it. */
+static const char *never_struck(const struct stress_options *options,
+                                const struct stress_outcome *outcome)
+{
+    const int64_t *struck = outcome->struck;
+    if (options->silence_ppm && !struck[STRUCK_SILENCE])
+        return "no server fell silent: a longer run, or a higher rate, may find something";
+    if (options->refuse_ppm && !struck[STRUCK_REFUSAL])
+        return "no server refused connections: a longer run, or a higher rate, may find something";
+    if (options->drift_ppm && !struck[STRUCK_CLIENT_DRIFT])
+        return "no client's clock drifted: a higher rate, or another seed, may find something";
+    if (options->server_drift_ppm && !struck[STRUCK_SERVER_DRIFT])
+        return "no server's clock drifted: a higher rate, or another seed, may find something";
+    return NULL;
+}
+
+static const char one_at_a_time[] =
+    "The servers do not tell in which order they read, so one command at a time was with each of "
+    "them: the order in which they executed is known, and concurrency was given for it.";
+
+/* A worker's processes begin before its history does: what it promises stands in its head. */
+static enum fail stress_worker(struct runner *runner, struct stress_options *options,
+                               struct recording *recording, struct result_row *row,
+                               struct stress_outcome *outcome, struct failure *failure)
+{
+    struct worker_program *program = &runner->worker->program;
+    struct crowd *crowd;
+    if (crowd_new(&crowd, program, options, failure))
+        return failure->code;
+    walk_describe(program, &recording->head);
+    recording->head.clock_error_us = CROWD_CLOCK_ERROR_US;
+    enum fail fail = recording_open(recording, runner, options->scheme, row, failure);
+    if (!fail)
+        fail = crowd_run(crowd, outcome, failure);
+    crowd_free(crowd);
+    return fail;
+}
+
+static enum fail stress_scheme(struct runner *runner, struct stress_options *options,
+                               struct recording *recording, struct result_row *row,
+                               struct stress_outcome *outcome, struct failure *failure)
+{
+    enum fail fail = recording_open(recording, runner, options->scheme, row, failure);
+    return fail ? fail : live_stress(runner->live, options, outcome, failure);
+}
+
+enum fail runner_stress(struct runner *runner, struct stress_options *options,
+                        struct results *results, struct failure *failure)
+{
+    struct result_row *row = results_add(results);
+    struct recording recording = {0};
+    struct stress_outcome outcome = {0};
+    result_name_row(row, "stress", options->scheme);
+    row->stress = memory_new(1, sizeof *row->stress);
+    if (live_suits(runner->live, options->servers, false, failure)) {
+        result_set_not_applicable(row, failure->text);
+        return FAIL_NONE;
+    }
+    options->lease_us = scheme_lease_us(options->scheme, options->lease_us);
+    const struct run run = {.scheme = options->scheme,
+                            .clients = options->clients,
+                            .servers = options->servers,
+                            .names = client_names(options->clients),
+                            .lease_us = options->lease_us,
+                            .seed = runner->seed};
+    recording.head = recording_head(runner, &run, "stress");
+    recording.head.locks = options->locks;
+    options->sink = recording_sink(&recording);
+    enum fail fail = runner_is_worker(runner, options->scheme)
+                         ? stress_worker(runner, options, &recording, row, &outcome, failure)
+                         : stress_scheme(runner, options, &recording, row, &outcome, failure);
+    bool is_judged = !fail;
+    if (!fail) {
+        struct finding findings[PROPERTY_COUNT];
+        struct counters counters;
+        checks_finish(recording.checks, recording.last_us, findings, &counters);
+        const char *unstruck = never_struck(options, &outcome);
+        char *interrupted = outcome.was_stopped ? cut_short(options, &outcome) : NULL;
+        result_judge(
+            row, findings,
+            &(struct judging){
+                .is_unsupported = recording.is_unsupported,
+                .interrupted = interrupted,
+                .error = outcome.doubt.code ? outcome.doubt.text : NULL,
+                .vacuity = unstruck ? unstruck : result_vacuity(&counters, wants_faults(options)),
+                .fail_on = fail_on_for(runner->fail_on, options->scheme, FAIL_ON_BUG)});
+        free(interrupted);
+        fill_figures(row->stress, &outcome, &counters);
+        if (outcome.was_one_at_a_time)
+            results_note(results, memory_format("%s", one_at_a_time));
+        row->elapsed_us = outcome.elapsed_us;
+        snprintf(results->server_version, sizeof results->server_version, "%s",
+                 runner_is_worker(runner, options->scheme) ? runner->worker->program.server_version
+                                                           : live_server_version(runner->live));
+        fail = recording_save(&recording, runner, row, failure);
+    }
+    recording_close(&recording);
+    free(recording.head.names);
+    if (!is_judged)
+        results_drop_last(results);
+    return fail;
+}
