@@ -18,15 +18,16 @@ const char cmd_server_help[] =
     "\n"
     "  --redis-server PATH    program of the server (default: redis-server on the PATH)\n"
     "\n"
-    "Starts a private redis-server on a free port of 127.0.0.1 and prints its URL. Its clock stands\n"
-    "still, and is moved by lines on standard input:\n"
+    "Starts a private redis-server on a free port of 127.0.0.1 and prints its URL. Its clock\n"
+    "stands still, and is moved by lines on standard input:\n"
     "\n"
     "  advance TIME           the clock goes on by so much: 10s, 250ms\n"
-    "  reset                  no keys, no scripts, default settings, no connections; the time stays\n"
+    "  reset                  no keys, no scripts, default settings, no connections;\n"
+    "                         the time stays\n"
     "\n"
-    "Each is answered by a line: `ok TIME`, in microseconds since the start, when the server's clock\n"
-    "says so, too; else `error` and why. The server ends with standard input, with a signal, and\n"
-    "with this program, whatever ends it.\n";
+    "Each is answered by a line: `ok TIME`, in microseconds since the start, when the server's\n"
+    "clock says so, too; else `error` and why. The server ends with standard input, with a\n"
+    "signal, and with this program, whatever ends it.\n";
 /* clang-format on */
 
 enum { LINE_BYTES = 200 };

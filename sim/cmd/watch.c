@@ -29,9 +29,10 @@ const char cmd_watch_help[] =
     OUTPUT_HELP
     "\n"
     "With a COMMAND (your tests): it is run, with the proxy's address in REDIS_URL and in\n"
-    "PICKLOCK_PROXY_URL, and watched until it ends. The exit status is 1 for a violation, else that\n"
-    "of the command where it failed, else 2 where nothing can be concluded, else 0.\n"
-    "Without: the address is printed, and what connects there is watched until SIGINT or SIGTERM.\n";
+    "PICKLOCK_PROXY_URL, and watched until it ends. The exit status is 1 for a violation, else\n"
+    "that of the command where it failed, else 2 where nothing can be concluded, else 0.\n"
+    "Without: the address is printed, and what connects there is watched until\n"
+    "SIGINT or SIGTERM.\n";
 /* clang-format on */
 
 struct watch_cmd {
