@@ -18,6 +18,7 @@ part "workers: pairs, stress" env PICKLOCK_LONG=1 "${PYTHON:-python3}" -m pytest
 # Every cell, and ten times the walks of `make test`.
 part "explorer"         env PICKLOCK_SAMPLE=1 PICKLOCK_RUNS=1500 harness/units.sh test_explore_walks test_partial_order test_explore_reductions
 part "random schemes"   env PICKLOCK_RUNS=30000 PICKLOCK_SEED="$(date +%s)" harness/units.sh test_random_schemes
+part "selftest"         "${BUILD:-build}/picklock" selftest --histories 20000000
 part "blank in path"    harness/elsewhere.sh
 part "determinism"      make determinism
 for seed in 1 2 3; do

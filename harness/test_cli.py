@@ -493,3 +493,12 @@ def test_a_story_that_is_cut_says_so(tmp_path):
 def test_list_names_every_section_in_its_help():
     usage = run("list", "--help").out.splitlines()[0]
     assert all(f"{name}" in usage for name in run("list", "--json").json), usage
+
+
+def test_the_engines_are_compared(picklock):
+    """The same seed, the same histories; the time that it took is all that differs."""
+    one, same, other = (picklock("selftest", "--histories", "3000", "--seed", seed) for seed in ("3", "3", "4"))
+    assert one.status == 0 and one.out.endswith("the engine and the placements agree\n"), one
+    counts = [re.sub(r"in [\d.]+ s", "", ran.out) for ran in (one, same, other)]
+    assert counts[0].startswith("3000 histories of seed 3") and counts[0] == counts[1] != counts[2]
+    assert picklock("selftest", "--seed", "0").status == 64 and picklock("selftest", "more").status == 64

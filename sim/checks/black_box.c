@@ -2,6 +2,7 @@
 #include "checks/black_box.h"
 
 #include "base/memory.h"
+#include "checks/answers.h"
 
 #include <stdlib.h>
 
@@ -28,8 +29,23 @@ struct black_box {
     bool may_renew; /* a lease may end later than anybody says */
     struct finding findings[JUDGED];
     struct box_lock *locks;
-    bool is_open[]; /* one a client: its last attempt is one of those */
+    struct answers_engine *answers; /* NULL: clients judge stamps, and no lock is like that */
+    int64_t overlap_index; /* of the last grant that two certain holds are told of; NO_INDEX */
+    bool is_open[];        /* one a client: its last attempt is one of those */
 };
+
+/* A lease may end early by what clocks disagree. */
+static struct answers_engine *engine_for(const struct ledger *ledger)
+{
+    struct answers_rules rules = {.ignores_misses = ledger->quorum > 1,
+                                  .doubts_late_releases = true};
+    if (ledger->has_stamps)
+        return NULL;
+    if (ledger->has_lease)
+        rules.lease_us =
+            ledger->lease_us > ledger->error_us ? ledger->lease_us - ledger->error_us : 1;
+    return answers_new(rules, ledger->head->clients, ledger->head->locks);
+}
 
 struct black_box *black_box_new(const struct ledger *ledger)
 {
@@ -38,6 +54,8 @@ struct black_box *black_box_new(const struct ledger *ledger)
     made->ledger = ledger;
     made->may_renew = ledger_promises(ledger, PROMISE_EXTENDS);
     made->locks = memory_new(locks, sizeof *made->locks);
+    made->answers = engine_for(ledger);
+    made->overlap_index = NO_INDEX;
     for (size_t i = 0; i < locks; i++)
         for (int k = 0; k < 2; k++)
             made->locks[i].last[k] = made->locks[i].held[k] =
@@ -51,6 +69,8 @@ struct black_box *black_box_new(const struct ledger *ledger)
 
 void black_box_free(struct black_box *box)
 {
+    if (box->answers)
+        answers_free(box->answers);
     free(box->locks);
     free(box);
 }
@@ -145,6 +165,7 @@ static void overlap_certain(struct black_box *box, const struct fact *fact, int 
 {
     static const enum property both[] = {PROPERTY_MUTUAL_EXCLUSION, PROPERTY_LEASE_EXCLUSION};
     const struct ledger *ledger = box->ledger;
+    box->overlap_index = fact->index;
     for (int i = 0; i < 2; i++) {
         struct finding *finding = finding_of(box, both[i]);
         if (!hit(box, both[i], CAUSE_BUG_OR_LOSS, fact->index))
@@ -277,17 +298,17 @@ static void hold_ended(struct black_box *box, const struct fact *fact)
 
 /* --- answers --- */
 
-static void refused(struct black_box *box, const struct event *event)
+static void refused(struct black_box *box, const struct event *event, bool contradicts)
 {
     const struct ledger *ledger = box->ledger;
     const struct ledger_client *client = &ledger->clients[event->client];
     const struct box_lock *lock = &box->locks[client->lock];
     struct finding *finding = finding_of(box, PROPERTY_TRUTHFUL);
     const char *name = client_name(ledger, event->client);
-    bool can_be_held = lock->open > 1 || /* its own is one */
-                       end_of_others(lock->last, event->client) >= client->call_us;
+    /* By itself, whatever else was answered: its own attempt is one. */
+    bool was_over = lock->open <= 1 && end_of_others(lock->last, event->client) < client->call_us;
     bool is_first = lock->asked == 1;
-    if (ledger->quorum == 1 && !can_be_held) {
+    if (contradicts) {
         if (!hit(box, PROPERTY_TRUTHFUL, is_first ? CAUSE_UNTRUE_ANSWER : CAUSE_BUG_OR_LOSS,
                  event->index))
             return;
@@ -298,7 +319,10 @@ static void refused(struct black_box *box, const struct event *event)
             finding_say(finding, "Untrue answer to %s.", name);
             return;
         }
-        finding_say(finding, "Whoever had asked before had been told that he does not hold it.");
+        finding_say(finding, was_over ? "Whoever had asked before had been told that he does not "
+                                        "hold it."
+                                      : "By what the others were told nobody can have held the "
+                                        "lock at any time between.");
         finding_say(finding, "One of these answers is not so, or a lock came back. A bug, or a "
                              "loss: nobody saw the servers.");
     } else if (!is_held_by_another(box, event) && doubt(box, PROPERTY_TRUTHFUL)) {
@@ -307,18 +331,19 @@ static void refused(struct black_box *box, const struct event *event)
     }
 }
 
-static void not_mine(struct black_box *box, const struct event *event)
+static void not_mine(struct black_box *box, const struct event *event, bool contradicts)
 {
     const struct ledger *ledger = box->ledger;
     const struct ledger_client *client = &ledger->clients[event->client];
     struct finding *finding = finding_of(box, PROPERTY_TRUTHFUL);
     const char *name = client_name(ledger, event->client);
-    if (ledger->quorum == 1 && client->acquired == RESULT_GRANTED &&
-        is_certain(box, event->client, event->time_us)) {
+    if (contradicts) {
         if (!hit(box, PROPERTY_TRUTHFUL, CAUSE_BUG_OR_LOSS, event->index))
             return;
-        say_called(box, event->client, "", finding);
-        if (ledger->has_lease)
+        bool was_granted = client->acquired == RESULT_GRANTED;
+        if (was_granted)
+            say_called(box, event->client, "", finding);
+        if (was_granted && ledger->has_lease && is_certain(box, event->client, event->time_us))
             finding_say(finding, "Its lock cannot have expired before %s.",
                         MS(certain_end_us(box, event->client)));
         finding_say(finding, "%s was told \"not mine\" at %s.", name, MS(event->time_us));
@@ -330,6 +355,40 @@ static void not_mine(struct black_box *box, const struct event *event)
     }
 }
 
+/* Any other answer that does not go with those before. */
+static void contradicted(struct black_box *box, const struct event *event)
+{
+    const struct ledger *ledger = box->ledger;
+    const struct ledger_client *client = &ledger->clients[event->client];
+    struct finding *finding = finding_of(box, PROPERTY_TRUTHFUL);
+    const char *name = client_name(ledger, event->client);
+    if (event->index == box->overlap_index || /* that is told of already, as what it leads to */
+        !hit(box, PROPERTY_TRUTHFUL, CAUSE_BUG_OR_LOSS, event->index))
+        return;
+    finding_say(finding, "%s called %s at %s, and was told \"%s\" at %s.", name,
+                operation_name(event->op),
+                MS(event->op == OP_ACQUIRE ? client->call_us : client->called_us),
+                result_name(event->result), MS(event->time_us));
+    finding_say(finding, "By what all were told before, %s at any time between.",
+                event->op == OP_ACQUIRE ? "the lock cannot have been free"
+                                        : "it cannot have had the lock");
+    finding_say(finding, "One of these answers is not so, or a lock was lost before its time. A "
+                         "bug, or a loss: nobody saw the servers.");
+}
+
+static void answered(struct black_box *box, const struct event *event)
+{
+    bool contradicts = box->answers && answers_event(box->answers, event) == ANSWERS_CONTRADICT;
+    if (event->kind != EVENT_RETURN)
+        return;
+    if (event->result == RESULT_REFUSED)
+        refused(box, event, contradicts);
+    else if (event->result == RESULT_NOT_MINE)
+        not_mine(box, event, contradicts);
+    else if (contradicts)
+        contradicted(box, event);
+}
+
 /* --- contract --- */
 
 void black_box_event(struct black_box *box, const struct event *event)
@@ -338,12 +397,10 @@ void black_box_event(struct black_box *box, const struct event *event)
         return;
     if (event->kind == EVENT_CALL && event->op == OP_ACQUIRE)
         attempt_begins(box, event);
+    if (event->kind == EVENT_CALL || event->kind == EVENT_RETURN)
+        answered(box, event);
     if (event->kind != EVENT_RETURN)
         return;
-    if (event->result == RESULT_REFUSED)
-        refused(box, event);
-    if (event->result == RESULT_NOT_MINE)
-        not_mine(box, event);
     if (event->result == RESULT_REFUSED || event->result == RESULT_UNSUPPORTED ||
         event->result == RESULT_RELEASED || event->result == RESULT_NOT_MINE)
         attempt_ends(box, event);

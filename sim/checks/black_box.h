@@ -8,8 +8,8 @@
  *
  * - two that believe at once, both before their certain ends: a bug, or a loss;
  * - two that believe at once, one after its last end: an overrun;
- * - "not mine" before the own certain end: a bug, or a loss;
- * - "refused" wholly in a gap in which nobody else can have held the lock: a bug, or a loss;
+ * - answers that no lock can have given (answers.h), such as "not mine" before the own certain end,
+ *   or "refused" wholly in a gap in which nobody can have held the lock: a bug, or a loss;
  * - "granted" told after the own lease: a late grant, where the lease is known to count from the
  *   call. */
 #ifndef PICKLOCK_CHECKS_BLACK_BOX_H

@@ -34,6 +34,7 @@ struct checks {
         *drifts; /* of clocks that nobody has held a lock under yet: a client's, then servers' */
     struct contenders served, answered; /* by a server; by calls and returns */
     bool has_grant;                     /* a server granted the lock, or a client was told so */
+    bool has_loss;                      /* a key went neither in its time nor by a command */
     bool is_finished;
 };
 
@@ -41,6 +42,8 @@ static void take_fact(void *context, const struct fact *fact)
 {
     struct checks *checks = context;
     checks->has_grant |= fact->kind == FACT_GRANT || fact->kind == FACT_HOLD;
+    checks->has_loss |= fact->kind == FACT_ENDED && fact->grant->ending != ENDING_EXPIRED &&
+                        fact->grant->ending != ENDING_DELETED;
     for (int i = 0; i < PROPERTY_COUNT; i++)
         if (rules[i]->fact)
             rules[i]->fact(&checks->monitors[i], fact);
@@ -233,6 +236,28 @@ static const char *excuse_of(const struct monitor *monitor)
     return monitor->rules->excused ? monitor->rules->excused(monitor) : NULL;
 }
 
+/* The servers' side explains what the clients' side says no lock can have answered; nothing struck,
+ * and nothing was lost: one of the two engines is wrong. */
+static bool do_engines_disagree(const struct checks *checks)
+{
+    const struct finding *answers = black_box_finding(checks->black_box, PROPERTY_TRUTHFUL);
+    bool is_violated = checks->ledger.has_inferred || gap_of(checks) || checks->has_loss ||
+                       checks->counters.faults > 0;
+    for (int i = 0; i < PROPERTY_COUNT; i++)
+        is_violated |= checks->monitors[i].finding.count > 0;
+    return answers->count > 0 && !is_violated;
+}
+
+static void conclude_disagreement(const struct checks *checks, struct finding *finding)
+{
+    const struct finding *answers = black_box_finding(checks->black_box, PROPERTY_TRUTHFUL);
+    *finding = *answers;
+    finding->verdict = VERDICT_UNKNOWN;
+    finding->count = 0;
+    finding_say(finding, "But what the servers did explains it: picklock's two engines disagree. "
+                         "A defect of picklock, please report it with this history.");
+}
+
 static void conclude(const struct checks *checks, enum property property, struct finding *finding)
 {
     const struct monitor *monitor = &checks->monitors[property];
@@ -242,6 +267,10 @@ static void conclude(const struct checks *checks, enum property property, struct
     if (!vacuity && monitor->rules->unproved)
         vacuity = monitor->rules->unproved(monitor);
     *finding = monitor->finding;
+    if (property == PROPERTY_TRUTHFUL && do_engines_disagree(checks)) {
+        conclude_disagreement(checks, finding);
+        return;
+    }
     if (!excuse && gap && !needs_no_server(monitor)) {
         conclude_unseen(checks, property, gap, vacuity, finding);
         return;

@@ -260,6 +260,34 @@ static void what_was_seen_in_part_has_none(void **state)
     }
 }
 
+/* All was seen, and the servers did nothing wrong; but the second "released" cannot be so. Nobody
+ * judges that by what servers did: it is not passed over. */
+static void engines_that_disagree_say_so(void **state)
+{
+    (void)state;
+    for (int times = 1; times <= 2; times++) {
+        struct story *story = story_new(&expiring, 1, 300);
+
+        calls(story, A, OP_ACQUIRE);
+        struct command delete = command(VERB_COMPARE_DELETE, token(story, A), 0);
+        executes(story, A, OP_ACQUIRE, set(story, A), OK);
+        hears(story, A, 0, OP_ACQUIRE, set(story, A), OK);
+        returns(story, A, OP_ACQUIRE, RESULT_GRANTED);
+        for (int i = 0; i < times; i++) {
+            calls(story, A, OP_RELEASE);
+            executes(story, A, OP_RELEASE, delete, INTEGER(i == 0));
+            hears(story, A, 0, OP_RELEASE, delete, INTEGER(i == 0));
+            returns(story, A, OP_RELEASE, RESULT_RELEASED);
+        }
+        ends(story);
+        assert_silent(story);
+        assert_verdict(story, PROPERTY_TRUTHFUL, times == 1 ? VERDICT_HOLDS : VERDICT_UNKNOWN);
+        if (times == 2)
+            assert_says(&story->findings[PROPERTY_TRUTHFUL], "engines disagree");
+        story_free(story);
+    }
+}
+
 /* Of three servers not all were recorded. */
 static void a_server_that_was_not_seen_leaves_all_open(void **state)
 {
@@ -291,6 +319,7 @@ int main(void)
         cmocka_unit_test(refused_when_nobody_had_asked_is_an_untruth),
         cmocka_unit_test(what_was_seen_whole_has_its_cause),
         cmocka_unit_test(what_was_seen_in_part_has_none),
+        cmocka_unit_test(engines_that_disagree_say_so),
         cmocka_unit_test(a_server_that_was_not_seen_leaves_all_open),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,174 @@
+/* answers.c - see answers.h; how a lock can stand is in standing.c. */
+#include "checks/answers.h"
+
+#include "base/memory.h"
+#include "checks/standing.h"
+
+#include <assert.h>
+#include <stdlib.h>
+
+struct answers_engine {
+    struct answers_rules rules;
+    struct standing_room room;
+    struct asker *askers; /* of the room */
+    struct lock_answers *locks;
+    int locks_count;
+    bool is_lenient;
+};
+
+struct answers_engine *answers_new(struct answers_rules rules, int clients, int locks)
+{
+    struct answers_engine *made = memory_new(1, sizeof *made);
+    made->rules = rules;
+    made->askers = memory_new((size_t)clients, sizeof *made->askers);
+    made->room = (struct standing_room){.askers = made->askers, .lease_us = rules.lease_us};
+    made->locks = memory_new((size_t)locks, sizeof *made->locks);
+    made->locks_count = locks;
+    for (int i = 0; i < locks; i++)
+        standing_init(&made->locks[i], &made->room);
+    return made;
+}
+
+void answers_free(struct answers_engine *engine)
+{
+    for (int i = 0; i < engine->locks_count; i++)
+        standing_close(&engine->locks[i]);
+    free(engine->room.next.rows);
+    free(engine->room.freed.rows);
+    free(engine->locks);
+    free(engine->askers);
+    free(engine);
+}
+
+bool answers_are_lenient(const struct answers_engine *engine)
+{
+    return engine->is_lenient;
+}
+
+/* --- calls --- */
+
+static void acquire_called(struct answers_engine *engine, const struct event *event)
+{
+    struct asker *asker = &engine->askers[event->client];
+    if (asker->acquire != ASKED_NONE && standing_leave(&engine->locks[asker->lock], event->client))
+        engine->is_lenient = true;
+    *asker = (struct asker){.lock = event->lock,
+                            .attempt = event->attempt,
+                            .acquire = ASKED_OPEN,
+                            .acquire_us = event->time_us,
+                            .called_us = event->time_us};
+    standing_ask(&engine->locks[event->lock], event->client);
+}
+
+/* A second release, or a renewal of what it may have released, or may not have: nothing follows. */
+static void more_called(struct answers_engine *engine, struct asker *asker,
+                        const struct event *event)
+{
+    bool is_plain = asker->release == ASKED_NONE &&
+                    (event->op == OP_RELEASE ||
+                     (asker->acquire != ASKED_OPEN && asker->acquire != ASKED_UNANSWERED));
+    engine->is_lenient |= !is_plain;
+    standing_ask_more(&engine->locks[asker->lock], event->client);
+    if (event->op == OP_EXTEND) {
+        asker->is_renewing = is_plain;
+        asker->renew_us = event->time_us;
+    } else if (is_plain) {
+        asker->release = ASKED_OPEN;
+        asker->release_us = event->time_us;
+    } else {
+        asker->is_release_excused = true;
+    }
+}
+
+static void called(struct answers_engine *engine, const struct event *event)
+{
+    struct asker *asker = &engine->askers[event->client];
+    bool is_more = event->op == OP_RELEASE || event->op == OP_EXTEND;
+    if (event->op == OP_ACQUIRE)
+        acquire_called(engine, event);
+    else if (is_more && asker->acquire != ASKED_NONE && event->attempt == asker->attempt)
+        more_called(engine, asker, event);
+}
+
+/* --- returns --- */
+
+static bool is_late(const struct answers_engine *engine, int64_t call_us)
+{
+    return engine->rules.lease_us && engine->room.now_us - call_us >= engine->rules.lease_us;
+}
+
+static enum answers acquire_returned(struct answers_engine *engine, const struct event *event)
+{
+    struct asker *asker = &engine->askers[event->client];
+    struct lock_answers *lock = &engine->locks[asker->lock];
+    if (asker->acquire != ASKED_OPEN)
+        return ANSWERS_FIT;
+    switch (result_outcome(event->result)) {
+    case OUTCOME_INFO:
+        asker->acquire = ASKED_UNANSWERED;
+        return ANSWERS_FIT;
+    case OUTCOME_OK:
+        if (asker->is_excused || is_late(engine, asker->acquire_us)) {
+            asker->acquire = ASKED_UNANSWERED;
+            return ANSWERS_FIT;
+        }
+        return standing_granted(lock, event->client);
+    default:
+        return standing_refused(lock, event->client,
+                                event->result != RESULT_REFUSED || engine->rules.ignores_misses);
+    }
+}
+
+static enum answers release_returned(struct answers_engine *engine, const struct event *event)
+{
+    struct asker *asker = &engine->askers[event->client];
+    struct lock_answers *lock = &engine->locks[asker->lock];
+    if (asker->release != ASKED_OPEN)
+        return ANSWERS_FIT;
+    enum outcome outcome = result_outcome(event->result);
+    bool is_doubted = outcome == OUTCOME_OK && engine->rules.doubts_late_releases &&
+                      is_late(engine, asker->called_us);
+    if (outcome == OUTCOME_INFO || asker->is_release_excused || is_doubted ||
+        (outcome == OUTCOME_FAIL && engine->rules.ignores_misses)) {
+        standing_unanswered(lock, event->client);
+        return ANSWERS_FIT;
+    }
+    if (outcome == OUTCOME_OK)
+        return standing_released(lock, event->client);
+    if (event->result == RESULT_UNSUPPORTED)
+        return standing_not_released(lock, event->client);
+    return standing_not_mine(lock, event->client, true);
+}
+
+static enum answers renewal_returned(struct answers_engine *engine, const struct event *event)
+{
+    struct asker *asker = &engine->askers[event->client];
+    struct lock_answers *lock = &engine->locks[asker->lock];
+    bool was_asked = asker->is_renewing && !asker->is_renewal_excused;
+    asker->is_renewing = asker->is_renewal_excused = false;
+    if (!was_asked)
+        return ANSWERS_FIT;
+    if (result_outcome(event->result) == OUTCOME_OK)
+        return is_late(engine, asker->renew_us) ? ANSWERS_FIT
+                                                : standing_renewed(lock, event->client);
+    if (event->result == RESULT_NOT_MINE && !engine->rules.ignores_misses)
+        return standing_not_mine(lock, event->client, false);
+    return ANSWERS_FIT;
+}
+
+enum answers answers_event(struct answers_engine *engine, const struct event *event)
+{
+    if (event->client < 0 || event->is_inferred)
+        return ANSWERS_FIT;
+    engine->room.now_us = event->time_us;
+    if (event->kind == EVENT_CALL)
+        called(engine, event);
+    if (event->kind != EVENT_RETURN || event->attempt != engine->askers[event->client].attempt)
+        return ANSWERS_FIT;
+    enum answers said = event->op == OP_ACQUIRE   ? acquire_returned(engine, event)
+                        : event->op == OP_RELEASE ? release_returned(engine, event)
+                        : event->op == OP_EXTEND  ? renewal_returned(engine, event)
+                                                  : ANSWERS_FIT;
+    engine->is_lenient |= said == ANSWERS_OPEN;
+    return said;
+}

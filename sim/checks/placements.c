@@ -1,0 +1,205 @@
+/* placements.c - see placements.h.
+ *
+ * A walk over states (events passed, time, operations executed, owner, when its lease ends): from
+ * each state whatever may happen next is tried, and each state once. */
+#include "checks/placements.h"
+
+#include "base/memory.h"
+
+#include <assert.h>
+#include <stdlib.h>
+
+enum { FREE = 0, NEVER = 63, SLOT_BITS = 18, SLOTS = 1 << SLOT_BITS, STATES_MAX = SLOTS / 2 };
+
+struct tried {
+    enum operation op;
+    int call, answer; /* events; answer -1: none that counts */
+    int own;          /* the acquire of the same attempt, of those that are tried */
+    enum result result;
+};
+
+struct state {
+    int passed, time, executed, owner, ends; /* owner: an acquire by its number + 1 */
+};
+
+struct placements {
+    const struct event *events;
+    int count, lease, operations;
+    struct tried tried[PLACEMENTS_OPERATIONS];
+    int waiting; /* states on the stack */
+    struct state stack[STATES_MAX];
+    int states;
+    uint32_t round;
+    struct {
+        uint32_t round, state;
+    } seen[SLOTS];
+};
+
+struct placements *placements_new(void)
+{
+    return memory_new(1, sizeof(struct placements));
+}
+
+void placements_free(struct placements *placements)
+{
+    free(placements);
+}
+
+/* --- what is to be placed --- */
+
+static int answer_of(const struct placements *placements, int call)
+{
+    const struct event *asked = &placements->events[call];
+    for (int i = call + 1; i < placements->count; i++) {
+        const struct event *event = &placements->events[i];
+        if (event->client == asked->client)
+            return event->kind == EVENT_RETURN && event->op == asked->op ? i : -1;
+    }
+    return -1;
+}
+
+/* A grant, or a renewal, that is told a lease after its call is one without an answer. */
+static bool is_late(const struct placements *placements, const struct tried *tried)
+{
+    int64_t took =
+        placements->events[tried->answer].time_us - placements->events[tried->call].time_us;
+    return placements->lease && tried->op != OP_RELEASE &&
+           result_outcome(tried->result) == OUTCOME_OK && took >= placements->lease;
+}
+
+static void list(struct placements *placements)
+{
+    int own[PLACEMENTS_EVENTS]; /* by client */
+    placements->operations = 0;
+    for (int i = 0; i < placements->count; i++) {
+        const struct event *event = &placements->events[i];
+        if (event->kind != EVENT_CALL)
+            continue;
+        assert(placements->operations < PLACEMENTS_OPERATIONS && event->client < PLACEMENTS_EVENTS);
+        struct tried *tried = &placements->tried[placements->operations];
+        if (event->op == OP_ACQUIRE)
+            own[event->client] = placements->operations;
+        *tried = (struct tried){.op = event->op,
+                                .call = i,
+                                .answer = answer_of(placements, i),
+                                .own = own[event->client]};
+        if (tried->answer >= 0)
+            tried->result = placements->events[tried->answer].result;
+        if (tried->answer >= 0 &&
+            (result_outcome(tried->result) == OUTCOME_INFO || is_late(placements, tried)))
+            tried->answer = -1;
+        placements->operations++;
+    }
+}
+
+/* --- the walk --- */
+
+static void reach(struct placements *placements, struct state state)
+{
+    uint32_t packed =
+        (uint32_t)((((state.passed * 32 + state.time) * 256 + state.executed) * 16 + state.owner) *
+                       64 +
+                   state.ends);
+    uint32_t slot = packed * 2654435761u >> (32 - SLOT_BITS);
+    for (;; slot = (slot + 1) % SLOTS) {
+        if (placements->seen[slot].round != placements->round)
+            break;
+        if (placements->seen[slot].state == packed)
+            return;
+    }
+    assert(placements->states < STATES_MAX);
+    placements->seen[slot].round = placements->round;
+    placements->seen[slot].state = packed;
+    placements->states++;
+    placements->stack[placements->waiting++] = state;
+}
+
+static int lease_end(const struct placements *placements, int time)
+{
+    int ends = time + placements->lease;
+    return placements->lease && ends <= PLACEMENTS_TIME ? ends : NEVER;
+}
+
+/* Does it take effect there? */
+static bool is_possible(const struct tried *tried, const struct state *state)
+{
+    return tried->op == OP_ACQUIRE ? state->owner == FREE : state->owner == tried->own + 1;
+}
+
+/* Executed at this moment, it is answered as it was; without an answer it may do what it can. */
+static bool is_answered_so(const struct tried *tried, const struct state *state)
+{
+    if (tried->answer < 0)
+        return true;
+    return is_possible(tried, state) == (result_outcome(tried->result) == OUTCOME_OK);
+}
+
+static void execute(struct placements *placements, struct state state, int number)
+{
+    const struct tried *tried = &placements->tried[number];
+    bool takes_effect = is_possible(tried, &state);
+    state.executed |= 1 << number;
+    if (takes_effect && tried->op == OP_ACQUIRE)
+        state.owner = number + 1;
+    if (takes_effect && tried->op != OP_RELEASE)
+        state.ends = lease_end(placements, state.time);
+    if (takes_effect && tried->op == OP_RELEASE)
+        state.owner = FREE, state.ends = 0;
+    reach(placements, state);
+}
+
+/* Is every operation executed whose answer is the next event? */
+static bool may_pass(const struct placements *placements, const struct state *state)
+{
+    for (int i = 0; i < placements->operations; i++)
+        if (placements->tried[i].answer == state->passed &&
+            result_outcome(placements->tried[i].result) != OUTCOME_INFO &&
+            placements->tried[i].result != RESULT_UNSUPPORTED && !(state->executed >> i & 1))
+            return false;
+    return true;
+}
+
+static void step(struct placements *placements, const struct state *state)
+{
+    const struct state now = *state;
+    struct state next = now;
+    int until = (int)placements->events[now.passed].time_us;
+    for (int i = 0; i < placements->operations; i++) {
+        const struct tried *tried = &placements->tried[i];
+        bool is_called = tried->call < now.passed;
+        bool is_over = tried->answer >= 0 && tried->answer < now.passed;
+        if (is_called && !is_over && !(now.executed >> i & 1) &&
+            tried->result != RESULT_UNSUPPORTED && is_answered_so(tried, &now))
+            execute(placements, now, i);
+    }
+    if (now.owner != FREE && now.ends <= now.time) {
+        next.owner = FREE, next.ends = 0;
+        reach(placements, next);
+        next = now;
+    }
+    if (now.time < until)
+        next.time++;
+    else if (may_pass(placements, &now))
+        next.passed++;
+    reach(placements, next);
+}
+
+bool placements_exist(struct placements *placements, const struct event *events, int count,
+                      int64_t lease)
+{
+    assert(count <= PLACEMENTS_EVENTS && lease >= 0 && lease <= PLACEMENTS_TIME);
+    placements->events = events;
+    placements->count = count;
+    placements->lease = (int)lease;
+    placements->round++;
+    placements->waiting = placements->states = 0;
+    list(placements);
+    reach(placements, (struct state){.owner = FREE});
+    while (placements->waiting > 0) {
+        struct state state = placements->stack[--placements->waiting];
+        if (state.passed == count)
+            return true;
+        step(placements, &state);
+    }
+    return false;
+}

@@ -1,0 +1,285 @@
+/* selftest.c - see selftest.h.
+ *
+ * Histories are drawn by running clients against a lock in small steps of time; then, in most of
+ * them, one thing is made untrue. So about half of them can be explained, and the others nearly. */
+#include "checks/selftest.h"
+
+#include "base/memory.h"
+#include "base/random.h"
+#include "checks/answers.h"
+#include "checks/placements.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { CLIENTS = 4, LEASE_MAX = 6, TIME_STEP_MAX = 2 };
+
+struct selftest_room {
+    struct answers_rules rules;
+    struct placements *placements;
+};
+
+struct selftest_room *selftest_new(void)
+{
+    struct selftest_room *room = memory_new(1, sizeof *room);
+    room->placements = placements_new();
+    return room;
+}
+
+void selftest_free(struct selftest_room *room)
+{
+    placements_free(room->placements);
+    free(room);
+}
+
+/* --- drawing --- */
+
+struct drawn_client {
+    int attempt;
+    bool has_asked, is_asking, is_executed, has_result;
+    enum operation op;
+    enum result result;
+};
+
+struct selftest_draft {
+    struct random random;
+    struct selftest_history *history;
+    struct drawn_client clients[CLIENTS];
+    int64_t now, ends;
+    int owner, owner_attempt; /* -1: free */
+    int calls;
+};
+
+static void put(struct selftest_draft *draw, enum event_kind kind, int client, enum result result)
+{
+    struct selftest_history *history = draw->history;
+    const struct drawn_client *who = &draw->clients[client];
+    assert(history->count < SELFTEST_EVENTS);
+    history->events[history->count] = (struct event){.index = history->count,
+                                                     .time_us = draw->now,
+                                                     .from_us = draw->now,
+                                                     .kind = kind,
+                                                     .client = client,
+                                                     .server = -1,
+                                                     .attempt = who->attempt,
+                                                     .op = who->op,
+                                                     .result = result};
+    history->count++;
+}
+
+static void call(struct selftest_draft *draw, int client)
+{
+    struct drawn_client *who = &draw->clients[client];
+    bool begins = who->attempt == 0 || random_below(&draw->random, 5) < 2;
+    who->op = begins ? OP_ACQUIRE : random_below(&draw->random, 3) == 0 ? OP_EXTEND : OP_RELEASE;
+    who->attempt += begins;
+    const struct selftest_history *history = draw->history;
+    const struct event *last = history->count ? &history->events[history->count - 1] : NULL;
+    if (last && last->kind == EVENT_RETURN && last->time_us == draw->now)
+        draw->now++; /* else either may have been first */
+    who->is_asking = true;
+    who->is_executed = false;
+    draw->calls++;
+    put(draw, EVENT_CALL, client, RESULT_NONE);
+}
+
+static void execute(struct selftest_draft *draw, int client)
+{
+    struct drawn_client *who = &draw->clients[client];
+    bool is_own = draw->owner == client && draw->owner_attempt == who->attempt;
+    bool is_done = who->op == OP_ACQUIRE ? draw->owner < 0 : is_own;
+    who->is_executed = true;
+    who->result = who->op == OP_ACQUIRE   ? (is_done ? RESULT_GRANTED : RESULT_REFUSED)
+                  : !is_done              ? RESULT_NOT_MINE
+                  : who->op == OP_RELEASE ? RESULT_RELEASED
+                                          : RESULT_DONE;
+    if (is_done && who->op == OP_RELEASE)
+        draw->owner = -1;
+    if (is_done && who->op == OP_ACQUIRE) {
+        draw->owner = client;
+        draw->owner_attempt = who->attempt;
+    }
+    if (is_done && who->op != OP_RELEASE)
+        draw->ends = draw->now + draw->history->lease;
+}
+
+static void answer(struct selftest_draft *draw, int client)
+{
+    struct drawn_client *who = &draw->clients[client];
+    who->is_asking = false;
+    put(draw, EVENT_RETURN, client,
+        random_below(&draw->random, 8) == 0 ? RESULT_FAILED : who->result);
+}
+
+/* Something happens to one of the clients, or time passes. */
+static void step(struct selftest_draft *draw)
+{
+    int client = (int)random_below(&draw->random, CLIENTS);
+    struct drawn_client *who = &draw->clients[client];
+    if (random_below(&draw->random, 3) == 0 && draw->now + TIME_STEP_MAX <= PLACEMENTS_TIME)
+        draw->now += 1 + (int64_t)random_below(&draw->random, TIME_STEP_MAX);
+    if (draw->history->lease && draw->owner >= 0 && draw->now >= draw->ends &&
+        random_below(&draw->random, 2))
+        draw->owner = -1;
+    if (!who->is_asking) {
+        if (draw->calls < PLACEMENTS_OPERATIONS && draw->now < PLACEMENTS_TIME)
+            call(draw, client);
+    } else if (!who->is_executed) {
+        if (random_below(&draw->random, 12) == 0) { /* never answered, perhaps not executed */
+            who->is_asking = false;
+            if (random_below(&draw->random, 2))
+                put(draw, EVENT_RETURN, client, RESULT_FAILED);
+        } else {
+            execute(draw, client);
+        }
+    } else {
+        answer(draw, client);
+    }
+}
+
+static enum result other_result(enum operation op, enum result result)
+{
+    bool is_ok = result_outcome(result) == OUTCOME_OK;
+    if (op == OP_ACQUIRE)
+        return is_ok ? RESULT_REFUSED : RESULT_GRANTED;
+    return is_ok ? RESULT_NOT_MINE : op == OP_RELEASE ? RESULT_RELEASED : RESULT_DONE;
+}
+
+/* An answer becomes another one. */
+static void make_untrue(struct selftest_draft *draw)
+{
+    struct selftest_history *history = draw->history;
+    struct event *event = &history->events[random_below(&draw->random, (uint64_t)history->count)];
+    if (event->kind == EVENT_RETURN)
+        event->result = other_result(event->op, event->result);
+}
+
+void selftest_draw(uint64_t seed, int64_t number, struct selftest_history *history)
+{
+    struct selftest_draft draw = {
+        .random = {.seed = seed, .stream = (uint64_t)number}, .history = history, .owner = -1};
+    history->count = 0;
+    history->lease = (int64_t)random_below(&draw.random, LEASE_MAX);
+    int steps = 8 + (int)random_below(&draw.random, 32);
+    for (int i = 0; i < steps && history->count < SELFTEST_EVENTS; i++)
+        step(&draw);
+    if (history->count > 0 && random_below(&draw.random, 4) > 0)
+        make_untrue(&draw);
+}
+
+/* --- judging --- */
+
+static enum answers by_engine(struct answers_rules rules, const struct selftest_history *history,
+                              bool *is_lenient)
+{
+    rules.lease_us = history->lease;
+    struct answers_engine *engine = answers_new(rules, CLIENTS, 1);
+    enum answers said = ANSWERS_FIT;
+    for (int i = 0; i < history->count && said == ANSWERS_FIT; i++)
+        said = answers_event(engine, &history->events[i]);
+    *is_lenient = answers_are_lenient(engine);
+    answers_free(engine);
+    return said;
+}
+
+struct judgement {
+    bool engine_contradicts, is_lenient, can_be;
+};
+
+static struct judgement judge(struct selftest_room *room, const struct selftest_history *history)
+{
+    struct judgement judgement;
+    judgement.engine_contradicts =
+        by_engine(room->rules, history, &judgement.is_lenient) == ANSWERS_CONTRADICT;
+    judgement.can_be =
+        placements_exist(room->placements, history->events, history->count, history->lease);
+    return judgement;
+}
+
+/* A contradiction must be one, and none may be missed but where the engine says so itself. */
+static bool is_wrong(const struct judgement *judgement)
+{
+    return judgement->engine_contradicts ? judgement->can_be
+                                         : !judgement->can_be && !judgement->is_lenient;
+}
+
+static bool disagrees(struct selftest_room *room, const struct selftest_history *history)
+{
+    struct judgement judgement = judge(room, history);
+    return is_wrong(&judgement);
+}
+
+/* --- shrinking --- */
+
+/* Without that event; without an operation's call its answer goes as well, and without an
+ * acquire's all of its attempt. */
+static void leave_out(const struct selftest_history *history, int which,
+                      struct selftest_history *made)
+{
+    const struct event *gone = &history->events[which];
+    bool is_open = gone->kind == EVENT_CALL;
+    *made = *history;
+    made->count = 0;
+    for (int i = 0; i < history->count; i++) {
+        const struct event *event = &history->events[i];
+        bool is_same =
+            i > which && event->client == gone->client && event->attempt == gone->attempt;
+        bool goes = i == which || (is_same && is_open && event->kind == EVENT_RETURN) ||
+                    (is_same && gone->kind == EVENT_CALL && gone->op == OP_ACQUIRE);
+        is_open &= !is_same;
+        if (goes)
+            continue;
+        made->events[made->count] = *event;
+        made->events[made->count].index = made->count;
+        made->count++;
+    }
+}
+
+static void shrink(struct selftest_room *room, struct selftest_history *history)
+{
+    for (int i = 0; i < history->count; i++) {
+        struct selftest_history made;
+        leave_out(history, i, &made);
+        if (disagrees(room, &made)) {
+            *history = made;
+            i = -1;
+        }
+    }
+}
+
+/* --- contract --- */
+
+void selftest_go(struct selftest_room *room, struct selftest *selftest, int64_t histories)
+{
+    struct selftest_history history;
+    room->rules = selftest->planted;
+    for (int64_t i = 0; i < histories && selftest->disagreements == 0; i++) {
+        selftest_draw(selftest->seed, selftest->histories, &history);
+        struct judgement judgement = judge(room, &history);
+        selftest->histories++;
+        selftest->contradictory += !judgement.can_be;
+        selftest->lenient += !judgement.can_be && !judgement.engine_contradicts;
+        if (!is_wrong(&judgement))
+            continue;
+        selftest->disagreements++;
+        shrink(room, &history);
+        selftest->smallest = history;
+        selftest->engine_contradicts = judge(room, &history).engine_contradicts;
+    }
+}
+
+const char *selftest_print(const struct selftest_history *history, char *text)
+{
+    size_t used = (size_t)snprintf(text, SELFTEST_TEXT, "lease %d\n", (int)history->lease);
+    for (int i = 0; i < history->count && used < SELFTEST_TEXT; i++) {
+        const struct event *event = &history->events[i];
+        used +=
+            (size_t)snprintf(text + used, SELFTEST_TEXT - used, "%3d  %c %-7s %s%s\n",
+                             (int)event->time_us, 'A' + event->client, operation_name(event->op),
+                             event->kind == EVENT_CALL ? "?" : "is told: ",
+                             event->kind == EVENT_CALL ? "" : result_name(event->result));
+    }
+    return text;
+}

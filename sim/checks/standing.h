@@ -1,0 +1,92 @@
+/* standing.h - how a lock can stand, as far as answers tell: what answers.c keeps of each lock.
+ *
+ * A standing is one way in which all answers so far can be explained, as early as it can be: who
+ * owns the lock, from when on that may end, and what was made use of that is not answered yet. */
+#ifndef PICKLOCK_CHECKS_STANDING_H
+#define PICKLOCK_CHECKS_STANDING_H
+
+#include "checks/answers.h"
+
+enum { FREE = -1, FORMER = -2 }; /* owners that are no client: none; an attempt that is left */
+
+enum ask_phase { ASKED_NONE, ASKED_OPEN, ASKED_UNANSWERED, ASKED_GRANTED, ASKED_ENDED };
+
+/* A client and its last attempt. */
+struct asker {
+    int lock, attempt;
+    enum ask_phase acquire, release;
+    bool is_renewing;
+    int64_t called_us, release_us, renew_us; /* of the calls */
+    int64_t acquire_us; /* the acquire has an effect no earlier, if it had none before */
+    bool is_excused, is_release_excused,
+        is_renewal_excused; /* asked before the engine lost track */
+};
+
+/* What of a client has happened and is not answered: its acquire, which is not its ownership any
+ * more; its release; its release or renewal, before its acquire, in vain. */
+enum { USED_ACQUIRE = 1, USED_RELEASE = 2, USED_IN_VAIN = 4, USED_MAX = 12, WAYS_MAX = 512 };
+
+struct lock_way {
+    int owner;
+    int64_t ends_us;            /* not before that the ownership ends by itself */
+    int64_t from_us;            /* when the last thing happened, at the earliest */
+    int64_t until_us;           /* FREE: when it was owned last, at the latest */
+    int64_t spent, spent_short; /* how many of the left acquires have had it; see lock_answers */
+    int used_count;
+    struct used {
+        int client;
+        unsigned how;
+    } used[USED_MAX]; /* by client */
+};
+
+/* The calls of acquires that have no answer, and whose client has gone on: each can have the lock
+ * once. In order; which of those before a standing's from_us it is makes no difference. */
+struct left_calls {
+    int64_t *calls_us;
+    int64_t count, size;
+};
+
+struct ways {
+    struct lock_way *rows;
+    int count, size;
+    bool is_full; /* there were more */
+};
+
+/* What all locks of an engine share. */
+struct standing_room {
+    struct asker *askers;
+    int64_t lease_us; /* 0: none */
+    int64_t now_us;   /* of the event in hand */
+    struct ways next, freed;
+};
+
+struct lock_answers {
+    struct standing_room *room;
+    struct ways ways;
+    bool is_lost;                       /* nothing is known until the next grant */
+    struct left_calls left, left_short; /* short: whose release has no answer, either */
+    int *present;                       /* clients whose attempt is not over */
+    int present_count, present_size;
+};
+
+void standing_init(struct lock_answers *lock, struct standing_room *room);
+void standing_close(struct lock_answers *lock);
+
+/* The client begins an attempt. */
+void standing_ask(struct lock_answers *lock, int client);
+/* It begins another one: what has no answer has none for ever. True: that was weighed leniently. */
+bool standing_leave(struct lock_answers *lock, int client);
+
+/* It releases, or renews. */
+void standing_ask_more(struct lock_answers *lock, int client);
+
+/* Answers. is_silent: it proves only that this acquire had no effect. */
+enum answers standing_granted(struct lock_answers *lock, int client);
+enum answers standing_refused(struct lock_answers *lock, int client, bool is_silent);
+enum answers standing_released(struct lock_answers *lock, int client);
+enum answers standing_not_released(struct lock_answers *lock, int client);
+enum answers standing_not_mine(struct lock_answers *lock, int client, bool is_release);
+enum answers standing_renewed(struct lock_answers *lock, int client);
+void standing_unanswered(struct lock_answers *lock, int client); /* a release */
+
+#endif

@@ -1,0 +1,268 @@
+/* standing_owner.c - see standing.h: how an ownership ends, and how the next one begins. */
+#include "checks/standing_parts.h"
+
+#include "base/memory.h"
+
+#include <string.h>
+
+/* --- ways --- */
+
+/* Whatever the other one can come to, this one can. */
+static bool is_as_good(const struct lock_way *one, const struct lock_way *other)
+{
+    return one->owner == other->owner && one->from_us <= other->from_us &&
+           (one->owner == FREE ? one->until_us >= other->until_us
+                               : one->ends_us <= other->ends_us) &&
+           one->spent <= other->spent && one->spent_short <= other->spent_short &&
+           one->used_count == other->used_count &&
+           !memcmp(one->used, other->used, (size_t)one->used_count * sizeof *one->used);
+}
+
+void ways_add(struct ways *ways, const struct lock_way *way)
+{
+    for (int i = 0; i < ways->count; i++)
+        if (is_as_good(&ways->rows[i], way))
+            return;
+    for (int i = ways->count - 1; i >= 0; i--)
+        if (is_as_good(way, &ways->rows[i]))
+            ways->rows[i] = ways->rows[--ways->count];
+    if (ways->count == WAYS_MAX) {
+        ways->is_full = true;
+        return;
+    }
+    if (ways->count == ways->size) {
+        ways->size = ways->size ? 2 * ways->size : 2;
+        ways->rows = memory_resize(ways->rows, (size_t)ways->size, sizeof *ways->rows);
+    }
+    ways->rows[ways->count++] = *way;
+}
+
+unsigned standing_used(const struct lock_way *way, int client)
+{
+    for (int i = 0; i < way->used_count; i++)
+        if (way->used[i].client == client)
+            return way->used[i].how;
+    return 0;
+}
+
+bool standing_use(struct lock_way *way, int client, unsigned how)
+{
+    int at = 0;
+    while (at < way->used_count && way->used[at].client < client)
+        at++;
+    bool is_there = at < way->used_count && way->used[at].client == client;
+    struct used *here = &way->used[at];
+    size_t behind = (size_t)(way->used_count - at - is_there) * sizeof *here;
+    if (!how && is_there) {
+        memmove(here, here + 1, behind);
+        way->used_count--;
+    }
+    if (!how)
+        return true;
+    if (!is_there && way->used_count == USED_MAX)
+        return false;
+    if (!is_there) {
+        memmove(here + 1, here, behind);
+        way->used_count++;
+    }
+    *here = (struct used){.client = client, .how = how};
+    return true;
+}
+
+/* --- an ownership begins --- */
+
+void standing_own(const struct lock_answers *lock, struct lock_way *way, int client,
+                  int64_t since_us)
+{
+    way->owner = client;
+    way->from_us = later(way->from_us, since_us);
+    way->ends_us = lock->room->lease_us ? way->from_us + lock->room->lease_us : INT64_MAX;
+    way->until_us = 0;
+}
+
+void standing_lengthen(const struct lock_answers *lock, struct lock_way *way, int64_t since_us)
+{
+    int64_t lease_us = lock->room->lease_us;
+    way->from_us = later(way->from_us, since_us);
+    if (lease_us && way->ends_us - lease_us < since_us) /* else it began, or was renewed, later */
+        way->ends_us = since_us + lease_us;
+}
+
+/* --- and ends --- */
+
+static void add_freed(const struct standing_room *room, struct ways *ways, struct lock_way way,
+                      int client, unsigned how, int64_t from_us)
+{
+    way.owner = FREE;
+    way.ends_us = 0;
+    way.from_us = later(way.from_us, from_us);
+    way.until_us = room->now_us;
+    if (how && !standing_use(&way, client, how))
+        ways->is_full = true;
+    else
+        ways_add(ways, &way);
+}
+
+void standing_expire(struct lock_answers *lock, struct ways *ways, const struct lock_way *way)
+{
+    bool was_told = way->owner < 0 || !asker_may_have(&lock->room->askers[way->owner]);
+    if (way->ends_us <= lock->room->now_us)
+        add_freed(lock->room, ways, *way, way->owner, was_told ? 0 : USED_ACQUIRE, way->ends_us);
+}
+
+static void release_early(struct lock_answers *lock, const struct lock_way *way)
+{
+    const struct asker *asker = &lock->room->askers[way->owner];
+    bool owes_answer = asker->release == ASKED_OPEN && !asker->is_release_excused;
+    unsigned how = (asker_may_have(asker) ? USED_ACQUIRE : 0u) | (owes_answer ? USED_RELEASE : 0u);
+    if (asker->release == ASKED_OPEN || asker->release == ASKED_UNANSWERED)
+        add_freed(lock->room, &lock->room->freed, *way, way->owner, how, asker->release_us);
+}
+
+/* Somebody who was never told may have had the lock and have released it, and be told of that. */
+static void pass_over(struct lock_answers *lock, struct lock_way way, int but)
+{
+    for (int i = 0; i < lock->present_count; i++) {
+        int client = lock->present[i];
+        const struct asker *asker = &lock->room->askers[client];
+        if (client != but && asker_may_have(asker) && asker->release == ASKED_OPEN &&
+            !asker->is_release_excused && !standing_used(&way, client))
+            add_freed(lock->room, &lock->room->freed, way, client, USED_ACQUIRE | USED_RELEASE,
+                      later(asker->acquire_us, asker->release_us));
+    }
+}
+
+/* How the lock may have become free by now: lock->room->freed. but: an answer to that client is in
+ * hand. */
+static void list_freed(struct lock_answers *lock, const struct lock_way *way, int but)
+{
+    struct ways *freed = &lock->room->freed;
+    freed->count = 0;
+    if (way->owner == FREE) {
+        ways_add(freed, way);
+    } else {
+        standing_expire(lock, freed, way);
+        if (way->owner >= 0)
+            release_early(lock, way);
+    }
+    /* What is added is not as good as what is there: it has used more. */
+    for (int i = 0; i < freed->count; i++)
+        pass_over(lock, freed->rows[i], but);
+}
+
+void standing_give(struct lock_answers *lock, const struct lock_way *way, int client)
+{
+    const struct ways *freed = &lock->room->freed;
+    list_freed(lock, way, client);
+    for (int i = 0; i < freed->count; i++) {
+        struct lock_way made = freed->rows[i];
+        standing_own(lock, &made, client, lock->room->askers[client].acquire_us);
+        ways_add(&lock->room->next, &made);
+    }
+}
+
+void standing_give_until_expired(struct lock_answers *lock, const struct lock_way *way, int client)
+{
+    const struct ways *freed = &lock->room->freed;
+    list_freed(lock, way, client);
+    for (int i = 0; i < freed->count; i++) {
+        struct lock_way made = freed->rows[i];
+        standing_own(lock, &made, client, lock->room->askers[client].acquire_us);
+        standing_expire(lock, &lock->room->next, &made);
+    }
+}
+
+void standing_give_back(struct lock_answers *lock, const struct lock_way *way, int client)
+{
+    const struct asker *asker = &lock->room->askers[client];
+    const struct ways *freed = &lock->room->freed;
+    list_freed(lock, way, client);
+    for (int i = 0; i < freed->count; i++)
+        add_freed(lock->room, &lock->room->next, freed->rows[i], client, 0,
+                  later(asker->acquire_us, asker->release_us));
+}
+
+/* --- a refusal --- */
+
+/* Since when the next of those that were left can have had it; false: none is left. */
+static bool next_left(const struct left_calls *left, int64_t spent, int64_t from_us,
+                      int64_t *since_us)
+{
+    int64_t low = 0, high = left->count;
+    while (low < high) { /* the first that was called later */
+        int64_t middle = low + (high - low) / 2;
+        if (left->calls_us[middle] <= from_us)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    *since_us = spent < low || low == left->count ? from_us : left->calls_us[low];
+    return spent < low || low < left->count;
+}
+
+/* That one had it when the client was refused; it may have asked in vain for more before. */
+static void refuse_by(struct lock_answers *lock, const struct lock_way *way, int other,
+                      int64_t call_us)
+{
+    const struct asker *asker = &lock->room->askers[other];
+    bool is_releasing = asker->release == ASKED_OPEN && !asker->is_release_excused;
+    bool is_renewing = asker->is_renewing && !asker->is_renewal_excused;
+    struct lock_way made = *way;
+    standing_own(lock, &made, other, asker->acquire_us);
+    made.from_us = later(made.from_us, call_us);
+    ways_add(&lock->room->next, &made);
+    if (!is_releasing && !is_renewing)
+        return;
+    made = *way;
+    standing_own(lock, &made, other, is_releasing ? asker->release_us : asker->renew_us);
+    made.from_us = later(made.from_us, call_us);
+    if (standing_use(&made, other, USED_IN_VAIN))
+        ways_add(&lock->room->next, &made);
+    else
+        lock->room->next.is_full = true;
+}
+
+/* The lock was free; somebody who may have had it by now had it when the client was refused. */
+static void refuse_by_another(struct lock_answers *lock, const struct lock_way *way, int client)
+{
+    int64_t call_us = lock->room->askers[client].acquire_us, since_us;
+    for (int i = 0; i < lock->present_count; i++) {
+        int other = lock->present[i];
+        const struct asker *asker = &lock->room->askers[other];
+        if (other != client && asker_may_have(asker) && !standing_used(way, other))
+            refuse_by(lock, way, other, call_us);
+    }
+    if (next_left(&lock->left, way->spent, way->from_us, &since_us)) {
+        struct lock_way made = *way;
+        standing_own(lock, &made, FORMER, since_us);
+        made.spent++;
+        made.from_us = later(made.from_us, call_us);
+        ways_add(&lock->room->next, &made);
+    }
+    if (next_left(&lock->left_short, way->spent_short, way->from_us, &since_us)) {
+        struct lock_way made = *way;
+        standing_own(lock, &made, FORMER, since_us);
+        made.spent_short++;
+        made.ends_us = made.from_us;
+        made.from_us = later(made.from_us, call_us);
+        ways_add(&lock->room->next, &made);
+    }
+}
+
+void standing_refuse(struct lock_answers *lock, const struct lock_way *way, int client)
+{
+    int64_t call_us = lock->room->askers[client].acquire_us;
+    const struct ways *freed = &lock->room->freed;
+    /* It was owned at some time since the call: nothing else is needed where that costs nothing. */
+    if (way->owner != FREE || way->until_us >= lock->room->askers[client].called_us) {
+        struct lock_way made = *way;
+        made.from_us = later(way->from_us, call_us);
+        ways_add(&lock->room->next, &made);
+        if (call_us <= way->from_us)
+            return;
+    }
+    list_freed(lock, way, client);
+    for (int i = 0; i < freed->count; i++)
+        if (way->owner == FREE || freed->rows[i].from_us < call_us)
+            refuse_by_another(lock, &freed->rows[i], client);
+}

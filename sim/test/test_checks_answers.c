@@ -1,0 +1,274 @@
+/* test_checks_answers.c - the black-box engine, rule by rule: what a lock can have answered, and
+ * what it cannot. Every history is small enough for the placements, which say the same. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <cmocka.h>
+
+#include "checks/answers.h"
+#include "checks/placements.h"
+#include "checks/selftest.h"
+#include "test/sample.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { CLIENTS = 4, EVENTS_MAX = 64 };
+
+struct told {
+    int count;
+    struct event events[EVENTS_MAX];
+};
+
+/* "0 A acquire; 1 A granted; ..." */
+static void read_story(const char *story, struct told *told)
+{
+    int attempts[CLIENTS] = {0};
+    enum operation ops[CLIENTS] = {0};
+    int time, used;
+    char client, word[16];
+    *told = (struct told){0};
+    for (; sscanf(story, " %d %c %15[a-z-] %n", &time, &client, word, &used) == 3; story += used) {
+        struct event *event = &told->events[told->count];
+        int who = client - 'A';
+        *event =
+            (struct event){.index = told->count++, .time_us = time, .client = who, .server = -1};
+        if (operation_read(word, &event->op)) {
+            attempts[who] += event->op == OP_ACQUIRE;
+            ops[who] = event->op;
+            event->kind = EVENT_CALL;
+        } else {
+            assert_true(result_read(word, &event->result));
+            event->kind = EVENT_RETURN;
+            event->op = ops[who];
+        }
+        event->attempt = attempts[who];
+        if (story[used] == ';')
+            used++;
+    }
+}
+
+/* How many answers contradict those before. */
+static int contradictions(struct answers_rules rules, int locks, const struct told *told)
+{
+    struct answers_engine *engine = answers_new(rules, CLIENTS, locks);
+    int count = 0;
+    for (int i = 0; i < told->count; i++)
+        count += answers_event(engine, &told->events[i]) == ANSWERS_CONTRADICT;
+    assert_false(answers_are_lenient(engine));
+    answers_free(engine);
+    return count;
+}
+
+static void assert_answers(int64_t lease, const char *story, int wanted)
+{
+    struct told told;
+    struct placements *placements = placements_new();
+    read_story(story, &told);
+    assert_true(told.count > 0);
+    assert_int_equal(contradictions((struct answers_rules){.lease_us = lease}, 1, &told), wanted);
+    assert_int_equal(placements_exist(placements, told.events, told.count, lease), wanted == 0);
+    placements_free(placements);
+}
+
+#define CAN_BE(lease, story) assert_answers(lease, story, 0)
+#define CANNOT(lease, story) assert_answers(lease, story, 1)
+
+static void a_lock_is_granted_to_one_at_a_time(void **state)
+{
+    (void)state;
+    CANNOT(0, "0 A acquire; 1 A granted; 2 B acquire; 3 B granted");
+    CAN_BE(0, "0 A acquire; 1 A granted; 2 A release; 3 A released; 4 B acquire; 5 B granted");
+    CAN_BE(0, "0 A acquire; 1 A granted; 2 B acquire; 3 A release; 4 B granted; 5 A released");
+}
+
+static void a_lease_may_end_by_itself_and_need_not(void **state)
+{
+    (void)state;
+    CANNOT(10, "0 A acquire; 2 A granted; 8 B acquire; 9 B granted");
+    CAN_BE(10, "0 A acquire; 2 A granted; 8 B acquire; 10 B granted");
+    CAN_BE(10, "0 A acquire; 2 A granted; 20 B acquire; 21 B refused");
+    /* C's began when A's was released: B's is later than its call says */
+    CANNOT(10, "0 A acquire; 1 A granted; 2 B acquire; 8 A release; 9 A released; 9 B granted; "
+               "12 C acquire; 17 C granted");
+    CAN_BE(10, "0 A acquire; 1 A granted; 2 B acquire; 8 A release; 9 A released; 9 B granted; "
+               "12 C acquire; 18 C granted");
+}
+
+static void refused_is_who_cannot_have_had_it(void **state)
+{
+    (void)state;
+    CANNOT(0, "0 A acquire; 1 A refused");
+    CAN_BE(0, "0 A acquire; 1 B acquire; 2 B refused; 3 A granted");
+    CANNOT(0, "0 A acquire; 1 B acquire; 2 B refused; 3 A refused");
+    CAN_BE(0, "0 A acquire; 1 B acquire; 2 B refused; 3 A failed");
+    CANNOT(0, "0 A acquire; 1 A granted; 2 A release; 3 A released; 4 B acquire; 5 B refused");
+    CAN_BE(0, "0 A acquire; 1 A granted; 2 A release; 3 B acquire; 4 A released; 5 B refused");
+}
+
+/* An early place for one answer leaves none for another. */
+static void all_answers_need_one_order(void **state)
+{
+    (void)state;
+    /* B refused by C alone, which then cannot have expired when D is granted the lock */
+    CANNOT(6, "0 C acquire; 4 B acquire; 5 B refused; 5 C granted; 5 D acquire; 5 D granted");
+    CANNOT(6, "5 C acquire; 6 B acquire; 7 B refused; 7 C granted; 8 D acquire; 10 D granted");
+    CAN_BE(6, "5 C acquire; 6 B acquire; 7 B refused; 7 C granted; 8 D acquire; 11 D granted");
+}
+
+static void without_an_answer_it_may_happen_once(void **state)
+{
+    (void)state;
+    CAN_BE(4, "0 A acquire; 1 A failed; 9 B acquire; 10 B refused");
+    /* two refusals that nobody but A explains, with a grant between them */
+    CANNOT(4, "0 A acquire; 1 A failed; 5 B acquire; 6 B refused; 10 C acquire; 11 C granted; "
+              "12 C release; 13 C released; 14 D acquire; 15 D refused");
+    CAN_BE(4, "0 A acquire; 1 A failed; 1 A acquire; 2 A failed; 5 B acquire; 6 B refused; "
+              "10 C acquire; 11 C granted; 12 C release; 13 C released; 14 D acquire; "
+              "15 D refused");
+}
+
+static void not_mine_is_what_was_lost(void **state)
+{
+    (void)state;
+    CANNOT(10, "0 A acquire; 1 A granted; 2 A release; 9 A not-mine");
+    CAN_BE(10, "0 A acquire; 1 A granted; 2 A release; 10 A not-mine");
+    CANNOT(0, "0 A acquire; 1 A granted; 2 A extend; 20 A not-mine");
+    CANNOT(10, "0 A acquire; 1 A granted; 10 B acquire; 11 B granted; 12 A release; "
+               "13 A released");
+}
+
+static void a_renewal_begins_the_lease_anew(void **state)
+{
+    (void)state;
+    CAN_BE(10, "0 A acquire; 1 A granted; 12 B acquire; 13 B granted");
+    CANNOT(10, "0 A acquire; 1 A granted; 5 A extend; 6 A done; 12 B acquire; 13 B granted");
+    CAN_BE(10, "0 A acquire; 1 A granted; 5 A extend; 6 A done; 12 B acquire; 15 B granted");
+    CAN_BE(10, "0 A acquire; 1 A granted; 5 A extend; 6 A failed; 12 B acquire; 13 B granted");
+}
+
+/* A grant told a lease after its call is no news. */
+static void a_late_grant_proves_nothing(void **state)
+{
+    (void)state;
+    CAN_BE(4, "0 A acquire; 1 B acquire; 4 A granted; 4 B granted");
+    CANNOT(5, "0 A acquire; 1 B acquire; 4 A granted; 4 B granted");
+}
+
+static void locks_are_apart(void **state)
+{
+    struct told told;
+    (void)state;
+    read_story("0 A acquire; 1 A granted; 2 B acquire; 3 B granted", &told);
+    assert_int_equal(contradictions((struct answers_rules){0}, 2, &told), 1);
+    told.events[2].lock = told.events[3].lock = 1;
+    assert_int_equal(contradictions((struct answers_rules){0}, 2, &told), 0);
+}
+
+/* What contradicts is told once, and what comes next is judged by it. */
+static void it_goes_on_behind_a_contradiction(void **state)
+{
+    struct told told;
+    (void)state;
+    read_story("0 A acquire; 1 A granted; 2 B acquire; 3 B granted; 4 A release; 5 A not-mine; "
+               "6 B release; 7 B released; 8 C acquire; 9 C granted; 10 D acquire; 11 D granted",
+               &told);
+    assert_int_equal(contradictions((struct answers_rules){0}, 1, &told), 2);
+}
+
+static void of_a_quorum_misses_prove_nothing(void **state)
+{
+    const struct answers_rules rules = {.ignores_misses = true};
+    struct told told;
+    (void)state;
+    read_story("0 A acquire; 1 A refused; 2 B acquire; 3 B granted; 4 B release; 5 B not-mine",
+               &told);
+    assert_int_equal(contradictions(rules, 1, &told), 0);
+    read_story("0 A acquire; 1 A granted; 2 B acquire; 3 B granted", &told);
+    assert_int_equal(contradictions(rules, 1, &told), 1);
+}
+
+static void a_release_told_late_may_be_doubted(void **state)
+{
+    const char *story = "0 A acquire; 1 A granted; 5 B acquire; 6 B granted; 7 A release; "
+                        "8 A released";
+    struct told told;
+    (void)state;
+    CANNOT(5, story);
+    read_story(story, &told);
+    assert_int_equal(
+        contradictions((struct answers_rules){.lease_us = 5, .doubts_late_releases = true}, 1,
+                       &told),
+        0);
+}
+
+/* --- random histories --- */
+
+static void engine_and_placements_agree(void **state)
+{
+    struct selftest selftest = {.seed = sample_number("PICKLOCK_SEED", 20261123)};
+    struct selftest_room *room = selftest_new();
+    char text[SELFTEST_TEXT];
+    (void)state;
+    selftest_go(room, &selftest, 60000 / sample_every());
+    selftest_free(room);
+    if (selftest.disagreements > 0)
+        fail_msg("history %d of seed %d:\n%s", (int)selftest.histories - 1, (int)selftest.seed,
+                 selftest_print(&selftest.smallest, text));
+    /* both kinds, and little that the engine would not say */
+    assert_true(selftest.contradictory > selftest.histories / 20);
+    assert_true(selftest.contradictory < selftest.histories / 2);
+    assert_true(selftest.lenient < selftest.contradictory / 20);
+}
+
+/* An engine to which "refused" and "not mine" mean nothing. */
+static void a_wrong_engine_is_found_and_its_history_shrunk(void **state)
+{
+    struct selftest selftest = {.seed = 1, .planted.ignores_misses = true};
+    struct selftest_room *room = selftest_new();
+    (void)state;
+    selftest_go(room, &selftest, 1000);
+    assert_int_equal(selftest.disagreements, 1);
+    assert_true(selftest.histories < 1000);
+    assert_false(selftest.engine_contradicts);
+    assert_true(selftest.smallest.count >= 2 && selftest.smallest.count <= 4);
+    struct placements *placements = placements_new();
+    assert_false(placements_exist(placements, selftest.smallest.events, selftest.smallest.count,
+                                  selftest.smallest.lease));
+    placements_free(placements);
+    selftest_free(room);
+}
+
+static void what_is_drawn_is_a_function_of_the_seed(void **state)
+{
+    struct selftest_history one, same, other;
+    char texts[3][SELFTEST_TEXT];
+    (void)state;
+    selftest_draw(7, 11, &one);
+    selftest_draw(7, 11, &same);
+    selftest_draw(8, 11, &other);
+    assert_string_equal(selftest_print(&one, texts[0]), selftest_print(&same, texts[1]));
+    assert_string_not_equal(texts[0], selftest_print(&other, texts[2]));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_lock_is_granted_to_one_at_a_time),
+        cmocka_unit_test(a_lease_may_end_by_itself_and_need_not),
+        cmocka_unit_test(refused_is_who_cannot_have_had_it),
+        cmocka_unit_test(all_answers_need_one_order),
+        cmocka_unit_test(without_an_answer_it_may_happen_once),
+        cmocka_unit_test(not_mine_is_what_was_lost),
+        cmocka_unit_test(a_renewal_begins_the_lease_anew),
+        cmocka_unit_test(a_late_grant_proves_nothing),
+        cmocka_unit_test(locks_are_apart),
+        cmocka_unit_test(it_goes_on_behind_a_contradiction),
+        cmocka_unit_test(of_a_quorum_misses_prove_nothing),
+        cmocka_unit_test(a_release_told_late_may_be_doubted),
+        cmocka_unit_test(engine_and_placements_agree),
+        cmocka_unit_test(a_wrong_engine_is_found_and_its_history_shrunk),
+        cmocka_unit_test(what_is_drawn_is_a_function_of_the_seed),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
