@@ -21,4 +21,5 @@ LOG
 (cd "$stage/picklock" && env -u MAKEFLAGS -u MAKELEVEL -u BUILD dpkg-buildpackage -b -us -uc) > "$stage/log" 2>&1 ||
     { tail -20 "$stage/log" >&2; echo "deb.sh: the package was not built; all of it is in $stage/log" >&2; exit 70; }
 mv "$stage"/picklock_*.deb "$BUILD/"
+rm -rf "$stage"
 ls "$BUILD"/picklock_"$version"_*.deb

@@ -132,7 +132,7 @@ def test_the_example_runs_from_checkout_to_report(tmp_path):
     assert ended == 1, said
     assert "missing" not in said and "my-lock" in report_of(tmp_path)
     cases = ET.parse(tmp_path / "report-None" / "junit.xml").getroot().iter("testcase")
-    assert len(list(cases)) > 15
+    assert len(list(cases)) > 15  # a case a fault
 
 
 @pytest.mark.skipif(not (ROOT / ".git").exists(), reason="a tree without git: nothing to check out")

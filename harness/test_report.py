@@ -30,10 +30,9 @@ def name_of(row):
     """Class and name of a result's case in JUnit, where there is one origin."""
     if row["kind"] != "cell":
         return row["scenario"], row["scheme"] or row["worker"]
-    s = {count: "" if count == 1 else "s" for count in range(10)}
-    bounds = ", ".join(f"{row[key]} {key[:-1]}{s[row[key]]}" for key in ("clients", "rounds", "servers"))
-    return (f"explore {row['scheme']}: {bounds}, lease of {row['lease_ticks']} ticks",
-            f"{row['fault']}: {row['property']}")
+    s, search = {count: "" if count == 1 else "s" for count in range(10)}, row["search"]
+    bounds = ", ".join(f"{search[key]} {key[:-1]}{s[search[key]]}" for key in ("clients", "rounds", "servers"))
+    return f"explore {row['scheme']}: {bounds}, lease of {search['lease_ticks']} ticks", row["fault"]
 
 
 # --- data ---
@@ -144,7 +143,7 @@ def test_the_history_schema_refuses_what_is_wrong():
 @pytest.mark.parametrize("folder", ["sample", "real", "explored"])
 def test_junit_is_well_formed_and_counts(folder, request):
     folder = request.getfixturevalue(folder)
-    results = flat(json.loads((folder / "results.json").read_text()))
+    results = json.loads((folder / "results.json").read_text())["results"]
     root = ET.parse(folder / "junit.xml").getroot()
     assert root.tag == "testsuites"
     cases = root.findall("./testsuite/testcase")
@@ -160,20 +159,23 @@ def test_junit_is_well_formed_and_counts(folder, request):
 
 
 def test_junit_tells_what_a_violation_and_an_open_cell_are(explored):
-    results = flat(json.loads((explored / "results.json").read_text()))
+    """A case a cell, in which every property that is violated stands."""
+    results = json.loads((explored / "results.json").read_text())["results"]
     cases = {(case.get("classname"), case.get("name")): case
              for case in ET.parse(explored / "junit.xml").getroot().iter("testcase")}
     assert len(cases) == len(results)
     for row in results:
-        inside = {part.tag for part in cases[name_of(row)]}
-        if row["verdict"] == "violated":  # not a failure: an overrun is nobody's fault, and told
-            assert inside == ({"failure"} if row["as_expected"] is False else {"system-out"}), row
-        elif row["verdict"] == "unknown":
-            assert inside == ({"skipped"} if row["complete"] else {"error"}), row
-        elif row["verdict"] == "not_applicable":
-            assert inside == {"skipped"}, row
-        else:
-            assert inside == set()
+        case = cases[name_of(row)]
+        inside, text = {part.tag for part in case}, "".join(case.itertext()) + "".join(part.get("message", "") for part in case)
+        violated = [found for found in row["properties"] if found["verdict"] == "violated"]
+        if row["as_expected"] is False:
+            assert inside == {"failure"}, row
+        elif not row["search"]["complete"]:
+            assert inside == ({"skipped"} if row["unsupported"] else {"error"}), row
+        else:  # not a failure: an overrun is nobody's fault, and told
+            assert inside == ({"system-out"} if violated else set()), row
+        for found in violated:
+            assert f"{found['property']} is violated ({found['cause']}) in {found['witness_steps']} steps" in text
 
 
 @pytest.mark.parametrize("folder", ["sample", "real", "explored"])

@@ -1,9 +1,9 @@
-/* junit.c - JUnit XML, as CI servers read it: a test suite a scenario, a test case a scheme; of the
- * explorer a suite a scheme, a case a set of faults and a property.
+/* junit.c - JUnit XML, as CI servers read it: a test case a run, in a suite a scenario; of the
+ * explorer a case a cell, in a suite a lock.
  *
  * Not as expected is a failure, what could not be judged an error, what the server cannot do or
- * what does not apply is skipped. A violation that nobody calls a failure passes, as the exit
- * status says, and is told in the case's output. */
+ * what does not apply is skipped. A violation that nobody calls a failure, or that a baseline
+ * accepts, passes, as the exit status says, and is told in the case's output. */
 #include "report/report.h"
 
 #include "base/memory.h"
@@ -17,69 +17,43 @@ enum junit_outcome { PASSED, FAILED, ERRORED, SKIPPED, OUTCOMES };
 
 static const char *const elements[OUTCOMES] = {NULL, "failure", "error", "skipped"};
 
-/* A test case: a run, or a property of a cell. */
-struct junit_case {
-    const struct result_row *row;
-    const struct result_property *property; /* of a run what stands for it, or NULL */
-    enum junit_outcome outcome;
-    int64_t elapsed_us;
-};
-
-static enum junit_outcome outcome_of_run(const struct result_row *row)
+static enum junit_outcome outcome_of(const struct result_row *row)
 {
     static const enum junit_outcome by_standing[STANDING_COUNT] = {
         [STANDING_EXPECTED] = PASSED, [STANDING_UNEXPECTED] = FAILED,
         [STANDING_KNOWN] = PASSED,    [STANDING_UNKNOWN] = ERRORED,
         [STANDING_UNSTATED] = PASSED, [STANDING_NOT_APPLICABLE] = SKIPPED};
-    return row->is_unsupported ? SKIPPED : by_standing[result_standing(row)];
-}
-
-static enum junit_outcome outcome_of_property(const struct result_row *cell,
-                                              const struct result_property *property)
-{
-    bool is_open = !cell->search->is_complete && !cell->is_unsupported;
-    if (result_property_is_defect(property))
+    if (result_has_defect(row))
         return ERRORED;
-    if (property->verdict == VERDICT_NOT_APPLICABLE)
-        return SKIPPED;
-    if (property->verdict == VERDICT_UNKNOWN)
-        return is_open ? ERRORED : SKIPPED;
-    return property->is_failure && !cell->is_known ? FAILED : PASSED;
-}
-
-static int cases_of(const struct result_row *row)
-{
-    return row->search ? row->properties_count : 1;
-}
-
-/* The row's case at that place. */
-static struct junit_case case_of(const struct result_row *row, int at)
-{
-    if (!row->search)
-        return (struct junit_case){row, view_headline(row), outcome_of_run(row), row->elapsed_us};
-    return (struct junit_case){row, &row->properties[at],
-                               outcome_of_property(row, &row->properties[at]),
-                               at ? 0 : row->elapsed_us};
+    return row->is_unsupported ? SKIPPED : by_standing[result_standing(row)];
 }
 
 /* --- a case --- */
 
-/* How often a scheme came before in its group: names of test cases are told apart by it. */
+/* How often a lock came before in its group: names of test cases are told apart by it. */
 static int copies_before(const struct view *view, int from, int at)
 {
     int copies = 0;
-    for (int i = from; i < at; i++)
+    for (int i = from; i < at && !view->rows[at]->search; i++)
         copies += !strcmp(result_lock(view->rows[i]), result_lock(view->rows[at]));
     return copies;
 }
 
-static void print_name(FILE *out, const struct junit_case *one, int copies)
+/* What stands for the row: of a cell the shortest of what fails, else of what is violated. */
+static const struct result_property *first_of(const struct result_row *row)
 {
-    text_print(out, TEXT_MARKUP, view_names(one->row).second);
-    if (one->row->search)
-        fprintf(out, ": %s", property_name(one->property->property));
-    else if (copies)
-        fprintf(out, " #%d", copies + 1);
+    const struct result_property *first = NULL;
+    if (!row->search)
+        return view_headline(row);
+    for (int i = 0; i < row->properties_count; i++) {
+        const struct result_property *property = &row->properties[i];
+        if (property->verdict != VERDICT_VIOLATED)
+            continue;
+        bool is_graver = first && property->is_failure != first->is_failure;
+        if (!first || (is_graver ? property->is_failure : property->steps < first->steps))
+            first = property;
+    }
+    return first;
 }
 
 /* The sentences, and of a cell the steps of the witness. */
@@ -91,48 +65,57 @@ static void print_told(FILE *out, const struct result_property *property)
         text_format(out, TEXT_MARKUP, "%3d %s\n", i + 1, property->choices[i]);
 }
 
-static char *why_of(const struct junit_case *one)
+/* The other properties of a cell that are violated, unknown, or whose witness did not replay: a
+ * line each. */
+static void print_others(FILE *out, const struct result_row *row,
+                         const struct result_property *first)
 {
-    const struct result_property *property = one->property;
-    if (!one->row->search)
-        return view_row_words(one->row);
-    if (property->error || property->why)
-        return memory_text(property->error ? property->error : property->why);
-    return view_property_words(property);
+    for (int i = 0; i < row->properties_count; i++) {
+        const struct result_property *property = &row->properties[i];
+        bool is_told = property->verdict == VERDICT_VIOLATED ||
+                       property->verdict == VERDICT_UNKNOWN || property->error;
+        if (property == first || !is_told)
+            continue;
+        char *words = view_property_words(property);
+        const char *why = property->error ? property->error : property->why;
+        text_format(out, TEXT_MARKUP, "%s%s%s\n", words, why ? ": " : "", why ? why : "");
+        free(words);
+    }
 }
 
-static const char *type_of(const struct junit_case *one)
+static const char *type_of(const struct result_row *row, enum junit_outcome outcome,
+                           const struct result_property *first)
 {
-    const struct result_row *row = one->row;
-    bool has_cause = row->search ? one->property->verdict == VERDICT_VIOLATED
-                                 : one->outcome == FAILED && one->property;
-    if (has_cause)
-        return cause_name(one->property->cause);
-    return verdict_name(row->search ? one->property->verdict : row->verdict);
+    return outcome == FAILED && first ? cause_name(first->cause) : verdict_name(row->verdict);
 }
 
-static void print_case(FILE *out, const struct junit_case *one, const char *suite, int copies)
+static void print_case(FILE *out, const struct result_row *row, const char *suite, int copies)
 {
-    const struct result_row *row = one->row;
-    bool is_passed = one->outcome == PASSED;
-    text_format(out, TEXT_MARKUP, "    <testcase classname=\"%s\" name=\"", suite);
-    print_name(out, one, copies);
-    fprintf(out, "\" time=\"%.6f\"", (double)one->elapsed_us / 1e6);
-    if (is_passed && !(row->search && one->property->verdict == VERDICT_VIOLATED)) {
+    const struct result_property *first = first_of(row);
+    enum junit_outcome outcome = outcome_of(row);
+    bool is_passed = outcome == PASSED;
+    text_format(out, TEXT_MARKUP, "    <testcase classname=\"%s\" name=\"%s", suite,
+                view_names(row).second);
+    if (copies)
+        fprintf(out, " #%d", copies + 1);
+    fprintf(out, "\" time=\"%.6f\"", (double)row->elapsed_us / 1e6);
+    if (is_passed && !(row->search && first)) {
         fputs("/>\n", out);
         return;
     }
-    char *why = why_of(one);
+    char *why = row->search && first ? view_property_words(first) : view_row_words(row);
     fputs(is_passed ? ">\n      <system-out>" : ">\n      <", out);
     if (!is_passed)
-        fprintf(out, "%s message=\"", elements[one->outcome]);
+        fprintf(out, "%s message=\"", elements[outcome]);
     text_print(out, TEXT_MARKUP, why);
-    if (!is_passed && one->outcome != SKIPPED)
-        fprintf(out, "\" type=\"%s", type_of(one));
+    if (!is_passed && outcome != SKIPPED)
+        fprintf(out, "\" type=\"%s", type_of(row, outcome, first));
     fputs(is_passed ? "\n" : "\">", out);
-    if (one->property && !row->error)
-        print_told(out, one->property);
-    fprintf(out, "</%s>\n    </testcase>\n", is_passed ? "system-out" : elements[one->outcome]);
+    if (first && !row->error)
+        print_told(out, first);
+    if (row->search)
+        print_others(out, row, first);
+    fprintf(out, "</%s>\n    </testcase>\n", is_passed ? "system-out" : elements[outcome]);
     free(why);
 }
 
@@ -145,13 +128,11 @@ struct case_counts {
 
 static void count_rows(struct case_counts *counts, const struct view *view, int from, int end)
 {
-    for (int i = from; i < end; i++)
-        for (int k = 0; k < cases_of(view->rows[i]); k++) {
-            struct junit_case one = case_of(view->rows[i], k);
-            counts->cases++;
-            counts->of[one.outcome]++;
-            counts->elapsed_us += one.elapsed_us;
-        }
+    for (int i = from; i < end; i++) {
+        counts->cases++;
+        counts->of[outcome_of(view->rows[i])]++;
+        counts->elapsed_us += view->rows[i]->elapsed_us;
+    }
 }
 
 static void print_counts(FILE *out, const struct case_counts *counts)
@@ -195,10 +176,7 @@ static void print_suite(FILE *out, const struct view *view, int from, int end)
     print_started(out, view->results, first->origin);
     fputs(">\n", out);
     for (int i = from; i < end; i++)
-        for (int k = 0; k < cases_of(view->rows[i]); k++) {
-            struct junit_case one = case_of(view->rows[i], k);
-            print_case(out, &one, first->search ? name : class, copies_before(view, from, i));
-        }
+        print_case(out, view->rows[i], first->search ? name : class, copies_before(view, from, i));
     fputs("  </testsuite>\n", out);
     free(name);
     free(class);

@@ -1,0 +1,52 @@
+#!/usr/bin/env bash
+# One step of a job: PICKLOCK_WORKER or PICKLOCK_SCHEME, PICKLOCK_OPTIONS, PICKLOCK_BASELINE. Prints annotations, writes the step summary
+# and the outputs, and ends as picklock does.
+set -uo pipefail
+tree=$(cd "$(dirname "$0")/../.." && pwd)
+program=$(command -v picklock || echo "$tree/build/picklock")
+out=${RUNNER_TEMP:-$(mktemp -d)}/picklock
+
+refuse() {
+    echo "::error title=picklock::$1"
+    exit 64
+}
+
+# Options are words, as a shell would split them; nothing in them is expanded or run.
+options=()
+while IFS= read -r -d '' word; do
+    options+=("$word")
+done < <(printf '%s' "${PICKLOCK_OPTIONS:-}" | xargs -r printf '%s\0')
+
+[ -z "${PICKLOCK_BASELINE:-}" ] || options+=(--baseline "$PICKLOCK_BASELINE")
+case "${PICKLOCK_WORKER:+worker}${PICKLOCK_SCHEME:+scheme}" in
+worker)
+    subject=$PICKLOCK_WORKER
+    words=(test "$PICKLOCK_WORKER") ;;
+scheme)
+    subject=$PICKLOCK_SCHEME
+    scheme=$PICKLOCK_SCHEME
+    case $scheme in *.c)
+        built=${scheme%.c}.so
+        header=$tree/sim
+        [ -d "$header/schemes" ] || header=$(pkg-config --variable=includedir picklock)
+        cc -std=c17 -I"$header" -shared -fPIC -o "$built" "$scheme" || refuse "$scheme does not compile"
+        scheme=$built ;;
+    esac
+    case $scheme in
+    */* | *,*) ;;
+    *.so) scheme=./$scheme ;;
+    esac
+    words=(explore --scheme "$scheme") ;;
+*)
+    refuse "wants worker or scheme, and not both" ;;
+esac
+
+"$program" "${words[@]}" "${options[@]}" --out "$out"
+status=$?
+folder=$(readlink -f "$out/latest" || true)
+if [ -n "$folder" ] && [ -e "$folder/results.json" ]; then
+    [ -z "${GITHUB_STEP_SUMMARY:-}" ] || head -c 900000 "$folder/report.md" >> "$GITHUB_STEP_SUMMARY" # it takes a megabyte
+    "${PYTHON:-python3}" "$tree/harness/action/annotate.py" "$folder" "$subject" || status=70
+fi
+[ -z "${GITHUB_OUTPUT:-}" ] || printf 'status=%s\nfolder=%s\n' "$status" "$folder" >> "$GITHUB_OUTPUT"
+exit "$status"

@@ -1,0 +1,92 @@
+"""The action for GitHub: what its step runs, says and leaves; and that the pages around it name what is there."""
+
+import os
+import re
+import subprocess
+
+import pytest
+import yaml
+from conftest import PATIENCE_S, PICKLOCK, ROOT, run
+
+ACTION = ROOT / "harness" / "action"
+QUICK = "--fault none,slow-work --clients 2 --rounds 1"
+LOCK = (ROOT / "sim/worker/examples/naive_lock.py").read_text()
+
+
+@pytest.fixture
+def step(tmp_path):
+    """The step as a runner calls it; its outputs and summary beside what it printed."""
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin/picklock").symlink_to(PICKLOCK)
+    (tmp_path / "my lock.py").write_text(LOCK)
+    for name in ("sim", "scenarios"):
+        (tmp_path / name).symlink_to(ROOT / name)
+
+    def call(**given):
+        env = {"GITHUB_STEP_SUMMARY": str(tmp_path / "summary"), "GITHUB_OUTPUT": str(tmp_path / "output"), "RUNNER_TEMP": str(tmp_path / "temp"),
+               "PATH": f"{tmp_path}/bin:{os.environ['PATH']}", "PYTHON": "/usr/bin/python3", **{f"PICKLOCK_{name.upper()}": text for name, text in given.items()}}
+        done = subprocess.run([ACTION / "run.sh"], cwd=tmp_path, text=True, capture_output=True, timeout=10 * PATIENCE_S, env={**os.environ, **env})
+        done.outputs = dict(line.split("=", 1) for line in (tmp_path / "output").read_text().splitlines()) if (tmp_path / "output").exists() else {}
+        return done
+
+    return call
+
+
+def test_a_worker_is_annotated_at_its_line(step, tmp_path):
+    done = step(worker="/usr/bin/python3 'my lock.py'", options=f"{QUICK} scenarios/expired-lease-double-delete.yaml")
+    assert done.returncode == 1 and done.outputs["status"] == "1", done.stdout + done.stderr
+    line = next(number for number, text in enumerate(LOCK.splitlines(), 1) if "def release" in text)
+    errors = [text for text in done.stdout.splitlines() if text.startswith("::error ")]
+    assert len(errors) == 1 and errors[0].startswith(f"::error file=my lock.py,line={line},title=unlock-bug%3A release-own under slow-work::")
+    assert "it removed B's lock" in errors[0]
+    assert any(text.startswith("::notice file=my lock.py,line=") and "overrun" in text for text in done.stdout.splitlines())
+    assert "## picklock" in (tmp_path / "summary").read_text()
+    assert os.path.exists(f"{done.outputs['folder']}/index.html")
+
+
+def test_what_is_known_is_a_notice(step, tmp_path):
+    known = run("test", "/usr/bin/python3 'my lock.py'", *QUICK.split(), "scenarios/expired-lease-double-delete.yaml", "--out", tmp_path / "runs",
+                "--baseline", tmp_path / "known", "--update-baseline", cwd=tmp_path)
+    assert known.status == 0, known
+    done = step(worker="/usr/bin/python3 'my lock.py'", options=f"{QUICK} scenarios/expired-lease-double-delete.yaml", baseline=str(tmp_path / "known"))
+    assert done.returncode == 0 and "::error" not in done.stdout and "::notice file=my lock.py" in done.stdout
+
+
+def test_a_scheme_in_c_is_built(step, tmp_path):
+    skeleton = (ROOT / "sim/schemes/skeleton.c").read_text().replace("skeleton", "my_lock")
+    (tmp_path / "my_lock.c").write_text(skeleton.replace("out_compare_and_delete(out, SERVER_ONE, lease)", "out_del(out, SERVER_ONE)"))
+    done = step(scheme="my_lock.c", options="--fault slow-work")
+    assert done.returncode == 1 and "::error file=my_lock.c,line=" in done.stdout, done.stdout + done.stderr
+    (tmp_path / "my_lock.c").write_text("no C\n")
+    assert step(scheme="my_lock.c").returncode == 64
+
+
+def test_wrong_inputs_are_refused(step, tmp_path):
+    for given in ({}, {"worker": "a", "scheme": "b"}):
+        done = step(**given)
+        assert done.returncode == 64 and "::error title=picklock::wants worker or scheme" in done.stdout
+    assert step(scheme="set-nx-px-cad", options="--fualt none").returncode == 64
+
+
+def test_no_input_is_run_as_a_command(step, tmp_path):
+    step(scheme="set-nx-px-cad", options="--fault none '$(touch ran)' `touch ran` ; touch ran")
+    step(scheme="$(touch ran)")
+    assert not (tmp_path / "ran").exists()
+
+
+def test_the_action_and_its_pages_are_whole():
+    action = yaml.safe_load((ACTION / "action.yml").read_text())
+    assert action["runs"]["using"] == "composite"
+    used = set(re.findall(r"inputs\.([a-z]+)", (ACTION / "action.yml").read_text()))
+    assert used == set(action["inputs"])
+    for name in re.findall(r"\$GITHUB_ACTION_PATH/([\w.]+)", (ACTION / "action.yml").read_text()):
+        assert os.access(ACTION / name, os.X_OK)
+    page = (ACTION / "README.md").read_text()
+    workflow, gitlab = (yaml.safe_load(text) for text in re.findall(r"```yaml\n(.*?)```", page, re.S))
+    given = workflow["jobs"]["lock"]["steps"][-1]
+    assert ROOT / given["uses"].removeprefix("./picklock/") == ACTION and set(given["with"]) <= set(action["inputs"])
+    for command in re.findall(r"picklock test '.*?'((?: --[a-z]+ \S+)+)", page):
+        help_text = run("test", "--help").out
+        for option in re.findall(r"--[a-z-]+", command):
+            assert f"  {option} " in help_text
+    assert gitlab["lock"]["artifacts"]["reports"]["junit"] == "junit.xml"
