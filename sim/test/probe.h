@@ -14,19 +14,36 @@ struct probe {
     int64_t before;           /* yes and lost of what was asked before */
     int64_t read;             /* a value of a key */
     int64_t odd;              /* something was not as it looks for */
+    int64_t phase, code;      /* how often it has asked; all that was counted, as a number */
 };
 
-static const enum scheme_field probe_fields[] = {FIELD_STEP,  FIELD_TIME,  FIELD_COUNT,
-                                                 FIELD_COUNT, FIELD_COUNT, FIELD_COUNT,
-                                                 FIELD_VALUE, FIELD_COUNT};
+static const enum scheme_field probe_fields[] = {FIELD_STEP,  FIELD_TIME,  FIELD_COUNT, FIELD_COUNT,
+                                                 FIELD_COUNT, FIELD_COUNT, FIELD_VALUE, FIELD_COUNT,
+                                                 FIELD_COUNT, FIELD_COUNT};
 FIELDS_FIT(struct probe, probe_fields);
 
+/* One more of what was asked has ended. */
 static inline void probe_count(struct probe *self, const struct lease *lease,
                                const struct moment *in)
 {
     self->heard++;
     self->yes += moment_is_ok(in) || moment_is_integer(in, 1) || moment_is_value(in, lease->token);
     self->lost += in->kind != MOMENT_REPLY;
+}
+
+/* Behind AWAIT, of what all servers were asked: one more has ended, and others have not? A step
+ * that returns then is resumed there. */
+static inline bool probe_has_more(struct probe *self, const struct lease *lease)
+{
+    return ++self->heard < lease->servers;
+}
+
+/* The same, and what it was is counted. */
+static inline bool probe_waits(struct probe *self, const struct lease *lease,
+                               const struct moment *in)
+{
+    probe_count(self, lease, in);
+    return self->heard < lease->servers;
 }
 
 /* The same command to every server. */

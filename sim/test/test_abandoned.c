@@ -93,15 +93,13 @@ static void clean_first(void *state, const struct lease *lease, const struct mom
 
     SCRIPT(self);
     probe_ask(self, cleans, lease, out);
-    while (self->heard < lease->servers) {
-        AWAIT(self, ASKED);
-        probe_count(self, lease, in);
-    }
+    AWAIT(self, ASKED);
+    if (probe_waits(self, lease, in))
+        return;
     probe_ask(self, VERB_SET_NX_PX, lease, out);
-    while (self->heard < lease->servers) {
-        AWAIT(self, ASKED_AGAIN);
-        probe_count(self, lease, in);
-    }
+    AWAIT(self, ASKED_AGAIN);
+    if (probe_waits(self, lease, in))
+        return;
     out_failed(out);
     SCRIPT_END(self);
 }

@@ -173,11 +173,11 @@ static void by_first(void *state, const struct lease *lease, const struct moment
 
     SCRIPT(self);
     probe_ask(self, VERB_SET_NX_PX, lease, out);
-    while (self->heard < lease->servers) {
-        AWAIT(self, ASKED);
-        if (self->heard++ == 0)
-            self->before = in->server;
-    }
+    AWAIT(self, ASKED);
+    if (self->heard == 0)
+        self->before = in->server;
+    if (probe_has_more(self, lease))
+        return;
     probe_end(self->before == 1, out);
     SCRIPT_END(self);
 }
@@ -196,12 +196,11 @@ static void by_timeout(void *state, const struct lease *lease, const struct mome
 
     SCRIPT(self);
     probe_ask(self, VERB_SET_NX_PX, lease, out);
-    while (self->heard < lease->servers) {
-        AWAIT(self, ASKED);
-        if (in->kind == MOMENT_TIMEOUT)
-            self->before = self->heard;
-        self->heard++;
-    }
+    AWAIT(self, ASKED);
+    if (in->kind == MOMENT_TIMEOUT)
+        self->before = self->heard;
+    if (probe_has_more(self, lease))
+        return;
     probe_end(self->before == 1, out);
     SCRIPT_END(self);
 }
@@ -224,11 +223,11 @@ static void by_time(void *state, const struct lease *lease, const struct moment 
 
     SCRIPT(self);
     probe_ask(self, VERB_SET_NX_PX, lease, out);
-    while (self->heard < lease->servers) {
-        AWAIT(self, ASKED);
-        if (self->heard++ == noted)
-            self->seen_us = in->now_us;
-    }
+    AWAIT(self, ASKED);
+    if (self->heard == noted)
+        self->seen_us = in->now_us;
+    if (probe_has_more(self, lease))
+        return;
     probe_end(self->seen_us != in->now_us, out);
     SCRIPT_END(self);
 }
@@ -252,11 +251,10 @@ static void by_clock_ahead(void *state, const struct lease *lease, const struct 
     SCRIPT(self);
     self->seen_us = in->now_us;
     probe_ask(self, VERB_SET_NX_PX, lease, out);
-    while (self->heard < lease->servers) {
-        AWAIT(self, ASKED);
-        self->heard++;
-        self->yes += self->heard > clock_from && in->now_us >= self->seen_us + lease->ttl_us;
-    }
+    AWAIT(self, ASKED);
+    self->yes += self->heard >= clock_from && in->now_us >= self->seen_us + lease->ttl_us;
+    if (probe_has_more(self, lease))
+        return;
     probe_end(self->yes == 1, out);
     SCRIPT_END(self);
 }
@@ -269,11 +267,10 @@ static void by_clock_behind(void *state, const struct lease *lease, const struct
     SCRIPT(self);
     self->seen_us = in->now_us;
     probe_ask(self, VERB_SET_NX_PX, lease, out);
-    while (self->heard < lease->servers) {
-        AWAIT(self, ASKED);
-        self->heard++;
-        self->yes += self->heard > clock_from && in->now_us < self->seen_us;
-    }
+    AWAIT(self, ASKED);
+    self->yes += self->heard >= clock_from && in->now_us < self->seen_us;
+    if (probe_has_more(self, lease))
+        return;
     probe_end(self->yes == 1, out);
     SCRIPT_END(self);
 }
@@ -309,10 +306,9 @@ static void by_last(void *state, const struct lease *lease, const struct moment 
     SCRIPT(self);
     self->seen_us = in->now_us;
     probe_ask(self, VERB_SET_NX_PX, lease, out);
-    while (self->heard < lease->servers) {
-        AWAIT(self, ASKED);
-        probe_count(self, lease, in);
-    }
+    AWAIT(self, ASKED);
+    if (probe_waits(self, lease, in))
+        return;
     probe_end(self->seen_us != in->now_us && self->yes == lease->servers, out);
     SCRIPT_END(self);
 }

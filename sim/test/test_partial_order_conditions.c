@@ -24,16 +24,14 @@ static void by_counts(void *state, const struct lease *lease, const struct momen
 
     SCRIPT(self);
     probe_ask(self, wanted.verbs[0], lease, out);
-    while (self->heard < lease->servers) {
-        AWAIT(self, ASKED);
-        probe_count(self, lease, in);
-    }
+    AWAIT(self, ASKED);
+    if (probe_waits(self, lease, in))
+        return;
     if (wanted.verbs[1] != wanted.verbs[0]) {
         probe_ask(self, wanted.verbs[1], lease, out);
-        while (self->heard < lease->servers) {
-            AWAIT(self, ASKED_AGAIN);
-            probe_count(self, lease, in);
-        }
+        AWAIT(self, ASKED_AGAIN);
+        if (probe_waits(self, lease, in))
+            return;
     }
     probe_end(self->yes == wanted.yes && self->lost == wanted.lost &&
                   (!wanted.before || self->before == wanted.before),
@@ -140,16 +138,14 @@ static void by_silence(void *state, const struct lease *lease, const struct mome
 
     SCRIPT(self);
     probe_ask(self, VERB_GET, lease, out);
-    while (self->heard < lease->servers) {
-        AWAIT(self, ASKED);
-        probe_count(self, lease, in);
-    }
+    AWAIT(self, ASKED);
+    if (probe_waits(self, lease, in))
+        return;
     self->seen_us = in->now_us;
     probe_ask(self, VERB_SET_NX_PX, lease, out);
-    while (self->heard < lease->servers) {
-        AWAIT(self, ASKED_AGAIN);
-        probe_count(self, lease, in);
-    }
+    AWAIT(self, ASKED_AGAIN);
+    if (probe_waits(self, lease, in))
+        return;
     probe_end(self->before == 1 && self->lost == 2 && in->now_us > self->seen_us, out);
     SCRIPT_END(self);
 }
@@ -175,12 +171,11 @@ static void by_late_loss(void *state, const struct lease *lease, const struct mo
     SCRIPT(self);
     self->seen_us = in->now_us;
     probe_ask(self, VERB_SET_NX_PX, lease, out);
-    while (self->heard < lease->servers) {
-        AWAIT(self, ASKED);
-        probe_count(self, lease, in);
-        if (in->kind == MOMENT_LOST && in->now_us > self->seen_us)
-            self->odd = 1;
-    }
+    AWAIT(self, ASKED);
+    if (in->kind == MOMENT_LOST && in->now_us > self->seen_us)
+        self->odd = 1;
+    if (probe_waits(self, lease, in))
+        return;
     probe_end(self->odd == 1 && self->yes == 1, out);
     SCRIPT_END(self);
 }
@@ -212,10 +207,9 @@ static void by_refusal(void *state, const struct lease *lease, const struct mome
     SCRIPT(self);
     for (; self->read < 3; self->read++) {
         probe_ask(self, verbs[self->read], lease, out);
-        while (self->heard < lease->servers) {
-            AWAIT(self, ASKED);
-            probe_count(self, lease, in);
-        }
+        AWAIT(self, ASKED);
+        if (probe_waits(self, lease, in))
+            return;
         if (self->read == 0)
             self->odd = self->lost;
     }
@@ -245,18 +239,16 @@ static void by_age(void *state, const struct lease *lease, const struct moment *
 
     SCRIPT(self);
     probe_ask(self, VERB_SET_NX_PX, lease, out);
-    while (self->heard < lease->servers) {
-        AWAIT(self, ASKED);
-        probe_count(self, lease, in);
-    }
+    AWAIT(self, ASKED);
+    if (probe_waits(self, lease, in))
+        return;
     out_sleep(out, lease->ttl_us / 2);
     while (in->kind != MOMENT_WAKE)
         AWAIT(self, HELD);
     probe_ask(self, VERB_SET_NX_PX, lease, out);
-    while (self->heard < lease->servers) {
-        AWAIT(self, ASKED_AGAIN);
-        probe_count(self, lease, in);
-    }
+    AWAIT(self, ASKED_AGAIN);
+    if (probe_waits(self, lease, in))
+        return;
     probe_end(self->before == 20 && self->yes == 1, out);
     SCRIPT_END(self);
 }
@@ -312,10 +304,9 @@ static void by_timer(void *state, const struct lease *lease, const struct moment
         AWAIT(self, ASKED);
         self->heard += in->kind != MOMENT_WAKE;
     }
-    while (self->heard < lease->servers) {
-        AWAIT(self, ASKED_AGAIN);
-        self->heard++;
-    }
+    AWAIT(self, ASKED_AGAIN);
+    if (probe_has_more(self, lease))
+        return;
     out_failed(out);
     SCRIPT_END(self);
 }
@@ -381,23 +372,20 @@ static void by_copy(void *state, const struct lease *lease, const struct moment 
 
     SCRIPT(self);
     probe_ask(self, VERB_SET_NX_PX, lease, out);
-    while (self->heard < lease->servers) {
-        AWAIT(self, ASKED);
-        self->heard++;
-    }
+    AWAIT(self, ASKED);
+    if (probe_has_more(self, lease))
+        return;
     probe_ask(self, VERB_GET, lease, out);
-    while (self->heard < lease->servers) {
-        AWAIT(self, ASKED_AGAIN);
-        self->heard++;
-        if (moment_is_reply(in, REPLY_VALUE))
-            self->read = in->reply.value;
-    }
+    AWAIT(self, ASKED_AGAIN);
+    if (moment_is_reply(in, REPLY_VALUE))
+        self->read = in->reply.value;
+    if (probe_has_more(self, lease))
+        return;
     others.token = self->read;
     probe_ask(self, VERB_SET_NX_PX, &others, out);
-    while (self->heard < lease->servers) {
-        AWAIT(self, HELD);
-        self->heard++;
-    }
+    AWAIT(self, HELD);
+    if (probe_has_more(self, lease))
+        return;
     out_failed(out);
     SCRIPT_END(self);
 }

@@ -35,22 +35,19 @@ static void by_tidying(void *state, const struct lease *lease, const struct mome
 
     SCRIPT(self);
     probe_ask(self, VERB_SET_NX_PX, lease, out);
-    while (self->heard < lease->servers) {
-        AWAIT(self, ASKED);
-        probe_count(self, lease, in);
-    }
+    AWAIT(self, ASKED);
+    if (probe_waits(self, lease, in))
+        return;
     probe_ask(self, VERB_COMPARE_DELETE, lease, out);
-    while (self->heard < lease->servers) {
-        AWAIT(self, ASKED_AGAIN);
-        probe_count(self, lease, in);
-    }
+    AWAIT(self, ASKED_AGAIN);
+    if (probe_waits(self, lease, in))
+        return;
     out_granted(out);
     AWAIT(self, HELD);
     probe_ask(self, VERB_DEL, lease, out);
-    while (self->heard < lease->servers) {
-        AWAIT(self, TIDIED);
-        probe_count(self, lease, in);
-    }
+    AWAIT(self, TIDIED);
+    if (probe_waits(self, lease, in))
+        return;
     out_released(out);
     SCRIPT_END(self);
 }
@@ -80,10 +77,9 @@ static void by_turns(void *state, const struct lease *lease, const struct moment
     SCRIPT(self);
     for (; self->read < 3; self->read++) {
         probe_ask(self, verbs[self->read], lease, out);
-        while (self->heard < lease->servers) {
-            AWAIT(self, ASKED);
-            probe_count(self, lease, in);
-        }
+        AWAIT(self, ASKED);
+        if (probe_waits(self, lease, in))
+            return;
         if (self->yes != (self->read > 0))
             self->odd = 1;
     }
@@ -94,10 +90,9 @@ static void by_turns(void *state, const struct lease *lease, const struct moment
     out_granted(out);
     AWAIT(self, HELD);
     probe_ask(self, VERB_DEL, lease, out);
-    while (self->heard < lease->servers) {
-        AWAIT(self, TIDIED);
-        probe_count(self, lease, in);
-    }
+    AWAIT(self, TIDIED);
+    if (probe_waits(self, lease, in))
+        return;
     out_released(out);
     SCRIPT_END(self);
 }

@@ -8,14 +8,9 @@
 #include "base/random.h"
 #include "explore/model/faults/fault.h"
 #include "explore/reduce/partial_order.h"
-#include "schemes/parts.h"
 #include "test/breadth_first.h"
+#include "test/probe.h"
 #include "test/sample.h"
-
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <cmocka.h>
 
 #include <inttypes.h>
 
@@ -31,53 +26,27 @@ static struct recipe {
     bool cleans, refuses;
 } recipe;
 
-struct random_lock {
-    int64_t at, phase, heard, yes, lost;
-    int64_t code; /* all that it has counted; its fence tells it */
-};
-
-static const enum scheme_field random_fields[] = {FIELD_STEP,  FIELD_COUNT, FIELD_COUNT,
-                                                  FIELD_COUNT, FIELD_COUNT, FIELD_COUNT};
-FIELDS_FIT(struct random_lock, random_fields);
-
 enum step { START, ASKED, CLEANED, HELD, RELEASED };
-
-static void ask(struct random_lock *self, enum verb verb, const struct lease *lease,
-                struct outbox *out)
-{
-    self->heard = self->yes = self->lost = 0;
-    for (int server = 0; server < lease->servers; server++)
-        out_send(out, LANE_MAIN, server,
-                 (struct command){.verb = verb, .value = lease->token, .ttl_us = lease->ttl_us});
-}
-
-static void hear(struct random_lock *self, const struct lease *lease, const struct moment *in)
-{
-    self->heard++;
-    self->yes += moment_is_ok(in) || moment_is_integer(in, 1) || moment_is_value(in, lease->token);
-    self->lost += in->kind != MOMENT_REPLY;
-}
 
 static void random_step(void *state, const struct lease *lease, const struct moment *in,
                         struct outbox *out)
 {
-    struct random_lock *self = state;
+    struct probe *self = state;
 
     SCRIPT(self);
     for (; self->phase < recipe.phases; self->phase++) {
-        ask(self, recipe.verbs[self->phase], lease, out);
-        while (self->heard < lease->servers) {
-            AWAIT(self, ASKED);
-            hear(self, lease, in);
-        }
+        probe_ask(self, recipe.verbs[self->phase], lease, out);
+        AWAIT(self, ASKED);
+        if (probe_waits(self, lease, in))
+            return;
         self->code = self->code * 36 + self->yes * 6 + self->lost;
     }
     if (self->yes < recipe.wanted) {
-        if (recipe.cleans)
-            ask(self, recipe.clean, lease, out);
-        while (recipe.cleans && self->heard < lease->servers) {
+        if (recipe.cleans) {
+            probe_ask(self, recipe.clean, lease, out);
             AWAIT(self, CLEANED);
-            hear(self, lease, in);
+            if (probe_waits(self, lease, in))
+                return;
         }
         if (recipe.refuses)
             out_refused(out);
@@ -88,11 +57,10 @@ static void random_step(void *state, const struct lease *lease, const struct mom
     out_granted_with_fence(out, self->code + 1);
     while (in->kind != MOMENT_RELEASE)
         AWAIT(self, HELD);
-    ask(self, recipe.release, lease, out);
-    while (self->heard < lease->servers) {
-        AWAIT(self, RELEASED);
-        hear(self, lease, in);
-    }
+    probe_ask(self, recipe.release, lease, out);
+    AWAIT(self, RELEASED);
+    if (probe_waits(self, lease, in))
+        return;
     if (self->yes > lease->servers / 2)
         out_released(out);
     else
@@ -100,17 +68,7 @@ static void random_step(void *state, const struct lease *lease, const struct mom
     SCRIPT_END(self);
 }
 
-static struct scheme random_scheme = {.name = "random",
-                                      .summary = "asks for what was drawn",
-                                      .source = "sim/test/test_random_schemes.c",
-                                      .step = random_step,
-                                      .fields = random_fields,
-                                      .fields_count = sizeof random_fields / sizeof *random_fields,
-                                      .token = TOKEN_UNIQUE,
-                                      .unit_us = UNIT_MILLISECOND_US,
-                                      .needs_quorum = true,
-                                      .is_even_handed = true,
-                                      .waits_for_all = true};
+static struct scheme random_scheme; /* with what was drawn */
 
 static int below(struct random *random, int bound)
 {
@@ -130,6 +88,7 @@ static void draw_recipe(struct random *random)
                              .refuses = below(random, 2)};
     for (int i = 0; i < PHASES_MAX; i++)
         recipe.verbs[i] = verbs[below(random, 8)];
+    random_scheme = probe_scheme("random", random_step);
     random_scheme.promises_token = below(random, 2);
 }
 
@@ -231,7 +190,7 @@ static bool look(struct sights *it, const struct explore_options *options, bool 
     return is_good;
 }
 
-static int differences(struct sights *one, struct sights *other)
+static int sight_differences(struct sights *one, struct sights *other)
 {
     int wrong = one->count != other->count;
     for (int i = 0; i < SIGHTS_MAX; i++)
@@ -264,7 +223,7 @@ static void one_order_shows_what_each_order_shows(void **state)
             continue;
         compared++;
         smaller += some.breadth.next < each.breadth.next;
-        if (differences(&each, &some) == 0)
+        if (sight_differences(&each, &some) == 0)
             continue;
         say(&options, n);
         wrong++;
@@ -286,12 +245,13 @@ static void what_is_lost_is_noticed(void **state)
                                       .lease_ticks = 2,
                                       .reductions = REDUCE_EAGER | REDUCE_ORDER};
     (void)state;
+    random_scheme = probe_scheme("random", random_step);
     recipe =
         (struct recipe){.phases = 1, .verbs = {VERB_SET_NX_PX}, .release = VERB_COMPARE_DELETE};
     assert_true(look(&without, &options, false));
     options.budget[FAULT_LOSE_REPLY] = 1;
     assert_true(look(&with, &options, false));
-    assert_int_not_equal(differences(&with, &without), 0);
+    assert_int_not_equal(sight_differences(&with, &without), 0);
 }
 
 int main(void)
