@@ -117,7 +117,8 @@ static enum fail check_command(const struct server_asker *asker, const struct wi
             if (wire_words_is(words, at, others[i]))
                 return failure_set(failure, FAIL_UNKNOWN,
                                    "%s: what waits at a server, publishes, or is not about its "
-                                   "keys alone is not decided by asking yet",
+                                   "keys alone is not decided by asking yet; --search random runs "
+                                   "it",
                                    others[i]);
     if (words->count && scripts_check(words->words[0], words->lengths[0], failure))
         return failure->code;

@@ -111,6 +111,10 @@ void proxy_reply_forward(struct proxy_request *request);
 /* Other bytes go to the client instead of the reply (the held one, or inside the reply hook). */
 void proxy_reply_answer(struct proxy_request *request, const char *bytes, size_t length);
 
+/* The client hears these bytes, which answer nothing (a published message), behind what it was told
+ * so far. Not in the middle of a reply. */
+void proxy_link_say(struct proxy_link *link, const char *bytes, size_t length);
+
 /* Where it ends in the stream of bytes to the server; UINT64_MAX: not all of it has passed yet. */
 uint64_t proxy_request_end(const struct proxy_request *request);
 

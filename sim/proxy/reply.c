@@ -138,6 +138,16 @@ void proxy_reply_forward(struct proxy_request *request)
     flow_run(flow);
 }
 
+void proxy_link_say(struct proxy_link *link, const char *bytes, size_t length)
+{
+    struct flow *flow = &link->to_client;
+    assert(!flow->is_streaming);
+    if (link->is_over)
+        return;
+    flow->settled += length;
+    flow_emit(flow, bytes, length);
+}
+
 void proxy_reply_answer(struct proxy_request *shown, const char *bytes, size_t length)
 {
     struct flow *flow = held(shown, SAID_ANSWER);

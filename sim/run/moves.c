@@ -238,7 +238,7 @@ static void list_message(struct move_listing *list, int at)
         (void)add_about(list, CHOICE_GIVE_UP, at);
     if (message->state == MESSAGE_REQUEST)
         list_request(list, at, is_silent || is_late);
-    else
+    else if (message->state == MESSAGE_REPLY)
         list_reply(list, at, is_silent || is_late);
 }
 

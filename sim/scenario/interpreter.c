@@ -237,7 +237,7 @@ static enum fail renew(struct interpreter *interpreter, int client)
                                         primitives_name(interpreter, client));
     fail = primitives_time(interpreter, view.wake_us, client);
     if (!fail)
-        fail = primitives_client(interpreter, CHOICE_WAKE, client);
+        fail = primitives_wake(interpreter, client);
     if (!fail)
         fail = primitives_all(interpreter, client, interpreter->step, &is_stalled);
     if (!fail && interpreter->step->stall != STALL_NONE && !is_stalled)

@@ -164,7 +164,8 @@ static bool next_message(struct interpreter *interpreter, int client, struct mes
     int count = primitives_messages(interpreter, client, all);
     bool has_next = false;
     for (int i = 0; i < count; i++) {
-        if (all[i].is_abandoned || interpreter->cursors[client].stalled[all[i].lane].is_set)
+        if (all[i].is_abandoned || interpreter->cursors[client].stalled[all[i].lane].is_set ||
+            state_to_move(interpreter, &all[i]) == MESSAGE_WAITING)
             continue;
         if (!has_next || is_before(interpreter, &all[i], next))
             *next = all[i];
@@ -222,11 +223,19 @@ enum fail primitives_all(struct interpreter *interpreter, int client, const stru
 
 /* --- time --- */
 
+enum fail primitives_wake(struct interpreter *interpreter, int client)
+{
+    const struct client_view view = primitives_view(interpreter, client);
+    if (view.wake_us > primitives_now_us(interpreter))
+        return FAIL_NONE;
+    return primitives_client(interpreter, CHOICE_WAKE, client);
+}
+
 /* A timer rings; what it sends runs to its end, unless its client stands still. */
 static enum fail ring(struct interpreter *interpreter, int client)
 {
     bool is_stalled;
-    enum fail fail = primitives_client(interpreter, CHOICE_WAKE, client);
+    enum fail fail = primitives_wake(interpreter, client);
     if (fail || interpreter->cursors[client].stalled[LANE_MAIN].is_set)
         return fail;
     return primitives_all(interpreter, client, NULL, &is_stalled);
@@ -306,12 +315,12 @@ enum fail primitives_operation(struct interpreter *interpreter, int client)
                                              : primitives_never_stalled(interpreter, client);
         if (view.wake_us == INT64_MAX)
             return primitives_diverged(
-                interpreter, "%s waits for ever: nothing of it is in flight, and no timer",
+                interpreter, "%s waits for ever: nothing of it moves by itself, and no timer runs",
                 primitives_name(interpreter, client));
         /* a scheme that sleeps between two tries of one attempt */
         fail = primitives_time(interpreter, view.wake_us, client);
         if (!fail)
-            fail = primitives_client(interpreter, CHOICE_WAKE, client);
+            fail = primitives_wake(interpreter, client);
         if (fail)
             return fail;
     }

@@ -55,6 +55,8 @@ int primitives_messages(struct interpreter *interpreter, int client, struct mess
  * primitives_diverged(). */
 enum fail primitives_apply(struct interpreter *interpreter, struct choice choice);
 enum fail primitives_client(struct interpreter *interpreter, enum choice_kind kind, int client);
+/* Its timer rings, where one is due: time may have brought it something else. */
+enum fail primitives_wake(struct interpreter *interpreter, int client);
 enum fail primitives_message(struct interpreter *interpreter, enum choice_kind kind,
                              const struct message *message);
 

@@ -34,7 +34,9 @@ struct client_view {
  */
 enum server_reach { REACH_OPEN, REACH_SILENT, REACH_REFUSED };
 
-enum message_state { MESSAGE_REQUEST, MESSAGE_REPLY, MESSAGE_VOID };
+/* WAITING: its server has it, and answers when somebody else has done something, or its time is
+ * over. */
+enum message_state { MESSAGE_REQUEST, MESSAGE_REPLY, MESSAGE_WAITING, MESSAGE_VOID };
 
 /* A request or reply on its way, and whose it is. */
 struct message {

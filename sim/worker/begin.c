@@ -78,6 +78,8 @@ static enum fail not_ready(const struct session *session, int client, enum worke
 static bool let_go(struct session *session, enum fail *fail, struct failure *failure)
 {
     struct wire_message *first = session->first;
+    while (first && first->transit == TRANSIT_WAITING)
+        first = first->next;
     const int64_t next_us = session_next_us(session, -1);
     if (!first && next_us > -SESSION_PROOF_US * (int64_t)session->options.clients)
         return false;
@@ -87,6 +89,8 @@ static bool let_go(struct session *session, enum fail *fail, struct failure *fai
         *fail = session_execute(session, first, failure);
     else
         *fail = session_deliver(session, first, failure);
+    if (!*fail)
+        *fail = session_serve_all(session, failure);
     return !*fail;
 }
 
@@ -107,7 +111,7 @@ enum fail session_make_ready(struct session *session, int client, enum worker_op
     const struct worker_settings *settings = worker_settings(slot->worker);
     enum fail fail = session_ask(session, client,
                                  (struct worker_request){.op = op, .settings = settings}, failure);
-    while (!fail && slot->asked_id && (!session->first || session->first->held) &&
+    while (!fail && slot->asked_id && (!session->first || !session->first->is_gone) &&
            let_go(session, &fail, failure))
         ;
     if (!fail && slot->asked_id)

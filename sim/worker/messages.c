@@ -107,6 +107,25 @@ struct wire_message *session_messages(const struct session *session)
     return session->first;
 }
 
+void session_add_published(struct wire *wire, struct session *session, const char *bytes,
+                           size_t length)
+{
+    struct wire_message *message = memory_new(1, sizeof *message);
+    *message = (struct wire_message){.client = wire->client,
+                                     .server = wire->server,
+                                     .name = "MESSAGE",
+                                     .transit = TRANSIT_REPLY,
+                                     .is_published = true,
+                                     .wire = wire,
+                                     .bytes = copy_of("", 0),
+                                     .reply = copy_of(bytes, length),
+                                     .reply_length = length};
+    message->ordinal = next_ordinal(session, wire->client, wire->server, message->name);
+    append(session, message);
+    if (session->events.executed)
+        session->events.executed(session->events.context, message);
+}
+
 /* --- the proxies' hooks --- */
 
 static void hook_opened(void *context, struct proxy_link *link, int peer_port, void **link_owner)
@@ -165,6 +184,7 @@ static enum proxy_decision hook_request(void *context, void *link_owner,
     }
     struct wire_message *message = message_new(listener, link_owner, request);
     transaction_fill(link_owner, message);
+    waiting_fill(message);
     request->owner = message;
     if (session->events.sent)
         session->events.sent(session->events.context, message);
@@ -192,6 +212,8 @@ static enum proxy_decision hook_reply(void *context, void *link_owner,
 
 static void leave_wire(struct wire_message *message)
 {
+    if (message->held)
+        message->held->owner = NULL;
     message->held = NULL;
     message->wire = NULL;
     message->is_gone = true;
@@ -208,7 +230,6 @@ static void hook_closed(void *context, void *link_owner)
     for (struct wire_message *message = session->first; message; message = message->next) {
         if (message->wire != wire)
             continue;
-        message->held->owner = NULL;
         leave_wire(message);
         message->is_left = true;
     }
@@ -217,6 +238,7 @@ static void hook_closed(void *context, void *link_owner)
         at = &(*at)->next;
     *at = wire->next;
     wire_twin_release(wire->twin);
+    ear_free(wire->ear);
     free(wire->queued);
     free(wire);
 }
@@ -273,46 +295,66 @@ struct wire_message *session_copy(struct session *session, const struct wire_mes
     copy->reply = NULL;
     copy->transit = TRANSIT_REQUEST;
     copy->twin = NULL;
+    copy->held = NULL;
     leave_wire(copy);
     append(session, copy);
     return copy;
 }
 
-enum fail session_execute(struct session *session, struct wire_message *message,
-                          struct failure *failure)
+static enum fail execute_on_wire(struct session *session, struct wire_message *message,
+                                 struct failure *failure)
 {
-    /* Its connection is gone, and the request was on its way: on one of its own. */
-    if (message->twin || !message->held) {
-        if (transaction_execute(session, message, failure))
-            return failure->code;
-        if (message->held && session->events.executed)
-            session->events.executed(session->events.context, message);
-        return FAIL_NONE;
-    }
     left_for_server(session, message->wire, message->held);
     proxy_request_forward(message->held);
     if (session_settle(session, failure))
         return failure->code;
-    if (message->transit != TRANSIT_REPLY)
-        return failure_set(failure, FAIL_UNKNOWN, "%s has not been answered by server %d",
-                           message->name, message->server + 1);
-    if (session->events.executed)
+    if (message->transit == TRANSIT_REPLY)
+        return FAIL_NONE;
+    return failure_set(failure, FAIL_UNKNOWN, "%s has not been answered by server %d",
+                       message->name, message->server + 1);
+}
+
+static enum fail execute(struct session *session, struct wire_message *message,
+                         struct failure *failure)
+{
+    if (message->can_wait)
+        return waiting_execute(session, message, failure);
+    if (ear_takes(session, message->wire, message->name))
+        return ear_execute(session, message, failure);
+    /* Its connection is gone, and the request was on its way: on one of its own. */
+    if (message->twin || !message->held)
+        return transaction_execute(session, message, failure);
+    return execute_on_wire(session, message, failure);
+}
+
+enum fail session_execute(struct session *session, struct wire_message *message,
+                          struct failure *failure)
+{
+    if (execute(session, message, failure))
+        return failure->code;
+    const bool is_told = message->held && message->transit == TRANSIT_REPLY;
+    if (is_told && session->events.executed)
         session->events.executed(session->events.context, message);
-    return FAIL_NONE;
+    return ears_listen(session, message->server, failure);
 }
 
 enum fail session_deliver(struct session *session, struct wire_message *message,
                           struct failure *failure)
 {
     struct proxy_request *held = message->held;
+    struct wire *wire = message->wire;
     const char *refusal = message->refusal;
     const size_t length = message->reply_length;
-    /* The proxy has not seen what a twin of a connection said. */
-    char *answer = message->twin && !refusal ? copy_of(message->reply, length) : NULL;
+    const bool is_published = message->is_published;
+    /* What was not said on its connection the proxy has not seen. */
+    const bool is_from_proxy = !message->twin && !message->is_beside && !is_published;
+    char *answer = is_from_proxy || refusal ? NULL : copy_of(message->reply, length);
     if (session->events.delivered)
         session->events.delivered(session->events.context, message);
     session_forget(session, message);
-    if (held && refusal)
+    if (is_published && wire)
+        proxy_link_say(wire->link, answer, length);
+    else if (held && refusal)
         proxy_request_answer(held, refusal, length);
     else if (held && answer)
         proxy_request_answer(held, answer, length);
@@ -353,10 +395,8 @@ static void cut(struct session *session, struct wire *wire)
     session->outstanding -= wire->outstanding;
     wire->outstanding = 0;
     for (struct wire_message *message = session->first; message; message = message->next)
-        if (message->wire == wire) {
-            message->held->owner = NULL;
+        if (message->wire == wire)
             leave_wire(message);
-        }
     proxy_link_cut(wire->link, PROXY_RST);
 }
 

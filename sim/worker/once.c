@@ -127,18 +127,32 @@ static enum fail stuck(const struct once *once, int client, const char *op, cons
                        names[client], op, why);
 }
 
+/* The oldest that can move; those whose connection has ended are over. */
+static struct wire_message *next_message(struct session *session)
+{
+    struct wire_message *message = session_messages(session);
+    while (message && (message->is_gone || message->transit == TRANSIT_WAITING)) {
+        struct wire_message *next = message->next;
+        if (message->is_gone)
+            session_forget(session, message);
+        message = next;
+    }
+    return message;
+}
+
 /* One thing more happens: a message moves, or time passes to the next timer. */
 static enum fail one_step(struct once *once, int client, const char *op, int *time_steps,
                           struct failure *failure)
 {
     struct session *session = once->session;
-    struct wire_message *message = session_messages(session);
-    while (message && message->is_gone) {
-        session_forget(session, message);
-        message = session_messages(session);
+    struct wire_message *message = next_message(session);
+    if (message && message->transit == TRANSIT_REQUEST) {
+        if (session_execute(session, message, failure))
+            return failure->code;
+        if (message->transit == TRANSIT_WAITING)
+            say(once, "", "%s waits at server %d", message->name, message->server + 1);
+        return session_serve_all(session, failure);
     }
-    if (message && message->transit == TRANSIT_REQUEST)
-        return session_execute(session, message, failure);
     if (message)
         return session_deliver(session, message, failure);
     const int64_t next_us = session_next_us(session, -1), now_us = session_now_us(session);
@@ -149,6 +163,8 @@ static enum fail one_step(struct once *once, int client, const char *op, int *ti
     if (++*time_steps > TIME_STEPS_MAX)
         return stuck(once, client, op, "has not answered after 1000 of its timers", failure);
     enum fail fail = session_set_now(session, next_us, failure);
+    if (!fail)
+        fail = session_serve_all(session, failure);
     say(once, "", "time passes: %.1f ms", (double)(next_us - now_us) / 1000);
     return fail;
 }
@@ -189,7 +205,7 @@ static enum fail perform(struct once *once, int client, enum worker_op op, struc
     enum fail fail = session_ask(once->session, client, (struct worker_request){.op = op}, failure);
     tell_clocks(once, client);
     /* What it does behind its answer is a part of it. */
-    while (!fail && (session_is_asked(once->session, client) || session_messages(once->session))) {
+    while (!fail && (session_is_asked(once->session, client) || next_message(once->session))) {
         fail = is_stopped(once) ? FAIL_UNKNOWN : one_step(once, client, name, &time_steps, failure);
         for (int i = 0; i < CLIENTS; i++)
             tell_clocks(once, i);

@@ -167,6 +167,10 @@ int64_t session_next_us(struct session *session, int client)
         one_us -= one_us < TIME_NEVER ? session->origin_us : 0;
         next_us = one_us < next_us ? one_us : next_us;
     }
+    for (const struct wire_message *it = session->first; it; it = it->next)
+        if (it->transit == TRANSIT_WAITING && !it->is_gone &&
+            (client < 0 || client == it->client) && it->until_us < next_us)
+            next_us = it->until_us;
     return next_us;
 }
 

@@ -8,7 +8,9 @@
  * from it by itself has happened: every worker is at rest, every byte has arrived. A listener for
  * each client and server tells whose a command is. Handshakes of a connection (HELLO, AUTH, SELECT
  * ...) pass; any password of AUTH is the right one. A transaction is one message, that of its EXEC:
- * what it queues takes no effect before, and is answered at once. */
+ * what it queues takes no effect before, and is answered at once. A command that waits at its
+ * server is executed when it can go on; what is published stands on its way to each who has
+ * subscribed. */
 #ifndef PICKLOCK_WORKER_SESSION_H
 #define PICKLOCK_WORKER_SESSION_H
 
@@ -20,7 +22,8 @@
 enum { SESSION_CLIENTS_MAX = 8, SESSION_NAME_MAX = 32 };
 #define SESSION_PATIENCE_US INT64_C(20000000)
 
-enum transit { TRANSIT_REQUEST, TRANSIT_REPLY };
+/* WAITING: it has come to its server, and waits there for what somebody else does (BLPOP). */
+enum transit { TRANSIT_REQUEST, TRANSIT_REPLY, TRANSIT_WAITING };
 
 /* A command of a worker, or its reply, on its way. */
 struct wire_message {
@@ -31,7 +34,13 @@ struct wire_message {
     enum transit transit;
     bool is_gone; /* its connection has ended: it may still be executed, and is heard by nobody */
     bool is_left; /* is_gone, because its worker has ended it; the caller clears it */
-    int requests; /* on the wire: 1, or those of a transaction */
+    bool is_published; /* a message of pub/sub: a reply from its beginning, that answers nothing */
+    bool is_beside;    /* it was executed over a connection of ours, beside its own */
+    bool can_wait;     /* at its server: */
+    int64_t limit_us;  /* for so long, TIME_NEVER: for ever, */
+    int64_t until_us;  /* WAITING: world time at which it is answered with nothing */
+    int64_t turn;      /* WAITING: who came first is served first */
+    int requests;      /* on the wire: 1, or those of a transaction */
     struct wire_twin *twin;      /* not NULL: it is executed there, not on its connection */
     const char *refusal;         /* not NULL: it is answered with this line, and not executed */
     bool is_offered, is_claimed; /* for the caller's use */
@@ -123,11 +132,20 @@ const char *session_name_message(const char (*names)[NAME_MAX_BYTES],
 /* FAIL_UNKNOWN: the server did not answer, the worker did not come to rest. */
 enum fail session_execute(struct session *session, struct wire_message *message,
                           struct failure *failure);
+/* Of those that wait at that server the first that goes on now, because there is something for it,
+ * or its time is over: it is a reply from here on. NULL: none does. */
+enum fail session_serve(struct session *session, int server, struct wire_message **served,
+                        struct failure *failure);
+bool session_has_waiting(const struct session *session, int server);
+/* All of them, at all servers. */
+enum fail session_serve_all(struct session *session, struct failure *failure);
 /* The message is over. */
 enum fail session_deliver(struct session *session, struct wire_message *message,
                           struct failure *failure);
 /* Takes it out: nothing comes of it any more. */
 void session_forget(struct session *session, struct wire_message *message);
+/* Has it a subscription? What is published there comes to it unasked. */
+bool session_is_subscribed(const struct session *session, int client);
 /* From here on the server's answer is these bytes (kept; RESP), and it executes nothing. */
 void session_refuse(struct wire_message *message, const char *bytes, size_t length);
 /* A copy that travels by itself: whenever it is executed, nobody hears of it. */

@@ -3,6 +3,7 @@
 #define PICKLOCK_WORKER_SESSION_STATE_H
 
 #include "live/servers.h"
+#include "worker/server_wire.h"
 #include "worker/session.h"
 
 /* A proxy before a server, for one client alone. */
@@ -24,6 +25,7 @@ struct wire {
     char *queued; /* since its MULTI: RESP; NULL: there is none */
     size_t queued_length;
     struct wire_twin *twin; /* NULL: nothing was watched on it, nor a transaction begun */
+    struct wire_ear *ear;   /* NULL: nothing was subscribed to on it */
 };
 
 struct pending {
@@ -84,6 +86,7 @@ struct session {
     int outstanding;                   /* requests that a server has, and has not answered */
     char waited_for[SESSION_NAME_MAX]; /* the name of the one that went there last */
     int64_t activity;                  /* goes up with all that happens */
+    int64_t turns;                     /* commands that have waited at a server so far */
     int protocol, database;            /* what its workers said last: HELLO, SELECT */
     unsigned promises;
     char library[PROTOCOL_TEXT_MAX];
@@ -121,6 +124,10 @@ void session_forget_names(struct session *session);
 void session_take_left(struct session *session);
 enum fail listener_open(struct session *session, int client, int server, struct failure *failure);
 
+/* One that is published, on its way to who has subscribed on that connection. bytes: RESP. */
+void session_add_published(struct wire *wire, struct session *session, const char *bytes,
+                           size_t length);
+
 /* --- handshake.c --- */
 /* Is that command one that a connection begins with? It passes unheld. */
 bool session_is_handshake(const char *name);
@@ -141,6 +148,26 @@ enum fail transaction_execute(struct session *session, struct wire_message *mess
 void wire_twin_end_watch(struct wire_twin *twin); /* NULL is fine, of all three */
 void wire_twin_keep(struct wire_twin *twin);
 void wire_twin_release(struct wire_twin *twin); /* the last one to hold it closes it */
+
+/* Opens a connection of our own to that server, set as those of the workers are. */
+enum fail session_open_beside(struct session *session, int server, struct server_wire *wire,
+                              struct failure *failure);
+
+/* --- waiting.c --- */
+/* Can it wait at its server, and for how long? */
+void waiting_fill(struct wire_message *message);
+/* One that can is tried: a reply, or WAITING. */
+enum fail waiting_execute(struct session *session, struct wire_message *message,
+                          struct failure *failure);
+
+/* --- subscriptions.c --- */
+/* Is it executed where its connection listens? */
+bool ear_takes(const struct session *session, const struct wire *wire, const char *name);
+enum fail ear_execute(struct session *session, struct wire_message *message,
+                      struct failure *failure);
+/* What was published at that server so far is on its way. */
+enum fail ears_listen(struct session *session, int server, struct failure *failure);
+void ear_free(struct wire_ear *ear); /* NULL is fine */
 
 /* --- settle.c --- */
 /* Something went wrong, by whoever it is about. The first one stays. */

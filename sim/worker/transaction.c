@@ -103,8 +103,8 @@ void transaction_fill(struct wire *wire, struct wire_message *message)
 
 /* --- executed --- */
 
-static enum fail open_twin(struct session *session, int server, struct server_wire *wire,
-                           struct failure *failure)
+enum fail session_open_beside(struct session *session, int server, struct server_wire *wire,
+                              struct failure *failure)
 {
     const struct proxy_address address = servers_address(&session->servers, server);
     if (wire->context)
@@ -134,7 +134,7 @@ enum fail transaction_execute(struct session *session, struct wire_message *mess
                               struct failure *failure)
 {
     struct wire_twin alone = {.holders = 1}, *twin = message->twin ? message->twin : &alone;
-    enum fail fail = open_twin(session, message->server, &twin->wire, failure);
+    enum fail fail = session_open_beside(session, message->server, &twin->wire, failure);
     if (!fail)
         fail = talk(&twin->wire, message, failure);
     server_wire_close(&alone.wire);

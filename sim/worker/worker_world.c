@@ -30,7 +30,8 @@ static unsigned take_left(struct workers *workers, int client)
     unsigned left = 0;
     for (struct wire_message *message = session_messages(workers->session); message;
          message = message->next) {
-        if (message->client != client || !message->is_left || !message->is_claimed)
+        if (message->client != client || !message->is_left || !message->is_claimed ||
+            message->is_published)
             continue;
         left |= channel_bit(message->server, message->lane);
         message->is_left = false;
@@ -43,7 +44,8 @@ static enum fail take_requests(struct workers *workers, int client, bool is_aske
 {
     for (struct wire_message *message = session_messages(workers->session); message;
          message = message->next) {
-        if (message->client != client || message->is_claimed || message->is_offered)
+        if (message->client != client || message->is_claimed || message->is_offered ||
+            message->is_published)
             continue;
         if (step->requests_count == OUTBOX_MAX)
             return failure_set(failure, FAIL_UNKNOWN,
@@ -88,6 +90,20 @@ static bool has_message(const struct workers *workers, int client)
     return false;
 }
 
+/* Of a lock whose key is there while it is free (a list of tokens) nobody here can tell who has it.
+ */
+static enum fail check_grant(const struct workers *workers, int client, struct failure *failure)
+{
+    const struct worker_face *face = &workers->faces[client];
+    if (face->last != RESULT_GRANTED || !face->taken || face->made)
+        return FAIL_NONE;
+    return failure_set(failure, FAIL_UNKNOWN,
+                       "%s was granted the lock by taking its key '%s' away: a lock whose key is "
+                       "there while nobody holds it (a list of tokens, a semaphore) cannot be "
+                       "judged yet, since its owner is in no key",
+                       workers->run->names[client], workers->key.name);
+}
+
 /* All that the worker did until it came to rest. */
 static enum fail collect(struct workers *workers, int client, struct step_result *step,
                          struct failure *failure)
@@ -97,6 +113,8 @@ static enum fail collect(struct workers *workers, int client, struct step_result
     const bool is_asked = session_is_asked(workers->session, client);
     if (was_asked && !is_asked)
         take_return(face, session_answer(workers->session, client), step);
+    if (step->has_returned && check_grant(workers, client, failure))
+        return failure->code;
     if (session_has_notice(workers->session, client) && !face->has_notice) {
         face->has_notice = step->has_noticed_loss = true;
         face->phase = face->phase == PHASE_HOLDING ? PHASE_IDLE : face->phase;
@@ -105,6 +123,7 @@ static enum fail collect(struct workers *workers, int client, struct step_result
     if (take_requests(workers, client, was_asked, step, failure))
         return failure->code;
     step->is_stranded = is_asked && !has_message(workers, client) &&
+                        !session_is_subscribed(workers->session, client) &&
                         session_next_us(workers->session, client) == TIME_NEVER;
     if (step->is_stranded)
         step->op = face->phase == PHASE_RELEASING ? OP_RELEASE : OP_ACQUIRE;
@@ -151,6 +170,7 @@ static enum fail go_on(struct workers *workers, int client, enum moment_kind kin
     case MOMENT_START:
         face->attempt++;
         face->has_notice = false;
+        face->made = face->taken = 0;
         session_forget_notice(workers->session, client);
         return ask(workers, client, WORKER_ACQUIRE, PHASE_ACQUIRING, failure);
     case MOMENT_RELEASE:

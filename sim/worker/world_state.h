@@ -25,6 +25,8 @@ struct worker_face {
     int attempt;
     int64_t fence;
     bool has_notice; /* told in this attempt */
+    /* Bit a server: where its attempt wrote the lock's key last, and where it deleted it. */
+    unsigned made, taken;
 };
 
 struct workers {

@@ -19,6 +19,15 @@ struct server_answer {
     struct reply reply;
     int64_t from_us, until_us;     /* world time: executed between the two */
     const struct effects *effects; /* of an opaque request; else NULL. Borrowed until the next op */
+    bool is_waiting;               /* it waits at the server: there is no reply yet */
+};
+
+/* A reply that comes by no choice of its own. */
+struct served {
+    int client, server; /* client -1: there is none */
+    int number;         /* of the message that waited; -1: it answers nothing, and is a new one, */
+    const char *name;   /* called so (static) */
+    struct server_answer answer;
 };
 
 struct backend {
@@ -48,6 +57,9 @@ struct backend_ops {
      */
     enum fail (*execute)(struct backend *, const struct message *, enum reply_error,
                          struct server_answer *, struct failure *);
+    /* (NULL) A command that waited at its server goes on, or something is told to a client unasked:
+     * the first such reply. It is asked for behind each choice, until there is none. */
+    enum fail (*serve)(struct backend *, struct served *, struct failure *);
     /* (NULL) The reply reaches its client. */
     enum fail (*deliver)(struct backend *, const struct message *, struct failure *);
     /* (NULL) The message is over, and whatever is still to come of it is nobody's. */

@@ -31,6 +31,15 @@ enum fail core_settle(struct core *core, struct failure *failure)
     return fail;
 }
 
+static void answered(struct message *message, const struct server_answer *answer)
+{
+    message->state = MESSAGE_REPLY;
+    message->reply = answer->reply;
+    /* A transaction, a script, FLUSHALL: what it has done shows which keys it was about. */
+    for (int i = 0; answer->effects && i < answer->effects->count; i++)
+        message->opaque.keys |= 1U << answer->effects->on[i].key;
+}
+
 enum fail core_execute(struct core *core, struct message *message, enum reply_error error,
                        struct server_answer *answer, struct failure *failure)
 {
@@ -38,11 +47,52 @@ enum fail core_execute(struct core *core, struct message *message, enum reply_er
     read_clock(core);
     if (fail)
         return fail;
-    message->state = MESSAGE_REPLY;
-    message->reply = answer->reply;
-    /* A transaction, a script, FLUSHALL: what it has done shows which keys it was about. */
-    for (int i = 0; answer->effects && i < answer->effects->count; i++)
-        message->opaque.keys |= 1U << answer->effects->on[i].key;
+    if (answer->is_waiting) {
+        message->state = MESSAGE_WAITING;
+        return FAIL_NONE;
+    }
+    answered(message, answer);
+    return FAIL_NONE;
+}
+
+static void write_executed(struct core *core, const struct message *message,
+                           const struct server_answer *answer)
+{
+    struct event executed = core_message_event(core, EVENT_EXECUTE, message);
+    executed.reply = answer->reply;
+    executed.effects = answer->effects;
+    executed.from_us = answer->from_us;
+    executed.time_us = answer->until_us;
+    core_write(core, &executed);
+}
+
+/* What goes on by itself, behind a choice. */
+static enum fail serve_one(struct core *core, const struct served *served, struct failure *failure)
+{
+    struct core_slot *slot = &core->slots[served->client];
+    if (served->number < 0)
+        return core_tell(core, served->client, served->server, served->name, failure);
+    for (int i = 0; i < slot->messages_count; i++) {
+        struct message *message = &slot->messages[i];
+        if (message->number != served->number)
+            continue;
+        answered(message, &served->answer);
+        write_executed(core, message, &served->answer);
+    }
+    return FAIL_NONE;
+}
+
+static enum fail serve(struct core *core, struct failure *failure)
+{
+    const struct backend_ops *ops = ops_of(core);
+    struct served served = {.client = -1};
+    do {
+        enum fail fail = ops->serve ? ops->serve(core->backend, &served, failure) : FAIL_NONE;
+        if (!fail && served.client >= 0)
+            fail = serve_one(core, &served, failure);
+        if (fail)
+            return fail;
+    } while (served.client >= 0);
     return FAIL_NONE;
 }
 
@@ -58,12 +108,8 @@ static enum fail choose_arrive(struct core *core, const struct choice *choice,
     enum fail fail = core_execute(core, message, ERROR_NONE, &answer, failure);
     if (fail)
         return fail;
-    struct event executed = core_message_event(core, EVENT_EXECUTE, message);
-    executed.reply = answer.reply;
-    executed.effects = answer.effects;
-    executed.from_us = answer.from_us;
-    executed.time_us = answer.until_us;
-    core_write(core, &executed);
+    if (!answer.is_waiting)
+        write_executed(core, message, &answer);
     if (message->is_abandoned)
         core_remove(core, message);
     return FAIL_NONE;
@@ -162,6 +208,8 @@ static enum fail core_apply(struct world *world, const struct choice *choice,
     fail = core_gain(core, why);
     if (!fail)
         fail = choose(core, choice, why);
+    if (!fail)
+        fail = serve(core, why);
     if (!fail && core->error.code)
         fail = failure_set(why, core->error.code, "%s", core->error.text);
     if (!fail)

@@ -13,6 +13,7 @@
 #include "world/rules.h"
 
 #include <assert.h>
+#include <stdio.h>
 #include <string.h>
 
 static struct core_slot *slot_of(struct core *core, const struct message *message)
@@ -149,6 +150,25 @@ void core_send_copy(struct core *core, const struct message *request)
     struct message *copy = add(slot, request, free_connection(slot));
     copy->is_abandoned = true;
     carry(core, copy);
+}
+
+enum fail core_tell(struct core *core, int client, int server, const char *name,
+                    struct failure *failure)
+{
+    struct core_slot *slot = &core->slots[client];
+    int *channel = &slot->channels[server][LANE_MAIN];
+    struct message told = {.client = client, .server = server, .lane = LANE_MAIN};
+    if (slot->messages_count == MESSAGES_MAX)
+        return failure_set(failure, FAIL_UNKNOWN, "%s has too many messages in flight (at most %d)",
+                           core->run->names[client], MESSAGES_MAX);
+    if (*channel == CONNECTION_NONE)
+        *channel = free_connection(slot);
+    (void)snprintf(told.opaque.name, sizeof told.opaque.name, "%s", name);
+    struct message *added = add(slot, &told, *channel);
+    added->state = MESSAGE_REPLY;
+    added->reply = (struct reply){.kind = REPLY_OK};
+    carry(core, added);
+    return FAIL_NONE;
 }
 
 /* --- over --- */

@@ -59,6 +59,9 @@ struct message *core_find_first(struct core *core, const struct choice *choice,
 void core_send(struct core *core, const struct message *request);
 /* Sends a copy of the request on a connection of its own; nobody waits for it. */
 void core_send_copy(struct core *core, const struct message *request);
+/* Something is told to the client unasked: a reply on its way. FAIL_UNKNOWN: there is no room. */
+enum fail core_tell(struct core *core, int client, int server, const char *name,
+                    struct failure *failure);
 /* It is over: takes it out (later messages of the client move), and ends a connection that only it
  * used. */
 void core_remove(struct core *core, struct message *message);
