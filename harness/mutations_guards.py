@@ -31,6 +31,7 @@ EAGER, ORDER, SETS = "reduce/eager_replies.c", "reduce/partial_order.c", "reduce
 SYMMETRY, BOUND, APPLY = "reduce/symmetry.c", "reduce/lower_bound.c", "graph/apply.c"
 SUCCESSORS, CACHE, BFS = "graph/successors.c", "graph/successor_cache.c", "search/bfs.c"
 INDEPENDENCE, VISITED, SERVER = "graph/independence.c", "store/fingerprint_set.c", "model/server_state.c"
+CLASSES = "../ask/asking_classes.c"
 
 # condition, file, function, the test's program and name, a piece of the function, what stands there instead
 GUARDS = [
@@ -226,6 +227,15 @@ GUARDS = [
      "i < FINGERPRINT_WORDS_MAX / 2; i++", "i < 2; i++"),
     ("H2", VISITED, "look_in", "test_fingerprint_set", "whole_states_need_no_luck",
      "!visited->has_full_states || is_same(visited, number, words)", "true"),
+
+    ("A1", CLASSES, "does_commute", "test_asking_classes", "answers_that_do_not_commute_stay_apart",
+     "return *does ? asking_compare_ways(", "return false ? asking_compare_ways("),
+    ("A2", CLASSES, "hear", "test_asking_classes", "answers_that_do_not_commute_stay_apart",
+     "if (!is_of_server(edge) || edge->elapsed != ELAPSED_ANY)", "if (!is_of_server(edge))"),
+    ("A3", CLASSES, "sort_servers", "test_asking_classes", "servers_that_are_told_apart_keep_their_places_in_a_class",
+     "asking->is_even_handed && at > 0 &&", "at > 0 &&"),
+    ("A4", "graph/projections.c", "projections_make", "test_asking_classes", "who_said_what_is_renamed_with_its_server",
+     "projection.fields[0] = subject->part_of_server(subject, &whole, server);", "projection.fields[0] = 0;"),
 ]
 
 

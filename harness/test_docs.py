@@ -173,7 +173,7 @@ def test_what_soundness_names_exists():
         assert body_of(mutations_guards.EXPLORE / file, function), f"{condition}: {file}: {function}"
         assert f"static void {test}(void **state)" in (ROOT / "sim" / "test" / f"{program}.c").read_text(), f"{condition}: {test}"
     named = set(re.findall(r"`([a-z]+(?:_[a-z]+)+)`", (DOCS / "SOUNDNESS.md").read_text()))
-    sources = "\n".join(path.read_text() for part in ("explore", "schemes", "test") for path in (ROOT / "sim" / part).rglob("*.[ch]"))
+    sources = "\n".join(path.read_text() for part in ("ask", "explore", "schemes", "test") for path in (ROOT / "sim" / part).rglob("*.[ch]"))
     programs = {path.stem for path in (ROOT / "sim" / "test").glob("*.c")}
     assert not [name for name in named if name not in programs and not re.search(rf"\b{name}\b", sources)]
 

@@ -26,6 +26,7 @@ static void fill_scheme(const struct asking *asking, struct scheme *scheme)
     scheme->promises_notice = promises & PROMISE_NOTICE;
     scheme->promises_token = promises & PROMISE_TOKEN;
     scheme->needs_quorum = asking->servers > 1;
+    scheme->is_even_handed = asking->is_even_handed;
     scheme->needs_script = true; /* whatever a server knows of scripts is part of its state */
 }
 
@@ -122,6 +123,8 @@ static struct asking *asking_made(const struct asking_options *options)
     asking->lease_us = translate_lease_us(&config);
     asking->tick_us = translate_tick_us(&config);
     intern_init(&asking->book.table);
+    intern_init(&asking->classes.keys);
+    asking->classes.are_wanted = options->merges;
     return asking;
 }
 
@@ -175,6 +178,7 @@ void asking_free(struct asking *asking)
     intern_close(&asking->book.table);
     session_free(asking->session);
     free(asking->ends);
+    asking_classes_free(&asking->classes);
     cache_shut(&asking->cache);
     free(asking);
 }
@@ -252,7 +256,10 @@ struct asking_figures asking_figures(const struct asking *asking)
                                    .far_ticks = asking->worker.has_far_timers ? FAR_TICKS : 0,
                                    .has_idle_reads = asking->worker.has_idle_reads,
                                    .is_even_handed = asking->is_even_handed,
-                                   .kept = asking->kept};
+                                   .kept = asking->kept,
+                                   .classes = asking->classes.keys.count,
+                                   .joined = asking->classes.joined,
+                                   .apart = asking->classes.apart};
 }
 
 /* --- the audit --- */

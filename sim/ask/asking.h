@@ -23,7 +23,9 @@ struct asking_options {
     int servers;                    /* of the searches; 0: 1 */
     int lease_ticks;                /* of the searches; 0: 2 */
     uint64_t seed;
-    bool keeps;          /* answers are kept from run to run */
+    bool merges; /* of several servers: histories that differ in the order of their answers alone
+                    are one, where that is found */
+    bool keeps;  /* answers are kept from run to run */
     const char *depends; /* with keeps: files that the worker is made of, "a.py,b.py"; or NULL */
 };
 
@@ -39,6 +41,9 @@ struct asking_figures {
     bool is_even_handed; /* it was found to treat its servers alike: histories that differ in those
                             alone were asked for once */
     bool has_idle_reads; /* its runtime reads the monotonic clock for itself: not looked at */
+    uint64_t classes;    /* of histories with several servers; 0: they were not merged */
+    uint64_t joined;     /* histories that are what another order comes to, */
+    uint64_t apart;      /* and that are not */
     uint64_t kept;       /* answers of both that an earlier run has kept */
 };
 

@@ -12,6 +12,9 @@ struct twins {
     struct kept kept[SERVERS_MAX]; /* at the servers that they are told of */
     uint32_t asked[SERVERS_MAX];   /* the command that a server has yet to answer; 0: none */
     bool is_first_lost;            /* the connection to the first server breaks at once */
+    const uint8_t *name; /* what the fresh one calls the server that the other one calls so; NULL:
+                            the same */
+    bool have_differed;
 };
 
 static enum fail differs(const struct twins *pair, struct failure *failure)
@@ -22,6 +25,27 @@ static enum fail differs(const struct twins *pair, struct failure *failure)
                        "one, so its histories grow with each attempt; a lock object that is made "
                        "anew for each acquire helps",
                        worker_asker_tell(&pair->asking->worker, pair->node, text, sizeof text));
+}
+
+static int name_of(const struct twins *pair, int server)
+{
+    return pair->name ? pair->name[server] : server;
+}
+
+/* What the fresh one did, with its servers called as the other one calls them. */
+static struct remembered_step renamed(const struct twins *pair, const struct remembered_step *other)
+{
+    struct remembered_step told = *other;
+    told.waits = 0;
+    told.left = 0;
+    for (int s = 0; s < pair->asking->servers; s++) {
+        told.sent[s] = other->sent[name_of(pair, s)];
+        told.waits |= (uint8_t)((other->waits >> name_of(pair, s) & 1) << s);
+        for (int lane = 0; lane < LANE_COUNT; lane++)
+            if (other->left & channel_bit(name_of(pair, s), lane))
+                told.left |= (uint16_t)channel_bit(s, lane);
+    }
+    return told;
 }
 
 /* Both are told; *told: what they did, alike. */
@@ -35,9 +59,12 @@ static enum fail tell_both(struct twins *pair, const struct history_edge *what,
     if (history_ask(asker, &edge, told, failure))
         return failure->code;
     edge.from = pair->fresh;
+    edge.server = (uint32_t)name_of(pair, (int)edge.server);
     if (history_ask(asker, &edge, &other, failure))
         return failure->code;
-    if (!remembered_is_same(told, &other))
+    const struct remembered_step called_alike = renamed(pair, &other);
+    pair->have_differed = !remembered_is_same(told, &called_alike);
+    if (pair->have_differed)
         return differs(pair, failure);
     pair->node = told->node;
     pair->fresh = other.node;
@@ -67,16 +94,12 @@ static enum fail answer_both(struct twins *pair, struct remembered_step *told,
         told, failure);
 }
 
-/* An operation from its beginning to its end, as the server answers. */
-static enum fail operate(struct twins *pair, enum happening begins, struct remembered_step *told,
-                         struct failure *failure)
+/* An operation from there to its end, as the server answers; *told: its last step. */
+static enum fail end_operation(struct twins *pair, struct remembered_step *told,
+                               struct failure *failure)
 {
     enum { TOLD_MAX = 100 };
-    enum fail fail = tell_both(pair, &(struct history_edge){.happening = begins}, told, failure);
-    if (!fail && pair->is_first_lost && pair->asked[0]) {
-        pair->asked[0] = 0;
-        fail = tell_both(pair, &(struct history_edge){.happening = HAPPENS_RESET}, told, failure);
-    }
+    enum fail fail = FAIL_NONE;
     for (int i = 0; i < TOLD_MAX && !fail && told->is_asked; i++) {
         if (told->waits)
             fail = answer_both(pair, told, failure);
@@ -88,11 +111,23 @@ static enum fail operate(struct twins *pair, enum happening begins, struct remem
     }
     if (!fail && told->is_asked)
         fail = failure_set(failure, FAIL_UNKNOWN,
-                           "its histories do not close: answered as a server would answer, %s did "
-                           "not end within %d steps. One that tries again for so long wants a "
-                           "shorter --wait",
-                           begins == HAPPENS_ACQUIRE ? "an acquire" : "a release", TOLD_MAX);
+                           "its histories do not close: answered as a server would answer, an "
+                           "operation did not end within %d steps. One that tries again for so "
+                           "long wants a shorter --wait",
+                           TOLD_MAX);
     return fail;
+}
+
+/* The whole of one. */
+static enum fail operate(struct twins *pair, enum happening begins, struct remembered_step *told,
+                         struct failure *failure)
+{
+    enum fail fail = tell_both(pair, &(struct history_edge){.happening = begins}, told, failure);
+    if (!fail && pair->is_first_lost && pair->asked[0]) {
+        pair->asked[0] = 0;
+        fail = tell_both(pair, &(struct history_edge){.happening = HAPPENS_RESET}, told, failure);
+    }
+    return fail ? fail : end_operation(pair, told, failure);
 }
 
 /* All servers are so. */
@@ -139,6 +174,57 @@ enum fail asking_compare_end(struct asking *asking, uint32_t node, struct failur
     asking->ends =
         memory_resize(asking->ends, (size_t)asking->ends_count + 1, sizeof *asking->ends);
     asking->ends[asking->ends_count++] = node;
+    return FAIL_NONE;
+}
+
+/* --- two ways to one class --- */
+
+static enum fail go_on(struct twins *pair, bool holds, struct failure *failure)
+{
+    struct remembered_step told = pair->asking->worker.answers[pair->node - 1];
+    enum fail fail = FAIL_NONE;
+    if (told.is_asked) {
+        const bool had_ended = told.has_ended;
+        fail = end_operation(pair, &told, failure);
+        holds = told.has_ended && !had_ended && told.answer == ANSWER_OK && !holds;
+    } else if (!holds) {
+        fail = operate(pair, HAPPENS_ACQUIRE, &told, failure);
+        holds = told.has_ended && told.answer == ANSWER_OK;
+    }
+    return !fail && holds ? operate(pair, HAPPENS_RELEASE, &told, failure) : fail;
+}
+
+enum fail asking_compare_ways(struct asking *asking, uint32_t node, const struct history_class *it,
+                              const uint32_t *asked, bool holds, bool *is_same,
+                              struct failure *failure)
+{
+    static const uint8_t same[SERVERS_MAX] = {0, 1, 2, 3, 4, 5, 6};
+    struct twins held;
+    *is_same = true;
+    if (hold(asking, &held, failure))
+        return failure->code;
+    for (int way = 0; way < 4 && *is_same; way++) {
+        /* First the one that was there before goes alone: then it need not be set back. */
+        const bool is_alone = way % 2 == 0, is_taken = way / 2 == 1;
+        struct twins pair = {.asking = asking, .node = node, .fresh = it->node, .name = it->name};
+        if (!is_taken)
+            set_servers(&pair, (struct kept){.value = KEPT_ABSENT, .left = NO_TICKS});
+        else
+            memcpy(pair.kept, held.kept, sizeof pair.kept);
+        if (is_alone) {
+            pair.node = it->node;
+            pair.name = same;
+        }
+        for (int s = 0; s < asking->servers; s++)
+            pair.asked[is_alone ? it->name[s] : s] = asked[s];
+        const enum fail fail = go_on(&pair, holds, failure);
+        if (fail && !pair.have_differed)
+            return fail;
+        if (fail) { /* then they are two */
+            *is_same = false;
+            *failure = (struct failure){0};
+        }
+    }
     return FAIL_NONE;
 }
 

@@ -8,6 +8,27 @@
 #include "ask/worker_asker.h"
 #include "live/servers.h"
 
+/* The class of a history: asking_class(). */
+struct history_class {
+    uint32_t node;             /* its first one */
+    uint8_t name[SERVERS_MAX]; /* what that calls the server that this one calls so */
+    uint8_t like[SERVERS_MAX]; /* of the first one's servers: the first that has said the same */
+};
+
+struct class_first {
+    uint32_t node;
+    uint8_t place[SERVERS_MAX]; /* its servers, in the order of what they have said */
+};
+
+struct classes {
+    bool are_wanted;
+    struct intern_table keys;   /* what is the same for all of one */
+    struct class_first *firsts; /* by the number of their key */
+    struct history_class *rows; /* by node; node 0: not looked at yet */
+    uint32_t firsts_count, count;
+    uint64_t joined, apart; /* histories that are, and are not, what another order comes to */
+};
+
 struct asking {
     struct subject subject; /* first */
     struct worker_program *program;
@@ -22,6 +43,7 @@ struct asking {
     uint64_t seed;
     bool expects_cuts;
     bool is_even_handed; /* it was found to treat its servers alike */
+    struct classes classes;
     /* Histories behind which the worker was found to be as a new one. */
     uint32_t *ends;
     int ends_count;
@@ -42,6 +64,19 @@ bool asking_is_leaf(const struct asking *asking, uint32_t node);
  * dropped; then neither the session nor what was asked can be used. FAIL_UNKNOWN, FAIL_UNAVAILABLE:
  * nothing can. */
 enum fail asking_take_kept(struct asking *asking, bool *is_stale, struct failure *failure);
+
+/* Its class. FAIL_UNKNOWN: it could not be asked. */
+enum fail asking_class(struct asking *asking, uint32_t node, struct history_class *it,
+                       struct failure *failure);
+void asking_classes_free(struct classes *classes);
+
+/* Does it go on from that history as from the first one of its class? asked: commands that servers
+ * have yet to answer; holds: it has the lock. Both are answered as servers would where nothing is,
+ * and where others have the lock, until the operation ends, and the release behind it.
+ * FAIL_UNKNOWN: they could not be asked. */
+enum fail asking_compare_ways(struct asking *asking, uint32_t node, const struct history_class *it,
+                              const uint32_t *asked, bool holds, bool *is_same,
+                              struct failure *failure);
 
 /* Does it treat its servers alike? Asks for some histories with the servers in other places. */
 enum fail asking_measure_servers(struct asking *asking, struct failure *failure);

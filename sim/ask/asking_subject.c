@@ -70,6 +70,27 @@ static int named_in(const struct asking *asking, int32_t order, int server)
     return name;
 }
 
+/* The same servers as the first history of its class calls them; those that have said the same in
+ * the order of their numbers. */
+static int32_t order_in_class(int32_t order, const struct history_class *it)
+{
+    int server[SERVERS_MAX] = {0};
+    int32_t named = 0;
+    const int met = count_met(order);
+    for (int i = 0; i < met; i++)
+        server[it->name[i]] = met_at(order, i);
+    for (int i = 0; i < met; i++)
+        for (int k = 0; k < i; k++)
+            if (it->like[i] == it->like[k] && server[k] > server[i]) {
+                const int swapped = server[i];
+                server[i] = server[k];
+                server[k] = swapped;
+            }
+    for (int i = 0; i < met; i++)
+        named |= (server[i] + 1) << (i * ORDER_BITS);
+    return named;
+}
+
 /* Since the last moment that counts, in ticks. Of a clock that has jumped back: none. */
 static int32_t elapsed_of(const struct client_state *client_state)
 {
@@ -193,6 +214,17 @@ static enum fail take_messages(struct asking *asking, const struct remembered_st
     return FAIL_NONE;
 }
 
+static enum fail take_history(struct asking *asking, const struct remembered_step *told,
+                              struct client_state *client_state, struct history_class *it)
+{
+    int32_t *order = &client_state->fields[FIELD_ORDER];
+    if (asking_class(asking, told->node, it, &asking->failure))
+        return FAIL_UNKNOWN;
+    client_state->fields[FIELD_NODE] = (int32_t)(NODE_BASE + it->node);
+    *order = order_in_class(*order, it);
+    return FAIL_NONE;
+}
+
 static void take_time(const struct asking *asking, const struct remembered_step *told,
                       struct client_state *client_state)
 {
@@ -201,12 +233,11 @@ static void take_time(const struct asking *asking, const struct remembered_step 
         client_state->wake = (int16_t)((told->timer_us + asking->tick_us - 1) / asking->tick_us);
     if (told->counts)
         client_state->fields[FIELD_MOMENT] = now_of(client_state);
-    client_state->fields[FIELD_NODE] = (int32_t)(NODE_BASE + told->node);
 }
 
 /* An attempt that is over leaves a new worker: that was asked. */
 static enum fail forget_history(struct asking *asking, const struct remembered_step *told,
-                                struct client_state *client_state)
+                                uint32_t node, struct client_state *client_state)
 {
     if (client_state->phase != PHASE_IDLE)
         return FAIL_NONE;
@@ -217,8 +248,8 @@ static enum fail forget_history(struct asking *asking, const struct remembered_s
     if (told->timer_us != TIME_NEVER)
         return FAIL_NONE;
     const struct history_edge again = {
-        .from = told->node, .happening = HAPPENS_ACQUIRE, .elapsed = ELAPSED_ANY};
-    if (asking_compare_end(asking, told->node, &asking->failure) ||
+        .from = node, .happening = HAPPENS_ACQUIRE, .elapsed = ELAPSED_ANY};
+    if (asking_compare_end(asking, node, &asking->failure) ||
         asking_compare_cut(asking, &again, &asking->failure))
         return FAIL_UNKNOWN;
     memset(client_state->fields, 0, sizeof client_state->fields);
@@ -230,6 +261,7 @@ static enum fail answer(struct asking *asking, struct client_state *client_state
 {
     struct history_edge edge;
     struct remembered_step told;
+    struct history_class class_of;
     if (edge_of(asking, client_state, impulse, &edge) ||
         history_ask(&asking->worker, &edge, &told, &asking->failure))
         return FAIL_UNKNOWN;
@@ -248,7 +280,9 @@ static enum fail answer(struct asking *asking, struct client_state *client_state
         return FAIL_UNKNOWN;
     take_end(&told, client_state, step);
     take_time(asking, &told, client_state);
-    return forget_history(asking, &told, client_state);
+    if (take_history(asking, &told, client_state, &class_of))
+        return FAIL_UNKNOWN;
+    return forget_history(asking, &told, class_of.node, client_state);
 }
 
 static unsigned step(struct subject *subject, const struct config *config,
@@ -278,15 +312,51 @@ static void lose(struct subject *subject, const struct config *config,
                                 .server = meet_server(asking, client_state, server),
                                 .elapsed = elapsed_of(client_state)};
     struct remembered_step told;
+    struct history_class class_of;
     (void)config;
     const bool is_moved = !asking->failure.code &&
                           !history_ask(&asking->worker, &edge, &told, &asking->failure) &&
                           asking_is_moved_by_cut(asking, &edge, &told) &&
                           !asking_check_cut(asking, &edge, &told, &asking->failure);
-    if (is_moved)
+    if (is_moved) {
         take_time(asking, &told, client_state);
-    else
+        (void)take_history(asking, &told, client_state, &class_of);
+    } else {
         client_state->fields[FIELD_ORDER] = order;
+    }
+}
+
+/* --- servers change places --- */
+
+static void rename_servers(struct subject *subject, struct client_state *client_state,
+                           const uint8_t *new_number)
+{
+    struct asking *asking = (struct asking *)subject;
+    int32_t *order = &client_state->fields[FIELD_ORDER], renamed = 0;
+    struct history_class it;
+    struct failure none = {0};
+    for (int i = 0; i < count_met(*order); i++)
+        renamed |= (new_number[met_at(*order, i)] + 1) << (i * ORDER_BITS);
+    *order = renamed;
+    if (node_of(client_state) != NODE_ROOT &&
+        !asking_class(asking, node_of(client_state), &it, &none))
+        *order = order_in_class(renamed, &it);
+}
+
+/* What the history calls it, from 1; those that have said the same are the same. 0: it was not met.
+ */
+static int32_t part_of_server(struct subject *subject, const struct client_state *client_state,
+                              int server)
+{
+    struct asking *asking = (struct asking *)subject;
+    const int place = place_met(client_state->fields[FIELD_ORDER], server);
+    struct history_class it;
+    struct failure none = {0};
+    if (place < 0)
+        return 0;
+    if (asking_class(asking, node_of(client_state), &it, &none))
+        return place + 1;
+    return it.like[place] + 1;
 }
 
 /* --- the server --- */
@@ -408,5 +478,11 @@ static const char *name(struct subject *subject, int verb)
     return asking->worker.names[verb - VERB_COUNT];
 }
 
-const struct subject asking_subject_ops = {
-    .step = step, .execute = execute, .lose = lose, .begin = begin, .pass = pass, .name = name};
+const struct subject asking_subject_ops = {.step = step,
+                                           .execute = execute,
+                                           .lose = lose,
+                                           .begin = begin,
+                                           .pass = pass,
+                                           .name = name,
+                                           .rename_servers = rename_servers,
+                                           .part_of_server = part_of_server};

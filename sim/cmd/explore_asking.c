@@ -50,7 +50,7 @@ void explore_asking_suit(struct cell *cell)
 {
     cell->has_one_section = true;
     cell->options.section = SECTION_NOTHING;
-    cell->options.reductions &= REDUCE_CLIENTS;
+    cell->options.reductions &= REDUCE_CLIENTS | REDUCE_SERVERS | REDUCE_EAGER;
     cell->ignored = 1u << PROPERTY_FENCE_ORDER | 1u << PROPERTY_NO_LOST_UPDATE;
 }
 
@@ -180,6 +180,7 @@ static enum fail decide(struct explore_asking *it, struct cells *cells,
                                            .servers = (int)args->servers,
                                            .lease_ticks = lease_ticks,
                                            .seed = (uint64_t)args->seed,
+                                           .merges = !args->no_reductions,
                                            .keeps = !args->no_cache,
                                            .depends = args->depends};
     struct failure why = {0};
@@ -286,25 +287,33 @@ void explore_asking_note(struct results *results, const struct explore_asking *a
     char *far = figures->far_ticks ? memory_format("; no timer of %d ticks and more rings in time",
                                                    figures->far_ticks)
                                    : memory_text("");
+    char *classes = figures->classes
+                        ? memory_format("; the order of what different servers say is the same to "
+                                        "it: %" PRIu64 " classes of histories, %" PRIu64
+                                        " that joined one were each asked to go on beside its "
+                                        "first, on two ways to the end, %" PRIu64 " stayed apart",
+                                        figures->classes, figures->joined, figures->apart)
+                        : memory_text("");
     if (figures->executions)
         results_note(
             results,
-            memory_format("Decided by asking once: %" PRIu64 " executions of the worker, %" PRIu64
-                          " local histories, %" PRIu64 " questions to the server; %" PRIu64
-                          " answers were asked for again, those of the worker in fresh "
-                          "processes. Assumed: the worker is deterministic; what it does "
-                          "behind an attempt is what a new one does (asked %" PRIu64
-                          " times); time goes in ticks, %d to a lease%s%s%s.%s",
-                          figures->executions, figures->histories, figures->questions,
-                          figures->audited, figures->ends, asking->lease_ticks, far,
-                          figures->has_idle_reads
-                              ? "; it measures time by its wall clock and by timers alone"
-                              : "",
-                          figures->is_even_handed
-                              ? "; it treats its servers alike (asked with them in other places)"
-                              : "",
-                          asking->has_fence ? " The order of its fences is not judged." : ""));
+            memory_format(
+                "Decided by asking once: %" PRIu64 " executions of the worker, %" PRIu64
+                " local histories, %" PRIu64 " questions to the server; %" PRIu64
+                " answers were asked for again, those of the worker in fresh "
+                "processes. Assumed: the worker is deterministic; what it does "
+                "behind an attempt is what a new one does (asked %" PRIu64
+                " times); time goes in ticks, %d to a lease%s%s%s%s.%s",
+                figures->executions, figures->histories, figures->questions, figures->audited,
+                figures->ends, asking->lease_ticks, far,
+                figures->has_idle_reads ? "; it measures time by its wall clock and by timers alone"
+                                        : "",
+                figures->is_even_handed
+                    ? "; it treats its servers alike (asked with them in other places)"
+                    : "",
+                classes, asking->has_fence ? " The order of its fences is not judged." : ""));
     free(far);
+    free(classes);
     if (figures->kept)
         results_note(results,
                      memory_format("%" PRIu64 " of these answers were kept from an earlier "

@@ -1,5 +1,6 @@
-"""quorum_worker.py [uneven] - the scheme redlock as somebody's lock program: every server is asked at once, over a socket of its own, and their answers
-are counted as they come. uneven: the first of them counts twice. Standard library only."""
+"""quorum_worker.py [uneven|first|last|tidy] - the scheme redlock as somebody's lock program: every server is asked at once, over a socket of its own, and their answers
+are counted as they come. uneven: the first of the servers counts twice; first, last: the first, the last answer does; tidy: it deletes where it was granted
+the lock alone. Standard library only."""
 
 import select
 import sys
@@ -35,15 +36,21 @@ class Redlock(picklock_worker.Worker):
     def ask_all(self, *words):
         """What each server said, when all have answered or their connections have broken."""
         waiting, said = {}, []
-        for server in self.servers:
+        for server in self.servers if words[0] == "SET" or sys.argv[1:] != ["tidy"] else self.granted:
             server.connect()
             server.send(words)
             waiting[server.socket] = server
         while waiting:
             for ready in select.select(list(waiting), [], [])[0]:
                 server = waiting.pop(ready)
-                said += [self.hear(server)] * (2 if sys.argv[1:] == ["uneven"] and server is self.servers[0] else 1)
+                heard = self.hear(server)
+                if words[0] == "SET" and heard == YES:
+                    self.granted.append(server)
+                said += [heard] * (2 if self.counts_twice(server, not said, not waiting) else 1)
         return said
+
+    def counts_twice(self, server, is_first, is_last):
+        return {"uneven": server is self.servers[0], "first": is_first, "last": is_last}.get(" ".join(sys.argv[1:]), False)
 
     def is_majority(self, count):
         return count > len(self.servers) // 2
@@ -53,7 +60,7 @@ class Redlock(picklock_worker.Worker):
 
     def acquire(self, wait_ms):
         del wait_ms
-        self.token = uuid.uuid4().hex
+        self.token, self.granted = uuid.uuid4().hex, []
         asked = time.monotonic()
         said = self.ask_all("SET", self.key, self.token, "NX", "PX", self.ttl_ms)
         if self.is_majority(said.count(YES)) and self.is_valid(asked):

@@ -3,6 +3,7 @@
 
 #include "base/memory.h"
 #include "explore/graph/space.h"
+#include "explore/model/subject.h"
 
 #include <string.h>
 
@@ -86,6 +87,9 @@ void projections_make(struct state_space *space, uint32_t client_state, int serv
     struct client_state whole, projection;
     space_read_client(space, client_state, &whole);
     projection = projected(&whole, server);
+    struct subject *subject = space->config.subject;
+    if (subject->part_of_server)
+        projection.fields[0] = subject->part_of_server(subject, &whole, server);
     uint32_t number = space_number_client(space, &projection);
     projections_row(&space->projections, client_state)[server] = number;
 }
@@ -112,6 +116,8 @@ static uint32_t make_renumbered(struct state_space *space, uint32_t client_state
     struct client_state after;
     space_read_client(space, client_state, &after);
     client_state_rename_servers(&after, new_number);
+    if (space->config.subject->rename_servers)
+        space->config.subject->rename_servers(space->config.subject, &after, new_number);
     uint32_t number = space_number_client(space, &after);
     for (int s = 0; s < projections->servers; s++)
         projections_row(projections, number)[new_number[s]] =

@@ -38,6 +38,11 @@ struct subject {
     void (*begin)(struct subject *, struct server_state *);
     /* What of a server state its subject alone knows is so many ticks older; NULL: nothing. */
     void (*pass)(struct subject *, struct server_state *, int ticks);
+    /* Servers changed places: what of a client state its subject alone knows is renamed; and what
+     * of it is about that server: it is equal for two servers only where renaming those changes
+     * nothing. NULL: there is nothing such. */
+    void (*rename_servers)(struct subject *, struct client_state *, const uint8_t *new_number);
+    int32_t (*part_of_server)(struct subject *, const struct client_state *, int server);
     /* What a command is called whose verb is not in commands.def; NULL: there is none such. */
     const char *(*name)(struct subject *, int verb);
 };

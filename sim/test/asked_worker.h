@@ -1,0 +1,55 @@
+/* asked_worker.h - for tests of ask/: a worker of this folder that is asked, and a search of it. */
+#ifndef PICKLOCK_TEST_ASKED_WORKER_H
+#define PICKLOCK_TEST_ASKED_WORKER_H
+
+#include "ask/asking.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "test/explore_run.h"
+
+struct worker_asked {
+    char command[160];
+    struct worker_program program;
+    struct scheme scheme;
+    struct asking *asking;
+};
+
+enum { ASKED_LEASE_US = 2000000 };
+
+/* The program, and its words. */
+static inline void ask_as(struct worker_asked *asked, const char *program, const char *name,
+                          int servers, bool merges)
+{
+    struct failure failure = {0};
+    (void)snprintf(asked->command, sizeof asked->command, "/usr/bin/python3 sim/test/%s.py %s",
+                   program, name);
+    asked->program = (struct worker_program){
+        .command = asked->command, .wait_us = strcmp(name, "retrying") == 0 ? ASKED_LEASE_US : 0};
+    asked->scheme = (struct scheme){.name = name, .unit_us = 1000};
+    const struct asking_options options = {
+        .program = &asked->program, .servers = servers, .merges = merges, .seed = 1};
+    if (asking_new(&asked->asking, &options, &asked->scheme, &failure))
+        fail_msg("%s: %s", name, failure.text);
+}
+
+static inline void ask_for(struct worker_asked *asked, const char *program, const char *name,
+                           int servers)
+{
+    ask_as(asked, program, name, servers, true);
+}
+
+static inline void search(struct worker_asked *asked, const struct explore_options *own,
+                          struct explore_options *options, struct explore_outcome *outcome)
+{
+    *options = *own;
+    options->scheme = &asked->scheme;
+    options->subject = asking_subject(asked->asking);
+    options->lease_ticks = asking_lease_ticks(asked->asking);
+    asking_expect_cuts(asked->asking,
+                       options->budget[FAULT_RESTART] || options->budget[FAULT_FAILOVER]);
+    run(options, outcome);
+}
+
+#endif

@@ -1,0 +1,93 @@
+/* Tests of classes of histories (ask/asking_classes.c): with them and without, a worker of a quorum
+ * (quorum_worker.py) comes to the same; what does not commute stays apart. */
+#include "test/asked_worker.h"
+
+/* What came of that, in one cell of three servers. */
+static struct asking_figures quorum_outcome(const char *as, bool merges, int fault,
+                                            struct explore_outcome *outcome)
+{
+    struct worker_asked asked;
+    struct explore_options options;
+    const struct explore_options own = options_of("redlock", fault);
+    ask_as(&asked, "quorum_worker", as, 3, merges);
+    search(&asked, &own, &options, outcome);
+    if (!asking_failure(asked.asking)->code)
+        assert_true(asking_audit(asked.asking, 5, 0));
+    if (asking_failure(asked.asking)->code)
+        fail_msg("%s: %s", as, asking_failure(asked.asking)->text);
+    assert_int_equal(outcome->end, END_COMPLETE);
+    const struct asking_figures figures = asking_figures(asked.asking);
+    asking_free(asked.asking);
+    return figures;
+}
+
+static void with_and_without_classes(const char *as, bool commutes)
+{
+    struct explore_outcome merged, whole;
+    const struct explore_options options = options_of("redlock", NONE);
+    const struct asking_figures with = quorum_outcome(as, true, NONE, &merged);
+    const struct asking_figures without = quorum_outcome(as, false, NONE, &whole);
+    assert_int_equal(differences(as, &options, &whole, &merged), 0);
+    assert_true(with.joined > 0);
+    assert_int_equal(with.apart == 0, commutes);
+    assert_int_equal(without.classes, 0);
+    assert_true(merged.states < whole.states);
+    explore_outcome_free(&merged);
+    explore_outcome_free(&whole);
+}
+
+/* Where one answer counts more than the others because it came first, or last, its orders are told
+ * apart: of the one only what comes later shows that they differ. */
+static void answers_that_commute_are_one_history(void **state)
+{
+    (void)state;
+    with_and_without_classes("", true);
+}
+
+static void answers_that_do_not_commute_stay_apart(void **state)
+{
+    (void)state;
+    with_and_without_classes("first", false);
+    with_and_without_classes("last", true); /* each order is another one: by when it minds time */
+}
+
+static void who_said_what_is_renamed_with_its_server(void **state)
+{
+    (void)state;
+    with_and_without_classes("tidy", true);
+}
+
+static void servers_that_are_told_apart_keep_their_places_in_a_class(void **state)
+{
+    (void)state;
+    with_and_without_classes("uneven", true);
+}
+
+static bool is_even_handed(const char *as)
+{
+    struct worker_asked asked;
+    ask_for(&asked, "quorum_worker", as, 3);
+    const bool is = asking_figures(asked.asking).is_even_handed;
+    asking_free(asked.asking);
+    return is;
+}
+
+static void whether_servers_are_treated_alike_is_measured(void **state)
+{
+    (void)state;
+    assert_true(is_even_handed(""));
+    assert_false(is_even_handed("uneven"));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(answers_that_commute_are_one_history),
+        cmocka_unit_test(answers_that_do_not_commute_stay_apart),
+        cmocka_unit_test(who_said_what_is_renamed_with_its_server),
+        cmocka_unit_test(servers_that_are_told_apart_keep_their_places_in_a_class),
+        cmocka_unit_test(whether_servers_are_treated_alike_is_measured),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
