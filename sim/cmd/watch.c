@@ -108,6 +108,8 @@ static void add_notes(const struct watch_cmd *cmd, struct results *results)
 
 static const char *why_not_whole(const struct watch_outcome *outcome)
 {
+    if (outcome->was_stopped)
+        return "it was ended by a signal before the command had come to its end";
     return outcome->missed ? outcome->missed : outcome->open;
 }
 

@@ -10,6 +10,27 @@
 /* Without PEXPIRETIME an expiry is the time and what is left, asked one behind the other. */
 enum { TOLERANCE_US = 2000, GRANULE_US = 1000 };
 
+void keys_set_pattern(struct keys *keys, const char *pattern)
+{
+    keys->pattern = pattern;
+    if (strchr(pattern, '[') || strchr(pattern, '\\'))
+        return;
+    for (const char *at = pattern; *at;) {
+        const size_t run = strcspn(at, "*?");
+        if (run > keys->literal_length) {
+            keys->literal = at;
+            keys->literal_length = run;
+        }
+        at += run + (at[run] != '\0');
+    }
+}
+
+bool keys_may_match(const struct keys *keys, const char *bytes, size_t length)
+{
+    return !keys->literal_length ||
+           memmem(bytes, length, keys->literal, keys->literal_length) != NULL;
+}
+
 bool keys_matches(const struct keys *keys, const char *word, size_t length)
 {
     return glob_matches(keys->pattern, strlen(keys->pattern), word, length);

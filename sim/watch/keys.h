@@ -30,7 +30,9 @@ struct watched_key {
 };
 
 struct keys {
-    const char *pattern;   /* borrowed */
+    const char *pattern; /* borrowed */
+    const char *literal; /* of the pattern: its longest run without wildcards; may be empty */
+    size_t literal_length;
     redisContext *control; /* borrowed */
     int database;          /* of the control connection */
     bool lacks_expiretime; /* the server is older than 7.0 */
@@ -39,6 +41,11 @@ struct keys {
     struct watched_key rows[LOCKS_MAX];
 };
 
+/* keys: zeroed. Keeps pattern. */
+void keys_set_pattern(struct keys *keys, const char *pattern);
+
+/* Can any word among these bytes match? Cheap: looks for what every match has in it. */
+bool keys_may_match(const struct keys *keys, const char *bytes, size_t length);
 bool keys_matches(const struct keys *keys, const char *word, size_t length);
 
 /* The row of that key, a new one where it has none. NO_KEY: there is no room, or the name is too

@@ -77,17 +77,26 @@ static int known(const struct peers *peers, const char *socket)
     return 0;
 }
 
+void peers_know(struct peers *peers, int pid)
+{
+    peers->pids[peers->next++ % (int)(sizeof peers->pids / sizeof *peers->pids)] = pid;
+}
+
+/* The newest processes first: it is most likely one of them. */
 static int look_through(struct peers *peers, const char *socket)
 {
+    struct dirent **entries = NULL;
     int pid = 0;
-    DIR *folder = opendir("/proc");
-    for (struct dirent *entry = NULL; folder && !pid && (entry = readdir(folder));)
-        if (isdigit((unsigned char)entry->d_name[0]) && has_socket(entry->d_name, socket))
-            pid = atoi(entry->d_name);
-    if (folder)
-        (void)closedir(folder);
+    const int count = scandir("/proc", &entries, NULL, versionsort);
+    for (int i = count - 1; i >= 0; i--) {
+        const char *name_of = entries[i]->d_name;
+        if (!pid && isdigit((unsigned char)name_of[0]) && has_socket(name_of, socket))
+            pid = atoi(name_of);
+        free(entries[i]);
+    }
+    free(entries);
     if (pid)
-        peers->pids[peers->next++ % (int)(sizeof peers->pids / sizeof *peers->pids)] = pid;
+        peers_know(peers, pid);
     return pid;
 }
 

@@ -17,6 +17,9 @@ struct peers {
     int next;
 };
 
+/* That process is likely to connect. */
+void peers_know(struct peers *peers, int pid);
+
 /* Of the TCP connection from peer_port to our own_port. Looks through /proc, where it is none of
  * peers' (which remember it): some milliseconds. */
 void peer_find(struct peers *peers, int peer_port, int own_port, struct peer_process *peer);

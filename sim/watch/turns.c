@@ -63,6 +63,8 @@ static void forget_transaction(struct watched_link *link)
 
 static bool names_watched(struct watched_run *watching, const char *bytes, size_t length)
 {
+    if (!keys_may_match(&watching->keys, bytes, length))
+        return false;
     (void)words_read(&watching->words, bytes, length);
     for (int i = 1; i < watching->words.count; i++)
         if (keys_matches(&watching->keys, watching->words.at[i], watching->words.lengths[i]))

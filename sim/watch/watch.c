@@ -188,8 +188,10 @@ static enum fail start_command(struct watch_run *run, struct failure *failure)
     free(given[0]);
     free(given[1]);
     free(variables);
-    if (!error)
+    if (!error) {
+        peers_know(&run->watching.peers, uv_process_get_pid(&run->child));
         return FAIL_NONE;
+    }
     uv_close((uv_handle_t *)&run->child, on_child_closed);
     return failure_set(failure, FAIL_UNAVAILABLE, "%s cannot be run: %s", run->options->command[0],
                        uv_strerror(error));
@@ -343,7 +345,7 @@ enum fail watch_run(const struct watch_options *options, struct watch_outcome *o
     watching->outcome = outcome;
     watching->began_us = monotonic_us();
     watching->unknown = NOBODY_KNOWN;
-    watching->keys.pattern = options->pattern;
+    keys_set_pattern(&watching->keys, options->pattern);
     enum fail fail = history_writer_begin(&watching->writer, options->history, HEAD_BYTES, failure);
     if (!fail) {
         watching->story = story_new(watching->writer);
