@@ -1,10 +1,17 @@
 """`picklock watch`: test runs of somebody's own, with Debian's redis-py, through the proxy."""
 
 import json
+import re
+import signal
+import subprocess
 import sys
 
 import pytest
-from conftest import run
+import redis
+from conftest import BUILD, PATIENCE_S, PICKLOCK, run, server
+
+NPM = BUILD / "workers" / "node_modules"
+needs_npm = pytest.mark.skipif(not (NPM / "redlock").is_dir(), reason="npm's libraries are missing: harness/setup.sh workers")
 
 PRELUDE = """
 import os, redis, sys, threading, time
@@ -129,6 +136,68 @@ def test_what_is_wrong_is_named(tmp_path, found, words, program):
     witness = violated(results)[found]["witness"]
     assert words in "\n".join(witness), witness
     check_same(tmp_path, results)
+
+
+def test_a_flush_is_blamed_on_nobody_unless_it_took_a_lock_that_was_used_on(tmp_path):
+    tidy = """
+a = client()
+assert a.set("lock:1", A, nx=True, px=20000)
+a.flushall()
+"""
+    assert watch(tmp_path, tidy).status == 0
+    result, results = json_of(tmp_path, tidy + "assert a.eval(CAD, 1, 'lock:1', A) == 0")
+    assert result.status == 1 and "FLUSHALL" in "\n".join(violated(results)["release-own"]["witness"])
+
+
+@needs_npm
+def test_npm_redlock_over_ioredis_is_silent(tmp_path):
+    script = tmp_path / "suite.js"
+    script.write_text("""
+const Redis = require('ioredis'), Redlock = require('redlock')
+const redis = new Redis(process.env.REDIS_URL), redlock = new Redlock([redis], { retryCount: 500, retryDelay: 5 })
+async function work(number) {
+  for (let i = 0; i < 3; i++) {
+    const lock = await redlock.lock('lock:' + number % 2, 20000)
+    await redis.multi().incr('sum').get('sum').exec()
+    await lock.extend(30000)
+    await lock.unlock()
+  }
+}
+Promise.all([0, 1, 2, 3].map(work)).then(() => redis.get('sum')).then(sum => process.exit(sum === '12' ? 0 : 3))
+""")
+    result = run("watch", "--key", "lock:*", "--out", tmp_path, "--json", tmp_path / "results.json", "--",
+                 "env", f"NODE_PATH={NPM}", "node", script)
+    results = json.loads((tmp_path / "results.json").read_text())
+    assert result.status == 0 and not violated(results), result.out + result.err
+    assert any("12 grants" in note and "12 releases" in note for note in results["notes"]), results["notes"]
+
+
+def test_a_server_of_somebody_else_and_a_signal(tmp_path):
+    """Without a command it ends with a signal; the password goes nowhere."""
+    with server("--requirepass", "s@cret") as port:
+        watching = subprocess.Popen([PICKLOCK, "watch", "--key", "lock:*", "--redis", f"redis://:s%40cret@127.0.0.1:{port}/2",
+                                     "--out", tmp_path], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        address = watching.stdout.readline().strip()
+        assert re.fullmatch(r"redis://127\.0\.0\.1:\d+/2", address)
+        ours = redis.Redis.from_url(address.replace("//", "//:s%40cret@"))
+        assert ours.set("lock:1", "token-of-ours", nx=True, px=20000)
+        assert ours.eval("return redis.call('del', KEYS[1])", 1, "lock:1", "token-of-ours") == 1
+        ours.close()
+        watching.send_signal(signal.SIGINT)
+        out, err = watching.communicate(timeout=PATIENCE_S)
+    assert watching.returncode == 0 and "1 grants" in out, out + err
+    assert not subprocess.run(["grep", "-rlE", "s(@|%40)cret", tmp_path], capture_output=True, text=True).stdout
+
+
+def test_a_command_that_is_ended_by_a_signal(tmp_path):
+    script = tmp_path / "suite.py"
+    script.write_text(PRELUDE + "client().set('lock:1', A, nx=True, px=20000); print('has it', flush=True); time.sleep(600)")
+    watching = subprocess.Popen([PICKLOCK, "watch", "--key", "lock:*", "--out", tmp_path, "--", sys.executable, script],
+                                stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    assert watching.stdout.readline() == "has it\n"
+    watching.send_signal(signal.SIGTERM)
+    out, err = watching.communicate(timeout=PATIENCE_S)
+    assert watching.returncode == 128 + signal.SIGTERM and "ended by a signal" in out + err, out + err
 
 
 def test_what_nobody_can_tell_is_unknown(tmp_path):

@@ -44,6 +44,7 @@ struct watched_link {
     bool has_peer;
     struct peer_process peer;
     int database;
+    int blind;         /* requests under way that may change keys without naming them */
     char *transaction; /* what MULTI has queued */
     size_t transaction_length;
     bool is_transaction_watched, is_transaction_cut;
@@ -78,6 +79,7 @@ struct watched_run {
     int unknown; /* the holder that stands for whoever nobody knows; NOBODY_KNOWN: none yet */
     int64_t uses;
     int64_t links; /* that are open */
+    int blind;     /* as of links, of all */
     struct proxy *proxy;
     struct watched_request *current, *first, *last;
     uv_timer_t *next_turn; /* fires when the next one may begin */

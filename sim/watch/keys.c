@@ -8,7 +8,11 @@
 #include <string.h>
 
 /* Without PEXPIRETIME an expiry is the time and what is left, asked one behind the other. */
-enum { TOLERANCE_US = 2000, GRANULE_US = 1000 };
+enum {
+    TOLERANCE_US = 2000,
+    GRANULE_US = 1000,
+    MARGIN_US = 100000 /* a key that ends sooner is looked at */
+};
 
 void keys_set_pattern(struct keys *keys, const char *pattern)
 {
@@ -193,6 +197,30 @@ enum fail keys_look(struct keys *keys, int row, struct key_look *look, struct fa
     if (!fail && keys->lacks_expiretime != was_lacking)
         fail = look_once(keys, key, look, failure);
     return fail;
+}
+
+bool keys_recall(const struct keys *keys, int row, int64_t now_us, struct key_look *look)
+{
+    const struct watched_key *key = &keys->rows[row];
+    if (!keys->is_ours || !key->last_us || key->known != keys->knowledge)
+        return false;
+    *look = key->last;
+    if (look->left_us != INT64_MAX)
+        look->left_us -= now_us - key->last_us;
+    return look->left_us > MARGIN_US;
+}
+
+void keys_keep(struct keys *keys, int row, const struct key_look *look, int64_t now_us)
+{
+    struct watched_key *key = &keys->rows[row];
+    key->last = *look;
+    key->last_us = now_us;
+    key->known = keys->knowledge;
+}
+
+void keys_forget(struct keys *keys)
+{
+    keys->knowledge++;
 }
 
 bool keys_is_same_expiry(const struct keys *keys, const struct key_look *one,

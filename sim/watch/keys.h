@@ -27,6 +27,8 @@ struct watched_key {
     bool is_lock; /* what stands there was granted as a lock, and the history knows it */
     int owner;    /* the holder whose it is, while is_lock */
     int64_t used; /* the how-manieth look was the last one of it */
+    struct key_look last;
+    int64_t last_us, known; /* when that was so; in which state of knowledge */
 };
 
 struct keys {
@@ -36,6 +38,8 @@ struct keys {
     redisContext *control; /* borrowed */
     int database;          /* of the control connection */
     bool lacks_expiretime; /* the server is older than 7.0 */
+    bool is_ours;          /* the server: nobody comes to it but through the proxy */
+    int64_t knowledge; /* goes up when any key may have been changed by a command that names none */
     int64_t looks;
     int count; /* rows that were ever used: the locks of the history */
     struct watched_key rows[LOCKS_MAX];
@@ -54,6 +58,14 @@ int keys_row(struct keys *keys, int database, const char *name, size_t length);
 
 /* FAIL_UNAVAILABLE: what the server said. */
 enum fail keys_look(struct keys *keys, int row, struct key_look *look, struct failure *failure);
+
+/* How the key stands at now_us, without a look: as it was left, on a server of ours, where it can
+ * not have ended by itself meanwhile. False: it must be looked at. */
+bool keys_recall(const struct keys *keys, int row, int64_t now_us, struct key_look *look);
+/* It stood so at now_us. */
+void keys_keep(struct keys *keys, int row, const struct key_look *look, int64_t now_us);
+/* A script may have changed any key. */
+void keys_forget(struct keys *keys);
 
 /* Is the expiry of both the same, for all that can be told? */
 bool keys_is_same_expiry(const struct keys *keys, const struct key_look *one,

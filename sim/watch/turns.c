@@ -116,13 +116,52 @@ static bool begin(struct watched_run *watching, struct watched_request *turn)
 {
     struct failure failure;
     find_keys(watching, turn);
-    for (int i = 0; i < turn->keys_count; i++)
+    turn->sent_us = watching_now_us(watching);
+    for (int i = 0; i < turn->keys_count; i++) {
+        if (!watching->blind &&
+            keys_recall(&watching->keys, turn->keys[i], turn->sent_us, &turn->before[i]))
+            continue;
         if (keys_look(&watching->keys, turn->keys[i], &turn->before[i], &failure)) {
             watching_missed(watching, "a watched key could not be looked at: %s", failure.text);
             return false;
         }
+    }
     turn->sent_us = watching_now_us(watching);
     return true;
+}
+
+/* Does the answer say that nothing was changed? */
+static bool is_idle(const struct watched_request *turn, const char *reply, size_t length)
+{
+    static const char *const reads[] = {"GET", "EXISTS", "TTL", "PTTL", "TYPE", "STRLEN"};
+    static const char *const writes[] = {"SET", "SETNX", "DEL", "UNLINK", "EXPIRE", "PEXPIRE"};
+    const bool is_no =
+        length >= 4 && (memcmp(reply, "$-1\r", 4) == 0 || memcmp(reply, ":0\r\n", 4) == 0 ||
+                        memcmp(reply, "_\r\n", 3) == 0);
+    return is_in(reads, sizeof reads / sizeof *reads, turn->name) ||
+           (is_no && is_in(writes, sizeof writes / sizeof *writes, turn->name));
+}
+
+/* The key behind it. Where it was found by an answer alone, its time goes on. */
+static enum fail look_behind(struct watched_run *watching, const struct watched_request *turn,
+                             int at, int64_t looked_us, bool is_unchanged, struct key_look *behind,
+                             struct failure *failure)
+{
+    if (!is_unchanged) {
+        if (keys_look(&watching->keys, turn->keys[at], behind, failure))
+            return failure->code;
+    } else {
+        *behind = turn->before[at];
+        if (behind->left_us != INT64_MAX)
+            behind->left_us -= looked_us - turn->sent_us;
+    }
+    keys_keep(&watching->keys, turn->keys[at], behind, looked_us);
+    return FAIL_NONE;
+}
+
+static bool is_script(const char *name)
+{
+    return strncmp(name, "EVAL", 4) == 0 || strncmp(name, "FCALL", 5) == 0;
 }
 
 /* reply NULL: nobody has heard it. */
@@ -131,11 +170,14 @@ static void finish(struct watched_run *watching, struct watched_request *turn, c
 {
     struct failure failure;
     const int64_t done_us = watching_now_us(watching);
+    const bool is_unchanged = reply && turn->keys_count == 1 && is_idle(turn, reply, length);
     (void)words_read(&watching->words, turn->bytes, turn->length);
+    if (is_script(turn->name) || strcmp(turn->name, "EXEC") == 0 || turn->is_flush)
+        keys_forget(&watching->keys);
     for (int i = 0; i < turn->keys_count; i++) {
         struct key_look behind;
         const int64_t looked_us = watching_now_us(watching);
-        if (keys_look(&watching->keys, turn->keys[i], &behind, &failure)) {
+        if (look_behind(watching, turn, i, looked_us, is_unchanged, &behind, &failure)) {
             watching_missed(watching, "a watched key could not be looked at: %s", failure.text);
             return;
         }
@@ -245,10 +287,55 @@ static void queue(struct watched_link *link, const struct proxy_request *request
     link->transaction_length += request->length;
 }
 
+/* What may change keys without naming them is under way: no key is known until it is over. */
+static void begin_blind(struct watched_link *link, struct proxy_request *request)
+{
+    struct watched_run *watching = link->watching;
+    request->owner = &watching->blind;
+    watching->blind++;
+    link->blind++;
+    if (!request->expects_reply)
+        watching->keys.is_ours = false;
+}
+
+static void end_blind(struct watched_link *link)
+{
+    link->blind--;
+    link->watching->blind--;
+    keys_forget(&link->watching->keys);
+}
+
+/* Does it matter whatever keys it names? Asked of every request, so the first letter decides most.
+ */
+static bool is_special(const char *name)
+{
+    switch (name[0]) {
+    case 'C':
+        return strcmp(name, "CONFIG") == 0;
+    case 'D':
+        return strcmp(name, "DEBUG") == 0 || strcmp(name, "DISCARD") == 0;
+    case 'E':
+        return strcmp(name, "EXEC") == 0 || is_script(name);
+    case 'F':
+        return is_flush(name) || is_script(name);
+    case 'M':
+        return strcmp(name, "MULTI") == 0;
+    case 'R':
+        return strcmp(name, "RESET") == 0;
+    case 'S':
+        return strcmp(name, "SELECT") == 0 || is_flush(name);
+    default:
+        return false;
+    }
+}
+
 static enum proxy_decision on_request(void *context, void *owner, struct proxy_request *request)
 {
     struct watched_run *watching = context;
     struct watched_link *link = owner;
+    if (!request->in_transaction && !is_special(request->name) &&
+        !keys_may_match(&watching->keys, request->bytes, request->length))
+        return PROXY_PASS;
     const bool ends = strcmp(request->name, "EXEC") == 0;
     if (strcmp(request->name, "MULTI") == 0 || strcmp(request->name, "DISCARD") == 0 ||
         strcmp(request->name, "RESET") == 0) {
@@ -270,7 +357,12 @@ static enum proxy_decision on_request(void *context, void *owner, struct proxy_r
                     names_watched(watching, request->bytes, request->length));
     if (ends && link->is_transaction_cut)
         watching_missed(watching, "a transaction is longer than %d bytes", TRANSACTION_MAX);
+    /* What may let the server take keys away by itself. */
+    if (strcmp(request->name, "CONFIG") == 0 || strcmp(request->name, "DEBUG") == 0)
+        watching->keys.is_ours = false;
     if (!is_watched) {
+        if (ends || is_script(request->name))
+            begin_blind(link, request);
         if (ends)
             forget_transaction(link);
         return PROXY_PASS;
@@ -292,8 +384,11 @@ static enum proxy_decision on_reply(void *context, void *owner, struct proxy_req
                                     const char *bytes, size_t length)
 {
     struct watched_run *watching = context;
-    (void)owner;
-    if (!request->owner || request->owner != watching->current)
+    if (!request->owner)
+        return PROXY_PASS;
+    if (request->owner == &watching->blind)
+        end_blind(owner);
+    if (request->owner != watching->current)
         return PROXY_PASS;
     finish(watching, watching->current, bytes, length);
     turn_over(watching);
@@ -338,6 +433,9 @@ static void on_closed(void *context, void *owner)
     struct watched_run *watching = context;
     struct watched_link *link = owner;
     drop_waiting(watching, link);
+    if (link->blind)
+        watching->keys.is_ours = false; /* it may be executed yet */
+    watching->blind -= link->blind;
     if (watching->current && watching->current->link == link) {
         abandoned(watching, watching->current);
         turn_over(watching);

@@ -123,6 +123,7 @@ static enum fail start_server(struct watch_run *run, struct proxy_address *upstr
     (void)snprintf(upstream->host, sizeof upstream->host, "%s", run->url.host);
     (void)snprintf(upstream->path, sizeof upstream->path, "%s", run->url.path);
     run->watching.keys.control = run->control;
+    run->watching.keys.is_ours = !run->options->url;
     run->watching.keys.database = run->url.database;
     return FAIL_NONE;
 }
