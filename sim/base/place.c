@@ -11,6 +11,7 @@ static_assert(PLACE_BYTES >= PATH_MAX, "a path of the system fits");
 
 void place_program(char path[PLACE_BYTES])
 {
+    assert(path); /* or gcc warns, where it looks for what is not there (sanitizers) */
     ssize_t length = readlink("/proc/self/exe", path, PLACE_BYTES - 1);
     path[length > 0 ? length : 0] = '\0';
     char *slash = strrchr(path, '/');
