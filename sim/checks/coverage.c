@@ -24,6 +24,9 @@ struct coverage {
     bool is_granted;  /* somebody was */
     unsigned servers; /* bit a server: it is spoken of */
     unsigned refuse;  /* bit a server: it refuses connections now */
+    unsigned asked;   /* bit a client: it was seen to ask some server, in whatever attempt */
+    unsigned unasked; /* bit a client: an acquire of it gained nothing, and asked nobody: */
+    char answered[ACTORS_MAX][WITNESS_LINE_BYTES]; /* the first of them */
     bool is_missing;
     char words[WITNESS_LINE_BYTES]; /* the first of them */
     struct seen seen[];             /* one a client and server */
@@ -55,16 +58,30 @@ static uint64_t bit_of(const struct event *event)
     return (uint64_t)1 << (verb * BITS_A_VERB + is_without_effect);
 }
 
-static void miss(struct coverage *coverage, const struct event *event, const char *what)
+static void say(const struct coverage *coverage, const struct event *event, const char *what,
+                char words[WITNESS_LINE_BYTES])
 {
-    if (coverage->is_missing)
-        return;
-    coverage->is_missing = true;
     const char *did =
         event->kind == EVENT_EXECUTE ? event->opaque->name : operation_name(event->op);
-    snprintf(coverage->words, sizeof coverage->words, "%s's %s was %s at %s, and %s",
+    snprintf(words, WITNESS_LINE_BYTES, "%s's %s was %s at %s, and %s",
              client_name(coverage->ledger, event->client), did,
              event->kind == EVENT_EXECUTE ? "executed" : "answered", MS(event->time_us), what);
+}
+
+static void miss(struct coverage *coverage, const struct event *event, const char *what)
+{
+    if (!coverage->is_missing)
+        say(coverage, event, what, coverage->words);
+    coverage->is_missing = true;
+}
+
+/* It gained nothing: where its client is seen to ask at other times, it did not. */
+static void note_unasked(struct coverage *coverage, const struct event *event, const char *what)
+{
+    const unsigned client = 1u << event->client;
+    if (!(coverage->unasked & client))
+        say(coverage, event, what, coverage->answered[event->client]);
+    coverage->unasked |= client;
 }
 
 static void returned(struct coverage *coverage, const struct event *event)
@@ -79,7 +96,7 @@ static void returned(struct coverage *coverage, const struct event *event)
     bool is_granted = event->result == RESULT_GRANTED;
     coverage->is_granted |= is_granted;
     if (asked == 0)
-        miss(coverage, event, "nobody saw what it asked a server");
+        (is_granted ? miss : note_unasked)(coverage, event, "nobody saw what it asked a server");
     else if (is_granted && executed == 0 && !coverage->has_heard)
         miss(coverage, event, "nobody saw what the servers did");
 }
@@ -131,8 +148,10 @@ void coverage_event(struct coverage *coverage, const struct event *event)
             seen[s] = (struct seen){.has_refused = coverage->refuse >> s & 1};
     bool is_seen = event->kind == EVENT_SEND || event->kind == EVENT_EXECUTE ||
                    event->kind == EVENT_FAULT; /* that befell what it asked */
-    if (is_seen && event->server >= 0)
+    if (is_seen && event->server >= 0) {
         seen[event->server].is_asked = true;
+        coverage->asked |= 1u << event->client;
+    }
     if (event->server >= 0)
         coverage->servers |= 1u << event->server;
     if (event->kind == EVENT_EXECUTE && event_is_on(event, KEY_LOCK))
@@ -147,8 +166,11 @@ const char *coverage_gap(const struct coverage *coverage)
 {
     const struct ledger *ledger = coverage->ledger;
     const unsigned all = (1u << ledger->head->servers) - 1;
+    const unsigned unseen = coverage->unasked & ~coverage->asked;
     if (coverage->is_missing)
         return coverage->words;
+    if (unseen)
+        return coverage->answered[__builtin_ctz(unseen)];
     if (ledger->quorum > 1 && coverage->is_granted && coverage->servers != all)
         return "one of the servers is never spoken of, and nobody saw what it did";
     return NULL;

@@ -37,6 +37,31 @@ static void assert_servers_unseen(const struct story *story)
     }
 }
 
+/* --- what asked nobody --- */
+
+/* Of whom nothing is missing otherwise: it has a breaker, or no connection. What was granted so is
+ * missing, and so is all of a client that is never seen to ask. */
+static void who_gains_nothing_need_not_have_asked(void **state)
+{
+    static const struct {
+        enum result result;
+        bool is_seen_otherwise, is_whole;
+    } tried[] = {
+        {RESULT_FAILED, true, true}, {RESULT_FAILED, false, false}, {RESULT_GRANTED, true, false}};
+    (void)state;
+    for (size_t i = 0; i < sizeof tried / sizeof *tried; i++) {
+        struct story *story = story_new(&expiring, 1, 300);
+        asks_unseen(story, A, 0, 1, tried[i].result);
+        at(story, 400);
+        if (tried[i].is_seen_otherwise)
+            acquires(story, A);
+        ends(story);
+        assert_verdict(story, PROPERTY_RELEASE_OWN,
+                       tried[i].is_whole ? VERDICT_HOLDS : VERDICT_UNKNOWN);
+        story_free(story);
+    }
+}
+
 /* --- two at once --- */
 
 static void two_within_their_leases_are_a_bug_or_a_loss(void **state)
@@ -307,6 +332,7 @@ static void a_server_that_was_not_seen_leaves_all_open(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(who_gains_nothing_need_not_have_asked),
         cmocka_unit_test(two_within_their_leases_are_a_bug_or_a_loss),
         cmocka_unit_test(after_the_lease_it_is_an_overrun),
         cmocka_unit_test(where_the_end_of_a_lease_is_not_known_nothing_is_said),
