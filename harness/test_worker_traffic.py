@@ -150,6 +150,31 @@ class Worker(Worker):
 """
 
 
+# It knows its password, and forgets it where it connects anew.
+FORGETS_WHO = """
+class Worker(Worker):
+    def init(self, settings):
+        super().init(settings)
+        self.address = settings.address()
+        self.client.ask("AUTH", settings.password)
+
+    def release(self):
+        self.client = Client(self.address)
+        done = self.client.ask("EVAL", RELEASE, 1, self.key, self.token)
+        if isinstance(done, Exception):
+            raise done
+        return done == 1
+"""
+
+
+def test_who_says_a_password_says_it_on_each_connection(picklock, tmp_path):
+    path = tmp_path / "lock.py"
+    path.write_text(CLIENT + FORGETS_WHO + "\npicklock_worker.run(Worker)\n")
+    ran = picklock("test", "--once", f"{PYTHON} {shlex.quote(str(path))}")
+    assert ran.status == 1 and "says EVAL to server 1 (refused: it has not said who it is on this connection)" in ran.out, ran
+    assert "answered with an error: Exception: NOAUTH Authentication required." in ran.err, ran
+
+
 @pytest.mark.parametrize("more, words", [
     (LARGE, "B's 1st EVAL to server 1 is executed: 1"),
     (BYTES, "SET lock \"A\\x00\\x01\\x02"),

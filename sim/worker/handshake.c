@@ -71,6 +71,27 @@ const char *session_answer_handshake(const struct proxy_request *request)
     return at < 0 || is_right(&words, at + 1, at + 2) ? NULL : is_not_who;
 }
 
+/* As a redis-server 7 words it; HELLO is told how. */
+static const char
+    who[] = "-NOAUTH Authentication required.\r\n",
+    who_hello[] = "-NOAUTH HELLO must be called with the client already authenticated, otherwise "
+                  "the HELLO <proto> AUTH <user> <pass> option can be used to authenticate the "
+                  "client and select the RESP protocol version at the same time\r\n";
+
+/* Our servers have no password. But who has told one has to tell it whenever it connects. */
+const char *session_hear_who(struct session *session, struct wire *wire,
+                             const struct proxy_request *request)
+{
+    const char *answer = session_answer_handshake(request);
+    const bool is_hello = strcmp(request->name, "HELLO") == 0;
+    const struct wire_words words = words_of(request);
+    if (answer == is_who || (!answer && is_hello && find_auth(&words) >= 0))
+        session->wants_who = wire->has_said_who = true;
+    if (answer || !session->wants_who || wire->has_said_who || strcmp(request->name, "QUIT") == 0)
+        return answer;
+    return is_hello ? who_hello : who;
+}
+
 /* --- what it is set to --- */
 
 void session_note_handshake(struct session *session, const struct proxy_request *request)

@@ -159,13 +159,15 @@ static enum proxy_decision hook_request(void *context, void *link_owner,
     struct session *session = listener->session;
     session->activity++;
     request->owner = NULL;
-    const char *answer = session_answer_handshake(request);
+    const char *answer = session_hear_who(session, link_owner, request);
     if (answer) {
         proxy_request_answer(request, answer, strlen(answer));
         if (session->events.passed)
             session->events.passed(
                 session->events.context, listener->client, listener->server, request->name,
-                *answer == '-' ? "wrong: not who init said" : "a handshake, not held");
+                *answer != '-'             ? "a handshake, not held"
+                : strstr(answer, "NOAUTH") ? "refused: it has not said who it is on this connection"
+                                           : "wrong: not who init said");
         return PROXY_DROP;
     }
     if (session_is_handshake(request->name)) {

@@ -22,7 +22,8 @@ struct wire {
     int connection;  /* the caller's number; 0: none */
     int outstanding; /* requests on it that the server has, and has not answered */
     bool is_silent, is_cut;
-    char *queued; /* since its MULTI: RESP; NULL: there is none */
+    bool has_said_who; /* rightly: AUTH, HELLO with AUTH */
+    char *queued;      /* since its MULTI: RESP; NULL: there is none */
     size_t queued_length;
     struct wire_twin *twin; /* NULL: nothing was watched on it, nor a transaction begun */
     struct wire_ear *ear;   /* NULL: nothing was subscribed to on it */
@@ -88,6 +89,7 @@ struct session {
     int64_t activity;                  /* goes up with all that happens */
     int64_t turns;                     /* commands that have waited at a server so far */
     int protocol, database;            /* what its workers said last: HELLO, SELECT */
+    bool wants_who; /* one of them has said who it is: so each has to, on each connection */
     unsigned promises;
     char library[PROTOCOL_TEXT_MAX];
     struct failure failure; /* the first thing that went wrong by itself */
@@ -135,6 +137,10 @@ bool session_is_handshake(const char *name);
 /* What the proxy answers to who says who he is (AUTH, HELLO with AUTH), since our servers have no
  * passwords: static; NULL: the server is asked. */
 const char *session_answer_handshake(const struct proxy_request *request);
+/* The same, and what a connection is answered that has not said who it is, where another one of
+ * these workers has: static; NULL: the server is asked. */
+const char *session_hear_who(struct session *session, struct wire *wire,
+                             const struct proxy_request *request);
 void session_note_handshake(struct session *session, const struct proxy_request *request);
 
 /* --- transaction.c --- */
