@@ -1,41 +1,57 @@
 /* explore_print.c - see explore_print.h. */
 #include "cmd/explore_print.h"
 
+#include "base/memory.h"
 #include "base/units.h"
 #include "cmd/output.h"
 #include "report/text.h"
 
 #include <inttypes.h>
+#include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 
-/* After the number of its steps: where it was not simply the shortest way that there is. */
-static void print_shortness(const struct result_row *cell, const struct result_property *property)
+/* A file has a sentence in one line, a terminal as many as it takes. */
+static void print_sentence(const char *words, int indent)
+{
+    text_print_wrapped(stdout, words, indent, text_columns(stdout) ? text_room(stdout) : INT_MAX);
+}
+
+/* After the number of its steps: where it was not simply the shortest way that there is. The caller
+ * frees. */
+static char *shortness(const struct result_row *cell, const struct result_property *property)
 {
     if (search_is_random(cell->search) && property->is_shortest)
-        fputs(", the shortest", stdout);
-    else if (search_is_random(cell->search) && cell->search->shorter_states)
-        printf(", the shortest found; nothing shorter among %" PRId64 " states",
-               cell->search->shorter_states);
-    else if (!property->is_shortest)
-        fputs(", not proved to be the shortest", stdout);
-    text_format(stdout, TEXT_PLAIN, "%s%s\n", property->found_by ? ", found by " : "",
-                property->found_by);
+        return memory_text(", the shortest");
+    if (search_is_random(cell->search) && cell->search->shorter_states)
+        return memory_format(", the shortest found; nothing shorter among %" PRId64 " states",
+                             cell->search->shorter_states);
+    return memory_text(property->is_shortest ? "" : ", not proved to be the shortest");
 }
 
 static void print_choices(const struct result_row *cell, const struct result_property *property)
 {
-    text_format(stdout, TEXT_PLAIN, "\n%s, %s: %s is violated (%s) in %" PRId64 " steps",
-                result_lock(cell), cell->subject, property_name(property->property),
-                cause_name(property->cause), property->steps);
-    print_shortness(cell, property);
+    char *how = shortness(cell, property);
+    char *words = memory_format(
+        "%s, %s: %s is violated (%s) in %" PRId64 " steps%s%s%s", result_lock(cell), cell->subject,
+        property_name(property->property), cause_name(property->cause), property->steps, how,
+        property->found_by ? ", found by " : "", property->found_by ? property->found_by : "");
+    putchar('\n');
+    print_sentence(words, 0);
+    free(words);
+    free(how);
     for (int i = 0; i < property->choices_count; i++)
         printf("  %3d  %s\n", i + 1, property->choices[i]);
     const int64_t unlisted = property->steps - property->choices_count;
-    if (unlisted > 0)
-        printf("       and %" PRId64 " step%s without a line: %s\n", unlisted,
-               units_plural(unlisted), "the fault itself, that somebody is slow");
+    if (unlisted > 0) {
+        words = memory_format("and %" PRId64 " step%s without a line: the fault itself, that "
+                              "somebody is slow",
+                              unlisted, units_plural(unlisted));
+        print_sentence(words, 7);
+        free(words);
+    }
     for (int i = 0; i < property->witness_lines; i++)
-        text_format(stdout, TEXT_PLAIN, "  %s\n", property->witness[i]);
+        print_sentence(property->witness[i], 2);
     if (property->error)
         text_format(stdout, TEXT_PLAIN, "  NOT CONFIRMED, a defect of picklock: %s\n",
                     property->error);

@@ -11,13 +11,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { COLUMNS = 100 };
-
 /* Takes words; NULL: nothing. */
 static void print_words(char *words, int indent)
 {
     if (words)
-        text_print_wrapped(stdout, words, indent, COLUMNS);
+        text_print_wrapped(stdout, words, indent, text_room(stdout));
     free(words);
 }
 
@@ -41,7 +39,7 @@ static enum fail print_run(const struct concluded_cause *cause, const char *fold
         return FAIL_NONE;
     enum fail fail = output_timeline(folder, cause->row->history, property->first_index, failure);
     for (int i = 0; !fail && i < property->witness_lines; i++)
-        text_print_wrapped(stdout, property->witness[i], 2, COLUMNS);
+        text_print_wrapped(stdout, property->witness[i], 2, text_room(stdout));
     return fail;
 }
 

@@ -1,8 +1,10 @@
-/* terminal.c - the summary on a terminal: at most 100 columns, colours only when asked for. */
+/* terminal.c - the summary, as wide as its terminal, colours only when asked for. Where a row does
+ * not fit, what stands right goes below. */
 #include "report/report.h"
 
 #include "base/memory.h"
 #include "base/units.h"
+#include "report/terminal_parts.h"
 #include "report/text.h"
 #include "report/view.h"
 
@@ -10,21 +12,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { COLUMNS = 100, SCHEME_COLUMNS_MAX = 30 };
-
-/* A run of the terminal printer. */
-struct terminal {
-    FILE *out;
-    int colours;
-    int scheme_columns;
-    bool is_brief;
+enum {
+    SCHEME_COLUMNS_MAX = 30,
+    /* A row behind its scheme: verdict, property, cause, standing. */
+    VERDICT_COLUMNS = 13,
+    PROPERTY_COLUMNS = 18,
+    CAUSE_COLUMNS = 18,
+    STANDING_COLUMNS = 12,
+    BESIDE_SCHEME = 9 + VERDICT_COLUMNS + PROPERTY_COLUMNS + CAUSE_COLUMNS + STANDING_COLUMNS,
+    FIGURES_COLUMNS = 79, /* of a stress run, behind its scheme */
 };
 
-static const char bold[] = "1", dim[] = "2", red[] = "31", green[] = "32", yellow[] = "33",
-                  loud[] = "1;31";
-
-/* Prints text in a column of its width (0: as wide as it is), in a colour or none (NULL). */
-static void cell(const struct terminal *terminal, const char *colour, const char *text, int width)
+void terminal_cell(const struct terminal *terminal, const char *colour, const char *text, int width)
 {
     bool is_coloured = terminal->colours && colour && *text;
     if (is_coloured)
@@ -37,7 +36,7 @@ static void cell(const struct terminal *terminal, const char *colour, const char
         fprintf(terminal->out, "%*s", pad, "");
 }
 
-static const char *colour_of(const struct result_row *row)
+const char *terminal_colour(const struct result_row *row)
 {
     static const char *const by_word[] = {[CELL_SAFE] = green,
                                           [CELL_INHERENT] = yellow,
@@ -61,7 +60,7 @@ static const char *colour_of_standing(enum standing standing)
 /* The column is as wide as the names, up to a limit; a longer name gets a line of its own. */
 static void name_scheme(const struct terminal *terminal, const struct result_row *row)
 {
-    cell(terminal, NULL, result_lock(row), terminal->scheme_columns);
+    terminal_cell(terminal, NULL, result_lock(row), terminal->scheme_columns);
     if (text_width(result_lock(row)) >= terminal->scheme_columns)
         fprintf(terminal->out, "\n%*s", 9 + terminal->scheme_columns, "");
 }
@@ -82,15 +81,24 @@ static void print_not_applicable(const struct terminal *terminal, const struct r
 {
     int indent = 9 + terminal->scheme_columns;
     char *words = memory_format("%s: %s", view_verdict(row), row->not_applicable);
-    if (indent + text_width(words) <= COLUMNS) {
-        cell(terminal, dim, words, 0);
+    if (indent + text_width(words) <= terminal->columns) {
+        terminal_cell(terminal, dim, words, 0);
         fputc('\n', terminal->out);
     } else {
-        cell(terminal, dim, view_verdict(row), 0);
+        terminal_cell(terminal, dim, view_verdict(row), 0);
         fputs(":\n", terminal->out);
-        text_print_wrapped(terminal->out, row->not_applicable, 9, COLUMNS);
+        text_print_wrapped(terminal->out, row->not_applicable, 9, terminal->columns);
     }
     free(words);
+}
+
+/* The property and its cause, in columns of so many characters. */
+static void print_what(const struct terminal *terminal, const struct result_property *headline,
+                       bool is_violated, int property_columns, int cause_columns)
+{
+    terminal_cell(terminal, NULL, is_violated ? property_name(headline->property) : "",
+                  property_columns);
+    terminal_cell(terminal, NULL, is_violated ? cause_name(headline->cause) : "", cause_columns);
 }
 
 static void print_row(const struct terminal *terminal, const struct result_row *row)
@@ -99,20 +107,26 @@ static void print_row(const struct terminal *terminal, const struct result_row *
     bool is_violated = row->verdict == VERDICT_VIOLATED && headline;
     enum standing standing = result_standing(row);
     fputs("  ", terminal->out);
-    cell(terminal, dim, view_side(row), 7);
+    terminal_cell(terminal, dim, view_side(row), 7);
     name_scheme(terminal, row);
     if (row->not_applicable) {
         print_not_applicable(terminal, row);
         return;
     }
-    cell(terminal, colour_of(row), view_verdict(row), 13);
-    cell(terminal, NULL, is_violated ? property_name(headline->property) : "", 18);
-    cell(terminal, NULL, is_violated ? cause_name(headline->cause) : "", 18);
-    cell(terminal, colour_of_standing(standing), view_standing_words(standing), 0);
+    bool fits = terminal->scheme_columns + BESIDE_SCHEME <= terminal->columns;
+    terminal_cell(terminal, terminal_colour(row), view_verdict(row), VERDICT_COLUMNS);
+    if (fits)
+        print_what(terminal, headline, is_violated, PROPERTY_COLUMNS, CAUSE_COLUMNS);
+    terminal_cell(terminal, colour_of_standing(standing), view_standing_words(standing), 0);
     fputc('\n', terminal->out);
+    if (!fits && is_violated) {
+        fprintf(terminal->out, "%9s", "");
+        print_what(terminal, headline, true, PROPERTY_COLUMNS, 0);
+        fputc('\n', terminal->out);
+    }
 }
 
-static void print_origin(const struct terminal *terminal, const struct view *view, int at)
+void terminal_origin(const struct terminal *terminal, const struct view *view, int at)
 {
     if (view->results->origins_count)
         fprintf(terminal->out, "  [%d]", view->rows[at]->origin + 1);
@@ -136,8 +150,8 @@ static void print_scenarios(const struct terminal *terminal, const struct view *
         end = view_group_end(view, from);
         if (terminal->is_brief && !has_news(view, from, end))
             continue;
-        cell(terminal, bold, view->rows[from]->subject, 0);
-        print_origin(terminal, view, from);
+        terminal_cell(terminal, bold, view->rows[from]->subject, 0);
+        terminal_origin(terminal, view, from);
         for (int i = from; i < end; i++)
             print_row(terminal, view->rows[i]);
     }
@@ -147,7 +161,7 @@ static void print_figures(const struct terminal *terminal, const struct result_r
 {
     const struct stress_figures *figures = row->stress;
     char p50[UNITS_TEXT_MAX], p99[UNITS_TEXT_MAX];
-    cell(terminal, NULL, result_lock(row), terminal->scheme_columns - 1);
+    terminal_cell(terminal, NULL, result_lock(row), terminal->scheme_columns - 1);
     if (text_width(result_lock(row)) >= terminal->scheme_columns)
         fprintf(terminal->out, "\n%*s", terminal->scheme_columns - 1, "");
     fprintf(terminal->out, " %8" PRId64 " %7" PRId64 " %8" PRId64 " %8" PRId64 " %7" PRId64,
@@ -157,8 +171,8 @@ static void print_figures(const struct terminal *terminal, const struct result_r
             units_print_duration(figures->latency_us.p99, p99));
     const struct result_property *headline = view_headline(row);
     bool is_violated = headline && headline->verdict == VERDICT_VIOLATED;
-    cell(terminal, colour_of(row), is_violated ? cause_name(headline->cause) : view_verdict(row),
-         0);
+    terminal_cell(terminal, terminal_colour(row),
+                  is_violated ? cause_name(headline->cause) : view_verdict(row), 0);
     fputc('\n', terminal->out);
 }
 
@@ -166,14 +180,47 @@ static void print_faults(const struct terminal *terminal, const struct result_ro
                          const char *before)
 {
     const struct stress_figures *figures = row->stress;
-    fprintf(terminal->out, "%s%s: %" PRId64 " client%s, ", before, result_lock(row),
-            figures->clients, units_plural(figures->clients));
-    if (figures->faults > 0)
-        fprintf(terminal->out, "%" PRId64 " faults, %" PRId64 " of them inside a hold",
-                figures->faults, figures->faults_in_hold);
-    else
-        fputs("without any fault", terminal->out);
-    fprintf(terminal->out, "; %" PRId64 " contended attempts\n", figures->contended);
+    char *faults =
+        figures->faults > 0
+            ? memory_format("%" PRId64 " fault%s, %" PRId64 " of them inside a hold",
+                            figures->faults, units_plural(figures->faults), figures->faults_in_hold)
+            : memory_text("without any fault");
+    char *words = memory_format("%s: %" PRId64 " client%s, %s; %" PRId64 " contended attempts",
+                                result_lock(row), figures->clients, units_plural(figures->clients),
+                                faults, figures->contended);
+    fputs(before, terminal->out);
+    text_print_wrapped(terminal->out, words, 0, terminal->columns);
+    free(words);
+    free(faults);
+}
+
+/* A paragraph a run, where the table does not fit. */
+static void print_stress_narrow(const struct terminal *terminal, const struct view *view, int first,
+                                int end)
+{
+    for (int i = first; i < end; i++) {
+        const struct result_row *row = view->rows[i];
+        const struct stress_figures *figures = row->stress;
+        char p50[UNITS_TEXT_MAX], p99[UNITS_TEXT_MAX];
+        const struct result_property *headline = view_headline(row);
+        bool is_violated = headline && headline->verdict == VERDICT_VIOLATED;
+        fputs(i ? "\n" : "", terminal->out);
+        terminal_cell(terminal, bold, result_lock(row), 0);
+        fputs(": ", terminal->out);
+        terminal_cell(terminal, terminal_colour(row),
+                      is_violated ? cause_name(headline->cause) : view_verdict(row), 0);
+        fputc('\n', terminal->out);
+        char *words = memory_format(
+            "%" PRId64 " operations, %" PRId64 " grants, %" PRId64 " overruns, %" PRId64
+            " foreign releases, %" PRId64 " lost updates; an acquire takes %s (p50) to %s (p99)",
+            figures->operations, figures->grants, figures->overruns, figures->foreign_releases,
+            figures->lost_updates, units_print_duration(figures->latency_us.p50, p50),
+            units_print_duration(figures->latency_us.p99, p99));
+        text_print_wrapped(terminal->out, words, 2, terminal->columns);
+        free(words);
+    }
+    for (int i = first; i < end; i++)
+        print_faults(terminal, view->rows[i], i == first ? "\n" : "");
 }
 
 static void print_stress(const struct terminal *terminal, const struct view *view)
@@ -182,6 +229,10 @@ static void print_stress(const struct terminal *terminal, const struct view *vie
     if (first >= end)
         return;
     int width = terminal->scheme_columns - 1;
+    if (width + FIGURES_COLUMNS > terminal->columns) {
+        print_stress_narrow(terminal, view, first, end);
+        return;
+    }
     fprintf(terminal->out, "%s%*s%9s%8s%9s%9s%8s%10s%10s\n", first ? "\n" : "", width, "", "", "",
             "", "foreign", "lost", "acquire", "acquire");
     fprintf(terminal->out, "%-*s%9s%8s%9s%9s%8s%10s%10s  %s\n", width, "stress", "ops", "grants",
@@ -198,38 +249,55 @@ static void print_sentences(const struct terminal *terminal, const char *words,
     const struct result_property *headline = view_headline(row);
     char *why = view_row_words(row);
     fputc('\n', terminal->out);
-    cell(terminal, bold, words, 0);
-    cell(terminal, bold, row->subject, 0);
+    terminal_cell(terminal, bold, words, 0);
+    terminal_cell(terminal, bold, row->subject, 0);
     fputs(", ", terminal->out);
-    cell(terminal, bold, result_lock(row), 0);
+    terminal_cell(terminal, bold, result_lock(row), 0);
     fputc('\n', terminal->out);
-    text_print_wrapped(terminal->out, why, 2, COLUMNS);
+    text_print_wrapped(terminal->out, why, 2, terminal->columns);
     for (int i = 0; headline && !row->error && i < headline->witness_lines; i++)
-        text_print_wrapped(terminal->out, headline->witness[i], 4, COLUMNS);
+        text_print_wrapped(terminal->out, headline->witness[i], 4, terminal->columns);
     free(why);
+}
+
+/* Adds words to the totals; a part that is news has a colour. */
+static void add_total(const struct terminal *terminal, int *column, bool has_before,
+                      const char *colour, const char *words)
+{
+    int width = text_width(words);
+    bool fits = *column + 3 + width <= terminal->columns;
+    fputs(!has_before ? "" : fits ? ", " : ",\n  ", terminal->out);
+    *column = has_before ? fits ? *column + 2 : 2 : *column;
+    terminal_cell(terminal, colour, words, 0);
+    *column += width;
 }
 
 static void print_totals(const struct terminal *terminal, const struct view *view,
                          const struct view_counts *counts)
 {
     const int *standing = counts->standing;
-    char text[80];
-    fprintf(terminal->out, "\n%d run%s: %d as expected, ", counts->rows, units_plural(counts->rows),
-            standing[STANDING_EXPECTED]);
-    snprintf(text, sizeof text, "%d not", standing[STANDING_UNEXPECTED]);
-    cell(terminal, standing[STANDING_UNEXPECTED] ? loud : NULL, text, 0);
-    snprintf(text, sizeof text, ", %d unknown", standing[STANDING_UNKNOWN]);
-    cell(terminal, standing[STANDING_UNKNOWN] ? yellow : NULL, text, 0);
-    if (standing[STANDING_KNOWN])
-        fprintf(terminal->out, ", %d known", standing[STANDING_KNOWN]);
-    if (standing[STANDING_UNSTATED])
-        fprintf(terminal->out, ", %d without expectation", standing[STANDING_UNSTATED]);
-    if (standing[STANDING_NOT_APPLICABLE])
-        fprintf(terminal->out, ", %d not applicable", standing[STANDING_NOT_APPLICABLE]);
+    const struct {
+        int count;
+        bool is_always;
+        const char *words, *colour;
+    } parts[] = {{standing[STANDING_EXPECTED], true, "as expected", NULL},
+                 {standing[STANDING_UNEXPECTED], true, "not", loud},
+                 {standing[STANDING_UNKNOWN], true, "unknown", yellow},
+                 {standing[STANDING_KNOWN], false, "known", NULL},
+                 {standing[STANDING_UNSTATED], false, "without expectation", NULL},
+                 {standing[STANDING_NOT_APPLICABLE], false, "not applicable", NULL}};
+    int column =
+        fprintf(terminal->out, "\n%d run%s: ", counts->rows, units_plural(counts->rows)) - 1;
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
+        char words[40];
+        snprintf(words, sizeof words, "%d %s", parts[i].count, parts[i].words);
+        if (parts[i].count || parts[i].is_always)
+            add_total(terminal, &column, i > 0, parts[i].count ? parts[i].colour : NULL, words);
+    }
     if (results_nothing_applied(view->results))
-        cell(terminal, yellow, ": nothing was concluded", 0);
+        terminal_cell(terminal, yellow, ": nothing was concluded", 0);
     if (results_nothing_ran(view->results))
-        cell(terminal, yellow, ": unknown, because nothing was run", 0);
+        terminal_cell(terminal, yellow, ": unknown, because nothing was run", 0);
     fputc('\n', terminal->out);
 }
 
@@ -238,8 +306,8 @@ static void print_all(const char *title, const struct terminal *terminal, char *
 {
     for (int i = 0; i < count; i++) {
         fputc('\n', terminal->out);
-        cell(terminal, colour, title, 0);
-        text_print_wrapped(terminal->out, texts[i], 0, COLUMNS - text_width(title));
+        terminal_cell(terminal, colour, title, 0);
+        text_print_wrapped(terminal->out, texts[i], 0, terminal->columns - text_width(title));
     }
 }
 
@@ -266,108 +334,12 @@ static void print_runs(const struct terminal *terminal, const struct view *view,
     print_totals(terminal, view, counts);
 }
 
-/* --- cells: a paragraph a scheme, with its bounds, and a line a set of faults --- */
-
-/* What --confirm found for all the witnesses of a cell; nothing where there is none, or nobody
- * asked. */
-static void print_confirmed(const struct terminal *terminal, const struct result_row *row)
-{
-    const char *why = NULL;
-    bool has_seen = false;
-    for (int i = 0; i < row->properties_count; i++) {
-        has_seen |= row->properties[i].confirmed == CONFIRMED_YES;
-        why = why ? why : result_unconfirmed(row->properties[i].confirmed);
-    }
-    if (result_has_defect(row))
-        fputs("  NOT CONFIRMED", terminal->out);
-    else if (why)
-        fprintf(terminal->out, "  %s: %s", has_seen ? "confirmed in part" : "not confirmed", why);
-    else if (has_seen)
-        fputs("  confirmed", terminal->out);
-    fputc('\n', terminal->out);
-}
-
-static void print_cell(const struct terminal *terminal, const struct result_row *row,
-                       const int *widths)
-{
-    const struct search_figures *search = row->search;
-    fputs("  ", terminal->out);
-    cell(terminal, NULL, row->subject, widths[0] + 2);
-    cell(terminal, colour_of(row), search->words, widths[1]);
-    fprintf(terminal->out, " %9" PRId64 " states ", search->states);
-    if (search_is_random(search))
-        fprintf(terminal->out, "%6" PRId64 " runs %7" PRId64 " new in 1000 at the end",
-                search->runs, search->new_per_1000);
-    else
-        fprintf(terminal->out, "%10" PRId64 " transitions", search->transitions);
-    print_confirmed(terminal, row);
-    if (*search->tried) {
-        char *words = memory_format("then tried: %s", search->tried);
-        text_print_wrapped(terminal->out, words, 4, COLUMNS);
-        free(words);
-    }
-}
-
-/* What "safe" rests on: of fingerprints, on the search that risks most. */
-static void print_reliance(FILE *out, const struct view *view)
-{
-    double most = -1;
-    bool is_random = false;
-    for (int i = view_first(view, KIND_CELL); i < view->count; i++) {
-        const struct search_figures *search = view->rows[i]->search;
-        is_random |= search_is_random(search);
-        if (!search_is_random(search) && search->omissions > most)
-            most = search->omissions;
-    }
-    if (most >= 0)
-        fprintf(out,
-                "States omitted because two have the same fingerprint: %.0e expected in the "
-                "largest search.\n",
-                most);
-    if (is_random)
-        fputs("A random search never proves that a property holds: what it does not find is "
-              "unknown. Only that of a worker judges progress.\n",
-              out);
-}
-
-static void print_cells(const struct terminal *terminal, const struct view *view,
-                        const struct view_counts *counts)
-{
-    int first = view_first(view, KIND_CELL), widths[2] = {0, 0};
-    for (int i = first; i < view->count; i++) {
-        int faults = text_width(view->rows[i]->subject);
-        int words = text_width(view->rows[i]->search->words);
-        widths[0] = faults > widths[0] ? faults : widths[0];
-        widths[1] = words > widths[1] ? words : widths[1];
-    }
-    for (int from = first, end; from < view->count; from = end) {
-        char *bounds = search_bounds(view->rows[from]->search);
-        end = view_group_end(view, from);
-        fputs(from > first ? "\n" : "", terminal->out);
-        cell(terminal, NULL, result_lock(view->rows[from]), 0);
-        fputs("  (", terminal->out);
-        cell(terminal, NULL, bounds, 0);
-        fputs(")", terminal->out);
-        print_origin(terminal, view, from);
-        for (int i = from; i < end; i++)
-            print_cell(terminal, view->rows[i], widths);
-        free(bounds);
-    }
-    fprintf(terminal->out, "\n%d cell%s: ", counts->cells, units_plural(counts->cells));
-    for (int i = CELL_SAFE; i <= CELL_UNKNOWN; i++)
-        fprintf(terminal->out, "%s%d %s", i ? ", " : "", counts->words[i], view_cell_words[i]);
-    fputs(
-        "\n\"safe\" means: up to these bounds, with each fault at most as often as it is named.\n",
-        terminal->out);
-    print_reliance(terminal->out, view);
-}
-
 /* --- all --- */
 
 static void print_sentence(FILE *out, char *words)
 {
     if (words)
-        text_print_wrapped(out, words, 0, COLUMNS);
+        text_print_wrapped(out, words, 0, text_room(out));
     free(words);
 }
 
@@ -378,6 +350,7 @@ static void print_report(FILE *out, const struct results *results, int colours, 
     struct view_counts counts = view_count(&view);
     struct terminal terminal = {.out = out,
                                 .colours = colours,
+                                .columns = text_room(out),
                                 .scheme_columns = scheme_columns(&view),
                                 .is_brief = is_brief};
     if (counts.rows || !counts.cells)
@@ -385,13 +358,13 @@ static void print_report(FILE *out, const struct results *results, int colours, 
     if (counts.rows && counts.cells)
         fputc('\n', out);
     if (counts.cells)
-        print_cells(&terminal, &view, &counts);
+        terminal_cells(&terminal, &view, &counts);
     print_sentence(out, view_policy_words(results));
     print_sentence(out, view_inferred_words(results));
     for (int i = 0; i < results->origins_count; i++) {
         char *words = view_origin_words(results, i);
         fprintf(out, "%s[%d] ", i ? "" : "\n", i + 1);
-        cell(&terminal, NULL, words, 0);
+        terminal_cell(&terminal, NULL, words, 0);
         fputc('\n', out);
         free(words);
     }

@@ -201,6 +201,13 @@ int text_columns(FILE *out)
     return size.ws_col;
 }
 
+int text_room(FILE *out)
+{
+    enum { LEAST = 60, MOST = 200, OF_A_FILE = 100 };
+    const int there = text_columns(out);
+    return !there ? OF_A_FILE : there < LEAST ? LEAST : there > MOST ? MOST : there;
+}
+
 size_t text_fitting(const char *text, int columns, size_t from)
 {
     const char *at = text, *blank = NULL;

@@ -29,6 +29,10 @@ void text_format_list(FILE *out, enum text_for use, const char *format, va_list 
 /* How wide the terminal is that out leads to; 0: it is none, or too narrow to mind. */
 int text_columns(FILE *out);
 
+/* How wide what is printed there may be: as its terminal is, from 60 to 200; 100 where it is none,
+ * so that a file and a pipe have the same text everywhere. */
+int text_room(FILE *out);
+
 /* Prints text in lines of at most columns characters, and no wider than its terminal, each behind
  * indent blanks, broken at blanks. */
 void text_print_wrapped(FILE *out, const char *text, int indent, int columns);

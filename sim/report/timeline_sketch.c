@@ -154,10 +154,10 @@ static void choose_columns(struct sketch *sketch)
     int server_least = sketch->lanes + 2 + sketch->owner_width;
     for (int step = STEP_MOST; step >= STEP_LEAST; step--) {
         place_columns(sketch, step, step > server_least ? step : server_least);
-        if (sketch->words_left + widest <= SKETCH_WIDTH)
+        if (sketch->words_left + widest <= sketch->width)
             return;
     }
-    if (sketch->words_left + WORDS_LEAST <= SKETCH_WIDTH)
+    if (sketch->words_left + WORDS_LEAST <= sketch->width)
         return;
     sketch->columns = 0;
     sketch->mark_left = COLUMNS_LEFT;
@@ -268,14 +268,15 @@ static void draw(struct sketch *sketch)
 struct sketch *sketch_new(FILE *out, const struct timeline *timeline, enum charset charset)
 {
     struct sketch *sketch = memory_new(1, sizeof *sketch);
-    *sketch = (struct sketch){.out = out, .timeline = timeline, .charset = charset};
+    *sketch = (struct sketch){
+        .out = out, .timeline = timeline, .charset = charset, .width = text_room(out)};
     sketch->words = memory_new((size_t)timeline->rows_count + 1, sizeof *sketch->words);
     for (int i = 0; i < timeline->rows_count; i++)
         sketch->words[i] = words_in(charset, timeline->rows[i].text);
     sketch->columns = timeline->clients_count + timeline->servers_count;
     choose_lanes(sketch);
     choose_columns(sketch);
-    canvas_init(&sketch->canvas, timeline->rows_count, SKETCH_WIDTH);
+    canvas_init(&sketch->canvas, timeline->rows_count, sketch->width);
     if (sketch->columns)
         draw(sketch);
     return sketch;

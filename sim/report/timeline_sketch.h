@@ -9,7 +9,6 @@
 #include "report/timeline_canvas.h"
 
 enum {
-    SKETCH_WIDTH = 100,
     TIME_WIDTH = 9,    /* right edge of the times; left of them stands the row's mark */
     COLUMNS_LEFT = 11, /* the first client */
     SERVER_MOST = 6,   /* "server" */
@@ -21,6 +20,7 @@ struct sketch {
     const struct timeline *timeline; /* borrowed */
     enum charset charset;
     struct canvas canvas; /* a row each */
+    int width;            /* of a line, text_room() */
     int columns;          /* all of them, or 0: they do not fit, and the events stand alone */
     int client_step, server_step, first_server; /* where they are */
     int mark_left, words_left;

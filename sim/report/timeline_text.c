@@ -1,5 +1,7 @@
-/* timeline_text.c - prints a timeline for a terminal of 100 columns: times, the sketch, words, and
+/* timeline_text.c - prints a timeline as wide as its terminal: times, the sketch, words, and
  * what the signs mean. It judges nothing: the sentences are the results'. */
+#include "base/memory.h"
+#include "base/units.h"
 #include "report/timeline_sketch.h"
 #include "report/timeline_words.h"
 
@@ -33,13 +35,13 @@ static void draw_between(const struct sketch *sketch, struct canvas *line, int r
     const struct timeline *timeline = sketch->timeline;
     enum stroke kind;
     char mark[TIMELINE_TEXT_MAX];
-    canvas_init(line, 1, SKETCH_WIDTH);
+    canvas_init(line, 1, sketch->width);
     mark_overlap(line, 0, sketch->mark_left, timeline->rows[row].overlap);
     if (!sketch->columns)
         return;
     for (int column = 0; column < sketch->columns; column++)
         canvas_glyph(line, 0, sketch_x(sketch, column), GLYPH_LIFE);
-    for (int x = sketch_x(sketch, timeline->clients_count - 1) + 1; x < SKETCH_WIDTH; x++)
+    for (int x = sketch_x(sketch, timeline->clients_count - 1) + 1; x < sketch->width; x++)
         if (canvas_goes_down(&sketch->canvas, row, x, &kind))
             canvas_line(line, 0, x, kind, SIDE_UP | SIDE_DOWN);
     for (int i = 0; i < timeline->bars_count; i++) {
@@ -80,14 +82,14 @@ static void print_row(struct sketch *sketch, int row)
         canvas_glyph(&sketch->canvas, row, 0, GLYPH_SEEN);
     mark_overlap(&sketch->canvas, row, sketch->mark_left, line->overlap);
     int width = canvas_print(sketch->out, &sketch->canvas, row, sketch->charset);
-    int bytes = (int)text_fitting(words, SKETCH_WIDTH - sketch->words_left, 0);
+    int bytes = (int)text_fitting(words, sketch->width - sketch->words_left, 0);
     print_words(sketch, width, words, bytes);
     for (words += bytes; *words; words += bytes) {
         struct canvas between;
         words += *words == ' ';
         draw_between(sketch, &between, row);
         width = canvas_print(sketch->out, &between, 0, sketch->charset);
-        bytes = (int)text_fitting(words, SKETCH_WIDTH - sketch->words_left, 0);
+        bytes = (int)text_fitting(words, sketch->width - sketch->words_left, 0);
         print_words(sketch, width, words, bytes);
         canvas_close(&between);
     }
@@ -98,7 +100,7 @@ static void print_heads(const struct sketch *sketch)
     const struct timeline *timeline = sketch->timeline;
     struct canvas head;
     char name[TIMELINE_TEXT_MAX];
-    canvas_init(&head, 1, SKETCH_WIDTH);
+    canvas_init(&head, 1, sketch->width);
     canvas_text(&head, 0, TIME_WIDTH - 2, "ms", 2);
     for (int i = 0; i < sketch->columns; i++) {
         int most = i < timeline->clients_count ? sketch->client_step - 1 : SERVER_MOST;
@@ -127,7 +129,7 @@ static void print_signs(const struct sketch *sketch, const struct sign *signs, i
         int width = (letters ? text_width(letters) : 1) + 1 + text_width(signs[i].words);
         if (!signs[i].is_used)
             continue;
-        if (column && column + 3 + width > SKETCH_WIDTH) {
+        if (column && column + 3 + width > sketch->width) {
             fputc('\n', sketch->out);
             column = 0;
         }
@@ -175,7 +177,7 @@ static void print_legend(const struct sketch *sketch)
     print_signs(sketch, signs, SIGNS);
     char *processes = words_processes(timeline);
     if (processes)
-        text_print_wrapped(sketch->out, processes, 2, SKETCH_WIDTH);
+        text_print_wrapped(sketch->out, processes, 2, sketch->width);
     free(processes);
 }
 
@@ -185,9 +187,14 @@ static void print_timeline(FILE *out, const struct timeline *timeline, enum char
     if (timeline->is_part)
         fprintf(out, "(the events around the violation, of %d of %d clients)\n",
                 timeline->clients_count, timeline->head.clients);
-    if (!sketch->columns)
-        fprintf(out, "(%d clients and %d servers do not fit side by side: the events alone)\n",
-                timeline->clients_count, timeline->servers_count);
+    if (!sketch->columns) {
+        char *words =
+            memory_format("(%d client%s and %d server%s do not fit side by side: the events alone)",
+                          timeline->clients_count, units_plural(timeline->clients_count),
+                          timeline->servers_count, units_plural(timeline->servers_count));
+        text_print_wrapped(out, words, 0, sketch->width);
+        free(words);
+    }
     print_heads(sketch);
     for (int row = 0; row < timeline->rows_count; row++) {
         if (*timeline->rows[row].gap)

@@ -8,8 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { COLUMNS = 100 };
-
 int64_t report_first_index(const struct result_row *row)
 {
     const struct result_property *headline = view_headline(row);
@@ -38,9 +36,9 @@ static enum fail print_chosen(FILE *out, const struct result_row *row,
     enum fail fail = report_timeline(out, path, report_first_index(row), charset, failure);
     if (!fail) {
         fputc('\n', out);
-        text_print_wrapped(out, words, 2, COLUMNS - 2);
+        text_print_wrapped(out, words, 2, text_room(out) - 2);
         for (int i = 0; i < headline->witness_lines; i++)
-            text_print_wrapped(out, headline->witness[i], 4, COLUMNS - 4);
+            text_print_wrapped(out, headline->witness[i], 4, text_room(out) - 4);
     }
     free(words);
     free(path);

@@ -1,0 +1,69 @@
+"""What is printed is as wide as its terminal, from 60 to 200 columns, in a real one; a pipe has 100, wherever it stands."""
+
+import fcntl
+import os
+import pty
+import re
+import struct
+import subprocess
+import termios
+
+import pytest
+from conftest import PICKLOCK, ROOT, run
+
+SCENARIOS = [ROOT / "scenarios" / f"{name}.yaml" for name in ("late-grant", "stale-write", "expired-lease-double-delete")]
+COMMANDS = {
+    "run": ["run", "--on", "sim", *SCENARIOS],
+    "explore": ["explore", "--scheme", "set-nx-ex-del,redlock", "--clients", "2", "--rounds", "1", "--fault", "none,slow-work,lose-reply", "--witness"],
+    "stress": ["stress", "--duration", "200ms", "--clients", "6", "--locks", "1"],
+}
+
+
+def printed(columns, words, cwd):
+    """Standard output as a terminal of so many columns takes it; what the other streams say is not part of it."""
+    ours, its = pty.openpty()
+    fcntl.ioctl(its, termios.TIOCSWINSZ, struct.pack("HHHH", 40, columns, 0, 0))
+    process = subprocess.Popen([PICKLOCK, *map(str, words)], stdin=subprocess.DEVNULL, stdout=its, stderr=subprocess.DEVNULL, cwd=cwd,
+                               env={**os.environ, "NO_COLOR": "1", "LC_ALL": "C.UTF-8"})
+    os.close(its)
+    parts = []
+    while True:
+        try:
+            part = os.read(ours, 1 << 16)
+        except OSError:  # the other end is shut
+            break
+        if not part:
+            break
+        parts.append(part)
+    process.wait()
+    os.close(ours)
+    return b"".join(parts).decode().replace("\r\n", "\n")
+
+
+@pytest.mark.parametrize("columns", [60, 77, 100, 200])
+@pytest.mark.parametrize("command", COMMANDS)
+def test_no_line_is_wider_than_the_terminal(tmp_path, command, columns):
+    """But for words that cannot be broken: paths and commands to be copied."""
+    text = printed(columns, COMMANDS[command] + ([] if command == "explore" else ["--out", tmp_path]), ROOT)
+    assert len(text.splitlines()) > 10
+    wide = [line for line in text.splitlines() if len(line) > columns and "report: " not in line]
+    assert not wide, text
+
+
+def test_what_stands_below_is_what_stood_beside():
+    """The words are the same at 60 columns and at 200: only where they stand differs."""
+    narrow, wide = (printed(columns, COMMANDS["explore"][:-1], ROOT) for columns in (60, 200))
+    assert narrow.split() == wide.split() and len(narrow.splitlines()) > len(wide.splitlines())
+
+
+def test_a_wide_terminal_is_used():
+    """The diagram's sentences are not broken where there is room."""
+    explained = ["explore", "--scheme", "set-nx-ex-del", "--fault", "slow-work", "--witness"]
+    at = {columns: printed(columns, explained, ROOT) for columns in (100, 160)}
+    assert max(map(len, at[160].splitlines())) > 100 >= max(map(len, at[100].splitlines()))
+
+
+def test_a_pipe_has_its_own_width():
+    env = {"COLUMNS": "60"}
+    assert run(*COMMANDS["explore"], env=env).out == run(*COMMANDS["explore"]).out
+    assert re.search(r"^.{90,}$", run(*COMMANDS["explore"]).out, re.M)

@@ -1,0 +1,120 @@
+/* terminal_cells.c - the explorer's part of the summary; see terminal_parts.h. */
+#include "report/terminal_parts.h"
+
+#include "base/memory.h"
+#include "base/units.h"
+#include "report/text.h"
+
+#include <inttypes.h>
+#include <limits.h>
+#include <stdlib.h>
+
+enum { STATES_COLUMNS = 50 }; /* of a cell, behind its words */
+
+/* What --confirm found for all the witnesses of a cell; nothing where there is none, or nobody
+ * asked. */
+static void print_confirmed(const struct terminal *terminal, const struct result_row *row)
+{
+    const char *why = NULL;
+    bool has_seen = false;
+    for (int i = 0; i < row->properties_count; i++) {
+        has_seen |= row->properties[i].confirmed == CONFIRMED_YES;
+        why = why ? why : result_unconfirmed(row->properties[i].confirmed);
+    }
+    if (result_has_defect(row))
+        fputs("  NOT CONFIRMED", terminal->out);
+    else if (why)
+        fprintf(terminal->out, "  %s: %s", has_seen ? "confirmed in part" : "not confirmed", why);
+    else if (has_seen)
+        fputs("  confirmed", terminal->out);
+    fputc('\n', terminal->out);
+}
+
+static void print_cell(const struct terminal *terminal, const struct result_row *row,
+                       const int *widths)
+{
+    const struct search_figures *search = row->search;
+    fputs("  ", terminal->out);
+    terminal_cell(terminal, NULL, row->subject, widths[0] + 2);
+    terminal_cell(terminal, terminal_colour(row), search->words, widths[1]);
+    if (2 + widths[0] + 2 + widths[1] + STATES_COLUMNS > terminal->columns)
+        fputs("\n   ", terminal->out);
+    fprintf(terminal->out, " %9" PRId64 " states ", search->states);
+    if (search_is_random(search))
+        fprintf(terminal->out, "%6" PRId64 " runs %7" PRId64 " new in 1000 at the end",
+                search->runs, search->new_per_1000);
+    else
+        fprintf(terminal->out, "%10" PRId64 " transitions", search->transitions);
+    print_confirmed(terminal, row);
+    if (*search->tried) {
+        char *words = memory_format("then tried: %s", search->tried);
+        text_print_wrapped(terminal->out, words, 4, terminal->columns);
+        free(words);
+    }
+}
+
+/* What "safe" rests on: of fingerprints, on the search that risks most. */
+static void print_reliance(const struct terminal *terminal, const struct view *view)
+{
+    double most = -1;
+    bool is_random = false;
+    for (int i = view_first(view, KIND_CELL); i < view->count; i++) {
+        const struct search_figures *search = view->rows[i]->search;
+        is_random |= search_is_random(search);
+        if (!search_is_random(search) && search->omissions > most)
+            most = search->omissions;
+    }
+    if (most >= 0) {
+        char *words = memory_format("States omitted because two have the same fingerprint: %.0e "
+                                    "expected in the largest search.",
+                                    most);
+        text_print_wrapped(terminal->out, words, 0, terminal->columns);
+        free(words);
+    }
+    if (is_random)
+        text_print_wrapped(terminal->out,
+                           "A random search never proves that a property holds: what it does not "
+                           "find is unknown. Only that of a worker judges progress.",
+                           0, text_columns(terminal->out) ? terminal->columns : INT_MAX);
+}
+
+void terminal_cells(const struct terminal *terminal, const struct view *view,
+                    const struct view_counts *counts)
+{
+    int first = view_first(view, KIND_CELL), widths[2] = {0, 0};
+    for (int i = first; i < view->count; i++) {
+        int faults = text_width(view->rows[i]->subject);
+        int words = text_width(view->rows[i]->search->words);
+        widths[0] = faults > widths[0] ? faults : widths[0];
+        widths[1] = words > widths[1] ? words : widths[1];
+    }
+    for (int from = first, end; from < view->count; from = end) {
+        char *bounds = search_bounds(view->rows[from]->search);
+        end = view_group_end(view, from);
+        fputs(from > first ? "\n" : "", terminal->out);
+        terminal_cell(terminal, NULL, result_lock(view->rows[from]), 0);
+        int width = text_width(result_lock(view->rows[from])) + text_width(bounds) + 4;
+        fputs(width <= terminal->columns ? "  (" : "\n  (", terminal->out);
+        terminal_cell(terminal, NULL, bounds, 0);
+        fputs(")", terminal->out);
+        terminal_origin(terminal, view, from);
+        for (int i = from; i < end; i++)
+            print_cell(terminal, view->rows[i], widths);
+        free(bounds);
+    }
+    char *words = memory_format("%d cell%s: ", counts->cells, units_plural(counts->cells));
+    for (int i = CELL_SAFE; i <= CELL_UNKNOWN; i++) {
+        char *longer =
+            memory_format("%s%s%d %s", words, i ? ", " : "", counts->words[i], view_cell_words[i]);
+        free(words);
+        words = longer;
+    }
+    fputc('\n', terminal->out);
+    text_print_wrapped(terminal->out, words, 0, terminal->columns);
+    free(words);
+    text_print_wrapped(
+        terminal->out,
+        "\"safe\" means: up to these bounds, with each fault at most as often as it is named.", 0,
+        terminal->columns);
+    print_reliance(terminal, view);
+}
