@@ -149,6 +149,21 @@ a.flushall()
     assert result.status == 1 and "FLUSHALL" in "\n".join(violated(results)["release-own"]["witness"])
 
 
+def test_a_lock_that_ends_as_it_is_looked_at_was_not_taken_away(tmp_path):
+    """Whoever polls gets it at the very instant at which it expires, again and again."""
+    result, results = json_of(tmp_path, """
+def poll(name):
+    own = client()
+    for i in range(7):
+        while not own.set("lock:1", f"token-of-{name}-{i}", nx=True, px=60): pass
+threads = [threading.Thread(target=poll, args=(name,)) for name in (A, B)]
+for thread in threads: thread.start()
+for thread in threads: thread.join()
+""")
+    assert not violated(results), result.out
+    assert any("14 grants" in note for note in results["notes"]), results["notes"]
+
+
 @needs_npm
 def test_npm_redlock_over_ioredis_is_silent(tmp_path):
     script = tmp_path / "suite.js"

@@ -8,7 +8,7 @@
 #include <string.h>
 
 /* A holder that has not come back so long after its lock was gone did not hold it then. */
-enum { PATIENCE_US = 5000000 };
+enum { PATIENCE_US = 5000000, EXPIRY_US = 2000 };
 
 /* One execution, and the words for it. */
 struct telling {
@@ -358,6 +358,35 @@ static void unchanged(struct telling *it)
         refused_acquire(it);
 }
 
+/* The key's time may have ended between the first look and the execution: a server counts whole
+ * milliseconds. */
+static bool may_have_ended(const struct seen_execution *seen)
+{
+    const int64_t window_us = seen->looked_us - seen->began_us + EXPIRY_US;
+    return seen->before->is_there && seen->before->left_us <= window_us;
+}
+
+/* What looks as if the key had been taken away or overwritten while it lived, and it may have gone
+ * by itself: then it had, unless its owner released it. */
+static bool has_ended(const struct telling *it, enum did did)
+{
+    if (!it->key->is_lock || !may_have_ended(it->seen))
+        return false;
+    if (did == DID_OVERWRITTEN)
+        return true;
+    return did == DID_DELETED &&
+           (look_is_refusal(&it->reply) ||
+            holder_named(it->watching, it->seen->words, it->seen->key) != it->key->owner);
+}
+
+/* It was granted, and gone before it could be looked at. */
+static bool is_too_short(const struct telling *it, enum did did)
+{
+    return !is_script(it->seen->name) && is_grant_like(it) && it->seen->reply &&
+           it->reply.kind == REPLY_OK && !it->seen->behind->is_there && did != DID_DELETED &&
+           strcmp(it->seen->name, "EXEC") != 0;
+}
+
 void deduce(struct watched_run *watching, const struct seen_execution *seen)
 {
     struct telling it = {
@@ -373,7 +402,18 @@ void deduce(struct watched_run *watching, const struct seen_execution *seen)
         it.reply = (struct reply){.kind = REPLY_OK};
     if (it.key->is_lock && !seen->before->is_there)
         it.key->is_lock = false; /* its time was over, or the ledger will say what is strange */
-    const enum did did = what_was_done(&it, EFFECT_READ);
+    enum did did = what_was_done(&it, EFFECT_READ);
+    const struct key_look gone = {.expires_us = INT64_MAX, .left_us = INT64_MAX};
+    struct seen_execution after = *seen;
+    if (has_ended(&it, did)) {
+        after.before = &gone;
+        it.seen = &after;
+        it.key->is_lock = false;
+        did = what_was_done(&it, EFFECT_READ);
+    }
+    if (is_too_short(&it, did))
+        watching_missed(watching, "%s: the lock was gone before it could be looked at",
+                        opaque_words(&it.opaque));
     if (did == DID_CREATED && is_grant_like(&it)) {
         granted(&it, did, true);
     } else if (!it.key->is_lock) {

@@ -62,7 +62,7 @@ struct watched_request {
     int keys[TURN_KEYS_MAX];
     int keys_count;
     struct key_look before[TURN_KEYS_MAX];
-    int64_t sent_us;
+    int64_t began_us, sent_us;
 };
 
 struct watched_run {
@@ -135,7 +135,8 @@ struct seen_execution {
     const char *reply; /* borrowed; NULL: nobody heard it */
     size_t reply_length;
     bool is_flush;
-    int64_t sent_us, done_us, looked_us;
+    int64_t began_us, sent_us, done_us, looked_us; /* behind the first look nothing is older than
+                                                      began_us */
 };
 void deduce(struct watched_run *watching, const struct seen_execution *seen);
 

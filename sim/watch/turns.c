@@ -116,10 +116,10 @@ static bool begin(struct watched_run *watching, struct watched_request *turn)
 {
     struct failure failure;
     find_keys(watching, turn);
-    turn->sent_us = watching_now_us(watching);
+    turn->began_us = watching_now_us(watching);
     for (int i = 0; i < turn->keys_count; i++) {
         if (!watching->blind &&
-            keys_recall(&watching->keys, turn->keys[i], turn->sent_us, &turn->before[i]))
+            keys_recall(&watching->keys, turn->keys[i], turn->began_us, &turn->before[i]))
             continue;
         if (keys_look(&watching->keys, turn->keys[i], &turn->before[i], &failure)) {
             watching_missed(watching, "a watched key could not be looked at: %s", failure.text);
@@ -153,7 +153,7 @@ static enum fail look_behind(struct watched_run *watching, const struct watched_
     } else {
         *behind = turn->before[at];
         if (behind->left_us != INT64_MAX)
-            behind->left_us -= looked_us - turn->sent_us;
+            behind->left_us -= looked_us - turn->began_us;
     }
     keys_keep(&watching->keys, turn->keys[at], behind, looked_us);
     return FAIL_NONE;
@@ -190,6 +190,7 @@ static void finish(struct watched_run *watching, struct watched_request *turn, c
                                                   .reply = reply,
                                                   .reply_length = length,
                                                   .is_flush = turn->is_flush,
+                                                  .began_us = turn->began_us,
                                                   .sent_us = turn->sent_us,
                                                   .done_us = done_us,
                                                   .looked_us = looked_us});
