@@ -164,6 +164,21 @@ for thread in threads: thread.join()
     assert any("14 grants" in note for note in results["notes"]), results["notes"]
 
 
+def test_a_grant_that_is_answered_when_its_lease_is_over_is_told(tmp_path):
+    """The server is busy with a script for longer than the lease; the request for the lock stands behind it."""
+    program = """
+busy = "local function now() local t = redis.call('TIME') return t[1] * 1000 + t[2] / 1000 end local b = now() " \
+       "repeat until now() - b > tonumber(ARGV[1]) return 1"
+with client().pipeline(transaction=False) as pipe:
+    pipe.eval(busy, 0, %d); pipe.set("lock:1", A, nx=True, px=60)
+    assert pipe.execute() == [1, True]
+"""
+    late = json_of(tmp_path, program % 100)[1]["notes"]
+    assert any("1 grants were answered when their lease was over" in note for note in late), late
+    assert any("A was told so when its own lease of 60.0 ms was over" in note for note in late), late
+    assert not any("lease was over" in note for note in json_of(tmp_path, program.replace("px=60", "px=60000") % 100)[1]["notes"])
+
+
 @needs_npm
 def test_npm_redlock_over_ioredis_is_silent(tmp_path):
     script = tmp_path / "suite.js"

@@ -5,6 +5,7 @@
 #include "worker/look.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* A holder that has not come back so long after its lock was gone did not hold it then. */
@@ -182,6 +183,38 @@ static void begin_attempt(struct telling *it, int number)
     holder->is_open = false;
 }
 
+/* The lease as the command has it; INT64_MAX: it does not say. */
+static int64_t stated_lease_us(const struct request_words *words)
+{
+    for (int i = 1; i + 1 < words->count; i++) {
+        const bool is_ms = words_is(words, i, "PX");
+        char digits[20] = "";
+        if ((!is_ms && !words_is(words, i, "EX")) || words->lengths[i + 1] >= sizeof digits)
+            continue;
+        memcpy(digits, words->at[i + 1], words->lengths[i + 1]);
+        const long long number = strtoll(digits, NULL, 10);
+        if (number > 0 && number < INT64_MAX / 1000000)
+            return number * (is_ms ? 1000 : 1000000);
+    }
+    return INT64_MAX;
+}
+
+/* Told when its own lease was over, which counts from when it was asked for (not from when it came
+ * to us: in our line it stands through no fault of its own). */
+static void note_late(struct telling *it, int who)
+{
+    const struct seen_execution *seen = it->seen;
+    const int64_t lease_us = stated_lease_us(seen->words), took_us = seen->done_us - seen->began_us;
+    if (!seen->reply || took_us <= lease_us)
+        return;
+    it->watching->outcome->late_grants++;
+    watching_note(it->watching,
+                  "%s was granted at %.1f ms, %.1f ms behind its request: %s was told so when its "
+                  "own lease of %.1f ms was over",
+                  opaque_words(&it->opaque), (double)seen->done_us / 1000, (double)took_us / 1000,
+                  it->watching->holders[who].name, (double)lease_us / 1000);
+}
+
 static void granted(struct telling *it, enum did did, bool is_grant)
 {
     struct watched_run *watching = it->watching;
@@ -197,8 +230,7 @@ static void granted(struct telling *it, enum did did, bool is_grant)
     it->key->is_lock = true;
     it->key->owner = who;
     watching->outcome->grants++;
-    if (it->effects.on[0].has_ttl && seen->done_us - seen->sent_us > it->effects.on[0].ttl_us)
-        watching->outcome->late_grants++;
+    note_late(it, who);
 }
 
 static void note_unknown(struct telling *it, const struct author *author)
