@@ -1,38 +1,61 @@
-/* peer.c - see peer.h. Source: proc(5), /proc/net/tcp and /proc/PID/fd. */
+/* peer.c - see peer.h. Source: sock_diag(7); proc(5), /proc/PID/fd. */
 #include "watch/peer.h"
 
 #include <ctype.h>
 #include <dirent.h>
+#include <linux/inet_diag.h>
+#include <linux/netlink.h>
+#include <linux/sock_diag.h>
+#include <netinet/in.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
-enum { PATH_BYTES = 300, NAME_BYTES = 40 };
+enum {
+    PATH_BYTES = 300,
+    NAME_BYTES = 40,
+    MISSES_MAX = 8 /* processes that may not be looked into: then nobody is looked for any more */
+};
 
-/* The inode of the socket at the other end; 0: none. */
-static unsigned long inode_in(const char *path, int peer_port, int own_port)
+/* The inode of the socket at the other end; 0: none. The kernel is asked for that one socket: the
+ * table of all of them is long on a busy machine. */
+static unsigned inode_of(int peer_port, int own_port)
 {
-    char line[512];
-    unsigned long inode = 0;
-    FILE *file = fopen(path, "re");
-    if (!file)
-        return 0;
-    while (!inode && fgets(line, sizeof line, file)) {
-        unsigned from, to;
-        unsigned long found;
-        if (sscanf(line,
-                   " %*d: %*[0-9A-Fa-f]:%x %*[0-9A-Fa-f]:%x %*x %*x:%*x %*x:%*x %*x %*u %*u %lu",
-                   &from, &to, &found) == 3 &&
-            (int)from == peer_port && (int)to == own_port)
-            inode = found;
-    }
-    (void)fclose(file);
-    return inode;
+    struct {
+        struct nlmsghdr head;
+        struct inet_diag_req_v2 wanted;
+    } question = {.head = {.nlmsg_len = sizeof question,
+                           .nlmsg_type = SOCK_DIAG_BY_FAMILY,
+                           .nlmsg_flags = NLM_F_REQUEST},
+                  .wanted = {.sdiag_family = AF_INET,
+                             .sdiag_protocol = IPPROTO_TCP,
+                             .idiag_states = UINT32_MAX,
+                             .id = {.idiag_sport = htons((uint16_t)peer_port),
+                                    .idiag_dport = htons((uint16_t)own_port),
+                                    .idiag_src = {htonl(INADDR_LOOPBACK)},
+                                    .idiag_dst = {htonl(INADDR_LOOPBACK)},
+                                    .idiag_cookie = {INET_DIAG_NOCOOKIE, INET_DIAG_NOCOOKIE}}}};
+    struct {
+        struct nlmsghdr head;
+        struct inet_diag_msg found;
+        char more[256];
+    } answer;
+    const int kernel = socket(AF_NETLINK, SOCK_DGRAM | SOCK_CLOEXEC, NETLINK_SOCK_DIAG);
+    const bool is_sent =
+        kernel >= 0 && send(kernel, &question, sizeof question, 0) == (ssize_t)sizeof question;
+    const ssize_t got = is_sent ? recv(kernel, &answer, sizeof answer, 0) : -1;
+    if (kernel >= 0)
+        (void)close(kernel);
+    const size_t least = sizeof answer.head + sizeof answer.found;
+    const bool is_found = got >= (ssize_t)least && answer.head.nlmsg_type == SOCK_DIAG_BY_FAMILY;
+    return is_found ? answer.found.idiag_inode : 0;
 }
 
-static bool has_socket(const char *pid, const char *socket)
+static bool has_socket(const char *pid, const char *wanted)
 {
     char path[PATH_BYTES], link[PATH_BYTES + NAME_BYTES], target[NAME_BYTES];
     bool is_there = false;
@@ -42,7 +65,7 @@ static bool has_socket(const char *pid, const char *socket)
         (void)snprintf(link, sizeof link, "%s/%.20s", path, entry->d_name);
         const ssize_t length = readlink(link, target, sizeof target - 1);
         target[length > 0 ? length : 0] = '\0';
-        is_there = strcmp(target, socket) == 0;
+        is_there = strcmp(target, wanted) == 0;
     }
     if (folder)
         (void)closedir(folder);
@@ -66,12 +89,12 @@ static void name(struct peer_process *peer)
     (void)snprintf(peer->label, sizeof peer->label, "%s[%d]", words, peer->pid);
 }
 
-static int known(const struct peers *peers, const char *socket)
+static int known(const struct peers *peers, const char *wanted)
 {
     for (int i = 0; i < (int)(sizeof peers->pids / sizeof *peers->pids); i++) {
         char pid[NAME_BYTES];
         (void)snprintf(pid, sizeof pid, "%d", peers->pids[i]);
-        if (peers->pids[i] && has_socket(pid, socket))
+        if (peers->pids[i] && has_socket(pid, wanted))
             return peers->pids[i];
     }
     return 0;
@@ -83,14 +106,14 @@ void peers_know(struct peers *peers, int pid)
 }
 
 /* The newest processes first: it is most likely one of them. */
-static int look_through(struct peers *peers, const char *socket)
+static int look_through(struct peers *peers, const char *wanted)
 {
     struct dirent **entries = NULL;
     int pid = 0;
     const int count = scandir("/proc", &entries, NULL, versionsort);
     for (int i = count - 1; i >= 0; i--) {
         const char *name_of = entries[i]->d_name;
-        if (!pid && isdigit((unsigned char)name_of[0]) && has_socket(name_of, socket))
+        if (!pid && isdigit((unsigned char)name_of[0]) && has_socket(name_of, wanted))
             pid = atoi(name_of);
         free(entries[i]);
     }
@@ -102,17 +125,16 @@ static int look_through(struct peers *peers, const char *socket)
 
 void peer_find(struct peers *peers, int peer_port, int own_port, struct peer_process *peer)
 {
-    char socket[NAME_BYTES];
+    char target_of[NAME_BYTES];
     *peer = (struct peer_process){0};
-    unsigned long inode = inode_in("/proc/net/tcp", peer_port, own_port);
-    if (!inode)
-        inode = inode_in("/proc/net/tcp6", peer_port, own_port);
+    const unsigned inode = peers->misses < MISSES_MAX ? inode_of(peer_port, own_port) : 0;
     if (!inode)
         return;
-    (void)snprintf(socket, sizeof socket, "socket:[%lu]", inode);
-    peer->pid = known(peers, socket);
+    (void)snprintf(target_of, sizeof target_of, "socket:[%u]", inode);
+    peer->pid = known(peers, target_of);
     if (!peer->pid)
-        peer->pid = look_through(peers, socket);
+        peer->pid = look_through(peers, target_of);
+    peers->misses += !peer->pid;
     if (peer->pid)
         name(peer);
 }

@@ -15,13 +15,14 @@ struct peer_process {
 struct peers {
     int pids[8];
     int next;
+    int misses;
 };
 
 /* That process is likely to connect. */
 void peers_know(struct peers *peers, int pid);
 
-/* Of the TCP connection from peer_port to our own_port. Looks through /proc, where it is none of
- * peers' (which remember it): some milliseconds. */
+/* Of the connection over loopback from peer_port to our own_port. Looks through /proc, where it is
+ * none of peers' (which remember it): some milliseconds. */
 void peer_find(struct peers *peers, int peer_port, int own_port, struct peer_process *peer);
 
 #endif
