@@ -80,6 +80,14 @@ def test_a_suite_that_uses_locks_rightly_is_silent(tmp_path):
     check_same(tmp_path, results)
 
 
+def test_reports_say_how_to_have_it_again(tmp_path):
+    json_of(tmp_path, "assert client().setnx('lock:1', A)")
+    folder = tmp_path / "runs" / "latest"
+    assert "picklock watch --key 'lock:*'" in (folder / "report.md").read_text()
+    for name in ("index.html", "junit.xml"):
+        assert "no time to live" in (folder / name).read_text()
+
+
 def test_the_status_is_that_of_the_command(tmp_path):
     assert watch(tmp_path, RIGHT + "sys.exit(7)").status == 7
 

@@ -317,8 +317,10 @@ void words_event(const struct timeline *timeline, const struct event *event,
         put_return(timeline, event, last, text);
         break;
     case EVENT_NOTICE:
-        put(text, "%s%s is told that it lost the lock", *text ? "; " : "",
-            client_name(timeline, event->client));
+        put(text,
+            event->is_inferred ? "%s%s, not heard of any more, is taken to have stopped"
+                               : "%s%s is told that it lost the lock",
+            *text ? "; " : "", client_name(timeline, event->client));
         break;
     case EVENT_STRAND:
         put(text, "%s%s waits for nothing", *text ? "; " : "",

@@ -320,6 +320,9 @@ static char *lock_argument(const struct result_row *row)
 
 static char *run_command(const struct results *results, const struct result_row *row)
 {
+    /* Somebody's own program ran by itself. */
+    if (!strcmp(results->command, "watch") && results->invocation)
+        return memory_text(results->invocation);
     const char *on = !strcmp(results->world, "sim") ? " --on sim" : "";
     char *seed =
         results->seed == 1 ? memory_text("") : memory_format(" --seed %" PRIu64, results->seed);

@@ -326,7 +326,7 @@ static void write_head(struct watch_run *run)
         (void)snprintf(head.names[i], sizeof head.names[i], "%s",
                        is_unknown ? "unknown who" : holder->name);
         (void)snprintf(head.processes[i], sizeof head.processes[i], "%s",
-                       *holder->peer.label ? holder->peer.label : "unknown");
+                       *holder->peer.label ? holder->peer.label : "an unknown process");
         story_drop(holder->goes_on);
     }
     history_writer_head(watching->writer, &head);
