@@ -45,7 +45,7 @@ seeds_of() { # TARGET: its seeds, a line each
 }
 
 status=0
-for target in url rules schedule scenario history results; do
+for target in url rules schedule scenario history results jepsen; do
     mapfile -t files < <(seeds_of $target)
     if [ "${1:-}" = --libfuzzer ]; then
         mkdir -p "$build/corpus/$target"

@@ -13,15 +13,18 @@ struct sure {
 };
 
 struct box_lock {
-    int64_t asked;       /* attempts that have begun */
-    int open;            /* attempts that may hold it, or come to hold it */
+    int64_t fence, fence_us; /* of the last grant in time that told one; when that was told */
+    int fenced;              /* and to whom */
+    int64_t asked;           /* attempts that have begun */
+    int open;                /* attempts that may hold it, or come to hold it */
     struct sure last[2]; /* when the last one of those ended; of two clients, the latest first */
     struct sure held[2]; /* when the last certain hold ended; the same */
 };
 
 /* The properties that are judged here. */
 static const enum property judged[] = {PROPERTY_MUTUAL_EXCLUSION, PROPERTY_LEASE_EXCLUSION,
-                                       PROPERTY_FRESH_GRANT, PROPERTY_TRUTHFUL};
+                                       PROPERTY_FRESH_GRANT, PROPERTY_TRUTHFUL,
+                                       PROPERTY_FENCE_ORDER};
 enum { JUDGED = sizeof judged / sizeof *judged };
 
 struct black_box {
@@ -85,8 +88,9 @@ static struct finding *finding_of(struct black_box *box, enum property property)
 
 const struct finding *black_box_finding(const struct black_box *box, enum property property)
 {
-    for (int i = 0; i < JUDGED; i++)
-        if (judged[i] == property)
+    for (int i = 0; i < JUDGED; i++) /* what a resource did with fences nobody saw */
+        if (judged[i] == property &&
+            (property != PROPERTY_FENCE_ORDER || box->findings[i].count > 0))
             return &box->findings[i];
     return NULL;
 }
@@ -376,11 +380,35 @@ static void contradicted(struct black_box *box, const struct event *event)
                          "bug, or a loss: nobody saw the servers.");
 }
 
+/* Grants told within their leases came in the order in which they were told. */
+static void fenced(struct black_box *box, const struct event *event)
+{
+    const struct ledger *ledger = box->ledger;
+    struct box_lock *lock = &box->locks[event->lock];
+    struct finding *finding = finding_of(box, PROPERTY_FENCE_ORDER);
+    if (!event->fence || !is_certain(box, event->client, event->time_us))
+        return;
+    if (lock->fence_us && event->fence <= lock->fence &&
+        hit(box, PROPERTY_FENCE_ORDER, CAUSE_FENCE_DISORDER, event->index)) {
+        finding_say(finding, "%s was granted the lock with fencing token %lld, told at %s.",
+                    client_name(ledger, lock->fenced), (long long)lock->fence, MS(lock->fence_us));
+        finding_say(finding, "%s was granted it later, with %lld, told at %s: not larger.",
+                    client_name(ledger, event->client), (long long)event->fence,
+                    MS(event->time_us));
+        finding_say(finding, "%s.", cause_title(CAUSE_FENCE_DISORDER));
+    }
+    lock->fence = event->fence;
+    lock->fence_us = event->time_us;
+    lock->fenced = event->client;
+}
+
 static void answered(struct black_box *box, const struct event *event)
 {
     bool contradicts = box->answers && answers_event(box->answers, event) == ANSWERS_CONTRADICT;
     if (event->kind != EVENT_RETURN)
         return;
+    if (event->result == RESULT_GRANTED)
+        fenced(box, event);
     if (event->result == RESULT_REFUSED)
         refused(box, event, contradicts);
     else if (event->result == RESULT_NOT_MINE)

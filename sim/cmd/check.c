@@ -2,6 +2,7 @@
 #include "cmd/charset.h"
 #include "cmd/cmd.h"
 #include "cmd/output.h"
+#include "cmd/source_args.h"
 
 #include "base/infile.h"
 #include "base/version.h"
@@ -18,6 +19,7 @@ const char cmd_check_help[] =
     "  --scheme FILE.so       load the scheme of the history, if it came from a file: then its\n"
     "                         promises are judged, too\n"
     "  --lease TIME           judge by this lease, not by the one in the file\n"
+    SOURCE_HELP
     FAIL_ON_HELP("bug")
     "  --json FILE            write results as JSON; - is stdout, where nothing else stands then\n"
     "  --timeline             print a space-time diagram below the summary\n";
@@ -43,12 +45,14 @@ static enum fail accept(void *context, const struct history_head *head, struct f
     return scheme_list_has(wanted->schemes, head->scheme, wanted->path, failure);
 }
 
-static enum fail judge(const char *path, const struct scheme_list *asked, int64_t lease_us,
-                       enum fail_on fail_on, struct results *results, struct failure *failure)
+static enum fail judge(const char *path, const struct scheme_list *asked,
+                       const struct source_options *source, int64_t lease_us, enum fail_on fail_on,
+                       struct results *results, struct failure *failure)
 {
     struct named_schemes wanted = {.schemes = asked, .path = path};
     struct history_judged judged;
     enum fail fail = judge_history(&(struct history_judging){.path = path,
+                                                             .source = *source,
                                                              .lease_us = lease_us,
                                                              .fail_on = fail_on,
                                                              .accept = accept,
@@ -63,6 +67,8 @@ int cmd_check(int argc, char **argv)
     struct failure failure = {0};
     struct results results = {.picklock = PICKLOCK_VERSION, .command = "check"};
     struct scheme_list wanted = {0};
+    struct source_args source_args = {0};
+    struct source_options source = {0};
     const char *json = NULL, *fail_on_text = NULL, *scheme = NULL;
     enum fail_on fail_on = FAIL_ON_UNSAID;
     int64_t lease_us = 0;
@@ -70,6 +76,7 @@ int cmd_check(int argc, char **argv)
     const struct option_row rows[] = {
         {"--scheme", OPTION_TEXT, &scheme, 0, 0},
         {"--lease", OPTION_DURATION, &lease_us, 1, (int64_t)3600000000 * 24},
+        SOURCE_OPTIONS(source_args),
         {"--fail-on", OPTION_TEXT, &fail_on_text, 0, 0},
         {"--json", OPTION_TEXT, &json, 0, 0},
         {"--timeline", OPTION_FLAG, &wants_timeline, 0, 0}};
@@ -77,6 +84,12 @@ int cmd_check(int argc, char **argv)
         return cmd_failed(&failure);
     if (operands != 1)
         return cmd_refuse("check wants one history file");
+    source_args.lease_us = lease_us;
+    if (source_args_read(&source_args, &source, &failure))
+        return cmd_failed(&failure);
+    if (wants_timeline && source.format != SOURCE_OURS)
+        return cmd_refuse(
+            "--timeline draws histories of ours; see `picklock convert --to perfetto`");
     if (fail_on_read(fail_on_text, &fail_on, &failure) ||
         scheme_list_read(scheme, &wanted, &failure))
         return cmd_failed(&failure);
@@ -85,7 +98,7 @@ int cmd_check(int argc, char **argv)
     if (wants_timeline && infile_is_pipe(argv[1]))
         return cmd_refuse("%s: --timeline reads the history twice, and a pipe can be read once",
                           argv[1]);
-    enum fail fail = judge(argv[1], &wanted, lease_us, fail_on, &results, &failure);
+    enum fail fail = judge(argv[1], &wanted, &source, lease_us, fail_on, &results, &failure);
     if (!fail && json)
         fail = report_write(FORMAT_JSON, json, &results, NULL, &failure);
     if (!fail && (!json || strcmp(json, "-") != 0))

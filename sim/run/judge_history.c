@@ -36,23 +36,23 @@ static void add_row(const struct history_judging *judging, const struct history_
 enum fail judge_history(const struct history_judging *judging, struct results *results,
                         struct history_judged *judged, struct failure *failure)
 {
-    struct history_reader *reader;
+    struct history_source *source;
     struct history_head head;
     struct event event;
     bool is_end = false, is_inferred = false;
     int64_t last_us = 0;
     *judged = (struct history_judged){0};
-    enum fail fail = history_reader_new(&reader, judging->path, &head, failure);
+    enum fail fail = history_source_new(&source, judging->path, &judging->source, &head, failure);
     if (fail)
         return fail;
     if (judging->accept && judging->accept(judging->context, &head, failure)) {
-        history_reader_free(reader);
+        history_source_free(source);
         return failure->code;
     }
     if (judging->lease_us)
         head.lease_us = judging->lease_us;
     struct checks *checks = checks_new(&head);
-    while (!(fail = history_reader_next(reader, &event, &is_end, failure)) && !is_end) {
+    while (!(fail = history_source_next(source, &event, &is_end, failure)) && !is_end) {
         checks_event(checks, &event);
         last_us = event.time_us;
         is_inferred |= event.is_inferred;
@@ -68,6 +68,6 @@ enum fail judge_history(const struct history_judging *judging, struct results *r
         judged->gap = gap ? memory_text(gap) : NULL;
     }
     checks_free(checks);
-    history_reader_free(reader);
+    history_source_free(source);
     return fail;
 }

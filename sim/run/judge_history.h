@@ -3,12 +3,13 @@
 #ifndef PICKLOCK_RUN_JUDGE_HISTORY_H
 #define PICKLOCK_RUN_JUDGE_HISTORY_H
 
-#include "history/history.h"
+#include "history/source.h"
 #include "run/result.h"
 
 struct history_judging {
-    const char *path; /* borrowed, as are all */
-    int64_t lease_us; /* judge by this lease; 0: by the head's */
+    const char *path;             /* borrowed, as are all */
+    struct source_options source; /* zeroed: a history of ours */
+    int64_t lease_us;             /* judge by this lease; 0: by the head's */
     enum fail_on fail_on;
     const char *interrupted; /* why it is not whole, or NULL; as in struct judging */
     /* May it be judged? NULL: yes. Another code than FAIL_NONE ends it. */

@@ -1,0 +1,121 @@
+"""Jepsen histories of lock tests, EDN and JSON: what they are judged to be, and where bad ones are refused."""
+
+import json
+
+import pytest
+
+from conftest import ROOT
+
+SEEDS = ROOT / "sim" / "test" / "seeds" / "jepsen"
+LEASE = ("--model", "lease-lock", "--lease", "300ms")
+
+
+def judge(picklock, path, *options):
+    ran = picklock("check", path, "--format", "jepsen-json" if str(path).endswith("json") else "jepsen-edn", *options, "--json", "-")
+    assert ran.status in (0, 1, 2), ran
+    return ran.status, {found["property"]: (found["verdict"], found["cause"]) for found in json.loads(ran.out)["results"][0]["properties"]}
+
+
+def op(kind, f, process, time, value=None):
+    return {"type": kind, "f": f, "process": process, "time": time * 1000000, "value": value}
+
+
+def write(path, ops):
+    path.write_text("\n".join(map(json.dumps, ops)) + "\n")
+    return path
+
+
+def test_two_at_once_are_a_bug_or_a_loss(picklock):
+    for model in ("mutex", "owner-mutex"):
+        status, found = judge(picklock, SEEDS / "two-at-once.edn", "--model", model)
+        assert status == 1 and found["lease-exclusion"] == ("violated", "bug-or-loss")
+    status, found = judge(picklock, SEEDS / "two-at-once.edn", "--model", "lease-lock", "--lease", "1ms")
+    assert found["lease-exclusion"][0] != "violated", "the first lease may have ended"
+
+
+def test_an_overrun_is_nobodys_fault(picklock):
+    status, found = judge(picklock, SEEDS / "overrun.edn", *LEASE)
+    assert status != 1 and found["lease-exclusion"] == ("holds", None) and found["truthful"][0] != "violated"
+    status, found = judge(picklock, SEEDS / "overrun.edn", "--model", "lease-lock", "--lease", "600ms")
+    assert status == 1 and found["lease-exclusion"] == ("violated", "bug-or-loss")
+
+
+def test_a_fence_must_grow(picklock, tmp_path):
+    _, found = judge(picklock, SEEDS / "fences.json", "--model", "fenced-lock")
+    assert found["fence-order"] == ("violated", "fence-disorder")
+    good = tmp_path / "good.json"
+    good.write_text((SEEDS / "fences.json").read_text().replace('"time": 5000, "value": ["x", 7]', '"time": 5000, "value": ["x", 8]'))
+    assert judge(picklock, good, "--model", "fenced-lock")[1]["fence-order"][0] == "unknown"
+
+
+def test_a_fail_is_a_refusal_where_that_is_said(picklock, tmp_path):
+    path = write(tmp_path / "a.json", [op("invoke", "acquire", 0, 0), op("fail", "acquire", 0, 1),
+                                       op("invoke", "acquire", 1, 2), op("ok", "acquire", 1, 3)])
+    assert judge(picklock, path, "--model", "owner-mutex")[1]["truthful"][0] != "violated"
+    assert judge(picklock, path, "--model", "owner-mutex", "--refusals")[1]["truthful"][0] == "violated"
+
+
+def test_a_mutex_may_be_released_by_anybody(picklock, tmp_path):
+    path = write(tmp_path / "a.json", [op("invoke", "lock", 0, 0), op("ok", "lock", 0, 1), op("invoke", "unlock", 1, 2),
+                                       op("ok", "unlock", 1, 3), op("invoke", "lock", 1, 4), op("ok", "lock", 1, 5)])
+    assert judge(picklock, path, "--model", "mutex")[1]["lease-exclusion"] == ("holds", None)
+    assert judge(picklock, path, "--model", "owner-mutex")[1]["lease-exclusion"][0] == "violated"
+
+
+def test_what_was_never_answered_may_have_happened(picklock, tmp_path):
+    path = write(tmp_path / "a.json", [op("invoke", "lock", 0, 0), op("info", "lock", 0, 1), op("invoke", "lock", 2, 2), op("fail", "lock", 2, 3)])
+    assert judge(picklock, path, "--refusals")[1]["truthful"][0] == "unknown"
+
+
+def test_locks_are_apart_and_edn_is_as_json(picklock, tmp_path):
+    ops = [op("invoke", "lock", p, 2 * p, [f"k{p}", None]) | {"x": 1} for p in range(3)] + [op("ok", "lock", p, 10 + p, [f"k{p}", None]) for p in range(3)]
+    path = write(tmp_path / "a.json", ops)
+    status, found = judge(picklock, path)
+    assert found["lease-exclusion"][0] == "holds"
+    edn = tmp_path / "a.edn"
+    edn.write_text("\n".join("{" + " ".join(f":{k} {':' + v if k in ('type', 'f') else json.dumps(v).replace('null', 'nil')}" for k, v in each.items()) + "}"
+                             for each in ops))
+    assert judge(picklock, edn) == (status, found)
+
+
+INVOKE = '{:type :invoke :f :acquire :process 0 :time 5}'
+
+
+@pytest.mark.parametrize("text, place, words", [
+    ('{:type :ok :f :acquire :process 0 :time 5}', "1:1", "has not begun"),
+    (f'{INVOKE}\n{INVOKE}', "2:1", "within another one"),
+    (INVOKE + '\n {:type :ok :f :release :process 0 :time 6}', "2:2", "has not begun"),
+    (INVOKE + '\n{:type :ok :f :acquire :process 0 :time -1}', "2:1", ":time"),
+    ('{:type :invoke :f :acquire :process 0 :time 5000000}\n{:type :ok :f :acquire :process 0 :time 1000}', "2:1", "time runs forwards"),
+    ('{:type :invok :f :acquire :process 0}', "1:1", "did you mean 'invoke'"),
+    ('{:type :invoke :f :aquire :process 0}', "1:1", "did you mean 'acquire'"),
+    ('{:type :invoke :f', "1:18", "cut off"),
+    ('[' * 100, "1:2", "nested deeper"),
+    ('[{:type :invoke]', "1:16", "closes nothing"),
+    ('{:type :invoke :f}', "1:18", "no value"),
+    ('{:type "' + "x" * 100000, "1:", "longer than"),
+    ('[' + '{:a [' + "1 " * 100000 + ']}]', "1:2", "longer than"),
+    ('7', "1:1", "is a map"),
+    ('{:type :invoke :f :acquire :process :x1}\n{:process -3}', "2:1", "process"),
+    ('[] {}', "1:4", "behind the end"),
+], ids=range(16))
+def test_what_is_bad_is_refused_with_its_place(picklock, tmp_path, text, place, words):
+    path = tmp_path / "a.edn"
+    path.write_text(text)
+    ran = picklock("check", path, "--format", "jepsen-edn")
+    assert ran.status == 64 and f"{path}:{place}" in ran.err and words in ran.err, ran
+
+
+@pytest.mark.parametrize("options, words", [
+    (("--format", "jepsen-end"), "did you mean"), (("--model", "mutex"), "--format"),
+    (("--format", "jepsen-edn", "--model", "mutx"), "did you mean 'mutex'"), (("--format", "jepsen-edn", "--model", "lease-lock"), "--lease"),
+    (("--format", "jepsen-edn", "--model", "mutex", "--lease", "1s"), "no lease"), (("--format", "jepsen-edn", "--timeline"), "--timeline")])
+def test_options_that_do_not_go_together(picklock, options, words):
+    ran = picklock("check", SEEDS / "overrun.edn", *options)
+    assert ran.status == 64 and words in ran.err, ran
+
+
+def test_bytes_that_are_no_utf_8(picklock, tmp_path):
+    path = tmp_path / "a.edn"
+    path.write_bytes(INVOKE.encode()[:-1] + b' :error "\xff\x00\xfe"}\n')
+    assert picklock("check", path, "--format", "jepsen-edn").status == 2

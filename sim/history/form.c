@@ -1,0 +1,426 @@
+/* form.c - see form.h. */
+#include "history/form.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { NO_BYTE = EOF - 1, TOKEN_MAX = 4096, KEY_MAX = 128 };
+
+/* What is open: a map waits for a key where key is empty. */
+struct open {
+    json_t *value;
+    int close; /* the byte that ends it */
+    bool is_map, has_key, is_discarded;
+    char key[KEY_MAX]; /* cut off where it is longer: nobody looks for such a one */
+};
+
+void form_init(struct form_reader *reader, FILE *file, const char *path,
+               enum form_language language)
+{
+    *reader = (struct form_reader){.file = file,
+                                   .path = path,
+                                   .language = language,
+                                   .line = 1,
+                                   .column = 1,
+                                   .at_line = 1,
+                                   .at_column = 1,
+                                   .look = NO_BYTE};
+}
+
+static enum fail refuse(const struct form_reader *reader, int64_t line, int64_t column,
+                        struct failure *failure, const char *format, va_list values)
+{
+    char words[512];
+    vsnprintf(words, sizeof words, format, values);
+    return failure_set(failure, FAIL_INPUT, "%.600s:%" PRId64 ":%" PRId64 ": %s", reader->path,
+                       line, column, words);
+}
+
+enum fail form_refuses(const struct form_reader *reader, struct failure *failure,
+                       const char *format, ...)
+{
+    va_list values;
+    va_start(values, format);
+    enum fail fail = refuse(reader, reader->at_line, reader->at_column, failure, format, values);
+    va_end(values);
+    return fail;
+}
+
+/* At the byte that is read next. */
+__attribute__((format(printf, 3, 4))) static enum fail
+refuse_here(const struct form_reader *reader, struct failure *failure, const char *format, ...)
+{
+    va_list values;
+    va_start(values, format);
+    enum fail fail = refuse(reader, reader->line, reader->column, failure, format, values);
+    va_end(values);
+    return fail;
+}
+
+/* --- bytes --- */
+
+static int peek(struct form_reader *reader)
+{
+    if (reader->look == NO_BYTE)
+        reader->look = getc_unlocked(reader->file);
+    return reader->look;
+}
+
+static int take(struct form_reader *reader)
+{
+    int byte = peek(reader);
+    reader->look = NO_BYTE;
+    reader->bytes++;
+    reader->column++;
+    if (byte == '\n') {
+        reader->line++;
+        reader->column = 1;
+    }
+    return byte;
+}
+
+static bool is_blank(const struct form_reader *reader, int byte)
+{
+    return byte == ' ' || byte == '\t' || byte == '\n' || byte == '\r' || byte == ',' ||
+           (reader->language == FORM_JSON && byte == ':');
+}
+
+static bool ends_token(int byte)
+{
+    return byte == EOF || byte <= ' ' || strchr(",()[]{}\";", byte) != NULL;
+}
+
+static void skip_blanks(struct form_reader *reader)
+{
+    for (;;) {
+        int byte = peek(reader);
+        if (reader->language == FORM_EDN && byte == ';')
+            while (peek(reader) != '\n' && peek(reader) != EOF)
+                (void)take(reader);
+        else if (is_blank(reader, byte))
+            (void)take(reader);
+        else
+            return;
+    }
+}
+
+/* --- scalars --- */
+
+static enum fail take_escape(struct form_reader *reader, char *bytes, size_t *size,
+                             struct failure *failure)
+{
+    static const char names[] = "\"\\/bfnrt", meant[] = "\"\\/\b\f\n\r\t";
+    int byte = take(reader);
+    const char *at = byte > 0 ? strchr(names, byte) : NULL;
+    unsigned code = 0;
+    if (at) {
+        bytes[(*size)++] = meant[at - names];
+        return FAIL_NONE;
+    }
+    if (byte != 'u')
+        return refuse_here(reader, failure, "no such escape in a text");
+    for (int i = 0; i < 4; i++) {
+        int digit = take(reader);
+        const char *digits = "0123456789abcdef0123456789ABCDEF";
+        const char *place = digit > 0 ? strchr(digits, digit) : NULL;
+        if (!place)
+            return refuse_here(reader, failure, "\\u wants four hexadecimal digits");
+        code = code << 4 | (unsigned)((place - digits) % 16);
+    }
+    if (code < 0x80)
+        bytes[(*size)++] = (char)code;
+    else
+        bytes[(*size)++] = '?'; /* of what stands in texts nothing is used but to be compared */
+    return FAIL_NONE;
+}
+
+static enum fail take_text(struct form_reader *reader, char *bytes, size_t *size,
+                           struct failure *failure)
+{
+    int byte;
+    *size = 0;
+    while ((byte = take(reader)) != '"') {
+        if (byte == EOF)
+            return refuse_here(reader, failure, "the file ends within a text: it was cut off");
+        if (*size + 4 >= TOKEN_MAX)
+            return refuse_here(reader, failure, "a text longer than %d bytes", TOKEN_MAX - 4);
+        enum fail fail = FAIL_NONE;
+        if (byte == '\\')
+            fail = take_escape(reader, bytes, size, failure);
+        else
+            bytes[(*size)++] = (char)byte;
+        if (fail)
+            return fail;
+    }
+    bytes[*size] = '\0';
+    return FAIL_NONE;
+}
+
+static enum fail take_token(struct form_reader *reader, char *bytes, size_t *size,
+                            struct failure *failure)
+{
+    *size = 0;
+    while (!ends_token(peek(reader)) && !is_blank(reader, peek(reader)))
+        if (*size + 1 < TOKEN_MAX)
+            bytes[(*size)++] = (char)take(reader);
+        else
+            return refuse_here(reader, failure, "a word longer than %d bytes", TOKEN_MAX - 1);
+    bytes[*size] = '\0';
+    if (*size == 0)
+        return refuse_here(reader, failure, "no value begins with byte %d", take(reader));
+    return FAIL_NONE;
+}
+
+static bool is_number(const char *bytes)
+{
+    const char *at = bytes + (*bytes == '-' || *bytes == '+');
+    return *at >= '0' && *at <= '9';
+}
+
+static enum fail number(const struct form_reader *reader, char *bytes, size_t size, json_t **value,
+                        struct failure *failure)
+{
+    char *end;
+    if (bytes[size - 1] == 'N' || bytes[size - 1] == 'M') /* EDN's big ones */
+        bytes[size - 1] = '\0';
+    errno = 0;
+    long long whole = strtoll(bytes, &end, 10);
+    if (!*end && !errno) {
+        *value = json_integer(whole);
+        return FAIL_NONE;
+    }
+    errno = 0;
+    double real = strtod(bytes, &end);
+    if (*end || errno || !(*value = json_real(real)))
+        return form_refuses(reader, failure, "'%.40s' is no number", bytes);
+    return FAIL_NONE;
+}
+
+/* A text whose bytes are no UTF-8 is one all the same: what is no ASCII becomes '?'. */
+static json_t *text_of(char *bytes, size_t size)
+{
+    for (size_t i = 0; i < size; i++)
+        if ((unsigned char)bytes[i] >= 0x80 || bytes[i] == '\0')
+            bytes[i] = '?';
+    return json_stringn(bytes, size);
+}
+
+static enum fail word(const struct form_reader *reader, char *bytes, size_t size, json_t **value,
+                      struct failure *failure)
+{
+    if (is_number(bytes))
+        return number(reader, bytes, size, value, failure);
+    if (!strcmp(bytes, "nil") || !strcmp(bytes, "null"))
+        *value = json_null();
+    else if (!strcmp(bytes, "true") || !strcmp(bytes, "false"))
+        *value = json_boolean(bytes[0] == 't');
+    else if (reader->language == FORM_JSON)
+        return form_refuses(reader, failure, "'%.40s' is no JSON", bytes);
+    else
+        *value = text_of(bytes + (*bytes == ':' || *bytes == '\\'),
+                         size - (*bytes == ':' || *bytes == '\\'));
+    return FAIL_NONE;
+}
+
+static enum fail take_scalar(struct form_reader *reader, json_t **value, struct failure *failure)
+{
+    char bytes[TOKEN_MAX];
+    size_t size;
+    enum fail fail;
+    if (peek(reader) == '"') {
+        (void)take(reader);
+        fail = take_text(reader, bytes, &size, failure);
+        if (!fail)
+            *value = text_of(bytes, size);
+        return fail;
+    }
+    if (peek(reader) == '\\' && reader->language == FORM_EDN) {
+        (void)take(reader);
+        bytes[0] = (char)take(reader); /* a character, be it a bracket */
+        *value = text_of(bytes, 1);
+        while (!ends_token(peek(reader)))
+            (void)take(reader);
+        return FAIL_NONE;
+    }
+    fail = take_token(reader, bytes, &size, failure);
+    return fail ? fail : word(reader, bytes, size, value, failure);
+}
+
+/* --- what holds others --- */
+
+struct nest {
+    struct open *open; /* FORM_DEPTH_MAX */
+    int depth;
+    bool discards; /* the next value is not wanted */
+    json_t *made;  /* the value, whole */
+};
+
+static enum fail begin(const struct form_reader *reader, struct nest *nest, bool is_map, int close,
+                       struct failure *failure)
+{
+    if (nest->depth == FORM_DEPTH_MAX)
+        return form_refuses(reader, failure, "values nested deeper than %d", FORM_DEPTH_MAX);
+    struct open *open = &nest->open[nest->depth++];
+    open->value = is_map ? json_object() : json_array();
+    open->close = close;
+    open->is_map = is_map;
+    open->has_key = false;
+    open->is_discarded = nest->discards;
+    nest->discards = false;
+    return FAIL_NONE;
+}
+
+/* The text of a key; a number's digits. */
+static void key_of(const json_t *value, char *key)
+{
+    if (json_is_string(value))
+        snprintf(key, KEY_MAX, "%.127s", json_string_value(value));
+    else if (json_is_integer(value))
+        snprintf(key, KEY_MAX, "%" JSON_INTEGER_FORMAT, json_integer_value(value));
+    else
+        snprintf(key, KEY_MAX, "?");
+}
+
+/* Takes value to where it belongs. */
+static void put(struct nest *nest, json_t *value, bool is_discarded)
+{
+    if (is_discarded) {
+        json_decref(value);
+        return;
+    }
+    if (nest->depth == 0) {
+        nest->made = value;
+        return;
+    }
+    struct open *open = &nest->open[nest->depth - 1];
+    if (!open->is_map) {
+        json_array_append_new(open->value, value);
+    } else if (open->has_key) {
+        json_object_set_new_nocheck(open->value, open->key, value);
+        open->has_key = false;
+    } else {
+        key_of(value, open->key);
+        open->has_key = true;
+        json_decref(value);
+    }
+}
+
+static enum fail end(struct form_reader *reader, struct nest *nest, struct failure *failure)
+{
+    int byte = peek(reader);
+    if (nest->depth == 0 || nest->open[nest->depth - 1].close != byte)
+        return refuse_here(reader, failure, "'%c' closes nothing that is open", byte);
+    struct open *open = &nest->open[nest->depth - 1];
+    if (open->is_map && open->has_key)
+        return refuse_here(reader, failure, "a map with a key, '%.40s', that has no value",
+                           open->key);
+    (void)take(reader);
+    nest->depth--;
+    put(nest, open->value, open->is_discarded);
+    return FAIL_NONE;
+}
+
+/* Behind '#': a set, something to discard, or a tag, which says nothing here. */
+static enum fail hash(struct form_reader *reader, struct nest *nest, struct failure *failure)
+{
+    char tag[TOKEN_MAX];
+    size_t size;
+    (void)take(reader);
+    if (peek(reader) == '{') {
+        (void)take(reader);
+        return begin(reader, nest, false, '}', failure);
+    }
+    if (peek(reader) == '_') {
+        (void)take(reader);
+        nest->discards = true;
+        return FAIL_NONE;
+    }
+    return take_token(reader, tag, &size, failure);
+}
+
+static enum fail step(struct form_reader *reader, struct nest *nest, struct failure *failure)
+{
+    int byte = peek(reader);
+    json_t *value = NULL;
+    if (byte == EOF)
+        return refuse_here(reader, failure, "the file ends within a value: it was cut off");
+    if (reader->bytes > FORM_BYTES_MAX)
+        return form_refuses(reader, failure, "a value longer than %d bytes", FORM_BYTES_MAX);
+    if (byte == '#' && reader->language == FORM_EDN)
+        return hash(reader, nest, failure);
+    if (byte == '{' || byte == '[' || (byte == '(' && reader->language == FORM_EDN)) {
+        (void)take(reader);
+        return begin(reader, nest, byte == '{',
+                     byte == '{'   ? '}'
+                     : byte == '[' ? ']'
+                                   : ')',
+                     failure);
+    }
+    if (byte == '}' || byte == ']' || byte == ')')
+        return end(reader, nest, failure);
+    enum fail fail = take_scalar(reader, &value, failure);
+    if (fail)
+        return fail;
+    bool is_discarded = nest->discards;
+    nest->discards = false;
+    put(nest, value, is_discarded);
+    return FAIL_NONE;
+}
+
+static enum fail take_value(struct form_reader *reader, json_t **value, struct failure *failure)
+{
+    struct open open[FORM_DEPTH_MAX];
+    struct nest nest = {.open = open};
+    enum fail fail = FAIL_NONE;
+    reader->at_line = reader->line;
+    reader->at_column = reader->column;
+    reader->bytes = 0;
+    while (!fail && !nest.made) {
+        fail = step(reader, &nest, failure);
+        if (!nest.made)
+            skip_blanks(reader);
+        if (!fail && !nest.made && nest.depth == 0 && !nest.discards &&
+            (peek(reader) == EOF || (reader->is_within && peek(reader) == ']')))
+            return FAIL_NONE; /* nothing but what was discarded */
+    }
+    for (int i = 0; fail && i < nest.depth; i++)
+        json_decref(open[i].value);
+    *value = nest.made;
+    return fail;
+}
+
+/* --- contract --- */
+
+enum fail form_next(struct form_reader *reader, json_t **value, struct failure *failure)
+{
+    *value = NULL;
+    skip_blanks(reader);
+    bool is_first = !reader->has_begun;
+    reader->has_begun = true;
+    if (is_first && (peek(reader) == '[' || peek(reader) == '(')) {
+        (void)take(reader);
+        reader->is_within = true;
+        skip_blanks(reader);
+    }
+    reader->at_line = reader->line;
+    reader->at_column = reader->column;
+    if (reader->is_within && (peek(reader) == ']' || peek(reader) == ')')) {
+        (void)take(reader);
+        skip_blanks(reader);
+        if (peek(reader) != EOF)
+            return refuse_here(reader, failure, "something stands behind the end");
+        return FAIL_NONE;
+    }
+    if (peek(reader) == EOF && ferror(reader->file))
+        return failure_set(failure, FAIL_INPUT, "%.600s: cannot be read: %s", reader->path,
+                           strerror(errno));
+    if (peek(reader) == EOF && reader->is_within)
+        return refuse_here(reader, failure, "the file ends within its list: it was cut off");
+    if (peek(reader) == EOF)
+        return FAIL_NONE;
+    return take_value(reader, value, failure);
+}

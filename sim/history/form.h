@@ -1,0 +1,43 @@
+/* form.h - reads EDN or JSON, one value at a time, from a file of any size.
+ *
+ * What is read is a jansson value: a keyword, symbol or character is its text without its colon or
+ * backslash, a list, vector or set is an array, a map is an object whose keys are texts, a float is
+ * a real, nil is null. A tag (#inst, #jepsen.history.Op) is passed over, and so are comments and
+ * what #_ discards. Never: recursion; more memory than FORM_BYTES_MAX of text take. */
+#ifndef PICKLOCK_HISTORY_FORM_H
+#define PICKLOCK_HISTORY_FORM_H
+
+#include "base/fail.h"
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+enum { FORM_DEPTH_MAX = 32, FORM_BYTES_MAX = 64 * 1024 };
+
+enum form_language { FORM_EDN, FORM_JSON };
+
+struct form_reader {
+    FILE *file;       /* borrowed */
+    const char *path; /* borrowed */
+    enum form_language language;
+    int64_t line, column;       /* of the byte that is read next, from 1 */
+    int64_t at_line, at_column; /* where the value in hand began */
+    int64_t bytes;              /* of it */
+    int look;                   /* a byte that was read too much; EOF - 1: none */
+    bool has_begun, is_within;  /* the list that holds the values */
+};
+
+void form_init(struct form_reader *reader, FILE *file, const char *path,
+               enum form_language language);
+
+/* The next value: *value is the caller's, or NULL at the end. Where the text begins with a vector
+ * or a list, its elements are the values. FAIL_INPUT with path:line:column. */
+enum fail form_next(struct form_reader *reader, json_t **value, struct failure *failure);
+
+/* FAIL_INPUT with the place where the value in hand began. */
+enum fail form_refuses(const struct form_reader *reader, struct failure *failure,
+                       const char *format, ...) __attribute__((format(printf, 3, 4)));
+
+#endif

@@ -1,0 +1,47 @@
+/* jepsen.h - a Jepsen history of a lock test, as a history of ours.
+ *
+ * An operation is a map with :process, :type (:invoke, :ok, :fail, :info), :f, :value, :time (ns);
+ * what else it has is passed over, and so is a nemesis. :f is acquire, release or renew, or a usual
+ * other name. :value may be [KEY VALUE], as jepsen.independent has it, or a map with :key: then
+ * KEY is which lock. EDN or JSON, an operation a line or all in one list.
+ *
+ * :fail says that the operation did not happen, whatever the reason; read_misses: of an acquire
+ * that somebody else had the lock, of the others that it was not the own one. A process whose
+ * operation ends in :info is never heard of again; the next new one takes its place, and its name.
+ */
+#ifndef PICKLOCK_HISTORY_JEPSEN_H
+#define PICKLOCK_HISTORY_JEPSEN_H
+
+#include "history/event.h"
+#include "history/form.h"
+
+enum lock_model {
+#define MODEL(id, name, words) MODEL_##id,
+#include "history/models.def"
+#undef MODEL
+    MODEL_COUNT
+};
+
+bool lock_model_read(const char *name, enum lock_model *model);
+const char *lock_model_name(enum lock_model model);
+
+struct jepsen_options {
+    enum form_language language;
+    enum lock_model model;
+    int64_t lease_us; /* 0: none */
+    bool reads_misses;
+};
+
+struct jepsen_reader;
+
+/* Reads all of file once for the head, and rewinds it: file (taken, also on failure) can be read
+ * again. path, for messages, is kept. FAIL_INPUT with path:line:column. */
+enum fail jepsen_reader_new(struct jepsen_reader **reader, FILE *file, const char *path,
+                            const struct jepsen_options *options, struct history_head *head,
+                            struct failure *failure);
+/* As history_reader_next(). */
+enum fail jepsen_reader_next(struct jepsen_reader *reader, struct event *event, bool *is_end,
+                             struct failure *failure);
+void jepsen_reader_free(struct jepsen_reader *reader);
+
+#endif

@@ -1,0 +1,118 @@
+/* source.c - see source.h. */
+#include "history/source.h"
+
+#include "base/infile.h"
+#include "base/memory.h"
+#include "base/names.h"
+#include "base/suggest.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { COPY_BYTES = 64 * 1024 };
+
+struct history_source {
+    struct history_reader *ours;
+    struct jepsen_reader *jepsen;
+};
+
+static const char *const formats[] = {
+#define SOURCE(id, name, words) name,
+#include "history/sources.def"
+#undef SOURCE
+};
+static const char *const models[] = {
+#define MODEL(id, name, words) name,
+#include "history/models.def"
+#undef MODEL
+};
+
+enum fail source_format_read(const char *name, enum source_format *format, struct failure *failure)
+{
+    char suggestion[SUGGEST_BYTES];
+    if (names_read(NAMES_FIND(formats, name), format))
+        return FAIL_NONE;
+    return failure_set(failure, FAIL_INPUT, "no history is of the format '%.40s'%s", name,
+                       suggest_words(suggest_nearest(name, formats, SOURCE_COUNT),
+                                     "; there are picklock, jepsen-edn and jepsen-json",
+                                     suggestion));
+}
+
+enum fail source_model_read(const char *name, enum lock_model *model, struct failure *failure)
+{
+    char suggestion[SUGGEST_BYTES];
+    if (lock_model_read(name, model))
+        return FAIL_NONE;
+    return failure_set(failure, FAIL_INPUT, "there is no model '%.40s'%s", name,
+                       suggest_words(suggest_nearest(name, models, MODEL_COUNT),
+                                     "; there are mutex, owner-mutex, lease-lock and fenced-lock",
+                                     suggestion));
+}
+
+/* A pipe as a file that can be read twice. Takes *file. */
+static enum fail keep(const char *path, FILE **file, struct failure *failure)
+{
+    char bytes[COPY_BYTES];
+    size_t size;
+    FILE *kept = tmpfile();
+    bool is_bad = !kept;
+    while (!is_bad && (size = fread(bytes, 1, sizeof bytes, *file)) > 0)
+        is_bad = fwrite(bytes, 1, size, kept) != size;
+    is_bad = is_bad || ferror(*file) || fflush(kept) || fseek(kept, 0, SEEK_SET);
+    (void)fclose(*file); /* only read from */
+    if (is_bad) {
+        enum fail fail =
+            failure_set(failure, FAIL_INTERNAL, "%.600s: cannot be kept in a temporary file: %s",
+                        path, strerror(errno));
+        if (kept)
+            (void)fclose(kept); /* given up */
+        return fail;
+    }
+    *file = kept;
+    return FAIL_NONE;
+}
+
+static enum fail open_jepsen(struct history_source *source, const char *path,
+                             const struct source_options *options, struct history_head *head,
+                             struct failure *failure)
+{
+    struct jepsen_options jepsen = options->jepsen;
+    FILE *file;
+    jepsen.language = options->format == SOURCE_JEPSEN_EDN ? FORM_EDN : FORM_JSON;
+    enum fail fail = infile_open(path, &file, failure);
+    if (!fail && fseek(file, 0, SEEK_CUR))
+        fail = keep(path, &file, failure);
+    return fail ? fail : jepsen_reader_new(&source->jepsen, file, path, &jepsen, head, failure);
+}
+
+enum fail history_source_new(struct history_source **source, const char *path,
+                             const struct source_options *options, struct history_head *head,
+                             struct failure *failure)
+{
+    struct history_source *made = memory_new(1, sizeof *made);
+    enum fail fail = options->format == SOURCE_OURS
+                         ? history_reader_new(&made->ours, path, head, failure)
+                         : open_jepsen(made, path, options, head, failure);
+    if (fail)
+        free(made);
+    else
+        *source = made;
+    return fail;
+}
+
+enum fail history_source_next(struct history_source *source, struct event *event, bool *is_end,
+                              struct failure *failure)
+{
+    return source->ours ? history_reader_next(source->ours, event, is_end, failure)
+                        : jepsen_reader_next(source->jepsen, event, is_end, failure);
+}
+
+void history_source_free(struct history_source *source)
+{
+    if (source->ours)
+        history_reader_free(source->ours);
+    if (source->jepsen)
+        jepsen_reader_free(source->jepsen);
+    free(source);
+}

@@ -1,0 +1,35 @@
+/* source.h - a history of any format that can be read, event by event. */
+#ifndef PICKLOCK_HISTORY_SOURCE_H
+#define PICKLOCK_HISTORY_SOURCE_H
+
+#include "history/history.h"
+#include "history/jepsen.h"
+
+enum source_format {
+#define SOURCE(id, name, words) SOURCE_##id,
+#include "history/sources.def"
+#undef SOURCE
+    SOURCE_COUNT
+};
+
+struct source_options {
+    enum source_format format;
+    struct jepsen_options jepsen; /* language is the format's */
+};
+
+struct history_source;
+
+/* As history_reader_new(); the head's names belong to the source. A history of somebody else is
+ * read twice: from a pipe it is copied to a file without a name first. */
+enum fail history_source_new(struct history_source **source, const char *path,
+                             const struct source_options *options, struct history_head *head,
+                             struct failure *failure);
+enum fail history_source_next(struct history_source *source, struct event *event, bool *is_end,
+                              struct failure *failure);
+void history_source_free(struct history_source *source);
+
+/* By name; FAIL_INPUT with a suggestion. */
+enum fail source_format_read(const char *name, enum source_format *format, struct failure *failure);
+enum fail source_model_read(const char *name, enum lock_model *model, struct failure *failure);
+
+#endif
