@@ -6,7 +6,7 @@ import shlex
 
 import pytest
 from conftest import ROOT
-from workers import PYTHON
+from workers import PYTHON, needs_redis_py
 
 # A client of its own that takes bytes, and reads RESP2 and RESP3.
 CLIENT = r"""
@@ -205,3 +205,49 @@ def test_verdicts(picklock, tmp_path, more):
     assert ran.status == 0, ran
     [row] = json.loads(out.read_text())["results"]
     assert row["verdict"] == "violated" and {found["cause"] for found in row["properties"]} == {None, "overrun"}, ran
+
+
+@pytest.mark.parametrize("more", [LARGE, BYTES], ids=["large script", "bytes"])
+def test_asked_once(picklock, tmp_path, more):
+    """Decided as any, and as well from what was kept."""
+    path, env = tmp_path / "lock.py", {"PICKLOCK_CACHE": str(tmp_path / "kept")}
+    path.write_text(CLIENT + more + "\npicklock_worker.run(Worker)\n")
+    for count in (1, 2):
+        ran = picklock("explore", "--worker", f"{PYTHON} {shlex.quote(str(path))}", "--rounds", 1, "--clients", 2, "--fault", "none", env=env)
+        assert ran.status == 0 and " safe " in ran.out, (count, ran)
+
+
+# The lock, and its expiry behind it in the same pipeline: a reset between the two leaves a lock for ever. Or both in one command.
+PIPELINE = """
+import picklock_worker, redis
+
+EXPIRE = "if redis.call('get', KEYS[1]) == ARGV[1] then return redis.call('pexpire', KEYS[1], ARGV[2]) end return 0"
+RELEASE = "if redis.call('get', KEYS[1]) == ARGV[1] then return redis.call('del', KEYS[1]) end return 0"
+
+class Worker(picklock_worker.Worker):
+    promises = ["expiry"]
+
+    def init(self, settings):
+        host, port = settings.address()
+        self.key, self.ttl, self.token = settings.key, settings.ttl_ms, settings.name
+        self.redis = redis.Redis(host=host, port=port)
+
+    def acquire(self, wait_ms):
+        pipe = self.redis.pipeline(transaction=False)
+        pipe.set(self.key, self.token, nx=True, px=self.ttl if IS_WHOLE else None)
+        pipe.eval(EXPIRE, 1, self.key, self.token, self.ttl)
+        return bool(pipe.execute()[0])
+
+    def release(self):
+        return self.redis.eval(RELEASE, 1, self.key, self.token) == 1
+"""
+
+
+@needs_redis_py
+@pytest.mark.parametrize("is_whole, words", [(False, "lose-reply  stuck (3 steps)"), (True, "lose-reply  safe")], ids=["two commands", "one"])
+def test_a_reset_inside_a_pipeline(picklock, tmp_path, is_whole, words):
+    """The second command never comes to the server, and the worker hears neither reply."""
+    path = tmp_path / "lock.py"
+    path.write_text(PIPELINE + f"\nIS_WHOLE = {is_whole}\npicklock_worker.run(Worker)\n")
+    ran = picklock("explore", "--worker", f"{PYTHON} {shlex.quote(str(path))}", "--no-cache", "--rounds", 1, "--clients", 2, "--fault", "lose-reply")
+    assert words in ran.out, ran

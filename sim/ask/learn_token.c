@@ -65,7 +65,11 @@ static enum fail look_at_word(struct worker_asker *asker, const struct seen_comm
         return failure_set(failure, FAIL_UNKNOWN,
                            "its acquire shows two tokens: that is not decided by asking yet");
     for (enum glimpse i = SEEN; i < SEEN_COUNT; i++)
-        if (seen[i].words.lengths[word] != length || length > SPOKEN_TOKEN_MAX)
+        if (length > SPOKEN_TOKEN_MAX)
+            return failure_set(failure, FAIL_UNKNOWN,
+                               "its token has %zu bytes: one of more than %d is not followed",
+                               length, SPOKEN_TOKEN_MAX);
+        else if (seen[i].words.lengths[word] != length)
             return failure_set(failure, FAIL_UNKNOWN,
                                "word %d of its command %d differs in length from attempt to "
                                "attempt: no token of a shape that is known",

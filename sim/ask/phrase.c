@@ -5,6 +5,7 @@
 #include "base/memory.h"
 
 #include <assert.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* Texts stand between ends of lines on the wire. */
@@ -27,20 +28,17 @@ enum fail phrase_put(struct phrasebook *book, const char *bytes, size_t length,
                      const struct spoken_token *own, const struct spoken_token *other,
                      uint32_t *number, unsigned *whose, struct failure *failure)
 {
-    char phrase[PHRASE_MAX];
     const char *end = bytes + length;
     size_t used = 0;
     *whose = WHOSE_NONE;
-    /* What a session has cut is of that length exactly. */
-    if (length >= sizeof phrase)
-        return failure_set(failure, FAIL_UNKNOWN, "a command or a reply of %zu bytes or more",
-                           sizeof phrase);
+    if (length >= PHRASE_MAX)
+        return failure_set(failure, FAIL_UNKNOWN, "a command or a reply of %d bytes or more",
+                           PHRASE_MAX);
+    char *phrase = memory_new(2 * length + 1, 1); /* each byte a NUL */
     for (const char *at = bytes; at < end;) {
         const unsigned found = is_at(own, bytes, at, end)     ? WHOSE_OWN
                                : is_at(other, bytes, at, end) ? WHOSE_OTHER
                                                               : WHOSE_NONE;
-        if (used + 2 > sizeof phrase)
-            return failure_set(failure, FAIL_UNKNOWN, "a command or a reply full of tokens");
         if (found) {
             phrase[used++] = '\0';
             phrase[used++] = (char)found;
@@ -52,18 +50,25 @@ enum fail phrase_put(struct phrasebook *book, const char *bytes, size_t length,
                 phrase[used++] = PLAIN_NUL;
         }
     }
-    *number = intern_put(&book->table, phrase, used) + 1;
-    return FAIL_NONE;
+    if (used <= PHRASE_MAX)
+        *number = intern_put(&book->table, phrase, used) + 1;
+    free(phrase);
+    return used <= PHRASE_MAX
+               ? FAIL_NONE
+               : failure_set(failure, FAIL_UNKNOWN, "a command or a reply full of NUL bytes");
 }
 
 char *phrase_say(const struct phrasebook *book, uint32_t number, const struct spoken_token *own,
                  const struct spoken_token *other, size_t *length)
 {
-    char phrase[PHRASE_MAX];
     assert(number > 0);
-    const size_t size = intern_get(&book->table, number - 1, phrase);
-    char *said = memory_new(size / 2 * SPOKEN_TOKEN_MAX + size + 1, 1);
-    size_t used = 0;
+    const size_t size = intern_size(&book->table, number - 1);
+    char *phrase = memory_new(size, 1);
+    (void)intern_get(&book->table, number - 1, phrase);
+    size_t used = 0, symbols = 0;
+    for (size_t i = 0; i < size; i++)
+        symbols += !phrase[i];
+    char *said = memory_new(symbols * SPOKEN_TOKEN_MAX + size + 1, 1);
     for (size_t i = 0; i < size; i++) {
         if (phrase[i]) {
             said[used++] = phrase[i];
@@ -78,6 +83,7 @@ char *phrase_say(const struct phrasebook *book, uint32_t number, const struct sp
         used += token->length;
     }
     said[used] = '\0';
+    free(phrase);
     *length = used;
     return said;
 }

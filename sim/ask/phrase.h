@@ -11,7 +11,8 @@
 
 #include <stdbool.h>
 
-enum { SPOKEN_TOKEN_MAX = 256, PHRASE_MAX = 16 * 1024 };
+/* What a session has cut is as long, and none. */
+enum { SPOKEN_TOKEN_MAX = 512, PHRASE_MAX = 2 * 1024 * 1024 };
 
 /* The bytes that stand for a token; length 0: there is none. */
 struct spoken_token {

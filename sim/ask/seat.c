@@ -308,10 +308,12 @@ static enum fail take_commands(struct worker_asker *asker, struct seat *seat,
         const int at = seat_server(seat, asker->servers, s);
         const int count = count_on_their_way(seat, at);
         if (count > 1)
-            return failure_set(failure, FAIL_UNKNOWN,
-                               "it has %d commands on their way to one server at once: pipelines, "
-                               "and threads that send by themselves, are not decided by asking yet",
-                               count);
+            return failure_set(
+                failure, FAIL_UNKNOWN,
+                "it has %d commands on their way to one server at once, over several "
+                "connections: that is not decided by asking yet; --search random "
+                "runs it",
+                count);
         if (!count)
             continue;
         struct wire_message *message = seat_waits_for(seat, at);

@@ -195,7 +195,8 @@ static void look(struct flow *flow, struct frame_scan *scan)
         return;
     }
     flow->is_whole = status == RESP_WHOLE;
-    if (flow->frame != FRAME_OPEN || (!flow->is_whole && flow->framer.seen < LOOKED_AT_MAX))
+    if (flow->frame != FRAME_OPEN ||
+        (!flow->is_whole && flow->framer.seen < flow->link->proxy->looked_at))
         return;
     const char *frame = scan->bytes + scan->begin;
     size_t length = scan->at - scan->begin;
@@ -298,7 +299,8 @@ void flow_start(struct flow *flow)
     struct proxy_link *link = flow->link;
     size_t kept =
         block_length(&flow->held) + block_length(&flow->backlog) + block_length(&flow->writing);
-    size_t room_below = flow->is_reading ? KEPT_MAX : KEPT_MAX / 2;
+    size_t room = KEPT_MAX + link->proxy->looked_at;
+    size_t room_below = flow->is_reading ? room : room / 2;
     bool can_read = flow->from->is_open && flow->from->is_connected && !flow->ending &&
                     !link->is_over && !link->is_silent && kept < room_below;
     if (can_read == flow->is_reading || !flow->from->is_open)

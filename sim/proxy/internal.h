@@ -21,7 +21,7 @@
 enum {
     LOOKED_AT_MAX =
         16 * 1024,         /* a frame is decided when it is whole, or this much of it has come */
-    KEPT_MAX = 256 * 1024, /* of one flow: then it stops reading, until half of it is gone */
+    KEPT_MAX = 256 * 1024, /* of one flow, beside that: then it stops reading, until half is gone */
     READ_MAX = 64 * 1024,  /* one read */
     LINGER_MS = 2000,      /* an ended link waits so long for its peers to take the last bytes */
     BACKLOG_OF_LISTENER = 1024,
@@ -132,6 +132,7 @@ struct address {
 
 struct proxy {
     uv_loop_t *loop;
+    size_t looked_at; /* bytes of a frame: LOOKED_AT_MAX, unless the owner wants more */
     struct proxy_hooks hooks;
     struct side *listener; /* NULL: closed for good */
     int listeners;         /* those that are just closing, too */

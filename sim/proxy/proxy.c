@@ -116,6 +116,7 @@ enum fail proxy_new(struct proxy **made, uv_loop_t *loop, const struct proxy_add
     proxy->upstream = server;
     proxy->upstream_is_known = true;
     proxy->links_max = room_for_links();
+    proxy->looked_at = LOOKED_AT_MAX;
     ignore_broken_pipes();
     int error = bind_listener(proxy, &where);
     if (!error)
@@ -140,6 +141,11 @@ struct proxy_traffic proxy_traffic(const struct proxy *proxy)
 int64_t proxy_links_count(const struct proxy *proxy)
 {
     return proxy->links_count;
+}
+
+void proxy_look_at(struct proxy *proxy, size_t bytes)
+{
+    proxy->looked_at = bytes;
 }
 
 int proxy_port(const struct proxy *proxy)

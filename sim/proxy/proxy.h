@@ -80,6 +80,9 @@ enum fail proxy_new(struct proxy **proxy, uv_loop_t *loop, const struct proxy_ad
                     const struct proxy_address *upstream, const struct proxy_hooks *hooks,
                     struct failure *failure);
 int proxy_port(const struct proxy *proxy); /* the port that it listens on */
+/* Hooks see so many bytes of a request or a reply, if it has them, instead of the first 16 KiB; as
+ * much is kept in memory. Before anybody connects. */
+void proxy_look_at(struct proxy *proxy, size_t bytes);
 /* Links that there are, with those that have ended and still hold descriptors. */
 int64_t proxy_links_count(const struct proxy *proxy);
 /* What has gone over all links so far: whoever waits for a client knows that all of it has arrived.

@@ -271,9 +271,10 @@ enum fail listener_open(struct session *session, int client, int server, struct 
         .context = listener,
     };
     *listener = (struct listener){.session = session, .client = client, .server = server};
-    if (!proxy_new(&listener->proxy, &session->loop, &any, &upstream, &hooks, failure))
-        return FAIL_NONE;
-    return failure_wrap(failure, "proxy of server %d", server + 1);
+    if (proxy_new(&listener->proxy, &session->loop, &any, &upstream, &hooks, failure))
+        return failure_wrap(failure, "proxy of server %d", server + 1);
+    proxy_look_at(listener->proxy, SESSION_LOOKED_AT);
+    return FAIL_NONE;
 }
 
 /* --- moving them --- */

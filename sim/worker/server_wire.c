@@ -62,6 +62,8 @@ enum fail server_wire_hear(struct server_wire *wire, int replies, struct spoken_
                 return no_answer(failure, "what it said is no reply, or one too many");
         }
     }
+    if (spoken->used == sizeof spoken->bytes)
+        return failure_set(failure, FAIL_UNKNOWN, "a reply of %d bytes or more", SPOKEN_MAX);
     return FAIL_NONE;
 }
 

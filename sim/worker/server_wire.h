@@ -16,7 +16,7 @@ struct server_wire {
 enum { SPOKEN_MAX = 16 * 1024 };
 
 struct spoken_reply {
-    char bytes[SPOKEN_MAX]; /* a longer one is cut */
+    char bytes[SPOKEN_MAX]; /* a longer one is a failure */
     size_t used;
 };
 

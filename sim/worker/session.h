@@ -19,7 +19,8 @@
 
 #include <hiredis/hiredis.h>
 
-enum { SESSION_CLIENTS_MAX = 8, SESSION_NAME_MAX = 32 };
+/* LOOKED_AT: bytes of a command or a reply that are seen; there are scripts of 1 MB. */
+enum { SESSION_CLIENTS_MAX = 8, SESSION_NAME_MAX = 32, SESSION_LOOKED_AT = 2 * 1024 * 1024 };
 #define SESSION_PATIENCE_US INT64_C(20000000)
 
 /* WAITING: it has come to its server, and waits there for what somebody else does (BLPOP). */

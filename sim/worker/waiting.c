@@ -49,18 +49,12 @@ void waiting_fill(struct wire_message *message)
 
 /* --- tried --- */
 
-static enum fail keep_reply(struct wire_message *message, const struct spoken_reply *spoken,
-                            size_t from, struct failure *failure)
+static void keep_reply(struct wire_message *message, const struct spoken_reply *spoken, size_t from)
 {
-    if (spoken->used == sizeof spoken->bytes)
-        return failure_set(failure, FAIL_UNKNOWN,
-                           "%s is answered with more than %d bytes: that is not followed",
-                           message->name, SPOKEN_MAX);
     free(message->reply);
     message->reply_length = spoken->used - from;
     message->reply = memory_new(message->reply_length + 1, 1);
     memcpy(message->reply, spoken->bytes + from, message->reply_length);
-    return FAIL_NONE;
 }
 
 /* Its answer without those to MULTI and EXEC. */
@@ -76,10 +70,12 @@ static enum fail ask_at_once(struct server_wire *wire, struct wire_message *mess
         server_wire_say(wire, exec, sizeof exec - 1, failure) ||
         server_wire_hear(wire, 1, &spoken, failure))
         return failure->code;
-    if (*queued.bytes == '-')
-        return keep_reply(message, &queued, 0, failure);
     const bool is_one = spoken.used > sizeof one - 1 && !memcmp(spoken.bytes, one, sizeof one - 1);
-    return keep_reply(message, &spoken, is_one ? sizeof one - 1 : 0, failure);
+    if (*queued.bytes == '-')
+        keep_reply(message, &queued, 0);
+    else
+        keep_reply(message, &spoken, is_one ? sizeof one - 1 : 0);
+    return FAIL_NONE;
 }
 
 /* Is that what it waits for? */

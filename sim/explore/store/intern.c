@@ -112,10 +112,15 @@ uint32_t intern_find(const struct intern_table *table, const void *record, size_
     return number ? number - 1 : UNKNOWN_ID;
 }
 
-size_t intern_get(const struct intern_table *table, uint32_t number, void *record)
+size_t intern_size(const struct intern_table *table, uint32_t number)
 {
     assert(number < table->count);
-    size_t size = table->offsets[number + 1] - table->offsets[number];
+    return table->offsets[number + 1] - table->offsets[number];
+}
+
+size_t intern_get(const struct intern_table *table, uint32_t number, void *record)
+{
+    const size_t size = intern_size(table, number);
     memcpy(record, table->bytes + table->offsets[number], size);
     return size;
 }

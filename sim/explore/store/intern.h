@@ -35,6 +35,9 @@ uint32_t intern_put(struct intern_table *table, const void *record, size_t size)
 /* The same, without putting it there; UNKNOWN_ID: it is not. */
 uint32_t intern_find(const struct intern_table *table, const void *record, size_t size);
 
+/* Of the record of that number. */
+size_t intern_size(const struct intern_table *table, uint32_t number);
+
 /* Copies the record of that number; returns its size. */
 size_t intern_get(const struct intern_table *table, uint32_t number, void *record);
 
