@@ -1,0 +1,116 @@
+/* export.c - see export.h. */
+#include "history/export.h"
+
+#include "base/memory.h"
+#include "base/suggest.h"
+
+#include <jansson.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const struct export_rules *const formats[] = {
+#define EXPORT(name, words) &export_##name,
+#include "history/exports.def"
+#undef EXPORT
+};
+enum { FORMATS_COUNT = sizeof formats / sizeof *formats };
+
+enum fail export_named(const char *name, const struct export_rules **rules, struct failure *failure)
+{
+    char suggestion[SUGGEST_BYTES];
+    const char *names[FORMATS_COUNT];
+    for (int i = 0; i < FORMATS_COUNT; i++) {
+        names[i] = formats[i]->name;
+        if (!strcmp(name, names[i])) {
+            *rules = formats[i];
+            return FAIL_NONE;
+        }
+    }
+    return failure_set(failure, FAIL_INPUT, "a history is not converted to '%.40s'%s", name,
+                       suggest_words(suggest_nearest(name, names, FORMATS_COUNT),
+                                     "; there are knossos, porcupine and perfetto", suggestion));
+}
+
+void export_text(struct export *export, const char *text)
+{
+    json_t *value = json_string(text);
+    if (value)
+        json_dumpf(value, export->out, JSON_ENCODE_ANY | JSON_ENSURE_ASCII);
+    else
+        fputs("\"?\"", export->out); /* no UTF-8 */
+    json_decref(value);
+}
+
+void export_start(struct export *export, const struct export_rules *rules, FILE *out,
+                  const struct history_head *head)
+{
+    *export = (struct export){.out = out, .head = head};
+    export->clients = memory_new((size_t)head->clients, sizeof *export->clients);
+    if (rules->begin)
+        rules->begin(export);
+}
+
+static void called(struct export *export, const struct event *event)
+{
+    struct export_client *client = &export->clients[event->client];
+    if (event->op == OP_ACQUIRE) {
+        client->number = export->attempts++;
+        client->renewals = 0;
+        client->is_holding = false;
+    }
+    client->is_holding &= event->op != OP_RELEASE;
+    client->is_open = true;
+    client->op = event->op;
+    client->lock = event->lock;
+    client->attempt = event->attempt;
+    client->call_us = event->time_us;
+}
+
+static void answered(struct export *export, const struct event *event)
+{
+    struct export_client *client = &export->clients[event->client];
+    bool is_ok = result_outcome(event->result) == OUTCOME_OK;
+    client->is_open = false;
+    client->renewals += event->op == OP_EXTEND && is_ok;
+    client->retired += result_outcome(event->result) == OUTCOME_INFO;
+    if (event->op == OP_ACQUIRE && is_ok) {
+        client->is_holding = true;
+        client->held_us = event->time_us;
+    }
+}
+
+void export_event(struct export *export, const struct export_rules *rules,
+                  const struct event *event)
+{
+    struct export_client *client = event->client >= 0 ? &export->clients[event->client] : NULL;
+    bool is_answer = client && event->kind == EVENT_RETURN && client->is_open &&
+                     client->op == event->op && client->attempt == event->attempt;
+    export->last_us = event->time_us;
+    if (client && event->kind == EVENT_CALL) {
+        if (client->is_open && rules->open) {
+            rules->open(export, event->client);
+            client->retired++;
+        }
+        if (rules->call)
+            rules->call(export, event);
+        called(export, event);
+    } else if (is_answer) {
+        if (rules->answer)
+            rules->answer(export, event);
+        answered(export, event);
+    } else if (rules->other) {
+        rules->other(export, event);
+        if (client && event->kind == EVENT_NOTICE)
+            client->is_holding = false;
+    }
+}
+
+void export_finish(struct export *export, const struct export_rules *rules)
+{
+    for (int i = 0; i < export->head->clients; i++)
+        if ((export->clients[i].is_open || export->clients[i].is_holding) && rules->open)
+            rules->open(export, i);
+    if (rules->end)
+        rules->end(export);
+    free(export->clients);
+}

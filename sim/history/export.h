@@ -1,0 +1,62 @@
+/* export.h - a history in the format of another tool; reports/README.md tells of the mappings.
+ *
+ * Written as it is read: memory grows with clients. What servers did is left out, but for
+ * perfetto's faults. */
+#ifndef PICKLOCK_HISTORY_EXPORT_H
+#define PICKLOCK_HISTORY_EXPORT_H
+
+#include "base/fail.h"
+#include "history/event.h"
+
+#include <stdio.h>
+
+/* A client's operation under way, and what it holds. */
+struct export_client {
+    bool is_open, is_holding;
+    enum operation op;
+    int lock, attempt;
+    int64_t call_us, held_us;
+    int64_t number;   /* of its attempt, among all */
+    int64_t renewals; /* of that attempt */
+    int64_t retired;  /* operations that ended without an answer */
+};
+
+struct export
+{
+    FILE *out;                       /* borrowed */
+    const struct history_head *head; /* kept */
+    struct export_client *clients;
+    int64_t attempts, written;
+    int64_t last_us;
+};
+
+/* What one format does; a NULL: nothing. The client is as it was before the event. */
+struct export_rules {
+    const char *name, *words;
+    void (*begin)(struct export *export);
+    void (*call)(struct export *export, const struct event *event);
+    void (*answer)(struct export *export, const struct event *event); /* to a call that is open */
+    void (*other)(struct export *export, const struct event *event);
+    void (*open)(struct export *export, int client); /* at the end, of one that is open or holds */
+    void (*end)(struct export *export);
+};
+
+#define EXPORT(name, words) extern const struct export_rules export_##name;
+#include "history/exports.def"
+#undef EXPORT
+
+/* By name; FAIL_INPUT with a suggestion. */
+enum fail export_named(const char *name, const struct export_rules **rules,
+                       struct failure *failure);
+
+/* export: caller's memory. */
+void export_start(struct export *export, const struct export_rules *rules, FILE *out,
+                  const struct history_head *head);
+void export_event(struct export *export, const struct export_rules *rules,
+                  const struct event *event);
+void export_finish(struct export *export, const struct export_rules *rules);
+
+/* A text with its quotes, as JSON. */
+void export_text(struct export *export, const char *text);
+
+#endif
