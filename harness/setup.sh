@@ -14,6 +14,7 @@ hiredis|libhiredis-dev|header hiredis/async.h|client connections to Redis
 libuv|libuv1-dev|header uv.h|the event loop
 libyaml|libyaml-dev|header yaml.h|scenario files
 jansson|libjansson-dev|header jansson.h|JSON in and out
+libmicrohttpd|libmicrohttpd-dev|header microhttpd.h|Toxiproxy's interface over HTTP
 redis-server|redis-server|command -v redis-server|the server under test
 PARTS
     ;;

@@ -3,6 +3,7 @@
 #include "cmd/options.h"
 
 #include "proxy/standalone.h"
+#include "toxiproxy/serve.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -17,6 +18,11 @@ const char cmd_proxy_help[] =
     "  --log FILE             write a JSON line for each event; - is stderr. Passwords are not\n"
     "                         written\n"
     "  --seed N               seed of the chances in the rules (default 1)\n"
+    "\n"
+    "Or, instead of all but the seed, as clients of Toxiproxy want it:\n"
+    "  --toxiproxy-api ADDR   be steered over HTTP, as in 127.0.0.1:8474; sim/toxiproxy/README.md\n"
+    "  --toxiproxy-config F   begin with the proxies of this JSON file\n"
+    "  --any-host             let its proxies listen on other addresses than loopback's\n"
     "\n"
     "Prints the port that it listens on, then serves until SIGINT, SIGTERM, SIGHUP, or the end of\n"
     "its parent.\n";
@@ -41,25 +47,55 @@ static void print_notice(void *context, const char *words)
     cmd_say("%s", words);
 }
 
+static enum fail serve_toxiproxy(const struct toxiproxy_options *wanted,
+                                 const struct standalone_options *plain, struct failure *failure)
+{
+    struct toxiproxy_options options = *wanted;
+    if (plain->listen || plain->upstream || plain->rules || plain->log)
+        return failure_set(failure, FAIL_INPUT,
+                           "--toxiproxy-api takes no --listen, --upstream, --rules or --log: its "
+                           "clients say what listens and dials");
+    options.seed = plain->seed;
+    options.ready = print_port;
+    options.notice = print_notice;
+    return toxiproxy_serve(&options, failure);
+}
+
+static enum fail serve_plain(struct standalone_options *options, struct failure *failure)
+{
+    if (!options->listen)
+        options->listen = "127.0.0.1:0";
+    if (!options->upstream)
+        options->upstream = "127.0.0.1:6379";
+    options->context = (void *)(uintptr_t)options->listen;
+    return standalone_run(options, failure);
+}
+
 int cmd_proxy(int argc, char **argv)
 {
     struct failure failure = {0};
-    struct standalone_options options = {.listen = "127.0.0.1:0",
-                                         .upstream = "127.0.0.1:6379",
-                                         .ready = print_port,
-                                         .notice = print_notice};
+    struct standalone_options options = {.ready = print_port, .notice = print_notice};
+    struct toxiproxy_options toxiproxy = {0};
     int64_t seed = 1;
     int operands;
-    const struct option_row rows[] = {{"--listen", OPTION_TEXT, &options.listen, 0, 0},
-                                      {"--upstream", OPTION_TEXT, &options.upstream, 0, 0},
-                                      {"--rules", OPTION_TEXT, &options.rules, 0, 0},
-                                      {"--log", OPTION_TEXT, &options.log, 0, 0},
-                                      {"--seed", OPTION_NUMBER, &seed, 0, 0}};
-    if (options_parse(argc, argv, rows, 5, &operands, &failure))
+    const struct option_row rows[] = {
+        {"--listen", OPTION_TEXT, &options.listen, 0, 0},
+        {"--upstream", OPTION_TEXT, &options.upstream, 0, 0},
+        {"--rules", OPTION_TEXT, &options.rules, 0, 0},
+        {"--log", OPTION_TEXT, &options.log, 0, 0},
+        {"--seed", OPTION_NUMBER, &seed, 0, 0},
+        {"--toxiproxy-api", OPTION_TEXT, &toxiproxy.api, 0, 0},
+        {"--toxiproxy-config", OPTION_TEXT, &toxiproxy.config, 0, 0},
+        {"--any-host", OPTION_FLAG, &toxiproxy.takes_any_host, 0, 0},
+    };
+    if (options_parse(argc, argv, rows, sizeof rows / sizeof *rows, &operands, &failure))
         return cmd_failed(&failure);
     if (operands)
         return cmd_refuse("proxy takes options only, not '%s'", argv[1]);
     options.seed = (uint64_t)seed;
-    options.context = (void *)(uintptr_t)options.listen;
-    return standalone_run(&options, &failure) ? cmd_failed(&failure) : FAIL_NONE;
+    if ((toxiproxy.config || toxiproxy.takes_any_host) && !toxiproxy.api)
+        return cmd_refuse("--toxiproxy-config and --any-host need --toxiproxy-api");
+    enum fail fail = toxiproxy.api ? serve_toxiproxy(&toxiproxy, &options, &failure)
+                                   : serve_plain(&options, &failure);
+    return fail ? cmd_failed(&failure) : FAIL_NONE;
 }

@@ -76,7 +76,7 @@ void flow_push(struct flow *flow)
     }
 }
 
-void flow_emit(struct flow *flow, const char *bytes, size_t length)
+void flow_write(struct flow *flow, const char *bytes, size_t length)
 {
     struct proxy_link *link = flow->link;
     if (!length)
@@ -102,6 +102,33 @@ void flow_emit(struct flow *flow, const char *bytes, size_t length)
     }
     block_append(&flow->backlog, bytes, length);
     flow_push(flow);
+}
+
+static enum proxy_stream stream_of(const struct flow *flow)
+{
+    return flow->is_to_server ? PROXY_TO_SERVER : PROXY_TO_CLIENT;
+}
+
+void flow_emit(struct flow *flow, const char *bytes, size_t length)
+{
+    const struct proxy_hooks *hooks = &flow->link->proxy->hooks;
+    if (!hooks->passed)
+        flow_write(flow, bytes, length);
+    else if (length)
+        hooks->passed(hooks->context, flow->link->owner, stream_of(flow), bytes, length);
+}
+
+/* May the end go on? An owner that keeps bytes says so. */
+static bool end_is_let(struct flow *flow)
+{
+    const struct proxy_hooks *hooks = &flow->link->proxy->hooks;
+    if (!hooks->passed || flow->is_end_let)
+        return true;
+    if (!flow->is_end_told) {
+        flow->is_end_told = true;
+        hooks->ended(hooks->context, flow->link->owner, stream_of(flow));
+    }
+    return flow->is_end_let;
 }
 
 /* --- looking --- */
@@ -244,6 +271,8 @@ static void finish(struct flow *flow)
         block_free(&flow->held);
         flow->parsed = 0;
     }
+    if (!end_is_let(flow) || flow->is_done || link->is_over)
+        return;
     if (flow->is_writing || block_length(&flow->backlog) || !flow->to->is_connected)
         return;
     flow->is_done = true;
@@ -254,6 +283,12 @@ static void finish(struct flow *flow)
 
 static void flow_take(struct flow *flow, const char *bytes, size_t length)
 {
+    struct proxy_link *link = flow->link;
+    if (link->proxy->takes_any && flow->is_to_server && !flow->has_begun && bytes[0] != '*') {
+        flow_turn_raw(flow, NULL);
+        flow_turn_raw(&link->to_client, NULL);
+    }
+    flow->has_begun = true;
     if (!block_length(&flow->held)) {
         size_t done = flow_scan(flow, bytes, length);
         bytes += done;
@@ -302,7 +337,7 @@ void flow_start(struct flow *flow)
     size_t room = KEPT_MAX + link->proxy->looked_at;
     size_t room_below = flow->is_reading ? room : room / 2;
     bool can_read = flow->from->is_open && flow->from->is_connected && !flow->ending &&
-                    !link->is_over && !link->is_silent && kept < room_below;
+                    !link->is_over && !link->is_silent && !flow->is_owner_full && kept < room_below;
     if (can_read == flow->is_reading || !flow->from->is_open)
         return;
     flow->is_reading = can_read;

@@ -101,7 +101,10 @@ struct flow {
     int copies;                      /* of the frame in hand that the owner wants */
     enum flow_ending ending;
     bool is_done;
-    uint64_t settled; /* bytes that passed */
+    bool has_begun;               /* its first byte has come */
+    bool is_owner_full;           /* proxy_link_room() */
+    bool is_end_told, is_end_let; /* the owner was told of the end; has let it go on */
+    uint64_t settled;             /* bytes that passed */
 };
 
 enum leave { LEAVE_NOW, LEAVE_FIN, LEAVE_RST };
@@ -136,6 +139,7 @@ struct proxy {
     struct proxy_hooks hooks;
     struct side *listener; /* NULL: closed for good */
     int listeners;         /* those that are just closing, too */
+    bool takes_any;        /* proxy_take_any_protocol() */
     bool is_refusing;      /* it is bound, and does not listen */
     struct address upstream;
     bool upstream_is_known;
@@ -181,8 +185,9 @@ void flow_init(struct flow *flow, struct proxy_link *link, struct side *from, st
                enum resp_side resp_side);
 void flow_start(struct flow *flow); /* starts to read, unless it must not */
 void flow_run(struct flow *flow);   /* looks again at what is held; finishes if it can */
-void flow_emit(struct flow *flow, const char *bytes,
-               size_t length); /* writes now or later; borrows bytes */
+/* What passed goes to the wire, or to the owner who asked for it; borrows bytes. */
+void flow_emit(struct flow *flow, const char *bytes, size_t length);
+void flow_write(struct flow *flow, const char *bytes, size_t length); /* now or later; borrows */
 void flow_turn_raw(struct flow *flow, const char *why);
 void flow_push(struct flow *flow); /* the sink can take bytes again: writes the backlog */
 void flow_free(struct flow *flow);

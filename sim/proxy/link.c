@@ -136,6 +136,39 @@ void proxy_link_cut(struct proxy_link *link, enum proxy_cut how)
     link_over(link, how == PROXY_RST ? LEAVE_RST : LEAVE_FIN, LEAVE_FIN);
 }
 
+void proxy_link_reset(struct proxy_link *link)
+{
+    link_over(link, LEAVE_RST, LEAVE_RST);
+}
+
+static struct flow *flow_of(struct proxy_link *link, enum proxy_stream stream)
+{
+    return stream == PROXY_TO_SERVER ? &link->to_server : &link->to_client;
+}
+
+void proxy_link_write(struct proxy_link *link, enum proxy_stream stream, const char *bytes,
+                      size_t length)
+{
+    if (!link->is_over)
+        flow_write(flow_of(link, stream), bytes, length);
+}
+
+void proxy_link_let_end(struct proxy_link *link, enum proxy_stream stream)
+{
+    struct flow *flow = flow_of(link, stream);
+    flow->is_end_let = true;
+    flow_run(flow);
+}
+
+void proxy_link_room(struct proxy_link *link, enum proxy_stream stream, bool has_room)
+{
+    struct flow *flow = flow_of(link, stream);
+    if (flow->is_owner_full == has_room) {
+        flow->is_owner_full = !has_room;
+        flow_start(flow);
+    }
+}
+
 void proxy_link_silence(struct proxy_link *link)
 {
     link->is_silent = true;
@@ -178,7 +211,8 @@ static void dial_failed(struct proxy_link *link, int error)
     proxy_notice(proxy, link->owner, "cannot reach %s: %s%s", proxy->upstream.text,
                  uv_strerror(error),
                  is_exhausted ? "; raise the limit of open files (ulimit -n)" : "");
-    link_over(link, LEAVE_RST, LEAVE_NOW);
+    /* Clients of any protocol see what they would see of Toxiproxy: FIN. */
+    link_over(link, proxy->takes_any ? LEAVE_FIN : LEAVE_RST, LEAVE_NOW);
 }
 
 static int port_of(const struct sockaddr_storage *address)

@@ -189,6 +189,11 @@ enum fail proxy_accept(struct proxy *proxy, struct failure *failure)
                  : FAIL_NONE;
 }
 
+void proxy_take_any_protocol(struct proxy *proxy)
+{
+    proxy->takes_any = true;
+}
+
 void proxy_set_upstream(struct proxy *proxy, const struct proxy_address *upstream)
 {
     struct failure failure;
@@ -228,17 +233,34 @@ void proxy_link_gone(struct proxy_link *link)
     free_if_closed(proxy);
 }
 
-void proxy_close(struct proxy *proxy, void (*done)(void *context), void *context)
+static void close_links(struct proxy *proxy, enum leave how)
+{
+    for (struct proxy_link *link = proxy->links; link; link = link->next) {
+        if (link->is_told && how == LEAVE_NOW)
+            link_abandon(link);
+        link_over(link, how, how);
+        if (!link->is_told)
+            link->client_leaves = link->server_leaves = how;
+    }
+}
+
+static void begin_to_close(struct proxy *proxy, void (*done)(void *context), void *context)
 {
     assert(!proxy->is_closing);
     proxy->is_closing = true;
     proxy->done = done;
     proxy->done_context = context;
     close_listener(proxy);
-    for (struct proxy_link *link = proxy->links; link; link = link->next) {
-        if (link->is_told)
-            link_abandon(link);
-        link_over(link, LEAVE_NOW, LEAVE_NOW);
-        link->client_leaves = link->server_leaves = LEAVE_NOW;
-    }
+}
+
+void proxy_close(struct proxy *proxy, void (*done)(void *context), void *context)
+{
+    begin_to_close(proxy, done, context);
+    close_links(proxy, LEAVE_NOW);
+}
+
+void proxy_leave(struct proxy *proxy, void (*done)(void *context), void *context)
+{
+    begin_to_close(proxy, done, context);
+    close_links(proxy, LEAVE_FIN);
 }

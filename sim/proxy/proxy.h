@@ -55,6 +55,9 @@ enum { PROXY_KEY_MAX = 256, PROXY_NAME_MAX = 32 };
  * proxy_*_forward() or proxy_*_answer(). */
 enum proxy_decision { PROXY_PASS, PROXY_HOLD, PROXY_DROP };
 
+/* One direction of a link. */
+enum proxy_stream { PROXY_TO_SERVER, PROXY_TO_CLIENT };
+
 /* Every hook may be NULL: pass. Hooks may call any proxy_* function on that link. */
 struct proxy_hooks {
     /* A client connected; peer_port tells who (0 on a unix socket). The owner may set *link_owner.
@@ -69,6 +72,13 @@ struct proxy_hooks {
      * reply: SUBSCRIBE a b has two. */
     enum proxy_decision (*reply)(void *context, void *link_owner, struct proxy_request *request,
                                  const char *bytes, size_t length);
+    /* Bytes passed (borrowed), and are about to be written: whatever of them is to reach the wire,
+     * the owner says with proxy_link_write(), then or later. */
+    void (*passed)(void *context, void *link_owner, enum proxy_stream stream, const char *bytes,
+                   size_t length);
+    /* Only with passed: the stream's end stands behind the last of them, and goes on when the owner
+     * says proxy_link_let_end(). */
+    void (*ended)(void *context, void *link_owner, enum proxy_stream stream);
     /* The link is gone; requests without a reply count as unknown. Last call for this link. */
     void (*closed)(void *context, void *link_owner);
     /* Something worth a line in the log: bytes that were not understood, a dial that failed. */
@@ -94,6 +104,9 @@ struct proxy_traffic {
     uint64_t written; /* bytes to clients that the kernel took */
 };
 struct proxy_traffic proxy_traffic(const struct proxy *proxy);
+/* Any protocol may be spoken on links: one whose client does not begin as clients of Redis do, with
+ * an array, is relayed unread. */
+void proxy_take_any_protocol(struct proxy *proxy);
 /* New links go there from now on (a restarted or promoted server). */
 void proxy_set_upstream(struct proxy *proxy, const struct proxy_address *upstream);
 /* Who connects from here on is refused (ECONNREFUSED), until proxy_accept(); the port stays the
@@ -105,6 +118,8 @@ enum fail proxy_accept(struct proxy *proxy, struct failure *failure);
 /* Closes listener and links; closed() comes for each; done(context) when all handles are closed.
  * Takes proxy. */
 void proxy_close(struct proxy *proxy, void (*done)(void *context), void *context);
+/* The same, and both sides of each link see FIN, whatever they still send: that may take 2 s. */
+void proxy_leave(struct proxy *proxy, void (*done)(void *context), void *context);
 
 /* The held request goes on to the server / is answered with these bytes instead. */
 void proxy_request_forward(struct proxy_request *request);
@@ -124,6 +139,14 @@ uint64_t proxy_request_end(const struct proxy_request *request);
 enum proxy_cut { PROXY_FIN, PROXY_RST };
 /* Ends both sides of the link; the client sees FIN or RST. closed() follows. */
 void proxy_link_cut(struct proxy_link *link, enum proxy_cut how);
+/* Ends it: client and server both see RST, at once. closed() follows. */
+void proxy_link_reset(struct proxy_link *link);
+/* For owners with a passed hook: writes bytes (borrowed) now, or keeps them until the peer takes
+ * them; the stream's end goes on; nothing is read while the owner has no room (nothing is lost). */
+void proxy_link_write(struct proxy_link *link, enum proxy_stream stream, const char *bytes,
+                      size_t length);
+void proxy_link_let_end(struct proxy_link *link, enum proxy_stream stream);
+void proxy_link_room(struct proxy_link *link, enum proxy_stream stream, bool has_room);
 /* From here on nothing passes in either direction, and nothing is closed: half-open. */
 void proxy_link_silence(struct proxy_link *link);
 /* Ends the silence; not a byte was lost. */

@@ -3,17 +3,13 @@
 #include "proxy/standalone.h"
 
 #include "base/memory.h"
+#include "proxy/lifetime.h"
 #include "proxy/log.h"
 #include "proxy/rules.h"
 
 #include <assert.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <unistd.h>
-
-enum {
-    PARENT_ASKED_MS = 250
-}; /* a death signal of the kernel follows the parent's thread, not the parent */
 
 struct standalone {
     const struct standalone_options *options;
@@ -21,8 +17,7 @@ struct standalone {
     struct proxy *proxy;
     struct rules *rules;
     struct log *log;
-    uv_signal_t interrupt, terminate, hang_up;
-    uv_timer_t parent_timer;
+    struct lifetime lifetime;
     uv_prepare_t before_sleep;
     pid_t parent;
     bool is_ending;
@@ -101,35 +96,19 @@ static void on_proxy_closed(void *context)
 {
     struct standalone *self = context;
     self->proxy = NULL;
-    uv_close((uv_handle_t *)&self->interrupt, NULL);
-    uv_close((uv_handle_t *)&self->terminate, NULL);
-    uv_close((uv_handle_t *)&self->hang_up, NULL);
-    uv_close((uv_handle_t *)&self->parent_timer, NULL);
+    lifetime_stop(&self->lifetime);
     uv_close((uv_handle_t *)&self->before_sleep, NULL);
 }
 
-static void end(struct standalone *self, const char *why)
+static void end(void *context, const char *why)
 {
+    struct standalone *self = context;
     if (self->is_ending)
         return;
     self->is_ending = true;
     if (self->log)
         log_end(self->log, why);
     proxy_close(self->proxy, on_proxy_closed, self);
-}
-
-static void on_signal(uv_signal_t *signal, int number)
-{
-    end(signal->data, number == SIGINT    ? "interrupted"
-                      : number == SIGTERM ? "terminated"
-                                          : "the terminal hung up");
-}
-
-static void on_parent_timer(uv_timer_t *timer)
-{
-    struct standalone *self = timer->data;
-    if (getppid() != self->parent)
-        end(self, "the parent is gone");
 }
 
 static void on_before_sleep(uv_prepare_t *prepare)
@@ -143,28 +122,11 @@ static void on_before_sleep(uv_prepare_t *prepare)
 
 /* --- the beginning --- */
 
-/* Is SIGHUP to be survived, as under nohup(1)? */
-static bool is_hang_up_ignored(void)
-{
-    struct sigaction now;
-    return sigaction(SIGHUP, NULL, &now) == 0 && now.sa_handler == SIG_IGN;
-}
-
 static void watch(struct standalone *self)
 {
-    self->interrupt.data = self->terminate.data = self->hang_up.data = self->parent_timer.data =
-        self->before_sleep.data = self;
-    int error =
-        uv_signal_init(&self->loop, &self->interrupt) |
-        uv_signal_init(&self->loop, &self->terminate) |
-        uv_signal_init(&self->loop, &self->hang_up) |
-        uv_timer_init(&self->loop, &self->parent_timer) |
-        uv_prepare_init(&self->loop, &self->before_sleep) |
-        uv_signal_start(&self->interrupt, on_signal, SIGINT) |
-        uv_signal_start(&self->terminate, on_signal, SIGTERM) |
-        uv_timer_start(&self->parent_timer, on_parent_timer, PARENT_ASKED_MS, PARENT_ASKED_MS);
-    if (!is_hang_up_ignored())
-        error |= uv_signal_start(&self->hang_up, on_signal, SIGHUP);
+    lifetime_start(&self->lifetime, &self->loop, self->parent, end, self);
+    self->before_sleep.data = self;
+    int error = uv_prepare_init(&self->loop, &self->before_sleep);
     if (self->log)
         error |= uv_prepare_start(&self->before_sleep, on_before_sleep);
     assert(!error);

@@ -1,0 +1,212 @@
+/* http.c - see http.h: libmicrohttpd on a loop of libuv. It keeps all its sockets behind one
+ * descriptor of epoll, which the loop watches. */
+#include "toxiproxy/http.h"
+
+#include "base/memory.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <microhttpd.h>
+#include <netdb.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    CONNECTIONS_MAX = 200, /* of clients of the interface; more wait */
+    IDLE_S = 60,
+};
+
+struct http {
+    struct collection *collection;
+    struct MHD_Daemon *daemon;
+    uv_poll_t poll;
+    uv_timer_t timer;
+    int handles;
+    uint64_t requests;
+};
+
+/* --- a request --- */
+
+struct upload {
+    char *body;
+    size_t length, capacity;
+    bool is_too_large;
+};
+
+/* What is too large is read to its end and thrown away: only then a client reads the answer. */
+static void keep(struct upload *upload, const char *bytes, size_t length)
+{
+    if (upload->is_too_large || length > API_BODY_MAX - upload->length) {
+        upload->is_too_large = true;
+        free(upload->body);
+        upload->body = NULL;
+        upload->length = upload->capacity = 0;
+        return;
+    }
+    if (upload->capacity - upload->length < length) {
+        upload->capacity = (upload->length + length) * 2;
+        upload->body = memory_resize(upload->body, upload->capacity, 1);
+    }
+    memcpy(upload->body + upload->length, bytes, length);
+    upload->length += length;
+}
+
+static enum MHD_Result header(struct MHD_Response *response, const char *name, const char *value)
+{
+    enum MHD_Result result = MHD_add_response_header(response, name, value);
+    assert(result == MHD_YES);
+    return result;
+}
+
+static enum MHD_Result send_answer(struct http *http, struct MHD_Connection *connection,
+                                   const struct api_answer *answer)
+{
+    char number[32];
+    size_t length = answer->body ? strlen(answer->body) : 0;
+    struct MHD_Response *response = MHD_create_response_from_buffer(
+        length, answer->body ? answer->body : "", MHD_RESPMEM_MUST_COPY);
+    if (!response)
+        return MHD_NO;
+    snprintf(number, sizeof number, "%020llu", (unsigned long long)++http->requests);
+    header(response, "X-Toxiproxy-Request-Id", number);
+    if (answer->is_error) {
+        header(response, "Content-Type", "text/plain; charset=utf-8");
+        header(response, "X-Content-Type-Options", "nosniff");
+    } else if (answer->type) {
+        header(response, "Content-Type", answer->type);
+    }
+    enum MHD_Result result = MHD_queue_response(connection, (unsigned)answer->status, response);
+    MHD_destroy_response(response);
+    return result;
+}
+
+static enum MHD_Result on_request(void *context, struct MHD_Connection *connection, const char *url,
+                                  const char *method, const char *version, const char *bytes,
+                                  size_t *length, void **of_request)
+{
+    struct http *http = context;
+    struct upload *upload = *of_request;
+    (void)version;
+    if (!upload) {
+        *of_request = memory_new(1, sizeof *upload);
+        return MHD_YES;
+    }
+    if (*length) {
+        keep(upload, bytes, *length);
+        *length = 0;
+        return MHD_YES;
+    }
+    const struct api_request request = {
+        .method = method,
+        .path = url,
+        .agent = MHD_lookup_connection_value(connection, MHD_HEADER_KIND, "User-Agent"),
+        .body = upload->body ? upload->body : "",
+        .length = upload->length,
+        .is_too_large = upload->is_too_large,
+    };
+    struct api_answer answer = api_answer(http->collection, &request);
+    enum MHD_Result result = send_answer(http, connection, &answer);
+    free(answer.body);
+    return result;
+}
+
+static void on_completed(void *context, struct MHD_Connection *connection, void **of_request,
+                         enum MHD_RequestTerminationCode how)
+{
+    struct upload *upload = *of_request;
+    (void)context, (void)connection, (void)how;
+    if (upload)
+        free(upload->body);
+    free(upload);
+    *of_request = NULL;
+}
+
+/* Escapes are resolved where a path is taken apart. */
+static size_t leave_escapes(void *context, struct MHD_Connection *connection, char *text)
+{
+    (void)context, (void)connection;
+    return strlen(text);
+}
+
+/* --- on the loop --- */
+
+static void on_timer(uv_timer_t *timer);
+
+static void turn(struct http *http)
+{
+    MHD_UNSIGNED_LONG_LONG ms;
+    MHD_run(http->daemon);
+    if (MHD_get_timeout(http->daemon, &ms) == MHD_YES) {
+        int error = uv_timer_start(&http->timer, on_timer, ms, 0);
+        assert(!error);
+    } else {
+        uv_timer_stop(&http->timer);
+    }
+}
+
+static void on_timer(uv_timer_t *timer)
+{
+    turn(timer->data);
+}
+
+static void on_poll(uv_poll_t *poll, int status, int events)
+{
+    (void)status, (void)events;
+    turn(poll->data);
+}
+
+static void on_closed(uv_handle_t *handle)
+{
+    struct http *http = handle->data;
+    if (--http->handles == 0)
+        free(http);
+}
+
+void http_close(struct http *http)
+{
+    uv_close((uv_handle_t *)&http->poll, on_closed);
+    uv_close((uv_handle_t *)&http->timer, on_closed);
+    MHD_stop_daemon(http->daemon);
+}
+
+static struct MHD_Daemon *start(struct http *http, const struct proxy_address *listen)
+{
+    const struct addrinfo hints = {.ai_family = AF_UNSPEC, .ai_socktype = SOCK_STREAM};
+    struct addrinfo *found = NULL;
+    char port[16];
+    snprintf(port, sizeof port, "%d", listen->port);
+    if (listen->path[0] || getaddrinfo(listen->host, port, &hints, &found))
+        return NULL;
+    unsigned flags = MHD_USE_EPOLL | (found->ai_family == AF_INET6 ? MHD_USE_IPv6 : 0u);
+    struct MHD_Daemon *daemon = MHD_start_daemon(
+        flags, (uint16_t)listen->port, NULL, NULL, on_request, http, MHD_OPTION_SOCK_ADDR,
+        found->ai_addr, MHD_OPTION_NOTIFY_COMPLETED, on_completed, NULL,
+        MHD_OPTION_UNESCAPE_CALLBACK, leave_escapes, NULL, MHD_OPTION_CONNECTION_LIMIT,
+        (unsigned)CONNECTIONS_MAX, MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)IDLE_S, MHD_OPTION_END);
+    freeaddrinfo(found);
+    return daemon;
+}
+
+enum fail http_new(struct http **made, uv_loop_t *loop, const struct proxy_address *listen,
+                   struct collection *collection, int *port, struct failure *failure)
+{
+    struct http *http = memory_new(1, sizeof *http);
+    http->collection = collection;
+    http->daemon = start(http, listen);
+    if (!http->daemon) {
+        free(http);
+        return failure_set(failure, FAIL_UNAVAILABLE, "cannot listen on %s:%d: %s",
+                           listen->path[0] ? listen->path : listen->host, listen->port,
+                           strerror(errno));
+    }
+    *port = MHD_get_daemon_info(http->daemon, MHD_DAEMON_INFO_BIND_PORT)->port;
+    int descriptor = MHD_get_daemon_info(http->daemon, MHD_DAEMON_INFO_EPOLL_FD)->epoll_fd;
+    int error = uv_poll_init(loop, &http->poll, descriptor) | uv_timer_init(loop, &http->timer);
+    http->handles = 2;
+    http->poll.data = http->timer.data = http;
+    error |= uv_poll_start(&http->poll, UV_READABLE, on_poll);
+    assert(!error);
+    *made = http;
+    return FAIL_NONE;
+}
