@@ -31,7 +31,7 @@ EAGER, ORDER, SETS = "reduce/eager_replies.c", "reduce/partial_order.c", "reduce
 SYMMETRY, BOUND, APPLY = "reduce/symmetry.c", "reduce/lower_bound.c", "graph/apply.c"
 SUCCESSORS, CACHE, BFS = "graph/successors.c", "graph/successor_cache.c", "search/bfs.c"
 INDEPENDENCE, VISITED, SERVER = "graph/independence.c", "store/fingerprint_set.c", "model/server_state.c"
-CLASSES = "../ask/asking_classes.c"
+CLASSES, ASKING = "../ask/asking_classes.c", "../ask/asking.c"
 
 # condition, file, function, the test's program and name, a piece of the function, what stands there instead
 GUARDS = [
@@ -236,6 +236,10 @@ GUARDS = [
      "asking->is_even_handed && at > 0 &&", "at > 0 &&"),
     ("A4", "graph/projections.c", "projections_make", "test_asking_classes", "who_said_what_is_renamed_with_its_server",
      "projection.fields[0] = subject->part_of_server(subject, &whole, server);", "projection.fields[0] = 0;"),
+    ("M1", CLASSES, "put_learned", "test_asking_classes", "a_model_is_learned_on_each_way",
+     "{row, (uint32_t)", "{row * 0, (uint32_t)"),
+    ("M2", ASKING, "asking_audit", "test_asking_classes", "a_model_that_is_not_the_worker_is_found_out",
+     "(void)asking_walk(asking, LEARNED_WALKS, &asking->failure);", ";"),
 ]
 
 

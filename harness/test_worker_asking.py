@@ -134,6 +134,20 @@ def test_what_a_quorum_of_three_does_is_replayed_with_its_workers():
     assert "it treats its servers alike" in said and "the order of what different servers say is the same to it" in said and "0 stayed apart" in said
 
 
+def test_what_was_learned_of_a_quorum_is_said():
+    done = subprocess.run([BUILD / "picklock", "explore", "--worker", "/usr/bin/python3 sim/test/quorum_worker.py", "--clients", "2", "--rounds", "1",
+                           "--servers", "3", "--fault", "none,slow-work", "--learn"], cwd=ROOT, text=True, capture_output=True, timeout=600)
+    found = {line.split()[0]: line for line in done.stdout.splitlines() if line.startswith("  ")}
+    assert "safe" in found["none"] and "overrun only" in found["slow-work"] and found["slow-work"].endswith("confirmed"), done.stdout + done.stderr
+    assert re.search(r"it is the learned model, k = 7: \d+ classes of histories, .* 200 walks through the model found no difference",
+                     " ".join(done.stdout.split()))
+
+
+def test_nothing_is_learned_of_a_scheme():
+    done = subprocess.run([BUILD / "picklock", "explore", "--learn", "--scheme", "redlock"], text=True, capture_output=True, timeout=60)
+    assert done.returncode == 64 and "--learn goes with --worker" in done.stderr
+
+
 @pytest.mark.parametrize("options, why", [
     (["--scheme", "redlock"], "--scheme does not go with --worker"),
     (["--runs", "3"], "--runs goes with --search random"),

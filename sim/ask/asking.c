@@ -124,7 +124,9 @@ static struct asking *asking_made(const struct asking_options *options)
     asking->tick_us = translate_tick_us(&config);
     intern_init(&asking->book.table);
     intern_init(&asking->classes.keys);
+    intern_init(&asking->classes.rows_seen);
     asking->classes.are_wanted = options->merges;
+    asking->classes.learns = options->learns;
     return asking;
 }
 
@@ -259,6 +261,9 @@ struct asking_figures asking_figures(const struct asking *asking)
                                    .kept = asking->kept,
                                    .classes = asking->classes.keys.count,
                                    .joined = asking->classes.joined,
+                                   .walks = asking->classes.walks,
+                                   .learned_ways =
+                                       asking->classes.keys.count ? asking->classes.learns : 0,
                                    .apart = asking->classes.apart};
 }
 
@@ -289,6 +294,8 @@ static void audit_nodes(struct asking *asking, const uint32_t *nodes, int count)
     session_free(session);
 }
 
+enum { LEARNED_WALKS = 200 };
+
 /* Of answers that were kept a share was asked again by the run that asked for them. */
 enum { KEPT_PERCENT = 1 };
 
@@ -306,6 +313,8 @@ bool asking_audit(struct asking *asking, int percent, int64_t until_us)
     const uint32_t stride = all % 97 ? 97 : 89;
     uint32_t nodes[SESSION_CLIENTS_MAX], at = all ? (uint32_t)(asking->generation % all) : 0;
     bool has_asked = true;
+    if (!asking->failure.code)
+        (void)asking_walk(asking, LEARNED_WALKS, &asking->failure);
     while (!asking->failure.code &&
            asking->worker.audited * 100 <
                asking->worker.asked * (unsigned)percent + asking->kept * KEPT_PERCENT &&

@@ -18,6 +18,9 @@
 
 struct asking;
 
+/* Ways that a history is asked to go on, for the learned model (asking_learned.c). */
+enum { LEARNED_WAYS = 7 };
+
 struct asking_options {
     struct worker_program *program; /* kept; what is known of it is filled in */
     int servers;                    /* of the searches; 0: 1 */
@@ -25,6 +28,8 @@ struct asking_options {
     uint64_t seed;
     bool merges; /* of several servers: histories that differ in the order of their answers alone
                     are one, where that is found */
+    int learns;  /* with merges: so are those that so many ways to the end of their operation do not
+                    tell apart, LEARNED_WAYS at most */
     bool keeps;  /* answers are kept from run to run */
     const char *depends; /* with keeps: files that the worker is made of, "a.py,b.py"; or NULL */
 };
@@ -43,6 +48,8 @@ struct asking_figures {
     bool has_idle_reads; /* its runtime reads the monotonic clock for itself: not looked at */
     uint64_t classes;    /* of histories with several servers; 0: they were not merged */
     uint64_t joined;     /* histories that are what another order comes to, */
+    int learned_ways;    /* of the learned model; 0: none was learned */
+    uint64_t walks;      /* in which the learned model did what the worker did */
     uint64_t apart;      /* and that are not */
     uint64_t kept;       /* answers of both that an earlier run has kept */
 };

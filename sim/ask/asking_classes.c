@@ -29,6 +29,8 @@ struct told_by_servers {
     uint32_t phase;
     uint32_t asked[SERVERS_MAX]; /* the command that a server has yet to answer; 0: none */
     bool is_acquiring, holds;
+    bool forgets; /* what a server said before it was sent another command */
+    bool is_met[SERVERS_MAX];
 };
 
 static bool is_of_server(const struct history_edge *edge)
@@ -40,12 +42,13 @@ static bool is_of_server(const struct history_edge *edge)
 static void hear(struct told_by_servers *told, const struct history_edge *edge,
                  const struct remembered_step *step)
 {
-    struct heard heard = {.phase = told->phase,
+    struct heard heard = {.phase = told->forgets ? 0 : told->phase,
                           .happening = edge->happening,
                           .reply = edge->reply,
                           .whose = edge->whose,
                           .elapsed = ELAPSED_ANY};
     if (is_of_server(edge)) {
+        told->is_met[edge->server] = true;
         told->heard[edge->server][told->counts[edge->server]++] = heard;
         told->asked[edge->server] = 0;
         heard = (struct heard){.happening = HAPPENING_COUNT};
@@ -64,17 +67,21 @@ static void hear(struct told_by_servers *told, const struct history_edge *edge,
     for (int s = 0; s < SERVERS_MAX; s++) {
         if (step->sent[s].command)
             told->asked[s] = step->sent[s].command;
+        if (step->sent[s].command && told->forgets)
+            told->counts[s] = 0;
         if (!(step->waits >> s & 1))
             told->asked[s] = 0;
     }
 }
 
 /* False: it is too long for that. */
-static bool read_history(const struct asking *asking, uint32_t node, struct told_by_servers *told)
+static bool read_history(const struct asking *asking, uint32_t node, bool forgets,
+                         struct told_by_servers *told)
 {
     uint32_t way[HEARD_MAX];
     int count = 0;
     memset(told, 0, sizeof *told);
+    told->forgets = forgets;
     for (; node != NODE_ROOT; node = worker_asker_edge(&asking->worker, node).from) {
         if (count == HEARD_MAX)
             return false;
@@ -90,7 +97,11 @@ static bool read_history(const struct asking *asking, uint32_t node, struct told
 /* Servers that have not said anything yet come last, by their numbers. */
 static int compare_servers(const struct told_by_servers *told, int a, int b)
 {
-    if (!told->counts[a] || !told->counts[b] || told->counts[a] != told->counts[b])
+    if (!told->is_met[a] || !told->is_met[b])
+        return told->is_met[b] - told->is_met[a];
+    if (told->asked[a] != told->asked[b])
+        return told->asked[a] < told->asked[b] ? -1 : 1;
+    if (told->counts[a] != told->counts[b])
         return told->counts[b] - told->counts[a];
     return memcmp(told->heard[a], told->heard[b], (size_t)told->counts[a] * sizeof **told->heard);
 }
@@ -108,23 +119,50 @@ static void sort_servers(const struct asking *asking, const struct told_by_serve
     }
 }
 
-static size_t put(char *bytes, const struct heard *heard, int count)
+struct class_key {
+    char bytes[(SERVERS_MAX + 2) * sizeof(int) + 2 * HEARD_MAX * sizeof(struct heard) +
+               sizeof(uint32_t) * (4 + 2 * SERVERS_MAX)];
+    size_t used;
+};
+
+static void put(struct class_key *key, const void *bytes, size_t size)
 {
-    const size_t size = (size_t)count * sizeof *heard;
-    memcpy(bytes, &count, sizeof count);
-    memcpy(bytes + sizeof count, heard, size);
-    return sizeof count + size;
+    memcpy(key->bytes + key->used, bytes, size);
+    key->used += size;
+}
+
+static void put_heard(struct class_key *key, const struct heard *heard, int count)
+{
+    put(key, &count, sizeof count);
+    put(key, heard, (size_t)count * sizeof *heard);
+}
+
+/* What it waits for, and how it goes on: of the learned model. */
+static void put_learned(const struct asking *asking, struct class_key *key, uint32_t node,
+                        uint32_t row, const struct told_by_servers *told, const uint8_t *place)
+{
+    const struct remembered_step *step = &asking->worker.answers[node - 1];
+    const uint32_t now[] = {row, (uint32_t)(step->timer_us / asking->tick_us),
+                            step->has_moment | step->is_asked * 2u | told->holds * 4u |
+                                told->is_acquiring * 8u};
+    put(key, now, sizeof now);
+    for (int i = 0; i < asking->servers; i++) {
+        const uint32_t server[] = {told->asked[place[i]], told->is_met[place[i]]};
+        put(key, server, sizeof server);
+    }
 }
 
 /* The number of what is the same for all of a class. */
-static uint32_t key_of(struct asking *asking, const struct told_by_servers *told,
-                       const uint8_t *place)
+static uint32_t key_of(struct asking *asking, uint32_t node, uint32_t row,
+                       const struct told_by_servers *told, const uint8_t *place)
 {
-    char bytes[(SERVERS_MAX + 1) * sizeof(int) + 2 * HEARD_MAX * sizeof *told->phases];
-    size_t used = put(bytes, told->phases, told->phases_count);
+    struct class_key key = {.used = 0};
+    put_heard(&key, told->phases, told->phases_count);
     for (int i = 0; i < asking->servers; i++)
-        used += put(bytes + used, told->heard[place[i]], told->counts[place[i]]);
-    return intern_put(&asking->classes.keys, bytes, used);
+        put_heard(&key, told->heard[place[i]], told->counts[place[i]]);
+    if (told->forgets)
+        put_learned(asking, &key, node, row, told, place);
+    return intern_put(&asking->classes.keys, key.bytes, key.used);
 }
 
 /* --- does it commute? --- */
@@ -148,7 +186,8 @@ static enum fail does_commute(struct asking *asking, uint32_t node, const struct
                               struct failure *failure)
 {
     struct told_by_servers first;
-    *does = read_history(asking, it->node, &first) && is_same_now(asking, node, told, it, &first);
+    *does = read_history(asking, it->node, false, &first) &&
+            is_same_now(asking, node, told, it, &first);
     return *does ? asking_compare_ways(asking, node, it, told->asked, told->holds, does, failure)
                  : FAIL_NONE;
 }
@@ -163,13 +202,57 @@ static struct history_class class_alone(const struct asking *asking, uint32_t no
     return it;
 }
 
+static bool is_like_the_last(const struct told_by_servers *told, const uint8_t *place, int at)
+{
+    return at > 0 && told->is_met[place[at]] &&
+           compare_servers(told, place[at - 1], place[at]) == 0;
+}
+
 /* Of the first one of a class: which of its servers have said the same. */
 static void find_alike(const struct asking *asking, const struct told_by_servers *told,
                        const uint8_t *place, struct history_class *it)
 {
     for (int i = 1; i < asking->servers && asking->is_even_handed; i++)
-        if (told->counts[place[i]] && compare_servers(told, place[i - 1], place[i]) == 0)
+        if (is_like_the_last(told, place, i))
             it->like[place[i]] = it->like[place[i - 1]];
+}
+
+/* Those that have said the same, each one place further, the last one first; false: there are none.
+ */
+static bool turn_alike(const struct asking *asking, const struct told_by_servers *told,
+                       const uint8_t *place, uint8_t *turned)
+{
+    bool has_turned = false;
+    for (int i = 0, first = 0; i < asking->servers; i++) {
+        first = is_like_the_last(told, place, i) ? first : i;
+        turned[i] = place[i];
+        for (int k = i; k > first; k--, has_turned = true) {
+            turned[k] = turned[k - 1];
+            turned[k - 1] = place[i];
+        }
+    }
+    return has_turned;
+}
+
+/* What it does on each way; *are_alike: in whatever order those stand that have said the same since
+ * they were asked. */
+static enum fail learn(struct asking *asking, uint32_t node, const struct told_by_servers *told,
+                       const uint8_t *place, uint32_t *row, bool *are_alike,
+                       struct failure *failure)
+{
+    uint8_t turned[SERVERS_MAX] = {0};
+    uint32_t other;
+    *are_alike = true;
+    if (asking_learn_row(asking, node, place, told->asked, told->holds, told->is_acquiring, row,
+                         failure))
+        return failure->code;
+    if (!asking->is_even_handed || !turn_alike(asking, told, place, turned))
+        return FAIL_NONE;
+    if (asking_learn_row(asking, node, turned, told->asked, told->holds, told->is_acquiring, &other,
+                         failure))
+        return failure->code;
+    *are_alike = other == *row;
+    return FAIL_NONE;
 }
 
 static void make_room(struct classes *classes, uint32_t number, uint32_t node)
@@ -195,7 +278,9 @@ static enum fail join(struct asking *asking, const struct class_first *first,
     joined.node = first->node;
     for (int i = 0; i < asking->servers; i++)
         joined.name[place[i]] = first->place[i];
-    if (does_commute(asking, node, &joined, told, &does, failure))
+    if (told->forgets)
+        does = true; /* how it goes on is a part of its key */
+    else if (does_commute(asking, node, &joined, told, &does, failure))
         return failure->code;
     asking->classes.joined += does;
     asking->classes.apart += !does;
@@ -210,6 +295,8 @@ enum fail asking_class(struct asking *asking, uint32_t node, struct history_clas
     struct classes *classes = &asking->classes;
     struct told_by_servers told;
     uint8_t place[SERVERS_MAX] = {0};
+    uint32_t row = 0;
+    bool are_alike = true;
     *it = class_alone(asking, node);
     if (!classes->are_wanted || asking->servers == 1)
         return FAIL_NONE;
@@ -217,11 +304,14 @@ enum fail asking_class(struct asking *asking, uint32_t node, struct history_clas
         *it = classes->rows[node];
         return FAIL_NONE;
     }
-    if (!read_history(asking, node, &told))
+    if (!read_history(asking, node, classes->learns > 0, &told))
         return FAIL_NONE;
     sort_servers(asking, &told, place);
-    find_alike(asking, &told, place, it);
-    const uint32_t number = key_of(asking, &told, place);
+    if (classes->learns && learn(asking, node, &told, place, &row, &are_alike, failure))
+        return failure->code;
+    if (are_alike)
+        find_alike(asking, &told, place, it);
+    const uint32_t number = key_of(asking, node, row, &told, place);
     make_room(classes, number, node);
     struct class_first *first = &classes->firsts[number];
     if (!first->node) {
@@ -237,6 +327,7 @@ enum fail asking_class(struct asking *asking, uint32_t node, struct history_clas
 void asking_classes_free(struct classes *classes)
 {
     intern_close(&classes->keys);
+    intern_close(&classes->rows_seen);
     free(classes->rows);
     free(classes->firsts);
 }

@@ -179,6 +179,18 @@ enum fail asking_compare_end(struct asking *asking, uint32_t node, struct failur
 
 /* --- two ways to one class --- */
 
+enum fail asking_found(struct asking *asking, struct kept *found, struct failure *failure)
+{
+    struct twins held;
+    if (hold(asking, &held, failure))
+        return failure->code;
+    found[WAY_NOTHING] = (struct kept){.value = KEPT_ABSENT, .left = NO_TICKS};
+    found[WAY_OTHER] = found[WAY_OWN] = held.kept[0];
+    if (found[WAY_OWN].value == KEPT_OTHER)
+        found[WAY_OWN].value = KEPT_OWN;
+    return FAIL_NONE;
+}
+
 static enum fail go_on(struct twins *pair, bool holds, struct failure *failure)
 {
     struct remembered_step told = pair->asking->worker.answers[pair->node - 1];

@@ -22,10 +22,13 @@ struct class_first {
 
 struct classes {
     bool are_wanted;
+    int learns; /* ways that tell histories apart; 0: only their own order may be another one */
     struct intern_table keys;   /* what is the same for all of one */
     struct class_first *firsts; /* by the number of their key */
     struct history_class *rows; /* by node; node 0: not looked at yet */
     uint32_t firsts_count, count;
+    struct intern_table rows_seen; /* what was done on ways: asking_learn_row() */
+    uint64_t walks;                /* in which the learned model did what the worker did */
     uint64_t joined, apart; /* histories that are, and are not, what another order comes to */
 };
 
@@ -68,6 +71,19 @@ enum fail asking_take_kept(struct asking *asking, bool *is_stale, struct failure
 /* Its class. FAIL_UNKNOWN: it could not be asked. */
 enum fail asking_class(struct asking *asking, uint32_t node, struct history_class *it,
                        struct failure *failure);
+/* *row: the number of all that the worker does from that history on, on each of the ways, with its
+ * servers in these places: equal for equal. The others as of asking_compare_ways(). */
+enum fail asking_learn_row(struct asking *asking, uint32_t node, const uint8_t *place,
+                           const uint32_t *asked, bool holds, bool is_acquiring, uint32_t *row,
+                           struct failure *failure);
+/* So many histories through the learned model, each as far as that was searched: the worker is
+ * asked for all of it, from the beginning. FAIL_UNKNOWN: it does something else. */
+enum fail asking_walk(struct asking *asking, int walks, struct failure *failure);
+
+/* What a server may have when a way begins: nothing, another one's lock, one's own. */
+enum { WAY_NOTHING, WAY_OTHER, WAY_OWN, WAY_KEPT_COUNT };
+enum fail asking_found(struct asking *asking, struct kept *found, struct failure *failure);
+
 void asking_classes_free(struct classes *classes);
 
 /* Does it go on from that history as from the first one of its class? asked: commands that servers

@@ -44,6 +44,9 @@ const char cmd_explore_help[] =
     "  --memory N             maximum memory of a search in MB (default 2000). A search that\n"
     "                         reaches a limit tries fewer clients and rounds, then random runs,\n"
     "                         and says so\n"
+    "  --learn                of a worker of several servers, what no way to the end of an\n"
+    "                         operation tells apart is taken for the same: far fewer states,\n"
+    "                         and a verdict up to the model that was learned so\n"
     "  --no-reductions        visit every state, also those that differ only in clients' names\n"
     "  --full-states          keep whole states, not fingerprints: none is omitted\n"
     "  --seed N               seed of random runs and fingerprints (default 0)\n"
@@ -122,10 +125,13 @@ static enum fail check_worker(const struct explore_args *args, const char *secti
                   {"--runs", !is_run && args->runs},
                   {"--confirm", args->confirm},
                   {"--depends", is_run && args->depends},
-                  {"--no-cache", is_run && args->no_cache}};
+                  {"--no-cache", is_run && args->no_cache},
+                  {"--learn", is_run && args->learn}};
     if (!args->worker && (args->depends || args->no_cache))
         return failure_set(failure, FAIL_INPUT, "%s goes with --worker",
                            args->depends ? "--depends" : "--no-cache");
+    if (!args->worker && args->learn)
+        return failure_set(failure, FAIL_INPUT, "--learn goes with --worker");
     if (!args->worker)
         return args->search != SEARCH_BOUNDED
                    ? FAIL_NONE
@@ -163,6 +169,7 @@ enum fail explore_args_parse(int argc, char **argv, struct explore_args *args,
         {"--seed", OPTION_NUMBER, &args->seed, 0, 0},
         {"--jobs", OPTION_NUMBER, &args->jobs, 1, 256},
         {"--no-reductions", OPTION_FLAG, &args->no_reductions, 0, 0},
+        {"--learn", OPTION_FLAG, &args->learn, 0, 0},
         {"--full-states", OPTION_FLAG, &args->full_states, 0, 0},
         {"--witness", OPTION_FLAG, &args->witness, 0, 0},
         {"--confirm", OPTION_FLAG, &args->confirm, 0, 0},

@@ -181,6 +181,7 @@ static enum fail decide(struct explore_asking *it, struct cells *cells,
                                            .lease_ticks = lease_ticks,
                                            .seed = (uint64_t)args->seed,
                                            .merges = !args->no_reductions,
+                                           .learns = args->learn ? LEARNED_WAYS : 0,
                                            .keeps = !args->no_cache,
                                            .depends = args->depends};
     struct failure why = {0};
@@ -280,6 +281,25 @@ static bool is_told_before(const struct cells *cells, int at)
     return false;
 }
 
+/* What merging histories rests on; the caller frees. */
+static char *classes_words(const struct asking_figures *figures)
+{
+    if (figures->learned_ways)
+        return memory_format("; it is the learned model, k = %d: %" PRIu64
+                             " classes of histories, in each of which it goes on alike on %d ways "
+                             "to the end of its operation (%" PRIu64 " joined one so); %" PRIu64
+                             " walks through the model found no difference",
+                             figures->learned_ways, figures->classes, figures->learned_ways,
+                             figures->joined, figures->walks);
+    if (figures->classes)
+        return memory_format("; the order of what different servers say is the same to "
+                             "it: %" PRIu64 " classes of histories, %" PRIu64
+                             " that joined one were each asked to go on beside its "
+                             "first, on two ways to the end, %" PRIu64 " stayed apart",
+                             figures->classes, figures->joined, figures->apart);
+    return memory_text("");
+}
+
 void explore_asking_note(struct results *results, const struct explore_asking *asking,
                          const struct cells *cells)
 {
@@ -287,13 +307,7 @@ void explore_asking_note(struct results *results, const struct explore_asking *a
     char *far = figures->far_ticks ? memory_format("; no timer of %d ticks and more rings in time",
                                                    figures->far_ticks)
                                    : memory_text("");
-    char *classes = figures->classes
-                        ? memory_format("; the order of what different servers say is the same to "
-                                        "it: %" PRIu64 " classes of histories, %" PRIu64
-                                        " that joined one were each asked to go on beside its "
-                                        "first, on two ways to the end, %" PRIu64 " stayed apart",
-                                        figures->classes, figures->joined, figures->apart)
-                        : memory_text("");
+    char *classes = classes_words(figures);
     if (figures->executions)
         results_note(
             results,

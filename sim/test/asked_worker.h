@@ -20,7 +20,7 @@ enum { ASKED_LEASE_US = 2000000 };
 
 /* The program, and its words. */
 static inline void ask_as(struct worker_asked *asked, const char *program, const char *name,
-                          int servers, bool merges)
+                          int servers, bool merges, int learns)
 {
     struct failure failure = {0};
     (void)snprintf(asked->command, sizeof asked->command, "/usr/bin/python3 sim/test/%s.py %s",
@@ -28,8 +28,11 @@ static inline void ask_as(struct worker_asked *asked, const char *program, const
     asked->program = (struct worker_program){
         .command = asked->command, .wait_us = strcmp(name, "retrying") == 0 ? ASKED_LEASE_US : 0};
     asked->scheme = (struct scheme){.name = name, .unit_us = 1000};
-    const struct asking_options options = {
-        .program = &asked->program, .servers = servers, .merges = merges, .seed = 1};
+    const struct asking_options options = {.program = &asked->program,
+                                           .servers = servers,
+                                           .merges = merges,
+                                           .learns = learns,
+                                           .seed = 1};
     if (asking_new(&asked->asking, &options, &asked->scheme, &failure))
         fail_msg("%s: %s", name, failure.text);
 }
@@ -37,7 +40,7 @@ static inline void ask_as(struct worker_asked *asked, const char *program, const
 static inline void ask_for(struct worker_asked *asked, const char *program, const char *name,
                            int servers)
 {
-    ask_as(asked, program, name, servers, true);
+    ask_as(asked, program, name, servers, true, 0);
 }
 
 static inline void search(struct worker_asked *asked, const struct explore_options *own,

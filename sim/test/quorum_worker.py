@@ -1,6 +1,6 @@
-"""quorum_worker.py [uneven|first|last|tidy] - the scheme redlock as somebody's lock program: every server is asked at once, over a socket of its own, and their answers
+"""quorum_worker.py [uneven|first|last|tidy|picky] - the scheme redlock as somebody's lock program: every server is asked at once, over a socket of its own, and their answers
 are counted as they come. uneven: the first of the servers counts twice; first, last: the first, the last answer does; tidy: it deletes where it was granted
-the lock alone. Standard library only."""
+the lock alone; picky: where all had granted it, all must know it at its release. Standard library only."""
 
 import select
 import sys
@@ -62,7 +62,7 @@ class Redlock(picklock_worker.Worker):
         del wait_ms
         self.token, self.granted = uuid.uuid4().hex, []
         asked = time.monotonic()
-        said = self.ask_all("SET", self.key, self.token, "NX", "PX", self.ttl_ms)
+        said = self.votes = self.ask_all("SET", self.key, self.token, "NX", "PX", self.ttl_ms)
         if self.is_majority(said.count(YES)) and self.is_valid(asked):
             return True
         self.delete_on_all()
@@ -75,6 +75,8 @@ class Redlock(picklock_worker.Worker):
 
     def release(self):
         said = self.delete_on_all()
+        if sys.argv[1:] == ["picky"] and self.votes.count(YES) == 3 and said.count(YES) == 2:
+            raise RuntimeError("one of them has lost it")
         if not self.is_majority(said.count(YES)) and not self.is_majority(said.count(NO)):
             raise RuntimeError("no majority answered")
         return self.is_majority(said.count(YES))

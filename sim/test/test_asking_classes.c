@@ -2,14 +2,16 @@
  * (quorum_worker.py) comes to the same; what does not commute stays apart. */
 #include "test/asked_worker.h"
 
+#include <stdlib.h>
+
 /* What came of that, in one cell of three servers. */
-static struct asking_figures quorum_outcome(const char *as, bool merges, int fault,
+static struct asking_figures quorum_outcome(const char *as, bool merges, int learns, int fault,
                                             struct explore_outcome *outcome)
 {
     struct worker_asked asked;
     struct explore_options options;
     const struct explore_options own = options_of("redlock", fault);
-    ask_as(&asked, "quorum_worker", as, 3, merges);
+    ask_as(&asked, "quorum_worker", as, 3, merges, learns);
     search(&asked, &own, &options, outcome);
     if (!asking_failure(asked.asking)->code)
         assert_true(asking_audit(asked.asking, 5, 0));
@@ -25,8 +27,8 @@ static void with_and_without_classes(const char *as, bool commutes)
 {
     struct explore_outcome merged, whole;
     const struct explore_options options = options_of("redlock", NONE);
-    const struct asking_figures with = quorum_outcome(as, true, NONE, &merged);
-    const struct asking_figures without = quorum_outcome(as, false, NONE, &whole);
+    const struct asking_figures with = quorum_outcome(as, true, 0, NONE, &merged);
+    const struct asking_figures without = quorum_outcome(as, false, 0, NONE, &whole);
     assert_int_equal(differences(as, &options, &whole, &merged), 0);
     assert_true(with.joined > 0);
     assert_int_equal(with.apart == 0, commutes);
@@ -63,6 +65,59 @@ static void servers_that_are_told_apart_keep_their_places_in_a_class(void **stat
     with_and_without_classes("uneven", true);
 }
 
+/* --- the learned model --- */
+
+static void a_learned_model_comes_to_the_same(void **state)
+{
+    static const int faults[] = {NONE, FAULT_LOSE_REPLY, FAULT_STALL, FAULT_RESTART};
+    const size_t count = getenv("PICKLOCK_LONG") ? sizeof faults / sizeof *faults : 1;
+    (void)state;
+    for (size_t i = 0; i < count; i++) {
+        struct explore_outcome learned, by_steps;
+        struct explore_options options = options_of("redlock", faults[i]);
+        const struct asking_figures figures =
+            quorum_outcome("", true, LEARNED_WAYS, faults[i], &learned);
+        options.lease_ticks = 2;
+        run(&options, &by_steps);
+        assert_int_equal(differences("learned", &options, &by_steps, &learned), 0);
+        assert_int_equal(figures.learned_ways, LEARNED_WAYS);
+        assert_true(figures.joined > 0 && figures.walks > 0);
+        explore_outcome_free(&learned);
+        explore_outcome_free(&by_steps);
+    }
+}
+
+/* What came of it at an earlier question shows only when one server of three has lost the lock. */
+static void a_model_is_learned_on_each_way(void **state)
+{
+    struct explore_outcome learned, whole;
+    const struct explore_options options = options_of("redlock", NONE);
+    (void)state;
+    (void)quorum_outcome("picky", true, LEARNED_WAYS, NONE, &learned);
+    (void)quorum_outcome("picky", true, 0, NONE, &whole);
+    assert_int_equal(differences("picky", &options, &whole, &learned), 0);
+    explore_outcome_free(&learned);
+    explore_outcome_free(&whole);
+}
+
+static void a_model_that_is_not_the_worker_is_found_out(void **state)
+{
+    struct worker_asked asked;
+    struct explore_options options;
+    struct explore_outcome outcome;
+    const struct explore_options own = options_of("redlock", NONE);
+    (void)state;
+    ask_as(&asked, "quorum_worker", "picky", 3, true, 1);
+    search(&asked, &own, &options, &outcome);
+    assert_int_equal(asking_failure(asked.asking)->code, FAIL_NONE);
+    (void)asking_audit(asked.asking, 5, 0);
+    assert_int_equal(asking_failure(asked.asking)->code, FAIL_UNKNOWN);
+    assert_non_null(
+        strstr(asking_failure(asked.asking)->text, "the learned model is not the worker"));
+    explore_outcome_free(&outcome);
+    asking_free(asked.asking);
+}
+
 static bool is_even_handed(const char *as)
 {
     struct worker_asked asked;
@@ -86,6 +141,9 @@ int main(void)
         cmocka_unit_test(answers_that_do_not_commute_stay_apart),
         cmocka_unit_test(who_said_what_is_renamed_with_its_server),
         cmocka_unit_test(servers_that_are_told_apart_keep_their_places_in_a_class),
+        cmocka_unit_test(a_learned_model_comes_to_the_same),
+        cmocka_unit_test(a_model_is_learned_on_each_way),
+        cmocka_unit_test(a_model_that_is_not_the_worker_is_found_out),
         cmocka_unit_test(whether_servers_are_treated_alike_is_measured),
     };
 

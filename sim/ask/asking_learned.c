@@ -1,0 +1,267 @@
+/* asking_learned.c - the learned model: histories that the worker goes on from alike on each of
+ * some ways to the end of its operation, and that wait for the same, are one class, whatever came
+ * before. (Observation tables: Angluin, "Learning regular sets from queries and counterexamples",
+ * 1987; Peled, Vardi and Yannakakis, "Black box checking", 1999.) What no such way tells apart is
+ * taken for the same: asking_walk() looks for what is not. */
+#include "ask/asking_state.h"
+
+#include "base/memory.h"
+#include "base/random.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* --- ways --- */
+
+/* Of the first one of those that have yet to answer: its connection breaks. */
+enum { LOST = WAY_KEPT_COUNT };
+
+/* What that one finds, and what all others do. */
+static const struct way {
+    uint8_t first, others;
+} ways[LEARNED_WAYS] = {{WAY_NOTHING, WAY_NOTHING}, {WAY_OTHER, WAY_OTHER}, {WAY_OWN, WAY_OWN},
+                        {LOST, WAY_NOTHING},        {LOST, WAY_OWN},        {WAY_NOTHING, WAY_OWN},
+                        {WAY_OWN, WAY_NOTHING}};
+
+struct walker {
+    struct asking *asking;
+    uint32_t node, row; /* of what it did so far */
+    const uint8_t *place;
+    struct kept kept[SERVERS_MAX]; /* at the servers, as its history calls them */
+    uint32_t asked[SERVERS_MAX];
+};
+
+/* What it did, with its servers in their places. */
+static void note(struct walker *walker, const struct remembered_step *told)
+{
+    struct row {
+        uint32_t before, sent[SERVERS_MAX], whose[SERVERS_MAX];
+        int64_t timer_us;
+        uint32_t has_ended, answer, has_notice, is_asked, waits, left;
+    } row;
+    memset(&row, 0, sizeof row);
+    row.before = walker->row;
+    row.timer_us = told->timer_us;
+    row.has_ended = told->has_ended;
+    row.answer = told->answer;
+    row.has_notice = told->has_notice;
+    row.is_asked = told->is_asked;
+    for (int i = 0; i < walker->asking->servers; i++) {
+        const int server = walker->place[i];
+        row.sent[i] = told->sent[server].command;
+        row.whose[i] = told->sent[server].whose;
+        row.waits |= (uint32_t)(told->waits >> server & 1) << i;
+        for (int lane = 0; lane < LANE_COUNT; lane++)
+            if (told->left & channel_bit(server, lane))
+                row.left |= channel_bit(i, lane);
+        if (told->sent[server].command)
+            walker->asked[server] = told->sent[server].command;
+        if (!(told->waits >> server & 1))
+            walker->asked[server] = 0;
+    }
+    walker->row = 1 + intern_put(&walker->asking->classes.rows_seen, &row, sizeof row);
+}
+
+static enum fail tell(struct walker *walker, struct history_edge edge, struct remembered_step *told,
+                      struct failure *failure)
+{
+    edge.from = walker->node;
+    if (history_ask(&walker->asking->worker, &edge, told, failure))
+        return failure->code;
+    walker->node = told->node;
+    note(walker, told);
+    return FAIL_NONE;
+}
+
+static enum fail hear_server(struct walker *walker, int server, bool is_lost,
+                             struct remembered_step *told, struct failure *failure)
+{
+    struct server_told reply;
+    if (is_lost)
+        return tell(walker,
+                    (struct history_edge){.happening = HAPPENS_RESET, .server = (uint32_t)server},
+                    told, failure);
+    const struct server_question question = {.kept = walker->kept[server],
+                                             .command = walker->asked[server]};
+    if (server_ask(&walker->asking->server, &question, &reply, failure))
+        return failure->code;
+    walker->kept[server] = reply.kept;
+    return tell(walker,
+                (struct history_edge){.happening = HAPPENS_REPLY,
+                                      .server = (uint32_t)server,
+                                      .reply = reply.reply,
+                                      .whose = reply.whose},
+                told, failure);
+}
+
+/* The server in the first place that has yet to answer; -1: none. */
+static int first_asked(const struct walker *walker)
+{
+    for (int i = 0; i < walker->asking->servers; i++)
+        if (walker->asked[walker->place[i]])
+            return walker->place[i];
+    return -1;
+}
+
+/* From there to the end of what it is asked. */
+static enum fail end_operation(struct walker *walker, bool is_first_lost,
+                               struct remembered_step *told, struct failure *failure)
+{
+    enum { TOLD_MAX = 100 };
+    enum fail fail = FAIL_NONE;
+    for (int i = 0; i < TOLD_MAX && !fail && told->is_asked; i++) {
+        const int server = first_asked(walker);
+        if (server >= 0)
+            fail = hear_server(walker, server, is_first_lost && i == 0, told, failure);
+        else if (told->timer_us != TIME_NEVER)
+            fail = tell(walker, (struct history_edge){.happening = HAPPENS_TIMER}, told, failure);
+        else
+            break;
+    }
+    return fail;
+}
+
+/* The operation under way, or a next one, and the release behind it. */
+static enum fail go(struct walker *walker, const struct way *way, const struct kept *found,
+                    bool holds, bool is_acquiring, struct failure *failure)
+{
+    struct remembered_step told = walker->asking->worker.answers[walker->node - 1];
+    enum fail fail = FAIL_NONE;
+    const bool takes = told.is_asked ? is_acquiring : !holds;
+    if (!told.is_asked)
+        fail = tell(walker,
+                    (struct history_edge){.happening = holds ? HAPPENS_RELEASE : HAPPENS_ACQUIRE},
+                    &told, failure);
+    const int first = first_asked(walker);
+    for (int s = 0; s < walker->asking->servers; s++)
+        walker->kept[s] = found[s == first && way->first != LOST ? way->first : way->others];
+    if (!fail)
+        fail = end_operation(walker, way->first == LOST, &told, failure);
+    if (!fail && takes && told.has_ended && told.answer == ANSWER_OK)
+        fail = tell(walker, (struct history_edge){.happening = HAPPENS_RELEASE}, &told, failure);
+    return fail ? fail : end_operation(walker, false, &told, failure);
+}
+
+enum fail asking_learn_row(struct asking *asking, uint32_t node, const uint8_t *place,
+                           const uint32_t *asked, bool holds, bool is_acquiring, uint32_t *row,
+                           struct failure *failure)
+{
+    struct kept found[WAY_KEPT_COUNT];
+    *row = 0;
+    if (asking_found(asking, found, failure))
+        return failure->code;
+    for (int i = 0; i < asking->classes.learns; i++) {
+        struct walker walker = {.asking = asking, .node = node, .row = *row, .place = place};
+        memcpy(walker.asked, asked, sizeof walker.asked);
+        if (go(&walker, &ways[i], found, holds, is_acquiring, failure))
+            return failure->code;
+        *row = walker.row;
+    }
+    return FAIL_NONE;
+}
+
+/* --- walks --- */
+
+/* What was asked of each history, as lists. */
+struct asked_next {
+    uint32_t *first, *next; /* by node; 0: none */
+};
+
+static struct asked_next list_asked(const struct asking *asking)
+{
+    const uint32_t count = asking->worker.questions.count + 1;
+    struct asked_next asked = {memory_new(count, sizeof *asked.first),
+                               memory_new(count, sizeof *asked.next)};
+    for (uint32_t node = 1; node < count; node++) {
+        const uint32_t from = worker_asker_edge(&asking->worker, node).from;
+        /* What the search has met, and no way alone. */
+        if (node >= asking->classes.count || !asking->classes.rows[node].node)
+            continue;
+        asked.next[node] = asked.first[from];
+        asked.first[from] = node;
+    }
+    return asked;
+}
+
+/* A real history beside the classes that the model says it is in. */
+struct walk {
+    uint32_t real, model;
+    uint8_t name[SERVERS_MAX]; /* what the model calls the server that the real one calls so */
+};
+
+static uint32_t choose(const struct asked_next *asked, uint32_t node, struct random *random)
+{
+    uint32_t count = 0, at = asked->first[node];
+    for (uint32_t i = at; i; i = asked->next[i])
+        count++;
+    for (uint64_t skipped = count ? random_below(random, count) : 0; skipped; skipped--)
+        at = asked->next[at];
+    return at;
+}
+
+static bool did_the_same(const struct asking *asking, const struct walk *walk,
+                         const struct remembered_step *real, const struct remembered_step *model)
+{
+    struct remembered_step renamed = *model;
+    renamed.waits = 0;
+    renamed.left = 0;
+    for (int s = 0; s < asking->servers; s++) {
+        renamed.sent[s] = model->sent[walk->name[s]];
+        renamed.waits |= (uint8_t)((model->waits >> walk->name[s] & 1) << s);
+        for (int lane = 0; lane < LANE_COUNT; lane++)
+            if (model->left & channel_bit(walk->name[s], lane))
+                renamed.left |= (uint16_t)channel_bit(s, lane);
+    }
+    return remembered_is_same(real, &renamed);
+}
+
+static enum fail walk_on(struct asking *asking, struct walk *walk, uint32_t next,
+                         struct failure *failure)
+{
+    struct history_edge edge = worker_asker_edge(&asking->worker, next);
+    struct history_class it;
+    struct remembered_step told;
+    char text[600];
+    uint8_t name[SERVERS_MAX];
+    edge.from = walk->real;
+    for (int s = asking->servers - 1; s >= 0; s--)
+        if (walk->name[s] == worker_asker_edge(&asking->worker, next).server)
+            edge.server = (uint32_t)s;
+    if (history_ask(&asking->worker, &edge, &told, failure))
+        return failure->code;
+    const struct remembered_step known = asking->worker.answers[next - 1];
+    if (!did_the_same(asking, walk, &told, &known))
+        return failure_set(failure, FAIL_UNKNOWN,
+                           "the learned model is not the worker: after \"%s\" it did something "
+                           "else than the model. Without --learn nothing is taken for the same",
+                           worker_asker_tell(&asking->worker, told.node, text, sizeof text));
+    if (asking_class(asking, next, &it, failure))
+        return failure->code;
+    for (int s = 0; s < asking->servers; s++)
+        name[s] = it.name[walk->name[s]];
+    memcpy(walk->name, name, sizeof name);
+    walk->real = told.node;
+    walk->model = it.node;
+    return FAIL_NONE;
+}
+
+enum fail asking_walk(struct asking *asking, int walks, struct failure *failure)
+{
+    enum fail fail = FAIL_NONE;
+    struct random random = {.seed = asking->seed};
+    if (!asking->classes.learns || asking->servers == 1)
+        return FAIL_NONE;
+    const struct asked_next asked = list_asked(asking);
+    for (int i = 0; i < walks && !fail; i++) {
+        struct walk walk = {.real = NODE_ROOT, .model = NODE_ROOT};
+        for (int s = 0; s < asking->servers; s++)
+            walk.name[s] = (uint8_t)s;
+        uint32_t next;
+        while (!fail && (next = choose(&asked, walk.model, &random)))
+            fail = walk_on(asking, &walk, next, failure);
+        asking->classes.walks += !fail;
+    }
+    free(asked.first);
+    free(asked.next);
+    return fail;
+}
