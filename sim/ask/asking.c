@@ -200,6 +200,7 @@ int asking_lease_ticks(const struct asking *asking)
 void asking_expect_cuts(struct asking *asking, bool are_expected)
 {
     asking->expects_cuts = are_expected;
+    asking->worker.runs_max = asking->worker.runs + EXECUTIONS_MAX;
 }
 
 const char *asking_cannot(enum fault fault)
@@ -313,6 +314,7 @@ bool asking_audit(struct asking *asking, int percent, int64_t until_us)
     const uint32_t stride = all % 97 ? 97 : 89;
     uint32_t nodes[SESSION_CLIENTS_MAX], at = all ? (uint32_t)(asking->generation % all) : 0;
     bool has_asked = true;
+    asking->worker.runs_max = UINT64_MAX;
     if (!asking->failure.code)
         (void)asking_walk(asking, LEARNED_WALKS, &asking->failure);
     while (!asking->failure.code &&

@@ -23,7 +23,7 @@ static const struct way {
                         {LOST, WAY_NOTHING},        {LOST, WAY_OWN},        {WAY_NOTHING, WAY_OWN},
                         {WAY_OWN, WAY_NOTHING}};
 
-struct walker {
+struct way_goer {
     struct asking *asking;
     uint32_t node, row; /* of what it did so far */
     const uint8_t *place;
@@ -32,9 +32,9 @@ struct walker {
 };
 
 /* What it did, with its servers in their places. */
-static void note(struct walker *walker, const struct remembered_step *told)
+static void note(struct way_goer *walker, const struct remembered_step *told)
 {
-    struct row {
+    struct way_step {
         uint32_t before, sent[SERVERS_MAX], whose[SERVERS_MAX];
         int64_t timer_us;
         uint32_t has_ended, answer, has_notice, is_asked, waits, left;
@@ -62,8 +62,8 @@ static void note(struct walker *walker, const struct remembered_step *told)
     walker->row = 1 + intern_put(&walker->asking->classes.rows_seen, &row, sizeof row);
 }
 
-static enum fail tell(struct walker *walker, struct history_edge edge, struct remembered_step *told,
-                      struct failure *failure)
+static enum fail tell(struct way_goer *walker, struct history_edge edge,
+                      struct remembered_step *told, struct failure *failure)
 {
     edge.from = walker->node;
     if (history_ask(&walker->asking->worker, &edge, told, failure))
@@ -73,7 +73,7 @@ static enum fail tell(struct walker *walker, struct history_edge edge, struct re
     return FAIL_NONE;
 }
 
-static enum fail hear_server(struct walker *walker, int server, bool is_lost,
+static enum fail hear_server(struct way_goer *walker, int server, bool is_lost,
                              struct remembered_step *told, struct failure *failure)
 {
     struct server_told reply;
@@ -95,7 +95,7 @@ static enum fail hear_server(struct walker *walker, int server, bool is_lost,
 }
 
 /* The server in the first place that has yet to answer; -1: none. */
-static int first_asked(const struct walker *walker)
+static int first_asked(const struct way_goer *walker)
 {
     for (int i = 0; i < walker->asking->servers; i++)
         if (walker->asked[walker->place[i]])
@@ -104,7 +104,7 @@ static int first_asked(const struct walker *walker)
 }
 
 /* From there to the end of what it is asked. */
-static enum fail end_operation(struct walker *walker, bool is_first_lost,
+static enum fail end_operation(struct way_goer *walker, bool is_first_lost,
                                struct remembered_step *told, struct failure *failure)
 {
     enum { TOLD_MAX = 100 };
@@ -122,7 +122,7 @@ static enum fail end_operation(struct walker *walker, bool is_first_lost,
 }
 
 /* The operation under way, or a next one, and the release behind it. */
-static enum fail go(struct walker *walker, const struct way *way, const struct kept *found,
+static enum fail go(struct way_goer *walker, const struct way *way, const struct kept *found,
                     bool holds, bool is_acquiring, struct failure *failure)
 {
     struct remembered_step told = walker->asking->worker.answers[walker->node - 1];
@@ -151,7 +151,7 @@ enum fail asking_learn_row(struct asking *asking, uint32_t node, const uint8_t *
     if (asking_found(asking, found, failure))
         return failure->code;
     for (int i = 0; i < asking->classes.learns; i++) {
-        struct walker walker = {.asking = asking, .node = node, .row = *row, .place = place};
+        struct way_goer walker = {.asking = asking, .node = node, .row = *row, .place = place};
         memcpy(walker.asked, asked, sizeof walker.asked);
         if (go(&walker, &ways[i], found, holds, is_acquiring, failure))
             return failure->code;
@@ -184,7 +184,7 @@ static struct asked_next list_asked(const struct asking *asking)
 }
 
 /* A real history beside the classes that the model says it is in. */
-struct walk {
+struct model_walk {
     uint32_t real, model;
     uint8_t name[SERVERS_MAX]; /* what the model calls the server that the real one calls so */
 };
@@ -199,7 +199,7 @@ static uint32_t choose(const struct asked_next *asked, uint32_t node, struct ran
     return at;
 }
 
-static bool did_the_same(const struct asking *asking, const struct walk *walk,
+static bool did_the_same(const struct asking *asking, const struct model_walk *walk,
                          const struct remembered_step *real, const struct remembered_step *model)
 {
     struct remembered_step renamed = *model;
@@ -215,7 +215,7 @@ static bool did_the_same(const struct asking *asking, const struct walk *walk,
     return remembered_is_same(real, &renamed);
 }
 
-static enum fail walk_on(struct asking *asking, struct walk *walk, uint32_t next,
+static enum fail walk_on(struct asking *asking, struct model_walk *walk, uint32_t next,
                          struct failure *failure)
 {
     struct history_edge edge = worker_asker_edge(&asking->worker, next);
@@ -253,7 +253,7 @@ enum fail asking_walk(struct asking *asking, int walks, struct failure *failure)
         return FAIL_NONE;
     const struct asked_next asked = list_asked(asking);
     for (int i = 0; i < walks && !fail; i++) {
-        struct walk walk = {.real = NODE_ROOT, .model = NODE_ROOT};
+        struct model_walk walk = {.real = NODE_ROOT, .model = NODE_ROOT};
         for (int s = 0; s < asking->servers; s++)
             walk.name[s] = (uint8_t)s;
         uint32_t next;

@@ -19,6 +19,7 @@ void worker_asker_open(struct worker_asker *asker, struct session *session, stru
                                    .has_idle_reads = session_has_idle_reads(session),
                                    .tick_us = tick_us,
                                    .far_us = FAR_TICKS * tick_us,
+                                   .runs_max = EXECUTIONS_MAX,
                                    .seat = {.session = session, .is_new = true}};
     intern_init(&asker->questions);
     intern_init(&asker->timed_edges);
@@ -231,7 +232,7 @@ enum fail history_ask(struct worker_asker *asker, const struct history_edge *edg
     const bool is_known_timed = intern_find(&asker->timed_edges, &any, sizeof any) != UNKNOWN_ID;
     if (look_up(asker, is_known_timed ? &timed : &any, told))
         return FAIL_NONE;
-    if (asker->runs >= EXECUTIONS_MAX)
+    if (asker->runs >= asker->runs_max)
         return failure_set(failure, FAIL_UNKNOWN,
                            "its histories do not close: %d executions were not enough. Fewer "
                            "attempts, or clients, or a shorter --wait; a library that polls, or "

@@ -100,6 +100,7 @@ struct worker_asker {
     struct remembered_step *answers;
     uint64_t asked;    /* histories */
     uint64_t runs;     /* of a process, from `reset` */
+    uint64_t runs_max; /* behind these no question is put: one search's are EXECUTIONS_MAX */
     uint64_t compared; /* steps on the way that were compared with what was remembered */
     uint64_t timed;    /* answers that are of one elapsed time */
     uint64_t audited;  /* edges asked again in fresh processes */
