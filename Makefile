@@ -46,7 +46,7 @@ $(BUILD)/interface.list: sim/schemes/interface.def
 
 $(BUILD)/%.o: sim/%.c
 	@mkdir -p $(@D)
-	$(CC) $(FLAGS) -c -o $@ $<
+	$(if $(TELL),@echo "  $<" && )$(CC) $(FLAGS) -c -o $@ $<
 
 # The report page is in the program (sim/report/assets.c).
 $(BUILD)/report/assets.o: reports/page.html reports/page.css reports/page.js
@@ -109,7 +109,7 @@ setup-test: ## install what the tests need as well
 
 # The targets that a newcomer calls set everything up first, then come back here to build.
 demo: setup ## build, run every scenario on a real redis-server and a short stress, print the table
-	@$(MAKE) --no-print-directory -s $(BUILD)/picklock
+	@$(MAKE) --no-print-directory -s -j$$(nproc) TELL=yes $(BUILD)/picklock
 	@harness/demo.sh $(BUILD)/picklock
 
 # Processes that the suite is spread over: many tests wait more than they compute.

@@ -1,6 +1,7 @@
 """What is printed is as wide as its terminal, from 60 to 200 columns, in a real one; a pipe has 100, wherever it stands."""
 
 import fcntl
+import json
 import os
 import pty
 import re
@@ -67,3 +68,30 @@ def test_a_pipe_has_its_own_width():
     env = {"COLUMNS": "60"}
     assert run(*COMMANDS["explore"], env=env).out == run(*COMMANDS["explore"]).out
     assert re.search(r"^.{90,}$", run(*COMMANDS["explore"]).out, re.M)
+
+
+# --- how far a command is ---
+
+LONG = ["explore", "--scheme", "redlock", "--clients", "3", "--fault", "lose-reply,crash", "--jobs", "2", "--budget", "3s"]
+
+
+def test_progress_for_machines():
+    """Lines of JSON on standard error, and nothing of it on standard output; a search says how many states, how fast and how deep."""
+    ran = run(*LONG, "--progress", "json")
+    *told, last = ran.err.splitlines()
+    told = [json.loads(line) for line in told]
+    assert last.startswith("picklock: ") and ran.status == 2  # the budget is spent
+    assert len(told) >= 2 and all(line["of"] == 4 and line["progress"].startswith("redlock, ") for line in told)
+    assert any(line["states"] > 1000 and line["states_per_second"] > 0 and line["depth"] > 1 and line["seconds_left"] <= 3 for line in told)
+    assert [line["seconds"] for line in told] == sorted(line["seconds"] for line in told)
+    assert "{" not in ran.out
+
+
+@pytest.mark.parametrize("how", ["words", "none"])
+def test_a_short_command_says_nothing_of_itself(how):
+    assert run(*COMMANDS["run"], "--progress", how).err == ""
+
+
+def test_another_progress_is_refused():
+    refused = run(*LONG, "--progress", "jsn")
+    assert refused.status == 64 and "--progress wants words, json or none, not 'jsn'; did you mean 'json'?" in refused.err

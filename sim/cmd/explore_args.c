@@ -60,7 +60,7 @@ const char cmd_explore_help[] =
     "                         schemes); `picklock report` merges the folders of all parts\n"
     "  --out DIR              make a run folder in DIR: results in every format, and each witness\n"
     "                         as a schedule (for `picklock replay`) and as a history\n"
-    "  --baseline FILE, --update-baseline   as for `picklock run`\n"
+    "  --baseline FILE, --update-baseline, --progress HOW   as for `picklock run`\n"
     REPORT_HELP;
 /* clang-format on */
 

@@ -80,21 +80,24 @@ struct asking_watch {
     int64_t told_us;
 };
 
-static void tell(void *context, uint64_t states)
+static void tell(void *context, uint64_t states, int depth)
 {
     struct asking_watch *watch = context;
     const struct cell *cell = &watch->cells->rows[watch->at];
     const int64_t now_us = monotonic_us(), deadline_us = cell->options.deadline_us;
-    char time[PROGRESS_TIME_MAX] = "";
+    struct heartbeat_figures figures = HEARTBEAT_FIGURES;
     if (now_us - watch->told_us < TELL_EVERY_US)
         return;
     watch->told_us = now_us;
+    figures.what = cell->faults;
+    figures.done = watch->at;
+    figures.of = watch->cells->count;
+    figures.states = (int64_t)states;
+    figures.depth = depth;
+    figures.executions = (int64_t)asking_figures(watch->asking).executions;
     if (deadline_us)
-        progress_print_time(deadline_us - now_us, time);
-    heartbeat_say("%d/%d %s: %" PRIu64 " states, %" PRIu64 " executions%s%s%s", watch->at + 1,
-                  watch->cells->count, cell->faults, states,
-                  asking_figures(watch->asking).executions, *time ? ", at most " : "", time,
-                  *time ? " left" : "");
+        figures.left_us = deadline_us - now_us > 0 ? deadline_us - now_us : 0;
+    heartbeat_tell(&figures);
 }
 
 /* --- a budget: three fifths are for searching, half of what is left then for asking again --- */

@@ -6,23 +6,106 @@
 #include "cmd/cmd.h"
 #include "cmd/explore_asking.h"
 #include "cmd/explore_minimal_faults.h"
+#include "cmd/heartbeat.h"
 #include "run/cell_result.h"
 #include "run/moves.h"
 #include "run/worker_search.h"
 
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
-static void show(int done, int count)
+/* --- how far it is --- */
+
+/* Of the cells that are searched now the one that spoke last is told, at most so often. */
+enum { TELL_EVERY_US = 300000 };
+
+struct teller {
+    const struct cell *cell;
+    int64_t began_us; /* 0: not heard yet */
+};
+
+static struct {
+    pthread_mutex_t lock;
+    int done, count;
+    int64_t began_us, told_us, deadline_us;
+} told = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+static void tell_begin(int count, int64_t deadline_us)
 {
-    fprintf(stderr, done < count ? "\r\033[K%d/%d" : "\r\033[K", done, count);
+    told.done = 0;
+    told.count = count;
+    told.told_us = 0;
+    told.began_us = monotonic_us();
+    told.deadline_us = deadline_us;
+    heartbeat_begin();
 }
 
-worker_pool_watch *cells_watch(void)
+/* By what the cells that are done have taken, and no more than there is time for. */
+static int64_t left_us(int64_t now_us)
 {
-    return isatty(STDERR_FILENO) ? show : NULL;
+    int64_t left = told.done ? (now_us - told.began_us) / told.done * (told.count - told.done) : -1;
+    int64_t most = told.deadline_us ? told.deadline_us - now_us : -1;
+    most = told.deadline_us && most < 0 ? 0 : most;
+    return left < 0 || (most >= 0 && most < left) ? most : left;
+}
+
+/* The lock is held. */
+static void tell(const char *what, int64_t states, int64_t depth, int64_t began_us)
+{
+    int64_t now_us = monotonic_us();
+    struct heartbeat_figures figures = HEARTBEAT_FIGURES;
+    if (told.told_us && now_us - told.told_us < TELL_EVERY_US)
+        return;
+    told.told_us = now_us;
+    figures.what = what;
+    figures.done = told.done;
+    figures.of = told.count;
+    figures.states = states;
+    if (states >= 0 && now_us > began_us)
+        figures.states_per_second = (int64_t)((double)states * 1e6 / (double)(now_us - began_us));
+    figures.depth = depth;
+    figures.left_us = left_us(now_us);
+    heartbeat_tell(&figures);
+}
+
+static void tell_done(int done, int count)
+{
+    (void)count;
+    told.done = done;
+}
+
+/* A search says how far it is. */
+static void hear(void *context, uint64_t states, int depth)
+{
+    struct teller *teller = context;
+    const struct cell *cell = teller->cell;
+    char what[CELL_NAME_MAX + 2 * NAME_MAX_BYTES];
+    snprintf(what, sizeof what, "%s, %s", cell->options.scheme->name, cell->faults);
+    pthread_mutex_lock(&told.lock);
+    if (!teller->began_us)
+        teller->began_us = monotonic_us();
+    tell(what, (int64_t)states, depth, teller->began_us);
+    pthread_mutex_unlock(&told.lock);
+}
+
+enum fail cells_search(struct cell **cells, int count, int jobs, int64_t deadline_us,
+                       struct failure *failure)
+{
+    struct teller *tellers = memory_new((size_t)count + 1, sizeof *tellers);
+    for (int i = 0; i < count; i++) {
+        tellers[i].cell = cells[i];
+        cells[i]->options.watch = hear;
+        cells[i]->options.watch_context = &tellers[i];
+    }
+    tell_begin(count, deadline_us);
+    enum fail fail = worker_pool_run(cells, count, jobs, tell_done, failure);
+    heartbeat_end();
+    for (int i = 0; i < count; i++)
+        cells[i]->options.watch = NULL;
+    free(tellers);
+    return fail;
 }
 
 /* --- the matrix --- */
@@ -125,11 +208,13 @@ static enum fail run_worker(struct cells *cells, struct worker_scheme *program,
 {
     struct worker_search *search = worker_search_new(program, cell_clients);
     enum fail fail = FAIL_NONE;
+    tell_begin(cells->count, cells->count ? cells->rows[0].options.deadline_us : 0);
     for (int i = 0; i < cells->count && !fail; i++) {
+        tell_done(i, cells->count);
+        tell(cells->rows[i].faults, -1, -1, 0);
         fail = worker_search_cell(search, &cells->rows[i], failure);
-        if (cells_watch())
-            show(i + 1, cells->count);
     }
+    heartbeat_end();
     worker_search_free(search);
     return fail;
 }
@@ -152,7 +237,7 @@ static enum fail fill_matrix(struct cells *cells, const struct explore_args *arg
     else if (!fail && args->program)
         fail = run_worker(cells, args->program, failure);
     else if (!fail)
-        fail = worker_pool_run(all, cells->count, (int)args->jobs, cells_watch(), failure);
+        fail = cells_search(all, cells->count, (int)args->jobs, deadline_us, failure);
     free(all);
     return fail;
 }

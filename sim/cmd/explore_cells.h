@@ -35,7 +35,9 @@ void cells_add_rows(struct cells *cells, const struct explore_args *args, struct
 
 void cells_close(struct cells *cells);
 
-/* Shows how many cells are done, in one line of the terminal; NULL: nobody is there to see it. */
-worker_pool_watch *cells_watch(void);
+/* Searches the cells, so many at a time, and tells how far that is (heartbeat.h). deadline_us: for
+ * all of them, 0: none. As worker_pool_run(). */
+enum fail cells_search(struct cell **cells, int count, int jobs, int64_t deadline_us,
+                       struct failure *failure);
 
 #endif

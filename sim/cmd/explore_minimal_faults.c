@@ -38,7 +38,7 @@ enum fail explore_minimal_faults_run(struct minimal_faults *minimals, int count,
             for (int k = minimal->first; k < minimal->count; k++)
                 todo[todo_count++] = &minimal->rows[k];
         }
-        fail = worker_pool_run(todo, todo_count, jobs, cells_watch(), failure);
+        fail = cells_search(todo, todo_count, jobs, 0, failure);
     }
     free(todo);
     return fail;

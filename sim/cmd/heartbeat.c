@@ -2,9 +2,15 @@
  * for a worker that does not answer. */
 #include "cmd/heartbeat.h"
 
+#include "base/memory.h"
 #include "base/monotonic.h"
+#include "base/names.h"
+#include "base/suggest.h"
+#include "cmd/progress.h"
 #include "report/text.h"
 
+#include <inttypes.h>
+#include <jansson.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -16,13 +22,30 @@
 
 enum { EVERY_S = 5, SECOND_US = 1000000 };
 
+enum how { IN_WORDS, IN_JSON, NOT_AT_ALL };
+static const char *const hows[] = {"words", "json", "none"};
+static enum how how;
+
 static struct {
     pthread_t thread;
     pthread_mutex_t mutex;
     pthread_cond_t ends;
     bool is_terminal, has_thread, is_over;
+    int64_t began_us, told_us; /* told: in JSON */
     char *words;
 } heartbeat = {.mutex = PTHREAD_MUTEX_INITIALIZER};
+
+enum fail heartbeat_read(const char *text, struct failure *failure)
+{
+    char suggestion[SUGGEST_BYTES];
+    int row = text ? NAMES_FIND(hows, text) : IN_WORDS;
+    if (row < 0)
+        return failure_set(
+            failure, FAIL_INPUT, "--progress wants words, json or none, not '%s'%s", text,
+            suggest_words(suggest_nearest(text, hows, sizeof hows / sizeof *hows), "", suggestion));
+    how = (enum how)row;
+    return FAIL_NONE;
+}
 
 static void *beat(void *unused)
 {
@@ -49,8 +72,10 @@ void heartbeat_begin(void)
     sigset_t all, before;
     pthread_condattr_t attributes;
     heartbeat.is_over = false;
-    heartbeat.is_terminal = isatty(STDERR_FILENO);
-    if (heartbeat.is_terminal)
+    heartbeat.began_us = monotonic_us();
+    heartbeat.told_us = 0;
+    heartbeat.is_terminal = how == IN_WORDS && isatty(STDERR_FILENO);
+    if (heartbeat.is_terminal || how != IN_WORDS)
         return;
     pthread_condattr_init(&attributes);
     pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
@@ -60,6 +85,82 @@ void heartbeat_begin(void)
     pthread_sigmask(SIG_BLOCK, &all, &before);
     heartbeat.has_thread = pthread_create(&heartbeat.thread, NULL, beat, NULL) == 0;
     pthread_sigmask(SIG_SETMASK, &before, NULL);
+}
+
+/* Takes made: a line of JSON, unless one was written less than a second ago. */
+static void tell_json(json_t *made)
+{
+    const int64_t now_us = monotonic_us();
+    if (!heartbeat.told_us || now_us - heartbeat.told_us >= SECOND_US) {
+        heartbeat.told_us = now_us;
+        json_object_set_new(made, "seconds",
+                            json_real((double)(now_us - heartbeat.began_us) / SECOND_US));
+        char *line = json_dumps(made, JSON_COMPACT | JSON_REAL_PRECISION(6));
+        if (line)
+            fprintf(stderr, "%s\n", line);
+        free(line);
+    }
+    json_decref(made);
+}
+
+static void add_number(json_t *made, const char *name, int64_t number)
+{
+    if (number >= 0)
+        json_object_set_new(made, name, json_integer(number));
+}
+
+static void tell_figures(const struct heartbeat_figures *figures)
+{
+    char *clean = text_clean(figures->what);
+    json_t *made = json_pack("{s:s}", "progress", clean);
+    free(clean);
+    add_number(made, "done", figures->of ? figures->done : -1);
+    add_number(made, "of", figures->of ? figures->of : -1);
+    add_number(made, "states", figures->states);
+    add_number(made, "states_per_second", figures->states_per_second);
+    add_number(made, "depth", figures->depth);
+    add_number(made, "executions", figures->executions);
+    add_number(made, "seconds_left", figures->left_us < 0 ? -1 : figures->left_us / SECOND_US);
+    tell_json(made);
+}
+
+/* ", 12 states" behind what there is; takes words. */
+static char *__attribute__((format(printf, 2, 3))) with(char *words, const char *format, ...)
+{
+    char *more, *both;
+    va_list values;
+    va_start(values, format);
+    if (vasprintf(&more, format, values) < 0)
+        more = memory_text("");
+    va_end(values);
+    both = memory_format("%s%s", words, more);
+    free(words);
+    free(more);
+    return both;
+}
+
+void heartbeat_tell(const struct heartbeat_figures *figures)
+{
+    char time[PROGRESS_TIME_MAX];
+    if (how == IN_JSON)
+        tell_figures(figures);
+    if (how != IN_WORDS)
+        return;
+    char *words = figures->of ? memory_format("%" PRId64 "/%" PRId64 " %s", figures->done + 1,
+                                              figures->of, figures->what)
+                              : memory_text(figures->what);
+    if (figures->states >= 0)
+        words = with(words, ": %" PRId64 " states", figures->states);
+    if (figures->states_per_second >= 0)
+        words = with(words, ", %" PRId64 " a second", figures->states_per_second);
+    if (figures->depth >= 0)
+        words = with(words, ", %" PRId64 " steps deep", figures->depth);
+    if (figures->executions >= 0)
+        words = with(words, ", %" PRId64 " executions", figures->executions);
+    if (figures->left_us >= 0)
+        words = with(words, ", about %s left", progress_print_time(figures->left_us, time));
+    heartbeat_say("%s", words);
+    free(words);
 }
 
 void heartbeat_say(const char *format, ...)
@@ -73,6 +174,8 @@ void heartbeat_say(const char *format, ...)
         return;
     char *clean = text_clean(words);
     free(words);
+    if (how == IN_JSON && *clean)
+        tell_json(json_pack("{s:s}", "progress", clean));
     if (heartbeat.is_terminal)
         fprintf(stderr, "\r\033[K%s", clean);
     pthread_mutex_lock(&heartbeat.mutex);

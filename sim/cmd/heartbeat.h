@@ -4,7 +4,30 @@
 #ifndef PICKLOCK_CMD_HEARTBEAT_H
 #define PICKLOCK_CMD_HEARTBEAT_H
 
+#include "base/fail.h"
+
+#include <stdint.h>
+
+/* --progress: words (as above), json (a line of JSON for each thing that is told, at most one a
+ * second but for what is told first), or none. FAIL_INPUT: another word. NULL: words. */
+enum fail heartbeat_read(const char *how, struct failure *failure);
+
 void heartbeat_begin(void);
+
+/* How far a command is; below 0 (states, left_us) or 0 (of): not known, and not told. */
+struct heartbeat_figures {
+    const char *what; /* that is done now, borrowed */
+    int64_t done, of;
+    int64_t states, states_per_second, depth; /* of a search */
+    int64_t executions;                       /* of a worker that is asked; below 0: none is */
+    int64_t left_us;                          /* about */
+};
+#define HEARTBEAT_FIGURES                                                                          \
+    ((struct heartbeat_figures){                                                                   \
+        .states = -1, .states_per_second = -1, .depth = -1, .executions = -1, .left_us = -1})
+
+/* From any thread, one at a time. */
+void heartbeat_tell(const struct heartbeat_figures *figures);
 
 /* What is done from now on, in printf's way; "" leaves the line empty, for others to print. From
  * the thread that began it. */

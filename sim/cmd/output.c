@@ -9,6 +9,7 @@
 #include "base/version.h"
 #include "cmd/charset.h"
 #include "cmd/cmd.h"
+#include "cmd/heartbeat.h"
 #include "cmd/secrets.h"
 #include "report/report.h"
 #include "report/text.h"
@@ -213,6 +214,8 @@ enum fail output_check(const struct output *output, struct failure *failure)
                                    report_option((enum format)i), report_option((enum format)k),
                                    strcmp(other, "-") == 0 ? "stdout" : other);
         }
+    if (heartbeat_read(output->progress, failure))
+        return failure->code;
     if (output->updates_baseline && !output->baseline_path)
         return failure_set(failure, FAIL_INPUT, "--update-baseline goes with --baseline FILE");
     if (output->wants_timeline && output_takes_stdout(output))

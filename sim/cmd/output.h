@@ -68,6 +68,7 @@ struct output {
     char *folder;                    /* the run folder, made by output_open(), or NULL */
     const char *baseline_path;       /* --baseline FILE, or NULL */
     int updates_baseline;            /* --update-baseline */
+    const char *progress;            /* --progress HOW, or NULL */
     struct baseline *baseline;       /* from output_open() to output_write() */
     int64_t began_us;                /* monotonic */
 };
@@ -78,6 +79,7 @@ struct output {
 #define OUTPUT_ROWS(output)                                                                        \
     OUTPUT_FORMAT_ROWS(output){"--out", OPTION_TEXT, &(output).out, 0, 0},                         \
         {"--baseline", OPTION_TEXT, &(output).baseline_path, 0, 0},                                \
+        {"--progress", OPTION_TEXT, &(output).progress, 0, 0},                                     \
     {                                                                                              \
         "--update-baseline", OPTION_FLAG, &(output).updates_baseline, 0, 0                         \
     }

@@ -46,11 +46,13 @@ static int64_t left_us(const struct progress *progress, int64_t elapsed_us)
 
 void progress_next(struct progress *progress, const char *scenario, int64_t takes_us)
 {
-    char time[PROGRESS_TIME_MAX] = "";
+    struct heartbeat_figures figures = HEARTBEAT_FIGURES;
+    figures.what = scenario;
+    figures.done = progress->done;
+    figures.of = progress->runs;
     if (progress->is_real_time)
-        progress_print_time(left_us(progress, monotonic_us() - progress->began_us), time);
-    heartbeat_say("%" PRId64 "/%" PRId64 " %s%s%s%s", progress->done + 1, progress->runs, scenario,
-                  *time ? ", about " : "", time, *time ? " left" : "");
+        figures.left_us = left_us(progress, monotonic_us() - progress->began_us);
+    heartbeat_tell(&figures);
     progress->done++;
     progress->spent_us += takes_us;
 }

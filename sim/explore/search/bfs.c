@@ -227,7 +227,7 @@ static bool is_spent(struct bfs_run *run)
     measure(run);
     fingerprint_set_forget(&search->visited, run->state);
     if (options->watch)
-        options->watch(options->watch_context, search->visited.count);
+        options->watch(options->watch_context, search->visited.count, (int)run->depth);
     if (options->states_max && search->visited.count >= options->states_max)
         search->end = END_STATES;
     else if (options->bytes_max && search->bytes >= options->bytes_max)
