@@ -145,8 +145,8 @@ FALSEALARM ?= --verdicts 2000
 falsealarm: $(BUILD)/picklock ## safe schemes, every fault, a machine kept busy: nobody is blamed
 	@BUILD="$(abspath $(BUILD))" $(PYTHON) harness/falsealarm.py $(FALSEALARM)
 
-# A build of its own: optimised less, and sanitised.
-SANITISED = BUILD=$(BUILD)/sanitised SANITIZE=address,undefined CFLAGS='-O1 -g'
+# A build of its own: optimised less, and sanitised. Of debugging it has what a stack trace names.
+SANITISED = BUILD=$(BUILD)/sanitised SANITIZE=address,undefined CFLAGS='-O1 -g1'
 FUZZ_INPUTS ?= 1000
 FUZZ_SEED   ?= 1
 
@@ -161,17 +161,18 @@ libfuzzer: ## the same targets as libFuzzer's, with clang; FUZZ_SECONDS=N for ea
 	@$(MAKE) --no-print-directory -s -j2 $(LIBFUZZED) $(BUILD)/libfuzzer/picklock $(FUZZ:%=$(BUILD)/libfuzzer/test/%)
 	@BUILD="$(BUILD)/libfuzzer" harness/fuzz.sh --libfuzzer $(FUZZ_SECONDS)
 
-# The random walks are a fifth of what `make test` walks, from another seed, and of the searches every eighth is made: everything is
-# five times as slow here. SANITISED_RUNS=300 SANITISED_SAMPLE=1 is all of it.
-SANITISED_RUNS   ?= 60
-SANITISED_SAMPLE ?= 8
+# The random walks are a tenth of what `make test` walks, from another seed, and of the searches every sixteenth is made: everything
+# is five times as slow here, and each line is reached by few of them. SANITISED_RUNS=300 SANITISED_SAMPLE=1 (check-long) is all of it.
+SANITISED_RUNS   ?= 30
+SANITISED_SAMPLE ?= 16
 
 sanitised: ## the C unit tests under address and undefined sanitizers; SANITISED_RUNS=N random walks, every SANITISED_SAMPLE=N'th search
 	@$(MAKE) --no-print-directory -s -j2 $(SANITISED) $(TESTS:%=$(BUILD)/sanitised/test/%)
 	@BUILD="$(BUILD)/sanitised" PICKLOCK_RUNS=$(SANITISED_RUNS) PICKLOCK_SAMPLE=$(SANITISED_SAMPLE) PICKLOCK_SEED=20261123 harness/units.sh $(TESTS)
 
+# clang warns of what it reads, before it optimises.
 clang: ## everything with clang: no warning
-	@$(MAKE) --no-print-directory -s -j2 CC=clang BUILD=$(BUILD)/clang $(BUILD)/clang/picklock $(TESTS:%=$(BUILD)/clang/test/%) \
+	@$(MAKE) --no-print-directory -s -j2 CC=clang CFLAGS=-O0 BUILD=$(BUILD)/clang $(BUILD)/clang/picklock $(TESTS:%=$(BUILD)/clang/test/%) \
 	    $(FUZZ:%=$(BUILD)/clang/test/%) $(BUILD)/clang/test/bench_checks $(BUILD)/clang/test/differential $(BUILD)/clang/test/opinion
 
 check-long: ## what CI has no time for: hours
