@@ -134,18 +134,28 @@ def test_what_a_quorum_of_three_does_is_replayed_with_its_workers():
     assert "it treats its servers alike" in said and "the order of what different servers say is the same to it" in said and "0 stayed apart" in said
 
 
-def test_what_was_learned_of_a_quorum_is_said():
+def test_what_was_learned_of_a_quorum_is_said_and_drawn(tmp_path):
     done = subprocess.run([BUILD / "picklock", "explore", "--worker", "/usr/bin/python3 sim/test/quorum_worker.py", "--clients", "2", "--rounds", "1",
-                           "--servers", "3", "--fault", "none,slow-work", "--learn"], cwd=ROOT, text=True, capture_output=True, timeout=600)
+                           "--servers", "3", "--fault", "none,slow-work", "--learn", "--model", str(tmp_path / "model.dot")], cwd=ROOT, text=True, capture_output=True, timeout=600)
     found = {line.split()[0]: line for line in done.stdout.splitlines() if line.startswith("  ")}
     assert "safe" in found["none"] and "overrun only" in found["slow-work"] and found["slow-work"].endswith("confirmed"), done.stdout + done.stderr
     assert re.search(r"it is the learned model, k = 7: \d+ classes of histories, .* 200 walks through the model found no difference",
                      " ".join(done.stdout.split()))
+    drawn = (tmp_path / "model.dot").read_text()
+    steps = re.findall(r'^  h(\d+) -> h(\d+) \[label="((?:[^"\\]|\\.)+)"\];$', drawn, re.M)
+    assert any(begin == "0" and re.match(r"it is asked to acquire\\nsends SET lock its-token\S* .*, to 3 servers", label) for begin, _, label in steps)
+    assert any(re.match(r"it is asked to release\\nsends EVAL .*, to 3 servers", label) for _, _, label in steps)
+    # Whatever is reached goes on, to a new one at the last.
+    assert {end for _, end, _ in steps} <= {begin for begin, _, _ in steps}
+    if shutil.which("dot"):
+        subprocess.run(["dot", "-Tsvg", "-o", tmp_path / "model.svg", tmp_path / "model.dot"], check=True, timeout=60)
 
 
 def test_nothing_is_learned_of_a_scheme():
     done = subprocess.run([BUILD / "picklock", "explore", "--learn", "--scheme", "redlock"], text=True, capture_output=True, timeout=60)
     assert done.returncode == 64 and "--learn goes with --worker" in done.stderr
+    done = subprocess.run([BUILD / "picklock", "explore", "--model", "m.dot", "--scheme", "redlock"], text=True, capture_output=True, timeout=60)
+    assert done.returncode == 64 and "--model goes with --learn" in done.stderr
 
 
 @pytest.mark.parametrize("options, why", [

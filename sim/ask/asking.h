@@ -16,6 +16,8 @@
 #include "schemes/scheme.h"
 #include "worker/worker_world.h"
 
+#include <stdio.h>
+
 struct asking;
 
 /* Ways that a history is asked to go on, for the learned model (asking_learned.c). */
@@ -92,6 +94,9 @@ bool asking_audit(struct asking *asking, int percent, int64_t until_us);
 void asking_keep(struct asking *asking);
 /* Why no answers were taken, or kept; "": they were, or none are. */
 const char *asking_kept_words(const struct asking *asking);
+
+/* The classes of histories that were met, and what leads from one to another, for dot(1). */
+void asking_draw(const struct asking *asking, FILE *out);
 
 struct asking_figures asking_figures(const struct asking *asking);
 

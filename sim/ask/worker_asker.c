@@ -42,6 +42,16 @@ struct history_edge worker_asker_edge(const struct worker_asker *asker, uint32_t
 
 /* --- in words --- */
 
+/* As long as a token is: the lengths in a phrase are those of tokens. */
+static struct spoken_token stand_in(const struct worker_asker *asker, const char *words)
+{
+    struct spoken_token token = {.length = asker->sample.length};
+    const size_t length = strlen(words) < token.length ? strlen(words) : token.length;
+    memset(token.bytes, '.', token.length);
+    memcpy(token.bytes, words, length);
+    return token;
+}
+
 static void tell_edge(const struct worker_asker *asker, const struct history_edge *edge, char *text,
                       size_t size)
 {
@@ -50,7 +60,8 @@ static void tell_edge(const struct worker_asker *asker, const struct history_edg
                                                        [HAPPENS_RESET] = "its connection breaks",
                                                        [HAPPENS_CUT] = "its idle connection breaks",
                                                        [HAPPENS_TIMER] = "its timer rings"};
-    const struct spoken_token own = {"(its token)", 11}, other = {"(another token)", 15};
+    const struct spoken_token own = stand_in(asker, "its-token");
+    const struct spoken_token other = stand_in(asker, "another-token");
     size_t length;
     char quoted[80];
     if (edge->happening != HAPPENS_REPLY) {
@@ -87,21 +98,37 @@ bool remembered_is_same(const struct remembered_step *a, const struct remembered
            a->waits == b->waits && a->left == b->left && a->timer_us == b->timer_us;
 }
 
-/* "EVALSHA .., EVALSHA ..", or "nothing". */
+static int count_same(const struct remembered_step *step, int server)
+{
+    int count = 0;
+    for (int s = server; s < SERVERS_MAX; s++)
+        count += step->sent[s].command == step->sent[server].command;
+    return count;
+}
+
+/* "EVALSHA .., to 2 servers, EVAL ..", or "nothing". */
 static void describe_sent(const struct worker_asker *asker, const struct remembered_step *step,
                           char *text, size_t size)
 {
-    const struct spoken_token own = {"(its token)", 11}, other = {"(another token)", 15};
+    const struct spoken_token own = stand_in(asker, "its-token");
+    const struct spoken_token other = stand_in(asker, "another-token");
     size_t used = 0, length;
     char words[120];
     (void)snprintf(text, size, "nothing");
     for (int s = 0; s < SERVERS_MAX && used < size; s++) {
-        if (!step->sent[s].command)
+        const uint32_t command = step->sent[s].command;
+        bool was_told = !command;
+        for (int k = 0; k < s; k++)
+            was_told |= step->sent[k].command == command;
+        if (was_told)
             continue;
-        char *said = phrase_say(asker->book, step->sent[s].command, &own, &other, &length);
+        char *said = phrase_say(asker->book, command, &own, &other, &length);
         (void)wire_request_print(said, length, words, sizeof words);
         free(said);
         used += (size_t)snprintf(text + used, size - used, "%s%s", used ? ", " : "", words);
+        if (count_same(step, s) > 1 && used < size)
+            used +=
+                (size_t)snprintf(text + used, size - used, ", to %d servers", count_same(step, s));
     }
 }
 
@@ -118,6 +145,14 @@ static void describe(const struct worker_asker *asker, const struct remembered_s
     (void)snprintf(text, size, "sends %s, answers %s%s%s", words,
                    step->has_ended ? answers[step->answer] : "nothing", timer,
                    step->has_notice ? ", says that its lock is lost" : "");
+}
+
+void worker_asker_tell_step(const struct worker_asker *asker, uint32_t node, char *happened,
+                            size_t happened_size, char *did, size_t did_size)
+{
+    const struct history_edge edge = worker_asker_edge(asker, node);
+    tell_edge(asker, &edge, happened, happened_size);
+    describe(asker, &asker->answers[node - 1], did, did_size);
 }
 
 static enum fail two_answers(struct worker_asker *asker, int turn, const struct history_edge *edge,

@@ -137,6 +137,10 @@ struct history_edge worker_asker_edge(const struct worker_asker *asker, uint32_t
 const char *worker_asker_tell(const struct worker_asker *asker, uint32_t node, char *text,
                               size_t size);
 
+/* Its last step alone: what happened, and what the worker did then. */
+void worker_asker_tell_step(const struct worker_asker *asker, uint32_t node, char *happened,
+                            size_t happened_size, char *did, size_t did_size);
+
 /* --- one process (seat.c); private to the askers of this folder --- */
 void seat_close(struct seat *seat);
 /* What a history calls that server, in this seat: all servers one further for each turn, and behind

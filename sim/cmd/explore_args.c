@@ -47,6 +47,7 @@ const char cmd_explore_help[] =
     "  --learn                of a worker of several servers, what no way to the end of an\n"
     "                         operation tells apart is taken for the same: far fewer states,\n"
     "                         and a verdict up to the model that was learned so\n"
+    "  --model FILE           write that model as a graph, for dot(1)\n"
     "  --no-reductions        visit every state, also those that differ only in clients' names\n"
     "  --full-states          keep whole states, not fingerprints: none is omitted\n"
     "  --seed N               seed of random runs and fingerprints (default 0)\n"
@@ -130,6 +131,8 @@ static enum fail check_worker(const struct explore_args *args, const char *secti
     if (!args->worker && (args->depends || args->no_cache))
         return failure_set(failure, FAIL_INPUT, "%s goes with --worker",
                            args->depends ? "--depends" : "--no-cache");
+    if (args->model && !args->learn)
+        return failure_set(failure, FAIL_INPUT, "--model goes with --learn");
     if (!args->worker && args->learn)
         return failure_set(failure, FAIL_INPUT, "--learn goes with --worker");
     if (!args->worker)
@@ -170,6 +173,7 @@ enum fail explore_args_parse(int argc, char **argv, struct explore_args *args,
         {"--jobs", OPTION_NUMBER, &args->jobs, 1, 256},
         {"--no-reductions", OPTION_FLAG, &args->no_reductions, 0, 0},
         {"--learn", OPTION_FLAG, &args->learn, 0, 0},
+        {"--model", OPTION_TEXT, &args->model, 0, 0},
         {"--full-states", OPTION_FLAG, &args->full_states, 0, 0},
         {"--witness", OPTION_FLAG, &args->witness, 0, 0},
         {"--confirm", OPTION_FLAG, &args->confirm, 0, 0},

@@ -10,7 +10,7 @@ struct explore_asking;
 /* As given; texts are borrowed from argv, and a number that is 0 was not given. */
 struct explore_args {
     int64_t wait_us; /* of the worker */
-    const char *scheme, *worker, *fault, *search_name, *redis_server, *depends;
+    const char *scheme, *worker, *fault, *search_name, *redis_server, *depends, *model;
     struct worker_scheme *program; /* of --worker, once it is known as a scheme; else NULL */
     struct explore_asking *asking; /* of a worker that is asked: filled; else NULL */
     enum explore_search search;

@@ -3,6 +3,7 @@
 
 #include "base/memory.h"
 #include "base/monotonic.h"
+#include "base/outfile.h"
 #include "base/units.h"
 #include "cmd/cmd.h"
 #include "cmd/heartbeat.h"
@@ -174,6 +175,16 @@ static void leave_open(struct cell *cell, int lease_ticks, const char *why)
     cell_doubt(cell, why);
 }
 
+/* The learned model, for dot(1). */
+static enum fail draw(const struct asking *asking, const char *path, struct failure *failure)
+{
+    struct outfile file;
+    if (outfile_open(&file, path, failure))
+        return failure->code;
+    asking_draw(asking, file.stream);
+    return outfile_shut(&file, failure);
+}
+
 static enum fail decide(struct explore_asking *it, struct cells *cells,
                         const struct explore_args *args, struct failure *failure)
 {
@@ -203,6 +214,8 @@ static enum fail decide(struct explore_asking *it, struct cells *cells,
         cell_doubt(&cells->rows[i], asking_failure(asking)->text);
     if (!cmd_stop && !fail)
         asking_keep(asking);
+    if (args->model && !fail)
+        fail = draw(asking, args->model, failure);
     (void)snprintf(it->kept_words, sizeof it->kept_words, "%s", asking_kept_words(asking));
     it->figures = asking_figures(asking);
     it->lease_ticks = asking_lease_ticks(asking);
