@@ -21,6 +21,8 @@ MODULES = PICKLOCK.parent / "workers" / "node_modules"  # harness/setup.sh worke
 FAULTS = ("slow-work,stall,late-request,late-reply,lose-request,lose-reply,duplicate,answer-error,crash,client-clock,server-clock,"
           "client-drift,server-drift,restart-empty,failover,evict,flush-scripts,silent-server").split(",")
 CLOCKS = {"client-clock", "client-drift"}  # of a lock that measures time by its clock they are not decided by asking
+OPEN = {"restart-empty", "failover", "silent-server"}  # of a quorum: it minds its idle connections, or has too many histories
+ONCE = ("--clients", "2", "--rounds", "1")
 TWICE, THREE = ("--clients", "2", "--rounds", "2"), ("--clients", "3", "--rounds", "1")
 SCHEDULES, FEWER = 10000, 20
 
@@ -76,6 +78,8 @@ def main():
     steady = ",".join(["none", *(fault for fault in FAULTS if fault not in CLOCKS)])
     decided("npm redlock, 2, 2, each fault but its clock", NODE, 15, 2000, *TWICE, "--fault", steady)
     compared("npm redlock, a stall", NODE, "stall")
+    quorum = ",".join(fault for fault in steady.split(",") if fault not in OPEN)
+    decided("npm redlock, 3 servers, 2, 1, learned", NODE, 300, 20000, *ONCE, "--servers", "3", "--learn", "--fault", quorum)
 
 
 if __name__ == "__main__":
