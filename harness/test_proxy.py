@@ -207,6 +207,20 @@ def test_duplicates(ruled):
         assert ask(b"GET n") == b"5"
 
 
+def test_rules_of_one_command_and_of_any_keep_the_order_of_the_file(ruled):
+    """Each counts what it matches, whoever acts; a command that is named twice counts once, one without a rule meets the others."""
+    rules = ("first: command=get,GET nth=2 -> answer +first\n"
+             "any: key=k nth=3 -> answer +any\n"
+             "later: command=SET,GET every=2 -> answer +later\n"
+             "much: command=" + ",".join(f"C{i}" for i in range(150)) + ",DEL -> answer +much\n"
+             "long: command=" + "X" * 40 + " -> answer +long\n"
+             "after: command=EXISTS after -> answer +after\n")
+    with ruled(rules) as (client, ask), client() as c:
+        assert [c(b"GET k") for _ in range(5)] == [b"$-1", b"+first", b"+any", b"+later", b"$-1"]
+        assert c(b"SET k v") == b"+later" and c(b"DEL k") == b"+much" and c(b"c149 k") == b"+much"
+        assert c(b"EXISTS k") == b"+after" and c(b"STRLEN k") == b":0" and c(b"X" * 40).startswith(b"-ERR")
+
+
 def test_counting_and_clients(ruled):
     rules = ("every: command=GET key=e every=3 -> answer +3rd\n"
              "first: command=GET key=f first=2 -> answer +first\n"

@@ -78,9 +78,12 @@ struct label {
     bool is_open; /* released once: open for good */
 };
 
+struct rules_index;
+
 struct rules {
     struct rule *rules;
     int count;
+    struct rules_index *index; /* once they are started */
     struct label *labels;
     int labels_count;
     uv_loop_t *loop;

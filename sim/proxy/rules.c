@@ -6,6 +6,7 @@
 #include "base/monotonic.h"
 #include "base/random.h"
 #include "proxy/glob.h"
+#include "proxy/rules_index.h"
 
 #include <assert.h>
 #include <stdio.h>
@@ -27,6 +28,7 @@ void rules_start(struct rules *rules, uv_loop_t *loop, uint64_t seed,
     rules->told = told;
     rules->context = context;
     rules->started_us = monotonic_us();
+    rules->index = rules_index_new(rules);
 }
 
 struct rules_link *rules_link_new(struct rules *rules, struct proxy_link *link)
@@ -50,6 +52,7 @@ void rules_link_free(struct rules_link *link)
 void rules_free(struct rules *rules)
 {
     assert(!rules->waits);
+    rules_index_free(rules->index);
     for (int i = 0; i < rules->count; i++) {
         struct rule *rule = &rules->rules[i];
         free(rule->commands);
@@ -94,15 +97,6 @@ static bool text_matches(const struct rule_text *pattern, const char *bytes, siz
            (bytes && glob_matches(pattern->bytes, pattern->length, bytes, length));
 }
 
-static bool command_matches(const char *commands, const char *name)
-{
-    char wanted[PROXY_NAME_MAX + 3];
-    if (!commands)
-        return true;
-    snprintf(wanted, sizeof wanted, ",%s,", name);
-    return strstr(commands, wanted) != NULL;
-}
-
 static bool client_matches(const struct rule *rule, const struct rules_link *link)
 {
     const char *name = proxy_link_name(link->link);
@@ -140,7 +134,7 @@ static bool request_matches(const struct rule *rule, const struct rules_link *li
 {
     bool is_multi_right =
         rule->multi == MULTI_ANY || (rule->multi == MULTI_INSIDE) == request->in_transaction;
-    return is_multi_right && command_matches(rule->commands, request->name) &&
+    return is_multi_right &&
            text_matches(&rule->key, request->first_key, request->first_key_length) &&
            script_matches(rule, request) && client_matches(rule, link) &&
            time_matches(rule, link->rules);
@@ -169,10 +163,9 @@ static enum proxy_decision ask_rules(struct rules_link *link, struct proxy_reque
 {
     struct rules *rules = link->rules;
     struct rule *striking = NULL;
-    for (int i = 0; i < rules->count; i++) {
-        struct rule *rule = &rules->rules[i];
-        if ((rule->point == POINT_BEFORE) != !reply)
-            continue;
+    const struct rules_list *list = rules_index_find(rules->index, request->name, reply != NULL);
+    for (int i = 0; i < list->count; i++) {
+        struct rule *rule = list->rules[i];
         if (!request_matches(rule, link, request) ||
             (reply && !text_matches(&rule->reply, reply, length)))
             continue;
