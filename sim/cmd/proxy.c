@@ -25,7 +25,7 @@ const char cmd_proxy_help[] =
     "  --any-host             let its proxies listen on other addresses than loopback's\n"
     "\n"
     "Prints the port that it listens on, then serves until SIGINT, SIGTERM, SIGHUP, or the end of\n"
-    "its parent.\n";
+    "its parent. SIGUSR1 prints what it has relayed so far, on stderr.\n";
 /* clang-format on */
 
 static enum fail print_port(void *context, int port, struct failure *failure)

@@ -17,6 +17,7 @@ struct rules_index {
     struct rules_list others[POINTS]; /* for commands that no rule names */
     struct indexed_command *rows;
     size_t mask;
+    bool has[POINTS]; /* any rule at all */
 };
 
 static struct indexed_command *row_of(const struct rules_index *index, const char *name,
@@ -105,6 +106,7 @@ struct rules_index *rules_index_new(struct rules *rules)
         if (rules->rules[i].commands)
             each_row(index, &rules->rules[i], take_row);
     for (int i = 0; i < rules->count; i++) {
+        index->has[point_of(&rules->rules[i])] = true;
         if (rules->rules[i].commands)
             each_row(index, &rules->rules[i], add_to_row);
         else
@@ -133,6 +135,8 @@ void rules_index_free(struct rules_index *index)
 const struct rules_list *rules_index_find(const struct rules_index *index, const char *name,
                                           bool is_reply)
 {
+    if (!index->has[is_reply])
+        return &index->others[is_reply];
     const struct indexed_command *row = row_of(index, name, strlen(name));
     return row->name[0] ? &row->lists[is_reply] : &index->others[is_reply];
 }

@@ -8,6 +8,9 @@
 #include "proxy/rules.h"
 
 #include <assert.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -19,6 +22,8 @@ struct standalone {
     struct log *log;
     struct lifetime lifetime;
     uv_prepare_t before_sleep;
+    uv_signal_t asked; /* SIGUSR1: for the counters */
+    uint64_t requests, replies, faults;
     pid_t parent;
     bool is_ending;
     enum fail fail;
@@ -46,6 +51,7 @@ static enum proxy_decision on_request(void *context, void *owner, struct proxy_r
 {
     struct standalone *self = context;
     struct owned *owned = owner;
+    self->requests++;
     if (self->log)
         log_request(self->log, request);
     return owned->rules ? rules_request(owned->rules, request) : PROXY_PASS;
@@ -56,6 +62,7 @@ static enum proxy_decision on_reply(void *context, void *owner, struct proxy_req
 {
     struct standalone *self = context;
     struct owned *owned = owner;
+    self->replies++;
     if (self->log)
         log_reply(self->log, request, bytes, length);
     return owned->rules ? rules_reply(owned->rules, request, bytes, length) : PROXY_PASS;
@@ -86,8 +93,31 @@ static void on_struck(void *context, struct rules_link *link, const struct rules
 {
     struct standalone *self = context;
     (void)link;
+    self->faults += !told->words;
     if (self->log)
         log_fault(self->log, told);
+}
+
+/* On stderr, whether there is a log or not. Requests and replies are counted where they are looked
+ * at: with rules or a log. */
+static void on_asked(uv_signal_t *signal, int number)
+{
+    const struct standalone *self = signal->data;
+    char words[400], looked_at[120] = "";
+    (void)number;
+    if (!self->proxy || self->is_ending || !self->options->notice)
+        return;
+    const struct proxy_traffic traffic = proxy_traffic(self->proxy);
+    if (self->rules || self->log)
+        snprintf(looked_at, sizeof looked_at,
+                 "; %" PRIu64 " requests, %" PRIu64 " replies, %" PRIu64 " faults", self->requests,
+                 self->replies, self->faults);
+    snprintf(words, sizeof words,
+             "%" PRIu64 " connections so far, %" PRId64 " open; %" PRIu64
+             " bytes from clients, %" PRIu64 " to them%s",
+             traffic.links, proxy_links_count(self->proxy), traffic.read, traffic.written,
+             looked_at);
+    self->options->notice(self->options->context, words);
 }
 
 /* --- the end --- */
@@ -98,6 +128,7 @@ static void on_proxy_closed(void *context)
     self->proxy = NULL;
     lifetime_stop(&self->lifetime);
     uv_close((uv_handle_t *)&self->before_sleep, NULL);
+    uv_close((uv_handle_t *)&self->asked, NULL);
 }
 
 static void end(void *context, const char *why)
@@ -125,8 +156,10 @@ static void on_before_sleep(uv_prepare_t *prepare)
 static void watch(struct standalone *self)
 {
     lifetime_start(&self->lifetime, &self->loop, self->parent, end, self);
-    self->before_sleep.data = self;
-    int error = uv_prepare_init(&self->loop, &self->before_sleep);
+    self->before_sleep.data = self->asked.data = self;
+    int error = uv_prepare_init(&self->loop, &self->before_sleep) |
+                uv_signal_init(&self->loop, &self->asked) |
+                uv_signal_start(&self->asked, on_asked, SIGUSR1);
     if (self->log)
         error |= uv_prepare_start(&self->before_sleep, on_before_sleep);
     assert(!error);

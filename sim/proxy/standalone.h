@@ -14,7 +14,7 @@ struct standalone_options {
     /* Called once, when it listens: port, or 0 on a unix socket. What it fails with ends the proxy.
      */
     enum fail (*ready)(void *context, int port, struct failure *failure);
-    /* A notice when there is no log (may be NULL). */
+    /* A notice when there is no log, and the counters that SIGUSR1 asks for (may be NULL). */
     void (*notice)(void *context, const char *words);
     void *context;
 };
