@@ -13,9 +13,10 @@ _Static_assert((OPAQUE_VERB + 1) * BITS_A_VERB <= 64, "executed has no room for 
 
 /* One server and a client's last attempt. */
 struct seen {
-    bool is_asked;     /* a command to it, or what it did with one, was seen */
-    bool has_refused;  /* it refused connections in that time: nothing could be asked */
-    uint64_t executed; /* with which replies; the lock key only */
+    bool is_asked;            /* a command to it, or what it did with one, was seen */
+    bool has_refused;         /* it refused connections in that time: nothing could be asked */
+    uint64_t executed;        /* with which replies; the lock key only */
+    bool has_made, has_taken; /* the lock key, last: it wrote it, it deleted it */
 };
 
 struct coverage {
@@ -89,9 +90,12 @@ static void returned(struct coverage *coverage, const struct event *event)
     const struct ledger *ledger = coverage->ledger;
     const struct seen *seen = seen_of(coverage, event->client);
     int asked = 0, executed = 0;
+    bool has_made = false, has_taken = false;
     for (int i = 0; i < ledger->head->servers; i++) {
         asked += seen[i].is_asked || (seen[i].has_refused && event->result == RESULT_FAILED);
         executed += seen[i].executed != 0;
+        has_made |= seen[i].has_made;
+        has_taken |= seen[i].has_taken;
     }
     bool is_granted = event->result == RESULT_GRANTED;
     coverage->is_granted |= is_granted;
@@ -99,6 +103,18 @@ static void returned(struct coverage *coverage, const struct event *event)
         (is_granted ? miss : note_unasked)(coverage, event, "nobody saw what it asked a server");
     else if (is_granted && executed == 0 && !coverage->has_heard)
         miss(coverage, event, "nobody saw what the servers did");
+    else if (is_granted && has_taken && !has_made)
+        miss(coverage, event,
+             "it had taken the lock's key away: a key that is there while nobody holds the lock (a "
+             "list of tokens, a semaphore) does not say who has it");
+}
+
+static void note_key(struct seen *seen, enum did did)
+{
+    if (did != DID_CREATED && did != DID_OVERWRITTEN && did != DID_DELETED)
+        return;
+    seen->has_taken = did == DID_DELETED;
+    seen->has_made = !seen->has_taken;
 }
 
 static void heard(struct coverage *coverage, const struct event *event)
@@ -115,8 +131,12 @@ static void executed(struct coverage *coverage, const struct event *event)
 {
     seen_of(coverage, event->client)[event->server].executed |= bit_of(event);
     bool is_told = false;
-    for (int i = 0; event->effects && i < event->effects->count; i++)
-        is_told |= event->effects->on[i].key == KEY_LOCK;
+    for (int i = 0; event->effects && i < event->effects->count; i++) {
+        if (event->effects->on[i].key != KEY_LOCK)
+            continue;
+        is_told = true;
+        note_key(&seen_of(coverage, event->client)[event->server], event->effects->on[i].did);
+    }
     if (event->opaque && !is_told && event->reply.kind != REPLY_ERROR)
         miss(coverage, event, "nobody saw what it did to the lock key");
 }

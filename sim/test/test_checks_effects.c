@@ -193,6 +193,32 @@ static void a_script_whose_effect_nobody_saw_proves_nothing(void **state)
     }
 }
 
+/* A list of tokens: who takes the last one has the lock, and no key says so. Who writes his own
+ * behind it is judged as any. */
+static void a_lock_that_is_taken_away_has_no_owner(void **state)
+{
+    (void)state;
+    for (int writes = 0; writes < 2; writes++) {
+        struct story *story = foreign(ALL_PROMISES, 1);
+        calls(story, A, OP_ACQUIRE);
+        for (int i = 0; i < 2 + writes; i++) {
+            struct effects effects = {.count = 1, .on = {i == 1 ? deleted(A) : created(A)}};
+            sends_script(story, A, OP_ACQUIRE);
+            happens(story, (struct event){.kind = EVENT_EXECUTE,
+                                          .client = A,
+                                          .op = OP_ACQUIRE,
+                                          .reply = INTEGER(1),
+                                          .opaque = &script,
+                                          .effects = &effects});
+        }
+        returns(story, A, OP_ACQUIRE, RESULT_GRANTED);
+        ends(story);
+        assert_int_equal(says(story, PROPERTY_RELEASE_OWN, "it had taken the lock's key away"),
+                         !writes);
+        story_free(story);
+    }
+}
+
 /* Whoever looks at the key once more before it returns has no longer lease for it. */
 static void a_look_at_the_key_moves_no_lease(void **state)
 {
@@ -344,6 +370,7 @@ int main(void)
         cmocka_unit_test(a_script_that_comes_twice),
         cmocka_unit_test(an_opaque_execution_waits_for_what_explains_it),
         cmocka_unit_test(a_script_whose_effect_nobody_saw_proves_nothing),
+        cmocka_unit_test(a_lock_that_is_taken_away_has_no_owner),
         cmocka_unit_test(a_look_at_the_key_moves_no_lease),
         cmocka_unit_test(a_lease_counts_from_the_last_time_that_it_was_granted),
         cmocka_unit_test(effects_that_contradict_each_other_prove_nothing),
