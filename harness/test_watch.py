@@ -284,6 +284,14 @@ a.eval(CAD, 1, "lock:1", B)
     assert result.status == 2, result.out + result.err
 
 
+def test_a_script_too_long_to_be_seen_whole_is_no_verdict(tmp_path):
+    result = watch(tmp_path, """
+assert client().set("lock:1", A, nx=True, px=20000)
+client().eval("-- " + 20000 * "x" + "\\nreturn redis.call('del', KEYS[1])", 1, "lock:1")
+""")
+    assert result.status == 2 and "not all keys that it names were seen" in result.err, result.out + result.err
+
+
 def test_no_lock_is_no_verdict(tmp_path):
     result = watch(tmp_path, 'client().set("other", 1)')
     assert result.status == 2 and "no watched key was granted" in result.err

@@ -1,6 +1,7 @@
 /* deduce.c - what an execution was: a grant, a release, an extension, a refusal; by whom, and of
  * whose lock. Told to the story as events; never a verdict. */
 #include "watch/internal.h"
+#include "watch/kinds.h"
 
 #include "worker/look.h"
 
@@ -159,16 +160,11 @@ static bool has_word(const struct request_words *words, const char *word)
     return false;
 }
 
-static bool is_script(const char *name)
-{
-    return strncmp(name, "EVAL", 4) == 0 || strncmp(name, "FCALL", 5) == 0;
-}
-
 /* Does it make the key only where there is none, for all that its name says? */
 static bool is_grant_like(const struct telling *it)
 {
     const char *name = it->seen->name;
-    return is_script(name) || strcmp(name, "EXEC") == 0 || strcmp(name, "SETNX") == 0 ||
+    return kind_is_script(name) || strcmp(name, "EXEC") == 0 || strcmp(name, "SETNX") == 0 ||
            strcmp(name, "HSETNX") == 0 || strcmp(name, "MSETNX") == 0 ||
            (strcmp(name, "SET") == 0 && has_word(it->seen->words, "NX"));
 }
@@ -354,7 +350,7 @@ static void refused_acquire(struct telling *it)
 {
     char value[VALUE_TEXT_MAX];
     const struct request_words *words = it->seen->words;
-    if (it->key->is_lock == false || is_script(it->seen->name) || words->count < 3 ||
+    if (it->key->is_lock == false || kind_is_script(it->seen->name) || words->count < 3 ||
         strcmp(it->seen->name, "EXEC") == 0 || !it->seen->reply)
         return;
     (void)value_of_bytes(words->at[2], words->lengths[2], value);
@@ -376,7 +372,7 @@ static void unchanged(struct telling *it)
     if (named != NOBODY_KNOWN && watching->holders[named].key == it->seen->key) {
         const bool is_owner = it->key->is_lock && it->key->owner == named;
         /* Who asks for the lock again does not act as its holder. */
-        if (is_grant_like(it) && !is_script(it->seen->name))
+        if (is_grant_like(it) && !kind_is_script(it->seen->name))
             return;
         comes_back(it, named);
         if (is_owner || !watching->holders[named].is_open || !is_refusal)
@@ -414,7 +410,7 @@ static bool has_ended(const struct telling *it, enum did did)
 /* It was granted, and gone before it could be looked at. */
 static bool is_too_short(const struct telling *it, enum did did)
 {
-    return !is_script(it->seen->name) && is_grant_like(it) && it->seen->reply &&
+    return !kind_is_script(it->seen->name) && is_grant_like(it) && it->seen->reply &&
            it->reply.kind == REPLY_OK && !it->seen->behind->is_there && did != DID_DELETED &&
            strcmp(it->seen->name, "EXEC") != 0;
 }

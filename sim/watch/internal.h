@@ -19,6 +19,7 @@ enum {
     HOLDERS_MAX = 256,  /* locks that are held at a time, or were and may still be released */
     TURN_KEYS_MAX = 16, /* watched keys of one command */
     TRANSACTION_MAX = 256 * 1024,
+    SHOWN_MAX = 16 * 1024, /* of a request, by the proxy */
     NOBODY_KNOWN = -1,
 };
 

@@ -1,34 +1,13 @@
 /* turns.c - requests at the proxy: those that name a watched key go to the server one at a time,
  * and the key is looked at before and behind each. All others pass. */
 #include "watch/internal.h"
+#include "watch/kinds.h"
 
 #include "base/memory.h"
 
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* What waits at the server for something to happen, or is no command on keys: never held. */
-static const char *const passed[] = {
-    "BLPOP",      "BRPOP",      "BLMOVE",      "BRPOPLPUSH",   "BLMPOP",       "BZPOPMIN",
-    "BZPOPMAX",   "BZMPOP",     "XREAD",       "XREADGROUP",   "WAIT",         "SUBSCRIBE",
-    "PSUBSCRIBE", "SSUBSCRIBE", "UNSUBSCRIBE", "PUNSUBSCRIBE", "SUNSUBSCRIBE", "PUBLISH",
-    "SPUBLISH",   "MONITOR",    "SYNC",        "PSYNC",        "WATCH",        "AUTH",
-    "HELLO",      "CLIENT",     "KEYS",        "SCAN",         "SCRIPT",       "CONFIG"};
-
-static bool is_in(const char *const *names, size_t count, const char *name)
-{
-    for (size_t i = 0; i < count; i++)
-        if (strcmp(names[i], name) == 0)
-            return true;
-    return false;
-}
-
-static bool is_flush(const char *name)
-{
-    return strcmp(name, "FLUSHALL") == 0 || strcmp(name, "FLUSHDB") == 0 ||
-           strcmp(name, "SWAPDB") == 0;
-}
 
 /* --- links --- */
 
@@ -133,13 +112,10 @@ static bool begin(struct watched_run *watching, struct watched_request *turn)
 /* Does the answer say that nothing was changed? */
 static bool is_idle(const struct watched_request *turn, const char *reply, size_t length)
 {
-    static const char *const reads[] = {"GET", "EXISTS", "TTL", "PTTL", "TYPE", "STRLEN"};
-    static const char *const writes[] = {"SET", "SETNX", "DEL", "UNLINK", "EXPIRE", "PEXPIRE"};
     const bool is_no =
         length >= 4 && (memcmp(reply, "$-1\r", 4) == 0 || memcmp(reply, ":0\r\n", 4) == 0 ||
                         memcmp(reply, "_\r\n", 3) == 0);
-    return is_in(reads, sizeof reads / sizeof *reads, turn->name) ||
-           (is_no && is_in(writes, sizeof writes / sizeof *writes, turn->name));
+    return kind_is_read(turn->name) || (is_no && kind_says_no(turn->name));
 }
 
 /* The key behind it. Where it was found by an answer alone, its time goes on. */
@@ -159,11 +135,6 @@ static enum fail look_behind(struct watched_run *watching, const struct watched_
     return FAIL_NONE;
 }
 
-static bool is_script(const char *name)
-{
-    return strncmp(name, "EVAL", 4) == 0 || strncmp(name, "FCALL", 5) == 0;
-}
-
 /* reply NULL: nobody has heard it. */
 static void finish(struct watched_run *watching, struct watched_request *turn, const char *reply,
                    size_t length)
@@ -172,7 +143,7 @@ static void finish(struct watched_run *watching, struct watched_request *turn, c
     const int64_t done_us = watching_now_us(watching);
     const bool is_unchanged = reply && turn->keys_count == 1 && is_idle(turn, reply, length);
     (void)words_read(&watching->words, turn->bytes, turn->length);
-    if (is_script(turn->name) || strcmp(turn->name, "EXEC") == 0 || turn->is_flush)
+    if (kind_is_script(turn->name) || strcmp(turn->name, "EXEC") == 0 || turn->is_flush)
         keys_forget(&watching->keys);
     for (int i = 0; i < turn->keys_count; i++) {
         struct key_look behind;
@@ -207,7 +178,7 @@ static struct watched_request *turn_new(struct watched_link *link, struct proxy_
     memcpy(turn->bytes, bytes, turn->length);
     turn->link = link;
     turn->request = request;
-    turn->is_flush = is_flush(request->name);
+    turn->is_flush = kind_is_flush(request->name);
     strncpy(turn->name, request->name, sizeof turn->name - 1);
     return turn;
 }
@@ -276,11 +247,15 @@ static void note_database(struct watched_link *link, const struct proxy_request 
 static void queue(struct watched_link *link, const struct proxy_request *request)
 {
     struct watched_run *watching = link->watching;
-    if (link->transaction_length + request->length > TRANSACTION_MAX) {
+    if (strcmp(request->name, "DISCARD") == 0 || strcmp(request->name, "MULTI") == 0 ||
+        strcmp(request->name, "RESET") == 0)
+        return;
+    if (request->length >= SHOWN_MAX ||
+        link->transaction_length + request->length > TRANSACTION_MAX) {
         link->is_transaction_cut = true;
         return;
     }
-    if (names_watched(watching, request->bytes, request->length) || is_flush(request->name))
+    if (names_watched(watching, request->bytes, request->length) || kind_is_flush(request->name))
         link->is_transaction_watched = true;
     link->transaction =
         memory_resize(link->transaction, link->transaction_length + request->length, 1);
@@ -306,68 +281,74 @@ static void end_blind(struct watched_link *link)
     keys_forget(&link->watching->keys);
 }
 
-/* Does it matter whatever keys it names? Asked of every request, so the first letter decides most.
- */
-static bool is_special(const char *name)
+/* Of a request that is longer than what is shown of it the rest may name keys. */
+static void note_cut(struct watched_run *watching, const struct proxy_request *request)
 {
-    switch (name[0]) {
-    case 'C':
-        return strcmp(name, "CONFIG") == 0;
-    case 'D':
-        return strcmp(name, "DEBUG") == 0 || strcmp(name, "DISCARD") == 0;
-    case 'E':
-        return strcmp(name, "EXEC") == 0 || is_script(name);
-    case 'F':
-        return is_flush(name) || is_script(name);
-    case 'M':
-        return strcmp(name, "MULTI") == 0;
-    case 'R':
-        return strcmp(name, "RESET") == 0;
-    case 'S':
-        return strcmp(name, "SELECT") == 0 || is_flush(name);
-    default:
-        return false;
+    if (request->length < SHOWN_MAX ||
+        (!kind_is_script(request->name) && !kind_names_many(request->name)) ||
+        words_read(&watching->words, request->bytes, request->length))
+        return;
+    watching_missed(watching, "%s is longer than %d bytes: not all keys that it names were seen",
+                    request->name, SHOWN_MAX);
+}
+
+/* What a connection remembers from one request to the next. */
+static void follow(struct watched_link *link, const struct proxy_request *request)
+{
+    const bool resets = strcmp(request->name, "RESET") == 0;
+    if (resets || strcmp(request->name, "MULTI") == 0 || strcmp(request->name, "DISCARD") == 0)
+        forget_transaction(link);
+    if (resets)
+        link->database = 0;
+    if (strcmp(request->name, "SELECT") == 0)
+        note_database(link, request);
+    /* What may let the server take keys away by itself. */
+    if (strcmp(request->name, "CONFIG") == 0 || strcmp(request->name, "DEBUG") == 0)
+        link->watching->keys.is_ours = false;
+}
+
+/* It changes none of the watched keys, for all that it names. */
+static enum proxy_decision pass(struct watched_link *link, struct proxy_request *request)
+{
+    if (strcmp(request->name, "EXEC") == 0) {
+        begin_blind(link, request);
+        forget_transaction(link);
+    } else if (kind_is_script(request->name)) {
+        begin_blind(link, request);
     }
+    return PROXY_PASS;
+}
+
+static bool is_watched(struct watched_link *link, const struct proxy_request *request)
+{
+    struct watched_run *watching = link->watching;
+    if (strcmp(request->name, "EXEC") == 0) {
+        if (link->is_transaction_cut)
+            watching_missed(watching, "a transaction is longer than %d bytes", TRANSACTION_MAX);
+        return link->is_transaction_watched;
+    }
+    note_cut(watching, request);
+    return kind_is_flush(request->name) ||
+           (!kind_is_passed(request->name) &&
+            names_watched(watching, request->bytes, request->length));
 }
 
 static enum proxy_decision on_request(void *context, void *owner, struct proxy_request *request)
 {
     struct watched_run *watching = context;
     struct watched_link *link = owner;
-    if (!request->in_transaction && !is_special(request->name) &&
+    const bool ends = strcmp(request->name, "EXEC") == 0;
+    if (!request->in_transaction && request->length < SHOWN_MAX &&
+        !kind_is_special(request->name) &&
         !keys_may_match(&watching->keys, request->bytes, request->length))
         return PROXY_PASS;
-    const bool ends = strcmp(request->name, "EXEC") == 0;
-    if (strcmp(request->name, "MULTI") == 0 || strcmp(request->name, "DISCARD") == 0 ||
-        strcmp(request->name, "RESET") == 0) {
-        forget_transaction(link);
-        if (strcmp(request->name, "RESET") == 0)
-            link->database = 0;
-        return PROXY_PASS;
-    }
-    if (strcmp(request->name, "SELECT") == 0)
-        note_database(link, request);
+    follow(link, request);
     if (request->in_transaction && !ends) {
         queue(link, request);
         return PROXY_PASS;
     }
-    const bool is_watched =
-        ends ? link->is_transaction_watched
-             : is_flush(request->name) ||
-                   (!is_in(passed, sizeof passed / sizeof *passed, request->name) &&
-                    names_watched(watching, request->bytes, request->length));
-    if (ends && link->is_transaction_cut)
-        watching_missed(watching, "a transaction is longer than %d bytes", TRANSACTION_MAX);
-    /* What may let the server take keys away by itself. */
-    if (strcmp(request->name, "CONFIG") == 0 || strcmp(request->name, "DEBUG") == 0)
-        watching->keys.is_ours = false;
-    if (!is_watched) {
-        if (ends || is_script(request->name))
-            begin_blind(link, request);
-        if (ends)
-            forget_transaction(link);
-        return PROXY_PASS;
-    }
+    if (!is_watched(link, request))
+        return pass(link, request);
     if (!request->expects_reply) {
         watching_missed(watching,
                         "%s names a watched key, and its client wants no reply (CLIENT "

@@ -35,14 +35,15 @@ static long number(struct words_left *rest, char type)
 
 static bool read_array(struct request_words *words, struct words_left *rest)
 {
+    const char *begin = rest->at;
     for (long left = number(rest, '*'); left > 0; left--) {
         const long size = number(rest, '$');
-        if (size < 0 || rest->end - rest->at < size + 2)
+        if (size < 0 || rest->end - rest->at < 2 || rest->end - rest->at - 2 < size)
             return false;
         add(words, rest->at, (size_t)size);
         rest->at += size + 2;
     }
-    return true;
+    return rest->at > begin;
 }
 
 static bool read_line(struct request_words *words, struct words_left *rest)

@@ -1,0 +1,185 @@
+/* test_watch.c - `picklock watch`: the words of requests, be they hostile; events that wait for an
+ * answer; which keys a pattern can mean. Whole runs are in harness/test_watch.py. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <cmocka.h>
+
+#include "watch/keys.h"
+#include "watch/story.h"
+#include "watch/words.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static void words_are_those_of_all_requests(void **state)
+{
+    static const char bytes[] =
+        "*2\r\n$3\r\nGET\r\n$5\r\na b\r\n\r\nPING  there\r\n*1\r\n$0\r\n\r\n";
+    struct request_words words = {0};
+    (void)state;
+    assert_true(words_read(&words, bytes, sizeof bytes - 1));
+    assert_int_equal(words.count, 5);
+    assert_true(words_is(&words, 0, "get"));
+    assert_int_equal(words.lengths[1], 5);
+    assert_memory_equal(words.at[1], "a b\r\n", 5);
+    assert_true(words_is(&words, 3, "there"));
+    assert_int_equal(words.lengths[4], 0);
+    words_free(&words);
+}
+
+static void words_that_are_not_there_are_not_read(void **state)
+{
+    static const char *const cut[] = {"*2\r\n$3\r\nGET\r\n$5\r\nab",
+                                      "*1\r\n$9223372036854775807\r\nab\r\n",
+                                      "*1\r\n$-1\r\n",
+                                      "*1",
+                                      "*9999999\r\n",
+                                      "*1\r\n$3\r\nGE",
+                                      "PING"};
+    struct request_words words = {0};
+    (void)state;
+    for (size_t i = 0; i < sizeof cut / sizeof *cut; i++) {
+        char *exact = malloc(strlen(cut[i])); /* nothing stands behind it */
+        assert_non_null(exact);
+        memcpy(exact, cut[i], strlen(cut[i]));
+        assert_false(words_read(&words, exact, strlen(cut[i])));
+        free(exact);
+    }
+    words_free(&words);
+}
+
+static void patterns_are_looked_for_by_what_every_match_has(void **state)
+{
+    static const struct {
+        const char *pattern, *bytes;
+        bool may_match;
+    } cases[] = {{"lock:*", "$6\r\nlock:1\r\n", true},
+                 {"lock:*", "$5\r\nlock1\r\n", false},
+                 {"*:lock:?", "$4\r\nlock\r\n", false},
+                 {"*:lock:?", "a:lock:b", true},
+                 {"*", "anything", true},
+                 {"[ab]lock", "xlock", true},
+                 {"a\\*b", "a*b", true}};
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct keys *keys = calloc(1, sizeof *keys);
+        assert_non_null(keys);
+        keys_set_pattern(keys, cases[i].pattern);
+        assert_int_equal(keys_may_match(keys, cases[i].bytes, strlen(cases[i].bytes)),
+                         cases[i].may_match);
+        free(keys);
+    }
+}
+
+/* --- a story --- */
+
+static const struct event told = {.kind = EVENT_CALL, .op = OP_ACQUIRE, .server = -1};
+
+static void tell(struct watched_story *story, int64_t time_us, struct question *question,
+                 enum when when)
+{
+    struct event event = told;
+    event.time_us = event.from_us = time_us;
+    story_put(story, &event, question, when);
+}
+
+/* The times of the events in the file, one behind the other. */
+static void times_in(const char *path, char *times, size_t size)
+{
+    char line[4096];
+    FILE *file = fopen(path, "r");
+    assert_non_null(file);
+    times[0] = '\0';
+    while (fgets(line, sizeof line, file)) {
+        const char *at = strstr(line, "\"t\":");
+        if (at)
+            (void)snprintf(times + strlen(times), size - strlen(times), "%ld ",
+                           strtol(at + 4, NULL, 10));
+    }
+    (void)fclose(file);
+}
+
+static void events_wait_in_their_order_for_an_answer(void **state)
+{
+    char folder[] = "/tmp/test_watch-XXXXXX", path[64], times[128];
+    char names[1][NAME_MAX_BYTES] = {"A"};
+    const struct history_head head = {.scenario = "watch",
+                                      .world = "redis",
+                                      .clients = 1,
+                                      .servers = 1,
+                                      .locks = 1,
+                                      .names = names};
+    struct history_writer *writer;
+    struct failure failure;
+    (void)state;
+    assert_non_null(mkdtemp(folder));
+    (void)snprintf(path, sizeof path, "%s/history", folder);
+    assert_int_equal(history_writer_begin(&writer, path, 4096, &failure), FAIL_NONE);
+    struct watched_story *story = story_new(writer);
+    struct question *first = story_ask(story, 100), *second = story_ask(story, 1000);
+    tell(story, 1, NULL, ALWAYS);
+    tell(story, 2, first, WHEN_YES);
+    tell(story, 3, first, WHEN_NO);
+    tell(story, 4, second, WHEN_NO);
+    tell(story, 5, second, WHEN_YES);
+    tell(story, 6, NULL, ALWAYS);
+    question_answer(second, true);
+    story_flush(story, 99);
+    assert_true(question_is_open(first)); /* and what is behind it waits, answered or not */
+    story_flush(story, 100);
+    assert_false(question_is_open(first));
+    story_drop(first);
+    story_drop(second);
+    assert_int_equal(story_free(story), 4);
+    history_writer_head(writer, &head);
+    assert_int_equal(history_writer_close(writer, &failure), FAIL_NONE);
+    times_in(path, times, sizeof times);
+    assert_string_equal(times, "1 3 5 6 ");
+
+    struct history_reader *reader;
+    struct history_head read;
+    assert_int_equal(history_reader_new(&reader, path, &read, &failure), FAIL_NONE);
+    assert_string_equal(read.names[0], "A");
+    history_reader_free(reader);
+    assert_int_equal(unlink(path), 0);
+    assert_int_equal(rmdir(folder), 0);
+}
+
+static void a_head_that_has_no_room_is_no_history(void **state)
+{
+    char folder[] = "/tmp/test_watch-XXXXXX", path[64], names[1][NAME_MAX_BYTES] = {"A"};
+    const struct history_head head = {.scenario = "watch",
+                                      .world = "redis",
+                                      .clients = 1,
+                                      .servers = 1,
+                                      .locks = 1,
+                                      .names = names};
+    struct history_writer *writer;
+    struct failure failure;
+    (void)state;
+    assert_non_null(mkdtemp(folder));
+    (void)snprintf(path, sizeof path, "%s/history", folder);
+    assert_int_equal(history_writer_begin(&writer, path, 40, &failure), FAIL_NONE);
+    history_writer_head(writer, &head);
+    assert_int_equal(history_writer_close(writer, &failure), FAIL_INTERNAL);
+    assert_int_equal(access(path, F_OK), -1);
+    assert_int_equal(history_writer_begin(&writer, path, 4096, &failure), FAIL_NONE);
+    assert_int_equal(history_writer_close(writer, &failure), FAIL_INTERNAL); /* it was not said */
+    assert_int_equal(access(path, F_OK), -1);
+    assert_int_equal(rmdir(folder), 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(words_are_those_of_all_requests),
+        cmocka_unit_test(words_that_are_not_there_are_not_read),
+        cmocka_unit_test(patterns_are_looked_for_by_what_every_match_has),
+        cmocka_unit_test(events_wait_in_their_order_for_an_answer),
+        cmocka_unit_test(a_head_that_has_no_room_is_no_history),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
