@@ -46,6 +46,9 @@ enum fail history_reader_new(struct history_reader **reader, const char *path,
  * the last one. FAIL_INPUT: a bad line, no end line, a gap in the indexes. */
 enum fail history_reader_next(struct history_reader *reader, struct event *event, bool *is_end,
                               struct failure *failure);
+/* From here on every line is read as JSON of any kind, which takes longer and says the same: to see
+ * that it does. */
+void history_reader_be_generic(struct history_reader *reader);
 void history_reader_free(struct history_reader *reader);
 
 #endif

@@ -1,8 +1,8 @@
 /* reader.c - reads a log file back, strictly; see history.h.
  *
- * Whoever reads events from a file relies on their bounds (a client that the head knows, a lock
- * below its number of locks): what is out of bounds, unknown, missing or of another type is refused
- * with file and line. */
+ * Whoever reads events from a file relies on their bounds (a client that the
+ * head knows, a lock below its number of locks): what is out of bounds,
+ * unknown, missing or of another type is refused with file and line. */
 #include "history/reader.h"
 
 #include "base/bits.h"
@@ -17,8 +17,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The head names every client, and its process: CLIENTS_MAX names of NAME_MAX_BYTES, quoted, and
- * the rest. */
+/* The head names every client, and its process: CLIENTS_MAX names of
+ * NAME_MAX_BYTES, quoted, and the rest. */
 enum { HEAD_LINE_MAX = 2 * CLIENTS_MAX * (NAME_MAX_BYTES + 3) + HISTORY_LINE_MAX };
 
 /* --- lines --- */
@@ -111,7 +111,8 @@ enum fail reader_value(struct history_reader *reader, const char *name, const js
 
 /* --- events --- */
 
-/* One field of fields.def: which bit says that it was seen, and how a value gets into the event. */
+/* One field of fields.def: which bit says that it was seen, and how a value
+ * gets into the event. */
 struct field {
     const char *name;
     int kinds;          /* that are not whole without it */
@@ -171,11 +172,6 @@ static const struct field fields[] = {
 };
 enum { FIELDS = sizeof fields / sizeof fields[0] };
 _Static_assert(FIELDS <= 32, "which fields are filled are the bits of an unsigned");
-
-/* The fields that fields.def does not have: their bounds are the head's, or they are always there.
- */
-#define SEEN_BITS(BIT) BIT(SEEN_INDEX) BIT(SEEN_TIME) BIT(SEEN_KIND) BIT(SEEN_FROM)
-BITS(seen_bit, SEEN_BITS);
 
 /* *is_taken: the field is one of those. */
 static enum fail take_own(struct history_reader *reader, const char *name, const json_t *value,
@@ -254,7 +250,8 @@ static enum fail take_field(struct history_reader *reader, const char *name, con
     return fields[row].take(reader, name, value, event, failure);
 }
 
-/* A read of what the lock guards may be nobody's: it says what is there when a run has ended. */
+/* A read of what the lock guards may be nobody's: it says what is there when a
+ * run has ended. */
 static bool may_be_nobodys(const struct event *event)
 {
     static const int of_clients = CALLS | SENDS | EXECUTES | HEARS | RETURNS | NOTICES;
@@ -305,6 +302,16 @@ static enum fail check_event(struct history_reader *reader, struct event *event,
     return reader_foreign_check(reader, event, has_typed, failure);
 }
 
+static enum fail end_event(struct history_reader *reader, struct event *event, int seen,
+                           unsigned filled, struct failure *failure)
+{
+    enum fail fail = check_event(reader, event, seen, filled, failure);
+    if (!fail)
+        reader->events++;
+    reader->last_us = event->time_us;
+    return fail;
+}
+
 static enum fail take_event(struct history_reader *reader, json_t *object, struct event *event,
                             struct failure *failure)
 {
@@ -319,11 +326,7 @@ static enum fail take_event(struct history_reader *reader, json_t *object, struc
         if (fail)
             return fail;
     }
-    enum fail fail = check_event(reader, event, seen, filled, failure);
-    if (!fail)
-        reader->events++;
-    reader->last_us = event->time_us;
-    return fail;
+    return end_event(reader, event, seen, filled, failure);
 }
 
 static enum fail take_end(struct history_reader *reader, const json_t *end, struct failure *failure)
@@ -346,6 +349,11 @@ static enum fail take_end(struct history_reader *reader, const json_t *end, stru
 
 /* --- contract --- */
 
+void history_reader_be_generic(struct history_reader *reader)
+{
+    reader->is_generic = true;
+}
+
 enum fail history_reader_next(struct history_reader *reader, struct event *event, bool *is_end,
                               struct failure *failure)
 {
@@ -357,6 +365,11 @@ enum fail history_reader_next(struct history_reader *reader, struct event *event
     enum fail fail = read_line(reader, HISTORY_LINE_MAX, &is_there, failure);
     if (!fail && !is_there)
         return reader_refuses(reader, failure, "no end line: the file was cut off");
+    struct plain_event plain;
+    if (!fail && !reader->is_generic && reader_plain(reader, &plain)) {
+        *event = plain.event;
+        return end_event(reader, event, (int)plain.seen, plain.filled, failure);
+    }
     if (!fail)
         fail = parse(reader, &object, failure);
     if (fail)

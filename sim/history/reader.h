@@ -1,7 +1,9 @@
-/* reader.h - what the parts of the reader of a log file share; see history.h. */
+/* reader.h - what the parts of the reader of a log file share; see history.h.
+ */
 #ifndef PICKLOCK_HISTORY_READER_H
 #define PICKLOCK_HISTORY_READER_H
 
+#include "base/bits.h"
 #include "history/history.h"
 
 #include <jansson.h>
@@ -14,7 +16,8 @@ struct history_reader {
     int64_t last_us; /* of the event before */
     int64_t events;
     bool is_over;
-    int version; /* 1 or 2 */
+    bool is_generic; /* every line is read as JSON of any kind */
+    int version;     /* 1 or 2 */
     int clients, servers, locks;
     char (*names)[NAME_MAX_BYTES];
     char (*processes)[NAME_MAX_BYTES];
@@ -33,17 +36,38 @@ struct history_reader {
     char token_text[VALUE_TEXT_MAX];
 };
 
+/* The fields that fields.def does not have: their bounds are the head's, or
+ * they are always there.
+ */
+#define SEEN_BITS(BIT)                                                                             \
+    BIT(SEEN_INDEX)                                                                                \
+    BIT(SEEN_TIME) BIT(SEEN_KIND) BIT(SEEN_FROM) BIT(SEEN_CLIENT) BIT(SEEN_SERVER)
+BITS(seen_bit, SEEN_BITS);
+
+/* An event as its line says, not yet held against the one before. */
+struct plain_event {
+    struct event event;
+    unsigned seen;   /* enum seen_bit */
+    unsigned filled; /* bit a row of fields.def */
+};
+
+/* Reads the line in hand, where it is as picklock writes it. False: it is not,
+ * or something is wrong with it; nothing is said. */
+bool reader_plain(const struct history_reader *reader, struct plain_event *made);
+
 /* FAIL_INPUT with "path:line: " or "path:line:column: " and the words. */
 enum fail reader_refuses(struct history_reader *reader, struct failure *failure, const char *format,
                          ...) __attribute__((format(printf, 3, 4)));
 
-/* The field of that name is in hand: its column goes in front of what is refused. name is kept
- * until the next line; NULL: the line. */
+/* The field of that name is in hand: its column goes in front of what is
+ * refused. name is kept until the next line; NULL: the line. */
 void reader_at(struct history_reader *reader, const char *name);
-/* The same of a field within another one, or within the nth object of its list. */
+/* The same of a field within another one, or within the nth object of its list.
+ */
 void reader_within(struct history_reader *reader, const char *outer, int nth, const char *name);
 
-/* Refuses a word that is none of those, and says which of them is near. what: "'op' knows no". */
+/* Refuses a word that is none of those, and says which of them is near. what:
+ * "'op' knows no". */
 enum fail reader_unknown(struct history_reader *reader, const char *what, const char *word,
                          const char *const *words, int count, struct failure *failure);
 
@@ -65,8 +89,8 @@ enum fail reader_head(struct history_reader *reader, json_t *object, struct hist
 /* Takes a field that version 2 has added to events; *is_taken: it was one. */
 enum fail reader_foreign(struct history_reader *reader, const char *name, const json_t *value,
                          struct event *event, bool *is_taken, struct failure *failure);
-/* Is what those fields say of the event whole, and does it fit the rest? has_typed: a field of a
- * typed command is there, too. */
+/* Is what those fields say of the event whole, and does it fit the rest?
+ * has_typed: a field of a typed command is there, too. */
 enum fail reader_foreign_check(struct history_reader *reader, struct event *event, bool has_typed,
                                struct failure *failure);
 

@@ -1,12 +1,52 @@
-/* fuzz_history.c - hostile histories: refused with a place, or judged and drawn. */
+/* fuzz_history.c - hostile histories: refused with a place, or judged and
+ * drawn. */
 #include "test/fuzz.h"
 
 #include "checks/checks.h"
 #include "history/history.h"
 #include "report/report.h"
 
-static bool judge(struct history_reader *reader, const struct history_head *head,
-                  struct failure *failure)
+static bool is_same_text(const char *one, const char *other)
+{
+    return one && other ? !strcmp(one, other) : one == other;
+}
+
+/* What a line says does not depend on how it is read. */
+static void must_be_same(struct history_reader *generic, enum fail fail, bool is_end,
+                         const struct event *event, const struct failure *failure)
+{
+    struct event other;
+    bool other_is_end = false;
+    struct failure words = {0};
+    enum fail other_fail = history_reader_next(generic, &other, &other_is_end, &words);
+    fuzz_must(fail == other_fail && is_end == other_is_end, "read in another way, taken otherwise");
+    fuzz_must(!fail || is_same_text(failure->text, words.text), "refused in other words");
+    if (fail || is_end)
+        return;
+    struct event one = *event;
+    fuzz_must(is_same_text(one.token_text, other.token_text) && !one.opaque == !other.opaque,
+              "another event");
+    one.token_text = other.token_text = NULL;
+    one.opaque = other.opaque = NULL;
+    one.effects = other.effects = NULL;
+    fuzz_must(
+        one.index == other.index && one.time_us == other.time_us && one.from_us == other.from_us &&
+            one.kind == other.kind && one.client == other.client && one.server == other.server &&
+            one.lock == other.lock && one.attempt == other.attempt && one.op == other.op &&
+            one.lane == other.lane && one.command.verb == other.command.verb &&
+            one.command.key == other.command.key && one.command.value == other.command.value &&
+            one.command.number == other.command.number &&
+            one.command.ttl_us == other.command.ttl_us && one.reply.kind == other.reply.kind &&
+            one.reply.value == other.reply.value && one.reply.second == other.reply.second &&
+            one.reply.error == other.reply.error && one.result == other.result &&
+            one.token == other.token && one.fence == other.fence &&
+            one.amount_us == other.amount_us && one.fault == other.fault &&
+            one.is_inferred == other.is_inferred,
+        "another event");
+}
+
+static bool judge(struct history_reader *reader, struct history_reader *generic,
+                  const struct history_head *head, struct failure *failure)
 {
     struct checks *checks = checks_new(head);
     struct finding *findings = memory_new(PROPERTY_COUNT, sizeof *findings);
@@ -14,7 +54,11 @@ static bool judge(struct history_reader *reader, const struct history_head *head
     bool is_end = false;
     int64_t last_us = 0;
     enum fail fail;
-    while (!(fail = history_reader_next(reader, &event, &is_end, failure)) && !is_end) {
+    for (;;) {
+        fail = history_reader_next(reader, &event, &is_end, failure);
+        must_be_same(generic, fail, is_end, &event, failure);
+        if (fail || is_end)
+            break;
         checks_event(checks, &event);
         last_us = event.time_us;
     }
@@ -43,7 +87,12 @@ static bool fuzz_one(const uint8_t *data, size_t size)
         fuzz_must_refuse(fail, &failure);
         return false;
     }
-    bool is_taken = judge(reader, &head, &failure);
+    struct history_reader *generic;
+    struct history_head same;
+    fuzz_must(!history_reader_new(&generic, path, &same, &failure), "refused the second time");
+    history_reader_be_generic(generic);
+    bool is_taken = judge(reader, generic, &head, &failure);
+    history_reader_free(generic);
     history_reader_free(reader);
     char *drawing = NULL;
     size_t drawn = 0;
