@@ -123,8 +123,9 @@ test: setup-test ## build, run every test (those in a browser only where one is 
 determinism: $(BUILD)/picklock ## run the same twice, with other jobs, and compare every byte but the times
 	@BUILD="$(abspath $(BUILD))" harness/determinism.sh
 
-bench: $(BUILD)/picklock $(BUILD)/test/bench_checks ## what the checks, the proxy, the explorer, replays and stress cost
+bench: $(BUILD)/picklock $(BUILD)/test/bench_checks $(BUILD)/test/bench_answers ## what the checks, the proxy, the explorer, replays and stress cost
 	$(BUILD)/test/bench_checks
+	$(BUILD)/test/bench_answers
 	BUILD="$(BUILD)" sim/test/bench_proxy.sh 3
 	BUILD="$(abspath $(BUILD))" $(PYTHON) harness/bench_scale.py
 	BUILD="$(BUILD)" sim/test/bench_explore.sh

@@ -119,3 +119,21 @@ def test_bytes_that_are_no_utf_8(picklock, tmp_path):
     path = tmp_path / "a.edn"
     path.write_bytes(INVOKE.encode()[:-1] + b' :error "\xff\x00\xfe"}\n')
     assert picklock("check", path, "--format", "jepsen-edn").status == 2
+
+
+def test_more_clients_than_bits(picklock, tmp_path):
+    """A client that nobody saw ask is a gap, whoever else asked: also one whose number is beyond those of an unsigned."""
+    words = {"history": "picklock.history/2", "scheme": "set-nx-px-cad", "scenario": "x", "world": "redis", "server_version": "", "clients": 300, "servers": 1,
+             "locks": 1, "lease_us": 300000, "unit_us": 1000, "clock_error_us": 0, "seed": "1", "names": [f"c{i}" for i in range(300)]}
+    command = {"server": 0, "verb": "SET_NX_PX", "key": "lock", "value": 5, "ttl": 300000}
+    of_one = [{"kind": "call", "op": "acquire"}, {"kind": "send"} | command, {"kind": "execute", "op": "acquire", "reply": "ok"} | command,
+              {"kind": "hear", "reply": "ok"} | command, {"kind": "return", "op": "acquire", "result": "granted"}]
+    unseen = [{"kind": "call", "op": "acquire"}, {"kind": "return", "op": "acquire", "result": "refused"}]
+    for other in (33, 299):
+        events = [each | {"client": client} for client, story in ((1, of_one), (other, unseen)) for each in story]
+        lines = [words, *({"i": i, "t": i, "attempt": 1, "token": 5} | each for i, each in enumerate(events)), {"end": len(events)}]
+        path = tmp_path / "a.jsonl"
+        path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+        found = json.loads(picklock("check", path, "--json", "-").out)["results"][0]["properties"]
+        always = next(each for each in found if each["property"] == "always-expires")
+        assert always["verdict"] == "unknown" and f"c{other}'s acquire was answered" in always["witness"][0], always

@@ -25,9 +25,10 @@ struct coverage {
     bool is_granted;  /* somebody was */
     unsigned servers; /* bit a server: it is spoken of */
     unsigned refuse;  /* bit a server: it refuses connections now */
-    unsigned asked;   /* bit a client: it was seen to ask some server, in whatever attempt */
-    unsigned unasked; /* bit a client: an acquire of it gained nothing, and asked nobody: */
-    char answered[ACTORS_MAX][WITNESS_LINE_BYTES]; /* the first of them */
+    struct coverage_client {
+        bool has_asked; /* the client was seen to ask some server, in whatever attempt */
+        char *unasked;  /* an acquire of it gained nothing, and asked nobody: the first; or NULL */
+    } * clients;
     bool is_missing;
     char words[WITNESS_LINE_BYTES]; /* the first of them */
     struct seen seen[];             /* one a client and server */
@@ -38,11 +39,15 @@ struct coverage *coverage_new(const struct ledger *ledger)
     size_t pairs = (size_t)ledger->head->clients * (size_t)ledger->head->servers;
     struct coverage *made = memory_new(1, sizeof *made + pairs * sizeof *made->seen);
     made->ledger = ledger;
+    made->clients = memory_new((size_t)ledger->head->clients, sizeof *made->clients);
     return made;
 }
 
 void coverage_free(struct coverage *coverage)
 {
+    for (int i = 0; i < coverage->ledger->head->clients; i++)
+        free(coverage->clients[i].unasked);
+    free(coverage->clients);
     free(coverage);
 }
 
@@ -79,10 +84,12 @@ static void miss(struct coverage *coverage, const struct event *event, const cha
 /* It gained nothing: where its client is seen to ask at other times, it did not. */
 static void note_unasked(struct coverage *coverage, const struct event *event, const char *what)
 {
-    const unsigned client = 1u << event->client;
-    if (!(coverage->unasked & client))
-        say(coverage, event, what, coverage->answered[event->client]);
-    coverage->unasked |= client;
+    char words[WITNESS_LINE_BYTES];
+    struct coverage_client *client = &coverage->clients[event->client];
+    if (client->unasked)
+        return;
+    say(coverage, event, what, words);
+    client->unasked = memory_text(words);
 }
 
 static void returned(struct coverage *coverage, const struct event *event)
@@ -170,7 +177,7 @@ void coverage_event(struct coverage *coverage, const struct event *event)
                    event->kind == EVENT_FAULT; /* that befell what it asked */
     if (is_seen && event->server >= 0) {
         seen[event->server].is_asked = true;
-        coverage->asked |= 1u << event->client;
+        coverage->clients[event->client].has_asked = true;
     }
     if (event->server >= 0)
         coverage->servers |= 1u << event->server;
@@ -186,11 +193,11 @@ const char *coverage_gap(const struct coverage *coverage)
 {
     const struct ledger *ledger = coverage->ledger;
     const unsigned all = (1u << ledger->head->servers) - 1;
-    const unsigned unseen = coverage->unasked & ~coverage->asked;
     if (coverage->is_missing)
         return coverage->words;
-    if (unseen)
-        return coverage->answered[__builtin_ctz(unseen)];
+    for (int i = 0; i < ledger->head->clients; i++)
+        if (coverage->clients[i].unasked && !coverage->clients[i].has_asked)
+            return coverage->clients[i].unasked;
     if (ledger->quorum > 1 && coverage->is_granted && coverage->servers != all)
         return "one of the servers is never spoken of, and nobody saw what it did";
     return NULL;
