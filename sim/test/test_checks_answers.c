@@ -128,6 +128,27 @@ static void without_an_answer_it_may_happen_once(void **state)
               "15 D refused");
 }
 
+/* The same where its client has gone on: it had the lock before that, or after. */
+static void what_a_client_has_left_behind_happens_once(void **state)
+{
+    (void)state;
+    CANNOT(4, "0 A acquire; 1 A failed; 2 A acquire; 3 A granted; 4 A release; 5 A released; "
+              "6 B acquire; 7 B refused; 12 C acquire; 13 C granted; 14 C release; "
+              "15 C released; 16 D acquire; 17 D refused");
+    CANNOT(4, "0 A acquire; 1 A failed; 2 B acquire; 3 B refused; 8 A acquire; 9 A granted; "
+              "10 A release; 11 A released; 12 B acquire; 13 B refused");
+}
+
+/* An acquire without an answer, and a release that was told "not mine". */
+static void not_mine_is_before_it_was_taken_or_after_it_was_lost(void **state)
+{
+    (void)state;
+    CAN_BE(4, "0 C acquire; 0 D acquire; 6 C release; 8 C not-mine; 8 D refused; 8 A acquire; "
+              "9 A granted");
+    CANNOT(5, "1 B acquire; 1 A acquire; 3 A release; 5 A not-mine; 6 B refused; 6 A release; "
+              "7 A not-mine");
+}
+
 static void not_mine_is_what_was_lost(void **state)
 {
     (void)state;
@@ -259,6 +280,8 @@ int main(void)
         cmocka_unit_test(refused_is_who_cannot_have_had_it),
         cmocka_unit_test(all_answers_need_one_order),
         cmocka_unit_test(without_an_answer_it_may_happen_once),
+        cmocka_unit_test(what_a_client_has_left_behind_happens_once),
+        cmocka_unit_test(not_mine_is_before_it_was_taken_or_after_it_was_lost),
         cmocka_unit_test(not_mine_is_what_was_lost),
         cmocka_unit_test(a_renewal_begins_the_lease_anew),
         cmocka_unit_test(a_late_grant_proves_nothing),
