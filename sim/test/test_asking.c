@@ -89,7 +89,7 @@ static void a_quorum_as_a_worker_comes_to_what_its_steps_come_to(void **state)
 {
     (void)state;
     compare_programs("redlock", "quorum_worker", "", 1, faults_of(FAULTS_SHORT));
-    compare_programs("redlock", "quorum_worker", "", 3, faults_of(FAULTS_SHORT));
+    compare_programs("redlock", "quorum_worker", "", 3, faults_of(2));
 }
 
 static void schemes_as_workers_come_to_what_their_steps_come_to(void **state)
