@@ -41,11 +41,17 @@ PROFILES = {
     "refuse": ["--no-faults", "--refuse", "0.5%", "--refuse-time", "100ms"],
     "drift": ["--no-faults", "--drift", "50%"],
     "server-drift": ["--no-faults", "--server-drift", "50%", "--pause", "20%", "--pause-time", "120ms"],
+    "after-grant": ["--no-faults", "--pause-after-grant", "20%", "--pause-time", "150ms"],
+    "in-release": ["--no-faults", "--stall-in-release", "20%", "--pause-time", "150ms"],
+    "past-lease": ["--no-faults", "--delay-past-lease", "2%"],
+    "many-locks": ["--delay", "5%", "--pause", "3%", "--locks", "500", "--hold", "exponential:5ms", "--think", "1ms..20ms"],
+    "healed": ["--crash", "1%", "--delay-past-lease", "1%", "--heal", "7s"],
+    "one-at-a-time": ["--real-time", "--delay", "5%", "--pause", "3%"],
     "default": [],
     "all": ["--pause", "3%", "--delay", "5%", "--lose-reply", "1%", "--lose-request", "1%", "--crash", "1%"],
 }
 # A stall, or a client that dies in one, can come while its timer should ring.
-STALLS = {"pause", "server-drift", "default", "all"}
+STALLS = {"pause", "after-grant", "in-release", "many-locks", "healed", "one-at-a-time", "server-drift", "default", "all"}
 UNANSWERED = set(PROFILES)  # a busy machine is enough for an answer that comes too late to be waited for
 
 NO_VALIDITY = "it looks at no clock when the answer comes: a grant that is told behind its own lease is believed"

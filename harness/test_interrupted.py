@@ -188,6 +188,38 @@ def test_stress_says_for_how_long_it_ran(tmp_path):
     says_so_everywhere(tmp_path, f"0 of 2 runs ({ended['why']})")
 
 
+@pytest.mark.parametrize("number, status, verdict", [(signal.SIGINT, 0, "holds"), (signal.SIGHUP, 2, "holds")])
+def test_a_stress_run_without_an_end_is_whole_when_it_is_told_to_end(tmp_path, number, status, verdict):
+    """By SIGINT or SIGTERM; a terminal that hangs up tells nothing."""
+    process = stressing(tmp_path, "--scheme", "set-nx-px-cad", "--no-faults", "--lease", "10s", "--timeout", "9s", "--duration", "0")
+    process.send_signal(number)
+    ended, out, err = end(process)
+    (row,) = results_of(tmp_path)["results"]
+    assert (ended, row["verdict"]) == (status, verdict) and row["stress"]["operations"] > 0, (out, err)
+    assert ("interrupted" in results_of(tmp_path)) == (status == 2), out
+    assert "had no time of its own: it was stopped after" in out, out
+
+
+def test_a_stress_run_that_is_stopped_before_it_began_shows_nothing(tmp_path):
+    """Nobody asked for the lock: that is no verdict, whatever was asked for."""
+    process = start("stress", "--scheme", "set-nx-px-cad", "--no-faults", "--duration", "0", "--think", "1h", "--out", tmp_path)
+    process.stderr.readline()
+    process.stderr.readline()
+    process.send_signal(signal.SIGTERM)
+    status, out, err = end(process)
+    assert status == 2 and "nobody tried to acquire the lock" in out, (out, err)
+
+
+def test_stress_ends_behind_the_first_violation_that_counts(tmp_path):
+    """An overrun is nobody's fault: the run goes on, until a client deletes what is another's."""
+    ran = run("stress", "--scheme", "lua-setnx-expire-del", "--clients", "10", "--duration", "60s", "--until-violation",
+              "--no-faults", "--pause-after-grant", "50%", "--out", tmp_path)
+    (row,) = results_of(tmp_path)["results"]
+    assert ran.status == 1 and row["verdict"] == "violated", ran
+    assert "release-own" in [p["property"] for p in row["properties"] if p["verdict"] == "violated"]
+    assert row["seconds"] < 60 and "ended behind its first violation" in ran.out, ran
+
+
 def test_what_stress_has_seen_stays_seen(tmp_path):
     """Losers extend what is not theirs: that needs no fault, and no luck."""
     process = stressing(tmp_path, "--scheme", "multi-setnx-expire-del", "--locks", "1", "--no-faults")

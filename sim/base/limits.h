@@ -10,7 +10,9 @@ enum {
     /* Clients of one stress run: the proxy holds two descriptors for each, twice with a lane. */
     CLIENTS_MAX = 10000,
     /* Locks that the clients of one stress run share among them. */
-    LOCKS_MAX = 1000,
+    LOCKS_MAX = 10000,
+    /* Keys that one watch tells apart. */
+    WATCHED_KEYS_MAX = 1000,
     /* Fields of a scheme's state: what a state of the explorer can pack. */
     SCHEME_FIELDS_MAX = 16,
     /* Asks of one step of a scheme: a command to each server, a timer, and a report. */

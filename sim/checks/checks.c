@@ -292,6 +292,11 @@ unsigned checks_violated(const struct checks *checks)
     return violated;
 }
 
+const struct finding *checks_so_far(const struct checks *checks, enum property property)
+{
+    return &checks->monitors[property].finding;
+}
+
 void checks_finish(struct checks *checks, int64_t end_us, struct finding *findings,
                    struct counters *counters)
 {

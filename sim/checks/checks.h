@@ -85,6 +85,9 @@ struct event_sink checks_sink(struct checks *checks);
 
 /* What is violated so far, while the history goes on; bit a property. */
 unsigned checks_violated(const struct checks *checks);
+/* What that property has found so far: its count, cause, blames and causes; its verdict says
+ * nothing yet. Borrowed. */
+const struct finding *checks_so_far(const struct checks *checks, enum property property);
 
 /* Ends the history at time end_us and fills findings[PROPERTY_COUNT]; counters may be NULL. Once.
  */

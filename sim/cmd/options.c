@@ -1,6 +1,7 @@
 /* options.c - see options.h. */
 #include "cmd/options.h"
 
+#include "base/distribution.h"
 #include "base/suggest.h"
 #include "base/units.h"
 
@@ -10,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { OPTIONS_MAX = 40 };
+enum { OPTIONS_MAX = 60 };
 
 static const struct option_row *row_named(const struct option_row *rows, int count,
                                           const char *name, size_t length)
@@ -83,6 +84,10 @@ static enum fail take_value(const struct option_row *row, const char *text, stru
         return take_number(row, text, failure);
     case OPTION_RATE:
         return take_rate(row, text, failure);
+    case OPTION_LENGTHS:
+        if (distribution_read(text, row->most, row->target, failure))
+            return failure_wrap(failure, "%s", row->name);
+        return FAIL_NONE;
     case OPTION_DURATION:
         if (units_read_duration(text, row->target, failure))
             return failure_wrap(failure, "%s", row->name);

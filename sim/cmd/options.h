@@ -13,6 +13,7 @@ enum option_kind {
     OPTION_TEXT,     /* const char **: as given, borrowed from argv */
     OPTION_NUMBER,   /* int64_t *: in least .. most */
     OPTION_DURATION, /* int64_t *: us, in least .. most */
+    OPTION_LENGTHS,  /* struct distribution *: us, each in 0 .. most (base/distribution.h) */
     OPTION_RATE,     /* uint32_t *: parts per million, given as "1%", "0.05%" */
 };
 
@@ -20,7 +21,7 @@ struct option_row {
     const char *name; /* "--clients" */
     enum option_kind kind;
     void *target;
-    int64_t least, most; /* NUMBER, DURATION; both 0: any */
+    int64_t least, most; /* NUMBER, DURATION, LENGTHS; both 0: any */
 };
 
 /* Fills the targets and moves the operands to the front of argv[1..]; *operands is how many. "--"

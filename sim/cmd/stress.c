@@ -8,6 +8,7 @@
 #include "worker/crowd.h"
 
 #include <inttypes.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,7 +25,10 @@ const char cmd_stress_help[] =
     "                         1 to 1000 (default 10)\n"
     "  --locks N              number of locks that they share (default: one for 25 clients)\n"
     "  --servers N            number of servers, 1 to 7 (default 1; 5 for quorums)\n"
-    "  --duration TIME        time for each scheme (default 10s)\n"
+    "  --duration TIME        time for each scheme (default 10s); 0: until SIGINT or SIGTERM\n"
+    "  --until-violation      end behind the first violation that counts as a failure\n"
+    "  --heal TIME            so long behind that without faults; clients ask on, and must be\n"
+    "                         granted locks again (default 0s; more than 3 leases)\n"
     "  --lease TIME           lease, rounded up to the scheme's unit (default 500ms)\n"
     "  --pause RATE           part of the critical sections in which the holder stalls\n"
     "                         (default 1%)\n"
@@ -40,13 +44,18 @@ const char cmd_stress_help[] =
     "  --silence-time TIME    mean length of such a silence (default a lease)\n"
     "  --refuse RATE          part of the commands whose server refuses connections (default 0%)\n"
     "  --refuse-time TIME     mean length of such a refusal (default a lease)\n"
+    "  --pause-after-grant RATE   part of the grants behind which the client stalls at once\n"
+    "  --stall-in-release RATE    part of the releases that stall between two of their commands\n"
+    "  --delay-past-lease RATE    part of the commands that are late by a lease to two\n"
     "  --drift RATE           part of the clients whose clocks run up to 10% fast or slow\n"
     "                         (default 0%)\n"
     "  --server-drift RATE    part of the servers whose clocks run 5 to 10% fast or slow\n"
     "                         (default 0%)\n"
     "  --no-faults            set all rates to 0, except those that are given\n"
     "  --timeout TIME         how long a client waits for a reply (default a quarter of a lease)\n"
-    "  --think TIME           pause of a client between attempts (default 200us times clients)\n"
+    "  --think LENGTHS        pause of a client between attempts: 5ms is always that, 2ms..8ms\n"
+    "                         even, exponential:5ms of that mean (default 0us..400us a client)\n"
+    "  --hold LENGTHS         work of a holder before its release (default 0us)\n"
     "  --seed N               seed of the faults and tokens (default 1)\n"
     "  --shard K/N            run only part K of N of the schemes\n"
     "  --real-time            do not preload our library into the servers: one command at a time\n"
@@ -64,10 +73,11 @@ enum { CLIENTS = 50, WORKERS = 10 }; /* where nothing is said */
 struct options {
     struct stress_options stress;
     struct worker_scheme program;
-    const char *scheme, *shard;
+    struct distribution think; /* from_us -1: not said */
+    const char *scheme, *shard, *duration;
     struct run_choices choices;
     int64_t clients, locks, servers, seed;
-    int no_faults, keep_history;
+    int no_faults, keep_history, until_violation;
     struct output output;
 };
 
@@ -81,6 +91,11 @@ static enum fail check_worker(const struct options *options, struct failure *fai
                   {"--drift", options->stress.drift_ppm},
                   {"--server-drift", options->stress.server_drift_ppm},
                   {"--timeout", options->stress.timeout_us},
+                  {"--hold", options->stress.hold.from_us || options->stress.hold.to_us},
+                  {"--heal", options->stress.heal_us},
+                  {"--pause-after-grant", options->stress.pause_after_grant_ppm},
+                  {"--stall-in-release", options->stress.stall_in_release_ppm},
+                  {"--delay-past-lease", options->stress.delay_past_lease_ppm},
                   {"--redis", options->choices.redis},
                   {"--shard", options->shard}};
     for (size_t i = 0; i < sizeof others / sizeof *others; i++)
@@ -95,6 +110,23 @@ static enum fail check_worker(const struct options *options, struct failure *fai
     return FAIL_NONE;
 }
 
+/* A time, or 0, for which there is no unit: no end of its own. */
+static enum fail read_duration(struct options *options, int64_t most_us, struct failure *failure)
+{
+    int64_t *duration_us = &options->stress.duration_us;
+    if (!strcmp(options->duration, "0")) {
+        *duration_us = 0;
+        return FAIL_NONE;
+    }
+    if (units_read_duration(options->duration, duration_us, failure))
+        return failure_wrap(failure, "--duration");
+    if (*duration_us < 1000 || *duration_us > most_us)
+        return failure_set(failure, FAIL_INPUT,
+                           "--duration wants 1ms to 24h, or 0 for no end, not '%s'",
+                           options->duration);
+    return FAIL_NONE;
+}
+
 static enum fail parse(int argc, char **argv, struct options *options, struct failure *failure)
 {
     const int64_t hour_us = 3600000000, day_us = 24 * hour_us;
@@ -105,7 +137,12 @@ static enum fail parse(int argc, char **argv, struct options *options, struct fa
         {"--clients", OPTION_NUMBER, &options->clients, 1, CLIENTS_MAX},
         {"--locks", OPTION_NUMBER, &options->locks, 1, LOCKS_MAX},
         {"--servers", OPTION_NUMBER, &options->servers, 1, SERVERS_MAX},
-        {"--duration", OPTION_DURATION, &stress->duration_us, 1000, day_us},
+        {"--duration", OPTION_TEXT, &options->duration, 0, 0},
+        {"--until-violation", OPTION_FLAG, &options->until_violation, 0, 0},
+        {"--heal", OPTION_DURATION, &stress->heal_us, 0, day_us},
+        {"--pause-after-grant", OPTION_RATE, &stress->pause_after_grant_ppm, 0, 0},
+        {"--stall-in-release", OPTION_RATE, &stress->stall_in_release_ppm, 0, 0},
+        {"--delay-past-lease", OPTION_RATE, &stress->delay_past_lease_ppm, 0, 0},
         {"--lease", OPTION_DURATION, &stress->lease_us, 1000, hour_us},
         {"--pause", OPTION_RATE, &stress->pause_ppm, 0, 0},
         {"--pause-time", OPTION_DURATION, &stress->pause_us, 1, hour_us},
@@ -123,7 +160,8 @@ static enum fail parse(int argc, char **argv, struct options *options, struct fa
         {"--no-faults", OPTION_FLAG, &options->no_faults, 0, 0},
         {"--real-time", OPTION_FLAG, &options->choices.real_time, 0, 0},
         {"--timeout", OPTION_DURATION, &stress->timeout_us, 1000, hour_us},
-        {"--think", OPTION_DURATION, &stress->think_us, 1, hour_us},
+        {"--think", OPTION_LENGTHS, &options->think, 0, hour_us},
+        {"--hold", OPTION_LENGTHS, &stress->hold, 0, hour_us},
         {"--seed", OPTION_NUMBER, &options->seed, 0, INT64_MAX},
         {"--shard", OPTION_TEXT, &options->shard, 0, 0},
         {"--history", OPTION_FLAG, &options->keep_history, 0, 0},
@@ -137,6 +175,9 @@ static enum fail parse(int argc, char **argv, struct options *options, struct fa
         return failure->code;
     if (operands)
         return failure_set(failure, FAIL_INPUT, "stress takes no operand: '%s'", argv[1]);
+    stress->until_violation = options->until_violation;
+    if (options->duration && read_duration(options, day_us, failure))
+        return FAIL_INPUT;
     if (options->choices.worker && check_worker(options, failure))
         return FAIL_INPUT;
     return output_check(&options->output, failure);
@@ -180,8 +221,9 @@ static struct stress_options stress_for(const struct options *options, const str
         stress.delay_us = lease_us / 2;
     /* Clients that poll faster than a server answers would only measure the queue in front of it.
      */
-    if (!stress.think_us)
-        stress.think_us = clients * (options->choices.worker ? 1000 : 200);
+    const bool has_think = options->think.from_us >= 0;
+    stress.think = has_think ? options->think
+                             : distribution_about(clients * (options->choices.worker ? 1000 : 200));
     if (!stress.locks)
         stress.locks = 1 + ((int)clients - 1) / 25;
     if (!stress.timeout_us)
@@ -191,12 +233,23 @@ static struct stress_options stress_for(const struct options *options, const str
     return stress;
 }
 
-static void show_progress(void *context, int64_t elapsed_us, int64_t operations, int64_t grants)
+enum { HEARTBEAT_S = 5 };
+
+/* A line that is written over on a terminal; elsewhere one at the first second and then each fifth.
+ */
+static void show_progress(void *context, const struct stress_progress *progress)
 {
     const bool is_terminal = isatty(STDERR_FILENO);
+    const int64_t elapsed_s = progress->elapsed_us / 1000000;
+    char p99[UNITS_TEXT_MAX];
+    if (!is_terminal && elapsed_s > 1 && elapsed_s % HEARTBEAT_S != 0)
+        return;
     fputs(is_terminal ? "\r\033[K" : "", stderr);
-    text_format(stderr, TEXT_PLAIN, "%s: %" PRId64 " s, %" PRId64 " operations, %" PRId64 " grants",
-                (const char *)context, elapsed_us / 1000000, operations, grants);
+    text_format(stderr, TEXT_PLAIN,
+                "%s: %" PRId64 " s, %" PRId64 " operations, %" PRId64 " grants, p99 %s, %s%s",
+                (const char *)context, elapsed_s, progress->operations, progress->grants,
+                units_print_ms(progress->p99_us, p99), progress->violations ? "violated: " : "",
+                progress->violations ? progress->violations : "nothing violated");
     fputs(is_terminal ? "" : "\n", stderr);
 }
 
@@ -215,6 +268,9 @@ static void show_rates(const struct stress_options *stress)
                  {stress->silence_ppm, stress->silence_us, "of commands find their server silent"},
                  {stress->refuse_ppm, stress->refuse_us,
                   "of commands find their server refusing connections"},
+                 {stress->pause_after_grant_ppm, stress->pause_us, "of grants stall their client"},
+                 {stress->stall_in_release_ppm, stress->pause_us, "of releases stall within"},
+                 {stress->delay_past_lease_ppm, 0, "of commands are late by a lease to two"},
                  {stress->drift_ppm, 0, "of clocks drift"},
                  {stress->server_drift_ppm, 0, "of servers' clocks drift"}};
     char lease[UNITS_TEXT_MAX], length[UNITS_TEXT_MAX];
@@ -239,11 +295,14 @@ static void note_end(struct results *results, const struct stress_options *stres
 {
     const struct result_row *row = &results->rows[results->rows_count - 1];
     char ran[UNITS_TEXT_MAX], asked[UNITS_TEXT_MAX];
-    if (!cmd_stop || row->elapsed_us >= stress->duration_us)
+    const int64_t wanted_us = stress->duration_us + stress->heal_us;
+    if (!cmd_stop || (stress->duration_us && row->elapsed_us >= wanted_us))
         return;
+    if (!stress->duration_us && cmd_stop != SIGHUP)
+        return; /* that is its end: who hangs up has not said so */
     char *why = memory_format("%s, %s after %s of %s", cmd_stop_name(), row->scheme,
                               units_print_duration(row->elapsed_us / 1000 * 1000, ran),
-                              units_print_duration(stress->duration_us, asked));
+                              wanted_us ? units_print_duration(wanted_us, asked) : "no end");
     results_interrupt(results, why, "run", results->rows_count - 1,
                       shard_size(&results->shard, results->whole));
     free(why);
@@ -318,6 +377,16 @@ static enum fail stress_and_report(struct options *options, struct scheme_list *
     return fail;
 }
 
+/* The second of two would never run. */
+static enum fail check_endless(const struct options *options, const struct scheme_list *asked,
+                               struct failure *failure)
+{
+    if (options->stress.duration_us || asked->count <= 1)
+        return FAIL_NONE;
+    return failure_set(failure, FAIL_INPUT, "--duration 0 wants one --scheme, not %d",
+                       asked->count);
+}
+
 int cmd_stress(int argc, char **argv)
 {
     struct options options = {.stress = {.duration_us = 10000000,
@@ -327,6 +396,7 @@ int cmd_stress(int argc, char **argv)
                                          .lose_reply_ppm = rate_not_said,
                                          .lose_request_ppm = rate_not_said,
                                          .crash_ppm = rate_not_said},
+                              .think = {.from_us = -1},
                               .seed = 1};
     struct scheme_list asked = {0};
     struct failure failure = {0};
@@ -334,8 +404,11 @@ int cmd_stress(int argc, char **argv)
         return cmd_failed(&failure);
     if (!options.choices.worker && !options.scheme)
         options.scheme = "set-nx-ex-del,set-nx-px-cad";
-    if (scheme_list_read(options.scheme, &asked, &failure))
+    if (scheme_list_read(options.scheme, &asked, &failure) ||
+        check_endless(&options, &asked, &failure)) {
+        free(asked.rows);
         return cmd_failed(&failure);
+    }
     cmd_catch_signals();
     enum fail status = stress_and_report(&options, &asked, &failure);
     free(asked.rows);

@@ -7,6 +7,7 @@
 #ifndef PICKLOCK_LIVE_LIVE_H
 #define PICKLOCK_LIVE_LIVE_H
 
+#include "base/distribution.h"
 #include "scenario/world.h"
 
 enum steering {
@@ -52,13 +53,20 @@ enum fail live_compare_clocks(struct live *live, struct failure *failure);
 
 /* --- free running: stress --- */
 
+struct stress_progress {
+    int64_t elapsed_us, operations, grants;
+    int64_t p99_us;         /* of the acquire calls so far */
+    const char *violations; /* as a sentence says them; NULL: none yet, or not known. Borrowed */
+};
+
 /* Chances are per million of the thing that they strike; durations are drawn evenly from 0 .. 2 x
  * the mean. */
 struct stress_options {
     const struct scheme *scheme;
     int clients, servers, locks;
     int64_t lease_us;
-    int64_t duration_us;
+    int64_t duration_us; /* 0: until *stop */
+    int64_t heal_us;     /* behind that, without faults; clients ask on */
     uint64_t seed;
     uint32_t pause_ppm; /* of critical sections: the holder stalls for about pause_us */
     int64_t pause_us;
@@ -74,12 +82,21 @@ struct stress_options {
     int64_t refuse_us;
     uint32_t drift_ppm;        /* of clients: their clocks gain, or lose, up to a tenth */
     uint32_t server_drift_ppm; /* of servers: theirs do, at least half as much; BENT_TIME only */
-    int64_t timeout_us;        /* a client's command time-out */
-    int64_t think_us;          /* between attempts */
+    /* Aimed: where a lock is most easily broken. */
+    uint32_t pause_after_grant_ppm; /* of grants: the client stalls for about pause_us, at once */
+    uint32_t stall_in_release_ppm;  /* of releases: it does so between two of their commands */
+    uint32_t delay_past_lease_ppm;  /* of commands: late by one lease to two */
+    int64_t timeout_us;             /* a client's command time-out */
+    struct distribution think;      /* between attempts */
+    struct distribution hold;       /* a section's work, between its writes and the release */
     struct event_sink sink;
-    /* Called about once a second with the operations, grants and seconds so far (may be NULL). */
-    void (*progress)(void *context, int64_t elapsed_us, int64_t operations, int64_t grants);
+    /* Called about once a second (may be NULL). */
+    void (*progress)(void *context, const struct stress_progress *progress);
     void *progress_context;
+    bool until_violation; /* the run may end behind the first that counts as a failure */
+    /* Has enough been seen, so that the run may end? Asked ten times a second (may be NULL). */
+    bool (*is_enough)(void *context);
+    void *is_enough_context;
     const volatile int *stop; /* set by a signal handler: end early and cleanly */
 };
 
@@ -98,6 +115,9 @@ enum struck {
     STRUCK_REFUSAL,
     STRUCK_CLIENT_DRIFT,
     STRUCK_SERVER_DRIFT,
+    STRUCK_AFTER_GRANT,
+    STRUCK_IN_RELEASE,
+    STRUCK_PAST_LEASE,
     STRUCK_COUNT
 };
 
@@ -105,7 +125,11 @@ struct stress_outcome {
     int clients; /* that every server has answered: all, or the run has failed */
     int64_t elapsed_us;
     struct latency latency_us;
-    bool was_stopped;
+    bool was_stopped;     /* before its time; one without a time is not */
+    bool has_seen_enough; /* is_enough() ended it */
+    /* Locks that were asked for while it healed, long enough before its end; and those of them that
+     * nobody was granted then. */
+    int healed_of, unhealed;
     /* FAIL_UNKNOWN: nothing can be concluded, and why: a server's clock did not keep ours, a fault
      * did not strike. */
     struct failure doubt;

@@ -2,7 +2,7 @@
  * section, release. See stress.h.
  *
  *     thinks -> acquires -> [writes, fenced] -> reads the counter -> writes it + 1 -> appends to
- * the list -> releases -> thinks
+ * the list -> works -> releases -> thinks
  *
  * Stalls and crashes strike between these. */
 #include "live/stress.h"
@@ -12,6 +12,7 @@
 enum { CRASH_MOMENTS = 4 };
 
 static void load_client_goes_on(struct load_client *load_client);
+static void pause_ends(struct load_timer *timer);
 
 /* --- events --- */
 
@@ -61,7 +62,7 @@ static void load_client_crashes(struct load_client *load_client)
     load_client_fault(load_client, FAULT_CRASH, 0);
     load_client->crash_in = -1;
     load_client->place = LOAD_DEAD;
-    load_client->is_paused = false;
+    load_client->is_paused = load_client->is_working = false;
     client_crash(&load_client->client);
     timers_remove(&stress->timers, &load_client->wake.timer);
     lanes_drop(load_client);
@@ -73,6 +74,8 @@ static void load_client_crashes(struct load_client *load_client)
 /* One moment nearer to the crash that was drawn; true: it has struck. */
 static bool crash_strikes(struct load_client *load_client)
 {
+    if (load_client->stress->is_healing)
+        load_client->crash_in = -1;
     if (load_client->crash_in < 0 || load_client->crash_in-- > 0)
         return false;
     load_client_crashes(load_client);
@@ -106,8 +109,10 @@ static void count_return(struct load_client *load_client, const struct step_resu
     struct stress *stress = load_client->stress;
     if (step->op == OP_ACQUIRE)
         histogram_add(stress->latency, world_us(load_client) - load_client->called_us);
-    if (step->result == RESULT_GRANTED)
-        stress->grants++;
+    if (step->result != RESULT_GRANTED)
+        return;
+    stress->grants++;
+    healing_granted(stress, load_client->lock);
 }
 
 static void take_step(struct load_client *load_client, const struct step_result *step)
@@ -130,7 +135,7 @@ static void take_step(struct load_client *load_client, const struct step_result 
     }
     wake_set(load_client);
     /* A crash that was drawn for the operation strikes at its end at the latest. */
-    if (step->has_returned && load_client->crash_in >= 0) {
+    if (step->has_returned && load_client->crash_in >= 0 && !load_client->stress->is_healing) {
         load_client_crashes(load_client);
         return;
     }
@@ -225,7 +230,7 @@ static void think(struct load_client *load_client)
     load_client->place = LOAD_THINKS;
     load_client->crash_in = -1;
     load_client->next.rings = thought;
-    stress_timer(stress, &load_client->next, stress_spread(drawn, stress->options->think_us));
+    stress_timer(stress, &load_client->next, distribution_at(&stress->options->think, drawn));
 }
 
 static void acquire(struct load_client *load_client)
@@ -236,8 +241,9 @@ static void acquire(struct load_client *load_client)
     load_client->lock = (int)(stress_draw(stress, load_client->number, DRAW_LOCK, attempt) %
                               (uint64_t)stress->options->locks);
     load_client->place = LOAD_ACQUIRES;
-    load_client->was_paused = false;
+    load_client->was_paused = load_client->has_stalled_releasing = false;
     load_client->called_us = world_us(load_client);
+    healing_asked(stress, load_client->lock, load_client->called_us);
     crash_draw(load_client);
     client_acquire(&load_client->client, client_token(&stress->run, load_client->number, attempt),
                    load_client->called_us, &step);
@@ -286,6 +292,52 @@ static void access_begin(struct load_client *load_client, enum load_client_place
     load_request_send(load_client, &request);
 }
 
+/* From now on nothing of it happens, for about the mean length of a pause. */
+static void stall(struct load_client *load_client, enum struck struck, uint64_t drawn)
+{
+    struct stress *stress = load_client->stress;
+    const int64_t pause_us = stress_spread(drawn >> 20, stress->options->pause_us);
+    load_client->was_paused = load_client->is_paused = true;
+    load_client->awake_us = world_us(load_client) + pause_us;
+    stress->struck[struck]++;
+    load_client_fault(load_client, FAULT_PAUSE, pause_us);
+    load_client->next.rings = pause_ends;
+    stress_timer(stress, &load_client->next, pause_us);
+}
+
+/* Has one that is aimed been drawn for this attempt? Each kind draws its own. */
+static bool aimed_strikes(const struct load_client *load_client, uint32_t ppm, enum struck struck,
+                          uint64_t *drawn)
+{
+    const struct stress *stress = load_client->stress;
+    const int64_t n = (int64_t)load_client->client.attempt * STRUCK_COUNT + (int64_t)struck;
+    *drawn = stress_draw(stress, load_client->number, DRAW_AIMED, n);
+    return !stress->is_healing && !load_client->was_paused && *drawn % 1000000 < ppm;
+}
+
+bool load_client_stalls_releasing(struct load_client *load_client)
+{
+    const uint32_t ppm = load_client->stress->options->stall_in_release_ppm;
+    uint64_t drawn;
+    if (!ppm || load_client->place != LOAD_RELEASES ||
+        !aimed_strikes(load_client, ppm, STRUCK_IN_RELEASE, &drawn))
+        return false;
+    stall(load_client, STRUCK_PAUSE, drawn);
+    load_client->has_stalled_releasing = true;
+    return true;
+}
+
+static bool stalls_after_grant(struct load_client *load_client)
+{
+    const uint32_t ppm = load_client->stress->options->pause_after_grant_ppm;
+    uint64_t drawn;
+    if (!ppm || load_client->place != LOAD_ACQUIRES ||
+        !aimed_strikes(load_client, ppm, STRUCK_AFTER_GRANT, &drawn))
+        return false;
+    stall(load_client, STRUCK_AFTER_GRANT, drawn);
+    return true;
+}
+
 /* The holder stalls, once a section, before it reads or between reading and writing. */
 static bool pause_strikes(struct load_client *load_client, enum load_client_place where)
 {
@@ -293,15 +345,34 @@ static bool pause_strikes(struct load_client *load_client, enum load_client_plac
     uint64_t drawn =
         stress_draw(stress, load_client->number, DRAW_PAUSE, load_client->client.attempt);
     bool is_here = (drawn >> 63) == (where == LOAD_READS);
-    if (load_client->was_paused || !is_here || drawn % 1000000 >= stress->options->pause_ppm)
+    if (stress->is_healing || load_client->was_paused || !is_here ||
+        drawn % 1000000 >= stress->options->pause_ppm)
         return false;
-    int64_t pause_us = stress_spread(drawn >> 20, stress->options->pause_us);
-    load_client->was_paused = load_client->is_paused = true;
-    load_client->awake_us = world_us(load_client) + pause_us;
-    stress->struck[STRUCK_PAUSE]++;
-    load_client_fault(load_client, FAULT_PAUSE, pause_us);
-    load_client->next.rings = pause_ends;
-    stress_timer(stress, &load_client->next, pause_us);
+    stall(load_client, STRUCK_PAUSE, drawn);
+    return true;
+}
+
+/* --- work, as long as was drawn for the attempt --- */
+
+static void worked(struct load_timer *timer)
+{
+    struct load_client *load_client = timer->owner;
+    load_client->is_working = false;
+    load_client_goes_on(load_client);
+}
+
+static bool has_work(struct load_client *load_client)
+{
+    struct stress *stress = load_client->stress;
+    const struct distribution *hold = &stress->options->hold;
+    const int64_t work_us = distribution_at(
+        hold, stress_draw(stress, load_client->number, DRAW_HOLD, load_client->client.attempt));
+    if (load_client->place != LOAD_APPENDS || work_us <= 0)
+        return false;
+    load_client->place = LOAD_WORKS;
+    load_client->is_working = true;
+    load_client->next.rings = worked;
+    stress_timer(stress, &load_client->next, work_us);
     return true;
 }
 
@@ -311,6 +382,8 @@ static void section_goes_on(struct load_client *load_client)
     bool was_done =
         load_client->client.last == RESULT_DONE || load_client->client.last == RESULT_GRANTED;
     enum load_client_place next = LOAD_RELEASES;
+    if (stalls_after_grant(load_client) || (was_done && has_work(load_client)))
+        return;
     if (was_done && load_client->place == LOAD_ACQUIRES)
         next = load_client->client.scheme->mints_fence ? LOAD_WRITES_FENCED : LOAD_READS;
     else if (was_done && load_client->place < LOAD_APPENDS)
@@ -326,6 +399,9 @@ static void load_client_goes_on(struct load_client *load_client)
 {
     if (load_client->is_paused || load_client->client.is_accessing)
         return;
+    if (load_client->is_working && load_client->client.phase == PHASE_HOLDING)
+        return;
+    load_client->is_working = false; /* who has noticed that the lock is lost works no more */
     switch (load_client->client.phase) {
     case PHASE_HOLDING:
         section_goes_on(load_client);
@@ -370,7 +446,12 @@ void load_client_drifts(struct load_client *load_client)
     load_client_fault(load_client, FAULT_CLIENT_DRIFT, gains_us);
 }
 
-void load_client_start(struct load_client *load_client, int64_t in_us)
+void load_client_begin(struct load_client *load_client)
 {
-    stress_timer(load_client->stress, &load_client->next, in_us);
+    struct stress *stress = load_client->stress;
+    const struct distribution *think = &stress->options->think;
+    const uint64_t drawn = stress_draw(stress, load_client->number, DRAW_THINK, 0);
+    const bool is_constant = think->kind == DISTRIBUTION_CONSTANT;
+    const struct distribution first = is_constant ? distribution_about(think->from_us) : *think;
+    stress_timer(stress, &load_client->next, distribution_at(&first, drawn));
 }

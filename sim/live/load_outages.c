@@ -63,6 +63,18 @@ static void outage_ends(struct load_timer *timer)
     load_requests_pump(queue->stress, queue->server);
 }
 
+void outages_end(struct stress *stress)
+{
+    for (int i = 0; i < stress->options->servers; i++) {
+        struct queue *queue = &stress->queues[i];
+        queue->due = REACH_OPEN;
+        if (queue->reach == REACH_OPEN)
+            continue;
+        timers_remove(&stress->timers, &queue->outage.timer);
+        outage_ends(&queue->outage);
+    }
+}
+
 static void refuse(struct queue *queue)
 {
     struct stress *stress = queue->stress;

@@ -127,10 +127,16 @@ static void delay_after_ends(struct load_timer *timer)
     exchange_deliver(request->exchange);
 }
 
+static bool is_past_lease(const struct load_request *request)
+{
+    return request->strike == STRIKE_PAST_LEASE_BEFORE ||
+           request->strike == STRIKE_PAST_LEASE_AFTER;
+}
+
 static void load_request_delayed(struct load_request *request, void (*then)(struct load_timer *))
 {
     struct stress *stress = stress_of(request);
-    stress->struck[STRUCK_DELAY]++;
+    stress->struck[is_past_lease(request) ? STRUCK_PAST_LEASE : STRUCK_DELAY]++;
     load_request_fault(request, FAULT_DELAY, request->delay_us);
     request->delay.rings = then;
     stress_timer(stress, &request->delay, request->delay_us);
@@ -149,7 +155,8 @@ static void arrived(struct exchange *exchange)
     } else if (request->strike == STRIKE_SILENCE || request->strike == STRIKE_REFUSAL) {
         outage_draw(request);
         enqueue(request);
-    } else if (request->strike == STRIKE_DELAY_BEFORE) {
+    } else if (request->strike == STRIKE_DELAY_BEFORE ||
+               request->strike == STRIKE_PAST_LEASE_BEFORE) {
         request->place = PLACE_DELAYED;
         load_request_delayed(request, delay_before_ends);
     } else {
@@ -192,7 +199,8 @@ static void conclude(struct load_request *request)
         stress->struck[STRUCK_REPLY]++;
         load_request_fault(request, FAULT_LOSE_REPLY, 0);
         lane_end(request->load_client, request->connection, request, MOMENT_LOST);
-    } else if (request->strike == STRIKE_DELAY_AFTER) {
+    } else if (request->strike == STRIKE_DELAY_AFTER ||
+               request->strike == STRIKE_PAST_LEASE_AFTER) {
         load_request_delayed(request, delay_after_ends);
     } else {
         exchange_deliver(exchange);
@@ -285,6 +293,11 @@ static bool is_overdue(const struct load_request *request)
            request->timeout.timer.due_us <= stress_now_us(stress_of(request));
 }
 
+static bool stalls_in_release(const struct load_request *request)
+{
+    return request->op == OP_RELEASE && load_client_stalls_releasing(request->load_client);
+}
+
 static void delivered(struct exchange *exchange)
 {
     struct load_request *request = exchange->owner;
@@ -299,7 +312,7 @@ static void delivered(struct exchange *exchange)
     }
     if (request->is_abandoned)
         late_one_heard(request);
-    else if (request->load_client->is_paused)
+    else if (request->load_client->is_paused || stalls_in_release(request))
         request->is_kept_back = true;
     else
         load_request_delivered(request);
@@ -349,11 +362,14 @@ static void draw_strike(struct load_request *request)
     const struct stress_options *options = stress->options;
     uint64_t drawn = stress_draw(stress, request->load_client->number, DRAW_COMMAND,
                                  request->load_client->commands++);
+    if (stress->is_healing)
+        return;
     uint64_t part = drawn % 1000000;
     const uint64_t lost = options->lose_request_ppm;
     const uint64_t reply = lost + options->lose_reply_ppm;
     const uint64_t delay = reply + options->delay_ppm;
     const uint64_t silence = delay + options->silence_ppm;
+    const uint64_t refuse = silence + options->refuse_ppm;
     if (part < lost)
         request->strike = STRIKE_REQUEST;
     else if (part < reply)
@@ -362,12 +378,16 @@ static void draw_strike(struct load_request *request)
         request->strike = drawn >> 63 ? STRIKE_DELAY_BEFORE : STRIKE_DELAY_AFTER;
     else if (part < silence)
         request->strike = STRIKE_SILENCE;
-    else if (part < silence + options->refuse_ppm)
+    else if (part < refuse)
         request->strike = STRIKE_REFUSAL;
+    else if (part < refuse + options->delay_past_lease_ppm)
+        request->strike = drawn >> 63 ? STRIKE_PAST_LEASE_BEFORE : STRIKE_PAST_LEASE_AFTER;
     request->delay_us =
         stress_spread(drawn >> 20, request->strike == STRIKE_SILENCE   ? options->silence_us
                                    : request->strike == STRIKE_REFUSAL ? options->refuse_us
                                                                        : options->delay_us);
+    if (is_past_lease(request))
+        request->delay_us = options->lease_us + stress_spread(drawn >> 20, options->lease_us / 2);
 }
 
 /* Now, or when a connection is free. What cannot be sent at all ends the run: it is in
@@ -423,6 +443,10 @@ void load_request_send(struct load_client *load_client, const struct request *wa
     while (*last)
         last = &(*last)->next;
     *last = request;
+    if (wanted->op == OP_RELEASE && load_client->has_stalled_releasing) {
+        load_client->has_stalled_releasing = false;
+        stress->struck[STRUCK_IN_RELEASE]++;
+    }
     draw_strike(request);
     request->timeout = (struct load_timer){.rings = timed_out, .owner = request};
     request->delay = (struct load_timer){.rings = try_again, .owner = request};

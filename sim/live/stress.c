@@ -136,26 +136,61 @@ static void compare_clocks(struct stress *stress)
         stress->failure = why;
 }
 
-static void run_for(struct stress *stress, int64_t duration_us)
+static void tell_progress(const struct stress *stress, int64_t now_us)
 {
     const struct stress_options *options = stress->options;
-    int64_t now_us = 0, checked_us = 0, told_us = 0;
-    while (!stress->failure.code && !is_stopped(stress) && now_us < duration_us) {
+    if (options->progress)
+        options->progress(options->progress_context,
+                          &(struct stress_progress){.elapsed_us = now_us,
+                                                    .operations = stress->operations,
+                                                    .grants = stress->grants,
+                                                    .p99_us = histogram_at(stress->latency, 990)});
+}
+
+static void look_for_enough(struct stress *stress)
+{
+    const struct stress_options *options = stress->options;
+    if (options->is_enough && options->is_enough(options->is_enough_context))
+        stress->has_seen_enough = true;
+}
+
+/* A run without a time heals when it has been told to end; a second signal ends the program. */
+static bool is_over(const struct stress *stress)
+{
+    const bool is_due = stress->is_healing && !stress->options->duration_us;
+    return stress->has_seen_enough || (is_stopped(stress) && !is_due);
+}
+
+static void run_until(struct stress *stress, int64_t end_us)
+{
+    int64_t now_us = stress_now_us(stress), checked_us = now_us, told_us = now_us;
+    while (!stress->failure.code && !is_over(stress) && now_us < end_us) {
         int64_t until_us = checked_us + CHECK_EVERY_US;
-        turn(stress, until_us < duration_us ? until_us : duration_us);
+        turn(stress, until_us < end_us ? until_us : end_us);
         now_us = stress_now_us(stress);
         if (now_us >= until_us) {
             checked_us = now_us;
             check_servers(stress);
+            look_for_enough(stress);
         }
         if (now_us < told_us + PROGRESS_EVERY_US)
             continue;
         told_us = now_us;
         compare_clocks(stress);
-        if (options->progress)
-            options->progress(options->progress_context, now_us, stress->operations,
-                              stress->grants);
+        tell_progress(stress, now_us);
     }
+}
+
+/* No more faults are drawn; those that go on end. What a client meets then it must get over. */
+static void heal(struct stress *stress)
+{
+    const int64_t heal_us = stress->options->heal_us;
+    const bool was_cut_short = is_stopped(stress) && stress->options->duration_us;
+    if (!heal_us || was_cut_short || stress->has_seen_enough || stress->failure.code)
+        return;
+    stress->is_healing = true;
+    outages_end(stress);
+    run_until(stress, stress_now_us(stress) + heal_us);
 }
 
 static bool is_at_rest(const struct stress *stress)
@@ -321,6 +356,7 @@ static enum fail prepare(struct stress *stress, struct failure *failure)
     stress->latency = memory_new(1, sizeof *stress->latency);
     stress->load_clients = memory_new((size_t)options->clients, sizeof *stress->load_clients);
     stress->prefixes = memory_new((size_t)options->locks, sizeof *stress->prefixes);
+    stress->healing = memory_new((size_t)options->locks, sizeof *stress->healing);
     timers_init(&stress->timers);
     for (int i = 0; i < options->locks; i++)
         live_lock_prefix(stress->live, i, stress->prefixes[i]);
@@ -341,8 +377,7 @@ static void begin(struct stress *stress)
         struct load_client *load_client = &stress->load_clients[i];
         load_client->client.epoch_us = (int64_t)wall.tv_sec * 1000000 + wall.tv_nsec / 1000;
         load_client_drifts(load_client);
-        load_client_start(load_client,
-                          stress_spread(stress_draw(stress, i, DRAW_THINK, 0), options->think_us));
+        load_client_begin(load_client);
     }
 }
 
@@ -375,7 +410,11 @@ static void fill_outcome(const struct stress *stress, struct stress_outcome *out
 {
     outcome->clients = stress->greeted;
     outcome->doubt = stress->doubt;
-    outcome->was_stopped = is_stopped(stress) && outcome->elapsed_us < stress->options->duration_us;
+    const struct stress_options *options = stress->options;
+    outcome->was_stopped =
+        is_stopped(stress) && outcome->elapsed_us < options->duration_us + options->heal_us;
+    outcome->has_seen_enough = stress->has_seen_enough;
+    healing_count(stress, outcome);
     outcome->latency_us = (struct latency){.p50 = histogram_at(stress->latency, 500),
                                            .p99 = histogram_at(stress->latency, 990),
                                            .p999 = histogram_at(stress->latency, 999),
@@ -409,6 +448,7 @@ static void clean_up(struct stress *stress)
     timers_close(&stress->timers);
     free(stress->load_clients);
     free(stress->prefixes);
+    free(stress->healing);
     free(stress->latency);
 }
 
@@ -422,7 +462,8 @@ enum fail live_stress(struct live *live, const struct stress_options *options,
     enum fail fail = prepare(&stress, why);
     if (!fail) {
         begin(&stress);
-        run_for(&stress, options->duration_us);
+        run_until(&stress, options->duration_us ? options->duration_us : INT64_MAX);
+        heal(&stress);
         outcome->elapsed_us = stress_now_us(&stress);
         drain(&stress);
         compare_clocks(&stress);

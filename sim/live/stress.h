@@ -55,7 +55,9 @@ struct load_request {
         STRIKE_SILENCE,
         STRIKE_REFUSAL,
         STRIKE_DELAY_BEFORE,
-        STRIKE_DELAY_AFTER
+        STRIKE_DELAY_AFTER,
+        STRIKE_PAST_LEASE_BEFORE,
+        STRIKE_PAST_LEASE_AFTER,
     } strike;
     int64_t delay_us;
     bool is_abandoned;    /* the client does not wait for it any more */
@@ -71,6 +73,7 @@ enum load_client_place {
     LOAD_READS,
     LOAD_WRITES,
     LOAD_APPENDS,
+    LOAD_WORKS,
     LOAD_RELEASES,
     LOAD_DEAD,
 };
@@ -91,6 +94,8 @@ struct load_client {
     int64_t operations;
     int crash_in; /* so many moments from now, -1: not */
     bool is_paused, was_paused;
+    bool is_working;            /* holds, and its work is not done */
+    bool has_stalled_releasing; /* and the release has sent nothing since */
 };
 
 struct queue {
@@ -103,6 +108,12 @@ struct queue {
     bool has_refused;         /* connections, at some time */
     int server;
     struct stress *stress;
+};
+
+/* When a lock was first asked for while the run healed (0: not), and whether it was granted. */
+struct lock_healing {
+    int64_t asked_us;
+    bool is_granted;
 };
 
 struct stress {
@@ -121,7 +132,8 @@ struct stress {
     int64_t connections_refused;
     int connections_max; /* connections that there are descriptors for */
     int greeted;         /* clients that every server has answered */
-    bool is_ending;
+    bool is_healing, has_seen_enough, is_ending;
+    struct lock_healing *healing; /* a lock each */
     struct failure failure;
     bool is_ordered;      /* every server tells in which order it reads */
     struct failure doubt; /* FAIL_UNKNOWN: nothing can be concluded, and why */
@@ -134,7 +146,17 @@ struct event stress_event(struct stress *stress, enum event_kind kind,
 void stress_write(struct stress *stress, struct event *event);
 void stress_timer(struct stress *stress, struct load_timer *timer, int64_t in_us);
 /* The n-th draw of a client for one kind of fault: 0 .. 999999, and a second number. */
-enum draw { DRAW_LOCK, DRAW_COMMAND, DRAW_PAUSE, DRAW_CRASH, DRAW_THINK, DRAW_DRIFT, DRAW_COUNT };
+enum draw {
+    DRAW_LOCK,
+    DRAW_COMMAND,
+    DRAW_PAUSE,
+    DRAW_CRASH,
+    DRAW_THINK,
+    DRAW_DRIFT,
+    DRAW_AIMED,
+    DRAW_HOLD,
+    DRAW_COUNT
+};
 uint64_t stress_draw(const struct stress *stress, int client, enum draw draw, int64_t n);
 /* 0 .. 2 x mean, from one draw. */
 int64_t stress_spread(uint64_t drawn, int64_t mean_us);
@@ -173,12 +195,20 @@ void load_order_drop(struct stress *stress);
 void outage_draw(const struct load_request *request);
 /* Begins the one that was drawn, if any; nothing is with the server. */
 void outage_begin_due(struct queue *queue);
+/* All that go on end now. */
+void outages_end(struct stress *stress);
 /* Draws whether the clock of that server runs fast or slow, from now on; and tells it. */
 void server_drifts(struct stress *stress, int server);
 /* A connection was refused: by a server that had been told to? Counts it. */
 bool outage_refused(struct stress *stress, int server);
 /* Its connection is gone; its client hears of it next. Not while it is with a server. */
 void load_request_lose(struct load_request *request);
+
+/* --- load_healing.c: the end without faults; before it, these say nothing --- */
+void healing_asked(struct stress *stress, int lock, int64_t now_us);
+void healing_granted(struct stress *stress, int lock);
+/* Of locks that were asked for early enough: healed_of and unhealed. elapsed_us is filled. */
+void healing_count(const struct stress *stress, struct stress_outcome *outcome);
 
 /* --- lanes.c --- */
 /* A connection is gone, with all that is on it, of which nothing is with the server. */
@@ -207,10 +237,13 @@ bool lanes_have_room(const struct stress *stress);
 
 /* --- load_clients.c --- */
 void load_client_init(struct load_client *load_client, struct stress *stress, int number);
-void load_client_start(struct load_client *load_client, int64_t in_us);
+/* Its first attempt comes after a while, in step with nobody's. */
+void load_client_begin(struct load_client *load_client);
 /* Draws whether its clock runs fast or slow, from now on; and tells it. */
 void load_client_drifts(struct load_client *load_client);
 enum { DRIFT_US = 100000 }; /* gained, or lost, every second, at most */
+/* The release has been answered, maybe not the last time: does the client stall before it hears? */
+bool load_client_stalls_releasing(struct load_client *load_client);
 /* A request of the load client has ended for it. request is borrowed. */
 void load_client_told(struct load_client *load_client, const struct load_request *request,
                       enum moment_kind kind, const struct reply *reply);

@@ -6,6 +6,7 @@
 #include "run/walk.h"
 #include "worker/crowd.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -42,14 +43,16 @@ static char *cut_short(const struct stress_options *options, const struct stress
     char ran[UNITS_TEXT_MAX], wanted[UNITS_TEXT_MAX];
     return memory_format("it was interrupted after %s of %s",
                          units_print_duration(outcome->elapsed_us / 1000 * 1000, ran),
-                         units_print_duration(options->duration_us, wanted));
+                         units_print_duration(options->duration_us + options->heal_us, wanted));
 }
 
 static bool wants_faults(const struct stress_options *options)
 {
     return options->server_drift_ppm || options->silence_ppm || options->refuse_ppm ||
            options->drift_ppm || options->pause_ppm || options->delay_ppm ||
-           options->lose_reply_ppm || options->lose_request_ppm || options->crash_ppm;
+           options->pause_after_grant_ppm || options->stall_in_release_ppm ||
+           options->delay_past_lease_ppm || options->lose_reply_ppm || options->lose_request_ppm ||
+           options->crash_ppm;
 }
 
 /* What was asked for, and never came: nothing says how the scheme would have stood it. */
@@ -65,7 +68,121 @@ static const char *never_struck(const struct stress_options *options,
         return "no client's clock drifted: a higher rate, or another seed, may find something";
     if (options->server_drift_ppm && !struck[STRUCK_SERVER_DRIFT])
         return "no server's clock drifted: a higher rate, or another seed, may find something";
+    if (options->pause_after_grant_ppm && !struck[STRUCK_AFTER_GRANT])
+        return "no client stalled right after a grant: a longer run may find something";
+    if (options->stall_in_release_ppm && !struck[STRUCK_IN_RELEASE])
+        return "no client stalled between two commands of a release: this scheme's may have one "
+               "only, or a longer run may find something";
+    if (options->delay_past_lease_ppm && !struck[STRUCK_PAST_LEASE])
+        return "no command was late by a lease: a longer run may find something";
     return NULL;
+}
+
+/* Faults had ended, and still: why nothing is said of a scheme that did not get over them. NULL: it
+ * did, or was not asked to. Owned. */
+static char *not_healed(const struct stress_options *options, const struct stress_outcome *outcome)
+{
+    if (!options->heal_us || outcome->was_stopped || outcome->has_seen_enough)
+        return NULL;
+    if (!outcome->healed_of)
+        return memory_format("nobody asked for a lock early enough while the run healed: --heal "
+                             "wants more than %d leases",
+                             PATIENCE_LEASES + 1);
+    if (!outcome->unhealed)
+        return NULL;
+    return memory_format("faults had ended, and %d of %d locks that were asked for then were "
+                         "granted to nobody",
+                         outcome->unhealed, outcome->healed_of);
+}
+
+static bool is_violated(const struct finding *findings)
+{
+    for (int i = 0; i < PROPERTY_COUNT; i++)
+        if (findings[i].verdict == VERDICT_VIOLATED)
+            return true;
+    return false;
+}
+
+/* --- what is said while it runs --- */
+
+struct watcher {
+    const struct recording *recording;
+    enum fail_on fail_on;
+    void (*progress)(void *context, const struct stress_progress *progress);
+    void *context;
+};
+
+/* "release-own 12 (unlock-bug), ..."; owned, NULL: none. */
+static char *violations_so_far(const struct checks *checks)
+{
+    const unsigned violated = checks_violated(checks);
+    char *words = NULL;
+    for (int i = 0; i < PROPERTY_COUNT; i++) {
+        if (!(violated >> i & 1))
+            continue;
+        const struct finding *finding = checks_so_far(checks, (enum property)i);
+        char *longer = memory_format("%s%s%s %" PRId64 " (%s)", words ? words : "",
+                                     words ? ", " : "", property_name((enum property)i),
+                                     finding->count, cause_name(finding->cause));
+        free(words);
+        words = longer;
+    }
+    return words;
+}
+
+static void tell_progress(void *context, const struct stress_progress *progress)
+{
+    const struct watcher *watcher = context;
+    struct stress_progress told = *progress;
+    char *violations = violations_so_far(watcher->recording->checks);
+    told.violations = violations;
+    watcher->progress(watcher->context, &told);
+    free(violations);
+}
+
+/* A violation that counts as a failure. */
+static bool has_failed(void *context)
+{
+    const struct watcher *watcher = context;
+    const struct checks *checks = watcher->recording->checks;
+    const unsigned violated = checks_violated(checks);
+    for (int i = 0; i < PROPERTY_COUNT; i++)
+        if (violated >> i & 1 &&
+            fail_on_counts(watcher->fail_on, checks_so_far(checks, (enum property)i)->blames))
+            return true;
+    return false;
+}
+
+static void watch_it(struct watcher *watcher, struct stress_options *options)
+{
+    watcher->progress = options->progress;
+    watcher->context = options->progress_context;
+    if (options->progress) {
+        options->progress = tell_progress;
+        options->progress_context = watcher;
+    }
+    if (options->until_violation) {
+        options->is_enough = has_failed;
+        options->is_enough_context = watcher;
+    }
+}
+
+static void note_early_end(struct results *results, const struct stress_options *options,
+                           const struct stress_outcome *outcome)
+{
+    char ran[UNITS_TEXT_MAX];
+    if (outcome->has_seen_enough)
+        results_note(results,
+                     memory_format("The stress run of %s ended behind its first violation, "
+                                   "after %s, as it was told to.",
+                                   options->scheme->name,
+                                   units_print_duration(outcome->elapsed_us / 1000 * 1000, ran)));
+    else if (!options->duration_us)
+        results_note(results,
+                     memory_format("The stress run of %s had no time of its own: it was "
+                                   "stopped after %s.",
+                                   options->scheme->name,
+                                   units_print_duration(outcome->elapsed_us / 1000 * 1000, ran)));
 }
 
 static const char one_at_a_time[] =
@@ -120,6 +237,10 @@ enum fail runner_stress(struct runner *runner, struct stress_options *options,
     recording.head = recording_head(runner, &run, "stress");
     recording.head.locks = options->locks;
     options->sink = recording_sink(&recording);
+    struct watcher watcher = {.recording = &recording,
+                              .fail_on =
+                                  fail_on_for(runner->fail_on, options->scheme, FAIL_ON_BUG)};
+    watch_it(&watcher, options);
     enum fail fail = runner_is_worker(runner, options->scheme)
                          ? stress_worker(runner, options, &recording, row, &outcome, failure)
                          : stress_scheme(runner, options, &recording, row, &outcome, failure);
@@ -130,15 +251,18 @@ enum fail runner_stress(struct runner *runner, struct stress_options *options,
         checks_finish(recording.checks, recording.last_us, findings, &counters);
         const char *unstruck = never_struck(options, &outcome);
         char *interrupted = outcome.was_stopped ? cut_short(options, &outcome) : NULL;
+        char *sick = is_violated(findings) ? NULL : not_healed(options, &outcome);
         result_judge(
             row, findings,
             &(struct judging){
                 .is_unsupported = recording.is_unsupported,
                 .interrupted = interrupted,
-                .error = outcome.doubt.code ? outcome.doubt.text : NULL,
+                .error = outcome.doubt.code ? outcome.doubt.text : sick,
                 .vacuity = unstruck ? unstruck : result_vacuity(&counters, wants_faults(options)),
-                .fail_on = fail_on_for(runner->fail_on, options->scheme, FAIL_ON_BUG)});
+                .fail_on = watcher.fail_on});
         free(interrupted);
+        free(sick);
+        note_early_end(results, options, &outcome);
         fill_figures(row->stress, &outcome, &counters);
         if (outcome.was_one_at_a_time)
             results_note(results, memory_format("%s", one_at_a_time));

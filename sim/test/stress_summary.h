@@ -154,7 +154,7 @@ static struct stress_options options_of(const char *scheme)
                                      .duration_us = SECOND_US,
                                      .seed = 1,
                                      .timeout_us = 20 * SECOND_US,
-                                     .think_us = 500,
+                                     .think = distribution_about(500),
                                      .sink = {.take = summary_take, .context = &summary},
                                      .stop = &summary.stop};
     options.lease_us = scheme_lease_us(options.scheme, 20 * SECOND_US);

@@ -43,7 +43,7 @@ static void replies_are_those_of_the_order(void **state)
         model_init(&model, 1000);
         summary.model = &model;
         options.clients = 60;
-        options.think_us = 1;
+        options.think = distribution_about(1);
         options.duration_us = 60 * (int64_t)SECOND_US; /* a slow machine takes longer, no more */
         summary.until_sections = 50;
         runs(&options, &outcome);
@@ -142,7 +142,7 @@ static void no_watch_outlives_its_attempt(void **state)
     options.clients = 40;
     options.lease_us = 500000;
     options.timeout_us = 100000;
-    options.think_us = 100000;
+    options.think = distribution_about(100000);
     options.delay_ppm = 200000;
     options.delay_us = 100000;
     options.duration_us = 60 * (int64_t)SECOND_US;

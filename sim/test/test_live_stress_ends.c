@@ -22,10 +22,11 @@ static void a_stop_ends_it_early(void **state)
     assert_int_equal(summary.counter, summary.sections); /* the end is read as ever */
 }
 
-static void progress_is_told(void *context, int64_t elapsed_us, int64_t operations, int64_t grants)
+static void progress_is_told(void *context, const struct stress_progress *progress)
 {
     int *told = context;
-    assert_true(elapsed_us > 0 && operations > 0 && grants > 0 && grants < operations);
+    assert_true(progress->elapsed_us > 0 && progress->operations > progress->grants);
+    assert_true(progress->grants > 0 && progress->p99_us > 0);
     ++*told;
 }
 
@@ -63,7 +64,7 @@ static void a_run_that_is_held_up_goes_on(void **state)
     struct stress_options options = options_of("set-nx-px-cad");
     struct stress_outcome outcome;
     options.clients = 1;
-    options.think_us = 10000;
+    options.think = distribution_about(10000);
     options.duration_us = SECOND_US / 2;
     is_held_up = true;
     (void)alarm(60); /* it hung for ever */

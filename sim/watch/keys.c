@@ -50,9 +50,9 @@ static bool is_row(const struct watched_key *key, int database, const char *name
 static int free_row(struct keys *keys)
 {
     int oldest = NO_KEY;
-    if (keys->count < LOCKS_MAX)
+    if (keys->count < WATCHED_KEYS_MAX)
         return keys->count++;
-    for (int i = 0; i < LOCKS_MAX; i++)
+    for (int i = 0; i < WATCHED_KEYS_MAX; i++)
         if (!keys->rows[i].is_lock &&
             (oldest == NO_KEY || keys->rows[i].used < keys->rows[oldest].used))
             oldest = i;

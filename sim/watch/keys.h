@@ -42,7 +42,7 @@ struct keys {
     int64_t knowledge; /* goes up when any key may have been changed by a command that names none */
     int64_t looks;
     int count; /* rows that were ever used: the locks of the history */
-    struct watched_key rows[LOCKS_MAX];
+    struct watched_key rows[WATCHED_KEYS_MAX];
 };
 
 /* keys: zeroed. Keeps pattern. */

@@ -60,7 +60,7 @@ static void add_key(struct watched_run *watching, struct watched_request *turn, 
         watching_missed(watching,
                         "there are more than %d watched keys, or one has a name that is "
                         "longer than %d bytes",
-                        LOCKS_MAX, WATCHED_KEY_MAX - 1);
+                        WATCHED_KEYS_MAX, WATCHED_KEY_MAX - 1);
     else if (turn->keys_count == TURN_KEYS_MAX)
         watching_missed(watching, "one command changes more than %d watched keys (%s)",
                         TURN_KEYS_MAX, turn->name);

@@ -156,20 +156,27 @@ static void run_for(struct crowd *crowd, int64_t duration_us)
 {
     const struct stress_options *options = crowd->options;
     int64_t now_us = 0, checked_us = 0, told_us = 0;
-    while (!is_over(crowd) && now_us < duration_us) {
+    while (!is_over(crowd) && !crowd->has_seen_enough && now_us < duration_us) {
         const int64_t until_us = checked_us + CHECK_EVERY_US;
         crowd_turn(crowd, until_us < duration_us ? until_us : duration_us);
         now_us = crowd_now_us(crowd);
         if (now_us >= until_us) {
             checked_us = now_us;
             check_life(crowd);
+            if (options->is_enough && options->is_enough(options->is_enough_context))
+                crowd->has_seen_enough = true;
         }
         if (now_us < told_us + TELL_EVERY_US)
             continue;
         told_us = now_us;
         compare_clocks(crowd);
         if (options->progress)
-            options->progress(options->progress_context, now_us, crowd->operations, crowd->grants);
+            options->progress(
+                options->progress_context,
+                &(struct stress_progress){.elapsed_us = now_us,
+                                          .operations = crowd->operations,
+                                          .grants = crowd->grants,
+                                          .p99_us = histogram_at(&crowd->latency, 990)});
     }
 }
 
@@ -341,10 +348,11 @@ enum fail crowd_run(struct crowd *crowd, struct stress_outcome *outcome, struct 
     crowd->is_running = true;
     for (int i = 0; i < options->clients; i++)
         member_start(&crowd->members[i],
-                     crowd_spread(crowd_draw(crowd, i, CROWD_THINK, 0), options->think_us));
-    run_for(crowd, options->duration_us);
+                     distribution_at(&options->think, crowd_draw(crowd, i, CROWD_THINK, 0)));
+    run_for(crowd, options->duration_us ? options->duration_us : INT64_MAX);
     outcome->elapsed_us = crowd_now_us(crowd);
     outcome->was_stopped = is_stopped(crowd) && outcome->elapsed_us < options->duration_us;
+    outcome->has_seen_enough = crowd->has_seen_enough;
     if (!crowd->doubt.code)
         drain(crowd);
     compare_clocks(crowd);

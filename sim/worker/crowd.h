@@ -18,9 +18,9 @@ enum { CROWD_CLOCK_ERROR_US = 2000 };
 struct crowd;
 
 /* Starts servers and workers; all are ready then, and what they promise is known to program.
- * options (kept, with its sink): of them timeout_us, drift_ppm, and server_drift_ppm say nothing to
- * workers. FAIL_UNAVAILABLE: this machine has no room for so many; how many fit. FAIL_INPUT: the
- * worker cannot be used. *made NULL behind a failure. */
+ * options (kept, with its sink): of them timeout_us, hold, heal_us, drifts and what is aimed say
+ * nothing to workers. FAIL_UNAVAILABLE: this machine has no room for so many; how many fit.
+ * FAIL_INPUT: the worker cannot be used. *made NULL behind a failure. */
 enum fail crowd_new(struct crowd **made, struct worker_program *program,
                     const struct stress_options *options, struct failure *failure);
 

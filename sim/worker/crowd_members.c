@@ -48,7 +48,7 @@ static void think(struct member *member)
     const uint64_t drawn = crowd_draw(crowd, member->number, CROWD_THINK, member->attempt + 1);
     member->place = MEMBER_THINKS;
     if (crowd->is_running)
-        member_start(member, crowd_spread(drawn, crowd->options->think_us));
+        member_start(member, distribution_at(&crowd->options->think, drawn));
 }
 
 static void release(struct member *member)

@@ -113,6 +113,7 @@ struct crowd {
     bool has_loop;
     struct servers servers;
     const struct stress_options *options;
+    bool has_seen_enough;
     struct worker_program *program;
     char helpers[PROCESS_PATH_MAX];
     struct member *members;

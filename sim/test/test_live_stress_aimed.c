@@ -1,0 +1,261 @@
+/* test_live_stress_aimed.c - the free run with faults where a lock breaks most easily, with work in
+ * its sections, with an end without faults, and with an end of its own choice. */
+#include "test/stress_summary.h"
+
+#include <stdlib.h>
+
+/* What a sink of its own sees. */
+struct onlooker {
+    struct event_sink behind;
+    int holder_command[CLIENTS]; /* the client was granted a lock, and did nothing since */
+    bool is_releasing[CLIENTS];
+    int64_t granted_us[CLIENTS];
+    int64_t paused_at_grant, paused_in_release, delays, shortest_delay_us, shortest_hold_us, holds;
+    int64_t last_fault_us;
+};
+
+static void note_fault(struct onlooker *seen, const struct event *event)
+{
+    if (event->fault != FAULT_GIVE_UP)
+        seen->last_fault_us = event->time_us;
+    if (event->fault == FAULT_DELAY && event->amount_us < seen->shortest_delay_us)
+        seen->shortest_delay_us = event->amount_us;
+    seen->delays += event->fault == FAULT_DELAY;
+    if (event->fault != FAULT_PAUSE)
+        return;
+    seen->paused_at_grant += seen->holder_command[event->client];
+    seen->paused_in_release += seen->is_releasing[event->client];
+}
+
+static void note_call(struct onlooker *seen, const struct event *event)
+{
+    const int client = event->client;
+    seen->holder_command[client] = 0;
+    seen->is_releasing[client] = event->op == OP_RELEASE;
+    if (event->op != OP_RELEASE || !seen->granted_us[client])
+        return;
+    const int64_t held_us = event->time_us - seen->granted_us[client];
+    seen->granted_us[client] = 0;
+    seen->holds++;
+    if (held_us < seen->shortest_hold_us)
+        seen->shortest_hold_us = held_us;
+}
+
+static void see(void *context, const struct event *event)
+{
+    struct onlooker *seen = context;
+    if (event->kind == EVENT_FAULT && event->client >= 0)
+        note_fault(seen, event);
+    if (event->kind == EVENT_CALL)
+        note_call(seen, event);
+    if (event->kind == EVENT_RETURN) {
+        const bool is_grant = event->result == RESULT_GRANTED;
+        seen->holder_command[event->client] = is_grant;
+        seen->is_releasing[event->client] = false;
+        if (is_grant)
+            seen->granted_us[event->client] = event->time_us;
+    }
+    seen->behind.take(seen->behind.context, event);
+}
+
+static void see_run(struct onlooker *seen, struct stress_options *options)
+{
+    *seen = (struct onlooker){
+        .behind = options->sink, .shortest_delay_us = INT64_MAX, .shortest_hold_us = INT64_MAX};
+    options->sink = (struct event_sink){.take = see, .context = seen};
+}
+
+static void short_lease(struct stress_options *options)
+{
+    options->lease_us = scheme_lease_us(options->scheme, 100000);
+    options->timeout_us = options->lease_us / 2;
+    options->pause_us = options->lease_us * 2;
+}
+
+static bool has_deleted_anothers(void *context)
+{
+    (void)context;
+    return checks_so_far(summary.checks, PROPERTY_RELEASE_OWN)->count > 0;
+}
+
+/* Each comes behind its grant with nothing between, and is what breaks a blind DEL. */
+static void a_pause_right_after_a_grant_breaks_a_blind_delete(void **state)
+{
+    (void)state;
+    struct finding findings[PROPERTY_COUNT];
+    struct counters counters = {0};
+    struct stress_options options = options_of("lua-setnx-expire-del");
+    struct onlooker seen;
+    short_lease(&options);
+    options.pause_after_grant_ppm = 500000;
+    options.duration_us = 60 * (int64_t)SECOND_US;
+    options.is_enough = has_deleted_anothers;
+    const struct event_sink sink = options.sink;
+    for (int i = 0; i < RUNS_MAX && counters.foreign_releases == 0; i++) {
+        options.seed++;
+        options.sink = sink;
+        see_run(&seen, &options);
+        checks_agree(&options, findings, &counters);
+        assert_int_equal(seen.paused_at_grant, summary.pauses);
+        summary.pauses = 0;
+    }
+    assert_true(counters.foreign_releases > 0);
+    assert_int_equal(findings[PROPERTY_RELEASE_OWN].cause, CAUSE_UNLOCK_BUG);
+}
+
+/* GET, compare, DEL: whoever stalls between the two deletes what came meanwhile. */
+static void a_stall_between_two_commands_of_a_release_breaks_a_comparing_client(void **state)
+{
+    (void)state;
+    struct finding findings[PROPERTY_COUNT];
+    struct counters counters = {0};
+    struct stress_options options = options_of("set-nx-ex-get-del");
+    struct onlooker seen;
+    short_lease(&options);
+    options.stall_in_release_ppm = 500000;
+    options.pause_us = options.lease_us;
+    options.duration_us = 60 * (int64_t)SECOND_US;
+    options.is_enough = has_deleted_anothers;
+    const struct event_sink sink = options.sink;
+    for (int i = 0; i < RUNS_MAX && counters.foreign_releases == 0; i++) {
+        options.seed++;
+        options.sink = sink;
+        see_run(&seen, &options);
+        checks_agree(&options, findings, &counters);
+        assert_true(seen.paused_in_release > 0);
+        assert_int_equal(seen.paused_in_release, summary.pauses);
+        summary.pauses = 0;
+    }
+    assert_true(counters.foreign_releases > 0);
+    assert_int_equal(findings[PROPERTY_RELEASE_OWN].cause, CAUSE_UNLOCK_BUG);
+}
+
+/* A release of one command has no "between": it is not counted as struck. */
+static void only_a_stall_with_a_command_behind_it_counts(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *scheme;
+        bool has_two;
+    } rows[] = {{"set-nx-px-cad", false}, {"watch-multi-del", true}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct stress_options options = options_of(rows[i].scheme);
+        struct stress_outcome outcome;
+        options.stall_in_release_ppm = 1000000;
+        options.pause_us = 1000;
+        summary.until_sections = 10;
+        options.duration_us = 60 * (int64_t)SECOND_US;
+        runs(&options, &outcome);
+        assert_true(summary.pauses > 0);
+        assert_true((outcome.struck[STRUCK_IN_RELEASE] > 0) == rows[i].has_two);
+    }
+}
+
+static void a_delay_past_the_lease_is_as_long(void **state)
+{
+    (void)state;
+    struct stress_options options = options_of("set-nx-px-cad");
+    struct stress_outcome outcome;
+    struct onlooker seen;
+    short_lease(&options);
+    options.delay_past_lease_ppm = 50000;
+    see_run(&seen, &options);
+    runs(&options, &outcome);
+    assert_true(seen.delays > 0 && seen.shortest_delay_us >= options.lease_us);
+    assert_int_equal(outcome.struck[STRUCK_PAST_LEASE], seen.delays);
+    assert_int_equal(outcome.struck[STRUCK_DELAY], 0);
+}
+
+/* A watchdog's renewals go on under it: no hold ends early, and none is shorter than its work. */
+static void a_hold_lasts_as_long_as_its_work(void **state)
+{
+    (void)state;
+    static const char *const rows[] = {"set-nx-px-cad", "watchdog"};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct stress_options options = options_of(rows[i]);
+        struct stress_outcome outcome;
+        struct onlooker seen;
+        options.duration_us = SECOND_US / 4;
+        options.hold = (struct distribution){DISTRIBUTION_UNIFORM, 20000, 30000};
+        see_run(&seen, &options);
+        runs(&options, &outcome);
+        assert_true(seen.holds > 1 && seen.shortest_hold_us >= 20000);
+        assert_int_equal(summary.counter, summary.sections);
+    }
+}
+
+/* --- the end --- */
+
+static void nothing_strikes_while_it_heals(void **state)
+{
+    (void)state;
+    struct stress_options options = options_of("set-nx-px-cad");
+    struct stress_outcome outcome;
+    struct onlooker seen;
+    short_lease(&options);
+    options.pause_ppm = options.delay_ppm = options.crash_ppm = 50000;
+    options.pause_after_grant_ppm = options.delay_past_lease_ppm = 50000;
+    options.silence_ppm = 1000;
+    options.silence_us = 10 * (int64_t)SECOND_US; /* it would not end by itself */
+    options.delay_us = 1000;
+    options.duration_us = options.heal_us = SECOND_US / 2;
+    see_run(&seen, &options);
+    runs(&options, &outcome);
+    assert_true(seen.last_fault_us > 0 && seen.last_fault_us < outcome.elapsed_us - SECOND_US / 4);
+    assert_true(outcome.elapsed_us >= SECOND_US && !outcome.was_stopped);
+    assert_int_equal(outcome.healed_of, 1);
+    assert_int_equal(outcome.unhealed, 0);
+}
+
+/* Who crashes behind SETNX leaves a key for ever: faults have ended, and nobody gets the lock. */
+static void a_lock_that_does_not_heal_is_counted(void **state)
+{
+    (void)state;
+    struct stress_options options = options_of("setnx-del");
+    struct stress_outcome outcome;
+    short_lease(&options); /* it has none; patience counts in it */
+    options.lease_us = 100000;
+    options.crash_ppm = 500000;
+    options.duration_us = SECOND_US / 4;
+    options.heal_us = SECOND_US / 2;
+    runs(&options, &outcome);
+    assert_int_equal(outcome.healed_of, 1);
+    assert_int_equal(outcome.unhealed, 1);
+}
+
+static bool is_tenth(void *context)
+{
+    int *asked = context;
+    return ++*asked == 10;
+}
+
+static void who_has_seen_enough_ends_it(void **state)
+{
+    (void)state;
+    struct stress_options options = options_of("set-nx-px-cad");
+    struct stress_outcome outcome;
+    int asked = 0;
+    options.duration_us = 0; /* no end of its own */
+    options.heal_us = 3600 * (int64_t)SECOND_US;
+    options.is_enough = is_tenth;
+    options.is_enough_context = &asked;
+    runs(&options, &outcome);
+    assert_int_equal(asked, 10);
+    assert_true(outcome.has_seen_enough && !outcome.was_stopped);
+    assert_int_equal(summary.counter, summary.sections); /* the end is read as ever */
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_pause_right_after_a_grant_breaks_a_blind_delete),
+        cmocka_unit_test(a_stall_between_two_commands_of_a_release_breaks_a_comparing_client),
+        cmocka_unit_test(only_a_stall_with_a_command_behind_it_counts),
+        cmocka_unit_test(a_delay_past_the_lease_is_as_long),
+        cmocka_unit_test(a_hold_lasts_as_long_as_its_work),
+        cmocka_unit_test(nothing_strikes_while_it_heals),
+        cmocka_unit_test(a_lock_that_does_not_heal_is_counted),
+        cmocka_unit_test(who_has_seen_enough_ends_it),
+    };
+    return cmocka_run_group_tests(tests, open_live, close_live);
+}
