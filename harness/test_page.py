@@ -204,6 +204,17 @@ return faint;
 
 
 @needs_browser
+def test_a_stress_run_is_drawn_over_its_time(page):
+    """Five plots; three parts of time, of which faults struck in two: those are shaded."""
+    plots = page.find_elements("css selector", ".plot svg")
+    assert len(plots) == 5 and all(plot.is_displayed() and plot.size["height"] > 50 for plot in plots)
+    shaded = [len(plot.find_elements("css selector", ".faults")) for plot in plots]
+    assert shaded == [2, 2, 2, 0, 0], shaded
+    points = plots[0].find_element("css selector", ".curve-0").get_attribute("points").split()
+    heights = [float(point.split(",")[1]) for point in points]
+    assert heights[2] < heights[0] < heights[1], heights  # the third part had most operations: it is on top
+
+
 def test_it_reads_without_scripts(sample):
     driver = make_browser(scripts=False)
     try:

@@ -35,6 +35,15 @@ void histogram_add(struct histogram *histogram, int64_t value)
         histogram->max = value;
 }
 
+void histogram_join(struct histogram *histogram, const struct histogram *other)
+{
+    histogram->count += other->count;
+    for (int row = 0; row < HISTOGRAM_ROWS; row++)
+        histogram->rows[row] += other->rows[row];
+    if (other->max > histogram->max)
+        histogram->max = other->max;
+}
+
 int64_t histogram_at(const struct histogram *histogram, int thousandths)
 {
     assert(thousandths > 0 && thousandths <= 1000);

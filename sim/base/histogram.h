@@ -23,6 +23,9 @@ struct histogram {
 /* Counts one value; a negative one counts as 0. All zero is an empty histogram. */
 void histogram_add(struct histogram *histogram, int64_t value);
 
+/* Adds all that the other one has counted. */
+void histogram_join(struct histogram *histogram, const struct histogram *other);
+
 /* The value that thousandths of all counted ones do not exceed: 500 is the median, 999 the 99.9th
  * percentile. 0 when nothing was counted. thousandths: 1 .. 1000. */
 int64_t histogram_at(const struct histogram *histogram, int thousandths);

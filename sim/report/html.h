@@ -30,6 +30,9 @@ void html_cells(const struct page *page);
 /* The figures of stress rows; nothing when there are none. */
 void html_stress(const struct page *page);
 
+/* Of a stress row its plots, where its series was recorded; else nothing. */
+void html_plots(const struct page *page, const struct result_row *row);
+
 /* Every row: story or bounds, sentences, timeline, properties, how to run or replay it again. */
 void html_details(const struct page *page);
 

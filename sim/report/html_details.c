@@ -304,6 +304,7 @@ static void put_row(const struct page *page, int at)
              html_verdict_class(row), result_lock(row));
     put_heading(page, row);
     put_headline(page, row);
+    html_plots(page, row);
     put_properties(page, row);
     if (!row->search)
         put_again(page, row, NULL);

@@ -104,6 +104,31 @@ static json_t *property_json(const struct result_property *property, bool is_cel
     return made;
 }
 
+static json_t *lengths_json(const int64_t *steps)
+{
+    json_t *made = json_array();
+    for (int i = 0; i < SERIES_STEPS; i++)
+        json_array_append_new(made, json_integer(steps[i]));
+    return made;
+}
+
+static json_t *series_json(const struct series *series)
+{
+    json_t *made = json_object(), *parts = json_array();
+    for (int i = 0; i < series->parts_count; i++) {
+        json_t *part = json_object();
+#define PART(name, member) json_object_set_new(part, name, json_integer(series->parts[i].member));
+#include "run/series.def"
+#undef PART
+        json_array_append_new(parts, part);
+    }
+    json_object_set_new(made, "part_us", json_integer(series->part_us));
+    json_object_set_new(made, "parts", parts);
+    json_object_set_new(made, "waits", lengths_json(series->waits));
+    json_object_set_new(made, "holds", lengths_json(series->holds));
+    return made;
+}
+
 static json_t *stress_json(const struct stress_figures *figures)
 {
     const struct latency *latency = &figures->latency_us;
@@ -116,6 +141,8 @@ static json_t *stress_json(const struct stress_figures *figures)
     json_object_set_new(quantiles, "p999", json_integer(latency->p999));
     json_object_set_new(quantiles, "max", json_integer(latency->max));
     json_object_set_new(made, "latency_us", quantiles);
+    if (figures->series.part_us)
+        json_object_set_new(made, "series", series_json(&figures->series));
     return made;
 }
 

@@ -113,7 +113,49 @@ static const char *const stress_keys[] = {
 #define COUNT(name, member) name,
 #include "run/stress.def"
 #undef COUNT
-    "latency_us"};
+    "latency_us", "series"};
+
+static void read_lengths(struct results_reading *reading, json_t *object, const char *name,
+                         int64_t *steps)
+{
+    json_t *array = read_member(reading, object, name);
+    if (!json_is_array(array) || json_array_size(array) != SERIES_STEPS)
+        read_bad(reading, name, "has not a number for each length");
+    for (size_t i = 0; i < json_array_size(array) && i < SERIES_STEPS; i++) {
+        steps[i] = json_integer_value(json_array_get(array, i));
+        if (!json_is_integer(json_array_get(array, i)) || steps[i] < 0)
+            read_bad(reading, name, "wants whole numbers, 0 or more");
+    }
+}
+
+static void read_series(struct results_reading *reading, json_t *stress, struct series *series)
+{
+    char place[PLACE_MAX];
+    json_t *object = read_enter(reading, stress, "series", place);
+    READ_ONLY(reading, object, "part_us", "parts", "waits", "holds");
+    json_t *parts = read_member(reading, object, "parts");
+    series->part_us = read_number(reading, object, "part_us");
+    if (series->part_us < 1)
+        read_bad(reading, "part_us", "wants 1 or more");
+    if (!json_is_array(parts) || json_array_size(parts) > SERIES_PARTS_MAX)
+        read_bad(reading, "parts", "wants a list, no longer than a run has parts");
+    for (size_t i = 0; i < json_array_size(parts) && i < SERIES_PARTS_MAX; i++) {
+        json_t *part = json_array_get(parts, i);
+        struct series_part *made = &series->parts[series->parts_count++];
+        static const char *const keys[] = {
+#define PART(name, member) name,
+#include "run/series.def"
+#undef PART
+        };
+        read_only_keys(reading, part, keys, sizeof keys / sizeof *keys);
+#define PART(name, member) made->member = read_number(reading, part, name);
+#include "run/series.def"
+#undef PART
+    }
+    read_lengths(reading, object, "waits", series->waits);
+    read_lengths(reading, object, "holds", series->holds);
+    read_leave(reading, place);
+}
 
 static void read_stress(struct results_reading *reading, json_t *row,
                         struct stress_figures *figures)
@@ -132,6 +174,8 @@ static void read_stress(struct results_reading *reading, json_t *row,
                                            .p99 = read_number(reading, latency, "p99"),
                                            .p999 = read_number(reading, latency, "p999"),
                                            .max = read_number(reading, latency, "max")};
+    if (json_object_get(object, "series"))
+        read_series(reading, object, &figures->series);
     read_leave(reading, place);
 }
 

@@ -16,6 +16,8 @@ static void recording_take(void *context, const struct event *event)
     if (event->kind == EVENT_RETURN && event->result == RESULT_UNSUPPORTED)
         recording->is_unsupported = true;
     checks_event(recording->checks, event);
+    if (recording->series)
+        series_event(recording->series, event);
     if (recording->writer) {
         struct event_sink file = history_writer_sink(recording->writer);
         file.take(file.context, event);
@@ -46,6 +48,7 @@ void recording_close(struct recording *recording)
         checks_free(recording->checks);
     if (recording->schedule)
         schedule_free(recording->schedule);
+    series_recorder_free(recording->series);
 }
 
 /* "histories/NAME-SCHEME.jsonl" in the run folder; makes the folder in between. */

@@ -11,9 +11,10 @@ struct recording {
     struct history_head head;
     struct history_writer *writer; /* NULL: no file */
     struct checks *checks;
-    struct schedule *schedule; /* NULL: none is written */
-    int64_t last_us;           /* time of its last event */
-    bool is_unsupported;       /* a server did not know a command */
+    struct series_recorder *series; /* NULL: none is recorded */
+    struct schedule *schedule;      /* NULL: none is written */
+    int64_t last_us;                /* time of its last event */
+    bool is_unsupported;            /* a server did not know a command */
 };
 
 /* What stands at the head of the run's history. */

@@ -4,6 +4,7 @@
 #ifndef PICKLOCK_RUN_RESULT_H
 #define PICKLOCK_RUN_RESULT_H
 
+#include "run/series.h"
 #include "base/shard.h"
 #include "checks/checks.h"
 #include "explore/result/cell.h"
@@ -61,6 +62,7 @@ struct stress_figures {
 #include "run/stress.def"
 #undef COUNT
     struct latency latency_us;
+    struct series series;
 };
 
 /* How a cell of the explorer was searched, and what that came to. */

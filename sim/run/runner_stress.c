@@ -201,6 +201,7 @@ static enum fail stress_worker(struct runner *runner, struct stress_options *opt
     walk_describe(program, &recording->head);
     recording->head.clock_error_us = CROWD_CLOCK_ERROR_US;
     enum fail fail = recording_open(recording, runner, options->scheme, row, failure);
+    recording->series = series_recorder_new(options->clients, recording->checks);
     if (!fail)
         fail = crowd_run(crowd, outcome, failure);
     crowd_free(crowd);
@@ -212,6 +213,7 @@ static enum fail stress_scheme(struct runner *runner, struct stress_options *opt
                                struct stress_outcome *outcome, struct failure *failure)
 {
     enum fail fail = recording_open(recording, runner, options->scheme, row, failure);
+    recording->series = series_recorder_new(options->clients, recording->checks);
     return fail ? fail : live_stress(runner->live, options, outcome, failure);
 }
 
@@ -264,6 +266,7 @@ enum fail runner_stress(struct runner *runner, struct stress_options *options,
         free(sick);
         note_early_end(results, options, &outcome);
         fill_figures(row->stress, &outcome, &counters);
+        series_fill(recording.series, &row->stress->series);
         if (outcome.was_one_at_a_time)
             results_note(results, memory_format("%s", one_at_a_time));
         row->elapsed_us = outcome.elapsed_us;

@@ -208,7 +208,14 @@ static void sample_stress(struct results *results)
         .latency_us = {.p50 = 850, .p99 = 12400, .p999 = 80100, .max = 501000},
         .faults = 900,
         .faults_in_hold = 45,
-        .contended = 110000};
+        .contended = 110000,
+        .series = {.part_us = 200000,
+                   .parts_count = 3,
+                   .parts = {{50000, 2000, 0, 300, 840, 12000},
+                             {3456, 21, 4, 600, 900, 480000},
+                             {70000, 2300, 0, 0, 840, 9000}},
+                   .waits = {[9] = 119000, [13] = 4000, [18] = 456},
+                   .holds = {[0] = 1, [12] = 4320}}};
 }
 
 /* A lock in another language, watched at its commands: opaque ones, and a token that is a text. */

@@ -47,6 +47,8 @@ static void json_comes_back_the_same(void **state)
     assert_true(again.rows[6].is_unsupported);
     assert_true(again.rows[10].stress != NULL);
     assert_int_equal(again.rows[10].stress->latency_us.p999, 80100);
+    assert_memory_equal(&again.rows[10].stress->series, &sample.rows[10].stress->series,
+                        sizeof(struct series));
     assert_int_equal(report_write(FORMAT_JSON, path, &again, NULL, &failure), FAIL_NONE);
     char *second = text_of(path);
     assert_string_equal(second, text); /* nothing is lost on the way */
@@ -199,6 +201,12 @@ static void a_row_that_contradicts_itself_is_refused(void **state)
         {"\"faults_in_hold\": 45", "\"faults_in_hold\": 901",
          "stress.faults_in_hold: are more than the faults"},
         {"\"grants\": 4321", "\"grants\": 123457", "stress.grants: are more than the operations"},
+        {"\"part_us\": 200000", "\"part_us\": 0", "stress.series.part_us: wants 1 or more"},
+        {"\"part_us\": 200000", "\"part_us\": -5", "part_us: "},
+        {"\"violations\": 4", "\"violation\": 4", "violation: is unknown here"},
+        {"\"violations\": 4", "\"violations\": \"4\"", "violations: "},
+        {"\"waits\": [", "\"waits\": [ 7,", "waits: has not a number for each length"},
+        {"\"holds\": [", "\"holds\": [ 7,", "holds: has not a number for each length"},
     };
     (void)state;
     char *good = printed();
