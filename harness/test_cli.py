@@ -397,6 +397,16 @@ def test_an_unwritable_out_is_said_before_anything_runs(tmp_path):
     assert ran.status in (64, 70) and str(blocked) in ran.err and ran.out == "", ran
 
 
+@pytest.mark.parametrize("scheme, has_two", [("watch-multi-del", True), ("set-nx-px-cad", False)])
+def test_a_stall_within_a_release_needs_a_release_of_two_commands(scheme, has_two, tmp_path):
+    """It strikes behind the hold; where it can strike, the run may hold, and where it cannot, it says so."""
+    ran = run("stress", "--scheme", scheme, "--no-faults", "--stall-in-release", "100%", "--pause-time", "1ms", "--clients", "5",
+              "--locks", "1", "--lease", "20s", "--duration", "500ms", "--json", "-", "--out", tmp_path)
+    (row,) = json.loads(ran.out)["results"]
+    assert (ran.status, row["verdict"]) == ((0, "holds") if has_two else (2, "unknown")), ran
+    assert ("no client stalled between two commands of a release" in ran.out) == (not has_two), ran
+
+
 @pytest.mark.parametrize("command", [["run", "--on", "sim", "scenarios/hand-over.yaml"], ["stress"], ["explore"],
                                      ["replay", "x.schedule"], ["report", "x"]], ids=lambda words: words[0])
 @pytest.mark.parametrize("one, other", [("-", "-"), ("it", "it"), ("new", "./new"), ("it", "link"), ("-", "/dev/stdout")])

@@ -78,6 +78,17 @@ static const char *never_struck(const struct stress_options *options,
     return NULL;
 }
 
+/* Why nothing could have been found; NULL: it could. A stall within a release strikes behind the
+ * hold, and is what was asked for all the same. */
+static const char *vacuity_of(const struct stress_options *options,
+                              const struct stress_outcome *outcome, const struct counters *counters)
+{
+    const char *unstruck = never_struck(options, outcome);
+    if (unstruck || outcome->struck[STRUCK_IN_RELEASE])
+        return unstruck;
+    return result_vacuity(counters, wants_faults(options));
+}
+
 /* Faults had ended, and still: why nothing is said of a scheme that did not get over them. NULL: it
  * did, or was not asked to. Owned. */
 static char *not_healed(const struct stress_options *options, const struct stress_outcome *outcome)
@@ -251,17 +262,14 @@ enum fail runner_stress(struct runner *runner, struct stress_options *options,
         struct finding findings[PROPERTY_COUNT];
         struct counters counters;
         checks_finish(recording.checks, recording.last_us, findings, &counters);
-        const char *unstruck = never_struck(options, &outcome);
         char *interrupted = outcome.was_stopped ? cut_short(options, &outcome) : NULL;
         char *sick = is_violated(findings) ? NULL : not_healed(options, &outcome);
-        result_judge(
-            row, findings,
-            &(struct judging){
-                .is_unsupported = recording.is_unsupported,
-                .interrupted = interrupted,
-                .error = outcome.doubt.code ? outcome.doubt.text : sick,
-                .vacuity = unstruck ? unstruck : result_vacuity(&counters, wants_faults(options)),
-                .fail_on = watcher.fail_on});
+        result_judge(row, findings,
+                     &(struct judging){.is_unsupported = recording.is_unsupported,
+                                       .interrupted = interrupted,
+                                       .error = outcome.doubt.code ? outcome.doubt.text : sick,
+                                       .vacuity = vacuity_of(options, &outcome, &counters),
+                                       .fail_on = watcher.fail_on});
         free(interrupted);
         free(sick);
         note_early_end(results, options, &outcome);
