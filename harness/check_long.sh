@@ -21,6 +21,8 @@ part "explorer"         env PICKLOCK_SAMPLE=1 PICKLOCK_RUNS=1500 harness/units.s
 part "random schemes"   env PICKLOCK_RUNS=30000 PICKLOCK_SEED="$(date +%s)" harness/units.sh test_random_schemes
 part "selftest"         "${BUILD:-build}/picklock" selftest --histories 20000000
 part "blank in path"    harness/elsewhere.sh
+part "package, bare root" harness/bare_root.sh package
+part "demo, bare root"  harness/bare_root.sh demo
 part "determinism"      make determinism
 for seed in 1 2 3; do
     part "fuzz, seed $seed"  make fuzz FUZZ_INPUTS=50000 FUZZ_SEED=$seed

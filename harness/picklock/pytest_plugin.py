@@ -43,8 +43,13 @@ def _is_scenario(path):
     return bool(re.search(r"^steps:", text, re.M) and re.search(r"^lease:", text, re.M))
 
 
+def _is_of_a_run(path):
+    """What a command has put down into its run folder is nobody's test; one that is to stay is copied from there."""
+    return any((folder / "results.json").exists() for folder in list(path.parents)[:2])
+
+
 def pytest_collect_file(parent, file_path):
-    if file_path.suffix == ".schedule":
+    if file_path.suffix == ".schedule" and not _is_of_a_run(file_path):
         return ScheduleFile.from_parent(parent, path=file_path)
     if file_path.suffix in (".yaml", ".yml") and _is_scenario(file_path):
         return ScenarioFile.from_parent(parent, path=file_path)
