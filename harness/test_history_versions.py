@@ -2,6 +2,7 @@
 them (judged.json is its answer, sentences included). Under a head of version 2 the same lines say the same."""
 
 import json
+import re
 
 import pytest
 
@@ -35,6 +36,16 @@ def test_the_same_lines_under_a_head_of_version_2(picklock, name, tmp_path):
     path = tmp_path / name
     path.write_text((FOLDER / name).read_text().replace("picklock.history/1", "picklock.history/2", 1))
     assert judge(picklock, path) == JUDGED[name]
+
+
+def test_the_page_of_examples_says_what_the_program_says():
+    """sim/docs/EXAMPLES.md: every cause that is found, each with the words of a history that has it (judged.json, which the program is held to)."""
+    page = (ROOT / "sim" / "docs" / "EXAMPLES.md").read_text()
+    rows = re.findall(r"^## `([^`]+)`\n\n`picklock check sim/test/history1/([^`]+)`: `([^`]+)` is violated\.\n\n```\n(.+?)\n```$", page, re.M | re.S)
+    assert {cause for cause, *_ in rows} == {found["cause"] for row in JUDGED.values() for found in row["properties"] if found["cause"]}
+    for cause, name, property_name, words in rows:
+        found, = (found for found in JUDGED[name]["properties"] if found["property"] == property_name)
+        assert (found["cause"], found["witness"]) == (cause, words.split("\n")), name
 
 
 # --- version 2: a foreign lock whose release script deletes whatever is there; its holds were inferred from the wire ---
