@@ -8,7 +8,7 @@ import shlex
 import jsonschema
 import pytest
 from conftest import ROOT, verdicts
-from workers import EXAMPLES, NAIVE, PYTHON, REDIS_PY, SMALL_NODE, needs_node, needs_redis_py
+from workers import EXAMPLES, NAIVE, PYTHON, REDIS_PY, SMALL_NODE, WATCHDOG, WATCHDOG_GUARDED, needs_node, needs_redis_py
 
 pytestmark = needs_redis_py
 
@@ -292,3 +292,53 @@ def test_a_worker_that_cannot_be_run_ends_the_program(picklock):
 def test_what_a_worker_cannot_do_is_not_applicable(picklock):
     ran = picklock("run", "--worker", NAIVE, scenario("lost-update"))
     assert "not applicable" in ran.out and "a worker's critical section does nothing but last" in ran.out.replace("\n         ", " "), ran
+
+
+# --- what a worker promises of a loss ---
+
+# A timer of its own rings as the lease ends, from a thread of its own.
+KNOWS_ITS_LEASE = (SETS, f"""
+        threading.Timer(self.settings.ttl_ms / 1000, {{rings}}).start()
+        {SETS}""")
+LEASE_ENDS = ("A acquires", "lease expires", "time passes 100ms", "B acquires")  # a twentieth of a lease is forgiven
+
+
+def loss_notice_of(picklock, tmp_path, promises, rings, *steps):
+    ring = (KNOWS_ITS_LEASE[0], KNOWS_ITS_LEASE[1].format(rings=rings))
+    worker = changed_naive(tmp_path, ring, ("import redis", "import redis\nimport threading"), ('["expiry"]', promises))
+    row, found = verdict_of(picklock, tmp_path, worker, own_scenario(tmp_path, *steps))
+    assert row["trouble"] is None, row
+    return found.get("loss-notice")  # a property that is not applicable is not in the row
+
+
+def test_a_promised_notice_is_asked_for(picklock, tmp_path):
+    """A's lease ends: who promises to say so, and does, keeps it; who does not, has broken it; who never promised is not asked."""
+    promised, silent, says = '["expiry", "notice"]', "lambda: None", "self.lost"
+    assert loss_notice_of(picklock, tmp_path, promised, says, *LEASE_ENDS) == ("holds", None)
+    assert loss_notice_of(picklock, tmp_path, promised, silent, *LEASE_ENDS) == ("violated", "no-notice")
+    assert loss_notice_of(picklock, tmp_path, '["expiry"]', silent, *LEASE_ENDS) is None
+
+
+def test_who_loses_nothing_owes_no_notice(picklock, tmp_path):
+    """The same silent worker, released in time."""
+    assert loss_notice_of(picklock, tmp_path, '["expiry", "notice"]', "lambda: None", "A acquires", "A releases", "B acquires") == ("holds", None)
+
+
+@pytest.mark.parametrize("scheme,text,notice,progress", [
+    ("watchdog", WATCHDOG, ("violated", "no-notice"), ("violated", "stuck")),
+    ("watchdog-guarded", WATCHDOG_GUARDED, ("holds", None), ("holds", None)),
+], ids=["plain", "guarded"])
+def test_a_watchdog_in_a_thread(picklock, tmp_path, scheme, text, notice, progress):
+    """As the scheme: a renewal that hangs past the lease is no secret of the guarded one; only the other renews a lock whose release was lost."""
+    worker = tmp_path / "watchdog.py"
+    worker.write_text(text)
+    names = ("watchdog-hangs", "watchdog-outlives-release")
+    rows = rows_of(picklock, tmp_path, f"{PYTHON} {shlex.quote(str(worker))}", scheme, *map(scenario, names))
+    told = {}
+    for name in names:
+        assert rows[name][1]["trouble"] is None, rows[name]
+        told[name] = [{one["property"]: (one["verdict"], one["cause"]) for one in row["properties"]} for row in rows[name]]
+        for rule in ("loss-notice", "mutual-exclusion", "lease-exclusion", "extend-own", "progress", "no-orphan"):
+            assert told[name][0][rule] == told[name][1][rule], (name, rule, told)
+    assert told["watchdog-hangs"][1]["loss-notice"] == notice, told
+    assert told["watchdog-outlives-release"][1]["progress"] == progress, told

@@ -47,6 +47,91 @@ class Worker(picklock_worker.Worker):
 """
 RUN = "\npicklock_worker.run(Worker)\n"
 
+# A lock that a thread of its own renews at every third of its lease, as the scheme `watchdog` does.
+WATCHDOG_CLASS = """
+import picklock_worker
+import threading
+import time
+import redis
+
+RENEW = "if redis.call('GET', KEYS[1]) == ARGV[1] then return redis.call('PEXPIRE', KEYS[1], ARGV[2]) else return 0 end"
+FREE = "if redis.call('GET', KEYS[1]) == ARGV[1] then return redis.call('DEL', KEYS[1]) else return 0 end"
+
+
+class Worker(picklock_worker.Worker):
+    promises = ["expiry", "renews", "notice", "token"]
+
+    def init(self, settings):
+        host, port = settings.address()
+        self.settings, self.timer, self.count = settings, None, 0
+        self.redis, self.renewing = redis.Redis(host=host, port=port), redis.Redis(host=host, port=port)
+
+    def renew_later(self):
+        self.timer = threading.Timer(self.settings.ttl_ms / 3000, self.renew)
+        self.timer.daemon = True
+        self.timer.start()
+
+    def renew(self):
+        self.renewing.eval(RENEW, 1, self.settings.key, self.token, self.settings.ttl_ms)
+        self.renew_later()
+
+    def acquire(self, wait_ms):
+        self.count += 1
+        self.token = f"token-of-{self.settings.name}-{self.count:04}"
+        if not self.redis.set(self.settings.key, self.token, nx=True, px=self.settings.ttl_ms):
+            return False
+        self.renew_later()
+        return True
+
+    def release(self):
+        gone = self.redis.eval(FREE, 1, self.settings.key, self.token) == 1
+        self.timer.cancel()
+        return gone
+"""
+WATCHDOG = WATCHDOG_CLASS + RUN
+
+# It knows when its lease ends, counted from the sending of what won, and says so; as `watchdog-guarded`.
+WATCHDOG_GUARDED = WATCHDOG_CLASS + """
+
+class Guarded(Worker):
+    end = None
+
+    def lease_from(self, asked):
+        if self.end:
+            self.end.cancel()
+        self.end = threading.Timer(asked + self.settings.ttl_ms / 1000 - time.monotonic(), self.give_up)
+        self.end.daemon = True
+        self.end.start()
+
+    def give_up(self):
+        self.stop()
+        self.lost()
+
+    def stop(self):
+        self.timer.cancel()
+        self.end.cancel()
+
+    def renew(self):
+        asked = time.monotonic()
+        if self.renewing.eval(RENEW, 1, self.settings.key, self.token, self.settings.ttl_ms) != 1:
+            return self.give_up()
+        self.lease_from(asked)
+        self.renew_later()
+
+    def acquire(self, wait_ms):
+        asked = time.monotonic()
+        has_it = super().acquire(wait_ms)
+        if has_it:
+            self.lease_from(asked)
+        return has_it
+
+    def release(self):
+        self.stop()
+        return super().release()
+
+picklock_worker.run(Guarded)
+"""
+
 
 def plain_worker(tmp_path):
     """A fixture, `worker = pytest.fixture(plain_worker)`: writes the plain worker with what is added behind it, and has its command."""
