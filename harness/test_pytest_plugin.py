@@ -38,6 +38,27 @@ def test_a_wrong_time(picklock_redis):
     picklock_redis.advance("1s")
 
 
+def test_faults_come_and_go(picklock_proxy, picklock_redis):
+    client = redis.Redis.from_url(picklock_proxy.url, socket_timeout=0.5, retry_on_timeout=False)
+    assert client.set("lock", "x", nx=True)
+    silence = picklock_proxy.add("timeout", timeout=0)
+    with pytest.raises(redis.exceptions.TimeoutError):
+        client.delete("lock")  # executed, and nobody says so
+    assert redis.Redis.from_url(picklock_redis.url).get("lock") is None
+    picklock_proxy.remove(silence)
+    assert client.ping()
+    with pytest.raises(picklock.PicklockError, match="invalid toxic type"):
+        picklock_proxy.add("latencies")
+    picklock_proxy.down()
+    with pytest.raises(redis.exceptions.ConnectionError):
+        client.ping()
+    picklock_proxy.add("reset_peer")  # and left so: the next test finds no fault
+
+
+def test_each_test_has_a_proxy_without_faults(picklock_proxy):
+    assert redis.Redis.from_url(picklock_proxy.url).ping()
+
+
 def test_naive():
     picklock.explore("my lock.py", fault=["none", "slow-work"], clients=2).assert_safe(except_for=["overrun"])
 

@@ -18,8 +18,10 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import urllib.error
+import urllib.request
 
-__all__ = ["explore", "run", "replay", "schemes", "Report", "Violation", "Server", "PicklockError", "program"]
+__all__ = ["explore", "run", "replay", "schemes", "Report", "Violation", "Server", "Proxy", "PicklockError", "program"]
 
 
 class PicklockError(Exception):
@@ -237,6 +239,70 @@ class Server:
 
     def close(self):
         self._process.stdin.close()
+        self._process.wait()
+        self._process.stdout.close()
+        self._process.stderr.close()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.close()
+
+
+class Proxy:
+    """The fault proxy in front of a server: faults come and go while connections live. It dies with this process.
+
+    upstream: "127.0.0.1:6379", or a URL as Server.url. A client is given url; each fault is a toxic, as Toxiproxy calls it."""
+
+    def __init__(self, upstream, seed=1):
+        words = ["proxy", "--toxiproxy-api", "127.0.0.1:0", "--seed", seed]
+        self._process = subprocess.Popen([program(), *map(str, words)], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                                         stderr=subprocess.PIPE, text=True)
+        port = self._process.stdout.readline().strip()
+        if not port:
+            raise PicklockError(self._process.communicate()[1].strip())
+        self._api = f"http://127.0.0.1:{port}"
+        upstream = upstream.rsplit("@", 1)[-1].removeprefix("redis://").split("/")[0]
+        made = self._ask("POST", "/proxies", {"name": "redis", "listen": "127.0.0.1:0", "upstream": upstream})
+        self.host, port = made["listen"].rsplit(":", 1)
+        self.port = int(port)
+        self.url = f"redis://{self.host}:{self.port}"
+
+    def _ask(self, method, path, body=None):
+        request = urllib.request.Request(self._api + path, method=method, data=None if body is None else json.dumps(body).encode(),
+                                         headers={"Content-Type": "application/json"})
+        try:
+            with urllib.request.build_opener(urllib.request.ProxyHandler({})).open(request, timeout=60) as answer:
+                text = answer.read()
+        except urllib.error.HTTPError as error:
+            raise PicklockError(error.read().decode(errors="replace").strip()) from None
+        except OSError as error:
+            raise PicklockError(f"the proxy does not answer: {error}") from None
+        return json.loads(text) if text else None
+
+    def add(self, type, name=None, stream="downstream", toxicity=1.0, **attributes):
+        """A fault until it is removed: "latency" (latency=300, jitter=50: ms), "timeout" (timeout=0: silence), "reset_peer", "bandwidth"
+        (rate: kB/s), "limit_data" (bytes), "slicer", "slow_close". stream: "downstream", what the server says, or "upstream". Its name."""
+        toxic = {"type": type, "stream": stream, "toxicity": toxicity, "attributes": attributes, **({"name": name} if name else {})}
+        return self._ask("POST", "/proxies/redis/toxics", toxic)["name"]
+
+    def remove(self, name):
+        self._ask("DELETE", f"/proxies/redis/toxics/{name}")
+
+    def down(self):
+        """The server is out of reach: connections end, new ones are refused."""
+        self._ask("POST", "/proxies/redis", {"enabled": False})
+
+    def up(self):
+        self._ask("POST", "/proxies/redis", {"enabled": True})
+
+    def heal(self):
+        """No fault any more, and within reach."""
+        self._ask("POST", "/reset")
+
+    def close(self):
+        self._process.terminate()
         self._process.wait()
         self._process.stdout.close()
         self._process.stderr.close()

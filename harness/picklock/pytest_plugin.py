@@ -117,3 +117,18 @@ def picklock_redis(_picklock_server):
     """A private redis-server without a key, and its clock in your hand: picklock_redis.url, .advance("10s")."""
     _picklock_server.reset()
     return _picklock_server
+
+
+@pytest.fixture(scope="session")
+def _picklock_proxy(_picklock_server):
+    with picklock.Proxy(_picklock_server.url) as proxy:
+        yield proxy
+
+
+@pytest.fixture
+def picklock_proxy(_picklock_proxy, picklock_redis):
+    """The fault proxy in front of picklock_redis, without a fault: picklock_proxy.url, .add("latency", latency=300). It is healed at the
+    end of the test, whatever the test has done."""
+    _picklock_proxy.heal()
+    yield _picklock_proxy
+    _picklock_proxy.heal()
