@@ -49,6 +49,10 @@ def flat(results):
     return rows
 
 
+# One that was killed is there until the system has seen to it.
+DYING_S = 5
+
+
 class Ran:
     """A finished picklock: status, what it printed, and the JSON when it was asked for."""
 
@@ -100,6 +104,9 @@ def no_server_is_left(request):
         deadline = time.monotonic() + PATIENCE_S
         while servers() - before and time.monotonic() < deadline:
             time.sleep(0.05)
+    deadline = time.monotonic() + DYING_S
+    while servers() - before and time.monotonic() < deadline:
+        time.sleep(0.01)
     left = servers() - before
     assert not left, f"redis-server processes were left behind: {left}"
 

@@ -207,7 +207,7 @@ class Worker(Worker):
             said += got
     os.close(terminal)
     assert done.returncode == 70 and b"standard output: cannot be written" in said, said
-    assert re.search(rb"1/1 none: \d+ states, \d+ executions, at most 0 s left", said), said
+    assert re.search(rb"1/1 none: \d+ states, \d+ steps deep, \d+ executions, at most 0 s left", said), said
     cell = results_of(out)["results"][-1]
     assert cell["verdict"] == "unknown" and cell["search"]["end"] == "the time was up"
 

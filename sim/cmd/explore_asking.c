@@ -96,6 +96,7 @@ static void tell(void *context, uint64_t states, int depth)
     figures.states = (int64_t)states;
     figures.depth = depth;
     figures.executions = (int64_t)asking_figures(watch->asking).executions;
+    figures.is_at_most = true;
     if (deadline_us)
         figures.left_us = deadline_us - now_us > 0 ? deadline_us - now_us : 0;
     heartbeat_tell(&figures);

@@ -43,12 +43,15 @@ static void tell_begin(int count, int64_t deadline_us)
 }
 
 /* By what the cells that are done have taken, and no more than there is time for. */
-static int64_t left_us(int64_t now_us)
+static void guess_left(struct heartbeat_figures *figures, int64_t now_us)
 {
-    int64_t left = told.done ? (now_us - told.began_us) / told.done * (told.count - told.done) : -1;
     int64_t most = told.deadline_us ? told.deadline_us - now_us : -1;
-    most = told.deadline_us && most < 0 ? 0 : most;
-    return left < 0 || (most >= 0 && most < left) ? most : left;
+    if (told.done)
+        figures->left_us = (now_us - told.began_us) / told.done * (told.count - told.done);
+    if (!told.deadline_us || (told.done && figures->left_us <= most))
+        return;
+    figures->left_us = most > 0 ? most : 0;
+    figures->is_at_most = true;
 }
 
 /* The lock is held. */
@@ -66,7 +69,7 @@ static void tell(const char *what, int64_t states, int64_t depth, int64_t began_
     if (states >= 0 && now_us > began_us)
         figures.states_per_second = (int64_t)((double)states * 1e6 / (double)(now_us - began_us));
     figures.depth = depth;
-    figures.left_us = left_us(now_us);
+    guess_left(&figures, now_us);
     heartbeat_tell(&figures);
 }
 

@@ -158,7 +158,8 @@ void heartbeat_tell(const struct heartbeat_figures *figures)
     if (figures->executions >= 0)
         words = with(words, ", %" PRId64 " executions", figures->executions);
     if (figures->left_us >= 0)
-        words = with(words, ", about %s left", progress_print_time(figures->left_us, time));
+        words = with(words, ", %s %s left", figures->is_at_most ? "at most" : "about",
+                     progress_print_time(figures->left_us, time));
     heartbeat_say("%s", words);
     free(words);
 }

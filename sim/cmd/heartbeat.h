@@ -6,6 +6,7 @@
 
 #include "base/fail.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 
 /* --progress: words (as above), json (a line of JSON for each thing that is told, at most one a
@@ -20,7 +21,8 @@ struct heartbeat_figures {
     int64_t done, of;
     int64_t states, states_per_second, depth; /* of a search */
     int64_t executions;                       /* of a worker that is asked; below 0: none is */
-    int64_t left_us;                          /* about */
+    int64_t left_us;
+    bool is_at_most; /* left_us: a budget says so; else it is a guess */
 };
 #define HEARTBEAT_FIGURES                                                                          \
     ((struct heartbeat_figures){                                                                   \

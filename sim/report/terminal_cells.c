@@ -37,7 +37,9 @@ static void print_cell(const struct terminal *terminal, const struct result_row 
     fputs("  ", terminal->out);
     terminal_cell(terminal, NULL, row->subject, widths[0] + 2);
     terminal_cell(terminal, terminal_colour(row), search->words, widths[1]);
-    if (2 + widths[0] + 2 + widths[1] + STATES_COLUMNS > terminal->columns)
+    /* A file has a cell in one line, however wide that is. */
+    if (text_columns(terminal->out) &&
+        2 + widths[0] + 2 + widths[1] + STATES_COLUMNS > terminal->columns)
         fputs("\n   ", terminal->out);
     fprintf(terminal->out, " %9" PRId64 " states ", search->states);
     if (search_is_random(search))
