@@ -285,9 +285,10 @@ a.eval(CAD, 1, "lock:1", B)
 
 
 def test_a_script_too_long_to_be_seen_whole_is_no_verdict(tmp_path):
+    """One that comes in one piece may be longer than 16 kB, and is seen: this one can not."""
     result = watch(tmp_path, """
 assert client().set("lock:1", A, nx=True, px=20000)
-client().eval("-- " + 20000 * "x" + "\\nreturn redis.call('del', KEYS[1])", 1, "lock:1")
+client().eval("-- " + 300000 * "x" + "\\nreturn redis.call('del', KEYS[1])", 1, "lock:1")
 """)
     assert result.status == 2 and "not all keys that it names were seen" in result.err, result.out + result.err
 
