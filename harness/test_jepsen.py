@@ -1,6 +1,7 @@
 """Jepsen histories of lock tests, EDN and JSON: what they are judged to be, and where bad ones are refused."""
 
 import json
+from random import Random
 
 import pytest
 
@@ -137,3 +138,77 @@ def test_more_clients_than_bits(picklock, tmp_path):
         found = json.loads(picklock("check", path, "--json", "-").out)["results"][0]["properties"]
         always = next(each for each in found if each["property"] == "always-expires")
         assert always["verdict"] == "unknown" and f"c{other}'s acquire was answered" in always["witness"][0], always
+
+
+def test_an_acquire_that_did_not_happen_ends_no_lock(picklock, tmp_path):
+    """Who holds the lock asks again in vain, then releases while the next one is granted it: nobody is to blame."""
+    path = write(tmp_path / "a.json", [op("invoke", "lock", 0, 0), op("ok", "lock", 0, 1), op("invoke", "lock", 0, 2), op("fail", "lock", 0, 3),
+                                       op("invoke", "unlock", 0, 4), op("invoke", "lock", 1, 5), op("ok", "lock", 1, 6), op("ok", "unlock", 0, 7)])
+    for model in ("mutex", "owner-mutex"):
+        status, found = judge(picklock, path, "--model", model)
+        assert status == 2 and "violated" not in [verdict for verdict, _ in found.values()], found
+
+
+def test_whose_lock_somebody_else_released_is_not_guessed(picklock, tmp_path):
+    """It may be the first holder's, or the second one's: a guess would accuse somebody."""
+    path = write(tmp_path / "a.json", [op("invoke", "lock", 2, 0), op("invoke", "unlock", 1, 1), op("ok", "lock", 2, 2), op("ok", "unlock", 1, 3),
+                                       op("invoke", "lock", 0, 4), op("ok", "lock", 0, 5)])
+    ran = picklock("check", path, "--format", "jepsen-json", "--model", "mutex")
+    assert ran.status == 2 and "which lock that was cannot be told" in ran.err, ran
+
+
+def drawn(random):
+    """Operations of two or three processes on one lock, right and wrong ones; nobody releases what he was not granted."""
+    ops, open_ops, granted, time, begun = [], {}, set(), 0, 0
+    processes = list(range(random.randint(2, 3)))
+    while begun < 7 or open_ops:
+        process, time = random.choice(processes), time + 1
+        if process in open_ops:
+            f, kind = open_ops.pop(process), random.choices(["ok", "fail", "info"], [75, 15, 10])[0]
+            ops.append(op(kind, f, process, time))
+            if kind == "ok":
+                (granted.add if f == "acquire" else granted.discard)(process)
+            elif kind == "info":
+                processes[processes.index(process)] = max(processes) + 1
+        elif begun < 7:
+            open_ops[process] = "release" if process in granted and random.random() < 0.8 else "acquire"
+            ops.append(op("invoke", open_ops[process], process, time))
+            begun += 1
+    return ops
+
+
+def is_explained(ops):
+    """Is there an order of the operations that a mutex could have executed, each between its call and its answer? Every one is tried."""
+    spans, open_ops = [], {}
+    for at, one in enumerate(ops):
+        if one["type"] == "invoke":
+            open_ops[one["process"]] = [one["process"], one["f"], at, len(ops), False]
+        elif one["type"] != "fail":
+            span = open_ops.pop(one["process"])
+            spans.append(span[:3] + ([at, True] if one["type"] == "ok" else [len(ops), False]))
+
+    def goes_on(left, owner):
+        if not any(spans[i][4] for i in left):
+            return True
+        end = min(spans[i][3] for i in left)
+        for i in left:
+            process, f, begin, _, _ = spans[i]
+            fits = owner is None if f == "acquire" else owner == process
+            if begin < end and fits and goes_on(left - {i}, process if f == "acquire" else None):
+                return True
+        return False
+
+    return goes_on(frozenset(range(len(spans))), None)
+
+
+def test_random_histories_are_judged_as_by_trying_every_order(picklock, tmp_path):
+    """A violation exactly where no order explains the answers; never "holds", since nobody saw the servers."""
+    random, seen = Random(20261123), set()
+    for _ in range(80):
+        ops = drawn(random)
+        path = write(tmp_path / "a.json", ops)
+        for model in ("mutex", "owner-mutex"):
+            ran = picklock("check", path, "--format", "jepsen-json", "--model", model)
+            assert ran.status == (2 if is_explained(ops) else 1), f"{path.read_text()}{ran}"
+        seen.add(is_explained(ops))
+    assert seen == {True, False}

@@ -87,6 +87,7 @@ int cmd_check(int argc, char **argv)
     source_args.lease_us = lease_us;
     if (source_args_read(&source_args, &source, &failure))
         return cmd_failed(&failure);
+    source.jepsen.is_judged = true;
     if (wants_timeline && source.format != SOURCE_OURS)
         return cmd_refuse(
             "--timeline draws histories of ours; see `picklock convert --to perfetto`");

@@ -3,14 +3,14 @@
 
 #include "base/memory.h"
 #include "base/names.h"
-#include "base/suggest.h"
+#include "history/jepsen_op.h"
 #include "history/words.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { KEY_BYTES = 64, PLACE_BYTES = 48, FIRST_SLOTS = 64 };
+enum { PLACE_BYTES = 48, FIRST_SLOTS = 64 };
 
 /* A process at a lock, which is a client of ours. */
 struct jepsen_client {
@@ -19,7 +19,10 @@ struct jepsen_client {
     bool is_open; /* an operation without its end */
     enum operation op;
     bool has_lock, is_taken_over;
-    int acts_for; /* in the operation that is open: itself, or whose lock it releases */
+    bool is_other;   /* it is a release of who has it not, where anybody may */
+    bool is_void;    /* the operation that is open did not happen: it ends in :fail */
+    int64_t invoked; /* number of the operation that is open */
+    int acts_for;    /* in the operation that is open: itself, or whose lock it releases */
     int64_t first_process;
 };
 
@@ -32,26 +35,20 @@ struct jepsen_reader {
     int *left, left_count; /* places of clients that are over */
     json_t *places;        /* "PROCESS LOCK": which client */
     struct jepsen_lock {
-        char key[KEY_BYTES];
+        char key[JEPSEN_KEY_BYTES];
         int holder; /* the client that was granted it last and has not released it; -1: none */
+        int open;   /* operations that may still take effect */
+        int others; /* releases of those among them who had it not */
     } * locks;
     int locks_count, locks_size;
     json_t *lock_numbers; /* by key */
-    int64_t last_us, events, operations;
+    struct jepsen_ops ops;
+    int64_t events, invocations;
+    bool is_first_pass;
+    uint8_t *voids; /* a bit an operation, from the first pass: it did not happen */
+    int64_t voids_bytes;
     char (*names)[NAME_MAX_BYTES];
 };
-
-static const struct {
-    const char *name;
-    enum operation op;
-} functions[] = {{"acquire", OP_ACQUIRE},     {"lock", OP_ACQUIRE},    {"try-lock", OP_ACQUIRE},
-                 {"try-acquire", OP_ACQUIRE}, {"release", OP_RELEASE}, {"unlock", OP_RELEASE},
-                 {"renew", OP_EXTEND},        {"extend", OP_EXTEND},   {"refresh", OP_EXTEND},
-                 {"keep-alive", OP_EXTEND}};
-enum { FUNCTIONS = sizeof functions / sizeof *functions };
-
-enum op_type { TYPE_INVOKE, TYPE_OK, TYPE_FAIL, TYPE_INFO, TYPE_COUNT };
-static const char *const types[] = {"invoke", "ok", "fail", "info"};
 
 static const char *const models[] = {
 #define MODEL(id, name, words) name,
@@ -93,7 +90,8 @@ static enum fail find_lock(struct jepsen_reader *reader, const char *key, int *l
     }
     *lock = reader->locks_count++;
     reader->locks[*lock].holder = -1;
-    snprintf(reader->locks[*lock].key, KEY_BYTES, "%s", key);
+    reader->locks[*lock].open = reader->locks[*lock].others = 0;
+    snprintf(reader->locks[*lock].key, JEPSEN_KEY_BYTES, "%s", key);
     json_object_set_new_nocheck(reader->lock_numbers, key, json_integer(*lock));
     return FAIL_NONE;
 }
@@ -157,114 +155,6 @@ static void retire(struct jepsen_reader *reader, int64_t process)
     }
 }
 
-/* --- an operation --- */
-
-struct jepsen_op {
-    int64_t process, time_us, fence;
-    enum op_type type;
-    enum operation op;
-    char key[KEY_BYTES];
-    bool is_nemesis;
-};
-
-static enum fail read_type(struct jepsen_reader *reader, const json_t *form, struct jepsen_op *op,
-                           struct failure *failure)
-{
-    char suggestion[SUGGEST_BYTES];
-    const char *type = json_string_value(json_object_get(form, "type"));
-    if (!type)
-        return form_refuses(&reader->form, failure, "an operation wants ':type'");
-    if (names_read(NAMES_FIND(types, type), &op->type))
-        return FAIL_NONE;
-    const char *nearest = suggest_nearest(type, types, TYPE_COUNT);
-    return form_refuses(&reader->form, failure, "no operation is of ':type' '%.40s'%s", type,
-                        suggest_words(nearest, "; it is invoke, ok, fail or info", suggestion));
-}
-
-static enum fail read_function(struct jepsen_reader *reader, const json_t *form,
-                               struct jepsen_op *op, struct failure *failure)
-{
-    char suggestion[SUGGEST_BYTES];
-    const char *names[FUNCTIONS], *name = json_string_value(json_object_get(form, "f"));
-    if (!name)
-        return form_refuses(&reader->form, failure, "an operation wants ':f'");
-    for (int i = 0; i < FUNCTIONS; i++) {
-        names[i] = functions[i].name;
-        if (!strcmp(name, names[i])) {
-            op->op = functions[i].op;
-            return FAIL_NONE;
-        }
-    }
-    const char *nearest = suggest_nearest(name, names, FUNCTIONS);
-    return form_refuses(&reader->form, failure, "a lock has no ':f' '%.40s'%s", name,
-                        suggest_words(nearest, "; it has acquire, release and renew", suggestion));
-}
-
-static void print_key(const json_t *value, char *key)
-{
-    if (json_is_string(value))
-        snprintf(key, KEY_BYTES, "%s", json_string_value(value));
-    else if (json_is_integer(value))
-        snprintf(key, KEY_BYTES, "%" JSON_INTEGER_FORMAT, json_integer_value(value));
-}
-
-static void read_value(const json_t *value, struct jepsen_op *op)
-{
-    if (json_is_array(value) && json_array_size(value) == 2) {
-        print_key(json_array_get(value, 0), op->key);
-        value = json_array_get(value, 1);
-    }
-    if (json_is_object(value)) {
-        print_key(json_object_get(value, "key"), op->key);
-        value = json_object_get(value, "fence");
-    }
-    op->fence = json_is_integer(value) ? json_integer_value(value) : 0;
-}
-
-static enum fail read_time(struct jepsen_reader *reader, const json_t *form, struct jepsen_op *op,
-                           struct failure *failure)
-{
-    const json_t *time = json_object_get(form, "time");
-    if (!time && reader->options.lease_us)
-        return form_refuses(&reader->form, failure,
-                            "an operation wants ':time' (ns), where there is a lease");
-    if (time && !json_is_integer(time))
-        return form_refuses(&reader->form, failure, "':time' wants a whole number of nanoseconds");
-    op->time_us = time ? json_integer_value(time) / 1000 : reader->operations;
-    if ((time && json_integer_value(time) < 0) || op->time_us > HISTORY_LONGEST_US)
-        return form_refuses(&reader->form, failure,
-                            "':time' is %" PRId64 " us; it goes from 0 to %" PRId64, op->time_us,
-                            (int64_t)HISTORY_LONGEST_US);
-    if (op->time_us < reader->last_us)
-        return form_refuses(&reader->form, failure,
-                            "':time' is %" PRId64 " us, earlier than %" PRId64
-                            " us of the operation before: time runs forwards",
-                            op->time_us, reader->last_us);
-    reader->last_us = op->time_us;
-    return FAIL_NONE;
-}
-
-static enum fail read_op(struct jepsen_reader *reader, const json_t *form, struct jepsen_op *op,
-                         struct failure *failure)
-{
-    const json_t *process = json_object_get(form, "process");
-    *op = (struct jepsen_op){.is_nemesis = json_is_string(process)};
-    if (!json_is_object(form))
-        return form_refuses(&reader->form, failure, "an operation is a map");
-    if (op->is_nemesis)
-        return FAIL_NONE;
-    if (!json_is_integer(process) || json_integer_value(process) < 0)
-        return form_refuses(&reader->form, failure,
-                            "an operation wants ':process', a number from 0 or :nemesis");
-    op->process = json_integer_value(process);
-    reader->operations++;
-    if (read_type(reader, form, op, failure) || read_function(reader, form, op, failure) ||
-        read_time(reader, form, op, failure))
-        return failure->code;
-    read_value(json_object_get(form, "value"), op);
-    return FAIL_NONE;
-}
-
 /* --- operation to event --- */
 
 /* Where anybody may release, it is the holder's release. */
@@ -290,6 +180,45 @@ static enum result result_of(const struct jepsen_reader *reader, const struct je
     return op->op == OP_ACQUIRE ? RESULT_REFUSED : RESULT_NOT_MINE;
 }
 
+/* In the first pass it becomes known which operations did not happen; in the second they are left
+ * out, since an acquire that did not happen ends nobody's lock. */
+static void note_void(struct jepsen_reader *reader, int64_t number)
+{
+    if (number / 8 >= reader->voids_bytes) {
+        int64_t size = 2 * (number / 8) + 64;
+        reader->voids = memory_resize(reader->voids, (size_t)size, 1);
+        memset(reader->voids + reader->voids_bytes, 0, (size_t)(size - reader->voids_bytes));
+        reader->voids_bytes = size;
+    }
+    reader->voids[number / 8] |= (uint8_t)(1 << number % 8);
+}
+
+static bool is_void(const struct jepsen_reader *reader, int64_t number)
+{
+    return !reader->is_first_pass && number / 8 < reader->voids_bytes &&
+           reader->voids[number / 8] >> number % 8 & 1;
+}
+
+/* Who releases what another one has: which lock that was is known only when nothing else is under
+ * way. A guess would accuse the innocent. */
+static enum fail check_other(struct jepsen_reader *reader, struct jepsen_lock *lock, bool is_other,
+                             const struct jepsen_op *op, struct failure *failure)
+{
+    if (reader->is_first_pass || !reader->options.is_judged)
+        return FAIL_NONE;
+    bool is_clear = lock->others == 0 && (!is_other || (lock->open == 0 && lock->holder >= 0));
+    lock->open++;
+    lock->others += is_other;
+    return is_clear ? FAIL_NONE
+                    : failure_set(failure, FAIL_UNKNOWN,
+                                  "process %" PRId64 " releases, or meets the release of, a lock "
+                                  "that somebody else acquired, while other operations are under "
+                                  "way: which lock that was cannot be told, so nothing is "
+                                  "concluded; where only the owner may release, --model "
+                                  "owner-mutex judges that",
+                                  op->process);
+}
+
 static enum fail invoke(struct jepsen_reader *reader, int number, const struct jepsen_op *op,
                         struct failure *failure)
 {
@@ -298,11 +227,18 @@ static enum fail invoke(struct jepsen_reader *reader, int number, const struct j
         return form_refuses(&reader->form, failure,
                             "process %" PRId64 " begins an operation within another one",
                             op->process);
-    client->attempt += op->op == OP_ACQUIRE || client->attempt == 0;
     client->is_open = true;
     client->op = op->op;
+    client->invoked = reader->invocations++;
+    client->is_void = is_void(reader, client->invoked);
+    client->acts_for = number;
+    if (client->is_void)
+        return FAIL_NONE;
+    client->attempt += op->op == OP_ACQUIRE || client->attempt == 0;
     client->acts_for = acts_for(reader, op, number);
-    return FAIL_NONE;
+    client->is_other =
+        reader->options.model == MODEL_MUTEX && op->op == OP_RELEASE && !client->has_lock;
+    return check_other(reader, &reader->locks[client->lock], client->is_other, op, failure);
 }
 
 static enum fail complete(struct jepsen_reader *reader, int number, const struct jepsen_op *op,
@@ -315,6 +251,15 @@ static enum fail complete(struct jepsen_reader *reader, int number, const struct
                             "process %" PRId64 " ends an operation that it has not begun",
                             op->process);
     client->is_open = false;
+    if (op->type == TYPE_FAIL && reader->options.is_judged && !reader->options.reads_misses &&
+        reader->is_first_pass)
+        note_void(reader, client->invoked);
+    if (client->is_void)
+        return FAIL_NONE;
+    if (op->type != TYPE_INFO && !reader->is_first_pass && reader->options.is_judged) {
+        reader->locks[client->lock].open--;
+        reader->locks[client->lock].others -= client->is_other;
+    }
     if (op->op == OP_ACQUIRE && op->type == TYPE_OK) {
         client->has_lock = true;
         *holder = number;
@@ -327,8 +272,9 @@ static enum fail complete(struct jepsen_reader *reader, int number, const struct
     return FAIL_NONE;
 }
 
+/* *is_event: it happened, or may have. */
 static enum fail take_op(struct jepsen_reader *reader, const struct jepsen_op *op,
-                         struct event *event, struct failure *failure)
+                         struct event *event, bool *is_event, struct failure *failure)
 {
     int lock, number;
     if (find_lock(reader, op->key, &lock, failure) ||
@@ -336,7 +282,8 @@ static enum fail take_op(struct jepsen_reader *reader, const struct jepsen_op *o
         return failure->code;
     enum fail fail = op->type == TYPE_INVOKE ? invoke(reader, number, op, failure)
                                              : complete(reader, number, op, failure);
-    if (fail)
+    *is_event = !reader->clients[number].is_void;
+    if (fail || !*is_event)
         return fail;
     int who = reader->clients[number].acts_for;
     *event = (struct event){.index = reader->events++,
@@ -360,9 +307,10 @@ static enum fail take_op(struct jepsen_reader *reader, const struct jepsen_op *o
 enum fail jepsen_reader_next(struct jepsen_reader *reader, struct event *event, bool *is_end,
                              struct failure *failure)
 {
-    struct jepsen_op op = {.is_nemesis = true};
+    bool is_event = false;
     *is_end = false;
-    while (op.is_nemesis) {
+    while (!is_event) {
+        struct jepsen_op op = {.is_nemesis = true};
         json_t *form;
         enum fail fail = form_next(&reader->form, &form, failure);
         if (fail)
@@ -371,12 +319,14 @@ enum fail jepsen_reader_next(struct jepsen_reader *reader, struct event *event, 
             *is_end = true;
             return FAIL_NONE;
         }
-        fail = read_op(reader, form, &op, failure);
+        fail = jepsen_op_read(&reader->ops, form, &op, failure);
         json_decref(form);
+        if (!fail && !op.is_nemesis)
+            fail = take_op(reader, &op, event, &is_event, failure);
         if (fail)
             return fail;
     }
-    return take_op(reader, &op, event, failure);
+    return FAIL_NONE;
 }
 
 /* --- contract --- */
@@ -389,7 +339,9 @@ static void start(struct jepsen_reader *reader, const char *path)
     json_decref(reader->lock_numbers);
     reader->places = json_object();
     reader->lock_numbers = json_object();
-    reader->last_us = reader->events = reader->operations = 0;
+    reader->events = reader->invocations = 0;
+    reader->ops =
+        (struct jepsen_ops){.form = &reader->form, .wants_time = reader->options.lease_us != 0};
 }
 
 static void name_clients(struct jepsen_reader *reader)
@@ -435,6 +387,7 @@ enum fail jepsen_reader_new(struct jepsen_reader **reader, FILE *file, const cha
     made->options = *options;
     made->file = file;
     start(made, path);
+    made->is_first_pass = true;
     while (!fail && !is_end)
         fail = jepsen_reader_next(made, &event, &is_end, failure);
     if (!fail && fseek(file, 0, SEEK_SET))
@@ -446,6 +399,7 @@ enum fail jepsen_reader_new(struct jepsen_reader **reader, FILE *file, const cha
     name_clients(made);
     fill_head(made, head);
     start(made, path);
+    made->is_first_pass = false;
     *reader = made;
     return FAIL_NONE;
 }
@@ -459,5 +413,6 @@ void jepsen_reader_free(struct jepsen_reader *reader)
     json_decref(reader->places);
     json_decref(reader->lock_numbers);
     free(reader->names);
+    free(reader->voids);
     free(reader);
 }

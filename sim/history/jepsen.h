@@ -30,6 +30,8 @@ struct jepsen_options {
     enum lock_model model;
     int64_t lease_us; /* 0: none */
     bool reads_misses;
+    bool is_judged; /* to be judged, not converted: what did not happen is left out (unless
+                       reads_misses), and whose lock was released is not guessed: FAIL_UNKNOWN */
 };
 
 struct jepsen_reader;

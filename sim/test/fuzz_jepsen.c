@@ -8,9 +8,12 @@
 static bool fuzz_one(const uint8_t *data, size_t size)
 {
     bool is_json = memmem(data, size, "\"type\"", 6) != NULL;
-    const struct source_options options = {
-        .format = is_json ? SOURCE_JEPSEN_JSON : SOURCE_JEPSEN_EDN,
-        .jepsen = {.model = MODEL_FENCED, .lease_us = 300000, .reads_misses = size % 2 == 0}};
+    const struct source_options options = {.format =
+                                               is_json ? SOURCE_JEPSEN_JSON : SOURCE_JEPSEN_EDN,
+                                           .jepsen = {.model = MODEL_FENCED,
+                                                      .lease_us = 300000,
+                                                      .reads_misses = size % 2 == 0,
+                                                      .is_judged = size % 3 == 0}};
     struct history_source *source;
     struct history_head head;
     struct event event;

@@ -1,0 +1,119 @@
+/* jepsen_op.c - see jepsen_op.h. */
+#include "history/jepsen_op.h"
+
+#include "base/names.h"
+#include "base/suggest.h"
+#include "history/words.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+static const struct {
+    const char *name;
+    enum operation op;
+} functions[] = {{"acquire", OP_ACQUIRE},     {"lock", OP_ACQUIRE},    {"try-lock", OP_ACQUIRE},
+                 {"try-acquire", OP_ACQUIRE}, {"release", OP_RELEASE}, {"unlock", OP_RELEASE},
+                 {"renew", OP_EXTEND},        {"extend", OP_EXTEND},   {"refresh", OP_EXTEND},
+                 {"keep-alive", OP_EXTEND}};
+enum { FUNCTIONS = sizeof functions / sizeof *functions };
+
+static const char *const types[] = {"invoke", "ok", "fail", "info"};
+
+static enum fail read_type(struct jepsen_ops *ops, const json_t *form, struct jepsen_op *op,
+                           struct failure *failure)
+{
+    char suggestion[SUGGEST_BYTES];
+    const char *type = json_string_value(json_object_get(form, "type"));
+    if (!type)
+        return form_refuses(ops->form, failure, "an operation wants ':type'");
+    if (names_read(NAMES_FIND(types, type), &op->type))
+        return FAIL_NONE;
+    const char *nearest = suggest_nearest(type, types, TYPE_COUNT);
+    return form_refuses(ops->form, failure, "no operation is of ':type' '%.40s'%s", type,
+                        suggest_words(nearest, "; it is invoke, ok, fail or info", suggestion));
+}
+
+static enum fail read_function(struct jepsen_ops *ops, const json_t *form, struct jepsen_op *op,
+                               struct failure *failure)
+{
+    char suggestion[SUGGEST_BYTES];
+    const char *names[FUNCTIONS], *name = json_string_value(json_object_get(form, "f"));
+    if (!name)
+        return form_refuses(ops->form, failure, "an operation wants ':f'");
+    for (int i = 0; i < FUNCTIONS; i++) {
+        names[i] = functions[i].name;
+        if (!strcmp(name, names[i])) {
+            op->op = functions[i].op;
+            return FAIL_NONE;
+        }
+    }
+    const char *nearest = suggest_nearest(name, names, FUNCTIONS);
+    return form_refuses(ops->form, failure, "a lock has no ':f' '%.40s'%s", name,
+                        suggest_words(nearest, "; it has acquire, release and renew", suggestion));
+}
+
+static void print_key(const json_t *value, char *key)
+{
+    if (json_is_string(value))
+        snprintf(key, JEPSEN_KEY_BYTES, "%s", json_string_value(value));
+    else if (json_is_integer(value))
+        snprintf(key, JEPSEN_KEY_BYTES, "%" JSON_INTEGER_FORMAT, json_integer_value(value));
+}
+
+static void read_value(const json_t *value, struct jepsen_op *op)
+{
+    if (json_is_array(value) && json_array_size(value) == 2) {
+        print_key(json_array_get(value, 0), op->key);
+        value = json_array_get(value, 1);
+    }
+    if (json_is_object(value)) {
+        print_key(json_object_get(value, "key"), op->key);
+        value = json_object_get(value, "fence");
+    }
+    op->fence = json_is_integer(value) ? json_integer_value(value) : 0;
+}
+
+static enum fail read_time(struct jepsen_ops *ops, const json_t *form, struct jepsen_op *op,
+                           struct failure *failure)
+{
+    const json_t *time = json_object_get(form, "time");
+    if (!time && ops->wants_time)
+        return form_refuses(ops->form, failure,
+                            "an operation wants ':time' (ns), where there is a lease");
+    if (time && !json_is_integer(time))
+        return form_refuses(ops->form, failure, "':time' wants a whole number of nanoseconds");
+    op->time_us = time ? json_integer_value(time) / 1000 : ops->count;
+    if ((time && json_integer_value(time) < 0) || op->time_us > HISTORY_LONGEST_US)
+        return form_refuses(ops->form, failure,
+                            "':time' is %" PRId64 " us; it goes from 0 to %" PRId64, op->time_us,
+                            (int64_t)HISTORY_LONGEST_US);
+    if (op->time_us < ops->last_us)
+        return form_refuses(ops->form, failure,
+                            "':time' is %" PRId64 " us, earlier than %" PRId64
+                            " us of the operation before: time runs forwards",
+                            op->time_us, ops->last_us);
+    ops->last_us = op->time_us;
+    return FAIL_NONE;
+}
+
+enum fail jepsen_op_read(struct jepsen_ops *ops, const json_t *form, struct jepsen_op *op,
+                         struct failure *failure)
+{
+    const json_t *process = json_object_get(form, "process");
+    *op = (struct jepsen_op){.is_nemesis = json_is_string(process)};
+    if (!json_is_object(form))
+        return form_refuses(ops->form, failure, "an operation is a map");
+    if (op->is_nemesis)
+        return FAIL_NONE;
+    if (!json_is_integer(process) || json_integer_value(process) < 0)
+        return form_refuses(ops->form, failure,
+                            "an operation wants ':process', a number from 0 or :nemesis");
+    op->process = json_integer_value(process);
+    ops->count++;
+    if (read_type(ops, form, op, failure) || read_function(ops, form, op, failure) ||
+        read_time(ops, form, op, failure))
+        return failure->code;
+    read_value(json_object_get(form, "value"), op);
+    return FAIL_NONE;
+}

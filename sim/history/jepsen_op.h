@@ -1,0 +1,33 @@
+/* jepsen_op.h - an operation of a Jepsen history, read from its map. Private to this folder. */
+#ifndef PICKLOCK_HISTORY_JEPSEN_OP_H
+#define PICKLOCK_HISTORY_JEPSEN_OP_H
+
+#include "history/event.h"
+#include "history/form.h"
+
+#include <stdbool.h>
+
+enum { JEPSEN_KEY_BYTES = 64 };
+
+enum op_type { TYPE_INVOKE, TYPE_OK, TYPE_FAIL, TYPE_INFO, TYPE_COUNT };
+
+struct jepsen_op {
+    int64_t process, time_us, fence;
+    enum op_type type;
+    enum operation op;
+    char key[JEPSEN_KEY_BYTES];
+    bool is_nemesis;
+};
+
+/* What is read one after the other. */
+struct jepsen_ops {
+    struct form_reader *form; /* borrowed: says where it is */
+    bool wants_time;          /* an operation without a time is refused */
+    int64_t last_us, count;
+};
+
+/* FAIL_INPUT with the place: it is no operation of a lock. Of a nemesis only is_nemesis is set. */
+enum fail jepsen_op_read(struct jepsen_ops *ops, const json_t *form, struct jepsen_op *op,
+                         struct failure *failure);
+
+#endif
