@@ -10,7 +10,6 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 what=${1:?bare_root.sh package|demo|test [FOLDER]}
-root=${2:-$(mktemp -d)/root}
 [ "$(id -u)" = 0 ] || { echo "bare_root.sh: a root folder is made by root" >&2; exit 69; }
 command -v debootstrap >/dev/null || { echo "bare_root.sh needs debootstrap" >&2; exit 69; }
 
@@ -18,6 +17,7 @@ command -v debootstrap >/dev/null || { echo "bare_root.sh needs debootstrap" >&2
 if [ -z "${BARE_ROOT_UNSHARED:-}" ]; then
     BARE_ROOT_UNSHARED=1 exec unshare --mount --propagation private "$0" "$@"
 fi
+root=${2:-$(mktemp -d)/debian}
 if [ ! -d "$root/usr" ]; then
     [ -n "${2:-}" ] || trap 'umount -l "$root/proc" "$root/dev" 2>/dev/null; rm -rf --one-file-system "$(dirname "$root")"' EXIT
     mkdir -p "$root"
@@ -29,34 +29,31 @@ cp /etc/resolv.conf "$root/etc/"
 printf '#!/bin/sh\nexit 101\n' > "$root/usr/sbin/policy-rc.d" # no service starts in it
 chmod 755 "$root/usr/sbin/policy-rc.d"
 
-inside() { # what a fresh machine has of an environment
-    env -i HOME=/root PATH=/usr/sbin:/usr/bin:/sbin:/bin LANG=C.UTF-8 DEBIAN_FRONTEND=noninteractive chroot "$root" /bin/bash -euo pipefail -c "$1"
+inside() { # what a fresh machine has of an environment; all that is ours lies in /srv there
+    env -i HOME=/srv PATH=/usr/sbin:/usr/bin:/sbin:/bin LANG=C.UTF-8 DEBIAN_FRONTEND=noninteractive chroot "$root" /bin/bash -euo pipefail -c "$1"
 }
 
 copy_tree() {
-    rm -rf "$root/root/picklock"
-    mkdir -p "$root/root/picklock"
-    git ls-files -z --cached --others --exclude-standard | tar -c --null -T - | tar -x -C "$root/root/picklock"
+    rm -rf "$root/srv/picklock"
+    mkdir -p "$root/srv/picklock"
+    git ls-files -z --cached --others --exclude-standard | tar -c --null -T - | tar -x -C "$root/srv/picklock"
 }
 
 case $what in
-demo)
+demo | test)
     copy_tree
-    inside 'apt-get update -q > /dev/null && apt-get install -y -q --no-install-recommends make > /dev/null; cd /root/picklock && make demo' ;;
-test)
-    copy_tree
-    inside 'apt-get update -q > /dev/null && apt-get install -y -q --no-install-recommends make > /dev/null; cd /root/picklock && make test' ;;
+    inside "apt-get update -q > /dev/null && apt-get install -y -q --no-install-recommends make > /dev/null; cd /srv/picklock && make $what" ;;
 package)
     make deb
-    rm -f "$root"/root/picklock_*.deb
-    cp "${BUILD:-build}"/picklock_*.deb "$root/root/"
+    rm -f "$root"/srv/picklock_*.deb
+    cp "${BUILD:-build}"/picklock_*.deb "$root/srv/"
     # shellcheck disable=SC2016 # it is expanded in there
     inside '
         apt-get update -q > /dev/null
         dpkg --purge picklock > /dev/null 2>&1 || true # of an earlier turn
-        apt-get install -y -q /root/picklock_*.deb python3-redis > /dev/null
+        apt-get install -y -q /srv/picklock_*.deb python3-redis > /dev/null
         picklock --version && picklock doctor
-        rm -rf /root/project && mkdir /root/project && cd /root/project
+        rm -rf /srv/project && mkdir /srv/project && cd /srv/project
         cp /usr/share/picklock/workers/redis_py_lock.py my_lock.py
         cp /usr/share/picklock/scenarios/expired-lease-double-delete.yaml .
         play() { picklock test "/usr/bin/python3 my_lock.py" expired-lease-double-delete.yaml --fault none,slow-work,stall --clients 2 --rounds 1 "$@"; }
