@@ -204,16 +204,33 @@ def replay(schedule, lock=None, folder=None, **options):
     return _report(["replay", schedule, *(_lock_words(lock) if lock else []), *_option_words(options)], folder)
 
 
-class Server:
+class _Running:
+    """A picklock that serves until it is closed, or this process ends. What it says first is where: self.said."""
+
+    def __init__(self, *words):
+        self._process = subprocess.Popen([program(), *map(str, words)], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                         stderr=subprocess.PIPE, text=True)
+        self.said = self._process.stdout.readline().strip()
+        if not self.said:
+            raise PicklockError(self._process.communicate()[1].strip())
+
+    def close(self):
+        self._process.terminate()
+        self._process.communicate()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.close()
+
+
+class Server(_Running):
     """A private redis-server whose clock stands still until it is moved. It dies with this process."""
 
     def __init__(self, redis_server=None):
-        words = ["server", *(["--redis-server", redis_server] if redis_server else [])]
-        self._process = subprocess.Popen([program(), *words], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                                         text=True)
-        self.url = self._process.stdout.readline().strip()
-        if not self.url:
-            raise PicklockError(self._process.communicate()[1].strip())
+        super().__init__("server", *(["--redis-server", redis_server] if redis_server else []))
+        self.url = self.said
         self.host, self.port = "127.0.0.1", int(self.url.rsplit(":", 1)[1])
 
     def _tell(self, line):
@@ -237,34 +254,21 @@ class Server:
         """No keys, no scripts, default settings, no connections; the time stays."""
         self._tell("reset")
 
-    def close(self):
-        self._process.stdin.close()
-        self._process.wait()
-        self._process.stdout.close()
-        self._process.stderr.close()
 
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        self.close()
-
-
-class Proxy:
+class Proxy(_Running):
     """The fault proxy in front of a server: faults come and go while connections live. It dies with this process.
 
     upstream: "127.0.0.1:6379", or a URL as Server.url. A client is given url; each fault is a toxic, as Toxiproxy calls it."""
 
     def __init__(self, upstream, seed=1):
-        words = ["proxy", "--toxiproxy-api", "127.0.0.1:0", "--seed", seed]
-        self._process = subprocess.Popen([program(), *map(str, words)], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                                         stderr=subprocess.PIPE, text=True)
-        port = self._process.stdout.readline().strip()
-        if not port:
-            raise PicklockError(self._process.communicate()[1].strip())
-        self._api = f"http://127.0.0.1:{port}"
+        super().__init__("proxy", "--toxiproxy-api", "127.0.0.1:0", "--seed", seed)
+        self._api = f"http://127.0.0.1:{self.said}"
         upstream = upstream.rsplit("@", 1)[-1].removeprefix("redis://").split("/")[0]
-        made = self._ask("POST", "/proxies", {"name": "redis", "listen": "127.0.0.1:0", "upstream": upstream})
+        try:
+            made = self._ask("POST", "/proxies", {"name": "redis", "listen": "127.0.0.1:0", "upstream": upstream})
+        except PicklockError:
+            self.close()
+            raise
         self.host, port = made["listen"].rsplit(":", 1)
         self.port = int(port)
         self.url = f"redis://{self.host}:{self.port}"
@@ -300,18 +304,6 @@ class Proxy:
     def heal(self):
         """No fault any more, and within reach."""
         self._ask("POST", "/reset")
-
-    def close(self):
-        self._process.terminate()
-        self._process.wait()
-        self._process.stdout.close()
-        self._process.stderr.close()
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        self.close()
 
 
 def schemes():

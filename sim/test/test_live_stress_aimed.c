@@ -78,56 +78,50 @@ static bool has_deleted_anothers(void *context)
     return checks_so_far(summary.checks, PROPERTY_RELEASE_OWN)->count > 0;
 }
 
-/* Each comes behind its grant with nothing between, and is what breaks a blind DEL. */
-static void a_pause_right_after_a_grant_breaks_a_blind_delete(void **state)
+/* Runs until another one's lock was deleted. *paused, of seen: the pauses of that kind, which are
+ * all that there are in each run; and some there are. */
+static void run_until_deleted(struct stress_options *options, struct onlooker *seen,
+                              const int64_t *paused)
 {
-    (void)state;
     struct finding findings[PROPERTY_COUNT];
     struct counters counters = {0};
-    struct stress_options options = options_of("lua-setnx-expire-del");
-    struct onlooker seen;
-    short_lease(&options);
-    options.pause_after_grant_ppm = 500000;
-    options.duration_us = 60 * (int64_t)SECOND_US;
-    options.is_enough = has_deleted_anothers;
-    const struct event_sink sink = options.sink;
+    const struct event_sink sink = options->sink;
+    options->duration_us = 60 * (int64_t)SECOND_US;
+    options->is_enough = has_deleted_anothers;
     for (int i = 0; i < RUNS_MAX && counters.foreign_releases == 0; i++) {
-        options.seed++;
-        options.sink = sink;
-        see_run(&seen, &options);
-        checks_agree(&options, findings, &counters);
-        assert_int_equal(seen.paused_at_grant, summary.pauses);
+        options->seed++;
+        options->sink = sink;
+        see_run(seen, options);
+        checks_agree(options, findings, &counters);
+        assert_true(*paused > 0);
+        assert_int_equal(*paused, summary.pauses);
         summary.pauses = 0;
     }
     assert_true(counters.foreign_releases > 0);
     assert_int_equal(findings[PROPERTY_RELEASE_OWN].cause, CAUSE_UNLOCK_BUG);
 }
 
+/* Each comes behind its grant with nothing between, and is what breaks a blind DEL. */
+static void a_pause_right_after_a_grant_breaks_a_blind_delete(void **state)
+{
+    (void)state;
+    struct stress_options options = options_of("lua-setnx-expire-del");
+    struct onlooker seen;
+    short_lease(&options);
+    options.pause_after_grant_ppm = 500000;
+    run_until_deleted(&options, &seen, &seen.paused_at_grant);
+}
+
 /* GET, compare, DEL: whoever stalls between the two deletes what came meanwhile. */
 static void a_stall_between_two_commands_of_a_release_breaks_a_comparing_client(void **state)
 {
     (void)state;
-    struct finding findings[PROPERTY_COUNT];
-    struct counters counters = {0};
     struct stress_options options = options_of("set-nx-ex-get-del");
     struct onlooker seen;
     short_lease(&options);
     options.stall_in_release_ppm = 500000;
     options.pause_us = options.lease_us;
-    options.duration_us = 60 * (int64_t)SECOND_US;
-    options.is_enough = has_deleted_anothers;
-    const struct event_sink sink = options.sink;
-    for (int i = 0; i < RUNS_MAX && counters.foreign_releases == 0; i++) {
-        options.seed++;
-        options.sink = sink;
-        see_run(&seen, &options);
-        checks_agree(&options, findings, &counters);
-        assert_true(seen.paused_in_release > 0);
-        assert_int_equal(seen.paused_in_release, summary.pauses);
-        summary.pauses = 0;
-    }
-    assert_true(counters.foreign_releases > 0);
-    assert_int_equal(findings[PROPERTY_RELEASE_OWN].cause, CAUSE_UNLOCK_BUG);
+    run_until_deleted(&options, &seen, &seen.paused_in_release);
 }
 
 /* A release of one command has no "between": it is not counted as struck. */

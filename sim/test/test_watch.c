@@ -102,21 +102,24 @@ static void times_in(const char *path, char *times, size_t size)
     (void)fclose(file);
 }
 
+static char names[1][NAME_MAX_BYTES] = {"A"};
+static const struct history_head head = {
+    .scenario = "watch", .world = "redis", .clients = 1, .servers = 1, .locks = 1, .names = names};
+
+/* A folder of its own, and the path of a history in it. */
+static void make_folder(char *folder, char *path, size_t size)
+{
+    assert_non_null(mkdtemp(folder));
+    (void)snprintf(path, size, "%s/history", folder);
+}
+
 static void events_wait_in_their_order_for_an_answer(void **state)
 {
     char folder[] = "/tmp/test_watch-XXXXXX", path[64], times[128];
-    char names[1][NAME_MAX_BYTES] = {"A"};
-    const struct history_head head = {.scenario = "watch",
-                                      .world = "redis",
-                                      .clients = 1,
-                                      .servers = 1,
-                                      .locks = 1,
-                                      .names = names};
     struct history_writer *writer;
     struct failure failure;
     (void)state;
-    assert_non_null(mkdtemp(folder));
-    (void)snprintf(path, sizeof path, "%s/history", folder);
+    make_folder(folder, path, sizeof path);
     assert_int_equal(history_writer_begin(&writer, path, 4096, &failure), FAIL_NONE);
     struct watched_story *story = story_new(writer);
     struct question *first = story_ask(story, 100), *second = story_ask(story, 1000);
@@ -150,18 +153,11 @@ static void events_wait_in_their_order_for_an_answer(void **state)
 
 static void a_head_that_has_no_room_is_no_history(void **state)
 {
-    char folder[] = "/tmp/test_watch-XXXXXX", path[64], names[1][NAME_MAX_BYTES] = {"A"};
-    const struct history_head head = {.scenario = "watch",
-                                      .world = "redis",
-                                      .clients = 1,
-                                      .servers = 1,
-                                      .locks = 1,
-                                      .names = names};
+    char folder[] = "/tmp/test_watch-XXXXXX", path[64];
     struct history_writer *writer;
     struct failure failure;
     (void)state;
-    assert_non_null(mkdtemp(folder));
-    (void)snprintf(path, sizeof path, "%s/history", folder);
+    make_folder(folder, path, sizeof path);
     assert_int_equal(history_writer_begin(&writer, path, 40, &failure), FAIL_NONE);
     history_writer_head(writer, &head);
     assert_int_equal(history_writer_close(writer, &failure), FAIL_INTERNAL);
