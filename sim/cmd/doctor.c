@@ -86,16 +86,15 @@ static enum fail try_server(const char *program, const char *folder, const char 
 
 static void look_at_clock(struct doctor *doctor, const char *folder)
 {
-    char shim[CLOCK_PATH_MAX], link[FOLDER_PATH_MAX + 32], version[VERSION_MAX];
+    char link[PROCESS_PATH_MAX], version[VERSION_MAX];
     struct failure failure = {0};
-    snprintf(link, sizeof link, "%s/clock.so", folder);
-    bool is_there = !clock_shim_find(shim, &failure) && symlink(shim, link) == 0;
-    if (is_there && !try_server(doctor->redis_server, folder, link, version, &failure))
+    if (!clock_shim_link(folder, link, sizeof link, &failure) &&
+        !try_server(doctor->redis_server, folder, link, version, &failure))
         say(doctor, FOUND_GOOD, "steering",
             "the server's clock is ours: asked before and behind a step");
     else
         say(doctor, FOUND_LESS, "steering", "%s; until then: --real-time, or --on sim",
-            is_there || failure.code ? failure.text : strerror(errno));
+            failure.text);
 }
 
 static void look_at_server(struct doctor *doctor)

@@ -2,16 +2,13 @@
 #include "cmd/cmd.h"
 #include "cmd/options.h"
 
-#include "base/place.h"
 #include "base/units.h"
 #include "live/folder.h"
 #include "live/process.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 /* clang-format off */
 const char cmd_server_help[] =
@@ -39,15 +36,12 @@ struct private_server {
 
 static enum fail start(struct private_server *server, const char *program, struct failure *failure)
 {
-    char shim[CLOCK_PATH_MAX], link[PROCESS_PATH_MAX], folder[PROCESS_PATH_MAX];
+    char link[PROCESS_PATH_MAX], folder[PROCESS_PATH_MAX];
     if (folder_open(&server->folder, failure))
         return failure->code;
-    snprintf(link, sizeof link, "%s/clock.so", server->folder.path);
     snprintf(folder, sizeof folder, "%s/server", server->folder.path);
-    if (clock_shim_find(shim, failure))
+    if (clock_shim_link(server->folder.path, link, sizeof link, failure))
         return failure->code;
-    if (symlink(shim, link) != 0)
-        return failure_set(failure, FAIL_UNAVAILABLE, "%s: %s", link, strerror(errno));
     return process_start(
         &server->process,
         &(struct process_options){.program = program, .folder = folder, .shim = link}, failure);
@@ -65,6 +59,8 @@ static enum fail obey(struct private_server *server, char *line, struct failure 
                            word);
     if (units_read_duration(rest, &us, failure))
         return failure->code;
+    if (us < 0)
+        return failure_set(failure, FAIL_INPUT, "time goes on, not back: '%.60s'", rest);
     clock_advance(server->process.clock, us);
     return process_prove_clock(&server->process, failure);
 }

@@ -49,3 +49,16 @@ enum fail clock_shim_find(char path[CLOCK_PATH_MAX], struct failure *failure)
                        "program in %s; run with --real-time, or build it with make",
                        program);
 }
+
+enum fail clock_shim_link(const char *folder, char *link, size_t size, struct failure *failure)
+{
+    char shim[CLOCK_PATH_MAX];
+    if (clock_shim_find(shim, failure))
+        return failure->code;
+    const int printed = snprintf(link, size, "%s/clock.so", folder);
+    if (printed > 0 && (size_t)printed < size && symlink(shim, link) == 0)
+        return FAIL_NONE;
+    failure_set(failure, FAIL_UNAVAILABLE, "%s: %s", link, strerror(errno));
+    link[0] = '\0'; /* none */
+    return FAIL_UNAVAILABLE;
+}

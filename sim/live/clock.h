@@ -45,6 +45,8 @@ static inline int64_t clock_runs_us(const struct clock_page *page, int64_t real_
 
 #include "base/fail.h"
 
+#include <stddef.h>
+
 /* Makes the file path (borrowed; must not exist yet), maps it, and lets the clock run at offset 0.
  * FAIL_UNAVAILABLE: why not. */
 enum fail clock_page_open(struct clock_page **page, const char *path, struct failure *failure);
@@ -61,6 +63,11 @@ enum fail clock_preload(const char *shim_path, const char *page_path, const char
  * FAIL_UNAVAILABLE when it does not. */
 enum { CLOCK_PATH_MAX = 4096 };
 enum fail clock_shim_find(char path[CLOCK_PATH_MAX], struct failure *failure);
+
+/* A link to the shim in that folder (borrowed), which is a private one of ours: link, of size
+ * bytes. Where the program lies, blanks and colons may stand, at which LD_PRELOAD splits.
+ * FAIL_UNAVAILABLE: there is no shim, or no link can be made. */
+enum fail clock_shim_link(const char *folder, char *link, size_t size, struct failure *failure);
 
 /* What a frozen clock says. */
 static inline int64_t clock_says_us(const struct clock_page *page)

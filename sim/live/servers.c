@@ -54,18 +54,9 @@ enum fail servers_suit(const struct servers *servers, int count, bool has_replic
 
 /* --- private servers --- */
 
-/* The shim by a path of our own: where the program lies, blanks and colons may stand, at which
- * LD_PRELOAD splits. */
 enum fail servers_link_shim(struct servers *servers, struct failure *failure)
 {
-    char shim[CLOCK_PATH_MAX], link[PROCESS_PATH_MAX];
-    if (clock_shim_find(shim, failure))
-        return FAIL_UNAVAILABLE;
-    (void)snprintf(link, sizeof link, "%s/clock.so", servers->folder.path);
-    if (symlink(shim, link) != 0)
-        return failure_set(failure, FAIL_UNAVAILABLE, "%s: %s", link, strerror(errno));
-    (void)snprintf(servers->shim, sizeof servers->shim, "%s", link);
-    return FAIL_NONE;
+    return clock_shim_link(servers->folder.path, servers->shim, sizeof servers->shim, failure);
 }
 
 enum fail servers_check(struct servers *servers, struct failure *failure)
