@@ -143,7 +143,7 @@ enum fail api_populate(struct collection *collection, const char *text, size_t l
     struct call call = {.collection = collection, .request = &request};
     call_populate(&call);
     if (call.answer.status != 201)
-        failure_set(failure, FAIL_INPUT, "%s", call.trouble.text);
+        failure_set(failure, FAIL_INPUT, "%s", call.api_error.text);
     free(call.answer.body);
     return call.answer.status == 201 ? FAIL_NONE : FAIL_INPUT;
 }

@@ -7,9 +7,9 @@
 #include <string.h>
 #include <strings.h>
 
-static void *refuse(struct trouble *trouble, const char *words)
+static void *refuse(struct api_error *api_error, const char *words)
 {
-    trouble_set(trouble, 400, "bad request body: %s", words);
+    api_error_set(api_error, 400, "bad request body: %s", words);
     return NULL;
 }
 
@@ -39,14 +39,14 @@ static bool is_blank(const char *bytes, size_t length)
 }
 
 static void *refuse_syntax(const json_error_t *error, const char *bytes, size_t length,
-                           struct trouble *trouble)
+                           struct api_error *api_error)
 {
     char words[64];
     size_t at = error->position > 0 ? (size_t)error->position - 1 : 0;
     if (is_blank(bytes, length))
-        return refuse(trouble, "EOF");
+        return refuse(api_error, "EOF");
     if (json_error_code(error) == json_error_premature_end_of_input || at >= length)
-        return refuse(trouble, "unexpected EOF");
+        return refuse(api_error, "unexpected EOF");
     while (at > 0 && isalnum((unsigned char)bytes[at]) && isalnum((unsigned char)bytes[at - 1]))
         at--; /* the word begins there */
     unsigned char byte = (unsigned char)bytes[at];
@@ -54,23 +54,23 @@ static void *refuse_syntax(const json_error_t *error, const char *bytes, size_t 
              isprint(byte) ? "invalid character '%c' looking for beginning of value"
                            : "invalid character '\\x%02x' looking for beginning of value",
              byte);
-    return refuse(trouble, words);
+    return refuse(api_error, words);
 }
 
 json_t *body_read(const char *bytes, size_t length, const char *type, bool is_list,
-                  struct trouble *trouble)
+                  struct api_error *api_error)
 {
     json_error_t error;
     char words[128];
     json_t *read = json_loadb(bytes, length, JSON_DISABLE_EOF_CHECK | JSON_DECODE_ANY, &error);
     if (!read)
-        return refuse_syntax(&error, bytes, length, trouble);
+        return refuse_syntax(&error, bytes, length, api_error);
     if (json_is_null(read) || (is_list ? json_is_array(read) : json_is_object(read)))
         return read;
     snprintf(words, sizeof words, "json: cannot unmarshal %s into Go value of type %s",
              kind_of(read), type);
     json_decref(read);
-    return refuse(trouble, words);
+    return refuse(api_error, words);
 }
 
 const json_t *body_field(const json_t *object, const char *field)
@@ -84,53 +84,54 @@ const json_t *body_field(const json_t *object, const char *field)
 }
 
 static bool is_other(const json_t *value, const char *owner, const char *field, const char *type,
-                     struct trouble *trouble)
+                     struct api_error *api_error)
 {
-    return trouble_set(trouble, 400,
-                       "bad request body: json: cannot unmarshal %s into Go struct field %s.%s of "
-                       "type %s",
-                       kind_of(value), owner, field, type);
+    return api_error_set(
+        api_error, 400,
+        "bad request body: json: cannot unmarshal %s into Go struct field %s.%s of "
+        "type %s",
+        kind_of(value), owner, field, type);
 }
 
 bool body_text(const json_t *object, const char *owner, const char *field, const char **value,
-               struct trouble *trouble)
+               struct api_error *api_error)
 {
     const json_t *found = body_field(object, field);
     if (found && !json_is_string(found))
-        return is_other(found, owner, field, "string", trouble);
+        return is_other(found, owner, field, "string", api_error);
     if (found)
         *value = json_string_value(found);
     return true;
 }
 
 bool body_truth(const json_t *object, const char *owner, const char *field, bool *value,
-                struct trouble *trouble)
+                struct api_error *api_error)
 {
     const json_t *found = body_field(object, field);
     if (found && !json_is_boolean(found))
-        return is_other(found, owner, field, "bool", trouble);
+        return is_other(found, owner, field, "bool", api_error);
     if (found)
         *value = json_is_true(found);
     return true;
 }
 
 bool body_whole(const json_t *object, const char *owner, const char *field, int64_t *value,
-                struct trouble *trouble)
+                struct api_error *api_error)
 {
     const json_t *found = body_field(object, field);
     if (found && !json_is_integer(found))
-        return is_other(found, owner, field, "int64", trouble);
+        return is_other(found, owner, field, "int64", api_error);
     if (found)
         *value = json_integer_value(found);
     return true;
 }
 
 bool body_share(const json_t *object, const char *owner, const char *field, float *value,
-                struct trouble *trouble)
+                struct api_error *api_error)
 {
     const json_t *found = body_field(object, field);
     if (found && !json_is_number(found))
-        return is_other(found, owner, field, "float32", trouble);
+        return is_other(found, owner, field, "float32", api_error);
     if (found)
         *value = (float)json_number_value(found);
     return true;

@@ -10,18 +10,18 @@
 /* The first value of the bytes; NULL with a status of 400. type: of what it is to be, for the
  * words; is_list: an array, else an object; null is either. The caller gives it back. */
 json_t *body_read(const char *bytes, size_t length, const char *type, bool is_list,
-                  struct trouble *trouble);
+                  struct api_error *api_error);
 
 /* Each leaves *value as it is where the field is missing or null. false: it is of another type.
  * owner: the type that the field is of, for the words. */
 bool body_text(const json_t *object, const char *owner, const char *field, const char **value,
-               struct trouble *trouble);
+               struct api_error *api_error);
 bool body_truth(const json_t *object, const char *owner, const char *field, bool *value,
-                struct trouble *trouble);
+                struct api_error *api_error);
 bool body_whole(const json_t *object, const char *owner, const char *field, int64_t *value,
-                struct trouble *trouble);
+                struct api_error *api_error);
 bool body_share(const json_t *object, const char *owner, const char *field, float *value,
-                struct trouble *trouble);
+                struct api_error *api_error);
 /* NULL: missing, or null. */
 const json_t *body_field(const json_t *object, const char *field);
 

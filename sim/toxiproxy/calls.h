@@ -9,14 +9,14 @@ struct call {
     struct collection *collection;
     const struct api_request *request;
     const char *name, *toxic; /* in the path */
-    struct trouble trouble;
+    struct api_error api_error;
     struct api_answer answer;
 };
 
 /* Answers of calls*.c. call_json takes value. */
 void call_text(struct call *call, int status, const char *text);
 void call_json(struct call *call, int status, json_t *value);
-void call_failed(struct call *call); /* with its trouble */
+void call_failed(struct call *call); /* with its error */
 json_t *call_read(struct call *call, const char *type, bool is_list);
 struct proxy_entry *call_entry(struct call *call); /* the one of that name, or an answer and NULL */
 
@@ -24,7 +24,7 @@ json_t *print_toxic(const struct toxic *toxic);
 json_t *print_toxics(const struct proxy_entry *entry);
 /* NULL: why not. The caller owns it. */
 struct toxic *read_toxic(const json_t *body, const struct proxy_entry *entry,
-                         struct trouble *trouble);
+                         struct api_error *api_error);
 
 void call_version(struct call *call);
 void call_list(struct call *call);

@@ -34,41 +34,42 @@ json_t *print_toxics(const struct proxy_entry *entry)
     return list;
 }
 
-static bool read_attributes(const json_t *body, struct toxic *toxic, struct trouble *trouble)
+static bool read_attributes(const json_t *body, struct toxic *toxic, struct api_error *api_error)
 {
     const json_t *attributes = body_field(body, "attributes");
     int64_t values[ATTRIBUTES_MAX];
     if (attributes && !json_is_object(attributes))
-        return trouble_set(trouble, 400,
-                           "bad request body: json: cannot unmarshal %s into Go struct field "
-                           ".attributes of type toxics.Toxic",
-                           json_is_array(attributes) ? "array" : "value");
+        return api_error_set(api_error, 400,
+                             "bad request body: json: cannot unmarshal %s into Go struct field "
+                             ".attributes of type toxics.Toxic",
+                             json_is_array(attributes) ? "array" : "value");
     memcpy(values, toxic->values, sizeof values);
     for (int i = 0; i < ATTRIBUTES_MAX; i++)
         if (toxic->type->attributes[i][0] &&
-            !body_whole(attributes, ".attributes", toxic->type->attributes[i], &values[i], trouble))
+            !body_whole(attributes, ".attributes", toxic->type->attributes[i], &values[i],
+                        api_error))
             return false;
     memcpy(toxic->values, values, sizeof values);
     return true;
 }
 
 struct toxic *read_toxic(const json_t *body, const struct proxy_entry *entry,
-                         struct trouble *trouble)
+                         struct api_error *api_error)
 {
     const char *owner = "ToxicWrapper", *name = "", *type = "", *stream = "downstream";
     float toxicity = 1;
-    if (!body_text(body, owner, "name", &name, trouble) ||
-        !body_text(body, owner, "type", &type, trouble) ||
-        !body_text(body, owner, "stream", &stream, trouble) ||
-        !body_share(body, owner, "toxicity", &toxicity, trouble))
+    if (!body_text(body, owner, "name", &name, api_error) ||
+        !body_text(body, owner, "type", &type, api_error) ||
+        !body_text(body, owner, "stream", &stream, api_error) ||
+        !body_share(body, owner, "toxicity", &toxicity, api_error))
         return NULL;
     int is_downstream = !strcasecmp(stream, "downstream");
     const struct toxic_type *found = toxic_type_of(type);
     if (!is_downstream && strcasecmp(stream, "upstream") != 0)
-        trouble_set(trouble, 400, "stream was invalid, can be either upstream or downstream");
+        api_error_set(api_error, 400, "stream was invalid, can be either upstream or downstream");
     else if (!found)
-        trouble_set(trouble, 400, "invalid toxic type");
-    if (trouble->status)
+        api_error_set(api_error, 400, "invalid toxic type");
+    if (api_error->status)
         return NULL;
     struct toxic *toxic = memory_new(1, sizeof *toxic);
     toxic->name = name[0] ? memory_text(name) : memory_format("%s_%s", type, stream);
@@ -76,8 +77,8 @@ struct toxic *read_toxic(const json_t *body, const struct proxy_entry *entry,
     toxic->stream = is_downstream ? PROXY_TO_CLIENT : PROXY_TO_SERVER;
     toxic->toxicity = toxicity;
     if (entry && entry_toxic(entry, toxic->name))
-        trouble_set(trouble, 409, "toxic already exists");
-    if (!trouble->status && read_attributes(body, toxic, trouble))
+        api_error_set(api_error, 409, "toxic already exists");
+    if (!api_error->status && read_attributes(body, toxic, api_error))
         return toxic;
     toxic_free(toxic);
     return NULL;
@@ -96,7 +97,7 @@ void call_toxic_create(struct call *call)
     json_t *body = entry ? call_read(call, "toxics.ToxicWrapper", false) : NULL;
     if (!body)
         return;
-    struct toxic *toxic = read_toxic(body, entry, &call->trouble);
+    struct toxic *toxic = read_toxic(body, entry, &call->api_error);
     json_decref(body);
     if (!toxic) {
         call_failed(call);
@@ -112,7 +113,7 @@ static struct toxic *find(struct call *call, struct proxy_entry **entry)
     *entry = call_entry(call);
     struct toxic *toxic = *entry ? entry_toxic(*entry, call->toxic) : NULL;
     if (*entry && !toxic) {
-        trouble_set(&call->trouble, 404, "toxic not found");
+        api_error_set(&call->api_error, 404, "toxic not found");
         call_failed(call);
     }
     return toxic;
@@ -134,8 +135,8 @@ void call_toxic_update(struct call *call)
     if (!body)
         return;
     float toxicity = toxic->toxicity;
-    bool is_read = body_share(body, "", "toxicity", &toxicity, &call->trouble) &&
-                   read_attributes(body, toxic, &call->trouble);
+    bool is_read = body_share(body, "", "toxicity", &toxicity, &call->api_error) &&
+                   read_attributes(body, toxic, &call->api_error);
     json_decref(body);
     if (!is_read) {
         call_failed(call);

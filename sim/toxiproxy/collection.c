@@ -9,12 +9,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-bool trouble_set(struct trouble *trouble, int status, const char *format, ...)
+bool api_error_set(struct api_error *api_error, int status, const char *format, ...)
 {
     va_list arguments;
-    trouble->status = status;
+    api_error->status = status;
     va_start(arguments, format);
-    vsnprintf(trouble->text, sizeof trouble->text, format, arguments);
+    vsnprintf(api_error->text, sizeof api_error->text, format, arguments);
     va_end(arguments);
     return false;
 }
@@ -62,12 +62,13 @@ void collection_close(struct collection *collection)
         collection_remove(collection, collection->entries);
 }
 
-bool entry_start(struct collection *collection, struct proxy_entry *entry, struct trouble *trouble)
+bool entry_start(struct collection *collection, struct proxy_entry *entry,
+                 struct api_error *api_error)
 {
     char where[300];
     if (entry->running)
         return true;
-    if (!running_new(collection, entry, where, trouble))
+    if (!running_new(collection, entry, where, api_error))
         return false;
     free(entry->listen);
     entry->listen = memory_text(where);
@@ -85,7 +86,7 @@ bool entry_differs(const struct collection *collection, const struct proxy_entry
                    const char *listen, const char *upstream)
 {
     struct proxy_address now, then;
-    struct trouble ignored = {0};
+    struct api_error ignored = {0};
     if (strcmp(entry->upstream, upstream) != 0)
         return true;
     if (!strcmp(entry->listen, listen))

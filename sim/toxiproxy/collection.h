@@ -8,13 +8,13 @@
 #include <uv.h>
 
 /* What went wrong, in the words of Toxiproxy. status 0: nothing. */
-struct trouble {
+struct api_error {
     int status; /* of HTTP */
     char text[600];
 };
 
-/* Returns false, so that a caller can write `return trouble_set(...)`. */
-bool trouble_set(struct trouble *trouble, int status, const char *format, ...)
+/* Returns false, so that a caller can write `return api_error_set(...)`. */
+bool api_error_set(struct api_error *api_error, int status, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
 struct running_proxy; /* a listener and its links */
@@ -44,7 +44,8 @@ struct proxy_entry *collection_add(struct collection *collection, const char *na
 void collection_remove(struct collection *collection, struct proxy_entry *entry);
 
 /* Listens; entry->listen becomes where. Nothing to do when it runs. */
-bool entry_start(struct collection *collection, struct proxy_entry *entry, struct trouble *trouble);
+bool entry_start(struct collection *collection, struct proxy_entry *entry,
+                 struct api_error *api_error);
 /* Whoever connects is refused, whoever is connected sees the end. */
 void entry_stop(struct proxy_entry *entry);
 /* Would it listen and dial elsewhere than it does? */

@@ -125,15 +125,16 @@ static const char *split(const char *text, char *host, const char **port)
     return NULL;
 }
 
-static bool read_port(const char *text, int *port, struct trouble *trouble)
+static bool read_port(const char *text, int *port, struct api_error *api_error)
 {
     char *end;
     long value = *text ? strtol(text, &end, 10) : 0;
     for (const char *at = text; *at; at++)
         if (!isdigit((unsigned char)*at))
-            return trouble_set(trouble, 500, "listen tcp: lookup tcp/%.100s: unknown port", text);
+            return api_error_set(api_error, 500, "listen tcp: lookup tcp/%.100s: unknown port",
+                                 text);
     if (strlen(text) > 9 || value > 65535)
-        return trouble_set(trouble, 500, "listen tcp: address %.100s: invalid port", text);
+        return api_error_set(api_error, 500, "listen tcp: address %.100s: invalid port", text);
     *port = (int)value;
     return true;
 }
@@ -147,7 +148,7 @@ static bool is_loopback(const struct sockaddr *address)
 }
 
 bool running_address(const struct collection *collection, const char *text,
-                     struct proxy_address *address, struct trouble *trouble)
+                     struct proxy_address *address, struct api_error *api_error)
 {
     const struct addrinfo hints = {.ai_family = AF_UNSPEC, .ai_socktype = SOCK_STREAM};
     struct addrinfo *found = NULL;
@@ -155,11 +156,11 @@ bool running_address(const struct collection *collection, const char *text,
     const char *port, *wrong = split(text[0] ? text : ":0", host, &port);
     *address = (struct proxy_address){0};
     if (wrong)
-        return trouble_set(trouble, 500, "listen tcp: address %.200s: %s", text, wrong);
-    if (!read_port(port, &address->port, trouble))
+        return api_error_set(api_error, 500, "listen tcp: address %.200s: %s", text, wrong);
+    if (!read_port(port, &address->port, api_error))
         return false;
     if (getaddrinfo(host[0] ? host : "127.0.0.1", NULL, &hints, &found))
-        return trouble_set(trouble, 500, "listen tcp: lookup %.200s: no such host", host);
+        return api_error_set(api_error, 500, "listen tcp: lookup %.200s: no such host", host);
     const struct addrinfo *best = found;
     for (const struct addrinfo *at = found; at; at = at->ai_next)
         if (at->ai_family == AF_INET && best->ai_family != AF_INET)
@@ -169,10 +170,10 @@ bool running_address(const struct collection *collection, const char *text,
     bool is_ours = collection->takes_any_host || is_loopback(best->ai_addr);
     freeaddrinfo(found);
     if (!is_told || !is_ours)
-        return trouble_set(trouble, 500,
-                           "listen tcp %.200s: bind: only loopback addresses are listened on, "
-                           "unless picklock is started with --any-host",
-                           text);
+        return api_error_set(api_error, 500,
+                             "listen tcp %.200s: bind: only loopback addresses are listened on, "
+                             "unless picklock is started with --any-host",
+                             text);
     return true;
 }
 
@@ -186,26 +187,26 @@ static void on_proxy_closed(void *context)
 
 /* The words behind the last colon are the system's. */
 static bool cannot_listen(const struct proxy_address *at, const struct failure *failure,
-                          struct trouble *trouble)
+                          struct api_error *api_error)
 {
     const char *words = failure->text;
     for (const char *next; (next = strstr(words, ": "));)
         words = next + 2;
     if (!strcmp(words, "address not available"))
         words = "cannot assign requested address";
-    return trouble_set(trouble, 500,
-                       strchr(at->host, ':') ? "listen tcp [%s]:%d: bind: %.200s"
-                                             : "listen tcp %s:%d: bind: %.200s",
-                       at->host, at->port, words);
+    return api_error_set(api_error, 500,
+                         strchr(at->host, ':') ? "listen tcp [%s]:%d: bind: %.200s"
+                                               : "listen tcp %s:%d: bind: %.200s",
+                         at->host, at->port, words);
 }
 
 bool running_new(struct collection *collection, struct proxy_entry *entry, char *where,
-                 struct trouble *trouble)
+                 struct api_error *api_error)
 {
     struct proxy_address at, upstream;
     struct failure failure = {0};
     const struct proxy_address nowhere = {.host = "127.0.0.1", .port = 1};
-    if (!running_address(collection, entry->listen, &at, trouble))
+    if (!running_address(collection, entry->listen, &at, api_error))
         return false;
     struct running_proxy *running = memory_new(1, sizeof *running);
     running->collection = collection;
@@ -220,7 +221,7 @@ bool running_new(struct collection *collection, struct proxy_entry *entry, char 
     };
     if (proxy_new(&running->proxy, collection->loop, &at, &nowhere, &hooks, &failure)) {
         free(running);
-        return cannot_listen(&at, &failure, trouble);
+        return cannot_listen(&at, &failure, api_error);
     }
     proxy_take_any_protocol(running->proxy);
     if (proxy_address_read(entry->upstream, &upstream, &failure))

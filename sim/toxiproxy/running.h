@@ -6,10 +6,10 @@
 
 /* Listens for entry, whose running becomes this; where: 300 bytes, where it listens. */
 bool running_new(struct collection *collection, struct proxy_entry *entry, char *where,
-                 struct trouble *trouble);
+                 struct api_error *api_error);
 /* Reads an address to listen on; its host becomes numeric. */
 bool running_address(const struct collection *collection, const char *text,
-                     struct proxy_address *address, struct trouble *trouble);
+                     struct proxy_address *address, struct api_error *api_error);
 /* Forgets its entry, and ends every link by FIN. Takes running. */
 void running_close(struct running_proxy *running);
 /* Does so for both streams of every link. */
