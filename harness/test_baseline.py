@@ -68,6 +68,21 @@ def test_a_sample_fixes_nothing(picklock, file):
     assert lines_of(file) == known
 
 
+def test_a_watched_run_is_a_sample_too(picklock, file, tmp_path):
+    """The same command that does nothing wrong this time has not shown that it never will."""
+    program = tmp_path / "tests.py"
+    command = ["watch", "--key", "lock:*", "--out", tmp_path / "runs", "--baseline", file, "--update-baseline", "--", "/usr/bin/python3", program]
+    take = "import os, redis\none, other = (redis.Redis.from_url(os.environ['REDIS_URL']) for _ in range(2))\n" \
+           "assert one.set('lock:1', 'token-of-one', nx=True, px=20000)\n"
+    program.write_text(take + "other.set('lock:1', 'token-of-another', px=20000)\n")
+    first = picklock(*command)
+    known = lines_of(file)
+    assert first.status == 0 and known and all(line.startswith("run ") for line in known), first
+    program.write_text(take + "one.delete('lock:1')\n")
+    assert "Fixed" not in picklock(*command).out
+    assert lines_of(file) == known
+
+
 def test_unknown_stays_unknown(picklock, file):
     """A search that was cut may hide what is new: its known violations do not make it green."""
     write(file, SLOW)

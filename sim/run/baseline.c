@@ -109,12 +109,13 @@ static bool has(const struct baseline *baseline, const struct result_row *row,
     return false;
 }
 
-/* Was the known finding judged again by a row that could have shown it, and is gone? A sample, a
- * random search or one that was cut says nothing by not finding it; and a cell tells one cause of
- * each property. */
+/* Was the known finding judged again by a row that could have shown it, and is gone? A sample
+ * (stress, a program that runs by itself), a random search or one that was cut says nothing by not
+ * finding it; and a cell tells one cause of each property. */
 static bool is_gone_from(const struct known *known, const struct result_row *row)
 {
-    if (!is_of_row(known, row) || row->stress || row->error || row->not_applicable ||
+    if (!is_of_row(known, row) || row->stress || row->is_inferred || row->error ||
+        row->not_applicable ||
         (row->search && (!row->search->is_complete || search_is_random(row->search))))
         return false;
     for (int i = 0; i < row->properties_count; i++) {
