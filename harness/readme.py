@@ -20,11 +20,11 @@ MATRIX = ROOT / "scenarios" / "matrix.yaml"
 LINE_MAX = 150
 
 # {cause: whose fault}, from the program's own table
-BLAME = {name: blame.lower() for name, blame in re.findall(r'^CAUSE\(\w+,\s*"([^"]+)",\s*BLAME_(\w+)',
-                                                           (ROOT / "sim/checks/causes.def").read_text(), re.M)}
+CAUSES = re.findall(r'^CAUSE\(\w+,\s*"([^"]+)",\s*BLAME_(\w+),\s*HARM_(\w+)', (ROOT / "sim/checks/causes.def").read_text(), re.M)
+BLAME = {name: blame.lower() for name, blame, _ in CAUSES}
 GRAVEST = ["scheme", "either", "deployment", "nobody"]
 # The scheme's own doing, but nobody's lock is taken and nobody waits for ever: its client is told too late, or wrongly.
-MILD = {"late-grant", "untrue-answer", "no-notice", "stale-write"}
+MILD = {name for name, _, harm in CAUSES if harm == "WORD"}
 
 
 def causes(row):

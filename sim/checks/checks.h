@@ -19,6 +19,9 @@ enum property {
 /* In order of severity: of several the largest is told. */
 enum blame { BLAME_NOBODY, BLAME_DEPLOYMENT, BLAME_EITHER, BLAME_SCHEME };
 
+/* What is wrong: the lock itself within a lease, or only what a client was told or did. */
+enum harm { HARM_LOCK, HARM_WORD };
+
 enum cause {
 #define CAUSE(id, ...) CAUSE_##id,
 #include "checks/causes.def"
@@ -114,6 +117,7 @@ const char *cause_title(enum cause cause); /* how a sentence about it begins: "U
 const char *cause_words(enum cause cause);
 const char *cause_advice(enum cause cause); /* what to do about it */
 enum blame cause_blame(enum cause cause);
+enum harm cause_harm(enum cause cause);
 bool property_read(const char *name, enum property *property);
 bool verdict_read(const char *name, enum verdict *verdict);
 bool cause_read(const char *name, enum cause *cause);

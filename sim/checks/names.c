@@ -22,8 +22,9 @@ static const struct {
 static const struct {
     const char *name, *title, *words, *advice;
     enum blame blame;
+    enum harm harm;
 } causes[CAUSE_COUNT] = {
-#define CAUSE(id, name, blame, title, words, advice) {name, title, words, advice, blame},
+#define CAUSE(id, name, blame, harm, title, words, advice) {name, title, words, advice, blame, harm},
 #include "checks/causes.def"
 #undef CAUSE
 };
@@ -119,6 +120,12 @@ enum blame cause_blame(enum cause cause)
 {
     assert((unsigned)cause < CAUSE_COUNT);
     return causes[cause].blame;
+}
+
+enum harm cause_harm(enum cause cause)
+{
+    assert((unsigned)cause < CAUSE_COUNT);
+    return causes[cause].harm;
 }
 
 bool property_read(const char *name, enum property *property)

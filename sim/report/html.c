@@ -116,7 +116,7 @@ static void put_words(const struct page *page, char *words)
 static void put_title(const struct page *page)
 {
     if (!html_has_conclusion(page)) {
-        put_words(page, view_verdict_words(page->view));
+        put_words(page, view_title_words(page->view));
         return;
     }
     const struct conclusion conclusion = conclusion_of(page->view);
@@ -128,12 +128,16 @@ static void put_scope(const struct page *page)
     put_words(page, view_scope_words(page->view));
 }
 
-static void put_sides(const struct page *page)
+/* What the title does not say. */
+static void put_lead(const struct page *page)
 {
-    char *words[] = {html_has_conclusion(page) ? view_verdict_words(page->view) : NULL,
-                     view_sides_words(page->view), view_policy_words(page->view->results),
+    char *sides = view_sides_words(page->view);
+    const bool says_sides = sides && !html_has_conclusion(page);
+    char *words[] = {says_sides || html_has_conclusion(page) ? view_verdict_words(page->view) : NULL,
+                     view_policy_words(page->view->results),
                      view_inferred_words(page->view->results)};
     bool has_any = false;
+    free(sides);
     for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
         fputs(has_any && words[i] ? " " : "", page->out);
         has_any |= words[i] != NULL;
@@ -288,7 +292,7 @@ static const struct {
 } blanks[] = {
     {"title", put_title},
     {"scope", put_scope},
-    {"sides", put_sides},
+    {"lead", put_lead},
     {"mood", put_mood},
     {"counts", put_counts},
     {"problems", put_problems},

@@ -247,13 +247,14 @@ static void print_origins(FILE *out, const struct results *results)
 
 static void print_head(FILE *out, const struct view *view)
 {
-    char *verdict = view_verdict_words(view), *scope = view_scope_words(view);
+    char *title = view_title_words(view), *scope = view_scope_words(view);
     char *interrupted = view_interrupted_words(view->results);
-    char *sides = view_sides_words(view), *policy = view_policy_words(view->results);
+    char *sides = view_sides_words(view), *verdict = sides ? view_verdict_words(view) : NULL;
+    char *policy = view_policy_words(view->results);
     char *inferred = view_inferred_words(view->results);
-    text_format(out, TEXT_MARKDOWN, "## picklock: %s\n\n", verdict);
+    text_format(out, TEXT_MARKDOWN, "## picklock: %s\n\n", title);
     print_paragraph(out,
-                    format_text(TEXT_MARKDOWN, "%s%s%s%s%s%s%s", scope, sides ? " " : "", sides,
+                    format_text(TEXT_MARKDOWN, "%s%s%s%s%s%s%s", verdict, verdict ? " " : "", scope,
                                 policy ? " " : "", policy, inferred ? " " : "", inferred));
     free(sides);
     free(policy);
@@ -263,6 +264,7 @@ static void print_head(FILE *out, const struct view *view)
     for (int i = 0; i < view->results->missing_count; i++)
         text_format(out, TEXT_MARKDOWN, "\n**Missing:** %s\n", view->results->missing[i]);
     free(interrupted);
+    free(title);
     free(verdict);
     free(scope);
 }

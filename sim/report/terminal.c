@@ -359,6 +359,8 @@ static void print_report(FILE *out, const struct results *results, int colours, 
         fputc('\n', out);
     if (counts.cells)
         terminal_cells(&terminal, &view, &counts);
+    if (!is_brief)
+        print_sentence(out, view_sides_words(&view));
     print_sentence(out, view_policy_words(results));
     print_sentence(out, view_inferred_words(results));
     for (int i = 0; i < results->origins_count; i++) {

@@ -171,35 +171,14 @@ static bool is_first_with(const struct results *results, int at, bool is_lock)
     return true;
 }
 
-/* Was the lock itself lost, and by the scheme's own doing? A key left behind or an untrue answer is
- * another matter. */
-static bool has_lost_lock(const struct result_row *row)
-{
-    for (int i = 0; i < row->properties_count; i++) {
-        const struct result_property *property = &row->properties[i];
-        if (property->verdict == VERDICT_VIOLATED && property->property <= PROPERTY_EXTEND_OWN &&
-            cause_blame(property->cause) == BLAME_SCHEME)
-            return true;
-    }
-    return false;
-}
-
 static void count_run(struct view_counts *counts, const struct results *results, int at)
 {
     const struct result_row *row = &results->rows[at];
-    bool is_broken = has_lost_lock(row);
-    enum standing standing = result_standing(row);
-    bool is_judged = standing != STANDING_NOT_APPLICABLE;
-    bool is_safe = !row->is_naive && !row->is_unrated;
     counts->rows++;
-    counts->standing[standing]++;
+    counts->standing[result_standing(row)]++;
     counts->stress += row->stress != NULL;
     counts->scenarios += !row->stress && is_first_with(results, at, false);
     counts->schemes += is_first_with(results, at, true);
-    counts->naive += row->is_naive && is_judged;
-    counts->naive_broken += row->is_naive && is_broken;
-    counts->safe += is_safe && is_judged;
-    counts->safe_broken += is_safe && is_broken;
 }
 
 static void count_cell(struct view_counts *counts, const struct results *results, int at)

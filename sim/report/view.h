@@ -54,8 +54,6 @@ struct view_counts {
     /* runs and stress runs: */
     int rows, scenarios, schemes, stress;
     int standing[STANDING_COUNT];
-    int naive, naive_broken, safe,
-        safe_broken; /* broken: the lock was lost by the scheme's own doing */
     /* cells: */
     int cells, cell_schemes;
     int words[CELL_UNKNOWN + 1];
@@ -88,13 +86,19 @@ const char *view_confirmed_words(const struct result_property *property);
 /* How sure: "3e-13 omitted", or of a random search, which cannot tell, "4000 runs". */
 char *view_sureness(const struct search_figures *search);
 
+/* What a report begins with: what is missing of it; then how the sides fared, or else the verdict.
+ */
+char *view_title_words(const struct view *view);
+
 /* The verdict of all rows in one sentence. */
 char *view_verdict_words(const struct view *view);
 
 /* What ran, in one sentence: how many runs of what on which server. */
 char *view_scope_words(const struct view *view);
 
-/* How naive and safe schemes fared, in one sentence, or NULL. */
+/* How naive and safe schemes fared, one beside the other, or each scheme that is neither: which
+ * broke the lock by their own doing (causes.def: HARM_LOCK), and which kept it within its lease.
+ * NULL: nothing was judged. */
 char *view_sides_words(const struct view *view);
 
 /* "Where nothing was expected, --fail-on scheme decided.", or NULL: no policy could fail anything.

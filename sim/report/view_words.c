@@ -211,17 +211,22 @@ char *view_interrupted_words(const struct results *results)
 }
 
 /* What is missing comes first: whatever else is said is not the whole. */
-char *view_verdict_words(const struct view *view)
+char *view_title_words(const struct view *view)
 {
     const struct results *results = view->results;
-    struct view_counts counts = view_count(view);
-    char *interrupted = view_interrupted_words(results);
+    char *interrupted = view_interrupted_words(results), *sides = view_sides_words(view);
     char *missing = results->missing_count ? memory_text("The report is incomplete.")
                     : interrupted          ? memory_format("Interrupted: %s.", interrupted)
                                            : memory_text("");
     free(interrupted);
+    return joined(missing, sides ? sides : view_verdict_words(view));
+}
+
+char *view_verdict_words(const struct view *view)
+{
+    struct view_counts counts = view_count(view);
     char *runs = counts.rows || !counts.cells ? runs_words(counts) : memory_text("");
-    return joined(missing, joined(runs, cells_words(counts)));
+    return joined(runs, cells_words(counts));
 }
 
 char *view_scope_words(const struct view *view)
@@ -292,16 +297,6 @@ char *view_inferred_words(const struct results *results)
               : NULL;
     free(locks);
     return sentence;
-}
-
-char *view_sides_words(const struct view *view)
-{
-    struct view_counts counts = view_count(view);
-    if (!counts.naive || !counts.safe)
-        return NULL;
-    return memory_format("Naive schemes lost the lock by their own doing in %d of %d runs, safe "
-                         "schemes in %d of %d.",
-                         counts.naive_broken, counts.naive, counts.safe_broken, counts.safe);
 }
 
 /* --- commands --- */
