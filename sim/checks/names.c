@@ -24,7 +24,8 @@ static const struct {
     enum blame blame;
     enum harm harm;
 } causes[CAUSE_COUNT] = {
-#define CAUSE(id, name, blame, harm, title, words, advice) {name, title, words, advice, blame, harm},
+#define CAUSE(id, name, blame, harm, title, words, advice)                                         \
+    {name, title, words, advice, blame, harm},
 #include "checks/causes.def"
 #undef CAUSE
 };

@@ -133,9 +133,9 @@ static void put_lead(const struct page *page)
 {
     char *sides = view_sides_words(page->view);
     const bool says_sides = sides && !html_has_conclusion(page);
-    char *words[] = {says_sides || html_has_conclusion(page) ? view_verdict_words(page->view) : NULL,
-                     view_policy_words(page->view->results),
-                     view_inferred_words(page->view->results)};
+    char *words[] = {
+        says_sides || html_has_conclusion(page) ? view_verdict_words(page->view) : NULL,
+        view_policy_words(page->view->results), view_inferred_words(page->view->results)};
     bool has_any = false;
     free(sides);
     for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {

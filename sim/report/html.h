@@ -1,5 +1,6 @@
 /* html.h - the parts of the page, a file each: html.c the frame, html_table.c the tables,
- * html_conclusion.c what stands above, html_details.c what stands below them. */
+ * html_conclusion.c what stands above, html_details.c and html_findings.c what stands below them.
+ */
 #ifndef PICKLOCK_REPORT_HTML_H
 #define PICKLOCK_REPORT_HTML_H
 
@@ -36,7 +37,13 @@ void html_plots(const struct page *page, const struct result_row *row);
 /* Every row: story or bounds, sentences, timeline, properties, how to run or replay it again. */
 void html_details(const struct page *page);
 
+/* The cells of one scheme, from .. end of the view: what has the same cause stands together. */
+void html_findings(const struct page *page, int from, int end);
+
 /* --- pieces that the files of the page share --- */
+
+/* One row of the details. */
+void html_row(const struct page *page, int at);
 
 /* " [2]" where the rows have several origins: the number that the list of them gives it. */
 void html_origin(const struct page *page, int origin);

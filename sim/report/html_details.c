@@ -296,12 +296,14 @@ static void put_properties(const struct page *page, const struct result_row *row
 
 /* --- rows --- */
 
-static void put_row(const struct page *page, int at)
+void html_row(const struct page *page, int at)
 {
     const struct result_row *row = page->view->rows[at];
     char *id = html_row_id(page->view, at);
-    html_put(page, "<article id=\"%s\" class=\"%s\" data-scheme=\"%s\">\n", id,
-             html_verdict_class(row), result_lock(row));
+    html_put(page,
+             "<article id=\"%s\" class=\"%s\" data-scheme=\"%s\" data-side=\"%s\" "
+             "data-subject=\"%s\">\n",
+             id, html_verdict_class(row), result_lock(row), view_side(row), row->subject);
     put_heading(page, row);
     put_headline(page, row);
     html_plots(page, row);
@@ -333,8 +335,10 @@ void html_details(const struct page *page)
     for (int from = 0, end; from < view->count; from = end) {
         end = view_group_end(view, from);
         put_group_head(page, view->rows[from]);
-        for (int i = from; i < end; i++)
-            put_row(page, i);
+        if (view->rows[from]->search)
+            html_findings(page, from, end);
+        for (int i = from; i < end && !view->rows[from]->search; i++)
+            html_row(page, i);
         html_put(page, "</section>\n");
     }
 }

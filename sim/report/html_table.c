@@ -152,6 +152,17 @@ static void put_side(const struct page *page, const char *style, int columns, co
                  style, columns, title);
 }
 
+/* Is there another column of the same lock, with other bounds? */
+static bool has_namesake(const struct grid *grid, int column)
+{
+    const struct result_row *const *rows = grid->view->rows;
+    for (int i = 0; i < grid->columns_count; i++)
+        if (i != column &&
+            !strcmp(result_lock(rows[grid->columns[i]]), result_lock(rows[grid->columns[column]])))
+            return true;
+    return false;
+}
+
 static void put_heads(const struct page *page, const struct grid *grid)
 {
     html_put(page, "<thead role=\"rowgroup\">\n");
@@ -169,11 +180,9 @@ static void put_heads(const struct page *page, const struct grid *grid)
         const struct result_row *column = grid->view->rows[grid->columns[i]];
         html_put(page, "<th role=\"columnheader\" scope=\"col\" class=\"%s%s\">%s",
                  i < grid->naive ? "naive" : "safe", first_class(grid, i), result_lock(column));
-        if (column->search) {
-            char *bounds = search_bounds(column->search);
-            html_put(page, "<small class=\"bounds\">%s</small>", bounds);
-            free(bounds);
-        }
+        if (column->search && has_namesake(grid, i))
+            html_put(page, "<small class=\"bounds\">%" PRId64 " server%s</small>",
+                     column->search->servers, units_plural(column->search->servers));
         html_put(page, "</th>");
     }
     html_put(page, "</tr>\n</thead>\n");
@@ -217,18 +226,22 @@ static void put_run_link(const struct page *page, int at, int copies)
     html_put(page, "</a>");
 }
 
+/* The mark says what kind it is; what it was, and in how many steps, stands below. */
 static void put_cell_link(const struct page *page, int at)
 {
-    const struct search_figures *search = page->view->rows[at]->search;
-    char *title = memory_format("%s, %" PRId64 " transitions", search->words, search->transitions);
-    char *sureness = view_sureness(search);
-    open_link(page, at, title);
-    html_put(page,
-             "<span class=\"why\">%s</span><span class=\"copies\">%" PRId64
-             " states, %s</span></a>",
-             search->words, search->states, sureness);
-    free(sureness);
-    free(title);
+    const struct result_row *row = page->view->rows[at];
+    const struct result_property *headline = result_cell_headline(row);
+    const bool is_short = result_cell_word(row) == CELL_BROKEN && headline && headline->steps &&
+                          !result_has_defect(row);
+    open_link(page, at, row->search->words);
+    if (is_short)
+        html_put(page,
+                 "<span class=\"unseen\">broken: </span><span class=\"why\">%s</span>"
+                 "<span class=\"copies\">%s%" PRId64 " step%s</span></a>",
+                 cause_name(headline->cause), headline->is_shortest ? "" : "≤ ", headline->steps,
+                 units_plural(headline->steps));
+    else
+        html_put(page, "<span class=\"why\">%s</span></a>", row->search->words);
 }
 
 static void put_cell(const struct page *page, const struct grid *grid, int line, int column)
@@ -270,6 +283,49 @@ static void put_line_head(const struct page *page, const struct grid *grid, int 
     html_put(page, "</th>");
 }
 
+struct column_effort {
+    int64_t states, runs;
+    double omissions; /* of the largest search */
+};
+
+static struct column_effort effort_of(const struct grid *grid, int column)
+{
+    struct column_effort effort = {0};
+    const int from = grid->columns[column], end = view_group_end(grid->view, from);
+    for (int i = from; i < end; i++) {
+        const struct search_figures *search = grid->view->rows[i]->search;
+        if (!is_in_column(grid->view->rows[i], grid->view->rows[from]))
+            continue;
+        effort.states += search->states;
+        effort.runs += search->runs;
+        effort.omissions =
+            search->omissions > effort.omissions ? search->omissions : effort.omissions;
+    }
+    return effort;
+}
+
+/* The last row: how far each column was searched. Each search has its own figures in the details.
+ */
+static void put_effort(const struct page *page, const struct grid *grid)
+{
+    html_put(page, "<tfoot role=\"rowgroup\">\n<tr role=\"row\"><th role=\"rowheader\" "
+                   "scope=\"row\" class=\"name\">How far</th>");
+    for (int i = 0; i < grid->columns_count; i++) {
+        const struct search_figures *search = grid->view->rows[grid->columns[i]]->search;
+        const struct column_effort effort = effort_of(grid, i);
+        char *bounds = search_bounds(search);
+        html_put(page, "<td role=\"cell\" class=\"effort%s\" data-scheme=\"%s\">%s; %" PRId64,
+                 first_class(grid, i), result_lock(grid->view->rows[grid->columns[i]]), bounds,
+                 effort.states);
+        if (search_is_random(search))
+            html_put(page, " states in %" PRId64 " runs</td>", effort.runs);
+        else
+            html_put(page, " states, %.0e omitted</td>", effort.omissions);
+        free(bounds);
+    }
+    html_put(page, "</tr>\n</tfoot>\n");
+}
+
 static void put_grid(const struct page *page, const struct grid *grid, const char *label,
                      const char *attributes, const char *caption)
 {
@@ -286,7 +342,10 @@ static void put_grid(const struct page *page, const struct grid *grid, const cha
             put_cell(page, grid, line, column);
         html_put(page, "</tr>\n");
     }
-    html_put(page, "</tbody>\n</table>\n</div>\n");
+    html_put(page, "</tbody>\n");
+    if (grid->kind == KIND_CELL)
+        put_effort(page, grid);
+    html_put(page, "</table>\n</div>\n");
 }
 
 void html_scenarios(const struct page *page)
@@ -314,10 +373,10 @@ void html_cells(const struct page *page)
                 html_put(page, " [%d]", origin + 1);
             html_put(
                 page,
-                "</h2>\n<p class=\"caption\">“Safe” means: up to the bounds under the scheme’s "
-                "name, with each fault at most as often as it is named. Omitted: how many "
-                "states are expected to be left out because two have the same fingerprint. A "
-                "random search never proves that a property holds.</p>\n");
+                "</h2>\n<p class=\"caption\">“Safe” means: up to the bounds in the last row, with "
+                "each fault at most as often as it is named. Omitted: how many states are "
+                "expected to be left out of the largest search because two have the same "
+                "fingerprint. A random search never proves that a property holds.</p>\n");
             put_grid(page, &grid, "Scheme by faults", attributes,
                      "What every interleaving of each scheme comes to, under each set of faults");
         }

@@ -89,8 +89,13 @@ static void draw_rows(const struct drawing *drawing)
             fprintf(drawing->out,
                     "<rect class=\"hit\" x=\"4\" y=\"%d\" width=\"%d\" height=\"%d\" rx=\"4\"/>\n",
                     y - 12, drawing->width - 8, ROW_STEP - 1);
+        text_format(drawing->out, TEXT_MARKUP,
+                    "<g class=\"step\" data-ms=\"%s\"><rect class=\"reach\" x=\"0\" y=\"%d\" "
+                    "width=\"%d\" height=\"%d\"/>\n",
+                    row->time, y - 12, drawing->width, ROW_STEP);
         draw_text(drawing, "time", TIME_RIGHT, y + 4, row->time);
         draw_text(drawing, styles[row->kind], drawing->text_left, y + 4, row->text);
+        fputs("</g>\n", drawing->out);
         if (!*row->gap)
             continue;
         snprintf(text, sizeof text, "⋮ %s", row->gap);

@@ -20,7 +20,7 @@ struct lock_fate {
     bool is_naive, is_unrated;
 };
 
-struct side {
+struct lock_side {
     const char *adjective; /* "naive ", or "" where nobody said which */
     const struct lock_fate *locks;
     int locks_count;
@@ -81,12 +81,12 @@ static int fates_of(const struct view *view, struct lock_fate *fates)
     return count;
 }
 
-static bool is_of_side(const struct side *side, const struct lock_fate *lock)
+static bool is_of_side(const struct lock_side *side, const struct lock_fate *lock)
 {
     return lock->is_naive == side->is_naive && lock->is_unrated == side->is_unrated;
 }
 
-static void side_init(struct side *side, const struct lock_fate *locks, int count)
+static void side_init(struct lock_side *side, const struct lock_fate *locks, int count)
 {
     side->locks = locks;
     side->locks_count = count;
@@ -98,7 +98,7 @@ static void side_init(struct side *side, const struct lock_fate *locks, int coun
 }
 
 /* Those of that fate: "a (unlock-bug), b (stuck)", or their number; the caller frees. */
-static char *names_of(const struct side *side, enum fate fate)
+static char *names_of(const struct lock_side *side, enum fate fate)
 {
     char *names = NULL;
     if (side->by_fate[fate] > NAMED_MAX)
@@ -108,9 +108,9 @@ static char *names_of(const struct side *side, enum fate fate)
         if (!is_of_side(side, lock) || lock->fate != fate)
             continue;
         const bool is_broken = fate == FATE_BROKEN;
-        char *longer = memory_format("%s%s%s%s%s%s", names ? names : "", names ? ", " : "",
-                                     lock->lock, is_broken ? " (" : "",
-                                     is_broken ? cause_name(lock->cause) : "", is_broken ? ")" : "");
+        char *longer = memory_format(
+            "%s%s%s%s%s%s", names ? names : "", names ? ", " : "", lock->lock,
+            is_broken ? " (" : "", is_broken ? cause_name(lock->cause) : "", is_broken ? ")" : "");
         free(names);
         names = longer;
     }
@@ -118,19 +118,19 @@ static char *names_of(const struct side *side, enum fate fate)
 }
 
 /* "; redlock is not decided", or ""; the caller frees. */
-static char *open_part(const struct side *side)
+static char *open_part(const struct lock_side *side)
 {
     if (!side->by_fate[FATE_OPEN])
         return memory_text("");
     char *names = names_of(side, FATE_OPEN);
-    char *words = memory_format("; %s %s not decided", names,
-                                side->by_fate[FATE_OPEN] == 1 ? "is" : "are");
+    char *words =
+        memory_format("; %s %s not decided", names, side->by_fate[FATE_OPEN] == 1 ? "is" : "are");
     free(names);
     return words;
 }
 
 /* One lock: "The naive set-nx-ex-del broke the lock (unlock-bug)"; the caller frees. */
-static char *words_of_one(const struct side *side)
+static char *words_of_one(const struct lock_side *side)
 {
     const struct lock_fate *lock = side->locks;
     while (!is_of_side(side, lock))
@@ -144,8 +144,9 @@ static char *words_of_one(const struct side *side)
                                                  : "is not decided");
 }
 
-/* "14 of 15 naive schemes broke the lock", or what was kept, where that is told; and the rest by name. */
-static char *words_of_many(const struct side *side, bool tells_kept)
+/* "14 of 15 naive schemes broke the lock", or what was kept, where that is told; and the rest by
+ * name. */
+static char *words_of_many(const struct lock_side *side, bool tells_kept)
 {
     const enum fate told = tells_kept ? FATE_KEPT : FATE_BROKEN;
     char *open = open_part(side), *rest = NULL;
@@ -164,7 +165,7 @@ static char *words_of_many(const struct side *side, bool tells_kept)
 }
 
 /* A side's sentence behind the others; takes before (may be NULL). */
-static char *with_side(char *before, const struct side *side)
+static char *with_side(char *before, const struct lock_side *side)
 {
     if (!side->count)
         return before;
@@ -179,9 +180,9 @@ char *view_sides_words(const struct view *view)
 {
     struct lock_fate *fates = memory_new((size_t)view->count, sizeof *fates);
     const int count = fates_of(view, fates);
-    struct side sides[] = {{.adjective = "naive ", .is_naive = true},
-                           {.adjective = "safe "},
-                           {.adjective = "", .is_unrated = true}};
+    struct lock_side sides[] = {{.adjective = "naive ", .is_naive = true},
+                                {.adjective = "safe "},
+                                {.adjective = "", .is_unrated = true}};
     char *words = NULL;
     for (size_t i = 0; i < sizeof sides / sizeof *sides; i++) {
         side_init(&sides[i], fates, count);
