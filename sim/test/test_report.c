@@ -133,8 +133,9 @@ static void markdown_has_the_rows_and_escapes(void **state)
 {
     (void)state;
     char *text = printed(FORMAT_MARKDOWN, "report.md");
-    expect_in(text, "## picklock: 1 of 2 naive schemes broke the lock by their own doing; setnx-del is "
-                    "not decided. 3 of 3 safe schemes kept the lock within its lease. python3 ");
+    expect_in(text,
+              "## picklock: 1 of 2 naive schemes broke the lock by their own doing; setnx-del is "
+              "not decided. 3 of 3 safe schemes kept the lock within its lease. python3 ");
     expect_in(text, "3 of 10 verdicts are not as expected, 1 could not be judged. ");
     expect_in(text,
               "| expired-lease-double-delete | naive | set-nx-ex-del | ✗ violated | release-own | "
@@ -176,10 +177,9 @@ static void html_is_whole_and_escaped(void **state)
 {
     (void)state;
     char *text = printed(FORMAT_HTML, "index.html");
-    expect_in(
-        text,
-        "<h1 class=\"bad\">1 of 2 naive schemes broke the lock by their own doing; setnx-del is not "
-        "decided. ");
+    expect_in(text, "<h1 class=\"bad\">1 of 2 naive schemes broke the lock by their own doing; "
+                    "setnx-del is not "
+                    "decided. ");
     expect_in(text, "python3 locks/redis_py.py --key &#39;a b&#39; <small>-</small></h3>");
     expect_in(text, "Holds are inferred from the commands: nobody told of them.</p>");
     expect_in(text, "href=\"#expired-lease-double-delete--set-nx-ex-del\"");
