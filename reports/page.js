@@ -323,11 +323,11 @@
     article.querySelector('.badges').appendChild(button);
   }
 
-  /* --- on paper every diagram is open, but of equal findings only the first --- */
+  /* --- on paper what was found is open: of equal findings only the first, and not what held --- */
 
   function openForPaper() {
     document.querySelectorAll('details:not(.same):not([open])').forEach(function (part) {
-      if (part.parentElement.closest('details:not([open])')) return;
+      if (part.parentElement.closest('details:not([open]), article.holds')) return;
       part.setAttribute('data-was-closed', '');
       part.open = true;
     });
