@@ -2,11 +2,15 @@
 #include "cmd/cmd.h"
 #include "cmd/options.h"
 
+#include "base/memory.h"
 #include "proxy/standalone.h"
 #include "toxiproxy/serve.h"
+#include "watch/proxied.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* clang-format off */
@@ -17,6 +21,9 @@ const char cmd_proxy_help[] =
     "  --rules FILE           what to do with which command (format: sim/proxy/README.md)\n"
     "  --log FILE             write a JSON line for each event; - is stderr. Passwords are not\n"
     "                         written\n"
+    "  --history FILE         write what happens to the locks of --key, for picklock check; of\n"
+    "                         tokens only digests are written\n"
+    "  --key GLOB             with --history: the keys of your locks, as in 'lock:*'\n"
     "  --seed N               seed of the chances in the rules (default 1)\n"
     "\n"
     "Or, instead of all but the seed, as clients of Toxiproxy want it:\n"
@@ -61,14 +68,75 @@ static enum fail serve_toxiproxy(const struct toxiproxy_options *wanted,
     return toxiproxy_serve(&options, failure);
 }
 
-static enum fail serve_plain(struct standalone_options *options, struct failure *failure)
+struct history_wanted {
+    const char *path, *key;
+};
+
+/* "unix:/path" and "host:port" as a URL; the caller frees. */
+static enum fail url_of(const char *upstream, char **url, struct failure *failure)
+{
+    struct proxy_address address;
+    if (proxy_address_read(upstream, &address, failure))
+        return failure_wrap(failure, "--upstream");
+    *url = address.path[0] ? memory_format("unix://%s", address.path)
+           : strchr(address.host, ':')
+               ? memory_format("redis://[%s]:%d", address.host, address.port)
+               : memory_format("redis://%s:%d", address.host[0] ? address.host : "127.0.0.1",
+                               address.port);
+    return FAIL_NONE;
+}
+
+/* What the history rests on; FAIL_UNKNOWN where it is not whole. */
+static enum fail tell_history(const struct history_wanted *wanted,
+                              const struct watch_outcome *outcome, struct failure *failure)
+{
+    const char *why = outcome->missed ? outcome->missed : outcome->open;
+    cmd_say("%s: %" PRId64 " commands that name a key like %s, one at a time; %" PRId64
+            " grants, %" PRId64 " refusals, %" PRId64 " releases",
+            wanted->path, outcome->looked_at, wanted->key, outcome->grants, outcome->refusals,
+            outcome->releases);
+    for (int i = 0; i < outcome->notes_count; i++)
+        cmd_say("%s", outcome->notes[i]);
+    return why ? failure_set(failure, FAIL_UNKNOWN, "%s is not whole: %s", wanted->path, why)
+               : FAIL_NONE;
+}
+
+static enum fail serve_history(struct standalone_options *options,
+                               const struct history_wanted *wanted, struct failure *failure)
+{
+    struct watch_outcome outcome = {0};
+    struct watched_proxy *watched = NULL;
+    char *url = NULL;
+    if (url_of(options->upstream, &url, failure))
+        return failure->code;
+    const struct watch_options watching = {.pattern = wanted->key,
+                                           .url = url,
+                                           .history = wanted->path,
+                                           .program = "clients",
+                                           .hides_values = true};
+    enum fail fail = watched_proxy_new(&watched, &watching, &outcome, failure);
+    if (!fail) {
+        options->observer = watched_proxy_observer(watched);
+        fail = standalone_run(options, failure);
+        fail = watched_proxy_close(watched, fail, failure);
+    }
+    if (!fail)
+        fail = tell_history(wanted, &outcome, failure);
+    watch_outcome_free(&outcome);
+    free(url);
+    return fail;
+}
+
+static enum fail serve_plain(struct standalone_options *options,
+                             const struct history_wanted *history, struct failure *failure)
 {
     if (!options->listen)
         options->listen = "127.0.0.1:0";
     if (!options->upstream)
         options->upstream = "127.0.0.1:6379";
     options->context = (void *)(uintptr_t)options->listen;
-    return standalone_run(options, failure);
+    return history->path ? serve_history(options, history, failure)
+                         : standalone_run(options, failure);
 }
 
 int cmd_proxy(int argc, char **argv)
@@ -76,6 +144,7 @@ int cmd_proxy(int argc, char **argv)
     struct failure failure = {0};
     struct standalone_options options = {.ready = print_port, .notice = print_notice};
     struct toxiproxy_options toxiproxy = {0};
+    struct history_wanted history = {0};
     int64_t seed = 1;
     int operands;
     const struct option_row rows[] = {
@@ -83,6 +152,8 @@ int cmd_proxy(int argc, char **argv)
         {"--upstream", OPTION_TEXT, &options.upstream, 0, 0},
         {"--rules", OPTION_TEXT, &options.rules, 0, 0},
         {"--log", OPTION_TEXT, &options.log, 0, 0},
+        {"--history", OPTION_TEXT, &history.path, 0, 0},
+        {"--key", OPTION_TEXT, &history.key, 0, 0},
         {"--seed", OPTION_NUMBER, &seed, 0, 0},
         {"--toxiproxy-api", OPTION_TEXT, &toxiproxy.api, 0, 0},
         {"--toxiproxy-config", OPTION_TEXT, &toxiproxy.config, 0, 0},
@@ -95,7 +166,9 @@ int cmd_proxy(int argc, char **argv)
     options.seed = (uint64_t)seed;
     if ((toxiproxy.config || toxiproxy.takes_any_host) && !toxiproxy.api)
         return cmd_refuse("--toxiproxy-config and --any-host need --toxiproxy-api");
+    if (!history.path != !history.key || (history.path && toxiproxy.api))
+        return cmd_refuse("--history FILE and --key GLOB go together, without --toxiproxy-api");
     enum fail fail = toxiproxy.api ? serve_toxiproxy(&toxiproxy, &options, &failure)
-                                   : serve_plain(&options, &failure);
+                                   : serve_plain(&options, &history, &failure);
     return fail ? cmd_failed(&failure) : FAIL_NONE;
 }

@@ -86,6 +86,8 @@ struct event {
     BIT(PROMISE_LEASES)  /* each grant's lease is the time to live that its key was given */
 BITS(promise, PROMISE_BITS);
 
+enum { HISTORY_WHY_MAX = 400 };
+
 /* What a run was: the first line of a history file, and what checks must know. */
 struct history_head {
     char scheme[NAME_MAX_BYTES];
@@ -104,6 +106,7 @@ struct history_head {
     char (*processes)[NAME_MAX_BYTES]; /* clients names: in which process each of them is; two of
                                           one process share the name. NULL: not said. Kept likewise
                                           */
+    char incomplete[HISTORY_WHY_MAX];  /* why it is not whole, so that nothing holds; "": it is */
 };
 
 /* Makes an event that is kept its own copies of what it points to, until event_drop(). */

@@ -13,7 +13,7 @@ static const char *const head_fields[] = {
     "history", "scheme",   "scenario", "world",          "server_version", "clients", "servers",
     "locks",   "lease_us", "unit_us",  "clock_error_us", "seed",           "names"};
 /* Since version 2; not needed. */
-static const char *const new_fields[] = {"program", "promises", "processes"};
+static const char *const new_fields[] = {"program", "promises", "processes", "incomplete"};
 enum {
     HEAD_FIELDS = sizeof head_fields / sizeof head_fields[0],
     NEW_FIELDS = sizeof new_fields / sizeof new_fields[0],
@@ -178,9 +178,15 @@ static enum fail read_texts(struct history_reader *reader, json_t *object,
             return fail;
     }
     json_t *program = json_object_get(object, "program");
-    if (!program)
-        return FAIL_NONE;
-    return reader_text(reader, "program", program, head->program, sizeof head->program, failure);
+    json_t *incomplete = json_object_get(object, "incomplete");
+    enum fail fail = FAIL_NONE;
+    if (program)
+        fail =
+            reader_text(reader, "program", program, head->program, sizeof head->program, failure);
+    if (!fail && incomplete)
+        fail = reader_text(reader, "incomplete", incomplete, head->incomplete,
+                           sizeof head->incomplete, failure);
+    return fail;
 }
 
 static enum fail read_version(struct history_reader *reader, json_t *object,

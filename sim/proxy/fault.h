@@ -60,7 +60,7 @@ struct rule {
     enum point point;
     char *commands; /* ",SET,DEL,"; NULL: any */
     struct rule_text key, script, reply, client_name;
-    int script_bit;  /* of request.owner: the script matched when the request came */
+    int script_bit;  /* of request.marks: the script matched when the request came */
     uint64_t client; /* 0: any */
     uint64_t nth, every, first, beyond; /* 0: not said */
     bool has_chance, is_each_client;
@@ -90,8 +90,7 @@ struct rules {
     uint64_t seed;
     int64_t started_us;
     struct wait *waits;
-    void (*told)(void *context, struct rules_link *link, const struct rules_told *told);
-    void *context;
+    struct rules_hooks hooks;
 };
 
 struct rules_link {

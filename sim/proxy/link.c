@@ -192,6 +192,11 @@ bool proxy_link_is_left(const struct proxy_link *link)
     return link->client.has_ended;
 }
 
+void *proxy_link_owner(const struct proxy_link *link)
+{
+    return link->owner;
+}
+
 uint64_t proxy_link_number(const struct proxy_link *link)
 {
     return link->number;

@@ -39,6 +39,7 @@ struct proxy_request {
     bool in_transaction; /* between MULTI and EXEC */
     bool expects_reply;  /* false: CLIENT REPLY OFF/SKIP and the like */
     void *owner;         /* the owner's own */
+    uint64_t marks;      /* the owner's own, too: 0 at first */
     const char *script;  /* in the request hook only: the first argument of EVAL, EVALSHA and kin,
                             NULL: none */
     size_t script_length;
@@ -159,6 +160,7 @@ bool proxy_link_is_left(const struct proxy_link *link);
 size_t proxy_request_forward_part(struct proxy_request *request, size_t bytes);
 size_t proxy_reply_forward_part(struct proxy_request *request, size_t bytes);
 
+void *proxy_link_owner(const struct proxy_link *link); /* as the owner set it */
 uint64_t proxy_link_number(
     const struct proxy_link *link); /* of its proxy, from 1, in the order of arrival */
 const char *

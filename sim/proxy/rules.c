@@ -20,13 +20,11 @@ const char *point_name(enum point point)
 }
 
 void rules_start(struct rules *rules, uv_loop_t *loop, uint64_t seed,
-                 void (*told)(void *context, struct rules_link *link, const struct rules_told *),
-                 void *context)
+                 const struct rules_hooks *hooks)
 {
     rules->loop = loop;
     rules->seed = seed;
-    rules->told = told;
-    rules->context = context;
+    rules->hooks = *hooks;
     rules->started_us = monotonic_us();
     rules->index = rules_index_new(rules);
 }
@@ -72,8 +70,8 @@ void rules_tell(const struct strike *strike, const char *words)
     struct rules *rules = strike->link->rules;
     const struct rules_told told = {strike->request, strike->rule->name, strike->rule->fault->name,
                                     strike->point, words};
-    if (rules->told)
-        rules->told(rules->context, strike->link, &told);
+    if (rules->hooks.told)
+        rules->hooks.told(rules->hooks.context, strike->link, &told);
 }
 
 struct label *rules_label(struct rules *rules, const char *name)
@@ -121,12 +119,12 @@ static void remember_scripts(const struct rules *rules, struct proxy_request *re
             text_matches(&rule->script, request->script, request->script_length))
             bits |= UINT64_C(1) << rule->script_bit;
     }
-    request->owner = (void *)(uintptr_t)bits;
+    request->marks = bits;
 }
 
 static bool script_matches(const struct rule *rule, const struct proxy_request *request)
 {
-    return !rule->script.bytes || (uintptr_t)request->owner >> rule->script_bit & 1;
+    return !rule->script.bytes || (request->marks >> rule->script_bit & 1);
 }
 
 static bool request_matches(const struct rule *rule, const struct rules_link *link,

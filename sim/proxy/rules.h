@@ -36,10 +36,21 @@ struct rules_link; /* what they remember of one link */
 /* FAIL_INPUT with file:line:column, what was expected, and what was probably meant. */
 enum fail rules_read(struct rules **rules, const char *path, struct failure *failure);
 
-/* Before the first link. told (may be NULL) is called for every strike. */
+/* What the rules tell whoever started them; each may be NULL. */
+struct rules_hooks {
+    /* For every strike. */
+    void (*told)(void *context, struct rules_link *link, const struct rules_told *told);
+    /* A request that a rule held may go on: he says proxy_request_forward(), now or later. NULL:
+     * it goes on. */
+    void (*let_go)(void *context, struct proxy_request *request);
+    /* A reply that a rule held goes on now. */
+    void (*heard)(void *context, struct proxy_request *request);
+    void *context;
+};
+
+/* Before the first link. */
 void rules_start(struct rules *rules, uv_loop_t *loop, uint64_t seed,
-                 void (*told)(void *context, struct rules_link *link, const struct rules_told *),
-                 void *context);
+                 const struct rules_hooks *hooks);
 
 struct rules_link *rules_link_new(struct rules *rules, struct proxy_link *link);
 /* Forgets the link, and what it still waits for. Takes link. */

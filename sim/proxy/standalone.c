@@ -12,6 +12,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 struct standalone {
@@ -34,7 +35,16 @@ struct standalone {
 struct owned {
     struct rules_link *rules; /* NULL: no rules */
     struct proxy_link *link;
+    void *observed; /* the observer's own */
+    /* While a rule holds a request that an observer is to see: its bytes. */
+    char *bytes;
+    size_t length;
 };
+
+static const struct standalone_observer *observer_of(const struct standalone *self)
+{
+    return self->options->observer;
+}
 
 static void on_opened(void *context, struct proxy_link *link, int peer_port, void **owner)
 {
@@ -43,6 +53,8 @@ static void on_opened(void *context, struct proxy_link *link, int peer_port, voi
     owned->link = link;
     if (self->rules)
         owned->rules = rules_link_new(self->rules, link);
+    if (observer_of(self))
+        observer_of(self)->opened(observer_of(self)->context, link, peer_port, &owned->observed);
     if (self->log)
         log_open(self->log, proxy_link_number(link), peer_port);
 }
@@ -54,7 +66,43 @@ static enum proxy_decision on_request(void *context, void *owner, struct proxy_r
     self->requests++;
     if (self->log)
         log_request(self->log, request);
-    return owned->rules ? rules_request(owned->rules, request) : PROXY_PASS;
+    enum proxy_decision decision = owned->rules ? rules_request(owned->rules, request) : PROXY_PASS;
+    if (!observer_of(self) || decision == PROXY_DROP)
+        return decision;
+    if (decision == PROXY_PASS)
+        return observer_of(self)->request(observer_of(self)->context, owned->observed, request);
+    free(owned->bytes); /* of one that was held, and never let go */
+    owned->bytes = memory_new(request->length + 1, 1);
+    memcpy(owned->bytes, request->bytes, request->length);
+    owned->length = request->length;
+    return PROXY_HOLD;
+}
+
+/* A rule held it, and does so no more. */
+static void on_let_go(void *context, struct proxy_request *request)
+{
+    struct standalone *self = context;
+    struct owned *owned = proxy_link_owner(request->link);
+    enum proxy_decision decision = PROXY_PASS;
+    char *bytes = owned->bytes;
+    if (observer_of(self) && bytes) {
+        owned->bytes = NULL;
+        request->bytes = bytes;
+        request->length = owned->length;
+        decision = observer_of(self)->request(observer_of(self)->context, owned->observed, request);
+        request->bytes = NULL;
+        free(bytes);
+    }
+    if (decision == PROXY_PASS)
+        proxy_request_forward(request);
+}
+
+static void on_heard(void *context, struct proxy_request *request)
+{
+    struct standalone *self = context;
+    struct owned *owned = proxy_link_owner(request->link);
+    if (observer_of(self))
+        observer_of(self)->heard(observer_of(self)->context, owned->observed, request);
 }
 
 static enum proxy_decision on_reply(void *context, void *owner, struct proxy_request *request,
@@ -65,7 +113,23 @@ static enum proxy_decision on_reply(void *context, void *owner, struct proxy_req
     self->replies++;
     if (self->log)
         log_reply(self->log, request, bytes, length);
-    return owned->rules ? rules_reply(owned->rules, request, bytes, length) : PROXY_PASS;
+    const enum proxy_decision decision =
+        owned->rules ? rules_reply(owned->rules, request, bytes, length) : PROXY_PASS;
+    if (observer_of(self))
+        observer_of(self)->executed(observer_of(self)->context, owned->observed, request, bytes,
+                                    length,
+                                    decision == PROXY_PASS   ? DELIVERED_NOW
+                                    : decision == PROXY_HOLD ? DELIVERED_LATER
+                                                             : DELIVERED_NEVER);
+    return decision;
+}
+
+static void on_dialled(void *context, void *owner, int own_port)
+{
+    struct standalone *self = context;
+    struct owned *owned = owner;
+    if (observer_of(self))
+        observer_of(self)->dialled(observer_of(self)->context, owned->observed, own_port);
 }
 
 static void on_closed(void *context, void *owner)
@@ -76,6 +140,9 @@ static void on_closed(void *context, void *owner)
         log_shut(self->log, proxy_link_number(owned->link));
     if (owned->rules)
         rules_link_free(owned->rules);
+    if (observer_of(self))
+        observer_of(self)->closed(observer_of(self)->context, owned->observed);
+    free(owned->bytes);
     free(owned);
 }
 
@@ -83,6 +150,9 @@ static void on_notice(void *context, void *owner, const char *words)
 {
     struct standalone *self = context;
     struct owned *owned = owner;
+    if (observer_of(self))
+        observer_of(self)->notice(observer_of(self)->context, owned ? owned->observed : NULL,
+                                  words);
     if (self->log)
         log_notice(self->log, owned ? proxy_link_number(owned->link) : 0, words);
     else if (self->options->notice)
@@ -126,6 +196,8 @@ static void on_proxy_closed(void *context)
 {
     struct standalone *self = context;
     self->proxy = NULL;
+    if (observer_of(self))
+        observer_of(self)->end(observer_of(self)->context);
     lifetime_stop(&self->lifetime);
     uv_close((uv_handle_t *)&self->before_sleep, NULL);
     uv_close((uv_handle_t *)&self->asked, NULL);
@@ -169,9 +241,10 @@ static enum fail serve(struct standalone *self, const struct proxy_address *list
                        const struct proxy_address *upstream)
 {
     const struct standalone_options *options = self->options;
-    bool looks = self->rules || self->log;
+    bool looks = self->rules || self->log || options->observer;
     const struct proxy_hooks hooks = {
         .opened = on_opened,
+        .dialled = on_dialled,
         .request = looks ? on_request : NULL,
         .reply = looks ? on_reply : NULL,
         .closed = on_closed,
@@ -179,16 +252,21 @@ static enum fail serve(struct standalone *self, const struct proxy_address *list
         .context = self,
     };
     if (self->rules)
-        rules_start(self->rules, &self->loop, options->seed, on_struck, self);
+        rules_start(self->rules, &self->loop, options->seed,
+                    &(struct rules_hooks){on_struck, on_let_go, on_heard, self});
     enum fail fail = proxy_new(&self->proxy, &self->loop, listen, upstream, &hooks, self->failure);
     if (fail) {
         uv_run(&self->loop, UV_RUN_DEFAULT); /* what was opened is closed there */
         return fail;
     }
     watch(self);
+    if (options->observer &&
+        (self->fail = options->observer->begin(options->observer->context, &self->loop, self->proxy,
+                                               self->failure)))
+        end(self, "the history cannot begin");
     if (self->log)
         log_begin(self->log, options->listen, options->upstream, options->seed);
-    if (options->ready &&
+    if (!self->fail && options->ready &&
         (self->fail = options->ready(options->context, proxy_port(self->proxy), self->failure)))
         end(self, "nobody can be told where it listens");
     uv_run(&self->loop, UV_RUN_DEFAULT);

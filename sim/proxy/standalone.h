@@ -6,11 +6,35 @@
 #include "base/fail.h"
 #include "proxy/proxy.h"
 
+/* Will the client hear the reply? LATER: as far as is known; then heard() says when, or closed()
+ * that it did not. */
+enum delivery { DELIVERED_NOW, DELIVERED_LATER, DELIVERED_NEVER };
+
+/* Whoever writes down what happens between the rules and the server. Each has the proxy's own
+ * meaning (struct proxy_hooks); request is asked when no rule holds the request any more. */
+struct standalone_observer {
+    /* Before anybody connects. FAIL_*: the proxy does not serve. */
+    enum fail (*begin)(void *context, uv_loop_t *loop, struct proxy *proxy,
+                       struct failure *failure);
+    void (*opened)(void *context, struct proxy_link *link, int peer_port, void **owner);
+    void (*dialled)(void *context, void *owner, int own_port);
+    enum proxy_decision (*request)(void *context, void *owner, struct proxy_request *request);
+    /* The server has executed it. */
+    void (*executed)(void *context, void *owner, struct proxy_request *request, const char *bytes,
+                     size_t length, enum delivery heard);
+    void (*heard)(void *context, void *owner, struct proxy_request *request);
+    void (*closed)(void *context, void *owner);
+    void (*notice)(void *context, void *owner, const char *words); /* owner NULL: of no link */
+    void (*end)(void *context); /* all links are gone; handles are closed behind it */
+    void *context;
+};
+
 struct standalone_options {
     const char *listen, *upstream; /* addresses; see proxy_address_read() */
     const char *rules;             /* file, or NULL */
     const char *log;               /* file, "-": stderr, or NULL */
     uint64_t seed;
+    const struct standalone_observer *observer; /* NULL: none */
     /* Called once, when it listens: port, or 0 on a unix socket. What it fails with ends the proxy.
      */
     enum fail (*ready)(void *context, int port, struct failure *failure);

@@ -73,9 +73,15 @@ void wait_free(struct wait *wait)
 void wait_forward(struct wait *wait)
 {
     struct strike strike = wait->strike;
+    const struct rules_hooks *hooks = &strike.link->rules->hooks;
     wait_free(wait); /* first: going on may bring the next request, and its own wait */
-    if (strike.point == POINT_BEFORE)
-        proxy_request_forward(strike.request);
-    else
+    if (strike.point != POINT_BEFORE) {
+        if (hooks->heard)
+            hooks->heard(hooks->context, strike.request);
         proxy_reply_forward(strike.request);
+    } else if (hooks->let_go) {
+        hooks->let_go(hooks->context, strike.request);
+    } else {
+        proxy_request_forward(strike.request);
+    }
 }

@@ -104,6 +104,13 @@ const char *value_of_bytes(const char *bytes, size_t length, char *text)
     return text;
 }
 
+const char *value_digest(const char *bytes, size_t length, char *text)
+{
+    snprintf(text, VALUE_TEXT_MAX, "#%016llx",
+             (unsigned long long)digest_more(digest_start, bytes, length));
+    return text;
+}
+
 /* Two digits of hexadecimal, or -1. */
 static int read_byte(const char *text)
 {

@@ -28,7 +28,9 @@ static void add_row(const struct history_judging *judging, const struct history_
     result_judge(&results->rows[results->rows_count - 1], findings,
                  &(struct judging){.fail_on = fail_on_for(judging->fail_on,
                                                           scheme_named(head->scheme), FAIL_ON_BUG),
-                                   .interrupted = judging->interrupted,
+                                   .interrupted = judging->interrupted  ? judging->interrupted
+                                                  : head->incomplete[0] ? head->incomplete
+                                                                        : NULL,
                                    .tells_all = head->has_promises,
                                    .vacuity = is_stress ? result_vacuity(counters, false) : NULL});
 }

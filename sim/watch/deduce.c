@@ -10,7 +10,10 @@
 #include <string.h>
 
 /* A holder that has not come back so long after its lock was gone did not hold it then. */
-enum { PATIENCE_US = 5000000, EXPIRY_US = 2000 };
+enum {
+    PATIENCE_US = 5000000,
+    EXPIRY_US = 2000,
+};
 
 /* One execution, and the words for it. */
 struct telling {
@@ -101,17 +104,30 @@ static void put(struct telling *it, int holder, enum event_kind kind, enum opera
         event.effects = &it->effects;
     if (is_grant && value_number(who->token, &event.token))
         event.token_text = who->token;
+    if (kind == EVENT_HEAR && it->seen->heard == DELIVERED_LATER) {
+        late_keep(&it->seen->link->late, &event, holder);
+        return;
+    }
     story_put(it->watching->story, &event, on.question, on.when);
+}
+
+static void keep_late(struct telling *it, int holder, enum operation op, enum result result)
+{
+    put(it, holder, EVENT_HEAR, op, result, always);
 }
 
 /* An operation of one command, from its call to its return. */
 static void put_operation(struct telling *it, int holder, enum operation op, enum result result,
                           struct condition on)
 {
-    const bool is_heard = it->seen->reply != NULL;
+    const bool is_heard = it->seen->heard == DELIVERED_NOW;
     put(it, holder, EVENT_CALL, op, RESULT_NONE, on);
     put(it, holder, EVENT_SEND, op, RESULT_NONE, on);
     put(it, holder, EVENT_EXECUTE, op, RESULT_NONE, on);
+    if (it->seen->heard == DELIVERED_LATER && on.when == ALWAYS) {
+        keep_late(it, holder, op, result);
+        return;
+    }
     if (is_heard)
         put(it, holder, EVENT_HEAR, op, RESULT_NONE, on);
     put(it, holder, EVENT_RETURN, op, is_heard ? result : RESULT_FAILED, on);
@@ -201,7 +217,7 @@ static void note_late(struct telling *it, int who)
 {
     const struct seen_execution *seen = it->seen;
     const int64_t lease_us = stated_lease_us(seen->words), took_us = seen->done_us - seen->began_us;
-    if (!seen->reply || took_us <= lease_us)
+    if (seen->heard != DELIVERED_NOW || took_us <= lease_us)
         return;
     it->watching->outcome->late_grants++;
     watching_note(it->watching,
@@ -222,7 +238,7 @@ static void granted(struct telling *it, enum did did, bool is_grant)
     begin_attempt(it, who);
     fill_effects(it, did, OP_ACQUIRE);
     put_operation(it, who, OP_ACQUIRE, is_grant ? RESULT_GRANTED : RESULT_FAILED, always);
-    watching->holders[who].is_open = is_grant && seen->reply;
+    watching->holders[who].is_open = is_grant && seen->heard == DELIVERED_NOW;
     it->key->is_lock = true;
     it->key->owner = who;
     watching->outcome->grants++;
@@ -353,7 +369,7 @@ static void refused_acquire(struct telling *it)
     if (it->key->is_lock == false || kind_is_script(it->seen->name) || words->count < 3 ||
         strcmp(it->seen->name, "EXEC") == 0 || !it->seen->reply)
         return;
-    (void)value_of_bytes(words->at[2], words->lengths[2], value);
+    (void)keys_value(&it->watching->keys, words->at[2], words->lengths[2], value);
     const int who = holder_for(it->watching, value, it->seen->link);
     if (who == NOBODY_KNOWN || it->watching->holders[who].is_open || who == it->key->owner)
         return;
@@ -424,10 +440,14 @@ void deduce(struct watched_run *watching, const struct seen_execution *seen)
     opaque_of_words(&it.opaque, seen->words->at, seen->words->lengths, seen->words->count,
                     1u << KEY_LOCK);
     (void)snprintf(it.opaque.name, sizeof it.opaque.name, "%s", seen->name);
+    if (watching->keys.hides_values)
+        keys_hide_words(&watching->keys, seen->words, it.opaque.text);
     if (seen->reply)
         it.reply = look_reply(seen->reply, seen->reply_length);
     else
         it.reply = (struct reply){.kind = REPLY_OK};
+    if (watching->keys.hides_values && it.reply.kind == REPLY_VALUE)
+        it.reply.value = VALUE_EMPTY;
     if (it.key->is_lock && !seen->before->is_there)
         it.key->is_lock = false; /* its time was over, or the ledger will say what is strange */
     enum did did = what_was_done(&it, EFFECT_READ);

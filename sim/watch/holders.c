@@ -7,8 +7,6 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { TOKEN_LEAST = 8 };
-
 bool holder_is_token(const char *value)
 {
     return strlen(value) >= TOKEN_LEAST;
@@ -31,7 +29,7 @@ int holder_named(const struct watched_run *watching, const struct request_words 
         char value[VALUE_TEXT_MAX];
         if (words->lengths[i] < TOKEN_LEAST)
             continue;
-        (void)value_of_bytes(words->at[i], words->lengths[i], value);
+        (void)keys_value(&watching->keys, words->at[i], words->lengths[i], value);
         for (int h = 0; h < watching->holders_count; h++) {
             if (strcmp(watching->holders[h].token, value) != 0 || !holder_is_token(value))
                 continue;

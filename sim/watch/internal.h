@@ -8,7 +8,8 @@
 #ifndef PICKLOCK_WATCH_INTERNAL_H
 #define PICKLOCK_WATCH_INTERNAL_H
 
-#include "proxy/proxy.h"
+#include "live/process.h"
+#include "proxy/standalone.h"
 #include "watch/keys.h"
 #include "watch/peer.h"
 #include "watch/story.h"
@@ -37,7 +38,18 @@ struct holder {
     int64_t used;
 };
 
+/* What a client was told, and has not heard yet: a rule of the proxy holds it. */
+struct late_reply {
+    struct proxy_request *request; /* NULL: none */
+    struct {
+        int holder; /* NOBODY_KNOWN: of no operation */
+        struct event event;
+    } told[TURN_KEYS_MAX]; /* HEAR; one for each key */
+    int count;
+};
+
 struct watched_link {
+    struct late_reply late;
     struct watched_run *watching;
     struct proxy_link *link;
     uint64_t number;
@@ -82,9 +94,20 @@ struct watched_run {
     int64_t links; /* that are open */
     int blind;     /* as of links, of all */
     struct proxy *proxy;
+    char version[VERSION_MAX]; /* of the server */
     struct watched_request *current, *first, *last;
     uv_timer_t *next_turn; /* fires when the next one may begin */
 };
+
+/* watching: zeroed; keeps options and outcome. Every other one is closed, which takes the history:
+ * it is written where fail is FAIL_NONE, else given up. Returns fail, or why it cannot be written.
+ */
+enum fail watching_open(struct watched_run *watching, const struct watch_options *options,
+                        struct watch_outcome *outcome, struct failure *failure);
+enum fail watching_close(struct watched_run *watching, enum fail fail, struct failure *failure);
+/* To the server; is_ours: nobody comes to it but through the proxy. */
+enum fail watching_connect(struct watched_run *watching, const struct url *url, bool is_ours,
+                           struct failure *failure);
 
 /* Since the run began. */
 int64_t watching_now_us(const struct watched_run *watching);
@@ -100,6 +123,8 @@ void watching_note(struct watched_run *watching, const char *format, ...)
 /* --- turns.c --- */
 
 void turns_hooks(struct watched_run *watching, struct proxy_hooks *hooks);
+/* The same behind rules; begin and end are the caller's. */
+void turns_observe(struct watched_run *watching, struct standalone_observer *observer);
 /* The next request may go to the server. */
 void turns_next(struct watched_run *watching);
 void turns_free(struct watched_run *watching);
@@ -133,12 +158,20 @@ struct seen_execution {
     const struct request_words *words;
     int key;
     const struct key_look *before, *behind;
-    const char *reply; /* borrowed; NULL: nobody heard it */
+    const char *reply; /* borrowed; NULL: it is not known */
     size_t reply_length;
+    enum delivery heard; /* by its client */
     bool is_flush;
     int64_t began_us, sent_us, done_us, looked_us; /* behind the first look nothing is older than
                                                       began_us */
 };
 void deduce(struct watched_run *watching, const struct seen_execution *seen);
+
+/* --- late.c --- */
+
+/* Until it is heard; event (copied): HEAR, with the result that its operation then has. */
+void late_keep(struct late_reply *late, const struct event *event, int holder);
+/* What was kept from its client is heard now, or never. */
+void late_heard(struct watched_run *watching, struct watched_link *link, bool is_heard);
 
 #endif

@@ -59,6 +59,31 @@ static int free_row(struct keys *keys)
     return oldest;
 }
 
+const char *keys_value(const struct keys *keys, const char *bytes, size_t length, char *text)
+{
+    return keys->hides_values && length >= TOKEN_LEAST ? value_digest(bytes, length, text)
+                                                       : value_of_bytes(bytes, length, text);
+}
+
+void keys_hide_words(const struct keys *keys, const struct request_words *words,
+                     char text[OPAQUE_TEXT_MAX])
+{
+    const char *at[HIDDEN_WORDS_MAX];
+    size_t lengths[HIDDEN_WORDS_MAX];
+    char texts[HIDDEN_WORDS_MAX][VALUE_TEXT_MAX];
+    struct opaque hidden;
+    const int count = words->count < HIDDEN_WORDS_MAX ? words->count : HIDDEN_WORDS_MAX;
+    for (int i = 0; i < count; i++) {
+        const bool is_shown = i == 0 || words->lengths[i] < TOKEN_LEAST ||
+                              keys_matches(keys, words->at[i], words->lengths[i]);
+        at[i] =
+            is_shown ? words->at[i] : keys_value(keys, words->at[i], words->lengths[i], texts[i]);
+        lengths[i] = is_shown ? words->lengths[i] : strlen(texts[i]);
+    }
+    opaque_of_words(&hidden, at, lengths, count, 0);
+    (void)strcpy(text, hidden.text);
+}
+
 int keys_row(struct keys *keys, int database, const char *name, size_t length)
 {
     if (length >= WATCHED_KEY_MAX || memchr(name, '\0', length))
@@ -113,7 +138,7 @@ static enum fail take_value(struct keys *keys, const char *name, const char *typ
     if (!reply && is_text)
         return FAIL_UNAVAILABLE;
     if (reply && reply->type == REDIS_REPLY_STRING)
-        (void)value_of_bytes(reply->str, reply->len, look->value);
+        (void)keys_value(keys, reply->str, reply->len, look->value);
     look->is_there = (reply && reply->type == REDIS_REPLY_STRING) || !is_text;
     if (reply)
         freeReplyObject(reply);
@@ -141,7 +166,7 @@ static enum fail look_inside(struct keys *keys, const char *name, const char *ty
     if (strcmp(type, "hash") == 0)
         reply = control_ask(keys->control, failure, "HKEYS %s", name);
     if (reply && reply->type == REDIS_REPLY_ARRAY && reply->elements == 1) {
-        (void)value_of_bytes(reply->element[0]->str, reply->element[0]->len, look->value);
+        (void)keys_value(keys, reply->element[0]->str, reply->element[0]->len, look->value);
         freeReplyObject(reply);
         return FAIL_NONE;
     }
@@ -152,7 +177,7 @@ static enum fail look_inside(struct keys *keys, const char *name, const char *ty
         return FAIL_UNAVAILABLE;
     look->is_there = reply->type == REDIS_REPLY_STRING;
     if (look->is_there)
-        (void)value_of_bytes(reply->str, reply->len, look->value);
+        (void)keys_value(keys, reply->str, reply->len, look->value);
     freeReplyObject(reply);
     return FAIL_NONE;
 }

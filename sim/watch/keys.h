@@ -8,8 +8,15 @@
 #include "base/limits.h"
 #include "history/effect.h"
 #include "live/control.h"
+#include "redis/opaque.h"
+#include "watch/words.h"
 
-enum { WATCHED_KEY_MAX = 256, NO_KEY = -1 };
+enum {
+    WATCHED_KEY_MAX = 256,
+    HIDDEN_WORDS_MAX = 24, /* more is cut in a text anyway */
+    NO_KEY = -1,
+    TOKEN_LEAST = 8, /* bytes: a shorter value is no token */
+};
 
 /* How a key stands. */
 struct key_look {
@@ -38,12 +45,22 @@ struct keys {
     redisContext *control; /* borrowed */
     int database;          /* of the control connection */
     bool lacks_expiretime; /* the server is older than 7.0 */
+    bool hides_values;     /* of values only digests are kept */
     bool is_ours;          /* the server: nobody comes to it but through the proxy */
     int64_t knowledge; /* goes up when any key may have been changed by a command that names none */
     int64_t looks;
     int count; /* rows that were ever used: the locks of the history */
     struct watched_key rows[WATCHED_KEYS_MAX];
 };
+
+/* A value as text (text: VALUE_TEXT_MAX), by which it is compared: where values are hidden, of one
+ * that may be a token only its digest. Returns text. */
+const char *keys_value(const struct keys *keys, const char *bytes, size_t length, char *text);
+
+/* A request as people would type it, cut to fit: of long words that are no watched keys, and may be
+ * or hold a token, only the digest. */
+void keys_hide_words(const struct keys *keys, const struct request_words *words,
+                     char text[OPAQUE_TEXT_MAX]);
 
 /* keys: zeroed. Keeps pattern. */
 void keys_set_pattern(struct keys *keys, const char *pattern);

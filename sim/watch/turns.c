@@ -135,9 +135,9 @@ static enum fail look_behind(struct watched_run *watching, const struct watched_
     return FAIL_NONE;
 }
 
-/* reply NULL: nobody has heard it. */
+/* reply NULL: it is not known. */
 static void finish(struct watched_run *watching, struct watched_request *turn, const char *reply,
-                   size_t length)
+                   size_t length, enum delivery heard)
 {
     struct failure failure;
     const int64_t done_us = watching_now_us(watching);
@@ -160,6 +160,7 @@ static void finish(struct watched_run *watching, struct watched_request *turn, c
                                                   .behind = &behind,
                                                   .reply = reply,
                                                   .reply_length = length,
+                                                  .heard = heard,
                                                   .is_flush = turn->is_flush,
                                                   .began_us = turn->began_us,
                                                   .sent_us = turn->sent_us,
@@ -187,6 +188,9 @@ static enum proxy_decision take_turn(struct watched_run *watching, struct watche
 {
     turn->request->owner = turn;
     watching->outcome->looked_at++;
+    if (turn->request->copies)
+        watching_missed(watching, "a rule sent %s %d times: what each did is not told apart",
+                        turn->name, turn->request->copies + 1);
     if (!watching->current) {
         watching->current = turn;
         (void)begin(watching, turn);
@@ -362,19 +366,35 @@ static enum proxy_decision on_request(void *context, void *owner, struct proxy_r
     return take_turn(watching, turn);
 }
 
+static void on_executed(void *context, void *owner, struct proxy_request *request,
+                        const char *bytes, size_t length, enum delivery heard)
+{
+    struct watched_run *watching = context;
+    struct watched_link *link = owner;
+    if (!request->owner)
+        return;
+    if (request->owner == &watching->blind)
+        end_blind(link);
+    if (request->owner != watching->current)
+        return;
+    if (heard == DELIVERED_LATER)
+        link->late.request = request;
+    finish(watching, watching->current, bytes, length, heard);
+    turn_over(watching);
+}
+
 static enum proxy_decision on_reply(void *context, void *owner, struct proxy_request *request,
                                     const char *bytes, size_t length)
 {
-    struct watched_run *watching = context;
-    if (!request->owner)
-        return PROXY_PASS;
-    if (request->owner == &watching->blind)
-        end_blind(owner);
-    if (request->owner != watching->current)
-        return PROXY_PASS;
-    finish(watching, watching->current, bytes, length);
-    turn_over(watching);
+    on_executed(context, owner, request, bytes, length, DELIVERED_NOW);
     return PROXY_PASS;
+}
+
+static void on_heard(void *context, void *owner, struct proxy_request *request)
+{
+    struct watched_link *link = owner;
+    if (link->late.request == request)
+        late_heard(context, link, true);
 }
 
 /* Its client has gone. Whether the server has executed it is certain once the server has no such
@@ -391,7 +411,7 @@ static void abandoned(struct watched_run *watching, struct watched_request *turn
                         failure.text);
     if (reply)
         freeReplyObject(reply);
-    finish(watching, turn, NULL, 0);
+    finish(watching, turn, NULL, 0, DELIVERED_NEVER);
 }
 
 static void drop_waiting(struct watched_run *watching, const struct watched_link *link)
@@ -422,6 +442,8 @@ static void on_closed(void *context, void *owner)
         abandoned(watching, watching->current);
         turn_over(watching);
     }
+    if (link->late.request)
+        late_heard(watching, link, false);
     forget_transaction(link);
     free(link);
     watching->links--;
@@ -449,6 +471,18 @@ void turns_hooks(struct watched_run *watching, struct proxy_hooks *hooks)
                                   .closed = on_closed,
                                   .notice = on_notice,
                                   .context = watching};
+}
+
+void turns_observe(struct watched_run *watching, struct standalone_observer *observer)
+{
+    observer->opened = on_opened;
+    observer->dialled = on_dialled;
+    observer->request = on_request;
+    observer->executed = on_executed;
+    observer->heard = on_heard;
+    observer->closed = on_closed;
+    observer->notice = on_notice;
+    observer->context = watching;
 }
 
 void turns_free(struct watched_run *watching)

@@ -9,7 +9,6 @@
 #include "watch/internal.h"
 
 #include <signal.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,8 +19,6 @@ extern char **environ;
 enum {
     TICK_MS = 20,
     LEAVE_US = 500000, /* connections that outlive the command are waited for so long */
-    ERROR_US = 1000,   /* how far our times and a server's expiry may disagree */
-    HEAD_BYTES = 48 * 1024,
     STATUS_SIGNALLED = 128,
 };
 
@@ -39,64 +36,10 @@ struct watch_run {
     bool has_folder;
     struct process process;
     struct url url;
-    redisContext *control;
-    char version[VERSION_MAX];
     char address[3 * URL_PART_MAX]; /* of the proxy, as a URL */
 };
 
-int64_t watching_now_us(const struct watched_run *watching)
-{
-    return monotonic_us() - watching->began_us;
-}
-
-void watching_missed(struct watched_run *watching, const char *format, ...)
-{
-    va_list values;
-    char words[400];
-    if (watching->outcome->missed)
-        return;
-    va_start(values, format);
-    (void)vsnprintf(words, sizeof words, format, values);
-    va_end(values);
-    watching->outcome->missed = memory_text(words);
-}
-
-void watching_note(struct watched_run *watching, const char *format, ...)
-{
-    va_list values;
-    char words[600];
-    struct watch_outcome *outcome = watching->outcome;
-    if (outcome->notes_count == WATCH_NOTES_MAX)
-        return;
-    va_start(values, format);
-    (void)vsnprintf(words, sizeof words, format, values);
-    va_end(values);
-    for (int i = 0; i < outcome->notes_count; i++)
-        if (strcmp(outcome->notes[i], words) == 0)
-            return;
-    outcome->notes[outcome->notes_count++] = memory_text(words);
-}
-
-void watch_outcome_free(struct watch_outcome *outcome)
-{
-    for (int i = 0; i < outcome->notes_count; i++)
-        free(outcome->notes[i]);
-    free(outcome->missed);
-    free(outcome->open);
-    *outcome = (struct watch_outcome){0};
-}
-
 /* --- the server --- */
-
-static enum fail read_version(struct watch_run *run, struct failure *failure)
-{
-    redisReply *reply = control_ask(run->control, failure, "INFO server");
-    if (!reply)
-        return FAIL_UNAVAILABLE;
-    control_field(reply->str, "redis_version", run->version, sizeof run->version);
-    freeReplyObject(reply);
-    return FAIL_NONE;
-}
 
 static enum fail start_server(struct watch_run *run, struct proxy_address *upstream,
                               struct failure *failure)
@@ -117,20 +60,14 @@ static enum fail start_server(struct watch_run *run, struct proxy_address *upstr
             return failure->code;
         run->url = process_url(&run->process);
     }
-    if (control_open(&run->control, &run->url, failure) || read_version(run, failure))
-        return failure->code;
     *upstream = (struct proxy_address){.port = run->url.port};
     (void)snprintf(upstream->host, sizeof upstream->host, "%s", run->url.host);
     (void)snprintf(upstream->path, sizeof upstream->path, "%s", run->url.path);
-    run->watching.keys.control = run->control;
-    run->watching.keys.is_ours = !run->options->url;
-    run->watching.keys.database = run->url.database;
-    return FAIL_NONE;
+    return watching_connect(&run->watching, &run->url, !run->options->url, failure);
 }
 
 static void stop_server(struct watch_run *run)
 {
-    control_shut(run->control);
     process_kill(&run->process);
     if (run->has_folder)
         folder_shut(&run->folder);
@@ -300,66 +237,20 @@ static enum fail serve(struct watch_run *run, const struct proxy_address *upstre
     return fail;
 }
 
-/* What the history says of itself, known at its end. */
-static void write_head(struct watch_run *run)
-{
-    struct watched_run *watching = &run->watching;
-    const int clients = watching->holders_count ? watching->holders_count : 1;
-    struct history_head head = {.scenario = "watch",
-                                .world = "redis",
-                                .clients = clients,
-                                .servers = 1,
-                                .locks = watching->keys.count ? watching->keys.count : 1,
-                                .unit_us = 1000,
-                                .clock_error_us = ERROR_US,
-                                .has_promises = true,
-                                .promises = PROMISE_EXPIRY | PROMISE_EXTENDS | PROMISE_TOKEN |
-                                            PROMISE_LEASES};
-    (void)snprintf(head.program, sizeof head.program, "%s", run->options->program);
-    (void)snprintf(head.server_version, sizeof head.server_version, "%s", run->version);
-    head.names = memory_new((size_t)clients, sizeof *head.names);
-    head.processes = memory_new((size_t)clients, sizeof *head.processes);
-    (void)snprintf(head.names[0], sizeof head.names[0], "A");
-    for (int i = 0; i < watching->holders_count; i++) {
-        const struct holder *holder = &watching->holders[i];
-        const bool is_unknown = i == watching->unknown;
-        (void)snprintf(head.names[i], sizeof head.names[i], "%s",
-                       is_unknown ? "unknown who" : holder->name);
-        (void)snprintf(head.processes[i], sizeof head.processes[i], "%s",
-                       *holder->peer.label ? holder->peer.label : "an unknown process");
-        story_drop(holder->goes_on);
-    }
-    history_writer_head(watching->writer, &head);
-    free(head.names);
-    free(head.processes);
-}
-
 enum fail watch_run(const struct watch_options *options, struct watch_outcome *outcome,
                     struct failure *failure)
 {
     struct watch_run *run = memory_new(1, sizeof *run);
     struct watched_run *watching = &run->watching;
     struct proxy_address upstream;
-    *outcome = (struct watch_outcome){0};
-    run->options = watching->options = options;
+    run->options = options;
     run->parent = getppid();
-    watching->outcome = outcome;
-    watching->began_us = monotonic_us();
-    watching->unknown = NOBODY_KNOWN;
-    keys_set_pattern(&watching->keys, options->pattern);
-    enum fail fail = history_writer_begin(&watching->writer, options->history, HEAD_BYTES, failure);
+    enum fail fail = watching_open(watching, options, outcome, failure);
     if (!fail) {
-        watching->story = story_new(watching->writer);
         fail = start_server(run, &upstream, failure);
         if (!fail)
             fail = serve(run, &upstream, failure);
-        (void)story_free(watching->story);
-        write_head(run);
-        if (fail)
-            history_writer_abandon(watching->writer);
-        else
-            fail = history_writer_close(watching->writer, failure);
-        turns_free(watching);
+        fail = watching_close(watching, fail, failure);
     }
     stop_server(run);
     free(run);

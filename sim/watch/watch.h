@@ -23,6 +23,7 @@ struct watch_options {
     char *const *command;     /* NULL at its end; NULL: none, until a signal comes */
     bool is_stdout_taken;     /* what the command prints goes to stderr */
     const char *history;      /* the file to be written */
+    bool hides_values;        /* of tokens only digests are written */
     const char *program;      /* what the history calls the program */
     const volatile int *stop; /* set by a signal handler */
     /* Called once, when the proxy listens there: "redis://127.0.0.1:1234/0". */

@@ -1,0 +1,147 @@
+"""`picklock proxy --history`: what clients do to their locks behind the proxy's rules, as a history that `check` judges."""
+
+import contextlib
+import json
+import signal
+import subprocess
+
+import pytest
+import redis
+from conftest import PATIENCE_S, PICKLOCK, run, server
+
+A, B = "token-of-client-A", "token-of-client-B"
+CAD = "if redis.call('get', KEYS[1]) == ARGV[1] then return redis.call('del', KEYS[1]) else return 0 end"
+
+
+@pytest.fixture(scope="module")
+def upstream():
+    with server() as port:
+        yield port
+
+
+@contextlib.contextmanager
+def recorded(upstream, tmp_path, rules=""):
+    """A proxy that writes a history; yields how to connect. What it came to is .status, .words, .events."""
+    (tmp_path / "rules").write_text(rules)
+    with redis.Redis(port=upstream) as ask:
+        ask.flushall()
+    process = subprocess.Popen([PICKLOCK, "proxy", "--upstream", f"127.0.0.1:{upstream}", "--rules", tmp_path / "rules", "--key",
+                                "lock:*", "--history", tmp_path / "h.jsonl"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    port = int(process.stdout.readline())
+
+    def client(**more):
+        return redis.Redis(port=port, socket_timeout=PATIENCE_S, **more)
+
+    try:
+        yield client
+    finally:
+        process.send_signal(signal.SIGTERM)
+        _, client.words = process.communicate(timeout=PATIENCE_S)
+        client.status = process.returncode
+        text = (tmp_path / "h.jsonl").read_text() if (tmp_path / "h.jsonl").exists() else ""
+        client.text, client.events = text, [json.loads(line) for line in text.splitlines()]
+
+
+def verdicts(tmp_path):
+    checked = run("check", tmp_path / "h.jsonl", "--json", "-")
+    row, = checked.json["results"]
+    return checked.status, {found["property"]: found["verdict"] for found in row["properties"]}, row
+
+
+def of_kind(client, kind, op=None):
+    return [event for event in client.events if event.get("kind") == kind and op in (None, event.get("op"))]
+
+
+def test_what_is_right_holds_and_no_token_is_written(upstream, tmp_path):
+    with recorded(upstream, tmp_path, "slow: command=SET every=2 before -> delay 2ms\n") as client:
+        with client() as a, client() as b:
+            for _ in range(3):
+                assert a.set("lock:1", A, nx=True, px=20000) and not b.set("lock:1", B, nx=True, px=20000)
+                assert a.eval(CAD, 1, "lock:1", A) == 1
+                assert b.set("lock:1", B, nx=True, px=20000) and b.eval(CAD, 1, "lock:1", B) == 1
+    assert client.status == 0, client.words
+    assert "6 grants" in client.words and "6 releases" in client.words
+    status, found, _ = verdicts(tmp_path)
+    assert found["lease-exclusion"] == found["release-own"] == "holds" and status == 0
+    assert A not in client.text and B not in client.text and "SET lock:1 #" in client.text
+    assert len({event["token"] for event in of_kind(client, "return", "acquire") if "token" in event}) == 2
+
+
+def test_what_is_wrong_is_violated(upstream, tmp_path):
+    with recorded(upstream, tmp_path) as client, client() as a, client() as b:
+        assert a.set("lock:1", A, nx=True, px=20000)
+        b.delete("lock:1")
+        assert b.set("lock:1", B, nx=True, px=20000)
+        assert a.eval(CAD, 1, "lock:1", A) == 0
+    status, found, _ = verdicts(tmp_path)
+    assert status == 1 and found["release-own"] == "violated"
+
+
+@pytest.mark.parametrize("action", ["cut rst", 'answer "-ERR lost"'])
+def test_a_grant_that_is_executed_and_lost_is_no_hold(upstream, tmp_path, action):
+    with recorded(upstream, tmp_path, f"lose: command=SET once after -> {action}\n") as client:
+        with client() as a, client() as b:
+            with pytest.raises(redis.RedisError):
+                a.set("lock:1", A, nx=True, px=30)
+            while b.exists("lock:1"):
+                pass
+            assert b.set("lock:1", B, nx=True, px=20000) and b.eval(CAD, 1, "lock:1", B) == 1
+    assert client.status == 0, client.words
+    first, second = of_kind(client, "return", "acquire")
+    assert first["result"] == "failed" and second["result"] == "granted"
+    assert [event["client"] for event in of_kind(client, "hear", "acquire")] in ([], [second["client"]])
+    assert verdicts(tmp_path)[1].get("lease-exclusion") != "violated"
+
+
+def test_a_grant_that_is_told_late_is_heard_late(upstream, tmp_path):
+    with recorded(upstream, tmp_path, "late: command=SET once after -> delay 120ms\n") as client:
+        with client() as a, client() as b:
+            assert a.set("lock:1", A, nx=True, px=20000)
+            assert b.get("lock:1") and a.eval(CAD, 1, "lock:1", A) == 1
+    execute, = of_kind(client, "execute", "acquire")
+    returned, = of_kind(client, "return", "acquire")
+    assert returned["result"] == "granted" and returned["t"] - execute["t"] >= 120_000
+    assert [event["result"] for event in of_kind(client, "return", "release")] == ["released"]
+
+
+def test_others_are_served_while_a_rule_holds_one(upstream, tmp_path):
+    rules = "wait: command=SET client=1 -> hold until=go max=100s\ngo: command=PING -> release go\n"
+    with recorded(upstream, tmp_path, rules) as client:
+        with client() as a, client() as b:
+            a.ping()  # client 1, and the label is open from here on
+            assert a.set("lock:1", A, nx=True, px=20000) and b.eval(CAD, 1, "lock:1", A) == 1
+    assert "1 grants" in client.words
+    rules = "wait: command=SET client=1 -> hold until=go max=100s\ngo: command=DEL key=go -> release go\n"
+    with recorded(upstream, tmp_path, rules) as client:
+        with client() as a, client() as b:
+            connection = a.connection_pool.get_connection("SET")
+            connection.send_command("SET", "lock:1", A, "NX", "PX", 20000)
+            assert b.set("lock:1", B, nx=True, px=20000)  # watched, too; and not behind the one that is held
+            b.delete("go")
+            assert connection.read_response() is None
+    assert "1 grants, 1 refusals" in client.words and client.status == 0
+
+
+@pytest.mark.parametrize(("rules", "words", "sent"), [
+    ("", "wants no reply", [("CLIENT", "REPLY", "OFF"), ("SET", "lock:1", A, "NX", "PX", 20000)]),
+    ("twice: command=SET -> duplicate\n", "2 times", [("SET", "lock:1", A, "NX", "PX", 20000), ("PING",)]),
+])
+def test_what_is_not_whole_says_so_and_is_unknown(upstream, tmp_path, rules, words, sent):
+    with recorded(upstream, tmp_path, rules) as client, client() as a, client() as b:
+        connection = a.connection_pool.get_connection("SET")
+        for command in sent:
+            connection.send_command(*command)
+        while not b.exists("lock:1"):
+            pass
+    assert client.status == 2 and words in client.words
+    status, found, row = verdicts(tmp_path)
+    assert status == 2 and "holds" not in found.values()
+    assert words in client.events[0]["incomplete"]
+
+
+def test_no_history_where_it_cannot_be_written(upstream, tmp_path):
+    for key in ([], ["--key", "lock:*"]):
+        refused = run("proxy", "--upstream", f"127.0.0.1:{upstream}", "--history", tmp_path / "no" / "h.jsonl", *key)
+        assert refused.status in (64, 70) and refused.out == ""
+    nobody = run("proxy", "--upstream", "127.0.0.1:1", "--history", tmp_path / "h.jsonl", "--key", "*")
+    assert nobody.status == 69 and not (tmp_path / "h.jsonl").exists()

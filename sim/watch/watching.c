@@ -1,0 +1,146 @@
+/* watching.c - what every watched run has: the server that is looked at, and the history, from its
+ * beginning to its end. */
+#include "watch/internal.h"
+
+#include "base/memory.h"
+#include "base/monotonic.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    ERROR_US = 1000, /* how far our times and a server's expiry may disagree */
+    HEAD_BYTES = 48 * 1024,
+};
+
+int64_t watching_now_us(const struct watched_run *watching)
+{
+    return monotonic_us() - watching->began_us;
+}
+
+void watching_missed(struct watched_run *watching, const char *format, ...)
+{
+    va_list values;
+    char words[400];
+    if (watching->outcome->missed)
+        return;
+    va_start(values, format);
+    (void)vsnprintf(words, sizeof words, format, values);
+    va_end(values);
+    watching->outcome->missed = memory_text(words);
+}
+
+void watching_note(struct watched_run *watching, const char *format, ...)
+{
+    va_list values;
+    char words[600];
+    struct watch_outcome *outcome = watching->outcome;
+    if (outcome->notes_count == WATCH_NOTES_MAX)
+        return;
+    va_start(values, format);
+    (void)vsnprintf(words, sizeof words, format, values);
+    va_end(values);
+    for (int i = 0; i < outcome->notes_count; i++)
+        if (strcmp(outcome->notes[i], words) == 0)
+            return;
+    outcome->notes[outcome->notes_count++] = memory_text(words);
+}
+
+void watch_outcome_free(struct watch_outcome *outcome)
+{
+    for (int i = 0; i < outcome->notes_count; i++)
+        free(outcome->notes[i]);
+    free(outcome->missed);
+    free(outcome->open);
+    *outcome = (struct watch_outcome){0};
+}
+
+/* --- from its beginning to its end --- */
+
+static enum fail read_version(struct watched_run *watching, struct failure *failure)
+{
+    redisReply *reply = control_ask(watching->keys.control, failure, "INFO server");
+    if (!reply)
+        return FAIL_UNAVAILABLE;
+    control_field(reply->str, "redis_version", watching->version, sizeof watching->version);
+    freeReplyObject(reply);
+    return FAIL_NONE;
+}
+
+/* What the history says of itself, known at its end. */
+static void write_head(struct watched_run *watching)
+{
+    const int clients = watching->holders_count ? watching->holders_count : 1;
+    const char *why =
+        watching->outcome->missed ? watching->outcome->missed : watching->outcome->open;
+    struct history_head head = {.scenario = "watch",
+                                .world = "redis",
+                                .clients = clients,
+                                .servers = 1,
+                                .locks = watching->keys.count ? watching->keys.count : 1,
+                                .unit_us = 1000,
+                                .clock_error_us = ERROR_US,
+                                .has_promises = true,
+                                .promises = PROMISE_EXPIRY | PROMISE_EXTENDS | PROMISE_TOKEN |
+                                            PROMISE_LEASES};
+    (void)snprintf(head.program, sizeof head.program, "%s", watching->options->program);
+    (void)snprintf(head.server_version, sizeof head.server_version, "%s", watching->version);
+    if (why)
+        (void)snprintf(head.incomplete, sizeof head.incomplete, "%s", why);
+    head.names = memory_new((size_t)clients, sizeof *head.names);
+    head.processes = memory_new((size_t)clients, sizeof *head.processes);
+    (void)snprintf(head.names[0], sizeof head.names[0], "A");
+    for (int i = 0; i < watching->holders_count; i++) {
+        const struct holder *holder = &watching->holders[i];
+        const bool is_unknown = i == watching->unknown;
+        (void)snprintf(head.names[i], sizeof head.names[i], "%s",
+                       is_unknown ? "unknown who" : holder->name);
+        (void)snprintf(head.processes[i], sizeof head.processes[i], "%s",
+                       *holder->peer.label ? holder->peer.label : "an unknown process");
+        story_drop(holder->goes_on);
+    }
+    history_writer_head(watching->writer, &head);
+    free(head.names);
+    free(head.processes);
+}
+
+enum fail watching_open(struct watched_run *watching, const struct watch_options *options,
+                        struct watch_outcome *outcome, struct failure *failure)
+{
+    *outcome = (struct watch_outcome){0};
+    watching->options = options;
+    watching->outcome = outcome;
+    watching->began_us = monotonic_us();
+    watching->unknown = NOBODY_KNOWN;
+    keys_set_pattern(&watching->keys, options->pattern);
+    watching->keys.hides_values = options->hides_values;
+    if (history_writer_begin(&watching->writer, options->history, HEAD_BYTES, failure))
+        return failure->code;
+    watching->story = story_new(watching->writer);
+    return FAIL_NONE;
+}
+
+enum fail watching_connect(struct watched_run *watching, const struct url *url, bool is_ours,
+                           struct failure *failure)
+{
+    if (control_open(&watching->keys.control, url, failure) || read_version(watching, failure))
+        return failure->code;
+    watching->keys.is_ours = is_ours;
+    watching->keys.database = url->database;
+    return FAIL_NONE;
+}
+
+enum fail watching_close(struct watched_run *watching, enum fail fail, struct failure *failure)
+{
+    (void)story_free(watching->story);
+    write_head(watching);
+    if (fail)
+        history_writer_abandon(watching->writer);
+    else
+        fail = history_writer_close(watching->writer, failure);
+    turns_free(watching);
+    control_shut(watching->keys.control);
+    return fail;
+}
