@@ -212,3 +212,30 @@ def test_random_histories_are_judged_as_by_trying_every_order(picklock, tmp_path
             assert ran.status == (2 if is_explained(ops) else 1), f"{path.read_text()}{ran}"
         seen.add(is_explained(ops))
     assert seen == {True, False}
+
+
+def test_the_schema_is_of_what_is_read(picklock, tmp_path):
+    """What it allows is read, and what it does not is refused; the functions are those of the page."""
+    jsonschema = pytest.importorskip("jsonschema")
+    schema = json.loads((ROOT / "reports" / "jepsen.schema.json").read_text())
+    jsonschema.validate(json.loads((SEEDS / "fences.json").read_text()), schema)
+    good = op("invoke", "acquire", 0, 0)
+    names = schema["$defs"]["operation"]["oneOf"][1]["properties"]["f"]["enum"]
+    page = (ROOT / "sim" / "docs" / "HISTORIES.md").read_text()
+    assert len(names) == 10 and all(f"`{name}`" in page for name in names)
+    tried = [(good, True), (good | {"process": "nemesis", "f": "kill"}, True), (good | {"note": [1]}, True),
+             *((good | {"f": name}, True) for name in names),
+             (good | {"f": "steal"}, False), (good | {"type": "maybe"}, False), (good | {"process": -1}, False), (good | {"time": 1.5}, False),
+             ({"type": "invoke", "f": "acquire"}, False)]
+    for shown, is_good in tried:
+        assert jsonschema.Draft202012Validator(schema).is_valid(shown) is is_good, shown
+        path = write(tmp_path / "a.json", [good, shown | {"process": 1} if shown.get("process") == 0 else shown])
+        ran = picklock("check", path, "--format", "jepsen-json")
+        assert ran.status == (2 if is_good else 64), (shown, ran)
+
+
+@pytest.mark.parametrize("text", ["", "; nothing\n", "[]", "{:process :nemesis, :type :info, :f :kill}"])
+def test_a_file_without_an_operation_is_no_history(picklock, tmp_path, text):
+    (tmp_path / "a.edn").write_text(text)
+    ran = picklock("check", tmp_path / "a.edn", "--format", "jepsen-edn")
+    assert ran.status == 64 and "there is no operation of a process in it" in ran.err, ran

@@ -19,7 +19,7 @@ enum fail source_args_read(const struct source_args *args, struct source_options
     if (jepsen->model == MODEL_LEASE && !jepsen->lease_us)
         return failure_set(failure, FAIL_INPUT, "a lease-lock wants its --lease");
     if (jepsen->lease_us && (jepsen->model == MODEL_MUTEX || jepsen->model == MODEL_OWNER))
-        return failure_set(failure, FAIL_INPUT, "a %s has no lease; --model lease-lock has one",
+        return failure_set(failure, FAIL_INPUT, "--model %s has no lease; lease-lock has one",
                            lock_model_name(jepsen->model));
     return FAIL_NONE;
 }

@@ -390,6 +390,8 @@ enum fail jepsen_reader_new(struct jepsen_reader **reader, FILE *file, const cha
     made->is_first_pass = true;
     while (!fail && !is_end)
         fail = jepsen_reader_next(made, &event, &is_end, failure);
+    if (!fail && made->events == 0)
+        fail = form_refuses(&made->form, failure, "there is no operation of a process in it");
     if (!fail && fseek(file, 0, SEEK_SET))
         fail = failure_set(failure, FAIL_INPUT, "%.600s: cannot be read twice", path);
     if (fail) {

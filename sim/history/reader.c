@@ -218,8 +218,8 @@ static enum fail take_own(struct history_reader *reader, const char *name, const
                           failure);
 }
 
-static enum fail unknown_field(struct history_reader *reader, const char *name,
-                               struct failure *failure)
+static enum fail other_field(struct history_reader *reader, const char *name,
+                             struct failure *failure)
 {
     static const char *const others[] = {"i",    "t",        "kind",   "client", "server",
                                          "from", "inferred", "opaque", "effects"};
@@ -228,8 +228,9 @@ static enum fail unknown_field(struct history_reader *reader, const char *name,
     for (int i = 0; i < FIELDS; i++)
         names[i] = fields[i].name;
     memcpy(names + FIELDS, others, sizeof others);
-    int count = FIELDS + OTHERS - (reader->version < 2 ? FOREIGN : 0);
-    return reader_unknown(reader, "an event has no field", name, names, count, failure);
+    const int known = FIELDS + OTHERS - (reader->version < 2 ? FOREIGN : 0);
+    return reader_other(reader, "an event has no field", name, names, FIELDS + OTHERS, known,
+                        failure);
 }
 
 static enum fail take_field(struct history_reader *reader, const char *name, const json_t *value,
@@ -245,7 +246,7 @@ static enum fail take_field(struct history_reader *reader, const char *name, con
         return fail;
     int row = NAMES_FIND_ROW(fields, name);
     if (row < 0)
-        return unknown_field(reader, name, failure);
+        return other_field(reader, name, failure);
     *filled |= 1u << row;
     return fields[row].take(reader, name, value, event, failure);
 }

@@ -71,6 +71,12 @@ void reader_within(struct history_reader *reader, const char *outer, int nth, co
 enum fail reader_unknown(struct history_reader *reader, const char *what, const char *word,
                          const char *const *words, int count, struct failure *failure);
 
+/* A field of a name that nobody knows is somebody's own, and left alone: unless it may be a known
+ * one misspelt, or a later version of the format knows it. names: all, those of this version first,
+ * known of them. */
+enum fail reader_other(struct history_reader *reader, const char *what, const char *name,
+                       const char *const *names, int count, int known, struct failure *failure);
+
 /* A value of the field of that name. */
 enum fail reader_number(struct history_reader *reader, const char *name, const json_t *value,
                         int64_t least, int64_t most, int64_t *number, struct failure *failure);

@@ -19,15 +19,16 @@ enum {
     NEW_FIELDS = sizeof new_fields / sizeof new_fields[0],
 };
 
-static enum fail unknown_field(struct history_reader *reader, const char *name,
-                               struct failure *failure)
+static enum fail other_field(struct history_reader *reader, const char *name,
+                             struct failure *failure)
 {
     const char *names[HEAD_FIELDS + NEW_FIELDS];
     memcpy(names, head_fields, sizeof head_fields);
     memcpy(names + HEAD_FIELDS, new_fields, sizeof new_fields);
     reader_at(reader, name);
-    return reader_unknown(reader, "the head has an unknown field", name, names,
-                          HEAD_FIELDS + (reader->version > 1 ? NEW_FIELDS : 0), failure);
+    return reader_other(reader, "the head has an unknown field", name, names,
+                        HEAD_FIELDS + NEW_FIELDS,
+                        HEAD_FIELDS + (reader->version > 1 ? NEW_FIELDS : 0), failure);
 }
 
 static enum fail check_fields(struct history_reader *reader, json_t *object,
@@ -42,8 +43,11 @@ static enum fail check_fields(struct history_reader *reader, json_t *object,
     json_object_foreach(object, name, value)
     {
         bool is_new = reader->version > 1 && NAMES_FIND(new_fields, name) >= 0;
-        if (!is_new && NAMES_FIND(head_fields, name) < 0)
-            return unknown_field(reader, name, failure);
+        if (is_new || NAMES_FIND(head_fields, name) >= 0)
+            continue;
+        enum fail fail = other_field(reader, name, failure);
+        if (fail)
+            return fail;
     }
     return FAIL_NONE;
 }

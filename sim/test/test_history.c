@@ -313,7 +313,8 @@ static void bad_files_are_refused_with_file_and_line(void **state)
         {HEAD "{\"i\":0,\"t\":5,\"kind\":\"notice\"}\n", 2, "client"},
         {HEAD "{\"i\":0,\"t\":5,\"kind\":\"wake\",\"lock\":1}\n", 2, "lock"},
         {HEAD "{\"i\":0,\"t\":5,\"kind\":\"wake\",\"from\":6}\n", 2, "later"},
-        {HEAD "{\"i\":0,\"t\":5,\"kind\":\"wake\",\"wake\":6}\n", 2, "no field 'wake'"},
+        {HEAD "{\"i\":0,\"t\":5,\"kind\":\"wake\",\"clinet\":6}\n", 2,
+         "no field 'clinet'; did you mean 'client'?"},
         {HEAD CALL "{\"i\":1,\"t\":4,\"kind\":\"wake\"}\n", 3, "'t' is 4, earlier than 5"},
         {HEAD "{\"i\":0,\"i\":0,\"t\":5,\"kind\":\"wake\"}\n", 2, "duplicate"},
         {HEAD "{\"i\":0,\"t\":5,\"kind\":\"send\",\"client\":0,\"server\":0,\"verb\":\"GIVE\","
@@ -348,6 +349,23 @@ static void bad_files_are_refused_with_file_and_line(void **state)
 }
 
 /* Whatever version 1 of the format has ever said of a fault is still read. */
+/* Fields of somebody's own change nothing: neither in the head nor in an event. */
+static void other_fields_are_left_alone(void **state)
+{
+    static const char *const others[] = {"\"note\":\"a b\"", "\"id\":7", "\"host\":null",
+                                         "\"trace\":{\"span\":[1,2]}"};
+    (void)state;
+    struct failure failure;
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+        char text[2048];
+        snprintf(text, sizeof text,
+                 "{%s,%s{\"i\":0,%s,\"t\":5,\"kind\":\"call\",\"client\":0,"
+                 "\"op\":\"acquire\"}\n{\"end\":1}\n",
+                 others[i], HEAD + 1, others[i]);
+        assert_int_equal(read_all(text, &failure), FAIL_NONE);
+    }
+}
+
 static void the_names_of_faults_are_the_files_own(void **state)
 {
     static const char *const known[] = {
@@ -413,6 +431,7 @@ int main(void)
         cmocka_unit_test(an_abandoned_history_leaves_nothing),
         cmocka_unit_test(a_full_disk_is_reported),
         cmocka_unit_test(bad_files_are_refused_with_file_and_line),
+        cmocka_unit_test(other_fields_are_left_alone),
         cmocka_unit_test(the_names_of_faults_are_the_files_own),
         cmocka_unit_test(a_line_without_end_is_refused_early),
         cmocka_unit_test(names_read_back),
