@@ -64,7 +64,8 @@ def shell(line, *words):
                           timeout=PATIENCE_S)
 
 
-@pytest.mark.parametrize("line", ['"$1" check <(cat "$2")', 'cat "$2" | "$1" check /dev/stdin', '"$1" check /dev/stdin <"$2"'])
+@pytest.mark.parametrize("line", ['"$1" check <(cat "$2")', 'cat "$2" | "$1" check /dev/stdin', '"$1" check /dev/stdin <"$2"',
+                                  'cat "$2" | "$1" check -', 'sleep 0.2 & tail -n +1 -f --pid=$! "$2" | "$1" check -', '"$1" check - <"$2"'])
 def test_a_pipe_that_somebody_writes_is_read(line):
     done = shell(line, HISTORY)
     assert done.returncode == 0 and "overrun" in done.stdout, done

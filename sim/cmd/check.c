@@ -84,6 +84,7 @@ int cmd_check(int argc, char **argv)
         return cmd_failed(&failure);
     if (operands != 1)
         return cmd_refuse("check wants one history file");
+    const char *path = source_path(argv[1]);
     source_args.lease_us = lease_us;
     if (source_args_read(&source_args, &source, &failure))
         return cmd_failed(&failure);
@@ -96,16 +97,16 @@ int cmd_check(int argc, char **argv)
         return cmd_failed(&failure);
     if (wants_timeline && json && !strcmp(json, "-"))
         return cmd_refuse("--timeline and --json - both want stdout");
-    if (wants_timeline && infile_is_pipe(argv[1]))
+    if (wants_timeline && infile_is_pipe(path))
         return cmd_refuse("%s: --timeline reads the history twice, and a pipe can be read once",
-                          argv[1]);
-    enum fail fail = judge(argv[1], &wanted, &source, lease_us, fail_on, &results, &failure);
+                          path);
+    enum fail fail = judge(path, &wanted, &source, lease_us, fail_on, &results, &failure);
     if (!fail && json)
         fail = report_write(FORMAT_JSON, json, &results, NULL, &failure);
     if (!fail && (!json || strcmp(json, "-") != 0))
         report_terminal(stdout, &results, output_has_colours());
     if (!fail && wants_timeline)
-        fail = print_timeline(argv[1], &results, &failure);
+        fail = print_timeline(path, &results, &failure);
     int status = fail ? cmd_failed(&failure) : (int)results_status(&results);
     results_free(&results);
     free(wanted.rows);

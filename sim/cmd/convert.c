@@ -71,10 +71,11 @@ int cmd_convert(int argc, char **argv)
         return cmd_refuse("convert wants one history file");
     if (!to)
         return cmd_refuse("convert wants --to knossos, porcupine or perfetto");
-    if (strcmp(out, "-") != 0 && outfile_is_same(argv[1], out))
-        return cmd_refuse("%s would be replaced by what it is converted to", argv[1]);
+    const char *path = source_path(argv[1]);
+    if (strcmp(out, "-") != 0 && outfile_is_same(path, out))
+        return cmd_refuse("%s would be replaced by what it is converted to", path);
     if (export_named(to, &rules, &failure) || source_args_read(&source_args, &source, &failure) ||
-        convert(argv[1], &source, rules, out, &failure))
+        convert(path, &source, rules, out, &failure))
         return cmd_failed(&failure);
     return FAIL_NONE;
 }

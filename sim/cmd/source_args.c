@@ -1,6 +1,8 @@
 /* source_args.c - see source_args.h. */
 #include "cmd/source_args.h"
 
+#include <string.h>
+
 enum fail source_args_read(const struct source_args *args, struct source_options *options,
                            struct failure *failure)
 {
@@ -22,4 +24,9 @@ enum fail source_args_read(const struct source_args *args, struct source_options
         return failure_set(failure, FAIL_INPUT, "--model %s has no lease; lease-lock has one",
                            lock_model_name(jepsen->model));
     return FAIL_NONE;
+}
+
+const char *source_path(const char *operand)
+{
+    return strcmp(operand, "-") == 0 ? "/dev/stdin" : operand;
 }

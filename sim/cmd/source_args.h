@@ -32,4 +32,7 @@ struct source_args {
 enum fail source_args_read(const struct source_args *args, struct source_options *options,
                            struct failure *failure);
 
+/* "-" is stdin. Borrows. */
+const char *source_path(const char *operand);
+
 #endif

@@ -361,7 +361,7 @@ static void other_fields_are_left_alone(void **state)
         snprintf(text, sizeof text,
                  "{%s,%s{\"i\":0,%s,\"t\":5,\"kind\":\"call\",\"client\":0,"
                  "\"op\":\"acquire\"}\n{\"end\":1}\n",
-                 others[i], HEAD + 1, others[i]);
+                 others[i], &HEAD[1], others[i]);
         assert_int_equal(read_all(text, &failure), FAIL_NONE);
     }
 }
