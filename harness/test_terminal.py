@@ -92,6 +92,17 @@ def test_a_short_command_says_nothing_of_itself(how):
     assert run(*COMMANDS["run"], "--progress", how).err == ""
 
 
+def test_a_stress_run_tells_how_far_it_is_in_json():
+    """Each line by itself, and nothing else on stderr; none says nothing."""
+    stress = ("stress", "--scheme", "set-nx-px-cad", "--clients", "4", "--duration", "1500ms", "--seed", "1")
+    told = [json.loads(line) for line in run(*stress, "--progress", "json").err.splitlines()]
+    assert told, "one line a second"
+    for line in told:
+        assert line["progress"] == "set-nx-px-cad" and line["operations"] >= line["grants"] > 0 and line["p99_us"] > 0
+        assert isinstance(line["violations"], str) and 0 < line["seconds"] < 60
+    assert run(*stress[:-4], "--duration", "300ms", "--progress", "none").err == ""
+
+
 def test_another_progress_is_refused():
     refused = run(*LONG, "--progress", "jsn")
     assert refused.status == 64 and "--progress wants words, json or none, not 'jsn'; did you mean 'json'?" in refused.err

@@ -20,7 +20,11 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { EVERY_S = 5, SECOND_US = 1000000 };
+enum {
+    EVERY_S = 5,
+    SECOND_US = 1000000,
+    JSON_EVERY_US = 900000
+}; /* who tells each second may be early */
 
 enum how { IN_WORDS, IN_JSON, NOT_AT_ALL };
 static const char *const hows[] = {"words", "json", "none"};
@@ -45,6 +49,11 @@ enum fail heartbeat_read(const char *text, struct failure *failure)
             suggest_words(suggest_nearest(text, hows, sizeof hows / sizeof *hows), "", suggestion));
     how = (enum how)row;
     return FAIL_NONE;
+}
+
+bool heartbeat_is_in_words(void)
+{
+    return how == IN_WORDS;
 }
 
 static void *beat(void *unused)
@@ -87,11 +96,11 @@ void heartbeat_begin(void)
     pthread_sigmask(SIG_SETMASK, &before, NULL);
 }
 
-/* Takes made: a line of JSON, unless one was written less than a second ago. */
+/* Takes made: a line of JSON, unless one was written a moment ago. */
 static void tell_json(json_t *made)
 {
     const int64_t now_us = monotonic_us();
-    if (!heartbeat.told_us || now_us - heartbeat.told_us >= SECOND_US) {
+    if (!heartbeat.told_us || now_us - heartbeat.told_us >= JSON_EVERY_US) {
         heartbeat.told_us = now_us;
         json_object_set_new(made, "seconds",
                             json_real((double)(now_us - heartbeat.began_us) / SECOND_US));
@@ -120,6 +129,11 @@ static void tell_figures(const struct heartbeat_figures *figures)
     add_number(made, "states_per_second", figures->states_per_second);
     add_number(made, "depth", figures->depth);
     add_number(made, "executions", figures->executions);
+    add_number(made, "operations", figures->operations);
+    add_number(made, "grants", figures->grants);
+    add_number(made, "p99_us", figures->p99_us);
+    if (figures->violations)
+        json_object_set_new(made, "violations", json_string(figures->violations));
     add_number(made, "seconds_left", figures->left_us < 0 ? -1 : figures->left_us / SECOND_US);
     tell_json(made);
 }

@@ -21,12 +21,23 @@ struct heartbeat_figures {
     int64_t done, of;
     int64_t states, states_per_second, depth; /* of a search */
     int64_t executions;                       /* of a worker that is asked; below 0: none is */
+    int64_t operations, grants, p99_us;       /* of a stress run */
+    const char *violations; /* of one: counts by cause, borrowed; NULL: not told */
     int64_t left_us;
     bool is_at_most; /* left_us: a budget says so; else it is a guess */
 };
 #define HEARTBEAT_FIGURES                                                                          \
-    ((struct heartbeat_figures){                                                                   \
-        .states = -1, .states_per_second = -1, .depth = -1, .executions = -1, .left_us = -1})
+    ((struct heartbeat_figures){.states = -1,                                                      \
+                                .states_per_second = -1,                                           \
+                                .depth = -1,                                                       \
+                                .executions = -1,                                                  \
+                                .operations = -1,                                                  \
+                                .grants = -1,                                                      \
+                                .p99_us = -1,                                                      \
+                                .left_us = -1})
+
+/* For who prints words of its own. */
+bool heartbeat_is_in_words(void);
 
 /* From any thread, one at a time. */
 void heartbeat_tell(const struct heartbeat_figures *figures);

@@ -1,5 +1,6 @@
 /* stress.c - `picklock stress`: many clients, random faults, the figures. */
 #include "cmd/cmd.h"
+#include "cmd/heartbeat.h"
 #include "cmd/output.h"
 
 #include "base/memory.h"
@@ -235,13 +236,23 @@ static struct stress_options stress_for(const struct options *options, const str
 
 enum { HEARTBEAT_S = 5 };
 
-/* A line that is written over on a terminal; elsewhere one at the first second and then each fifth.
- */
+/* A line that is written over on a terminal; elsewhere one at the first second and then each fifth;
+ * with --progress json one a second. */
 static void show_progress(void *context, const struct stress_progress *progress)
 {
     const bool is_terminal = isatty(STDERR_FILENO);
     const int64_t elapsed_s = progress->elapsed_us / 1000000;
     char p99[UNITS_TEXT_MAX];
+    if (!heartbeat_is_in_words()) {
+        struct heartbeat_figures figures = HEARTBEAT_FIGURES;
+        figures.what = context;
+        figures.operations = progress->operations;
+        figures.grants = progress->grants;
+        figures.p99_us = progress->p99_us;
+        figures.violations = progress->violations ? progress->violations : "";
+        heartbeat_tell(&figures);
+        return;
+    }
     if (!is_terminal && elapsed_s > 1 && elapsed_s % HEARTBEAT_S != 0)
         return;
     fputs(is_terminal ? "\r\033[K" : "", stderr);
@@ -318,12 +329,13 @@ static enum fail stress_all(struct options *options, struct runner *runner,
         if (!shard_has(&results->shard, i))
             continue;
         struct stress_options stress = stress_for(options, schemes_asked->rows[i]);
-        show_rates(&stress);
+        if (heartbeat_is_in_words())
+            show_rates(&stress);
         stress.progress = show_progress;
         stress.progress_context = (void *)(uintptr_t)stress.scheme->name;
+        heartbeat_begin();
         fail = runner_stress(runner, &stress, results, failure);
-        if (isatty(STDERR_FILENO))
-            fprintf(stderr, "\r\033[K");
+        heartbeat_end();
         if (!fail)
             note_end(results, &stress);
     }
