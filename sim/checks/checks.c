@@ -297,6 +297,17 @@ const struct finding *checks_so_far(const struct checks *checks, enum property p
     return &checks->monitors[property].finding;
 }
 
+const struct finding *checks_violation(const struct checks *checks, enum property property)
+{
+    const struct monitor *monitor = &checks->monitors[property];
+    const struct finding *found = &monitor->finding;
+    if (excuse_of(monitor))
+        return NULL;
+    if (gap_of(checks) && !needs_no_server(monitor))
+        found = checks->ledger.has_inferred ? NULL : black_box_finding(checks->black_box, property);
+    return found && found->count > 0 ? found : NULL;
+}
+
 void checks_finish(struct checks *checks, int64_t end_us, struct finding *findings,
                    struct counters *counters)
 {

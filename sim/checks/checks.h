@@ -92,6 +92,11 @@ unsigned checks_violated(const struct checks *checks);
  * nothing yet. Borrowed. */
 const struct finding *checks_so_far(const struct checks *checks, enum property property);
 
+/* What calls and returns or the servers' side show to be violated by now, where the history goes
+ * on: its cause and event, or NULL. What comes can still excuse it. Borrowed until the next event.
+ */
+const struct finding *checks_violation(const struct checks *checks, enum property property);
+
 /* Ends the history at time end_us and fills findings[PROPERTY_COUNT]; counters may be NULL. Once.
  */
 void checks_finish(struct checks *checks, int64_t end_us, struct finding *findings,

@@ -6,9 +6,11 @@
 
 #include "base/infile.h"
 #include "base/version.h"
+#include "history/follow.h"
 #include "report/report.h"
 #include "run/judge_history.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,7 +24,12 @@ const char cmd_check_help[] =
     SOURCE_HELP
     FAIL_ON_HELP("bug")
     "  --json FILE            write results as JSON; - is stdout, where nothing else stands then\n"
-    "  --timeline             print a space-time diagram below the summary\n";
+    "  --follow               the history is still being written: say what is violated as soon as\n"
+    "                         it is, and end at the history's end line, at SIGINT or SIGTERM, or\n"
+    "                         where no more can come (2 then, unless something is violated)\n"
+    "  --timeline             print a space-time diagram below the summary\n"
+    "\n"
+    "HISTORY is a file, or - for stdin.\n";
 /* clang-format on */
 
 static enum fail print_timeline(const char *path, const struct results *results,
@@ -31,6 +38,33 @@ static enum fail print_timeline(const char *path, const struct results *results,
     int64_t first_index = report_first_index(&results->rows[0]);
     putchar('\n');
     return report_timeline(stdout, path, first_index, charset_of_locale(), failure);
+}
+
+/* --- a history that is still written --- */
+
+struct shown {
+    FILE *out;
+    unsigned violated; /* bit enum property */
+};
+
+static void show(void *context, const struct checks *checks)
+{
+    struct shown *shown = context;
+    for (int i = 0; i < PROPERTY_COUNT; i++) {
+        const enum property property = (enum property)i;
+        const struct finding *found = checks_violation(checks, property);
+        const unsigned bit = 1u << i;
+        if (!found == !(shown->violated & bit))
+            continue;
+        shown->violated ^= bit;
+        if (found)
+            (void)fprintf(shown->out, "so far: %s is violated at event %" PRId64 ": %s\n",
+                          property_name(property), found->first_index, cause_name(found->cause));
+        else
+            (void)fprintf(shown->out, "so far: %s is not violated after all\n",
+                          property_name(property));
+    }
+    (void)fflush(shown->out); /* what cannot be written is told by the summary */
 }
 
 /* --scheme names the one that the history is of. */
@@ -47,7 +81,7 @@ static enum fail accept(void *context, const struct history_head *head, struct f
 
 static enum fail judge(const char *path, const struct scheme_list *asked,
                        const struct source_options *source, int64_t lease_us, enum fail_on fail_on,
-                       struct results *results, struct failure *failure)
+                       struct shown *shown, struct results *results, struct failure *failure)
 {
     struct named_schemes wanted = {.schemes = asked, .path = path};
     struct history_judged judged;
@@ -56,7 +90,9 @@ static enum fail judge(const char *path, const struct scheme_list *asked,
                                                              .lease_us = lease_us,
                                                              .fail_on = fail_on,
                                                              .accept = accept,
-                                                             .context = &wanted},
+                                                             .context = &wanted,
+                                                             .caught_up = show,
+                                                             .shown = shown},
                                    results, &judged, failure);
     free(judged.gap);
     return fail;
@@ -72,13 +108,14 @@ int cmd_check(int argc, char **argv)
     const char *json = NULL, *fail_on_text = NULL, *scheme = NULL;
     enum fail_on fail_on = FAIL_ON_UNSAID;
     int64_t lease_us = 0;
-    int operands, wants_timeline = 0;
+    int operands, wants_timeline = 0, follows = 0;
     const struct option_row rows[] = {
         {"--scheme", OPTION_TEXT, &scheme, 0, 0},
         {"--lease", OPTION_DURATION, &lease_us, 1, (int64_t)3600000000 * 24},
         SOURCE_OPTIONS(source_args),
         {"--fail-on", OPTION_TEXT, &fail_on_text, 0, 0},
         {"--json", OPTION_TEXT, &json, 0, 0},
+        {"--follow", OPTION_FLAG, &follows, 0, 0},
         {"--timeline", OPTION_FLAG, &wants_timeline, 0, 0}};
     if (options_parse(argc, argv, rows, sizeof rows / sizeof rows[0], &operands, &failure))
         return cmd_failed(&failure);
@@ -100,7 +137,18 @@ int cmd_check(int argc, char **argv)
     if (wants_timeline && infile_is_pipe(path))
         return cmd_refuse("%s: --timeline reads the history twice, and a pipe can be read once",
                           path);
-    enum fail fail = judge(path, &wanted, &source, lease_us, fail_on, &results, &failure);
+    if (follows && wants_timeline)
+        return cmd_refuse("--timeline draws a history that is whole: it and --follow exclude each "
+                          "other");
+    if (follows && source.format != SOURCE_OURS)
+        return cmd_refuse("--follow reads histories of ours: one of Jepsen's is read twice");
+    struct follow follow = {.stop = &cmd_stop};
+    struct shown shown = {.out = json && !strcmp(json, "-") ? stderr : stdout};
+    if (follows) {
+        cmd_catch_signals();
+        source.follow = &follow;
+    }
+    enum fail fail = judge(path, &wanted, &source, lease_us, fail_on, &shown, &results, &failure);
     if (!fail && json)
         fail = report_write(FORMAT_JSON, json, &results, NULL, &failure);
     if (!fail && (!json || strcmp(json, "-") != 0))

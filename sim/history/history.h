@@ -36,11 +36,21 @@ enum fail history_writer_close(struct history_writer *writer, struct failure *fa
 void history_writer_abandon(struct history_writer *writer);
 
 struct history_reader;
+struct follow;
 
 /* Opens path and reads the head (head->names belongs to the reader). FAIL_INPUT with file:line:
  * what is wrong. */
 enum fail history_reader_new(struct history_reader **reader, const char *path,
                              struct history_head *head, struct failure *failure);
+
+/* The same of a file that is still written, which stays open behind its last line until it ends as
+ * follow (kept) says. What is behind its end line is not read. FAIL_UNKNOWN: it has ended before
+ * its head was there. */
+enum fail history_reader_follow(struct history_reader **reader, const char *path,
+                                struct follow *follow, struct history_head *head,
+                                struct failure *failure);
+/* Has it been refused because it ended before its end line? */
+bool history_reader_was_cut(const struct history_reader *reader);
 
 /* The next event, which points into the reader until the one after it is read: *is_end true behind
  * the last one. FAIL_INPUT: a bad line, no end line, a gap in the indexes. */

@@ -9,6 +9,7 @@
 #include "base/infile.h"
 #include "base/memory.h"
 #include "base/names.h"
+#include "history/follow.h"
 #include "history/words.h"
 
 #include <errno.h>
@@ -41,6 +42,7 @@ static enum fail read_line(struct history_reader *reader, size_t most, bool *is_
         return failure_set(failure, FAIL_INPUT, "%s: cannot be read: %s", reader->path,
                            strerror(errno));
     *is_there = byte == '\n';
+    reader->is_cut = byte == EOF;
     if (byte == EOF && reader->size > 0)
         return reader_refuses(reader, failure,
                               "the file ends in the middle of a line: it was cut off");
@@ -341,10 +343,12 @@ static enum fail take_end(struct history_reader *reader, const json_t *end, stru
         return reader_refuses(reader, failure,
                               "the end line counts %" PRId64 " events, there are %" PRId64, events,
                               reader->events);
+    reader->is_over = true;
+    if (reader->is_followed)
+        return FAIL_NONE;
     fail = read_line(reader, HISTORY_LINE_MAX, &is_there, failure);
     if (!fail && is_there)
         fail = reader_refuses(reader, failure, "something stands behind the end line");
-    reader->is_over = true;
     return fail;
 }
 
@@ -402,25 +406,50 @@ static enum fail read_head(struct history_reader *reader, struct history_head *h
     return fail;
 }
 
-enum fail history_reader_new(struct history_reader **reader, const char *path,
-                             struct history_head *head, struct failure *failure)
+/* Takes file. */
+static enum fail start(struct history_reader **reader, FILE *file, const char *path,
+                       const struct follow *follow, struct history_head *head,
+                       struct failure *failure)
 {
-    FILE *file;
-    if (infile_open(path, &file, failure))
-        return failure->code;
     struct history_reader *made = memory_new(1, sizeof *made);
     made->file = file;
     made->path = memory_text(path);
     made->bytes = memory_new(HEAD_LINE_MAX, 1);
+    made->is_followed = follow;
     *head = (struct history_head){0};
     enum fail fail = read_head(made, head, failure);
-    if (fail) {
-        history_reader_free(made);
-        head->names = head->processes = NULL;
-        return fail;
+    if (!fail) {
+        *reader = made;
+        return FAIL_NONE;
     }
-    *reader = made;
-    return FAIL_NONE;
+    if (made->is_cut && follow && follow->ended)
+        fail = failure_set(failure, FAIL_UNKNOWN, "%.600s: %s, and before its head", path,
+                           follow->ended);
+    history_reader_free(made);
+    head->names = head->processes = NULL;
+    return fail;
+}
+
+enum fail history_reader_new(struct history_reader **reader, const char *path,
+                             struct history_head *head, struct failure *failure)
+{
+    FILE *file;
+    enum fail fail = infile_open(path, &file, failure);
+    return fail ? fail : start(reader, file, path, NULL, head, failure);
+}
+
+enum fail history_reader_follow(struct history_reader **reader, const char *path,
+                                struct follow *follow, struct history_head *head,
+                                struct failure *failure)
+{
+    FILE *file;
+    enum fail fail = follow_open(follow, path, &file, failure);
+    return fail ? fail : start(reader, file, path, follow, head, failure);
+}
+
+bool history_reader_was_cut(const struct history_reader *reader)
+{
+    return reader->is_cut;
 }
 
 void history_reader_free(struct history_reader *reader)

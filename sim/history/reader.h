@@ -16,8 +16,9 @@ struct history_reader {
     int64_t last_us; /* of the event before */
     int64_t events;
     bool is_over;
-    bool is_generic; /* every line is read as JSON of any kind */
-    int version;     /* 1 or 2 */
+    bool is_followed, is_cut; /* see history_reader_follow(), history_reader_was_cut() */
+    bool is_generic;          /* every line is read as JSON of any kind */
+    int version;              /* 1 or 2 */
     int clients, servers, locks;
     char (*names)[NAME_MAX_BYTES];
     char (*processes)[NAME_MAX_BYTES];

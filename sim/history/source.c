@@ -86,13 +86,20 @@ static enum fail open_jepsen(struct history_source *source, const char *path,
     return fail ? fail : jepsen_reader_new(&source->jepsen, file, path, &jepsen, head, failure);
 }
 
+static enum fail open_ours(struct history_source *source, const char *path, struct follow *follow,
+                           struct history_head *head, struct failure *failure)
+{
+    return follow ? history_reader_follow(&source->ours, path, follow, head, failure)
+                  : history_reader_new(&source->ours, path, head, failure);
+}
+
 enum fail history_source_new(struct history_source **source, const char *path,
                              const struct source_options *options, struct history_head *head,
                              struct failure *failure)
 {
     struct history_source *made = memory_new(1, sizeof *made);
     enum fail fail = options->format == SOURCE_OURS
-                         ? history_reader_new(&made->ours, path, head, failure)
+                         ? open_ours(made, path, options->follow, head, failure)
                          : open_jepsen(made, path, options, head, failure);
     if (fail)
         free(made);
@@ -106,6 +113,11 @@ enum fail history_source_next(struct history_source *source, struct event *event
 {
     return source->ours ? history_reader_next(source->ours, event, is_end, failure)
                         : jepsen_reader_next(source->jepsen, event, is_end, failure);
+}
+
+bool history_source_was_cut(const struct history_source *source)
+{
+    return source->ours && history_reader_was_cut(source->ours);
 }
 
 void history_source_free(struct history_source *source)

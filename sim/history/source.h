@@ -15,6 +15,7 @@ enum source_format {
 struct source_options {
     enum source_format format;
     struct jepsen_options jepsen; /* language is the format's */
+    struct follow *follow;        /* of ours: it is still written; kept. NULL: it is not */
 };
 
 struct history_source;
@@ -26,6 +27,8 @@ enum fail history_source_new(struct history_source **source, const char *path,
                              struct failure *failure);
 enum fail history_source_next(struct history_source *source, struct event *event, bool *is_end,
                               struct failure *failure);
+/* As history_reader_was_cut(). */
+bool history_source_was_cut(const struct history_source *source);
 void history_source_free(struct history_source *source);
 
 /* By name; FAIL_INPUT with a suggestion. */

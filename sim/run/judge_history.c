@@ -2,6 +2,7 @@
 #include "run/judge_history.h"
 
 #include "base/memory.h"
+#include "history/follow.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -17,9 +18,21 @@ static void name_row(struct result_row *row, const struct history_head *head)
     row->worker = *head->program ? memory_text(head->program) : NULL;
 }
 
+/* Whoever follows a history, and what was judged of it. */
+struct judged_so_far {
+    const struct history_judging *judging;
+    const struct checks *checks;
+};
+
+static void look(void *context)
+{
+    const struct judged_so_far *so_far = context;
+    so_far->judging->caught_up(so_far->judging->shown, so_far->checks);
+}
+
 static void add_row(const struct history_judging *judging, const struct history_head *head,
-                    const struct finding *findings, const struct counters *counters,
-                    struct results *results)
+                    const char *cut, const struct finding *findings,
+                    const struct counters *counters, struct results *results)
 {
     bool is_stress = strcmp(head->scenario, "stress") == 0;
     snprintf(results->world, sizeof results->world, "%s", head->world);
@@ -29,6 +42,7 @@ static void add_row(const struct history_judging *judging, const struct history_
                  &(struct judging){.fail_on = fail_on_for(judging->fail_on,
                                                           scheme_named(head->scheme), FAIL_ON_BUG),
                                    .interrupted = judging->interrupted  ? judging->interrupted
+                                                  : cut                 ? cut
                                                   : head->incomplete[0] ? head->incomplete
                                                                         : NULL,
                                    .tells_all = head->has_promises,
@@ -54,18 +68,29 @@ enum fail judge_history(const struct history_judging *judging, struct results *r
     if (judging->lease_us)
         head.lease_us = judging->lease_us;
     struct checks *checks = checks_new(&head);
+    struct follow *follow = judging->source.follow;
+    struct judged_so_far so_far = {.judging = judging, .checks = checks};
+    if (follow && judging->caught_up) {
+        follow->caught_up = look;
+        follow->context = &so_far;
+    }
     while (!(fail = history_source_next(source, &event, &is_end, failure)) && !is_end) {
         checks_event(checks, &event);
         last_us = event.time_us;
         is_inferred |= event.is_inferred;
     }
-    if (!fail) {
+    const bool is_cut = follow && follow->ended && history_source_was_cut(source);
+    if (is_cut)
+        results_note(results, memory_format("The history is not whole: %s.", follow->ended));
+    if (!fail || is_cut) {
+        fail = FAIL_NONE;
         struct finding findings[PROPERTY_COUNT];
         struct result_row *row = results_add(results);
         checks_finish(checks, last_us, findings, &judged->counters);
         name_row(row, &head);
         row->is_inferred = is_inferred;
-        add_row(judging, &head, findings, &judged->counters, results);
+        add_row(judging, &head, is_cut ? follow->ended : NULL, findings, &judged->counters,
+                results);
         const char *gap = checks_gap(checks);
         judged->gap = gap ? memory_text(gap) : NULL;
     }

@@ -15,6 +15,10 @@ struct history_judging {
     /* May it be judged? NULL: yes. Another code than FAIL_NONE ends it. */
     enum fail (*accept)(void *context, const struct history_head *head, struct failure *failure);
     void *context;
+    /* Of a history that is followed (source.follow): all that is there so far was judged. NULL:
+     * nobody asks. */
+    void (*caught_up)(void *shown, const struct checks *checks);
+    void *shown;
 };
 
 /* What a judged history had beside its row. */
