@@ -34,6 +34,11 @@ def test_two_at_once_are_a_bug_or_a_loss(picklock):
     assert found["lease-exclusion"][0] != "violated", "the first lease may have ended"
 
 
+def test_a_lock_that_was_lost_unseen_is_not_said_to_be_kept(picklock):
+    out = picklock("check", SEEDS / "two-at-once.edn", "--format", "jepsen-edn").out
+    assert "kept the lock" not in out and "is not decided" in out, out
+
+
 def test_an_overrun_is_nobodys_fault(picklock):
     status, found = judge(picklock, SEEDS / "overrun.edn", *LEASE)
     assert status != 1 and found["lease-exclusion"] == ("holds", None) and found["truthful"][0] != "violated"

@@ -42,8 +42,21 @@ static enum cause broken_by(const struct result_row *row)
     return first;
 }
 
+/* It was lost, and nobody saw whether by its own doing. */
+static bool is_lost_unseen(const struct result_row *row)
+{
+    for (int i = 0; i < row->properties_count; i++)
+        if (row->properties[i].verdict == VERDICT_VIOLATED &&
+            cause_blame(row->properties[i].cause) == BLAME_EITHER &&
+            cause_harm(row->properties[i].cause) == HARM_LOCK)
+            return true;
+    return false;
+}
+
 static bool is_open(const struct result_row *row)
 {
+    if (is_lost_unseen(row))
+        return true;
     return row->search ? !row->search->is_complete : result_standing(row) == STANDING_UNKNOWN;
 }
 
