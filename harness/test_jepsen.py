@@ -36,7 +36,7 @@ def test_two_at_once_are_a_bug_or_a_loss(picklock):
 
 def test_a_lock_that_was_lost_unseen_is_not_said_to_be_kept(picklock):
     out = picklock("check", SEEDS / "two-at-once.edn", "--format", "jepsen-edn").out
-    assert "kept the lock" not in out and "is not decided" in out, out
+    assert "broke the lock, or its server did (bug-or-loss)." in out, out
 
 
 def test_an_overrun_is_nobodys_fault(picklock):
@@ -162,8 +162,8 @@ def test_whose_lock_somebody_else_released_is_not_guessed(picklock, tmp_path):
     assert ran.status == 2 and "which lock that was cannot be told" in ran.err, ran
 
 
-def drawn(random):
-    """Operations of two or three processes on one lock, right and wrong ones; nobody releases what he was not granted."""
+def drawn(random, strangers=0.0):
+    """Operations of two or three processes on one lock, right and wrong ones; strangers: how often somebody releases what he was not granted."""
     ops, open_ops, granted, time, begun = [], {}, set(), 0, 0
     processes = list(range(random.randint(2, 3)))
     while begun < 7 or open_ops:
@@ -176,7 +176,7 @@ def drawn(random):
             elif kind == "info":
                 processes[processes.index(process)] = max(processes) + 1
         elif begun < 7:
-            open_ops[process] = "release" if process in granted and random.random() < 0.8 else "acquire"
+            open_ops[process] = "release" if random.random() < (0.8 if process in granted else strangers) else "acquire"
             ops.append(op("invoke", open_ops[process], process, time))
             begun += 1
     return ops
@@ -209,10 +209,10 @@ def is_explained(ops):
 def test_random_histories_are_judged_as_by_trying_every_order(picklock, tmp_path):
     """A violation exactly where no order explains the answers; never "holds", since nobody saw the servers."""
     random, seen = Random(20261123), set()
-    for _ in range(80):
-        ops = drawn(random)
+    for turn in range(120):
+        ops = drawn(random, strangers=0.3 * (turn % 3 == 2))
         path = write(tmp_path / "a.json", ops)
-        for model in ("mutex", "owner-mutex"):
+        for model in ("mutex", "owner-mutex")[turn % 3 == 2:]:  # a mutex may be released by anybody
             ran = picklock("check", path, "--format", "jepsen-json", "--model", model)
             assert ran.status == (2 if is_explained(ops) else 1), f"{path.read_text()}{ran}"
         seen.add(is_explained(ops))

@@ -84,6 +84,7 @@ static void called(struct answers_engine *engine, const struct event *event)
 {
     struct asker *asker = &engine->askers[event->client];
     bool is_more = event->op == OP_RELEASE || event->op == OP_EXTEND;
+    asker->is_without = is_more && asker->acquire == ASKED_NONE;
     if (event->op == OP_ACQUIRE)
         acquire_called(engine, event);
     else if (is_more && asker->acquire != ASKED_NONE && event->attempt == asker->attempt)
@@ -156,6 +157,13 @@ static enum answers renewal_returned(struct answers_engine *engine, const struct
     return ANSWERS_FIT;
 }
 
+/* Nobody has a lock that he never asked for. */
+static bool is_of_nothing(const struct answers_engine *engine, const struct event *event)
+{
+    return engine->askers[event->client].is_without && event->op != OP_ACQUIRE &&
+           result_outcome(event->result) == OUTCOME_OK;
+}
+
 enum answers answers_event(struct answers_engine *engine, const struct event *event)
 {
     if (event->client < 0 || event->is_inferred)
@@ -163,7 +171,11 @@ enum answers answers_event(struct answers_engine *engine, const struct event *ev
     engine->room.now_us = event->time_us;
     if (event->kind == EVENT_CALL)
         called(engine, event);
-    if (event->kind != EVENT_RETURN || event->attempt != engine->askers[event->client].attempt)
+    if (event->kind != EVENT_RETURN)
+        return ANSWERS_FIT;
+    if (is_of_nothing(engine, event))
+        return ANSWERS_CONTRADICT;
+    if (event->attempt != engine->askers[event->client].attempt)
         return ANSWERS_FIT;
     enum answers said = event->op == OP_ACQUIRE   ? acquire_returned(engine, event)
                         : event->op == OP_RELEASE ? release_returned(engine, event)

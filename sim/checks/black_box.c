@@ -359,6 +359,12 @@ static void not_mine(struct black_box *box, const struct event *event, bool cont
     }
 }
 
+/* It has never asked for a lock. */
+static bool is_without(const struct black_box *box, const struct event *event)
+{
+    return box->ledger->clients[event->client].attempt == 0 && event->op != OP_ACQUIRE;
+}
+
 /* Any other answer that does not go with those before. */
 static void contradicted(struct black_box *box, const struct event *event)
 {
@@ -369,6 +375,12 @@ static void contradicted(struct black_box *box, const struct event *event)
     if (event->index == box->overlap_index || /* that is told of already, as what it leads to */
         !hit(box, PROPERTY_TRUTHFUL, CAUSE_BUG_OR_LOSS, event->index))
         return;
+    if (is_without(box, event)) {
+        finding_say(finding, "%s was told \"%s\" at %s, and had never asked for the lock.", name,
+                    result_name(event->result), MS(event->time_us));
+        finding_say(finding, "That answer is not so. A bug: nobody saw the servers.");
+        return;
+    }
     finding_say(finding, "%s called %s at %s, and was told \"%s\" at %s.", name,
                 operation_name(event->op),
                 MS(event->op == OP_ACQUIRE ? client->call_us : client->called_us),
@@ -421,7 +433,8 @@ static void answered(struct black_box *box, const struct event *event)
 
 void black_box_event(struct black_box *box, const struct event *event)
 {
-    if (event->client < 0 || event->attempt != box->ledger->clients[event->client].attempt)
+    if (event->client < 0 ||
+        (event->attempt != box->ledger->clients[event->client].attempt && !is_without(box, event)))
         return;
     if (event->kind == EVENT_CALL && event->op == OP_ACQUIRE)
         attempt_begins(box, event);

@@ -20,6 +20,7 @@ struct asker {
     int64_t acquire_us; /* the acquire has an effect no earlier, if it had none before */
     bool is_excused, is_release_excused,
         is_renewal_excused; /* asked before the engine lost track */
+    bool is_without;        /* it releases or renews, and has never asked for a lock */
 };
 
 /* What of a client has happened and is not answered: its acquire, which is not its ownership any

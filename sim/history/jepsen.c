@@ -368,7 +368,7 @@ static void fill_head(struct jepsen_reader *reader, struct history_head *head)
                                   .lease_us = options->lease_us,
                                   .unit_us = 1,
                                   .has_promises = true};
-    snprintf(head->program, sizeof head->program, "a Jepsen test of a %s",
+    snprintf(head->program, sizeof head->program, "the Jepsen test (%s)",
              lock_model_name(options->model));
     if (options->lease_us)
         head->promises |= PROMISE_EXPIRY;

@@ -96,9 +96,8 @@ char *view_verdict_words(const struct view *view);
 /* What ran, in one sentence: how many runs of what on which server. */
 char *view_scope_words(const struct view *view);
 
-/* How naive and safe schemes fared, one beside the other, or each scheme that is neither: which
- * broke the lock by their own doing (causes.def: HARM_LOCK), and which kept it within its lease.
- * NULL: nothing was judged. */
+/* How naive and safe schemes fared, one beside the other, and those that are neither: which broke
+ * the lock by their own doing (causes.def: HARM_LOCK). NULL: nothing was judged. */
 char *view_sides_words(const struct view *view);
 
 /* "Where nothing was expected, --fail-on scheme decided.", or NULL: no policy could fail anything.

@@ -28,35 +28,24 @@ struct lock_side {
     int count, by_fate[FATE_COUNT];
 };
 
-/* CAUSE_NONE: the lock was not lost by the scheme's own doing. */
+/* CAUSE_NONE: the lock was not broken by the scheme's own doing, as far as is known. */
 static enum cause broken_by(const struct result_row *row)
 {
     enum cause first = CAUSE_NONE;
     for (int i = 0; i < row->properties_count; i++) {
         const struct result_property *property = &row->properties[i];
         const enum cause cause = property->cause;
-        if (property->verdict == VERDICT_VIOLATED && cause_blame(cause) == BLAME_SCHEME &&
-            cause_harm(cause) == HARM_LOCK && (first == CAUSE_NONE || cause < first))
+        const enum blame blame = cause_blame(cause);
+        if (property->verdict == VERDICT_VIOLATED && cause_harm(cause) == HARM_LOCK &&
+            (blame == BLAME_SCHEME || blame == BLAME_EITHER) &&
+            (first == CAUSE_NONE || cause < first))
             first = cause;
     }
     return first;
 }
 
-/* It was lost, and nobody saw whether by its own doing. */
-static bool is_lost_unseen(const struct result_row *row)
-{
-    for (int i = 0; i < row->properties_count; i++)
-        if (row->properties[i].verdict == VERDICT_VIOLATED &&
-            cause_blame(row->properties[i].cause) == BLAME_EITHER &&
-            cause_harm(row->properties[i].cause) == HARM_LOCK)
-            return true;
-    return false;
-}
-
 static bool is_open(const struct result_row *row)
 {
-    if (is_lost_unseen(row))
-        return true;
     return row->search ? !row->search->is_complete : result_standing(row) == STANDING_UNKNOWN;
 }
 
@@ -110,12 +99,13 @@ static void side_init(struct lock_side *side, const struct lock_fate *locks, int
         }
 }
 
-/* Those of that fate: "a (unlock-bug), b (stuck)", or their number; the caller frees. */
+/* Those of that fate: "a (unlock-bug), b (stuck)"; of many their number, or NULL where that is said
+ * already. The caller frees. */
 static char *names_of(const struct lock_side *side, enum fate fate)
 {
     char *names = NULL;
     if (side->by_fate[fate] > NAMED_MAX)
-        return memory_format("%d", side->by_fate[fate]);
+        return fate == FATE_BROKEN ? NULL : memory_format("%d", side->by_fate[fate]);
     for (int i = 0; i < side->locks_count; i++) {
         const struct lock_fate *lock = &side->locks[i];
         if (!is_of_side(side, lock) || lock->fate != fate)
@@ -142,47 +132,46 @@ static char *open_part(const struct lock_side *side)
     return words;
 }
 
-/* One lock: "The naive set-nx-ex-del broke the lock (unlock-bug)"; the caller frees. */
-static char *words_of_one(const struct lock_side *side)
+/* One lock: "The naive set-nx-ex-del broke the lock by its own doing (unlock-bug)"; is_short: the
+ * sentence before has said what is asked. The caller frees. */
+static char *words_of_one(const struct lock_side *side, bool is_short)
 {
     const struct lock_fate *lock = side->locks;
     while (!is_of_side(side, lock))
         lock++;
     const char *the = *side->adjective ? "The " : "";
+    const bool is_either = cause_blame(lock->cause) == BLAME_EITHER;
     if (lock->fate == FATE_BROKEN)
-        return memory_format("%s%s%s broke the lock (%s)", the, side->adjective, lock->lock,
+        return memory_format("%s%s%s broke the lock%s (%s)", the, side->adjective, lock->lock,
+                             is_either ? ", or its server did" : " by its own doing",
                              cause_name(lock->cause));
     return memory_format("%s%s%s %s", the, side->adjective, lock->lock,
-                         lock->fate == FATE_KEPT ? "kept the lock within its lease"
-                                                 : "is not decided");
+                         lock->fate == FATE_OPEN ? "is not decided"
+                         : is_short              ? "did not"
+                                                 : "did not break the lock by its own doing");
 }
 
-/* "14 of 15 naive schemes broke the lock", or what was kept, where that is told; and the rest by
- * name. */
-static char *words_of_many(const struct lock_side *side, bool tells_kept)
+/* "14 of 15 naive schemes broke the lock by their own doing"; of the others, which. */
+static char *words_of_many(const struct lock_side *side, bool is_short)
 {
-    const enum fate told = tells_kept ? FATE_KEPT : FATE_BROKEN;
-    char *open = open_part(side), *rest = NULL;
-    if (tells_kept && side->by_fate[FATE_BROKEN]) {
-        char *names = names_of(side, FATE_BROKEN);
-        rest = memory_format("; %s did not", names);
-        free(names);
-    }
-    char *words = memory_format(
-        "%d of %d %sschemes %s%s%s", side->by_fate[told], side->count, side->adjective,
-        tells_kept ? "kept the lock within its lease" : "broke the lock by their own doing",
-        rest ? rest : "", open);
-    free(rest);
+    char *open = open_part(side);
+    char *names =
+        side->by_fate[FATE_BROKEN] && !side->is_naive ? names_of(side, FATE_BROKEN) : NULL;
+    char *words =
+        memory_format("%d of %d %sschemes %s%s%s%s", side->by_fate[FATE_BROKEN], side->count,
+                      side->adjective, is_short ? "did" : "broke the lock by their own doing",
+                      names ? ": " : "", names ? names : "", open);
+    free(names);
     free(open);
     return words;
 }
 
 /* A side's sentence behind the others; takes before (may be NULL). */
-static char *with_side(char *before, const struct lock_side *side)
+static char *with_side(char *before, const struct lock_side *side, bool is_short)
 {
     if (!side->count)
         return before;
-    char *words = side->count == 1 ? words_of_one(side) : words_of_many(side, !side->is_naive);
+    char *words = side->count == 1 ? words_of_one(side, is_short) : words_of_many(side, is_short);
     char *longer = memory_format("%s%s%s.", before ? before : "", before ? " " : "", words);
     free(before);
     free(words);
@@ -199,7 +188,7 @@ char *view_sides_words(const struct view *view)
     char *words = NULL;
     for (size_t i = 0; i < sizeof sides / sizeof *sides; i++) {
         side_init(&sides[i], fates, count);
-        words = with_side(words, &sides[i]);
+        words = with_side(words, &sides[i], i > 0 && sides[0].by_fate[FATE_BROKEN] > 0);
     }
     free(fates);
     return words;
