@@ -2,30 +2,17 @@
 #include "history/follow.h"
 
 #include "base/infile.h"
-#include "base/memory.h"
 
 #include <errno.h>
 #include <poll.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/inotify.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 /* Somebody may ask for an end, and not every file system tells of writes. */
-enum { LOOK_AGAIN_MS = 200, READ_BYTES = 64 * 1024 };
+enum { LOOK_AGAIN_MS = 200 };
 
-struct followed {
-    struct follow *follow;
-    const char *path;
-    FILE *file;
-    int changes; /* inotify, or -1: none is to be had */
-    off_t position;
-    off_t last; /* where it ends since somebody said so; below 0: nobody has */
-    bool is_pipe;
-};
-
-static void watch(struct followed *it)
+static void watch(struct follow *it)
 {
     it->changes = it->is_pipe ? -1 : inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
     if (it->changes < 0 ||
@@ -35,21 +22,21 @@ static void watch(struct followed *it)
     it->changes = -1;
 }
 
-static bool has_no_writer(const struct followed *it)
+static bool has_no_writer(const struct follow *it)
 {
-    struct pollfd on = {.fd = fileno(it->file), .events = POLLIN};
+    struct pollfd on = {.fd = it->descriptor, .events = POLLIN};
     return poll(&on, 1, 0) > 0 && on.revents == POLLHUP;
 }
 
 /* Why nothing more can come; NULL: it can. */
-static const char *end_of(const struct followed *it)
+static const char *end_of(const struct follow *it)
 {
     struct stat open_one, named;
-    if (*it->follow->stop)
+    if (*it->stop)
         return "it was ended by a signal before the history's end line";
     if (it->is_pipe)
         return has_no_writer(it) ? "its writer ended before the history's end line" : NULL;
-    if (fstat(fileno(it->file), &open_one) || stat(it->path, &named))
+    if (fstat(it->descriptor, &open_one) || stat(it->path, &named))
         return "the file was removed before the history's end line";
     if (open_one.st_dev != named.st_dev || open_one.st_ino != named.st_ino)
         return "another file took its name before the history's end line";
@@ -59,47 +46,59 @@ static const char *end_of(const struct followed *it)
 }
 
 /* Bytes in a pipe, or a change of the file; a signal ends it, too. */
-static void wait_for_more(const struct followed *it)
+static void wait_for_more(const struct follow *it)
 {
     char events[sizeof(struct inotify_event) + 256];
-    struct pollfd on = {.fd = it->is_pipe ? fileno(it->file) : it->changes, .events = POLLIN};
+    struct pollfd on = {.fd = it->is_pipe ? it->descriptor : it->changes, .events = POLLIN};
     if (poll(&on, 1, LOOK_AGAIN_MS) > 0 && !it->is_pipe)
         while (read(it->changes, events, sizeof events) > 0)
             continue; /* that there was one is all */
 }
 
 /* Of a pipe: a read of an empty one would wait where no signal is looked for. */
-static bool has_bytes(const struct followed *it)
+static bool has_bytes(const struct follow *it)
 {
-    struct pollfd on = {.fd = fileno(it->file), .events = POLLIN};
+    struct pollfd on = {.fd = it->descriptor, .events = POLLIN};
     return !it->is_pipe || poll(&on, 1, 0) > 0;
 }
 
 /* Up to where it ends. 0: nothing is there; below 0: it cannot be read. */
-static ssize_t read_on(struct followed *it, char *bytes, size_t size)
+static ssize_t read_on(struct follow *it, char *bytes, size_t size)
 {
     if (it->last >= 0 && (off_t)size > it->last - it->position)
         size = (size_t)(it->last - it->position);
-    ssize_t got = size > 0 && has_bytes(it) ? read(fileno(it->file), bytes, size) : 0;
+    ssize_t got = size > 0 && has_bytes(it) ? read(it->descriptor, bytes, size) : 0;
     if (got > 0)
         it->position += got;
     return got < 0 && errno == EINTR ? 0 : got;
 }
 
 /* What was there when somebody said so is still read: it may be why he did. */
-static void look_for_stop(struct followed *it)
+static void look_for_stop(struct follow *it)
 {
     struct stat about;
-    if (!*it->follow->stop || it->last >= 0)
+    if (!*it->stop || it->last >= 0)
         return;
     it->last = it->position;
-    if (!it->is_pipe && fstat(fileno(it->file), &about) == 0 && about.st_size > it->position)
+    if (!it->is_pipe && fstat(it->descriptor, &about) == 0 && about.st_size > it->position)
         it->last = about.st_size;
 }
 
-static ssize_t follow_read(void *cookie, char *bytes, size_t size)
+/* --- contract --- */
+
+void follow_start(struct follow *it, const char *path, int descriptor)
 {
-    struct followed *it = cookie;
+    it->ended = NULL;
+    it->path = path;
+    it->descriptor = descriptor;
+    it->position = 0;
+    it->last = -1;
+    it->is_pipe = infile_is_pipe(path);
+    watch(it);
+}
+
+ssize_t follow_read(struct follow *it, char *bytes, size_t size)
+{
     bool has_caught_up = false;
     for (;;) {
         look_for_stop(it);
@@ -107,44 +106,18 @@ static ssize_t follow_read(void *cookie, char *bytes, size_t size)
         ssize_t got = read_on(it, bytes, size);
         if (got != 0)
             return got;
-        if (!has_caught_up && it->follow->caught_up)
-            it->follow->caught_up(it->follow->context);
+        if (!has_caught_up && it->caught_up)
+            it->caught_up(it->context);
         has_caught_up = true;
-        it->follow->ended = ended;
+        it->ended = ended;
         if (ended)
             return 0;
         wait_for_more(it);
     }
 }
 
-static int follow_close(void *cookie)
+void follow_end(struct follow *it)
 {
-    struct followed *it = cookie;
     if (it->changes >= 0)
         (void)close(it->changes);
-    (void)fclose(it->file); /* only read from */
-    free(it);
-    return 0;
-}
-
-enum fail follow_open(struct follow *follow, const char *path, FILE **file, struct failure *failure)
-{
-    struct followed *made = memory_new(1, sizeof *made);
-    *made = (struct followed){.follow = follow, .path = path, .changes = -1, .last = -1};
-    enum fail fail = infile_open(path, &made->file, failure);
-    if (fail) {
-        free(made);
-        return fail;
-    }
-    made->is_pipe = infile_is_pipe(path);
-    watch(made);
-    *file =
-        fopencookie(made, "r", (cookie_io_functions_t){.read = follow_read, .close = follow_close});
-    if (!*file) {
-        fail = failure_set(failure, FAIL_INTERNAL, "%.600s: %s", path, strerror(errno));
-        (void)follow_close(made);
-        return fail;
-    }
-    (void)setvbuf(*file, NULL, _IOFBF, READ_BYTES); /* without it the buffer is smaller */
-    return FAIL_NONE;
 }

@@ -8,7 +8,8 @@
 
 #include "base/fail.h"
 
-#include <stdio.h>
+#include <stdbool.h>
+#include <sys/types.h>
 
 struct follow {
     const volatile int *stop;         /* not 0: it ends here; borrowed */
@@ -16,11 +17,20 @@ struct follow {
     void *context;
     const char *ended; /* why nothing more came, as a sentence without its full stop; NULL: it has
                           not ended by itself. Filled in */
+
+    /* Its own: */
+    const char *path;
+    int descriptor;
+    int changes; /* inotify, or -1: none is to be had */
+    off_t position;
+    off_t last; /* where it ends since somebody said so; below 0: nobody has */
+    bool is_pipe;
 };
 
-/* *file: the caller closes it, and keeps follow until then; path is kept, too. FAIL_INPUT as
- * infile_open(). */
-enum fail follow_open(struct follow *follow, const char *path, FILE **file,
-                      struct failure *failure);
+/* Of an open file; the descriptor and its path are borrowed until the end. */
+void follow_start(struct follow *follow, const char *path, int descriptor);
+/* As read(2), but that it waits for at least a byte: 0 is the end. */
+ssize_t follow_read(struct follow *follow, char *bytes, size_t size);
+void follow_end(struct follow *follow);
 
 #endif

@@ -17,33 +17,62 @@
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 /* The head names every client, and its process: CLIENTS_MAX names of
  * NAME_MAX_BYTES, quoted, and the rest. */
 enum { HEAD_LINE_MAX = 2 * CLIENTS_MAX * (NAME_MAX_BYTES + 3) + HISTORY_LINE_MAX };
+enum { READ_BYTES = 64 * 1024 };
 
 /* --- lines --- */
+
+/* More of the file behind what is there; *has_more false at its end. */
+static enum fail read_more(struct history_reader *reader, bool *has_more, struct failure *failure)
+{
+    if (reader->begin > 0) {
+        reader->filled -= reader->begin;
+        memmove(reader->room, reader->room + reader->begin, reader->filled);
+        reader->begin = 0;
+    }
+    char *free_room = reader->room + reader->filled;
+    ssize_t got;
+    do
+        got = reader->follow ? follow_read(reader->follow, free_room, READ_BYTES)
+                             : read(fileno(reader->file), free_room, READ_BYTES);
+    while (got < 0 && errno == EINTR);
+    if (got < 0)
+        return failure_set(failure, FAIL_INPUT, "%s: cannot be read: %s", reader->path,
+                           strerror(errno));
+    reader->filled += (size_t)got;
+    *has_more = got > 0;
+    return FAIL_NONE;
+}
 
 /* The next line, without its end; *is_there false at the end of the file. */
 static enum fail read_line(struct history_reader *reader, size_t most, bool *is_there,
                            struct failure *failure)
 {
-    int byte;
-    reader->size = 0;
+    const char *end = NULL;
+    bool has_more = true;
+    size_t looked = 0;
     reader->place = (struct place){0};
     reader->line++;
-    while ((byte = getc_unlocked(reader->file)) != EOF && byte != '\n') {
-        if (reader->size == most)
-            return reader_refuses(reader, failure,
-                                  "a line longer than %zu bytes: not a history of ours", most);
-        reader->bytes[reader->size++] = (char)byte;
+    while (has_more && !end && looked <= most) {
+        const size_t there = reader->filled - reader->begin;
+        end = memchr(reader->room + reader->begin + looked, '\n', there - looked);
+        looked = there;
+        if (!end && looked <= most && read_more(reader, &has_more, failure))
+            return failure->code;
     }
-    if (ferror(reader->file))
-        return failure_set(failure, FAIL_INPUT, "%s: cannot be read: %s", reader->path,
-                           strerror(errno));
-    *is_there = byte == '\n';
-    reader->is_cut = byte == EOF;
-    if (byte == EOF && reader->size > 0)
+    reader->bytes = reader->room + reader->begin;
+    reader->size = end ? (size_t)(end - reader->bytes) : looked;
+    if (reader->size > most)
+        return reader_refuses(reader, failure,
+                              "a line longer than %zu bytes: not a history of ours", most);
+    *is_there = end;
+    reader->is_cut = !end;
+    reader->begin += reader->size + (end != NULL);
+    if (!end && reader->size > 0)
         return reader_refuses(reader, failure,
                               "the file ends in the middle of a line: it was cut off");
     return FAIL_NONE;
@@ -344,7 +373,7 @@ static enum fail take_end(struct history_reader *reader, const json_t *end, stru
                               "the end line counts %" PRId64 " events, there are %" PRId64, events,
                               reader->events);
     reader->is_over = true;
-    if (reader->is_followed)
+    if (reader->follow)
         return FAIL_NONE;
     fail = read_line(reader, HISTORY_LINE_MAX, &is_there, failure);
     if (!fail && is_there)
@@ -406,16 +435,19 @@ static enum fail read_head(struct history_reader *reader, struct history_head *h
     return fail;
 }
 
-/* Takes file. */
-static enum fail start(struct history_reader **reader, FILE *file, const char *path,
-                       const struct follow *follow, struct history_head *head,
-                       struct failure *failure)
+static enum fail start(struct history_reader **reader, const char *path, struct follow *follow,
+                       struct history_head *head, struct failure *failure)
 {
+    FILE *file;
+    if (infile_open(path, &file, failure))
+        return failure->code;
     struct history_reader *made = memory_new(1, sizeof *made);
     made->file = file;
     made->path = memory_text(path);
-    made->bytes = memory_new(HEAD_LINE_MAX, 1);
-    made->is_followed = follow;
+    made->room = memory_new(HEAD_LINE_MAX + READ_BYTES + 1, 1);
+    made->follow = follow;
+    if (follow)
+        follow_start(follow, made->path, fileno(file));
     *head = (struct history_head){0};
     enum fail fail = read_head(made, head, failure);
     if (!fail) {
@@ -433,18 +465,14 @@ static enum fail start(struct history_reader **reader, FILE *file, const char *p
 enum fail history_reader_new(struct history_reader **reader, const char *path,
                              struct history_head *head, struct failure *failure)
 {
-    FILE *file;
-    enum fail fail = infile_open(path, &file, failure);
-    return fail ? fail : start(reader, file, path, NULL, head, failure);
+    return start(reader, path, NULL, head, failure);
 }
 
 enum fail history_reader_follow(struct history_reader **reader, const char *path,
                                 struct follow *follow, struct history_head *head,
                                 struct failure *failure)
 {
-    FILE *file;
-    enum fail fail = follow_open(follow, path, &file, failure);
-    return fail ? fail : start(reader, file, path, follow, head, failure);
+    return start(reader, path, follow, head, failure);
 }
 
 bool history_reader_was_cut(const struct history_reader *reader)
@@ -454,11 +482,13 @@ bool history_reader_was_cut(const struct history_reader *reader)
 
 void history_reader_free(struct history_reader *reader)
 {
+    if (reader->follow)
+        follow_end(reader->follow);
     /* Only read from: nothing is lost when the close fails. */
     (void)fclose(reader->file);
     free(reader->names);
     free(reader->processes);
-    free(reader->bytes);
+    free(reader->room);
     free(reader->path);
     free(reader);
 }

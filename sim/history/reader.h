@@ -16,14 +16,17 @@ struct history_reader {
     int64_t last_us; /* of the event before */
     int64_t events;
     bool is_over;
-    bool is_followed, is_cut; /* see history_reader_follow(), history_reader_was_cut() */
-    bool is_generic;          /* every line is read as JSON of any kind */
-    int version;              /* 1 or 2 */
+    bool is_cut;     /* see history_reader_was_cut() */
+    bool is_generic; /* every line is read as JSON of any kind */
+    int version;     /* 1 or 2 */
     int clients, servers, locks;
     char (*names)[NAME_MAX_BYTES];
     char (*processes)[NAME_MAX_BYTES];
-    size_t size; /* of the line in hand */
-    char *bytes;
+    struct follow *follow; /* NULL: nobody writes it any more */
+    char *room;            /* what was read; of that up to begin is done with */
+    size_t begin, filled;
+    size_t size;       /* of the line in hand */
+    const char *bytes; /* within the room */
     struct place {
         const char *outer; /* NULL: the line itself is to blame, or its field */
         int nth;           /* which object of a list that is, from 1; 0: it is no list */

@@ -58,10 +58,11 @@ static bool take_number(struct plain_cursor *cursor, int64_t *number)
            (cursor->at == cursor->end || *cursor->at == ',' || *cursor->at == '}');
 }
 
-static bool is_named(const struct plain_text *text, const char *name)
+static bool is_named(const struct plain_text *text, const char *name, size_t size)
 {
-    return !strncmp(text->bytes, name, text->size) && name[text->size] == '\0';
+    return text->size == size && !memcmp(text->bytes, name, size);
 }
+#define IS_NAMED(text, name) is_named(text, name, sizeof name - 1)
 
 /* --- fields --- */
 
@@ -102,11 +103,13 @@ static bool is_within(const struct plain_value *value, int64_t least, int64_t mo
 
 static const struct {
     const char *name;
+    size_t size; /* of the name */
     bool (*take)(const struct plain_value *value, struct event *event);
 } rows[] = {
-#define NUMBER(label, member, type, least, most)             {#label, plain_##label},
-#define WORD(label, member, type, count, kinds, print, read) {#label, plain_##label},
-#define VALUE(label, member, text)                           {#label, plain_##label},
+#define NUMBER(label, member, type, least, most) {#label, sizeof #label - 1, plain_##label},
+#define WORD(label, member, type, count, kinds, print, read)                                       \
+    {#label, sizeof #label - 1, plain_##label},
+#define VALUE(label, member, text) {#label, sizeof #label - 1, plain_##label},
 #include "history/fields.def"
 #undef NUMBER
 #undef WORD
@@ -121,26 +124,26 @@ static bool take_own(const struct history_reader *reader, const struct plain_tex
     struct event *event = &made->event;
     unsigned bit;
     bool is_good;
-    if (is_named(name, "i")) {
+    if (IS_NAMED(name, "i")) {
         bit = SEEN_INDEX;
         is_good = is_within(value, 0, INT64_MAX);
         event->index = value->number;
-    } else if (is_named(name, "t")) {
+    } else if (IS_NAMED(name, "t")) {
         bit = SEEN_TIME;
         is_good = is_within(value, 0, HISTORY_LONGEST_US);
         event->time_us = value->number;
-    } else if (is_named(name, "kind")) {
+    } else if (IS_NAMED(name, "kind")) {
         bit = SEEN_KIND;
         is_good = value->is_text && event_read(value->text, &event->kind);
-    } else if (is_named(name, "from")) {
+    } else if (IS_NAMED(name, "from")) {
         bit = SEEN_FROM;
         is_good = is_within(value, -HISTORY_LONGEST_US, HISTORY_LONGEST_US);
         event->from_us = value->number;
-    } else if (is_named(name, "client")) {
+    } else if (IS_NAMED(name, "client")) {
         bit = SEEN_CLIENT;
         is_good = is_within(value, 0, reader->clients - 1);
         event->client = (int)value->number;
-    } else if (is_named(name, "server")) {
+    } else if (IS_NAMED(name, "server")) {
         bit = SEEN_SERVER;
         is_good = is_within(value, 0, reader->servers - 1);
         event->server = (int)value->number;
@@ -158,7 +161,7 @@ static bool take_row(const struct plain_text *name, const struct plain_value *va
 {
     for (int i = 0; i < ROWS; i++) {
         int row = (*first + i) % ROWS;
-        if (!is_named(name, rows[row].name))
+        if (!is_named(name, rows[row].name, rows[row].size))
             continue;
         bool is_new = !(made->filled & 1u << row);
         made->filled |= 1u << row;
