@@ -315,3 +315,20 @@ def pytest_terminal_summary(terminalreporter):
         terminalreporter.write_line("left out: the tests of the HTML report in a browser "
                                     "(no chromium and chromedriver here; "
                                     "`harness/setup.sh browser` installs them)")
+
+
+@pytest.fixture(scope="session")
+def mended(tmp_path_factory):
+    """One lock, broken and mended: explored each, and the mended one to no end."""
+    here = tmp_path_factory.mktemp("diff")
+    skeleton = (ROOT / "sim/schemes/skeleton.c").read_text().replace("skeleton", "my_lock")
+    naive = skeleton.replace("out_compare_and_delete(out, SERVER_ONE, lease)", "out_del(out, SERVER_ONE)")
+    assert naive != skeleton
+    made = {}
+    for name, source, words in [("naive", naive, []), ("safe", skeleton, []), ("cut", skeleton, ["--states", "1000"])]:
+        (here / "my_lock.c").write_text(source)
+        subprocess.run(["cc", "-std=c17", f"-I{ROOT}/sim", "-shared", "-fPIC", "-o", "my_lock.so", "my_lock.c"], cwd=here, check=True)
+        searched = run("explore", "--scheme", "./my_lock.so", "--fault", "none,slow-work,crash", *words, "--out", here / name, cwd=here)
+        assert searched.status == {"naive": 1, "safe": 0, "cut": 2}[name], searched
+        made[name] = here / name / "latest"
+    return made

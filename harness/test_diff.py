@@ -1,72 +1,93 @@
 """`picklock report --diff OLD NEW`: what is new, gone, or not decided any more, in words and in every format; and its status."""
 
-import subprocess
+import json
+import shutil
 
-import pytest
-from conftest import ROOT, run
-
-ASK = ["--fault", "none,slow-work,crash"]
+from conftest import run
 
 
-@pytest.fixture(scope="module")
-def folders(tmp_path_factory):
-    """One lock, broken and mended: explored each, and the mended one to no end."""
-    here = tmp_path_factory.mktemp("diff")
-    skeleton = (ROOT / "sim/schemes/skeleton.c").read_text().replace("skeleton", "my_lock")
-    naive = skeleton.replace("out_compare_and_delete(out, SERVER_ONE, lease)", "out_del(out, SERVER_ONE)")
-    assert naive != skeleton
-    made = {}
-    for name, source, words in [("naive", naive, []), ("safe", skeleton, []), ("cut", skeleton, ["--states", "1000"])]:
-        (here / "my_lock.c").write_text(source)
-        subprocess.run(["cc", "-std=c17", f"-I{ROOT}/sim", "-shared", "-fPIC", "-o", "my_lock.so", "my_lock.c"], cwd=here, check=True)
-        searched = run("explore", "--scheme", "./my_lock.so", *ASK, *words, "--out", here / name, cwd=here)
-        assert searched.status == {"naive": 1, "safe": 0, "cut": 2}[name], searched
-        made[name] = here / name / "latest"
-    return made
-
-
-def test_what_is_new_fails(folders):
-    told = run("report", "--diff", folders["safe"], folders["naive"])
+def test_what_is_new_fails(mended):
+    told = run("report", "--diff", mended["safe"], mended["naive"])
     assert told.status == 1
     title, words = told.out.split("\n\n")[1].split("\n", 1)
     assert title == "New violations"
     assert "  my_lock, slow-work: release-own: violated (unlock-bug, 10 steps), was holds\n" in words + "\n"
 
 
-def test_what_is_gone_does_not(folders):
-    told = run("report", "--diff", folders["naive"], folders["safe"])
+def test_what_is_gone_does_not(mended):
+    told = run("report", "--diff", mended["naive"], mended["safe"])
     assert told.status == 0 and "New violations" not in told.out
     assert "\nGone\n" in told.out and "release-own: holds, was violated (unlock-bug, 10 steps)" in told.out
 
 
-def test_what_is_not_decided_any_more_is_no_success(folders):
-    told = run("report", "--diff", folders["safe"], folders["cut"])
+def test_what_is_not_decided_any_more_is_no_success(mended):
+    told = run("report", "--diff", mended["safe"], mended["cut"])
     assert told.status == 2 and "\nNot decided any more\n" in told.out and "the whole" in told.out
-    back = run("report", "--diff", folders["cut"], folders["safe"])
+    back = run("report", "--diff", mended["cut"], mended["safe"])
     assert back.status == 0 and "\nDecided now\n" in back.out
 
 
-def test_the_same_is_the_same(folders):
-    told = run("report", "--diff", folders["naive"], folders["naive"])
-    assert told.status == 0 and told.out == f"Compared with {folders['naive']}: 3 runs or cells, all the same\n"
+def test_the_same_is_the_same(mended):
+    told = run("report", "--diff", mended["naive"], mended["naive"])
+    assert told.status == 0 and told.out == f"Compared with {mended['naive']}: 3 runs or cells, all the same\n"
 
 
-def test_every_format_tells_it(folders, tmp_path):
+def test_every_format_tells_it(mended, tmp_path):
     files = {name: tmp_path / name for name in ("json", "markdown", "html")}
     words = [word for name, path in files.items() for word in (f"--{name}", path)]
-    assert run("report", "--diff", folders["safe"], folders["naive"], *words).status == 1
-    for path in files.values():
+    assert run("report", "--diff", mended["safe"], mended["naive"], *words).status == 1
+    for name, path in files.items():
         text = path.read_text()
-        assert "New violations: " in text and "unlock-bug, 10 steps" in text, path
+        assert ("New violations" if name == "html" else "New violations: ") in text and "unlock-bug, 10 steps" in text, path
+    page = files["html"].read_text()
+    assert "New violations: " not in page  # a table there; nothing is said twice
+    assert '<td>release-own</td><td class="holds">holds</td><td class="bug">violated (unlock-bug, 10 steps)</td>' in page
 
 
-def test_nothing_in_common_is_unknown(folders, tmp_path):
+def test_the_page_without_a_comparison_has_no_word_of_it(mended, tmp_path):
+    assert run("report", mended["naive"], "--html", tmp_path / "page.html").status == 1
+    page = (tmp_path / "page.html").read_text()
+    assert 'id="diff"' not in page and "Compared with" not in page
+
+
+def test_the_page_of_the_same_says_so(mended, tmp_path):
+    assert run("report", "--diff", mended["safe"], mended["safe"], "--html", tmp_path / "page.html").status == 0
+    page = (tmp_path / "page.html").read_text()
+    assert "3 runs or cells in both, all the same." in page and "beside each other" not in page
+
+
+def test_nothing_in_common_is_unknown(mended, tmp_path):
     other = run("explore", "--scheme", "set-nx-px-cad", "--fault", "none", "--out", tmp_path)
     assert other.status == 0
-    told = run("report", "--diff", tmp_path / "latest", folders["safe"])
+    told = run("report", "--diff", tmp_path / "latest", mended["safe"])
     assert told.status == 2 and "Compared with" in told.out and ": 0 runs or cells" in told.out
     assert "\nNot there any more\n  set-nx-px-cad, none\n" in told.out and "\nNot there before\n  my_lock, crash\n" in told.out
 
 
-def test_a_folder_that_is_none_is_refused(folders, tmp_path):
-    assert run("report", "--diff", tmp_path, folders["safe"]).status == 64
+def test_a_folder_that_is_none_is_refused(mended, tmp_path):
+    assert run("report", "--diff", tmp_path, mended["safe"]).status == 64
+
+
+def test_of_many_changes_the_first_fifty_are_drawn(tmp_path):
+    """Every violation is new, where the older run is made one that had none; a table tells all of them."""
+    assert run("run", "--out", tmp_path / "new").status == 0
+    shutil.copytree(tmp_path / "new" / "latest", tmp_path / "old")
+    results = json.loads((tmp_path / "old" / "results.json").read_text())
+    changed = properties = 0
+    for row in results["results"]:
+        found = [p for p in row["properties"] if p["verdict"] == "violated"]
+        if not found or any(p["verdict"] == "unknown" for p in row["properties"]):
+            continue
+        for p in found:
+            p.update(verdict="holds", cause=None, count=0, witness=[], event=None)
+            p.pop("causes", None)
+        stated = [p["expected"] for p in row["properties"] if p["expected"]]
+        row.update(verdict="holds", as_expected=all(words != "violated" for words in stated))
+        changed, properties = changed + 1, properties + len(found)
+    assert changed > 50
+    (tmp_path / "old" / "results.json").write_text(json.dumps(results))
+    run("report", "--diff", tmp_path / "old", tmp_path / "new" / "latest", "--html", tmp_path / "page.html")
+    page = (tmp_path / "page.html").read_text()
+    table = page[page.index('<table class="changes">'):].split("</table>")[0]
+    assert page.count('<details class="change"') == 50 and f"These are the first 50 of {changed};" in page
+    assert table.count('<tr><th scope="row">') == properties and f"New violations <small>{properties}</small>" in table

@@ -501,3 +501,33 @@ def test_a_real_run_reads_the_same_way(browser, real):
     assert scenarios(browser) == ["expired-lease-double-delete"]
     assert css(browser, "article.bug svg.timeline")
     assert browser.get_log("browser") == []
+
+
+@needs_browser
+def test_old_and_new_stand_beside_each_other(browser, mended, tmp_path):
+    """What an unlock bug has done to a lock: two diagrams in one line, each with the sentences of its own side."""
+    path = tmp_path / "compared.html"
+    assert run("report", "--diff", mended["safe"], mended["naive"], "--html", path).status == 1
+    browser.get_log("browser")
+    browser.get(path.as_uri())
+    rows = [[cell.text for cell in css(row, "th, td")] for row in css(browser, "#diff .changes tbody tr")]
+    assert rows[0] == ["New violations 2"]
+    assert ["my_lock, slow-work", "release-own", "holds", "violated (unlock-bug, 10 steps)"] in rows
+    pairs = css(browser, "#diff .change")
+    assert [pair.get_dom_attribute("open") for pair in pairs] == ["true"]  # the same cell: one pair
+    before, now = css(pairs[0], ".pane")
+    assert before.rect["y"] == now.rect["y"] and before.rect["x"] + before.rect["width"] < now.rect["x"]
+    drawn = [css(pane, "svg.timeline")[0].text for pane in (before, now)]
+    assert "removes" in drawn[1] and "removes" not in drawn[0]
+    assert "overrun" in before.find_element("css selector", ".badge").text
+    assert "Unlock bug in A" in now.find_element("css selector", ".witness").text
+    css(browser, "#diff .changes a")[0].click()
+    assert css(browser, "article:target svg.timeline")[0].is_displayed()
+    ids = [part.get_attribute("id") for part in css(browser, "[id]")]
+    assert len(ids) == len(set(ids)) and browser.get_log("browser") == []
+    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", {"width": 400, "height": 900, "deviceScaleFactor": 1, "mobile": False})
+    try:
+        assert before.rect["y"] < now.rect["y"] and browser.execute_script("return document.documentElement.scrollWidth") <= 400
+        assert browser.execute_script(FAINT) == []
+    finally:
+        browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})

@@ -253,8 +253,8 @@ enum fail output_write_files(const struct output *output, const struct results *
 {
     struct failure first = {0}, one;
     for (int i = 0; i < FORMAT_COUNT; i++)
-        if (output->files[i] &&
-            report_write((enum format)i, output->files[i], results, run_folder, &one))
+        if (output->files[i] && report_write_diff((enum format)i, output->files[i], results,
+                                                  run_folder, output->diff, &one))
             note_failure(&first, &one);
     if (first.code)
         *failure = first;

@@ -65,6 +65,7 @@ struct output {
     const char *files[FORMAT_COUNT]; /* --json FILE or "-", ...: further copies; or NULL */
     int wants_timeline;              /* --timeline: a diagram on stdout */
     bool is_folder_optional;         /* without --out there is none */
+    const struct diff *diff;         /* what the further copies compare with, or NULL; borrowed */
     char *folder;                    /* the run folder, made by output_open(), or NULL */
     const char *baseline_path;       /* --baseline FILE, or NULL */
     int updates_baseline;            /* --update-baseline */

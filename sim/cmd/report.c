@@ -46,10 +46,10 @@ static enum fail print_timelines(const struct results *results,
     return fail;
 }
 
-static void print_diff(const struct diff *diff, const char *old)
+static void print_diff(const struct diff *diff)
 {
-    text_format(stdout, TEXT_PLAIN, "Compared with %s: %d run%s or cell%s", old, diff->compared,
-                units_plural(diff->compared), units_plural(diff->compared));
+    text_format(stdout, TEXT_PLAIN, "Compared with %s: %d run%s or cell%s", diff->name,
+                diff->compared, units_plural(diff->compared), units_plural(diff->compared));
     printf("%s\n", diff->count ? "" : ", all the same");
     for (int i = 0; i < diff->count; i++) {
         const struct diff_change *change = &diff->changes[i];
@@ -59,20 +59,17 @@ static void print_diff(const struct diff *diff, const char *old)
     }
 }
 
-/* *status: what the comparison comes to. */
-static enum fail compare(char *old, struct results *results, bool is_told, enum fail *status,
-                         struct failure *failure)
+/* Compares with the run folder old; *then and *diff are kept for the reports: results_free(),
+ * diff_free(), whatever comes back. */
+static enum fail compare(char *old, struct results *then, struct diff *diff, bool is_told,
+                         struct results *results, struct failure *failure)
 {
-    struct results then = {0};
-    if (report_merge(&old, 1, &then, failure))
+    if (report_merge(&old, 1, then, failure))
         return failure->code;
-    struct diff diff = diff_results(&then, results);
+    *diff = diff_results(old, then, results);
     if (is_told)
-        print_diff(&diff, old);
-    diff_note(&diff, old, results);
-    *status = diff_status(&diff, results);
-    diff_free(&diff);
-    results_free(&then);
+        print_diff(diff);
+    diff_note(diff, results);
     return FAIL_NONE;
 }
 
@@ -87,10 +84,12 @@ static bool has_file(const struct output *output)
 int cmd_report(int argc, char **argv)
 {
     struct failure failure = {0};
-    struct results results = {0};
+    struct results results = {0}, then = {0};
+    struct diff diff = {0};
     struct output output = {0};
     struct timeline_choice choice = {0};
     const char *old = NULL;
+    char *old_folder = NULL;
     int operands;
     const struct option_row rows[] = {OUTPUT_FORMAT_ROWS(output) TIMELINE_ROW(output),
                                       {"--scenario", OPTION_TEXT, &choice.scenario, 0, 0},
@@ -108,9 +107,10 @@ int cmd_report(int argc, char **argv)
     enum fail fail = report_merge(argv + 1, operands, &results, &failure);
     enum fail status = fail ? fail : results_status(&results);
     if (!fail && old) {
-        char *copy = memory_text(old);
-        fail = compare(copy, &results, !output_takes_stdout(&output), &status, &failure);
-        free(copy);
+        old_folder = memory_text(old);
+        fail = compare(old_folder, &then, &diff, !output_takes_stdout(&output), &results, &failure);
+        status = diff_status(&diff, &results);
+        output.diff = &diff;
     }
     if (!fail)
         fail = output_write_files(&output, &results, operands == 1 ? argv[1] : NULL, &failure);
@@ -120,6 +120,9 @@ int cmd_report(int argc, char **argv)
         report_terminal(stdout, &results, output_has_colours());
     if (fail)
         status = (enum fail)cmd_failed(&failure);
+    diff_free(&diff);
+    free(old_folder);
+    results_free(&then);
     results_free(&results);
     return (int)status;
 }

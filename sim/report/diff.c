@@ -3,6 +3,7 @@
 
 #include "base/memory.h"
 #include "base/units.h"
+#include "report/view.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -23,12 +24,12 @@ const char *diff_title(enum diff_kind kind)
     return titles[kind];
 }
 
-/* Takes words. */
-static void add(struct diff *diff, enum diff_kind kind, char *words)
+/* Takes the texts of change. */
+static void add(struct diff *diff, struct diff_change change)
 {
     diff->changes = memory_resize(diff->changes, (size_t)diff->count + 1, sizeof *diff->changes);
-    diff->changes[diff->count++] = (struct diff_change){kind, words};
-    diff->of_kind[kind]++;
+    diff->changes[diff->count++] = change;
+    diff->of_kind[change.kind]++;
 }
 
 /* Stress runs are samples, and never the same; here the same lock under load is compared. */
@@ -85,15 +86,16 @@ static char *verdict_told(const struct result_property *property)
     return words;
 }
 
-static char *change_words(const struct result_row *row, enum property property,
-                          const struct result_property *then, const struct result_property *now)
+/* Fills in the texts. */
+static void add_property(struct diff *diff, struct diff_change change,
+                         const struct result_property *then, const struct result_property *now)
 {
-    char *was = verdict_told(then), *is = verdict_told(now);
-    char *words = memory_format("%s, %s: %s: %s, was %s", result_lock(row), row->subject,
-                                property_name(property), is, was);
-    free(was);
-    free(is);
-    return words;
+    change.was = verdict_told(then);
+    change.is = verdict_told(now);
+    change.words =
+        memory_format("%s, %s: %s: %s, was %s", result_lock(change.now), change.now->subject,
+                      property_name(change.property), change.is, change.was);
+    add(diff, change);
 }
 
 /* What became of a property; DIFF_COUNT: nothing to tell. */
@@ -128,17 +130,25 @@ static void compare_rows(struct diff *diff, const struct result_row *then,
         enum diff_kind kind = kind_of(was, is);
         if (kind == DIFF_COUNT)
             continue;
-        add(diff, kind, change_words(now, property, was, is));
+        add_property(diff, (struct diff_change){kind, then, now, property, NULL, NULL, NULL}, was,
+                     is);
         diff->failures += kind == DIFF_NEW && result_standing(now) == STANDING_UNEXPECTED;
     }
     /* A whole row may be undecided without a word on its properties: it was not run to its end. */
     if (result_standing(now) == STANDING_UNKNOWN && result_standing(then) != STANDING_UNKNOWN)
-        add(diff, DIFF_OPEN, memory_format("%s, %s: the whole", result_lock(now), now->subject));
+        add(diff, (struct diff_change){
+                      DIFF_OPEN, then, now, PROPERTY_COUNT, memory_text(view_verdict(then)),
+                      memory_text(view_verdict(now)),
+                      memory_format("%s, %s: the whole", result_lock(now), now->subject)});
 }
 
 static void add_single(struct diff *diff, enum diff_kind kind, const struct result_row *row)
 {
-    add(diff, kind, memory_format("%s, %s", result_lock(row), row->subject));
+    const bool is_now = kind == DIFF_ONLY_NOW;
+    add(diff, (struct diff_change){kind, is_now ? NULL : row, is_now ? row : NULL, PROPERTY_COUNT,
+                                   memory_text(is_now ? "–" : view_verdict(row)),
+                                   memory_text(is_now ? view_verdict(row) : "–"),
+                                   memory_format("%s, %s", result_lock(row), row->subject)});
 }
 
 static int compare_changes(const void *a, const void *b)
@@ -148,9 +158,9 @@ static int compare_changes(const void *a, const void *b)
     return by_kind ? by_kind : strcmp(one->words, other->words);
 }
 
-struct diff diff_results(const struct results *then, const struct results *now)
+struct diff diff_results(const char *name, const struct results *then, const struct results *now)
 {
-    struct diff diff = {0};
+    struct diff diff = {.name = name};
     for (int i = 0; i < now->rows_count; i++) {
         const struct result_row *row = &now->rows[i];
         const struct result_row *was = counterpart(then, row, place_among(now, i));
@@ -169,18 +179,22 @@ struct diff diff_results(const struct results *then, const struct results *now)
 
 void diff_free(struct diff *diff)
 {
-    for (int i = 0; i < diff->count; i++)
+    for (int i = 0; i < diff->count; i++) {
+        free(diff->changes[i].was);
+        free(diff->changes[i].is);
         free(diff->changes[i].words);
+    }
     free(diff->changes);
     *diff = (struct diff){0};
 }
 
-void diff_note(const struct diff *diff, const char *name, struct results *now)
+void diff_note(struct diff *diff, struct results *now)
 {
-    results_note(now,
-                 memory_format("Compared with %s: %d run%s or cell%s, %s.", name, diff->compared,
-                               units_plural(diff->compared), units_plural(diff->compared),
-                               diff->count ? "of which this is different" : "all the same"));
+    const int before = now->notes_count;
+    results_note(now, memory_format("Compared with %s: %d run%s or cell%s, %s.", diff->name,
+                                    diff->compared, units_plural(diff->compared),
+                                    units_plural(diff->compared),
+                                    diff->count ? "of which this is different" : "all the same"));
     for (int kind = 0; kind < DIFF_COUNT; kind++) {
         char *all = NULL;
         for (int i = 0; i < diff->count; i++) {
@@ -195,6 +209,7 @@ void diff_note(const struct diff *diff, const char *name, struct results *now)
             results_note(now, memory_format("%s: %s.", titles[kind], all));
         free(all);
     }
+    diff->notes = now->notes_count - before;
 }
 
 enum fail diff_status(const struct diff *diff, const struct results *now)

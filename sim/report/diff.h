@@ -16,26 +16,31 @@ struct diff_change {
         DIFF_ONLY_NOW,  /* and one that was not */
         DIFF_COUNT
     } kind;
-    char *words; /* a sentence */
+    const struct result_row *then, *now; /* borrowed; NULL: not there */
+    enum property property;              /* PROPERTY_COUNT: the row as a whole */
+    char *was, *is;                      /* "holds", "violated (unlock-bug, 14 steps)" */
+    char *words;                         /* a sentence */
 };
 
 struct diff {
+    const char *name;            /* what then is called: its folder; borrowed */
     struct diff_change *changes; /* in the order of the kinds */
     int count;
     int of_kind[DIFF_COUNT];
     int failures; /* of DIFF_NEW: in rows that are not as expected */
     int compared; /* rows that both have */
+    int notes;    /* that diff_note() left */
 };
 
-/* What is different now, in words. Borrows both; free with diff_free(). */
-struct diff diff_results(const struct results *then, const struct results *now);
+/* What is different now, in words. Keeps all three until diff_free(). */
+struct diff diff_results(const char *name, const struct results *then, const struct results *now);
 void diff_free(struct diff *diff);
 
 /* "New violations", ... */
 const char *diff_title(enum diff_kind kind);
 
-/* Puts it into the notes of now, so that every format tells it; name: what then is called. */
-void diff_note(const struct diff *diff, const char *name, struct results *now);
+/* Puts it into the notes of now, at their end, so that every format tells it. */
+void diff_note(struct diff *diff, struct results *now);
 
 /* 1: a new violation that counts as a failure; 2: something is not decided any more, nothing could
  * be compared, or now is not whole; else 0. */

@@ -4,6 +4,7 @@
 
 #include "base/memory.h"
 #include "report/conclusion.h"
+#include "report/diff.h"
 #include "base/units.h"
 #include "base/version.h"
 #include "report/assets.h"
@@ -257,7 +258,8 @@ static void put_origins(const struct page *page)
     }
     if (results->origins_count)
         html_put(page, "</ol>\n");
-    for (int i = 0; i < results->notes_count; i++)
+    const int notes = results->notes_count - (page->diff ? page->diff->notes : 0);
+    for (int i = 0; i < notes; i++) /* what has changed stands above */
         html_put(page, "<p>%s</p>\n", results->notes[i]);
 }
 
@@ -299,6 +301,7 @@ static const struct {
     {"conclusion", html_conclusion},
     {"scenarios", html_scenarios},
     {"cells", html_cells},
+    {"diff", html_diff},
     {"stress", html_stress},
     {"details", html_details},
     {"causes", put_causes},
@@ -349,6 +352,7 @@ enum fail report_html(const struct report *report, struct failure *failure)
     struct page page = {.out = report->out,
                         .view = &view,
                         .run_folder = report->run_folder,
+                        .diff = report->diff,
                         .is_in_folder = is_in_folder(report->path, report->run_folder)};
     enum fail fail = fill(&page, failure);
     view_close(&view);

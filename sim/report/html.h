@@ -1,5 +1,6 @@
 /* html.h - the parts of the page, a file each: html.c the frame, html_table.c the tables,
- * html_conclusion.c what stands above, html_details.c and html_findings.c what stands below them.
+ * html_conclusion.c and html_diff.c what stands above, html_details.c and html_findings.c what
+ * stands below them.
  */
 #ifndef PICKLOCK_REPORT_HTML_H
 #define PICKLOCK_REPORT_HTML_H
@@ -8,11 +9,14 @@
 
 #include <stdio.h>
 
+struct diff;
+
 struct page {
     FILE *out;
     const struct view *view;
-    const char *run_folder; /* where histories are, or NULL */
-    bool is_in_folder;      /* the page lies in it: paths can be links */
+    const char *run_folder;  /* where histories are, or NULL */
+    bool is_in_folder;       /* the page lies in it: paths can be links */
+    const struct diff *diff; /* what the rows are compared with, or NULL */
 };
 
 /* Is it a page of `picklock test`, whose title is its verdict in words? */
@@ -21,6 +25,9 @@ bool html_has_conclusion(const struct page *page);
 /* Of such a page: each cause with what to do about it, and the shortest counterexample; else
  * nothing. */
 void html_conclusion(const struct page *page);
+
+/* What has changed, old and new beside each other; nothing where nothing is compared. */
+void html_diff(const struct page *page);
 
 /* The table scheme x scenario of all directed rows; nothing when there are none. */
 void html_scenarios(const struct page *page);
@@ -55,6 +62,9 @@ char *html_row_id(const struct view *view, int at);
  * relative to, NULL: the page's run folder. */
 void html_history(const struct page *page, const char *folder, const char *history,
                   int64_t first_index, const char *label, bool is_open);
+
+/* How far a cell was searched, and how that ended. */
+void html_search(const struct page *page, const struct search_figures *search);
 
 /* The sentences of a finding, as a list. */
 void html_sentences(const struct page *page, char *const *sentences, int count);

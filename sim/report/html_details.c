@@ -111,8 +111,7 @@ static void put_badge(const struct page *page, const struct result_row *row)
     html_put(page, "</p>\n");
 }
 
-/* How far a cell was searched, and how that ended. */
-static void put_search(const struct page *page, const struct search_figures *search)
+void html_search(const struct page *page, const struct search_figures *search)
 {
     char *bounds = search_bounds(search);
     html_put(page,
@@ -138,7 +137,7 @@ static void put_heading(const struct page *page, const struct result_row *row)
     html_put(page, "</h3>\n");
     put_badge(page, row);
     if (row->search)
-        put_search(page, row->search);
+        html_search(page, row->search);
     if (row->is_inferred)
         html_put(page, "<p class=\"soft\">Holds are inferred from the commands: nobody told of "
                        "them.</p>\n");

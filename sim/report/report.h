@@ -11,6 +11,8 @@
 
 #include <stdio.h>
 
+struct diff;
+
 /* The terminal summary. colours: 0 or 1. */
 void report_terminal(FILE *out, const struct results *results, int colours);
 
@@ -50,7 +52,8 @@ struct report {
     FILE *out;
     const char *path; /* of out, as the user named it */
     const struct results *results;
-    const char *run_folder; /* where histories are, or NULL */
+    const char *run_folder;  /* where histories are, or NULL */
+    const struct diff *diff; /* what they are compared with, or NULL */
 };
 
 /* Each prints a report; a failed write is not its business (outfile_shut() tells). FAIL_INPUT: the
@@ -65,6 +68,12 @@ FORMATS(FORMAT_PRINT, )
  * histories are (borrowed, may be NULL). */
 enum fail report_write(enum format format, const char *path, const struct results *results,
                        const char *run_folder, struct failure *failure);
+
+/* The same, of results that are compared with others (diff.h; borrowed, may be NULL): the page then
+ * shows both beside each other. */
+enum fail report_write_diff(enum format format, const char *path, const struct results *results,
+                            const char *run_folder, const struct diff *diff,
+                            struct failure *failure);
 
 /* "--json"; "results.json". */
 const char *report_option(enum format format);

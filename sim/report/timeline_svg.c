@@ -183,8 +183,8 @@ void timeline_print_svg(FILE *out, const struct timeline *timeline, const char *
     measure(&drawing);
     text_format(out, TEXT_MARKUP,
                 "<svg class=\"timeline\" role=\"img\" width=\"%d\" height=\"%d\" "
-                "viewBox=\"0 0 %d %d\">\n<title>%s</title>\n",
-                drawing.width, drawing.height, drawing.width, drawing.height, label);
+                "style=\"--wide:%dpx\" viewBox=\"0 0 %d %d\">\n<title>%s</title>\n",
+                drawing.width, drawing.height, drawing.width, drawing.width, drawing.height, label);
     draw_text(&drawing, "time unit", TIME_RIGHT, HEAD_HEIGHT - 14, "ms");
     draw_heads(&drawing);
     for (int i = 0; i < timeline->overlaps_count; i++)

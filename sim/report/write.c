@@ -23,11 +23,21 @@ const char *report_file(enum format format)
 enum fail report_write(enum format format, const char *path, const struct results *results,
                        const char *run_folder, struct failure *failure)
 {
+    return report_write_diff(format, path, results, run_folder, NULL, failure);
+}
+
+enum fail report_write_diff(enum format format, const char *path, const struct results *results,
+                            const char *run_folder, const struct diff *diff,
+                            struct failure *failure)
+{
     struct outfile file;
     if (outfile_open(&file, path, failure))
         return failure->code;
-    const struct report report = {
-        .out = file.stream, .path = path, .results = results, .run_folder = run_folder};
+    const struct report report = {.out = file.stream,
+                                  .path = path,
+                                  .results = results,
+                                  .run_folder = run_folder,
+                                  .diff = diff};
     enum fail fail = formats[format].print(&report, failure);
     if (!fail)
         return outfile_shut(&file, failure);
