@@ -54,6 +54,9 @@ static void called(struct export *export, const struct event *event)
 {
     struct export_client *client = &export->clients[event->client];
     if (event->op == OP_ACQUIRE) {
+        client->before.is_holding = client->is_holding;
+        client->before.number = client->number;
+        client->before.renewals = client->renewals;
         client->number = export->attempts++;
         client->renewals = 0;
         client->is_holding = false;
@@ -73,9 +76,14 @@ static void answered(struct export *export, const struct event *event)
     client->is_open = false;
     client->renewals += event->op == OP_EXTEND && is_ok;
     client->retired += result_outcome(event->result) == OUTCOME_INFO;
-    if (event->op == OP_ACQUIRE && is_ok) {
-        client->is_holding = true;
-        client->held_us = event->time_us;
+    const bool did_not_happen = event->result == RESULT_UNSUPPORTED;
+    if (event->op != OP_ACQUIRE)
+        return;
+    client->is_holding = is_ok || (did_not_happen && client->before.is_holding);
+    client->held_us = event->time_us;
+    if (did_not_happen) {
+        client->number = client->before.number;
+        client->renewals = client->before.renewals;
     }
 }
 

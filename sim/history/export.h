@@ -19,6 +19,10 @@ struct export_client {
     int64_t number;   /* of its attempt, among all */
     int64_t renewals; /* of that attempt */
     int64_t retired;  /* operations that ended without an answer */
+    struct {
+        bool is_holding;
+        int64_t number, renewals;
+    } before; /* the acquire under way: an acquire that did not happen ends nothing */
 };
 
 struct export
