@@ -39,6 +39,7 @@ enum ending {
     ENDING_DELETED, /* by a command */
     ENDING_TAKEN,   /* overwritten by another attempt's value */
     ENDING_RESTART, /* the server forgot it */
+    ENDING_FLUSHED, /* with all other keys */
     ENDING_FAILOVER,
     ENDING_EVICTED,
 };

@@ -208,7 +208,8 @@ static void lose_keys(struct ledger *ledger, const struct event *event, int lock
         forget(ledger, event, lock, ENDING_EVICTED);
         break;
     case FAULT_KEYS_ALL_LOST:
-        forget(ledger, event, lock, ENDING_RESTART);
+        forget(ledger, event, lock,
+               fault_breaks(event->fault) == FAULT_BREAKS_NONE ? ENDING_FLUSHED : ENDING_RESTART);
         break;
     case FAULT_KEYS_REPLICAS:
         fail_over(ledger, event, lock);
@@ -221,7 +222,7 @@ void ledger_fault(struct ledger *ledger, const struct event *event)
     const enum fault_effect effect = fault_effect(event->fault);
     const bool is_of_one_lock = fault_keys(event->fault) == FAULT_KEYS_LOCK_LOST;
     if (event->server < 0 || fault_blame(event->fault) != FAULT_OF_SERVER ||
-        effect == FAULT_LOSES_SCRIPTS)
+        effect == FAULT_LOSES_SCRIPTS || effect == FAULT_ENDS_CONNECTIONS)
         return;
     const int64_t gained_us = ledger->gains_us[event->server];
     if (effect == FAULT_SETS_RATE)

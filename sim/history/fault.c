@@ -82,7 +82,7 @@ bool fault_ends_outage(enum fault fault)
     const enum fault_effect effect = fault_effect(fault);
     return effect == FAULT_PUTS_WITHIN_REACH ||
            (fault_blame(fault) == FAULT_OF_SERVER && fault_breaks(fault) == FAULT_BREAKS_ALL &&
-            effect != FAULT_PUTS_OUT_OF_REACH);
+            effect != FAULT_PUTS_OUT_OF_REACH && effect != FAULT_ENDS_CONNECTIONS);
 }
 
 bool fault_read(const char *name, enum fault *fault)

@@ -49,6 +49,7 @@ enum fault_effect {
     FAULT_LOSES_KEYS,  /* the column of keys says which */
     FAULT_LOSES_SCRIPTS,
     FAULT_CUTS_REPLICA,
+    FAULT_ENDS_CONNECTIONS,  /* the column of breaks says which, and nothing else happens */
     FAULT_PUTS_OUT_OF_REACH, /* the server, until the next event of the one below, if any */
     FAULT_PUTS_WITHIN_REACH,
 };

@@ -48,6 +48,10 @@ enum fail directed_can(const struct backend *backend, enum choice_kind kind,
 enum fail directed_jump_clock(struct backend *backend, int server, int64_t amount_us,
                               struct failure *failure);
 enum fail directed_restart_empty(struct backend *backend, int server, struct failure *failure);
+enum fail directed_restart_with_keys(struct backend *backend, int server, struct failure *failure);
+enum fail directed_flush_keys(struct backend *backend, int server, struct failure *failure);
+enum fail directed_kill_clients(struct backend *backend, int server, int connections,
+                                struct failure *failure);
 enum fail directed_cut_replica(struct backend *backend, int server, struct failure *failure);
 enum fail directed_fail_over(struct backend *backend, int server, bool is_cut,
                              struct failure *failure);

@@ -36,6 +36,23 @@ enum fail directed_restart_empty(struct backend *backend, int server, struct fai
     return fail ? fail : follow(backend, server, failure);
 }
 
+enum fail directed_restart_with_keys(struct backend *backend, int server, struct failure *failure)
+{
+    enum fail fail = servers_restart_with_keys(servers_of(backend), server, failure);
+    return fail ? fail : follow(backend, server, failure);
+}
+
+enum fail directed_flush_keys(struct backend *backend, int server, struct failure *failure)
+{
+    return servers_flush_keys(servers_of(backend), server, failure);
+}
+
+enum fail directed_kill_clients(struct backend *backend, int server, int connections,
+                                struct failure *failure)
+{
+    return servers_kill_clients(servers_of(backend), server, connections, failure);
+}
+
 enum fail directed_cut_replica(struct backend *backend, int server, struct failure *failure)
 {
     return servers_cut_replica(servers_of(backend), server, failure);

@@ -131,7 +131,6 @@ void process_kill(struct process *process)
  * still, long ago: it would never sleep, and take a whole processor. */
 static const char settings[] = "bind 127.0.0.1\n"
                                "save \"\"\n"
-                               "appendonly no\n"
                                "daemonize no\n"
                                "tcp-backlog 4096\n"
                                "maxclients 20000\n"
@@ -156,13 +155,14 @@ static void put_quoted(FILE *file, const char *text)
     (void)fputs("\"\n", file);
 }
 
-static enum fail write_settings(const struct process *process, const char *path,
+static enum fail write_settings(const struct process *process, bool has_aof, const char *path,
                                 struct failure *failure)
 {
     FILE *file = fopen(path, "we");
     if (!file)
         return failure_set(failure, FAIL_UNAVAILABLE, "%s: %s", path, strerror(errno));
-    (void)fprintf(file, "%sport %d\ndir ", settings, process->port);
+    (void)fprintf(file, "%sappendonly %s\nport %d\ndir ", settings, has_aof ? "yes" : "no",
+                  process->port);
     put_quoted(file, process->folder);
     bool is_written = !ferror(file);
     if (fclose(file) == 0 && is_written)
@@ -199,7 +199,7 @@ static enum fail begin_at(struct process *process, const struct process_options 
     process->port = port;
     (void)snprintf(conf, sizeof conf, "%s/conf", process->folder);
     process_log_path(process, log, sizeof log);
-    if (write_settings(process, conf, failure) ||
+    if (write_settings(process, options->has_aof, conf, failure) ||
         (options->shim && share(process, &paths, failure)))
         return FAIL_UNAVAILABLE;
     const char *const arguments[] = {program, conf, NULL};

@@ -26,6 +26,7 @@ struct process_options {
     const char *folder;  /* its working folder, made here */
     const char *shim;    /* the clock shim to preload, NULL: none */
     int port;            /* wanted; another one when that is taken; 0: any */
+    bool has_aof;        /* it loads its append-only file, and writes it on */
 };
 
 struct process {

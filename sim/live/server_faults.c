@@ -14,6 +14,7 @@
 static bool needs_private(enum fault fault)
 {
     return fault_keys(fault) != FAULT_KEYS_KEPT || fault_effect(fault) == FAULT_LOSES_SCRIPTS ||
+           fault_effect(fault) == FAULT_ENDS_CONNECTIONS ||
            fault_effect(fault) == FAULT_CUTS_REPLICA;
 }
 
@@ -62,10 +63,9 @@ static enum fail prove_empty(const struct server *server, struct failure *failur
     int64_t keys = control_integer(server->process.control, failure, "DBSIZE");
     if (keys == INT64_MIN)
         return FAIL_UNAVAILABLE;
-    return keys == 0
-               ? FAIL_NONE
-               : failure_set(failure, FAIL_UNKNOWN,
-                             "it came back with %" PRId64 " keys, and all should be gone", keys);
+    return keys == 0 ? FAIL_NONE
+                     : failure_set(failure, FAIL_UNKNOWN,
+                                   "it has %" PRId64 " keys, and all should be gone", keys);
 }
 
 /* A replica that was cut off has heard nothing since, and one that is promoted takes writes. */
@@ -97,30 +97,21 @@ static enum fail prove_promoted(const struct server *server, struct failure *fai
 /* --- the faults --- */
 
 /* The process in the row changes, not what its clock says. */
-static void take_clock(struct process *process, const struct process *from)
+static void take_clock(struct process *process, const struct clock_page *was)
 {
     if (!process->clock)
         return;
-    clock_set_offset(process->clock, atomic_load(&from->clock->offset_us));
-    clock_freeze_at(process->clock, atomic_load(&from->clock->frozen_us));
+    clock_set_offset(process->clock, atomic_load(&was->offset_us));
+    clock_freeze_at(process->clock, atomic_load(&was->frozen_us));
 }
 
-enum fail servers_restart(struct servers *servers, int number, struct failure *failure)
+enum fail servers_seat(struct servers *servers, int number, const struct process *next,
+                       const struct clock_page *was, struct failure *failure)
 {
     struct server *server = &servers->rows[number];
     const bool feeds = server->replica.pid != 0 && !server->is_cut;
-    struct process next;
-    if (spares_take(servers, &next, failure))
-        return failure_wrap(failure, "server %d", number + 1);
-    servers->spares.wanted = SPARES_WANTED;
-    take_clock(&next, &server->process);
-    if (servers->steering == STEERED)
-        spares_park(servers, &server->process);
-    else
-        process_kill(&server->process);
-    server->process = next;
-    if (prove_empty(server, failure))
-        return failure_wrap(failure, "server %d", number + 1);
+    server->process = *next;
+    take_clock(&server->process, was);
     if (servers_prove_clock(servers, number, failure))
         return FAIL_UNAVAILABLE;
     if (!server->feed)
@@ -132,6 +123,24 @@ enum fail servers_restart(struct servers *servers, int number, struct failure *f
     if (replica_reconnect(server, failure))
         return failure_wrap(failure, "replica of server %d", number + 1);
     return replica_wait_in_step(servers, server, failure);
+}
+
+enum fail servers_restart(struct servers *servers, int number, struct failure *failure)
+{
+    struct server *server = &servers->rows[number];
+    struct process next;
+    if (spares_take(servers, &next, failure))
+        return failure_wrap(failure, "server %d", number + 1);
+    servers->spares.wanted = SPARES_WANTED;
+    take_clock(&next, server->process.clock);
+    if (servers->steering == STEERED)
+        spares_park(servers, &server->process);
+    else
+        process_kill(&server->process);
+    server->process = next;
+    if (prove_empty(server, failure))
+        return failure_wrap(failure, "server %d", number + 1);
+    return servers_seat(servers, number, &next, next.clock, failure);
 }
 
 enum fail servers_cut_replica(struct servers *servers, int number, struct failure *failure)
@@ -168,7 +177,7 @@ enum fail servers_failover(struct servers *servers, int number, struct failure *
     return servers_prove_clock(servers, number, failure);
 }
 
-enum { PROOF_S = 1000, SECOND_US = 1000000 };
+enum { PROOF_S = 1000, SECOND_US = 1000000, KILL_TURNS = 200 };
 
 /* As if it had run so for long already: it says then what it has gained. */
 static enum fail prove_rate(const struct server *server, struct failure *failure)
@@ -213,6 +222,43 @@ enum fail servers_flush_scripts(struct servers *servers, int number, struct fail
                ? FAIL_NONE
                : failure_set(failure, FAIL_UNKNOWN, "server %d still knows %" PRId64 " scripts",
                              number + 1, scripts);
+}
+
+enum fail servers_flush_keys(struct servers *servers, int number, struct failure *failure)
+{
+    const struct server *server = &servers->rows[number];
+    if (control_do(server->process.control, failure, "FLUSHALL"))
+        return failure_wrap(failure, "server %d", number + 1);
+    return prove_empty(server, failure) ? failure_wrap(failure, "server %d", number + 1)
+                                        : FAIL_NONE;
+}
+
+static int64_t kill_clients(redisContext *control, struct failure *failure)
+{
+    int64_t ended = control_integer(control, failure, "CLIENT KILL TYPE normal");
+    if (ended == INT64_MIN)
+        return ended;
+    int64_t told = control_integer(control, failure, "CLIENT KILL TYPE pubsub");
+    return told == INT64_MIN ? told : ended + told;
+}
+
+/* One that was made a moment ago the server takes up at its next turn. */
+enum fail servers_kill_clients(struct servers *servers, int number, int least,
+                               struct failure *failure)
+{
+    redisContext *control = servers_control(servers, number);
+    int64_t ended = 0;
+    for (int turn = 0; turn == 0 || (ended < least && turn < KILL_TURNS); turn++) {
+        const int64_t more = kill_clients(control, failure);
+        if (more == INT64_MIN)
+            return failure_wrap(failure, "server %d", number + 1);
+        ended += more;
+    }
+    return ended >= least
+               ? FAIL_NONE
+               : failure_set(failure, FAIL_UNKNOWN,
+                             "server %d has ended %" PRId64 " connections, and clients had %d",
+                             number + 1, ended, least);
 }
 
 /* --- eviction --- */

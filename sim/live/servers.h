@@ -124,6 +124,14 @@ enum fail servers_can(const struct servers *servers, enum choice_kind kind,
 /* Another process, without keys and at another port, takes its place. In real time it is killed
  * with SIGKILL; where clocks are steered, its connections end, and it becomes a spare. */
 enum fail servers_restart(struct servers *servers, int server, struct failure *failure);
+/* The process is killed with SIGKILL, and another one loads what is in its append-only file, which
+ * is switched on for that and whole by then: all keys, no scripts. FAIL_UNKNOWN: other keys than
+ * before, and which. */
+enum fail servers_restart_with_keys(struct servers *servers, int server, struct failure *failure);
+enum fail servers_flush_keys(struct servers *servers, int server, struct failure *failure);
+/* CLIENT KILL of all connections but ours. FAIL_UNKNOWN: fewer than least were ended. */
+enum fail servers_kill_clients(struct servers *servers, int server, int least,
+                               struct failure *failure);
 enum fail servers_cut_replica(struct servers *servers, int server, struct failure *failure);
 /* The replica (in step, unless cut) is promoted and takes the row; the old primary's connections
  * end, and it becomes a spare. */
@@ -132,6 +140,11 @@ enum fail servers_failover(struct servers *servers, int server, struct failure *
 enum fail servers_evict(struct servers *servers, int server, const char *key,
                         struct failure *failure);
 enum fail servers_flush_scripts(struct servers *servers, int server, struct failure *failure);
+
+/* The process takes the row; what its clock says stays what it was, and its replica, if it has one,
+ * follows it. */
+enum fail servers_seat(struct servers *servers, int server, const struct process *next,
+                       const struct clock_page *was, struct failure *failure);
 
 /* --- replica.c --- */
 
@@ -151,6 +164,12 @@ void replica_release(struct servers *servers, struct server *server);
 enum fail spares_take(struct servers *servers, struct process *process, struct failure *failure);
 /* Takes process (not running: nothing): its connections end, and it replicates nobody. */
 void spares_park(struct servers *servers, struct process *process);
+/* A new process in the folder, which may hold what it is to load; with an append-only file or not.
+ */
+enum fail spares_start_in(struct servers *servers, struct process *process, const char *folder,
+                          bool has_aof, struct failure *failure);
+/* A folder for it (size PROCESS_PATH_MAX), made. */
+enum fail spares_folder(struct servers *servers, char *folder, struct failure *failure);
 /* Begins to start as many as are missing of count; whoever takes one learns of the failure. */
 void spares_begin(struct servers *servers, int count);
 /* Begins one of those that are wanted, so that it is ready when it is needed. */

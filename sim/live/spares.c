@@ -6,8 +6,10 @@
 
 #include "live/control.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 
 static enum fail options_of(struct servers *servers, char folder[PROCESS_PATH_MAX],
                             struct process_options *options, struct failure *failure)
@@ -28,6 +30,27 @@ static enum fail start(struct servers *servers, struct process *process, struct 
     struct process_options options;
     if (options_of(servers, folder, &options, failure))
         return FAIL_UNAVAILABLE;
+    return process_start(process, &options, failure);
+}
+
+enum fail spares_folder(struct servers *servers, char *folder, struct failure *failure)
+{
+    struct process_options options;
+    if (options_of(servers, folder, &options, failure))
+        return FAIL_UNAVAILABLE;
+    return mkdir(folder, 0700) == 0
+               ? FAIL_NONE
+               : failure_set(failure, FAIL_UNAVAILABLE, "%s: %s", folder, strerror(errno));
+}
+
+enum fail spares_start_in(struct servers *servers, struct process *process, const char *folder,
+                          bool has_aof, struct failure *failure)
+{
+    const struct process_options options = {.program = servers->program,
+                                            .folder = folder,
+                                            .shim = servers->steering != REAL_TIME ? servers->shim
+                                                                                   : NULL,
+                                            .has_aof = has_aof};
     return process_start(process, &options, failure);
 }
 

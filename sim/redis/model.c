@@ -446,6 +446,13 @@ int64_t model_ttl(const struct model *model, enum key key, int64_t now_us)
     return it->expire_us == MODEL_NO_EXPIRY ? -1 : it->expire_us - granule_now_us;
 }
 
+void model_flush_keys(struct model *model)
+{
+    for (int i = 0; i < KEY_COUNT; i++)
+        if (model->keys[i].type != MODEL_ABSENT)
+            erase(&model->keys[i]);
+}
+
 void model_restart_empty(struct model *model)
 {
     for (int i = 0; i < KEY_COUNT; i++)

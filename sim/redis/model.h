@@ -68,6 +68,7 @@ int64_t model_ttl(const struct model *model, enum key key, int64_t now_us);
  * watched keys count as changed. Scripts are neither saved nor replicated: a restart and a failover
  * empty their cache, and so does SCRIPT FLUSH. */
 void model_restart_empty(struct model *model);
+void model_flush_keys(struct model *model); /* FLUSHALL: scripts stay */
 void model_evict(struct model *model, enum key key);
 void model_flush_scripts(struct model *model);
 void model_failover(struct model *primary, const struct model *lagging_replica);

@@ -276,7 +276,9 @@ static bool can_strike(const struct moves_state *state, enum choice_kind kind, i
         return false;
     if (fault_keys(fault) == FAULT_KEYS_LOCK_LOST && state->has_nothing_to_evict)
         return false;
-    return fault_effect(fault) != FAULT_PUTS_OUT_OF_REACH || state->reach[server] == REACH_OPEN;
+    const bool is_within_reach = fault_effect(fault) == FAULT_PUTS_OUT_OF_REACH ||
+                                 fault_effect(fault) == FAULT_ENDS_CONNECTIONS;
+    return !is_within_reach || state->reach[server] == REACH_OPEN;
 }
 
 static int64_t clock_amount_us(const struct moves_state *state, enum choice_kind kind)

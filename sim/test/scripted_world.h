@@ -188,6 +188,8 @@ static enum fail fake_apply(struct world *world, const struct choice *choice,
         fake_crash(&fake->clients[choice->client]);
         return FAIL_NONE;
     case CHOICE_RESTART:
+    case CHOICE_RESTART_AOF:
+    case CHOICE_CLIENT_KILL:
         fake_breaks(fake, choice->server);
         return FAIL_NONE;
     case CHOICE_EVICT:
@@ -199,6 +201,7 @@ static enum fail fake_apply(struct world *world, const struct choice *choice,
     case CHOICE_CUT_REPLICA:
     case CHOICE_FAILOVER:
     case CHOICE_FLUSH_SCRIPTS:
+    case CHOICE_FLUSH_ALL:
         return FAIL_NONE;
     default:
         return fake_message(fake, choice, failure);

@@ -13,7 +13,9 @@ static void a_server_that_forgets_loses_the_grant(void **state)
 {
     static const struct {
         const char *fault, *words;
-    } rows[] = {{"restart-empty", "restarted empty"}, {"evict", "evicted A's lock"}};
+    } rows[] = {{"restart-empty", "restarted empty"},
+                {"evict", "evicted A's lock"},
+                {"flush-all", "all keys of the server were deleted"}};
     (void)state;
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         struct story *story = story_new(&expiring, 1, 300);

@@ -390,6 +390,41 @@ static void a_restart_takes_a_spare_that_is_good(void **state)
     }
 }
 
+/* Killed for good: the process is gone, another one has its keys; and the next run has neither keys
+ * nor the file. */
+static void a_restart_with_its_keys_kills_the_process(void **state)
+{
+    (void)state;
+    struct reuse replay;
+    replay_open(&replay, false);
+    const int pid = server_pid();
+    assert_int_equal(acquires(&replay, 0), RESULT_GRANTED);
+    does(&replay, CHOICE_RESTART_AOF, -1, VERB_SET);
+    assert_int_not_equal(server_pid(), pid);
+    assert_int_equal(kill(pid, 0), -1);
+    assert_int_equal(acquires(&replay, 1), RESULT_REFUSED);
+    replay_close(&replay);
+    replay_open(&replay, false);
+    redisReply *settings = control_ask(control(), NULL, "CONFIG GET appendonly");
+    assert_string_equal(settings->element[1]->str, "no");
+    freeReplyObject(settings);
+    assert_int_equal(acquires(&replay, 1), RESULT_GRANTED);
+    replay_close(&replay);
+}
+
+/* A fault that strikes less than it should is no fault. */
+static void connections_that_are_not_ended_are_missed(void **state)
+{
+    (void)state;
+    struct reuse replay;
+    struct failure why;
+    replay_open(&replay, false);
+    assert_int_equal(acquires(&replay, 0), RESULT_GRANTED);
+    assert_int_equal(servers_kill_clients(&live->servers, 0, 9, &why), FAIL_UNKNOWN);
+    assert_non_null(strstr(why.text, "clients had 9"));
+    replay_close(&replay);
+}
+
 /* --- all --- */
 
 static int live_open(void **state)
@@ -419,6 +454,8 @@ int main(void)
         T(a_replica_that_is_not_asked_for_is_gone),
         T(a_replica_with_a_script_of_its_own_is_replaced),
         T(a_restart_takes_a_spare_that_is_good),
+        T(a_restart_with_its_keys_kills_the_process),
+        T(connections_that_are_not_ended_are_missed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

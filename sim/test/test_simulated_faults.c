@@ -141,6 +141,55 @@ static void restart_forgets_and_breaks(void **state)
     stage_close(&stage);
 }
 
+static void restart_with_its_keys_breaks_and_forgets_nothing(void **state)
+{
+    (void)state;
+    struct stage stage;
+    struct message all[MESSAGES_MAX];
+    stage_open(&stage, "set-nx-px-cad", 1);
+    acquires(&stage, 0);
+    plain(&stage, CHOICE_ACQUIRE, 1);
+    does(&stage, of_server(CHOICE_RESTART_AOF, 0, 0));
+    assert_int_equal(messages(&stage, 1, all), 1);
+    assert_int_equal(all[0].state, MESSAGE_VOID);
+    does(&stage, about(CHOICE_RESEND, 1, VERB_SET_NX_PX, 0));
+    round_trip(&stage, 1, VERB_SET_NX_PX, 0);
+    assert_int_equal(view(&stage, 1).last, RESULT_REFUSED);
+    stage_close(&stage);
+}
+
+static void a_flush_forgets_and_breaks_nothing(void **state)
+{
+    (void)state;
+    struct stage stage;
+    stage_open(&stage, "set-nx-px-cad", 1);
+    acquires(&stage, 0);
+    plain(&stage, CHOICE_ACQUIRE, 1);
+    does(&stage, of_server(CHOICE_FLUSH_ALL, 0, 0));
+    round_trip(&stage, 1, VERB_SET_NX_PX, 0);
+    assert_int_equal(view(&stage, 1).phase, PHASE_HOLDING);
+    stage_close(&stage);
+}
+
+static void ended_connections_lose_what_is_on_them(void **state)
+{
+    (void)state;
+    struct stage stage;
+    struct message all[MESSAGES_MAX];
+    stage_open(&stage, "set-nx-px-cad", 1);
+    plain(&stage, CHOICE_ACQUIRE, 0);
+    does(&stage, about(CHOICE_ARRIVE, 0, VERB_SET_NX_PX, 0));
+    does(&stage, of_server(CHOICE_CLIENT_KILL, 0, 0));
+    assert_int_equal(messages(&stage, 0, all), 1);
+    assert_int_equal(all[0].state, MESSAGE_VOID);
+    acquires(&stage, 1); /* the key is there, of which its client does not know */
+    assert_int_equal(view(&stage, 1).last, RESULT_REFUSED);
+    does(&stage, of_server(CHOICE_SILENCE, 0, 0));
+    refuses(&stage, of_server(CHOICE_CLIENT_KILL, 0, 0), "out of reach");
+    does(&stage, of_server(CHOICE_REACH, 0, 0));
+    stage_close(&stage);
+}
+
 static void failover_loses_what_the_replica_did_not_hear(void **state)
 {
     (void)state;
@@ -357,6 +406,9 @@ int main(void)
         cmocka_unit_test(verbs_go_by_their_name),
         cmocka_unit_test(crash_takes_what_was_not_executed),
         cmocka_unit_test(restart_forgets_and_breaks),
+        cmocka_unit_test(restart_with_its_keys_breaks_and_forgets_nothing),
+        cmocka_unit_test(a_flush_forgets_and_breaks_nothing),
+        cmocka_unit_test(ended_connections_lose_what_is_on_them),
         cmocka_unit_test(failover_loses_what_the_replica_did_not_hear),
         cmocka_unit_test(failover_to_a_replica_in_step_loses_nothing),
         cmocka_unit_test(eviction_removes_the_lock_only),

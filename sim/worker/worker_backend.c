@@ -354,6 +354,30 @@ static enum fail restart_empty(struct backend *backend, int server, struct failu
                   servers_restart(session_servers(workers->session), server, failure));
 }
 
+static enum fail restart_with_keys(struct backend *backend, int server, struct failure *failure)
+{
+    struct workers *workers = workers_of(backend);
+    return follow(workers, server,
+                  servers_restart_with_keys(session_servers(workers->session), server, failure));
+}
+
+static enum fail flush_keys(struct backend *backend, int server, struct failure *failure)
+{
+    struct workers *workers = workers_of(backend);
+    key_watch_forget(&workers->watches[server]);
+    return servers_flush_keys(session_servers(workers->session), server, failure);
+}
+
+/* A worker's library may have connections that the core knows nothing of yet. */
+static enum fail kill_clients(struct backend *backend, int server, int connections,
+                              struct failure *failure)
+{
+    struct workers *workers = workers_of(backend);
+    enum fail fail =
+        servers_kill_clients(session_servers(workers->session), server, connections, failure);
+    return follow(workers, server, fail);
+}
+
 static enum fail cut_replica(struct backend *backend, int server, struct failure *failure)
 {
     return servers_cut_replica(session_servers(workers_of(backend)->session), server, failure);
@@ -422,6 +446,9 @@ const struct backend_ops workers_backend_ops = {
     .settle = backend_settle,
     .jump_clock = jump_clock,
     .restart_empty = restart_empty,
+    .restart_with_keys = restart_with_keys,
+    .flush_keys = flush_keys,
+    .kill_clients = kill_clients,
     .cut_replica = cut_replica,
     .fail_over = fail_over,
     .evict = evict,

@@ -74,6 +74,11 @@ struct backend_ops {
     enum fail (*jump_clock)(struct backend *, int server, int64_t amount_us, struct failure *);
     /* Another process takes its place; all its connections are gone by then. */
     enum fail (*restart_empty)(struct backend *, int server, struct failure *);
+    /* The same, with all the keys that it had. */
+    enum fail (*restart_with_keys)(struct backend *, int server, struct failure *);
+    enum fail (*flush_keys)(struct backend *, int server, struct failure *);
+    /* (NULL) It ends all connections, the core so many behind it. */
+    enum fail (*kill_clients)(struct backend *, int server, int connections, struct failure *);
     enum fail (*cut_replica)(struct backend *, int server, struct failure *);
     /* is_cut: its replica was cut off before. */
     enum fail (*fail_over)(struct backend *, int server, bool is_cut, struct failure *);

@@ -150,6 +150,13 @@ static enum fail choose_evict(struct core *core, const struct choice *choice,
     return struck(core, choice, core->backend->ops->evict(core->backend, choice->server, failure));
 }
 
+static enum fail choose_flush_all(struct core *core, const struct choice *choice,
+                                  struct failure *failure)
+{
+    return struck(core, choice,
+                  core->backend->ops->flush_keys(core->backend, choice->server, failure));
+}
+
 static enum fail choose_flush_scripts(struct core *core, const struct choice *choice,
                                       struct failure *failure)
 {
@@ -193,9 +200,29 @@ static enum fail choose_restart(struct core *core, const struct choice *choice,
     enum fail fail = break_server(core, choice->server, failure);
     if (!fail) /* of the process that takes its place */
         fail = set_reach(core, choice->server, REACH_OPEN, failure);
+    const struct backend_ops *ops = core->backend->ops;
     if (!fail)
-        fail = core->backend->ops->restart_empty(core->backend, choice->server, failure);
+        fail = (choice->kind == CHOICE_RESTART_AOF ? ops->restart_with_keys : ops->restart_empty)(
+            core->backend, choice->server, failure);
     return fail;
+}
+
+/* The connections that the server is to end are those that the core breaks behind it. */
+static enum fail choose_client_kill(struct core *core, const struct choice *choice,
+                                    struct failure *failure)
+{
+    const int server = choice->server;
+    enum fail fail = FAIL_NONE;
+    if (core->reach[server] != REACH_OPEN)
+        return failure_set(failure, FAIL_UNKNOWN,
+                           "server %d is out of reach: nobody hears that it ends connections",
+                           server + 1);
+    if (core->backend->ops->kill_clients)
+        fail = core->backend->ops->kill_clients(core->backend, server,
+                                                core_connections(core, server), failure);
+    if (!fail)
+        write_fault(core, choice, NULL);
+    return fail ? fail : break_server(core, server, failure);
 }
 
 static enum fail choose_failover(struct core *core, const struct choice *choice,
@@ -291,6 +318,9 @@ core_choice *core_fault_choice(enum choice_kind kind)
         [CHOICE_CLIENT_DRIFT] = choose_client_drift,
         [CHOICE_SERVER_DRIFT] = choose_server_drift,
         [CHOICE_RESTART] = choose_restart,
+        [CHOICE_RESTART_AOF] = choose_restart,
+        [CHOICE_FLUSH_ALL] = choose_flush_all,
+        [CHOICE_CLIENT_KILL] = choose_client_kill,
         [CHOICE_CUT_REPLICA] = choose_cut_replica,
         [CHOICE_FAILOVER] = choose_failover,
         [CHOICE_EVICT] = choose_evict,

@@ -249,6 +249,25 @@ void core_break(struct core *core, const struct message *message)
         break_connection(core, message->client, message->connection);
 }
 
+int core_connections(const struct core *core, int server)
+{
+    int count = 0;
+    for (int client = 0; client < core->run->clients; client++) {
+        const struct core_slot *slot = &core->slots[client];
+        uint64_t seen = 0;
+        for (int lane = 0; lane < LANE_COUNT; lane++)
+            if (slot->channels[server][lane] != CONNECTION_NONE)
+                seen |= UINT64_C(1) << slot->channels[server][lane];
+        for (int i = 0; i < slot->messages_count; i++)
+            if (slot->messages[i].server == server &&
+                slot->messages[i].connection != CONNECTION_NONE)
+                seen |= UINT64_C(1) << slot->messages[i].connection;
+        for (; seen; seen &= seen - 1)
+            count++;
+    }
+    return count;
+}
+
 void core_break_all(struct core *core, int client, int server)
 {
     struct core_slot *slot = &core->slots[client];

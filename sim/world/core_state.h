@@ -72,6 +72,9 @@ void core_leave(struct core *core, const struct message *message);
 void core_leave_by_itself(struct core *core, int client, int server, int lane);
 /* The message's connection breaks: what is on it becomes void, what nobody waits for is gone. */
 void core_break(struct core *core, const struct message *message);
+/* How many connections clients have to a server. */
+int core_connections(const struct core *core, int server);
+
 /* So do all connections of a client to a server. */
 void core_break_all(struct core *core, int client, int server);
 

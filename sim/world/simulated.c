@@ -82,6 +82,21 @@ static enum fail simulated_restart_empty(struct backend *backend, int server,
     return FAIL_NONE;
 }
 
+static enum fail simulated_restart_with_keys(struct backend *backend, int server,
+                                             struct failure *failure)
+{
+    (void)failure;
+    model_flush_scripts(model_of(backend, server));
+    return FAIL_NONE;
+}
+
+static enum fail simulated_flush_keys(struct backend *backend, int server, struct failure *failure)
+{
+    (void)failure;
+    model_flush_keys(model_of(backend, server));
+    return FAIL_NONE;
+}
+
 static enum fail simulated_cut_replica(struct backend *backend, int server, struct failure *failure)
 {
     struct simulated_server *row = &((struct simulated *)backend)->servers[server];
@@ -131,6 +146,8 @@ static const struct backend_ops simulated_ops = {
     .disconnect = simulated_disconnect,
     .jump_clock = simulated_jump_clock,
     .restart_empty = simulated_restart_empty,
+    .restart_with_keys = simulated_restart_with_keys,
+    .flush_keys = simulated_flush_keys,
     .cut_replica = simulated_cut_replica,
     .fail_over = simulated_fail_over,
     .evict = simulated_evict,

@@ -198,6 +198,25 @@ void server_state_restart(struct server_state *server_state)
     server_state_disconnect(server_state, -1);
 }
 
+void server_state_restart_with_keys(struct server_state *server_state)
+{
+    server_state_flush_scripts(server_state);
+    server_state_reach(server_state, REACH_OPEN, 0);
+    server_state_disconnect(server_state, -1);
+}
+
+void server_state_flush_keys(struct server_state *server_state)
+{
+    struct model model;
+    const bool had_lock = server_state->keyspace.type != MODEL_ABSENT;
+    keyspace_to_model(&server_state->keyspace, &model);
+    model_flush_keys(&model);
+    keyspace_from_model(&server_state->keyspace, &model);
+    server_state->keyspace.is_counter_known = false;
+    if (had_lock)
+        server_state_changes(server_state);
+}
+
 void server_state_evict(struct server_state *server_state)
 {
     struct model model;

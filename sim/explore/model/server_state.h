@@ -98,6 +98,8 @@ void server_state_jump(struct server_state *server_state, int ticks);
 void server_state_disconnect(struct server_state *server_state, int position);
 
 void server_state_restart(struct server_state *server_state);
+void server_state_restart_with_keys(struct server_state *server_state);
+void server_state_flush_keys(struct server_state *server_state);
 void server_state_evict(struct server_state *server_state);
 void server_state_flush_scripts(struct server_state *server_state);
 void server_state_cut(struct server_state *server_state);
