@@ -215,6 +215,18 @@ def test_a_stress_run_is_drawn_over_its_time(page):
     points = plots[0].find_element("css selector", ".curve-0").get_attribute("points").split()
     heights = [float(point.split(",")[1]) for point in points]
     assert heights[2] < heights[0] < heights[1], heights  # the third part had most operations: it is on top
+    figures = page.find_element("css selector", ".figures")
+    lefts = {figure.rect["x"] for figure in css(figures, ".plot")}
+    assert len(lefts) == 2  # two columns
+    lengths = css(figures, ".plot")[3]
+    assert re.search(r": half of them up to .* 99% up to .*, 99.9% up to .*, the longest ", lengths.text)
+    ends = [(text.rect["x"], text.rect["x"] + text.rect["width"]) for text in css(lengths, "svg text")][2:]
+    svg = css(lengths, "svg")[0].rect
+    assert len(ends) > 1 and all(svg["x"] <= left and right <= svg["x"] + svg["width"] for left, right in ends)
+    assert all(right < left for (_, right), (left, _) in zip(ends, ends[1:]))  # none stands over the next
+    hint = "return getComputedStyle(arguments[0].querySelector('figcaption'), '::after').content"
+    assert page.execute_script(hint, lengths) == "none"  # there is nothing to step through
+    assert "step through" in page.execute_script(hint, css(page, "article:not(.holds) figure:not(.plot)")[0])
 
 
 def test_it_reads_without_scripts(sample):

@@ -3,6 +3,7 @@
 
 #include "base/names.h"
 
+#include <assert.h>
 #include <ctype.h>
 #include <inttypes.h>
 #include <stdbool.h>
@@ -102,6 +103,20 @@ const char *units_print_ms(int64_t us, char *text)
     int64_t tenths = us / 100, size = tenths < 0 ? -tenths : tenths;
     snprintf(text, UNITS_TEXT_MAX, "%s%" PRId64 ".%" PRId64 " ms", tenths < 0 ? "-" : "", size / 10,
              size % 10);
+    return text;
+}
+
+const char *units_print_rounded(int64_t us, char *text)
+{
+    assert(us >= 0);
+    if (us < 1000)
+        snprintf(text, UNITS_TEXT_MAX, "%" PRId64 " us", us);
+    else if (us < 999500) /* no 1000 ms */
+        snprintf(text, UNITS_TEXT_MAX, "%.3g ms", (double)us / 1e3);
+    else if (us < INT64_C(999500000))
+        snprintf(text, UNITS_TEXT_MAX, "%.3g s", (double)us / 1e6);
+    else
+        snprintf(text, UNITS_TEXT_MAX, "%" PRId64 " s", us / 1000000);
     return text;
 }
 

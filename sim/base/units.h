@@ -26,6 +26,10 @@ const char *units_print_duration(int64_t us, char *text);
 /* Prints for sentences, milliseconds with one digit: "312.4 ms". text: UNITS_TEXT_MAX bytes. */
 const char *units_print_ms(int64_t us, char *text);
 
+/* Prints for tables and plots, three digits: "14 us", "1.23 ms", "262 ms", "7.6 s". us: not
+ * negative. text: UNITS_TEXT_MAX bytes. */
+const char *units_print_rounded(int64_t us, char *text);
+
 /* What a noun behind that number ends in: "" or "s". */
 const char *units_plural(int64_t count);
 

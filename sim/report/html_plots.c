@@ -3,32 +3,37 @@
  * waits and holds were. Colours come from reports/page.css; no script. */
 #include "report/html.h"
 
+#include "base/memory.h"
 #include "base/units.h"
 
 #include <inttypes.h>
+#include <stdlib.h>
 
 enum {
     WIDTH = 500,
-    HEIGHT = 170,
+    HEIGHT = 152,
     LEFT = 64, /* of what is drawn; right of the numbers */
-    TOP = 26,
+    TOP = 8,
     INNER_WIDTH = WIDTH - LEFT - 12,
     INNER_HEIGHT = HEIGHT - TOP - 28,
     CURVES_MAX = 3,
+    TICKS_MAX = 4, /* what a length's axis says, but for its end */
 };
 
 /* One plot: columns of numbers, and what they are called. */
 struct plot {
     const char *title;
+    const char *note; /* in words behind the title, or NULL */
     int columns;
     int curves_count;
     struct {
         const char *name;
         int64_t values[SERIES_PARTS_MAX];
     } curves[CURVES_MAX];
-    const int64_t *shades;    /* a column each, faults; NULL: none */
-    const char *left, *right; /* what the axis says at its ends */
-    bool is_bars, is_time;    /* bars of the first curve; the numbers are us */
+    const int64_t *shades; /* a column each, faults; NULL: none */
+    int64_t end_us;        /* over time: where the axis ends; 0: */
+    int first_step;        /* by length: of the first column, see series.h */
+    bool is_bars, is_time; /* bars of the first curve; the numbers are us */
 };
 
 static int64_t largest(const int64_t *values, int count)
@@ -100,11 +105,27 @@ static void put_text(const struct page *page, int x, int y, const char *anchor, 
     html_put(page, "<text x=\"%d\" y=\"%d\" text-anchor=\"%s\">%s</text>\n", x, y, anchor, text);
 }
 
+/* What stands below: the ends of the time, or lengths where one column ends and another begins. */
+static void put_axis(const struct page *page, const struct plot *plot)
+{
+    char text[UNITS_TEXT_MAX];
+    const int below = HEIGHT - 10, every = (plot->columns + TICKS_MAX - 1) / TICKS_MAX;
+    if (plot->end_us) {
+        put_text(page, LEFT, below, "start", "0 s");
+        put_text(page, LEFT + INNER_WIDTH, below, "end", units_print_rounded(plot->end_us, text));
+        return;
+    }
+    for (int i = 0; i <= plot->columns; i += every)
+        put_text(page, LEFT + i * INNER_WIDTH / plot->columns, below,
+                 i == plot->columns ? "end" : "middle",
+                 units_print_rounded(INT64_C(1) << (plot->first_step + i), text));
+}
+
 static void put_legend(const struct page *page, const struct plot *plot)
 {
-    html_put(page, "<figcaption>%s", plot->title);
+    html_put(page, "<figcaption><b>%s</b>%s%s", plot->title, plot->note ? ": " : "", plot->note);
     for (int i = 0; plot->curves_count > 1 && i < plot->curves_count; i++)
-        html_put(page, "<span class=\"curve-%d\"> %s</span>", i, plot->curves[i].name);
+        html_put(page, "<span class=\"curve-%d\"> ― %s</span>", i, plot->curves[i].name);
     html_put(page, "</figcaption>\n");
 }
 
@@ -113,7 +134,7 @@ static void put_plot(const struct page *page, const struct plot *plot)
     const int64_t most = highest(plot);
     char number[UNITS_TEXT_MAX];
     if (plot->is_time)
-        (void)units_print_ms(most, number);
+        (void)units_print_rounded(most, number);
     else
         (void)snprintf(number, sizeof number, "%" PRId64, most);
     html_put(page, "<figure class=\"plot\">\n");
@@ -123,12 +144,11 @@ static void put_plot(const struct page *page, const struct plot *plot)
              "<title>%s: at most %s</title>\n",
              WIDTH, HEIGHT, WIDTH, HEIGHT, plot->title, number);
     put_shades(page, plot);
-    html_put(page, "<path class=\"axis\" d=\"M%d %dv%dh%d\"/>\n", LEFT, TOP, INNER_HEIGHT,
-             INNER_WIDTH);
+    html_put(page, "<path class=\"axis\" d=\"M%d %dv%dh%dm0 %dh-%d\"/>\n", LEFT, TOP, INNER_HEIGHT,
+             INNER_WIDTH, -INNER_HEIGHT / 2, INNER_WIDTH);
     put_text(page, LEFT - 6, TOP + 10, "end", number);
     put_text(page, LEFT - 6, TOP + INNER_HEIGHT, "end", "0");
-    put_text(page, LEFT, HEIGHT - 10, "start", plot->left);
-    put_text(page, LEFT + INNER_WIDTH, HEIGHT - 10, "end", plot->right);
+    put_axis(page, plot);
     if (plot->is_bars)
         put_bars(page, plot, most);
     for (int i = 0; !plot->is_bars && i < plot->curves_count; i++)
@@ -147,7 +167,6 @@ static void put_over_time(const struct page *page, const struct result_row *row)
 {
     const struct series *series = &row->stress->series;
     int64_t faults[SERIES_PARTS_MAX];
-    char end[UNITS_TEXT_MAX];
     const int64_t end_us = series->parts_count * series->part_us;
     struct plot rates = {.title = "Per second", .curves_count = 2};
     struct plot waits = {.title = "Acquire calls", .curves_count = 2, .is_time = true};
@@ -173,16 +192,15 @@ static void put_over_time(const struct page *page, const struct result_row *row)
     for (int i = 0; i < 3; i++) {
         plots[i]->columns = series->parts_count;
         plots[i]->shades = faults;
-        plots[i]->left = "0 s";
-        plots[i]->right = units_print_duration(end_us, end);
+        plots[i]->end_us = end_us;
         put_plot(page, plots[i]);
     }
 }
 
-static void put_lengths(const struct page *page, const char *title, const int64_t *steps)
+static void put_lengths(const struct page *page, const char *title, const char *note,
+                        const int64_t *steps)
 {
-    struct plot plot = {.title = title, .curves_count = 1, .is_bars = true};
-    char from[UNITS_TEXT_MAX], to[UNITS_TEXT_MAX];
+    struct plot plot = {.title = title, .note = note, .curves_count = 1, .is_bars = true};
     int first = 0, last = SERIES_STEPS - 1;
     while (first < last && !steps[first])
         first++;
@@ -191,10 +209,19 @@ static void put_lengths(const struct page *page, const char *title, const int64_
     plot.columns = last - first + 1;
     for (int i = first; i <= last; i++)
         plot.curves[0].values[i - first] = steps[i];
-    plot.left = units_print_duration(first ? INT64_C(1) << first : 0, from);
-    plot.right = units_print_duration(INT64_C(1) << (last + 1), to);
+    plot.first_step = first;
     if (steps[first])
         put_plot(page, &plot);
+}
+
+/* The caller frees. */
+static char *quantiles_words(const struct latency *latency)
+{
+    char p50[UNITS_TEXT_MAX], p99[UNITS_TEXT_MAX], p999[UNITS_TEXT_MAX], max[UNITS_TEXT_MAX];
+    return memory_format(
+        "half of them up to %s, 99%% up to %s, 99.9%% up to %s, the longest %s",
+        units_print_rounded(latency->p50, p50), units_print_rounded(latency->p99, p99),
+        units_print_rounded(latency->p999, p999), units_print_rounded(latency->max, max));
 }
 
 void html_plots(const struct page *page, const struct result_row *row)
@@ -205,7 +232,9 @@ void html_plots(const struct page *page, const struct result_row *row)
                    "<p class=\"soft\">Shaded: faults struck, the darker the more. Lengths: each "
                    "bar twice as long as the one before.</p>\n<div class=\"figures\">\n");
     put_over_time(page, row);
-    put_lengths(page, "Acquire calls by their length", row->stress->series.waits);
-    put_lengths(page, "Holds by their length", row->stress->series.holds);
+    char *quantiles = quantiles_words(&row->stress->latency_us);
+    put_lengths(page, "Acquire calls by their length", quantiles, row->stress->series.waits);
+    put_lengths(page, "Holds by their length", NULL, row->stress->series.holds);
+    free(quantiles);
     html_put(page, "</div>\n</details>\n");
 }

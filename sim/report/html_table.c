@@ -396,7 +396,7 @@ static void put_duration(const struct page *page, int64_t us)
 {
     char text[UNITS_TEXT_MAX];
     html_put(page, "<td class=\"number\" data-rank=\"%" PRId64 "\">%s</td>", us,
-             units_print_ms(us, text));
+             units_print_rounded(us, text));
 }
 
 static void put_stress_row(const struct page *page, int at)

@@ -135,8 +135,8 @@ static void print_stress(FILE *out, const struct view *view)
                 " | %" PRId64 " | %s | %s | %s |\n",
                 figures->clients, figures->operations, figures->operations_per_second,
                 figures->grants, figures->overruns, figures->foreign_releases,
-                figures->lost_updates, units_print_ms(figures->latency_us.p50, p50),
-                units_print_ms(figures->latency_us.p99, p99), mark_of(view->rows[i]));
+                figures->lost_updates, units_print_rounded(figures->latency_us.p50, p50),
+                units_print_rounded(figures->latency_us.p99, p99), mark_of(view->rows[i]));
     }
 }
 

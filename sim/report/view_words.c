@@ -229,16 +229,56 @@ char *view_verdict_words(const struct view *view)
     return joined(runs, cells_words(counts));
 }
 
+struct extent {
+    int64_t least, most;
+};
+
+static void extent_add(struct extent *extent, int64_t number, bool is_first)
+{
+    extent->least = is_first || number < extent->least ? number : extent->least;
+    extent->most = is_first || number > extent->most ? number : extent->most;
+}
+
+/* "2 to 3 clients"; the caller frees. */
+static char *extent_words(struct extent extent, const char *unit)
+{
+    return extent.least == extent.most
+               ? memory_format("%" PRId64 " %s%s", extent.most, unit, units_plural(extent.most))
+               : memory_format("%" PRId64 " to %" PRId64 " %ss", extent.least, extent.most, unit);
+}
+
+/* How far the cells were searched, of all together; each says it of itself. The caller frees. */
+static char *cells_scope(const struct view *view, struct view_counts counts)
+{
+    struct extent extents[3] = {0};
+    bool is_first = true, is_all = true;
+    for (int i = 0; i < view->count; i++) {
+        const struct search_figures *search = view->rows[i]->search;
+        if (!search)
+            continue;
+        extent_add(&extents[0], search->clients, is_first);
+        extent_add(&extents[1], search->rounds, is_first);
+        extent_add(&extents[2], search->servers, is_first);
+        is_all &= search->is_complete && !search_is_random(search);
+        is_first = false;
+    }
+    char *clients = extent_words(extents[0], "client"), *rounds = extent_words(extents[1], "round");
+    char *servers = extent_words(extents[2], "server");
+    char *words = memory_format("%s of %s with %s on %s: %d cell%s of %d scheme%s.",
+                                is_all ? "Every interleaving" : "Interleavings", clients, rounds,
+                                servers, counts.cells, units_plural(counts.cells),
+                                counts.cell_schemes, units_plural(counts.cell_schemes));
+    free(clients);
+    free(rounds);
+    free(servers);
+    return words;
+}
+
 char *view_scope_words(const struct view *view)
 {
     struct view_counts counts = view_count(view);
     char *runs = counts.rows || !counts.cells ? runs_scope(view->results, counts) : memory_text("");
-    char *cells = counts.cells
-                      ? memory_format("Every interleaving up to a bound: %d cell%s of %d scheme%s.",
-                                      counts.cells, units_plural(counts.cells), counts.cell_schemes,
-                                      units_plural(counts.cell_schemes))
-                      : memory_text("");
-    return joined(runs, cells);
+    return joined(runs, counts.cells ? cells_scope(view, counts) : memory_text(""));
 }
 
 char *view_origin_words(const struct results *results, int origin)

@@ -142,7 +142,7 @@ static void markdown_has_the_rows_and_escapes(void **state)
               "unlock-bug | as expected |\n");
     expect_in(text, "| fresh-grant | late-grant | **NOT expected** |\n");
     expect_in(text,
-              "| set-nx-ex-del | 200 | 123456 | 12345 | 4321 | 12 | 7 | 3 | 0.8 ms | 12.4 ms | ✗ "
+              "| set-nx-ex-del | 200 | 123456 | 12345 | 4321 | 12 | 7 | 3 | 850 us | 12.4 ms | ✗ "
               "violated |\n");
     expect_in(text,
               " Holds are inferred from commands, since nobody told of them: python3\nlocks/");

@@ -99,6 +99,21 @@ static void test_a_rate_is_read_to_the_millionth(void **state)
     }
 }
 
+static void test_a_rounded_duration_has_three_digits(void **state)
+{
+    static const struct {
+        int64_t us;
+        const char *text;
+    } rows[] = {
+        {0, "0 us"},        {999, "999 us"},      {1000, "1 ms"},       {1234, "1.23 ms"},
+        {262144, "262 ms"}, {999499, "999 ms"},   {999500, "1 s"}, /* not 1000 ms, nor 1e+03 ms */
+        {7600000, "7.6 s"}, {999499999, "999 s"}, {999500000, "999 s"}, {3600000000, "3600 s"}};
+    char text[UNITS_TEXT_MAX];
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
+        assert_string_equal(units_print_rounded(rows[i].us, text), rows[i].text);
+}
+
 static void test_one_of_a_thing_is_not_said_in_the_plural(void **state)
 {
     (void)state;
@@ -114,6 +129,7 @@ int main(void)
         cmocka_unit_test(test_what_is_printed_is_read_as_the_same),
         cmocka_unit_test(test_what_is_no_whole_number_of_microseconds_is_refused),
         cmocka_unit_test(test_a_rate_is_read_to_the_millionth),
+        cmocka_unit_test(test_a_rounded_duration_has_three_digits),
         cmocka_unit_test(test_one_of_a_thing_is_not_said_in_the_plural),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
