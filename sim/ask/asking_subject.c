@@ -467,8 +467,9 @@ static void begin(struct subject *subject, struct server_state *server_state)
 static void pass(struct subject *subject, struct server_state *server_state, int ticks)
 {
     struct server_asker *asker = &((struct asking *)subject)->server;
-    struct keyspace *keyspaces[] = {&server_state->keyspace, &server_state->replica};
-    for (int i = 0; i < 2; i++)
+    struct keyspace *keyspaces[] = {&server_state->keyspace, &server_state->replica,
+                                    &server_state->saved};
+    for (size_t i = 0; i < sizeof keyspaces / sizeof *keyspaces; i++)
         keyspaces[i]->fence = (int32_t)keys_beside_age(asker, (uint32_t)keyspaces[i]->fence, ticks);
 }
 

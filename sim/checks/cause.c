@@ -48,6 +48,7 @@ enum cause ending_cause(const struct ledger *ledger, const struct grant *grant)
     case ENDING_SHORT:
         return CAUSE_SHORT_TTL;
     case ENDING_RESTART:
+    case ENDING_RESTART_OLD:
     case ENDING_FLUSHED:
     case ENDING_FAILOVER:
     case ENDING_EVICTED:

@@ -114,6 +114,10 @@ static void explain_end(const struct ledger *ledger, const struct grant *grant,
         finding_say(finding, "The server restarted empty at %s and forgot %s's lock.",
                     MS(grant->ended_us), owner);
         return;
+    case ENDING_RESTART_OLD:
+        finding_say(finding, "The server restarted at %s with what it had saved before %s's lock.",
+                    MS(grant->ended_us), owner);
+        return;
     case ENDING_FLUSHED:
         finding_say(finding, "At %s all keys of the server were deleted, %s's lock too.",
                     MS(grant->ended_us), owner);

@@ -97,8 +97,10 @@ void ledger_close(struct ledger *ledger)
     }
     for (int i = 0; i < ledger->head->locks; i++) {
         free(ledger->locks[i].keys);
-        free(ledger->locks[i].replica);
-        free(ledger->locks[i].is_cut);
+        free(ledger->locks[i].replicas.keys);
+        free(ledger->locks[i].replicas.is_kept);
+        free(ledger->locks[i].snapshots.keys);
+        free(ledger->locks[i].snapshots.is_kept);
         free(ledger->locks[i].waiting);
     }
     free(ledger->clients);

@@ -39,6 +39,7 @@ enum ending {
     ENDING_DELETED, /* by a command */
     ENDING_TAKEN,   /* overwritten by another attempt's value */
     ENDING_RESTART, /* the server forgot it */
+    ENDING_RESTART_OLD,
     ENDING_FLUSHED, /* with all other keys */
     ENDING_FAILOVER,
     ENDING_EVICTED,
@@ -101,7 +102,8 @@ struct grant {
     int64_t ended_us, ended_index;
     struct change by; /* DELETED, TAKEN */
     struct left left; /* while it lives */
-    bool is_restored; /* a replica brought it back */
+    bool is_restored; /* a replica or a snapshot brought it back: this one */
+    enum fault_keys restored_by;
 };
 
 /* The lock key at one server. */
@@ -117,11 +119,17 @@ struct ledger_key {
     struct grant previous; /* what a tentative grant was written over */
 };
 
+/* Keys as they were at some time, one a server. */
+struct ledger_copy {
+    struct ledger_key *keys; /* NULL: there is none of any server */
+    bool *is_kept;           /* which there are */
+};
+
 struct ledger_lock {
-    struct ledger_key *keys;    /* one a server */
-    struct ledger_key *replica; /* what cut-off replicas keep; NULL: none is cut off */
-    bool *is_cut;               /* with replica: which */
-    int first_holder;           /* believers, linked through ledger_client.next; NOBODY: none */
+    struct ledger_key *keys;      /* one a server */
+    struct ledger_copy replicas;  /* what those that are cut off keep */
+    struct ledger_copy snapshots; /* what servers have saved */
+    int first_holder;             /* believers, linked through ledger_client.next; NOBODY: none */
     int64_t holders;
     int64_t quiet_us;        /* since then no sign of life: nobody believes, nobody was given it */
     int64_t busy_index;      /* the last event that found or made a key there */

@@ -111,29 +111,29 @@ static void forget(struct ledger *ledger, const struct event *event, int lock, e
         ledger_end(ledger, event, lock, event->server, ending, event->time_us);
 }
 
-static void cut_replica(struct ledger *ledger, int lock, int server)
+static void keep(const struct ledger *ledger, struct ledger_copy *copy,
+                 const struct ledger_lock *it, int server)
 {
-    struct ledger_lock *it = &ledger->locks[lock];
-    if (!it->replica) {
-        it->replica = memory_new((size_t)ledger->head->servers, sizeof *it->replica);
-        it->is_cut = memory_new((size_t)ledger->head->servers, sizeof *it->is_cut);
+    if (!copy->keys) {
+        copy->keys = memory_new((size_t)ledger->head->servers, sizeof *copy->keys);
+        copy->is_kept = memory_new((size_t)ledger->head->servers, sizeof *copy->is_kept);
     }
-    it->replica[server] = it->keys[server];
-    it->is_cut[server] = true;
+    copy->keys[server] = it->keys[server];
+    copy->is_kept[server] = true;
 }
 
-/* The replica's key takes the place of the primary's. What it brings back was granted long ago. */
-static void fail_over(struct ledger *ledger, const struct event *event, int lock)
+/* The copy's key takes the place of the server's. What it brings back was granted long ago. */
+static void restore(struct ledger *ledger, const struct event *event, int lock,
+                    const struct ledger_copy *copy)
 {
-    struct ledger_lock *it = &ledger->locks[lock];
-    if (!it->is_cut || !it->is_cut[event->server])
+    const bool is_replica = fault_keys(event->fault) == FAULT_KEYS_REPLICAS;
+    if (!copy->is_kept || !copy->is_kept[event->server])
         return;
-    const struct ledger_key *kept = &it->replica[event->server];
-    struct ledger_key *key = &it->keys[event->server];
-    it->is_cut[event->server] = false;
+    const struct ledger_key *kept = &copy->keys[event->server];
+    struct ledger_key *key = &ledger->locks[lock].keys[event->server];
     bool is_same = kept->is_present && key->is_present && kept->grant.index == key->grant.index;
     if (!is_same)
-        forget(ledger, event, lock, ENDING_FAILOVER);
+        forget(ledger, event, lock, is_replica ? ENDING_FAILOVER : ENDING_RESTART_OLD);
     if (!kept->is_present || (kept->expire_us != NEVER_US && event->time_us > kept->latest_us))
         return;
     struct grant grant = is_same ? key->grant : kept->grant;
@@ -142,10 +142,19 @@ static void fail_over(struct ledger *ledger, const struct event *event, int lock
     if (is_same || grant.client == NOBODY)
         return;
     key->grant.is_restored = true;
+    key->grant.restored_by = fault_keys(event->fault);
     key->grant.left = (struct left){0};
     struct ledger_client *client = &ledger->clients[grant.client];
     if (client->attempt == grant.attempt && client->lock == lock)
         client->owned++;
+}
+
+static void fail_over(struct ledger *ledger, const struct event *event, int lock)
+{
+    struct ledger_copy *replicas = &ledger->locks[lock].replicas;
+    restore(ledger, event, lock, replicas);
+    if (replicas->is_kept)
+        replicas->is_kept[event->server] = false;
 }
 
 static void step_clock(struct ledger *ledger, const struct event *event, int lock)
@@ -214,6 +223,9 @@ static void lose_keys(struct ledger *ledger, const struct event *event, int lock
     case FAULT_KEYS_REPLICAS:
         fail_over(ledger, event, lock);
         break;
+    case FAULT_KEYS_SNAPSHOT:
+        restore(ledger, event, lock, &ledger->locks[lock].snapshots);
+        break;
     }
 }
 
@@ -232,7 +244,9 @@ void ledger_fault(struct ledger *ledger, const struct event *event)
             continue;
         ledger_settle(ledger, lock);
         if (effect == FAULT_CUTS_REPLICA)
-            cut_replica(ledger, lock, event->server);
+            keep(ledger, &ledger->locks[lock].replicas, &ledger->locks[lock], event->server);
+        else if (effect == FAULT_SAVES_KEYS)
+            keep(ledger, &ledger->locks[lock].snapshots, &ledger->locks[lock], event->server);
         else if (effect == FAULT_STEPS_CLOCK)
             step_clock(ledger, event, lock);
         else if (effect == FAULT_SETS_RATE)

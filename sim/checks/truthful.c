@@ -44,7 +44,8 @@ static void explain_leftover(const struct ledger *ledger, const struct grant *be
     finding_say(finding, "%s's %s stood in the lock key since %s.", name, SENT(&behind->sent),
                 MS(behind->time_us));
     if (behind->is_restored)
-        finding_say(finding, "A replica had brought it back.");
+        finding_say(finding, "%s had brought it back.",
+                    behind->restored_by == FAULT_KEYS_SNAPSHOT ? "A snapshot" : "A replica");
     else if (left->is_left)
         finding_say(finding,
                     "%s's %s returned \"%s\" at %s: %s does not know that it has the lock.", name,

@@ -69,7 +69,8 @@ enum fault_effect fault_effect(enum fault fault)
 bool fault_forgets(enum fault fault)
 {
     enum fault_keys keys = fault_keys(fault);
-    return keys == FAULT_KEYS_ALL_LOST || keys == FAULT_KEYS_REPLICAS;
+    return keys == FAULT_KEYS_ALL_LOST || keys == FAULT_KEYS_REPLICAS ||
+           keys == FAULT_KEYS_SNAPSHOT;
 }
 
 bool fault_needs_replica(enum fault fault)

@@ -27,6 +27,7 @@ enum fault_keys {
     FAULT_KEYS_KEPT,
     FAULT_KEYS_LOCK_LOST, /* the lock key of the event's lock */
     FAULT_KEYS_ALL_LOST,
+    FAULT_KEYS_SNAPSHOT, /* those that it had when it saved them last */
     FAULT_KEYS_REPLICAS, /* those that the replica had when it was cut off; all, if it was not */
 };
 
@@ -49,6 +50,7 @@ enum fault_effect {
     FAULT_LOSES_KEYS,  /* the column of keys says which */
     FAULT_LOSES_SCRIPTS,
     FAULT_CUTS_REPLICA,
+    FAULT_SAVES_KEYS,
     FAULT_ENDS_CONNECTIONS,  /* the column of breaks says which, and nothing else happens */
     FAULT_PUTS_OUT_OF_REACH, /* the server, until the next event of the one below, if any */
     FAULT_PUTS_WITHIN_REACH,

@@ -49,6 +49,8 @@ enum fail directed_jump_clock(struct backend *backend, int server, int64_t amoun
                               struct failure *failure);
 enum fail directed_restart_empty(struct backend *backend, int server, struct failure *failure);
 enum fail directed_restart_with_keys(struct backend *backend, int server, struct failure *failure);
+enum fail directed_save_keys(struct backend *backend, int server, struct failure *failure);
+enum fail directed_restart_with_saved(struct backend *backend, int server, struct failure *failure);
 enum fail directed_flush_keys(struct backend *backend, int server, struct failure *failure);
 enum fail directed_kill_clients(struct backend *backend, int server, int connections,
                                 struct failure *failure);

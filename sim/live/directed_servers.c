@@ -42,6 +42,17 @@ enum fail directed_restart_with_keys(struct backend *backend, int server, struct
     return fail ? fail : follow(backend, server, failure);
 }
 
+enum fail directed_save_keys(struct backend *backend, int server, struct failure *failure)
+{
+    return servers_save_keys(servers_of(backend), server, failure);
+}
+
+enum fail directed_restart_with_saved(struct backend *backend, int server, struct failure *failure)
+{
+    enum fail fail = servers_restart_with_saved(servers_of(backend), server, failure);
+    return fail ? fail : follow(backend, server, failure);
+}
+
 enum fail directed_flush_keys(struct backend *backend, int server, struct failure *failure)
 {
     return servers_flush_keys(servers_of(backend), server, failure);

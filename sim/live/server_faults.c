@@ -15,7 +15,7 @@ static bool needs_private(enum fault fault)
 {
     return fault_keys(fault) != FAULT_KEYS_KEPT || fault_effect(fault) == FAULT_LOSES_SCRIPTS ||
            fault_effect(fault) == FAULT_ENDS_CONNECTIONS ||
-           fault_effect(fault) == FAULT_CUTS_REPLICA;
+           fault_effect(fault) == FAULT_SAVES_KEYS || fault_effect(fault) == FAULT_CUTS_REPLICA;
 }
 
 static bool needs_clock(enum fault fault)

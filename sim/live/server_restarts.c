@@ -9,11 +9,13 @@
 #include "base/monotonic.h"
 #include "live/control.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { FILE_US = 20000000, LOOK_MS = 1, NAMES_SHOWN = 200 };
 
@@ -75,20 +77,36 @@ static void print_names(const char *keys, char names[NAMES_SHOWN])
     }
 }
 
-static enum fail prove_keys(redisContext *control, const char *wanted, struct failure *failure)
+/* Is every line of keys one of wanted? */
+static bool are_among(const char *keys, const char *wanted)
+{
+    for (const char *line = keys; *line; line = strchr(line, '\n') + 1) {
+        const size_t length = strcspn(line, "\n") + 1;
+        const char *at = wanted;
+        while (*at && strncmp(at, line, length) != 0)
+            at = strchr(at, '\n') + 1;
+        if (!*at)
+            return false;
+    }
+    return true;
+}
+
+/* In real time keys end while it starts: then those that it has are enough. */
+static enum fail prove_keys(redisContext *control, const char *wanted, bool stands_still,
+                            struct failure *failure)
 {
     char had[NAMES_SHOWN], has[NAMES_SHOWN];
     char *keys = read_keys(control, failure);
     if (!keys)
         return FAIL_UNAVAILABLE;
-    const bool is_same = strcmp(keys, wanted) == 0;
+    const bool is_right = stands_still ? strcmp(keys, wanted) == 0 : are_among(keys, wanted);
     print_names(wanted, had);
     print_names(keys, has);
     free(keys);
-    return is_same ? FAIL_NONE
-                   : failure_set(failure, FAIL_UNKNOWN,
-                                 "it was to come back with the keys (%s), and has (%s)%s", had, has,
-                                 strcmp(had, has) ? "" : ", with other values");
+    return is_right ? FAIL_NONE
+                    : failure_set(failure, FAIL_UNKNOWN,
+                                  "it was to come back with the keys (%s), and has (%s)%s", had,
+                                  has, strcmp(had, has) ? "" : ", with other values");
 }
 
 /* --- the append-only file --- */
@@ -142,48 +160,109 @@ static enum fail move_file(const char *from, const char *to, struct failure *fai
     return failure_set(failure, FAIL_UNKNOWN, "%s: %s", source, strerror(errno));
 }
 
-/* --- the restart --- */
+/* --- the snapshot --- */
 
-/* Killed, and another one in its place, which has loaded what lay there. */
-static enum fail replace(struct servers *servers, struct process *process, struct process *next,
-                         struct failure *failure)
+static void snapshot_path(const struct servers *servers, int number, char *path, size_t size)
 {
-    char from[PROCESS_PATH_MAX], folder[PROCESS_PATH_MAX];
-    (void)snprintf(from, sizeof from, "%s", process->folder);
-    process_kill(process);
-    if (spares_folder(servers, folder, failure) || move_file(from, folder, failure))
-        return failure->code;
-    if (spares_start_in(servers, next, folder, true, failure))
-        return FAIL_UNAVAILABLE;
-    if (control_do(next->control, failure, "CONFIG SET appendonly no"))
-        return FAIL_UNAVAILABLE;
-    return process_note_settings(next, failure);
+    (void)snprintf(path, size, "%s/snapshot-%d", servers->folder.path, number);
 }
 
-static enum fail restart(struct servers *servers, int number, const char *keys,
-                         struct failure *failure)
+void servers_forget_saved(struct server *server)
+{
+    free(server->saved);
+    server->saved = NULL;
+}
+
+enum fail servers_save_keys(struct servers *servers, int number, struct failure *failure)
 {
     struct server *server = &servers->rows[number];
+    char written[PROCESS_PATH_MAX + 24], kept[PROCESS_PATH_MAX + 24];
+    (void)snprintf(written, sizeof written, "%s/dump.rdb", server->process.folder);
+    snapshot_path(servers, number, kept, sizeof kept);
+    (void)unlink(written);
+    char *keys = read_keys(server->process.control, failure);
+    if (!keys || control_do(server->process.control, failure, "SAVE")) {
+        free(keys);
+        return failure_wrap(failure, "server %d", number + 1);
+    }
+    servers_forget_saved(server);
+    if (rename(written, kept) != 0) {
+        free(keys);
+        return failure_set(failure, FAIL_UNKNOWN, "server %d has written no snapshot: %s",
+                           number + 1, strerror(errno));
+    }
+    server->saved = keys;
+    return FAIL_NONE;
+}
+
+/* --- the restart --- */
+
+/* What a process that is about to be killed leaves to the next one. */
+static void keep_clock(const struct process *process, struct clock_page *was)
+{
+    if (!process->clock)
+        return;
+    atomic_store(&was->offset_us, atomic_load(&process->clock->offset_us));
+    atomic_store(&was->frozen_us, atomic_load(&process->clock->frozen_us));
+}
+
+/* Killed, and another one in its place, which has loaded its append-only file, or the snapshot. */
+static enum fail replace(struct servers *servers, int number, bool has_aof, struct process *next,
+                         struct failure *failure)
+{
+    struct process *process = &servers->rows[number].process;
+    char from[PROCESS_PATH_MAX], folder[PROCESS_PATH_MAX];
+    char snapshot[PROCESS_PATH_MAX + 24], loaded[PROCESS_PATH_MAX + 24];
+    (void)snprintf(from, sizeof from, "%s", process->folder);
+    process_kill(process);
+    if (spares_folder(servers, folder, failure))
+        return FAIL_UNAVAILABLE;
+    snapshot_path(servers, number, snapshot, sizeof snapshot);
+    (void)snprintf(loaded, sizeof loaded, "%s/dump.rdb", folder);
+    if (!has_aof && link(snapshot, loaded) != 0)
+        return failure_set(failure, FAIL_UNKNOWN, "%s: %s", snapshot, strerror(errno));
+    if (has_aof && move_file(from, folder, failure))
+        return failure->code;
+    return spares_start_in(servers, next, folder, has_aof, failure);
+}
+
+/* keys: that it is to have. */
+static enum fail restart(struct servers *servers, int number, bool has_aof, const char *keys,
+                         struct failure *failure)
+{
     struct process next = {0};
     struct clock_page was = {0};
-    if (server->process.clock) {
-        atomic_store(&was.offset_us, atomic_load(&server->process.clock->offset_us));
-        atomic_store(&was.frozen_us, atomic_load(&server->process.clock->frozen_us));
-    }
-    if (write_file(server->process.control, failure) ||
-        replace(servers, &server->process, &next, failure)) {
+    keep_clock(&servers->rows[number].process, &was);
+    enum fail fail = replace(servers, number, has_aof, &next, failure);
+    if (!fail && has_aof && control_do(next.control, failure, "CONFIG SET appendonly no"))
+        fail = FAIL_UNAVAILABLE;
+    if (!fail && has_aof)
+        fail = process_note_settings(&next, failure);
+    if (fail) {
         process_kill(&next);
-        return failure->code;
+        return fail;
     }
-    const enum fail fail = prove_keys(next.control, keys, failure);
-    const enum fail seated = servers_seat(servers, number, &next, &was, fail ? NULL : failure);
+    fail = prove_keys(next.control, keys, servers->steering == STEERED, failure);
+    struct failure local;
+    const enum fail seated = servers_seat(servers, number, &next, &was, fail ? &local : failure);
     return fail ? fail : seated;
 }
 
 enum fail servers_restart_with_keys(struct servers *servers, int number, struct failure *failure)
 {
-    char *keys = read_keys(servers->rows[number].process.control, failure);
-    enum fail fail = keys ? restart(servers, number, keys, failure) : FAIL_UNAVAILABLE;
+    redisContext *control = servers->rows[number].process.control;
+    char *keys = read_keys(control, failure);
+    enum fail fail = keys ? write_file(control, failure) : FAIL_UNAVAILABLE;
+    if (!fail)
+        fail = restart(servers, number, true, keys, failure);
     free(keys);
+    return fail ? failure_wrap(failure, "server %d", number + 1) : FAIL_NONE;
+}
+
+enum fail servers_restart_with_saved(struct servers *servers, int number, struct failure *failure)
+{
+    struct server *server = &servers->rows[number];
+    assert(server->saved);
+    enum fail fail = restart(servers, number, false, server->saved, failure);
     return fail ? failure_wrap(failure, "server %d", number + 1) : FAIL_NONE;
 }

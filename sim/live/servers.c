@@ -86,6 +86,7 @@ static enum fail server_reset(struct servers *servers, struct server *server, bo
                               struct failure *failure)
 {
     struct failure why;
+    servers_forget_saved(server);
     if (!has_replica || server->is_cut)
         replica_release(servers, server);
     if (server->process.clock)

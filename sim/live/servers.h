@@ -24,6 +24,7 @@ struct server {
     /* The replica's link goes through a proxy of its own, so that it can be cut for real. */
     struct proxy *feed;
     bool is_cut;
+    char *saved;        /* the keys of its snapshot, a line each; NULL: it has saved none */
     int64_t cut_offset; /* how much of its primary's stream the replica had then */
     struct proxy_link *feed_link;
 };
@@ -128,6 +129,12 @@ enum fail servers_restart(struct servers *servers, int server, struct failure *f
  * is switched on for that and whole by then: all keys, no scripts. FAIL_UNKNOWN: other keys than
  * before, and which. */
 enum fail servers_restart_with_keys(struct servers *servers, int server, struct failure *failure);
+/* SAVE: the file is kept for a restart. FAIL_UNKNOWN: none was written. */
+enum fail servers_save_keys(struct servers *servers, int server, struct failure *failure);
+/* Killed with SIGKILL, and another process loads that file: its keys, and no others, but for those
+ * that real time has ended. FAIL_UNKNOWN: it has other keys, and which. */
+enum fail servers_restart_with_saved(struct servers *servers, int server, struct failure *failure);
+void servers_forget_saved(struct server *server);
 enum fail servers_flush_keys(struct servers *servers, int server, struct failure *failure);
 /* CLIENT KILL of all connections but ours. FAIL_UNKNOWN: fewer than least were ended. */
 enum fail servers_kill_clients(struct servers *servers, int server, int least,

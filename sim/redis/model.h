@@ -64,9 +64,9 @@ void model_expire(struct model *model, int64_t now_us);
 int64_t model_ttl(const struct model *model, enum key key, int64_t now_us);
 
 /* Faults of a server: it comes back without its keys; it drops one key; its keys are those of a
- * replica that was cut off earlier. All three keep refuses and what commands the server knows;
- * watched keys count as changed. Scripts are neither saved nor replicated: a restart and a failover
- * empty their cache, and so does SCRIPT FLUSH. */
+ * replica that was cut off earlier, or of a snapshot. All three keep refuses and what commands the
+ * server knows; watched keys count as changed. Scripts are neither saved nor replicated: a restart
+ * and a failover empty their cache, and so does SCRIPT FLUSH. */
 void model_restart_empty(struct model *model);
 void model_flush_keys(struct model *model); /* FLUSHALL: scripts stay */
 void model_evict(struct model *model, enum key key);

@@ -274,6 +274,8 @@ static bool can_strike(const struct moves_state *state, enum choice_kind kind, i
     const enum fault fault = choice_fault(kind);
     if (choice_needs_replica(kind) && (!state->has_replica[server] || state->is_cut[server]))
         return false;
+    if (fault_effect(fault) == FAULT_SAVES_KEYS && state->has_saved[server])
+        return false;
     if (fault_keys(fault) == FAULT_KEYS_LOCK_LOST && state->has_nothing_to_evict)
         return false;
     const bool is_within_reach = fault_effect(fault) == FAULT_PUTS_OUT_OF_REACH ||
@@ -302,6 +304,8 @@ static void list_server(struct move_listing *list, int server)
     }
     if (state->is_cut[server])
         (void)add(list, CHOICE_FAILOVER, -1, server);
+    if (state->has_saved[server])
+        (void)add(list, CHOICE_RESTART_OLD, -1, server);
     if (state->reach[server] != REACH_OPEN)
         (void)add(list, CHOICE_REACH, -1, server);
 }
@@ -419,6 +423,10 @@ static void note_server(struct moves_state *state, const struct choice *choice)
             fault_breaks(fault) == FAULT_BREAKS_ALL ? REACH_REFUSED : REACH_SILENT;
     else if (fault_ends_outage(fault))
         state->reach[server] = REACH_OPEN;
+    if (fault_effect(fault) == FAULT_SAVES_KEYS)
+        state->has_saved[server] = true;
+    else if (fault_breaks(fault) == FAULT_BREAKS_ALL && fault_forgets(fault))
+        state->has_saved[server] = false;
     if (fault_effect(fault) == FAULT_CUTS_REPLICA)
         state->is_cut[server] = true;
     else if (fault_keys(fault) == FAULT_KEYS_REPLICAS)

@@ -46,7 +46,7 @@ struct moves_state {
     struct pause pauses[EXPLORE_FAULTS_MAX];
     int pauses_count;
     enum server_reach reach[SERVERS_MAX];
-    bool has_replica[SERVERS_MAX], is_cut[SERVERS_MAX];
+    bool has_replica[SERVERS_MAX], is_cut[SERVERS_MAX], has_saved[SERVERS_MAX];
     bool has_nothing_to_evict; /* until something else happens */
     int refused[ACTORS_MAX];
     int times, ticks; /* that time has passed; and that it was a whole tick */

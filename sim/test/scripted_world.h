@@ -189,6 +189,7 @@ static enum fail fake_apply(struct world *world, const struct choice *choice,
         return FAIL_NONE;
     case CHOICE_RESTART:
     case CHOICE_RESTART_AOF:
+    case CHOICE_RESTART_OLD:
     case CHOICE_CLIENT_KILL:
         fake_breaks(fake, choice->server);
         return FAIL_NONE;
@@ -199,6 +200,7 @@ static enum fail fake_apply(struct world *world, const struct choice *choice,
     case CHOICE_CLIENT_CLOCK:
     case CHOICE_SERVER_CLOCK:
     case CHOICE_CUT_REPLICA:
+    case CHOICE_SAVE:
     case CHOICE_FAILOVER:
     case CHOICE_FLUSH_SCRIPTS:
     case CHOICE_FLUSH_ALL:

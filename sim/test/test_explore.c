@@ -139,6 +139,7 @@ static const struct {
     [FAULT_SERVER_DRIFT] = {"set-nx-px-cad", PROPERTY_LEASE_EXCLUSION, FAULT_SLOW_WORK + 1},
     [FAULT_RESTART] = {"set-nx-px-cad", PROPERTY_LEASE_EXCLUSION, 0},
     [FAULT_RESTART_AOF] = {"set-nx-px-evalsha", PROPERTY_NO_ORPHAN, 0},
+    [FAULT_RESTART_OLD] = {"set-nx-px-cad", PROPERTY_LEASE_EXCLUSION, 0},
     [FAULT_FLUSH_ALL] = {"set-nx-px-cad", PROPERTY_LEASE_EXCLUSION, 0},
     [FAULT_FAILOVER] = {"set-nx-px-cad", PROPERTY_LEASE_EXCLUSION, 0},
     [FAULT_EVICT] = {"set-nx-px-cad", PROPERTY_LEASE_EXCLUSION, 0},

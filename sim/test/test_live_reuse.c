@@ -390,8 +390,7 @@ static void a_restart_takes_a_spare_that_is_good(void **state)
     }
 }
 
-/* Killed for good: the process is gone, another one has its keys; and the next run has neither keys
- * nor the file. */
+/* The process is gone, another one has its keys; the next run has neither keys nor the file. */
 static void a_restart_with_its_keys_kills_the_process(void **state)
 {
     (void)state;
@@ -409,6 +408,44 @@ static void a_restart_with_its_keys_kills_the_process(void **state)
     assert_string_equal(settings->element[1]->str, "no");
     freeReplyObject(settings);
     assert_int_equal(acquires(&replay, 1), RESULT_GRANTED);
+    replay_close(&replay);
+}
+
+/* What was there when it saved, and nothing else: also what was deleted since. */
+static void a_restart_with_a_snapshot_brings_deleted_keys_back(void **state)
+{
+    (void)state;
+    struct reuse replay;
+    replay_open(&replay, false);
+    const int pid = server_pid();
+    assert_int_equal(control_do(control(), NULL, "SET saved 1"), FAIL_NONE);
+    does(&replay, CHOICE_SAVE, -1, VERB_SET);
+    assert_int_equal(control_do(control(), NULL, "DEL saved"), FAIL_NONE);
+    assert_int_equal(acquires(&replay, 0), RESULT_GRANTED);
+    does(&replay, CHOICE_RESTART_OLD, -1, VERB_SET);
+    assert_int_equal(kill(pid, 0), -1);
+    assert_int_equal(control_integer(control(), NULL, "EXISTS saved"), 1);
+    assert_int_equal(control_integer(control(), NULL, "DBSIZE"), 1);
+    assert_int_equal(acquires(&replay, 1), RESULT_GRANTED);
+    replay_close(&replay);
+    replay_open(&replay, false);
+    assert_null(live->servers.rows[0].saved);
+    assert_int_equal(control_integer(control(), NULL, "DBSIZE"), 0);
+    replay_close(&replay);
+}
+
+/* Another file than the one that was saved: it is told, with the names of the keys. */
+static void a_snapshot_that_brings_other_keys_back_is_told(void **state)
+{
+    (void)state;
+    struct reuse replay;
+    struct failure why;
+    replay_open(&replay, false);
+    assert_int_equal(control_do(control(), NULL, "SET other 1"), FAIL_NONE);
+    assert_int_equal(servers_save_keys(&live->servers, 0, &why), FAIL_NONE);
+    live->servers.rows[0].saved[0] = 'O';
+    assert_int_equal(servers_restart_with_saved(&live->servers, 0, &why), FAIL_UNKNOWN);
+    assert_non_null(strstr(why.text, "with the keys (Other), and has (other)"));
     replay_close(&replay);
 }
 
@@ -455,6 +492,8 @@ int main(void)
         T(a_replica_with_a_script_of_its_own_is_replaced),
         T(a_restart_takes_a_spare_that_is_good),
         T(a_restart_with_its_keys_kills_the_process),
+        T(a_restart_with_a_snapshot_brings_deleted_keys_back),
+        T(a_snapshot_that_brings_other_keys_back_is_told),
         T(connections_that_are_not_ended_are_missed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -158,6 +158,28 @@ static void restart_with_its_keys_breaks_and_forgets_nothing(void **state)
     stage_close(&stage);
 }
 
+static void an_old_snapshot_lacks_what_is_new_and_has_what_was_deleted(void **state)
+{
+    (void)state;
+    struct stage stage;
+    stage_open(&stage, "set-nx-px-cad", 1);
+    refuses(&stage, of_server(CHOICE_RESTART_OLD, 0, 0), "has saved nothing");
+    does(&stage, of_server(CHOICE_SAVE, 0, 0));
+    acquires(&stage, 0);
+    does(&stage, of_server(CHOICE_RESTART_OLD, 0, 0));
+    acquires(&stage, 1); /* the key of the other is gone */
+    assert_int_equal(view(&stage, 1).last, RESULT_GRANTED);
+    does(&stage, of_server(CHOICE_SAVE, 0, 0));
+    plain(&stage, CHOICE_RELEASE, 1);
+    round_trip(&stage, 1, VERB_COMPARE_DELETE, 0);
+    does(&stage, of_server(CHOICE_RESTART_OLD, 0, 0));
+    acquires(&stage, 2); /* and this one is there again */
+    assert_int_equal(view(&stage, 2).last, RESULT_REFUSED);
+    does(&stage, of_server(CHOICE_RESTART, 0, 0));
+    refuses(&stage, of_server(CHOICE_RESTART_OLD, 0, 0), "has saved nothing");
+    stage_close(&stage);
+}
+
 static void a_flush_forgets_and_breaks_nothing(void **state)
 {
     (void)state;
@@ -407,6 +429,7 @@ int main(void)
         cmocka_unit_test(crash_takes_what_was_not_executed),
         cmocka_unit_test(restart_forgets_and_breaks),
         cmocka_unit_test(restart_with_its_keys_breaks_and_forgets_nothing),
+        cmocka_unit_test(an_old_snapshot_lacks_what_is_new_and_has_what_was_deleted),
         cmocka_unit_test(a_flush_forgets_and_breaks_nothing),
         cmocka_unit_test(ended_connections_lose_what_is_on_them),
         cmocka_unit_test(failover_loses_what_the_replica_did_not_hear),

@@ -361,6 +361,18 @@ static enum fail restart_with_keys(struct backend *backend, int server, struct f
                   servers_restart_with_keys(session_servers(workers->session), server, failure));
 }
 
+static enum fail save_keys(struct backend *backend, int server, struct failure *failure)
+{
+    return servers_save_keys(session_servers(workers_of(backend)->session), server, failure);
+}
+
+static enum fail restart_with_saved(struct backend *backend, int server, struct failure *failure)
+{
+    struct workers *workers = workers_of(backend);
+    return follow(workers, server,
+                  servers_restart_with_saved(session_servers(workers->session), server, failure));
+}
+
 static enum fail flush_keys(struct backend *backend, int server, struct failure *failure)
 {
     struct workers *workers = workers_of(backend);
@@ -447,6 +459,8 @@ const struct backend_ops workers_backend_ops = {
     .jump_clock = jump_clock,
     .restart_empty = restart_empty,
     .restart_with_keys = restart_with_keys,
+    .save_keys = save_keys,
+    .restart_with_saved = restart_with_saved,
     .flush_keys = flush_keys,
     .kill_clients = kill_clients,
     .cut_replica = cut_replica,

@@ -76,6 +76,9 @@ struct backend_ops {
     enum fail (*restart_empty)(struct backend *, int server, struct failure *);
     /* The same, with all the keys that it had. */
     enum fail (*restart_with_keys)(struct backend *, int server, struct failure *);
+    /* It saves its keys; and is restarted with those that it saved last. */
+    enum fail (*save_keys)(struct backend *, int server, struct failure *);
+    enum fail (*restart_with_saved)(struct backend *, int server, struct failure *);
     enum fail (*flush_keys)(struct backend *, int server, struct failure *);
     /* (NULL) It ends all connections, the core so many behind it. */
     enum fail (*kill_clients)(struct backend *, int server, int connections, struct failure *);

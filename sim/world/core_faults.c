@@ -193,17 +193,36 @@ static enum fail set_reach(struct core *core, int server, enum server_reach reac
     return ops->set_reach ? ops->set_reach(core->backend, server, reach, failure) : FAIL_NONE;
 }
 
+static enum fail restart(struct core *core, const struct choice *choice, struct failure *failure)
+{
+    const struct backend_ops *ops = core->backend->ops;
+    if (choice->kind == CHOICE_RESTART_AOF)
+        return ops->restart_with_keys(core->backend, choice->server, failure);
+    if (choice->kind == CHOICE_RESTART_OLD)
+        return ops->restart_with_saved(core->backend, choice->server, failure);
+    core->has_saved[choice->server] = false;
+    return ops->restart_empty(core->backend, choice->server, failure);
+}
+
 static enum fail choose_restart(struct core *core, const struct choice *choice,
                                 struct failure *failure)
 {
+    if (choice->kind == CHOICE_RESTART_OLD && !core->has_saved[choice->server])
+        return failure_set(failure, FAIL_UNKNOWN, "server %d has saved nothing to restart with",
+                           choice->server + 1);
     write_fault(core, choice, NULL);
     enum fail fail = break_server(core, choice->server, failure);
     if (!fail) /* of the process that takes its place */
         fail = set_reach(core, choice->server, REACH_OPEN, failure);
-    const struct backend_ops *ops = core->backend->ops;
-    if (!fail)
-        fail = (choice->kind == CHOICE_RESTART_AOF ? ops->restart_with_keys : ops->restart_empty)(
-            core->backend, choice->server, failure);
+    return fail ? fail : restart(core, choice, failure);
+}
+
+static enum fail choose_save(struct core *core, const struct choice *choice,
+                             struct failure *failure)
+{
+    enum fail fail =
+        struck(core, choice, core->backend->ops->save_keys(core->backend, choice->server, failure));
+    core->has_saved[choice->server] |= !fail;
     return fail;
 }
 
@@ -239,7 +258,7 @@ static enum fail choose_failover(struct core *core, const struct choice *choice,
     if (!fail)
         fail = core->backend->ops->fail_over(core->backend, server, core->is_cut[server], failure);
     if (!fail)
-        core->has_replica[server] = core->is_cut[server] = false;
+        core->has_replica[server] = core->is_cut[server] = core->has_saved[server] = false;
     return fail;
 }
 
@@ -319,6 +338,8 @@ core_choice *core_fault_choice(enum choice_kind kind)
         [CHOICE_SERVER_DRIFT] = choose_server_drift,
         [CHOICE_RESTART] = choose_restart,
         [CHOICE_RESTART_AOF] = choose_restart,
+        [CHOICE_RESTART_OLD] = choose_restart,
+        [CHOICE_SAVE] = choose_save,
         [CHOICE_FLUSH_ALL] = choose_flush_all,
         [CHOICE_CLIENT_KILL] = choose_client_kill,
         [CHOICE_CUT_REPLICA] = choose_cut_replica,

@@ -16,6 +16,7 @@
 struct simulated_server {
     struct model model;
     struct model replica; /* what the replica had when it was cut off */
+    struct model saved;   /* what the server saved last */
     int64_t skew_us;      /* its clock - world clock */
 };
 
@@ -90,6 +91,23 @@ static enum fail simulated_restart_with_keys(struct backend *backend, int server
     return FAIL_NONE;
 }
 
+static enum fail simulated_save_keys(struct backend *backend, int server, struct failure *failure)
+{
+    struct simulated_server *row = &((struct simulated *)backend)->servers[server];
+    (void)failure;
+    row->saved = row->model;
+    return FAIL_NONE;
+}
+
+static enum fail simulated_restart_with_saved(struct backend *backend, int server,
+                                              struct failure *failure)
+{
+    struct simulated_server *row = &((struct simulated *)backend)->servers[server];
+    (void)failure;
+    model_failover(&row->model, &row->saved);
+    return FAIL_NONE;
+}
+
 static enum fail simulated_flush_keys(struct backend *backend, int server, struct failure *failure)
 {
     (void)failure;
@@ -147,6 +165,8 @@ static const struct backend_ops simulated_ops = {
     .jump_clock = simulated_jump_clock,
     .restart_empty = simulated_restart_empty,
     .restart_with_keys = simulated_restart_with_keys,
+    .save_keys = simulated_save_keys,
+    .restart_with_saved = simulated_restart_with_saved,
     .flush_keys = simulated_flush_keys,
     .cut_replica = simulated_cut_replica,
     .fail_over = simulated_fail_over,

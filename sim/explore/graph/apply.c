@@ -58,8 +58,9 @@ static unsigned step_fences(struct expansion *it)
 
 bool apply_has_risky_server(const struct expansion *it, const uint32_t *words)
 {
-    for (int s = 0; s < it->space->config.servers && it->space->config.has_replica; s++)
-        if (space_server(it->space, words[it->space->config.clients + s])->has_delayed)
+    const struct config *config = &it->space->config;
+    for (int s = 0; s < config->servers && (config->has_replica || config->saves); s++)
+        if (space_server(it->space, words[config->clients + s])->has_delayed)
             return true;
     return false;
 }
@@ -207,7 +208,8 @@ static void step_refused(struct expansion *it, int client)
         const struct server_facts *server_facts =
             space_server_facts(it->space, it->words[config->clients + s]);
         if (!is_ghost_of(&server_facts->ghost, client, rounds) &&
-            !is_ghost_of(&server_facts->kept, client, rounds))
+            !is_ghost_of(&server_facts->kept, client, rounds) &&
+            !is_ghost_of(&server_facts->saved, client, rounds))
             continue;
         *after = space_spend_round(it->space, *after);
         return;

@@ -107,6 +107,8 @@ static void server_facts_fill(struct state_space *space, uint32_t number,
     server_facts->ghost = server_state->keyspace.ghost;
     if (server_state->replica_state == REPLICA_CUT)
         server_facts->kept = server_state->replica.ghost;
+    if (server_state->has_saved)
+        server_facts->saved = server_state->saved.ghost;
     server_facts->is_watched = server_state->watching != 0;
     server_facts->reach = server_state->reach;
     server_facts->must_be_back = server_state->reach != REACH_OPEN && server_state->out_left == 0;
@@ -117,7 +119,7 @@ static void server_facts_fill(struct state_space *space, uint32_t number,
         server_state->keyspace.is_counter_known || !space->config.keeps_count;
     space->can_states_be_wrong |= server_facts->is_endless && space->config.scheme->promises_expiry;
     for (int i = 0; i < EXPLORE_CLIENTS_MAX; i++)
-        server_facts->mentions[i] = (uint16_t)server_state_mentions(server_state, i);
+        server_facts->mentions[i] = server_state_mentions(server_state, i);
 }
 
 uint32_t space_number_server(struct state_space *space, const struct server_state *server_state)

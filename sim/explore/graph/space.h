@@ -61,9 +61,10 @@ struct server_facts {
     uint16_t actions_count;
     int16_t newest_past;
     uint32_t aged[2];
-    uint16_t mentions[EXPLORE_CLIENTS_MAX];
+    uint32_t mentions[EXPLORE_CLIENTS_MAX];
     struct ghost_owner ghost; /* whose the lock is; nobody's when the key is gone */
     struct ghost_owner kept;  /* and whose it is for a replica that was cut off */
+    struct ghost_owner saved; /* and in a snapshot */
     bool is_known;            /* the actions are listed */
     bool has_delayed;         /* one of them follows an earlier fault */
     uint32_t injections;      /* faults that it may be struck by: bits */

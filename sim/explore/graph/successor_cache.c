@@ -116,7 +116,8 @@ static bool is_quick_return(const struct client_facts *facts,
         return false;
     if (action->did & (DID_REFUSE | DID_NOT_MINE) && untrue)
         return false;
-    return server_facts->ghost.owner != client + 1 && server_facts->kept.owner != client + 1;
+    return server_facts->ghost.owner != client + 1 && server_facts->kept.owner != client + 1 &&
+           server_facts->saved.owner != client + 1;
 }
 
 static fingerprint_sum change_of(const struct successor_cache *cache,

@@ -57,7 +57,7 @@ int successors_breaks(const struct successors *successors, const uint32_t *words
             breaks +=
                 (int)(words[space_words(space) - 1] >> (BUDGET_BITS * successors->slot_of[i]) &
                       BUDGET_MASK);
-    for (int s = 0; s < config->servers && config->has_replica; s++)
+    for (int s = 0; s < config->servers && (config->has_replica || config->saves); s++)
         breaks += space_server(space, words[config->clients + s])->has_delayed;
     return breaks;
 }

@@ -54,6 +54,7 @@ struct config {
     bool is_collision;              /* all draw the same token */
     bool keeps_commands;            /* of what was executed: it may be needed again */
     bool repeats_commands;          /* one may be executed twice */
+    bool saves;                     /* a server may save its keys, and restart with those */
     bool has_replica, has_replicas; /* one may be cut off; and then another one */
     bool forgets;                   /* a server its keys */
     uint32_t breakers; /* faults that break all connections of a server, at once or later: bits */

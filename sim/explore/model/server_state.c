@@ -7,7 +7,7 @@
 void server_state_init(struct server_state *server_state, bool has_counter)
 {
     memset(server_state, 0, sizeof *server_state);
-    server_state->keyspace.left = server_state->replica.left = NO_TIME;
+    server_state->keyspace.left = server_state->replica.left = server_state->saved.left = NO_TIME;
     server_state->keyspace.has_counter = has_counter;
 }
 
@@ -145,6 +145,8 @@ static void server_state_clock(struct server_state *server_state, int ticks)
         server_state_changes(server_state);
     if (server_state->replica_state == REPLICA_CUT)
         keyspace_age(&server_state->replica, ticks);
+    if (server_state->has_saved)
+        keyspace_age(&server_state->saved, ticks);
 }
 
 void server_state_tick(struct server_state *server_state, bool are_stamps_kept)
@@ -153,8 +155,11 @@ void server_state_tick(struct server_state *server_state, bool are_stamps_kept)
     ghost_age(&server_state->keyspace.previous);
     ghost_age(&server_state->replica.ghost);
     ghost_age(&server_state->replica.previous);
+    ghost_age(&server_state->saved.ghost);
+    ghost_age(&server_state->saved.previous);
     server_state->keyspace.value = value_aged(server_state->keyspace.value, are_stamps_kept);
     server_state->replica.value = value_aged(server_state->replica.value, are_stamps_kept);
+    server_state->saved.value = value_aged(server_state->saved.value, are_stamps_kept);
     server_state_clock(server_state, server_state_rate(server_state));
     if (server_state->out_left > 0)
         server_state->out_left--;
@@ -186,6 +191,12 @@ static void keyspace_clear(struct keyspace *keyspace)
     keyspace->left = NO_TIME;
 }
 
+static void server_state_forget_saved(struct server_state *server_state)
+{
+    keyspace_clear(&server_state->saved);
+    server_state->has_saved = 0;
+}
+
 void server_state_restart(struct server_state *server_state)
 {
     struct model model;
@@ -194,6 +205,7 @@ void server_state_restart(struct server_state *server_state)
     keyspace_from_model(&server_state->keyspace, &model);
     server_state->keyspace.is_counter_known = false;
     server_state->knows_script = model.knows_script;
+    server_state_forget_saved(server_state);
     server_state_reach(server_state, REACH_OPEN, 0); /* another process, where it can be reached */
     server_state_disconnect(server_state, -1);
 }
@@ -242,23 +254,43 @@ void server_state_cut(struct server_state *server_state)
     server_state->replica_state = REPLICA_CUT;
 }
 
-void server_state_failover(struct server_state *server_state)
+/* Another process, with the keys of the copy, which is used up. */
+static void server_state_load(struct server_state *server_state, struct keyspace *copy)
 {
-    struct model primary, replica;
-    assert(server_state->replica_state == REPLICA_CUT);
-    keyspace_to_model(&server_state->keyspace, &primary);
-    keyspace_to_model(&server_state->replica, &replica);
-    model_failover(&primary, &replica);
-    keyspace_from_model(&server_state->keyspace, &primary);
+    struct model server, kept;
+    keyspace_to_model(&server_state->keyspace, &server);
+    keyspace_to_model(copy, &kept);
+    model_failover(&server, &kept);
+    keyspace_from_model(&server_state->keyspace, &server);
     server_state->keyspace.is_counter_known = false;
-    server_state->knows_script = primary.knows_script;
-    server_state->keyspace.ghost = server_state->replica.ghost;
-    server_state->keyspace.previous = server_state->replica.previous;
-    server_state->keyspace.is_tentative = server_state->replica.is_tentative;
-    keyspace_clear(&server_state->replica);
-    server_state->replica_state = REPLICA_PROMOTED;
+    server_state->knows_script = server.knows_script;
+    server_state->keyspace.ghost = copy->ghost;
+    server_state->keyspace.previous = copy->previous;
+    server_state->keyspace.is_tentative = copy->is_tentative;
+    keyspace_clear(copy);
     server_state_reach(server_state, REACH_OPEN, 0);
     server_state_disconnect(server_state, -1);
+}
+
+void server_state_failover(struct server_state *server_state)
+{
+    assert(server_state->replica_state == REPLICA_CUT);
+    server_state_load(server_state, &server_state->replica);
+    server_state->replica_state = REPLICA_PROMOTED;
+    server_state_forget_saved(server_state);
+}
+
+void server_state_save(struct server_state *server_state)
+{
+    server_state->saved = server_state->keyspace;
+    server_state->has_saved = 1;
+}
+
+void server_state_restart_with_saved(struct server_state *server_state)
+{
+    assert(server_state->has_saved);
+    server_state_load(server_state, &server_state->saved);
+    server_state->has_saved = 0;
 }
 
 /* --- places --- */
@@ -281,6 +313,7 @@ void server_state_rename(struct server_state *server_state, const uint8_t *new_p
     uint8_t watching = server_state->watching, changed = server_state->changed;
     keyspace_rename(&server_state->keyspace, new_position);
     keyspace_rename(&server_state->replica, new_position);
+    keyspace_rename(&server_state->saved, new_position);
     server_state->watching = server_state->changed = 0;
     for (int i = 0; i < EXPLORE_CLIENTS_MAX; i++) {
         server_state->watching |= (uint8_t)((watching >> i & 1) << new_position[i]);
@@ -302,6 +335,7 @@ int server_state_newest_past(const struct server_state *server_state)
     int past = -1;
     newest(&server_state->keyspace, &past);
     newest(&server_state->replica, &past);
+    newest(&server_state->saved, &past);
     return past;
 }
 
@@ -318,6 +352,7 @@ unsigned server_state_mentions(const struct server_state *server_state, int posi
 {
     return keyspace_mentions(&server_state->keyspace, position) |
            keyspace_mentions(&server_state->replica, position) << 6 |
-           (unsigned)(server_state->watching >> position & 1) << 12 |
-           (unsigned)(server_state->changed >> position & 1) << 13;
+           keyspace_mentions(&server_state->saved, position) << 12 |
+           (unsigned)(server_state->watching >> position & 1) << 18 |
+           (unsigned)(server_state->changed >> position & 1) << 19;
 }

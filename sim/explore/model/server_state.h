@@ -47,6 +47,7 @@ enum replica_link { REPLICA_IN_STEP, REPLICA_CUT, REPLICA_PROMOTED };
 struct server_state {
     struct keyspace keyspace;
     struct keyspace replica; /* REPLICA_CUT: what it had when it was cut off */
+    struct keyspace saved;   /* has_saved: what it saved */
     uint8_t replica_state;
     uint8_t watching;     /* bit a client: its WATCH is on */
     uint8_t changed;      /* bit a client: the lock has changed since */
@@ -54,7 +55,7 @@ struct server_state {
     uint8_t reach;        /* enum server_reach */
     uint8_t out_left;     /* ticks that it may be out of reach yet */
     uint8_t is_fast;      /* its clock runs twice as fast */
-    uint8_t unused;       /* 0: all bytes of a server state are told */
+    uint8_t has_saved;
 };
 
 BITS_FIT_COUNT(EXPLORE_CLIENTS_MAX, struct server_state, watching);
@@ -99,6 +100,8 @@ void server_state_disconnect(struct server_state *server_state, int position);
 
 void server_state_restart(struct server_state *server_state);
 void server_state_restart_with_keys(struct server_state *server_state);
+void server_state_save(struct server_state *server_state);
+void server_state_restart_with_saved(struct server_state *server_state);
 void server_state_flush_keys(struct server_state *server_state);
 void server_state_evict(struct server_state *server_state);
 void server_state_flush_scripts(struct server_state *server_state);
