@@ -60,6 +60,24 @@ static void say_event(const struct worker_walk *walk, int at, char *text, size_t
                    units_print_ms(seen->time_us, time));
 }
 
+/* What of two events differs that are told in the same words, or "". */
+static const char *hidden_difference(const struct worker_walk *one, const struct worker_walk *other,
+                                     int at)
+{
+    if (at >= one->events_count || at >= other->events_count)
+        return "";
+    const struct seen_event *first = &one->events[at], *second = &other->events[at];
+    if (first->server != second->server)
+        return ", of another server";
+    if (first->op != second->op)
+        return ", of another operation";
+    if (first->reply != second->reply || first->number != second->number)
+        return ", with another reply";
+    if (first->effects != second->effects)
+        return ", with other effects";
+    return first->time_us != second->time_us ? ", some microseconds apart" : "";
+}
+
 bool walk_differs(const struct worker_walk *one, const struct worker_walk *other, char *text,
                   size_t size)
 {
@@ -72,7 +90,8 @@ bool walk_differs(const struct worker_walk *one, const struct worker_walk *other
         return false;
     say_event(one, at, first, sizeof first);
     say_event(other, at, second, sizeof second);
-    (void)snprintf(text, size, "first \"%s\", then \"%s\"", first, second);
+    (void)snprintf(text, size, "first \"%s\", then \"%s\"%s", first, second,
+                   strcmp(first, second) == 0 ? hidden_difference(one, other, at) : "");
     return true;
 }
 

@@ -49,7 +49,7 @@ static void child_clocks(void)
 static void child_sleeps(void)
 {
     const struct timespec second = {.tv_sec = 1};
-    const struct timespec instant = {.tv_sec = 1003};
+    const struct timespec instant = {.tv_sec = TIME_MONOTONIC_US / 1000000 + 3};
     (void)usleep(250000);
     say("usleep");
     (void)nanosleep(&second, NULL);

@@ -23,8 +23,11 @@
  * that waits for descriptors (PAGE.N, made by the thread: a byte makes it look again). */
 #define TIME_VARIABLE "PICKLOCK_TIME"
 
-/* World time 0 on the worker's monotonic clock: not 0, which programs take for "never". */
-#define TIME_MONOTONIC_US INT64_C(1000000000)
+/* World time 0 on the worker's monotonic clock: not 0, which programs take for "never", and where
+ * numbers in floating point lie equally close for the next 2^20 s. A worker that reckons with them
+ * is off by as much in every run, which begins at a whole second: otherwise a timer would ring a
+ * microsecond sooner in one run than in another. */
+#define TIME_MONOTONIC_US ((INT64_C(1) << 20) * 1000000)
 
 #define TIME_NEVER INT64_MAX
 
