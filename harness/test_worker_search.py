@@ -182,3 +182,53 @@ def test_options_that_do_not_go_together(picklock, options, words):
 def test_bounded_is_for_workers(picklock):
     ran = picklock("explore", "--scheme", "redlock", "--search", "bounded")
     assert ran.status == 64 and "--search bounded goes with --worker" in ran.err, ran
+
+
+# Two threads of it ring while it is stalled, the slower one first. One that is late must be at rest before the next one rings.
+IN_TURN = """
+import os
+import threading
+import picklock_worker
+import redis
+
+class Worker(picklock_worker.Worker):
+    promises = ["expiry"]
+
+    def init(self, settings):
+        host, port = settings.address()
+        self.settings, self.redis, self.rang = settings, redis.Redis(host=host, port=port), []
+
+    def ring(self, number):
+        if number == 1:
+            sum(i * i for i in range(300000))  # longer than it takes to wake another thread
+        self.rang.append(number)
+        if self.rang not in ([1], [1, 2]):
+            os._exit(3)
+
+    def acquire(self, wait_ms):
+        if not self.redis.set(self.settings.key, self.settings.name, nx=True, px=self.settings.ttl_ms):
+            return False
+        self.rang, self.timers = [], []
+        for number in (1, 2):
+            timer = threading.Timer(self.settings.ttl_ms * number / 5000, self.ring, [number])
+            timer.daemon = True
+            timer.start()
+            self.timers.append(timer)
+        return True
+
+    def release(self):
+        for timer in self.timers:
+            timer.cancel()
+        return self.redis.delete(self.settings.key) == 1
+
+picklock_worker.run(Worker)
+"""
+
+
+def test_timers_that_are_late_ring_one_after_the_other(picklock, tmp_path):
+    path = tmp_path / "in_turn.py"
+    path.write_text(IN_TURN)
+    ran = picklock("explore", "--worker", f"{PYTHON} {shlex.quote(str(path))}", "--search", "random", "--clients", "2", "--rounds", "1",
+                   "--fault", "stall", "--runs", "30", "--json", "-")
+    cell, = json.loads(ran.out)["results"]
+    assert cell["search"]["runs"] == 30, ran  # no process has ended, and nothing was done differently in a run that was made again

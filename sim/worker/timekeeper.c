@@ -100,19 +100,39 @@ static bool has_looked(const struct timekeeper *timekeeper, const struct time_th
            atomic_load(&row->epoch) == atomic_load(&timekeeper->page->epoch);
 }
 
-/* Wakes those that have something to see; true: there were none. */
-static bool wake_all(struct timekeeper *timekeeper)
+static bool is_waiting(const struct time_thread *row)
+{
+    return atomic_load(&row->tid) && atomic_load(&row->wait) != TIME_RUNS;
+}
+
+/* Wakes those that have not looked since something came; true: there were none. */
+static bool wake_lookers(struct timekeeper *timekeeper)
 {
     bool is_none = true;
     for (int i = 0; i < TIME_THREADS_MAX; i++) {
-        struct time_thread *row = &timekeeper->page->threads[i];
-        if (!atomic_load(&row->tid) || atomic_load(&row->wait) == TIME_RUNS ||
-            (!is_due(timekeeper, row) && has_looked(timekeeper, row)))
+        const struct time_thread *row = &timekeeper->page->threads[i];
+        if (!is_waiting(row) || has_looked(timekeeper, row))
             continue;
         is_none = false;
         wake(timekeeper, i);
     }
     return is_none;
+}
+
+/* Of those whose time has come the one that was to ring first, and it alone: two threads that
+ * ring at one instant, or late, would race, and not do the same twice. True: there was none. */
+static bool wake_next(struct timekeeper *timekeeper)
+{
+    int next = -1;
+    for (int i = 0; i < TIME_THREADS_MAX; i++) {
+        const struct time_thread *rows = timekeeper->page->threads;
+        if (is_waiting(&rows[i]) && is_due(timekeeper, &rows[i]) &&
+            (next < 0 || atomic_load(&rows[i].until_us) < atomic_load(&rows[next].until_us)))
+            next = i;
+    }
+    if (next >= 0)
+        wake(timekeeper, next);
+    return next < 0;
 }
 
 void timekeeper_set_now(struct timekeeper *timekeeper, int64_t now_us)
@@ -123,7 +143,7 @@ void timekeeper_set_now(struct timekeeper *timekeeper, int64_t now_us)
 void timekeeper_look_again(struct timekeeper *timekeeper)
 {
     atomic_fetch_add(&timekeeper->page->epoch, 1);
-    (void)wake_all(timekeeper);
+    (void)wake_lookers(timekeeper);
 }
 
 /* --- rest --- */
@@ -133,7 +153,8 @@ bool timekeeper_is_at_rest(struct timekeeper *timekeeper)
     const struct time_page *page = timekeeper->page;
     const uint32_t changes = atomic_load(&page->changes);
     /* A thread that nobody runs for and that has not looked is not on its way: it must be woken. */
-    return atomic_load(&page->pid) && atomic_load(&page->running) == 0 && wake_all(timekeeper) &&
+    return atomic_load(&page->pid) && atomic_load(&page->running) == 0 &&
+           wake_lookers(timekeeper) && wake_next(timekeeper) &&
            atomic_load(&page->changes) == changes;
 }
 

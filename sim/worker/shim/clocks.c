@@ -131,7 +131,7 @@ bool shim_sleep_until(int64_t until_us)
         _Atomic uint32_t *wake = row ? &row->wake : &nobody;
         uint32_t seen = atomic_load(wake);
         shim_begin_wait(row, TIME_SLEEPS, until_us, 0);
-        if (shim_now_us() < until_us) {
+        if (shim_is_to_wait(row, until_us)) {
             errno = 0;
             shim_futex_wait(wake, seen);
             was_woken = errno != EINTR;

@@ -39,7 +39,7 @@ static int wait_once(struct pollfd *rows, nfds_t count, int64_t until_us, uint64
     rows[count] = (struct pollfd){.fd = tick, .events = POLLIN};
     shim_begin_wait(row, TIME_DESCRIPTORS, until_us, epoch);
     long ready = 1;
-    if (shim_now_us() < until_us)
+    if (shim_is_to_wait(row, until_us))
         ready = syscall(SYS_ppoll, rows, count + 1, NULL, mask, (size_t)SIGNALS_BYTES);
     const int error = errno;
     shim_end_wait(row);

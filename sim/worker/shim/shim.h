@@ -20,6 +20,10 @@ extern struct time_page *shim_page;
 /* The file of the page, for the FIFOs beside it. */
 extern char shim_path[TIME_PATH_MAX];
 
+/* Is the wait that has begun to be waited for? Who has a row is woken when its turn has come, also
+ * where its time has come meanwhile: one at a time. */
+bool shim_is_to_wait(const struct time_thread *row, int64_t until_us);
+
 /* --- threads.c --- */
 /* The calling thread's row; makes it one. NULL: there are too many, and this one is not waited for.
  */

@@ -89,7 +89,7 @@ static int wait_for_it(struct waiter *waiter, int64_t until_us)
         uint32_t seen = atomic_load(wake);
         shim_begin_wait(row, TIME_WAITS, until_us, 0);
         (void)pthread_mutex_unlock(&lock);
-        if (shim_now_us() < until_us)
+        if (shim_is_to_wait(row, until_us))
             shim_futex_wait(wake, seen);
         (void)pthread_mutex_lock(&lock);
         if (!waiter->is_woken)

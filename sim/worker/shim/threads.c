@@ -119,6 +119,11 @@ void shim_begin_wait(struct time_thread *row, enum time_wait wait, int64_t until
     one_less();
 }
 
+bool shim_is_to_wait(const struct time_thread *row, int64_t until_us)
+{
+    return row || shim_now_us() < until_us;
+}
+
 void shim_resume(struct time_thread *row)
 {
     atomic_fetch_add(&shim_page->running, 1);
