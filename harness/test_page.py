@@ -315,7 +315,7 @@ def test_the_explorers_matrix_says_what_was_found(browser, explored):
     assert set(texts) == {(row["fault"], row["scheme"]) for row in results}
     for row in results:
         said = texts[row["fault"], row["scheme"]]
-        short = re.sub(r"^broken \(([a-z-]+), (\d+ steps)\)$", r"\1 \2", row["words"])
+        short = re.sub(r"^broken \(([a-z-]+), (\d+ steps)\)$|^(stuck) \((\d+ steps)\)$", r"\1\3 \2\4", row["words"])
         assert any(text.endswith(short) for text in said), (row, said)
     heads = [head.text for head in css(browser, "table.explored thead tr:last-child th")]
     assert heads[-2:] == ["redlock\n3 servers", "redlock\n5 servers"] and heads[1] == "set-nx-ex-del"
@@ -331,6 +331,11 @@ def test_the_explorers_matrix_says_what_was_found(browser, explored):
     article = browser.find_element("css selector", "article:target")
     svg = article.find_element("css selector", "svg.timeline")
     assert svg.is_displayed() and "hears OK" in svg.text
+    table = [[cell.get_attribute("textContent") for cell in css(line, "th, td")] for line in css(article, ".properties tbody tr")]
+    told = {name: (line[1], line[3]) for line in table for name in line[0].split(", ")}
+    assert told == {row["property"]: (row["verdict"].replace("_", " ").replace("-", " "), str(row["witness_steps"] or "–")) for row in results
+                    if (row["fault"], row["scheme"]) == (article.get_attribute("data-subject"), "set-nx-ex-del")}
+    assert len(told) > len(table) > len([line for line in table if line[1] == "violated"]) > 0  # what holds is in one line
     sentences = article.find_element("css selector", "ol.witness")
     assert sentences.location["y"] > svg.location["y"]  # under the picture
     replay = article.find_element("css selector", ".again code").text

@@ -269,6 +269,34 @@ static void put_other(const struct page *page, const struct result_row *row,
         put_again(page, row, property);
 }
 
+/* Of a cell, those with that verdict in one line: nothing else is to say of each. Hundreds of cells
+ * with a dozen lines are slow to load. */
+static void put_alike(const struct page *page, const struct result_row *row, enum verdict verdict)
+{
+    int count = 0;
+    for (int i = 0; i < row->properties_count; i++) {
+        if (row->properties[i].verdict != verdict)
+            continue;
+        fputs(count++ ? ", " : "<tr><th scope=\"row\" class=\"many\">", page->out);
+        html_put(page, "%s", property_name(row->properties[i].property));
+    }
+    if (count)
+        html_put(page, "</th><td>%s</td><td>–</td><td class=\"number\">–</td><td>–</td></tr>\n",
+                 verdict_words(verdict));
+}
+
+static void put_property_rows(const struct page *page, const struct result_row *row)
+{
+    for (int i = 0; i < row->properties_count; i++)
+        if (!row->search || row->properties[i].verdict == VERDICT_VIOLATED)
+            put_property(page, row, &row->properties[i]);
+    if (!row->search)
+        return;
+    put_alike(page, row, VERDICT_UNKNOWN);
+    put_alike(page, row, VERDICT_HOLDS);
+    put_alike(page, row, VERDICT_NOT_APPLICABLE);
+}
+
 static void put_properties(const struct page *page, const struct result_row *row)
 {
     const struct result_property *headline = view_headline(row);
@@ -284,8 +312,7 @@ static void put_properties(const struct page *page, const struct result_row *row
         html_put(page, "<th scope=\"col\">Expected</th><th scope=\"col\">Cause</th>"
                        "<th scope=\"col\" class=\"number\">Count</th>");
     html_put(page, "</tr></thead>\n<tbody>\n");
-    for (int i = 0; i < row->properties_count; i++)
-        put_property(page, row, &row->properties[i]);
+    put_property_rows(page, row);
     html_put(page, "</tbody>\n</table></div>\n");
     for (int i = 0; i < row->properties_count; i++)
         if (&row->properties[i] != headline)

@@ -231,15 +231,18 @@ static void put_cell_link(const struct page *page, int at)
 {
     const struct result_row *row = page->view->rows[at];
     const struct result_property *headline = result_cell_headline(row);
-    const bool is_short = result_cell_word(row) == CELL_BROKEN && headline && headline->steps &&
-                          !result_has_defect(row);
+    const enum cell_word word = result_cell_word(row);
+    const bool is_stuck = word == CELL_STUCK;
+    const bool is_short =
+        (is_stuck || word == CELL_BROKEN) && headline && headline->steps && !result_has_defect(row);
     open_link(page, at, row->search->words);
     if (is_short)
         html_put(page,
-                 "<span class=\"unseen\">broken: </span><span class=\"why\">%s</span>"
+                 "<span class=\"unseen\">%s</span><span class=\"why\">%s</span>"
                  "<span class=\"copies\">%s%" PRId64 " step%s</span></a>",
-                 cause_name(headline->cause), headline->is_shortest ? "" : "≤ ", headline->steps,
-                 units_plural(headline->steps));
+                 is_stuck ? "" : "broken: ",
+                 is_stuck ? view_cell_words[word] : cause_name(headline->cause),
+                 headline->is_shortest ? "" : "≤ ", headline->steps, units_plural(headline->steps));
     else
         html_put(page, "<span class=\"why\">%s</span></a>", row->search->words);
 }
