@@ -124,10 +124,12 @@ determinism: $(BUILD)/picklock ## run the same twice, with other jobs, and compa
 	@BUILD="$(abspath $(BUILD))" harness/determinism.sh
 
 bench: $(BUILD)/picklock $(BUILD)/test/bench_checks $(BUILD)/test/bench_answers ## what the checks, the proxy, the explorer, replays and stress cost
+	-@harness/setup.sh bench
 	$(BUILD)/test/bench_checks
 	$(BUILD)/test/bench_answers
 	BUILD="$(BUILD)" sim/test/bench_proxy.sh 3
 	BUILD="$(abspath $(BUILD))" $(PYTHON) harness/bench_scale.py
+	BUILD="$(abspath $(BUILD))" $(PYTHON) harness/bench_stress.py
 	BUILD="$(BUILD)" sim/test/bench_explore.sh
 	BUILD="$(abspath $(BUILD))" $(PYTHON) harness/bench_random.py
 	BUILD="$(abspath $(BUILD))" $(PYTHON) harness/bench_confirm.py

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Installs what is missing, and nothing else: setup.sh build|test|workers|browser|opinion|clang|package|format|campaign ...
+# Installs what is missing, and nothing else: setup.sh build|test|workers|browser|opinion|clang|package|format|campaign|bench ...
 #
 # A part counts as present when what needs it works, however it came here (apt, a source build, another compiler).
 # Missing parts are installed with apt, through sudo when not root. Without apt or rights: the list, and exit 69.
@@ -61,6 +61,10 @@ PARTS
     ;;
     campaign) cat <<'PARTS'
 GNU parallel|parallel|gnu_parallel|a campaign over many processes (harness/campaign.sh also does without)
+PARTS
+    ;;
+    bench) cat <<'PARTS'
+haproxy|haproxy|PATH="$PATH:/usr/sbin" command -v haproxy|what the proxy and stress are measured against
 PARTS
     ;;
     *) echo "setup.sh: unknown set of parts '$1'" >&2; exit 64 ;;

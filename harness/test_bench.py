@@ -15,6 +15,7 @@ PARTS = {
     "proxy": ["sim/test/bench_proxy.sh", "1", "100"],
     "explore": ["sim/test/bench_explore.sh", "1"],
     "scale": [sys.executable, "harness/bench_scale.py"],
+    "stress": [sys.executable, "harness/bench_stress.py", "--clients", "1", "--seconds", "1", "--rounds", "1"],
     "random": [sys.executable, "harness/bench_random.py"],
     "confirm": [sys.executable, "harness/bench_confirm.py"],
     "worker search": [sys.executable, "harness/bench_worker_search.py"],
@@ -92,10 +93,11 @@ def test_a_failing_tool_fails_the_benchmark(tmp_path, tool, part):
     assert done.returncode not in (0, 69) and SAYS in done.stderr, done
 
 
-def test_a_benchmark_that_answers_nothing_fails(tmp_path):
+@pytest.mark.parametrize("part", ["proxy", "stress"])
+def test_a_benchmark_that_answers_nothing_fails(tmp_path, part):
     """redis-benchmark that ends well without a figure."""
     script(tmp_path / "tools" / "redis-benchmark", f"echo '{SAYS}'")
-    done = bench("proxy", BUILD, tmp_path / "tools")
+    done = bench(part, BUILD, tmp_path / "tools")
     assert done.returncode not in (0, 69) and SAYS in done.stderr, done
 
 

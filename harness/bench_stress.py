@@ -1,0 +1,232 @@
+#!/usr/bin/python3
+"""What a stress run costs beside redis-benchmark, which checks nothing: directly, through HAProxy and through `picklock proxy`,
+with as many connections and the same commands in the same shares (SET NX PX, GET, SET, RPUSH, EVAL). All in one run, in turns.
+
+    BUILD=build harness/bench_stress.py [--clients 10,100,1000,10000] [--seconds N] [--rounds N]
+
+`CPU-s a million` is of everybody together, client, relay and server, for a million commands: the steadier figure. With the
+usual faults a few clients stand still for a good part of a run: there look at CPU only. The ratios are
+to HAProxy in the same round (to redis-benchmark, where HAProxy is missing or cannot have so many connections); the row is the median of the rounds. What cannot be connected says why, and is no failure."""
+
+import argparse
+import contextlib
+import ctypes
+import json
+import os
+import pathlib
+import re
+import resource
+import shutil
+import signal
+import socket
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+
+from bench import PICKLOCK
+
+LEASE_MS = 500
+RELEASE = 'if redis.call("get",KEYS[1]) == ARGV[1] then return redis.call("del",KEYS[1]) else return 0 end'
+START_S, UNAVAILABLE, SPARE_FILES, COMMANDS_EACH = 10, 69, 200, 20
+CLOCK_HZ = os.sysconf("SC_CLK_TCK")
+HAPROXY = """global
+    nbthread 1
+    maxconn {connections}
+defaults
+    mode tcp
+    timeout connect 5s
+    timeout client 60s
+    timeout server 60s
+frontend in
+    bind 127.0.0.1:{port}
+    default_backend out
+backend out
+    server redis 127.0.0.1:{upstream}
+"""
+
+
+class Unfit(Exception):
+    """So many connections cannot be had on this machine."""
+
+
+def free_port():
+    with socket.socket() as one:
+        one.bind(("127.0.0.1", 0))
+        return one.getsockname()[1]
+
+
+def haproxy_program():
+    return shutil.which("haproxy", path=f"{os.environ['PATH']}:/usr/sbin")
+
+
+def cpu_s(process):
+    """Seconds of CPU of a process that lives."""
+    fields = pathlib.Path(f"/proc/{process.pid}/stat").read_text().rsplit(")", 1)[1].split()
+    return (int(fields[11]) + int(fields[12])) / CLOCK_HZ
+
+
+def answers(port):
+    try:
+        with socket.create_connection(("127.0.0.1", port), 1) as one:
+            one.sendall(b"PING\r\n")
+            return one.recv(16).startswith(b"+PONG")
+    except OSError:
+        return False
+
+
+@contextlib.contextmanager
+def serving(port, *words):
+    """A program that answers PING there, ended behind the block."""
+    with tempfile.TemporaryFile("w+") as said:
+        process = subprocess.Popen(list(map(str, words)), stdout=said, stderr=said, preexec_fn=die_with_parent)
+        try:
+            until = time.monotonic() + START_S
+            while not answers(port):
+                if process.poll() is not None or time.monotonic() > until:
+                    said.seek(0)
+                    sys.exit(f"{words[0]} does not serve port {port}:\n{said.read()[-2000:]}")
+                time.sleep(0.02)
+            yield process
+        finally:
+            process.terminate()
+            process.wait()
+
+
+def die_with_parent():
+    ctypes.CDLL(None).prctl(1, signal.SIGKILL)
+
+
+def stress(clients, seconds, folder):
+    """The run, how many commands of each kind it sent, and what all of it cost. Its servers are its children, and are waited for."""
+    words = [PICKLOCK, "stress", "--scheme", "set-nx-px-cad", "--clients", clients, "--locks", max(1, clients // 2),
+             "--think", "1us", "--lease", f"{LEASE_MS}ms", "--timeout", "10s", "--duration", f"{seconds}s", "--out", folder,
+             "--json", "-", "--fail-on", "bug"]
+    with tempfile.TemporaryFile("w+") as out, tempfile.TemporaryFile("w+") as err:
+        process = subprocess.Popen(list(map(str, words)), stdout=out, stderr=err, preexec_fn=die_with_parent)
+        _, status, used = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+        out.seek(0)
+        err.seek(0)
+        said = err.read()
+        if process.returncode == UNAVAILABLE:
+            raise Unfit(said.strip().splitlines()[-1])
+        if process.returncode not in (0, 1, 2):  # verdicts: what is timed is the run
+            sys.exit(f"stress ended with status {process.returncode}:\n{said[-2000:]}")
+        row = json.loads(out.read())["results"][0]["stress"]
+    if row["clients"] != clients:
+        sys.exit(f"stress connected {row['clients']} of {clients} clients")
+    refused = max(0, row["operations"] - 5 * row["grants"])
+    counts = {"set-nx": refused + row["grants"], **dict.fromkeys(("get", "set", "rpush", "eval"), row["grants"])}
+    return counts, row["operations_per_second"], (used.ru_utime + used.ru_stime) / max(row["operations"], 1) * 1e6
+
+
+def commands():
+    key = "lock:__rand_int__"
+    return {"set-nx": ["SET", key, "token", "NX", "PX", LEASE_MS], "get": ["GET", "counter:__rand_int__"],
+            "set": ["SET", "counter:__rand_int__", "1"], "rpush": ["RPUSH", "list:__rand_int__", "1"],
+            "eval": ["EVAL", RELEASE, "1", key, "token"]}
+
+
+def redis_benchmark(port, clients, counts, requests, helpers):
+    """Commands a second, and CPU seconds a million, for the given shares; helpers are the processes that serve."""
+    whole, done, wall_s = sum(counts.values()), 0, 0.0
+    before = sum(map(cpu_s, helpers))
+    own_s = 0.0
+    for kind, command in commands().items():
+        n = max(COMMANDS_EACH * clients, requests * counts[kind] // whole)  # or connecting is what is measured
+        with tempfile.TemporaryFile("w+") as out:
+            process = subprocess.Popen(list(map(str, ["redis-benchmark", "-p", port, "-c", clients, "-n", n, "-r", max(1, clients // 2),
+                                                      "--csv", *command])), stdout=out, stderr=out, preexec_fn=die_with_parent)
+            _, status, used = os.wait4(process.pid, 0)
+            process.returncode = os.waitstatus_to_exitcode(status)
+            out.seek(0)
+            said = out.read()
+        rate = re.findall(r'^"(?!test").*?","([0-9.]+)"', said, re.M)  # it also ends well when it gave up half-way
+        if process.returncode or not rate or float(rate[-1]) <= 0:
+            if "Could not connect" in said or "Too many open files" in said:
+                raise Unfit(said.strip().splitlines()[0])
+            sys.exit(f"redis-benchmark with {clients} connections failed:\n{said[-2000:]}")
+        # Of the wall time only the shares count: a kind that is rare is measured with more than its share.
+        wall_s += counts[kind] / whole * requests / float(rate[-1])
+        own_s += used.ru_utime + used.ru_stime
+        done += n
+    return requests / wall_s, (own_s + sum(map(cpu_s, helpers)) - before) / done * 1e6
+
+
+def rounds_of(clients, options, folder):
+    """For each way, what each round measured: (commands a second, CPU-s a million); and who could not be connected, and why."""
+    figures, unfit = {}, {}
+    server_port, haproxy_port, proxy_port = free_port(), free_port(), free_port()
+    config = pathlib.Path(folder) / "haproxy.cfg"
+    config.write_text(HAPROXY.format(connections=clients + 50, port=haproxy_port, upstream=server_port))
+    with contextlib.ExitStack() as stack:
+        server = stack.enter_context(serving(server_port, "redis-server", "--port", server_port, "--bind", "127.0.0.1", "--save", "",
+                                             "--appendonly", "no", "--maxclients", clients + 100))
+        ways = {"redis-benchmark": (server_port, [server])}
+        files = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+        fits = files == resource.RLIM_INFINITY or 2 * clients + SPARE_FILES <= files
+        if not fits:
+            needs = f"a relay of {clients} clients needs {2 * clients + SPARE_FILES} open files, and may have {files} (ulimit -n)"
+            unfit.update({"through haproxy": needs, "through picklock proxy": needs})
+        if fits and haproxy_program():
+            haproxy = stack.enter_context(serving(haproxy_port, haproxy_program(), "-q", "-db", "-f", config))
+            ways["through haproxy"] = (haproxy_port, [server, haproxy])
+        if fits:
+            proxy = stack.enter_context(serving(proxy_port, PICKLOCK, "proxy", "--listen", f"127.0.0.1:{proxy_port}", "--upstream",
+                                                f"127.0.0.1:{server_port}"))
+            ways["through picklock proxy"] = (proxy_port, [server, proxy])
+        counts = {"set-nx": 1, "get": 1, "set": 1, "rpush": 1, "eval": 1}
+        for _ in range(options.rounds):
+            try:
+                counts, rate, cpu = stress(clients, options.seconds, folder)
+                figures.setdefault("picklock stress", []).append((rate, cpu))
+                requests = max(int(rate * options.seconds), clients)
+            except Unfit as why:
+                unfit["picklock stress"] = str(why)
+                requests = 20000 * options.seconds
+            for way, (port, helpers) in ways.items():
+                try:
+                    figures.setdefault(way, []).append(redis_benchmark(port, clients, counts, requests, helpers))
+                except Unfit as why:
+                    unfit[way] = str(why)
+    return figures, unfit
+
+
+def table(clients, figures, unfit):
+    base = figures.get("through haproxy") or figures.get("redis-benchmark")
+    for way in ["redis-benchmark", "through haproxy", "through picklock proxy", "picklock stress"]:
+        if way in unfit:
+            print(f"{clients:>7}  {way:<23} {unfit[way]}")
+        elif figures.get(way):
+            rate, cpu = (statistics.median(each[i] for each in figures[way]) for i in (0, 1))
+            faster = statistics.median(mine[0] / its[0] for mine, its in zip(figures[way], base)) if base else 0
+            dearer = statistics.median(mine[1] / its[1] for mine, its in zip(figures[way], base)) if base else 0
+            print(f"{clients:>7}  {way:<23} {rate:>12,.0f} {faster:>8.2f} {cpu:>16.1f} {dearer:>8.2f}", flush=True)
+
+
+def numbers(text):
+    return [int(word) for word in text.split(",")]
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--clients", type=numbers, default=[10, 100, 1000, 10000])
+    parser.add_argument("--seconds", type=int, default=3)
+    parser.add_argument("--rounds", type=int, default=3)
+    options = parser.parse_args()
+    for tool in ("redis-server", "redis-benchmark"):
+        if not shutil.which(tool):
+            sys.exit(f"no {tool} here")
+    if not haproxy_program():
+        print("no haproxy here (harness/setup.sh bench): the ratios are to redis-benchmark")
+    print("stress with checks and its usual faults, beside redis-benchmark with as many connections and the same commands:")
+    print("clients  way                       commands/s    ratio  CPU-s a million    ratio")
+    with tempfile.TemporaryDirectory() as folder:
+        for clients in options.clients:
+            table(clients, *rounds_of(clients, options, folder))
+
+
+if __name__ == "__main__":
+    main()
