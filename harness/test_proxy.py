@@ -427,13 +427,6 @@ def test_it_dies_with_its_parent(redis, tmp_path):
     parent.stdout.close()
 
 
-def test_a_log_on_a_full_disk_ends_it(redis):
-    process = subprocess.Popen([PICKLOCK, "proxy", "--upstream", f"127.0.0.1:{redis}", "--log", "/dev/full"],
-                               stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    out, err = process.communicate(timeout=PATIENCE_S)
-    assert process.returncode == 70 and "/dev/full" in err, (out, err)
-
-
 def test_a_unix_socket_on_both_sides(tmp_path):
     def play(server):
         with contextlib.suppress(OSError):

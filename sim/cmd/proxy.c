@@ -4,6 +4,7 @@
 
 #include "base/memory.h"
 #include "proxy/standalone.h"
+#include "proxy/status.h"
 #include "toxiproxy/serve.h"
 #include "watch/proxied.h"
 
@@ -19,25 +20,33 @@ const char cmd_proxy_help[] =
     "  --listen ADDR          host:port, port or unix:PATH (default 127.0.0.1:0, any free port)\n"
     "  --upstream ADDR        the server (default 127.0.0.1:6379)\n"
     "  --rules FILE           what to do with which command (format: sim/proxy/README.md)\n"
+    "  --config FILE          several listeners, each with its rules, instead of these three\n"
     "  --log FILE             write a JSON line for each event; - is stderr. Passwords are not\n"
     "                         written\n"
     "  --history FILE         write what happens to the locks of --key, for picklock check; of\n"
     "                         tokens only digests are written\n"
     "  --key GLOB             with --history: the keys of your locks, as in 'lock:*'\n"
     "  --seed N               seed of the chances in the rules (default 1)\n"
+    "  --control PATH         a unix socket that tells counters to --status\n"
+    "  --status PATH          print the counters of the proxy that runs with --control PATH, as\n"
+    "                         JSON, and end\n"
     "\n"
     "Or, instead of all but the seed, as clients of Toxiproxy want it:\n"
     "  --toxiproxy-api ADDR   be steered over HTTP, as in 127.0.0.1:8474; sim/toxiproxy/README.md\n"
     "  --toxiproxy-config F   begin with the proxies of this JSON file\n"
     "  --any-host             let its proxies listen on other addresses than loopback's\n"
     "\n"
-    "Prints the port that it listens on, then serves until SIGINT, SIGTERM, SIGHUP, or the end of\n"
-    "its parent. SIGUSR1 prints what it has relayed so far, on stderr.\n";
+    "Prints the port that it listens on (--config: a line a listener, behind its name), then\n"
+    "serves until SIGINT, SIGTERM, or the end of its parent. SIGHUP reads --rules or --config\n"
+    "anew; what is wrong with them is told, and changes nothing. Without them it is an end, too.\n"
+    "SIGUSR1 prints what it has relayed so far, on stderr.\n";
 /* clang-format on */
 
-static enum fail print_port(void *context, int port, struct failure *failure)
+static enum fail print_address(void *context, const char *name, const char *listen, int port,
+                               struct failure *failure)
 {
-    const char *listen = context;
+    (void)context;
+    printf("%s%s", name, *name ? " " : "");
     if (port)
         printf("%d\n", port);
     else
@@ -46,6 +55,11 @@ static enum fail print_port(void *context, int port, struct failure *failure)
         return FAIL_NONE;
     return failure_set(failure, FAIL_INTERNAL,
                        "the address that it listens on cannot be printed: %s", strerror(errno));
+}
+
+static enum fail print_port(void *context, int port, struct failure *failure)
+{
+    return print_address(context, "", "", port, failure);
 }
 
 static void print_notice(void *context, const char *words)
@@ -130,21 +144,33 @@ static enum fail serve_history(struct standalone_options *options,
 static enum fail serve_plain(struct standalone_options *options,
                              const struct history_wanted *history, struct failure *failure)
 {
+    if (options->config)
+        return standalone_run(options, failure);
     if (!options->listen)
         options->listen = "127.0.0.1:0";
     if (!options->upstream)
         options->upstream = "127.0.0.1:6379";
-    options->context = (void *)(uintptr_t)options->listen;
     return history->path ? serve_history(options, history, failure)
                          : standalone_run(options, failure);
+}
+
+static int print_status(const char *path, struct failure *failure)
+{
+    char *text;
+    if (status_ask(path, &text, failure))
+        return cmd_failed(failure);
+    printf("%s\n", text);
+    free(text);
+    return FAIL_NONE;
 }
 
 int cmd_proxy(int argc, char **argv)
 {
     struct failure failure = {0};
-    struct standalone_options options = {.ready = print_port, .notice = print_notice};
+    struct standalone_options options = {.ready = print_address, .notice = print_notice};
     struct toxiproxy_options toxiproxy = {0};
     struct history_wanted history = {0};
+    const char *status = NULL;
     int64_t seed = 1;
     int operands;
     const struct option_row rows[] = {
@@ -152,6 +178,9 @@ int cmd_proxy(int argc, char **argv)
         {"--upstream", OPTION_TEXT, &options.upstream, 0, 0},
         {"--rules", OPTION_TEXT, &options.rules, 0, 0},
         {"--log", OPTION_TEXT, &options.log, 0, 0},
+        {"--config", OPTION_TEXT, &options.config, 0, 0},
+        {"--control", OPTION_TEXT, &options.control, 0, 0},
+        {"--status", OPTION_TEXT, &status, 0, 0},
         {"--history", OPTION_TEXT, &history.path, 0, 0},
         {"--key", OPTION_TEXT, &history.key, 0, 0},
         {"--seed", OPTION_NUMBER, &seed, 0, 0},
@@ -164,6 +193,13 @@ int cmd_proxy(int argc, char **argv)
     if (operands)
         return cmd_refuse("proxy takes options only, not '%s'", argv[1]);
     options.seed = (uint64_t)seed;
+    if (status)
+        return print_status(status, &failure);
+    if (options.config && (options.listen || options.upstream || options.rules || history.path))
+        return cmd_refuse("--config says what listens and dials, and by which rules: no --listen, "
+                          "--upstream, --rules or --history");
+    if (options.control && toxiproxy.api)
+        return cmd_refuse("--control tells of rules; Toxiproxy's interface tells of its own");
     if ((toxiproxy.config || toxiproxy.takes_any_host) && !toxiproxy.api)
         return cmd_refuse("--toxiproxy-config and --any-host need --toxiproxy-api");
     if (!history.path != !history.key || (history.path && toxiproxy.api))

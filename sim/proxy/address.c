@@ -50,6 +50,12 @@ enum fail proxy_address_read(const char *text, struct proxy_address *address,
     return FAIL_NONE;
 }
 
+enum fail proxy_address_check(const struct proxy_address *address, struct failure *failure)
+{
+    struct address resolved;
+    return address_resolve(address, &resolved, failure);
+}
+
 enum fail address_resolve(const struct proxy_address *wanted, struct address *address,
                           struct failure *failure)
 {

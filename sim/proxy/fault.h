@@ -8,6 +8,8 @@
 
 enum { ARGUMENT_NOTHING = 0 };
 
+enum { SCRIPTS_MAX = 48 }; /* rules with script=: a bit each in a request */
+
 #define ARGUMENTS(BIT)                                                                             \
     BIT(ARGUMENT_TIME)                                                                             \
     BIT(ARGUMENT_SIZE)                                                                             \
@@ -71,6 +73,7 @@ struct rule {
     struct fault_arguments arguments;
     uint64_t stream;  /* of its chances: from its name */
     uint64_t matches; /* of all clients */
+    uint64_t strikes;
 };
 
 struct label {
@@ -90,6 +93,8 @@ struct rules {
     uint64_t seed;
     int64_t started_us;
     struct wait *waits;
+    int references; /* links, and whoever read them */
+    uint16_t generation;
     struct rules_hooks hooks;
 };
 

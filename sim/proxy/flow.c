@@ -140,9 +140,10 @@ void flow_turn_raw(struct flow *flow, const char *why)
         return;
     flow->is_raw = true;
     if (why)
-        proxy_notice(
-            link->proxy, link->owner, "%s bytes %llu: %s; relayed unread from here on, both ways",
-            flow->is_to_server ? "request" : "reply", (unsigned long long)flow->settled, why);
+        proxy_notice(link->proxy, NOTICE_UNREADABLE, link->owner,
+                     "%s bytes %llu: %s; relayed unread from here on, both ways",
+                     flow->is_to_server ? "request" : "reply", (unsigned long long)flow->settled,
+                     why);
     if (!flow->is_to_server)
         flow_turn_raw(&link->to_server,
                       NULL); /* what is not answered in frames need not be asked so */
@@ -321,6 +322,8 @@ static void on_read(uv_stream_t *stream, ssize_t length, const uv_buf_t *buffer)
     flow->is_reading = false;
     flow->from->has_ended = true;
     flow->ending = length == UV_EOF ? ENDED_BY_FIN : ENDED_BY_RST;
+    if (!flow->is_to_server && flow->ending == ENDED_BY_RST)
+        link->proxy->noticed[NOTICE_RESET]++; /* a client is told by its own reset */
     /* A client's reset overtakes what it sent, as it does on a wire without a proxy. */
     if (flow->is_to_server && flow->ending == ENDED_BY_RST)
         link_over(link, LEAVE_NOW, LEAVE_RST);

@@ -148,6 +148,7 @@ struct proxy {
     uint64_t links_ended, bytes_read, bytes_written; /* from and to clients */
     int64_t links_count, links_max;
     bool was_full;
+    uint64_t noticed[NOTICE_COUNT];
     struct pending_request *spare; /* requests to use again */
     bool is_closing;
     void (*done)(void *context);
@@ -161,8 +162,8 @@ enum fail address_resolve(const struct proxy_address *wanted, struct address *ad
 
 /* proxy.c */
 void proxy_link_gone(struct proxy_link *link); /* takes link */
-void proxy_notice(struct proxy *proxy, void *link_owner, const char *format, ...)
-    __attribute__((format(printf, 3, 4)));
+void proxy_notice(struct proxy *proxy, enum notice kind, void *link_owner, const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
 
 /* side.c */
 void side_set_up(struct proxy *proxy, struct side *side, bool is_unix, void *data);

@@ -12,6 +12,10 @@ enum {
 static void on_signal(uv_signal_t *signal, int number)
 {
     struct lifetime *lifetime = signal->data;
+    if (number == SIGHUP && lifetime->hung_up) {
+        lifetime->hung_up(lifetime->context);
+        return;
+    }
     lifetime->over(lifetime->context, number == SIGINT    ? "interrupted"
                                       : number == SIGTERM ? "terminated"
                                                           : "the terminal hung up");
@@ -45,7 +49,7 @@ void lifetime_start(struct lifetime *lifetime, uv_loop_t *loop, pid_t parent,
         uv_signal_start(&lifetime->interrupt, on_signal, SIGINT) |
         uv_signal_start(&lifetime->terminate, on_signal, SIGTERM) |
         uv_timer_start(&lifetime->parent_timer, on_parent_timer, PARENT_ASKED_MS, PARENT_ASKED_MS);
-    if (!is_hang_up_ignored())
+    if (lifetime->hung_up || !is_hang_up_ignored())
         error |= uv_signal_start(&lifetime->hang_up, on_signal, SIGHUP);
     assert(!error);
 }

@@ -12,6 +12,8 @@ struct lifetime {
     uv_timer_t parent_timer;
     pid_t parent;
     void (*over)(void *context, const char *why); /* may be called again */
+    void (*hung_up)(void *context); /* SIGHUP is no end, but that; NULL: it is. Set before the start
+                                     */
     void *context;
 };
 

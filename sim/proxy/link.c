@@ -213,8 +213,8 @@ static void dial_failed(struct proxy_link *link, int error)
 {
     struct proxy *proxy = link->proxy;
     bool is_exhausted = error == UV_EMFILE || error == UV_ENFILE;
-    proxy_notice(proxy, link->owner, "cannot reach %s: %s%s", proxy->upstream.text,
-                 uv_strerror(error),
+    proxy_notice(proxy, NOTICE_UNREACHABLE, link->owner, "cannot reach %s: %s%s",
+                 proxy->upstream.text, uv_strerror(error),
                  is_exhausted ? "; raise the limit of open files (ulimit -n)" : "");
     /* Clients of any protocol see what they would see of Toxiproxy: FIN. */
     link_over(link, proxy->takes_any ? LEAVE_FIN : LEAVE_RST, LEAVE_NOW);
@@ -307,6 +307,7 @@ void link_new(struct proxy *proxy)
     link->handles = 3;
     if (uv_accept(&proxy->listener->socket.stream, &link->client.socket.stream) < 0) {
         link->is_over = link->is_told = true; /* nobody has heard of it yet */
+        proxy_notice(proxy, NOTICE_NOT_ACCEPTED, NULL, "a client could not be accepted");
         link_abandon(link);
         return;
     }
@@ -315,9 +316,10 @@ void link_new(struct proxy *proxy)
     if (proxy->hooks.opened)
         proxy->hooks.opened(proxy->hooks.context, link, peer_port(&link->client), &link->owner);
     if (proxy->links_count > proxy->links_max) {
+        proxy->noticed[NOTICE_NO_ROOM] += proxy->was_full;
         if (!proxy->was_full)
             proxy_notice(
-                proxy, link->owner,
+                proxy, NOTICE_NO_ROOM, link->owner,
                 "no room for more than %lld links: raise the limit of open files (ulimit -n)",
                 (long long)proxy->links_max);
         proxy->was_full = true;

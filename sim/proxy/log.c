@@ -18,6 +18,8 @@ struct log {
     int64_t started_us;
     int error; /* errno of the first write that failed */
     bool is_dirty;
+    const char *listener; /* of the events from here on; NULL: there is only one */
+    uint64_t lost;        /* events behind the first write that failed */
 };
 
 enum { REPLY_WORD_MAX = 32 };
@@ -47,6 +49,16 @@ enum fail log_new(struct log **made, const char *path, struct failure *failure)
     return FAIL_NONE;
 }
 
+void log_listener(struct log *log, const char *name)
+{
+    log->listener = name;
+}
+
+uint64_t log_lost(const struct log *log)
+{
+    return log->lost;
+}
+
 enum fail log_flush(struct log *log, struct failure *failure)
 {
     if (log->is_dirty && fflush(log->file) && !log->error)
@@ -54,6 +66,10 @@ enum fail log_flush(struct log *log, struct failure *failure)
     log->is_dirty = false;
     if (!log->error)
         return FAIL_NONE;
+    if (log->lost)
+        return failure_set(failure, FAIL_INTERNAL,
+                           "cannot write the log %s: %s; %" PRIu64 " events are not in it",
+                           log->path, strerror(log->error), log->lost);
     return failure_set(failure, FAIL_INTERNAL, "cannot write the log %s: %s", log->path,
                        strerror(log->error));
 }
@@ -67,13 +83,6 @@ enum fail log_close(struct log *log, struct failure *failure)
     free(log->path);
     free(log);
     return fail;
-}
-
-static void begin(struct log *log, const char *event)
-{
-    log->is_dirty = true;
-    fprintf(log->file, "{\"time_us\":%" PRId64 ",\"event\":\"%s\"",
-            monotonic_us() - log->started_us, event);
 }
 
 /* Bytes are written as the code points of the same number: what is no ASCII stays tellable, and the
@@ -103,6 +112,21 @@ static void put_number(struct log *log, const char *name, uint64_t number)
     fprintf(log->file, ",\"%s\":%" PRIu64, name, number);
 }
 
+static bool is_lost(struct log *log)
+{
+    log->lost += log->error != 0;
+    return log->error != 0;
+}
+
+static void begin(struct log *log, const char *event)
+{
+    log->is_dirty = true;
+    fprintf(log->file, "{\"time_us\":%" PRId64 ",\"event\":\"%s\"",
+            monotonic_us() - log->started_us, event);
+    if (log->listener)
+        put_words(log, "listener", log->listener);
+}
+
 static void end(struct log *log)
 {
     fputs("}\n", log->file);
@@ -112,6 +136,8 @@ static void end(struct log *log)
 
 void log_begin(struct log *log, const char *listen, const char *upstream, uint64_t seed)
 {
+    if (is_lost(log))
+        return;
     begin(log, "begin");
     put_words(log, "log", "picklock.proxy/1");
     put_words(log, "listen", listen);
@@ -122,6 +148,8 @@ void log_begin(struct log *log, const char *listen, const char *upstream, uint64
 
 void log_open(struct log *log, uint64_t client, int peer_port)
 {
+    if (is_lost(log))
+        return;
     begin(log, "open");
     put_number(log, "client", client);
     put_number(log, "peer_port", (uint64_t)peer_port);
@@ -130,6 +158,8 @@ void log_open(struct log *log, uint64_t client, int peer_port)
 
 void log_shut(struct log *log, uint64_t client)
 {
+    if (is_lost(log))
+        return;
     begin(log, "close");
     put_number(log, "client", client);
     end(log);
@@ -146,6 +176,8 @@ static void put_request(struct log *log, const struct proxy_request *request)
 
 void log_request(struct log *log, const struct proxy_request *request)
 {
+    if (is_lost(log))
+        return;
     begin(log, "request");
     put_request(log, request);
     if (request->in_transaction)
@@ -161,6 +193,8 @@ void log_reply(struct log *log, const struct proxy_request *request, const char 
     size_t word = 0; /* the rest of an error may quote the request */
     while (word < length && word < REPLY_WORD_MAX && bytes[word] != ' ' && bytes[word] != '\r')
         word++;
+    if (is_lost(log))
+        return;
     begin(log, "reply");
     put_request(log, request);
     put_text(log, "reply", bytes, word);
@@ -170,6 +204,8 @@ void log_reply(struct log *log, const struct proxy_request *request, const char 
 
 void log_fault(struct log *log, const struct rules_told *told)
 {
+    if (is_lost(log))
+        return;
     begin(log, "fault");
     put_request(log, told->request);
     put_words(log, "rule", told->rule);
@@ -182,6 +218,8 @@ void log_fault(struct log *log, const struct rules_told *told)
 
 void log_notice(struct log *log, uint64_t client, const char *words)
 {
+    if (is_lost(log))
+        return;
     begin(log, "notice");
     if (client)
         put_number(log, "client", client);
@@ -191,6 +229,8 @@ void log_notice(struct log *log, uint64_t client, const char *words)
 
 void log_end(struct log *log, const char *why)
 {
+    if (is_lost(log))
+        return;
     begin(log, "end");
     put_words(log, "words", why);
     end(log);

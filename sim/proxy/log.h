@@ -13,8 +13,12 @@
 struct log;
 
 enum fail log_new(struct log **log, const char *path, struct failure *failure);
-/* Writes what is not written yet. FAIL_INTERNAL when the file cannot be written (and has not been
- * since). */
+/* Events from here on are of that listener (borrowed); NULL: there is only one. */
+void log_listener(struct log *log, const char *name);
+/* How many events are not in it, since it cannot be written. */
+uint64_t log_lost(const struct log *log);
+/* Writes what is not written yet. FAIL_INTERNAL when the file cannot be written: nothing is, behind
+ * the first failure. */
 enum fail log_flush(struct log *log, struct failure *failure);
 /* Takes log. */
 enum fail log_close(struct log *log, struct failure *failure);

@@ -18,10 +18,26 @@ enum {
     DESCRIPTORS_WANTED = 128 * 1024, /* no use in more */
 };
 
-void proxy_notice(struct proxy *proxy, void *link_owner, const char *format, ...)
+const char *proxy_notice_name(enum notice kind)
+{
+    static const char *const names[] = {
+#define NOTICE(id, name, words) name,
+#include "proxy/notices.def"
+#undef NOTICE
+    };
+    return names[kind];
+}
+
+uint64_t proxy_noticed(const struct proxy *proxy, enum notice kind)
+{
+    return proxy->noticed[kind];
+}
+
+void proxy_notice(struct proxy *proxy, enum notice kind, void *link_owner, const char *format, ...)
 {
     char words[512];
     va_list arguments;
+    proxy->noticed[kind]++;
     if (!proxy->hooks.notice)
         return;
     va_start(arguments, format);
@@ -64,7 +80,7 @@ static void on_connection(uv_stream_t *listener, int status)
 {
     struct proxy *proxy = listener->data;
     if (status < 0)
-        proxy_notice(proxy, NULL, "cannot accept: %s", uv_strerror(status));
+        proxy_notice(proxy, NOTICE_NOT_ACCEPTED, NULL, "cannot accept: %s", uv_strerror(status));
     else
         link_new(proxy);
 }
@@ -201,7 +217,7 @@ void proxy_set_upstream(struct proxy *proxy, const struct proxy_address *upstrea
     proxy->upstream_is_known = address_resolve(upstream, &address, &failure) == FAIL_NONE;
     proxy->upstream = address;
     if (!proxy->upstream_is_known)
-        proxy_notice(proxy, NULL, "%s", failure.text);
+        proxy_notice(proxy, NOTICE_UNREACHABLE, NULL, "%s", failure.text);
 }
 
 /* --- the end --- */

@@ -94,6 +94,15 @@ int proxy_port(const struct proxy *proxy); /* the port that it listens on */
 /* Hooks see so many bytes of a request or a reply, if it has them, instead of the first 16 KiB; as
  * much is kept in memory. Before anybody connects. */
 void proxy_look_at(struct proxy *proxy, size_t bytes);
+enum notice {
+#define NOTICE(id, name, words) NOTICE_##id,
+#include "proxy/notices.def"
+#undef NOTICE
+    NOTICE_COUNT
+};
+const char *proxy_notice_name(enum notice kind);
+/* How many notices of that kind there were so far. */
+uint64_t proxy_noticed(const struct proxy *proxy, enum notice kind);
 /* Links that there are, with those that have ended and still hold descriptors. */
 int64_t proxy_links_count(const struct proxy *proxy);
 /* What has gone over all links so far: whoever waits for a client knows that all of it has arrived.
@@ -169,5 +178,7 @@ proxy_link_name(const struct proxy_link *link); /* what CLIENT SETNAME or HELLO 
 /* Reads "host:port", "port", "[::1]:port", "unix:/path". FAIL_INPUT with what was expected. */
 enum fail proxy_address_read(const char *text, struct proxy_address *address,
                              struct failure *failure);
+/* Is there such a host? FAIL_UNAVAILABLE: why not. */
+enum fail proxy_address_check(const struct proxy_address *address, struct failure *failure);
 
 #endif

@@ -93,7 +93,7 @@ static void pass(struct pending_request *request)
     if (request->feed != FEED_NONE) {
         if (request->replies_left == 0)
             request->feed = FEED_AT_REPLY;
-        proxy_notice(link->proxy, link->owner,
+        proxy_notice(link->proxy, NOTICE_UNFRAMED, link->owner,
                      "%s: what follows has no frames; relayed unread from here on", request->name);
         flow_turn_raw(flow, NULL);
     } else if (request->replies_left == 0) {

@@ -19,6 +19,9 @@ const char *point_name(enum point point)
     return names[point];
 }
 
+/* Of the rules that were started: a request remembers which of them looked at it. */
+static uint16_t generations;
+
 void rules_start(struct rules *rules, uv_loop_t *loop, uint64_t seed,
                  const struct rules_hooks *hooks)
 {
@@ -27,12 +30,14 @@ void rules_start(struct rules *rules, uv_loop_t *loop, uint64_t seed,
     rules->hooks = *hooks;
     rules->started_us = monotonic_us();
     rules->index = rules_index_new(rules);
+    rules->generation = ++generations;
 }
 
 struct rules_link *rules_link_new(struct rules *rules, struct proxy_link *link)
 {
     struct rules_link *made = memory_new(1, sizeof *made);
     made->rules = rules;
+    rules->references++;
     made->link = link;
     made->matches = memory_new((size_t)rules->count, sizeof *made->matches);
     return made;
@@ -44,11 +49,35 @@ void rules_link_free(struct rules_link *link)
         if (link->waits[i])
             wait_free(link->waits[i]);
     free(link->matches);
+    rules_free(link->rules);
     free(link);
+}
+
+bool rules_link_is_of(const struct rules_link *link, const struct rules *rules)
+{
+    return link->rules == rules;
+}
+
+bool rules_link_is_idle(const struct rules_link *link)
+{
+    return !link->waits[0] && !link->waits[1];
+}
+
+int rules_count(const struct rules *rules)
+{
+    return rules->count;
+}
+
+struct rule_counts rules_counts(const struct rules *rules, int row)
+{
+    const struct rule *rule = &rules->rules[row];
+    return (struct rule_counts){rule->name, rule->fault->name, rule->matches, rule->strikes};
 }
 
 void rules_free(struct rules *rules)
 {
+    if (--rules->references > 0)
+        return;
     assert(!rules->waits);
     rules_index_free(rules->index);
     for (int i = 0; i < rules->count; i++) {
@@ -119,12 +148,14 @@ static void remember_scripts(const struct rules *rules, struct proxy_request *re
             text_matches(&rule->script, request->script, request->script_length))
             bits |= UINT64_C(1) << rule->script_bit;
     }
-    request->marks = bits;
+    request->marks = bits | (uint64_t)rules->generation << SCRIPTS_MAX;
 }
 
-static bool script_matches(const struct rule *rule, const struct proxy_request *request)
+static bool script_matches(const struct rule *rule, const struct rules *rules,
+                           const struct proxy_request *request)
 {
-    return !rule->script.bytes || (request->marks >> rule->script_bit & 1);
+    return !rule->script.bytes || (request->marks >> SCRIPTS_MAX == rules->generation &&
+                                   (request->marks >> rule->script_bit & 1));
 }
 
 static bool request_matches(const struct rule *rule, const struct rules_link *link,
@@ -134,7 +165,7 @@ static bool request_matches(const struct rule *rule, const struct rules_link *li
         rule->multi == MULTI_ANY || (rule->multi == MULTI_INSIDE) == request->in_transaction;
     return is_multi_right &&
            text_matches(&rule->key, request->first_key, request->first_key_length) &&
-           script_matches(rule, request) && client_matches(rule, link) &&
+           script_matches(rule, link->rules, request) && client_matches(rule, link) &&
            time_matches(rule, link->rules);
 }
 
@@ -173,6 +204,7 @@ static enum proxy_decision ask_rules(struct rules_link *link, struct proxy_reque
     if (!striking)
         return PROXY_PASS;
     const struct strike strike = {link, striking, request, striking->point};
+    striking->strikes++;
     rules_tell(&strike, NULL);
     return striking->fault->strike(&strike);
 }

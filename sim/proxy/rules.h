@@ -52,17 +52,29 @@ struct rules_hooks {
 void rules_start(struct rules *rules, uv_loop_t *loop, uint64_t seed,
                  const struct rules_hooks *hooks);
 
+/* What a rule has come to so far. */
+struct rule_counts {
+    const char *name, *fault; /* borrowed from the rules */
+    uint64_t matches, strikes;
+};
+int rules_count(const struct rules *rules);
+struct rule_counts rules_counts(const struct rules *rules, int row);
+
 struct rules_link *rules_link_new(struct rules *rules, struct proxy_link *link);
 /* Forgets the link, and what it still waits for. Takes link. */
 void rules_link_free(struct rules_link *link);
+
+/* Is it a link of these rules? Does it hold nothing? */
+bool rules_link_is_of(const struct rules_link *link, const struct rules *rules);
+bool rules_link_is_idle(const struct rules_link *link);
 
 /* For the proxy's hooks of the same names. */
 enum proxy_decision rules_request(struct rules_link *link, struct proxy_request *request);
 enum proxy_decision rules_reply(struct rules_link *link, struct proxy_request *request,
                                 const char *bytes, size_t length);
 
-/* After the last link is gone, and before the loop's last turns (timers are closed there). Takes
- * rules. */
+/* Takes rules; the last of their links takes them along. Before the loop's last turns (timers are
+ * closed there). */
 void rules_free(struct rules *rules);
 
 #endif

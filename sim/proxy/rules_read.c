@@ -2,7 +2,6 @@
  * Strict: nothing that is not understood is skipped. */
 #include "proxy/rules_words.h"
 
-#include "base/infile.h"
 #include "base/memory.h"
 #include "base/units.h"
 
@@ -10,8 +9,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-enum { SCRIPTS_MAX = 64 }; /* rules with script=: a bit each in a request */
 
 static struct rule_text keep_text(const char *bytes, size_t length)
 {
@@ -238,45 +235,34 @@ static enum fail read_rule(const struct rules_line *line, const struct rules *ru
     return check_points(line, at + 1, given, rule, failure);
 }
 
-static enum fail read_text(struct rules *rules, const char *path, const char *text, size_t length,
-                           struct failure *failure)
+enum fail rules_add(struct rules *rules, const struct rules_line *line, struct failure *failure)
 {
-    struct rules_line *line = memory_new(1, sizeof *line);
-    enum fail fail = FAIL_NONE;
-    line->path = path;
-    for (size_t at = 0; at < length && !fail;) {
-        const char *feed = memchr(text + at, '\n', length - at);
-        size_t end = feed ? (size_t)(feed - text) : length;
-        line->number++;
-        if (memchr(text + at, 0, end - at)) {
-            fail = line_wrong(line, 0, failure, "a zero byte: this is no text file");
-            break;
-        }
-        fail = line_split(line, text + at, end - at, failure);
-        at = end + 1;
-        if (fail || !line->count)
-            continue;
-        if (rules->count == RULES_MAX) {
-            fail = line_wrong(line, 0, failure, "more than %d rules", RULES_MAX);
-            break;
-        }
-        fail = read_rule(line, rules, &rules->rules[rules->count], failure);
-        rules->count++; /* a broken one too: rules_free() gives back what it holds */
-    }
-    free(line);
+    if (rules->count == RULES_MAX)
+        return line_wrong(line, 0, failure, "more than %d rules", RULES_MAX);
+    /* A broken one is counted, too: rules_free() gives back what it holds. */
+    struct rule *rule = &rules->rules[rules->count];
+    enum fail fail = read_rule(line, rules, rule, failure);
+    rules->count++;
     return fail;
+}
+
+struct rules *rules_new(void)
+{
+    struct rules *rules = memory_new(1, sizeof *rules);
+    rules->rules = memory_new(RULES_MAX, sizeof *rules->rules);
+    rules->references = 1;
+    return rules;
+}
+
+static enum fail add(void *context, const struct rules_line *line, struct failure *failure)
+{
+    return rules_add(context, line, failure);
 }
 
 enum fail rules_read(struct rules **made, const char *path, struct failure *failure)
 {
-    char *text = NULL;
-    size_t length = 0;
-    enum fail fail = infile_read(path, RULES_BYTES_MAX, &text, &length, failure);
-    struct rules *rules = memory_new(1, sizeof *rules);
-    rules->rules = memory_new(RULES_MAX, sizeof *rules->rules);
-    if (!fail)
-        fail = read_text(rules, path, text, length, failure);
-    free(text);
+    struct rules *rules = rules_new();
+    enum fail fail = lines_read(path, add, rules, failure);
     if (fail)
         rules_free(rules);
     else

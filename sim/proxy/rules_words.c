@@ -2,6 +2,8 @@
  * wrong. */
 #include "proxy/rules_words.h"
 
+#include "base/infile.h"
+#include "base/memory.h"
 #include "base/suggest.h"
 
 #include <ctype.h>
@@ -101,6 +103,38 @@ enum fail line_split(struct rules_line *line, const char *text, size_t length,
         if (split_word(line, text, length, &at, failure))
             return FAIL_INPUT;
     }
+}
+
+static enum fail each_line(struct rules_line *line, const char *text, size_t length,
+                           line_taker *take, void *context, struct failure *failure)
+{
+    enum fail fail = FAIL_NONE;
+    for (size_t at = 0; at < length && !fail;) {
+        const char *feed = memchr(text + at, '\n', length - at);
+        const size_t end = feed ? (size_t)(feed - text) : length;
+        line->number++;
+        if (memchr(text + at, 0, end - at))
+            return line_wrong(line, 0, failure, "a zero byte: this is no text file");
+        fail = line_split(line, text + at, end - at, failure);
+        if (!fail && line->count)
+            fail = take(context, line, failure);
+        at = end + 1;
+    }
+    return fail;
+}
+
+enum fail lines_read(const char *path, line_taker *take, void *context, struct failure *failure)
+{
+    char *text = NULL;
+    size_t length = 0;
+    struct rules_line *line = memory_new(1, sizeof *line);
+    line->path = path;
+    enum fail fail = infile_read(path, RULES_BYTES_MAX, &text, &length, failure);
+    if (!fail)
+        fail = each_line(line, text, length, take, context, failure);
+    free(text);
+    free(line);
+    return fail;
 }
 
 bool word_read_count(const char *text, uint64_t *count)

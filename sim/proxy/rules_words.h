@@ -28,6 +28,15 @@ enum fail line_wrong(const struct rules_line *line, int column, struct failure *
 enum fail line_split(struct rules_line *line, const char *text, size_t length,
                      struct failure *failure);
 
+/* Reads a file and splits its lines: take() is called with each that is not blank. FAIL_INPUT, or
+ * what take() fails with. */
+typedef enum fail line_taker(void *context, const struct rules_line *line, struct failure *failure);
+enum fail lines_read(const char *path, line_taker *take, void *context, struct failure *failure);
+
+/* Rules that are made line by line, for whoever reads them. */
+struct rules *rules_new(void);
+enum fail rules_add(struct rules *rules, const struct rules_line *line, struct failure *failure);
+
 /* Reads a whole number of 1 or more. */
 bool word_read_count(const char *text, uint64_t *count);
 

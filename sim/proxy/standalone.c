@@ -1,171 +1,47 @@
-/* standalone.c - see standalone.h: ties proxy, rules, log, signals and the parent's life to one
- * loop. */
+/* standalone.c - see standalone.h: ties listeners, log, signals and the parent's life to one loop.
+ */
 #include "proxy/standalone.h"
 
 #include "base/memory.h"
 #include "proxy/lifetime.h"
-#include "proxy/log.h"
-#include "proxy/rules.h"
+#include "proxy/served.h"
+#include "proxy/status.h"
 
 #include <assert.h>
-#include <inttypes.h>
 #include <signal.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 struct standalone {
     const struct standalone_options *options;
     uv_loop_t loop;
-    struct proxy *proxy;
-    struct rules *rules;
+    struct serving_listeners all;
     struct log *log;
+    struct status *status;
     struct lifetime lifetime;
     uv_prepare_t before_sleep;
     uv_signal_t asked; /* SIGUSR1: for the counters */
-    uint64_t requests, replies, faults;
+    uint64_t reads;    /* of the configuration */
     pid_t parent;
-    bool is_ending;
+    bool is_ending, has_told_of_log, is_observed;
     enum fail fail;
     struct failure *failure;
 };
 
-/* What the proxy keeps for us of one link. */
-struct owned {
-    struct rules_link *rules; /* NULL: no rules */
-    struct proxy_link *link;
-    void *observed; /* the observer's own */
-    /* While a rule holds a request that an observer is to see: its bytes. */
-    char *bytes;
-    size_t length;
-};
+static void say(const struct standalone *self, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
 
-static const struct standalone_observer *observer_of(const struct standalone *self)
+static void say(const struct standalone *self, const char *format, ...)
 {
-    return self->options->observer;
-}
-
-static void on_opened(void *context, struct proxy_link *link, int peer_port, void **owner)
-{
-    struct standalone *self = context;
-    struct owned *owned = *owner = memory_new(1, sizeof *owned);
-    owned->link = link;
-    if (self->rules)
-        owned->rules = rules_link_new(self->rules, link);
-    if (observer_of(self))
-        observer_of(self)->opened(observer_of(self)->context, link, peer_port, &owned->observed);
-    if (self->log)
-        log_open(self->log, proxy_link_number(link), peer_port);
-}
-
-static enum proxy_decision on_request(void *context, void *owner, struct proxy_request *request)
-{
-    struct standalone *self = context;
-    struct owned *owned = owner;
-    self->requests++;
-    if (self->log)
-        log_request(self->log, request);
-    enum proxy_decision decision = owned->rules ? rules_request(owned->rules, request) : PROXY_PASS;
-    if (!observer_of(self) || decision == PROXY_DROP)
-        return decision;
-    if (decision == PROXY_PASS)
-        return observer_of(self)->request(observer_of(self)->context, owned->observed, request);
-    free(owned->bytes); /* of one that was held, and never let go */
-    owned->bytes = memory_new(request->length + 1, 1);
-    memcpy(owned->bytes, request->bytes, request->length);
-    owned->length = request->length;
-    return PROXY_HOLD;
-}
-
-/* A rule held it, and does so no more. */
-static void on_let_go(void *context, struct proxy_request *request)
-{
-    struct standalone *self = context;
-    struct owned *owned = proxy_link_owner(request->link);
-    enum proxy_decision decision = PROXY_PASS;
-    char *bytes = owned->bytes;
-    if (observer_of(self) && bytes) {
-        owned->bytes = NULL;
-        request->bytes = bytes;
-        request->length = owned->length;
-        decision = observer_of(self)->request(observer_of(self)->context, owned->observed, request);
-        request->bytes = NULL;
-        free(bytes);
-    }
-    if (decision == PROXY_PASS)
-        proxy_request_forward(request);
-}
-
-static void on_heard(void *context, struct proxy_request *request)
-{
-    struct standalone *self = context;
-    struct owned *owned = proxy_link_owner(request->link);
-    if (observer_of(self))
-        observer_of(self)->heard(observer_of(self)->context, owned->observed, request);
-}
-
-static enum proxy_decision on_reply(void *context, void *owner, struct proxy_request *request,
-                                    const char *bytes, size_t length)
-{
-    struct standalone *self = context;
-    struct owned *owned = owner;
-    self->replies++;
-    if (self->log)
-        log_reply(self->log, request, bytes, length);
-    const enum proxy_decision decision =
-        owned->rules ? rules_reply(owned->rules, request, bytes, length) : PROXY_PASS;
-    if (observer_of(self))
-        observer_of(self)->executed(observer_of(self)->context, owned->observed, request, bytes,
-                                    length,
-                                    decision == PROXY_PASS   ? DELIVERED_NOW
-                                    : decision == PROXY_HOLD ? DELIVERED_LATER
-                                                             : DELIVERED_NEVER);
-    return decision;
-}
-
-static void on_dialled(void *context, void *owner, int own_port)
-{
-    struct standalone *self = context;
-    struct owned *owned = owner;
-    if (observer_of(self))
-        observer_of(self)->dialled(observer_of(self)->context, owned->observed, own_port);
-}
-
-static void on_closed(void *context, void *owner)
-{
-    struct standalone *self = context;
-    struct owned *owned = owner;
-    if (self->log)
-        log_shut(self->log, proxy_link_number(owned->link));
-    if (owned->rules)
-        rules_link_free(owned->rules);
-    if (observer_of(self))
-        observer_of(self)->closed(observer_of(self)->context, owned->observed);
-    free(owned->bytes);
-    free(owned);
-}
-
-static void on_notice(void *context, void *owner, const char *words)
-{
-    struct standalone *self = context;
-    struct owned *owned = owner;
-    if (observer_of(self))
-        observer_of(self)->notice(observer_of(self)->context, owned ? owned->observed : NULL,
-                                  words);
-    if (self->log)
-        log_notice(self->log, owned ? proxy_link_number(owned->link) : 0, words);
-    else if (self->options->notice)
+    char words[1200];
+    va_list values;
+    va_start(values, format);
+    vsnprintf(words, sizeof words, format, values);
+    va_end(values);
+    if (self->options->notice)
         self->options->notice(self->options->context, words);
-}
-
-static void on_struck(void *context, struct rules_link *link, const struct rules_told *told)
-{
-    struct standalone *self = context;
-    (void)link;
-    self->faults += !told->words;
-    if (self->log)
-        log_fault(self->log, told);
 }
 
 /* On stderr, whether there is a log or not. Requests and replies are counted where they are looked
@@ -173,31 +49,24 @@ static void on_struck(void *context, struct rules_link *link, const struct rules
 static void on_asked(uv_signal_t *signal, int number)
 {
     const struct standalone *self = signal->data;
-    char words[400], looked_at[120] = "";
+    char words[600];
     (void)number;
-    if (!self->proxy || self->is_ending || !self->options->notice)
-        return;
-    const struct proxy_traffic traffic = proxy_traffic(self->proxy);
-    if (self->rules || self->log)
-        snprintf(looked_at, sizeof looked_at,
-                 "; %" PRIu64 " requests, %" PRIu64 " replies, %" PRIu64 " faults", self->requests,
-                 self->replies, self->faults);
-    snprintf(words, sizeof words,
-             "%" PRIu64 " connections so far, %" PRId64 " open; %" PRIu64
-             " bytes from clients, %" PRIu64 " to them%s",
-             traffic.links, proxy_links_count(self->proxy), traffic.read, traffic.written,
-             looked_at);
-    self->options->notice(self->options->context, words);
+    for (const struct served_listener *served = self->all.first; served; served = served->next) {
+        status_words(served, words, sizeof words);
+        say(self, "%s", words);
+    }
 }
 
 /* --- the end --- */
 
-static void on_proxy_closed(void *context)
+static void on_all_closed(void *context)
 {
     struct standalone *self = context;
-    self->proxy = NULL;
-    if (observer_of(self))
-        observer_of(self)->end(observer_of(self)->context);
+    const struct standalone_observer *observer = self->options->observer;
+    if (self->is_observed)
+        observer->end(observer->context);
+    if (self->status)
+        status_close(self->status);
     lifetime_stop(&self->lifetime);
     uv_close((uv_handle_t *)&self->before_sleep, NULL);
     uv_close((uv_handle_t *)&self->asked, NULL);
@@ -208,25 +77,113 @@ static void end(void *context, const char *why)
     struct standalone *self = context;
     if (self->is_ending)
         return;
-    self->is_ending = true;
-    if (self->log)
+    self->is_ending = self->all.is_ending = true;
+    if (self->log) {
+        log_listener(self->log, NULL);
         log_end(self->log, why);
-    proxy_close(self->proxy, on_proxy_closed, self);
+    }
+    if (!self->all.open)
+        on_all_closed(self);
+    while (self->all.first)
+        served_close(self->all.first);
 }
 
+/* A log that cannot be written is told of at once; the clients are served all the same. */
 static void on_before_sleep(uv_prepare_t *prepare)
 {
     struct standalone *self = prepare->data;
-    if (self->fail || log_flush(self->log, self->failure) == FAIL_NONE)
+    struct failure failure;
+    if (log_flush(self->log, &failure) == FAIL_NONE || self->has_told_of_log)
         return;
-    self->fail = self->failure->code;
-    end(self, "the log cannot be written");
+    self->has_told_of_log = true;
+    say(self, "%s; clients are served, and what they do is only counted", failure.text);
+}
+
+/* --- what is served --- */
+
+static enum fail read_config(const struct standalone *self, struct proxy_config *config,
+                             struct failure *failure)
+{
+    const struct standalone_options *options = self->options;
+    if (options->config)
+        return config_read(config, options->config, failure);
+    return config_of_options(config, options->listen, options->upstream, options->rules, failure);
+}
+
+/* Those that are new listen; made[i] NULL: row i is served already. */
+static enum fail listen_to_new(struct standalone *self, struct proxy_config *config,
+                               struct served_listener **made, struct failure *failure)
+{
+    for (int i = 0; i < config->count; i++) {
+        struct listener_config *row = &config->rows[i];
+        if (served_named(&self->all, row->name, row->listen_text) ||
+            served_new(&made[i], &self->all, row, failure) == FAIL_NONE)
+            continue;
+        while (i-- > 0)
+            if (made[i])
+                served_close(made[i]);
+        return failure->code;
+    }
+    return FAIL_NONE;
+}
+
+static void close_old(struct standalone *self)
+{
+    for (struct served_listener *served = self->all.first, *next; served; served = next) {
+        next = served->next;
+        if (served->number != self->reads)
+            served_close(served);
+    }
+}
+
+/* All or nothing: what cannot be read, or listened to, changes nothing. */
+static enum fail serve_config(struct standalone *self, struct proxy_config *config,
+                              struct failure *failure)
+{
+    struct served_listener *made[LISTENERS_MAX] = {0};
+    enum fail fail = listen_to_new(self, config, made, failure);
+    self->reads += !fail;
+    for (int i = 0; !fail && i < config->count; i++) {
+        struct listener_config *row = &config->rows[i];
+        struct served_listener *served = made[i];
+        if (served)
+            served_add(served);
+        else
+            served_change(served = served_named(&self->all, row->name, row->listen_text), row);
+        served->number = self->reads;
+    }
+    if (!fail)
+        close_old(self);
+    return fail;
+}
+
+static void on_hung_up(void *context)
+{
+    struct standalone *self = context;
+    struct failure failure = {0};
+    if (self->is_ending)
+        return;
+    struct proxy_config *config = memory_new(1, sizeof *config);
+    enum fail fail = read_config(self, config, &failure);
+    if (!fail)
+        fail = serve_config(self, config, &failure);
+    config_free(config);
+    free(config);
+    if (fail)
+        say(self, "%s; what was served is served on", failure.text);
+    else
+        say(self, "read %s anew",
+            self->options->config ? self->options->config : self->options->rules);
+    if (self->log)
+        log_notice(self->log, 0, failure.text[0] ? failure.text : "rules were read anew");
 }
 
 /* --- the beginning --- */
 
 static void watch(struct standalone *self)
 {
+    if (self->options->config || self->options->rules)
+        self->lifetime.hung_up = on_hung_up;
     lifetime_start(&self->lifetime, &self->loop, self->parent, end, self);
     self->before_sleep.data = self->asked.data = self;
     int error = uv_prepare_init(&self->loop, &self->before_sleep) |
@@ -237,69 +194,70 @@ static void watch(struct standalone *self)
     assert(!error);
 }
 
-static enum fail serve(struct standalone *self, const struct proxy_address *listen,
-                       const struct proxy_address *upstream)
+static enum fail begin(struct standalone *self)
 {
     const struct standalone_options *options = self->options;
-    bool looks = self->rules || self->log || options->observer;
-    const struct proxy_hooks hooks = {
-        .opened = on_opened,
-        .dialled = on_dialled,
-        .request = looks ? on_request : NULL,
-        .reply = looks ? on_reply : NULL,
-        .closed = on_closed,
-        .notice = on_notice,
-        .context = self,
-    };
-    if (self->rules)
-        rules_start(self->rules, &self->loop, options->seed,
-                    &(struct rules_hooks){on_struck, on_let_go, on_heard, self});
-    enum fail fail = proxy_new(&self->proxy, &self->loop, listen, upstream, &hooks, self->failure);
+    const struct standalone_observer *observer = options->observer;
+    struct failure *failure = self->failure;
+    if (observer &&
+        observer->begin(observer->context, &self->loop, self->all.first->proxy, failure))
+        return failure->code;
+    self->is_observed = observer != NULL;
+    if (options->control && status_new(&self->status, &self->all, options->control, failure))
+        return failure->code;
+    for (struct served_listener *served = self->all.first; served; served = served->next) {
+        if (self->log) {
+            log_listener(self->log, served->name[0] ? served->name : NULL);
+            log_begin(self->log, served->listen_text, served->upstream_text, options->seed);
+        }
+        if (options->ready && options->ready(options->context, served->name, served->listen_text,
+                                             proxy_port(served->proxy), failure))
+            return failure->code;
+    }
+    return FAIL_NONE;
+}
+
+static enum fail serve(struct standalone *self, struct proxy_config *config)
+{
+    self->all = (struct serving_listeners){.loop = &self->loop,
+                                           .log = self->log,
+                                           .options = self->options,
+                                           .all_closed = on_all_closed,
+                                           .context = self};
+    enum fail fail = serve_config(self, config, self->failure);
     if (fail) {
         uv_run(&self->loop, UV_RUN_DEFAULT); /* what was opened is closed there */
         return fail;
     }
     watch(self);
-    if (options->observer &&
-        (self->fail = options->observer->begin(options->observer->context, &self->loop, self->proxy,
-                                               self->failure)))
-        end(self, "the history cannot begin");
-    if (self->log)
-        log_begin(self->log, options->listen, options->upstream, options->seed);
-    if (!self->fail && options->ready &&
-        (self->fail = options->ready(options->context, proxy_port(self->proxy), self->failure)))
-        end(self, "nobody can be told where it listens");
+    self->fail = begin(self);
+    if (self->fail)
+        end(self, "it cannot begin");
     uv_run(&self->loop, UV_RUN_DEFAULT);
     return self->fail;
 }
 
 enum fail standalone_run(const struct standalone_options *options, struct failure *failure)
 {
-    struct proxy_address listen, upstream;
     struct standalone *self = memory_new(1, sizeof *self);
+    struct proxy_config *config = memory_new(1, sizeof *config);
     self->options = options;
     self->failure = failure;
     self->parent = getppid();
-    enum fail fail = proxy_address_read(options->listen, &listen, failure);
-    if (fail)
-        failure_wrap(failure, "--listen");
-    else if ((fail = proxy_address_read(options->upstream, &upstream, failure)))
-        failure_wrap(failure, "--upstream");
-    if (!fail && options->rules)
-        fail = rules_read(&self->rules, options->rules, failure);
+    enum fail fail = read_config(self, config, failure);
     if (!fail && options->log)
         fail = log_new(&self->log, options->log, failure);
     if (!fail && uv_loop_init(&self->loop) < 0)
         fail = failure_set(failure, FAIL_UNAVAILABLE, "no event loop: out of file descriptors?");
     else if (!fail) {
-        fail = serve(self, &listen, &upstream);
+        fail = serve(self, config);
         int error = uv_loop_close(&self->loop);
         assert(!error);
     }
-    if (self->rules)
-        rules_free(self->rules);
     if (self->log && log_close(self->log, fail ? NULL : failure) && !fail)
         fail = FAIL_INTERNAL;
+    config_free(config);
+    free(config);
     free(self);
     return fail;
 }

@@ -32,19 +32,24 @@ struct standalone_observer {
 struct standalone_options {
     const char *listen, *upstream; /* addresses; see proxy_address_read() */
     const char *rules;             /* file, or NULL */
+    const char *config;            /* file of listeners, instead of these three; or NULL */
     const char *log;               /* file, "-": stderr, or NULL */
+    const char *control;           /* unix socket that tells counters, or NULL */
     uint64_t seed;
-    const struct standalone_observer *observer; /* NULL: none */
-    /* Called once, when it listens: port, or 0 on a unix socket. What it fails with ends the proxy.
-     */
-    enum fail (*ready)(void *context, int port, struct failure *failure);
-    /* A notice when there is no log, and the counters that SIGUSR1 asks for (may be NULL). */
+    const struct standalone_observer *observer; /* of the only listener; NULL: none */
+    /* Called once a listener, when all listen: its name ("": the only one), its address as it was
+     * given, its port (0 on a unix socket). What it fails with ends the proxy. */
+    enum fail (*ready)(void *context, const char *name, const char *listen, int port,
+                       struct failure *failure);
+    /* A notice when there is no log, what SIGHUP came to, and the counters that SIGUSR1 asks for
+     * (may be NULL). */
     void (*notice)(void *context, const char *words);
     void *context;
 };
 
-/* Returns when SIGINT or SIGTERM came, or the parent died (FAIL_NONE), or the log cannot be
- * written. */
+/* Returns when SIGINT or SIGTERM came, or the parent died (FAIL_NONE), or FAIL_INTERNAL where the
+ * log is not whole. SIGHUP reads rules or config anew: what is wrong with them is told, and changes
+ * nothing. */
 enum fail standalone_run(const struct standalone_options *options, struct failure *failure);
 
 #endif
