@@ -4,6 +4,7 @@ import contextlib
 import json
 import mmap
 import os
+import pathlib
 import shutil
 import socket
 import struct
@@ -103,6 +104,37 @@ def test_a_restart_that_keeps_the_keys(picklock, tmp_path):
     [row] = ran.json["results"]
     assert ran.status == 2 and row["verdict"] == "unknown", ran
     assert "came back with 1 keys" in row["trouble"], row
+
+
+def test_a_stopped_server_dies_with_the_program(tmp_path):
+    """The death signal of the system ends a process that stands still, too."""
+    story = tmp_path / "stands-still.yaml"
+    story.write_text("name: stands-still\nsource: none\nlease: 1m\nclients: [A]\nsteps:\n  - server is stopped\n"
+                     "  - time passes 10m\nexpect:\n  set-nx-px-cad: { lease-exclusion: holds }\n")
+    process = subprocess.Popen([PICKLOCK, "run", "--real-time", story], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+                               cwd=tmp_path)
+
+    def state(pid):
+        try:
+            return pathlib.Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0]
+        except (FileNotFoundError, ProcessLookupError):
+            return None
+
+    def until(condition):
+        end = time.monotonic() + PATIENCE_S
+        while not condition():
+            assert time.monotonic() < end
+            time.sleep(0.01)
+
+    def stopped():
+        children = pathlib.Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
+        return [pid for pid in children if state(pid) == "T"]
+
+    until(stopped)
+    server = stopped()[0]
+    process.kill()
+    process.wait()
+    until(lambda: state(server) in (None, "Z"))
 
 
 def test_scripts_that_stay(picklock, tmp_path):

@@ -162,6 +162,7 @@ static const struct backend_ops directed_ops = {
     .fail_over = directed_fail_over,
     .evict = directed_evict,
     .flush_scripts = directed_flush_scripts,
+    .stop = directed_stop,
     .set_reach = directed_set_reach,
     .fail_to_connect = directed_fail_to_connect,
     .free = directed_free,

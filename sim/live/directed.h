@@ -59,6 +59,7 @@ enum fail directed_fail_over(struct backend *backend, int server, bool is_cut,
                              struct failure *failure);
 enum fail directed_evict(struct backend *backend, int server, struct failure *failure);
 enum fail directed_flush_scripts(struct backend *backend, int server, struct failure *failure);
+enum fail directed_stop(struct backend *backend, int server, struct failure *failure);
 enum fail directed_set_reach(struct backend *backend, int server, enum server_reach reach,
                              struct failure *failure);
 enum fail directed_fail_to_connect(struct backend *backend, int client, int server,

@@ -91,11 +91,18 @@ enum fail directed_flush_scripts(struct backend *backend, int server, struct fai
     return servers_flush_scripts(servers_of(backend), server, failure);
 }
 
+enum fail directed_stop(struct backend *backend, int server, struct failure *failure)
+{
+    return servers_stop(servers_of(backend), server, failure);
+}
+
 /* Of a silent server nothing is let go at its proxy: that is the core's to see to. */
 enum fail directed_set_reach(struct backend *backend, int server, enum server_reach reach,
                              struct failure *failure)
 {
     struct live *live = ((struct directed *)backend)->live;
+    if (reach == REACH_OPEN && servers_go_on(&live->servers, server, failure))
+        return failure->code;
     return reach == REACH_REFUSED ? live_refuse(live, server, failure)
                                   : live_accept(live, server, failure);
 }

@@ -110,6 +110,40 @@ enum fail process_check(struct process *process, struct failure *failure)
     return how_it_ended(process, status, failure);
 }
 
+/* Our child: the system tells of a change when it has happened. */
+static enum fail signal_and_wait(struct process *process, int number, int change,
+                                 struct failure *failure)
+{
+    int status = 0, pid = 0;
+    if (kill(process->pid, number) != 0)
+        return failure_set(failure, FAIL_UNAVAILABLE, "redis-server cannot be sent signal %d: %s",
+                           number, strerror(errno));
+    do
+        pid = waitpid(process->pid, &status, change);
+    while (pid < 0 && errno == EINTR);
+    if (pid == process->pid && (change == WUNTRACED ? WIFSTOPPED(status) : WIFCONTINUED(status)))
+        return FAIL_NONE;
+    forget(process);
+    return how_it_ended(process, status, failure);
+}
+
+enum fail process_stop(struct process *process, struct failure *failure)
+{
+    enum fail fail = process_check(process, failure);
+    if (!fail)
+        fail = signal_and_wait(process, SIGSTOP, WUNTRACED, failure);
+    process->is_stopped = !fail;
+    return fail;
+}
+
+enum fail process_go_on(struct process *process, struct failure *failure)
+{
+    if (!process->is_stopped)
+        return FAIL_NONE;
+    process->is_stopped = false;
+    return signal_and_wait(process, SIGCONT, WCONTINUED, failure);
+}
+
 void process_kill(struct process *process)
 {
     if (!process->pid)

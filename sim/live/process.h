@@ -37,6 +37,7 @@ struct process {
     redisContext *control; /* open from ready to stop */
     /* What its clock says, to be moved by us; it stands at world time 0 at first. NULL: no shim. */
     struct clock_page *clock;
+    bool is_stopped;        /* by process_stop() */
     struct read_log *reads; /* in which order it reads; NULL: no shim, or no room for it */
     char *settings;         /* as it was when it was ready: process_reset() */
     int64_t calls; /* by then, and when that was compared last, of commands that change them */
@@ -67,6 +68,12 @@ enum fail process_reset(struct process *process, bool keeps_replica, struct fail
 
 /* Is a replica in that state, which has it from its primary? Asks only. */
 enum fail process_prove_blank_replica(struct process *process, struct failure *failure);
+
+/* SIGSTOP, and SIGCONT (nothing when it is not stopped): waits until the system says that it stands
+ * still, or goes on. While it stands still it must not be asked anything. FAIL_UNAVAILABLE: it has
+ * ended. */
+enum fail process_stop(struct process *process, struct failure *failure);
+enum fail process_go_on(struct process *process, struct failure *failure);
 
 /* SIGKILL, and waits for its end. Nothing when it is not running. */
 void process_kill(struct process *process);

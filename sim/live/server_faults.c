@@ -13,7 +13,8 @@
 /* Does it change more of a server than who can reach it, and when? */
 static bool needs_private(enum fault fault)
 {
-    return fault_keys(fault) != FAULT_KEYS_KEPT || fault_effect(fault) == FAULT_LOSES_SCRIPTS ||
+    return fault == FAULT_STOPPED_SERVER || fault_keys(fault) != FAULT_KEYS_KEPT ||
+           fault_effect(fault) == FAULT_LOSES_SCRIPTS ||
            fault_effect(fault) == FAULT_ENDS_CONNECTIONS ||
            fault_effect(fault) == FAULT_SAVES_KEYS || fault_effect(fault) == FAULT_CUTS_REPLICA;
 }
@@ -57,15 +58,15 @@ static int64_t info_number(redisContext *control, const char *section, const cha
     return *value ? atoll(value) : -1;
 }
 
-/* A restarted server without its keys. */
-static enum fail prove_empty(const struct server *server, struct failure *failure)
+/* Without its keys; how: it got to those that it has. */
+static enum fail prove_empty(const struct server *server, const char *how, struct failure *failure)
 {
     int64_t keys = control_integer(server->process.control, failure, "DBSIZE");
     if (keys == INT64_MIN)
         return FAIL_UNAVAILABLE;
     return keys == 0 ? FAIL_NONE
                      : failure_set(failure, FAIL_UNKNOWN,
-                                   "it has %" PRId64 " keys, and all should be gone", keys);
+                                   "it %s %" PRId64 " keys, and all should be gone", how, keys);
 }
 
 /* A replica that was cut off has heard nothing since, and one that is promoted takes writes. */
@@ -138,7 +139,7 @@ enum fail servers_restart(struct servers *servers, int number, struct failure *f
     else
         process_kill(&server->process);
     server->process = next;
-    if (prove_empty(server, failure))
+    if (prove_empty(server, "came back with", failure))
         return failure_wrap(failure, "server %d", number + 1);
     return servers_seat(servers, number, &next, next.clock, failure);
 }
@@ -212,6 +213,20 @@ enum fail servers_set_rate(struct servers *servers, int number, int64_t gains_us
     return fail ? failure_wrap(failure, "server %d", number + 1) : FAIL_NONE;
 }
 
+enum fail servers_stop(struct servers *servers, int number, struct failure *failure)
+{
+    return process_stop(&servers->rows[number].process, failure)
+               ? failure_wrap(failure, "server %d", number + 1)
+               : FAIL_NONE;
+}
+
+enum fail servers_go_on(struct servers *servers, int number, struct failure *failure)
+{
+    return process_go_on(&servers->rows[number].process, failure)
+               ? failure_wrap(failure, "server %d", number + 1)
+               : FAIL_NONE;
+}
+
 enum fail servers_flush_scripts(struct servers *servers, int number, struct failure *failure)
 {
     redisContext *control = servers_control(servers, number);
@@ -229,8 +244,9 @@ enum fail servers_flush_keys(struct servers *servers, int number, struct failure
     const struct server *server = &servers->rows[number];
     if (control_do(server->process.control, failure, "FLUSHALL"))
         return failure_wrap(failure, "server %d", number + 1);
-    return prove_empty(server, failure) ? failure_wrap(failure, "server %d", number + 1)
-                                        : FAIL_NONE;
+    return prove_empty(server, "still has", failure)
+               ? failure_wrap(failure, "server %d", number + 1)
+               : FAIL_NONE;
 }
 
 static int64_t kill_clients(redisContext *control, struct failure *failure)

@@ -87,6 +87,8 @@ static enum fail server_reset(struct servers *servers, struct server *server, bo
 {
     struct failure why;
     servers_forget_saved(server);
+    if (process_go_on(&server->process, failure))
+        return failure_wrap(failure, "server %d", server->number + 1);
     if (!has_replica || server->is_cut)
         replica_release(servers, server);
     if (server->process.clock)

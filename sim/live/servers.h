@@ -143,6 +143,9 @@ enum fail servers_cut_replica(struct servers *servers, int server, struct failur
 /* The replica (in step, unless cut) is promoted and takes the row; the old primary's connections
  * end, and it becomes a spare. */
 enum fail servers_failover(struct servers *servers, int server, struct failure *failure);
+/* Its process stands still, and goes on (nothing where it does not stand still). */
+enum fail servers_stop(struct servers *servers, int server, struct failure *failure);
+enum fail servers_go_on(struct servers *servers, int server, struct failure *failure);
 /* Memory pressure until the server has evicted key. */
 enum fail servers_evict(struct servers *servers, int server, const char *key,
                         struct failure *failure);

@@ -284,7 +284,7 @@ static enum fail strike(struct interpreter *interpreter, enum choice_kind kind)
     enum fail fail = primitives_apply(interpreter, choice);
     if (!fail && choice.server >= 0)
         interpreter->is_silent[choice.server] =
-            kind == CHOICE_SILENCE ||
+            kind == CHOICE_SILENCE || kind == CHOICE_STOP ||
             (interpreter->is_silent[choice.server] && !fault_ends_outage(choice_fault(kind)));
     return fail;
 }

@@ -261,12 +261,18 @@ static void every_step_reads_back(void **state)
         "every second A's clock gains -20ms",
         "every second server 2's clock gains 1s",
         "server 5 restarts empty",
+        "server 3 restarts with its keys",
+        "server 2 saves its keys",
+        "server 2 restarts with what it saved",
+        "server 4 flushes its keys",
         "server 1's replica is cut off",
         "server 1 fails over",
         "server 1 evicts the lock",
         "server 1 flushes its scripts",
+        "server 4 ends all connections",
         "server 2 falls silent",
         "server 3 refuses connections",
+        "server 3 is stopped",
         "server 2 can be reached again",
     };
     for (int kind = 0; kind < STEP_COUNT; kind++) {

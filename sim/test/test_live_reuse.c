@@ -14,9 +14,7 @@
 #include <setjmp.h>
 #include <cmocka.h>
 
-#include "test/trace.h"
-
-enum { LEASE_US = 300000 };
+#include "test/live_run.h"
 
 /* What the scheme releases with; found among the others by its name. */
 #define LUA(id, sha, text) {#id, text},
@@ -26,60 +24,6 @@ static const struct {
 #include "redis/commands.def"
 };
 #undef LUA
-
-static char names[ACTORS_MAX][NAME_MAX_BYTES] = {"A", "B"};
-static struct live *live;
-
-/* --- a run --- */
-
-struct reuse {
-    struct run run;
-    struct world *world;
-    struct event_trace trace;
-};
-
-static void replay_open(struct reuse *replay, bool has_replica)
-{
-    struct failure why = {0};
-    memset(replay, 0, sizeof *replay);
-    replay->run = (struct run){.scheme = scheme_named("set-nx-px-evalsha-eval"),
-                               .clients = 2,
-                               .servers = 1,
-                               .names = names,
-                               .lease_us = LEASE_US,
-                               .seed = 1,
-                               .has_replica = has_replica,
-                               .sink = {.take = trace_take, .context = &replay->trace}};
-    if (world_live_new(&replay->world, live, &replay->run, &why))
-        fail_msg("%s", why.text);
-}
-
-static void replay_close(struct reuse *replay)
-{
-    replay->world->ops->free(replay->world);
-    free(replay->trace.events);
-}
-
-static void does(struct reuse *replay, enum choice_kind kind, int client, enum verb verb)
-{
-    struct failure why = {0};
-    const struct choice choice = {.kind = kind, .client = client, .verb = verb};
-    if (replay->world->ops->apply(replay->world, &choice, &why))
-        fail_msg("%s: %s", choice_name(kind), why.text);
-}
-
-static void round_trip(struct reuse *replay, int client, enum verb verb)
-{
-    does(replay, CHOICE_ARRIVE, client, verb);
-    does(replay, CHOICE_HEAR, client, verb);
-}
-
-static enum result acquires(struct reuse *replay, int client)
-{
-    does(replay, CHOICE_ACQUIRE, client, VERB_SET);
-    round_trip(replay, client, VERB_SET_NX_PX);
-    return replay->world->ops->client(replay->world, client).last;
-}
 
 /* A acquires, then B tries, and whoever has it releases: by EVALSHA, and EVAL if need be. */
 static void play(struct reuse *replay, redisContext *stranger, const char *says)
@@ -108,16 +52,6 @@ static bool is_same(const struct event_trace *a, const struct event_trace *b)
 }
 
 /* --- what a run could leave --- */
-
-static redisContext *control(void)
-{
-    return servers_control(&live->servers, 0);
-}
-
-static int server_pid(void)
-{
-    return live->servers.rows[0].process.pid;
-}
 
 static void lock_key(char key[KEY_PREFIX_MAX + 16])
 {
@@ -390,95 +324,7 @@ static void a_restart_takes_a_spare_that_is_good(void **state)
     }
 }
 
-/* The process is gone, another one has its keys; the next run has neither keys nor the file. */
-static void a_restart_with_its_keys_kills_the_process(void **state)
-{
-    (void)state;
-    struct reuse replay;
-    replay_open(&replay, false);
-    const int pid = server_pid();
-    assert_int_equal(acquires(&replay, 0), RESULT_GRANTED);
-    does(&replay, CHOICE_RESTART_AOF, -1, VERB_SET);
-    assert_int_not_equal(server_pid(), pid);
-    assert_int_equal(kill(pid, 0), -1);
-    assert_int_equal(acquires(&replay, 1), RESULT_REFUSED);
-    replay_close(&replay);
-    replay_open(&replay, false);
-    redisReply *settings = control_ask(control(), NULL, "CONFIG GET appendonly");
-    assert_string_equal(settings->element[1]->str, "no");
-    freeReplyObject(settings);
-    assert_int_equal(acquires(&replay, 1), RESULT_GRANTED);
-    replay_close(&replay);
-}
-
-/* What was there when it saved, and nothing else: also what was deleted since. */
-static void a_restart_with_a_snapshot_brings_deleted_keys_back(void **state)
-{
-    (void)state;
-    struct reuse replay;
-    replay_open(&replay, false);
-    const int pid = server_pid();
-    assert_int_equal(control_do(control(), NULL, "SET saved 1"), FAIL_NONE);
-    does(&replay, CHOICE_SAVE, -1, VERB_SET);
-    assert_int_equal(control_do(control(), NULL, "DEL saved"), FAIL_NONE);
-    assert_int_equal(acquires(&replay, 0), RESULT_GRANTED);
-    does(&replay, CHOICE_RESTART_OLD, -1, VERB_SET);
-    assert_int_equal(kill(pid, 0), -1);
-    assert_int_equal(control_integer(control(), NULL, "EXISTS saved"), 1);
-    assert_int_equal(control_integer(control(), NULL, "DBSIZE"), 1);
-    assert_int_equal(acquires(&replay, 1), RESULT_GRANTED);
-    replay_close(&replay);
-    replay_open(&replay, false);
-    assert_null(live->servers.rows[0].saved);
-    assert_int_equal(control_integer(control(), NULL, "DBSIZE"), 0);
-    replay_close(&replay);
-}
-
-/* Another file than the one that was saved: it is told, with the names of the keys. */
-static void a_snapshot_that_brings_other_keys_back_is_told(void **state)
-{
-    (void)state;
-    struct reuse replay;
-    struct failure why;
-    replay_open(&replay, false);
-    assert_int_equal(control_do(control(), NULL, "SET other 1"), FAIL_NONE);
-    assert_int_equal(servers_save_keys(&live->servers, 0, &why), FAIL_NONE);
-    live->servers.rows[0].saved[0] = 'O';
-    assert_int_equal(servers_restart_with_saved(&live->servers, 0, &why), FAIL_UNKNOWN);
-    assert_non_null(strstr(why.text, "with the keys (Other), and has (other)"));
-    replay_close(&replay);
-}
-
-/* A fault that strikes less than it should is no fault. */
-static void connections_that_are_not_ended_are_missed(void **state)
-{
-    (void)state;
-    struct reuse replay;
-    struct failure why;
-    replay_open(&replay, false);
-    assert_int_equal(acquires(&replay, 0), RESULT_GRANTED);
-    assert_int_equal(servers_kill_clients(&live->servers, 0, 9, &why), FAIL_UNKNOWN);
-    assert_non_null(strstr(why.text, "clients had 9"));
-    replay_close(&replay);
-}
-
 /* --- all --- */
-
-static int live_open(void **state)
-{
-    (void)state;
-    const struct live_options options = {.steering = STEERED};
-    return (int)live_new(&live, &options, NULL);
-}
-
-static int live_shut(void **state)
-{
-    (void)state;
-    live_free(live);
-    return 0;
-}
-
-#define T(test) cmocka_unit_test_setup_teardown(test, live_open, live_shut)
 
 int main(void)
 {
@@ -491,10 +337,6 @@ int main(void)
         T(a_replica_that_is_not_asked_for_is_gone),
         T(a_replica_with_a_script_of_its_own_is_replaced),
         T(a_restart_takes_a_spare_that_is_good),
-        T(a_restart_with_its_keys_kills_the_process),
-        T(a_restart_with_a_snapshot_brings_deleted_keys_back),
-        T(a_snapshot_that_brings_other_keys_back_is_told),
-        T(connections_that_are_not_ended_are_missed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

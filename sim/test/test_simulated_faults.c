@@ -180,6 +180,23 @@ static void an_old_snapshot_lacks_what_is_new_and_has_what_was_deleted(void **st
     stage_close(&stage);
 }
 
+static void a_stopped_server_does_nothing_until_it_goes_on(void **state)
+{
+    (void)state;
+    struct stage stage;
+    stage_open(&stage, "set-nx-px-cad", 1);
+    acquires(&stage, 0);
+    plain(&stage, CHOICE_ACQUIRE, 1);
+    does(&stage, of_server(CHOICE_STOP, 0, 0));
+    refuses(&stage, about(CHOICE_ARRIVE, 1, VERB_SET_NX_PX, 0), "server 1");
+    refuses(&stage, of_server(CHOICE_STOP, 0, 0), "out of reach already");
+    refuses(&stage, of_server(CHOICE_FLUSH_ALL, 0, 0), "server 1 is stopped");
+    does(&stage, of_server(CHOICE_REACH, 0, 0));
+    round_trip(&stage, 1, VERB_SET_NX_PX, 0);
+    assert_int_equal(view(&stage, 1).last, RESULT_REFUSED);
+    stage_close(&stage);
+}
+
 static void a_flush_forgets_and_breaks_nothing(void **state)
 {
     (void)state;
@@ -430,6 +447,7 @@ int main(void)
         cmocka_unit_test(restart_forgets_and_breaks),
         cmocka_unit_test(restart_with_its_keys_breaks_and_forgets_nothing),
         cmocka_unit_test(an_old_snapshot_lacks_what_is_new_and_has_what_was_deleted),
+        cmocka_unit_test(a_stopped_server_does_nothing_until_it_goes_on),
         cmocka_unit_test(a_flush_forgets_and_breaks_nothing),
         cmocka_unit_test(ended_connections_lose_what_is_on_them),
         cmocka_unit_test(failover_loses_what_the_replica_did_not_hear),

@@ -421,10 +421,17 @@ static enum fail flush_scripts(struct backend *backend, int server, struct failu
     return servers_flush_scripts(session_servers(workers_of(backend)->session), server, failure);
 }
 
+static enum fail stop(struct backend *backend, int server, struct failure *failure)
+{
+    return servers_stop(session_servers(workers_of(backend)->session), server, failure);
+}
+
 static enum fail set_reach(struct backend *backend, int server, enum server_reach reach,
                            struct failure *failure)
 {
     struct session *session = workers_of(backend)->session;
+    if (reach == REACH_OPEN && servers_go_on(session_servers(session), server, failure))
+        return failure->code;
     return reach == REACH_REFUSED ? session_refuse_all(session, server, failure)
                                   : session_accept(session, server, failure);
 }
@@ -467,6 +474,7 @@ const struct backend_ops workers_backend_ops = {
     .fail_over = fail_over,
     .evict = evict,
     .flush_scripts = flush_scripts,
+    .stop = stop,
     .set_reach = set_reach,
     .fail_to_connect = fail_to_connect,
     .free = backend_free,

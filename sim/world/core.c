@@ -182,6 +182,11 @@ static enum fail core_can(struct world *world, enum choice_kind kind, struct fai
     return ops_of(core)->can ? ops_of(core)->can(core->backend, kind, failure) : FAIL_NONE;
 }
 
+static bool choice_is_of_server(enum choice_kind kind)
+{
+    return choice_names_server(kind) && !choice_names_client(kind);
+}
+
 static enum fail look_at_choice(struct core *core, const struct choice *choice,
                                 struct failure *failure)
 {
@@ -189,6 +194,10 @@ static enum fail look_at_choice(struct core *core, const struct choice *choice,
     if (!fail && choice_names_client(choice->kind))
         fail =
             rules_have_room(core->run, choice, core->slots[choice->client].messages_count, failure);
+    /* Nobody, and we neither, can ask anything of a process that stands still. */
+    if (!fail && choice_is_of_server(choice->kind) && core->is_stopped[choice->server] &&
+        choice->kind != CHOICE_REACH && choice->kind != CHOICE_STOP)
+        fail = failure_set(failure, FAIL_UNKNOWN, "server %d is stopped", choice->server + 1);
     return fail ? fail : core_can(&core->world, choice->kind, failure);
 }
 

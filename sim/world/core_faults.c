@@ -313,12 +313,33 @@ static enum fail choose_out_of_reach(struct core *core, const struct choice *cho
     return fail ? fail : set_reach(core, choice->server, reach, failure);
 }
 
+/* Silent to all, and to us as well. */
+static enum fail choose_stop(struct core *core, const struct choice *choice,
+                             struct failure *failure)
+{
+    const struct backend_ops *ops = core->backend->ops;
+    const int server = choice->server;
+    enum fail fail = FAIL_NONE;
+    if (core->reach[server] != REACH_OPEN)
+        return failure_set(failure, FAIL_UNKNOWN, "server %d is out of reach already", server + 1);
+    if (ops->stop)
+        fail = struck(core, choice, ops->stop(core->backend, server, failure));
+    else
+        write_fault(core, choice, NULL);
+    if (fail)
+        return fail;
+    core->is_stopped[server] = true;
+    core->reach[server] = REACH_SILENT;
+    return FAIL_NONE;
+}
+
 static enum fail choose_reach(struct core *core, const struct choice *choice,
                               struct failure *failure)
 {
     if (core->reach[choice->server] == REACH_OPEN)
         return failure_set(failure, FAIL_UNKNOWN, "server %d is within reach", choice->server + 1);
     write_fault(core, choice, NULL);
+    core->is_stopped[choice->server] = false;
     return set_reach(core, choice->server, REACH_OPEN, failure);
 }
 
@@ -348,6 +369,7 @@ core_choice *core_fault_choice(enum choice_kind kind)
         [CHOICE_FLUSH_SCRIPTS] = choose_flush_scripts,
         [CHOICE_SILENCE] = choose_out_of_reach,
         [CHOICE_REFUSE] = choose_out_of_reach,
+        [CHOICE_STOP] = choose_stop,
         [CHOICE_REACH] = choose_reach,
     };
     return choices[kind];
