@@ -2,6 +2,7 @@
 #include "history/form.h"
 
 #include <assert.h>
+#include <ctype.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <stdarg.h>
@@ -256,6 +257,7 @@ struct nest {
     struct open *open; /* FORM_DEPTH_MAX */
     int depth;
     bool discards; /* the next value is not wanted */
+    bool repeats;  /* a map had that key before */
     json_t *made;  /* the value, whole */
 };
 
@@ -300,6 +302,9 @@ static void put(struct nest *nest, json_t *value, bool is_discarded)
     if (!open->is_map) {
         json_array_append_new(open->value, value);
     } else if (open->has_key) {
+        /* Words only: what is no text has no key of its own here. */
+        nest->repeats |= isalpha((unsigned char)open->key[0]) && strlen(open->key) < KEY_MAX - 1 &&
+                         json_object_get(open->value, open->key);
         json_object_set_new_nocheck(open->value, open->key, value);
         open->has_key = false;
     } else {
@@ -381,6 +386,8 @@ static enum fail take_value(struct form_reader *reader, json_t **value, struct f
     reader->bytes = 0;
     while (!fail && !nest.made) {
         fail = step(reader, &nest, failure);
+        if (!fail && nest.repeats)
+            fail = refuse_here(reader, failure, "a map has one key twice");
         if (!nest.made)
             skip_blanks(reader);
         if (!fail && !nest.made && nest.depth == 0 && !nest.discards &&
@@ -389,7 +396,9 @@ static enum fail take_value(struct form_reader *reader, json_t **value, struct f
     }
     for (int i = 0; fail && i < nest.depth; i++)
         json_decref(open[i].value);
-    *value = nest.made;
+    if (fail && nest.made)
+        json_decref(nest.made);
+    *value = fail ? NULL : nest.made;
     return fail;
 }
 

@@ -53,25 +53,41 @@ static enum fail read_function(struct jepsen_ops *ops, const json_t *form, struc
                         suggest_words(nearest, "; it has acquire, release and renew", suggestion));
 }
 
-static void print_key(const json_t *value, char *key)
+/* Two keys are never taken for one: a long one is not cut, and one of another kind is not left out.
+ */
+static enum fail read_key(struct jepsen_ops *ops, const json_t *value, char *key,
+                          struct failure *failure)
 {
-    if (json_is_string(value))
-        snprintf(key, JEPSEN_KEY_BYTES, "%s", json_string_value(value));
-    else if (json_is_integer(value))
+    if (!value || json_is_null(value))
+        return FAIL_NONE;
+    if (json_is_integer(value)) {
         snprintf(key, JEPSEN_KEY_BYTES, "%" JSON_INTEGER_FORMAT, json_integer_value(value));
+        return FAIL_NONE;
+    }
+    if (!json_is_string(value))
+        return form_refuses(ops->form, failure, "the key of a lock is a text or a whole number");
+    if (json_string_length(value) >= JEPSEN_KEY_BYTES)
+        return form_refuses(ops->form, failure, "the key of a lock has at most %d bytes",
+                            JEPSEN_KEY_BYTES - 1);
+    snprintf(key, JEPSEN_KEY_BYTES, "%s", json_string_value(value));
+    return FAIL_NONE;
 }
 
-static void read_value(const json_t *value, struct jepsen_op *op)
+static enum fail read_value(struct jepsen_ops *ops, const json_t *value, struct jepsen_op *op,
+                            struct failure *failure)
 {
     if (json_is_array(value) && json_array_size(value) == 2) {
-        print_key(json_array_get(value, 0), op->key);
+        if (read_key(ops, json_array_get(value, 0), op->key, failure))
+            return failure->code;
         value = json_array_get(value, 1);
     }
     if (json_is_object(value)) {
-        print_key(json_object_get(value, "key"), op->key);
+        if (read_key(ops, json_object_get(value, "key"), op->key, failure))
+            return failure->code;
         value = json_object_get(value, "fence");
     }
     op->fence = json_is_integer(value) ? json_integer_value(value) : 0;
+    return FAIL_NONE;
 }
 
 static enum fail read_time(struct jepsen_ops *ops, const json_t *form, struct jepsen_op *op,
@@ -83,8 +99,12 @@ static enum fail read_time(struct jepsen_ops *ops, const json_t *form, struct je
                             "an operation wants ':time' (ns), where there is a lease");
     if (time && !json_is_integer(time))
         return form_refuses(ops->form, failure, "':time' wants a whole number of nanoseconds");
+    if (time && json_integer_value(time) < 0)
+        return form_refuses(ops->form, failure,
+                            "':time' is %" JSON_INTEGER_FORMAT " ns: it counts from 0",
+                            json_integer_value(time));
     op->time_us = time ? json_integer_value(time) / 1000 : ops->count;
-    if ((time && json_integer_value(time) < 0) || op->time_us > HISTORY_LONGEST_US)
+    if (op->time_us > HISTORY_LONGEST_US)
         return form_refuses(ops->form, failure,
                             "':time' is %" PRId64 " us; it goes from 0 to %" PRId64, op->time_us,
                             (int64_t)HISTORY_LONGEST_US);
@@ -114,6 +134,5 @@ enum fail jepsen_op_read(struct jepsen_ops *ops, const json_t *form, struct jeps
     if (read_type(ops, form, op, failure) || read_function(ops, form, op, failure) ||
         read_time(ops, form, op, failure))
         return failure->code;
-    read_value(json_object_get(form, "value"), op);
-    return FAIL_NONE;
+    return read_value(ops, json_object_get(form, "value"), op, failure);
 }

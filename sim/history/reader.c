@@ -17,66 +17,12 @@
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 /* The head names every client, and its process: CLIENTS_MAX names of
  * NAME_MAX_BYTES, quoted, and the rest. */
 enum { HEAD_LINE_MAX = 2 * CLIENTS_MAX * (NAME_MAX_BYTES + 3) + HISTORY_LINE_MAX };
-enum { READ_BYTES = 64 * 1024 };
 
-/* --- lines --- */
-
-/* More of the file behind what is there; *has_more false at its end. */
-static enum fail read_more(struct history_reader *reader, bool *has_more, struct failure *failure)
-{
-    if (reader->begin > 0) {
-        reader->filled -= reader->begin;
-        memmove(reader->room, reader->room + reader->begin, reader->filled);
-        reader->begin = 0;
-    }
-    char *free_room = reader->room + reader->filled;
-    ssize_t got;
-    do
-        got = reader->follow ? follow_read(reader->follow, free_room, READ_BYTES)
-                             : read(fileno(reader->file), free_room, READ_BYTES);
-    while (got < 0 && errno == EINTR);
-    if (got < 0)
-        return failure_set(failure, FAIL_INPUT, "%s: cannot be read: %s", reader->path,
-                           strerror(errno));
-    reader->filled += (size_t)got;
-    *has_more = got > 0;
-    return FAIL_NONE;
-}
-
-/* The next line, without its end; *is_there false at the end of the file. */
-static enum fail read_line(struct history_reader *reader, size_t most, bool *is_there,
-                           struct failure *failure)
-{
-    const char *end = NULL;
-    bool has_more = true;
-    size_t looked = 0;
-    reader->place = (struct place){0};
-    reader->line++;
-    while (has_more && !end && looked <= most) {
-        const size_t there = reader->filled - reader->begin;
-        end = memchr(reader->room + reader->begin + looked, '\n', there - looked);
-        looked = there;
-        if (!end && looked <= most && read_more(reader, &has_more, failure))
-            return failure->code;
-    }
-    reader->bytes = reader->room + reader->begin;
-    reader->size = end ? (size_t)(end - reader->bytes) : looked;
-    if (reader->size > most)
-        return reader_refuses(reader, failure,
-                              "a line longer than %zu bytes: not a history of ours", most);
-    *is_there = end;
-    reader->is_cut = !end;
-    reader->begin += reader->size + (end != NULL);
-    if (!end && reader->size > 0)
-        return reader_refuses(reader, failure,
-                              "the file ends in the middle of a line: it was cut off");
-    return FAIL_NONE;
-}
+/* --- a line as JSON --- */
 
 static enum fail parse(struct history_reader *reader, json_t **object, struct failure *failure)
 {
@@ -317,20 +263,28 @@ static enum fail check_event(struct history_reader *reader, struct event *event,
                               event_name(event->kind));
     if (!(seen & SEEN_FROM))
         event->from_us = event->time_us;
-    if (event->from_us > event->time_us)
+    if (event->from_us > event->time_us) {
+        reader_at(reader, "from");
         return reader_refuses(reader, failure, "'from' is later than 't'");
-    if (event->time_us < reader->last_us)
+    }
+    if (event->time_us < reader->last_us) {
+        reader_at(reader, "t");
         return reader_refuses(reader, failure,
                               "'t' is %" PRId64 ", earlier than %" PRId64
                               " of the event before: time runs forwards",
                               event->time_us, reader->last_us);
-    if (event->lock >= reader->locks)
+    }
+    if (event->lock >= reader->locks) {
+        reader_at(reader, "lock");
         return reader_refuses(reader, failure, "'lock' is %d; the head knows %d", event->lock,
                               reader->locks);
-    if (event->index != reader->events)
+    }
+    if (event->index != reader->events) {
+        reader_at(reader, "i");
         return reader_refuses(reader, failure,
                               "event %" PRId64 " where %" PRId64 " should follow: a gap",
                               event->index, reader->events);
+    }
     return reader_foreign_check(reader, event, has_typed, failure);
 }
 
@@ -375,7 +329,7 @@ static enum fail take_end(struct history_reader *reader, const json_t *end, stru
     reader->is_over = true;
     if (reader->follow)
         return FAIL_NONE;
-    fail = read_line(reader, HISTORY_LINE_MAX, &is_there, failure);
+    fail = reader_line(reader, HISTORY_LINE_MAX, &is_there, failure);
     if (!fail && is_there)
         fail = reader_refuses(reader, failure, "something stands behind the end line");
     return fail;
@@ -396,7 +350,7 @@ enum fail history_reader_next(struct history_reader *reader, struct event *event
     *is_end = reader->is_over;
     if (reader->is_over)
         return FAIL_NONE;
-    enum fail fail = read_line(reader, HISTORY_LINE_MAX, &is_there, failure);
+    enum fail fail = reader_line(reader, HISTORY_LINE_MAX, &is_there, failure);
     if (!fail && !is_there)
         return reader_refuses(reader, failure, "no end line: the file was cut off");
     struct plain_event plain;
@@ -423,7 +377,7 @@ static enum fail read_head(struct history_reader *reader, struct history_head *h
 {
     json_t *object;
     bool is_there;
-    enum fail fail = read_line(reader, HEAD_LINE_MAX, &is_there, failure);
+    enum fail fail = reader_line(reader, HEAD_LINE_MAX, &is_there, failure);
     if (!fail && !is_there)
         return reader_refuses(reader, failure, "the file is empty: not a history");
     if (!fail)
@@ -444,7 +398,7 @@ static enum fail start(struct history_reader **reader, const char *path, struct 
     struct history_reader *made = memory_new(1, sizeof *made);
     made->file = file;
     made->path = memory_text(path);
-    made->room = memory_new(HEAD_LINE_MAX + READ_BYTES + 1, 1);
+    made->room = memory_new(HEAD_LINE_MAX + READER_BYTES + 1, 1);
     made->follow = follow;
     if (follow)
         follow_start(follow, made->path, fileno(file));

@@ -48,6 +48,12 @@ struct history_reader {
     BIT(SEEN_TIME) BIT(SEEN_KIND) BIT(SEEN_FROM) BIT(SEEN_CLIENT) BIT(SEEN_SERVER)
 BITS(seen_bit, SEEN_BITS);
 
+/* The next line, without its end, which has at most so many bytes; *is_there false at the end of
+ * the file. The room has the longest line and READER_BYTES. */
+enum { READER_BYTES = 64 * 1024 };
+enum fail reader_line(struct history_reader *reader, size_t most, bool *is_there,
+                      struct failure *failure);
+
 /* An event as its line says, not yet held against the one before. */
 struct plain_event {
     struct event event;

@@ -1,0 +1,110 @@
+"""Histories that are no good, each kind in each format: refused with line and column, or read by a rule of sim/docs/HISTORIES.md."""
+
+import json
+import os
+import resource
+
+import pytest
+
+from conftest import PICKLOCK, ROOT, run
+
+HEAD = json.dumps({"history": "picklock.history/2", "scheme": "", "scenario": "x", "world": "redis", "server_version": "", "clients": 2, "servers": 1, "locks": 1,
+                   "lease_us": 300000, "unit_us": 1000, "clock_error_us": 0, "seed": "1", "names": ["A", "B"]}) + "\n"
+
+
+def event(i, t, kind, **more):
+    return json.dumps({"i": i, "t": t, "kind": kind, "client": 0, "attempt": 1, "op": "acquire", **more}) + "\n"
+
+
+CALL, RETURN, END = event(0, 1, "call"), event(1, 2, "return", result="granted"), '{"end": 2}\n'
+EDN_CALL, EDN_OK = "{:type :invoke :f :acquire :process 0 :time 5000}\n", "{:type :ok :f :acquire :process 0 :time 6000}\n"
+JSON_CALL, JSON_OK = ('{"type": "%s", "f": "acquire", "process": 0, "time": %d}\n' % each for each in (("invoke", 5000), ("ok", 6000)))
+
+# place and words of the refusal, or None: it is read, and nothing is concluded from it.
+CASES = {
+    "picklock": {
+        "whole": (HEAD + CALL + RETURN + END, None),
+        "truncated": (HEAD + CALL + RETURN[:30], ("3:31", "cut off")),
+        "interleaved": (HEAD + CALL + HEAD + RETURN + END, ("3:", "no field 'clients'")),
+        "out of order": (HEAD + RETURN + CALL + END, ("2:2", "event 1 where 0 should follow")),
+        "duplicate ids": (HEAD + CALL + RETURN.replace('"i": 1', '"i": 0') + END, ("3:2", "event 0 where 1 should follow")),
+        "returns without calls": (HEAD + RETURN.replace('"i": 1', '"i": 0') + '{"end": 1}\n', None),
+        "negative times": (HEAD + event(0, -1, "call") + END, ("2:10", "'t' is -1")),
+        "time going back": (HEAD + CALL + event(1, 0, "return", result="granted") + END, ("3:10", "time runs forwards")),
+        "unknown fields": (HEAD + event(0, 1, "call", note="mine") + RETURN + END, None),
+        "a key twice": (HEAD + CALL.replace('"t": 1', '"t": 1, "t": 1') + RETURN + END, ("2:", "duplicate")),
+        "no UTF-8": ((HEAD + CALL + RETURN + END).encode().replace(b'"granted"', b'"gr\xffnted"'), ("3:", "0xff")),
+        "tags": (HEAD + "#inst " + CALL + RETURN + END, ("2:", "not JSON")),
+        "deep nesting": (HEAD + CALL[:-2] + ', "x": ' + "[" * 100000 + "\n", ("2:4097", "longer than")),
+    },
+    "jepsen-json": {
+        "whole": (JSON_CALL + JSON_OK, None),
+        "truncated": (JSON_CALL + JSON_OK[:20], ("2:21", "cut off")),
+        "interleaved": (JSON_CALL[:20] + JSON_OK + JSON_CALL[20:], ("1:", "")),
+        "out of order": (JSON_OK + JSON_CALL, ("1:1", "has not begun")),
+        "duplicate ids": (JSON_CALL + JSON_CALL, ("2:1", "within another one")),
+        "returns without calls": (JSON_OK, ("1:1", "has not begun")),
+        "negative times": (JSON_CALL.replace("5000", "-5"), ("1:1", "':time' is -5 ns")),
+        "time going back": (JSON_CALL + JSON_OK.replace("6000", "1000"), ("2:1", "time runs forwards")),
+        "unknown fields": (JSON_CALL.replace("}", ', "note": "mine"}') + JSON_OK, None),
+        "a key twice": (JSON_CALL.replace("}", ', "f": "release"}') + JSON_OK, ("1:", "one key twice")),
+        "no UTF-8": (JSON_CALL.encode().replace(b"acquire", b"acq\xffire"), ("1:1", "no ':f'")),
+        "tags": ("#inst " + JSON_CALL + JSON_OK, ("1:1", "no JSON")),
+        "deep nesting": (JSON_CALL.replace("}", ', "x": ' + "[" * 100000), ("1:1", "nested deeper")),
+    },
+    "jepsen-edn": {
+        "whole": (EDN_CALL + EDN_OK, None),
+        "truncated": (EDN_CALL + EDN_OK[:20], ("2:21", "cut off")),
+        "interleaved": (EDN_CALL[:20] + EDN_OK + EDN_CALL[20:], ("1:1", "no ':f'")),
+        "out of order": (EDN_OK + EDN_CALL, ("1:1", "has not begun")),
+        "duplicate ids": (EDN_CALL + EDN_CALL, ("2:1", "within another one")),
+        "returns without calls": (EDN_OK, ("1:1", "has not begun")),
+        "negative times": (EDN_CALL.replace("5000", "-5"), ("1:1", "':time' is -5 ns")),
+        "time going back": (EDN_CALL + EDN_OK.replace("6000", "1000"), ("2:1", "time runs forwards")),
+        "unknown fields": (EDN_CALL.replace("}", " :note #{1 2} :c \\newline}") + EDN_OK, None),
+        "a key twice": (EDN_CALL.replace("}", " :f :release}") + EDN_OK, ("1:", "one key twice")),
+        "no UTF-8": (EDN_CALL.encode().replace(b"acquire", b"acq\xffire"), ("1:1", "no ':f'")),
+        "tags": ("#jepsen.history.Op" + EDN_CALL.replace("}", ' :at #inst "2026"}') + "#jepsen.history.Op " + EDN_OK, None),
+        "deep nesting": (EDN_CALL.replace("}", " :x " + "[" * 100000), ("1:1", "nested deeper")),
+    },
+}
+
+
+def test_every_format_has_every_kind():
+    kinds = [list(of) for of in CASES.values()]
+    assert kinds[0] == kinds[1] == kinds[2]
+    assert set(CASES) == {row.split('"')[1] for row in (ROOT / "sim" / "history" / "sources.def").read_text().splitlines() if row.startswith("SOURCE(")}
+
+
+@pytest.mark.parametrize("form, kind", [(form, kind) for form, of in CASES.items() for kind in of])
+def test_what_is_no_history(picklock, tmp_path, form, kind):
+    text, refusal = CASES[form][kind]
+    path = tmp_path / "history"
+    path.write_bytes(text if isinstance(text, bytes) else text.encode())
+    ran = picklock("check", path, "--format", form)
+    if refusal is None:
+        assert ran.status == 2 and "violated" not in ran.out, ran
+    else:
+        place, words = refusal
+        assert ran.status == 64 and f"{path}:{place}" in ran.err and words in ran.err and not ran.out, ran
+
+
+@pytest.mark.parametrize("form, text", [("picklock", HEAD + '{"i": "'), ("picklock", '{"history": "'), ("jepsen-json", '{"type": "'), ("jepsen-edn", '{:type "'),
+                                        ("jepsen-edn", "{:type :x"), ("jepsen-edn", "[")])
+def test_a_line_of_a_gigabyte_takes_no_memory(tmp_path, form, text):
+    """Refused where it becomes too long, not when it has been read."""
+    path = tmp_path / "history"
+    path.write_text(text)
+    os.truncate(path, 1 << 30)
+    is_sanitised = b"__asan_init" in PICKLOCK.read_bytes() or b"__tsan_init" in PICKLOCK.read_bytes()
+    ran = run("check", path, "--format", form, preexec_fn=None if is_sanitised else lambda: resource.setrlimit(resource.RLIMIT_AS, (100_000_000, 100_000_000)))
+    assert ran.status == 64 and f"{path}:{len(text.splitlines())}:" in ran.err, ran
+
+
+@pytest.mark.parametrize("value, words", [('["%s", null]' % ("k" * 64), "at most 63 bytes"), ("[[1, 2], null]", "a text or a whole number"),
+                                          ('{"key": 1.5}', "a text or a whole number"), ('["%s", null]' % ("k" * 63), None), ("[7, null]", None), ("[null, 3]", None)])
+def test_two_keys_are_never_taken_for_one(picklock, tmp_path, value, words):
+    path = tmp_path / "a.json"
+    path.write_text(JSON_CALL.replace("}", f', "value": {value}}}') + JSON_OK.replace("}", f', "value": {value}}}'))
+    ran = picklock("check", path, "--format", "jepsen-json")
+    assert (ran.status, words is None or words in ran.err) == (64 if words else 2, True), ran
