@@ -426,6 +426,9 @@ def test_two_runs_stand_side_by_side(page):
     other = css(panes[1], "option")[0]
     other.click()
     assert chosen(panes[1]) == other.text and len(css(panes[1], "svg.timeline")) == 1
+    page.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print"})
+    assert not page.find_element("id", "beside").is_displayed()  # on paper it would lie over every sheet
+    page.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": ""})
     page.find_element("css selector", "dialog .close").click()
     assert not css(page, "dialog[open]")
 
