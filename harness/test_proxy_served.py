@@ -1,13 +1,16 @@
-"""`picklock proxy --config`: several listeners, read anew on SIGHUP all or nothing, and the counters that --status tells."""
+"""`picklock proxy --config`: several listeners, read anew on SIGHUP all or nothing, the counters that --status tells, trouble."""
 
 import contextlib
 import json
+import os
 import signal
 import socket
+import struct
 import subprocess
+import threading
 
 import pytest
-from conftest import PATIENCE_S, PICKLOCK, connect, free_port, run, server, until
+from conftest import PATIENCE_S, PICKLOCK, connect, free_port, read_all, run, server, until
 
 
 @pytest.fixture(scope="module")
@@ -153,3 +156,81 @@ def test_a_log_on_a_full_disk_ends_nothing_but_itself(redis, tmp_path):
             assert ask(b"PING") == b"+PONG" and ask(b"PING") == b"+PONG"
             assert served.status["lost"] >= 4 and served.status[""]["requests"] == 2
     assert "events are not in it" in served.words
+
+
+# --- actions ----------------------------------------------------------------------------------------------------
+
+
+def test_garbage_stands_in_front_of_the_reply(redis, tmp_path):
+    (tmp_path / "r").write_text('odd: command=GET nth=2 -> garbage "nil\\x00\\r\\n"\n')
+    with Served(tmp_path, "--upstream", f"127.0.0.1:{redis}", "--rules", tmp_path / "r").read_ports(1) as served:
+        with connect(served.ports[""]) as sock:
+            sock.sendall(b"PING\r\nGET none\r\nGET none\r\nPING\r\n")
+            wanted = b"+PONG\r\n$-1\r\n" + b"nil\0\r\n" + b"$-1\r\n+PONG\r\n"
+            assert sock.makefile("rb").read(len(wanted)) == wanted
+
+
+def test_a_chance_follows_the_name_of_a_client(redis, tmp_path):
+    (tmp_path / "r").write_text('odd: command=GET chance=50% -> answer "-STRUCK"\n')
+
+    def struck(ask, count=32):
+        return [ask(b"GET none") == b"-STRUCK" for _ in range(count)]
+
+    with Served(tmp_path, "--upstream", f"127.0.0.1:{redis}", "--rules", tmp_path / "r").read_ports(1) as served:
+        draws = {}
+        for name in ("a", "b", "a", "", ""):
+            with saying(served.ports[""]) as ask:
+                assert not name or ask(b"CLIENT SETNAME " + name.encode()) == b"+OK"
+                draws.setdefault(name, []).append(struck(ask))
+    assert draws["a"][0] == draws["a"][1] != draws["b"][0] and draws[""][0] != draws[""][1]
+    assert 0 < sum(draws["a"][0]) < 32
+
+
+# --- trouble ----------------------------------------------------------------------------------------------------
+
+
+def descriptors(process):
+    return len(os.listdir(f"/proc/{process.pid}/fd"))
+
+
+def play(upstream, what):
+    """Accepts connections until the listener is closed, and does the same with each."""
+    with contextlib.suppress(OSError):
+        while True:
+            peer, _ = upstream.accept()
+            with peer, contextlib.suppress(OSError):
+                what(peer)
+
+
+def reset(peer):
+    peer.recv(100)
+    peer.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+
+
+@pytest.mark.parametrize(("kind", "what"), [
+    ("unreachable", None), ("reset", reset), ("unreadable", lambda peer: (peer.recv(100), peer.sendall(b"\0garbage\r\n"))),
+    ("unreadable", lambda peer: (peer.recv(100), peer.sendall(b"+PONG\r\n+NOBODY-ASKED\r\n"))),
+    (None, read_all),  # half of a command, and both are gone
+])
+def test_trouble_is_counted_by_its_name_and_leaves_nothing(redis, tmp_path, kind, what):
+    rounds = 5
+    with socket.create_server(("127.0.0.1", 0)) as upstream:
+        port = upstream.getsockname()[1] if what else free_port()
+        (tmp_path / "c").write_text(f"[bad] listen=127.0.0.1:0 upstream=127.0.0.1:{port}\n" + config(redis, ("good", "")))
+        threading.Thread(target=play, args=(upstream, what), daemon=True).start()
+        with Served(tmp_path, "--config", tmp_path / "c").read_ports(2) as served:
+            with saying(served.ports["good"]) as good:
+                assert good(b"PING") == b"+PONG"
+                before = descriptors(served.process)
+                for _ in range(rounds):
+                    with contextlib.suppress(OSError), connect(served.ports["bad"]) as client:
+                        client.sendall(b"*1\r\n$4\r\nPING\r\n" if kind else b"*2\r\n$3\r\nGET\r\n$5\r\nha")
+                        if not kind:
+                            client.shutdown(socket.SHUT_WR)
+                        read_all(client)
+                    assert good(b"PING") == b"+PONG"  # everyone else is served
+                until(lambda: descriptors(served.process) == before, "all descriptors are given back")
+                told = served.status
+    assert told["bad"]["connections"] == rounds and told["bad"]["open"] == 0
+    assert {name: count for name, count in told["bad"]["notices"].items() if count} == ({kind: rounds} if kind else {})
+    assert set(told["good"]["notices"].values()) == {0}

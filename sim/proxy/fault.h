@@ -115,6 +115,7 @@ struct wait {
     void (*then)(struct wait *wait); /* when the time is over; must end or begin the wait again */
 };
 
+uint64_t names_stream(const char *name); /* which stream of random numbers belongs to a name */
 void rules_tell(const struct strike *strike, const char *words);
 struct label *rules_label(struct rules *rules, const char *name); /* makes it when it is new */
 

@@ -43,6 +43,21 @@ enum proxy_decision fault_answer(const struct strike *strike)
     return PROXY_DROP;
 }
 
+/* In the next turn: what passed in front of it has been written then. */
+static void say_and_forward(struct wait *wait)
+{
+    const struct strike *strike = &wait->strike;
+    const struct fault_arguments *arguments = &strike->rule->arguments;
+    proxy_link_say(strike->link->link, arguments->bytes, arguments->bytes_length);
+    wait_forward(wait);
+}
+
+enum proxy_decision fault_garbage(const struct strike *strike)
+{
+    wait_new(strike, 0, say_and_forward);
+    return PROXY_HOLD;
+}
+
 enum proxy_decision fault_duplicate(const struct strike *strike)
 {
     const struct fault_arguments *arguments = &strike->rule->arguments;

@@ -169,6 +169,22 @@ static bool request_matches(const struct rule *rule, const struct rules_link *li
            time_matches(rule, link->rules);
 }
 
+/* FNV-1a: which stream of random numbers belongs to a name. */
+uint64_t names_stream(const char *name)
+{
+    uint64_t hash = 0xcbf29ce484222325u;
+    for (; *name; name++)
+        hash = (hash ^ (unsigned char)*name) * 0x100000001b3u;
+    return hash;
+}
+
+/* Whose chances they are: those of a name are the same whichever connection it comes over. */
+static uint64_t client_of(const struct rules_link *link)
+{
+    const char *name = proxy_link_name(link->link);
+    return *name ? names_stream(name) : proxy_link_number(link->link);
+}
+
 /* It matched: is it one of those that are meant? */
 static bool is_due(struct rule *rule, struct rules_link *link)
 {
@@ -182,7 +198,7 @@ static bool is_due(struct rule *rule, struct rules_link *link)
     if (!rule->has_chance)
         return true;
     struct random random = {.seed = rules->seed,
-                            .stream = random_at(rule->stream, proxy_link_number(link->link), 0),
+                            .stream = random_at(rule->stream, client_of(link), 0),
                             .next = of_client * 64}; /* a draw may need a few numbers */
     return random_chance(&random, rule->chance_ppm);
 }

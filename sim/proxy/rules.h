@@ -2,8 +2,8 @@
  * alone.
  *
  * Decisions depend on what is sent, never on when: each rule counts its own matches, and a chance
- * is a function of (seed, rule's name, client, n-th match of that client), so that a rule more or
- * less changes nothing for the others. The file's form is told in README.md. */
+ * is a function of (seed, rule's name, client's name or number, n-th match of its connection), so
+ * that a rule more or less changes nothing for the others. The file's form is told in README.md. */
 #ifndef PICKLOCK_PROXY_RULES_H
 #define PICKLOCK_PROXY_RULES_H
 

@@ -17,9 +17,9 @@ static bool begins(const char *word, const char *with, const char **rest)
     return !strncmp(word, with, length);
 }
 
-static bool read_bytes(const struct word *word, struct fault_arguments *arguments)
+static bool read_bytes(const struct word *word, bool is_reply, struct fault_arguments *arguments)
 {
-    bool is_nil = !strcmp(word->text, "nil");
+    bool is_nil = is_reply && !strcmp(word->text, "nil");
     const char *bytes = is_nil ? "$-1" : word->text;
     size_t length = is_nil ? 3 : word->length;
     bool is_whole = length >= 2 && !memcmp(bytes + length - 2, "\r\n", 2);
@@ -27,7 +27,7 @@ static bool read_bytes(const struct word *word, struct fault_arguments *argument
         return false;
     arguments->bytes = memory_new(length + 2, 1);
     memcpy(arguments->bytes, bytes, length);
-    if (!is_whole) { /* a line of RESP ends so; nobody should have to write it */
+    if (is_reply && !is_whole) { /* a line of RESP ends so; nobody should have to write it */
         memcpy(arguments->bytes + length, "\r\n", 2);
         length += 2;
     }
@@ -45,7 +45,7 @@ static bool read_label(const char *text, char *label)
 }
 
 /* Which argument is this word, of those that the action takes? 0: none of them. */
-static unsigned read_argument(const struct word *word, unsigned takes,
+static unsigned read_argument(const struct word *word, unsigned takes, bool is_reply,
                               struct fault_arguments *arguments)
 {
     const char *rest, *text = word->text;
@@ -65,7 +65,7 @@ static unsigned read_argument(const struct word *word, unsigned takes,
         return ARGUMENT_CUT;
     }
     if (takes & ARGUMENT_BYTES)
-        return read_bytes(word, arguments) ? ARGUMENT_BYTES : 0;
+        return read_bytes(word, is_reply, arguments) ? ARGUMENT_BYTES : 0;
     if (takes & ARGUMENT_LABEL)
         return read_label(text, arguments->label) ? ARGUMENT_LABEL : 0;
     if (takes & ARGUMENT_SIZE && word_read_count(text, &arguments->size))
@@ -103,8 +103,8 @@ enum fail action_read(const struct rules_line *line, int from, struct rule *rule
         return unknown_fault(line, name, failure);
     for (int i = from + 1; i < line->count; i++) {
         const struct word *word = &line->words[i];
-        unsigned given =
-            read_argument(word, (fault->needs | fault->takes) & ~arguments->given, arguments);
+        unsigned given = read_argument(word, (fault->needs | fault->takes) & ~arguments->given,
+                                       fault->strike != fault_garbage, arguments);
         if (!given)
             return line_wrong(line, word->column, failure, "'%.100s' is no argument of %s%s%s",
                               word->text, fault->name, fault->form[0] ? ", which takes " : "",

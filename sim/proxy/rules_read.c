@@ -176,15 +176,6 @@ static bool is_name(const struct word *word)
     return true;
 }
 
-/* FNV-1a: which stream of random numbers belongs to a name. */
-static uint64_t stream_of(const char *name)
-{
-    uint64_t hash = 0xcbf29ce484222325u;
-    for (; *name; name++)
-        hash = (hash ^ (unsigned char)*name) * 0x100000001b3u;
-    return hash;
-}
-
 static enum fail check_points(const struct rules_line *line, int action, uint32_t given,
                               struct rule *rule, struct failure *failure)
 {
@@ -214,7 +205,7 @@ static enum fail read_rule(const struct rules_line *line, const struct rules *ru
                           "a rule begins with its name and a colon, as in lose-first: not '%.60s'",
                           name->text);
     memcpy(rule->name, name->text, name->length - 1);
-    rule->stream = stream_of(rule->name);
+    rule->stream = names_stream(rule->name);
     for (int i = 0; i < rules->count; i++)
         if (!strcmp(rules->rules[i].name, rule->name))
             return line_wrong(line, name->column, failure, "a second rule named '%s'", rule->name);
