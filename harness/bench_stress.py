@@ -4,9 +4,10 @@ with as many connections and the same commands in the same shares (SET NX PX, GE
 
     BUILD=build harness/bench_stress.py [--clients 10,100,1000,10000] [--seconds N] [--rounds N]
 
-`CPU-s a million` is of everybody together, client, relay and server, for a million commands: the steadier figure. With the
-usual faults a few clients stand still for a good part of a run: there look at CPU only. The ratios are
-to HAProxy in the same round (to redis-benchmark, where HAProxy is missing or cannot have so many connections); the row is the median of the rounds. What cannot be connected says why, and is no failure."""
+`CPU-s a million` is of everybody together, client, relay and server, for a million commands: the steadier figure. With the usual
+faults a few clients stand still for a good part of a run, so the same without faults stands below. The ratios are to HAProxy in the
+same round (to redis-benchmark, where HAProxy is missing or cannot have so many connections); a row is the median of its rounds.
+What cannot be connected says why, and is no failure."""
 
 import argparse
 import contextlib
@@ -98,11 +99,11 @@ def die_with_parent():
     ctypes.CDLL(None).prctl(1, signal.SIGKILL)
 
 
-def stress(clients, seconds, folder):
+def stress(clients, seconds, folder, *more):
     """The run, how many commands of each kind it sent, and what all of it cost. Its servers are its children, and are waited for."""
     words = [PICKLOCK, "stress", "--scheme", "set-nx-px-cad", "--clients", clients, "--locks", max(1, clients // 2),
              "--think", "1us", "--lease", f"{LEASE_MS}ms", "--timeout", "10s", "--duration", f"{seconds}s", "--out", folder,
-             "--json", "-", "--fail-on", "bug"]
+             "--json", "-", *more]
     with tempfile.TemporaryFile("w+") as out, tempfile.TemporaryFile("w+") as err:
         process = subprocess.Popen(list(map(str, words)), stdout=out, stderr=err, preexec_fn=die_with_parent)
         _, status, used = os.wait4(process.pid, 0)
@@ -179,13 +180,14 @@ def rounds_of(clients, options, folder):
             ways["through picklock proxy"] = (proxy_port, [server, proxy])
         counts = {"set-nx": 1, "get": 1, "set": 1, "rpush": 1, "eval": 1}
         for _ in range(options.rounds):
-            try:
-                counts, rate, cpu = stress(clients, options.seconds, folder)
-                figures.setdefault("picklock stress", []).append((rate, cpu))
-                requests = max(int(rate * options.seconds), clients)
-            except Unfit as why:
-                unfit["picklock stress"] = str(why)
-                requests = 20000 * options.seconds
+            requests = clients
+            for way, more in {"picklock stress": [], "without faults": ["--no-faults"], "stress --direct": ["--direct", "--no-faults"]}.items():
+                try:
+                    counts, rate, cpu = stress(clients, options.seconds, folder, *more)
+                    figures.setdefault(way, []).append((rate, cpu))
+                    requests = int(rate * options.seconds)
+                except Unfit as why:
+                    unfit[way] = str(why)
             for way, (port, helpers) in ways.items():
                 try:
                     figures.setdefault(way, []).append(redis_benchmark(port, clients, counts, requests, helpers))
@@ -196,7 +198,8 @@ def rounds_of(clients, options, folder):
 
 def table(clients, figures, unfit):
     base = figures.get("through haproxy") or figures.get("redis-benchmark")
-    for way in ["redis-benchmark", "through haproxy", "through picklock proxy", "picklock stress"]:
+    for way in ["redis-benchmark", "through haproxy", "through picklock proxy", "picklock stress", "without faults",
+                "stress --direct"]:
         if way in unfit:
             print(f"{clients:>7}  {way:<23} {unfit[way]}")
         elif figures.get(way):
@@ -221,7 +224,7 @@ def main():
             sys.exit(f"no {tool} here")
     if not haproxy_program():
         print("no haproxy here (harness/setup.sh bench): the ratios are to redis-benchmark")
-    print("stress with checks and its usual faults, beside redis-benchmark with as many connections and the same commands:")
+    print("stress with all checks, beside redis-benchmark with as many connections and the same commands:")
     print("clients  way                       commands/s    ratio  CPU-s a million    ratio")
     with tempfile.TemporaryDirectory() as folder:
         for clients in options.clients:

@@ -58,6 +58,18 @@ def test_stress_with_a_quorum_does_not_apply_to_one_server(picklock):
     assert ran.status == 2 and row["verdict"] == "not_applicable" and "needs 5" in row["not_applicable"], ran
 
 
+@pytest.mark.parametrize("words", ["--delay 1%", "--lose-reply 1%", "--lose-request 1%", "--silence 1%", "--refuse 1%",
+                                   "--delay-past-lease 1%", "--real-time", "--redis redis://127.0.0.1:1", "--worker true"])
+def test_what_wants_the_proxy_is_refused_by_name_without_it(words):
+    ran = run("stress", "--direct", *words.split())
+    assert ran.status == 64 and words.split()[0] in ran.err and "--direct" in ran.err, ran
+
+
+def test_a_run_without_the_proxy_says_so(tmp_path):
+    ran = run("stress", "--direct", "--scheme", "set-nx-px-cad", "--clients", "5", "--duration", "300ms", "--no-faults", "--out", tmp_path)
+    assert ran.status in (0, 2) and "directly, without the proxy" in " ".join(ran.out.split()), ran
+
+
 def test_stress_says_where_order_costs_concurrency(picklock):
     """Somebody else's server does not tell in which order it reads; ours does."""
     stress = ["stress", "--scheme", "set-nx-px-cad", "--clients", "4", "--no-faults", "--duration", "200ms", "--json", "-"]

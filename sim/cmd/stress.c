@@ -53,6 +53,8 @@ const char cmd_stress_help[] =
     "  --server-drift RATE    part of the servers whose clocks run 5 to 10% fast or slow\n"
     "                         (default 0%)\n"
     "  --no-faults            set all rates to 0, except those that are given\n"
+    "  --direct               clients talk to the servers without the proxy: no faults of the\n"
+    "                         network; the order is known all the same\n"
     "  --timeout TIME         how long a client waits for a reply (default a quarter of a lease)\n"
     "  --think LENGTHS        pause of a client between attempts: 5ms is always that, 2ms..8ms\n"
     "                         even, exponential:5ms of that mean (default 0us..400us a client)\n"
@@ -78,7 +80,7 @@ struct options {
     const char *scheme, *shard, *duration;
     struct run_choices choices;
     int64_t clients, locks, servers, seed;
-    int no_faults, keep_history, until_violation;
+    int no_faults, keep_history, until_violation, is_direct;
     struct output output;
 };
 
@@ -98,6 +100,7 @@ static enum fail check_worker(const struct options *options, struct failure *fai
                   {"--stall-in-release", options->stress.stall_in_release_ppm},
                   {"--delay-past-lease", options->stress.delay_past_lease_ppm},
                   {"--redis", options->choices.redis},
+                  {"--direct", options->is_direct},
                   {"--shard", options->shard}};
     for (size_t i = 0; i < sizeof others / sizeof *others; i++)
         if (others[i].is_given)
@@ -108,6 +111,35 @@ static enum fail check_worker(const struct options *options, struct failure *fai
     if (options->locks > CROWD_LOCKS_MAX)
         return failure_set(failure, FAIL_INPUT, "--locks: of workers there are at most %d",
                            CROWD_LOCKS_MAX);
+    return FAIL_NONE;
+}
+
+static bool is_said(uint32_t ppm)
+{
+    return ppm && ppm != rate_not_said;
+}
+
+/* Without the proxy nobody can strike on the way, and only a server of ours tells its order. */
+static enum fail check_direct(struct options *options, struct failure *failure)
+{
+    struct stress_options *stress = &options->stress;
+    const struct {
+        const char *name;
+        bool is_given;
+    } others[] = {{"--delay", is_said(stress->delay_ppm)},
+                  {"--lose-reply", is_said(stress->lose_reply_ppm)},
+                  {"--lose-request", is_said(stress->lose_request_ppm)},
+                  {"--silence", stress->silence_ppm},
+                  {"--refuse", stress->refuse_ppm},
+                  {"--delay-past-lease", stress->delay_past_lease_ppm},
+                  {"--redis", options->choices.redis},
+                  {"--real-time", options->choices.real_time}};
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        if (others[i].is_given)
+            return failure_set(failure, FAIL_INPUT,
+                               "%s wants the proxy: it does not go with --direct", others[i].name);
+    stress->is_direct = true;
+    stress->delay_ppm = stress->lose_reply_ppm = stress->lose_request_ppm = 0;
     return FAIL_NONE;
 }
 
@@ -159,6 +191,7 @@ static enum fail parse(int argc, char **argv, struct options *options, struct fa
         {"--drift", OPTION_RATE, &stress->drift_ppm, 0, 0},
         {"--server-drift", OPTION_RATE, &stress->server_drift_ppm, 0, 0},
         {"--no-faults", OPTION_FLAG, &options->no_faults, 0, 0},
+        {"--direct", OPTION_FLAG, &options->is_direct, 0, 0},
         {"--real-time", OPTION_FLAG, &options->choices.real_time, 0, 0},
         {"--timeout", OPTION_DURATION, &stress->timeout_us, 1000, hour_us},
         {"--think", OPTION_LENGTHS, &options->think, 0, hour_us},
@@ -180,6 +213,8 @@ static enum fail parse(int argc, char **argv, struct options *options, struct fa
     if (options->duration && read_duration(options, day_us, failure))
         return FAIL_INPUT;
     if (options->choices.worker && check_worker(options, failure))
+        return FAIL_INPUT;
+    if (options->is_direct && check_direct(options, failure))
         return FAIL_INPUT;
     return output_check(&options->output, failure);
 }

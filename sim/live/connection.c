@@ -266,9 +266,11 @@ static void pinged(redisAsyncContext *async, void *got, void *data)
 
 void connection_greet(struct connection *connection)
 {
-    if (!connection->async ||
-        redisAsyncCommand(connection->async, pinged, NULL, "PING") != REDIS_OK)
+    static const char ping[] = "*1\r\n$4\r\nPING\r\n";
+    if (!connection->async || redisAsyncFormattedCommand(connection->async, pinged, NULL, ping,
+                                                         sizeof ping - 1) != REDIS_OK)
         return; /* it is ending, and that is told */
+    connection->sent += sizeof ping - 1;
     connection->greetings++;
 }
 
@@ -280,10 +282,19 @@ static enum fail no_connection(const redisAsyncContext *async, const struct endp
                        async && async->errstr ? async->errstr : "out of memory");
 }
 
+/* Its own end is what the server sees. */
+static void join_directly(struct connection *connection)
+{
+    connection->server_port = connection->port;
+    if (connection->endpoint->order)
+        read_order_join(connection->endpoint->order, connection);
+}
+
 enum fail connection_new(struct connection **made, struct endpoint *endpoint, void *owner,
                          struct failure *failure)
 {
-    redisAsyncContext *async = redisAsyncConnect("127.0.0.1", proxy_port(endpoint->proxy));
+    const int port = endpoint->direct_port ? endpoint->direct_port : proxy_port(endpoint->proxy);
+    redisAsyncContext *async = redisAsyncConnect("127.0.0.1", port);
     struct connection *connection = memory_new(1, sizeof *connection);
     int error = 0;
     if (async && !async->err)
@@ -303,8 +314,11 @@ enum fail connection_new(struct connection **made, struct endpoint *endpoint, vo
     connection->poll.data = connection;
     connection->poll_is_open = true;
     connection->port = own_port(async->c.fd);
-    endpoint->by_port[connection->port] = connection;
     endpoint->connections++;
+    if (endpoint->direct_port)
+        join_directly(connection);
+    else
+        endpoint->by_port[connection->port] = connection;
     async->data = async->ev.data = connection;
     async->ev.addRead = add_read;
     async->ev.delRead = remove_read;
@@ -318,6 +332,15 @@ enum fail connection_new(struct connection **made, struct endpoint *endpoint, vo
     return FAIL_NONE;
 }
 
+/* What hiredis would free behind its callback is ours. */
+static redisReply *take_reply(redisReply *got)
+{
+    redisReply *reply = memory_new(1, sizeof *reply);
+    *reply = *got;
+    *got = (redisReply){.type = REDIS_REPLY_NIL};
+    return reply;
+}
+
 /* One of the call's replies has come; hiredis says NULL when the connection ended instead. */
 static void reply_heard(redisAsyncContext *async, void *got, void *data)
 {
@@ -325,6 +348,11 @@ static void reply_heard(redisAsyncContext *async, void *got, void *data)
     (void)async;
     if (!got)
         return;
+    if (exchange->is_direct) {
+        if (!exchange->connection->is_cut)
+            exchange_answered(exchange, take_reply(got));
+        return;
+    }
     exchange->delivered++;
     assert(exchange->delivered <= exchange->requests);
     struct connection *connection = exchange->connection;
@@ -374,6 +402,8 @@ struct exchange *connection_send(struct connection *connection, void *owner,
     connection->last = exchange;
     if (!connection->arriving)
         connection->arriving = exchange;
+    if (connection->endpoint->direct_port)
+        exchange_goes_directly(exchange, length);
     for (int i = 0; i < exchange->requests; i++) {
         size_t one = request_length(bytes + sent);
         /* Fails only on a connection that is ending: then its end tells the owner. */

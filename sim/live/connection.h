@@ -6,8 +6,9 @@
  *
  * Every command (a call: one request, or the pipeline of a transaction) stops twice: when its
  * request stands at the proxy, and when its reply does. The owner of the endpoint lets it go on. A
- * connection keeps its order. The same code serves directed worlds, which look at the calls, and
- * stress, which is told of them. Knows nothing of schemes. */
+ * connection keeps its order. A direct endpoint has no proxy between: there a request goes at once,
+ * and only the reply stops, at the client. The same code serves directed worlds, which look at the
+ * calls, and stress, which is told of them. Knows nothing of schemes. */
 #ifndef PICKLOCK_LIVE_CONNECTION_H
 #define PICKLOCK_LIVE_CONNECTION_H
 
@@ -32,7 +33,8 @@ struct exchange {
                    */
     int arrived;  /* requests at the proxy */
     int answered; /* replies at the proxy */
-    int delivered; /* replies at the client */
+    int delivered;  /* replies at the client */
+    bool is_direct; /* no proxy sees it */
     bool may_execute, may_be_delivered;
     bool arrived_early; /* its reply was let through to free the way for later ones; it is not heard
                         yet */
@@ -68,6 +70,7 @@ struct endpoint {
     int expiry_s;            /* of what locks guard, on somebody else's server; 0: none */
     struct proxy *proxy;
     struct connection **by_port; /* of the client's end */
+    int direct_port; /* clients connect to the server there, without the proxy; 0: through it */
     const struct connection_events *events;
     uv_prepare_t flush; /* writes what connections have to write, before the loop waits */
     struct connection *unwritten, **unwritten_end; /* those, in turn */
@@ -91,6 +94,7 @@ struct connection {
     int server_port;        /* of the proxy's end of the connection to the server; 0: not yet */
     uint32_t server_number; /* what the server accepted it as; 0: not seen yet */
     uint64_t server_read;   /* bytes that the server has read from it */
+    uint64_t sent;          /* bytes, on a direct connection */
     struct exchange *first, *last, *arriving;
     struct exchange *in_hook;
     bool is_cut;  /* by us: nobody is told */

@@ -169,6 +169,42 @@ static enum proxy_decision hook_request(void *context, void *link_owner,
     return exchange->may_execute ? PROXY_PASS : PROXY_HOLD;
 }
 
+/* --- without the proxy --- */
+
+void exchange_goes_directly(struct exchange *exchange, size_t length)
+{
+    struct connection *connection = exchange->connection;
+    exchange->is_direct = exchange->may_execute = true;
+    exchange->arrived = exchange->requests;
+    exchange->released_us = monotonic_us();
+    exchange->end = connection->sent += length;
+    connection->arriving = NULL;
+}
+
+void exchange_answered(struct exchange *exchange, redisReply *reply)
+{
+    const struct connection_events *events = exchange->connection->endpoint->events;
+    exchange->replies[exchange->answered++] = reply;
+    if (!exchange_is_answered(exchange))
+        return;
+    exchange->answered_us = monotonic_us();
+    exchange->reply = decode(exchange);
+    if (events && events->executed)
+        events->executed(exchange);
+}
+
+/* The client hears it now; whoever is told may let go of it. */
+static void deliver_directly(struct exchange *exchange)
+{
+    const struct connection_events *events = exchange->connection->endpoint->events;
+    if (exchange->may_be_delivered || !exchange_is_answered(exchange))
+        return;
+    exchange->may_be_delivered = true;
+    exchange->delivered = exchange->requests;
+    if (exchange->owner && events && events->delivered)
+        events->delivered(exchange);
+}
+
 static enum proxy_decision hook_reply(void *context, void *link_owner,
                                       struct proxy_request *request, const char *bytes,
                                       size_t length)
@@ -272,6 +308,8 @@ void exchange_refuse(struct exchange *exchange, enum reply_error error)
 void exchange_execute(struct exchange *exchange)
 {
     struct connection *connection = exchange->connection;
+    if (exchange->is_direct)
+        return; /* it went when it was sent */
     exchange->may_execute = true;
     /* Before it is written: what stands behind the writing may be later than the execution. */
     exchange->released_us = monotonic_us();
@@ -287,6 +325,10 @@ void exchange_execute(struct exchange *exchange)
 
 void exchange_deliver(struct exchange *exchange)
 {
+    if (exchange->is_direct) {
+        deliver_directly(exchange);
+        return;
+    }
     if (exchange->arrived_early) {
         const struct connection_events *events = exchange->connection->endpoint->events;
         exchange->arrived_early = false;

@@ -13,6 +13,11 @@ void connection_broke(struct connection *connection);
 /* Writes what connections have to write: before the loop waits. */
 void endpoint_write(struct endpoint *endpoint);
 
+/* On a direct connection: its requests, of so many bytes, go to the server now. */
+void exchange_goes_directly(struct exchange *exchange, size_t length);
+/* There: the server has answered one of them. Takes reply. */
+void exchange_answered(struct exchange *exchange, redisReply *reply);
+
 /* Frees the connection's first calls that are over, and that nobody waits for. */
 void exchanges_leave(struct connection *connection);
 

@@ -93,6 +93,7 @@ struct stress_options {
     /* Called about once a second (may be NULL). */
     void (*progress)(void *context, const struct stress_progress *progress);
     void *progress_context;
+    bool is_direct;       /* without the proxy: no rate of a fault that is the network's */
     bool until_violation; /* the run may end behind the first that counts as a failure */
     /* Has enough been seen, so that the run may end? Asked ten times a second (may be NULL). */
     bool (*is_enough)(void *context);

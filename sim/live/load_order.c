@@ -18,6 +18,20 @@ static bool reads_in_one_thread(redisContext *control)
     return is_one;
 }
 
+enum fail load_order_go_direct(const struct stress *stress, struct failure *failure)
+{
+    for (int i = 0; i < stress->options->servers && stress->options->is_direct; i++) {
+        const struct proxy_address address = servers_address(&stress->live->servers, i);
+        if (!stress->is_ordered || address.path[0])
+            return failure_set(failure, FAIL_UNAVAILABLE,
+                               "server %d does not tell in which order it reads: only the proxy "
+                               "could know, and --direct goes without it",
+                               i + 1);
+        stress->live->endpoints[i].direct_port = address.port;
+    }
+    return FAIL_NONE;
+}
+
 void load_order_follow(struct stress *stress)
 {
     const struct servers *servers = &stress->live->servers;
@@ -47,6 +61,7 @@ enum fail load_order_prove(const struct stress *stress, struct failure *failure)
 void load_order_drop(struct stress *stress)
 {
     for (int i = 0; i < stress->options->servers; i++) {
+        stress->live->endpoints[i].direct_port = 0;
         read_order_free(stress->live->endpoints[i].order);
         stress->live->endpoints[i].order = NULL;
     }

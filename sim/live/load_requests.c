@@ -418,6 +418,8 @@ void load_request_go(struct load_request *request)
     request->connection = *connection;
     request->exchange =
         connection_send(*connection, request, &request->command, stress->prefixes[request->lock]);
+    if (request->exchange->is_direct)
+        arrived(request->exchange);
 }
 
 static void try_again(struct load_timer *timer)

@@ -225,9 +225,14 @@ static int64_t connections_of_clients(const struct stress_options *options, int6
     return (clients * lanes * options->servers * 10 + 8) / 9;
 }
 
-static int64_t descriptors_of(int64_t connections)
+static int64_t descriptors_of_wire(const struct stress_options *options)
 {
-    return connections * DESCRIPTORS_OF_WIRE + DESCRIPTORS_SPARE;
+    return options->is_direct ? 1 : DESCRIPTORS_OF_WIRE;
+}
+
+static int64_t descriptors_of(const struct stress_options *options, int64_t connections)
+{
+    return connections * descriptors_of_wire(options) + DESCRIPTORS_SPARE;
 }
 
 /* live_new() has raised the soft limit as far as it may be. */
@@ -246,7 +251,7 @@ static enum fail has_room(const struct stress_options *options, int64_t *connect
     const int64_t by_servers = (int64_t)WIRES_OF_SERVER * options->servers;
     int64_t needed = connections_of_clients(options, options->clients), fit = options->clients;
     int64_t files = open_files();
-    *connections_max = (files - DESCRIPTORS_SPARE) / DESCRIPTORS_OF_WIRE;
+    *connections_max = (files - DESCRIPTORS_SPARE) / descriptors_of_wire(options);
     bool is_by_files = *connections_max < by_servers;
     if (!is_by_files)
         *connections_max = by_servers;
@@ -262,8 +267,8 @@ static enum fail has_room(const struct stress_options *options, int64_t *connect
                            "%d clients of %s need %" PRId64
                            " open files, and this process may have %" PRId64
                            ": %s; or raise the limit (ulimit -n %" PRId64 ")",
-                           options->clients, options->scheme->name, descriptors_of(needed), files,
-                           fits, descriptors_of(needed));
+                           options->clients, options->scheme->name, descriptors_of(options, needed),
+                           files, fits, descriptors_of(options, needed));
     return failure_set(failure, FAIL_UNAVAILABLE,
                        "%d clients of %s need %" PRId64 " connections, and %d server%s %" PRId64
                        ": %s",
@@ -348,6 +353,8 @@ static enum fail prepare(struct stress *stress, struct failure *failure)
                      &stress_connection_events, failure))
         return failure->code;
     load_order_follow(stress);
+    if (load_order_go_direct(stress, failure))
+        return failure->code;
     stress->run = (struct run){.scheme = options->scheme,
                                .clients = options->clients,
                                .servers = options->servers,

@@ -184,6 +184,9 @@ void load_request_free(struct load_request *request);
 /* --- load_order.c --- */
 /* Follows the servers' reads, where all of them tell of them: before there are connections. */
 void load_order_follow(struct stress *stress);
+/* Where the run is to go without the proxy, connections go to the servers from here on; after
+ * load_order_follow(). FAIL_UNAVAILABLE: the order would not be known. */
+enum fail load_order_go_direct(const struct stress *stress, struct failure *failure);
 /* All clients have been answered: then each was seen to be read from. FAIL_UNAVAILABLE: which
  * server's order is not known. */
 enum fail load_order_prove(const struct stress *stress, struct failure *failure);

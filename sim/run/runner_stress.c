@@ -200,6 +200,10 @@ static const char one_at_a_time[] =
     "The servers do not tell in which order they read, so one command at a time was with each of "
     "them: the order in which they executed is known, and concurrency was given for it.";
 
+static const char direct[] =
+    "Clients talked to the servers directly, without the proxy: no fault of the network could "
+    "strike. The order of execution is the one in which the servers read.";
+
 /* A worker's processes begin before its history does: what it promises stands in its head. */
 static enum fail stress_worker(struct runner *runner, struct stress_options *options,
                                struct recording *recording, struct result_row *row,
@@ -277,6 +281,8 @@ enum fail runner_stress(struct runner *runner, struct stress_options *options,
         series_fill(recording.series, &row->stress->series);
         if (outcome.was_one_at_a_time)
             results_note(results, memory_format("%s", one_at_a_time));
+        if (options->is_direct)
+            results_note(results, memory_format("%s", direct));
         row->elapsed_us = outcome.elapsed_us;
         snprintf(results->server_version, sizeof results->server_version, "%s",
                  runner_is_worker(runner, options->scheme) ? runner->worker->program.server_version

@@ -51,6 +51,49 @@ static void replies_are_those_of_the_order(void **state)
     }
 }
 
+/* The same without the proxy: what the server was seen to read is the order, and nothing is lost.
+ */
+static void a_direct_run_knows_the_order(void **state)
+{
+    (void)state;
+    static const char *const schemes_tried[] = {"set-nx-px-cad", "watch-multi-del", "fenced",
+                                                "multi-setnx-expire-del"};
+    for (size_t i = 0; i < sizeof schemes_tried / sizeof *schemes_tried; i++) {
+        struct stress_options options = options_of(schemes_tried[i]);
+        struct stress_outcome outcome;
+        struct model model;
+        model_init(&model, 1000);
+        summary.model = &model;
+        options.is_direct = true;
+        options.clients = 60;
+        options.think = distribution_about(1);
+        options.duration_us = 60 * (int64_t)SECOND_US; /* a slow machine takes longer, no more */
+        summary.until_sections = 50;
+        runs(&options, &outcome);
+        assert_true(summary.sections >= 50);
+        assert_int_equal(summary.counter, summary.sections);
+        assert_int_equal(summary.kinds[EVENT_FAULT], 0);
+        assert_false(outcome.was_one_at_a_time);
+    }
+}
+
+/* What clients suffer strikes there, too, and connections that end are made anew. */
+static void clients_faults_strike_a_direct_run(void **state)
+{
+    (void)state;
+    struct stress_options options = options_of("set-nx-px-cad");
+    struct stress_outcome outcome;
+    options.is_direct = true;
+    options.lease_us = scheme_lease_us(options.scheme, 100000);
+    options.pause_ppm = 50000;
+    options.pause_us = options.lease_us;
+    options.crash_ppm = 50000;
+    runs(&options, &outcome);
+    assert_true(outcome.struck[STRUCK_PAUSE] > 0 && outcome.struck[STRUCK_CRASH] > 0);
+    assert_int_equal(outcome.struck[STRUCK_CRASH], summary.faults[CHOICE_CRASH]);
+    assert_true(summary.sections > 0);
+}
+
 static void set_faults(struct stress_options *options)
 {
     /* Long against a round trip on a busy machine, and under sanitizers. */
@@ -279,6 +322,8 @@ int main(void)
         cmocka_unit_test(draws_depend_on_nothing_else),
         cmocka_unit_test(nothing_is_lost_without_faults),
         cmocka_unit_test(replies_are_those_of_the_order),
+        cmocka_unit_test(a_direct_run_knows_the_order),
+        cmocka_unit_test(clients_faults_strike_a_direct_run),
         cmocka_unit_test(every_fault_strikes_and_is_told),
         cmocka_unit_test(a_safe_scheme_only_overruns),
         cmocka_unit_test(a_blind_delete_is_found),
