@@ -464,7 +464,8 @@ def test_a_history_in_which_time_runs_backwards_is_refused(tmp_path):
     forged = tmp_path / "forged.jsonl"
     forged.write_text("\n".join(lines) + "\n")
     ran = run("check", forged)
-    assert ran.status == 64 and f"{forged}:{len(lines) - 1}: 't' is {earlier}, earlier than" in ran.err and ran.out == "", ran
+    column = lines[-2].index('"t"') + 1
+    assert ran.status == 64 and f"{forged}:{len(lines) - 1}:{column}: 't' is {earlier}, earlier than" in ran.err and ran.out == "", ran
 
 
 # --- one of a thing, and what is left out ---
