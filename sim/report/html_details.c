@@ -345,7 +345,10 @@ static void put_group_head(const struct page *page, const struct result_row *fir
 {
     const char *name = view_names(first).first;
     html_put(page, "<section class=\"scenario\" data-scenario=\"%s%s\">\n<h2>%s%s",
-             first->search ? "explore " : "", name, first->search ? "Every interleaving of " : "",
+             first->search ? "explore " : "", name,
+             !first->search                    ? ""
+             : search_is_random(first->search) ? "Random interleavings of "
+                                               : "Every interleaving of ",
              first->stress ? "Stress, in detail" : name);
     html_origin(page, first->origin);
     html_put(page, " <a class=\"up\" href=\"#top\">back to the top</a></h2>\n");

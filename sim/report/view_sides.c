@@ -17,6 +17,7 @@ struct lock_fate {
     const char *lock; /* borrowed */
     enum fate fate;
     enum cause cause; /* of FATE_BROKEN: the first one in the order of their table */
+    unsigned words;   /* bit enum cause: of HARM_WORD */
     bool is_naive, is_unrated;
 };
 
@@ -44,6 +45,18 @@ static enum cause broken_by(const struct result_row *row)
     return first;
 }
 
+static unsigned wrong_words(const struct result_row *row)
+{
+    unsigned causes = 0;
+    for (int i = 0; i < row->properties_count; i++) {
+        const enum cause cause = row->properties[i].cause;
+        if (row->properties[i].verdict == VERDICT_VIOLATED && cause_blame(cause) == BLAME_SCHEME &&
+            cause_harm(cause) == HARM_WORD)
+            causes |= 1u << cause;
+    }
+    return causes;
+}
+
 static bool is_open(const struct result_row *row)
 {
     return row->search ? !row->search->is_complete : result_standing(row) == STANDING_UNKNOWN;
@@ -62,6 +75,7 @@ static void note_row(struct lock_fate *fate, const struct result_row *row)
         fate->cause = cause;
     const enum fate now = cause != CAUSE_NONE ? FATE_BROKEN : is_open(row) ? FATE_OPEN : FATE_KEPT;
     fate->fate = now > fate->fate ? now : fate->fate;
+    fate->words |= wrong_words(row);
 }
 
 /* Of each lock that was judged one; returns how many. */
@@ -132,6 +146,38 @@ static char *open_part(const struct lock_side *side)
     return words;
 }
 
+/* ", but 2 of them fail in other ways (late-grant)", of those that did not break the lock; or "".
+ * The caller frees. */
+static char *but_part(const struct lock_side *side)
+{
+    unsigned causes = 0;
+    int count = 0;
+    for (int i = 0; i < side->locks_count; i++) {
+        const struct lock_fate *lock = &side->locks[i];
+        const bool counts = is_of_side(side, lock) && lock->fate != FATE_BROKEN && lock->words;
+        count += counts;
+        causes |= counts ? lock->words : 0;
+    }
+    if (!count)
+        return memory_text("");
+    char *names = NULL;
+    for (int i = 0; i < CAUSE_COUNT; i++)
+        if (causes >> i & 1) {
+            char *longer = memory_format("%s%s%s", names ? names : "", names ? ", " : "",
+                                         cause_name((enum cause)i));
+            free(names);
+            names = longer;
+        }
+    char *words = side->count == 1 ? memory_format(", but fails in other ways (%s)", names)
+                  : side->by_fate[FATE_BROKEN]
+                      ? memory_format("; %d other%s in other ways (%s)", count,
+                                      count == 1 ? " fails" : "s fail", names)
+                      : memory_format(", but %d of them fail%s in other ways (%s)", count,
+                                      count == 1 ? "s" : "", names);
+    free(names);
+    return words;
+}
+
 /* One lock: "The naive set-nx-ex-del broke the lock by its own doing (unlock-bug)"; is_short: the
  * sentence before has said what is asked. The caller frees. */
 static char *words_of_one(const struct lock_side *side, bool is_short)
@@ -145,23 +191,28 @@ static char *words_of_one(const struct lock_side *side, bool is_short)
         return memory_format("%s%s%s broke the lock%s (%s)", the, side->adjective, lock->lock,
                              is_either ? ", or its server did" : " by its own doing",
                              cause_name(lock->cause));
-    return memory_format("%s%s%s %s", the, side->adjective, lock->lock,
-                         lock->fate == FATE_OPEN ? "is not decided"
-                         : is_short              ? "did not"
-                                                 : "did not break the lock by its own doing");
+    char *but = but_part(side);
+    char *words = memory_format("%s%s%s %s%s", the, side->adjective, lock->lock,
+                                lock->fate == FATE_OPEN ? "is not decided"
+                                : is_short              ? "did not"
+                                                        : "did not break the lock by its own doing",
+                                but);
+    free(but);
+    return words;
 }
 
 /* "14 of 15 naive schemes broke the lock by their own doing"; of the others, which. */
 static char *words_of_many(const struct lock_side *side, bool is_short)
 {
-    char *open = open_part(side);
+    char *open = open_part(side), *but = side->is_naive ? memory_text("") : but_part(side);
     char *names =
         side->by_fate[FATE_BROKEN] && !side->is_naive ? names_of(side, FATE_BROKEN) : NULL;
     char *words =
-        memory_format("%d of %d %sschemes %s%s%s%s", side->by_fate[FATE_BROKEN], side->count,
+        memory_format("%d of %d %sschemes %s%s%s%s%s", side->by_fate[FATE_BROKEN], side->count,
                       side->adjective, is_short ? "did" : "broke the lock by their own doing",
-                      names ? ": " : "", names ? names : "", open);
+                      names ? ": " : "", names ? names : "", but, open);
     free(names);
+    free(but);
     free(open);
     return words;
 }

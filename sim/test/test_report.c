@@ -135,7 +135,8 @@ static void markdown_has_the_rows_and_escapes(void **state)
     char *text = printed(FORMAT_MARKDOWN, "report.md");
     expect_in(text,
               "## picklock: 1 of 2 naive schemes broke the lock by their own doing; setnx-del is "
-              "not decided. 0 of 3 safe schemes did. python3 ");
+              "not decided. 0 of 3 safe schemes did, but 1 of them "
+              "fails in other ways \\(late-grant\\). python3 ");
     expect_in(text, "3 of 10 verdicts are not as expected, 1 could not be judged. ");
     expect_in(text,
               "| expired-lease-double-delete | naive | set-nx-ex-del | ✗ violated | release-own | "
