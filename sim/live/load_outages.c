@@ -1,10 +1,10 @@
 /* load_outages.c - servers that clients cannot reach for a while in a stress run: silent, or
- * refusing connections. See stress.h.
+ * refusing connections; and servers that lose their keys. See stress.h.
  *
  * A silent server executes nothing, and nothing of it reaches a client; its connections stay. One
  * that refuses has its connections reset, and nobody listens where clients connect: their attempts
  * fail with ECONNREFUSED. What a server is executing when it is to go out of reach is answered
- * first. */
+ * first; so it is before its keys go, and the history says between which commands they went. */
 #include "live/stress.h"
 
 #include <assert.h>
@@ -35,6 +35,10 @@ void outage_draw(const struct load_request *request)
         return;
     queue->stress = stress;
     queue->server = request->server;
+    if (request->strike == STRIKE_FLUSH_ALL) {
+        queue->is_flush_due = true;
+        return;
+    }
     queue->due = request->strike == STRIKE_REFUSAL ? REACH_REFUSED : REACH_SILENT;
     queue->due_us = 1 + request->delay_us;
 }
@@ -68,6 +72,7 @@ void outages_end(struct stress *stress)
     for (int i = 0; i < stress->options->servers; i++) {
         struct queue *queue = &stress->queues[i];
         queue->due = REACH_OPEN;
+        queue->is_flush_due = false;
         if (queue->reach == REACH_OPEN)
             continue;
         timers_remove(&stress->timers, &queue->outage.timer);
@@ -86,8 +91,27 @@ static void refuse(struct queue *queue)
         lanes_reset(&stress->load_clients[i], queue->server);
 }
 
+/* Told only when it is shown that the keys are gone. */
+static void flush_due(struct queue *queue)
+{
+    struct stress *stress = queue->stress;
+    struct failure why;
+    const bool is_due = queue->is_flush_due && !stress->is_ending;
+    queue->is_flush_due = false;
+    if (!is_due)
+        return;
+    if (servers_flush_keys(&stress->live->servers, queue->server, &why)) {
+        doubt(stress, &why);
+        return;
+    }
+    stress->struck[STRUCK_FLUSH_ALL]++;
+    write_outage(queue, FAULT_FLUSH_ALL);
+}
+
 void outage_begin_due(struct queue *queue)
 {
+    if (queue->is_flush_due)
+        flush_due(queue);
     const enum server_reach due = queue->due;
     struct stress *stress = queue->stress;
     queue->due = REACH_OPEN;

@@ -73,7 +73,8 @@ void load_request_dequeue(struct load_request *request)
 /* Some are with it: may the next one go there, too? */
 static bool may_join(const struct stress *stress, const struct queue *queue, int server)
 {
-    return stress->live->endpoints[server].order && queue->due == REACH_OPEN;
+    return stress->live->endpoints[server].order && queue->due == REACH_OPEN &&
+           !queue->is_flush_due;
 }
 
 void load_requests_pump(struct stress *stress, int server)
@@ -152,7 +153,8 @@ static void arrived(struct exchange *exchange)
         stress->struck[STRUCK_REQUEST]++;
         load_request_fault(request, FAULT_LOSE_REQUEST, 0);
         lane_end(request->load_client, request->connection, request, MOMENT_LOST);
-    } else if (request->strike == STRIKE_SILENCE || request->strike == STRIKE_REFUSAL) {
+    } else if (request->strike == STRIKE_SILENCE || request->strike == STRIKE_REFUSAL ||
+               request->strike == STRIKE_FLUSH_ALL) {
         outage_draw(request);
         enqueue(request);
     } else if (request->strike == STRIKE_DELAY_BEFORE ||
@@ -370,6 +372,7 @@ static void draw_strike(struct load_request *request)
     const uint64_t delay = reply + options->delay_ppm;
     const uint64_t silence = delay + options->silence_ppm;
     const uint64_t refuse = silence + options->refuse_ppm;
+    const uint64_t late = refuse + options->delay_past_lease_ppm;
     if (part < lost)
         request->strike = STRIKE_REQUEST;
     else if (part < reply)
@@ -380,8 +383,10 @@ static void draw_strike(struct load_request *request)
         request->strike = STRIKE_SILENCE;
     else if (part < refuse)
         request->strike = STRIKE_REFUSAL;
-    else if (part < refuse + options->delay_past_lease_ppm)
+    else if (part < late)
         request->strike = drawn >> 63 ? STRIKE_PAST_LEASE_BEFORE : STRIKE_PAST_LEASE_AFTER;
+    else if (part < late + options->flush_all_ppm)
+        request->strike = STRIKE_FLUSH_ALL;
     request->delay_us =
         stress_spread(drawn >> 20, request->strike == STRIKE_SILENCE   ? options->silence_us
                                    : request->strike == STRIKE_REFUSAL ? options->refuse_us

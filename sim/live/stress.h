@@ -54,6 +54,7 @@ struct load_request {
         STRIKE_REPLY,
         STRIKE_SILENCE,
         STRIKE_REFUSAL,
+        STRIKE_FLUSH_ALL,
         STRIKE_DELAY_BEFORE,
         STRIKE_DELAY_AFTER,
         STRIKE_PAST_LEASE_BEFORE,
@@ -105,6 +106,7 @@ struct queue {
     enum server_reach reach;  /* silent: nothing goes to the server, nor from it to a client */
     enum server_reach due;    /* not open: begins when nothing is with the server, */
     int64_t due_us;           /* and lasts so long */
+    bool is_flush_due;        /* loses its keys, when nothing is with the server */
     bool has_refused;         /* connections, at some time */
     int server;
     struct stress *stress;
@@ -193,8 +195,8 @@ enum fail load_order_prove(const struct stress *stress, struct failure *failure)
 /* All connections have gone. */
 void load_order_drop(struct stress *stress);
 
-/* --- load_outages.c: servers out of reach for a while --- */
-/* The request's strike puts its server out of reach, as soon as nothing is with it. */
+/* --- load_outages.c: servers out of reach for a while, or without their keys --- */
+/* The request's strike does so to its server, as soon as nothing is with it. */
 void outage_draw(const struct load_request *request);
 /* Begins the one that was drawn, if any; nothing is with the server. */
 void outage_begin_due(struct queue *queue);

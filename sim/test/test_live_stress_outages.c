@@ -133,6 +133,56 @@ static void errors_taken_for_answers_are_found(void **state)
     }
 }
 
+/* --- servers without their keys --- */
+
+/* The holder works for most of its lease, so that others come while it does. */
+static struct stress_options slow_work(void)
+{
+    struct stress_options options = short_leases(scheme_named("set-nx-px-cad"));
+    options.timeout_us = 20 * SECOND_US;
+    options.pause_ppm = 900000;
+    options.pause_us = options.lease_us / 2;
+    return options;
+}
+
+/* Who holds it has lost it, and somebody else is let in; it is not the scheme's doing. */
+static void lost_keys_let_others_in(void **state)
+{
+    (void)state;
+    struct stress_options options = slow_work();
+    struct finding findings[PROPERTY_COUNT];
+    const struct finding *found = &findings[PROPERTY_LEASE_EXCLUSION];
+    struct counters counters = {0};
+    for (int i = 0; i < 2; i++) {
+        options.seed++;
+        checks_agree(&options, findings, &counters);
+        assert_int_not_equal(found->verdict, VERDICT_VIOLATED);
+        assert_int_equal(summary.faults[CHOICE_FLUSH_ALL], 0);
+    }
+    options.flush_all_ppm = 20000;
+    for (int i = 0; i < RUNS_MAX && (i == 0 || found->verdict != VERDICT_VIOLATED); i++) {
+        options.seed++;
+        checks_agree(&options, findings, &counters);
+        expect_no_blame(findings);
+    }
+    assert_int_equal(found->verdict, VERDICT_VIOLATED);
+    assert_int_equal(found->cause, CAUSE_LOST_GRANT);
+    assert_true(summary.faults[CHOICE_FLUSH_ALL] > 0);
+}
+
+/* What is counted is what the history tells of. */
+static void lost_keys_are_counted(void **state)
+{
+    (void)state;
+    struct stress_options options = slow_work();
+    struct stress_outcome outcome;
+    options.duration_us = SECOND_US / 2;
+    options.flush_all_ppm = 20000;
+    runs(&options, &outcome);
+    assert_true(outcome.struck[STRUCK_FLUSH_ALL] > 0 && outcome.doubt.code == FAIL_NONE);
+    assert_int_equal(outcome.struck[STRUCK_FLUSH_ALL], summary.faults[CHOICE_FLUSH_ALL]);
+}
+
 /* --- servers' clocks --- */
 
 static struct live *bent;
@@ -219,6 +269,8 @@ int main(void)
         cmocka_unit_test(connections_are_refused_for_real),
         cmocka_unit_test(safe_locks_survive_refusals),
         cmocka_unit_test(errors_taken_for_answers_are_found),
+        cmocka_unit_test(lost_keys_let_others_in),
+        cmocka_unit_test(lost_keys_are_counted),
         cmocka_unit_test(a_fast_server_ends_leases_early),
         cmocka_unit_test(a_server_that_does_not_drift_is_told),
     };
