@@ -14,7 +14,7 @@ import time
 import urllib.parse
 
 import pytest
-from conftest import BUILD, PATIENCE_S, PICKLOCK, connect, read_all, run
+from conftest import BUILD, PATIENCE_S, PICKLOCK, connect, read_all, run, until
 
 NPM = BUILD / "workers" / "node_modules"
 
@@ -364,6 +364,15 @@ def test_disabling_ends_connections_by_fin(api, echo):
     api("POST", "/proxies/p", {"enabled": True})
     with connect(port) as sock:
         assert said(sock, b"x") == b"x"
+
+
+def test_who_connects_and_says_nothing_keeps_nobody_out(own):
+    before = own.descriptors()
+    with contextlib.ExitStack() as silent:
+        for _ in range(500):
+            silent.enter_context(connect(own.port))
+        assert own("GET", "/proxies") == {}
+    until(lambda: own.descriptors() == before, "the silent ones are gone")
 
 
 def struck(port, count):

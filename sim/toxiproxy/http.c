@@ -13,7 +13,8 @@
 #include <string.h>
 
 enum {
-    CONNECTIONS_MAX = 200, /* of clients of the interface; more wait */
+    CONNECTIONS_MAX =
+        1000, /* of clients of the interface; more wait until one is idle for too long */
     IDLE_S = 60,
 };
 
