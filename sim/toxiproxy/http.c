@@ -13,8 +13,7 @@
 #include <string.h>
 
 enum {
-    CONNECTIONS_MAX =
-        1000, /* of clients of the interface; more wait until one is idle for too long */
+    CONNECTIONS_MAX = 1000, /* of clients of the interface; more wait */
     IDLE_S = 60,
 };
 
