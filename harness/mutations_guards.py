@@ -222,6 +222,8 @@ GUARDS = [
      "    ghost_age(&server_state->replica.previous);\n", ""),
     ("G3", SERVER, "keyspace_rename", "test_server_state", "what_was_written_over_is_renamed",
      "    ghost_rename(&keyspace->previous, new_position);\n", ""),
+    ("G4", SERVER, "server_state_tick", "test_server_state", "it_grows_old_in_a_snapshot",
+     "    ghost_age(&server_state->saved.previous);\n", ""),
 
     ("H1", VISITED, "fingerprint_set_init", "test_fingerprint_set", "every_word_counts",
      "i < FINGERPRINT_WORDS_MAX / 2; i++", "i < 2; i++"),

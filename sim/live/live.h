@@ -80,9 +80,8 @@ struct stress_options {
     int64_t silence_us;
     uint32_t refuse_ppm; /* of commands: their server refuses connections for about refuse_us */
     int64_t refuse_us;
-    uint32_t
-        flush_all_ppm;  /* of commands: their server loses its keys (FLUSHALL); wants live_can() */
-    uint32_t drift_ppm; /* of clients: their clocks gain, or lose, up to a tenth */
+    uint32_t flush_all_ppm;    /* of commands: their server loses its keys; wants live_can() */
+    uint32_t drift_ppm;        /* of clients: their clocks gain, or lose, up to a tenth */
     uint32_t server_drift_ppm; /* of servers: theirs do, at least half as much; BENT_TIME only */
     /* Aimed: where a lock is most easily broken. */
     uint32_t pause_after_grant_ppm; /* of grants: the client stalls for about pause_us, at once */

@@ -62,6 +62,19 @@ static void it_grows_old_at_a_replica(void **state)
     assert_int_equal(owner.left, LEFT - 1);
 }
 
+/* And in a snapshot that the server starts from again. */
+static void it_grows_old_in_a_snapshot(void **state)
+{
+    (void)state;
+    struct server_state server_state = claimed_by_bob();
+    server_state_save(&server_state);
+    server_state_tick(&server_state, false);
+    server_state_restart_with_saved(&server_state);
+    const struct ghost_owner owner = owner_after_refusal(&server_state, BOB);
+    assert_int_equal(owner.owner, ALICE + 1);
+    assert_int_equal(owner.left, LEFT - 1);
+}
+
 /* The two change places: it is still hers, under her new name. */
 static void what_was_written_over_is_renamed(void **state)
 {
@@ -79,6 +92,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_was_written_over_grows_old),
         cmocka_unit_test(it_grows_old_at_a_replica),
+        cmocka_unit_test(it_grows_old_in_a_snapshot),
         cmocka_unit_test(what_was_written_over_is_renamed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
