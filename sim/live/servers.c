@@ -193,6 +193,7 @@ void servers_close(struct servers *servers)
             proxy_close(server->feed, NULL, NULL);
         server->feed = NULL;
         process_kill(&server->process);
+        servers_forget_saved(server);
     }
     spares_close(servers);
     foreign_close(servers);
