@@ -160,7 +160,7 @@ def test_a_server_that_dies_in_the_middle_of_a_run(tmp_path):
     results = results_of(tmp_path)
     assert results["interrupted"]["done"] == len(results["results"]) > 0
     assert results["interrupted"]["why"] in err
-    assert all(row["properties"] for row in results["results"])
+    assert all(row["properties"] or row["unsupported"] for row in results["results"])  # Debian's server has no DELEX
     assert run("report", tmp_path / "latest").status == 2
 
 

@@ -115,3 +115,13 @@ def test_the_explorer_draws_its_witnesses(tmp_path):
     assert [line for line in kept.out.splitlines() if not line.startswith("report: ")] == ran.out.splitlines()
     again = run("report", tmp_path / "kept" / "latest", "--timeline", "--scenario", "stall", env=UTF8)
     assert again.status == 0 and again.out.count("believes that it has the lock") == 1, again
+
+
+@pytest.mark.parametrize("fault", ["restart-empty", "crash", "lose-reply", "server-clock"])
+def test_a_fault_that_names_nobody_is_drawn_by_its_name(picklock, tmp_path, fault):
+    """A history of somebody else's need not say whom it has struck."""
+    head, *_ = (ROOT / "sim" / "test" / "history1" / "restart-empty-fenced.jsonl").read_text().splitlines()
+    path = tmp_path / "a.jsonl"
+    path.write_text(f'{head}\n{{"i":0,"t":5,"kind":"fault","fault":"{fault}"}}\n{{"end":1}}\n')
+    ran = picklock("check", path, "--timeline", env=UTF8)
+    assert ran.status == 2 and re.search(rf" {fault}$", ran.out, re.M), ran

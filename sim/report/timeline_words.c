@@ -272,12 +272,19 @@ static void put_return(const struct timeline *timeline, const struct event *even
         put(text, " with fence %lld", (long long)event->fence);
 }
 
+/* Somebody else's history need not say whom a fault has struck. */
+static bool names_victims(const struct event *event, enum choice_kind kind)
+{
+    return (event->client >= 0 || !choice_names_client(kind)) &&
+           (event->server >= 0 || !choice_names_server(kind));
+}
+
 /* As the schedule would say it, where the fault is a choice. */
 static void put_fault(const struct timeline *timeline, const struct event *event, char *text)
 {
     char line[COMMAND_TEXT_MAX], amount[UNITS_TEXT_MAX];
     enum choice_kind kind;
-    if (!event->opaque && choice_of_fault(event->fault, &kind)) {
+    if (!event->opaque && choice_of_fault(event->fault, &kind) && names_victims(event, kind)) {
         struct choice choice = {.kind = kind,
                                 .client = event->client,
                                 .server = event->server,
