@@ -150,6 +150,32 @@ class Worker(Worker):
 """
 
 
+# A connection of its own for something else, in another database, or in the same one.
+DATABASES = """
+class Worker(Worker):
+    def init(self, settings):
+        super().init(settings)
+        assert self.client.ask("SELECT", 2) == b"OK"
+        self.other = Client(settings.address())
+        assert self.other.ask("SELECT", OTHER) == b"OK"
+
+    def release(self):
+        self.other.ask("INCR", "released")
+        return super().release()
+"""
+
+
+@pytest.mark.parametrize("other, status, words", [
+    (2, 0, "A clean hand-over: as expected."),
+    (3, 64, "worker A: it selects database 3 where database 2 was selected before: a worker's lock lives in one database"),
+], ids=["one", "two"])
+def test_the_lock_lives_in_one_database(picklock, tmp_path, other, status, words):
+    path = tmp_path / "lock.py"
+    path.write_text(CLIENT + f"OTHER = {other}\n" + DATABASES + "\npicklock_worker.run(Worker)\n")
+    ran = picklock("test", "--once", f"{PYTHON} {shlex.quote(str(path))}")
+    assert ran.status == status and words in ran.out + ran.err, ran
+
+
 # It knows its password, and forgets it where it connects anew.
 FORGETS_WHO = """
 class Worker(Worker):
@@ -215,6 +241,15 @@ def test_asked_once(picklock, tmp_path, more):
     for count in (1, 2):
         ran = picklock("explore", "--worker", f"{PYTHON} {shlex.quote(str(path))}", "--rounds", 1, "--clients", 2, "--fault", "none", env=env)
         assert ran.status == 0 and " safe " in ran.out, (count, ran)
+
+
+def test_two_locks_of_one_worker_are_not_asked(picklock, tmp_path):
+    """The second one is none that is judged: so what is found of the first would be no verdict about the worker."""
+    path = tmp_path / "lock.py"
+    path.write_text(CLIENT + TWO_LOCKS + "\npicklock_worker.run(Worker)\n")
+    ran = picklock("explore", "--worker", f"{PYTHON} {shlex.quote(str(path))}", "--rounds", 1, "--clients", 2, "--fault", "none", "--no-cache")
+    words = " ".join(ran.out.split())
+    assert ran.status == 2 and " safe " not in ran.out and "it keeps a key 'lock:second' beside the lock's, which has a token in it" in words, ran
 
 
 # The lock, and its expiry behind it in the same pipeline: a reset between the two leaves a lock for ever. Or both in one command.

@@ -1,6 +1,7 @@
 /* server_asker.c - see server_asker.h. */
 #include "ask/server_asker.h"
 
+#include "ask/asked_commands.h"
 #include "ask/key_form.h"
 #include "base/memory.h"
 #include "live/control.h"
@@ -100,27 +101,10 @@ enum command_kind server_command_kind(const struct server_asker *asker, uint32_t
     return kind;
 }
 
-/* What waits at the server, or goes past its keys, cannot be kept. */
 static enum fail check_command(const struct server_asker *asker, const struct wire_words *words,
                                struct failure *failure)
 {
-    static const char *const others[] = {
-        "SUBSCRIBE", "PSUBSCRIBE", "SSUBSCRIBE", "PUBLISH",   "BLPOP",  "BRPOP",
-        "BLMOVE",    "BZPOPMIN",   "WAIT",       "WAITAOF",   "XREAD",  "MONITOR",
-        "SHUTDOWN",  "BRPOPLPUSH", "CONFIG",     "BZPOPMAX",  "BLMPOP", "BZMPOP",
-        "FUNCTION",  "FCALL",      "TIME",       "RANDOMKEY", "DEBUG"};
-    const int last = words->requests > 1 ? words->count : 1;
-    if (words->count < words->wanted)
-        return failure_set(failure, FAIL_UNKNOWN, "a command of more than %d words", words->count);
-    for (int at = 0; at < last; at++)
-        for (size_t i = 0; i < sizeof others / sizeof *others; i++)
-            if (wire_words_is(words, at, others[i]))
-                return failure_set(failure, FAIL_UNKNOWN,
-                                   "%s: what waits at a server, publishes, or is not about its "
-                                   "keys alone is not decided by asking yet; --search random runs "
-                                   "it",
-                                   others[i]);
-    if (words->count && scripts_check(words->words[0], words->lengths[0], failure))
+    if (asked_commands_check(words, failure))
         return failure->code;
     if (wire_words_is(words, 0, "WATCH") &&
         (words->count != 2 || !wire_words_is(words, 1, asker->key)))
@@ -270,6 +254,29 @@ static enum fail set_watch(struct server_asker *asker, const struct server_quest
     return put_value(asker, &question->kept, failure);
 }
 
+/* The command, to keys as they are; what its connection watches is let go behind it, whatever came
+ * of it. */
+static enum fail put_command(struct server_asker *asker, const struct server_question *question,
+                             const struct lock_key *key, struct key_state *state,
+                             struct server_told *told, struct failure *failure)
+{
+    struct failure past;
+    enum fail fail = set_watch(asker, question, failure);
+    if (!fail)
+        fail = key_watch_before(&asker->watch, asker->control, key, 0, state, failure);
+    if (!fail)
+        fail = asked_commands_begin(asker->control, failure);
+    if (!fail)
+        fail = give_command(asker, question->command, told, failure);
+    if (!fail)
+        fail = asked_commands_end(asker->control, failure);
+    if (ask_plainly(asker, "UNWATCH\r\n", &past) && !fail) {
+        *failure = past;
+        fail = past.code;
+    }
+    return fail;
+}
+
 static enum fail put_question(struct server_asker *asker, const struct server_question *question,
                               struct server_told *told, struct failure *failure)
 {
@@ -279,10 +286,9 @@ static enum fail put_question(struct server_asker *asker, const struct server_qu
     *told = (struct server_told){.reply = 0};
     (void)snprintf(key.name, sizeof key.name, "%s", asker->key);
     asker->watch.is_known = false;
-    if (set_stage(asker, &question->kept, failure) || set_watch(asker, question, failure) ||
-        key_watch_before(&asker->watch, asker->control, &key, 0, &state, failure) ||
-        give_command(asker, question->command, told, failure) ||
-        ask_plainly(asker, "UNWATCH\r\n", failure) || take_keys(asker, &told->kept, failure))
+    if (set_stage(asker, &question->kept, failure) ||
+        put_command(asker, question, &key, &state, told, failure) ||
+        take_keys(asker, &told->kept, failure))
         return failure->code;
     (void)snprintf(key.name, sizeof key.name, "%s", asker->key);
     if (key_watch_behind(&asker->watch, asker->control, &key, 0, &state, &writes, failure))
@@ -294,18 +300,17 @@ static enum fail put_question(struct server_asker *asker, const struct server_qu
 enum fail server_ask(struct server_asker *asker, const struct server_question *question,
                      struct server_told *told, struct failure *failure)
 {
-    const uint32_t known = asker->questions.count;
-    const uint32_t number = intern_put(&asker->questions, question, sizeof *question);
-    if (number < known) {
-        *told = asker->answers[number];
+    const uint32_t known = intern_find(&asker->questions, question, sizeof *question);
+    if (known != UNKNOWN_ID) {
+        *told = asker->answers[known];
         return FAIL_NONE;
     }
-    asker->answers = memory_resize(asker->answers, number + 1, sizeof *asker->answers);
-    asker->answers[number] = (struct server_told){.reply = 0};
     asker->asked++;
-    if (put_question(asker, question, &asker->answers[number], failure))
-        return failure->code;
-    *told = asker->answers[number];
+    if (put_question(asker, question, told, failure))
+        return failure->code; /* and it is none that was answered */
+    const uint32_t number = intern_put(&asker->questions, question, sizeof *question);
+    asker->answers = memory_resize(asker->answers, number + 1, sizeof *asker->answers);
+    asker->answers[number] = *told;
     return FAIL_NONE;
 }
 

@@ -96,8 +96,6 @@ enum fail server_ask_again(struct server_asker *asker, uint32_t number, struct f
 
 /* --- server_scripts.c; private to the asker --- */
 enum fail scripts_load(struct server_asker *asker, int script, struct failure *failure);
-/* FAIL_UNKNOWN: a command, or a script, that lets fields of a hash expire: no form has that. */
-enum fail scripts_check(const char *text, size_t length, struct failure *failure);
 /* What the request made known was learned. */
 enum fail scripts_note(struct server_asker *asker, const struct wire_words *words,
                        struct failure *failure);

@@ -7,7 +7,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
 enum fail scripts_load(struct server_asker *asker, int script, struct failure *failure)
 {
@@ -21,27 +20,9 @@ enum fail scripts_load(struct server_asker *asker, int script, struct failure *f
     return FAIL_NONE;
 }
 
-enum fail scripts_check(const char *text, size_t length, struct failure *failure)
-{
-    static const char *const names[] = {"EXPIRE", "PEXPIRE", "SETEX", "GETEX"};
-    for (size_t at = 0; at < length; at++)
-        for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-            const size_t size = strlen(names[i]);
-            if ((text[at] == 'H' || text[at] == 'h') && length - at > size &&
-                strncasecmp(text + at + 1, names[i], size) == 0)
-                return failure_set(failure, FAIL_UNKNOWN,
-                                   "H%s: fields that expire by themselves are not decided by "
-                                   "asking yet",
-                                   names[i]);
-        }
-    return FAIL_NONE;
-}
-
 static enum fail keep_script(struct server_asker *asker, const char *word, size_t length,
                              struct failure *failure)
 {
-    if (scripts_check(word, length, failure))
-        return failure->code;
     char *body = memory_new(length + 1, 1);
     memcpy(body, word, length);
     for (int i = 0; i < asker->scripts_count; i++)

@@ -183,12 +183,13 @@ class SetNxExGetDel(Scheme):
 class SetNxPxCad(Scheme):
     promises = TOKEN
     fixed = None
+    unlock = COMPARE_DELETE
 
     def take(self):
         return self.redis("SET", self.key, self.token, "NX", "PX", self.ms) == "OK"
 
     def release(self):
-        return self.redis("EVAL", COMPARE_DELETE, 1, self.key, self.token) == 1
+        return self.redis("EVAL", self.unlock, 1, self.key, self.token) == 1
 
 
 class SetNxPxCadWeakToken(SetNxPxCad):
@@ -370,9 +371,6 @@ class Hash(SetNxPxCad):
     def take(self):
         return self.redis("EVAL", self.lock, 1, self.key, self.token, self.ms) == 1
 
-    def release(self):
-        return self.redis("EVAL", self.unlock, 1, self.key, self.token) == 1
-
 
 class HashDel(Hash):
     """Whoever releases deletes the hash."""
@@ -429,17 +427,47 @@ class Beside(SetNxPxCad):
         return super().release()
 
 
-class Fields(Hash):
-    """No scheme: a script that would let a field of its hash expire."""
-
-    lock = HASH_LOCK + " -- redis.call('hpexpire', KEYS[1], ARGV[2], 'FIELDS', 1, ARGV[1])"
-
-
 class Stream(SetNxPxCad):
     """No scheme: its lock is a stream."""
 
     def take(self):
         return self.redis("XADD", self.key, "MAXLEN", 1, "1-1", "token", self.token) == "1-1"
+
+
+class ServerTime(SetNxPxCad):
+    """As SetNxPxCad; its script looks at the server's clock."""
+
+    unlock = "redis.call('TI' .. 'ME') " + COMPARE_DELETE
+
+
+class Lottery(SetNxPxCad):
+    """As SetNxPxCad; draws lots in a transaction."""
+
+    def release(self):
+        for command in (("MULTI",), ("SADD", "lots", 1, 2, 3), ("SPOP", "lots"), ("DEL", "lots"), ("EXEC",)):
+            self.redis(*command)
+        return super().release()
+
+
+class Moment(SetNxPxCad):
+    """No scheme: its lock expires at a moment, not after a while."""
+
+    def take(self):
+        return self.redis("SET", self.key, self.token, "NX", "PXAT", 4102444800000) == "OK"
+
+
+class Publishing(SetNxPxCad):
+    """As SetNxPxCad; tells whoever waits that the lock is free."""
+
+    unlock = COMPARE_DELETE.replace("then return redis.call('del',KEYS[1])", "then redis.call('publish','free',1) return redis.call('del',KEYS[1])")
+
+
+class Listening(SetNxPxCad):
+    """As SetNxPxCad; hears when the lock is free."""
+
+    def take(self):
+        self.redis("SUBSCRIBE", "free")
+        return super().take()
 
 
 if __name__ == "__main__":

@@ -340,21 +340,29 @@ static void kept_answers_are_looked_at_before_they_are_taken(void **state)
 
 /* --- what cannot be decided --- */
 
+static void is_undecided(struct worker_asked *asked, int fault, const char *why)
+{
+    struct explore_options options;
+    struct explore_outcome outcome;
+    const struct explore_options own = options_of("set-nx-px-cad", fault);
+    search(asked, &own, &options, &outcome);
+    explore_outcome_free(&outcome);
+    const struct failure *failure = asking_failure(asked->asking);
+    assert_int_equal(failure->code, FAIL_UNKNOWN);
+    if (!strstr(failure->text, why))
+        fail_msg("\"%s\" is not in \"%s\"", why, failure->text);
+}
+
+/* What another search does not meet, it can decide; what it meets again is no answer by then. */
 static void undecided(const char *name, int fault, const char *why)
 {
     struct worker_asked asked;
-    struct explore_options options;
-    struct explore_outcome outcome;
-    const struct explore_options stall = options_of("set-nx-px-cad", fault);
     ask_for(&asked, "scheme_worker", name, 1);
-    search(&asked, &stall, &options, &outcome);
-    explore_outcome_free(&outcome);
-    assert_int_equal(asking_failure(asked.asking)->code, FAIL_UNKNOWN);
-    if (!strstr(asking_failure(asked.asking)->text, why))
-        fail_msg("%s: \"%s\" is not in \"%s\"", name, why, asking_failure(asked.asking)->text);
-    /* What another search does not meet, it can decide. */
+    is_undecided(&asked, fault, why);
     const bool is_steady = strcmp(name, "erratic") != 0;
     assert_int_equal(asking_go_on(asked.asking), is_steady);
+    if (is_steady && fault == FAULT_STALL)
+        is_undecided(&asked, fault, why);
     if (fault == FAULT_RESTART)
         decides(&asked, FAULT_LOSE_REPLY, 1u << PROPERTY_NO_ORPHAN | 1u << PROPERTY_TRUTHFUL);
     asking_free(asked.asking);
@@ -368,8 +376,20 @@ static void what_cannot_be_decided_says_why(void **state)
     undecided("growing", FAULT_STALL, "it does not close");
     undecided("beside", FAULT_STALL,
               "it keeps a key 'releases' beside the lock's, which has a token in it");
-    undecided("fields", FAULT_STALL, "HPEXPIRE: fields that expire by themselves");
-    undecided("stream", FAULT_STALL, "its lock's key is a stream");
+}
+
+/* What does not follow from the keys: a script that asks for the time, a transaction that draws
+ * lots, a moment, an order. */
+static void commands_that_cannot_be_asked_once_are_told(void **state)
+{
+    (void)state;
+    undecided("server-time", FAULT_STALL, "time: only commands whose answer follows from");
+    undecided("lottery", FAULT_STALL, "spop: only commands");
+    undecided("moment", FAULT_STALL, "EXAT or PXAT: only commands");
+    undecided("stream", FAULT_STALL, "XADD: only commands");
+    undecided("listening", FAULT_STALL, "SUBSCRIBE: only commands");
+    assert_int_equal(asked_verdict("publishing", FAULT_SLOW_WORK, PROPERTY_RELEASE_OWN),
+                     VERDICT_HOLDS);
 }
 
 /* --- phrases --- */
@@ -432,6 +452,7 @@ int main(void)
         cmocka_unit_test(scripts_that_are_loaded_at_first_are_there),
         cmocka_unit_test(kept_answers_are_looked_at_before_they_are_taken),
         cmocka_unit_test(what_cannot_be_decided_says_why),
+        cmocka_unit_test(commands_that_cannot_be_asked_once_are_told),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

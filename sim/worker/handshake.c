@@ -94,7 +94,26 @@ const char *session_hear_who(struct session *session, struct wire *wire,
 
 /* --- what it is set to --- */
 
-void session_note_handshake(struct session *session, const struct proxy_request *request)
+/* A lock's key is looked for in one database: which one it is, is what its workers say. */
+static void select_database(struct session *session, int client, int database)
+{
+    struct failure failure;
+    if (session->has_selected && session->database != database) {
+        (void)failure_set(
+            &failure, FAIL_INPUT,
+            "it selects database %d where database %d was selected before: a worker's "
+            "lock lives in one database, and one that uses several cannot be tested "
+            "yet",
+            database, session->database);
+        session_fail(session, client, &failure);
+        return;
+    }
+    session->has_selected = true;
+    session->database = database;
+}
+
+void session_note_handshake(struct session *session, int client,
+                            const struct proxy_request *request)
 {
     const struct wire_words words = wire_words_read(request->bytes, request->length);
     if (words.count < 2)
@@ -103,7 +122,7 @@ void session_note_handshake(struct session *session, const struct proxy_request 
     if (strcmp(request->name, "HELLO") == 0)
         session->protocol = number;
     else if (strcmp(request->name, "SELECT") == 0)
-        session->database = number;
+        select_database(session, client, number);
 }
 
 int session_protocol(const struct session *session)

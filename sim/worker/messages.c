@@ -172,7 +172,7 @@ static enum proxy_decision hook_request(void *context, void *link_owner,
     }
     if (session_is_handshake(request->name)) {
         left_for_server(session, link_owner, request);
-        session_note_handshake(session, request);
+        session_note_handshake(session, listener->client, request);
         if (session->events.passed)
             session->events.passed(session->events.context, listener->client, listener->server,
                                    request->name, "a handshake, not held");

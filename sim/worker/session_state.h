@@ -88,7 +88,8 @@ struct session {
     char waited_for[SESSION_NAME_MAX]; /* the name of the one that went there last */
     int64_t activity;                  /* goes up with all that happens */
     int64_t turns;                     /* commands that have waited at a server so far */
-    int protocol, database;            /* what its workers said last: HELLO, SELECT */
+    int protocol, database;            /* what its workers said: HELLO, SELECT */
+    bool has_selected;
     bool wants_who; /* one of them has said who it is: so each has to, on each connection */
     unsigned promises;
     char library[PROTOCOL_TEXT_MAX];
@@ -133,7 +134,6 @@ void session_add_published(struct wire *wire, struct session *session, const cha
 /* --- handshake.c --- */
 /* Is that command one that a connection begins with? It passes unheld. */
 bool session_is_handshake(const char *name);
-/* What it sets its connection to. */
 /* What the proxy answers to who says who he is (AUTH, HELLO with AUTH), since our servers have no
  * passwords: static; NULL: the server is asked. */
 const char *session_answer_handshake(const struct proxy_request *request);
@@ -141,7 +141,9 @@ const char *session_answer_handshake(const struct proxy_request *request);
  * these workers has: static; NULL: the server is asked. */
 const char *session_hear_who(struct session *session, struct wire *wire,
                              const struct proxy_request *request);
-void session_note_handshake(struct session *session, const struct proxy_request *request);
+/* What it sets its connection to. The session fails where workers select two databases. */
+void session_note_handshake(struct session *session, int client,
+                            const struct proxy_request *request);
 
 /* --- transaction.c --- */
 /* What belongs to a transaction that is open: answered at once, and true. */

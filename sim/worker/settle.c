@@ -3,7 +3,8 @@
  *
  * Loopback hands bytes over at once, but for a machine that is busy: so they are counted at both
  * ends. What is never read (a library that leaves an old connection alone) is waited for once, for
- * GRACE_MS. */
+ * GRACE_TICKS of our own loop while nobody does anything: a worker that the machine lets wait uses
+ * up none of them, nor does a loop that has not run. */
 #include "base/monotonic.h"
 #include "worker/session_state.h"
 
@@ -12,7 +13,7 @@
 
 enum {
     TICK_MS = 20,
-    GRACE_MS = 60,     /* bytes that have not arrived by then, while nothing happens, never will */
+    GRACE_TICKS = 3,   /* bytes that have not arrived by then, while nothing happens, never will */
     ANSWER_MS = 3000,  /* a server answers at once */
     STACK_MS = 500,    /* a program that prints its stack has done so */
     LIBRARY_MS = 1000, /* a program has loaded its libraries by then */
@@ -75,19 +76,28 @@ static bool has_arrived(struct session *session, int client, bool is_patient)
     return is_same || !is_patient;
 }
 
+static bool is_alive(const struct session *session, int client)
+{
+    const struct worker *worker = session->clients[client].worker;
+    return worker && !worker_has_ended(worker);
+}
+
+/* Nobody does anything by himself; bytes may be on their way. */
+static bool is_still(const struct session *session)
+{
+    bool is = !session->outstanding;
+    for (int i = 0; i < session->options.clients && is; i++)
+        is =
+            !is_alive(session, i) || timekeeper_is_at_rest(worker_time(session->clients[i].worker));
+    return is;
+}
+
 static bool is_at_rest(struct session *session, bool is_patient)
 {
-    if (session->outstanding)
-        return false;
-    for (int i = 0; i < session->options.clients; i++) {
-        const struct worker_slot *slot = &session->clients[i];
-        if (!slot->worker || worker_has_ended(slot->worker))
-            continue;
-        if (!timekeeper_is_at_rest(worker_time(slot->worker)) ||
-            !has_arrived(session, i, is_patient))
-            return false;
-    }
-    return true;
+    bool is = is_still(session);
+    for (int i = 0; i < session->options.clients && is; i++)
+        is = !is_alive(session, i) || has_arrived(session, i, is_patient);
+    return is;
 }
 
 static bool has_message(const struct session *session, int client)
@@ -270,13 +280,14 @@ enum fail session_settle(struct session *session, struct failure *failure)
     bool has_ticked = false;
     enum fail fail = FAIL_NONE;
     const int64_t began_ms = real_ms();
-    int64_t quiet_ms = began_ms, seen = session->activity;
+    int64_t seen = session->activity;
+    int still_ticks = 0;
     session->tick.data = &has_ticked;
     uv_update_time(&session->loop);
     (void)uv_timer_start(&session->tick, on_tick, TICK_MS, TICK_MS);
     (void)turn(session, UV_RUN_NOWAIT);
     while (!fail) {
-        const bool is_patient = real_ms() - quiet_ms < GRACE_MS;
+        const bool is_patient = still_ticks < GRACE_TICKS;
         if (session->failure.code) {
             fail = failure_of(session, failure);
             break;
@@ -290,12 +301,13 @@ enum fail session_settle(struct session *session, struct failure *failure)
             continue;
         }
         (void)turn(session, UV_RUN_ONCE);
-        if (session->activity != seen) {
+        if (session->activity != seen || !is_still(session)) {
             seen = session->activity;
-            quiet_ms = real_ms();
+            still_ticks = 0;
         }
         if (has_ticked) {
             has_ticked = false;
+            still_ticks++;
             fail = look_after(session, began_ms, failure);
         }
     }
