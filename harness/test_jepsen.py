@@ -46,6 +46,30 @@ def test_an_overrun_is_nobodys_fault(picklock):
     assert status == 1 and found["lease-exclusion"] == ("violated", "bug-or-loss")
 
 
+@pytest.mark.parametrize("keys, words", [
+    ([1, 2, "x"], None), (["1", "2", "x"], None),
+    ([1, "x", "1"], "3:1: the key 1 is a text here, where keys were numbers: they would be taken for one"),
+    (["-7", 5], "2:1: the key 5 is a number here, where keys were texts of digits"),
+    (["a\0b"], "the key of a lock is UTF-8, and has no NUL byte in it"),
+    (["\ud83d"], "the key of a lock is UTF-8"),
+], ids=["numbers", "texts", "a text that is a number", "a number", "a NUL byte", "half a pair"])
+def test_two_keys_are_never_taken_for_one(picklock, tmp_path, keys, words):
+    path = write(tmp_path / "a.json", [op("invoke", "acquire", process, process, [key, None]) for process, key in enumerate(keys)])
+    ran = picklock("check", path, "--format", "jepsen-json", *LEASE)
+    assert ran.status == (64 if words else 2) and (words or "") in ran.err, ran
+
+
+@pytest.mark.parametrize("escaped", [True, False], ids=["escaped", "as it is"])
+@pytest.mark.parametrize("keys, status", [("\u00fc\u00e9", 2), ("\u20ac\u20ad", 2), ("\U0001f512\U0001f513", 2), ("\u00fc\u00fc", 1)])
+def test_a_key_may_have_any_letters(picklock, tmp_path, keys, status, escaped):
+    """Two clients hold at once: of two keys that is nothing; of one it is a violation."""
+    ops = [op(kind, "acquire", process, 10 * process + (kind == "ok"), [key, None]) for process, key in enumerate(keys) for kind in ("invoke", "ok")]
+    path = tmp_path / "a.json"
+    path.write_text("".join(json.dumps(one, ensure_ascii=escaped) + "\n" for one in ops))
+    ran = picklock("check", path, "--format", "jepsen-json", "--model", "mutex")
+    assert ran.status == status, ran
+
+
 def test_a_fence_must_grow(picklock, tmp_path):
     _, found = judge(picklock, SEEDS / "fences.json", "--model", "fenced-lock")
     assert found["fence-order"] == ("violated", "fence-disorder")

@@ -111,11 +111,60 @@ static void skip_blanks(struct form_reader *reader)
 
 /* --- scalars --- */
 
+static enum fail take_code(struct form_reader *reader, unsigned *code, struct failure *failure)
+{
+    *code = 0;
+    for (int i = 0; i < 4; i++) {
+        int digit = take(reader);
+        const char *digits = "0123456789abcdef0123456789ABCDEF";
+        const char *place = digit > 0 ? strchr(digits, digit) : NULL;
+        if (!place)
+            return refuse_here(reader, failure, "\\u wants four hexadecimal digits");
+        *code = *code << 4 | (unsigned)((place - digits) % 16);
+    }
+    return FAIL_NONE;
+}
+
+/* The first half of a pair, as put_code() wrote it just before; 0: there is none. */
+static unsigned first_half(const char *bytes, size_t size)
+{
+    const unsigned char *at = (const unsigned char *)bytes + size - 3;
+    if (size < 3 || at[0] != 0xed || at[1] < 0xa0 || at[1] > 0xaf)
+        return 0;
+    return 0xd000 | (at[1] & 0x3fu) << 6 | (at[2] & 0x3fu);
+}
+
+/* As UTF-8. Half a pair that is alone is none, and yet no other text's bytes. */
+static void put_code(unsigned code, char *bytes, size_t *size)
+{
+    const unsigned first = code >> 10 == 0xdc00 >> 10 ? first_half(bytes, *size) : 0;
+    if (first) {
+        code = 0x10000 + ((first & 0x3ff) << 10 | (code & 0x3ff));
+        *size -= 3;
+        bytes[(*size)++] = (char)(0xf0 | code >> 18);
+        bytes[(*size)++] = (char)(0x80 | (code >> 12 & 0x3f));
+        bytes[(*size)++] = (char)(0x80 | (code >> 6 & 0x3f));
+        bytes[(*size)++] = (char)(0x80 | (code & 0x3f));
+        return;
+    }
+    if (code < 0x80) {
+        bytes[(*size)++] = (char)code;
+        return;
+    }
+    if (code < 0x800) {
+        bytes[(*size)++] = (char)(0xc0 | code >> 6);
+    } else {
+        bytes[(*size)++] = (char)(0xe0 | code >> 12);
+        bytes[(*size)++] = (char)(0x80 | (code >> 6 & 0x3f));
+    }
+    bytes[(*size)++] = (char)(0x80 | (code & 0x3f));
+}
+
 static enum fail take_escape(struct form_reader *reader, char *bytes, size_t *size,
                              struct failure *failure)
 {
     static const char names[] = "\"\\/bfnrt", meant[] = "\"\\/\b\f\n\r\t";
-    int byte = take(reader);
+    const int byte = take(reader);
     const char *at = byte > 0 ? strchr(names, byte) : NULL;
     unsigned code = 0;
     if (at) {
@@ -124,18 +173,9 @@ static enum fail take_escape(struct form_reader *reader, char *bytes, size_t *si
     }
     if (byte != 'u')
         return refuse_here(reader, failure, "no such escape in a text");
-    for (int i = 0; i < 4; i++) {
-        int digit = take(reader);
-        const char *digits = "0123456789abcdef0123456789ABCDEF";
-        const char *place = digit > 0 ? strchr(digits, digit) : NULL;
-        if (!place)
-            return refuse_here(reader, failure, "\\u wants four hexadecimal digits");
-        code = code << 4 | (unsigned)((place - digits) % 16);
-    }
-    if (code < 0x80)
-        bytes[(*size)++] = (char)code;
-    else
-        bytes[(*size)++] = '?'; /* of what stands in texts nothing is used but to be compared */
+    if (take_code(reader, &code, failure))
+        return failure->code;
+    put_code(code, bytes, size);
     return FAIL_NONE;
 }
 
@@ -201,13 +241,10 @@ static enum fail number(const struct form_reader *reader, char *bytes, size_t si
     return FAIL_NONE;
 }
 
-/* A text whose bytes are no UTF-8 is one all the same: what is no ASCII becomes '?'. */
-static json_t *text_of(char *bytes, size_t size)
+/* The bytes as they are: one whose bytes are no UTF-8 is a text all the same. */
+static json_t *text_of(const char *bytes, size_t size)
 {
-    for (size_t i = 0; i < size; i++)
-        if ((unsigned char)bytes[i] >= 0x80 || bytes[i] == '\0')
-            bytes[i] = '?';
-    return json_stringn(bytes, size);
+    return json_stringn_nocheck(bytes, size);
 }
 
 static enum fail word(const struct form_reader *reader, char *bytes, size_t size, json_t **value,

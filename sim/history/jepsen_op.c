@@ -53,6 +53,29 @@ static enum fail read_function(struct jepsen_ops *ops, const json_t *form, struc
                         suggest_words(nearest, "; it has acquire, release and renew", suggestion));
 }
 
+/* 7 and "7" are two keys, which we would write alike: a history has one kind of them. */
+static enum fail note_kind(struct jepsen_ops *ops, enum key_kind kind, const char *key,
+                           struct failure *failure)
+{
+    const unsigned both = 1u << KEY_NUMBER | 1u << KEY_NUMBER_AS_TEXT;
+    ops->kinds |= 1u << kind;
+    if (kind == KEY_TEXT || (ops->kinds & both) != both)
+        return FAIL_NONE;
+    return form_refuses(ops->form, failure,
+                        "the key %s is a %s here, where keys were %s: they would be taken for one",
+                        key, kind == KEY_NUMBER ? "number" : "text",
+                        kind == KEY_NUMBER ? "texts of digits" : "numbers");
+}
+
+static bool is_text(const json_t *value)
+{
+    const char *bytes = json_string_value(value);
+    json_t *text = json_stringn(bytes, json_string_length(value));
+    const bool is = text && strlen(bytes) == json_string_length(value);
+    json_decref(text);
+    return is;
+}
+
 /* Two keys are never taken for one: a long one is not cut, and one of another kind is not left out.
  */
 static enum fail read_key(struct jepsen_ops *ops, const json_t *value, char *key,
@@ -62,15 +85,20 @@ static enum fail read_key(struct jepsen_ops *ops, const json_t *value, char *key
         return FAIL_NONE;
     if (json_is_integer(value)) {
         snprintf(key, JEPSEN_KEY_BYTES, "%" JSON_INTEGER_FORMAT, json_integer_value(value));
-        return FAIL_NONE;
+        return note_kind(ops, KEY_NUMBER, key, failure);
     }
     if (!json_is_string(value))
         return form_refuses(ops->form, failure, "the key of a lock is a text or a whole number");
     if (json_string_length(value) >= JEPSEN_KEY_BYTES)
         return form_refuses(ops->form, failure, "the key of a lock has at most %d bytes",
                             JEPSEN_KEY_BYTES - 1);
+    if (!is_text(value))
+        return form_refuses(ops->form, failure,
+                            "the key of a lock is UTF-8, and has no NUL byte in it");
     snprintf(key, JEPSEN_KEY_BYTES, "%s", json_string_value(value));
-    return FAIL_NONE;
+    const char *digits = key + (*key == '-');
+    const bool is_digits = *digits && strspn(digits, "0123456789") == strlen(digits);
+    return note_kind(ops, is_digits ? KEY_NUMBER_AS_TEXT : KEY_TEXT, key, failure);
 }
 
 static enum fail read_value(struct jepsen_ops *ops, const json_t *value, struct jepsen_op *op,

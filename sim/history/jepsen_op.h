@@ -19,11 +19,14 @@ struct jepsen_op {
     bool is_nemesis;
 };
 
+enum key_kind { KEY_TEXT, KEY_NUMBER, KEY_NUMBER_AS_TEXT };
+
 /* What is read one after the other. */
 struct jepsen_ops {
     struct form_reader *form; /* borrowed: says where it is */
     bool wants_time;          /* an operation without a time is refused */
     int64_t last_us, count;
+    unsigned kinds; /* of keys so far: bit an enum key_kind */
 };
 
 /* FAIL_INPUT with the place: it is no operation of a lock. Of a nemesis only is_nemesis is set. */
