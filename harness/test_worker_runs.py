@@ -209,7 +209,7 @@ def test_redis_py_is_what_it_looks_like(picklock, tmp_path):
     followed = {name: pair for name, pair in rows.items() if pair[1]["verdict"] != "not_applicable"}
     assert len(followed) >= 20
     for name, (scheme, worker) in followed.items():
-        assert verdicts(scheme) == verdicts(worker), name
+        assert without_fences(verdicts(scheme)) == verdicts(worker), name
     told = {name: pair[1]["verdict"] for name, pair in followed.items()}
     assert told["late-grant"] == told["restart-empty"] == told["eviction"] == "violated"
     assert told["duplicated-delete"] == told["get-then-delete-gap"] == told["script-flush"] == "holds"
@@ -290,8 +290,53 @@ def test_a_worker_that_cannot_be_run_ends_the_program(picklock):
 
 
 def test_what_a_worker_cannot_do_is_not_applicable(picklock):
-    ran = picklock("run", "--worker", NAIVE, scenario("lost-update"))
-    assert "not applicable" in ran.out and "a worker's critical section does nothing but last" in ran.out.replace("\n         ", " "), ran
+    ran = picklock("run", "--worker", NAIVE, scenario("loser-cuts-expiry"))
+    assert "not applicable" in ran.out and "all workers are given the same lease" in " ".join(ran.out.split()), ran
+
+
+# --- what the lock guards ---
+
+def without_fences(found):
+    return {key: value for key, value in found.items() if key != "fence-order"}
+
+
+@pytest.mark.parametrize("scheme, fences", [("fenced", True), ("fenced-late-incr", True), ("set-nx-px-cad", False)])
+def test_what_a_critical_section_writes_is_judged_as_a_schemes(picklock, tmp_path, scheme, fences):
+    """Over a connection of our own, with the fence that the worker gave. A fence that it does not promise is not judged."""
+    worker = f"{PYTHON} {shlex.quote(str(ROOT / 'sim' / 'test' / 'scheme_worker.py'))} {scheme}"
+    names = ["lost-update", "stale-write", "late-fence-token", "failover-fence", "hand-over"]
+    rows = rows_of(picklock, tmp_path, worker, scheme, *map(scenario, names))
+    for name, (own, told) in rows.items():
+        own, told = verdicts(own), verdicts(told)
+        assert (own if fences else without_fences(own)) == told, name
+    found = {name: verdicts(pair[1]) for name, pair in rows.items()}
+    assert found["lost-update"]["no-lost-update"] == ("violated", "overrun")
+    if fences:
+        assert found["stale-write"]["fence-order"][0] == "holds"
+        assert (found["late-fence-token"]["fence-order"][0] == "violated") == (scheme == "fenced-late-incr")
+
+
+def test_a_stale_write_shows(picklock, tmp_path):
+    """A lock whose number does not grow: the resource cannot tell who is late. Its history says the same to `check`."""
+    lock, out = tmp_path / "lock.py", tmp_path / "out"
+    text = (EXAMPLES / "naive_lock.py").read_text().replace('["expiry"]', '["expiry", "fence"]')
+    lock.write_text(text.replace("px=self.settings.ttl_ms)", "px=self.settings.ttl_ms) and 7"))
+    ran = picklock("run", "--worker", f"{PYTHON} {shlex.quote(str(lock))}", scenario("stale-write"), "--out", out)
+    assert ran.status == 1 and "fence-order is violated" in ran.out, ran
+    [history] = (out / "latest" / "histories").iterdir()
+    checked = picklock("check", history)
+    assert checked.status == 1 and "fence-order is violated" in checked.out, checked
+
+
+def test_a_write_that_is_lost_is_no_release(picklock, tmp_path):
+    """Its connection breaks while the section writes: nobody knows whether that was done, and the worker's lock is as it was."""
+    path = own_scenario(tmp_path, "A acquires", "A writes, stalls after SET", "A loses the reply", "A gives up", "A releases", "B acquires")
+    ran = picklock("run", "--worker", REDIS_PY, path, "--out", tmp_path / "out")
+    assert ran.status == 0, ran
+    [history] = (tmp_path / "out" / "latest" / "histories").iterdir()
+    events = [json.loads(line) for line in history.read_text().splitlines()[1:-1]]
+    told = [(event["client"], event["op"], event["result"]) for event in events if event["kind"] == "return"]
+    assert told == [(0, "acquire", "granted"), (0, "access", "failed"), (0, "release", "released"), (1, "acquire", "granted")], told
 
 
 # --- what a worker promises of a loss ---

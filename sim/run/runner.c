@@ -71,11 +71,13 @@ static enum fail compare_clocks(const struct runner *runner, enum fail fail,
 }
 
 /* A scheme without fencing tokens promises nothing about their order: its stale write is judged
- * where the scenario states what it wants of it. A schedule may be the witness of just that. */
-static void drop_unpromised(struct finding *findings, const struct scheme *scheme,
-                            const struct expectation *expectation)
+ * where the scenario states what it wants of it. A schedule may be the witness of just that. Of a
+ * worker the checks know what it promises. */
+static void drop_unpromised(struct finding *findings, const struct runner *runner,
+                            const struct scheme *scheme, const struct expectation *expectation)
 {
-    if (scheme->mints_fence || (expectation && expectation->is_expected[PROPERTY_FENCE_ORDER]))
+    if (runner_is_worker(runner, scheme) || scheme->mints_fence ||
+        (expectation && expectation->is_expected[PROPERTY_FENCE_ORDER]))
         return;
     findings[PROPERTY_FENCE_ORDER] = (struct finding){.verdict = VERDICT_NOT_APPLICABLE};
 }
@@ -123,7 +125,7 @@ static enum fail direct_row(struct runner *runner, const struct script *script, 
     const struct expectation *expectation =
         script->scenario ? scenario_expects(script->scenario, run->scheme) : NULL;
     if (script->scenario)
-        drop_unpromised(findings, run->scheme, expectation);
+        drop_unpromised(findings, runner, run->scheme, expectation);
     const struct judging judging = {
         .expectation = expectation,
         .is_unsupported = recording.is_unsupported,

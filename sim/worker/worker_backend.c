@@ -2,7 +2,9 @@
  * contract is world/backend.h.
  *
  * A request is held at its worker's proxy before the core knows of it: send() claims it. A copy, or
- * one that its client has given up, travels by itself, on a connection of its own. */
+ * one that its client has given up, travels by itself, on a connection of its own. What a critical
+ * section asks for is a request of ours: nobody holds it, and it is asked over our own connection.
+ */
 #include "worker/worker_world.h"
 #include "worker/world_state.h"
 
@@ -25,11 +27,6 @@ static struct wire_message **message_of(struct workers *workers, const struct me
 enum fail worker_can(enum choice_kind kind, struct failure *failure)
 {
     switch (kind) {
-    case CHOICE_WRITE:
-    case CHOICE_READ_COUNTER:
-    case CHOICE_WRITE_COUNTER:
-        return failure_set(failure, FAIL_NOT_APPLICABLE,
-                           "a worker's critical section does nothing but last");
     case CHOICE_LEASE:
         return failure_set(failure, FAIL_NOT_APPLICABLE, "all workers are given the same lease");
     case CHOICE_RESEND:
@@ -99,6 +96,8 @@ static enum fail backend_send(struct backend *backend, const struct message *mes
                               struct failure *failure)
 {
     struct workers *workers = workers_of(backend);
+    if (message->op == OP_ACCESS)
+        return FAIL_NONE;
     struct wire_message *found = message->is_abandoned ? NULL : find_offered(workers, message);
     if (!found) {
         const struct wire_message *original = find_original(workers, message);
@@ -267,6 +266,18 @@ static enum fail backend_serve(struct backend *backend, struct served *served,
     return fail;
 }
 
+/* What a program would do that uses the lock, over a connection that no library knows of. */
+static enum fail execute_access(struct workers *workers, const struct message *message,
+                                struct server_answer *answer, struct failure *failure)
+{
+    const struct proxy_address address =
+        servers_address(session_servers(workers->session), message->server);
+    if (guarded_ask(&workers->section, address.host, address.port, "guarded:", &message->command,
+                    &answer->reply, failure))
+        return failure_wrap(failure, "what the lock guards, at server %d", message->server + 1);
+    return FAIL_NONE;
+}
+
 static enum fail backend_execute(struct backend *backend, const struct message *message,
                                  enum reply_error error, struct server_answer *answer,
                                  struct failure *failure)
@@ -274,9 +285,12 @@ static enum fail backend_execute(struct backend *backend, const struct message *
     struct workers *workers = workers_of(backend);
     struct wire_message *wire = *message_of(workers, message);
     answer->from_us = answer->until_us = session_now_us(workers->session);
+    if (message->op == OP_ACCESS && !error)
+        return execute_access(workers, message, answer, failure);
     if (!error)
         return execute(workers, wire, message, answer, failure);
-    session_refuse(wire, command_error_line(error), strlen(command_error_line(error)));
+    if (message->op != OP_ACCESS)
+        session_refuse(wire, command_error_line(error), strlen(command_error_line(error)));
     answer->reply = (struct reply){.kind = REPLY_ERROR, .error = error};
     return FAIL_NONE;
 }
@@ -287,6 +301,8 @@ static enum fail backend_deliver(struct backend *backend, const struct message *
     struct workers *workers = workers_of(backend);
     struct wire_message **wire = message_of(workers, message);
     struct wire_message *delivered = *wire;
+    if (message->op == OP_ACCESS)
+        return FAIL_NONE;
     *wire = NULL;
     session_catch_up(workers->session, message->client);
     return session_deliver(workers->session, delivered, failure);
@@ -340,6 +356,8 @@ static enum fail jump_clock(struct backend *backend, int server, int64_t amount_
 static enum fail follow(struct workers *workers, int server, enum fail fail)
 {
     key_watch_forget(&workers->watches[server]);
+    if (server == SERVER_ONE)
+        server_wire_close(&workers->section);
     if (fail)
         return fail;
     session_follow_server(workers->session, server);

@@ -142,6 +142,7 @@ static struct client_view view_of(const struct clients *clients, int client)
                                                ? INT64_MAX
                                                : session_next_us(workers->session, client),
                                 .attempt = face->attempt,
+                                .is_accessing = face->is_accessing,
                                 .fence = face->fence};
 }
 
@@ -195,24 +196,27 @@ static enum fail take_step(struct clients *clients, int client, enum moment_kind
     return fail ? fail : collect(workers, client, step, failure);
 }
 
-/* What the lock guards is not asked for: the backend says so before (can). */
-static struct request no_access(struct clients *clients, int client, enum choice_kind kind)
+static struct request begin_access(struct clients *clients, int client, enum choice_kind kind)
 {
-    (void)clients;
-    (void)client;
-    (void)kind;
-    assert(false && "the backend refuses accesses");
-    return (struct request){0};
+    struct workers *workers = workers_of(clients);
+    struct worker_face *face = &workers->faces[client];
+    face->is_accessing = true;
+    face->guarded.number = client + 1;
+    face->guarded.fence = face->fence;
+    face->guarded.has_fence = session_promises(workers->session) & 1u << WORKER_PROMISES_FENCE;
+    return (struct request){.server = SERVER_ONE,
+                            .lane = LANE_MAIN,
+                            .op = OP_ACCESS,
+                            .command = guarded_command(&face->guarded, kind)};
 }
 
-static enum result no_accessed(struct clients *clients, int client, enum moment_kind kind,
-                               const struct message *message)
+static enum result end_access(struct clients *clients, int client, enum moment_kind kind,
+                              const struct message *message)
 {
-    (void)clients;
-    (void)client;
-    (void)kind;
-    (void)message;
-    return RESULT_FAILED;
+    struct worker_face *face = &workers_of(clients)->faces[client];
+    face->is_accessing = false;
+    return face->last = guarded_ended(&face->guarded, &message->command,
+                                      kind == MOMENT_REPLY ? &message->reply : NULL);
 }
 
 static void no_lease(struct clients *clients, int client, int64_t lease_us)
@@ -232,6 +236,7 @@ static void crash(struct clients *clients, int client)
 {
     struct workers *workers = workers_of(clients);
     workers->faces[client].phase = PHASE_DEAD;
+    workers->faces[client].is_accessing = false;
     session_kill(workers->session, client);
 }
 
@@ -243,8 +248,8 @@ static void clients_free(struct clients *clients)
 static const struct clients_ops clients_ops = {
     .view = view_of,
     .step = take_step,
-    .access = no_access,
-    .accessed = no_accessed,
+    .access = begin_access,
+    .accessed = end_access,
     .set_lease = no_lease,
     .jump_clock = jump_clock,
     .crash = crash,
@@ -259,6 +264,7 @@ void workers_release(struct workers *workers)
         return;
     for (int i = 0; i < SERVERS_MAX; i++)
         key_watch_forget(&workers->watches[i]);
+    server_wire_close(&workers->section);
     if (!workers->is_session_kept)
         session_free(workers->session);
     free(workers);

@@ -4,6 +4,7 @@
 #ifndef PICKLOCK_WORKER_WORLD_STATE_H
 #define PICKLOCK_WORKER_WORLD_STATE_H
 
+#include "worker/guarded.h"
 #include "worker/key_watch.h"
 #include "world/core.h"
 
@@ -27,6 +28,8 @@ struct worker_face {
     bool has_notice; /* told in this attempt */
     /* Bit a server: where its attempt wrote the lock's key last, and where it deleted it. */
     unsigned made, taken;
+    bool is_accessing; /* its critical section waits for what it asked for */
+    struct guarded_section guarded;
 };
 
 struct workers {
@@ -41,7 +44,8 @@ struct workers {
     struct worker_face faces[SESSION_CLIENTS_MAX];
     /* By message.number: NULL: no such one is under way. */
     struct wire_message *messages[SESSION_CLIENTS_MAX][MESSAGES_MAX];
-    struct effects effects; /* of the last execution */
+    struct effects effects;     /* of the last execution */
+    struct server_wire section; /* ours, to the first server: what critical sections ask there */
 };
 
 void workers_release(struct workers *workers);
