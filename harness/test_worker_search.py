@@ -59,6 +59,20 @@ def test_a_plain_delete_is_found(picklock, tmp_path, how, runs, seed):
     assert own["choices"][-1] in ("A's DEL reaches server 1", "B's DEL reaches server 1")
 
 
+@pytest.mark.parametrize("scheme, section, about", [
+    ("fenced", "write", "fence-order"), ("fenced-late-incr", "write", "fence-order"), ("set-nx-px-cad", "counter", "no-lost-update"),
+])
+def test_what_sections_write_is_searched_as_a_schemes(picklock, tmp_path, scheme, section, about):
+    """The same property is violated, with the same cause, as in every interleaving of the scheme's own steps; or it is not found."""
+    options = ("--clients", 2, "--rounds", 1, "--fault", "stall", "--section", section)
+    picklock("explore", "--scheme", scheme, *options, "--json", tmp_path / "scheme.json")
+    worker = f"{PYTHON} {shlex.quote(str(ROOT / 'sim' / 'test' / 'scheme_worker.py'))} {scheme}"
+    ran, results = search(picklock, tmp_path, worker, *options, "--runs", 200)
+    assert f"section: {section}" in ran.out, ran
+    assert found(results) == found(json.loads((tmp_path / "scheme.json").read_text())), ran
+    assert (("stall", about) in found(results)) == (scheme != "fenced")
+
+
 def test_without_a_fault_nothing_is_found_and_nothing_is_safe(picklock, tmp_path):
     ran, results = search(picklock, tmp_path, NAIVE, "--runs", 40, "--fault", "none")
     assert ran.status == 2 and not found(results), ran

@@ -118,7 +118,7 @@ static enum fail check_worker(const struct explore_args *args, const char *secti
         const char *name;
         bool is_given;
     } others[] = {{"--scheme", args->scheme},
-                  {"--section", section},
+                  {"--section", !is_run && section},
                   {"--lease-ticks", is_run && args->lease_ticks},
                   {"--states", is_run && args->states},
                   {"--no-reductions", is_run && args->no_reductions},

@@ -117,18 +117,30 @@ static void add_pause(struct move_listing *list, enum fault fault, const struct 
     move->choice = *choice;
 }
 
-static void list_work(struct move_listing *list)
+static void list_holder(struct move_listing *list)
 {
     const struct choice release = {.kind = CHOICE_RELEASE, .client = list->client, .server = -1};
+    const enum choice_kind access = moves_next_access(list->state, list->client);
+    if (list->view.is_accessing)
+        return;
+    if (access != CHOICE_COUNT) {
+        add_due(list, access, list->client, -1);
+        return;
+    }
+    if (!find_pause(list->state, FAULT_SLOW_WORK, list->client, -1)) {
+        add_due(list, CHOICE_RELEASE, list->client, -1);
+        add_pause(list, FAULT_SLOW_WORK, &release);
+    }
+}
+
+static void list_work(struct move_listing *list)
+{
     if (list->is_stalled)
         return;
     if (list->view.phase == PHASE_IDLE && may_acquire(list))
         (void)add(list, CHOICE_ACQUIRE, list->client, -1);
-    if (list->view.phase == PHASE_HOLDING &&
-        !find_pause(list->state, FAULT_SLOW_WORK, list->client, -1)) {
-        add_due(list, CHOICE_RELEASE, list->client, -1);
-        add_pause(list, FAULT_SLOW_WORK, &release);
-    }
+    if (list->view.phase == PHASE_HOLDING)
+        list_holder(list);
     if (list->view.wake_us <= list->now_us)
         add_due(list, CHOICE_WAKE, list->client, -1);
     else if (list->view.wake_us < list->next_us)
@@ -463,8 +475,12 @@ enum fail moves_make(struct moves_state *state, struct world *world, const struc
     state->times += choice->kind == CHOICE_TIME;
     state->ticks += choice->kind == CHOICE_TIME && choice->amount_us == tick_us(state->run);
     note_server(state, choice);
+    struct client_view view = {0};
+    if (choice->client >= 0) {
+        view = world->ops->client(world, choice->client);
+        moves_note_access(state, choice, &before, &view);
+    }
     if (before.phase == PHASE_ACQUIRING || choice->kind == CHOICE_ACQUIRE) {
-        const struct client_view view = world->ops->client(world, choice->client);
         state->refused[choice->client] += view.phase == PHASE_IDLE && view.last == RESULT_REFUSED;
     }
     return FAIL_NONE;

@@ -33,9 +33,10 @@ struct pause {
 };
 
 struct moves_bounds {
-    int rounds; /* attempts of each client; one that is refused is not counted, */
-    int spare;  /* but there are only so many more */
-    int ticks;  /* that pass in all, besides the time that timers take */
+    int rounds;           /* attempts of each client; one that is refused is not counted, */
+    int spare;            /* but there are only so many more */
+    int ticks;            /* that pass in all, besides the time that timers take */
+    enum section section; /* what a critical section does before the release */
 };
 
 /* Beside the world: what a run may still do. */
@@ -49,7 +50,8 @@ struct moves_state {
     bool has_replica[SERVERS_MAX], is_cut[SERVERS_MAX], has_saved[SERVERS_MAX];
     bool has_nothing_to_evict; /* until something else happens */
     int refused[ACTORS_MAX];
-    int times, ticks; /* that time has passed; and that it was a whole tick */
+    int accesses[ACTORS_MAX]; /* that its section has begun; many: one failed */
+    int times, ticks;         /* that time has passed; and that it was a whole tick */
 };
 
 /* run is kept; budget: FAULT_COUNT of them. */
@@ -63,6 +65,13 @@ int moves_list(struct moves_state *state, struct world *world, struct move *move
  * nothing to evict is no failure: the move is off the list, and *is_made says so. */
 enum fail moves_make(struct moves_state *state, struct world *world, const struct move *move,
                      bool *is_made, struct failure *failure);
+
+/* --- moves_access.c --- */
+/* What the client's critical section does next; CHOICE_COUNT: nothing more. */
+enum choice_kind moves_next_access(const struct moves_state *state, int client);
+/* A choice was made, and its client was and is that. One that failed is the last of its section. */
+void moves_note_access(struct moves_state *state, const struct choice *choice,
+                       const struct client_view *before, const struct client_view *after);
 
 /* The same, as far as another run can tell: time passes for as long as it does there. */
 bool move_is_same(const struct move *one, const struct move *other);

@@ -253,6 +253,7 @@ static struct moves_bounds bounds_of(const struct cell *cell)
 {
     const bool is_bounded = cell->options.search == SEARCH_BOUNDED;
     return (struct moves_bounds){.rounds = cell->options.rounds,
+                                 .section = cell->options.section,
                                  .spare = is_bounded ? 0 : SPARE_ATTEMPTS,
                                  .ticks = is_bounded ? MOVES_LEASE_TICKS + 1 : MOVES_TIMES_MAX};
 }
