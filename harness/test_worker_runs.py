@@ -339,6 +339,77 @@ def test_a_write_that_is_lost_is_no_release(picklock, tmp_path):
     assert told == [(0, "acquire", "granted"), (0, "access", "failed"), (0, "release", "released"), (1, "acquire", "granted")], told
 
 
+# --- leases that are asked for anew ---
+
+def scheme_worker(name):
+    return f"{PYTHON} {shlex.quote(str(ROOT / 'sim' / 'test' / 'scheme_worker.py'))} {name}"
+
+
+def played(picklock, tmp_path, worker, *steps):
+    """{property: (verdict, cause)} of what is not so, and what each operation came to; `check` says the same of the history."""
+    results, out = tmp_path / "results.json", tmp_path / "out"
+    ran = picklock("run", "--worker", worker, own_scenario(tmp_path, *steps), "--fail-on", "never", "--json", results, "--out", out)
+    [row] = json.loads(results.read_text())["results"]
+    [history] = (out / "latest" / "histories").iterdir()
+    checked = tmp_path / "checked.json"
+    picklock("check", history, "--json", checked)
+    told = {name: verdict for name, verdict in verdicts(row).items() if verdict[0] != "holds"}
+    again = verdicts(json.loads(checked.read_text())["results"][0])
+    assert {name: verdict for name, verdict in again.items() if verdict[0] not in ("holds", "not_applicable")} == told, ran
+    events = [json.loads(line) for line in history.read_text().splitlines()[1:-1]]
+    return told, [("ABC"[event["client"]], event["op"], event["result"]) for event in events if event["kind"] == "return"]
+
+
+def test_a_lease_that_is_had_anew_lasts_longer(picklock, tmp_path):
+    """Nobody gets the lock while the second lease lasts, and who works within it does not outlive it."""
+    told, ends = played(picklock, tmp_path, scheme_worker("extending"), "A acquires", "time passes 200ms", "A extends", "time passes 200ms",
+                        "B acquires", "A releases")
+    assert not told and ends == [("A", "acquire", "granted"), ("A", "extend", "done"), ("B", "acquire", "refused"), ("A", "release", "released")]
+
+
+def test_a_lease_counts_anew_from_the_request(picklock, tmp_path):
+    """Its answer is late: when it is told, the second lease has ended, too."""
+    told, _ = played(picklock, tmp_path, scheme_worker("extending"), "A acquires", "A extends, stalls after the expire", "lease expires", "B acquires",
+                     "A goes on")
+    assert told == {"mutual-exclusion": ("violated", "overrun")}
+
+
+def test_a_lease_that_was_not_told_does_not_count(picklock, tmp_path):
+    """The reply is lost: nobody knows, so the first lease is all that its holder may count on; and that is no untrue answer."""
+    told, ends = played(picklock, tmp_path, scheme_worker("extending"), "A acquires", "time passes 200ms", "A extends, stalls after the expire",
+                        "A loses the reply", "A gives up", "time passes 200ms", "B acquires", "A releases")
+    assert not told and ends[1] == ("A", "extend", "failed"), (told, ends)
+
+
+def test_who_is_told_that_it_is_not_his_holds_it_no_more(picklock, tmp_path):
+    """He had outlived his lease until then; behind it he does nothing more."""
+    told, ends = played(picklock, tmp_path, scheme_worker("extending"), "A acquires", "lease expires", "A extends", "B acquires")
+    assert not told and ends[1] == ("A", "extend", "not-mine")
+    told, _ = played(picklock, tmp_path, scheme_worker("extending"), "A acquires", "lease expires", "B acquires", "A extends", "C acquires")
+    assert told == {"mutual-exclusion": ("violated", "overrun")}
+
+
+def test_extending_anybodys_lock_is_found(picklock, tmp_path):
+    told, _ = played(picklock, tmp_path, scheme_worker("extending-anybodys"), "A acquires", "lease expires", "B acquires", "A extends")
+    assert told == {"extend-own": ("violated", "foreign-extend"), "truthful": ("violated", "untrue-answer"),
+                    "mutual-exclusion": ("violated", "overrun")}
+    told, _ = played(picklock, tmp_path, scheme_worker("extending-anybodys"), "A acquires", "A extends", "A releases", "B acquires")
+    assert not told
+
+
+def test_an_extend_that_did_nothing_is_found(picklock, tmp_path):
+    told, _ = played(picklock, tmp_path, scheme_worker("extending-in-words"), "A acquires", "A extends", "A releases", "B acquires")
+    assert told == {"truthful": ("violated", "untrue-answer")}
+
+
+def test_who_does_not_extend_is_not_asked_to(picklock, tmp_path):
+    path = own_scenario(tmp_path, "A acquires", "A extends")
+    ran = picklock("run", "--worker", NAIVE, path)
+    assert ran.status == 2 and "A extends: the worker does not promise that it extends" in " ".join(ran.out.split()), ran
+    ran = picklock("run", "--scheme", "set-nx-px-cad", path)
+    assert "nobody asks a scheme to extend" in " ".join(ran.out.split()), ran
+
+
 # --- what a worker promises of a loss ---
 
 # A timer of its own rings as the lease ends, from a thread of its own.

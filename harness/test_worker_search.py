@@ -73,6 +73,17 @@ def test_what_sections_write_is_searched_as_a_schemes(picklock, tmp_path, scheme
     assert (("stall", about) in found(results)) == (scheme != "fenced")
 
 
+@pytest.mark.parametrize("name, more", [
+    ("extending", {}),
+    ("extending-anybodys", {("slow-work", "extend-own"): "foreign-extend", ("slow-work", "truthful"): "untrue-answer"}),
+])
+def test_a_holder_that_extends_is_searched(picklock, tmp_path, name, more):
+    """Once in each hold, before or behind whatever else it does. Who extends the next one's lock is told that it was extended, too."""
+    worker = f"{PYTHON} {shlex.quote(str(ROOT / 'sim' / 'test' / 'scheme_worker.py'))} {name}"
+    ran, results = search(picklock, tmp_path, worker, "--clients", 2, "--rounds", 1, "--fault", "none,slow-work", "--runs", 300)
+    assert found(results) == {("slow-work", "mutual-exclusion"): "overrun", **more}, ran
+
+
 def test_without_a_fault_nothing_is_found_and_nothing_is_safe(picklock, tmp_path):
     ran, results = search(picklock, tmp_path, NAIVE, "--runs", 40, "--fault", "none")
     assert ran.status == 2 and not found(results), ran

@@ -201,6 +201,10 @@ struct ledger_client {
     int64_t previous_owned_index;
     struct grant *grants;   /* one a server: of this attempt, once ended; see ledger_grant() */
     struct grant *refusers; /* one a server: whose key refused it, with refused_itself */
+    bool is_extending;      /* it was asked to, and has not been answered: */
+    unsigned extended;      /* bit a server: that gave its lock the lease anew, */
+    int64_t extended_by_us; /* so long; the last one. */
+    int64_t extend_us;      /* When the first request left that did; NEVER_US: none has */
     int64_t *renewals; /* one a server: when the oldest unanswered renewal left; NEVER_US: none */
 };
 
@@ -208,6 +212,7 @@ BITS_FIT_COUNT(SERVERS_MAX, struct ledger_client, refused);
 BITS_FIT_COUNT(SERVERS_MAX, struct ledger_client, refused_itself);
 BITS_FIT_COUNT(SERVERS_MAX, struct ledger_client, refused_unknown);
 BITS_FIT_COUNT(SERVERS_MAX, struct ledger_client, lost);
+BITS_FIT_COUNT(SERVERS_MAX, struct ledger_client, extended);
 
 enum fact_kind {
     FACT_GRANT,      /* an attempt's value stands in a key */
@@ -256,6 +261,10 @@ void ledger_event(struct ledger *ledger, const struct event *event);
 /* What waits is taken as it is; keys that have expired by then end. */
 void ledger_finish(struct ledger *ledger, int64_t end_us);
 void ledger_close(struct ledger *ledger);
+
+/* Have as many servers as it takes given the client's lock its lease anew, since it was asked to
+ * extend it last? */
+bool ledger_has_extended(const struct ledger *ledger, int client);
 
 /* An effect of an opaque command that nothing in the history explains: before it the key was
  * another one than it had been left, and no time and no fault had made it so. As a sentence without

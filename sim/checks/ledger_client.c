@@ -120,6 +120,7 @@ static void attempt_begin(struct ledger *ledger, const struct event *event)
     client->attempt = event->attempt;
     client->is_acquiring = true;
     client->is_releasing = client->is_dead = client->is_late = client->is_struck = false;
+    client->is_extending = false;
     client->call_us = event->time_us;
     client->call_index = event->index;
     client->answered_us = NEVER_US;
@@ -155,6 +156,10 @@ static void called(struct ledger *ledger, const struct event *event)
         hold_end(ledger, event, event->client);
         client->is_releasing = true;
         client->release_index = event->index;
+    } else if (event->op == OP_EXTEND && !event->is_inferred) {
+        client->is_extending = true;
+        client->extend_us = NEVER_US;
+        client->extended = 0;
     }
 }
 
@@ -261,6 +266,42 @@ struct left ledger_came_late(const struct ledger *ledger, const struct grant *gr
     return left;
 }
 
+bool ledger_has_extended(const struct ledger *ledger, int client)
+{
+    int servers = 0;
+    for (int s = 0; s < ledger->head->servers; s++)
+        servers += (ledger->clients[client].extended >> s & 1) != 0;
+    return servers >= ledger->quorum;
+}
+
+/* Who asked for its lease anew may count on that from when it is told so: it counts from the
+ * sending of the request, as that of an acquire. */
+static void extend_returned(struct ledger *ledger, const struct event *event)
+{
+    struct ledger_client *client = &ledger->clients[event->client];
+    const int64_t before_us = client->own_end_us;
+    client->is_extending = false;
+    if (event->result != RESULT_DONE || !client->is_holding || !ledger->has_lease ||
+        client->extend_us == NEVER_US || !ledger_has_extended(ledger, event->client))
+        return;
+    const int64_t end_us = ledger_lease_end_us(client->extend_us, client->extended_by_us);
+    if (ledger->has_leases)
+        client->lease_us = client->extended_by_us;
+    if (end_us <= before_us && !ledger->has_leases)
+        return;
+    client->own_end_us = end_us;
+    client->is_late = false;
+    const struct fact fact = {.kind = FACT_RENEWED,
+                              .event = event,
+                              .time_us = event->time_us,
+                              .index = event->index,
+                              .lock = client->lock,
+                              .server = NOBODY,
+                              .client = event->client,
+                              .before_us = before_us};
+    ledger->take(ledger->context, &fact);
+}
+
 static void returned(struct ledger *ledger, const struct event *event)
 {
     assert(event->client >= 0);
@@ -282,6 +323,8 @@ static void returned(struct ledger *ledger, const struct event *event)
         client->released = event->result;
         client->released_us = event->time_us;
     }
+    if (event->op == OP_EXTEND && client->is_extending && event->attempt == client->attempt)
+        extend_returned(ledger, event);
     /* Who is told that it could not extend what is not its own knows that it has lost it. */
     if (event->op == OP_EXTEND && event->result == RESULT_NOT_MINE &&
         event->attempt == client->attempt)

@@ -49,7 +49,14 @@ static void extended(struct context *context)
     if (!grant->is_kept_idly)
         ledger_had_again(context);
     struct ledger_client *client = &ledger->clients[event->client];
-    int64_t sent_us = client->renewals[event->server];
+    const int64_t sent_us = client->renewals[event->server];
+    if (event->op == OP_EXTEND && event->lane == LANE_MAIN && client->is_extending &&
+        client->attempt == event->attempt) {
+        client->extended |= 1u << event->server;
+        client->extended_by_us = grant->lease_us;
+        client->extend_us = sent_us < client->extend_us ? sent_us : client->extend_us;
+        return; /* it counts when it is told: ledger_client.c */
+    }
     if (event->op != OP_EXTEND || !client->is_holding || client->attempt != event->attempt ||
         sent_us == NEVER_US || !ledger->has_lease)
         return;

@@ -1,5 +1,5 @@
 /* truthful.c - "refused" means that somebody else held it; "not mine" means that it was not mine;
- * "granted", of a foreign lock, that a server granted it.
+ * "granted", of a foreign lock, that a server granted it, and "extended" that one extended it.
  *
  * Refused by a key that it has left behind itself, nobody else held the lock. That is as much the
  * scheme's fault as it is that the key is still there: behind a lost message it is nobody's, since
@@ -151,12 +151,33 @@ static void judge_granted(struct monitor *monitor, const struct event *event)
     finding_say(&monitor->finding, "%s to %s.", cause_title(CAUSE_UNTRUE_ANSWER), name);
 }
 
+/* "Extended": so many servers gave its lock the lease anew. The book of this call is not closed yet
+ * (ledger.h: extended). */
+static void judge_extended(struct monitor *monitor, const struct event *event)
+{
+    const struct ledger *ledger = monitor->ledger;
+    const struct ledger_client *client = &ledger->clients[event->client];
+    const char *name = client_name(ledger, event->client);
+    if (event->is_inferred || ledger_untold(ledger) || ledger_has_extended(ledger, event->client) ||
+        !finding_hit(&monitor->finding, CAUSE_UNTRUE_ANSWER, event->index))
+        return;
+    finding_say(&monitor->finding, "%s asked for its lease anew at %s.", name,
+                MS(client->called_us));
+    finding_say(&monitor->finding, "%s was told \"extended\" at %s, and %s had extended its lock.",
+                name, MS(event->time_us),
+                ledger->quorum > 1 ? "no majority of the servers" : "no server");
+    finding_say(&monitor->finding, "%s to %s.", cause_title(CAUSE_UNTRUE_ANSWER), name);
+}
+
 static void event(struct monitor *monitor, const struct event *event)
 {
     const struct ledger *ledger = monitor->ledger;
     if (event->kind == EVENT_RETURN && event->result == RESULT_GRANTED &&
         event->attempt == ledger->clients[event->client].attempt)
         judge_granted(monitor, event);
+    if (event->kind == EVENT_RETURN && event->op == OP_EXTEND && event->result == RESULT_DONE &&
+        event->attempt == ledger->clients[event->client].attempt)
+        judge_extended(monitor, event);
     bool is_refused = event->op == OP_ACQUIRE && event->result == RESULT_REFUSED;
     bool is_not_mine = event->op == OP_RELEASE && event->result == RESULT_NOT_MINE;
     if (event->kind != EVENT_RETURN || (!is_refused && !is_not_mine) || event->is_inferred ||

@@ -204,7 +204,7 @@ static void put_call(const struct timeline *timeline, const struct event *event,
 {
     static const char *const verbs[OP_COUNT] = {[OP_ACQUIRE] = "acquires",
                                                 [OP_RELEASE] = "releases",
-                                                [OP_EXTEND] = "renews",
+                                                [OP_EXTEND] = "extends",
                                                 [OP_ACCESS] = "works"};
     put(text, "%s%s %s", *text ? "; " : "", client_name(timeline, event->client), verbs[event->op]);
 }

@@ -121,16 +121,16 @@ static void list_holder(struct move_listing *list)
 {
     const struct choice release = {.kind = CHOICE_RELEASE, .client = list->client, .server = -1};
     const enum choice_kind access = moves_next_access(list->state, list->client);
-    if (list->view.is_accessing)
+    if (list->view.is_accessing || find_pause(list->state, FAULT_SLOW_WORK, list->client, -1))
         return;
+    if (list->state->bounds.has_extends && !list->state->has_extended[list->client])
+        add_due(list, CHOICE_EXTEND, list->client, -1);
     if (access != CHOICE_COUNT) {
         add_due(list, access, list->client, -1);
         return;
     }
-    if (!find_pause(list->state, FAULT_SLOW_WORK, list->client, -1)) {
-        add_due(list, CHOICE_RELEASE, list->client, -1);
-        add_pause(list, FAULT_SLOW_WORK, &release);
-    }
+    add_due(list, CHOICE_RELEASE, list->client, -1);
+    add_pause(list, FAULT_SLOW_WORK, &release);
 }
 
 static void list_work(struct move_listing *list)

@@ -37,6 +37,7 @@ struct moves_bounds {
     int spare;            /* but there are only so many more */
     int ticks;            /* that pass in all, besides the time that timers take */
     enum section section; /* what a critical section does before the release */
+    bool has_extends;     /* a holder may extend, once */
 };
 
 /* Beside the world: what a run may still do. */
@@ -50,8 +51,9 @@ struct moves_state {
     bool has_replica[SERVERS_MAX], is_cut[SERVERS_MAX], has_saved[SERVERS_MAX];
     bool has_nothing_to_evict; /* until something else happens */
     int refused[ACTORS_MAX];
-    int accesses[ACTORS_MAX]; /* that its section has begun; many: one failed */
-    int times, ticks;         /* that time has passed; and that it was a whole tick */
+    int accesses[ACTORS_MAX];      /* that its section has begun; many: one failed */
+    bool has_extended[ACTORS_MAX]; /* in the hold that goes on */
+    int times, ticks;              /* that time has passed; and that it was a whole tick */
 };
 
 /* run is kept; budget: FAULT_COUNT of them. */

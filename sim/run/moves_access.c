@@ -24,6 +24,8 @@ void moves_note_access(struct moves_state *state, const struct choice *choice,
     int *accesses = &state->accesses[choice->client];
     if (choice->kind == CHOICE_ACQUIRE)
         *accesses = 0;
+    if (choice->kind == CHOICE_ACQUIRE || choice->kind == CHOICE_EXTEND)
+        state->has_extended[choice->client] = choice->kind == CHOICE_EXTEND;
     if (choice->kind == CHOICE_WRITE || choice->kind == CHOICE_READ_COUNTER ||
         choice->kind == CHOICE_WRITE_COUNTER)
         ++*accesses;

@@ -204,7 +204,9 @@ static enum fail go(const struct walk_maker *walker, struct picker *picker, stru
     struct moves_state state;
     struct move *moves = memory_new(MOVES_MAX, sizeof *moves);
     enum fail fail = FAIL_NONE;
-    moves_begin(&state, walker->run, &walker->bounds, walker->budget);
+    struct moves_bounds bounds = walker->bounds;
+    bounds.has_extends = walker->program->promises >> WORKER_PROMISES_EXTENDS & 1;
+    moves_begin(&state, walker->run, &bounds, walker->budget);
     while (!fail && walk->count < WALK_MOVES_MAX) {
         const int count = moves_list(&state, world, moves);
         const int at = count ? picker->pick(picker, moves, count) : -1;

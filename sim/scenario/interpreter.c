@@ -76,7 +76,8 @@ static enum fail refuse_phase(struct interpreter *interpreter, int client, const
 
 /* --- steps --- */
 
-/* ACQUIRES, RELEASES, WRITES, READS_COUNTER, WRITES_COUNTER: one operation, from its call on. */
+/* ACQUIRES, RELEASES, EXTENDS, WRITES, READS_COUNTER, WRITES_COUNTER: one operation, from its call
+ * on. */
 static enum fail begin(struct interpreter *interpreter, int client, enum choice_kind kind,
                        enum phase wanted)
 {
@@ -95,7 +96,7 @@ static enum fail begin(struct interpreter *interpreter, int client, enum choice_
         return refuse_phase(interpreter, client, words[view.phase], view.last);
     if (view.is_accessing)
         return primitives_cannot_follow(interpreter,
-                                        "%s still waits for a command of its critical section",
+                                        "%s still waits for a command while it holds the lock",
                                         primitives_name(interpreter, client));
     fail = primitives_client(interpreter, kind, client);
     return fail ? fail : primitives_operation(interpreter, client);
@@ -323,6 +324,8 @@ static enum fail take_step(struct interpreter *interpreter)
         return begin(interpreter, client, CHOICE_ACQUIRE, PHASE_IDLE);
     case STEP_RELEASES:
         return begin(interpreter, client, CHOICE_RELEASE, PHASE_HOLDING);
+    case STEP_EXTENDS:
+        return begin(interpreter, client, CHOICE_EXTEND, PHASE_HOLDING);
     case STEP_WRITES:
         return begin(interpreter, client, CHOICE_WRITE, PHASE_HOLDING);
     case STEP_READS_COUNTER:

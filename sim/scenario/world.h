@@ -21,7 +21,7 @@ enum phase {
 struct client_view {
     enum phase phase;
     enum result last;       /* of the last operation that returned */
-    bool is_accessing;      /* a command of the critical section is under way */
+    bool is_accessing;      /* a command of the critical section, or an extend, is under way */
     int64_t wake_us;        /* world time at which its timer is due; INT64_MAX: none */
     int attempt;            /* begun so far */
     int64_t token;          /* of the last attempt */

@@ -470,5 +470,29 @@ class Listening(SetNxPxCad):
         return super().take()
 
 
+class Extending(SetNxPxCad):
+    """As SetNxPxCad; its lease can be had anew."""
+
+    promises = [*TOKEN, "extends"]
+
+    def extend(self):
+        return self.redis("EVAL", COMPARE_DELETE.replace("redis.call('del',KEYS[1])", "redis.call('pexpire',KEYS[1],ARGV[2])"),
+                          1, self.key, self.token, self.ms) == 1
+
+
+class ExtendingAnybodys(Extending):
+    """It does not look whose lock it extends."""
+
+    def extend(self):
+        return self.redis("PEXPIRE", self.key, self.ms) == 1
+
+
+class ExtendingInWords(Extending):
+    """It says so, and has only looked."""
+
+    def extend(self):
+        return self.redis("GET", self.key) is not None
+
+
 if __name__ == "__main__":
     picklock_worker.run(globals()["".join(part.title() for part in sys.argv[1].split("-"))])

@@ -313,6 +313,24 @@ static void foreign_hears(struct client_view *view, struct step_result *step,
         foreign_return(view, step, PHASE_IDLE, is_done ? RESULT_RELEASED : RESULT_NOT_MINE);
 }
 
+/* It still holds, whatever became of it. */
+static void foreign_extended(struct client_view *view, struct step_result *step, bool is_heard)
+{
+    view->is_accessing = false;
+    step->has_returned = true;
+    step->op = OP_EXTEND;
+    step->result = view->last = is_heard ? RESULT_DONE : RESULT_FAILED;
+}
+
+static enum fail foreign_extend(struct clients *clients, int client, struct step_result *step,
+                                struct failure *failure)
+{
+    (void)failure;
+    ((struct foreign_clients *)clients)->views[client].is_accessing = true;
+    foreign_send(step, "EXTEND", OP_EXTEND);
+    return FAIL_NONE;
+}
+
 static enum fail foreign_step(struct clients *clients, int client, enum moment_kind kind,
                               const struct message *message, int64_t now, struct step_result *step,
                               struct failure *failure)
@@ -329,6 +347,8 @@ static enum fail foreign_step(struct clients *clients, int client, enum moment_k
     } else if (kind == MOMENT_RELEASE) {
         view->phase = PHASE_RELEASING;
         foreign_send(step, "UNLOCK", OP_RELEASE);
+    } else if (message->op == OP_EXTEND) {
+        foreign_extended(view, step, kind == MOMENT_REPLY);
     } else if (message->attempt == view->attempt) {
         foreign_hears(view, step, kind == MOMENT_REPLY ? &message->reply : &lost);
     }
@@ -370,6 +390,7 @@ static void foreign_end(struct clients *clients)
 static const struct clients_ops foreign_ops = {
     .view = foreign_view,
     .step = foreign_step,
+    .extend = foreign_extend,
     .access = foreign_access,
     .accessed = foreign_accessed,
     .set_lease = foreign_number,

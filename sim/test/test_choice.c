@@ -238,6 +238,7 @@ static void every_step_reads_back(void **state)
     static const char *const texts[STEP_COUNT] = {
         "A acquires",
         "A releases",
+        "A extends",
         "A goes on",
         "A writes",
         "A reads the counter",

@@ -63,9 +63,29 @@ static enum fail take_requests(struct workers *workers, int client, bool is_aske
     return FAIL_NONE;
 }
 
+/* Who is told that the lock is not his holds it no more; who is told nothing knows no more than
+ * before. */
+static void take_extended(struct worker_face *face, const struct worker_answer *answer,
+                          struct step_result *step)
+{
+    face->is_extending = false;
+    step->has_returned = true;
+    step->op = OP_EXTEND;
+    step->result = answer->kind == ANSWER_ERROR ? RESULT_FAILED
+                   : answer->kind == ANSWER_OK  ? RESULT_DONE
+                                                : RESULT_NOT_MINE;
+    face->last = step->result;
+    if (step->result == RESULT_NOT_MINE && face->phase == PHASE_HOLDING)
+        face->phase = PHASE_IDLE;
+}
+
 static void take_return(struct worker_face *face, const struct worker_answer *answer,
                         struct step_result *step)
 {
+    if (face->is_extending) {
+        take_extended(face, answer, step);
+        return;
+    }
     const bool is_acquire = face->phase == PHASE_ACQUIRING;
     step->has_returned = true;
     step->op = is_acquire ? OP_ACQUIRE : OP_RELEASE;
@@ -109,7 +129,8 @@ static enum fail collect(struct workers *workers, int client, struct step_result
                          struct failure *failure)
 {
     struct worker_face *face = &workers->faces[client];
-    const bool was_asked = face->phase == PHASE_ACQUIRING || face->phase == PHASE_RELEASING;
+    const bool was_asked =
+        face->phase == PHASE_ACQUIRING || face->phase == PHASE_RELEASING || face->is_extending;
     const bool is_asked = session_is_asked(workers->session, client);
     if (was_asked && !is_asked)
         take_return(face, session_answer(workers->session, client), step);
@@ -126,7 +147,9 @@ static enum fail collect(struct workers *workers, int client, struct step_result
                         !session_is_subscribed(workers->session, client) &&
                         session_next_us(workers->session, client) == TIME_NEVER;
     if (step->is_stranded)
-        step->op = face->phase == PHASE_RELEASING ? OP_RELEASE : OP_ACQUIRE;
+        step->op = face->is_extending               ? OP_EXTEND
+                   : face->phase == PHASE_RELEASING ? OP_RELEASE
+                                                    : OP_ACQUIRE;
     return FAIL_NONE;
 }
 
@@ -142,7 +165,7 @@ static struct client_view view_of(const struct clients *clients, int client)
                                                ? INT64_MAX
                                                : session_next_us(workers->session, client),
                                 .attempt = face->attempt,
-                                .is_accessing = face->is_accessing,
+                                .is_accessing = face->is_accessing || face->is_extending,
                                 .fence = face->fence};
 }
 
@@ -196,6 +219,15 @@ static enum fail take_step(struct clients *clients, int client, enum moment_kind
     return fail ? fail : collect(workers, client, step, failure);
 }
 
+static enum fail extend(struct clients *clients, int client, struct step_result *step,
+                        struct failure *failure)
+{
+    struct workers *workers = workers_of(clients);
+    workers->faces[client].is_extending = true;
+    const enum fail fail = ask(workers, client, WORKER_EXTEND, PHASE_HOLDING, failure);
+    return fail ? fail : collect(workers, client, step, failure);
+}
+
 static struct request begin_access(struct clients *clients, int client, enum choice_kind kind)
 {
     struct workers *workers = workers_of(clients);
@@ -236,7 +268,7 @@ static void crash(struct clients *clients, int client)
 {
     struct workers *workers = workers_of(clients);
     workers->faces[client].phase = PHASE_DEAD;
-    workers->faces[client].is_accessing = false;
+    workers->faces[client].is_accessing = workers->faces[client].is_extending = false;
     session_kill(workers->session, client);
 }
 
@@ -248,6 +280,7 @@ static void clients_free(struct clients *clients)
 static const struct clients_ops clients_ops = {
     .view = view_of,
     .step = take_step,
+    .extend = extend,
     .access = begin_access,
     .accessed = end_access,
     .set_lease = no_lease,

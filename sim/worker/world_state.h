@@ -29,6 +29,7 @@ struct worker_face {
     /* Bit a server: where its attempt wrote the lock's key last, and where it deleted it. */
     unsigned made, taken;
     bool is_accessing; /* its critical section waits for what it asked for */
+    bool is_extending; /* it is asked to, while it holds */
     struct guarded_section guarded;
 };
 
@@ -49,6 +50,17 @@ struct workers {
 };
 
 void workers_release(struct workers *workers);
+
+/* --- worker_execute.c --- */
+/* The server executes that message (borrowed), which is known as wire; answer: filled. */
+enum fail workers_execute(struct workers *workers, struct wire_message *wire,
+                          const struct message *message, struct server_answer *answer,
+                          struct failure *failure);
+/* What a critical section asks of what the lock guards. */
+enum fail workers_execute_access(struct workers *workers, const struct message *message,
+                                 struct server_answer *answer, struct failure *failure);
+/* What went on by itself meanwhile, one at a time: see backend.h. */
+enum fail workers_serve(struct workers *workers, struct served *served, struct failure *failure);
 
 extern const struct backend_ops workers_backend_ops;
 

@@ -65,6 +65,9 @@ struct clients_ops {
      * before. */
     enum fail (*step)(struct clients *, int client, enum moment_kind, const struct message *,
                       int64_t now_us, struct step_result *, struct failure *);
+    /* Takes the step that asks for the lease anew, only in PHASE_HOLDING. NULL: such clients do so
+     * by themselves, or not at all. */
+    enum fail (*extend)(struct clients *, int client, struct step_result *, struct failure *);
     /* What its critical section asks of the first server, for CHOICE_WRITE, READ_COUNTER,
      * WRITE_COUNTER; and how that ended. Only in PHASE_HOLDING; not before an earlier one ended. */
     struct request (*access)(struct clients *, int client, enum choice_kind);

@@ -179,6 +179,9 @@ static enum fail core_can(struct world *world, enum choice_kind kind, struct fai
     const struct core *core = (const struct core *)world;
     if (choice_needs_replica(kind) && !core->run->has_replica)
         return failure_set(failure, FAIL_UNKNOWN, "this run has no replicas");
+    if (kind == CHOICE_EXTEND && !core->clients->ops->extend)
+        return failure_set(failure, FAIL_NOT_APPLICABLE,
+                           "nobody asks a scheme to extend: it does so by itself, or not at all");
     return ops_of(core)->can ? ops_of(core)->can(core->backend, kind, failure) : FAIL_NONE;
 }
 

@@ -115,6 +115,20 @@ static enum fail choose_release(struct core *core, const struct choice *choice,
     return FAIL_NONE;
 }
 
+static enum fail choose_extend(struct core *core, const struct choice *choice,
+                               struct failure *failure)
+{
+    struct step_result step = {0};
+    struct failure why;
+    if (want_phase(core, choice, PHASE_HOLDING, failure))
+        return FAIL_UNKNOWN;
+    core_write_operation(core, EVENT_CALL, choice->client, OP_EXTEND, RESULT_NONE);
+    if (core->clients->ops->extend(core->clients, choice->client, &step, &why) && !core->error.code)
+        core->error = why;
+    take_step(core, choice->client, &step);
+    return FAIL_NONE;
+}
+
 /* WRITE, READ_COUNTER, WRITE_COUNTER: the critical section's own commands. */
 static enum fail choose_access(struct core *core, const struct choice *choice,
                                struct failure *failure)
@@ -145,10 +159,10 @@ static enum fail choose_wake(struct core *core, const struct choice *choice,
 core_choice *core_client_choice(enum choice_kind kind)
 {
     static core_choice *const choices[CHOICE_COUNT] = {
-        [CHOICE_ACQUIRE] = choose_acquire,     [CHOICE_LEASE] = choose_lease,
-        [CHOICE_RELEASE] = choose_release,     [CHOICE_WRITE] = choose_access,
-        [CHOICE_READ_COUNTER] = choose_access, [CHOICE_WRITE_COUNTER] = choose_access,
-        [CHOICE_WAKE] = choose_wake,
+        [CHOICE_ACQUIRE] = choose_acquire,      [CHOICE_LEASE] = choose_lease,
+        [CHOICE_RELEASE] = choose_release,      [CHOICE_WRITE] = choose_access,
+        [CHOICE_EXTEND] = choose_extend,        [CHOICE_READ_COUNTER] = choose_access,
+        [CHOICE_WRITE_COUNTER] = choose_access, [CHOICE_WAKE] = choose_wake,
     };
     return choices[kind];
 }

@@ -40,7 +40,7 @@ enum fail rules_want_phase(const struct run *run, const struct choice *choice,
                            words[phase]);
     if (client->is_accessing)
         return failure_set(failure, FAIL_UNKNOWN,
-                           "%s still waits for a command of its critical section", name);
+                           "%s still waits for a command while it holds the lock", name);
     return FAIL_NONE;
 }
 
