@@ -108,3 +108,50 @@ def test_two_keys_are_never_taken_for_one(picklock, tmp_path, value, words):
     path.write_text(JSON_CALL.replace("}", f', "value": {value}}}') + JSON_OK.replace("}", f', "value": {value}}}'))
     ran = picklock("check", path, "--format", "jepsen-json")
     assert (ran.status, words is None or words in ran.err) == (64 if words else 2, True), ran
+
+
+# --- a history of ours that is not whole ---
+
+def overrun_and_more(tmp_path):
+    """The lines of a history in which a holder outlives its lease, and then deletes another's lock."""
+    out = tmp_path / "out"
+    run("run", "--on", "sim", "--scheme", "set-nx-ex-del", ROOT / "scenarios" / "expired-lease-double-delete.yaml", "--out", out)
+    [history] = (out / "latest" / "histories").glob("*set-nx-ex-del*")
+    lines = [json.loads(line) for line in history.read_text().splitlines()]
+    return lines[0], lines[1:-1]
+
+
+def judged(picklock, tmp_path, head, events):
+    for i, event in enumerate(events):
+        event["i"] = i
+    path = tmp_path / "history.jsonl"
+    path.write_text("".join(json.dumps(line) + "\n" for line in [head, *events, {"end": len(events)}]))
+    return picklock("check", path)
+
+
+def test_what_was_not_seen_is_not_made_good_by_what_is_nobodys_fault(picklock, tmp_path):
+    """The DEL's execution is missing: what it did nobody saw. That the holder overran his lease is no answer to that."""
+    head, events = overrun_and_more(tmp_path)
+    last = max(i for i, event in enumerate(events) if event.get("client") == 0)
+    events = events[:last + 1]  # nobody else gets the lock then, which would show
+    assert judged(picklock, tmp_path, head, [dict(event) for event in events]).status == 1
+    [gone] = [event for event in events if event["kind"] == "execute" and event["client"] == 0 and event.get("verb") == "DEL"]
+    ran = judged(picklock, tmp_path, head, [event for event in events if event is not gone])
+    assert ran.status == 2 and "overrun" in ran.out and "nobody saw the server execute" in ran.out, ran
+
+
+@pytest.mark.parametrize("op", ["acquire", "release"])
+def test_a_return_without_its_call_leaves_it_open(picklock, tmp_path, op):
+    head, events = overrun_and_more(tmp_path)
+    call = next(event for event in events if event["kind"] == "call" and event["op"] == op and event["client"] == 0)
+    ran = judged(picklock, tmp_path, head, [event for event in events if event is not call])
+    assert ran.status == 2 and "its call is not in the history" in " ".join(ran.out.split()), ran
+    slipped = [dict(event, attempt=2) if event is call else event for event in events]
+    ran = judged(picklock, tmp_path, head, slipped)
+    assert ran.status != 0, ran
+
+
+def test_a_lock_of_ours_has_a_lease(picklock, tmp_path):
+    head, events = overrun_and_more(tmp_path)
+    ran = judged(picklock, tmp_path, dict(head, lease_us=0), events)
+    assert ran.status == 64 and ":1: 'lease_us' is 0, and every lock of 'set-nx-ex-del' has a lease" in ran.err, ran

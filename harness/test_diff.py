@@ -14,6 +14,18 @@ def test_what_is_new_fails(mended):
     assert "  my_lock, slow-work: release-own: violated (unlock-bug, 10 steps), was holds\n" in words + "\n"
 
 
+def test_a_failure_that_had_no_counterpart_fails(tmp_path):
+    """Another fault, so another cell: it was not there before, and fails. One that holds is told, and no failure."""
+    def explored(faults, out):
+        run("explore", "--scheme", "set-nx-ex-del", "--clients", "2", "--rounds", "1", "--fault", faults, "--out", tmp_path / out, "--fail-on", "bug")
+        return tmp_path / out / "latest"
+    old = explored("none", "old")
+    told = run("report", "--diff", old, explored("none,slow-work", "worse"))
+    assert told.status == 1 and "Not there before\n  set-nx-ex-del, slow-work" in told.out, told
+    told = run("report", "--diff", old, explored("none,crash", "more"))
+    assert told.status == 0 and "Not there before\n  set-nx-ex-del, crash" in told.out, told
+
+
 def test_what_is_gone_does_not(mended):
     told = run("report", "--diff", mended["naive"], mended["safe"])
     assert told.status == 0 and "New violations" not in told.out

@@ -163,6 +163,21 @@ def test_scenarios_are_collected_from_any_folder(tmp_path):
     assert "bad.yaml:10:7: no step says 'A aquires'" in done.stdout
 
 
+def test_a_scenario_that_is_damaged_fails(tmp_path):
+    """Cut off, a colon lost, emptied beside others, or empty and named: a test that is gone would be green. What is somebody else's is none."""
+    text = (ROOT / "scenarios" / "hand-over.yaml").read_text()
+    (tmp_path / "hand-over.yaml").write_text(text)
+    (tmp_path / "cut.yaml").write_text(text[:text.index("lease:") + 14].replace("name: hand-over", "name: cut"))
+    (tmp_path / "colon.yaml").write_text(text.replace("steps:", "steps").replace("name: hand-over", "name: colon"))
+    (tmp_path / "empty.yaml").write_text("")
+    (tmp_path / "others").mkdir()
+    (tmp_path / "others" / "compose.yaml").write_text("name: x\nservices:\n  a:\n    image: b\nsource: y\n")
+    (tmp_path / "others" / "nothing.yaml").write_text("")
+    done = call(tmp_path, "--picklock-on", "sim")
+    assert {name.split("::")[0] for name in failed(done)} == {"cut.yaml", "colon.yaml", "empty.yaml"}, done.stdout
+    assert failed(call(tmp_path, "--picklock-on", "sim", "others/nothing.yaml")), "it was named"
+
+
 def test_a_lock_of_ones_own_plays_them(project, tmp_path):
     """By pytest.ini; a schedule that somebody keeps is a test, too, and passes once the lock is mended."""
     shutil.copy(project / "my lock.py", tmp_path / "my_lock.py")

@@ -35,12 +35,30 @@ def _words(config):
     return options
 
 
-def _is_scenario(path):
+_FIELDS = ("name", "source", "lease", "clients", "steps", "expect")
+
+
+def _fields(path):
+    """Which fields of a scenario begin a line in it, be it with or without their colon; None: it cannot be read, or is empty."""
     try:
         text = path.read_text(errors="replace")
     except OSError:
-        return False
-    return bool(re.search(r"^steps:", text, re.M) and re.search(r"^lease:", text, re.M))
+        return None
+    if not text.strip():
+        return None
+    return {name for name in _FIELDS if re.search(rf"^{name}\b", text, re.M)}
+
+
+def _looks_like_one(fields):
+    return bool(fields) and len(fields) >= (2 if "lease" in fields else 4)
+
+
+def _is_scenario(path, is_named):
+    """A damaged one, too: it is a test that fails, not one that is gone. An empty file is one where it was named, or stands among some."""
+    fields = _fields(path)
+    if fields is not None:
+        return _looks_like_one(fields)
+    return is_named or any(_looks_like_one(_fields(one)) for one in path.parent.glob("*" + path.suffix) if one != path)
 
 
 def _is_of_a_run(path):
@@ -51,7 +69,7 @@ def _is_of_a_run(path):
 def pytest_collect_file(parent, file_path):
     if file_path.suffix == ".schedule" and not _is_of_a_run(file_path):
         return ScheduleFile.from_parent(parent, path=file_path)
-    if file_path.suffix in (".yaml", ".yml") and _is_scenario(file_path):
+    if file_path.suffix in (".yaml", ".yml") and _is_scenario(file_path, parent.session.isinitpath(file_path)):
         return ScenarioFile.from_parent(parent, path=file_path)
     return None
 
@@ -72,7 +90,7 @@ class ScenarioFile(pytest.File):
             yield ScenarioTest.from_parent(self, name=pathlib.Path(_lock(self.config)).name, lock=_lock(self.config))
             return
         for scheme in self._schemes():
-            yield ScenarioTest.from_parent(self, name=scheme, lock=scheme)
+            yield ScenarioTest.from_parent(self, name=scheme or "scenario", lock=scheme)
 
     def _schemes(self):
         """Those below expect:, as they stand there: `picklock run` reads the file, and says what is wrong with it."""

@@ -217,9 +217,11 @@ static bool needs_no_server(const struct monitor *monitor)
 static void conclude_unseen(const struct checks *checks, enum property property, const char *gap,
                             const char *vacuity, struct finding *finding)
 {
-    /* What was inferred proves nothing where the wire has a gap. */
+    /* What was inferred proves nothing where the wire has a gap; nor do calls of which some are
+     * missing. */
+    const bool is_no_proof = checks->ledger.has_inferred || checks->ledger.lacks_calls;
     const struct finding *proved =
-        checks->ledger.has_inferred ? NULL : black_box_finding(checks->black_box, property);
+        is_no_proof ? NULL : black_box_finding(checks->black_box, property);
     *finding = (struct finding){.verdict = VERDICT_UNKNOWN, .first_index = NO_INDEX};
     if (proved && (proved->verdict == VERDICT_VIOLATED || !vacuity))
         *finding = *proved;

@@ -246,6 +246,7 @@ struct ledger {
     int64_t index; /* of the event in hand, or the last one */
     struct ledger_client *clients;
     struct ledger_lock *locks;
+    bool lacks_calls;              /* something returned, or was executed, that nobody had called */
     char strange[STRANGE_BYTES];   /* the first effect that nothing in the history explains; "" */
     int64_t gains_us[SERVERS_MAX]; /* what the clock of each server gains a second */
     void (*take)(void *context, const struct fact *fact);

@@ -1,8 +1,10 @@
 /* ledger_client.c - see ledger.h: clients, their calls and what they believe, event by event. The
  * keys are in ledger_key.c. */
+#include "checks/finding.h"
 #include "checks/ledger_parts.h"
 
 #include <assert.h>
+#include <stdio.h>
 
 /* --- holds --- */
 
@@ -189,10 +191,23 @@ static bool is_answer(const struct key_effect *effect)
            (effect->before != BEFORE_ABSENT || change_is_any(effect));
 }
 
+/* What nobody saw begin is a part of a history that is not whole. */
+static void note_missing(struct ledger *ledger, const struct event *event, const char *what)
+{
+    if (ledger->strange[0] || event->is_inferred)
+        return;
+    ledger->lacks_calls = true;
+    (void)snprintf(ledger->strange, sizeof ledger->strange, "%s's %s of attempt %d at %s: %s",
+                   client_name(ledger, event->client), what, event->attempt, MS(event->time_us),
+                   "its call is not in the history");
+}
+
 static void executed(struct ledger *ledger, const struct event *event)
 {
     struct ledger_client *client = &ledger->clients[event->client];
     const struct execution execution = {.event = event, .effect = change_on(event, KEY_LOCK)};
+    if (event->attempt > client->attempt)
+        note_missing(ledger, event, "command");
     if (client->attempt == event->attempt && is_answer(&execution.effect))
         client->answered_us = event->from_us;
     ledger_execute(ledger, &execution);
@@ -302,10 +317,20 @@ static void extend_returned(struct ledger *ledger, const struct event *event)
     ledger->take(ledger->context, &fact);
 }
 
+/* A release may be of what its client never acquired. */
+static bool has_called(const struct ledger_client *client, const struct event *event)
+{
+    if (event->op == OP_ACQUIRE)
+        return event->attempt == client->attempt && client->is_acquiring;
+    return event->op != OP_RELEASE || client->is_releasing;
+}
+
 static void returned(struct ledger *ledger, const struct event *event)
 {
     assert(event->client >= 0);
     struct ledger_client *client = &ledger->clients[event->client];
+    if (!has_called(client, event))
+        note_missing(ledger, event, event->op == OP_RELEASE ? "release" : "acquire");
     ledger->has_told |= !event->is_inferred;
     ledger->has_inferred |= event->is_inferred;
     if (event->op == OP_ACQUIRE && event->attempt == client->attempt) {

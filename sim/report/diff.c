@@ -164,10 +164,12 @@ struct diff diff_results(const char *name, const struct results *then, const str
     for (int i = 0; i < now->rows_count; i++) {
         const struct result_row *row = &now->rows[i];
         const struct result_row *was = counterpart(then, row, place_among(now, i));
-        if (was)
+        if (was) {
             compare_rows(&diff, was, row);
-        else
-            add_single(&diff, DIFF_ONLY_NOW, row);
+            continue;
+        }
+        add_single(&diff, DIFF_ONLY_NOW, row);
+        diff.failures += result_standing(row) == STANDING_UNEXPECTED;
     }
     for (int i = 0; i < then->rows_count; i++)
         if (!counterpart(now, &then->rows[i], place_among(then, i)))

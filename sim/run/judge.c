@@ -172,6 +172,8 @@ void result_judge(struct result_row *row, const struct finding *findings,
         compare(row);
     else
         apply_policy(row, findings, judging->fail_on);
-    if (judging->interrupted && row->as_expected == AS_EXPECTED_NONE)
-        row->error = memory_text(judging->interrupted);
+    const char *gap = judging->fail_on == FAIL_ON_NEVER ? NULL : judging->gap;
+    const char *trouble = judging->interrupted ? judging->interrupted : gap;
+    if (trouble && row->as_expected == AS_EXPECTED_NONE)
+        row->error = memory_text(trouble);
 }

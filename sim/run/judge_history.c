@@ -31,7 +31,7 @@ static void look(void *context)
 }
 
 static void add_row(const struct history_judging *judging, const struct history_head *head,
-                    const char *cut, const struct finding *findings,
+                    const char *cut, const char *gap, const struct finding *findings,
                     const struct counters *counters, struct results *results)
 {
     bool is_stress = strcmp(head->scenario, "stress") == 0;
@@ -45,6 +45,7 @@ static void add_row(const struct history_judging *judging, const struct history_
                                                   : cut                 ? cut
                                                   : head->incomplete[0] ? head->incomplete
                                                                         : NULL,
+                                   .gap = gap,
                                    .tells_all = head->has_promises,
                                    .vacuity = is_stress ? result_vacuity(counters, false) : NULL});
 }
@@ -67,6 +68,12 @@ enum fail judge_history(const struct history_judging *judging, struct results *r
     }
     if (judging->lease_us)
         head.lease_us = judging->lease_us;
+    if (scheme_named(head.scheme) && head.lease_us == 0) {
+        history_source_free(source);
+        return failure_set(failure, FAIL_INPUT,
+                           "%s:1: 'lease_us' is 0, and every lock of '%s' has a lease",
+                           judging->path, head.scheme);
+    }
     struct checks *checks = checks_new(&head);
     struct follow *follow = judging->source.follow;
     struct judged_so_far so_far = {.judging = judging, .checks = checks};
@@ -89,9 +96,9 @@ enum fail judge_history(const struct history_judging *judging, struct results *r
         checks_finish(checks, last_us, findings, &judged->counters);
         name_row(row, &head);
         row->is_inferred = is_inferred;
-        add_row(judging, &head, is_cut ? follow->ended : NULL, findings, &judged->counters,
-                results);
         const char *gap = checks_gap(checks);
+        add_row(judging, &head, is_cut ? follow->ended : NULL, gap, findings, &judged->counters,
+                results);
         judged->gap = gap ? memory_text(gap) : NULL;
     }
     checks_free(checks);

@@ -131,6 +131,7 @@ static enum fail direct_row(struct runner *runner, const struct script *script, 
         .is_unsupported = recording.is_unsupported,
         .error = fail == FAIL_UNKNOWN ? failure->text : NULL,
         .interrupted = is_cut_short ? failure->text : NULL,
+        .gap = checks_gap(recording.checks),
         .not_applicable = fail == FAIL_NOT_APPLICABLE ? failure->text : NULL,
         .fail_on = fail_on_for(runner->fail_on, run->scheme, FAIL_ON_BUG)};
     result_judge(row, findings, &judging);
