@@ -180,6 +180,7 @@ void asking_free(struct asking *asking)
     intern_close(&asking->book.table);
     session_free(asking->session);
     free(asking->ends);
+    free(asking->late_ends);
     asking_classes_free(&asking->classes);
     cache_shut(&asking->cache);
     free(asking);
@@ -197,9 +198,18 @@ int asking_lease_ticks(const struct asking *asking)
     return asking->lease_ticks;
 }
 
-void asking_expect_cuts(struct asking *asking, bool are_expected)
+/* Faults that break connections of a client that waits for nothing. */
+static bool cuts(enum fault fault)
 {
-    asking->expects_cuts = are_expected;
+    return fault_blame(fault) == FAULT_OF_SERVER && fault_breaks(fault) == FAULT_BREAKS_ALL;
+}
+
+void asking_expect(struct asking *asking, const uint8_t *budget)
+{
+    asking->expects_cuts = false;
+    for (enum fault fault = 0; fault < FAULT_COUNT; fault++)
+        asking->expects_cuts |= budget[fault] && cuts(fault);
+    asking->expects_late = budget[FAULT_SLOW_WORK] || budget[FAULT_STALL];
     asking->worker.runs_max = asking->worker.runs + EXECUTIONS_MAX;
 }
 

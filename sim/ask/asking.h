@@ -67,9 +67,11 @@ void asking_free(struct asking *asking); /* NULL is fine */
 struct subject *asking_subject(struct asking *asking);
 int asking_lease_ticks(const struct asking *asking);
 
-/* Before a search with faults that break connections: does a worker that waits for nothing mind?
- * Each history that it waits for nothing in is asked, too, with its connection broken. */
-void asking_expect_cuts(struct asking *asking, bool are_expected);
+/* Before a search, with its faults (FAULT_COUNT of them). Where connections break: does a worker
+ * that waits for nothing mind? Each history that it waits for nothing in is asked, too, with its
+ * connection broken. Where holders are slow: what it does behind an attempt is asked with a lease
+ * that is over, too. */
+void asking_expect(struct asking *asking, const uint8_t *budget);
 
 /* Why a search of a worker has no such fault (static); NULL: it has. */
 const char *asking_cannot(enum fault fault);

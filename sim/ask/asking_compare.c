@@ -15,6 +15,7 @@ struct twins {
     const uint8_t *name; /* what the fresh one calls the server that the other one calls so; NULL:
                             the same */
     bool have_differed;
+    uint32_t apart[2]; /* have_differed: behind what each of them did */
 };
 
 static enum fail differs(const struct twins *pair, struct failure *failure)
@@ -64,6 +65,8 @@ static enum fail tell_both(struct twins *pair, const struct history_edge *what,
         return failure->code;
     const struct remembered_step called_alike = renamed(pair, &other);
     pair->have_differed = !remembered_is_same(told, &called_alike);
+    pair->apart[0] = told->node;
+    pair->apart[1] = other.node;
     if (pair->have_differed)
         return differs(pair, failure);
     pair->node = told->node;
@@ -152,28 +155,82 @@ static enum fail hold(struct asking *asking, struct twins *one, struct failure *
     return FAIL_NONE;
 }
 
-enum fail asking_compare_end(struct asking *asking, uint32_t node, struct failure *failure)
+static const struct kept nothing = {.value = KEPT_ABSENT, .left = NO_TICKS};
+
+/* Granted, and released after so many ticks, or at once where a timer would ring meanwhile; by then
+ * nothing is there if they are a lease. */
+static enum fail take_and_release(struct twins *pair, int32_t ticks, struct failure *failure)
 {
     struct remembered_step told;
-    struct twins held, pair = {.asking = asking, .node = node};
-    for (int i = 0; i < asking->ends_count; i++)
-        if (asking->ends[i] == node)
-            return FAIL_NONE;
-    /* Refused, and then granted and released. */
-    enum fail fail = hold(asking, &held, failure);
-    memcpy(pair.kept, held.kept, sizeof pair.kept);
-    if (!fail && held.kept[0].value != KEPT_ABSENT)
-        fail = operate(&pair, HAPPENS_ACQUIRE, &told, failure);
-    set_servers(&pair, (struct kept){.value = KEPT_ABSENT, .left = NO_TICKS});
-    if (!fail)
-        fail = operate(&pair, HAPPENS_ACQUIRE, &told, failure);
-    if (!fail && told.has_ended && told.answer == ANSWER_OK)
-        fail = operate(&pair, HAPPENS_RELEASE, &told, failure);
-    if (fail)
-        return fail;
-    asking->ends =
-        memory_resize(asking->ends, (size_t)asking->ends_count + 1, sizeof *asking->ends);
-    asking->ends[asking->ends_count++] = node;
+    set_servers(pair, nothing);
+    if (operate(pair, HAPPENS_ACQUIRE, &told, failure))
+        return failure->code;
+    if (!told.has_ended || told.answer != ANSWER_OK)
+        return FAIL_NONE;
+    if (told.timer_us != TIME_NEVER)
+        ticks = 0;
+    if (ticks)
+        set_servers(pair, nothing);
+    const struct history_edge release = {.happening = HAPPENS_RELEASE, .elapsed = ticks};
+    enum fail fail = tell_both(pair, &release, &told, failure);
+    return fail ? fail : end_operation(pair, &told, failure);
+}
+
+/* They went on otherwise: does each of them, in another process, do so again? One that does not is
+ * no matter of attempts. */
+static enum fail ask_both_again(struct asking *asking, const struct twins *pair,
+                                struct failure *failure)
+{
+    struct seat seat = {.session = asking->session, .client = 1};
+    struct failure again = {0};
+    for (int i = 0; i < 2 && !again.code; i++)
+        if (!seat_reset(&asking->worker, &seat, &again))
+            (void)history_compare(&asking->worker, &seat, pair->apart[i], &again);
+    seat_close(&seat);
+    if (again.code)
+        *failure = again;
+    return failure->code;
+}
+
+static bool is_among(const uint32_t *ends, int count, uint32_t node)
+{
+    while (count > 0 && ends[count - 1] != node)
+        count--;
+    return count > 0;
+}
+
+static void put_among(uint32_t **ends, int *count, uint32_t node)
+{
+    *ends = memory_resize(*ends, (size_t)*count + 1, sizeof **ends);
+    (*ends)[(*count)++] = node;
+}
+
+/* Refused, and then granted and released. */
+static enum fail end_in_time(struct twins *pair, struct failure *failure)
+{
+    struct remembered_step told;
+    struct twins held;
+    if (hold(pair->asking, &held, failure))
+        return failure->code;
+    memcpy(pair->kept, held.kept, sizeof pair->kept);
+    if (held.kept[0].value != KEPT_ABSENT && operate(pair, HAPPENS_ACQUIRE, &told, failure))
+        return failure->code;
+    return take_and_release(pair, 0, failure);
+}
+
+enum fail asking_compare_end(struct asking *asking, uint32_t node, struct failure *failure)
+{
+    struct twins pair = {.asking = asking, .node = node}, late = pair;
+    if (!is_among(asking->ends, asking->ends_count, node)) {
+        if (end_in_time(&pair, failure))
+            return pair.have_differed ? ask_both_again(asking, &pair, failure) : failure->code;
+        put_among(&asking->ends, &asking->ends_count, node);
+    }
+    if (asking->expects_late && !is_among(asking->late_ends, asking->late_ends_count, node)) {
+        if (take_and_release(&late, asking->lease_ticks + 1, failure))
+            return late.have_differed ? ask_both_again(asking, &late, failure) : failure->code;
+        put_among(&asking->late_ends, &asking->late_ends_count, node);
+    }
     return FAIL_NONE;
 }
 

@@ -44,12 +44,15 @@ struct asking {
     int lease_ticks;
     int64_t lease_us, tick_us;
     uint64_t seed;
-    bool expects_cuts;
-    bool is_even_handed; /* it was found to treat its servers alike */
+    bool expects_cuts, expects_late; /* connections that break; releases behind a lease */
+    bool is_even_handed;             /* it was found to treat its servers alike */
     struct classes classes;
     /* Histories behind which the worker was found to be as a new one. */
     uint32_t *ends;
     int ends_count;
+    /* Those of them whose next lease was over before the release, too. */
+    uint32_t *late_ends;
+    int late_ends_count;
     struct cache cache;
     struct worker_program kept_of; /* what the kept answers say of the worker */
     uint64_t generation;           /* runs that have kept these answers */

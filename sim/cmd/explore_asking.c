@@ -60,16 +60,6 @@ static bool has_fault_of_clocks(const struct cell *cell)
     return cell->options.budget[FAULT_CLIENT_CLOCK] || cell->options.budget[FAULT_CLIENT_DRIFT];
 }
 
-/* Faults that break connections of a client that waits for nothing. */
-static bool cuts(const struct cell *cell)
-{
-    bool does = false;
-    for (int i = 0; i < FAULT_COUNT; i++)
-        does |= cell->options.budget[i] && fault_blame((enum fault)i) == FAULT_OF_SERVER &&
-                fault_breaks((enum fault)i) == FAULT_BREAKS_ALL;
-    return does;
-}
-
 /* --- how far it is --- */
 
 enum { TELL_EVERY_US = 100000 };
@@ -123,7 +113,7 @@ static enum fail search(struct asking *asking, struct cell *cell, struct failure
 {
     cell->options.subject = asking_subject(asking);
     cell->options.lease_ticks = asking_lease_ticks(asking);
-    asking_expect_cuts(asking, cuts(cell));
+    asking_expect(asking, cell->options.budget);
     enum fail fail = cell_search(cell, SECTION_NOTHING, failure);
     if (!fail && has_fault_of_clocks(cell) && asking_minds_time(asking))
         cell_doubt(cell, "what the worker does depends on its clock: one that jumps, or drifts, is "

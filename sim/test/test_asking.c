@@ -374,6 +374,7 @@ static void what_cannot_be_decided_says_why(void **state)
     undecided("trusting", FAULT_RESTART, "minds that its idle connection broke");
     undecided("erratic", FAULT_STALL, "two answers to one question");
     undecided("growing", FAULT_STALL, "it does not close");
+    undecided("second-late", FAULT_SLOW_WORK, "it does not close");
     undecided("beside", FAULT_STALL,
               "it keeps a key 'releases' beside the lock's, which has a token in it");
 }
