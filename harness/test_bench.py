@@ -16,6 +16,7 @@ PARTS = {
     "explore": ["sim/test/bench_explore.sh", "1"],
     "scale": [sys.executable, "harness/bench_scale.py"],
     "stress": [sys.executable, "harness/bench_stress.py", "--clients", "1", "--seconds", "1", "--rounds", "1"],
+    "watch": [sys.executable, "harness/bench_watch.py", "--rounds", "1", "--share", "0.01"],
     "random": [sys.executable, "harness/bench_random.py"],
     "confirm": [sys.executable, "harness/bench_confirm.py"],
     "worker search": [sys.executable, "harness/bench_worker_search.py"],

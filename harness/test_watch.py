@@ -80,6 +80,61 @@ def test_a_suite_that_uses_locks_rightly_is_silent(tmp_path):
     check_same(tmp_path, results)
 
 
+MANY = """
+def work(number):
+    own = client()
+    for i in range(%d):
+        token = f"token-of-{number}-{i}"
+        with own.pipeline(transaction=False) as pipe:
+            for lock in (1, 2): pipe.set(f"lock:{lock}", token, nx=True, px=20000)
+            got = pipe.execute()
+        for lock in (1, 2):
+            if got[lock - 1]: assert own.eval(CAD, 1, f"lock:{lock}", token) == 1
+threads = [threading.Thread(target=work, args=(n,)) for n in range(8)]
+for thread in threads: thread.start()
+for thread in threads: thread.join()
+"""
+
+
+def test_many_at_once_are_judged_in_the_order_of_execution(tmp_path):
+    """SET NX need not stand in line; the server's log of reads tells who was first."""
+    result, results = json_of(tmp_path, MANY % 40)
+    assert result.status == 0 and not violated(results), result.out + result.err
+    order, = [note for note in results["notes"] if note.startswith("Order:")]
+    assert "Order: 640 of them" in order and "in which the server was seen to read" in order, order
+    note, = [note for note in results["notes"] if note.startswith("Watched:")]
+    grants, releases = (int(re.search(rf"(\d+) {word}", note)[1]) for word in ("grants", "releases"))
+    assert grants == releases > 2, results["notes"]
+    check_same(tmp_path, results)
+
+
+def test_many_at_once_and_one_that_is_wrong(tmp_path):
+    result, results = json_of(tmp_path, MANY % 10 + """
+assert client().set("lock:1", A, nx=True, px=20000)
+client().delete("lock:1")
+assert client().eval(CAD, 1, "lock:1", A) == 0
+""")
+    assert result.status == 1 and "unknown who sent DEL lock:1" in "\n".join(violated(results)["release-own"]["witness"])
+
+
+def test_who_goes_away_before_the_answer_may_have_been_granted(tmp_path):
+    """Whoever nobody answered holds the lock all the same: the next is refused, and gets it when its time is over."""
+    result, results = json_of(tmp_path, """
+import socket
+from urllib.parse import urlparse
+there = urlparse(os.environ["REDIS_URL"])
+for i in range(20):
+    gone = socket.create_connection((there.hostname, there.port))
+    gone.sendall(f"SET lock:{i} token-of-gone-{i} NX PX 300\\r\\n".encode())
+    gone.close()
+late = client()
+for i in range(20):
+    while not late.set(f"lock:{i}", A + str(i), nx=True, px=20000): pass
+    assert late.eval(CAD, 1, f"lock:{i}", A + str(i)) == 1
+""")
+    assert result.status == 0 and not violated(results), result.out + result.err
+
+
 def test_reports_say_how_to_have_it_again(tmp_path):
     json_of(tmp_path, "assert client().setnx('lock:1', A)")
     folder = tmp_path / "runs" / "latest"

@@ -79,6 +79,25 @@ static char *program_name(char *const *command)
     return name;
 }
 
+static void add_order(const struct watch_outcome *seen, struct results *results)
+{
+    if (seen->is_ordered)
+        results_note(results, memory_format(
+                                  "Order: %" PRId64 " of them (SET NX, SETNX: the answer says what "
+                                  "they did) travelled at once, in the order in which the server "
+                                  "was seen to read.",
+                                  seen->evident));
+    else
+        results_note(results, memory_text("Order: the server does not tell in which order it "
+                                          "executes, so it was bought with concurrency."));
+    results_note(results,
+                 memory_format("%s went to the server one at a time, and the key was looked at "
+                               "before and behind each, so what it did is exact; one of them stood "
+                               "behind others for at most %.1f ms. What names no such key passed.",
+                               seen->is_ordered ? "The others" : "They",
+                               (double)seen->waited_us / 1000));
+}
+
 /* What the verdict rests on, and what it cost. */
 static void add_notes(const struct watch_cmd *cmd, struct results *results)
 {
@@ -88,11 +107,7 @@ static void add_notes(const struct watch_cmd *cmd, struct results *results)
                                         " grants, %" PRId64 " refusals, %" PRId64 " releases.",
                                         seen->connections, seen->looked_at, cmd->key, seen->grants,
                                         seen->refusals, seen->releases));
-    results_note(results, memory_format(
-                              "Order: those commands went to the server one at a time, and the key "
-                              "was looked at before and behind each, so what it did is exact; one "
-                              "of them stood behind others for at most %.1f ms. All others passed.",
-                              (double)seen->waited_us / 1000));
+    add_order(seen, results);
     if (seen->plain)
         results_note(results,
                      memory_format("%" PRId64 " times a key like %s was written or deleted "

@@ -11,6 +11,7 @@
 #include "live/process.h"
 #include "proxy/standalone.h"
 #include "watch/keys.h"
+#include "watch/reads.h"
 #include "watch/peer.h"
 #include "watch/story.h"
 #include "watch/watch.h"
@@ -21,6 +22,7 @@ enum {
     TURN_KEYS_MAX = 16, /* watched keys of one command */
     TRANSACTION_MAX = 256 * 1024,
     SHOWN_MAX = 16 * 1024, /* of a request, by the proxy */
+    EVIDENT_MAX = 512,
     NOBODY_KNOWN = -1,
 };
 
@@ -61,6 +63,12 @@ struct watched_link {
     char *transaction; /* what MULTI has queued */
     size_t transaction_length;
     bool is_transaction_watched, is_transaction_cut;
+    /* evident requests under way: those that the server has not read yet; how many in all */
+    struct watched_request *unread_first, *unread_last;
+    int evident;
+    bool is_closed;         /* it stays until these are told */
+    uint32_t server_number; /* as the log of reads has it; 0: not seen yet */
+    uint64_t server_read;   /* bytes */
 };
 
 /* A request that names watched keys. */
@@ -76,6 +84,12 @@ struct watched_request {
     int keys_count;
     struct key_look before[TURN_KEYS_MAX];
     int64_t began_us, sent_us;
+    /* one whose answer says all that it did (evident.c): */
+    bool is_evident, is_read, is_answered;
+    enum delivery heard;
+    int64_t lease_us, done_us;
+    uint64_t end; /* of its bytes on their way to the server, once request is NULL */
+    char reply[64], own[EVIDENT_MAX];
 };
 
 struct watched_run {
@@ -94,7 +108,9 @@ struct watched_run {
     int64_t links; /* that are open */
     int blind;     /* as of links, of all */
     struct proxy *proxy;
-    char version[VERSION_MAX]; /* of the server */
+    char version[VERSION_MAX];   /* of the server */
+    struct watched_reads *reads; /* NULL: the server does not tell it */
+    struct watched_request *spare;
     struct watched_request *current, *first, *last;
     uv_timer_t *next_turn; /* fires when the next one may begin */
 };
@@ -127,7 +143,37 @@ void turns_hooks(struct watched_run *watching, struct proxy_hooks *hooks);
 void turns_observe(struct watched_run *watching, struct standalone_observer *observer);
 /* The next request may go to the server. */
 void turns_next(struct watched_run *watching);
+/* Is a watched key among the words of these requests? They are read. */
+bool turns_name_watched(struct watched_run *watching, const char *bytes, size_t length);
+/* The same in the next turn of the loop, where somebody stands in line. */
+void turns_soon(struct watched_run *watching);
+/* The server has no such connection any more, and executes nothing from it. */
+void watched_link_kill(struct watched_link *link, const char *name);
+/* One of its evident requests is told. */
+void watched_link_leave(struct watched_link *link);
 void turns_free(struct watched_run *watching);
+
+/* --- link.c --- */
+
+/* What a connection remembers from one request to the next. */
+void watched_link_follow(struct watched_link *link, const struct proxy_request *request);
+/* What MULTI queues takes no effect before EXEC. */
+void watched_link_queue(struct watched_link *link, const struct proxy_request *request);
+void watched_link_forget_transaction(struct watched_link *link);
+
+/* --- evident.c --- */
+
+/* Is it one that need not stand in line? Then it is on its way. */
+bool evident_takes(struct watched_link *link, struct proxy_request *request);
+/* The same of one that stands in line, and is the first there. */
+bool evident_goes_on(struct watched_request *turn);
+/* Its answer has come. */
+void evident_answered(struct watched_request *request, const char *reply, size_t length);
+/* Its client has gone. */
+void evident_abandoned(struct watched_link *link);
+/* Are there any of the turn's keys under way? */
+bool evident_conflicts(const struct watched_run *watching, const struct watched_request *turn);
+void evident_free_spare(struct watched_run *watching);
 
 /* --- holders.c --- */
 

@@ -16,7 +16,10 @@ enum {
 
 void keys_set_pattern(struct keys *keys, const char *pattern)
 {
+    const size_t length = strlen(pattern);
     keys->pattern = pattern;
+    keys->is_prefix =
+        length && strcspn(pattern, "*?[\\") == length - 1 && pattern[length - 1] == '*';
     if (strchr(pattern, '[') || strchr(pattern, '\\'))
         return;
     for (const char *at = pattern; *at;) {
@@ -37,6 +40,9 @@ bool keys_may_match(const struct keys *keys, const char *bytes, size_t length)
 
 bool keys_matches(const struct keys *keys, const char *word, size_t length)
 {
+    if (keys->is_prefix)
+        return length >= keys->literal_length &&
+               (!keys->literal_length || memcmp(word, keys->literal, keys->literal_length) == 0);
     return glob_matches(keys->pattern, strlen(keys->pattern), word, length);
 }
 
@@ -46,6 +52,15 @@ static bool is_row(const struct watched_key *key, int database, const char *name
            memcmp(key->name, name, length) == 0;
 }
 
+/* FNV-1a. */
+static uint32_t hash_of(const char *name, size_t length)
+{
+    uint32_t hash = 2166136261u;
+    for (size_t i = 0; i < length; i++)
+        hash = (hash ^ (unsigned char)name[i]) * 16777619u;
+    return hash;
+}
+
 /* A row that was never used, else the one that has been without a lock for longest. */
 static int free_row(struct keys *keys)
 {
@@ -53,7 +68,7 @@ static int free_row(struct keys *keys)
     if (keys->count < WATCHED_KEYS_MAX)
         return keys->count++;
     for (int i = 0; i < WATCHED_KEYS_MAX; i++)
-        if (!keys->rows[i].is_lock &&
+        if (!keys->rows[i].is_lock && !keys->rows[i].evident &&
             (oldest == NO_KEY || keys->rows[i].used < keys->rows[oldest].used))
             oldest = i;
     return oldest;
@@ -88,12 +103,18 @@ int keys_row(struct keys *keys, int database, const char *name, size_t length)
 {
     if (length >= WATCHED_KEY_MAX || memchr(name, '\0', length))
         return NO_KEY;
+    int16_t *hint = &keys->hints[hash_of(name, length) % ROW_HINTS];
+    if (is_row(&keys->rows[*hint], database, name, length))
+        return *hint;
     for (int i = 0; i < keys->count; i++)
-        if (is_row(&keys->rows[i], database, name, length))
+        if (is_row(&keys->rows[i], database, name, length)) {
+            *hint = (int16_t)i;
             return i;
+        }
     const int row = free_row(keys);
     if (row == NO_KEY)
         return NO_KEY;
+    *hint = (int16_t)row;
     struct watched_key *key = &keys->rows[row];
     *key = (struct watched_key){.is_used = true, .database = database};
     memcpy(key->name, name, length);

@@ -13,6 +13,7 @@
 
 enum {
     WATCHED_KEY_MAX = 256,
+    ROW_HINTS = 4096,
     HIDDEN_WORDS_MAX = 24, /* more is cut in a text anyway */
     NO_KEY = -1,
     TOKEN_LEAST = 8, /* bytes: a shorter value is no token */
@@ -34,6 +35,8 @@ struct watched_key {
     bool is_lock; /* what stands there was granted as a lock, and the history knows it */
     int owner;    /* the holder whose it is, while is_lock */
     int64_t used; /* the how-manieth look was the last one of it */
+    int evident;  /* commands under way whose answer says all that they do */
+    int refusals_told;
     struct key_look last;
     int64_t last_us, known; /* when that was so; in which state of knowledge */
 };
@@ -42,6 +45,7 @@ struct keys {
     const char *pattern; /* borrowed */
     const char *literal; /* of the pattern: its longest run without wildcards; may be empty */
     size_t literal_length;
+    bool is_prefix;        /* the pattern is the literal, and a '*' behind it */
     redisContext *control; /* borrowed */
     int database;          /* of the control connection */
     bool lacks_expiretime; /* the server is older than 7.0 */
@@ -51,6 +55,7 @@ struct keys {
     int64_t looks;
     int count; /* rows that were ever used: the locks of the history */
     struct watched_key rows[WATCHED_KEYS_MAX];
+    int16_t hints[ROW_HINTS]; /* by the hash of a name: where its row was last */
 };
 
 /* A value as text (text: VALUE_TEXT_MAX), by which it is compared: where values are hidden, of one

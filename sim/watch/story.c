@@ -26,6 +26,7 @@ struct watched_story {
     struct event_sink sink;
     struct waiting_event *first, *last;
     int64_t waiting, written;
+    int64_t newest_us;
 };
 
 struct watched_story *story_new(struct history_writer *writer)
@@ -68,6 +69,10 @@ void story_put(struct watched_story *story, const struct event *event, struct qu
     assert(!question == (when == ALWAYS));
     entry->event = *event;
     event_keep(&entry->event);
+    /* What was sent while others were under way is told behind them. */
+    if (entry->event.time_us < story->newest_us)
+        entry->event.time_us = story->newest_us;
+    story->newest_us = entry->event.time_us;
     entry->question = question;
     entry->when = when;
     if (question)

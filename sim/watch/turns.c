@@ -28,19 +28,13 @@ static void on_dialled(void *context, void *owner, int own_port)
     struct watched_link *link = owner;
     (void)context;
     link->own_port = own_port;
-}
-
-static void forget_transaction(struct watched_link *link)
-{
-    free(link->transaction);
-    link->transaction = NULL;
-    link->transaction_length = 0;
-    link->is_transaction_watched = link->is_transaction_cut = false;
+    if (link->watching->reads && own_port)
+        reads_join(link->watching->reads, link);
 }
 
 /* --- which keys a request names --- */
 
-static bool names_watched(struct watched_run *watching, const char *bytes, size_t length)
+bool turns_name_watched(struct watched_run *watching, const char *bytes, size_t length)
 {
     if (!keys_may_match(&watching->keys, bytes, length))
         return false;
@@ -94,7 +88,6 @@ static void turn_free(struct watched_request *turn)
 static bool begin(struct watched_run *watching, struct watched_request *turn)
 {
     struct failure failure;
-    find_keys(watching, turn);
     turn->began_us = watching_now_us(watching);
     for (int i = 0; i < turn->keys_count; i++) {
         if (!watching->blind &&
@@ -184,6 +177,15 @@ static struct watched_request *turn_new(struct watched_link *link, struct proxy_
     return turn;
 }
 
+static bool can_begin(struct watched_run *watching, struct watched_request *turn)
+{
+    if (watching->current)
+        return false;
+    turn->keys_count = 0;
+    find_keys(watching, turn);
+    return !evident_conflicts(watching, turn);
+}
+
 static enum proxy_decision take_turn(struct watched_run *watching, struct watched_request *turn)
 {
     turn->request->owner = turn;
@@ -191,7 +193,7 @@ static enum proxy_decision take_turn(struct watched_run *watching, struct watche
     if (turn->request->copies)
         watching_missed(watching, "a rule sent %s %d times: what each did is not told apart",
                         turn->name, turn->request->copies + 1);
-    if (!watching->current) {
+    if (can_begin(watching, turn) && !watching->first) {
         watching->current = turn;
         (void)begin(watching, turn);
         return PROXY_PASS;
@@ -205,20 +207,33 @@ static enum proxy_decision take_turn(struct watched_run *watching, struct watche
     return PROXY_HOLD;
 }
 
-void turns_next(struct watched_run *watching)
+static void leave_line(struct watched_run *watching, struct watched_request *next, int64_t since_us)
 {
-    struct watched_request *turn = watching->first;
-    if (watching->current || !turn)
-        return;
-    watching->first = turn->next;
-    if (!watching->first)
-        watching->last = NULL;
-    watching->current = turn;
-    const int64_t waited_us = watching_now_us(watching) - turn->sent_us;
+    const int64_t waited_us = watching_now_us(watching) - since_us;
     if (waited_us > watching->outcome->waited_us)
         watching->outcome->waited_us = waited_us;
-    (void)begin(watching, turn);
-    proxy_request_forward(turn->request);
+    watching->first = next;
+    if (!next)
+        watching->last = NULL;
+}
+
+void turns_next(struct watched_run *watching)
+{
+    struct watched_request *turn;
+    while ((turn = watching->first)) {
+        struct watched_request *next = turn->next;
+        const int64_t since_us = turn->sent_us;
+        if (evident_goes_on(turn)) {
+            leave_line(watching, next, since_us);
+        } else if (can_begin(watching, turn)) {
+            leave_line(watching, next, since_us);
+            watching->current = turn;
+            (void)begin(watching, turn);
+        } else {
+            return;
+        }
+        proxy_request_forward(turn->request);
+    }
 }
 
 static void on_next_turn(uv_timer_t *timer)
@@ -226,46 +241,20 @@ static void on_next_turn(uv_timer_t *timer)
     turns_next(timer->data);
 }
 
+void turns_soon(struct watched_run *watching)
+{
+    if (watching->first && !watching->current)
+        (void)uv_timer_start(watching->next_turn, on_next_turn, 0, 0);
+}
+
 static void turn_over(struct watched_run *watching)
 {
     turn_free(watching->current);
     watching->current = NULL;
-    if (watching->first)
-        (void)uv_timer_start(watching->next_turn, on_next_turn, 0, 0);
+    turns_soon(watching);
 }
 
 /* --- hooks --- */
-
-static void note_database(struct watched_link *link, const struct proxy_request *request)
-{
-    struct request_words *words = &link->watching->words;
-    (void)words_read(words, request->bytes, request->length);
-    if (words->count == 2 && words->lengths[1] < 8) {
-        char digits[8] = "";
-        memcpy(digits, words->at[1], words->lengths[1]);
-        link->database = atoi(digits);
-    }
-}
-
-/* What MULTI queues takes no effect before EXEC. */
-static void queue(struct watched_link *link, const struct proxy_request *request)
-{
-    struct watched_run *watching = link->watching;
-    if (strcmp(request->name, "DISCARD") == 0 || strcmp(request->name, "MULTI") == 0 ||
-        strcmp(request->name, "RESET") == 0)
-        return;
-    if (request->length >= SHOWN_MAX ||
-        link->transaction_length + request->length > TRANSACTION_MAX) {
-        link->is_transaction_cut = true;
-        return;
-    }
-    if (names_watched(watching, request->bytes, request->length) || kind_is_flush(request->name))
-        link->is_transaction_watched = true;
-    link->transaction =
-        memory_resize(link->transaction, link->transaction_length + request->length, 1);
-    memcpy(link->transaction + link->transaction_length, request->bytes, request->length);
-    link->transaction_length += request->length;
-}
 
 /* What may change keys without naming them is under way: no key is known until it is over. */
 static void begin_blind(struct watched_link *link, struct proxy_request *request)
@@ -296,27 +285,12 @@ static void note_cut(struct watched_run *watching, const struct proxy_request *r
                     request->name, SHOWN_MAX);
 }
 
-/* What a connection remembers from one request to the next. */
-static void follow(struct watched_link *link, const struct proxy_request *request)
-{
-    const bool resets = strcmp(request->name, "RESET") == 0;
-    if (resets || strcmp(request->name, "MULTI") == 0 || strcmp(request->name, "DISCARD") == 0)
-        forget_transaction(link);
-    if (resets)
-        link->database = 0;
-    if (strcmp(request->name, "SELECT") == 0)
-        note_database(link, request);
-    /* What may let the server take keys away by itself. */
-    if (strcmp(request->name, "CONFIG") == 0 || strcmp(request->name, "DEBUG") == 0)
-        link->watching->keys.is_ours = false;
-}
-
 /* It changes none of the watched keys, for all that it names. */
 static enum proxy_decision pass(struct watched_link *link, struct proxy_request *request)
 {
     if (strcmp(request->name, "EXEC") == 0) {
         begin_blind(link, request);
-        forget_transaction(link);
+        watched_link_forget_transaction(link);
     } else if (kind_is_script(request->name)) {
         begin_blind(link, request);
     }
@@ -334,7 +308,7 @@ static bool is_watched(struct watched_link *link, const struct proxy_request *re
     note_cut(watching, request);
     return kind_is_flush(request->name) ||
            (!kind_is_passed(request->name) &&
-            names_watched(watching, request->bytes, request->length));
+            turns_name_watched(watching, request->bytes, request->length));
 }
 
 static enum proxy_decision on_request(void *context, void *owner, struct proxy_request *request)
@@ -346,9 +320,11 @@ static enum proxy_decision on_request(void *context, void *owner, struct proxy_r
         !kind_is_special(request->name) &&
         !keys_may_match(&watching->keys, request->bytes, request->length))
         return PROXY_PASS;
-    follow(link, request);
+    if (!request->in_transaction && evident_takes(link, request))
+        return PROXY_PASS;
+    watched_link_follow(link, request);
     if (request->in_transaction && !ends) {
-        queue(link, request);
+        watched_link_queue(link, request);
         return PROXY_PASS;
     }
     if (!is_watched(link, request))
@@ -362,7 +338,7 @@ static enum proxy_decision on_request(void *context, void *owner, struct proxy_r
     }
     struct watched_request *turn = turn_new(link, request);
     if (ends)
-        forget_transaction(link);
+        watched_link_forget_transaction(link);
     return take_turn(watching, turn);
 }
 
@@ -373,9 +349,17 @@ static void on_executed(void *context, void *owner, struct proxy_request *reques
     struct watched_link *link = owner;
     if (!request->owner)
         return;
-    if (request->owner == &watching->blind)
+    struct watched_request *turn = request->owner;
+    if (request->owner == &watching->blind) {
         end_blind(link);
-    if (request->owner != watching->current)
+        return;
+    }
+    if (turn->is_evident) {
+        request->owner = NULL;
+        evident_answered(turn, bytes, length);
+        return;
+    }
+    if (turn != watching->current)
         return;
     if (heard == DELIVERED_LATER)
         link->late.request = request;
@@ -399,18 +383,23 @@ static void on_heard(void *context, void *owner, struct proxy_request *request)
 
 /* Its client has gone. Whether the server has executed it is certain once the server has no such
  * connection any more. */
-static void abandoned(struct watched_run *watching, struct watched_request *turn)
+void watched_link_kill(struct watched_link *link, const char *name)
 {
     struct failure failure;
     redisReply *reply = NULL;
-    if (turn->link->own_port)
-        reply = control_ask(watching->keys.control, &failure,
-                            "CLIENT KILL TYPE normal ADDR 127.0.0.1:%d", turn->link->own_port);
-    if (!reply && turn->link->own_port)
-        watching_missed(watching, "a client went away while %s was under way: %s", turn->name,
+    if (link->own_port)
+        reply = control_ask(link->watching->keys.control, &failure,
+                            "CLIENT KILL TYPE normal ADDR 127.0.0.1:%d", link->own_port);
+    if (!reply && link->own_port)
+        watching_missed(link->watching, "a client went away while %s was under way: %s", name,
                         failure.text);
     if (reply)
         freeReplyObject(reply);
+}
+
+static void abandoned(struct watched_run *watching, struct watched_request *turn)
+{
+    watched_link_kill(turn->link, turn->name);
     finish(watching, turn, NULL, 0, DELIVERED_NEVER);
 }
 
@@ -442,11 +431,23 @@ static void on_closed(void *context, void *owner)
         abandoned(watching, watching->current);
         turn_over(watching);
     }
+    if (link->evident)
+        evident_abandoned(link);
+    if (watching->reads && link->own_port)
+        reads_leave(watching->reads, link);
     if (link->late.request)
         late_heard(watching, link, false);
-    forget_transaction(link);
-    free(link);
+    watched_link_forget_transaction(link);
     watching->links--;
+    link->is_closed = true;
+    if (!link->evident)
+        free(link);
+}
+
+void watched_link_leave(struct watched_link *link)
+{
+    if (--link->evident == 0 && link->is_closed)
+        free(link);
 }
 
 /* Bytes that were not understood: what follows on that connection nobody has seen. */
@@ -488,5 +489,7 @@ void turns_observe(struct watched_run *watching, struct standalone_observer *obs
 void turns_free(struct watched_run *watching)
 {
     assert(!watching->current && !watching->first);
+    evident_free_spare(watching);
+    reads_free(watching->reads);
     words_free(&watching->words);
 }

@@ -39,6 +39,8 @@ struct watch_outcome {
     char *missed;     /* why the history is not whole; NULL: it is. The caller frees, as below */
     char *open;       /* what could not be told, so that nothing can be concluded; NULL: nothing */
     int64_t connections, looked_at; /* commands that name a watched key */
+    int64_t evident;                /* of these, many at once, in the order of the log of reads */
+    bool is_ordered;                /* the server tells in which order it reads */
     int64_t waited_us;              /* the longest that one of them stood behind another */
     int64_t grants, refusals, releases;
     int64_t late_grants; /* told when their lease was over */

@@ -3,6 +3,7 @@
 
 #include "base/memory.h"
 
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -30,7 +31,11 @@ static long number(struct words_left *rest, char type)
     if (line == rest->end || *line != type || !end)
         return -1;
     rest->at = end + 1;
-    return strtol(line + 1, NULL, 10);
+    long value = 0;
+    const char *at = line + 1;
+    for (; *at >= '0' && *at <= '9' && value <= LONG_MAX / 10 - 1; at++)
+        value = 10 * value + (*at - '0');
+    return at > line + 1 && (*at == '\r' || *at == '\n') ? value : -1;
 }
 
 static bool read_array(struct request_words *words, struct words_left *rest)

@@ -1,0 +1,306 @@
+/* evident.c - commands whose answer says all that they did: SET NX and SETNX. Many of them are with
+ * a server of ours at once; the server's log of reads says in which order it executed them. */
+#include "watch/internal.h"
+
+#include "base/memory.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Of refusals by one and the same lock the history has so many: one changes nothing. */
+enum { REFUSALS_TOLD = 16 };
+
+/* --- which they are --- */
+
+/* "PX 30000" at that place; 0: it is something else. */
+static int64_t lease_at(const struct request_words *words, int at)
+{
+    char digits[16] = "";
+    const bool is_ms = words_is(words, at, "PX");
+    if ((!is_ms && !words_is(words, at, "EX")) || at + 1 >= words->count ||
+        words->lengths[at + 1] >= sizeof digits)
+        return 0;
+    memcpy(digits, words->at[at + 1], words->lengths[at + 1]);
+    return strtoll(digits, NULL, 10) * (is_ms ? 1000 : 1000000);
+}
+
+/* SET key value NX [PX ms | EX s], in any order. */
+static bool is_set_nx(const struct request_words *words, int64_t *lease_us)
+{
+    bool has_nx = false;
+    for (int i = 3; i < words->count; i++) {
+        const int64_t us = lease_at(words, i);
+        if (us > 0 && *lease_us == INT64_MAX) {
+            *lease_us = us;
+            i++;
+        } else if (words_is(words, i, "NX") && !has_nx) {
+            has_nx = true;
+        } else {
+            return false;
+        }
+    }
+    return has_nx;
+}
+
+static bool is_evident(const struct watched_run *watching, const char *name, int64_t *lease_us)
+{
+    const struct request_words *words = &watching->words;
+    const bool is_set = strcmp(name, "SET") == 0;
+    *lease_us = INT64_MAX;
+    if (words->count < 3 || !words->lengths[1] ||
+        !keys_matches(&watching->keys, words->at[1], words->lengths[1]))
+        return false;
+    for (int i = 2; i < words->count; i++)
+        if (keys_matches(&watching->keys, words->at[i], words->lengths[i]))
+            return false;
+    return is_set ? is_set_nx(words, lease_us) : strcmp(name, "SETNX") == 0 && words->count == 3;
+}
+
+/* --- on their way --- */
+
+static struct watched_request *evident_new(struct watched_run *watching)
+{
+    struct watched_request *made = watching->spare;
+    if (!made)
+        return memory_new(1, sizeof *made);
+    watching->spare = made->next;
+    made->is_read = made->is_answered = false;
+    return made;
+}
+
+static void evident_free(struct watched_run *watching, struct watched_request *request)
+{
+    request->next = watching->spare;
+    watching->spare = request;
+}
+
+void evident_free_spare(struct watched_run *watching)
+{
+    while (watching->spare) {
+        struct watched_request *next = watching->spare->next;
+        free(watching->spare);
+        watching->spare = next;
+    }
+}
+
+bool evident_conflicts(const struct watched_run *watching, const struct watched_request *turn)
+{
+    for (int i = 0; i < turn->keys_count; i++)
+        if (watching->keys.rows[turn->keys[i]].evident)
+            return true;
+    return false;
+}
+
+/* Nothing that must be alone with the key is with the server. */
+static bool is_free(const struct watched_run *watching, int row)
+{
+    const struct watched_request *current = watching->current;
+    for (int i = 0; current && i < current->keys_count; i++)
+        if (current->keys[i] == row)
+            return false;
+    return true;
+}
+
+/* The row of its key; NO_KEY: it is no such request, or must wait. */
+static int row_of(struct watched_link *link, const char *name, const char *bytes, size_t length,
+                  int64_t *lease_us)
+{
+    struct watched_run *watching = link->watching;
+    const struct request_words *words = &watching->words;
+    if (!watching->reads || !link->own_port || length > EVIDENT_MAX || name[0] != 'S' ||
+        !words_read(&watching->words, bytes, length) || !is_evident(watching, name, lease_us))
+        return NO_KEY;
+    const int row = keys_row(&watching->keys, link->database, words->at[1], words->lengths[1]);
+    return row != NO_KEY && is_free(watching, row) ? row : NO_KEY;
+}
+
+/* made->bytes are there. */
+static void set_out(struct watched_request *made, int row, int64_t lease_us)
+{
+    struct watched_run *watching = made->link->watching;
+    made->is_evident = true;
+    made->lease_us = lease_us;
+    made->keys[0] = row;
+    made->keys_count = 1;
+    made->sent_us = watching_now_us(watching);
+    watching->keys.rows[row].evident++;
+    made->link->evident++;
+    watching->outcome->evident++;
+    reads_sent(made);
+}
+
+bool evident_takes(struct watched_link *link, struct proxy_request *request)
+{
+    struct watched_run *watching = link->watching;
+    int64_t lease_us;
+    if (watching->first || request->copies || !request->expects_reply)
+        return false;
+    const int row = row_of(link, request->name, request->bytes, request->length, &lease_us);
+    if (row == NO_KEY)
+        return false;
+    struct watched_request *made = evident_new(watching);
+    made->link = link;
+    made->request = request;
+    made->bytes = made->own;
+    made->length = request->length;
+    memcpy(made->own, request->bytes, request->length);
+    memcpy(made->name, request->name, strlen(request->name) + 1);
+    watching->outcome->looked_at++;
+    request->owner = made;
+    set_out(made, row, lease_us);
+    made->began_us = made->sent_us;
+    return true;
+}
+
+bool evident_goes_on(struct watched_request *turn)
+{
+    int64_t lease_us;
+    const int row = row_of(turn->link, turn->name, turn->bytes, turn->length, &lease_us);
+    if (row == NO_KEY)
+        return false;
+    memcpy(turn->own, turn->bytes, turn->length);
+    free(turn->bytes);
+    turn->bytes = turn->own;
+    set_out(turn, row, lease_us);
+    turn->began_us = turn->sent_us;
+    return true;
+}
+
+/* --- what they did --- */
+
+enum answer { ANSWER_YES, ANSWER_NO, ANSWER_ERROR };
+
+static enum answer answer_of(const struct watched_request *request)
+{
+    const char *reply = request->reply;
+    if (strncmp(reply, "+OK\r", 4) == 0 || strncmp(reply, ":1\r", 3) == 0)
+        return ANSWER_YES;
+    if (strncmp(reply, "$-1\r", 4) == 0 || strncmp(reply, "_\r", 2) == 0 ||
+        strncmp(reply, ":0\r", 3) == 0)
+        return ANSWER_NO;
+    return ANSWER_ERROR;
+}
+
+/* As it stood by all that was seen. */
+static struct key_look standing(const struct watched_run *watching, const struct watched_key *key)
+{
+    struct key_look look = {.is_there = true, .expires_us = INT64_MAX, .left_us = INT64_MAX};
+    if (key->is_lock)
+        (void)strcpy(look.value, watching->holders[key->owner].token);
+    return look;
+}
+
+static void tell(struct watched_run *watching, struct watched_request *request)
+{
+    struct watched_key *key = &watching->keys.rows[request->keys[0]];
+    const enum answer answer = answer_of(request);
+    struct key_look before = {.expires_us = INT64_MAX, .left_us = INT64_MAX}, behind = before;
+    if (answer == ANSWER_ERROR)
+        return;
+    if (answer == ANSWER_NO) {
+        if (!key->is_lock || key->refusals_told++ >= REFUSALS_TOLD) {
+            watching->outcome->refusals += key->is_lock;
+            return;
+        }
+        before = behind = standing(watching, key);
+    }
+    (void)words_read(&watching->words, request->bytes, request->length);
+    if (answer == ANSWER_YES) {
+        key->refusals_told = 0;
+        key->last_us = 0; /* whoever must know it to the millisecond looks */
+        behind.is_there = true;
+        behind.left_us = behind.expires_us = request->lease_us;
+        (void)keys_value(&watching->keys, watching->words.at[2], watching->words.lengths[2],
+                         behind.value);
+    }
+    deduce(watching, &(struct seen_execution){.link = request->link,
+                                              .name = request->name,
+                                              .words = &watching->words,
+                                              .key = request->keys[0],
+                                              .before = &before,
+                                              .behind = &behind,
+                                              .reply = request->reply,
+                                              .reply_length = strlen(request->reply),
+                                              .heard = request->heard,
+                                              .began_us = request->began_us,
+                                              .sent_us = request->sent_us,
+                                              .done_us = request->done_us,
+                                              .looked_us = request->done_us});
+}
+
+/* All that were executed, as far as their answers are there; what stands in line may go on. */
+static void tell_all(struct watched_run *watching)
+{
+    struct watched_request *request;
+    while ((request = reads_first(watching->reads)) && request->is_answered) {
+        reads_take(watching->reads);
+        tell(watching, request);
+        watching->keys.rows[request->keys[0]].evident--;
+        evident_free(watching, request);
+        watched_link_leave(request->link);
+    }
+    turns_soon(watching);
+}
+
+static void answered(struct watched_request *request, const char *reply, size_t length,
+                     enum delivery heard)
+{
+    const size_t kept = length < sizeof request->reply ? length : sizeof request->reply - 1;
+    memcpy(request->reply, reply, kept);
+    request->reply[kept] = '\0';
+    request->heard = heard;
+    request->done_us = watching_now_us(request->link->watching);
+    request->is_answered = true;
+}
+
+void evident_answered(struct watched_request *request, const char *reply, size_t length)
+{
+    struct watched_run *watching = request->link->watching;
+    const bool is_known = reads_look(watching->reads);
+    if (!is_known || !request->is_read) {
+        watching_missed(watching,
+                        "the server answered %s, and was not seen to read it: the order "
+                        "in which it executes is not known",
+                        request->name);
+        reads_guess(watching->reads, request);
+    }
+    answered(request, reply, length, DELIVERED_NOW);
+    request->request = NULL;
+    tell_all(watching);
+}
+
+/* Nobody hears its answer: was it granted? */
+static void settle(struct watched_run *watching, struct watched_request *request)
+{
+    struct failure failure;
+    struct key_look look;
+    char value[VALUE_TEXT_MAX];
+    (void)words_read(&watching->words, request->bytes, request->length);
+    (void)keys_value(&watching->keys, watching->words.at[2], watching->words.lengths[2], value);
+    if (keys_look(&watching->keys, request->keys[0], &look, &failure))
+        watching_missed(watching, "a watched key could not be looked at: %s", failure.text);
+    else if (look.is_there && strcmp(look.value, value) == 0)
+        answered(request, "+OK\r\n", 5, DELIVERED_NEVER);
+    if (!request->is_answered)
+        answered(request, "$-1\r\n", 5, DELIVERED_NEVER);
+    request->request = NULL;
+}
+
+void evident_abandoned(struct watched_link *link)
+{
+    struct watched_run *watching = link->watching;
+    watched_link_kill(link, "SET");
+    (void)reads_look(watching->reads);
+    while (link->unread_first) {
+        struct watched_request *request = link->unread_first;
+        reads_drop(request);
+        watching->keys.rows[request->keys[0]].evident--;
+        evident_free(watching, request);
+        link->evident--;
+    }
+    for (struct watched_request *request = reads_first(watching->reads); request;
+         request = request->next)
+        if (request->link == link && !request->is_answered)
+            settle(watching, request);
+    tell_all(watching);
+}

@@ -1,0 +1,62 @@
+/* link.c - what a watched connection remembers from one request to the next: its database, and what
+ * its transaction has queued. */
+#include "watch/internal.h"
+#include "watch/kinds.h"
+
+#include "base/memory.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+void watched_link_forget_transaction(struct watched_link *link)
+{
+    free(link->transaction);
+    link->transaction = NULL;
+    link->transaction_length = 0;
+    link->is_transaction_watched = link->is_transaction_cut = false;
+}
+
+static void note_database(struct watched_link *link, const struct proxy_request *request)
+{
+    struct request_words *words = &link->watching->words;
+    (void)words_read(words, request->bytes, request->length);
+    if (words->count == 2 && words->lengths[1] < 8) {
+        char digits[8] = "";
+        memcpy(digits, words->at[1], words->lengths[1]);
+        link->database = atoi(digits);
+    }
+}
+
+void watched_link_queue(struct watched_link *link, const struct proxy_request *request)
+{
+    struct watched_run *watching = link->watching;
+    if (strcmp(request->name, "DISCARD") == 0 || strcmp(request->name, "MULTI") == 0 ||
+        strcmp(request->name, "RESET") == 0)
+        return;
+    if (request->length >= SHOWN_MAX ||
+        link->transaction_length + request->length > TRANSACTION_MAX) {
+        link->is_transaction_cut = true;
+        return;
+    }
+    if (turns_name_watched(watching, request->bytes, request->length) ||
+        kind_is_flush(request->name))
+        link->is_transaction_watched = true;
+    link->transaction =
+        memory_resize(link->transaction, link->transaction_length + request->length, 1);
+    memcpy(link->transaction + link->transaction_length, request->bytes, request->length);
+    link->transaction_length += request->length;
+}
+
+void watched_link_follow(struct watched_link *link, const struct proxy_request *request)
+{
+    const bool resets = strcmp(request->name, "RESET") == 0;
+    if (resets || strcmp(request->name, "MULTI") == 0 || strcmp(request->name, "DISCARD") == 0)
+        watched_link_forget_transaction(link);
+    if (resets)
+        link->database = 0;
+    if (strcmp(request->name, "SELECT") == 0)
+        note_database(link, request);
+    /* What may let the server take keys away by itself. */
+    if (strcmp(request->name, "CONFIG") == 0 || strcmp(request->name, "DEBUG") == 0)
+        link->watching->keys.is_ours = false;
+}
