@@ -122,6 +122,44 @@ class Worker(Worker):
     assert ran.status == 0 and "A  answers ok: true" in ran.out, ran
 
 
+@pytest.mark.parametrize("clock", [
+    "os.times().elapsed",
+    "(lambda row: libc.sysinfo(row) or row[0])((ctypes.c_long * 64)())",  # whole seconds
+    "(lambda row: libc.syscall(228, 1, row) or row[0] + row[1] / 1e9)((ctypes.c_long * 2)())",  # clock_gettime, on x86-64
+], ids=["times", "sysinfo", "syscall"])
+def test_clocks_that_few_read_are_ours(picklock, worker, clock):
+    ran = once(picklock, worker(f"""
+import ctypes
+libc = ctypes.CDLL(None)
+class Worker(Worker):
+    def acquire(self, wait_ms):
+        since = {clock}
+        time.sleep(7)
+        sys.stderr.write(f"it took {{{clock} - since:.0f}} s\\n")
+        return super().acquire(wait_ms)
+"""))
+    assert ran.status == 0 and "A  prints: it took 7 s" in ran.out, ran
+
+
+@pytest.mark.parametrize("what, words", [
+    ("signal.signal(signal.SIGALRM, lambda *_: None); signal.setitimer(signal.ITIMER_REAL, 60)", "setitimer()"),
+    ("signal.signal(signal.SIGALRM, lambda *_: None); signal.alarm(60)", "alarm()"),
+    ("open('/proc/uptime').read()", "/proc/uptime"),
+])
+def test_a_clock_that_is_not_steered_gives_no_verdict(picklock, worker, what, words):
+    """What a worker does by such a one would look like what it does by ours. That it sets none is no matter."""
+    ran = once(picklock, worker(f"""
+import signal
+class Worker(Worker):
+    def release(self):
+        {what}
+        return super().release()
+"""))
+    assert ran.status == 2 and f"worker A goes by {words}, a clock that is not steered" in ran.err, ran
+    ran = once(picklock, worker("import signal; signal.alarm(0); signal.setitimer(signal.ITIMER_REAL, 0); open('/proc/loadavg').read()"))
+    assert ran.status == 0, ran
+
+
 def test_a_worker_with_many_threads(picklock, worker):
     """Each of them waits for its own time, and the worker for all of them."""
     ran = once(picklock, worker("""

@@ -152,6 +152,23 @@ static enum fail check_connections(struct session *session, struct failure *fail
     return FAIL_NONE;
 }
 
+/* What it did by such a clock would be no answer about leases. */
+static enum fail check_clocks(struct session *session, struct failure *failure)
+{
+    for (int i = 0; i < session->options.clients; i++) {
+        struct worker *worker = session->clients[i].worker;
+        if (!worker)
+            continue;
+        const struct time_page *page = worker_time(worker)->page;
+        if (atomic_load(&page->counts.unsteered))
+            return failure_set(failure, FAIL_UNKNOWN,
+                               "worker %s goes by %s, a clock that is not steered: let it read the "
+                               "monotonic clock, or the wall clock, and sleep or poll instead",
+                               session->options.names[i], page->unsteered);
+    }
+    return FAIL_NONE;
+}
+
 /* Is our library in the program that its process runs now, or are its calls answered? A wrapper may
  * have been steered, and this one not. */
 static bool is_steered(struct worker *worker)
@@ -316,7 +333,8 @@ enum fail session_settle(struct session *session, struct failure *failure)
         session_take_left(session);
     /* A worker that ends, or says no answer, where it could not connect: that is why. */
     struct failure past;
-    if ((!fail || fail == FAIL_INPUT) && check_connections(session, &past)) {
+    if ((!fail || fail == FAIL_INPUT) &&
+        (check_connections(session, &past) || check_clocks(session, &past))) {
         *failure = past;
         fail = past.code;
     }

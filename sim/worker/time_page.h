@@ -54,9 +54,10 @@ struct time_counts {
     _Atomic uint64_t random_reads;
     _Atomic uint64_t received, sent; /* bytes on connections to our ports */
     _Atomic uint64_t connections;    /* that were tried to our ports */
-    _Atomic uint64_t creep_us; /* the clock went on by itself before a program that spins on it */
-    _Atomic uint32_t children; /* processes that it has started: their time is not steered */
-    _Atomic uint32_t refused;  /* connections to anywhere else */
+    _Atomic uint64_t creep_us;  /* the clock went on by itself before a program that spins on it */
+    _Atomic uint32_t children;  /* processes that it has started: their time is not steered */
+    _Atomic uint32_t refused;   /* connections to anywhere else */
+    _Atomic uint32_t unsteered; /* clocks that it has used, and that nobody steers */
 };
 
 struct time_page {
@@ -71,8 +72,9 @@ struct time_page {
     _Atomic uint64_t drawn, uuids; /* and how much of it was drawn */
     int32_t ports[TIME_PORTS_MAX]; /* on 127.0.0.1, where it may connect to; 0: none */
     struct time_counts counts;
-    char refused[TIME_WORDS_MAX]; /* the first address that was refused; whole when counts.refused
-                                     is not 0 */
+    char refused[TIME_WORDS_MAX];   /* the first address that was refused; whole when counts.refused
+                                       is not 0 */
+    char unsteered[TIME_WORDS_MAX]; /* the first of those, in the same way */
     struct time_thread threads[TIME_THREADS_MAX];
 };
 
