@@ -215,3 +215,16 @@ def test_what_can_not_be_converted(picklock, tmp_path):
     assert ran.status == 64 and not out.exists(), ran
     before = bad.read_text()
     assert picklock("convert", bad, "--to", "perfetto", "--out", bad).status == 64 and bad.read_text() == before
+
+
+def test_what_was_not_supported_is_no_refusal(picklock, tmp_path):
+    """A release that the server does not know is a failure, and says nothing of who has the lock: also where failures are answers."""
+    picklock("run", "--on", "sim", "--scheme", "set-ifeq-delex", ROOT / "scenarios" / "hand-over.yaml", "--out", tmp_path / "out")
+    [history] = (tmp_path / "out" / "latest" / "histories").iterdir()
+    text = picklock("convert", history, "--to", "knossos").out
+    assert ":f :release, :value nil, :error :unsupported}" in text, text
+    (tmp_path / "a.edn").write_text(text)
+    (tmp_path / "b.edn").write_text(text.replace(", :error :unsupported", ""))
+    judged = [picklock("check", tmp_path / name, "--format", "jepsen-edn", "--model", "lease-lock", "--lease", "300ms", "--refusals").status
+              for name in ("a.edn", "b.edn")]
+    assert judged == [2, 1], "without the word it is an answer that cannot be so"

@@ -30,7 +30,8 @@ static int tell(const struct selftest *selftest, double seconds)
            selftest->histories, selftest->seed, seconds, selftest->contradictory,
            selftest->lenient);
     if (selftest->disagreements == 0) {
-        printf("the engine and the placements agree\n");
+        printf("%sthe engine and the placements agree%s\n", cmd_stop ? "INTERRUPTED: " : "",
+               cmd_stop ? " so far" : "");
         return cmd_stop ? FAIL_UNKNOWN : FAIL_NONE;
     }
     printf("history %" PRId64 ": the engine says that it %s be explained, the placements say that "

@@ -21,7 +21,12 @@ static void put(struct export *export, const struct event *event, const char *ty
         fprintf(export->out, "%" PRId64, event->fence);
     else
         fputs("nil", export->out);
-    fputs(export->head->locks > 1 ? "]}\n" : "}\n", export->out);
+    if (export->head->locks > 1)
+        fputs("]", export->out);
+    /* A failure, but no refusal: jepsen_op.c. */
+    if (event->kind == EVENT_RETURN && event->result == RESULT_UNSUPPORTED)
+        fputs(", :error :unsupported", export->out);
+    fputs("}\n", export->out);
 }
 
 static void call(struct export *export, const struct event *event)

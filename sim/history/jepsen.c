@@ -175,7 +175,7 @@ static enum result result_of(const struct jepsen_reader *reader, const struct je
         return good[op->op];
     if (op->type == TYPE_INFO)
         return RESULT_FAILED;
-    if (!reader->options.reads_misses)
+    if (!reader->options.reads_misses || op->was_not_done)
         return RESULT_UNSUPPORTED;
     return op->op == OP_ACQUIRE ? RESULT_REFUSED : RESULT_NOT_MINE;
 }
@@ -251,8 +251,8 @@ static enum fail complete(struct jepsen_reader *reader, int number, const struct
                             "process %" PRId64 " ends an operation that it has not begun",
                             op->process);
     client->is_open = false;
-    if (op->type == TYPE_FAIL && reader->options.is_judged && !reader->options.reads_misses &&
-        reader->is_first_pass)
+    if (op->type == TYPE_FAIL && reader->options.is_judged &&
+        (!reader->options.reads_misses || op->was_not_done) && reader->is_first_pass)
         note_void(reader, client->invoked);
     if (client->is_void)
         return FAIL_NONE;

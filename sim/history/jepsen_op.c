@@ -162,5 +162,7 @@ enum fail jepsen_op_read(struct jepsen_ops *ops, const json_t *form, struct jeps
     if (read_type(ops, form, op, failure) || read_function(ops, form, op, failure) ||
         read_time(ops, form, op, failure))
         return failure->code;
+    const char *error = json_string_value(json_object_get(form, "error"));
+    op->was_not_done = op->type == TYPE_FAIL && error && strcmp(error, "unsupported") == 0;
     return read_value(ops, json_object_get(form, "value"), op, failure);
 }

@@ -17,6 +17,7 @@ struct jepsen_op {
     enum operation op;
     char key[JEPSEN_KEY_BYTES];
     bool is_nemesis;
+    bool was_not_done; /* a failure that is no refusal */
 };
 
 enum key_kind { KEY_TEXT, KEY_NUMBER, KEY_NUMBER_AS_TEXT };
