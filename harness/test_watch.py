@@ -242,6 +242,59 @@ with client().pipeline(transaction=False) as pipe:
     assert not any("lease was over" in note for note in json_of(tmp_path, program.replace("px=60", "px=60000") % 100)[1]["notes"])
 
 
+FENCES = """
+one = client()
+for token in (A, B):
+    assert one.set("lock:1", token, nx=True, px=20000) and one.eval(CAD, 1, "lock:1", token) == 1
+"""
+
+
+@pytest.mark.parametrize(("program", "words"), [
+    ("one.set('data:fence', 33); one.set('data:fence', 34); one.set('data:fence', 33)", "carries the fence 33, and the resource, which had accepted 34"),
+    ("for n in (33, 34, 33): one.hset('data:fence', mapping={'fence': n, 'what': 'is written'})", "had accepted 34"),
+    ("one.incr('data:fence'); one.incr('data:fence'); one.decr('data:fence')", "had accepted 2"),
+    ("one.eval('redis.call(\"SET\", KEYS[1], ARGV[1])', 1, 'data:fence', 9); one.pipeline().set('data:fence', 8).execute()",
+     "had accepted 9"),
+])
+def test_a_stale_fenced_write_is_told(tmp_path, program, words):
+    result, results = json_of(tmp_path, FENCES + program, "--fence-key", "data:fence")
+    assert result.status == 1, result.out + result.err
+    witness = "\n".join(violated(results)["fence-order"]["witness"])
+    assert words in witness and "unknown who sent" in witness, witness
+    check_same(tmp_path, results)
+
+
+def test_fences_that_grow_are_silent_and_one_that_begins_anew_is_noted(tmp_path):
+    """The same again, and with what is no number, is no step back."""
+    grows = FENCES + "for n in (1, 2, 2, 10, 9223372036854775807): one.set('data:fence', n)\n"
+    result, results = json_of(tmp_path, grows, "--fence-key", "data:fence")
+    assert result.status == 0 and not violated(results), result.out + result.err
+    assert any("4 writes changed a fence in a key like data:fence; 0 began" in note for note in results["notes"]), results["notes"]
+    gone = FENCES + "one.set('data:fence', 7); one.delete('data:fence'); one.set('data:fence', 3)"
+    notes = json_of(tmp_path, gone, "--fence-key", "data:*")[1]["notes"]
+    assert any("began the fence in data:fence anew with 3: it had been 7" in note for note in notes), notes
+
+
+def test_tokens_are_nowhere_in_clear(tmp_path):
+    """Neither in reports nor in the history; and the same token has another digest in another run."""
+    program = f"""
+{FENCES}
+assert one.set("lock:1", A, nx=True, px=20000)
+one.delete("lock:1")
+assert one.eval(CAD, 1, "lock:1", A) == 0
+"""
+    seen = []
+    for number in "12":
+        result, results = json_of(tmp_path, program)
+        folder = tmp_path / "runs" / "latest"
+        assert result.status == 1 and violated(results)["release-own"]
+        history = (folder / "histories" / "watch.jsonl").read_text()
+        seen.append(set(re.findall(r'"#[0-9a-f]{16}"', history)))
+        written = result.out + result.err + "".join(file.read_text() for file in folder.rglob("*") if file.is_file())
+        assert "token-of-client" not in written
+    assert seen[0] and not seen[0] & seen[1], seen
+
+
 @needs_npm
 def test_npm_redlock_over_ioredis_is_silent(tmp_path):
     script = tmp_path / "suite.js"
@@ -357,6 +410,7 @@ def test_no_lock_is_no_verdict(tmp_path):
     (["--", "true"], 64, "--key"),
     (["--key", "lock:*", "--redis", "redis://127.0.0.1:1", "--", "true"], 69, "127.0.0.1:1"),
     (["--key", "lock:*", "--", "/no/such/command"], 69, "/no/such/command"),
+    (["--key", "lock:*", "--fence-key", "", "--", "true"], 64, "--fence-key"),
     (["--key", "lock:*", "--redis", "redis://x", "--redis-server", "y", "--", "true"], 64, "exclude"),
 ])
 def test_bad_use(tmp_path, arguments, status, words):

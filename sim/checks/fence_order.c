@@ -9,6 +9,7 @@
 
 #include "base/memory.h"
 
+#include <stdio.h>
 #include <string.h>
 
 enum { RECENT_MAX = 16 }; /* grants whose replies may still cross */
@@ -37,7 +38,7 @@ struct lock_fences {
 };
 
 struct fence_order {
-    bool saw_fence, saw_write;
+    bool saw_fence, saw_write, saw_fenced_write;
     struct lock_fences locks[];
 };
 
@@ -210,6 +211,17 @@ static void say_write(struct monitor *monitor, const struct event *event, enum c
     finding_say(finding, "%s of %s.", cause_title(cause), name);
 }
 
+static void accepted_older(struct monitor *monitor, const struct event *event,
+                           const struct key_effect *effect)
+{
+    char what[120];
+    (void)snprintf(what, sizeof what,
+                   "it carries the fence %lld, and the resource, which had accepted %lld, accepted "
+                   "it",
+                   (long long)effect->fence, (long long)effect->old_value);
+    say_write(monitor, event, CAUSE_STALE_WRITE, what);
+}
+
 static void written(struct monitor *monitor, const struct event *event,
                     const struct key_effect *effect)
 {
@@ -220,7 +232,14 @@ static void written(struct monitor *monitor, const struct event *event,
     if (!is_accepted && !(is_fenced && effect->did == DID_REFUSED))
         return;
     self->saw_write = true;
+    self->saw_fenced_write |= is_fenced;
     int64_t fence = effect->fence;
+    /* It had a larger one at that very moment, so it has forgotten nothing. */
+    bool knows_better = is_fenced && change_knows_old(effect) && effect->old_value > fence;
+    if (is_accepted && knows_better) {
+        accepted_older(monitor, event, effect);
+        return;
+    }
     if (is_fenced && is_accepted &&
         goes_back(&self->locks[event->lock].accepted[event->server], event, fence, fence))
         forget(&self->locks[event->lock], event);
@@ -272,7 +291,8 @@ static const char *unproved(const struct monitor *monitor)
 {
     const struct ledger *ledger = monitor->ledger;
     const struct fence_order *self = monitor->state;
-    if (ledger->scheme || self->saw_fence || !ledger_promises(ledger, PROMISE_FENCE))
+    if (ledger->scheme || self->saw_fence || self->saw_fenced_write ||
+        !ledger_promises(ledger, PROMISE_FENCE))
         return NULL;
     return "the lock promises fencing tokens, and no grant was told with one";
 }

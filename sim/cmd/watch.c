@@ -21,6 +21,9 @@
 const char cmd_watch_help[] =
     "\n"
     "  --key GLOB             the keys of your locks, as in KEYS: 'lock:*'\n"
+    "  --fence-key GLOB       the keys that hold the newest fence that something has accepted: a\n"
+    "                         whole number, or a hash with one in its field 'fence'; a write that\n"
+    "                         makes it smaller is stale\n"
     "  --redis URL            the server (default: a private redis-server, which ends with this)\n"
     "  --redis-server PATH    the program of the private one (default: redis-server on the PATH)\n"
     "  --listen ADDR          where clients connect to: host:port, port or unix:PATH (default\n"
@@ -36,7 +39,7 @@ const char cmd_watch_help[] =
 /* clang-format on */
 
 struct watch_cmd {
-    const char *key, *redis, *redis_server, *listen, *fail_on_text;
+    const char *key, *fence_key, *redis, *redis_server, *listen, *fail_on_text;
     enum fail_on fail_on;
     struct output output;
     char *const *command; /* NULL: none */
@@ -117,6 +120,11 @@ static void add_notes(const struct watch_cmd *cmd, struct results *results)
         results_note(results,
                      memory_format("%" PRId64 " grants were answered when their lease was over.",
                                    seen->late_grants));
+    if (cmd->fence_key)
+        results_note(results,
+                     memory_format("%" PRId64 " writes changed a fence in a key like %s; %" PRId64
+                                   " began it anew with a smaller one.",
+                                   seen->fenced, cmd->fence_key, seen->fences_back));
     for (int i = 0; i < seen->notes_count; i++)
         results_note(results, memory_text(seen->notes[i]));
 }
@@ -162,6 +170,8 @@ static enum fail run(struct watch_cmd *cmd, struct results *results, bool *is_un
     free(folder);
     char *path = memory_format("%s/%s", cmd->output.folder, history);
     const struct watch_options options = {.pattern = cmd->key,
+                                          .fences = cmd->fence_key,
+                                          .hides_values = true,
                                           .url = secrets_reveal(cmd->redis),
                                           .redis_server = cmd->redis_server,
                                           .listen = cmd->listen,
@@ -222,6 +232,7 @@ int cmd_watch(int argc, char **argv)
     struct watch_cmd cmd = {.listen = "127.0.0.1:0"};
     int operands;
     const struct option_row rows[] = {{"--key", OPTION_TEXT, &cmd.key, 0, 0},
+                                      {"--fence-key", OPTION_TEXT, &cmd.fence_key, 0, 0},
                                       {"--redis", OPTION_TEXT, &cmd.redis, 0, 0},
                                       {"--redis-server", OPTION_TEXT, &cmd.redis_server, 0, 0},
                                       {"--listen", OPTION_TEXT, &cmd.listen, 0, 0},
@@ -233,6 +244,8 @@ int cmd_watch(int argc, char **argv)
         return cmd_failed(&failure);
     if (!cmd.key || !*cmd.key)
         return cmd_refuse("watch wants the keys of your locks: --key 'lock:*'");
+    if (cmd.fence_key && !*cmd.fence_key)
+        return cmd_refuse("--fence-key wants the keys that hold fences: 'data:*:fence'");
     if (cmd.redis && cmd.redis_server)
         return cmd_refuse("--redis and --redis-server exclude each other");
     if (operands) {

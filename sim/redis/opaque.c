@@ -104,10 +104,10 @@ const char *value_of_bytes(const char *bytes, size_t length, char *text)
     return text;
 }
 
-const char *value_digest(const char *bytes, size_t length, char *text)
+const char *value_digest(uint64_t salt, const char *bytes, size_t length, char *text)
 {
     snprintf(text, VALUE_TEXT_MAX, "#%016llx",
-             (unsigned long long)digest_more(digest_start, bytes, length));
+             (unsigned long long)digest_more(digest_start ^ salt, bytes, length));
     return text;
 }
 

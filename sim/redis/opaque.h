@@ -43,8 +43,8 @@ bool opaque_is_text(const char *text);
  * '#', and 16 digits of its digest. text: VALUE_TEXT_MAX. Returns text. */
 const char *value_of_bytes(const char *bytes, size_t length, char *text);
 
-/* The same of which nothing but its digest is kept. */
-const char *value_digest(const char *bytes, size_t length, char *text);
+/* The same of which nothing but its digest is kept; two salts give different ones. */
+const char *value_digest(uint64_t salt, const char *bytes, size_t length, char *text);
 
 /* The number by which a value is compared (command.h: our own numbers are themselves, "" is
  * VALUE_EMPTY, all else a fingerprint): the same that command_decode() makes of these bytes. False:

@@ -67,7 +67,7 @@ static void patterns_are_looked_for_by_what_every_match_has(void **state)
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct keys *keys = calloc(1, sizeof *keys);
         assert_non_null(keys);
-        keys_set_pattern(keys, cases[i].pattern);
+        keys_set_patterns(keys, cases[i].pattern, NULL);
         assert_int_equal(keys_may_match(keys, cases[i].bytes, strlen(cases[i].bytes)),
                          cases[i].may_match);
         free(keys);

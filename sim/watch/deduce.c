@@ -438,16 +438,21 @@ void deduce(struct watched_run *watching, const struct seen_execution *seen)
     if (!seen->words->count)
         return;
     opaque_of_words(&it.opaque, seen->words->at, seen->words->lengths, seen->words->count,
-                    1u << KEY_LOCK);
+                    1u << (it.key->is_fence ? KEY_RESOURCE : KEY_LOCK));
     (void)snprintf(it.opaque.name, sizeof it.opaque.name, "%s", seen->name);
     if (watching->keys.hides_values)
-        keys_hide_words(&watching->keys, seen->words, it.opaque.text);
+        keys_hide_words(&watching->keys, seen->words, &it.opaque);
     if (seen->reply)
         it.reply = look_reply(seen->reply, seen->reply_length);
     else
         it.reply = (struct reply){.kind = REPLY_OK};
     if (watching->keys.hides_values && it.reply.kind == REPLY_VALUE)
         it.reply.value = VALUE_EMPTY;
+    if (it.key->is_fence) {
+        fence_changed(watching, seen, &it.opaque);
+        story_flush(watching->story, seen->done_us);
+        return;
+    }
     if (it.key->is_lock && !seen->before->is_there)
         it.key->is_lock = false; /* its time was over, or the ledger will say what is strange */
     enum did did = what_was_done(&it, EFFECT_READ);

@@ -48,7 +48,8 @@ static bool is_evident(const struct watched_run *watching, const char *name, int
     const bool is_set = strcmp(name, "SET") == 0;
     *lease_us = INT64_MAX;
     if (words->count < 3 || !words->lengths[1] ||
-        !keys_matches(&watching->keys, words->at[1], words->lengths[1]))
+        !keys_matches(&watching->keys, words->at[1], words->lengths[1]) ||
+        keys_is_fence(&watching->keys, words->at[1], words->lengths[1]))
         return false;
     for (int i = 2; i < words->count; i++)
         if (keys_matches(&watching->keys, words->at[i], words->lengths[i]))

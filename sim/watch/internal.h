@@ -213,6 +213,12 @@ struct seen_execution {
 };
 void deduce(struct watched_run *watching, const struct seen_execution *seen);
 
+/* --- fences.c --- */
+
+/* Of a key that holds a fence: the write that made another one of it. */
+void fence_changed(struct watched_run *watching, const struct seen_execution *seen,
+                   const struct opaque *opaque);
+
 /* --- late.c --- */
 
 /* Until it is heard; event (copied): HEAR, with the result that its operation then has. */

@@ -14,36 +14,57 @@ enum {
     MARGIN_US = 100000 /* a key that ends sooner is looked at */
 };
 
-void keys_set_pattern(struct keys *keys, const char *pattern)
+static void set_pattern(struct key_pattern *pattern, const char *text)
 {
-    const size_t length = strlen(pattern);
-    keys->pattern = pattern;
-    keys->is_prefix =
-        length && strcspn(pattern, "*?[\\") == length - 1 && pattern[length - 1] == '*';
-    if (strchr(pattern, '[') || strchr(pattern, '\\'))
+    const size_t length = strlen(text);
+    pattern->text = text;
+    pattern->is_prefix = length && strcspn(text, "*?[\\") == length - 1 && text[length - 1] == '*';
+    if (strchr(text, '[') || strchr(text, '\\'))
         return;
-    for (const char *at = pattern; *at;) {
+    for (const char *at = text; *at;) {
         const size_t run = strcspn(at, "*?");
-        if (run > keys->literal_length) {
-            keys->literal = at;
-            keys->literal_length = run;
+        if (run > pattern->literal_length) {
+            pattern->literal = at;
+            pattern->literal_length = run;
         }
         at += run + (at[run] != '\0');
     }
 }
 
+void keys_set_patterns(struct keys *keys, const char *locks, const char *fences)
+{
+    set_pattern(&keys->locks, locks);
+    if (fences)
+        set_pattern(&keys->fences, fences);
+}
+
+static bool may_match(const struct key_pattern *pattern, const char *bytes, size_t length)
+{
+    return pattern->text && (!pattern->literal_length || memmem(bytes, length, pattern->literal,
+                                                                pattern->literal_length) != NULL);
+}
+
+static bool matches(const struct key_pattern *pattern, const char *word, size_t length)
+{
+    const size_t literal = pattern->literal_length;
+    if (pattern->is_prefix)
+        return length >= literal && (!literal || memcmp(word, pattern->literal, literal) == 0);
+    return pattern->text && glob_matches(pattern->text, strlen(pattern->text), word, length);
+}
+
 bool keys_may_match(const struct keys *keys, const char *bytes, size_t length)
 {
-    return !keys->literal_length ||
-           memmem(bytes, length, keys->literal, keys->literal_length) != NULL;
+    return may_match(&keys->locks, bytes, length) || may_match(&keys->fences, bytes, length);
+}
+
+bool keys_is_fence(const struct keys *keys, const char *word, size_t length)
+{
+    return matches(&keys->fences, word, length);
 }
 
 bool keys_matches(const struct keys *keys, const char *word, size_t length)
 {
-    if (keys->is_prefix)
-        return length >= keys->literal_length &&
-               (!keys->literal_length || memcmp(word, keys->literal, keys->literal_length) == 0);
-    return glob_matches(keys->pattern, strlen(keys->pattern), word, length);
+    return matches(&keys->locks, word, length) || matches(&keys->fences, word, length);
 }
 
 static bool is_row(const struct watched_key *key, int database, const char *name, size_t length)
@@ -76,12 +97,13 @@ static int free_row(struct keys *keys)
 
 const char *keys_value(const struct keys *keys, const char *bytes, size_t length, char *text)
 {
-    return keys->hides_values && length >= TOKEN_LEAST ? value_digest(bytes, length, text)
-                                                       : value_of_bytes(bytes, length, text);
+    return keys->hides_values && length >= TOKEN_LEAST
+               ? value_digest(keys->salt, bytes, length, text)
+               : value_of_bytes(bytes, length, text);
 }
 
 void keys_hide_words(const struct keys *keys, const struct request_words *words,
-                     char text[OPAQUE_TEXT_MAX])
+                     struct opaque *opaque)
 {
     const char *at[HIDDEN_WORDS_MAX];
     size_t lengths[HIDDEN_WORDS_MAX];
@@ -96,7 +118,8 @@ void keys_hide_words(const struct keys *keys, const struct request_words *words,
         lengths[i] = is_shown ? words->lengths[i] : strlen(texts[i]);
     }
     opaque_of_words(&hidden, at, lengths, count, 0);
-    (void)strcpy(text, hidden.text);
+    (void)strcpy(opaque->text, hidden.text);
+    opaque->digest = hidden.digest;
 }
 
 int keys_row(struct keys *keys, int database, const char *name, size_t length)
@@ -116,7 +139,8 @@ int keys_row(struct keys *keys, int database, const char *name, size_t length)
         return NO_KEY;
     *hint = (int16_t)row;
     struct watched_key *key = &keys->rows[row];
-    *key = (struct watched_key){.is_used = true, .database = database};
+    *key = (struct watched_key){
+        .is_used = true, .database = database, .is_fence = keys_is_fence(keys, name, length)};
     memcpy(key->name, name, length);
     return row;
 }
@@ -203,6 +227,31 @@ static enum fail look_inside(struct keys *keys, const char *name, const char *ty
     return FAIL_NONE;
 }
 
+/* A whole number and nothing else. */
+static void read_fence(const char *text, size_t length, struct key_look *look)
+{
+    char digits[24] = "", *end;
+    if (!length || length >= sizeof digits)
+        return;
+    memcpy(digits, text, length);
+    look->fence = strtoll(digits, &end, 10);
+    look->has_fence = !*end && end == digits + length;
+}
+
+static enum fail look_at_fence(struct keys *keys, const char *name, const char *type,
+                               struct key_look *look, struct failure *failure)
+{
+    const bool is_hash = strcmp(type, "hash") == 0;
+    redisReply *reply =
+        control_ask(keys->control, failure, is_hash ? "HGET %s fence" : "GET %s", name);
+    if (!reply)
+        return FAIL_UNAVAILABLE;
+    if (reply->type == REDIS_REPLY_STRING)
+        read_fence(reply->str, reply->len, look);
+    freeReplyObject(reply);
+    return FAIL_NONE;
+}
+
 static enum fail look_once(struct keys *keys, const struct watched_key *key, struct key_look *look,
                            struct failure *failure)
 {
@@ -221,6 +270,9 @@ static enum fail look_once(struct keys *keys, const struct watched_key *key, str
         return FAIL_NONE;
     }
     if (strcmp(type, "string") != 0 && look_inside(keys, key->name, type, look, failure))
+        return FAIL_UNAVAILABLE;
+    if (key->is_fence && (strcmp(type, "string") == 0 || strcmp(type, "hash") == 0) &&
+        look_at_fence(keys, key->name, type, look, failure))
         return FAIL_UNAVAILABLE;
     if (ms < 0)
         return FAIL_NONE;

@@ -26,12 +26,17 @@ struct key_look {
                                    holds it); of all else its dump */
     int64_t expires_us;         /* by the server's clock, whole milliseconds; INT64_MAX: never */
     int64_t left_us;            /* until then; INT64_MAX: never */
+    bool has_fence;             /* of a key that holds one: it is a whole number, or a hash with one
+                                   in the field "fence" */
+    int64_t fence;
 };
 
 struct watched_key {
     bool is_used;
     char name[WATCHED_KEY_MAX]; /* its bytes; may hold blanks, never a 0 */
     int database;
+    bool is_fence; /* it holds the newest fence of something that is guarded */
+    int64_t highest_fence;
     bool is_lock; /* what stands there was granted as a lock, and the history knows it */
     int owner;    /* the holder whose it is, while is_lock */
     int64_t used; /* the how-manieth look was the last one of it */
@@ -41,15 +46,21 @@ struct watched_key {
     int64_t last_us, known; /* when that was so; in which state of knowledge */
 };
 
-struct keys {
-    const char *pattern; /* borrowed */
-    const char *literal; /* of the pattern: its longest run without wildcards; may be empty */
+/* Which keys are meant, as in KEYS. */
+struct key_pattern {
+    const char *text;    /* borrowed; NULL: none */
+    const char *literal; /* its longest run without wildcards; may be empty */
     size_t literal_length;
-    bool is_prefix;        /* the pattern is the literal, and a '*' behind it */
+    bool is_prefix; /* it is the literal, and a '*' behind it */
+};
+
+struct keys {
+    struct key_pattern locks, fences;
     redisContext *control; /* borrowed */
     int database;          /* of the control connection */
     bool lacks_expiretime; /* the server is older than 7.0 */
-    bool hides_values;     /* of values only digests are kept */
+    bool hides_values;     /* of values only digests are kept ... */
+    uint64_t salt;         /* ... which differ from run to run */
     bool is_ours;          /* the server: nobody comes to it but through the proxy */
     int64_t knowledge; /* goes up when any key may have been changed by a command that names none */
     int64_t looks;
@@ -62,17 +73,18 @@ struct keys {
  * that may be a token only its digest. Returns text. */
 const char *keys_value(const struct keys *keys, const char *bytes, size_t length, char *text);
 
-/* A request as people would type it, cut to fit: of long words that are no watched keys, and may be
- * or hold a token, only the digest. */
+/* A request as people would type it, cut to fit, and the digest of its bytes: of long words that
+ * are no watched keys, and may be or hold a token, only the digest. */
 void keys_hide_words(const struct keys *keys, const struct request_words *words,
-                     char text[OPAQUE_TEXT_MAX]);
+                     struct opaque *opaque);
 
-/* keys: zeroed. Keeps pattern. */
-void keys_set_pattern(struct keys *keys, const char *pattern);
+/* keys: zeroed. Keeps the patterns; fences may be NULL. */
+void keys_set_patterns(struct keys *keys, const char *locks, const char *fences);
 
 /* Can any word among these bytes match? Cheap: looks for what every match has in it. */
 bool keys_may_match(const struct keys *keys, const char *bytes, size_t length);
 bool keys_matches(const struct keys *keys, const char *word, size_t length);
+bool keys_is_fence(const struct keys *keys, const char *word, size_t length);
 
 /* The row of that key, a new one where it has none. NO_KEY: there is no room, or the name is too
  * long. */

@@ -17,6 +17,7 @@
 
 struct watch_options {
     const char *pattern;      /* of the keys, as in KEYS */
+    const char *fences;       /* of those that hold fences; NULL: none */
     const char *url;          /* the server, or NULL: a private one */
     const char *redis_server; /* its program, or NULL: the one on the PATH */
     const char *listen;       /* address of the proxy */
@@ -43,6 +44,8 @@ struct watch_outcome {
     bool is_ordered;                /* the server tells in which order it reads */
     int64_t waited_us;              /* the longest that one of them stood behind another */
     int64_t grants, refusals, releases;
+    int64_t fenced; /* writes that changed a fence; of these, how many began it anew with less */
+    int64_t fences_back;
     int64_t late_grants; /* told when their lease was over */
     int64_t plain;       /* changes of watched keys that were not granted as locks */
     char *notes[WATCH_NOTES_MAX];

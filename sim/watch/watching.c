@@ -5,10 +5,12 @@
 #include "base/memory.h"
 #include "base/monotonic.h"
 
+#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 
 enum {
     ERROR_US = 1000, /* how far our times and a server's expiry may disagree */
@@ -85,6 +87,8 @@ static void write_head(struct watched_run *watching)
                                 .has_promises = true,
                                 .promises = PROMISE_EXPIRY | PROMISE_EXTENDS | PROMISE_TOKEN |
                                             PROMISE_LEASES};
+    if (watching->options->fences)
+        head.promises |= PROMISE_FENCE;
     (void)snprintf(head.program, sizeof head.program, "%s", watching->options->program);
     (void)snprintf(head.server_version, sizeof head.server_version, "%s", watching->version);
     if (why)
@@ -114,8 +118,10 @@ enum fail watching_open(struct watched_run *watching, const struct watch_options
     watching->outcome = outcome;
     watching->began_us = monotonic_us();
     watching->unknown = NOBODY_KNOWN;
-    keys_set_pattern(&watching->keys, options->pattern);
+    keys_set_patterns(&watching->keys, options->pattern, options->fences);
     watching->keys.hides_values = options->hides_values;
+    if (getrandom(&watching->keys.salt, sizeof watching->keys.salt, 0) < 0)
+        return failure_set(failure, FAIL_UNAVAILABLE, "no random numbers: %s", strerror(errno));
     if (history_writer_begin(&watching->writer, options->history, HEAD_BYTES, failure))
         return failure->code;
     watching->story = story_new(watching->writer);

@@ -1,0 +1,64 @@
+/* fences.c - keys that hold the newest fence of something that is guarded: what a write made of it.
+ */
+#include "watch/internal.h"
+
+static void note_restart(struct watched_run *watching, const struct seen_execution *seen,
+                         const struct opaque *opaque)
+{
+    const struct watched_key *key = &watching->keys.rows[seen->key];
+    if (seen->before->is_there || key->highest_fence <= seen->behind->fence)
+        return;
+    watching->outcome->fences_back++;
+    watching_note(
+        watching,
+        "%s at %.1f ms began the fence in %s anew with %lld: it had been %lld, and the key "
+        "was gone",
+        opaque_words(opaque), (double)seen->done_us / 1000, key->name,
+        (long long)seen->behind->fence, (long long)key->highest_fence);
+}
+
+static void put(struct watched_run *watching, const struct seen_execution *seen,
+                const struct opaque *opaque, int who)
+{
+    const struct key_look *before = seen->before, *behind = seen->behind;
+    const struct effects effects = {
+        .count = 1,
+        .on = {{.key = KEY_RESOURCE,
+                .did = before->is_there ? DID_OVERWRITTEN : DID_CREATED,
+                .before = before->is_there ? BEFORE_PRESENT : BEFORE_ABSENT,
+                .wanted = EFFECT_SET,
+                .has_old = before->has_fence,
+                .old_value = before->fence,
+                .has_new = true,
+                .new_value = behind->fence,
+                .has_fence = true,
+                .fence = behind->fence}}};
+    const struct event event = {.time_us = seen->done_us,
+                                .from_us = seen->sent_us,
+                                .kind = EVENT_EXECUTE,
+                                .client = who,
+                                .lock = seen->key,
+                                .attempt = watching->holders[who].attempt,
+                                .op = OP_ACCESS,
+                                .reply = {.kind = REPLY_OK},
+                                .opaque = opaque,
+                                .effects = &effects};
+    story_put(watching->story, &event, NULL, ALWAYS);
+}
+
+void fence_changed(struct watched_run *watching, const struct seen_execution *seen,
+                   const struct opaque *opaque)
+{
+    const struct key_look *before = seen->before, *behind = seen->behind;
+    struct watched_key *key = &watching->keys.rows[seen->key];
+    if (!behind->has_fence || (before->has_fence && before->fence == behind->fence))
+        return;
+    const int named = holder_named(watching, seen->words, seen->key);
+    const int who = named != NOBODY_KNOWN ? named : holder_unknown(watching);
+    watching->outcome->fenced++;
+    if (who != NOBODY_KNOWN)
+        put(watching, seen, opaque, who);
+    note_restart(watching, seen, opaque);
+    if (behind->fence > key->highest_fence)
+        key->highest_fence = behind->fence;
+}
