@@ -479,6 +479,9 @@ def test_a_file_that_may_not_grow_costs_the_file_and_not_the_verdict(tmp_path, w
     ran = bounded(10, *words, "--out", tmp_path)
     assert ran.status == 70 and "File too large" in ran.err and says in ran.out, ran
     assert all(path.stat().st_size for path in tmp_path.rglob("*") if path.is_file()), "no half file"
+    if "--history" in words:  # that is lost, so whoever reads the folder later hears that it is not whole
+        again = run("report", tmp_path / "latest")
+        assert again.status == 2 and "INTERRUPTED: " in again.out and "cannot be written" in again.out, again
 
 
 def test_the_data_are_kept_where_the_page_cannot_be(tmp_path):

@@ -20,11 +20,11 @@ def explore(tmp_path):
     (tmp_path / "shorter" / "by").write_text("0")
     command = f"{PYTHON} -B {shlex.quote(str(tmp_path / 'my_lock.py'))} {shlex.quote(str(tmp_path / 'shorter'))}"
 
-    def run(*options, cache=tmp_path / "cache"):
+    def run(*options, cache=tmp_path / "cache", env=None):
         """The notes, and its cells but for the time that they took."""
         out = tmp_path / "results.json"
         done = subprocess.run([BUILD / "picklock", "explore", "--worker", command, "--fault", "none", "--clients", "2", "--rounds", "1",
-                               "--json", out, *options], text=True, env=os.environ | {"PICKLOCK_CACHE": str(cache)},
+                               "--json", out, *options], text=True, env=os.environ | {"PICKLOCK_CACHE": str(cache)} | (env or {}),
                               capture_output=True, timeout=120)
         assert done.returncode in (0, 1), done.stderr
         results = json.loads(out.read_text())
@@ -54,6 +54,14 @@ def test_the_second_run_takes_the_answers_of_the_first_while_nothing_has_changed
     (tmp_path / "package").mkdir()
     (tmp_path / "package" / "imported.py").write_text("")
     assert "kept" not in explore(*depends)[0]
+
+
+def test_a_worker_may_go_by_its_environment(explore, tmp_path):
+    """What no terminal and no shell changes by itself; and no value of it stands in the file."""
+    explore(env={"LOCK_MODE": "a secret word"})
+    assert "kept from an earlier run" in explore(env={"LOCK_MODE": "a secret word", "COLUMNS": "77", "SHLVL": "9"})[0]
+    assert "kept" not in explore(env={"LOCK_MODE": "another"})[0]
+    assert all(b"a secret word" not in path.read_bytes() for path in (tmp_path / "cache").iterdir())
 
 
 def test_a_stale_answer_shows(explore, tmp_path):

@@ -147,17 +147,44 @@ static void add_ourselves(struct cache *cache)
         (void)add_file(cache, path, &ignored);
 }
 
+static int compare_texts(const void *a, const void *b)
+{
+    return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+/* What changes from one terminal to the next, and what is for us. */
+static bool is_noise(const char *setting)
+{
+    static const char *const names[] = {"_=",          "PWD=",
+                                        "OLDPWD=",     "SHLVL=",
+                                        "COLUMNS=",    "LINES=",
+                                        "TERM=",       "COLORTERM=",
+                                        "WINDOWID=",   "SSH_",
+                                        "XDG_SESSION", "DBUS_",
+                                        "PICKLOCK_",   "PYTEST_CURRENT_TEST="};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (strncmp(setting, names[i], strlen(names[i])) == 0)
+            return true;
+    return false;
+}
+
+/* A worker may go by any of it. As a number: there may be secrets in it. */
 static void add_surroundings(struct cache *cache)
 {
-    static const char *const names[] = {
-        "PYTHONPATH",        "PYTHONHOME", "VIRTUAL_ENV", "NODE_PATH",      "RUBYLIB",
-        "RUBYOPT",           "GEM_PATH",   "GEM_HOME",    "CLASSPATH",      "NODE_OPTIONS",
-        "JAVA_TOOL_OPTIONS", "GOGC",       "GODEBUG",     "LD_LIBRARY_PATH"};
     char folder[PATH_SIZE];
+    int count = 0;
+    while (environ[count])
+        count++;
+    char **settings = memory_new((size_t)count + 1, sizeof *settings);
+    memcpy(settings, environ, (size_t)count * sizeof *settings);
+    qsort(settings, (size_t)count, sizeof *settings, compare_texts);
+    uint64_t number = digest_start;
+    for (int i = 0; i < count; i++)
+        if (!is_noise(settings[i]))
+            number = digest(number, settings[i], strlen(settings[i]) + 1);
+    free(settings);
     add(cache, memory_format("folder %s", getcwd(folder, sizeof folder) ? folder : "?"));
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (getenv(names[i]))
-            add(cache, memory_format("%s=%s", names[i], getenv(names[i])));
+    add(cache, memory_format("environment %016" PRIx64, number));
 }
 
 /* --- where --- */

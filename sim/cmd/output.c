@@ -346,6 +346,10 @@ enum fail output_end(struct output *output, struct results *results, enum fail f
                      struct failure *failure)
 {
     struct failure also;
+    /* Whoever reads the folder later has not seen what went wrong. */
+    if (fail && fail != FAIL_UNKNOWN && results->rows_count > 0)
+        results_interrupt(results, failure->text, "run", results->rows_count - 1,
+                          results->rows_count);
     if (!fail)
         fail = output_close(output, results, failure);
     else if (results->rows_count > 0 && output_close(output, results, &also) &&
