@@ -2,6 +2,7 @@
 
 import json
 import re
+import shlex
 import signal
 import subprocess
 import sys
@@ -240,6 +241,143 @@ with client().pipeline(transaction=False) as pipe:
     assert any("1 grants were answered when their lease was over" in note for note in late), late
     assert any("A was told so when its own lease of 60.0 ms was over" in note for note in late), late
     assert not any("lease was over" in note for note in json_of(tmp_path, program.replace("px=60", "px=60000") % 100)[1]["notes"])
+
+
+EVERYTHING = """
+import socket
+from urllib.parse import urlparse
+there = urlparse(os.environ["REDIS_URL"])
+main = client()
+done = threading.Event()
+def pops():
+    own = client()
+    for _ in range(20): assert own.blpop("queue", timeout=20)
+def listens():
+    sub = client().pubsub(); sub.subscribe("news"); sub.psubscribe("lock:*")
+    seen = 0
+    while seen < 20:
+        m = sub.get_message(timeout=5)
+        if m and m["type"] == "message": seen += 1
+    sub.unsubscribe(); sub.close()
+def locks(db):
+    own = redis.Redis(connection_pool=redis.BlockingConnectionPool.from_url(os.environ["REDIS_URL"].replace("/0", f"/{db}"), max_connections=2))
+    def work(n):
+        for i in range(10):
+            with own.lock("lock:1", timeout=20, sleep=0.001):
+                own.rpush(f"list{n}", i)
+    ts = [threading.Thread(target=work, args=(n,)) for n in range(3)]
+    for t in ts: t.start()
+    for t in ts: t.join()
+def third():
+    one = socket.create_connection((there.hostname, there.port)); f = one.makefile("rb")
+    def say(*words):
+        one.sendall(b"*%d\\r\\n" % len(words) + b"".join(b"$%d\\r\\n%s\\r\\n" % (len(w), w) for w in map(str.encode, words)))
+        return f.readline()
+    line = say("HELLO", "3")
+    assert line[:1] == b"%", line
+    one.sendall(b"PING\\r\\n")
+    while f.readline() != b"+PONG\\r\\n": pass
+    for i in range(10):
+        tok = f"token-of-third-{i}"
+        while True:
+            r = say("SET", "lock:1", tok, "NX", "PX", "20000")
+            if r == b"+OK\\r\\n": break
+            assert r == b"_\\r\\n", r
+        assert say("EVAL", CAD, "1", "lock:1", tok) == b":1\\r\\n"
+    one.close()
+def feeds():
+    own = client()
+    for i in range(20):
+        own.rpush("queue", i)
+        with own.pipeline() as p:
+            p.watch("w"); p.multi(); p.incr("w"); p.publish("news", i); p.execute()
+        own.eval("return redis.call('incr', 'by-script')", 0)
+ls = threading.Thread(target=listens)
+ls.start()
+while not main.pubsub_numsub("news")[0][1]: pass
+ts = [threading.Thread(target=f, args=a) for f, a in ((pops, ()), (third, ()), (feeds, ()), (locks, (0,)), (locks, (3,)), (locks,(7,)))]
+for t in ts: t.start()
+for t in ts + [ls]: t.join()
+"""
+
+
+def test_all_that_a_program_does_beside_its_locks_is_silent(tmp_path):
+    """Small pools, transactions, scripts, blocking pops, publishing, RESP3, three databases with locks of one name."""
+    result, results = json_of(tmp_path, EVERYTHING)
+    assert result.status == 0 and not violated(results), result.out + result.err
+    assert any("100 grants" in note and "100 releases" in note for note in results["notes"]), results["notes"]
+
+
+def test_behind_a_command_that_waits_nothing_is_known_and_nobody_stands_still(tmp_path):
+    """The same connection asks for the lock, and whoever is to push must release it first."""
+    result = watch(tmp_path, """
+import socket
+from urllib.parse import urlparse
+there, one = urlparse(os.environ["REDIS_URL"]), client()
+assert one.set("lock:1", A, nx=True, px=20000)
+waits = socket.create_connection((there.hostname, there.port))
+waits.sendall(f"BLPOP queue 0\\r\\nSET lock:1 {B} NX PX 20000\\r\\n".encode())
+while not any(found["cmd"] == "blpop" for found in one.client_list()): pass
+assert one.eval(CAD, 1, "lock:1", A) == 1
+one.rpush("queue", 1)
+answers = waits.makefile("rb")
+while answers.readline() != b"+OK\\r\\n": pass
+""")
+    assert result.status == 2 and "a connection that waits" in result.err, result.out + result.err
+
+
+def test_a_server_that_is_killed_is_no_verdict(tmp_path):
+    result = watch(tmp_path, """
+one = client()
+assert one.set("lock:1", A, nx=True, px=20000)
+os.kill(one.info("server")["process_id"], 9)
+try:
+    while True: one.ping()
+except redis.exceptions.ConnectionError: pass
+time.sleep(0.1)
+""")
+    assert result.status == 2 and "unknown:" in result.err, result.out + result.err
+
+
+def test_a_history_on_a_full_disk_is_no_verdict(tmp_path):
+    script = tmp_path / "suite.py"
+    script.write_text(PRELUDE + MANY % 20)
+    small = tmp_path / "small"
+    small.mkdir()
+    words = [str(PICKLOCK), "watch", "--key", "lock:*", "--out", str(small), "--", sys.executable, str(script)]
+    done = subprocess.run(["unshare", "-rm", "sh", "-c", f"mount -t tmpfs -o size=64k none {small} && {shlex.join(words)}"],
+                          capture_output=True, text=True, timeout=PATIENCE_S)
+    if "unshare" in done.stderr or "mount:" in done.stderr:
+        pytest.skip("no file system of our own here")
+    assert done.returncode not in (0, 1) and "No space left" in done.stderr, done
+
+
+def test_a_command_that_ignores_the_signal_is_killed_and_one_that_forked_is_not_waited_for(tmp_path):
+    script = tmp_path / "suite.py"
+    script.write_text(PRELUDE + """
+import signal
+signal.signal(signal.SIGTERM, signal.SIG_IGN)
+assert client().set("lock:1", A, nx=True, px=20000)
+print("has it", flush=True); time.sleep(600)
+""")
+    with subprocess.Popen([PICKLOCK, "watch", "--key", "lock:*", "--out", tmp_path, "--", sys.executable, script],
+                          stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as watching:
+        assert watching.stdout.readline() == "has it\n"
+        watching.send_signal(signal.SIGTERM)
+        watching.communicate(timeout=PATIENCE_S)
+        assert watching.returncode == 128 + signal.SIGKILL
+    result, results = json_of(tmp_path, """
+one = client()
+assert one.set("lock:1", A, nx=True, px=20000) and one.eval(CAD, 1, "lock:1", A) == 1
+started = one.time()
+if os.fork() == 0:
+    for stream in (0, 1, 2): os.close(stream)
+    try:
+        while True: one.ping()
+    except redis.exceptions.ConnectionError: os._exit(0)
+os._exit(0)
+""")
+    assert result.status == 0 and any("outlived the command" in note for note in results["notes"]), results["notes"]
 
 
 FENCES = """

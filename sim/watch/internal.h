@@ -60,6 +60,7 @@ struct watched_link {
     struct peer_process peer;
     int database;
     int blind;         /* requests under way that may change keys without naming them */
+    int waits;         /* requests under way that may wait for others (BLPOP) */
     char *transaction; /* what MULTI has queued */
     size_t transaction_length;
     bool is_transaction_watched, is_transaction_cut;

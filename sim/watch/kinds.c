@@ -28,6 +28,14 @@ bool kind_is_flush(const char *name)
 
 #define IS_IN(names, name) is_in(names, sizeof(names) / sizeof *(names), name)
 
+bool kind_waits(const char *name)
+{
+    static const char *const waiting[] = {"BLPOP",  "BRPOP",      "BLMOVE",   "BRPOPLPUSH",
+                                          "BLMPOP", "BZPOPMIN",   "BZPOPMAX", "BZMPOP",
+                                          "XREAD",  "XREADGROUP", "WAIT"};
+    return (name[0] == 'B' || name[0] == 'X' || name[0] == 'W') && IS_IN(waiting, name);
+}
+
 bool kind_is_script(const char *name)
 {
     return strncmp(name, "EVAL", 4) == 0 || strncmp(name, "FCALL", 5) == 0;

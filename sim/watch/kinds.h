@@ -6,6 +6,8 @@
 
 /* Does it wait at the server for something to happen, or is no command on keys? Never held. */
 bool kind_is_passed(const char *name);
+/* May the server let its connection wait? */
+bool kind_waits(const char *name);
 /* Does it empty a database? */
 bool kind_is_flush(const char *name);
 /* May it change keys that it does not name? */

@@ -60,3 +60,23 @@ void watched_link_follow(struct watched_link *link, const struct proxy_request *
     if (strcmp(request->name, "CONFIG") == 0 || strcmp(request->name, "DEBUG") == 0)
         link->watching->keys.is_ours = false;
 }
+
+void watched_link_kill(struct watched_link *link, const char *name)
+{
+    struct failure failure;
+    redisReply *reply = NULL;
+    if (link->own_port)
+        reply = control_ask(link->watching->keys.control, &failure,
+                            "CLIENT KILL TYPE normal ADDR 127.0.0.1:%d", link->own_port);
+    if (!reply && link->own_port)
+        watching_missed(link->watching, "a client went away while %s was under way: %s", name,
+                        failure.text);
+    if (reply)
+        freeReplyObject(reply);
+}
+
+void watched_link_leave(struct watched_link *link)
+{
+    if (--link->evident == 0 && link->is_closed)
+        free(link);
+}

@@ -117,8 +117,16 @@ static void has_read(struct watched_reads *order, const struct read_row *row)
         append(order, link->unread_first);
 }
 
+void reads_end(struct watched_reads *order)
+{
+    order->is_lost = true;
+    order->log = NULL;
+}
+
 bool reads_look(struct watched_reads *order)
 {
+    if (order->is_lost)
+        return false;
     const uint64_t written = atomic_load(&order->log->written);
     while (!order->is_lost && order->next < written) {
         const struct read_row row = order->log->rows[order->next % READ_LOG_ROWS];

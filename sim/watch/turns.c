@@ -316,10 +316,22 @@ static enum proxy_decision on_request(void *context, void *owner, struct proxy_r
     struct watched_run *watching = context;
     struct watched_link *link = owner;
     const bool ends = strcmp(request->name, "EXEC") == 0;
+    if (!request->in_transaction && kind_waits(request->name)) {
+        request->owner = &link->waits;
+        link->waits += request->expects_reply;
+        return PROXY_PASS;
+    }
     if (!request->in_transaction && request->length < SHOWN_MAX &&
         !kind_is_special(request->name) &&
         !keys_may_match(&watching->keys, request->bytes, request->length))
         return PROXY_PASS;
+    if (link->waits && !request->in_transaction && is_watched(link, request)) {
+        watching_missed(watching,
+                        "%s names a watched key, and was sent over a connection that waits (BLPOP "
+                        "and kin)",
+                        request->name);
+        return PROXY_PASS;
+    }
     if (!request->in_transaction && evident_takes(link, request))
         return PROXY_PASS;
     watched_link_follow(link, request);
@@ -350,6 +362,10 @@ static void on_executed(void *context, void *owner, struct proxy_request *reques
     if (!request->owner)
         return;
     struct watched_request *turn = request->owner;
+    if (request->owner == &link->waits) {
+        link->waits--;
+        return;
+    }
     if (request->owner == &watching->blind) {
         end_blind(link);
         return;
@@ -383,20 +399,6 @@ static void on_heard(void *context, void *owner, struct proxy_request *request)
 
 /* Its client has gone. Whether the server has executed it is certain once the server has no such
  * connection any more. */
-void watched_link_kill(struct watched_link *link, const char *name)
-{
-    struct failure failure;
-    redisReply *reply = NULL;
-    if (link->own_port)
-        reply = control_ask(link->watching->keys.control, &failure,
-                            "CLIENT KILL TYPE normal ADDR 127.0.0.1:%d", link->own_port);
-    if (!reply && link->own_port)
-        watching_missed(link->watching, "a client went away while %s was under way: %s", name,
-                        failure.text);
-    if (reply)
-        freeReplyObject(reply);
-}
-
 static void abandoned(struct watched_run *watching, struct watched_request *turn)
 {
     watched_link_kill(turn->link, turn->name);
@@ -441,12 +443,6 @@ static void on_closed(void *context, void *owner)
     watching->links--;
     link->is_closed = true;
     if (!link->evident)
-        free(link);
-}
-
-void watched_link_leave(struct watched_link *link)
-{
-    if (--link->evident == 0 && link->is_closed)
         free(link);
 }
 

@@ -19,6 +19,7 @@ extern char **environ;
 enum {
     TICK_MS = 20,
     LEAVE_US = 500000, /* connections that outlive the command are waited for so long */
+    OBEY_US = 4000000, /* a command that was told of our signal, and goes on, is killed behind it */
     STATUS_SIGNALLED = 128,
 };
 
@@ -30,7 +31,8 @@ struct watch_run {
     uv_process_t child;
     bool has_child, is_ending, is_closed;
     int64_t ended_us; /* the command; 0: not yet */
-    int told;         /* the signal that the command was told of */
+    int told;         /* the signal that the command was told of ... */
+    int64_t told_us;  /* ... and when */
     pid_t parent;
     struct folder folder;
     bool has_folder;
@@ -179,8 +181,11 @@ static void on_stop(struct watch_run *run)
         end(run);
     } else if (run->told != number && !run->ended_us) {
         run->told = number;
+        run->told_us = monotonic_us();
         run->watching.outcome->was_stopped = true;
         (void)uv_process_kill(&run->child, number);
+    } else if (run->told && !run->ended_us && monotonic_us() - run->told_us > OBEY_US) {
+        (void)uv_process_kill(&run->child, SIGKILL);
     }
 }
 
@@ -197,11 +202,22 @@ static void on_tick(uv_timer_t *timer)
         end(run);
     if (run->process.pid && process_check(&run->process, &failure)) {
         watching_missed(&run->watching, "the server has ended: %s", failure.text);
+        if (run->watching.reads)
+            reads_end(run->watching.reads);
         if (!run->options->command)
             end(run);
     }
-    if (run->ended_us && (run->watching.links == 0 || monotonic_us() - run->ended_us > LEAVE_US))
+    if (run->ended_us && run->watching.links == 0) {
         end(run);
+    } else if (run->ended_us && monotonic_us() - run->ended_us > LEAVE_US) {
+        if (!run->is_ending)
+            watching_note(
+                &run->watching,
+                "%lld connections outlived the command by %.1f s: what they did later was "
+                "not seen",
+                (long long)run->watching.links, LEAVE_US / 1e6);
+        end(run);
+    }
 }
 
 /* --- all --- */
