@@ -155,6 +155,18 @@ void worker_asker_tell_step(const struct worker_asker *asker, uint32_t node, cha
     describe(asker, &asker->answers[node - 1], did, did_size);
 }
 
+/* What of two steps differs that are told in the same words. */
+static const char *hidden_difference(const struct remembered_step *a,
+                                     const struct remembered_step *b)
+{
+    return a->left != b->left           ? ", and ends other connections by itself"
+           : a->waits != b->waits       ? ", and waits for other servers"
+           : a->is_asked != b->is_asked ? ", and the operation goes on in one of them"
+           : memcmp(a->sent, b->sent, sizeof a->sent) != 0
+               ? ", with other bytes, another token, or to another server"
+               : ", with a timer that rings at another time";
+}
+
 static enum fail two_answers(struct worker_asker *asker, int turn, const struct history_edge *edge,
                              const struct remembered_step *before,
                              const struct remembered_step *now, struct failure *failure)
@@ -164,12 +176,13 @@ static enum fail two_answers(struct worker_asker *asker, int turn, const struct 
     describe(asker, before, one, sizeof one);
     describe(asker, now, two, sizeof two);
     asker->has_two_answers = true;
-    return failure_set(
-        failure, FAIL_UNKNOWN,
-        "the worker gave two answers to one question, so it %s: "
-        "after \"%s\", when %s, it once %s; and once it %s",
-        turn ? "is not deterministic, or does not treat its servers alike" : "is not deterministic",
-        worker_asker_tell(asker, edge->from, history, sizeof history), what, one, two);
+    return failure_set(failure, FAIL_UNKNOWN,
+                       "the worker gave two answers to one question, so it %s: "
+                       "after \"%s\", when %s, it once %s; and once it %s%s",
+                       turn ? "is not deterministic, or does not treat its servers alike"
+                            : "is not deterministic",
+                       worker_asker_tell(asker, edge->from, history, sizeof history), what, one,
+                       two, strcmp(one, two) == 0 ? hidden_difference(before, now) : "");
 }
 
 /* The process goes from where it stands to the node, which lies behind that. */

@@ -131,17 +131,18 @@ static enum fail read_time(struct jepsen_ops *ops, const json_t *form, struct je
         return form_refuses(ops->form, failure,
                             "':time' is %" JSON_INTEGER_FORMAT " ns: it counts from 0",
                             json_integer_value(time));
-    op->time_us = time ? json_integer_value(time) / 1000 : ops->count;
+    const int64_t time_ns = time ? json_integer_value(time) : ops->count * 1000;
+    op->time_us = time_ns / 1000;
     if (op->time_us > HISTORY_LONGEST_US)
         return form_refuses(ops->form, failure,
                             "':time' is %" PRId64 " us; it goes from 0 to %" PRId64, op->time_us,
                             (int64_t)HISTORY_LONGEST_US);
-    if (op->time_us < ops->last_us)
+    if (time_ns < ops->last_ns)
         return form_refuses(ops->form, failure,
-                            "':time' is %" PRId64 " us, earlier than %" PRId64
-                            " us of the operation before: time runs forwards",
-                            op->time_us, ops->last_us);
-    ops->last_us = op->time_us;
+                            "':time' is %" PRId64 " ns, earlier than %" PRId64
+                            " ns of the operation before: time runs forwards",
+                            time_ns, ops->last_ns);
+    ops->last_ns = time_ns;
     return FAIL_NONE;
 }
 

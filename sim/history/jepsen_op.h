@@ -26,7 +26,7 @@ enum key_kind { KEY_TEXT, KEY_NUMBER, KEY_NUMBER_AS_TEXT };
 struct jepsen_ops {
     struct form_reader *form; /* borrowed: says where it is */
     bool wants_time;          /* an operation without a time is refused */
-    int64_t last_us, count;
+    int64_t last_ns, count;
     unsigned kinds; /* of keys so far: bit an enum key_kind */
 };
 
