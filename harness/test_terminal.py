@@ -57,6 +57,18 @@ def test_what_stands_below_is_what_stood_beside():
     assert narrow.split() == wide.split() and len(narrow.splitlines()) > len(wide.splitlines())
 
 
+@pytest.mark.parametrize("columns", [60, 80, 100])
+def test_help_is_as_wide_as_its_terminal(columns):
+    """Of each command, and of all together: the same words in lines that fit; in a pipe as on a wide terminal."""
+    overview = run("--help").out
+    names = re.findall(r"^  ([a-z]+) +[a-z]", overview.split("Exit status")[0], re.M)
+    assert len(names) > 12 and printed(columns, ["--help"], ROOT).split() == overview.split()
+    for name in names:
+        text = printed(columns, [name, "--help"], ROOT)
+        assert all(len(line) <= columns for line in text.splitlines()), text
+        assert text.split() == run(name, "--help").out.split()
+
+
 def test_a_wide_terminal_is_used():
     """The diagram's sentences are not broken where there is room."""
     explained = ["explore", "--scheme", "set-nx-ex-del", "--fault", "slow-work", "--witness"]

@@ -2,6 +2,7 @@
 #include "cmd/help_text.h"
 
 #include "base/memory.h"
+#include "report/text.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -41,19 +42,26 @@ struct help_text help_text_read(const char *help)
 {
     struct help_text text = {0};
     struct help_part *open = NULL; /* the part that the next line may belong to */
+    bool is_apart = false;
     for (const char *line = help; *line;) {
         size_t size = strcspn(line, "\n"), indent = strspn(line, " ");
         const char *next = line + size + (line[size] == '\n');
         if (size == 0) {
             open = NULL;
+            is_apart = true;
         } else if (indent == 2) {
             size_t term = term_size(line + 2, size - 2);
             open = add_part(&text, piece(line + 2, term));
+            open->is_apart = is_apart;
+            is_apart = false;
             size_t words = 2 + term + strspn(line + 2 + term, " ");
             add_words(open, piece(line + words, size - words));
         } else {
-            if (!open || (indent == 0 && open->term))
+            if (!open || (indent == 0 && open->term)) {
                 open = add_part(&text, NULL);
+                open->is_apart = is_apart;
+                is_apart = false;
+            }
             add_words(open, piece(line + indent, size - indent));
         }
         line = next;
@@ -69,6 +77,53 @@ void help_text_free(struct help_text *text)
     }
     free(text->parts);
     *text = (struct help_text){0};
+}
+
+/* --- on a terminal --- */
+
+enum { WRITTEN_FOR = 100, WORDS_AT = 25, WORDS_BELOW = 6, BESIDE_FROM = 72 };
+
+/* column: where the first line begins, the others at indent. */
+static void print_words(FILE *out, const char *words, int column, int indent, int room)
+{
+    do {
+        const size_t size = text_fitting(words, room - indent, 0);
+        fprintf(out, "%*s%.*s\n", indent - column, "", (int)size, words);
+        words += size + strspn(words + size, " ");
+        column = 0;
+    } while (*words);
+}
+
+static void print_part(FILE *out, const struct help_part *part, int room)
+{
+    if (part->is_apart)
+        fputc('\n', out);
+    if (!part->term) {
+        print_words(out, part->words, 0, 0, room);
+        return;
+    }
+    const int column = fprintf(out, "  %s", part->term);
+    const bool is_beside = room >= BESIDE_FROM && column < WORDS_AT;
+    if (!is_beside)
+        fputc('\n', out);
+    if (*part->words)
+        print_words(out, part->words, is_beside ? column : 0, is_beside ? WORDS_AT : WORDS_BELOW,
+                    room);
+    else if (is_beside)
+        fputc('\n', out);
+}
+
+void help_text_print(FILE *out, const char *help)
+{
+    const int room = text_room(out);
+    if (room >= WRITTEN_FOR) {
+        fputs(help, out);
+        return;
+    }
+    struct help_text text = help_text_read(help);
+    for (size_t i = 0; i < text.count; i++)
+        print_part(out, &text.parts[i], room);
+    help_text_free(&text);
 }
 
 bool help_option_next(const char **at, struct help_option *option)

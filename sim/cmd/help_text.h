@@ -8,10 +8,12 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdio.h>
 
 struct help_part {
-    char *term;  /* "--on redis|sim"; NULL: prose */
-    char *words; /* in one line */
+    char *term;    /* "--on redis|sim"; NULL: prose */
+    char *words;   /* in one line */
+    bool is_apart; /* a blank line stands before it */
 };
 
 struct help_text {
@@ -22,6 +24,9 @@ struct help_text {
 /* The parts of help (borrowed). Freed by help_text_free(). */
 struct help_text help_text_read(const char *help);
 void help_text_free(struct help_text *text);
+
+/* Prints help (borrowed) as it stands, or in narrower lines where its terminal is narrower. */
+void help_text_print(FILE *out, const char *help);
 
 /* An option in a term: "--redis URL, --redis-server PATH" has two. */
 struct help_option {

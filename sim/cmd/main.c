@@ -1,5 +1,6 @@
 /* main.c - picks the subcommand. The only file that knows main(). */
 #include "cmd/cmd.h"
+#include "cmd/help_text.h"
 #include "cmd/secrets.h"
 
 #include "base/memory.h"
@@ -116,15 +117,23 @@ static bool asks_for_help(int argc, char **argv)
 
 static int overview(FILE *out, int status)
 {
-    fprintf(out, "usage: picklock COMMAND ...\n\n"
-                 "Tries to break a Redis lock before production does.\n\n");
+    char *text = NULL;
+    size_t size;
+    FILE *made = open_memstream(&text, &size);
+    if (!made)
+        return FAIL_INTERNAL;
+    fprintf(made, "usage: picklock COMMAND ...\n\n"
+                  "Tries to break a Redis lock before production does.\n\n");
     for (int i = 0; i < CMDS_COUNT; i++)
-        fprintf(out, "  %-11s %s\n", cmd_rows[i].name, cmd_rows[i].words);
+        fprintf(made, "  %-10s  %s\n", cmd_rows[i].name, cmd_rows[i].words);
     fprintf(
-        out,
+        made,
         "\n`picklock COMMAND --help` lists the options of a command, `picklock --version` says\n"
         "which picklock this is. Exit status:\n%s",
         cmd_statuses);
+    (void)fclose(made);
+    help_text_print(out, text);
+    free(text);
     return status;
 }
 
@@ -158,7 +167,10 @@ static int run_command(int argc, char **argv)
     if (!row)
         return FAIL_INPUT;
     if (asks_for_help(argc - 2, argv + 2)) {
-        printf("usage: picklock %s %s\n\n%s\n%s", row->name, row->usage, row->words, row->help);
+        char *text = memory_format("usage: picklock %s %s\n\n%s\n%s", row->name, row->usage,
+                                   row->words, row->help);
+        help_text_print(stdout, text);
+        free(text);
         return FAIL_NONE;
     }
     cmd_line.words = memory_new((size_t)argc, sizeof *argv);
