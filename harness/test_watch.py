@@ -98,14 +98,14 @@ for thread in threads: thread.join()
 
 
 def test_many_at_once_are_judged_in_the_order_of_execution(tmp_path):
-    """SET NX need not stand in line; the server's log of reads tells who was first."""
+    """SET NX and the usual script of a release need not stand in line; the server's log of reads tells who was first."""
     result, results = json_of(tmp_path, MANY % 40)
     assert result.status == 0 and not violated(results), result.out + result.err
     order, = [note for note in results["notes"] if note.startswith("Order:")]
-    assert "Order: 640 of them" in order and "in which the server was seen to read" in order, order
+    assert "in which the server was seen to read" in order, order
     note, = [note for note in results["notes"] if note.startswith("Watched:")]
     grants, releases = (int(re.search(rf"(\d+) {word}", note)[1]) for word in ("grants", "releases"))
-    assert grants == releases > 2, results["notes"]
+    assert grants == releases > 2 and f"Order: {640 + releases} of them" in order, results["notes"]
     check_same(tmp_path, results)
 
 
@@ -301,6 +301,34 @@ for t in ts + [ls]: t.join()
 """
 
 
+SCRIPTS = """
+one = client()
+mine = "local token = redis.call('get', KEYS[1]) if not token or token ~= ARGV[1] then return 0 end redis.call('del', KEYS[1]) return 1"
+near = CAD.replace("== ARGV[1]", "~= ARGV[1]")
+digest = one.script_load(mine)
+for script in (CAD, CAD.replace("'", '"').replace(" ", "  "), mine):
+    assert one.set("lock:1", A, nx=True, px=20000)
+    assert one.eval(script, 1, "lock:1", B) == 0 and one.eval(script, 1, "lock:1", A) == 1
+assert one.set("lock:1", A, nx=True, px=20000) and one.evalsha(digest, 1, "lock:1", A) == 1
+"""
+
+
+def test_the_usual_scripts_of_a_release_are_known_and_their_like_are_not(tmp_path):
+    """Two thirds of a right one may be a wrong one: it deletes what is another's, and is looked at."""
+    result, results = json_of(tmp_path, SCRIPTS)
+    assert result.status == 0 and not violated(results), result.out + result.err
+    assert any("Order: 11 of them" in note for note in results["notes"]), results["notes"]  # 4 grants, 7 scripts
+    assert any("4 grants" in note and "4 releases" in note for note in results["notes"]), results["notes"]
+    result, results = json_of(tmp_path, SCRIPTS + """
+assert one.set("lock:1", A, nx=True, px=40)
+while one.exists("lock:1"): time.sleep(0.005)
+assert one.set("lock:1", B, nx=True, px=20000)
+assert one.eval(CAD, 1, "lock:1", A) == 0 and one.eval(near, 1, "lock:1", A) == 1
+""")
+    assert result.status == 1 and "A sent EVAL" in "\n".join(violated(results)["release-own"]["witness"]), result.out
+    check_same(tmp_path, results)
+
+
 def test_all_that_a_program_does_beside_its_locks_is_silent(tmp_path):
     """Small pools, transactions, scripts, blocking pops, publishing, RESP3, three databases with locks of one name."""
     result, results = json_of(tmp_path, EVERYTHING)
@@ -349,7 +377,7 @@ def test_a_history_on_a_full_disk_is_no_verdict(tmp_path):
                           capture_output=True, text=True, timeout=PATIENCE_S)
     if "unshare" in done.stderr or "mount:" in done.stderr:
         pytest.skip("no file system of our own here")
-    assert done.returncode not in (0, 1) and "No space left" in done.stderr, done
+    assert done.returncode == 70 and ("No space left" in done.stderr or "history cannot be written" in done.stderr), done
 
 
 def test_a_command_that_ignores_the_signal_is_killed_and_one_that_forked_is_not_waited_for(tmp_path):

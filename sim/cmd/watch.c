@@ -85,11 +85,13 @@ static char *program_name(char *const *command)
 static void add_order(const struct watch_outcome *seen, struct results *results)
 {
     if (seen->is_ordered)
-        results_note(results, memory_format(
-                                  "Order: %" PRId64 " of them (SET NX, SETNX: the answer says what "
-                                  "they did) travelled at once, in the order in which the server "
-                                  "was seen to read.",
-                                  seen->evident));
+        results_note(
+            results,
+            memory_format(
+                "Order: %" PRId64
+                " of them (SET NX, SETNX, the usual script of a release: the answer says what they "
+                "did) travelled at once, in the order in which the server was seen to read.",
+                seen->evident));
     else
         results_note(results, memory_text("Order: the server does not tell in which order it "
                                           "executes, so it was bought with concurrency."));

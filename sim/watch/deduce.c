@@ -58,6 +58,14 @@ static void fill_effects(struct telling *it, enum did did, enum operation op)
         effect->has_old = value_number(before->value, &effect->old_value);
         (void)strcpy(it->effects.texts[0].old_value, before->value);
     }
+    if (it->seen->is_unlike) {
+        const int named = holder_named(it->watching, it->seen->words, it->seen->key);
+        const char *token = named == NOBODY_KNOWN ? "" : it->watching->holders[named].token;
+        effect->before = BEFORE_UNKNOWN;
+        effect->is_unlike = true;
+        effect->has_old = value_number(token, &effect->old_value);
+        (void)strcpy(it->effects.texts[0].old_value, token);
+    }
     if (is_written) {
         effect->has_new = value_number(behind->value, &effect->new_value);
         (void)strcpy(it->effects.texts[0].new_value, behind->value);

@@ -1,5 +1,6 @@
-/* evident.c - commands whose answer says all that they did: SET NX and SETNX. Many of them are with
- * a server of ours at once; the server's log of reads says in which order it executed them. */
+/* evident.c - commands whose answer says all that they did: SET NX, SETNX, and the script that
+ * everybody releases with. Many of them are with a server of ours at once; the server's log of
+ * reads says in which order it executed them. */
 #include "watch/internal.h"
 
 #include "base/memory.h"
@@ -42,19 +43,46 @@ static bool is_set_nx(const struct request_words *words, int64_t *lease_us)
     return has_nx;
 }
 
-static bool is_evident(const struct watched_run *watching, const char *name, int64_t *lease_us)
+/* Where in it the lock's key stands, and nothing that could mean another one. */
+static bool names_one(const struct watched_run *watching, int at)
 {
     const struct request_words *words = &watching->words;
-    const bool is_set = strcmp(name, "SET") == 0;
-    *lease_us = INT64_MAX;
-    if (words->count < 3 || !words->lengths[1] ||
-        !keys_matches(&watching->keys, words->at[1], words->lengths[1]) ||
-        keys_is_fence(&watching->keys, words->at[1], words->lengths[1]))
+    if (!words->lengths[at] || !keys_matches(&watching->keys, words->at[at], words->lengths[at]) ||
+        keys_is_fence(&watching->keys, words->at[at], words->lengths[at]))
         return false;
-    for (int i = 2; i < words->count; i++)
-        if (keys_matches(&watching->keys, words->at[i], words->lengths[i]))
+    for (int i = 1; i < words->count; i++)
+        if (i != at && keys_matches(&watching->keys, words->at[i], words->lengths[i]))
             return false;
-    return is_set ? is_set_nx(words, lease_us) : strcmp(name, "SETNX") == 0 && words->count == 3;
+    return true;
+}
+
+/* EVAL text 1 key token, EVALSHA digest 1 key token. */
+static bool is_release(struct watched_run *watching, const char *name)
+{
+    const struct request_words *words = &watching->words;
+    if (words->count != 5 || !words_is(words, 2, "1") || words->lengths[4] < TOKEN_LEAST)
+        return false;
+    if (strcmp(name, "EVALSHA") == 0)
+        return scripts_is_release_digest(&watching->scripts, words->at[1], words->lengths[1]);
+    return strcmp(name, "EVAL") == 0 &&
+           scripts_is_release(&watching->scripts, watching->keys.control, words->at[1],
+                              words->lengths[1]);
+}
+
+/* Where its key stands among the words that were read; 0: it is no such command. */
+static int evident_key(struct watched_run *watching, const char *name, int64_t *lease_us)
+{
+    const struct request_words *words = &watching->words;
+    *lease_us = INT64_MAX;
+    if (words->count < 3)
+        return 0;
+    if (name[0] == 'E')
+        return words->count == 5 && names_one(watching, 3) && is_release(watching, name) ? 3 : 0;
+    if (!names_one(watching, 1))
+        return 0;
+    if (strcmp(name, "SET") == 0)
+        return is_set_nx(words, lease_us);
+    return strcmp(name, "SETNX") == 0 && words->count == 3;
 }
 
 /* --- on their way --- */
@@ -108,10 +136,13 @@ static int row_of(struct watched_link *link, const char *name, const char *bytes
 {
     struct watched_run *watching = link->watching;
     const struct request_words *words = &watching->words;
-    if (!watching->reads || !link->own_port || length > EVIDENT_MAX || name[0] != 'S' ||
-        !words_read(&watching->words, bytes, length) || !is_evident(watching, name, lease_us))
+    if (!watching->reads || !link->own_port || length > EVIDENT_MAX ||
+        (name[0] != 'S' && name[0] != 'E') || !words_read(&watching->words, bytes, length))
         return NO_KEY;
-    const int row = keys_row(&watching->keys, link->database, words->at[1], words->lengths[1]);
+    const int at = evident_key(watching, name, lease_us);
+    if (!at)
+        return NO_KEY;
+    const int row = keys_row(&watching->keys, link->database, words->at[at], words->lengths[at]);
     return row != NO_KEY && is_free(watching, row) ? row : NO_KEY;
 }
 
@@ -191,29 +222,72 @@ static struct key_look standing(const struct watched_run *watching, const struct
     return look;
 }
 
+/* Is the lock its own, by all that was seen? */
+static bool is_owner(const struct watched_run *watching, const struct watched_key *key,
+                     const char *token)
+{
+    return key->is_lock && strcmp(watching->holders[key->owner].token, token) == 0;
+}
+
+/* One that releases. False: it says nothing. Where it was refused, the key was gone, or another's.
+ */
+static bool look_at_release(const struct watched_run *watching, const struct watched_key *key,
+                            const struct watched_request *request, struct key_look *before,
+                            struct key_look *behind)
+{
+    char token[VALUE_TEXT_MAX];
+    (void)keys_value(&watching->keys, watching->words.at[4], watching->words.lengths[4], token);
+    if (answer_of(request) == ANSWER_YES) {
+        before->is_there = true;
+        (void)strcpy(before->value, token);
+        return request->heard == DELIVERED_NOW || is_owner(watching, key, token);
+    }
+    if (key->is_lock && !is_owner(watching, key, token))
+        *before = *behind = standing(watching, key);
+    return true;
+}
+
+static bool is_told_enough(const struct watched_key *key)
+{
+    return !key->is_lock || key->refusals_told >= REFUSALS_TOLD;
+}
+
+/* One that makes the key. */
+static void look_at_grant(struct watched_run *watching, struct watched_key *key,
+                          const struct watched_request *request, struct key_look *before,
+                          struct key_look *behind)
+{
+    if (answer_of(request) == ANSWER_NO) {
+        key->refusals_told++;
+        *before = *behind = standing(watching, key);
+        return;
+    }
+    key->refusals_told = 0;
+    behind->is_there = true;
+    behind->left_us = behind->expires_us = request->lease_us;
+    (void)keys_value(&watching->keys, watching->words.at[2], watching->words.lengths[2],
+                     behind->value);
+}
+
 static void tell(struct watched_run *watching, struct watched_request *request)
 {
     struct watched_key *key = &watching->keys.rows[request->keys[0]];
     const enum answer answer = answer_of(request);
+    const bool is_release = request->name[0] == 'E';
     struct key_look before = {.expires_us = INT64_MAX, .left_us = INT64_MAX}, behind = before;
     if (answer == ANSWER_ERROR)
         return;
-    if (answer == ANSWER_NO) {
-        if (!key->is_lock || key->refusals_told++ >= REFUSALS_TOLD) {
-            watching->outcome->refusals += key->is_lock;
-            return;
-        }
-        before = behind = standing(watching, key);
+    if (answer == ANSWER_NO && !is_release && is_told_enough(key)) {
+        watching->outcome->refusals += key->is_lock;
+        return;
     }
     (void)words_read(&watching->words, request->bytes, request->length);
-    if (answer == ANSWER_YES) {
-        key->refusals_told = 0;
+    if (!is_release)
+        look_at_grant(watching, key, request, &before, &behind);
+    else if (!look_at_release(watching, key, request, &before, &behind))
+        return;
+    if (answer == ANSWER_YES)
         key->last_us = 0; /* whoever must know it to the millisecond looks */
-        behind.is_there = true;
-        behind.left_us = behind.expires_us = request->lease_us;
-        (void)keys_value(&watching->keys, watching->words.at[2], watching->words.lengths[2],
-                         behind.value);
-    }
     deduce(watching, &(struct seen_execution){.link = request->link,
                                               .name = request->name,
                                               .words = &watching->words,
@@ -223,6 +297,8 @@ static void tell(struct watched_run *watching, struct watched_request *request)
                                               .reply = request->reply,
                                               .reply_length = strlen(request->reply),
                                               .heard = request->heard,
+                                              .is_unlike = is_release && before.is_there &&
+                                                           answer == ANSWER_NO,
                                               .began_us = request->began_us,
                                               .sent_us = request->sent_us,
                                               .done_us = request->done_us,
@@ -276,21 +352,23 @@ static void settle(struct watched_run *watching, struct watched_request *request
     struct failure failure;
     struct key_look look;
     char value[VALUE_TEXT_MAX];
+    const bool is_release = request->name[0] == 'E';
+    const int at = is_release ? 4 : 2;
     (void)words_read(&watching->words, request->bytes, request->length);
-    (void)keys_value(&watching->keys, watching->words.at[2], watching->words.lengths[2], value);
+    (void)keys_value(&watching->keys, watching->words.at[at], watching->words.lengths[at], value);
     if (keys_look(&watching->keys, request->keys[0], &look, &failure))
         watching_missed(watching, "a watched key could not be looked at: %s", failure.text);
-    else if (look.is_there && strcmp(look.value, value) == 0)
-        answered(request, "+OK\r\n", 5, DELIVERED_NEVER);
+    else if (is_release != (look.is_there && strcmp(look.value, value) == 0))
+        answered(request, is_release ? ":1\r\n" : "+OK\r\n", is_release ? 4 : 5, DELIVERED_NEVER);
     if (!request->is_answered)
-        answered(request, "$-1\r\n", 5, DELIVERED_NEVER);
+        answered(request, ":0\r\n", 4, DELIVERED_NEVER);
     request->request = NULL;
 }
 
 void evident_abandoned(struct watched_link *link)
 {
     struct watched_run *watching = link->watching;
-    watched_link_kill(link, "SET");
+    watched_link_kill(link, "a command");
     (void)reads_look(watching->reads);
     while (link->unread_first) {
         struct watched_request *request = link->unread_first;

@@ -12,6 +12,7 @@
 #include "proxy/standalone.h"
 #include "watch/keys.h"
 #include "watch/reads.h"
+#include "watch/scripts.h"
 #include "watch/peer.h"
 #include "watch/story.h"
 #include "watch/watch.h"
@@ -99,6 +100,7 @@ struct watched_run {
     int64_t began_us;
     struct keys keys;
     struct request_words words;
+    struct scripts scripts;
     struct watched_story *story;
     struct history_writer *writer;
     struct peers peers;
@@ -209,6 +211,7 @@ struct seen_execution {
     size_t reply_length;
     enum delivery heard; /* by its client */
     bool is_flush;
+    bool is_unlike; /* it was refused, and nobody looked: the key was gone, or another's */
     int64_t began_us, sent_us, done_us, looked_us; /* behind the first look nothing is older than
                                                       began_us */
 };

@@ -80,7 +80,7 @@ bool kind_is_special(const char *name)
     case 'R':
         return strcmp(name, "RESET") == 0;
     case 'S':
-        return strcmp(name, "SELECT") == 0 || kind_is_flush(name);
+        return strcmp(name, "SELECT") == 0 || strcmp(name, "SCRIPT") == 0 || kind_is_flush(name);
     default:
         return false;
     }

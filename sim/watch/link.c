@@ -16,6 +16,16 @@ void watched_link_forget_transaction(struct watched_link *link)
     link->is_transaction_watched = link->is_transaction_cut = false;
 }
 
+/* SCRIPT LOAD: is it one that is known? */
+static void note_script(struct watched_run *watching, const struct proxy_request *request)
+{
+    const struct request_words *words = &watching->words;
+    if (words_read(&watching->words, request->bytes, request->length) && words->count == 3 &&
+        words_is(words, 1, "LOAD"))
+        (void)scripts_is_release(&watching->scripts, watching->keys.control, words->at[2],
+                                 words->lengths[2]);
+}
+
 static void note_database(struct watched_link *link, const struct proxy_request *request)
 {
     struct request_words *words = &link->watching->words;
@@ -56,6 +66,8 @@ void watched_link_follow(struct watched_link *link, const struct proxy_request *
         link->database = 0;
     if (strcmp(request->name, "SELECT") == 0)
         note_database(link, request);
+    if (strcmp(request->name, "SCRIPT") == 0 && link->watching->reads)
+        note_script(link->watching, request);
     /* What may let the server take keys away by itself. */
     if (strcmp(request->name, "CONFIG") == 0 || strcmp(request->name, "DEBUG") == 0)
         link->watching->keys.is_ours = false;
