@@ -484,6 +484,45 @@ Promise.all([0, 1, 2, 3].map(work)).then(() => redis.get('sum')).then(sum => pro
     assert any("12 grants" in note and "12 releases" in note for note in results["notes"]), results["notes"]
 
 
+@needs_npm
+def test_npm_ioredis_and_all_that_it_does_is_silent(tmp_path):
+    """Several connections, pipelines, transactions, its own scripts (EVALSHA first), a blocking pop, publishing, two databases."""
+    script = tmp_path / "suite.js"
+    script.write_text("""
+const Redis = require('ioredis')
+const url = process.env.REDIS_URL, assert = require('assert')
+const CAD = "if redis.call('get', KEYS[1]) == ARGV[1] then return redis.call('del', KEYS[1]) else return 0 end"
+async function work(redis, number) {
+  for (let i = 0; i < 4; i++) {
+    const token = `token-of-${number}-${i}`
+    while (await redis.set('lock:1', token, 'PX', 20000, 'NX') !== 'OK');
+    await redis.pipeline().incr('sum').get('lock:1').exec()
+    await redis.multi().incr('sum').publish('news', token).exec()
+    assert.equal(await redis.unlock('lock:1', token), 1)
+  }
+}
+async function main() {
+  const first = new Redis(url), other = new Redis(url), third = new Redis(url.replace('/0', '/3')), pops = new Redis(url), hears = new Redis(url)
+  for (const redis of [first, other, third]) redis.defineCommand('unlock', { numberOfKeys: 1, lua: CAD })
+  let heard = 0
+  hears.on('message', () => heard++)
+  await hears.subscribe('news')
+  const popped = pops.blpop('queue', 0)
+  await Promise.all([work(first, 0), work(first, 1), work(other, 2), work(third, 3), work(third, 4)])
+  await first.rpush('queue', 'x')
+  assert.deepEqual(await popped, ['queue', 'x'])
+  while (heard < 20) await first.ping()
+  process.exit(await first.get('sum') === '24' ? 0 : 3)
+}
+main().catch(error => { console.error(error); process.exit(4) })
+""")
+    result = run("watch", "--key", "lock:*", "--out", tmp_path, "--json", tmp_path / "results.json", "--",
+                 "env", f"NODE_PATH={NPM}", "node", script)
+    results = json.loads((tmp_path / "results.json").read_text())
+    assert result.status == 0 and not violated(results), result.out + result.err
+    assert any("20 grants" in note and "20 releases" in note for note in results["notes"]), results["notes"]
+
+
 def test_a_server_of_somebody_else_and_a_signal(tmp_path):
     """Without a command it ends with a signal; the password goes nowhere."""
     with server("--requirepass", "s@cret") as port:

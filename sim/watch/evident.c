@@ -229,6 +229,15 @@ static bool is_owner(const struct watched_run *watching, const struct watched_ke
     return key->is_lock && strcmp(watching->holders[key->owner].token, token) == 0;
 }
 
+/* Was any lock granted to it? */
+static bool is_known(const struct watched_run *watching, const char *token)
+{
+    for (int i = 0; i < watching->holders_count; i++)
+        if (strcmp(watching->holders[i].token, token) == 0)
+            return true;
+    return false;
+}
+
 /* One that releases. False: it says nothing. Where it was refused, the key was gone, or another's.
  */
 static bool look_at_release(const struct watched_run *watching, const struct watched_key *key,
@@ -242,6 +251,8 @@ static bool look_at_release(const struct watched_run *watching, const struct wat
         (void)strcpy(before->value, token);
         return request->heard == DELIVERED_NOW || is_owner(watching, key, token);
     }
+    if (!is_known(watching, token))
+        return false;
     if (key->is_lock && !is_owner(watching, key, token))
         *before = *behind = standing(watching, key);
     return true;
