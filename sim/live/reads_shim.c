@@ -1,8 +1,8 @@
 /* reads_shim.c - preloaded into redis-server beside the clock: it tells in which order it reads.
  *
- * See read_log.h. As in clock_shim.c: no allocation, no look-up of symbols, the kernel is asked
- * directly. Without the environment variable it changes nothing. Sources: accept(2), read(2),
- * close(2); redis 7.0, anet.c and connection.c. */
+ * See read_log.h. No allocation; the kernel is asked directly, but for the time, which
+ * clock_shim.c tells. Without the environment variable it changes nothing. Sources: accept(2),
+ * read(2), close(2); redis 7.0, anet.c and connection.c. */
 #define CLOCK_SHIM
 #include "live/read_log.h"
 
@@ -49,7 +49,7 @@ static void put(struct read_row row)
 {
     struct timespec now = {0};
     const uint64_t number = atomic_load_explicit(&reads->written, memory_order_relaxed);
-    (void)syscall(SYS_clock_gettime, CLOCK_MONOTONIC, &now);
+    (void)clock_gettime(CLOCK_MONOTONIC, &now);
     row.time_us = (int64_t)now.tv_sec * MICROSECONDS + now.tv_nsec / 1000;
     reads->rows[number % READ_LOG_ROWS] = row;
     atomic_store(&reads->written, number + 1);
