@@ -1,6 +1,7 @@
 """What steers a run proves that it steers: clocks that follow, faults that strike. Else there is no verdict."""
 
 import contextlib
+import ctypes
 import json
 import mmap
 import os
@@ -9,6 +10,7 @@ import shutil
 import socket
 import struct
 import subprocess
+import sys
 import threading
 import time
 
@@ -252,3 +254,36 @@ def test_a_clock_that_is_wrong_and_keeps_pace(picklock, tmp_path):
             ran = picklock(*words, "--real-time", "--redis-server", path, "--json", "-")
             [row] = ran.json["results"]
             assert ran.status == 0 and row["verdict"] in ("violated", "holds") and row["as_expected"] is True, ran
+
+
+def refuse_clock_calls():
+    """From here on the kernel refuses clock_gettime as a system call: a filter of seccomp(2), which a child keeps."""
+    no_new_privileges, set_seccomp, filter_mode = 38, 22, 2
+    load, jump_if_equal, answer, refused, allowed = 0x20, 0x15, 0x06, 0x00050000 | 38, 0x7FFF0000
+    number = {"x86_64": 228, "aarch64": 113}[os.uname().machine]
+    rows = [(load, 0, 0, 0), (jump_if_equal, 0, 1, number), (answer, 0, 0, refused), (answer, 0, 0, allowed)]
+    program = ctypes.create_string_buffer(b"".join(struct.pack("HBBI", *row) for row in rows))
+    whole = ctypes.create_string_buffer(struct.pack("@HP", len(rows), ctypes.addressof(program)))
+    library = ctypes.CDLL(None)
+    if library.prctl(no_new_privileges, 1, 0, 0, 0) or library.prctl(set_seccomp, filter_mode, whole, 0, 0):
+        raise OSError("no filter can be set here")
+
+
+def clocks_without_calls(**environment):
+    words = "import time; print(int(time.clock_gettime(time.CLOCK_REALTIME)), time.clock_gettime(time.CLOCK_MONOTONIC) > 0)"
+    return subprocess.run([sys.executable, "-c", words], env={**os.environ, **environment}, preexec_fn=refuse_clock_calls,
+                          text=True, capture_output=True, timeout=PATIENCE_S)
+
+
+def test_the_real_time_takes_no_system_call():
+    """A server asks for it several times a command."""
+    try:
+        bare = clocks_without_calls()
+    except (subprocess.SubprocessError, KeyError):
+        pytest.skip("no system call can be refused here")
+    if bare.returncode:
+        pytest.skip("the C library itself asks the kernel for the time here")
+    steered = clocks_without_calls(LD_PRELOAD=str(BUILD / "picklock-clock.so"))
+    assert steered.returncode == 0, steered
+    seconds, runs = steered.stdout.split()
+    assert abs(int(seconds) - time.time()) < PATIENCE_S and runs == "True"
