@@ -29,5 +29,6 @@ for seed in 1 2 3; do
 done
 part "libFuzzer"        make libfuzzer FUZZ_SECONDS=300
 part "mutations"        make mutations
+part "10 000 clients"   harness/many_clients.sh "${BUILD:-build}/picklock"
 part "falsealarm"       make falsealarm FALSEALARM="--verdicts 2000 --seed $(date +%s)"
 parts_end 0
