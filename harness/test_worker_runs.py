@@ -436,6 +436,20 @@ def test_a_promised_notice_is_asked_for(picklock, tmp_path):
     assert loss_notice_of(picklock, tmp_path, '["expiry"]', silent, *LEASE_ENDS) is None
 
 
+def test_a_promised_exit_is_asked_for(picklock, tmp_path):
+    """Its process ends when its lease does: that is its notice, and it is out of the story then. Who stays has broken its promise."""
+    promised, silent = '["expiry", "exits_on_loss"]', "lambda: None"
+    exits = "lambda: __import__('os')._exit(3)"
+    assert loss_notice_of(picklock, tmp_path, promised, exits, *LEASE_ENDS) == ("holds", None)
+    assert loss_notice_of(picklock, tmp_path, promised, silent, *LEASE_ENDS) == ("violated", "no-notice")
+    # Without that promise an end is no answer; and with it, none of who holds nothing.
+    for promises, steps in ('["expiry"]', LEASE_ENDS), (promised, ("A acquires", "A releases", "lease expires", "time passes 100ms", "B acquires")):
+        worker = changed_naive(tmp_path, (KNOWS_ITS_LEASE[0], KNOWS_ITS_LEASE[1].format(rings=exits)), ("import redis", "import redis\nimport threading"),
+                               ('["expiry"]', promises))
+        row, _ = verdict_of(picklock, tmp_path, worker, own_scenario(tmp_path, *steps))
+        assert row["verdict"] == "unknown" and "its process ended" in row["trouble"], row
+
+
 def test_who_loses_nothing_owes_no_notice(picklock, tmp_path):
     """The same silent worker, released in time."""
     assert loss_notice_of(picklock, tmp_path, '["expiry", "notice"]', "lambda: None", "A acquires", "A releases", "B acquires") == ("holds", None)

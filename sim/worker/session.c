@@ -83,8 +83,14 @@ static void on_printed(void *context, struct worker *worker, const char *line)
 static void on_failed(void *context, struct worker *worker, const struct failure *failure)
 {
     struct session *session = context;
-    const struct worker_slot *slot = slot_of(session, worker);
-    if (slot)
+    struct worker_slot *slot = slot_of(session, worker);
+    if (!slot)
+        return;
+    slot->has_left = worker_has_ended(worker) && !slot->asked_id &&
+                     session->promises >> WORKER_PROMISES_EXITS & 1;
+    if (slot->has_left)
+        session->activity++;
+    else
         session_fail(session, slot->number, failure);
 }
 
@@ -142,6 +148,11 @@ const struct time_counts *session_counts(const struct session *session, int clie
 bool session_has_notice(const struct session *session, int client)
 {
     return session->clients[client].has_notice;
+}
+
+bool session_has_left(const struct session *session, int client)
+{
+    return session->clients[client].has_left;
 }
 
 void session_forget_notice(struct session *session, int client)

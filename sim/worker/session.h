@@ -121,6 +121,8 @@ const struct time_counts *session_counts(const struct session *session, int clie
 void session_kill(struct session *session, int client);
 /* Its wall clock jumps, for good. */
 void session_jump_clock(struct session *session, int client, int64_t amount_us);
+/* Has its process ended while it was asked for nothing, and does it promise that of a loss? */
+bool session_has_left(const struct session *session, int client);
 void session_forget_notice(struct session *session, int client);
 bool session_has_notice(const struct session *session,
                         int client); /* it said that its lock is lost */

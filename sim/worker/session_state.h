@@ -58,6 +58,7 @@ struct worker_slot {
     int64_t pending_count;
     struct worker_answer answer;
     bool has_notice;
+    bool has_left; /* its process has ended, as it promises where its lock is lost */
     struct slack slack;
     struct beginning beginning; /* of its first process */
 };
