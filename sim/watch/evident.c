@@ -313,7 +313,7 @@ static void tell(struct watched_run *watching, struct watched_request *request)
                                               .began_us = request->began_us,
                                               .sent_us = request->sent_us,
                                               .done_us = request->done_us,
-                                              .looked_us = request->done_us});
+                                              .looked_us = request->read_us - watching->began_us});
 }
 
 /* All that were executed, as far as their answers are there; what stands in line may go on. */

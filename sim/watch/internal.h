@@ -90,7 +90,8 @@ struct watched_request {
     bool is_evident, is_read, is_answered;
     enum delivery heard;
     int64_t lease_us, done_us;
-    uint64_t end; /* of its bytes on their way to the server, once request is NULL */
+    int64_t read_us; /* by the server, which executed it then; as of monotonic_us() */
+    uint64_t end;    /* of its bytes on their way to the server, once request is NULL */
     char reply[64], own[EVIDENT_MAX];
 };
 

@@ -2,6 +2,7 @@
 #include "watch/reads.h"
 
 #include "base/memory.h"
+#include "base/monotonic.h"
 #include "watch/internal.h"
 
 #include <assert.h>
@@ -90,10 +91,11 @@ static uint64_t end_of(const struct watched_request *request)
     return request->request ? proxy_request_end(request->request) : request->end;
 }
 
-static void append(struct watched_reads *order, struct watched_request *request)
+static void append(struct watched_reads *order, struct watched_request *request, int64_t time_us)
 {
     reads_drop(request);
     request->is_read = true;
+    request->read_us = time_us;
     request->next = NULL;
     if (order->last)
         order->last->next = request;
@@ -104,7 +106,7 @@ static void append(struct watched_reads *order, struct watched_request *request)
 
 void reads_guess(struct watched_reads *order, struct watched_request *request)
 {
-    append(order, request);
+    append(order, request, monotonic_us());
 }
 
 static void has_read(struct watched_reads *order, const struct read_row *row)
@@ -114,7 +116,7 @@ static void has_read(struct watched_reads *order, const struct read_row *row)
         return;
     link->server_read += (uint64_t)row->bytes;
     while (link->unread_first && end_of(link->unread_first) <= link->server_read)
-        append(order, link->unread_first);
+        append(order, link->unread_first, row->time_us);
 }
 
 void reads_end(struct watched_reads *order)
