@@ -230,6 +230,7 @@ def test_trouble_is_counted_by_its_name_and_leaves_nothing(redis, tmp_path, kind
                         read_all(client)
                     assert good(b"PING") == b"+PONG"  # everyone else is served
                 until(lambda: descriptors(served.process) == before, "all descriptors are given back")
+                until(lambda: served.status["bad"]["open"] == 0, "what has ended is counted")
                 told = served.status
     assert told["bad"]["connections"] == rounds and told["bad"]["open"] == 0
     assert {name: count for name, count in told["bad"]["notices"].items() if count} == ({kind: rounds} if kind else {})
