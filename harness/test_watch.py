@@ -619,6 +619,25 @@ a.eval(CAD, 1, "lock:1", B)
     assert result.status == 2, result.out + result.err
 
 
+@pytest.mark.parametrize("last, status", [
+    ("a.eval(\"return redis.call('del', 'lock' .. ':1')\", 0)", 2),  # names no key, and nobody comes behind it
+    ("a.eval(\"return redis.call('set', 'lock' .. ':1', 'x')\", 0)", 2),
+    ("a.eval(\"return redis.call('get', 'lock' .. ':1')\", 0)", 0),
+    ("a.pexpire('lock:1', 30000)", 0),  # it ends later than it was taken for
+    ("a.eval(CAD, 1, 'lock:1', A); a.eval(\"return redis.call('del', 'lock' .. ':1')\", 0)", 0),  # was given back
+], ids=["deleted", "set", "read", "longer", "given back"])
+def test_a_lock_is_looked_at_in_the_end(tmp_path, last, status):
+    result = watch(tmp_path, f"""
+b = client()
+assert b.set("lock:2", B, nx=True, px=20000) and not client().set("lock:2", C, nx=True, px=20000)
+a = client()
+assert a.set("lock:1", A, nx=True, px=20000)
+{last}
+assert b.eval(CAD, 1, "lock:2", B) == 1
+""")
+    assert result.status == status and ("in the end 'lock:1'" in result.err + result.out) == (status == 2), result.out + result.err
+
+
 def test_a_script_too_long_to_be_seen_whole_is_no_verdict(tmp_path):
     """One that comes in one piece may be longer than 16 kB, and is seen: this one can not."""
     result = watch(tmp_path, """

@@ -249,6 +249,7 @@ static void granted(struct telling *it, enum did did, bool is_grant)
     watching->holders[who].is_open = is_grant && seen->heard == DELIVERED_NOW;
     it->key->is_lock = true;
     it->key->owner = who;
+    key_is_left(it->key, it->seen->looked_us, it->seen->behind);
     watching->outcome->grants++;
     note_late(it, who);
 }
@@ -342,6 +343,7 @@ static void extended(struct telling *it, enum did did)
     struct author author = {.holder = named, .suspect = NOBODY_KNOWN};
     if (named == NOBODY_KNOWN)
         author = holder_author(watching, it->seen->link, it->seen->key);
+    key_is_left(it->key, it->seen->looked_us, it->seen->behind);
     fill_effects(it, did, OP_EXTEND);
     if (author.holder == it->key->owner) {
         comes_back(it, author.holder);
@@ -365,6 +367,7 @@ static bool rewritten(struct telling *it)
     fill_effects(it, behind->left_us == INT64_MAX ? DID_UNEXPIRED : DID_EXPIRY_SET, OP_EXTEND);
     effect->has_new = value_number(behind->value, &effect->new_value);
     (void)strcpy(it->effects.texts[0].new_value, behind->value);
+    key_is_left(it->key, it->seen->looked_us, it->seen->behind);
     (void)strcpy(it->watching->holders[named].token, behind->value);
     put_operation(it, named, OP_EXTEND, RESULT_DONE, always);
     return true;

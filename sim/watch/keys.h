@@ -37,14 +37,22 @@ struct watched_key {
     int database;
     bool is_fence; /* it holds the newest fence of something that is guarded */
     int64_t highest_fence;
-    bool is_lock; /* what stands there was granted as a lock, and the history knows it */
-    int owner;    /* the holder whose it is, while is_lock */
-    int64_t used; /* the how-manieth look was the last one of it */
-    int evident;  /* commands under way whose answer says all that they do */
+    bool is_lock;    /* what stands there was granted as a lock, and the history knows it */
+    int owner;       /* the holder whose it is, while is_lock */
+    int64_t ends_us; /* when its lease ends, while is_lock; INT64_MAX: never */
+    int64_t used;    /* the how-manieth look was the last one of it */
+    int evident;     /* commands under way whose answer says all that they do */
     int refusals_told;
     struct key_look last;
     int64_t last_us, known; /* when that was so; in which state of knowledge */
 };
+
+/* It was left like that at looked_us. */
+static inline void key_is_left(struct watched_key *key, int64_t looked_us,
+                               const struct key_look *look)
+{
+    key->ends_us = look->left_us == INT64_MAX ? INT64_MAX : looked_us + look->left_us;
+}
 
 /* Which keys are meant, as in KEYS. */
 struct key_pattern {

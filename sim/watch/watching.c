@@ -138,8 +138,35 @@ enum fail watching_connect(struct watched_run *watching, const struct url *url, 
     return FAIL_NONE;
 }
 
+/* Behind the last command nobody looked: a script that names no key, or somebody past the proxy,
+ * may have changed a lock by then. */
+static void look_at_end(struct watched_run *watching)
+{
+    struct keys *keys = &watching->keys;
+    struct failure failure;
+    for (int i = 0; i < keys->count && !watching->outcome->missed; i++) {
+        const struct watched_key *row = &keys->rows[i];
+        struct key_look now;
+        if (!row->is_used || !row->is_lock)
+            continue;
+        if (keys_look(keys, i, &now, &failure))
+            watching_missed(watching, "its keys could not be looked at in the end: %s",
+                            failure.text);
+        else if (now.is_there && strcmp(now.value, watching->holders[row->owner].token) != 0)
+            watching_missed(watching, "in the end '%s' had another value than was seen to be set",
+                            row->name);
+        else if (!now.is_there && watching_now_us(watching) + ERROR_US < row->ends_us)
+            watching_missed(watching,
+                            "in the end '%s' was gone before its time, and nobody was seen to "
+                            "delete it",
+                            row->name);
+    }
+}
+
 enum fail watching_close(struct watched_run *watching, enum fail fail, struct failure *failure)
 {
+    if (!fail)
+        look_at_end(watching);
     (void)story_free(watching->story);
     write_head(watching);
     if (fail)
