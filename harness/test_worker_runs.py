@@ -455,6 +455,39 @@ def test_who_loses_nothing_owes_no_notice(picklock, tmp_path):
     assert loss_notice_of(picklock, tmp_path, '["expiry", "notice"]', "lambda: None", "A acquires", "A releases", "B acquires") == ("holds", None)
 
 
+def exiting(tmp_path, promises, *changes):
+    """Its process ends as its lease does."""
+    ring = (KNOWS_ITS_LEASE[0], KNOWS_ITS_LEASE[1].format(rings="lambda: os._exit(3)"))
+    return changed_naive(tmp_path, *changes, ring, ("import redis", "import os\nimport redis\nimport threading"), ('["expiry"]', promises))
+
+
+@pytest.mark.parametrize("step, code", [
+    ("A extends", "def extend(self): os._exit(3)\n\n    def close(self):"),
+    ("A extends", "def extend(self): self.redis.get('lock'); os._exit(3)\n\n    def close(self):"),
+    ("A releases", "def close(self):"),
+])
+def test_who_ends_in_an_operation_of_a_holder(picklock, tmp_path, step, code):
+    """It may have found there that its lock is lost: it holds no more, and the next one is alone."""
+    promises = ('["expiry"]', '["expiry", "extends", "exits_on_loss"]')
+    worker = changed_naive(tmp_path, ("def close(self):", code), ("import redis", "import os\nimport redis"), promises,
+                           ("return self.redis.delete(self.settings.key) == 1", "os._exit(3)"))
+    ended, found = verdict_of(picklock, tmp_path, worker, own_scenario(tmp_path, "A acquires", step, "lease expires", "B acquires", "time passes 100ms"))
+    assert ended["trouble"] is None and found["loss-notice"] == found["mutual-exclusion"] == ("holds", None), ended
+
+
+def test_who_has_ended_does_nothing_more(picklock, tmp_path):
+    worker = exiting(tmp_path, '["expiry", "exits_on_loss"]')
+    ended, _ = verdict_of(picklock, tmp_path, worker, own_scenario(tmp_path, *LEASE_ENDS, "A releases"))
+    assert ended["verdict"] == "not_applicable" and "A has crashed" in json.dumps(ended), ended
+
+
+def test_an_end_that_no_loss_explains_is_none_that_was_promised(picklock, tmp_path):
+    """In the middle of an acquire there is nothing to lose."""
+    worker = changed_naive(tmp_path, (SETS, f"import os; os._exit(3); {SETS}"), ('["expiry"]', '["expiry", "exits_on_loss"]'))
+    ended, _ = verdict_of(picklock, tmp_path, worker, own_scenario(tmp_path, "A acquires", "B acquires"))
+    assert ended["verdict"] == "unknown" and "its process ended with status 3" in ended["trouble"], ended
+
+
 @pytest.mark.parametrize("scheme,text,notice,progress", [
     ("watchdog", WATCHDOG, ("violated", "no-notice"), ("violated", "stuck")),
     ("watchdog-guarded", WATCHDOG_GUARDED, ("holds", None), ("holds", None)),

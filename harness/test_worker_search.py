@@ -1,6 +1,7 @@
 """Search by running: schedules of unmodified lock programs, in processes that are kept and reset."""
 
 import json
+import os
 import shlex
 import signal
 import subprocess
@@ -82,6 +83,28 @@ def test_a_holder_that_extends_is_searched(picklock, tmp_path, name, more):
     worker = f"{PYTHON} {shlex.quote(str(ROOT / 'sim' / 'test' / 'scheme_worker.py'))} {name}"
     ran, results = search(picklock, tmp_path, worker, "--clients", 2, "--rounds", 1, "--fault", "none,slow-work", "--runs", 300)
     assert found(results) == {("slow-work", "mutual-exclusion"): "overrun", **more}, ran
+
+
+@pytest.mark.parametrize("rings, wrong", [
+    ("os._exit(3)", {}),
+    pytest.param("None", {("slow-work", "mutual-exclusion"): "overrun", ("slow-work", "loss-notice"): "no-notice",
+                          ("slow-work", "release-own"): "unlock-bug"},
+                 marks=pytest.mark.skipif(not os.environ.get("PICKLOCK_LONG"), reason="each finding takes twenty processes")),
+])
+def test_who_ends_with_its_lease_never_overruns_it(picklock, tmp_path, rings, wrong):
+    """It promises exits_on_loss; its DEL is a plain one. A run behind one in which it ended has a new process; by asking once it is not decided."""
+    sets = "return self.redis.set(self.settings.key, self.settings.name, nx=True, px=self.settings.ttl_ms)"
+    deletes = "return self.redis.delete(self.settings.key) == 1"
+    worker = changed(tmp_path, ("import redis", "import os\nimport threading\nimport redis"), ('["expiry"]', '["expiry", "exits_on_loss"]'),
+                     ("self.settings = settings", f"self.settings = settings\n        "
+                      f"self.timer = threading.Timer(settings.ttl_ms / 1000, lambda: {rings})"),
+                     (sets, f"is_mine = {sets[7:]}\n        if is_mine: self.timer.start()\n        return is_mine"),
+                     (deletes, f"self.timer.cancel()\n        {deletes}"), ("self.redis.close()", "self.timer.cancel()\n        self.redis.close()"))
+    ran, results = search(picklock, tmp_path, worker, "--clients", 2, "--rounds", 1, "--fault", "slow-work", "--runs", 40)
+    assert ran.status in (1, 2) and found(results) == wrong, ran
+    assert all(row["trouble"] is None for row in results["results"]), results
+    asked = picklock("explore", "--worker", worker, "--rounds", 1, "--fault", "none")
+    assert asked.status == 2 and "a worker that ends when its lock is lost is not decided by asking yet" in " ".join(asked.out.split()), asked
 
 
 def test_without_a_fault_nothing_is_found_and_nothing_is_safe(picklock, tmp_path):

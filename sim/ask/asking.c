@@ -75,6 +75,10 @@ static enum fail check_promises(const struct asking *asking, struct failure *fai
     if (promises & 1u << WORKER_PROMISES_RENEWS)
         return failure_set(failure, FAIL_UNKNOWN,
                            "a lock that renews by itself is not decided by asking yet");
+    if (promises & 1u << WORKER_PROMISES_EXITS)
+        return failure_set(failure, FAIL_UNKNOWN,
+                           "a worker that ends when its lock is lost is not decided by asking yet: "
+                           "--search random runs it");
     if (asking->servers > 1 && !(promises & 1u << WORKER_PROMISES_QUORUM))
         return failure_set(failure, FAIL_UNKNOWN,
                            "it does not promise a quorum: it uses the first of several servers");

@@ -117,7 +117,7 @@ static void forget_slot(struct worker_slot *slot)
 {
     struct time_page *page = worker_time(slot->worker)->page;
     slot->attempt = 0;
-    slot->has_notice = slot->has_left = false;
+    slot->has_notice = slot->has_exited = false;
     atomic_store(&page->wall_offset_us, 0);
     atomic_store(&page->drawn, slot->beginning.drawn);
     atomic_store(&page->uuids, slot->beginning.uuids);

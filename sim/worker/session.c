@@ -80,17 +80,32 @@ static void on_printed(void *context, struct worker *worker, const char *line)
         session->events.printed(session->events.context, slot->number, line);
 }
 
+/* Can its lock be lost to it? It was granted, and did not give it back by itself. */
+static bool can_have_lost(const struct worker_slot *slot)
+{
+    const bool is_pending = slot->asked_id != 0;
+    switch (slot->op) {
+    case WORKER_ACQUIRE:
+        return !is_pending && slot->answer.kind == ANSWER_OK;
+    case WORKER_EXTEND:
+        return true;
+    case WORKER_RELEASE:
+        return is_pending || slot->answer.kind != ANSWER_OK;
+    default:
+        return false;
+    }
+}
+
 static void on_failed(void *context, struct worker *worker, const struct failure *failure)
 {
     struct session *session = context;
     struct worker_slot *slot = slot_of(session, worker);
     if (!slot)
         return;
-    slot->has_left = worker_has_ended(worker) && !slot->asked_id &&
-                     session->promises >> WORKER_PROMISES_EXITS & 1;
-    if (slot->has_left)
-        session->activity++;
-    else
+    slot->has_exited = session->options.may_exit && worker_has_ended(worker) &&
+                       session->promises >> WORKER_PROMISES_EXITS & 1 && can_have_lost(slot);
+    session->activity++;
+    if (!slot->has_exited)
         session_fail(session, slot->number, failure);
 }
 
@@ -150,9 +165,9 @@ bool session_has_notice(const struct session *session, int client)
     return session->clients[client].has_notice;
 }
 
-bool session_has_left(const struct session *session, int client)
+bool session_has_exited(const struct session *session, int client)
 {
-    return session->clients[client].has_left;
+    return session->clients[client].has_exited;
 }
 
 void session_forget_notice(struct session *session, int client)

@@ -83,6 +83,7 @@ struct session_options {
     const char *key;                     /* of the lock; kept */
     int64_t lease_us, work_us;
     int64_t wait_us; /* for so long an acquire may try again; 0: one attempt */
+    bool may_exit;   /* who promises it may end when its lock is lost: session_has_exited() */
     uint64_t seed;
     int64_t patience_us;      /* real time that a worker may take to come to rest; 0: as below */
     const volatile int *stop; /* not NULL, and not 0: whatever waits gives up with FAIL_UNKNOWN */
@@ -121,11 +122,11 @@ const struct time_counts *session_counts(const struct session *session, int clie
 void session_kill(struct session *session, int client);
 /* Its wall clock jumps, for good. */
 void session_jump_clock(struct session *session, int client, int64_t amount_us);
-/* Has its process ended while it was asked for nothing, and does it promise that of a loss? */
-bool session_has_left(const struct session *session, int client);
 void session_forget_notice(struct session *session, int client);
 bool session_has_notice(const struct session *session,
                         int client); /* it said that its lock is lost */
+/* It ended by itself, as it promised for that. What it is asked from then on goes nowhere. */
+bool session_has_exited(const struct session *session, int client);
 
 /* --- messages --- */
 struct wire_message *session_messages(const struct session *session); /* the oldest; NULL: none */

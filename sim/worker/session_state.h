@@ -57,8 +57,7 @@ struct worker_slot {
     struct pending *pending; /* by id, from 1 */
     int64_t pending_count;
     struct worker_answer answer;
-    bool has_notice;
-    bool has_left; /* its process has ended, as it promises where its lock is lost */
+    bool has_notice, has_exited;
     struct slack slack;
     struct beginning beginning; /* of its first process */
 };

@@ -124,22 +124,15 @@ static enum fail check_grant(const struct workers *workers, int client, struct f
                        workers->run->names[client], workers->key.name);
 }
 
-/* Who ends, as it promises of a loss, says so by that; who holds nothing has no reason to. */
-static enum fail take_exit(struct workers *workers, int client, struct step_result *step,
-                           struct failure *failure)
+/* Its process has ended, since its lock is gone: as if it had said so, and crashed. */
+static void take_exit(struct workers *workers, int client, struct step_result *step)
 {
     struct worker_face *face = &workers->faces[client];
-    if (!session_has_left(workers->session, client) || face->phase == PHASE_DEAD)
-        return FAIL_NONE;
-    if (face->phase != PHASE_HOLDING && !face->has_notice)
-        return failure_set(failure, FAIL_INPUT,
-                           "worker %s: its process ended while it held no lock: its promise is to "
-                           "end when it has lost one",
-                           workers->run->names[client]);
-    step->has_noticed_loss |= !face->has_notice;
-    face->has_notice = true;
+    const bool is_told = face->phase != PHASE_HOLDING && face->phase != PHASE_RELEASING;
+    step->has_noticed_loss |= !is_told;
+    step->has_exited = true;
     face->phase = PHASE_DEAD;
-    return FAIL_NONE;
+    face->is_accessing = face->is_extending = false;
 }
 
 /* All that the worker did until it came to rest. */
@@ -158,8 +151,10 @@ static enum fail collect(struct workers *workers, int client, struct step_result
         face->has_notice = step->has_noticed_loss = true;
         face->phase = face->phase == PHASE_HOLDING ? PHASE_IDLE : face->phase;
     }
-    if (take_exit(workers, client, step, failure))
-        return failure->code;
+    if (session_has_exited(workers->session, client)) {
+        take_exit(workers, client, step);
+        return FAIL_NONE;
+    }
     step->left = take_left(workers, client);
     if (take_requests(workers, client, was_asked, step, failure))
         return failure->code;
@@ -328,9 +323,9 @@ unsigned worker_program_promises(const struct worker_program *program)
     static const struct {
         enum worker_promise said;
         unsigned promise;
-    } rows[] = {{WORKER_PROMISES_EXPIRY, PROMISE_EXPIRY},  {WORKER_PROMISES_NOTICE, PROMISE_NOTICE},
-                {WORKER_PROMISES_EXITS, PROMISE_NOTICE},   {WORKER_PROMISES_FENCE, PROMISE_FENCE},
-                {WORKER_PROMISES_RENEWS, PROMISE_EXTENDS}, {WORKER_PROMISES_TOKEN, PROMISE_TOKEN},
+    } rows[] = {{WORKER_PROMISES_EXPIRY, PROMISE_EXPIRY}, {WORKER_PROMISES_NOTICE, PROMISE_NOTICE},
+                {WORKER_PROMISES_FENCE, PROMISE_FENCE},   {WORKER_PROMISES_RENEWS, PROMISE_EXTENDS},
+                {WORKER_PROMISES_EXITS, PROMISE_NOTICE},  {WORKER_PROMISES_TOKEN, PROMISE_TOKEN},
                 {WORKER_PROMISES_QUORUM, PROMISE_QUORUM}};
     unsigned promises = 0;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
@@ -362,6 +357,7 @@ static enum fail open_session(struct session **session, struct worker_program *p
                                             .key = key,
                                             .lease_us = run->lease_us,
                                             .wait_us = program->wait_us,
+                                            .may_exit = true,
                                             .seed = run->seed,
                                             .stop = program->stop};
     enum fail fail = session_new(session, &options, failure);

@@ -34,6 +34,7 @@ struct step_result {
     enum operation op; /* with has_returned, is_stranded: which operation */
     enum result result;
     bool has_noticed_loss; /* NOTICE event */
+    bool has_exited;       /* it is gone by itself: PHASE_DEAD from here on, and no requests */
     bool is_stranded;      /* STRAND event: it acquires or releases, and waits for nothing */
     enum contract_violation violation; /* else than NONE: the step broke that rule, and nothing of
                                           it was taken; the client must not be stepped again */

@@ -45,6 +45,8 @@ static void take_step(struct core *core, int client, const struct step_result *s
         else
             core_write_operation(core, event->kind, client, event->op, event->result);
     }
+    if (step->has_exited)
+        core_bury(core, client);
 }
 
 /* A step that goes wrong ends the run, behind the choice. */

@@ -111,9 +111,7 @@ static enum fail choose_crash(struct core *core, const struct choice *choice,
                            core->run->names[choice->client]);
     write_fault(core, choice, NULL);
     core->clients->ops->crash(core->clients, choice->client);
-    for (int server = 0; server < core->run->servers; server++)
-        core_break_all(core, choice->client, server);
-    core->slots[choice->client].messages_count = 0;
+    core_bury(core, choice->client);
     return FAIL_NONE;
 }
 

@@ -284,3 +284,10 @@ void core_break_all(struct core *core, int client, int server)
         }
     }
 }
+
+void core_bury(struct core *core, int client)
+{
+    for (int server = 0; server < core->run->servers; server++)
+        core_break_all(core, client, server);
+    core->slots[client].messages_count = 0;
+}

@@ -79,6 +79,8 @@ int core_connections(const struct core *core, int server);
 
 /* So do all connections of a client to a server. */
 void core_break_all(struct core *core, int client, int server);
+/* Of a client that is gone: all its connections, and what is on its way to and from it. */
+void core_bury(struct core *core, int client);
 
 /* --- core_faults.c --- */
 core_choice *core_fault_choice(enum choice_kind kind);
