@@ -82,7 +82,7 @@ info=$1$python/picklock-$version.dist-info
 put 644 "$1$python/picklock" harness/picklock/*.py
 install -d -m 755 "$info"
 printf 'Metadata-Version: 2.1\nName: picklock\nVersion: %s\nSummary: pytest plug-in and package of the tester of Redis locks\n' "$version" > "$info/METADATA"
-printf '[pytest11]\npicklock = picklock.pytest_plugin\n' > "$info/entry_points.txt"
+printf '[pytest11]\npicklock.pytest_plugin = picklock.pytest_plugin\n' > "$info/entry_points.txt"
 chmod 644 "$info"/*
 
 echo "picklock $version is in $to; \`picklock doctor\` looks at this machine"
