@@ -475,6 +475,15 @@ def test_who_ends_in_an_operation_of_a_holder(picklock, tmp_path, step, code):
     assert ended["trouble"] is None and found["loss-notice"] == found["mutual-exclusion"] == ("holds", None), ended
 
 
+def test_who_ends_in_a_release_does_not_give_back_for_ever(picklock, tmp_path):
+    """A key without expiry that it leaves behind is nobody's: B is stuck, as behind a crash; its release goes on no more."""
+    worker = changed_naive(tmp_path, ("return self.redis.delete(self.settings.key) == 1", "os._exit(3)"), ("import redis", "import os\nimport redis"),
+                           ('["expiry"]', '["exits_on_loss"]'), (", px=self.settings.ttl_ms", ""))
+    for step in "A releases", "A crashes":
+        ended, found = verdict_of(picklock, tmp_path, worker, own_scenario(tmp_path, "A acquires", step, "time passes 500ms", "B acquires"))
+        assert ended["trouble"] is None and found["progress"] == ("violated", "stuck"), (step, ended)
+
+
 def test_who_has_ended_does_nothing_more(picklock, tmp_path):
     worker = exiting(tmp_path, '["expiry", "exits_on_loss"]')
     ended, _ = verdict_of(picklock, tmp_path, worker, own_scenario(tmp_path, *LEASE_ENDS, "A releases"))

@@ -124,11 +124,17 @@ static enum fail check_grant(const struct workers *workers, int client, struct f
                        workers->run->names[client], workers->key.name);
 }
 
-/* Its process has ended, since its lock is gone: as if it had said so, and crashed. */
+/* Its process has ended, since its lock is gone: as if it had said so, and crashed. What it was
+ * asked for is over, and nobody knows how. */
 static void take_exit(struct workers *workers, int client, struct step_result *step)
 {
     struct worker_face *face = &workers->faces[client];
     const bool is_told = face->phase != PHASE_HOLDING && face->phase != PHASE_RELEASING;
+    if (face->is_extending || face->phase == PHASE_RELEASING) {
+        step->has_returned = true;
+        step->op = face->is_extending ? OP_EXTEND : OP_RELEASE;
+        step->result = face->last = RESULT_FAILED;
+    }
     step->has_noticed_loss |= !is_told;
     step->has_exited = true;
     face->phase = PHASE_DEAD;
