@@ -292,6 +292,7 @@ BAD = [
     ("x: -> delay\n", "1:7:", "delay wants TIME"),
     ("x: -> delay 5\n", "1:13:", "no argument of delay"),
     ("x: -> delay 5ms 6ms\n", "1:17:", "no argument of delay"),
+    ("x: -> delay 5ms jitter=5\n", "1:17:", "no argument of delay"),
     ("x: -> cut RST\n", "1:11:", "no argument of cut"),
     ("x: nth=0 -> cut\n", "1:4:", "a number from 1"),
     ("x: nth=2x -> cut\n", "1:4:", "a number from 1"),

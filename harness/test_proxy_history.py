@@ -124,6 +124,7 @@ def test_others_are_served_while_a_rule_holds_one(upstream, tmp_path):
 
 @pytest.mark.parametrize(("rules", "words", "sent"), [
     ("", "wants no reply", [("CLIENT", "REPLY", "OFF"), ("SET", "lock:1", A, "NX", "PX", 20000)]),
+    ('odd: command=SET before -> garbage "PING\\r\\n"\n', "garbage", [("SET", "lock:1", A, "NX", "PX", 20000)]),
     ("twice: command=SET -> duplicate\n", "2 times", [("SET", "lock:1", A, "NX", "PX", 20000), ("PING",)]),
 ])
 def test_what_is_not_whole_says_so_and_is_unknown(upstream, tmp_path, rules, words, sent):

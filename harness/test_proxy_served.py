@@ -8,6 +8,7 @@ import socket
 import struct
 import subprocess
 import threading
+import time
 
 import pytest
 from conftest import PATIENCE_S, PICKLOCK, connect, free_port, read_all, run, server, until
@@ -168,6 +169,56 @@ def test_garbage_stands_in_front_of_the_reply(redis, tmp_path):
             sock.sendall(b"PING\r\nGET none\r\nGET none\r\nPING\r\n")
             wanted = b"+PONG\r\n$-1\r\n" + b"nil\0\r\n" + b"$-1\r\n+PONG\r\n"
             assert sock.makefile("rb").read(len(wanted)) == wanted
+
+
+def test_garbage_reaches_the_server_in_front_of_a_request(redis, tmp_path):
+    """What was asked before keeps its replies, an owner's answer its turn; a large request goes on whole; others are not disturbed."""
+    (tmp_path / "r").write_text('late: command=GET key=a after -> delay 30ms\n'
+                                'ours: command=GET key=b before -> answer +OURS\n'
+                                'more: command=SET before -> garbage "PING\\r\\n"\n'
+                                'odd: command=APPEND before -> garbage "*1\\r\\n"\n')
+    large = b"*3\r\n$3\r\nSET\r\n$5\r\nlarge\r\n$100000\r\n" + b"x" * 100_000 + b"\r\n"
+    with Served(tmp_path, "--upstream", f"127.0.0.1:{redis}", "--rules", tmp_path / "r").read_ports(1) as served:
+        with saying(served.ports[""]) as other:
+            assert other(b"PING") == b"+PONG"
+            before = descriptors(served.process)
+            for sent, wanted in [
+                (b"GET a\r\nGET b\r\nSET odd v\r\nGET odd\r\n", b"$-1\r\n+OURS\r\n+PONG\r\n+OK\r\n$1\r\nv\r\n"),
+                (large + b"STRLEN large\r\nQUIT\r\n", b"+PONG\r\n+OK\r\n:100000\r\n+OK\r\n"),
+            ]:
+                with connect(served.ports[""]) as sock:
+                    sock.sendall(sent)
+                    assert sock.makefile("rb").read(len(wanted)) == wanted
+            with connect(served.ports[""]) as sock:
+                sock.sendall(b"*3\r\n$6\r\nAPPEND\r\n$3\r\nodd\r\n$1\r\nw\r\n")
+                assert read_all(sock).startswith(b"-ERR Protocol error")
+            assert other(b"GET odd") == b"$1"  # never executed, and who asks is served
+            until(lambda: descriptors(served.process) == before, "all descriptors are given back")
+            assert served.status[""]["notices"]["unreadable"] == 3 and "a rule puts garbage here" in served.words
+
+
+def test_a_delay_with_jitter_follows_the_seed(redis, tmp_path):
+    """Each is told, is within the bounds, lasts so long, and is the same for the same seed."""
+    (tmp_path / "r").write_text("slow: command=GET -> delay 10ms jitter=5ms\n")
+
+    def delays(seed):
+        log = tmp_path / f"log-{seed}"
+        log.unlink(missing_ok=True)
+        with Served(tmp_path, "--upstream", f"127.0.0.1:{redis}", "--rules", tmp_path / "r", "--seed", seed, "--log",
+                    log).read_ports(1) as served, saying(served.ports[""]) as ask:
+            took_us = []
+            for _ in range(10):
+                begun = time.monotonic()
+                assert ask(b"GET none") == b"$-1"
+                took_us.append((time.monotonic() - begun) * 1e6)
+        words = [json.loads(line).get("words") for line in log.read_text().splitlines() if '"fault"' in line]
+        drawn = [int(text.split()[1]) for text in words if text]
+        assert len(words) == 20 and all(took >= us for took, us in zip(took_us, drawn, strict=True))
+        return drawn
+
+    one, again, other = delays(1), delays(1), delays(2)
+    assert one == again != other and all(5_000 <= us < 15_000 for us in one + other)
+    assert min(one) < 10_000 < max(one)
 
 
 def test_a_chance_follows_the_name_of_a_client(redis, tmp_path):

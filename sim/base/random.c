@@ -32,6 +32,16 @@ uint64_t random_below(struct random *random, uint64_t bound)
     return drawn % bound;
 }
 
+int64_t random_about_zero(struct random *random, int64_t bound)
+{
+    const int64_t most = INT64_MAX / 8000; /* far from where sums with it overflow */
+    if (bound <= 0)
+        return 0;
+    if (bound > most)
+        bound = most;
+    return (int64_t)random_below(random, (uint64_t)bound * 2) - bound;
+}
+
 bool random_chance(struct random *random, uint32_t parts_per_million)
 {
     return random_below(random, 1000000) < parts_per_million;

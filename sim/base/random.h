@@ -24,6 +24,10 @@ uint64_t random_next(struct random *random);
 /* Even in 0 .. bound - 1, without modulo bias. bound > 0. */
 uint64_t random_below(struct random *random, uint64_t bound);
 
+/* Even in -bound .. bound - 1; 0 when bound is 0 or less. A bound above INT64_MAX / 8000 counts
+ * as that. */
+int64_t random_about_zero(struct random *random, int64_t bound);
+
 /* True in parts of a million of all calls. Integers, so that a decision is the same everywhere. */
 bool random_chance(struct random *random, uint32_t parts_per_million);
 

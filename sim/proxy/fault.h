@@ -4,6 +4,7 @@
 
 #include "base/bits.h"
 #include "base/limits.h"
+#include "base/random.h"
 #include "proxy/rules.h"
 
 enum { ARGUMENT_NOTHING = 0 };
@@ -12,6 +13,7 @@ enum { SCRIPTS_MAX = 48 }; /* rules with script=: a bit each in a request */
 
 #define ARGUMENTS(BIT)                                                                             \
     BIT(ARGUMENT_TIME)                                                                             \
+    BIT(ARGUMENT_JITTER)                                                                           \
     BIT(ARGUMENT_SIZE)                                                                             \
     BIT(ARGUMENT_CUT)                                                                              \
     BIT(ARGUMENT_BYTES)                                                                            \
@@ -23,7 +25,7 @@ BITS(argument, ARGUMENTS);
 
 struct fault_arguments {
     unsigned given; /* enum argument */
-    int64_t time_us, max_us;
+    int64_t time_us, jitter_us, max_us;
     uint64_t size, barrier;
     enum proxy_cut cut;
     char label[NAME_MAX_BYTES]; /* LABEL, UNTIL */
@@ -116,6 +118,8 @@ struct wait {
 };
 
 uint64_t names_stream(const char *name); /* which stream of random numbers belongs to a name */
+/* What a rule draws at the match in hand of its link: never what its chance drew. */
+struct random rules_draw(const struct rules_link *link, const struct rule *rule);
 void rules_tell(const struct strike *strike, const char *words);
 struct label *rules_label(struct rules *rules, const char *name); /* makes it when it is new */
 

@@ -4,6 +4,7 @@
 const struct proxy_fault faults[] = {
 #define NOTHING ARGUMENT_NOTHING
 #define TIME    ARGUMENT_TIME
+#define JITTER  ARGUMENT_JITTER
 #define SIZE    ARGUMENT_SIZE
 #define CUT     ARGUMENT_CUT
 #define BYTES   ARGUMENT_BYTES
@@ -46,9 +47,14 @@ enum proxy_decision fault_answer(const struct strike *strike)
 /* In the next turn: what passed in front of it has been written then. */
 static void say_and_forward(struct wait *wait)
 {
-    const struct strike *strike = &wait->strike;
-    const struct fault_arguments *arguments = &strike->rule->arguments;
-    proxy_link_say(strike->link->link, arguments->bytes, arguments->bytes_length);
+    const struct strike strike = wait->strike;
+    const struct fault_arguments *arguments = &strike.rule->arguments;
+    if (strike.point == POINT_BEFORE) {
+        wait_free(wait);
+        proxy_request_spoil(strike.request, arguments->bytes, arguments->bytes_length);
+        return;
+    }
+    proxy_link_say(strike.link->link, arguments->bytes, arguments->bytes_length);
     wait_forward(wait);
 }
 

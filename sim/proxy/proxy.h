@@ -134,6 +134,10 @@ void proxy_leave(struct proxy *proxy, void (*done)(void *context), void *context
 /* The held request goes on to the server / is answered with these bytes instead. */
 void proxy_request_forward(struct proxy_request *request);
 void proxy_request_answer(struct proxy_request *request, const char *bytes, size_t length);
+/* These bytes (borrowed) go to the server in front of the held request. What the server makes of
+ * them nobody knows: the request and all behind it are relayed unread, with a notice; replies to
+ * what was asked before are shown. */
+void proxy_request_spoil(struct proxy_request *request, const char *bytes, size_t length);
 /* The held reply goes on to the client. */
 void proxy_reply_forward(struct proxy_request *request);
 /* Other bytes go to the client instead of the reply (the held one, or inside the reply hook). */

@@ -253,6 +253,25 @@ void proxy_request_forward(struct proxy_request *shown)
     flow_run(flow);
 }
 
+void proxy_request_spoil(struct proxy_request *shown, const char *bytes, size_t length)
+{
+    struct proxy_link *link = shown->link;
+    struct flow *flow = &link->to_server;
+    if (link->is_over)
+        return;
+    assert(flow->request == (struct pending_request *)shown && flow->frame == FRAME_HELD);
+    assert(!flow->is_streaming);
+    flow->frame = FRAME_OPEN;
+    flow->is_whole = false;
+    flow->parsed = 0; /* all of it waits to be passed on */
+    flow->request = NULL;
+    request_free((struct pending_request *)shown);
+    flow_turn_raw(flow, "a rule puts garbage here");
+    flow->settled += length;
+    flow_emit(flow, bytes, length);
+    flow_run(flow);
+}
+
 void proxy_request_answer(struct proxy_request *shown, const char *bytes, size_t length)
 {
     struct pending_request *request = (struct pending_request *)shown;

@@ -185,6 +185,23 @@ static uint64_t client_of(const struct rules_link *link)
     return *name ? names_stream(name) : proxy_link_number(link->link);
 }
 
+enum { DRAWS_OF_MATCH = 64, DRAWS_OF_CHANCE = 32 }; /* a draw may need a few numbers */
+
+static struct random of_match(const struct rules_link *link, const struct rule *rule)
+{
+    const struct rules *rules = link->rules;
+    return (struct random){.seed = rules->seed,
+                           .stream = random_at(rule->stream, client_of(link), 0),
+                           .next = link->matches[rule - rules->rules] * DRAWS_OF_MATCH};
+}
+
+struct random rules_draw(const struct rules_link *link, const struct rule *rule)
+{
+    struct random random = of_match(link, rule);
+    random.next += DRAWS_OF_CHANCE;
+    return random;
+}
+
 /* It matched: is it one of those that are meant? */
 static bool is_due(struct rule *rule, struct rules_link *link)
 {
@@ -197,9 +214,7 @@ static bool is_due(struct rule *rule, struct rules_link *link)
         return false;
     if (!rule->has_chance)
         return true;
-    struct random random = {.seed = rules->seed,
-                            .stream = random_at(rule->stream, client_of(link), 0),
-                            .next = of_client * 64}; /* a draw may need a few numbers */
+    struct random random = of_match(link, rule);
     return random_chance(&random, rule->chance_ppm);
 }
 

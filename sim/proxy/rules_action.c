@@ -60,6 +60,11 @@ static unsigned read_argument(const struct word *word, unsigned takes, bool is_r
         return !units_read_duration(rest, &arguments->max_us, &ignored) && arguments->max_us > 0
                    ? ARGUMENT_BOUND
                    : 0;
+    if (takes & ARGUMENT_JITTER && begins(text, "jitter=", &rest))
+        return !units_read_duration(rest, &arguments->jitter_us, &ignored) &&
+                       arguments->jitter_us > 0
+                   ? ARGUMENT_JITTER
+                   : 0;
     if (takes & ARGUMENT_CUT && (!strcmp(text, "fin") || !strcmp(text, "rst"))) {
         arguments->cut = text[0] == 'f' ? PROXY_FIN : PROXY_RST;
         return ARGUMENT_CUT;

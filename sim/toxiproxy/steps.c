@@ -23,17 +23,6 @@ static int64_t after(int64_t now_us, int64_t ms)
     return now_us + (ms < most_ms ? ms : most_ms) * us_of_ms;
 }
 
-/* Even in -bound .. bound - 1. */
-static int64_t about_zero(struct random *random, int64_t bound)
-{
-    const int64_t most = INT64_MAX / 8000;
-    if (bound <= 0)
-        return 0;
-    if (bound > most)
-        bound = most;
-    return (int64_t)random_below(random, (uint64_t)bound * 2) - bound;
-}
-
 /* Is it time? Sets what the stage waits for. */
 static bool is_due(struct pipe_stage *stage, int64_t at_us, int64_t now_us)
 {
@@ -57,9 +46,10 @@ static bool step_latency(struct pipe_stage *stage, struct chunk *first, int64_t 
         return false;
     if (first->kind == CHUNK_END)
         return stage_pass(stage);
-    int64_t at_us = stage->has_due
-                        ? stage->since_us
-                        : after(first->came_us, values[0] + about_zero(&stage->random, values[1]));
+    int64_t at_us =
+        stage->has_due
+            ? stage->since_us
+            : after(first->came_us, values[0] + random_about_zero(&stage->random, values[1]));
     if (!is_due(stage, at_us, now_us))
         return false;
     first->came_us = at_us; /* the next latency counts from here */
@@ -147,8 +137,8 @@ static size_t piece_of(struct pipe_stage *stage, size_t length)
         variation = 0;
     while (length > 1 && (int64_t)length - average > variation) {
         int64_t most = (int64_t)length / 4;
-        int64_t half =
-            (int64_t)length / 2 + about_zero(&stage->random, variation < most ? variation : most);
+        int64_t half = (int64_t)length / 2 +
+                       random_about_zero(&stage->random, variation < most ? variation : most);
         length = half < 1 ? 1 : (size_t)half;
     }
     return length;
