@@ -515,3 +515,12 @@ def test_a_watchdog_in_a_thread(picklock, tmp_path, scheme, text, notice, progre
             assert told[name][0][rule] == told[name][1][rule], (name, rule, told)
     assert told["watchdog-hangs"][1]["loss-notice"] == notice, told
     assert told["watchdog-outlives-release"][1]["progress"] == progress, told
+
+
+def test_a_watchdog_is_not_decided_by_asking(picklock, tmp_path):
+    """It is unknown, and says what looks at it."""
+    worker = tmp_path / "watchdog.py"
+    worker.write_text(WATCHDOG)
+    asked = picklock("explore", "--worker", f"{PYTHON} {shlex.quote(str(worker))}", "--rounds", 1, "--fault", "none")
+    told = "a lock that renews by itself is not decided by asking yet: --search random runs it"
+    assert asked.status == 2 and told in " ".join(asked.out.split()), asked

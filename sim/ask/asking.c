@@ -74,7 +74,8 @@ static enum fail check_promises(const struct asking *asking, struct failure *fai
     const unsigned promises = asking->program->promises;
     if (promises & 1u << WORKER_PROMISES_RENEWS)
         return failure_set(failure, FAIL_UNKNOWN,
-                           "a lock that renews by itself is not decided by asking yet");
+                           "a lock that renews by itself is not decided by asking yet: "
+                           "--search random runs it");
     if (promises & 1u << WORKER_PROMISES_EXITS)
         return failure_set(failure, FAIL_UNKNOWN,
                            "a worker that ends when its lock is lost is not decided by asking yet: "
