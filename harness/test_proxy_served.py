@@ -286,3 +286,49 @@ def test_trouble_is_counted_by_its_name_and_leaves_nothing(redis, tmp_path, kind
     assert told["bad"]["connections"] == rounds and told["bad"]["open"] == 0
     assert {name: count for name, count in told["bad"]["notices"].items() if count} == ({kind: rounds} if kind else {})
     assert set(told["good"]["notices"].values()) == {0}
+
+
+def memory_kb(process):
+    with open(f"/proc/{process.pid}/status") as status:
+        return next(int(line.split()[1]) for line in status if line.startswith("VmRSS"))
+
+
+def test_a_client_that_never_reads_fills_no_memory_and_stops_nobody(redis, tmp_path):
+    count, size = 100, 500_000
+    (tmp_path / "c").write_text(config(redis, ("one", "")))
+    with Served(tmp_path, "--config", tmp_path / "c").read_ports(1) as served, saying(served.ports["one"]) as good:
+        assert good(b"SETRANGE never-read 499999 x") == b":500000"
+        before, memory = descriptors(served.process), memory_kb(served.process)
+        with connect(served.ports["one"]) as deaf:
+            deaf.sendall(b"GET never-read\r\n" * count)
+            until(lambda: served.status["one"]["requests"] >= count + 1, "all requests have gone")
+            for _ in range(1200):  # in each turn of its loop the proxy could read 64 kB more
+                assert good(b"PING") == b"+PONG"
+            assert memory_kb(served.process) - memory < count * size // 1024 // 4
+        until(lambda: descriptors(served.process) == before, "all descriptors are given back")
+        assert served.status["one"]["open"] == 1
+
+
+def test_a_dial_that_hangs_stops_nobody(redis, tmp_path):
+    with contextlib.ExitStack() as stack, socket.create_server(("127.0.0.1", 0), backlog=0) as full:
+        for _ in range(4):  # its queue is full: the kernel leaves the next without an answer
+            queued = stack.enter_context(socket.socket())
+            queued.setblocking(False)
+            queued.connect_ex(full.getsockname())
+        with socket.socket() as next_one, pytest.raises(TimeoutError):
+            next_one.settimeout(0.1)
+            next_one.connect(full.getsockname())
+        (tmp_path / "c").write_text(f"[hung] listen=127.0.0.1:0 upstream=127.0.0.1:{full.getsockname()[1]}\n" + config(redis, ("good", "")))
+        with Served(tmp_path, "--config", tmp_path / "c").read_ports(2) as served, saying(served.ports["good"]) as good:
+            assert good(b"PING") == b"+PONG"
+            before = descriptors(served.process)
+            with connect(served.ports["hung"]) as client:
+                client.sendall(b"PING\r\n")
+                until(lambda: served.status["hung"]["open"] == 1, "it is dialled for him")
+                client.settimeout(0.1)
+                with pytest.raises(TimeoutError):
+                    client.recv(1)
+                assert good(b"PING") == b"+PONG"
+                client.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+            until(lambda: descriptors(served.process) == before, "all descriptors are given back")
+            assert good(b"PING") == b"+PONG"
