@@ -3,6 +3,7 @@
 import contextlib
 import json
 import os
+import resource
 import signal
 import socket
 import struct
@@ -23,12 +24,13 @@ def redis():
 class Served:
     """A `picklock proxy` with its stderr in a file; .ports by name, as it printed them."""
 
-    def __init__(self, folder, *words, status=0):
+    def __init__(self, folder, *words, status=0, files=None):
         self.folder, self.expected = folder, status
         self.control = folder / "control"
         with (folder / "err").open("w") as err:
             self.process = subprocess.Popen([PICKLOCK, "proxy", "--control", self.control, *map(str, words)],
-                                            stdout=subprocess.PIPE, stderr=err, text=True)
+                                            stdout=subprocess.PIPE, stderr=err, text=True,
+                                            preexec_fn=files and (lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (files, files))))
 
     def read_ports(self, count):
         lines = [self.process.stdout.readline().split() for _ in range(count)]
@@ -332,3 +334,22 @@ def test_a_dial_that_hangs_stops_nobody(redis, tmp_path):
                 client.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
             until(lambda: descriptors(served.process) == before, "all descriptors are given back")
             assert good(b"PING") == b"+PONG"
+
+
+def test_without_descriptors_who_comes_is_reset_and_who_is_there_is_served(redis, tmp_path):
+    (tmp_path / "c").write_text(config(redis, ("one", "")))
+    with Served(tmp_path, "--config", tmp_path / "c", files=256).read_ports(1) as served, saying(served.ports["one"]) as good:
+        assert good(b"PING") == b"+PONG"
+        before = descriptors(served.process)
+        with contextlib.ExitStack() as stack:
+            answers = []
+            for _ in range(256):
+                with contextlib.suppress(ConnectionResetError, BrokenPipeError):
+                    client = stack.enter_context(connect(served.ports["one"]))
+                    client.sendall(b"PING\r\n")
+                    answers.append(client.recv(100))
+            assert 32 <= answers.count(b"+PONG\r\n") < 128  # two descriptors each
+            assert good(b"PING") == b"+PONG" and served.status["one"]["notices"]["no-room"] >= 1
+        until(lambda: descriptors(served.process) == before, "all descriptors are given back")
+        with saying(served.ports["one"]) as again:
+            assert again(b"PING") == b"+PONG"
