@@ -115,6 +115,7 @@ static enum fail search(struct asking *asking, struct cell *cell, struct failure
     cell->options.lease_ticks = asking_lease_ticks(asking);
     asking_expect(asking, cell->options.budget);
     enum fail fail = cell_search(cell, SECTION_NOTHING, failure);
+    cell->learned_ways = asking_figures(asking).learned_ways;
     if (!fail && has_fault_of_clocks(cell) && asking_minds_time(asking))
         cell_doubt(cell, "what the worker does depends on its clock: one that jumps, or drifts, is "
                          "not decided by asking yet");
@@ -292,12 +293,12 @@ static bool is_told_before(const struct cells *cells, int at)
 static char *classes_words(const struct asking_figures *figures)
 {
     if (figures->learned_ways)
-        return memory_format("; it is the learned model, k = %d: %" PRIu64
-                             " classes of histories, in each of which it goes on alike on %d ways "
-                             "to the end of its operation (%" PRIu64 " joined one so); %" PRIu64
-                             " walks through the model found no difference",
-                             figures->learned_ways, figures->classes, figures->learned_ways,
-                             figures->joined, figures->walks);
+        return memory_format(
+            "; all holds up to the learned model: %" PRIu64
+            " classes of histories, in each of which it goes on alike on %d ways "
+            "to the end of its operation and the release behind it (%" PRIu64
+            " joined one so); %" PRIu64 " walks through the model found no difference",
+            figures->classes, figures->learned_ways, figures->joined, figures->walks);
     if (figures->classes)
         return memory_format("; the order of what different servers say is the same to "
                              "it: %" PRIu64 " classes of histories, %" PRIu64

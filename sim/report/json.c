@@ -157,6 +157,8 @@ static json_t *search_json(const struct search_figures *search)
 #include "run/search.def"
 #undef BOUND
 #undef FIGURE
+    if (search->learned_ways)
+        json_object_set_new(made, "learned_ways", json_integer(search->learned_ways));
     json_object_set_new(made, "expected_omissions", json_real(search->omissions));
     json_object_set_new(made, "complete", json_boolean(search->is_complete));
     json_object_set_new(made, "end", text_or_null(search->end));

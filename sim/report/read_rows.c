@@ -187,7 +187,7 @@ static const char *const search_keys[] = {
 #include "run/search.def"
 #undef BOUND
 #undef FIGURE
-    "words", "method", "section", "expected_omissions", "complete", "end", "tried"};
+    "words", "method", "section", "expected_omissions", "complete", "end", "tried", "learned_ways"};
 
 static void read_search(struct results_reading *reading, json_t *row, struct search_figures *search)
 {
@@ -201,6 +201,8 @@ static void read_search(struct results_reading *reading, json_t *row, struct sea
 #include "run/search.def"
 #undef BOUND
 #undef FIGURE
+    if (json_object_get(object, "learned_ways")) /* where something was */
+        search->learned_ways = read_number(reading, object, "learned_ways");
     json_t *section = read_member(reading, object, "section");
     search->has_one_section = json_is_string(section);
     if (!json_is_null(section) &&

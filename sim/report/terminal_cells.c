@@ -80,6 +80,26 @@ static void print_reliance(const struct terminal *terminal, const struct view *v
                            0, text_columns(terminal->out) ? terminal->columns : INT_MAX);
 }
 
+/* What is searched, and how far: in one line where there is room. */
+static void print_head(const struct terminal *terminal, const struct view *view, int at,
+                       const char *bounds)
+{
+    const char *lock = result_lock(view->rows[at]);
+    const int width = text_width(bounds) + 4;
+    terminal_cell(terminal, NULL, lock, 0);
+    if (width > terminal->columns) {
+        char *whole = memory_format("(%s)", bounds);
+        terminal_origin(terminal, view, at);
+        text_print_wrapped(terminal->out, whole, 2, terminal->columns);
+        free(whole);
+        return;
+    }
+    fputs(text_width(lock) + width <= terminal->columns ? "  (" : "\n  (", terminal->out);
+    terminal_cell(terminal, NULL, bounds, 0);
+    fputs(")", terminal->out);
+    terminal_origin(terminal, view, at);
+}
+
 void terminal_cells(const struct terminal *terminal, const struct view *view,
                     const struct view_counts *counts)
 {
@@ -94,12 +114,7 @@ void terminal_cells(const struct terminal *terminal, const struct view *view,
         char *bounds = search_bounds(view->rows[from]->search);
         end = view_group_end(view, from);
         fputs(from > first ? "\n" : "", terminal->out);
-        terminal_cell(terminal, NULL, result_lock(view->rows[from]), 0);
-        int width = text_width(result_lock(view->rows[from])) + text_width(bounds) + 4;
-        fputs(width <= terminal->columns ? "  (" : "\n  (", terminal->out);
-        terminal_cell(terminal, NULL, bounds, 0);
-        fputs(")", terminal->out);
-        terminal_origin(terminal, view, from);
+        print_head(terminal, view, from, bounds);
         for (int i = from; i < end; i++)
             print_cell(terminal, view->rows[i], widths);
         free(bounds);

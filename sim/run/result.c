@@ -245,15 +245,18 @@ bool search_is_same(const struct search_figures *a, const struct search_figures 
     return a->clients == b->clients && a->rounds == b->rounds && a->servers == b->servers &&
            a->lease_ticks == b->lease_ticks && a->seed == b->seed &&
            a->has_one_section == b->has_one_section && a->section == b->section &&
-           !strcmp(a->method, b->method);
+           a->learned_ways == b->learned_ways && !strcmp(a->method, b->method);
 }
 
 char *search_bounds(const struct search_figures *search)
 {
     const char *section = search_section(search);
-    char *way = search_is_random(search)
-                    ? memory_format(", %s search, seed %" PRId64, search->method, search->seed)
-                    : memory_text("");
+    char *way =
+        search_is_random(search)
+            ? memory_format(", %s search, seed %" PRId64, search->method, search->seed)
+        : search->learned_ways
+            ? memory_format(", up to the learned model (%" PRId64 " ways)", search->learned_ways)
+            : memory_text("");
     char *bounds =
         memory_format("%" PRId64 " client%s, %" PRId64 " round%s, %" PRId64
                       " server%s, lease of %" PRId64 " tick%s%s%s%s",

@@ -75,6 +75,7 @@ struct search_figures {
 #include "run/search.def"
 #undef BOUND
 #undef FIGURE
+    int64_t learned_ways;        /* as cell.learned_ways: a bound, too */
     char method[NAME_MAX_BYTES]; /* enum explore_search; seed, runs, new_per_1000 and shorter_states
                                   * are 0 of an exhaustive one */
     double omissions;            /* states expected to be omitted for equal fingerprints */

@@ -14,13 +14,17 @@ enum {
 
 static const int64_t us_of_ms = 1000;
 
-/* Milliseconds as somebody said them, in microseconds: no overflow, never before now. */
-static int64_t after(int64_t now_us, int64_t ms)
+/* Milliseconds as somebody said them, so that sums of some do not overflow. */
+static int64_t bounded(int64_t ms)
 {
     const int64_t most_ms = INT64_MAX / 4000;
-    if (ms <= 0)
-        return now_us;
-    return now_us + (ms < most_ms ? ms : most_ms) * us_of_ms;
+    return ms > most_ms ? most_ms : ms < -most_ms ? -most_ms : ms;
+}
+
+/* In microseconds; never before now. */
+static int64_t after(int64_t now_us, int64_t ms)
+{
+    return ms <= 0 ? now_us : now_us + bounded(ms) * us_of_ms;
 }
 
 /* Is it time? Sets what the stage waits for. */
@@ -46,10 +50,10 @@ static bool step_latency(struct pipe_stage *stage, struct chunk *first, int64_t 
         return false;
     if (first->kind == CHUNK_END)
         return stage_pass(stage);
-    int64_t at_us =
-        stage->has_due
-            ? stage->since_us
-            : after(first->came_us, values[0] + random_about_zero(&stage->random, values[1]));
+    int64_t at_us = stage->has_due
+                        ? stage->since_us
+                        : after(first->came_us,
+                                bounded(values[0]) + random_about_zero(&stage->random, values[1]));
     if (!is_due(stage, at_us, now_us))
         return false;
     first->came_us = at_us; /* the next latency counts from here */

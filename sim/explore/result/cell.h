@@ -47,6 +47,9 @@ struct cell {
     struct cell_witness witnesses[PROPERTY_COUNT];
     bool
         is_run; /* a program was run: what it promises, its runs say; what they do not is ignored */
+    /* Of a worker: on so many ways histories go on alike that were taken for one: all that is said
+     * holds up to the model that was learned so. 0: none were. */
+    int learned_ways;
     char *doubt;        /* of a worker: why nothing can be said of what was not found; NULL */
     int64_t elapsed_us; /* by options.now_us, 0 without it; the sum of all searches */
     struct cell_search searches[SECTION_COUNT];
