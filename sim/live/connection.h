@@ -12,6 +12,7 @@
 #ifndef PICKLOCK_LIVE_CONNECTION_H
 #define PICKLOCK_LIVE_CONNECTION_H
 
+#include "live/read_follower.h"
 #include "live/url.h"
 #include "proxy/proxy.h"
 #include "redis/command.h"
@@ -91,10 +92,9 @@ struct connection {
     int port;
     int greetings; /* requests of the login that have not passed the proxy yet */
     struct proxy_link *link;
-    int server_port;        /* of the proxy's end of the connection to the server; 0: not yet */
-    uint32_t server_number; /* what the server accepted it as; 0: not seen yet */
-    uint64_t server_read;   /* bytes that the server has read from it */
-    uint64_t sent;          /* bytes, on a direct connection */
+    int server_port;           /* of the proxy's end of the connection to the server; 0: not yet */
+    struct read_stream stream; /* as its server reads it */
+    uint64_t sent;             /* bytes, on a direct connection */
     struct exchange *first, *last, *arriving;
     struct exchange *in_hook;
     bool is_cut;  /* by us: nobody is told */

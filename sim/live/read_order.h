@@ -1,7 +1,7 @@
 /* read_order.h - in which order one server executes commands that are on their way to it at once.
  *
  *     exchange let go ---> server reads its last byte ---> server executes it ---> whole reply
- *                          a row of the log (read_log.h)
+ *                          a row of the log (read_follower.h)
  *
  * What a connection sent is a stream of bytes; a command is executed at the read that completes it.
  * A server that has no such log (somebody else's) has no order: there one command at a time may be
@@ -10,7 +10,7 @@
 #define PICKLOCK_LIVE_READ_ORDER_H
 
 #include "live/connection.h"
-#include "live/read_log.h"
+#include "live/read_follower.h"
 
 /* Follows the log (borrowed) from here on. Connections join it when they are made. */
 struct read_order *read_order_new(struct read_log *log);
@@ -33,7 +33,7 @@ void read_order_take(struct read_order *order);
 /* Has the server been seen to accept the connection and to read from it? */
 static inline bool read_order_has_seen(const struct connection *connection)
 {
-    return connection->server_number && connection->server_read;
+    return connection->stream.number && connection->stream.read;
 }
 
 #endif

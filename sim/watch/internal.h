@@ -68,9 +68,8 @@ struct watched_link {
     /* evident requests under way: those that the server has not read yet; how many in all */
     struct watched_request *unread_first, *unread_last;
     int evident;
-    bool is_closed;         /* it stays until these are told */
-    uint32_t server_number; /* as the log of reads has it; 0: not seen yet */
-    uint64_t server_read;   /* bytes */
+    bool is_closed;            /* it stays until these are told */
+    struct read_stream stream; /* as its server reads it */
 };
 
 /* A request that names watched keys. */

@@ -1,12 +1,13 @@
 /* reads.h - in which order the server executes watched commands that are on their way at once.
  *
- * Follows the log of reads (live/read_log.h) that a server of ours writes: a request is executed at
- * the read that completes it. Each proves that the log tells: a reply without a read is a failure.
+ * Follows the log of reads (live/read_follower.h) that a server of ours writes: a request is
+ * executed at the read that completes it. Each proves that the log tells: a reply without a read is
+ * a failure.
  */
 #ifndef PICKLOCK_WATCH_READS_H
 #define PICKLOCK_WATCH_READS_H
 
-#include "live/read_log.h"
+#include "live/read_follower.h"
 
 #include <stdbool.h>
 
