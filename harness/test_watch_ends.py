@@ -1,0 +1,160 @@
+"""`picklock watch`: how it ends, and with which status, when the command, the server, a connection or the disk does."""
+
+import re
+import shlex
+import signal
+import subprocess
+import sys
+
+import pytest
+import redis
+from conftest import PATIENCE_S, PICKLOCK, run, server
+from watching import MANY, PRELUDE, RIGHT, json_of, violated, watch
+
+
+def test_who_goes_away_before_the_answer_may_have_been_granted(tmp_path):
+    """Whoever nobody answered holds the lock all the same: the next is refused, and gets it when its time is over."""
+    result, results = json_of(tmp_path, """
+import socket
+from urllib.parse import urlparse
+there = urlparse(os.environ["REDIS_URL"])
+for i in range(20):
+    gone = socket.create_connection((there.hostname, there.port))
+    gone.sendall(f"SET lock:{i} token-of-gone-{i} NX PX 300\\r\\n".encode())
+    gone.close()
+late = client()
+for i in range(20):
+    while not late.set(f"lock:{i}", A + str(i), nx=True, px=20000): pass
+    assert late.eval(CAD, 1, f"lock:{i}", A + str(i)) == 1
+""")
+    assert result.status == 0 and not violated(results), result.out + result.err
+
+
+def test_the_status_is_that_of_the_command(tmp_path):
+    assert watch(tmp_path, RIGHT + "sys.exit(7)").status == 7
+
+
+def test_behind_a_command_that_waits_nothing_is_known_and_nobody_stands_still(tmp_path):
+    """The same connection asks for the lock, and whoever is to push must release it first."""
+    result = watch(tmp_path, """
+import socket
+from urllib.parse import urlparse
+there, one = urlparse(os.environ["REDIS_URL"]), client()
+assert one.set("lock:1", A, nx=True, px=20000)
+waits = socket.create_connection((there.hostname, there.port))
+waits.sendall(f"BLPOP queue 0\\r\\nSET lock:1 {B} NX PX 20000\\r\\n".encode())
+while not any(found["cmd"] == "blpop" for found in one.client_list()): pass
+assert one.eval(CAD, 1, "lock:1", A) == 1
+one.rpush("queue", 1)
+answers = waits.makefile("rb")
+while answers.readline() != b"+OK\\r\\n": pass
+""")
+    assert result.status == 2 and "a connection that waits" in result.err, result.out + result.err
+
+
+def test_a_server_that_is_killed_is_no_verdict(tmp_path):
+    result = watch(tmp_path, """
+one = client()
+assert one.set("lock:1", A, nx=True, px=20000)
+os.kill(one.info("server")["process_id"], 9)
+try:
+    while True: one.ping()
+except redis.exceptions.ConnectionError: pass
+time.sleep(0.1)
+""")
+    assert result.status == 2 and "unknown:" in result.err, result.out + result.err
+
+
+def test_a_history_on_a_full_disk_is_no_verdict(tmp_path):
+    script = tmp_path / "suite.py"
+    script.write_text(PRELUDE + MANY % 20)
+    small = tmp_path / "small"
+    small.mkdir()
+    words = [str(PICKLOCK), "watch", "--key", "lock:*", "--out", str(small), "--", sys.executable, str(script)]
+    done = subprocess.run(["unshare", "-rm", "sh", "-c", f"mount -t tmpfs -o size=64k none {small} && {shlex.join(words)}"],
+                          capture_output=True, text=True, timeout=PATIENCE_S)
+    if "unshare" in done.stderr or "mount:" in done.stderr:
+        pytest.skip("no file system of our own here")
+    assert done.returncode == 70 and ("No space left" in done.stderr or "history cannot be written" in done.stderr), done
+
+
+def test_a_command_that_ignores_the_signal_is_killed_and_one_that_forked_is_not_waited_for(tmp_path):
+    script = tmp_path / "suite.py"
+    script.write_text(PRELUDE + """
+import signal
+signal.signal(signal.SIGTERM, signal.SIG_IGN)
+assert client().set("lock:1", A, nx=True, px=20000)
+print("has it", flush=True); time.sleep(600)
+""")
+    with subprocess.Popen([PICKLOCK, "watch", "--key", "lock:*", "--out", tmp_path, "--", sys.executable, script],
+                          stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as watching:
+        assert watching.stdout.readline() == "has it\n"
+        watching.send_signal(signal.SIGTERM)
+        watching.communicate(timeout=PATIENCE_S)
+        assert watching.returncode == 128 + signal.SIGKILL
+    result, results = json_of(tmp_path, """
+one = client()
+assert one.set("lock:1", A, nx=True, px=20000) and one.eval(CAD, 1, "lock:1", A) == 1
+started = one.time()
+if os.fork() == 0:
+    for stream in (0, 1, 2): os.close(stream)
+    try:
+        while True: one.ping()
+    except redis.exceptions.ConnectionError: os._exit(0)
+os._exit(0)
+""")
+    assert result.status == 0 and any("outlived the command" in note for note in results["notes"]), results["notes"]
+
+
+def test_a_server_of_somebody_else_and_a_signal(tmp_path):
+    """Without a command it ends with a signal; the password goes nowhere."""
+    with server("--requirepass", "s@cret") as port:
+        watching = subprocess.Popen([PICKLOCK, "watch", "--key", "lock:*", "--redis", f"redis://:s%40cret@127.0.0.1:{port}/2",
+                                     "--out", tmp_path], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        address = watching.stdout.readline().strip()
+        assert re.fullmatch(r"redis://127\.0\.0\.1:\d+/2", address)
+        ours = redis.Redis.from_url(address.replace("//", "//:s%40cret@"))
+        assert ours.set("lock:1", "token-of-ours", nx=True, px=20000)
+        assert ours.eval("return redis.call('del', KEYS[1])", 1, "lock:1", "token-of-ours") == 1
+        ours.close()
+        watching.send_signal(signal.SIGINT)
+        out, err = watching.communicate(timeout=PATIENCE_S)
+    assert watching.returncode == 0 and "1 grants" in out, out + err
+    assert not subprocess.run(["grep", "-rlE", "s(@|%40)cret", tmp_path], capture_output=True, text=True).stdout
+
+
+def test_a_command_that_is_ended_by_a_signal(tmp_path):
+    script = tmp_path / "suite.py"
+    script.write_text(PRELUDE + "client().set('lock:1', A, nx=True, px=20000); print('has it', flush=True); time.sleep(600)")
+    watching = subprocess.Popen([PICKLOCK, "watch", "--key", "lock:*", "--out", tmp_path, "--", sys.executable, script],
+                                stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    assert watching.stdout.readline() == "has it\n"
+    watching.send_signal(signal.SIGTERM)
+    out, err = watching.communicate(timeout=PATIENCE_S)
+    assert watching.returncode == 128 + signal.SIGTERM and "ended by a signal" in out + err, out + err
+
+
+def test_a_script_too_long_to_be_seen_whole_is_no_verdict(tmp_path):
+    """One that comes in one piece may be longer than 16 kB, and is seen: this one can not."""
+    result = watch(tmp_path, """
+assert client().set("lock:1", A, nx=True, px=20000)
+client().eval("-- " + 300000 * "x" + "\\nreturn redis.call('del', KEYS[1])", 1, "lock:1")
+""")
+    assert result.status == 2 and "not all keys that it names were seen" in result.err, result.out + result.err
+
+
+def test_no_lock_is_no_verdict(tmp_path):
+    result = watch(tmp_path, 'client().set("other", 1)')
+    assert result.status == 2 and "no watched key was granted" in result.err
+
+
+@pytest.mark.parametrize(("arguments", "status", "words"), [
+    (["--", "true"], 64, "--key"),
+    (["--key", "lock:*", "--redis", "redis://127.0.0.1:1", "--", "true"], 69, "127.0.0.1:1"),
+    (["--key", "lock:*", "--", "/no/such/command"], 69, "/no/such/command"),
+    (["--key", "lock:*", "--fence-key", "", "--", "true"], 64, "--fence-key"),
+    (["--key", "lock:*", "--redis", "redis://x", "--redis-server", "y", "--", "true"], 64, "exclude"),
+])
+def test_bad_use(tmp_path, arguments, status, words):
+    result = run("watch", "--out", tmp_path, *arguments)
+    assert result.status == status and words in result.err, result.err

@@ -1,0 +1,75 @@
+"""What the tests of `picklock watch` share: a program of somebody's own, played under it."""
+
+import json
+import sys
+
+from conftest import run
+
+PRELUDE = """
+import os, redis, sys, threading, time
+def client(**more): return redis.Redis.from_url(os.environ["REDIS_URL"], **more)
+A, B, C = "token-of-client-A", "token-of-client-B", "token-of-client-C"
+CAD = "if redis.call('get', KEYS[1]) == ARGV[1] then return redis.call('del', KEYS[1]) else return 0 end"
+"""
+
+
+def watch(tmp_path, program, *options):
+    script = tmp_path / "suite.py"
+    script.write_text(PRELUDE + program)
+    return run("watch", "--key", "lock:*", "--out", tmp_path / "runs", *options, "--", sys.executable, script)
+
+
+def json_of(tmp_path, program, *options):
+    result = watch(tmp_path, program, "--json", tmp_path / "results.json", *options)
+    return result, json.loads((tmp_path / "results.json").read_text())
+
+
+def violated(results):
+    row, = results["results"]
+    return {found["property"]: found for found in row["properties"] if found["verdict"] == "violated"}
+
+
+def check_same(tmp_path, results):
+    """The history that was written comes to the same verdict."""
+    checked = run("check", tmp_path / "runs" / "latest" / "histories" / "watch.jsonl", "--json", "-").json
+    assert violated(checked).keys() == violated(results).keys()
+
+
+RIGHT = """
+shared = client()
+def work(number):
+    for i in range(4):
+        with shared.lock(f"lock:{number % 2}", timeout=20, sleep=0.002) as lock:
+            with shared.pipeline() as pipe:
+                pipe.multi(); pipe.incr("sum"); pipe.get("lock:other"); pipe.execute()
+            lock.extend(5)
+threads = [threading.Thread(target=work, args=(n,)) for n in range(4)]
+for thread in threads: thread.start()
+for thread in threads: thread.join()
+one = client()
+with one.pipeline() as pipe:
+    pipe.set("lock:pipe", A, nx=True, px=20000); pipe.eval(CAD, 1, "lock:pipe", A)
+    assert pipe.execute() == [True, 1]
+one.set("lock:data", "is no lock"); one.delete("lock:data")
+assert one.set("lock:short", A, nx=True, px=30)
+while one.exists("lock:short"): time.sleep(0.005)
+assert one.set("lock:short", B, nx=True, px=20000) and one.eval(CAD, 1, "lock:short", B) == 1
+assert one.set("lock:plain", "1", nx=True, px=20000) and one.delete("lock:plain") == 1
+assert int(one.get("sum")) == 16
+"""
+
+
+MANY = """
+def work(number):
+    own = client()
+    for i in range(%d):
+        token = f"token-of-{number}-{i}"
+        with own.pipeline(transaction=False) as pipe:
+            for lock in (1, 2): pipe.set(f"lock:{lock}", token, nx=True, px=20000)
+            got = pipe.execute()
+        for lock in (1, 2):
+            if got[lock - 1]: assert own.eval(CAD, 1, f"lock:{lock}", token) == 1
+threads = [threading.Thread(target=work, args=(n,)) for n in range(8)]
+for thread in threads: thread.start()
+for thread in threads: thread.join()
+"""
