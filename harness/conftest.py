@@ -3,13 +3,18 @@ share, and those of the proxy."""
 
 import contextlib
 import ctypes
+import fcntl
 import json
 import os
 import pathlib
+import pty
 import shutil
 import signal
 import socket
+import struct
 import subprocess
+import termios
+import threading
 import time
 
 import pytest
@@ -47,6 +52,29 @@ def flat(results):
         else:
             rows.append({**inner, **outer})
     return rows
+
+
+def in_a_terminal(words, columns=100, stream="stdout", **options):
+    """subprocess.run, one stream of it a terminal's, and what that was given. We let go of the terminal last: Linux may drop
+    what is on its way when the last writer does, so the end is a mark of ours, behind all that was written."""
+    ours, its = pty.openpty()
+    fcntl.ioctl(its, termios.TIOCSWINSZ, struct.pack("HHHH", 40, columns, 0, 0))
+    said = bytearray()
+
+    def read():
+        while not said.endswith(b"\0"):
+            said.extend(os.read(ours, 1 << 16))
+
+    reader = threading.Thread(target=read)
+    reader.start()
+    try:
+        done = subprocess.run([*map(str, words)], **{"stdin": subprocess.DEVNULL, "timeout": PATIENCE_S, stream: its, **options})
+    finally:
+        os.write(its, b"\0")
+        reader.join()
+        os.close(its)
+        os.close(ours)
+    return done, said[:-1].decode().replace("\r\n", "\n")
 
 
 # One that was killed is there until the system has seen to it.

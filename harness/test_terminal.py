@@ -1,16 +1,12 @@
 """What is printed is as wide as its terminal, from 60 to 200 columns, in a real one; a pipe has 100, wherever it stands."""
 
-import fcntl
 import json
 import os
-import pty
 import re
-import struct
 import subprocess
-import termios
 
 import pytest
-from conftest import PICKLOCK, ROOT, run
+from conftest import PICKLOCK, ROOT, in_a_terminal, run
 
 SCENARIOS = [ROOT / "scenarios" / f"{name}.yaml" for name in ("late-grant", "stale-write", "expired-lease-double-delete")]
 COMMANDS = {
@@ -22,23 +18,8 @@ COMMANDS = {
 
 def printed(columns, words, cwd):
     """Standard output as a terminal of so many columns takes it; what the other streams say is not part of it."""
-    ours, its = pty.openpty()
-    fcntl.ioctl(its, termios.TIOCSWINSZ, struct.pack("HHHH", 40, columns, 0, 0))
-    process = subprocess.Popen([PICKLOCK, *map(str, words)], stdin=subprocess.DEVNULL, stdout=its, stderr=subprocess.DEVNULL, cwd=cwd,
-                               env={**os.environ, "NO_COLOR": "1", "LC_ALL": "C.UTF-8"})
-    os.close(its)
-    parts = []
-    while True:
-        try:
-            part = os.read(ours, 1 << 16)
-        except OSError:  # the other end is shut
-            break
-        if not part:
-            break
-        parts.append(part)
-    process.wait()
-    os.close(ours)
-    return b"".join(parts).decode().replace("\r\n", "\n")
+    return in_a_terminal([PICKLOCK, *words], columns, stderr=subprocess.DEVNULL, cwd=cwd,
+                         env={**os.environ, "NO_COLOR": "1", "LC_ALL": "C.UTF-8"})[1]
 
 
 @pytest.mark.parametrize("columns", [60, 77, 100, 200])

@@ -1,19 +1,14 @@
 """Workers: somebody's lock program as a process, one clean hand-over (`test --once`), and its protocol."""
 
-import contextlib
-import fcntl
 import json
-import os
 import re
 import signal
-import struct
 import subprocess
-import termios
 import time
 
 import jsonschema
 import pytest
-from conftest import PICKLOCK, ROOT
+from conftest import PICKLOCK, ROOT, in_a_terminal
 from workers import PYTHON, REDIS_PY, SMALL_NODE, needs_node, needs_redis_py, once, plain_worker
 
 worker = pytest.fixture(plain_worker)
@@ -165,23 +160,15 @@ class Worker(Worker):
 # --- how it is told ---
 
 
-def in_a_terminal(columns, *words):
+def lines_in_a_terminal(columns, *words):
     """The lines that picklock prints into one, when it has ended well."""
-    master, slave = os.openpty()
-    fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
-    ran = subprocess.run([PICKLOCK, *words], stdout=slave, stderr=subprocess.PIPE, timeout=120)
-    os.close(slave)
-    told = b""
-    with contextlib.suppress(OSError):  # the end of a terminal
-        while part := os.read(master, 65536):
-            told += part
-    os.close(master)
+    ran, told = in_a_terminal([PICKLOCK, *words], columns, stderr=subprocess.PIPE)
     assert ran.returncode == 0, ran
-    return told.decode().splitlines()
+    return told.splitlines()
 
 
 def test_lines_as_wide_as_the_terminal(worker):
-    lines = in_a_terminal(50, "test", "--once", worker())
+    lines = lines_in_a_terminal(50, "test", "--once", worker())
     assert max(map(len, lines)) <= 50
     assert "      0.0  A  sends to server 1: SET lock A NX PX" in lines and " " * 14 + "10000" in lines, lines
 
@@ -189,7 +176,7 @@ def test_lines_as_wide_as_the_terminal(worker):
 def test_sentences_as_wide_as_the_terminal(tmp_path):
     story = ROOT / "scenarios" / "expired-lease-double-delete.yaml"
     words = "run", story, "--scheme", "set-nx-ex-del", "--on", "sim", "--out", tmp_path
-    sentences = {columns: [line for line in in_a_terminal(columns, *words) if re.match(r" {4}\S", line)] for columns in (70, 200)}
+    sentences = {columns: [line for line in lines_in_a_terminal(columns, *words) if re.match(r" {4}\S", line)] for columns in (70, 200)}
     assert 60 < max(map(len, sentences[70])) <= 70 and 100 < max(map(len, sentences[200])) <= 200
     assert " ".join(sentences[70]).split() == " ".join(sentences[200]).split()
 

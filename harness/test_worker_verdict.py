@@ -1,11 +1,8 @@
 """`picklock test COMMAND`: a lock program from the check of its worker to the verdict, in one report. Small bounds, few faults: what the
 parts find is tested where they are (test_worker_runs.py, test_worker_asking.py)."""
 
-import contextlib
 import html
 import json
-import os
-import pty
 import re
 import shlex
 import signal
@@ -13,7 +10,7 @@ import subprocess
 
 import jsonschema
 import pytest
-from conftest import PICKLOCK, ROOT
+from conftest import PICKLOCK, ROOT, in_a_terminal
 from workers import PYTHON, REDIS_PY, needs_redis_py
 
 SCENARIO = ROOT / "scenarios" / "expired-lease-double-delete.yaml"
@@ -196,18 +193,11 @@ class Worker(Worker):
     def acquire(self, wait_ms):
         return self.ask("SET", self.settings.key, f"{started:032d}", "NX", "PX", self.settings.ttl_ms) == b"+OK\\r\\n"
 """)
-    terminal, end = pty.openpty()
     with open("/dev/full", "w") as full:
-        done = subprocess.run([PICKLOCK, "test", command, SCENARIO, "--fault", "none", *SMALL, "--budget", "1ms", "--out", out], stdout=full,
-                              stderr=end, timeout=60)
-    os.close(end)
-    said = b""
-    with contextlib.suppress(OSError):
-        while got := os.read(terminal, 65536):
-            said += got
-    os.close(terminal)
-    assert done.returncode == 70 and b"standard output: cannot be written" in said, said
-    assert re.search(rb"1/1 none: \d+ states, \d+ steps deep, \d+ executions, at most 0 s left", said), said
+        done, said = in_a_terminal([PICKLOCK, "test", command, SCENARIO, "--fault", "none", *SMALL, "--budget", "1ms", "--out", out],
+                                   stream="stderr", stdout=full)
+    assert done.returncode == 70 and "standard output: cannot be written" in said, said
+    assert re.search(r"1/1 none: \d+ states, \d+ steps deep, \d+ executions, at most 0 s left", said), said
     cell = results_of(out)["results"][-1]
     assert cell["verdict"] == "unknown" and cell["search"]["end"] == "the time was up"
 
