@@ -8,7 +8,7 @@
 #include <string.h>
 
 static const int64_t TIMER_MAX_US = INT64_C(1) << 50;
-enum { RECORDS_MAX = 1 << 22, NAMES_MAX = 64 };
+enum { RECORDS_MAX = 1 << 22, NAMES_MAX = 64, ELAPSED_MAX = 1 << 20 };
 
 /* --- written --- */
 
@@ -145,7 +145,8 @@ static bool is_edge(const char *bytes, size_t size)
         return false;
     memcpy(&edge, bytes, sizeof edge);
     return edge.happening < HAPPENING_COUNT && edge.server < SERVERS_MAX &&
-           edge.whose <= WHOSE_OTHER && edge.elapsed >= ELAPSED_ANY;
+           edge.whose <= WHOSE_OTHER && edge.elapsed >= ELAPSED_ANY &&
+           edge.elapsed <= ELAPSED_MAX && abs(edge.jumped) <= ELAPSED_MAX;
 }
 
 static bool is_question(const char *bytes, size_t size)

@@ -13,8 +13,9 @@ static const char key[] = "lock";
 
 /* --- the search's view of it --- */
 
-/* The history, the last moment that counts, and the servers that it has met. */
-static const enum scheme_field fields[] = {FIELD_STEP, FIELD_TIME, FIELD_COUNT};
+/* The history, the last moment that counts, the servers that it has met, and how far its wall clock
+ * has jumped. */
+static const enum scheme_field fields[] = {FIELD_STEP, FIELD_TIME, FIELD_COUNT, FIELD_COUNT};
 
 static void fill_scheme(const struct asking *asking, struct scheme *scheme)
 {
@@ -186,6 +187,7 @@ void asking_free(struct asking *asking)
     session_free(asking->session);
     free(asking->ends);
     free(asking->late_ends);
+    free(asking->jumped_ends);
     asking_classes_free(&asking->classes);
     cache_shut(&asking->cache);
     free(asking);
@@ -214,6 +216,7 @@ void asking_expect(struct asking *asking, const uint8_t *budget)
     asking->expects_cuts = false;
     for (enum fault fault = 0; fault < FAULT_COUNT; fault++)
         asking->expects_cuts |= budget[fault] && cuts(fault);
+    asking->expects_jumps = budget[FAULT_CLIENT_CLOCK];
     asking->expects_late = budget[FAULT_SLOW_WORK] || budget[FAULT_STALL];
     asking->worker.runs_max = asking->worker.runs + EXECUTIONS_MAX;
 }
@@ -230,22 +233,6 @@ const char *asking_cannot(enum fault fault)
     default:
         return NULL;
     }
-}
-
-bool asking_minds_time(const struct asking *asking)
-{
-    const struct worker_asker *worker = &asking->worker;
-    for (uint32_t i = 1; i <= worker->questions.count; i++) {
-        struct history_edge edge = worker_asker_edge(worker, i);
-        const int32_t elapsed = edge.elapsed;
-        for (edge.elapsed = 0; edge.elapsed < elapsed; edge.elapsed++) {
-            const uint32_t other = intern_find(&worker->questions, &edge, sizeof edge);
-            if (other != UNKNOWN_ID &&
-                !remembered_is_same(&worker->answers[i - 1], &worker->answers[other]))
-                return true;
-        }
-    }
-    return false;
 }
 
 const struct failure *asking_failure(const struct asking *asking)

@@ -78,7 +78,6 @@ const char *asking_cannot(enum fault fault);
 
 /* Did the time that passed ever change what the worker did? Then clocks that jump, or drift, may,
  * too, and are not decided. */
-bool asking_minds_time(const struct asking *asking);
 
 /* What went wrong so far; code FAIL_NONE: nothing. */
 const struct failure *asking_failure(const struct asking *asking);

@@ -18,7 +18,7 @@
  * time had passed wherever that counts: HAPPENING_COUNT. */
 struct heard {
     uint32_t phase, happening, reply, whose;
-    int32_t elapsed;
+    int32_t elapsed, jumped;
 };
 
 enum { HEARD_MAX = 256 };
@@ -56,6 +56,7 @@ static void hear(struct told_by_servers *told, const struct history_edge *edge,
         told->phase++;
     }
     heard.elapsed = edge->elapsed;
+    heard.jumped = edge->jumped;
     if (!is_of_server(edge) || edge->elapsed != ELAPSED_ANY)
         told->phases[told->phases_count++] = heard;
     if (edge->happening == HAPPENS_ACQUIRE || edge->happening == HAPPENS_RELEASE)

@@ -5,12 +5,15 @@
 
 #include <string.h>
 
+enum { JUMPS_OVER = 2 }; /* a clock jumps by so many ticks more than a lease, as in explore/ */
+
 /* Two workers side by side, told the same. */
 struct twins {
     struct asking *asking;
     uint32_t node, fresh;
     struct kept kept[SERVERS_MAX]; /* at the servers that they are told of */
     uint32_t asked[SERVERS_MAX];   /* the command that a server has yet to answer; 0: none */
+    int32_t jumped;                /* ticks, by the wall clock, before the next operation */
     bool is_first_lost;            /* the connection to the first server breaks at once */
     const uint8_t *name; /* what the fresh one calls the server that the other one calls so; NULL:
                             the same */
@@ -125,7 +128,9 @@ static enum fail end_operation(struct twins *pair, struct remembered_step *told,
 static enum fail operate(struct twins *pair, enum happening begins, struct remembered_step *told,
                          struct failure *failure)
 {
-    enum fail fail = tell_both(pair, &(struct history_edge){.happening = begins}, told, failure);
+    const struct history_edge edge = {.happening = begins, .jumped = pair->jumped};
+    enum fail fail = tell_both(pair, &edge, told, failure);
+    pair->jumped = 0;
     if (!fail && pair->is_first_lost && pair->asked[0]) {
         pair->asked[0] = 0;
         fail = tell_both(pair, &(struct history_edge){.happening = HAPPENS_RESET}, told, failure);
@@ -171,7 +176,8 @@ static enum fail take_and_release(struct twins *pair, int32_t ticks, struct fail
         ticks = 0;
     if (ticks)
         set_servers(pair, nothing);
-    const struct history_edge release = {.happening = HAPPENS_RELEASE, .elapsed = ticks};
+    const struct history_edge release = {.happening = HAPPENS_RELEASE,
+                                         .elapsed = ticks * ELAPSED_EACH};
     enum fail fail = tell_both(pair, &release, &told, failure);
     return fail ? fail : end_operation(pair, &told, failure);
 }
@@ -218,6 +224,22 @@ static enum fail end_in_time(struct twins *pair, struct failure *failure)
     return take_and_release(pair, 0, failure);
 }
 
+/* Its wall clock jumps behind the attempt, ahead or back; then it is granted, and released. */
+static enum fail compare_jumped(struct asking *asking, uint32_t node, struct failure *failure)
+{
+    if (!asking->worker.answers[node - 1].has_wall ||
+        is_among(asking->jumped_ends, asking->jumped_ends_count, node))
+        return FAIL_NONE;
+    for (int sign = 1; sign >= -1; sign -= 2) {
+        struct twins pair = {
+            .asking = asking, .node = node, .jumped = sign * (asking->lease_ticks + JUMPS_OVER)};
+        if (take_and_release(&pair, 0, failure))
+            return pair.have_differed ? ask_both_again(asking, &pair, failure) : failure->code;
+    }
+    put_among(&asking->jumped_ends, &asking->jumped_ends_count, node);
+    return FAIL_NONE;
+}
+
 enum fail asking_compare_end(struct asking *asking, uint32_t node, struct failure *failure)
 {
     struct twins pair = {.asking = asking, .node = node}, late = pair;
@@ -231,7 +253,7 @@ enum fail asking_compare_end(struct asking *asking, uint32_t node, struct failur
             return late.have_differed ? ask_both_again(asking, &late, failure) : failure->code;
         put_among(&asking->late_ends, &asking->late_ends_count, node);
     }
-    return FAIL_NONE;
+    return asking->expects_jumps ? compare_jumped(asking, node, failure) : FAIL_NONE;
 }
 
 /* --- two ways to one class --- */
@@ -363,7 +385,8 @@ bool asking_is_moved_by_cut(const struct asking *asking, const struct history_ed
                             const struct remembered_step *told)
 {
     const int64_t before_us = timer_at(asking, edge->from);
-    const int64_t passed_us = edge->elapsed > 0 ? edge->elapsed * asking->tick_us : 0;
+    const int64_t passed_us =
+        edge->elapsed > 0 ? edge->elapsed * asking->tick_us / ELAPSED_EACH : 0;
     if (before_us == TIME_NEVER || told->timer_us == TIME_NEVER)
         return before_us != told->timer_us;
     return told->timer_us != (before_us > passed_us ? before_us - passed_us : 0);

@@ -45,6 +45,7 @@ struct asking {
     int64_t lease_us, tick_us;
     uint64_t seed;
     bool expects_cuts, expects_late; /* connections that break; releases behind a lease */
+    bool expects_jumps;              /* of a worker's clock */
     bool is_even_handed;             /* it was found to treat its servers alike */
     struct classes classes;
     /* Histories behind which the worker was found to be as a new one. */
@@ -53,6 +54,9 @@ struct asking {
     /* Those of them whose next lease was over before the release, too. */
     uint32_t *late_ends;
     int late_ends_count;
+    /* Those whose worker had read its wall clock, and did not mind that it jumped then. */
+    uint32_t *jumped_ends;
+    int jumped_ends_count;
     struct cache cache;
     struct worker_program kept_of; /* what the kept answers say of the worker */
     uint64_t generation;           /* runs that have kept these answers */

@@ -3,8 +3,10 @@
 
 #include <string.h>
 
-/* Field 0 of a client: its history, from here on; below stand the marks of scripts. */
-enum { FIELD_NODE, FIELD_MOMENT, FIELD_ORDER, NODE_BASE = 1000 };
+/* Field 0 of a client: its history, from here on; below stand the marks of scripts. Field 3: how
+ * many ticks its wall clock has jumped since the last moment that counts, from here; 0: it has not
+ * read that clock. */
+enum { FIELD_NODE, FIELD_MOMENT, FIELD_ORDER, FIELD_JUMPED, NODE_BASE = 1000, JUMPED_BASE = 1000 };
 
 /* --- clients --- */
 
@@ -12,11 +14,6 @@ static uint32_t node_of(const struct client_state *client_state)
 {
     const int32_t field = client_state->fields[FIELD_NODE];
     return field ? (uint32_t)(field - NODE_BASE) : NODE_ROOT;
-}
-
-static int32_t now_of(const struct client_state *client_state)
-{
-    return EPOCH_US + client_state->skew * TICK_US;
 }
 
 /* --- servers that are treated alike: a history calls them by the order in which it met them --- */
@@ -91,13 +88,24 @@ static int32_t order_in_class(int32_t order, const struct history_class *it)
     return named;
 }
 
-/* Since the last moment that counts, in ticks. Of a clock that has jumped back: none. */
+/* Since the last moment that counts, as an edge tells it. */
 static int32_t elapsed_of(const struct client_state *client_state)
 {
     const int32_t moment = client_state->fields[FIELD_MOMENT];
-    if (!moment)
-        return ELAPSED_ANY;
-    return now_of(client_state) > moment ? (now_of(client_state) - moment) / TICK_US : 0;
+    return moment ? (EPOCH_US - moment) * ELAPSED_EACH / TICK_US : ELAPSED_ANY;
+}
+
+static int32_t jumped_of(const struct client_state *client_state)
+{
+    const int32_t jumped = client_state->fields[FIELD_JUMPED];
+    return jumped ? jumped - JUMPED_BASE : 0;
+}
+
+static void jump(struct subject *subject, struct client_state *client_state, int ticks)
+{
+    (void)subject;
+    if (client_state->fields[FIELD_JUMPED])
+        client_state->fields[FIELD_JUMPED] += ticks;
 }
 
 /* What it hears of a reply: a phrase, and whose token is in it. */
@@ -122,8 +130,7 @@ static uint32_t meet_server(const struct asking *asking, struct client_state *cl
                             int server)
 {
     int32_t *order = &client_state->fields[FIELD_ORDER];
-    *order = meet(asking, *order, server);
-    return (uint32_t)named_in(asking, *order, server);
+    return (uint32_t)named_in(asking, *order = meet(asking, *order, server), server);
 }
 
 static enum fail edge_of(struct asking *asking, struct client_state *client_state,
@@ -133,8 +140,9 @@ static enum fail edge_of(struct asking *asking, struct client_state *client_stat
                                           [MOMENT_TIMEOUT] = HAPPENS_RESET,
                                           [MOMENT_LOST] = HAPPENS_RESET,
                                           [MOMENT_WAKE] = HAPPENS_TIMER};
-    *edge =
-        (struct history_edge){.from = node_of(client_state), .elapsed = elapsed_of(client_state)};
+    *edge = (struct history_edge){.from = node_of(client_state),
+                                  .elapsed = elapsed_of(client_state),
+                                  .jumped = jumped_of(client_state)};
     if (impulse->kind == IMPULSE_ACQUIRE)
         edge->happening = HAPPENS_ACQUIRE;
     else if (impulse->kind == IMPULSE_RELEASE)
@@ -228,11 +236,12 @@ static enum fail take_history(struct asking *asking, const struct remembered_ste
 static void take_time(const struct asking *asking, const struct remembered_step *told,
                       struct client_state *client_state)
 {
-    client_state->wake = NO_TIME;
-    if (told->timer_us != TIME_NEVER)
-        client_state->wake = (int16_t)((told->timer_us + asking->tick_us - 1) / asking->tick_us);
-    if (told->counts)
-        client_state->fields[FIELD_MOMENT] = now_of(client_state);
+    const int64_t up_us = told->timer_us == TIME_NEVER ? 0 : told->timer_us + asking->tick_us - 1;
+    client_state_set_timer(client_state, up_us ? up_us / asking->tick_us : NO_TIME);
+    if (!told->counts)
+        return;
+    client_state->fields[FIELD_MOMENT] = EPOCH_US;
+    client_state->fields[FIELD_JUMPED] = told->has_wall ? JUMPED_BASE : 0;
 }
 
 /* An attempt that is over leaves a new worker: that was asked. */
@@ -310,7 +319,8 @@ static void lose(struct subject *subject, const struct config *config,
     struct history_edge edge = {.from = node_of(client_state),
                                 .happening = HAPPENS_CUT,
                                 .server = meet_server(asking, client_state, server),
-                                .elapsed = elapsed_of(client_state)};
+                                .elapsed = elapsed_of(client_state),
+                                .jumped = jumped_of(client_state)};
     struct remembered_step told;
     struct history_class class_of;
     (void)config;
@@ -482,6 +492,7 @@ static const char *name(struct subject *subject, int verb)
 const struct subject asking_subject_ops = {.step = step,
                                            .execute = execute,
                                            .lose = lose,
+                                           .jump = jump,
                                            .begin = begin,
                                            .pass = pass,
                                            .name = name,

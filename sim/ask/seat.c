@@ -141,8 +141,12 @@ enum fail seat_reset(struct worker_asker *asker, struct seat *seat, struct failu
         seat->is_new = false;
         return ring_out(asker, seat, failure);
     }
-    if (seat_run_out(seat, failure) ||
-        session_ask(seat->session, seat->client, (struct worker_request){.op = WORKER_RESET},
+    if (seat_run_out(seat, failure))
+        return failure->code;
+    session_jump_clock(seat->session, seat->client, -seat->jumped_in_all_us);
+    seat->jumped_in_all_us = 0;
+    seat_note_moment(seat);
+    if (session_ask(seat->session, seat->client, (struct worker_request){.op = WORKER_RESET},
                     failure) ||
         begin_again(seat, failure) || seat_run_out(seat, failure) || ring_out(asker, seat, failure))
         return failure->code;
@@ -171,6 +175,36 @@ static int64_t timer_of(struct worker_asker *asker, struct seat *seat)
     return (left_us + asker->tick_us - 1) / asker->tick_us * asker->tick_us;
 }
 
+void seat_note_moment(struct seat *seat)
+{
+    seat->passed_us = seat->jumped_us = 0;
+}
+
+static int64_t elapsed_us(const struct worker_asker *asker, const struct history_edge *edge)
+{
+    return edge->elapsed > 0 ? edge->elapsed * asker->tick_us / ELAPSED_EACH : 0;
+}
+
+bool seat_is_ahead(const struct worker_asker *asker, const struct seat *seat,
+                   const struct history_edge *edge)
+{
+    return seat->passed_us > elapsed_us(asker, edge);
+}
+
+static enum fail jump(struct worker_asker *asker, struct seat *seat, int32_t ticks,
+                      struct failure *failure)
+{
+    const int64_t amount_us = ticks * asker->tick_us - seat->jumped_us;
+    if (amount_us && atomic_load(&session_counts(seat->session, seat->client)->wall_waits))
+        return failure_set(failure, FAIL_UNKNOWN,
+                           "it waits until an instant of its wall clock: what becomes of such a "
+                           "wait when that clock jumps is not decided by asking yet");
+    session_jump_clock(seat->session, seat->client, amount_us);
+    seat->jumped_us += amount_us;
+    seat->jumped_in_all_us += amount_us;
+    return FAIL_NONE;
+}
+
 static enum fail let_pass(struct worker_asker *asker, struct seat *seat,
                           const struct history_edge *edge, struct failure *failure)
 {
@@ -178,10 +212,14 @@ static enum fail let_pass(struct worker_asker *asker, struct seat *seat,
     const int64_t timer_us = edge->happening == HAPPENS_TIMER ? timer_of(asker, seat) : 0;
     if (timer_us == TIME_NEVER)
         return failure_set(failure, FAIL_UNKNOWN, "a timer that ran is gone");
-    const int64_t elapsed_us = edge->elapsed > 0 ? edge->elapsed * asker->tick_us : 0;
-    const int64_t passes_us = timer_us > elapsed_us ? timer_us : elapsed_us;
-    if (passes_us)
+    const int64_t left_us = elapsed_us(asker, edge) - seat->passed_us;
+    const int64_t passes_us = timer_us > left_us ? timer_us : left_us;
+    if (jump(asker, seat, edge->jumped, failure))
+        return failure->code;
+    if (passes_us > 0) {
         session_let_pass(session, session_now_us(session) + passes_us);
+        seat->passed_us += passes_us;
+    }
     session_catch_up(session, seat->client);
     return FAIL_NONE;
 }
@@ -332,19 +370,23 @@ static bool has_sent(const struct remembered_step *told)
     return has;
 }
 
+static uint64_t wall_reads(const struct seat *seat)
+{
+    return atomic_load(&session_counts(seat->session, seat->client)->wall_reads);
+}
+
 /* Those of the monotonic clock only where they are the worker's own. */
 static uint64_t clock_reads(const struct worker_asker *asker, const struct seat *seat)
 {
     const struct time_counts *counts = session_counts(seat->session, seat->client);
-    const uint64_t wall = atomic_load(&counts->wall_reads);
-    return asker->has_idle_reads ? wall : wall + atomic_load(&counts->monotonic_reads);
+    return wall_reads(seat) + (asker->has_idle_reads ? 0 : atomic_load(&counts->monotonic_reads));
 }
 
 /* Steps a process that stands at the edge's beginning. */
 enum fail seat_step(struct worker_asker *asker, struct seat *seat, const struct history_edge *edge,
                     struct remembered_step *told, bool *reads_clock, struct failure *failure)
 {
-    const uint64_t reads = clock_reads(asker, seat);
+    const uint64_t reads = clock_reads(asker, seat), of_wall = wall_reads(seat);
     const bool was_asked = edge->happening == HAPPENS_ACQUIRE ||
                            edge->happening == HAPPENS_RELEASE ||
                            session_is_asked(seat->session, seat->client);
@@ -367,5 +409,6 @@ enum fail seat_step(struct worker_asker *asker, struct seat *seat, const struct 
     told->timer_us = timer_of(asker, seat);
     *reads_clock = clock_reads(asker, seat) != reads;
     told->counts = *reads_clock || told->timer_us != TIME_NEVER;
+    told->has_wall = wall_reads(seat) != of_wall;
     return FAIL_NONE;
 }

@@ -53,6 +53,21 @@ static struct spoken_token stand_in(const struct worker_asker *asker, const char
 }
 
 static void tell_edge(const struct worker_asker *asker, const struct history_edge *edge, char *text,
+                      size_t size);
+
+/* First its clock, where that has jumped. */
+static void tell_jump(const struct worker_asker *asker, const struct history_edge *edge, char *text,
+                      size_t size)
+{
+    struct history_edge then = *edge;
+    const int used = snprintf(text, size, "its wall clock jumps by %+.2f s; ",
+                              (double)edge->jumped * (double)asker->tick_us / 1e6);
+    then.jumped = 0;
+    if (used > 0 && (size_t)used < size)
+        tell_edge(asker, &then, text + used, size - (size_t)used);
+}
+
+static void tell_edge(const struct worker_asker *asker, const struct history_edge *edge, char *text,
                       size_t size)
 {
     static const char *const words[HAPPENING_COUNT] = {[HAPPENS_ACQUIRE] = "it is asked to acquire",
@@ -64,6 +79,10 @@ static void tell_edge(const struct worker_asker *asker, const struct history_edg
     const struct spoken_token other = stand_in(asker, "another-token");
     size_t length;
     char quoted[80];
+    if (edge->jumped) {
+        tell_jump(asker, edge, text, size);
+        return;
+    }
     if (edge->happening != HAPPENS_REPLY) {
         (void)snprintf(text, size, "%s", words[edge->happening]);
         return;
@@ -207,6 +226,8 @@ static enum fail go_to(struct worker_asker *asker, struct seat *seat, uint32_t n
         if (!remembered_is_same(known, &told))
             return two_answers(asker, seat->turn, &edge, known, &told, failure);
         seat->at = way[count];
+        if (known->counts)
+            seat_note_moment(seat);
     }
     return FAIL_NONE;
 }
@@ -225,6 +246,18 @@ static enum fail stand_at(struct worker_asker *asker, struct seat *seat, uint32_
     if (!goes_on && seat_reset(asker, seat, failure))
         return failure->code;
     return go_to(asker, seat, node, failure);
+}
+
+/* Where no more time has passed than the edge wants. */
+static enum fail stand_before(struct worker_asker *asker, struct seat *seat,
+                              const struct history_edge *edge, struct failure *failure)
+{
+    if (stand_at(asker, seat, edge->from, failure))
+        return failure->code;
+    if (!seat_is_ahead(asker, seat, edge))
+        return FAIL_NONE;
+    return seat_reset(asker, seat, failure) ? failure->code
+                                            : go_to(asker, seat, edge->from, failure);
 }
 
 static bool look_up(const struct worker_asker *asker, const struct history_edge *edge,
@@ -255,16 +288,22 @@ static bool has_moment(const struct worker_asker *asker, uint32_t node)
     return node != NODE_ROOT && asker->answers[node - 1].has_moment;
 }
 
-/* How long the timer of that history takes; it is no shorter than that before it rings. */
-static int32_t timer_ticks(const struct worker_asker *asker, uint32_t node)
+static bool has_wall(const struct worker_asker *asker, uint32_t node)
 {
-    const int64_t timer_us = asker->answers[node - 1].timer_us;
-    return timer_us == TIME_NEVER ? 0 : (int32_t)(timer_us / asker->tick_us);
+    return node != NODE_ROOT && asker->answers[node - 1].has_wall;
 }
 
-static int32_t at_least(int32_t ticks, int32_t least)
+/* How long the timer of that history takes, as an edge tells time; it is no shorter than that
+ * before it rings. */
+static int32_t timer_elapsed(const struct worker_asker *asker, uint32_t node)
 {
-    return ticks > least ? ticks : least;
+    const int64_t timer_us = asker->answers[node - 1].timer_us;
+    return timer_us == TIME_NEVER ? 0 : (int32_t)(timer_us / asker->tick_us * ELAPSED_EACH);
+}
+
+static int32_t at_least(int32_t elapsed, int32_t least)
+{
+    return elapsed > least ? elapsed : least;
 }
 
 enum fail history_ask(struct worker_asker *asker, const struct history_edge *edge,
@@ -273,10 +312,13 @@ enum fail history_ask(struct worker_asker *asker, const struct history_edge *edg
     struct history_edge timed = *edge, any = *edge;
     bool reads_clock;
     any.elapsed = ELAPSED_ANY;
+    any.jumped = 0;
     if (!has_moment(asker, edge->from))
         timed.elapsed = ELAPSED_ANY;
     else if (edge->happening == HAPPENS_TIMER)
-        timed.elapsed = at_least(timed.elapsed, timer_ticks(asker, edge->from));
+        timed.elapsed = at_least(timed.elapsed, timer_elapsed(asker, edge->from));
+    if (!has_wall(asker, edge->from))
+        timed.jumped = 0;
     const bool is_known_timed = intern_find(&asker->timed_edges, &any, sizeof any) != UNKNOWN_ID;
     if (look_up(asker, is_known_timed ? &timed : &any, told))
         return FAIL_NONE;
@@ -286,7 +328,7 @@ enum fail history_ask(struct worker_asker *asker, const struct history_edge *edg
                            "attempts, or clients, or a shorter --wait; a library that polls, or "
                            "renews, for ever does not end",
                            EXECUTIONS_MAX);
-    if (stand_at(asker, &asker->seat, edge->from, failure) ||
+    if (stand_before(asker, &asker->seat, &timed, failure) ||
         seat_step(asker, &asker->seat, &timed, told, &reads_clock, failure))
         return failure->code;
     const bool had_timer =
@@ -296,9 +338,12 @@ enum fail history_ask(struct worker_asker *asker, const struct history_edge *edg
     if (is_timed)
         (void)intern_put(&asker->timed_edges, &any, sizeof any);
     told->has_moment = told->counts || has_moment(asker, edge->from);
+    told->has_wall |= has_wall(asker, edge->from);
     asker->asked++;
     asker->timed += is_timed;
     remember(asker, is_timed ? &timed : &any, told);
+    if (told->counts)
+        seat_note_moment(&asker->seat);
     return FAIL_NONE;
 }
 

@@ -25,8 +25,15 @@ enum happening {
 /* A timer that is so many ticks away when it is set does not ring within a search. */
 enum { FAR_TICKS = 8 };
 
-/* Time that passed since the last moment that counts (remembered_step.counts), in ticks. */
-enum { ELAPSED_ANY = -1, NODE_ROOT = 0, NODE_LOST = INT32_MAX, EXECUTIONS_MAX = 20000 };
+/* Time that passed, by the worker's own clocks, since the last moment that counts
+ * (remembered_step.counts): in halves of a tick, since a clock may run at half its speed. */
+enum {
+    ELAPSED_EACH = 2,
+    ELAPSED_ANY = -1,
+    NODE_ROOT = 0,
+    NODE_LOST = INT32_MAX,
+    EXECUTIONS_MAX = 20000
+};
 
 struct history_edge {
     uint32_t from; /* a node */
@@ -35,6 +42,7 @@ struct history_edge {
     uint32_t reply;  /* REPLY: a phrase; else 0 */
     uint32_t whose;  /* the token in it */
     int32_t elapsed;
+    int32_t jumped; /* ticks that its wall clock has jumped meanwhile; 0 where it has not read it */
 };
 
 /* A command that it sent. */
@@ -56,6 +64,7 @@ struct remembered_step {
     uint8_t waits;      /* for a reply: bit a server */
     uint8_t counts;     /* it read a clock, or has a timer: time is told from here on */
     uint8_t has_moment; /* it, or something before it, counts */
+    uint8_t has_wall;   /* it, or something before it, has read the wall clock */
     uint16_t left; /* connections that it has ended itself, and waits for nothing on: channel_bit()
                     */
     uint8_t is_audited; /* it was asked again in a fresh process */
@@ -72,10 +81,13 @@ struct seat {
     struct session *session; /* borrowed */
     int client;
     int turn; /* of its servers: what a history calls server 0 is another one; see seat_server() */
-    uint32_t at;    /* its history so far */
-    bool is_new;    /* nothing was asked of it yet */
-    int commands;   /* that it sent in its attempt so far */
-    int64_t far_us; /* when a timer rings that is far away; TIME_NEVER: there is none */
+    uint32_t at;  /* its history so far */
+    bool is_new;  /* nothing was asked of it yet */
+    int commands; /* that it sent in its attempt so far */
+    /* Since the last moment that counts: a step that reads no clock is remembered for any time. */
+    int64_t passed_us, jumped_us;
+    int64_t jumped_in_all_us; /* by its wall clock, since it was reset */
+    int64_t far_us;           /* when a timer rings that is far away; TIME_NEVER: there is none */
     struct spoken_token own, other;
     char *said[64]; /* replies that the session may still hold */
     int said_next;
@@ -154,7 +166,13 @@ enum fail seat_ask(const struct seat *seat, enum worker_op op, struct failure *f
 /* Whatever is under way ends: its connections break, its timers ring. */
 enum fail seat_run_out(const struct seat *seat, struct failure *failure);
 enum fail seat_reset(struct worker_asker *asker, struct seat *seat, struct failure *failure);
-/* Makes that happen to a process that stands where it begins. */
+/* Its time is told by now: it counts anew from here. */
+void seat_note_moment(struct seat *seat);
+/* Has more time passed for it than that edge wants? */
+bool seat_is_ahead(const struct worker_asker *asker, const struct seat *seat,
+                   const struct history_edge *edge);
+/* Makes that happen to a process that stands where it begins. told->has_wall: in this step; counts:
+ * of this step alone, too. */
 enum fail seat_step(struct worker_asker *asker, struct seat *seat, const struct history_edge *edge,
                     struct remembered_step *told, bool *reads_clock, struct failure *failure);
 

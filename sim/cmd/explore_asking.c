@@ -55,11 +55,6 @@ void explore_asking_suit(struct cell *cell)
     cell->ignored = 1u << PROPERTY_FENCE_ORDER | 1u << PROPERTY_NO_LOST_UPDATE;
 }
 
-static bool has_fault_of_clocks(const struct cell *cell)
-{
-    return cell->options.budget[FAULT_CLIENT_CLOCK] || cell->options.budget[FAULT_CLIENT_DRIFT];
-}
-
 /* --- how far it is --- */
 
 enum { TELL_EVERY_US = 100000 };
@@ -116,9 +111,6 @@ static enum fail search(struct asking *asking, struct cell *cell, struct failure
     asking_expect(asking, cell->options.budget);
     enum fail fail = cell_search(cell, SECTION_NOTHING, failure);
     cell->learned_ways = asking_figures(asking).learned_ways;
-    if (!fail && has_fault_of_clocks(cell) && asking_minds_time(asking))
-        cell_doubt(cell, "what the worker does depends on its clock: one that jumps, or drifts, is "
-                         "not decided by asking yet");
     return fail;
 }
 

@@ -26,7 +26,7 @@ void moves_begin(struct moves_state *state, const struct run *run,
 
 bool moves_have_fault(enum fault fault)
 {
-    return fault != FAULT_RESEND && fault != FAULT_CLIENT_DRIFT && fault != FAULT_SAME_TOKEN;
+    return fault != FAULT_RESEND && fault != FAULT_SAME_TOKEN;
 }
 
 bool move_is_same(const struct move *one, const struct move *other)
@@ -147,20 +147,34 @@ static void list_work(struct move_listing *list)
         list->next_us = list->view.wake_us;
 }
 
+/* It jumps, ahead or back; it runs at half its speed, or at twice, once. */
+static void list_clock(struct move_listing *list)
+{
+    const int64_t jump_us = TICKS_OVER * tick_us(list->state->run);
+    const struct choice rows[] = {{CHOICE_CLIENT_CLOCK, .amount_us = jump_us},
+                                  {CHOICE_CLIENT_CLOCK, .amount_us = -jump_us},
+                                  {CHOICE_CLIENT_DRIFT, .amount_us = -500000},
+                                  {CHOICE_CLIENT_DRIFT, .amount_us = 1000000}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        const enum fault fault = choice_fault(rows[i].kind);
+        const bool has = fault == FAULT_CLIENT_DRIFT && list->state->has_drifted[list->client];
+        if (has || !is_affordable(list, fault))
+            continue;
+        struct move *move = add(list, rows[i].kind, list->client, -1);
+        move->fault = fault;
+        move->choice.amount_us = rows[i].amount_us;
+    }
+}
+
 static void list_client_faults(struct move_listing *list)
 {
     const enum phase phase = list->view.phase;
-    const int64_t jump_us = TICKS_OVER * tick_us(list->state->run);
     const struct choice whole = {.kind = CHOICE_CRASH, .client = list->client, .server = -1};
     if (phase != PHASE_IDLE && !list->is_stalled)
         add_pause(list, FAULT_STALL, &whole);
     if (phase != PHASE_IDLE && is_affordable(list, FAULT_CRASH))
         add(list, CHOICE_CRASH, list->client, -1)->fault = FAULT_CRASH;
-    for (int sign = 1; sign >= -1 && is_affordable(list, FAULT_CLIENT_CLOCK); sign -= 2) {
-        struct move *move = add(list, CHOICE_CLIENT_CLOCK, list->client, -1);
-        move->fault = FAULT_CLIENT_CLOCK;
-        move->choice.amount_us = sign * jump_us;
-    }
+    list_clock(list);
 }
 
 /* --- of a message --- */
@@ -480,8 +494,7 @@ enum fail moves_make(struct moves_state *state, struct world *world, const struc
         view = world->ops->client(world, choice->client);
         moves_note_access(state, choice, &before, &view);
     }
-    if (before.phase == PHASE_ACQUIRING || choice->kind == CHOICE_ACQUIRE) {
+    if (before.phase == PHASE_ACQUIRING || choice->kind == CHOICE_ACQUIRE)
         state->refused[choice->client] += view.phase == PHASE_IDLE && view.last == RESULT_REFUSED;
-    }
     return FAIL_NONE;
 }

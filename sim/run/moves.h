@@ -53,7 +53,8 @@ struct moves_state {
     int refused[ACTORS_MAX];
     int accesses[ACTORS_MAX];      /* that its section has begun; many: one failed */
     bool has_extended[ACTORS_MAX]; /* in the hold that goes on */
-    int times, ticks;              /* that time has passed; and that it was a whole tick */
+    bool has_drifted[ACTORS_MAX];
+    int times, ticks; /* that time has passed; and that it was a whole tick */
 };
 
 /* run is kept; budget: FAULT_COUNT of them. */

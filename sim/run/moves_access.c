@@ -31,4 +31,5 @@ void moves_note_access(struct moves_state *state, const struct choice *choice,
         ++*accesses;
     if (before->is_accessing && !after->is_accessing && after->last == RESULT_FAILED)
         *accesses = SECTION_IS_OVER;
+    state->has_drifted[choice->client] |= choice->kind == CHOICE_CLIENT_DRIFT;
 }

@@ -18,13 +18,14 @@ struct worker_asked {
 
 enum { ASKED_LEASE_US = 2000000 };
 
-/* The program, and its words. */
+/* The program of this folder in Python, and its words; NULL: they are the command. */
 static inline void ask_as(struct worker_asked *asked, const char *program, const char *name,
                           int servers, bool merges, int learns)
 {
     struct failure failure = {0};
-    (void)snprintf(asked->command, sizeof asked->command, "/usr/bin/python3 sim/test/%s.py %s",
-                   program, name);
+    (void)snprintf(asked->command, sizeof asked->command,
+                   program ? "/usr/bin/python3 sim/test/%s.py %s" : "%s%s", program ? program : "",
+                   name);
     asked->program = (struct worker_program){
         .command = asked->command, .wait_us = strcmp(name, "retrying") == 0 ? ASKED_LEASE_US : 0};
     asked->scheme = (struct scheme){.name = name, .unit_us = 1000};
@@ -52,6 +53,15 @@ static inline void search(struct worker_asked *asked, const struct explore_optio
     options->lease_ticks = asking_lease_ticks(asked->asking);
     asking_expect(asked->asking, options->budget);
     run(options, outcome);
+}
+
+/* A share of all, in fresh processes. */
+static inline void ask_again_and_end(struct worker_asked *asked)
+{
+    assert_true(asking_audit(asked->asking, 5, 0));
+    if (asking_failure(asked->asking)->code)
+        fail_msg("%s", asking_failure(asked->asking)->text);
+    asking_free(asked->asking);
 }
 
 #endif

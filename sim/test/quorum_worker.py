@@ -1,6 +1,7 @@
-"""quorum_worker.py [uneven|first|last|tidy|picky] - the scheme redlock as somebody's lock program: every server is asked at once, over a socket of its own, and their answers
+"""quorum_worker.py [uneven|first|last|tidy|picky|wall] - the scheme redlock as somebody's lock program: every server is asked at once, over a socket of its own, and their answers
 are counted as they come. uneven: the first of the servers counts twice; first, last: the first, the last answer does; tidy: it deletes where it was granted
-the lock alone; picky: where all had granted it, all must know it at its release. Standard library only."""
+the lock alone; picky: where all had granted it, all must know it at its release; wall: its wall clock says how old the
+lock is. Standard library only."""
 
 import select
 import sys
@@ -55,13 +56,16 @@ class Redlock(picklock_worker.Worker):
     def is_majority(self, count):
         return count > len(self.servers) // 2
 
+    def now(self):
+        return time.time() if sys.argv[1:] == ["wall"] else time.monotonic()
+
     def is_valid(self, asked):
-        return (time.monotonic() - asked) * 1000 < self.ttl_ms - self.ttl_ms / 100 - 2
+        return (self.now() - asked) * 1000 < self.ttl_ms - self.ttl_ms / 100 - 2
 
     def acquire(self, wait_ms):
         del wait_ms
         self.token, self.granted = uuid.uuid4().hex, []
-        asked = time.monotonic()
+        asked = self.now()
         said = self.votes = self.ask_all("SET", self.key, self.token, "NX", "PX", self.ttl_ms)
         if self.is_majority(said.count(YES)) and self.is_valid(asked):
             return True

@@ -173,7 +173,7 @@ static void one_cell_does_not_change_another(void **state)
     (void)state;
     ask_for(&asked, "scheme_worker", "watchful", 1);
     const uint64_t states = states_of(&asked, FAULT_STALL);
-    assert_true(asking_minds_time(asked.asking));
+    assert_true(asking_figures(asked.asking).timed > 0);
     asking_free(asked.asking);
     ask_for(&asked, "scheme_worker", "watchful", 1);
     (void)states_of(&asked, FAULT_CLIENT_CLOCK);
@@ -196,14 +196,6 @@ static void decides(struct worker_asked *asked, int fault, unsigned violated)
             fail_msg("%s: %s", fault == NONE ? "none" : fault_name((enum fault)fault),
                      property_name((enum property)i));
     explore_outcome_free(&outcome);
-}
-
-static void ask_again_and_end(struct worker_asked *asked)
-{
-    assert_true(asking_audit(asked->asking, 5, 0));
-    if (asking_failure(asked->asking)->code)
-        fail_msg("%s", asking_failure(asked->asking)->text);
-    asking_free(asked->asking);
 }
 
 static void a_timer_behind_an_attempt_changes_nothing(void **state)

@@ -98,8 +98,13 @@ static enum fail ring_out(struct session *session, struct failure *failure)
 static enum fail move_on(struct session *session, struct failure *failure)
 {
     const int64_t lead_us = session_lead_us(session);
-    const int64_t reached_us = session_page_us(session) + lead_us;
-    session->origin_us = (reached_us / WHOLE_US + 2) * WHOLE_US;
+    int64_t reached_us = session_page_us(session);
+    for (int i = 0; i < session->options.clients; i++) {
+        const int64_t own_us = session_own_us(session, i);
+        reached_us = own_us > reached_us ? own_us : reached_us;
+        session->clients[i].own_time = (struct own_time){0};
+    }
+    session->origin_us = ((reached_us + lead_us) / WHOLE_US + 2) * WHOLE_US;
     return session_set_now(session, -lead_us, failure);
 }
 

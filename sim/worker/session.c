@@ -182,15 +182,41 @@ int64_t session_now_us(const struct session *session)
     return session->now_us;
 }
 
+enum { SECOND_US = 1000000 };
+
+/* What its own clocks show when a page of the others shows that. */
+static int64_t own_us(const struct own_time *own, int64_t page_us)
+{
+    return page_us + own->gained_us + (page_us - own->since_us) * own->gains_us / SECOND_US;
+}
+
+/* When they show that, at the earliest; what the others' show then. */
+static int64_t due_us(const struct own_time *own, int64_t own_us)
+{
+    const int64_t left_us = own_us - own->gained_us - own->since_us;
+    const int64_t rate = SECOND_US + own->gains_us;
+    if (own->gains_us == 0)
+        return own->since_us + left_us;
+    return own->since_us + left_us / rate * SECOND_US +
+           (left_us % rate * SECOND_US + rate - 1) / rate;
+}
+
+int64_t session_own_us(const struct session *session, int client)
+{
+    return own_us(&session->clients[client].own_time, session_page_us(session));
+}
+
 int64_t session_next_us(struct session *session, int client)
 {
     int64_t next_us = TIME_NEVER;
     for (int i = 0; i < session->options.clients; i++) {
-        const struct worker *worker = session->clients[i].worker;
+        const struct worker_slot *slot = &session->clients[i];
+        struct worker *worker = slot->worker;
         if ((client >= 0 && client != i) || !worker || worker_has_ended(worker))
             continue;
-        int64_t one_us = timekeeper_next_us(worker_time(session->clients[i].worker));
-        one_us -= one_us < TIME_NEVER ? session->origin_us : 0;
+        int64_t one_us = timekeeper_next_us(worker_time(worker));
+        if (one_us < TIME_NEVER)
+            one_us = due_us(&slot->own_time, one_us) - session->origin_us;
         next_us = one_us < next_us ? one_us : next_us;
     }
     for (const struct wire_message *it = session->first; it; it = it->next)
@@ -222,13 +248,22 @@ void session_catch_up(struct session *session, int client)
 {
     struct worker *worker = session->clients[client].worker;
     if (worker && !worker_has_ended(worker))
-        timekeeper_set_now(worker_time(worker), session_page_us(session));
+        timekeeper_set_now(worker_time(worker), session_own_us(session, client));
 }
 
 void session_jump_clock(struct session *session, int client, int64_t amount_us)
 {
     struct time_page *page = worker_time(session->clients[client].worker)->page;
     atomic_fetch_add(&page->wall_offset_us, amount_us);
+}
+
+void session_set_rate(struct session *session, int client, int64_t gains_us)
+{
+    const int64_t page_us = session_page_us(session);
+    struct own_time *own = &session->clients[client].own_time;
+    assert(gains_us > -SECOND_US);
+    *own = (struct own_time){
+        .since_us = page_us, .gained_us = own_us(own, page_us) - page_us, .gains_us = gains_us};
 }
 
 void session_kill(struct session *session, int client)

@@ -120,8 +120,10 @@ bool session_has_idle_reads(const struct session *session);
 const struct time_counts *session_counts(const struct session *session, int client);
 /* Kills its process: it is gone, and its memory. Settles nothing. */
 void session_kill(struct session *session, int client);
-/* Its wall clock jumps, for good. */
+/* Its wall clock jumps, for good. A wait until an instant of that clock keeps its length. */
 void session_jump_clock(struct session *session, int client, int64_t amount_us);
+/* From now on all its clocks gain so much a second (above -1 s), and its timers with them. */
+void session_set_rate(struct session *session, int client, int64_t gains_us);
 void session_forget_notice(struct session *session, int client);
 bool session_has_notice(const struct session *session,
                         int client); /* it said that its lock is lost */

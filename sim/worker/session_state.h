@@ -47,6 +47,12 @@ struct beginning {
     uint64_t drawn, uuids;
 };
 
+/* A worker's own clocks and timers, beside the time of all (both as a page tells it). */
+struct own_time {
+    int64_t since_us, gained_us; /* they were so far ahead then, */
+    int64_t gains_us;            /* and have gained so much a second since */
+};
+
 struct worker_slot {
     struct session *session;
     struct worker *worker;
@@ -58,6 +64,7 @@ struct worker_slot {
     int64_t pending_count;
     struct worker_answer answer;
     bool has_notice, has_exited;
+    struct own_time own_time;
     struct slack slack;
     struct beginning beginning; /* of its first process */
 };
@@ -116,6 +123,9 @@ static inline int64_t session_page_us(const struct session *session)
 {
     return session->now_us + session->origin_us;
 }
+
+/* The same, as that worker's page tells it. */
+int64_t session_own_us(const struct session *session, int client);
 
 /* --- reset.c --- */
 void session_note_beginnings(struct session *session);

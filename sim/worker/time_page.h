@@ -51,6 +51,7 @@ struct time_thread {
 /* What the worker has done so far, told in counts. */
 struct time_counts {
     _Atomic uint64_t monotonic_reads, wall_reads; /* of clocks */
+    _Atomic uint64_t wall_waits;                  /* until an instant of the wall clock */
     _Atomic uint64_t random_reads;
     _Atomic uint64_t received, sent; /* bytes on connections to our ports */
     _Atomic uint64_t connections;    /* that were tried to our ports */

@@ -40,6 +40,14 @@ static inline int64_t time_base_us(const struct time_page *page, clockid_t clock
                                : TIME_MONOTONIC_US;
 }
 
+/* When that clock shows that: a wait until then. */
+static inline int64_t time_instant_us(struct time_page *page, clockid_t clock, int64_t shown_us)
+{
+    if (time_is_wall(clock))
+        atomic_fetch_add(&page->counts.wall_waits, 1);
+    return shown_us - time_base_us(page, clock);
+}
+
 /* Rounded up. */
 static inline int64_t time_up_us(const struct timespec *amount)
 {

@@ -285,6 +285,12 @@ static void jump_clock(struct clients *clients, int client, int64_t amount_us)
     session_jump_clock(workers_of(clients)->session, client, amount_us);
 }
 
+static void set_rate(struct clients *clients, int client, int64_t gains_us, int64_t now_us)
+{
+    (void)now_us; /* the session's own */
+    session_set_rate(workers_of(clients)->session, client, gains_us);
+}
+
 static void crash(struct clients *clients, int client)
 {
     struct workers *workers = workers_of(clients);
@@ -306,6 +312,7 @@ static const struct clients_ops clients_ops = {
     .accessed = end_access,
     .set_lease = no_lease,
     .jump_clock = jump_clock,
+    .set_rate = set_rate,
     .crash = crash,
     .free = clients_free,
 };

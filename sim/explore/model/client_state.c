@@ -2,6 +2,7 @@
 #include "explore/model/client_state.h"
 
 #include "explore/model/ghost_fences.h"
+#include "explore/model/subject.h"
 
 #include <assert.h>
 #include <string.h>
@@ -314,6 +315,24 @@ void client_state_rename_clients(struct client_state *client_state, const uint8_
         message->reply_value = value_renamed(message->reply_value, new_position);
         message->reply_second = value_renamed(message->reply_second, new_position);
     }
+}
+
+void client_state_jump(struct client_state *client_state, const struct config *config, int ticks)
+{
+    if (config->subject && config->subject->jump)
+        config->subject->jump(config->subject, client_state, ticks);
+    else
+        client_state->skew = (int8_t)(client_state->skew + ticks);
+    client_state_settle(client_state, config);
+}
+
+void client_state_set_timer(struct client_state *client_state, int64_t own_ticks)
+{
+    if (own_ticks > 0 && client_state->rate == RATE_HALF)
+        own_ticks *= 2;
+    else if (own_ticks > 0 && client_state->rate == RATE_DOUBLE)
+        own_ticks = (own_ticks + 1) / 2;
+    client_state->wake = (int16_t)own_ticks;
 }
 
 void client_state_set_rate(struct client_state *client_state, enum clock_rate rate)

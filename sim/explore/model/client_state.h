@@ -164,6 +164,12 @@ void client_state_break(struct client_state *client_state, int server, enum lane
  * does any more. Mirrors core_leave_by_itself() of world/core_messages.c. */
 void client_state_leave(struct client_state *client_state, unsigned left);
 
+/* Its own clock jumps, for good. */
+void client_state_jump(struct client_state *client_state, const struct config *config, int ticks);
+
+/* Its timer rings when its own clock has gone on by so many ticks; NO_TIME: it has none. */
+void client_state_set_timer(struct client_state *client_state, int64_t own_ticks);
+
 /* Its own clock runs so fast from here on, a timer that runs, too. */
 void client_state_set_rate(struct client_state *client_state, enum clock_rate rate);
 

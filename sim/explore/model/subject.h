@@ -34,6 +34,8 @@ struct subject {
     /* The connections to a server have broken, and the client waits for nothing of it: what comes
      * of that at once. NULL: nothing. */
     void (*lose)(struct subject *, const struct config *, struct client_state *, int server);
+    /* The client's own clock has jumped so many ticks. NULL: `skew` says so (client_state.h). */
+    void (*jump)(struct subject *, struct client_state *, int ticks);
     /* What a server knows when a search begins; NULL: nothing. */
     void (*begin)(struct subject *, struct server_state *);
     /* What of a server state its subject alone knows is so many ticks older; NULL: nothing. */

@@ -93,13 +93,6 @@ static bool is_only_counted(const struct client_state *before, const struct clie
     return !did && after->count == before->count - is_gone && after->wake == before->wake;
 }
 
-/* Its clock jumps so many times, ahead or back. */
-static void jump(struct client_state *client_state, const struct config *config, int times)
-{
-    client_state->skew = (int8_t)(client_state->skew + times * config->jump);
-    client_state_settle(client_state, config);
-}
-
 /* A tick passes for both; false: neither is another one by it. */
 static bool grow_older(struct client_state *one, struct client_state *other,
                        const struct config *config)
@@ -119,8 +112,8 @@ static bool is_timeless(const struct client_state *before, const struct client_s
         return true;
     for (int jumps = -config->clock_jumps; jumps <= config->clock_jumps; jumps++) {
         struct client_state later = *before, expected = *after;
-        jump(&later, config, jumps);
-        jump(&expected, config, jumps);
+        client_state_jump(&later, config, jumps * config->jump);
+        client_state_jump(&expected, config, jumps * config->jump);
         do {
             struct client_state told = later;
             actions_end(&told, config, message, how);

@@ -149,9 +149,10 @@ enum call_fate on_clock_nanosleep(struct calls *calls, struct held_thread *threa
     if (!is_valid(&amount))
         return call_value(thread, -EINVAL);
     const bool is_instant = call_argument(thread, 1) & TIMER_ABSTIME;
+    const int64_t amount_us = time_up_us(&amount);
     return sleep_until(calls, thread,
-                       time_up_us(&amount) -
-                           (is_instant ? time_base_us(calls->page, clock) : -calls_now_us(calls)));
+                       is_instant ? time_instant_us(calls->page, clock, amount_us)
+                                  : calls_now_us(calls) + amount_us);
 }
 
 enum call_fate on_sched_yield(struct calls *calls, struct held_thread *thread)

@@ -26,8 +26,8 @@ static enum call_fate wait_for_word(struct calls *calls, struct held_thread *thr
         if (!calls_read(calls, limit, &instant, sizeof instant))
             return call_value(thread, -EFAULT);
         const bool is_wall = operation & FUTEX_CLOCK_REALTIME;
-        until_us = time_up_us(&instant) -
-                   time_base_us(calls->page, is_wall ? CLOCK_REALTIME : CLOCK_MONOTONIC);
+        until_us = time_instant_us(calls->page, is_wall ? CLOCK_REALTIME : CLOCK_MONOTONIC,
+                                   time_up_us(&instant));
     }
     if (thread->is_housekeeper)
         until_us = TIME_NEVER; /* it only looks whether others are late */

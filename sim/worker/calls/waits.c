@@ -291,7 +291,7 @@ enum call_fate on_timerfd_settime(struct calls *calls, struct held_thread *threa
     const int64_t amount_us = time_up_us(&wanted.it_value);
     timer->interval_us = time_up_us(&wanted.it_interval);
     timer->due_us = !is_armed    ? TIME_NEVER
-                    : is_instant ? amount_us - time_base_us(calls->page, timer->clock)
+                    : is_instant ? time_instant_us(calls->page, timer->clock, amount_us)
                                  : calls_now_us(calls) + amount_us;
     (void)timerfd_settime(timer->ours - 1, 0, &off, NULL);
     if (call_argument(thread, 3))

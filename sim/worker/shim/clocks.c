@@ -75,7 +75,7 @@ int64_t shim_after_ms(int timeout_ms)
 
 int64_t shim_instant(clockid_t clock, const struct timespec *instant)
 {
-    return time_up_us(instant) - time_base_us(shim_page, clock);
+    return time_instant_us(shim_page, clock, time_up_us(instant));
 }
 
 /* --- reading --- */

@@ -17,8 +17,7 @@ static void add_jump(struct action_list *list, int ticks)
 {
     struct enabled_action *action = actions_add(list, ACTION_INJECT, -1);
     action->ticks = ticks;
-    action->after.skew = (int8_t)(action->after.skew + ticks);
-    client_state_settle(&action->after, list->config);
+    client_state_jump(&action->after, list->config, ticks);
     /* Of a clock that nobody has looked at yet it would be no step. */
     if (client_state_is_same(&action->after, list->client_state))
         list->count--;
