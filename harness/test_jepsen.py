@@ -268,3 +268,51 @@ def test_a_file_without_an_operation_is_no_history(picklock, tmp_path, text):
     (tmp_path / "a.edn").write_text(text)
     ran = picklock("check", tmp_path / "a.edn", "--format", "jepsen-edn")
     assert ran.status == 64 and "there is no operation of a process in it" in ran.err, ran
+
+
+def story(*steps):
+    """(PROCESS, F, ANSWER): called and answered one after the other, a millisecond each."""
+    return [op(kind, f, process, 2 * at + (kind != "invoke")) for at, (process, f, answer) in enumerate(steps) for kind in ("invoke", answer)]
+
+
+ENDED = ((0, "acquire", "ok"), (0, "renew", "info"))
+
+
+@pytest.mark.parametrize("steps, options, words", [
+    ((*ENDED, (1, "release", "ok"), (2, "acquire", "info")), (), 'process 1 was told "released" at 5.0 ms, and had never asked for the lock.'),
+    (((1, "acquire", "ok"), (1, "release", "ok"), *ENDED, (2, "release", "ok")), ("--concurrency", "3"),
+     'process 2 was told "released" at 9.0 ms, and had never asked for the lock.'),
+    ((*ENDED, (1, "acquire", "ok")), (), 'process 1 called acquire at 4.0 ms, and was told "granted" at 5.0 ms, too.'),
+    (((0, "acquire", "ok"), (0, "release", "info"), (1, "acquire", "ok"), (2, "acquire", "ok")), (),
+     'process 1 called acquire at 4.0 ms, and was told "granted" at 5.0 ms.'),
+    (((0, "acquire", "info"), (1, "acquire", "info"), (2, "release", "ok")), ("--concurrency", "3"), "process 2 was told"),
+], ids=["another one", "another one where the number is known", "acquires", "takes the place", "of two that ended"])
+def test_who_ends_in_info_is_followed_by_nobody_else(picklock, tmp_path, steps, options, words):
+    ran = picklock("check", write(tmp_path / "a.json", story(*steps)), "--format", "jepsen-json", *LEASE, *options)
+    assert ran.status == 1 and words in " ".join(ran.out.split()) and "successor" not in ran.out, ran
+
+
+@pytest.mark.parametrize("steps, options, status, words", [
+    ((*ENDED, (1, "release", "ok")), (), 2, "process 1 releases a lock that it was not granted: it may go on for process 0"),
+    ((*ENDED, (1, "renew", "ok")), (), 2, "process 1 renews a lock that it was not granted: it may go on for process 0, which ended in :info (1 = 0 + 1)"),
+    (((1, "acquire", "fail"), *ENDED, (2, "release", "info"), (1, "acquire", "ok")), (), 2, "it may go on for process 0, which ended in :info (2 = 0 + 2)"),
+    ((*ENDED, (5, "release", "ok")), ("--concurrency", "5"), 2, "(5 = 0 + 5), and have it from there, so nothing is concluded\n"),
+    ((*ENDED, (1, "release", "fail")), (), 2, ""),
+    ((*ENDED, (5, "acquire", "ok")), ("--concurrency", "4"), 64, "5:1: process 5 follows process 1, where 4 run at once, and that one has not ended in :info"),
+    ((*ENDED, (0, "release", "ok")), (), 64, "5:1: process 0 has ended in :info, and is not heard of again: whoever goes on has another number"),
+], ids=["releases", "renews", "has no answer, either", "the number is known", "it failed", "nobody to follow", "the same"])
+def test_who_may_go_on_for_another_one_is_not_accused(picklock, tmp_path, steps, options, status, words):
+    ran = picklock("check", write(tmp_path / "a.json", story(*steps)), "--format", "jepsen-json", *LEASE, *options)
+    assert ran.status == status and words in ran.err and (words or not ran.err), ran
+
+
+def test_a_place_that_is_taken_over_keeps_no_name(picklock, tmp_path):
+    """200 processes end in turn, one after the other at the same lock: the last two are named, and the fence of one long gone is still his."""
+    ops = [one for p in range(200) for one in (op("invoke", "acquire", p, 4 * p, None), op("ok", "acquire", p, 4 * p + 1, p + 1),
+                                               op("invoke", "release", p, 4 * p + 2), op("info", "release", p, 4 * p + 3))]
+    ops += [op("invoke", "acquire", 200, 900), op("ok", "acquire", 200, 901, 7)]
+    ran = picklock("check", write(tmp_path / "a.json", ops), "--format", "jepsen-json", "--model", "fenced-lock")
+    out = " ".join(ran.out.split())
+    assert ran.status == 1 and "process 199 was granted the lock with fencing token 200, told at 797.0 ms." in out and "process 200 was granted it later, with 7" in out, ran
+    trace = picklock("convert", tmp_path / "a.json", "--format", "jepsen-json", "--model", "mutex", "--to", "perfetto").out
+    assert all(f'"name": "process {p}"' in trace for p in range(201)), trace[:500]

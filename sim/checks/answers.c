@@ -84,7 +84,9 @@ static void called(struct answers_engine *engine, const struct event *event)
 {
     struct asker *asker = &engine->askers[event->client];
     bool is_more = event->op == OP_RELEASE || event->op == OP_EXTEND;
-    asker->is_without = is_more && asker->acquire == ASKED_NONE;
+    /* A later attempt that no acquire began is another one's, in the same place. */
+    asker->is_without =
+        is_more && (asker->acquire == ASKED_NONE || event->attempt > asker->attempt);
     if (event->op == OP_ACQUIRE)
         acquire_called(engine, event);
     else if (is_more && asker->acquire != ASKED_NONE && event->attempt == asker->attempt)

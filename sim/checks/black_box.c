@@ -4,6 +4,7 @@
 #include "base/memory.h"
 #include "checks/answers.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 /* Until when somebody has surely held a lock. */
@@ -13,10 +14,10 @@ struct sure {
 };
 
 struct box_lock {
-    int64_t fence, fence_us; /* of the last grant in time that told one; when that was told */
-    int fenced;              /* and to whom */
-    int64_t asked;           /* attempts that have begun */
-    int open;                /* attempts that may hold it, or come to hold it */
+    int64_t fence, fence_us;     /* of the last grant in time that told one; when that was told */
+    char fenced[NAME_MAX_BYTES]; /* and to whom */
+    int64_t asked;               /* attempts that have begun */
+    int open;                    /* attempts that may hold it, or come to hold it */
     struct sure last[2]; /* when the last one of those ended; of two clients, the latest first */
     struct sure held[2]; /* when the last certain hold ended; the same */
 };
@@ -362,7 +363,7 @@ static void not_mine(struct black_box *box, const struct event *event, bool cont
 /* It has never asked for a lock. */
 static bool is_without(const struct black_box *box, const struct event *event)
 {
-    return box->ledger->clients[event->client].attempt == 0 && event->op != OP_ACQUIRE;
+    return event->attempt > box->ledger->clients[event->client].attempt && event->op != OP_ACQUIRE;
 }
 
 /* Any other answer that does not go with those before. */
@@ -403,7 +404,7 @@ static void fenced(struct black_box *box, const struct event *event)
     if (lock->fence_us && event->fence <= lock->fence &&
         hit(box, PROPERTY_FENCE_ORDER, CAUSE_FENCE_DISORDER, event->index)) {
         finding_say(finding, "%s was granted the lock with fencing token %lld, told at %s.",
-                    client_name(ledger, lock->fenced), (long long)lock->fence, MS(lock->fence_us));
+                    lock->fenced, (long long)lock->fence, MS(lock->fence_us));
         finding_say(finding, "%s was granted it later, with %lld, told at %s: not larger.",
                     client_name(ledger, event->client), (long long)event->fence,
                     MS(event->time_us));
@@ -411,7 +412,7 @@ static void fenced(struct black_box *box, const struct event *event)
     }
     lock->fence = event->fence;
     lock->fence_us = event->time_us;
-    lock->fenced = event->client;
+    (void)snprintf(lock->fenced, sizeof lock->fenced, "%s", client_name(ledger, event->client));
 }
 
 static void answered(struct black_box *box, const struct event *event)

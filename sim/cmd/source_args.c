@@ -7,15 +7,17 @@ enum fail source_args_read(const struct source_args *args, struct source_options
                            struct failure *failure)
 {
     struct jepsen_options *jepsen = &options->jepsen;
-    *options = (struct source_options){
-        .jepsen = {.lease_us = args->lease_us, .reads_misses = args->refusals != 0}};
+    *options = (struct source_options){.jepsen = {.lease_us = args->lease_us,
+                                                  .reads_misses = args->refusals != 0,
+                                                  .concurrency = args->concurrency}};
     if (args->format && source_format_read(args->format, &options->format, failure))
         return failure->code;
     if (args->model && source_model_read(args->model, &jepsen->model, failure))
         return failure->code;
-    if (options->format == SOURCE_OURS && (args->model || args->refusals))
+    if (options->format == SOURCE_OURS && (args->model || args->refusals || args->concurrency))
         return failure_set(failure, FAIL_INPUT,
-                           "--model and --refusals are of a Jepsen test: --format jepsen-edn");
+                           "--model, --refusals and --concurrency are of a Jepsen test: "
+                           "--format jepsen-edn");
     if (options->format == SOURCE_OURS)
         return FAIL_NONE;
     if (jepsen->model == MODEL_LEASE && !jepsen->lease_us)

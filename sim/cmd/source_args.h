@@ -11,19 +11,22 @@
     "  --model MODEL          of a Jepsen test: mutex (default), owner-mutex, lease-lock (wants\n" \
     "                         --lease), fenced-lock\n" \
     "  --refusals             of a Jepsen test: :fail says that somebody else had the lock, or\n" \
-    "                         that it was not the own one (else: only that it did not happen)\n"
+    "                         that it was not the own one (else: only that it did not happen)\n" \
+    "  --concurrency N        of a Jepsen test: how many processes run at once, so that p goes\n" \
+    "                         on as p + N after :info (default: whatever fits)\n"
 /* clang-format on */
 
 /* As they were given; --lease is the command's. */
 struct source_args {
     const char *format, *model;
-    int refusals;
+    int refusals, concurrency;
     int64_t lease_us;
 };
 
 #define SOURCE_OPTIONS(args)                                                                       \
     {"--format", OPTION_TEXT, &(args).format, 0, 0},                                               \
         {"--model", OPTION_TEXT, &(args).model, 0, 0},                                             \
+        {"--concurrency", OPTION_NUMBER, &(args).concurrency, 1, CLIENTS_MAX},                     \
     {                                                                                              \
         "--refusals", OPTION_FLAG, &(args).refusals, 0, 0                                          \
     }

@@ -2,8 +2,9 @@
 #include "history/jepsen.h"
 
 #include "base/memory.h"
-#include "base/names.h"
+#include "history/jepsen_known.h"
 #include "history/jepsen_op.h"
+#include "history/jepsen_threads.h"
 #include "history/words.h"
 
 #include <inttypes.h>
@@ -12,18 +13,20 @@
 
 enum { PLACE_BYTES = 48, FIRST_SLOTS = 64 };
 
-/* A process at a lock, which is a client of ours. */
+/* A place for a process at a lock, which is a client of ours. Who takes the place of one that is
+ * over begins another attempt, whatever it does: nothing of the former is its own. */
 struct jepsen_client {
-    int64_t process; /* -1: it is over, the place is free */
+    int64_t process; /* -1: it is over, and the place is free */
     int lock, attempt;
+    bool is_over; /* its process has ended in :info */
+    bool is_new;  /* no operation of it has happened yet */
     bool is_open; /* an operation without its end */
     enum operation op;
-    bool has_lock, is_taken_over;
+    bool has_lock, may_have_lock;
     bool is_other;   /* it is a release of who has it not, where anybody may */
     bool is_void;    /* the operation that is open did not happen: it ends in :fail */
     int64_t invoked; /* number of the operation that is open */
     int acts_for;    /* in the operation that is open: itself, or whose lock it releases */
-    int64_t first_process;
 };
 
 struct jepsen_reader {
@@ -42,29 +45,14 @@ struct jepsen_reader {
     } * locks;
     int locks_count, locks_size;
     json_t *lock_numbers; /* by key */
+    json_t *over;         /* "PROCESS": it has ended in :info */
     struct jepsen_ops ops;
+    struct jepsen_threads threads;
     int64_t events, invocations;
     bool is_first_pass;
-    uint8_t *voids; /* a bit an operation, from the first pass: it did not happen */
-    int64_t voids_bytes;
-    char (*names)[NAME_MAX_BYTES];
+    struct jepsen_known known;
+    char (*names)[NAME_MAX_BYTES]; /* of who is at each place now */
 };
-
-static const char *const models[] = {
-#define MODEL(id, name, words) name,
-#include "history/models.def"
-#undef MODEL
-};
-
-bool lock_model_read(const char *name, enum lock_model *model)
-{
-    return names_read(NAMES_FIND(models, name), model);
-}
-
-const char *lock_model_name(enum lock_model model)
-{
-    return models[model];
-}
 
 /* --- clients and locks --- */
 
@@ -105,9 +93,11 @@ static const char *print_place(int64_t process, int lock, char name[PLACE_BYTES]
 /* A place that a process has left, or a new one; -1: there are too many. */
 static int take_place(struct jepsen_reader *reader)
 {
-    if (reader->left_count > 0)
+    /* What is not judged needs no room: everybody keeps his own. */
+    const bool is_full = reader->clients_count == CLIENTS_MAX;
+    if (reader->left_count > 0 && (reader->options.is_judged || is_full))
         return reader->left[--reader->left_count];
-    if (reader->clients_count == CLIENTS_MAX)
+    if (is_full)
         return -1;
     if (reader->clients_count == reader->clients_size) {
         reader->clients_size = reader->clients_size ? 2 * reader->clients_size : FIRST_SLOTS;
@@ -115,8 +105,43 @@ static int take_place(struct jepsen_reader *reader)
         reader->clients = memory_resize(reader->clients, size, sizeof *reader->clients);
         reader->left = memory_resize(reader->left, size, sizeof *reader->left);
     }
-    reader->clients[reader->clients_count] = (struct jepsen_client){.first_process = -1};
+    reader->clients[reader->clients_count] = (struct jepsen_client){.process = -1};
     return reader->clients_count++;
+}
+
+static void name_client(struct jepsen_reader *reader, int number)
+{
+    const struct jepsen_client *client = &reader->clients[number];
+    const char *key = reader->locks[client->lock].key;
+    snprintf(reader->names[number], NAME_MAX_BYTES, "process %" PRId64 "%s%.24s", client->process,
+             *key ? " at " : "", key);
+}
+
+/* It is never heard of again: it would be taken for somebody else. */
+static enum fail check_process(struct jepsen_reader *reader, int64_t process,
+                               struct failure *failure)
+{
+    char name[PLACE_BYTES];
+    int64_t before;
+    snprintf(name, sizeof name, "%" PRId64, process);
+    if (number_of(reader->over, name) >= 0)
+        return form_refuses(&reader->form, failure,
+                            "process %s has ended in :info, and is not heard of again: whoever "
+                            "goes on has another number",
+                            name);
+    if (!reader->is_first_pass)
+        return FAIL_NONE;
+    jepsen_threads_begin(&reader->threads, process);
+    if (!reader->threads.concurrency || process < reader->threads.concurrency)
+        return FAIL_NONE;
+    before = process - reader->threads.concurrency;
+    snprintf(name, sizeof name, "%" PRId64, before);
+    return number_of(reader->over, name) >= 0
+               ? FAIL_NONE
+               : form_refuses(&reader->form, failure,
+                              "process %" PRId64 " follows process %s, where %" PRId64
+                              " run at once, and that one has not ended in :info",
+                              process, name, reader->threads.concurrency);
 }
 
 /* The one of that process at that lock. */
@@ -127,32 +152,53 @@ static enum fail find_client(struct jepsen_reader *reader, int64_t process, int 
     *number = number_of(reader->places, print_place(process, lock, name));
     if (*number >= 0)
         return FAIL_NONE;
+    if (check_process(reader, process, failure))
+        return failure->code;
     *number = take_place(reader);
     if (*number < 0)
         return form_refuses(&reader->form, failure, "more than %d processes at once", CLIENTS_MAX);
     struct jepsen_client *client = &reader->clients[*number];
-    client->is_taken_over = client->first_process >= 0;
-    if (!client->is_taken_over)
-        client->first_process = process;
-    client->process = process;
-    client->lock = lock;
-    client->has_lock = client->is_open = false;
+    *client = (struct jepsen_client){
+        .process = process, .lock = lock, .attempt = client->attempt, .is_new = true};
+    if (!reader->is_first_pass)
+        name_client(reader, *number);
     json_object_set_new_nocheck(reader->places, name, json_integer(*number));
     return FAIL_NONE;
 }
 
-/* A process that ends so is over, at every lock. */
+static void leave(struct jepsen_reader *reader, int number)
+{
+    reader->clients[number].process = -1;
+    reader->left[reader->left_count++] = number;
+}
+
+/* A process that ends so is over, at every lock. Whoever has a lock keeps his place until the next
+ * one has it, so that nobody is taken for him. */
 static void retire(struct jepsen_reader *reader, int64_t process)
 {
     char name[PLACE_BYTES];
     for (int i = 0; i < reader->clients_count; i++) {
         struct jepsen_client *client = &reader->clients[i];
-        if (client->process != process)
+        if (client->process != process || client->is_over)
             continue;
         json_object_del(reader->places, print_place(process, client->lock, name));
-        client->process = -1;
-        reader->left[reader->left_count++] = i;
+        client->is_over = true;
+        if (reader->locks[client->lock].holder != i)
+            leave(reader, i);
     }
+    snprintf(name, sizeof name, "%" PRId64, process);
+    json_object_set_new_nocheck(reader->over, name, json_integer(0));
+    if (reader->is_first_pass)
+        jepsen_threads_end(&reader->threads, process);
+}
+
+/* number: who is granted it; -1: nobody has it any more. */
+static void pass_on(struct jepsen_reader *reader, int lock, int number)
+{
+    const int former = reader->locks[lock].holder;
+    reader->locks[lock].holder = number;
+    if (former >= 0 && former != number && reader->clients[former].is_over)
+        leave(reader, former);
 }
 
 /* --- operation to event --- */
@@ -180,23 +226,10 @@ static enum result result_of(const struct jepsen_reader *reader, const struct je
     return op->op == OP_ACQUIRE ? RESULT_REFUSED : RESULT_NOT_MINE;
 }
 
-/* In the first pass it becomes known which operations did not happen; in the second they are left
- * out, since an acquire that did not happen ends nobody's lock. */
-static void note_void(struct jepsen_reader *reader, int64_t number)
+/* What the first pass has found out of an operation. */
+static bool is_known(const struct jepsen_reader *reader, int64_t number, enum known_bit bit)
 {
-    if (number / 8 >= reader->voids_bytes) {
-        int64_t size = 2 * (number / 8) + 64;
-        reader->voids = memory_resize(reader->voids, (size_t)size, 1);
-        memset(reader->voids + reader->voids_bytes, 0, (size_t)(size - reader->voids_bytes));
-        reader->voids_bytes = size;
-    }
-    reader->voids[number / 8] |= (uint8_t)(1 << number % 8);
-}
-
-static bool is_void(const struct jepsen_reader *reader, int64_t number)
-{
-    return !reader->is_first_pass && number / 8 < reader->voids_bytes &&
-           reader->voids[number / 8] >> number % 8 & 1;
+    return !reader->is_first_pass && jepsen_known_has(&reader->known, number, bit);
 }
 
 /* Who releases what another one has: which lock that was is known only when nothing else is under
@@ -219,6 +252,28 @@ static enum fail check_other(struct jepsen_reader *reader, struct jepsen_lock *l
                                   op->process);
 }
 
+/* Jepsen's worker goes on as another process, and its client may go on as it is: whose lock that
+ * one releases, or renews, is known only of its own. */
+static enum fail check_successor(struct jepsen_reader *reader, const struct jepsen_client *client,
+                                 const struct jepsen_op *op, struct failure *failure)
+{
+    int64_t before;
+    if (reader->is_first_pass || !reader->options.is_judged ||
+        reader->options.model == MODEL_MUTEX || op->op == OP_ACQUIRE || client->may_have_lock ||
+        is_known(reader, client->invoked, KNOWN_FAILED) ||
+        !jepsen_threads_may_follow(&reader->threads, op->process, &before))
+        return FAIL_NONE;
+    return failure_set(failure, FAIL_UNKNOWN,
+                       "process %" PRId64 " %s a lock that it was not granted: it may go on for "
+                       "process %" PRId64 ", which ended in :info (%" PRId64 " = %" PRId64
+                       " + %" PRId64 "), and have it from there, so nothing is concluded%s",
+                       op->process, op->op == OP_RELEASE ? "releases" : "renews", before,
+                       op->process, before, op->process - before,
+                       reader->threads.concurrency
+                           ? ""
+                           : "; where another number of processes ran at once, --concurrency N");
+}
+
 static enum fail invoke(struct jepsen_reader *reader, int number, const struct jepsen_op *op,
                         struct failure *failure)
 {
@@ -230,11 +285,15 @@ static enum fail invoke(struct jepsen_reader *reader, int number, const struct j
     client->is_open = true;
     client->op = op->op;
     client->invoked = reader->invocations++;
-    client->is_void = is_void(reader, client->invoked);
+    client->is_void = is_known(reader, client->invoked, KNOWN_VOID);
     client->acts_for = number;
     if (client->is_void)
         return FAIL_NONE;
-    client->attempt += op->op == OP_ACQUIRE || client->attempt == 0;
+    if (check_successor(reader, client, op, failure))
+        return failure->code;
+    client->attempt += op->op == OP_ACQUIRE || client->is_new;
+    client->is_new = false;
+    client->may_have_lock |= op->op == OP_ACQUIRE;
     client->acts_for = acts_for(reader, op, number);
     client->is_other =
         reader->options.model == MODEL_MUTEX && op->op == OP_RELEASE && !client->has_lock;
@@ -245,15 +304,16 @@ static enum fail complete(struct jepsen_reader *reader, int number, const struct
                           struct failure *failure)
 {
     struct jepsen_client *client = &reader->clients[number];
-    int *holder = &reader->locks[client->lock].holder;
     if (!client->is_open || client->op != op->op)
         return form_refuses(&reader->form, failure,
                             "process %" PRId64 " ends an operation that it has not begun",
                             op->process);
     client->is_open = false;
-    if (op->type == TYPE_FAIL && reader->options.is_judged &&
-        (!reader->options.reads_misses || op->was_not_done) && reader->is_first_pass)
-        note_void(reader, client->invoked);
+    const bool did_not_happen =
+        reader->options.is_judged && (!reader->options.reads_misses || op->was_not_done);
+    if (op->type == TYPE_FAIL && reader->is_first_pass)
+        jepsen_known_note(&reader->known, client->invoked,
+                          KNOWN_FAILED | (did_not_happen ? KNOWN_VOID : 0));
     if (client->is_void)
         return FAIL_NONE;
     if (op->type != TYPE_INFO && !reader->is_first_pass && reader->options.is_judged) {
@@ -262,12 +322,14 @@ static enum fail complete(struct jepsen_reader *reader, int number, const struct
     }
     if (op->op == OP_ACQUIRE && op->type == TYPE_OK) {
         client->has_lock = true;
-        *holder = number;
+        pass_on(reader, client->lock, number);
     }
+    if (op->op == OP_ACQUIRE && op->type == TYPE_FAIL)
+        client->may_have_lock = false;
     if (op->op == OP_RELEASE && op->type != TYPE_FAIL) {
         reader->clients[client->acts_for].has_lock = false;
-        if (*holder == client->acts_for)
-            *holder = -1;
+        if (reader->locks[client->lock].holder == client->acts_for)
+            pass_on(reader, client->lock, -1);
     }
     return FAIL_NONE;
 }
@@ -337,43 +399,21 @@ static void start(struct jepsen_reader *reader, const char *path)
     reader->clients_count = reader->locks_count = reader->left_count = 0;
     json_decref(reader->places);
     json_decref(reader->lock_numbers);
+    json_decref(reader->over);
     reader->places = json_object();
     reader->lock_numbers = json_object();
+    reader->over = json_object();
     reader->events = reader->invocations = 0;
     reader->ops =
         (struct jepsen_ops){.form = &reader->form, .wants_time = reader->options.lease_us != 0};
 }
 
-static void name_clients(struct jepsen_reader *reader)
+static void fill_head(const struct jepsen_reader *reader, struct history_head *head)
 {
-    reader->names = memory_new((size_t)reader->clients_count + 1, sizeof *reader->names);
-    for (int i = 0; i < reader->clients_count; i++) {
-        const struct jepsen_client *client = &reader->clients[i];
-        const char *key = reader->locks[client->lock].key;
-        snprintf(reader->names[i], NAME_MAX_BYTES, "process %" PRId64 "%s%s%.24s",
-                 client->first_process, client->is_taken_over ? " or a successor" : "",
-                 *key && !client->is_taken_over ? " at " : "", client->is_taken_over ? "" : key);
-    }
-}
-
-static void fill_head(struct jepsen_reader *reader, struct history_head *head)
-{
-    const struct jepsen_options *options = &reader->options;
-    *head = (struct history_head){.scenario = "history",
-                                  .world = "redis",
-                                  .clients = reader->clients_count ? reader->clients_count : 1,
-                                  .servers = 1,
-                                  .locks = reader->locks_count ? reader->locks_count : 1,
-                                  .names = reader->names,
-                                  .lease_us = options->lease_us,
-                                  .unit_us = 1,
-                                  .has_promises = true};
-    snprintf(head->program, sizeof head->program, "the Jepsen test (%s)",
-             lock_model_name(options->model));
-    if (options->lease_us)
-        head->promises |= PROMISE_EXPIRY;
-    if (options->model == MODEL_FENCED)
-        head->promises |= PROMISE_FENCE;
+    lock_model_head(&reader->options, head);
+    head->clients = reader->clients_count ? reader->clients_count : 1;
+    head->locks = reader->locks_count ? reader->locks_count : 1;
+    head->names = reader->names;
 }
 
 enum fail jepsen_reader_new(struct jepsen_reader **reader, FILE *file, const char *path,
@@ -386,6 +426,7 @@ enum fail jepsen_reader_new(struct jepsen_reader **reader, FILE *file, const cha
     enum fail fail = FAIL_NONE;
     made->options = *options;
     made->file = file;
+    made->threads.concurrency = options->concurrency;
     start(made, path);
     made->is_first_pass = true;
     while (!fail && !is_end)
@@ -398,7 +439,7 @@ enum fail jepsen_reader_new(struct jepsen_reader **reader, FILE *file, const cha
         jepsen_reader_free(made);
         return fail;
     }
-    name_clients(made);
+    made->names = memory_new((size_t)made->clients_count + 1, sizeof *made->names);
     fill_head(made, head);
     start(made, path);
     made->is_first_pass = false;
@@ -414,7 +455,9 @@ void jepsen_reader_free(struct jepsen_reader *reader)
     free(reader->left);
     json_decref(reader->places);
     json_decref(reader->lock_numbers);
+    json_decref(reader->over);
+    jepsen_threads_close(&reader->threads);
     free(reader->names);
-    free(reader->voids);
+    jepsen_known_close(&reader->known);
     free(reader);
 }

@@ -7,8 +7,9 @@
  *
  * :fail says that the operation did not happen, whatever the reason; read_misses: of an acquire
  * that somebody else had the lock, of the others that it was not the own one. A process whose
- * operation ends in :info is never heard of again; the next new one takes its place, and its name.
- */
+ * operation ends in :info is never heard of again; whoever comes later is another client, in a
+ * place of the head's names that may have been somebody else's: names change as events are read,
+ * each is that of the event in hand. */
 #ifndef PICKLOCK_HISTORY_JEPSEN_H
 #define PICKLOCK_HISTORY_JEPSEN_H
 
@@ -28,11 +29,15 @@ const char *lock_model_name(enum lock_model model);
 struct jepsen_options {
     enum form_language language;
     enum lock_model model;
-    int64_t lease_us; /* 0: none */
+    int64_t lease_us;    /* 0: none */
+    int64_t concurrency; /* processes at once: p is followed by p + so many; 0: not known */
     bool reads_misses;
     bool is_judged; /* to be judged, not converted: what did not happen is left out (unless
                        reads_misses), and whose lock was released is not guessed: FAIL_UNKNOWN */
 };
+
+/* The head of a history of such a lock, of one client and one lock. */
+void lock_model_head(const struct jepsen_options *options, struct history_head *head);
 
 struct jepsen_reader;
 

@@ -22,11 +22,6 @@ static const char *const formats[] = {
 #include "history/sources.def"
 #undef SOURCE
 };
-static const char *const models[] = {
-#define MODEL(id, name, words) name,
-#include "history/models.def"
-#undef MODEL
-};
 
 enum fail source_format_read(const char *name, enum source_format *format, struct failure *failure)
 {
@@ -42,8 +37,11 @@ enum fail source_format_read(const char *name, enum source_format *format, struc
 enum fail source_model_read(const char *name, enum lock_model *model, struct failure *failure)
 {
     char suggestion[SUGGEST_BYTES];
+    const char *models[MODEL_COUNT];
     if (lock_model_read(name, model))
         return FAIL_NONE;
+    for (int i = 0; i < MODEL_COUNT; i++)
+        models[i] = lock_model_name((enum lock_model)i);
     return failure_set(failure, FAIL_INPUT, "there is no model '%.40s'%s", name,
                        suggest_words(suggest_nearest(name, models, MODEL_COUNT),
                                      "; there are mutex, owner-mutex, lease-lock and fenced-lock",
