@@ -1,6 +1,7 @@
 """Jepsen histories of lock tests, EDN and JSON: what they are judged to be, and where bad ones are refused."""
 
 import json
+import re
 from random import Random
 
 import pytest
@@ -48,8 +49,8 @@ def test_an_overrun_is_nobodys_fault(picklock):
 
 @pytest.mark.parametrize("keys, words", [
     ([1, 2, "x"], None), (["1", "2", "x"], None),
-    ([1, "x", "1"], "3:1: the key 1 is a text here, where keys were numbers: they would be taken for one"),
-    (["-7", 5], "2:1: the key 5 is a number here, where keys were texts of digits"),
+    ([1, "x", "1"], "3:76: the key 1 is a text here, where keys were numbers: they would be taken for one"),
+    (["-7", 5], "2:76: the key 5 is a number here, where keys were texts of digits"),
     (["a\0b"], "the key of a lock is UTF-8, and has no NUL byte in it"),
     (["\ud83d"], "the key of a lock is UTF-8"),
 ], ids=["numbers", "texts", "a text that is a number", "a number", "a NUL byte", "half a pair"])
@@ -115,10 +116,10 @@ INVOKE = '{:type :invoke :f :acquire :process 0 :time 5}'
     ('{:type :ok :f :acquire :process 0 :time 5}', "1:1", "has not begun"),
     (f'{INVOKE}\n{INVOKE}', "2:1", "within another one"),
     (INVOKE + '\n {:type :ok :f :release :process 0 :time 6}', "2:2", "has not begun"),
-    (INVOKE + '\n{:type :ok :f :acquire :process 0 :time -1}', "2:1", ":time"),
-    ('{:type :invoke :f :acquire :process 0 :time 5000000}\n{:type :ok :f :acquire :process 0 :time 1000}', "2:1", "time runs forwards"),
-    ('{:type :invok :f :acquire :process 0}', "1:1", "did you mean 'invoke'"),
-    ('{:type :invoke :f :aquire :process 0}', "1:1", "did you mean 'acquire'"),
+    (INVOKE + '\n{:type :ok :f :acquire :process 0 :time -1}', "2:41", "':time' is -1 ns: it counts from 0"),
+    ('{:type :invoke :f :acquire :process 0 :time 5000000}\n{:type :ok :f :acquire :process 0 :time 1000}', "2:41", "time runs forwards"),
+    ('{:type :invok :f :acquire :process 0}', "1:8", "did you mean 'invoke'"),
+    ('{:type :invoke :f :aquire :process 0}', "1:19", "did you mean 'acquire'"),
     ('{:type :invoke :f', "1:18", "cut off"),
     ('[' * 100, "1:2", "nested deeper"),
     ('[{:type :invoke]', "1:16", "closes nothing"),
@@ -126,7 +127,7 @@ INVOKE = '{:type :invoke :f :acquire :process 0 :time 5}'
     ('{:type "' + "x" * 100000, "1:", "longer than"),
     ('[' + '{:a [' + "1 " * 100000 + ']}]', "1:2", "longer than"),
     ('7', "1:1", "is a map"),
-    ('{:type :invoke :f :acquire :process :x1}\n{:process -3}', "2:1", "process"),
+    ('{:type :invoke :f :acquire :process :x1}\n{:process -3}', "2:11", "process"),
     ('[] {}', "1:4", "behind the end"),
 ], ids=range(16))
 def test_what_is_bad_is_refused_with_its_place(picklock, tmp_path, text, place, words):
@@ -316,3 +317,52 @@ def test_a_place_that_is_taken_over_keeps_no_name(picklock, tmp_path):
     assert ran.status == 1 and "process 199 was granted the lock with fencing token 200, told at 797.0 ms." in out and "process 200 was granted it later, with 7" in out, ran
     trace = picklock("convert", tmp_path / "a.json", "--format", "jepsen-json", "--model", "mutex", "--to", "perfetto").out
     assert all(f'"name": "process {p}"' in trace for p in range(201)), trace[:500]
+
+
+SLIPS = '{:process 0, :type :invoke, :f :acquire, :time 1000000}\n{:process 0, :type :ok, :f :acquire, %s}\n'
+
+
+@pytest.mark.parametrize("field, place, words", [
+    (":tme 2000000", "2:38", "an operation has no field ':tme'; did you mean ':time'?"),
+    (":time 2000000, :eror :unsupported", "2:53", "an operation has no field ':eror'; did you mean ':error'?"),
+    (":time 2000000, :valeu 3", "2:53", "an operation has no field ':valeu'; did you mean ':value'?"),
+    (":time 2000000, :value {:fnce 3}", "2:60", "a ':value' has no field ':fnce'; did you mean ':fence'?"),
+    (":index 2", "2:1", "an operation wants ':time', as those before have it"),
+])
+@pytest.mark.parametrize("language", ["edn", "json"])
+def test_a_field_that_is_one_letter_off_is_refused(picklock, tmp_path, field, place, words, language):
+    """As in a history of ours; fields of one's own are left alone. The time counts, be it that nothing has a lease."""
+    path, text = tmp_path / f"a.{language}", SLIPS % field
+    if language == "json":
+        text = re.sub(r":([a-z]\w*)", r'"\1"', re.sub(r":(\w+) ", r":\1: ", text))
+        place = place.split(":")[0] + ":"
+    path.write_text(text)
+    ran = picklock("check", path, "--format", f"jepsen-{language}")
+    assert ran.status == 64 and f"{path}:{place}" in ran.err and words in ran.err, ran
+    path.write_text(text.replace("tme", "timestamp").replace("eror", "exception").replace("valeu", "val").replace("fnce", "fnord").replace("2000000", "0")
+                    .replace(":time 1000000", "").replace('"time": 1000000', '"x": 1').replace(":time 0", "").replace('"time": 0', '"x": 1'))
+    assert picklock("check", path, "--format", f"jepsen-{language}").status == 2, path.read_text()
+
+
+@pytest.mark.parametrize("unit, status, words", [
+    (None, 1, "note: Times are read as ns: all 4 lines last 2 us, less than the lease of 300ms. If they are ms: --time-unit ms; if not: --time-unit ns."),
+    ("ns", 1, ""), ("us", 1, ""), ("ms", 2, ""), ("s", 1, ""), ("m", 64, "there is no time unit 'm'; there are ns, us, ms and s")])
+def test_times_that_look_like_milliseconds_are_told(picklock, tmp_path, unit, status, words):
+    """Two grants, two seconds from each other: a violation, if they are nanoseconds."""
+    path = tmp_path / "a.edn"
+    path.write_text("".join("{:process %d, :type :%s, :f :acquire, :time %d}\n" % one
+                            for one in ((0, "invoke", 1), (0, "ok", 2), (1, "invoke", 2000), (1, "ok", 2001))))
+    ran = picklock("check", path, "--format", "jepsen-edn", *LEASE, *(("--time-unit", unit) if unit else ()))
+    assert ran.status == status and words in " ".join((ran.out + ran.err).split()) and ("note:" in ran.out) is (unit is None), ran
+
+
+def test_times_that_can_be_nanoseconds_are_not_doubted(picklock, tmp_path):
+    assert "note:" not in picklock("check", SEEDS / "overrun.edn", "--format", "jepsen-edn", *LEASE).out
+    path = write(tmp_path / "a.json", story((0, "acquire", "ok"), (0, "release", "ok")))
+    assert "note:" not in picklock("check", path, "--format", "jepsen-json").out
+
+
+def test_a_time_beyond_what_is_judged_is_refused(picklock, tmp_path):
+    path = write(tmp_path / "a.json", [op("invoke", "acquire", 0, 0) | {"time": 10 ** 18}])
+    ran = picklock("check", path, "--format", "jepsen-json", "--time-unit", "s")
+    assert ran.status == 64 and "1:58: ':time' is 1000000000000000000 s; it goes to 1000000000000000 us" in ran.err, ran

@@ -63,3 +63,13 @@ bool suggest_is_slip(const char *word, const char *right)
 {
     return strlen(word) <= WORD_MAX && strlen(right) <= WORD_MAX && distance(word, right) == 1;
 }
+
+enum { SLIP_LEAST = 3 }; /* letters: a shorter name is near to many others */
+
+const char *suggest_slip(const char *word, const char *const *names, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (strlen(names[i]) >= SLIP_LEAST && suggest_is_slip(word, names[i]))
+            return names[i];
+    return NULL;
+}

@@ -16,4 +16,8 @@ const char *suggest_words(const char *nearest, const char *otherwise, char words
 /* Is it the right word with one letter wrong, missing, too many, or changed for its neighbour? */
 bool suggest_is_slip(const char *word, const char *right);
 
+/* The name of those, of three letters or more, that word is a slip of; NULL: none. What is near to
+ * nothing is somebody's own, and is left alone. */
+const char *suggest_slip(const char *word, const char *const *names, size_t count);
+
 #endif

@@ -14,10 +14,16 @@ enum fail source_args_read(const struct source_args *args, struct source_options
         return failure->code;
     if (args->model && source_model_read(args->model, &jepsen->model, failure))
         return failure->code;
-    if (options->format == SOURCE_OURS && (args->model || args->refusals || args->concurrency))
+    jepsen->is_unit_told = args->time_unit != NULL;
+    if (args->time_unit && !time_unit_read(args->time_unit, &jepsen->unit))
         return failure_set(failure, FAIL_INPUT,
-                           "--model, --refusals and --concurrency are of a Jepsen test: "
-                           "--format jepsen-edn");
+                           "there is no time unit '%.40s'; there are ns, us, ms and s",
+                           args->time_unit);
+    if (options->format == SOURCE_OURS &&
+        (args->model || args->refusals || args->concurrency || args->time_unit))
+        return failure_set(failure, FAIL_INPUT,
+                           "--model, --refusals, --time-unit and --concurrency are of a Jepsen "
+                           "test: --format jepsen-edn");
     if (options->format == SOURCE_OURS)
         return FAIL_NONE;
     if (jepsen->model == MODEL_LEASE && !jepsen->lease_us)

@@ -12,13 +12,14 @@
     "                         --lease), fenced-lock\n" \
     "  --refusals             of a Jepsen test: :fail says that somebody else had the lock, or\n" \
     "                         that it was not the own one (else: only that it did not happen)\n" \
+    "  --time-unit UNIT       of a Jepsen test's ':time': ns (default), us, ms, s\n" \
     "  --concurrency N        of a Jepsen test: how many processes run at once, so that p goes\n" \
     "                         on as p + N after :info (default: whatever fits)\n"
 /* clang-format on */
 
 /* As they were given; --lease is the command's. */
 struct source_args {
-    const char *format, *model;
+    const char *format, *model, *time_unit;
     int refusals, concurrency;
     int64_t lease_us;
 };
@@ -26,6 +27,7 @@ struct source_args {
 #define SOURCE_OPTIONS(args)                                                                       \
     {"--format", OPTION_TEXT, &(args).format, 0, 0},                                               \
         {"--model", OPTION_TEXT, &(args).model, 0, 0},                                             \
+        {"--time-unit", OPTION_TEXT, &(args).time_unit, 0, 0},                                     \
         {"--concurrency", OPTION_NUMBER, &(args).concurrency, 1, CLIENTS_MAX},                     \
     {                                                                                              \
         "--refusals", OPTION_FLAG, &(args).refusals, 0, 0                                          \

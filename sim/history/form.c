@@ -32,32 +32,13 @@ void form_init(struct form_reader *reader, FILE *file, const char *path,
                                    .look = NO_BYTE};
 }
 
-static enum fail refuse(const struct form_reader *reader, int64_t line, int64_t column,
-                        struct failure *failure, const char *format, va_list values)
-{
-    char words[512];
-    vsnprintf(words, sizeof words, format, values);
-    return failure_set(failure, FAIL_INPUT, "%.600s:%" PRId64 ":%" PRId64 ": %s", reader->path,
-                       line, column, words);
-}
-
-enum fail form_refuses(const struct form_reader *reader, struct failure *failure,
-                       const char *format, ...)
-{
-    va_list values;
-    va_start(values, format);
-    enum fail fail = refuse(reader, reader->at_line, reader->at_column, failure, format, values);
-    va_end(values);
-    return fail;
-}
-
 /* At the byte that is read next. */
 __attribute__((format(printf, 3, 4))) static enum fail
 refuse_here(const struct form_reader *reader, struct failure *failure, const char *format, ...)
 {
     va_list values;
     va_start(values, format);
-    enum fail fail = refuse(reader, reader->line, reader->column, failure, format, values);
+    enum fail fail = form_refuse(reader, reader->line, reader->column, failure, format, values);
     va_end(values);
     return fail;
 }
@@ -295,7 +276,10 @@ struct nest {
     int depth;
     bool discards; /* the next value is not wanted */
     bool repeats;  /* a map had that key before */
-    json_t *made;  /* the value, whole */
+    struct name_place {
+        int64_t line, column;
+    } name;       /* of the field in hand, of the outermost map */
+    json_t *made; /* the value, whole */
 };
 
 static enum fail begin(const struct form_reader *reader, struct nest *nest, bool is_map, int close,
@@ -384,6 +368,24 @@ static enum fail hash(struct form_reader *reader, struct nest *nest, struct fail
     return take_token(reader, tag, &size, failure);
 }
 
+/* A value of the outermost map begins here, or a name of it. */
+static void note_place(struct form_reader *reader, struct nest *nest)
+{
+    const struct open *open = &nest->open[0];
+    if (nest->depth != 1 || !open->is_map || nest->discards)
+        return;
+    if (!open->has_key) {
+        nest->name = (struct name_place){.line = reader->line, .column = reader->column};
+    } else if (reader->fields_count < FORM_FIELDS_MAX) {
+        struct form_field *field = &reader->fields[reader->fields_count++];
+        snprintf(field->name, sizeof field->name, "%.15s", open->key);
+        field->line = nest->name.line;
+        field->column = nest->name.column;
+        field->value_line = reader->line;
+        field->value_column = reader->column;
+    }
+}
+
 static enum fail step(struct form_reader *reader, struct nest *nest, struct failure *failure)
 {
     int byte = peek(reader);
@@ -394,6 +396,7 @@ static enum fail step(struct form_reader *reader, struct nest *nest, struct fail
         return form_refuses(reader, failure, "a value longer than %d bytes", FORM_BYTES_MAX);
     if (byte == '#' && reader->language == FORM_EDN)
         return hash(reader, nest, failure);
+    note_place(reader, nest);
     if (byte == '{' || byte == '[' || (byte == '(' && reader->language == FORM_EDN)) {
         (void)take(reader);
         return begin(reader, nest, byte == '{',
@@ -413,6 +416,15 @@ static enum fail step(struct form_reader *reader, struct nest *nest, struct fail
     return FAIL_NONE;
 }
 
+static enum fail repeated(struct form_reader *reader, const struct nest *nest,
+                          struct failure *failure)
+{
+    const char *key = nest->open[nest->depth - 1].key;
+    return nest->depth == 1
+               ? form_refuses_name(reader, key, failure, "'%.40s' twice: a map has a key once", key)
+               : refuse_here(reader, failure, "'%.40s' twice: a map has a key once", key);
+}
+
 static enum fail take_value(struct form_reader *reader, json_t **value, struct failure *failure)
 {
     struct open open[FORM_DEPTH_MAX];
@@ -421,10 +433,11 @@ static enum fail take_value(struct form_reader *reader, json_t **value, struct f
     reader->at_line = reader->line;
     reader->at_column = reader->column;
     reader->bytes = 0;
+    reader->fields_count = 0;
     while (!fail && !nest.made) {
         fail = step(reader, &nest, failure);
         if (!fail && nest.repeats)
-            fail = refuse_here(reader, failure, "a map has one key twice");
+            fail = repeated(reader, &nest, failure);
         if (!nest.made)
             skip_blanks(reader);
         if (!fail && !nest.made && nest.depth == 0 && !nest.discards &&

@@ -10,6 +10,7 @@
 #include "base/fail.h"
 
 #include <jansson.h>
+#include <stdarg.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -17,6 +18,14 @@
 enum { FORM_DEPTH_MAX = 32, FORM_BYTES_MAX = 64 * 1024 };
 
 enum form_language { FORM_EDN, FORM_JSON };
+
+/* Where a field of the value in hand stands, where that is a map. */
+struct form_field {
+    char name[16]; /* cut off where it is longer */
+    int64_t line, column;
+    int64_t value_line, value_column;
+};
+enum { FORM_FIELDS_MAX = 32 }; /* of further ones the place is not known */
 
 struct form_reader {
     FILE *file;       /* borrowed */
@@ -27,6 +36,8 @@ struct form_reader {
     int64_t bytes;              /* of it */
     int look;                   /* a byte that was read too much; EOF - 1: none */
     bool has_begun, is_within;  /* the list that holds the values */
+    struct form_field fields[FORM_FIELDS_MAX];
+    int fields_count;
 };
 
 void form_init(struct form_reader *reader, FILE *file, const char *path,
@@ -36,8 +47,19 @@ void form_init(struct form_reader *reader, FILE *file, const char *path,
  * or a list, its elements are the values. FAIL_INPUT with path:line:column. */
 enum fail form_next(struct form_reader *reader, json_t **value, struct failure *failure);
 
+/* FAIL_INPUT with that place. */
+enum fail form_refuse(const struct form_reader *reader, int64_t line, int64_t column,
+                      struct failure *failure, const char *format, va_list values);
 /* FAIL_INPUT with the place where the value in hand began. */
 enum fail form_refuses(const struct form_reader *reader, struct failure *failure,
                        const char *format, ...) __attribute__((format(printf, 3, 4)));
+/* The same with the place of what that field is, or of its name; of the value, where it has no such
+ * field. */
+enum fail form_refuses_field(const struct form_reader *reader, const char *name,
+                             struct failure *failure, const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
+enum fail form_refuses_name(const struct form_reader *reader, const char *name,
+                            struct failure *failure, const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
 
 #endif

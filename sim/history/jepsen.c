@@ -3,6 +3,7 @@
 
 #include "base/memory.h"
 #include "history/jepsen_known.h"
+#include "base/units.h"
 #include "history/jepsen_op.h"
 #include "history/jepsen_threads.h"
 #include "history/words.h"
@@ -51,6 +52,7 @@ struct jepsen_reader {
     int64_t events, invocations;
     bool is_first_pass;
     struct jepsen_known known;
+    char note[160];
     char (*names)[NAME_MAX_BYTES]; /* of who is at each place now */
 };
 
@@ -404,8 +406,9 @@ static void start(struct jepsen_reader *reader, const char *path)
     reader->lock_numbers = json_object();
     reader->over = json_object();
     reader->events = reader->invocations = 0;
-    reader->ops =
-        (struct jepsen_ops){.form = &reader->form, .wants_time = reader->options.lease_us != 0};
+    reader->ops = (struct jepsen_ops){.form = &reader->form,
+                                      .wants_time = reader->options.lease_us != 0,
+                                      .unit = reader->options.unit};
 }
 
 static void fill_head(const struct jepsen_reader *reader, struct history_head *head)
@@ -414,6 +417,31 @@ static void fill_head(const struct jepsen_reader *reader, struct history_head *h
     head->clients = reader->clients_count ? reader->clients_count : 1;
     head->locks = reader->locks_count ? reader->locks_count : 1;
     head->names = reader->names;
+}
+
+/* Less than a microsecond an operation no network takes, and a history that is over within a lease
+ * is a short one. */
+static void note_unit(struct jepsen_reader *reader)
+{
+    char lasts[UNITS_TEXT_MAX], lease[UNITS_TEXT_MAX];
+    const struct jepsen_ops *ops = &reader->ops;
+    const int64_t ns = ops->last_ns - ops->first_ns, lease_us = reader->options.lease_us;
+    const bool is_quick = ns / 1000 < ops->count - 1, is_short = lease_us && ns / 1000 < lease_us;
+    if (reader->options.is_unit_told || !ops->has_time || ops->count < 2 ||
+        (!is_quick && !is_short))
+        return;
+    snprintf(reader->note, sizeof reader->note,
+             "Times are read as ns: all %" PRId64
+             " lines last %s%s%s. If they are ms: --time-unit ms; "
+             "if not: --time-unit ns.",
+             ops->count, units_print_rounded(ns / 1000, lasts),
+             is_short ? ", less than the lease of " : "",
+             is_short ? units_print_duration(lease_us, lease) : "");
+}
+
+const char *jepsen_reader_note(const struct jepsen_reader *reader)
+{
+    return reader->note[0] ? reader->note : NULL;
 }
 
 enum fail jepsen_reader_new(struct jepsen_reader **reader, FILE *file, const char *path,
@@ -441,6 +469,7 @@ enum fail jepsen_reader_new(struct jepsen_reader **reader, FILE *file, const cha
     }
     made->names = memory_new((size_t)made->clients_count + 1, sizeof *made->names);
     fill_head(made, head);
+    note_unit(made);
     start(made, path);
     made->is_first_pass = false;
     *reader = made;

@@ -26,11 +26,20 @@ enum lock_model {
 bool lock_model_read(const char *name, enum lock_model *model);
 const char *lock_model_name(enum lock_model model);
 
+/* Of ':time'. */
+enum jepsen_unit { TIME_NS, TIME_US, TIME_MS, TIME_S, TIME_UNITS };
+
+bool time_unit_read(const char *name, enum jepsen_unit *unit);
+const char *time_unit_name(enum jepsen_unit unit);
+int64_t time_unit_ns(enum jepsen_unit unit);
+
 struct jepsen_options {
     enum form_language language;
     enum lock_model model;
     int64_t lease_us;    /* 0: none */
     int64_t concurrency; /* processes at once: p is followed by p + so many; 0: not known */
+    enum jepsen_unit unit;
+    bool is_unit_told; /* else it is ns, and said so where that is not likely */
     bool reads_misses;
     bool is_judged; /* to be judged, not converted: what did not happen is left out (unless
                        reads_misses), and whose lock was released is not guessed: FAIL_UNKNOWN */
@@ -49,6 +58,8 @@ enum fail jepsen_reader_new(struct jepsen_reader **reader, FILE *file, const cha
 /* As history_reader_next(). */
 enum fail jepsen_reader_next(struct jepsen_reader *reader, struct event *event, bool *is_end,
                              struct failure *failure);
+/* What whoever judges it should know; NULL: nothing. The reader's. */
+const char *jepsen_reader_note(const struct jepsen_reader *reader);
 void jepsen_reader_free(struct jepsen_reader *reader);
 
 #endif

@@ -21,6 +21,26 @@ const char *lock_model_name(enum lock_model model)
     return models[model];
 }
 
+static const struct {
+    const char *name;
+    int64_t ns;
+} units[TIME_UNITS] = {{"ns", 1}, {"us", 1000}, {"ms", 1000000}, {"s", 1000000000}};
+
+bool time_unit_read(const char *name, enum jepsen_unit *unit)
+{
+    return names_read(NAMES_FIND_ROW(units, name), unit);
+}
+
+const char *time_unit_name(enum jepsen_unit unit)
+{
+    return units[unit].name;
+}
+
+int64_t time_unit_ns(enum jepsen_unit unit)
+{
+    return units[unit].ns;
+}
+
 void lock_model_head(const struct jepsen_options *options, struct history_head *head)
 {
     *head = (struct history_head){.scenario = "history",

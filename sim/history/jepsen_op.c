@@ -26,12 +26,14 @@ static enum fail read_type(struct jepsen_ops *ops, const json_t *form, struct je
     char suggestion[SUGGEST_BYTES];
     const char *type = json_string_value(json_object_get(form, "type"));
     if (!type)
-        return form_refuses(ops->form, failure, "an operation wants ':type'");
+        return form_refuses_field(ops->form, "type", failure,
+                                  "an operation wants ':type': invoke, ok, fail or info");
     if (names_read(NAMES_FIND(types, type), &op->type))
         return FAIL_NONE;
     const char *nearest = suggest_nearest(type, types, TYPE_COUNT);
-    return form_refuses(ops->form, failure, "no operation is of ':type' '%.40s'%s", type,
-                        suggest_words(nearest, "; it is invoke, ok, fail or info", suggestion));
+    return form_refuses_field(
+        ops->form, "type", failure, "no operation is of ':type' '%.40s'%s", type,
+        suggest_words(nearest, "; it is invoke, ok, fail or info", suggestion));
 }
 
 static enum fail read_function(struct jepsen_ops *ops, const json_t *form, struct jepsen_op *op,
@@ -40,7 +42,8 @@ static enum fail read_function(struct jepsen_ops *ops, const json_t *form, struc
     char suggestion[SUGGEST_BYTES];
     const char *names[FUNCTIONS], *name = json_string_value(json_object_get(form, "f"));
     if (!name)
-        return form_refuses(ops->form, failure, "an operation wants ':f'");
+        return form_refuses_field(ops->form, "f", failure,
+                                  "an operation wants ':f', such as acquire, release or renew");
     for (int i = 0; i < FUNCTIONS; i++) {
         names[i] = functions[i].name;
         if (!strcmp(name, names[i])) {
@@ -49,8 +52,30 @@ static enum fail read_function(struct jepsen_ops *ops, const json_t *form, struc
         }
     }
     const char *nearest = suggest_nearest(name, names, FUNCTIONS);
-    return form_refuses(ops->form, failure, "a lock has no ':f' '%.40s'%s", name,
-                        suggest_words(nearest, "; it has acquire, release and renew", suggestion));
+    return form_refuses_field(
+        ops->form, "f", failure, "a lock has no ':f' '%.40s'%s", name,
+        suggest_words(nearest, "; it has acquire, release and renew", suggestion));
+}
+
+/* Fields of one's own are left alone; one letter off is a slip. within: the field that the map is;
+ * NULL: it is the operation itself. */
+static enum fail check_names(struct jepsen_ops *ops, const json_t *map, const char *within,
+                             const char *what, const char *const *names, size_t count,
+                             struct failure *failure)
+{
+    const char *name;
+    json_t *value;
+    json_object_foreach((json_t *)map, name, value)
+    {
+        const char *meant = suggest_slip(name, names, count);
+        if (meant && within)
+            return form_refuses_field(ops->form, within, failure,
+                                      "%s ':%.40s'; did you mean ':%s'?", what, name, meant);
+        if (meant)
+            return form_refuses_name(ops->form, name, failure, "%s ':%.40s'; did you mean ':%s'?",
+                                     what, name, meant);
+    }
+    return FAIL_NONE;
 }
 
 /* 7 and "7" are two keys, which we would write alike: a history has one kind of them. */
@@ -61,10 +86,10 @@ static enum fail note_kind(struct jepsen_ops *ops, enum key_kind kind, const cha
     ops->kinds |= 1u << kind;
     if (kind == KEY_TEXT || (ops->kinds & both) != both)
         return FAIL_NONE;
-    return form_refuses(ops->form, failure,
-                        "the key %s is a %s here, where keys were %s: they would be taken for one",
-                        key, kind == KEY_NUMBER ? "number" : "text",
-                        kind == KEY_NUMBER ? "texts of digits" : "numbers");
+    return form_refuses_field(
+        ops->form, "value", failure,
+        "the key %s is a %s here, where keys were %s: they would be taken for one", key,
+        kind == KEY_NUMBER ? "number" : "text", kind == KEY_NUMBER ? "texts of digits" : "numbers");
 }
 
 static bool is_text(const json_t *value)
@@ -88,13 +113,14 @@ static enum fail read_key(struct jepsen_ops *ops, const json_t *value, char *key
         return note_kind(ops, KEY_NUMBER, key, failure);
     }
     if (!json_is_string(value))
-        return form_refuses(ops->form, failure, "the key of a lock is a text or a whole number");
+        return form_refuses_field(ops->form, "value", failure,
+                                  "the key of a lock is a text or a whole number");
     if (json_string_length(value) >= JEPSEN_KEY_BYTES)
-        return form_refuses(ops->form, failure, "the key of a lock has at most %d bytes",
-                            JEPSEN_KEY_BYTES - 1);
+        return form_refuses_field(ops->form, "value", failure,
+                                  "the key of a lock has at most %d bytes", JEPSEN_KEY_BYTES - 1);
     if (!is_text(value))
-        return form_refuses(ops->form, failure,
-                            "the key of a lock is UTF-8, and has no NUL byte in it");
+        return form_refuses_field(ops->form, "value", failure,
+                                  "the key of a lock is UTF-8, and has no NUL byte in it");
     snprintf(key, JEPSEN_KEY_BYTES, "%s", json_string_value(value));
     const char *digits = key + (*key == '-');
     const bool is_digits = *digits && strspn(digits, "0123456789") == strlen(digits);
@@ -110,7 +136,9 @@ static enum fail read_value(struct jepsen_ops *ops, const json_t *value, struct 
         value = json_array_get(value, 1);
     }
     if (json_is_object(value)) {
-        if (read_key(ops, json_object_get(value, "key"), op->key, failure))
+        static const char *const names[] = {"key", "fence"};
+        if (check_names(ops, value, "value", "a ':value' has no field", names, 2, failure) ||
+            read_key(ops, json_object_get(value, "key"), op->key, failure))
             return failure->code;
         value = json_object_get(value, "fence");
     }
@@ -118,30 +146,51 @@ static enum fail read_value(struct jepsen_ops *ops, const json_t *value, struct 
     return FAIL_NONE;
 }
 
+/* Microseconds, from a number of the history's unit; of none, a microsecond an operation. */
+static enum fail check_time(struct jepsen_ops *ops, const json_t *time, struct failure *failure)
+{
+    const char *unit = time_unit_name(ops->unit);
+    if (!time && ops->wants_time)
+        return form_refuses(ops->form, failure,
+                            "an operation wants ':time' (%s), where there is a lease", unit);
+    if (ops->count > 1 && !time != !ops->has_time)
+        return form_refuses_field(ops->form, "time", failure,
+                                  time ? "a ':time', and the operations before have none"
+                                       : "an operation wants ':time', as those before have it");
+    ops->has_time = time != NULL;
+    if (!time)
+        return FAIL_NONE;
+    if (!json_is_integer(time))
+        return form_refuses_field(ops->form, "time", failure,
+                                  "':time' wants a whole number (%s; see --time-unit)", unit);
+    if (json_integer_value(time) < 0)
+        return form_refuses_field(ops->form, "time", failure,
+                                  "':time' is %" JSON_INTEGER_FORMAT " %s: it counts from 0",
+                                  json_integer_value(time), unit);
+    if (json_integer_value(time) / 1000 > HISTORY_LONGEST_US / time_unit_ns(ops->unit))
+        return form_refuses_field(ops->form, "time", failure,
+                                  "':time' is %" JSON_INTEGER_FORMAT " %s; it goes to %" PRId64
+                                  " us",
+                                  json_integer_value(time), unit, (int64_t)HISTORY_LONGEST_US);
+    return FAIL_NONE;
+}
+
 static enum fail read_time(struct jepsen_ops *ops, const json_t *form, struct jepsen_op *op,
                            struct failure *failure)
 {
     const json_t *time = json_object_get(form, "time");
-    if (!time && ops->wants_time)
-        return form_refuses(ops->form, failure,
-                            "an operation wants ':time' (ns), where there is a lease");
-    if (time && !json_is_integer(time))
-        return form_refuses(ops->form, failure, "':time' wants a whole number of nanoseconds");
-    if (time && json_integer_value(time) < 0)
-        return form_refuses(ops->form, failure,
-                            "':time' is %" JSON_INTEGER_FORMAT " ns: it counts from 0",
-                            json_integer_value(time));
-    const int64_t time_ns = time ? json_integer_value(time) : ops->count * 1000;
+    if (check_time(ops, time, failure))
+        return failure->code;
+    const int64_t time_ns =
+        time ? json_integer_value(time) * time_unit_ns(ops->unit) : ops->count * 1000;
     op->time_us = time_ns / 1000;
-    if (op->time_us > HISTORY_LONGEST_US)
-        return form_refuses(ops->form, failure,
-                            "':time' is %" PRId64 " us; it goes from 0 to %" PRId64, op->time_us,
-                            (int64_t)HISTORY_LONGEST_US);
     if (time_ns < ops->last_ns)
-        return form_refuses(ops->form, failure,
-                            "':time' is %" PRId64 " ns, earlier than %" PRId64
-                            " ns of the operation before: time runs forwards",
-                            time_ns, ops->last_ns);
+        return form_refuses_field(ops->form, "time", failure,
+                                  "':time' is %" PRId64 " ns, earlier than %" PRId64
+                                  " ns of the operation before: time runs forwards",
+                                  time_ns, ops->last_ns);
+    if (ops->count == 1)
+        ops->first_ns = time_ns;
     ops->last_ns = time_ns;
     return FAIL_NONE;
 }
@@ -149,15 +198,19 @@ static enum fail read_time(struct jepsen_ops *ops, const json_t *form, struct je
 enum fail jepsen_op_read(struct jepsen_ops *ops, const json_t *form, struct jepsen_op *op,
                          struct failure *failure)
 {
+    static const char *const names[] = {"process", "type", "f", "time", "value", "error"};
     const json_t *process = json_object_get(form, "process");
     *op = (struct jepsen_op){.is_nemesis = json_is_string(process)};
     if (!json_is_object(form))
         return form_refuses(ops->form, failure, "an operation is a map");
     if (op->is_nemesis)
         return FAIL_NONE;
+    if (check_names(ops, form, NULL, "an operation has no field", names,
+                    sizeof names / sizeof *names, failure))
+        return failure->code;
     if (!json_is_integer(process) || json_integer_value(process) < 0)
-        return form_refuses(ops->form, failure,
-                            "an operation wants ':process', a number from 0 or :nemesis");
+        return form_refuses_field(ops->form, "process", failure,
+                                  "an operation wants ':process', a number from 0 or :nemesis");
     op->process = json_integer_value(process);
     ops->count++;
     if (read_type(ops, form, op, failure) || read_function(ops, form, op, failure) ||

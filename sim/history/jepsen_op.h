@@ -4,6 +4,7 @@
 
 #include "history/event.h"
 #include "history/form.h"
+#include "history/jepsen.h"
 
 #include <stdbool.h>
 
@@ -26,7 +27,9 @@ enum key_kind { KEY_TEXT, KEY_NUMBER, KEY_NUMBER_AS_TEXT };
 struct jepsen_ops {
     struct form_reader *form; /* borrowed: says where it is */
     bool wants_time;          /* an operation without a time is refused */
-    int64_t last_ns, count;
+    enum jepsen_unit unit;
+    bool has_time; /* the first operation has one: all have, or none */
+    int64_t first_ns, last_ns, count;
     unsigned kinds; /* of keys so far: bit an enum key_kind */
 };
 

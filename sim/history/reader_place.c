@@ -96,14 +96,11 @@ enum fail reader_unknown(struct history_reader *reader, const char *what, const 
                           suggest_words(nearest, "", suggestion));
 }
 
-enum { SLIP_LEAST = 3 }; /* letters: a shorter name is near to many others */
-
 enum fail reader_other(struct history_reader *reader, const char *what, const char *name,
                        const char *const *names, int count, int known, struct failure *failure)
 {
-    bool is_refused = false;
+    bool is_refused = suggest_slip(name, names, (size_t)count) != NULL;
     for (int i = 0; i < count; i++)
-        is_refused |= !strcmp(name, names[i]) ||
-                      (strlen(names[i]) >= SLIP_LEAST && suggest_is_slip(name, names[i]));
+        is_refused |= !strcmp(name, names[i]);
     return is_refused ? reader_unknown(reader, what, name, names, known, failure) : FAIL_NONE;
 }

@@ -118,6 +118,11 @@ bool history_source_was_cut(const struct history_source *source)
     return source->ours && history_reader_was_cut(source->ours);
 }
 
+const char *history_source_note(const struct history_source *source)
+{
+    return source->jepsen ? jepsen_reader_note(source->jepsen) : NULL;
+}
+
 void history_source_free(struct history_source *source)
 {
     if (source->ours)

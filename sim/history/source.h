@@ -29,6 +29,8 @@ enum fail history_source_next(struct history_source *source, struct event *event
                               struct failure *failure);
 /* As history_reader_was_cut(). */
 bool history_source_was_cut(const struct history_source *source);
+/* As jepsen_reader_note(). */
+const char *history_source_note(const struct history_source *source);
 void history_source_free(struct history_source *source);
 
 /* By name; FAIL_INPUT with a suggestion. */

@@ -86,6 +86,8 @@ enum fail judge_history(const struct history_judging *judging, struct results *r
         last_us = event.time_us;
         is_inferred |= event.is_inferred;
     }
+    if (!fail && history_source_note(source))
+        results_note(results, memory_text(history_source_note(source)));
     const bool is_cut = follow && follow->ended && history_source_was_cut(source);
     if (is_cut)
         results_note(results, memory_format("The history is not whole: %s.", follow->ended));
