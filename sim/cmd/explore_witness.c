@@ -97,10 +97,12 @@ static char *path_in(const char *folder, const char *part)
 }
 
 static enum fail write_schedule(const struct run *run, const struct explore_finding *finding,
-                                const struct worker_program *program, const char *path,
-                                struct failure *failure)
+                                enum property property, const struct worker_program *program,
+                                const char *path, struct failure *failure)
 {
     struct schedule *schedule = schedule_new(run);
+    schedule->has_property = true;
+    schedule->property = property;
     schedule->worker = program ? memory_text(program->command) : NULL;
     schedule->wait_us = program ? program->wait_us : 0;
     for (int i = 0; i < finding->choices_count; i++)
@@ -165,7 +167,7 @@ static enum fail write_witness(const struct cell *cell, const struct files *file
     row->history = memory_format("histories/%s.jsonl", name);
     free(name);
     char *path = path_in(files->folder, row->schedule);
-    enum fail fail = write_schedule(&run, finding, files->program, path, failure);
+    enum fail fail = write_schedule(&run, finding, row->property, files->program, path, failure);
     free(path);
     if (!fail && !row->error) {
         path = path_in(files->folder, row->history);

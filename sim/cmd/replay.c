@@ -1,4 +1,5 @@
-/* replay.c - `picklock replay`: a schedule file, enforced choice by choice. */
+/* replay.c - `picklock replay`: a schedule file, enforced choice by choice, or followed with a lock
+ * that has changed. */
 #include "cmd/cmd.h"
 #include "cmd/output.h"
 
@@ -13,8 +14,9 @@
 const char cmd_replay_help[] =
     "\n"
     "  --scheme FILE.so       load the scheme of the schedule, if it came from a file\n"
-    "  --worker COMMAND       the worker of the schedule, if it came from one:\n"
-    "                         'python3 my_lock.py'\n"
+    "  --worker COMMAND       the worker of the schedule, if it came from one, or any other:\n"
+    "                         'python3 my_lock.py'. One that has changed since is followed by who\n"
+    "                         acts, and to what effect (sim/docs/WORKERS.md)\n"
     "  --on redis|sim         replay on a real redis-server (default) or in the simulated world\n"
     "  --real-time            do not steer the servers' clocks: leases run out in real time\n"
     "  --timeline             print a space-time diagram below the summary\n"
@@ -28,10 +30,13 @@ static enum fail replay(struct runner *runner, const struct live_options *live, 
                         const struct scheme_list *wanted, struct failure *failure)
 {
     struct schedule *schedule = NULL;
-    if (schedule_read(path, &schedule, failure))
+    const struct scheme *worker = runner->worker ? &runner->worker->scheme : NULL;
+    enum fail fail = FAIL_NONE;
+    if (schedule_read(path, worker, &schedule, failure))
         return failure->code;
     results->seed = runner->seed = schedule->seed;
-    enum fail fail = scheme_list_has(wanted, schedule->scheme->name, path, failure);
+    if (!worker)
+        fail = scheme_list_has(wanted, schedule->scheme->name, path, failure);
     if (!fail && runner->world == WORLD_REDIS)
         fail = live_new(&runner->live, live, failure);
     if (!fail)

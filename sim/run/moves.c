@@ -72,16 +72,6 @@ static void add_due(struct move_listing *list, enum choice_kind kind, int client
     list->is_any_due = true;
 }
 
-static struct choice choice_about(enum choice_kind kind, const struct message *message)
-{
-    struct choice choice = {.kind = kind,
-                            .client = message->client,
-                            .server = message->server,
-                            .verb = message->command.verb};
-    memcpy(choice.opaque, message->opaque.name, sizeof choice.opaque);
-    return choice;
-}
-
 static bool is_affordable(const struct move_listing *list, enum fault fault)
 {
     return list->state->budget[fault] > 0;
@@ -193,7 +183,7 @@ static bool is_first(const struct move_listing *list, int at)
 static struct move *add_about(struct move_listing *list, enum choice_kind kind, int at)
 {
     static struct move none;
-    const struct choice choice = choice_about(kind, &list->messages[at]);
+    const struct choice choice = naming_choice(kind, &list->messages[at]);
     if (naming_find(&choice, list->messages, list->messages_count) != at)
         return &none;
     struct move *move = add(list, kind, choice.client, choice.server);
@@ -209,7 +199,7 @@ static void add_fault(struct move_listing *list, enum fault fault, enum choice_k
 
 static void add_way(struct move_listing *list, enum choice_kind kind, int at, enum fault fault)
 {
-    const struct choice choice = choice_about(kind, &list->messages[at]);
+    const struct choice choice = naming_choice(kind, &list->messages[at]);
     struct move *move = add_about(list, kind, at);
     move->is_due = true;
     list->is_any_due = true;

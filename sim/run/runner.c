@@ -5,17 +5,50 @@
 #include "base/memory.h"
 #include "base/monotonic.h"
 #include "run/recording.h"
+#include "run/replayed.h"
 #include "scenario/interpreter.h"
 #include "world/simulated.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 
 /* What a directed run is told to do: a scenario's steps, or a schedule's choices. */
 struct script {
     const struct scenario *scenario; /* or */
     const struct schedule *schedule;
-    const char *path; /* of the schedule */
+    const char *path;          /* of the schedule */
+    struct followed *followed; /* how it was followed, with a lock that is the user's */
 };
+
+/* Was it kept of a lock that may have changed since? Those of the table do not. */
+static bool is_followed(const struct script *script, const struct scheme *scheme)
+{
+    return script->schedule && scheme_is_plugin(scheme);
+}
+
+/* A schedule, with the lock that it is of, or with one that may have changed since. */
+static enum fail apply(const struct script *script, const struct run *run, struct world *world,
+                       struct choice_sink choices, struct failure *failure)
+{
+    const struct schedule *schedule = script->schedule;
+    if (!is_followed(script, run->scheme)) {
+        enum fail fail = schedule_apply(schedule, script->path, world, failure);
+        for (int i = 0; i < schedule->choices_count && !fail; i++)
+            choices.take(choices.context, &schedule->choices[i]);
+        return fail;
+    }
+    struct failure why;
+    enum fail fail =
+        schedule_follow(schedule, script->path, world, choices, script->followed, &why);
+    if (fail == FAIL_UNKNOWN)
+        return failure_set(failure, fail,
+                           "%s; where the lock was changed, search again (picklock test), and keep "
+                           "what that finds",
+                           why.text);
+    if (fail)
+        *failure = why;
+    return fail;
+}
 
 static enum fail world_open(struct world **world, const struct runner *runner,
                             const struct run *run, struct failure *failure)
@@ -38,7 +71,7 @@ static enum fail drive(const struct script *script, const struct run *run, struc
     if (script->scenario)
         fail = interpreter_run(script->scenario, run->scheme, world, choices, failure);
     else
-        fail = schedule_apply(script->schedule, script->path, world, failure);
+        fail = apply(script, run, world, choices, failure);
     int64_t end_us = world->ops->now_us(world);
     if (end_us > recording->last_us)
         recording->last_us = end_us;
@@ -112,7 +145,8 @@ static enum fail direct_row(struct runner *runner, const struct script *script, 
     enum fail fail = recording_open(&recording, runner, run->scheme, row, failure);
     if (!fail)
         fail = drive(script, run, world, &recording, failure);
-    const bool is_cut_short = is_workers_end(runner, run->scheme, fail);
+    const bool is_cut_short = is_workers_end(runner, run->scheme, fail) ||
+                              (fail == FAIL_UNKNOWN && is_followed(script, run->scheme));
     fail = is_cut_short ? FAIL_NONE : fail;
     if (has_row(fail))
         fail = compare_clocks(runner, fail, failure);
@@ -224,7 +258,8 @@ enum fail runner_schedule(struct runner *runner, const struct schedule *schedule
                           struct results *results, struct failure *failure)
 {
     struct result_row *row = results_add(results);
-    struct script script = {.schedule = schedule, .path = path};
+    struct followed followed = {0};
+    struct script script = {.schedule = schedule, .path = path, .followed = &followed};
     struct run run = {.scheme = schedule->scheme,
                       .clients = schedule->clients,
                       .servers = schedule->servers,
@@ -237,5 +272,14 @@ enum fail runner_schedule(struct runner *runner, const struct schedule *schedule
     if (runner_is_worker(runner, schedule->scheme))
         runner->worker->program.wait_us = schedule->wait_us;
     result_name_row(row, "replay", schedule->scheme);
-    return direct(runner, &script, &run, results, row, failure);
+    enum fail fail = direct(runner, &script, &run, results, row, failure);
+    char *words = NULL;
+    if (!fail && is_followed(&script, run.scheme)) {
+        replayed_judge(row, schedule);
+        words = replayed_words(row, schedule, path, &followed);
+    }
+    if (words)
+        results_note(results, words);
+    followed_close(&followed);
+    return fail;
 }

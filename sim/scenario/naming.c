@@ -40,8 +40,7 @@ bool naming_is_command(const struct message *message, const char *name)
     return strcmp(naming_command(message), name) == 0;
 }
 
-/* Commands that change no key, whoever sends them. */
-static bool only_reads(const char *name)
+bool naming_only_reads(const char *name)
 {
     static const char *const names[] = {"GET",     "EXISTS", "TTL",     "PTTL",   "TYPE",   "HGET",
                                         "HEXISTS", "HLEN",   "HGETALL", "LRANGE", "ZSCORE", "WATCH",
@@ -58,7 +57,8 @@ enum effect naming_effect(const struct message *message)
     if (!message->opaque.name[0])
         return verb_effect(message->command.verb);
     const bool is_on_lock = message->opaque.keys >> KEY_LOCK & 1;
-    return is_on_lock && !only_reads(message->opaque.name) ? effects[message->op] : EFFECT_READ;
+    return is_on_lock && !naming_only_reads(message->opaque.name) ? effects[message->op]
+                                                                  : EFFECT_READ;
 }
 
 static bool is_wanted(const struct wanted_message *wanted, const struct message *message)
@@ -70,15 +70,33 @@ static bool is_wanted(const struct wanted_message *wanted, const struct message 
     return wanted->is_any_state || message->state == wanted->state;
 }
 
+bool naming_suits(const struct choice *choice, const struct message *message)
+{
+    return message->server == choice->server && is_wanted(&wants[choice->kind], message);
+}
+
+bool naming_is_about_message(enum choice_kind kind)
+{
+    return wants[kind].words != NULL;
+}
+
+struct choice naming_choice(enum choice_kind kind, const struct message *message)
+{
+    struct choice choice = {.kind = kind,
+                            .client = message->client,
+                            .server = message->server,
+                            .verb = message->command.verb};
+    memcpy(choice.opaque, message->opaque.name, sizeof choice.opaque);
+    return choice;
+}
+
 int naming_find(const struct choice *choice, const struct message *messages, int count)
 {
-    const struct wanted_message *wanted = &wants[choice->kind];
     int late = -1;
-    assert(wanted->words);
+    assert(naming_is_about_message(choice->kind));
     for (int i = 0; i < count; i++) {
         const struct message *message = &messages[i];
-        if (message->server != choice->server || !is_wanted(wanted, message) ||
-            !naming_is_command(message, choice_command(choice)))
+        if (!naming_suits(choice, message) || !naming_is_command(message, choice_command(choice)))
             continue;
         if (!message->is_abandoned)
             return i;

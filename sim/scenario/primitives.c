@@ -125,13 +125,8 @@ static enum fail check_named(struct interpreter *interpreter, const struct choic
 enum fail primitives_message(struct interpreter *interpreter, enum choice_kind kind,
                              const struct message *message)
 {
-    struct choice choice = {.kind = kind,
-                            .client = message->client,
-                            .server = message->server,
-                            .verb = message->command.verb,
-                            .error = kind == CHOICE_ANSWER_ERROR ? interpreter->step->error
-                                                                 : ERROR_NONE};
-    memcpy(choice.opaque, message->opaque.name, sizeof choice.opaque);
+    struct choice choice = naming_choice(kind, message);
+    choice.error = kind == CHOICE_ANSWER_ERROR ? interpreter->step->error : ERROR_NONE;
     enum fail fail = check_named(interpreter, &choice, message);
     return fail ? fail : primitives_apply(interpreter, choice);
 }

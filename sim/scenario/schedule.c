@@ -82,6 +82,8 @@ static void print_schedule(FILE *out, const struct schedule *schedule)
         fprintf(out, "worker: %s\n", schedule->worker);
     if (schedule->wait_us)
         fprintf(out, "wait: %s\n", units_print_duration(schedule->wait_us, text));
+    if (schedule->has_property)
+        fprintf(out, "violates: %s\n", property_name(schedule->property));
     fputs("---\n", out);
     for (int i = 0; i < schedule->choices_count; i++)
         fprintf(out, "%s\n",

@@ -22,6 +22,7 @@ enum {
 
 struct schedule_reader {
     const char *path;
+    const struct scheme *instead; /* of the one that the file names; NULL: that one */
     struct schedule *schedule;
     struct failure *failure;
     char *rest; /* of the file: what is not read yet */
@@ -96,8 +97,10 @@ static const char *find_worker(const struct schedule_reader *reader, size_t *len
 
 static enum fail read_scheme(struct schedule_reader *reader, char *value)
 {
-    reader->schedule->scheme = scheme_named(value);
-    if (reader->schedule->scheme)
+    struct schedule *schedule = reader->schedule;
+    schedule->scheme = reader->instead ? reader->instead : scheme_named(value);
+    (void)snprintf(schedule->named, sizeof schedule->named, "%s", value);
+    if (schedule->scheme)
         return FAIL_NONE;
     size_t length;
     const char *worker = find_worker(reader, &length);
@@ -220,6 +223,18 @@ static enum fail read_wait(struct schedule_reader *reader, char *value)
     return FAIL_NONE;
 }
 
+static enum fail read_property(struct schedule_reader *reader, char *value)
+{
+    const char *names[PROPERTY_COUNT];
+    for (int i = 0; i < PROPERTY_COUNT; i++)
+        names[i] = property_name((enum property)i);
+    reader->schedule->has_property = true;
+    return property_read(value, &reader->schedule->property)
+               ? FAIL_NONE
+               : complain(reader, suggest_nearest(value, names, PROPERTY_COUNT),
+                          "'%.40s' is no property", value);
+}
+
 /* Keys stand in this order; a later one may speak of an earlier one. */
 static const struct header_row {
     const char *name;
@@ -231,7 +246,7 @@ static const struct header_row {
     {"seed", read_seed, false},       {"same-token", read_same_token, true},
     {"replica", read_replica, true},  {"delex", read_delex, true},
     {"foreign", read_foreign, true},  {"worker", read_worker, true},
-    {"wait", read_wait, true},
+    {"wait", read_wait, true},        {"violates", read_property, true},
 };
 enum { HEADERS_COUNT = sizeof headers / sizeof headers[0] };
 
@@ -338,9 +353,10 @@ static enum fail read_all(struct schedule_reader *reader)
     return fail ? fail : read_choices(reader);
 }
 
-enum fail schedule_read(const char *path, struct schedule **schedule, struct failure *failure)
+enum fail schedule_read(const char *path, const struct scheme *instead, struct schedule **schedule,
+                        struct failure *failure)
 {
-    struct schedule_reader reader = {.path = path, .failure = failure};
+    struct schedule_reader reader = {.path = path, .instead = instead, .failure = failure};
     char *bytes;
     size_t size;
     enum fail fail = textfile_read(path, SCHEDULE_BYTES_MAX, &bytes, &size, failure);

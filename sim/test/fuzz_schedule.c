@@ -7,7 +7,7 @@ static bool fuzz_one(const uint8_t *data, size_t size)
 {
     struct schedule *schedule, *again;
     struct failure failure = {0};
-    enum fail fail = schedule_read(fuzz_file(data, size), &schedule, &failure);
+    enum fail fail = schedule_read(fuzz_file(data, size), NULL, &schedule, &failure);
     if (fail) {
         fuzz_must_refuse(fail, &failure);
         return false;
@@ -16,7 +16,7 @@ static bool fuzz_one(const uint8_t *data, size_t size)
     int fd = mkstemp(path);
     fuzz_must(fd >= 0 && !close(fd), "no temporary file");
     fuzz_must(!schedule_write(schedule, path, &failure), "what was read cannot be written");
-    fuzz_must(!schedule_read(path, &again, &failure), "what was written cannot be read");
+    fuzz_must(!schedule_read(path, NULL, &again, &failure), "what was written cannot be read");
     fuzz_must(again->scheme == schedule->scheme && again->clients == schedule->clients &&
                   again->servers == schedule->servers && again->lease_us == schedule->lease_us &&
                   again->seed == schedule->seed && again->same_token == schedule->same_token &&

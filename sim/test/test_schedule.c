@@ -65,7 +65,7 @@ static void refuses(const char *text, const char *message)
     struct failure failure = {0};
     char wanted[1000];
     write_file(text);
-    assert_int_equal(schedule_read(path, &schedule, &failure), FAIL_INPUT);
+    assert_int_equal(schedule_read(path, NULL, &schedule, &failure), FAIL_INPUT);
     assert_null(schedule);
     snprintf(wanted, sizeof wanted, "%s:%s", path, message);
     if (strncmp(failure.text, wanted, strlen(wanted)))
@@ -110,7 +110,7 @@ static void what_was_written_reads_back(void **state)
     struct failure failure = {0};
     struct schedule *made = make_schedule(), *back = NULL;
     assert_int_equal(schedule_write(made, path, &failure), FAIL_NONE);
-    if (schedule_read(path, &back, &failure))
+    if (schedule_read(path, NULL, &back, &failure))
         fail_msg("%s", failure.text);
     assert_ptr_equal(back->scheme, made->scheme);
     assert_int_equal(back->clients, 3);
@@ -144,7 +144,7 @@ static void a_foreign_programs_commands_read_back(void **state)
     schedule_add(schedule, &lock);
     schedule_add(schedule, &set);
     assert_int_equal(schedule_write(schedule, path, &failure), FAIL_NONE);
-    if (schedule_read(path, &back, &failure))
+    if (schedule_read(path, NULL, &back, &failure))
         fail_msg("%s", failure.text);
     assert_true(back->is_foreign);
     assert_int_equal(back->choices_count, CHOICES + 2);
@@ -166,7 +166,7 @@ static void edited_by_hand(void **state)
     struct failure failure = {0};
     struct schedule *schedule = NULL;
     write_file(HEAD "---\r\n\n# a remark\n  A acquires  \n\tB's lease is 2s\r\nA crashes\nend");
-    if (schedule_read(path, &schedule, &failure))
+    if (schedule_read(path, NULL, &schedule, &failure))
         fail_msg("%s", failure.text);
     assert_int_equal(schedule->choices_count, 3);
     assert_int_equal(schedule->lines[0], 10);
@@ -245,9 +245,9 @@ static void files_that_cannot_be_read_or_written(void **state)
     (void)state;
     struct failure failure = {0};
     struct schedule *schedule = NULL;
-    assert_int_equal(schedule_read(folder, &schedule, &failure), FAIL_INPUT);
+    assert_int_equal(schedule_read(folder, NULL, &schedule, &failure), FAIL_INPUT);
     assert_non_null(strstr(failure.text, "is a directory"));
-    assert_int_equal(schedule_read("/nowhere/s", &schedule, &failure), FAIL_INPUT);
+    assert_int_equal(schedule_read("/nowhere/s", NULL, &schedule, &failure), FAIL_INPUT);
     assert_string_equal(failure.text, "/nowhere/s: No such file or directory");
     schedule = make_schedule();
     assert_int_not_equal(schedule_write(schedule, "/nowhere/s", &failure), FAIL_NONE);
@@ -305,7 +305,7 @@ static void a_choice_that_is_not_possible(void **state)
     struct counting counting = {.world = {.ops = &counting_ops}, .takes = 2};
     struct schedule *made = make_schedule(), *back = NULL;
     assert_int_equal(schedule_write(made, path, &failure), FAIL_NONE);
-    assert_int_equal(schedule_read(path, &back, &failure), FAIL_NONE);
+    assert_int_equal(schedule_read(path, NULL, &back, &failure), FAIL_NONE);
     assert_int_equal(schedule_apply(back, "file", &counting.world, &failure), FAIL_UNKNOWN);
     assert_string_equal(failure.text, "file:13: time passes 1.001s: the world has had enough");
     assert_int_equal(failure.code, FAIL_UNKNOWN);
