@@ -12,6 +12,7 @@ import subprocess
 import pytest
 import yaml
 from conftest import BUILD, ROOT
+from workers import needs_redis_py
 
 NPM = BUILD / "workers" / "node_modules"
 FAULTS = ["none", "stall", "lose-reply", "late-request", "crash", "restart-empty"]
@@ -103,6 +104,25 @@ def test_of_several_servers_it_is_asked_only_where_it_promises_a_quorum():
     done = explore("set-nx-ex-del", "--fault", "none", "--servers", "3")
     assert done.returncode == 2 and "1 unknown" in done.stdout
     assert "it does not promise a quorum" in " ".join(done.stdout.split())
+
+
+@needs_redis_py
+def test_a_careful_lock_passes_without_options(tmp_path):
+    """Two clients and one attempt for the time that it takes: `make check-long` has the default bounds. A library that sends its release
+    again by itself, and takes the second answer for the truth, is found."""
+    lock = ROOT / "sim" / "worker" / "examples" / "careful_lock.py"
+    again = tmp_path / "again.py"
+    again.write_text(lock.read_text().replace("import redis\n", "import redis\nfrom redis.backoff import NoBackoff\nfrom redis.retry import Retry\n")
+                     .replace("port=port)", "port=port, retry=Retry(NoBackoff(), 1), retry_on_error=[redis.ConnectionError])"))
+    short = ["--clients", "2", "--rounds", "1", *(f"scenarios/{name}.yaml" for name in ("late-fence-token", "client-drift", "client-kill"))]
+    options = ["--no-cache", "--out", str(tmp_path)]
+    done = subprocess.run([BUILD / "picklock", "test", f"/usr/bin/python3 {shlex.quote(str(lock))}", *options,
+                           *([] if os.environ.get("PICKLOCK_LONG") else short)], cwd=ROOT, text=True, capture_output=True, timeout=300)
+    assert done.returncode == 0 and "careful_lock.py passes" in done.stdout and "0 unknown" in done.stdout, done.stdout + done.stderr
+    done = subprocess.run([BUILD / "picklock", "explore", "--worker", f"/usr/bin/python3 {shlex.quote(str(again))}", *options, "--clients", "2",
+                           "--rounds", "1", "--fault", "none,lose-reply"], cwd=ROOT, text=True, capture_output=True, timeout=300)
+    (line,) = [line for line in done.stdout.splitlines() if line.startswith("  lose-reply ")]
+    assert done.returncode == 1 and "broken (untrue-answer" in line and line.endswith("confirmed"), done.stdout
 
 
 # Of the library: its cleaning up says "no" of what it had itself when its lease was over, and a copy of its script finds its own key.

@@ -189,6 +189,7 @@ struct ledger_client {
         struct command command;
         struct opaque opaque; /* its name "": it is typed */
         int attempt;
+        unsigned servers; /* bits: on their way there */
     } repeated;
     bool has_heard;
     struct quote asked; /* what the last reply that it heard was to */
@@ -262,6 +263,11 @@ void ledger_event(struct ledger *ledger, const struct event *event);
 /* What waits is taken as it is; keys that have expired by then end. */
 void ledger_finish(struct ledger *ledger, int64_t end_us);
 void ledger_close(struct ledger *ledger);
+
+/* Did the grant come when the answer that this operation ends with had been given at that server
+ * already? Of a request that was late, or of a copy. */
+bool ledger_came_behind(const struct ledger_client *client, enum operation op, int server,
+                        const struct grant *grant);
 
 /* Have as many servers as it takes given the client's lock its lease anew, since it was asked to
  * extend it last? */

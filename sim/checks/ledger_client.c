@@ -240,6 +240,12 @@ static bool may_be_gone(const struct ledger *ledger, const struct ledger_key *ke
     return key->expire_us != NEVER_US && time_us + ledger->error_us >= key->expire_us;
 }
 
+bool ledger_came_behind(const struct ledger_client *client, enum operation op, int server,
+                        const struct grant *grant)
+{
+    return op == OP_RELEASE ? grant->index > client->release_index : client->refused >> server & 1;
+}
+
 /* What the client has at the servers, and believes not to have. */
 static void leave(struct ledger *ledger, const struct event *event)
 {
@@ -250,11 +256,13 @@ static void leave(struct ledger *ledger, const struct event *event)
         if (grant->ending != ENDING_NONE || !grant_is_of(grant, event->client, event->attempt) ||
             may_be_gone(ledger, key, event->time_us))
             continue;
-        grant->left = (struct left){.is_left = true,
-                                    .op = event->op,
-                                    .result = event->result,
-                                    .since_us = event->time_us,
-                                    .was_smooth = is_smooth(ledger, event)};
+        grant->left =
+            (struct left){.is_left = true,
+                          .has_come_late = ledger_came_behind(client, event->op, s, grant),
+                          .op = event->op,
+                          .result = event->result,
+                          .since_us = event->time_us,
+                          .was_smooth = is_smooth(ledger, event)};
     }
 }
 
@@ -372,10 +380,13 @@ static void crashed(struct ledger *ledger, const struct event *event)
 
 static void repeated(struct ledger_client *client, const struct event *event, enum repeat how)
 {
+    const bool is_more = client->repeated.how == how && ledger_is_repeated(client, event);
+    const unsigned before = is_more ? client->repeated.servers : 0;
     client->repeated.how = how;
     client->repeated.command = event->command;
     client->repeated.opaque = event->opaque ? *event->opaque : (struct opaque){0};
     client->repeated.attempt = event->attempt;
+    client->repeated.servers = before | (event->server >= 0 ? 1u << event->server : 0);
 }
 
 static void struck(struct ledger *ledger, const struct event *event)

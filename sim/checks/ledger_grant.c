@@ -61,13 +61,20 @@ void ledger_gone(struct ledger *ledger, const struct event *event, int lock, int
     ledger_end(ledger, event, lock, server, ending, ended_us);
 }
 
-static enum repeat repeat_of(const struct ledger_client *client, const struct event *event)
+bool ledger_is_repeated(const struct ledger_client *client, const struct event *event)
 {
     const struct opaque *opaque = &client->repeated.opaque;
     bool is_it = event->opaque
                      ? opaque->name[0] && opaque_is_same(opaque, event->opaque)
                      : !opaque->name[0] && client->repeated.command.verb == event->command.verb;
-    return is_it && client->repeated.attempt == event->attempt ? client->repeated.how : REPEAT_NONE;
+    return is_it && client->repeated.attempt == event->attempt;
+}
+
+static enum repeat repeat_of(const struct ledger_client *client, const struct event *event)
+{
+    const bool is_it =
+        ledger_is_repeated(client, event) && client->repeated.servers >> event->server & 1;
+    return is_it ? client->repeated.how : REPEAT_NONE;
 }
 
 void ledger_quote(struct quote *quote, const struct event *event)

@@ -22,6 +22,8 @@ void ledger_apply(struct ledger *ledger, const struct execution *execution);
 /* Takes from it what the client has seen. */
 void ledger_look(struct ledger *ledger, const struct execution *execution);
 void ledger_execute(struct ledger *ledger, const struct execution *execution);
+/* Was it the client's last command that was repeated, in that attempt? */
+bool ledger_is_repeated(const struct ledger_client *client, const struct event *event);
 /* A grant has begun: has it come too late for its attempt? */
 struct left ledger_came_late(const struct ledger *ledger, const struct grant *grant, int lock);
 /* An acquire has returned: a tentative grant stands or falls. */

@@ -3,7 +3,11 @@
  *
  * Refused by a key that it has left behind itself, nobody else held the lock. That is as much the
  * scheme's fault as it is that the key is still there: behind a lost message it is nobody's, since
- * a client that never heard of its grant cannot tell its key from another's. */
+ * a client that never heard of its grant cannot tell its key from another's.
+ *
+ * "Not mine" is not so of a lock that the same release has removed, sent again by the client's own
+ * library. Of one that a copy on its way has removed it is: it was not its own any more, and nobody
+ * could have told it why. */
 #include "checks/cause.h"
 #include "checks/property.h"
 
@@ -54,16 +58,6 @@ static void explain_leftover(const struct ledger *ledger, const struct grant *be
         finding_say(finding, "None of %s's messages was lost, late or sent twice.", name);
 }
 
-/* The grant came when the answer that this return is about had been given already: of a request
- * that was late, or of a copy. */
-static bool came_later(const struct ledger_client *client, const struct event *event, int server,
-                       const struct grant *grant)
-{
-    if (event->op == OP_RELEASE)
-        return grant->index > client->release_index;
-    return client->refused >> server & 1;
-}
-
 /* The grant at that server which the answer could be about: the last one before it. */
 static const struct grant *grant_asked(const struct ledger *ledger, const struct event *event,
                                        int server)
@@ -71,7 +65,7 @@ static const struct grant *grant_asked(const struct ledger *ledger, const struct
     const struct ledger_client *client = &ledger->clients[event->client];
     const struct grant *grant = ledger_grant(ledger, event->client, server);
     bool is_later = grant->index != NO_INDEX && grant->ending == ENDING_NONE &&
-                    came_later(client, event, server, grant);
+                    ledger_came_behind(client, event->op, server, grant);
     return is_later ? &client->grants[server] : grant;
 }
 
@@ -84,7 +78,8 @@ static bool is_mine(const struct ledger *ledger, const struct event *event,
     if (grant->ending == ENDING_NONE)
         return grant->until_us == NEVER_US || event->time_us + ledger->error_us < grant->until_us;
     return event->op == OP_RELEASE && grant->ending == ENDING_DELETED &&
-           grant->by.client == event->client && grant->by.attempt == event->attempt;
+           grant->by.client == event->client && grant->by.attempt == event->attempt &&
+           grant->by.repeat != REPEAT_COPIED;
 }
 
 static struct untruth judge(const struct ledger *ledger, const struct event *event)

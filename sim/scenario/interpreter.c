@@ -46,16 +46,22 @@ static enum fail refuse_stalled(struct interpreter *interpreter, int client, enu
                                     primitives_name(interpreter, client), stalled->command);
 }
 
-/* Has the story itself let something of the client go wrong up to here? */
+/* Has the story itself let something of the client go wrong up to here, or held it up while time
+ * passed? */
 static bool was_struck(const struct interpreter *interpreter, int client)
 {
-    for (const struct step *at = interpreter->scenario->steps; at < interpreter->step; at++)
+    bool has_stalled = false;
+    for (const struct step *at = interpreter->scenario->steps; at < interpreter->step; at++) {
+        has_stalled |= at->client == client && at->stall != STALL_NONE;
         if (at->client == client && (at->kind == STEP_LOSES_REQUEST ||
                                      at->kind == STEP_LOSES_REPLY || at->kind == STEP_GIVES_UP ||
                                      at->kind == STEP_CANNOT_REACH || at->kind == STEP_ANSWERS))
             return true;
-        else if (at->kind == STEP_SILENCE || at->kind == STEP_REFUSE)
+        if (at->kind == STEP_SILENCE || at->kind == STEP_REFUSE)
             return true;
+        if (has_stalled && (at->kind == STEP_EXPIRES || at->kind == STEP_TIME_PASSES))
+            return true;
+    }
     return false;
 }
 

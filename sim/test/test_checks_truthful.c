@@ -76,6 +76,63 @@ static void a_release_or_a_late_set_leaves_as_much(void **state)
 }
 
 /* A scheme that looks before it asks is refused by what it sees. */
+/* A's release is executed twice; the second one's answer is what A hears. */
+static struct story *told_by_the_second(const char *fault)
+{
+    struct story *story = story_new(&expiring, 1, 300);
+    acquires(story, A);
+    const struct command release = command(VERB_COMPARE_DELETE, token(story, A), 0);
+    calls(story, A, OP_RELEASE);
+    sends(story, A, 0, OP_RELEASE, release);
+    strikes_command(story, fault, A, OP_RELEASE, release);
+    executes(story, A, OP_RELEASE, release, INTEGER(1));
+    executes(story, A, OP_RELEASE, release, INTEGER(0));
+    returns(story, A, OP_RELEASE, RESULT_NOT_MINE);
+    ends(story);
+    return story;
+}
+
+static void not_mine_of_what_its_own_library_sent_again_is_untrue(void **state)
+{
+    (void)state;
+    struct story *story = told_by_the_second("resend");
+    assert_violated(story, PROPERTY_TRUTHFUL, 1, CAUSE_UNTRUE_ANSWER);
+    story_free(story);
+    story = told_by_the_second("duplicate"); /* nobody told A of the copy */
+    assert_silent(story);
+    story_free(story);
+}
+
+/* A copy of A's SET comes when A has deleted its key, or was refused, and before A has said so. */
+static void what_a_copy_leaves_behind_the_answer_is_nobodys_fault(void **state)
+{
+    (void)state;
+    for (int is_release = 0; is_release <= 1; is_release++) {
+        struct story *story = story_new(&expiring, 1, 300);
+        if (!is_release)
+            acquires(story, B);
+        calls(story, A, OP_ACQUIRE);
+        const struct command release = command(VERB_COMPARE_DELETE, token(story, A), 0);
+        sends(story, A, 0, OP_ACQUIRE, set(story, A));
+        strikes_command(story, "duplicate", A, OP_ACQUIRE, set(story, A));
+        executes(story, A, OP_ACQUIRE, set(story, A), is_release ? OK : NIL);
+        if (is_release) {
+            returns(story, A, OP_ACQUIRE, RESULT_GRANTED);
+            calls(story, A, OP_RELEASE);
+            sends(story, A, 0, OP_RELEASE, release);
+            executes(story, A, OP_RELEASE, release, INTEGER(1));
+        } else {
+            releases(story, B, 1);
+        }
+        executes(story, A, OP_ACQUIRE, set(story, A), OK);
+        returns(story, A, is_release ? OP_RELEASE : OP_ACQUIRE,
+                is_release ? RESULT_RELEASED : RESULT_REFUSED);
+        ends(story);
+        assert_violated(story, PROPERTY_NO_ORPHAN, 1, CAUSE_LEFTOVER);
+        story_free(story);
+    }
+}
+
 static void what_is_seen_refuses_too(void **state)
 {
     struct story *story = story_new(&expiring, 1, 300);
@@ -196,6 +253,8 @@ int main(void)
         cmocka_unit_test(refused_by_what_a_lost_reply_has_left_is_nobodys_fault),
         cmocka_unit_test(refused_by_what_the_scheme_has_left_is_its_fault),
         cmocka_unit_test(a_release_or_a_late_set_leaves_as_much),
+        cmocka_unit_test(not_mine_of_what_its_own_library_sent_again_is_untrue),
+        cmocka_unit_test(what_a_copy_leaves_behind_the_answer_is_nobodys_fault),
         cmocka_unit_test(what_is_seen_refuses_too),
         cmocka_unit_test(what_a_replica_brings_back_is_the_deployments),
         cmocka_unit_test(what_has_expired_on_a_replica_stays_away),

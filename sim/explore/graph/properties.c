@@ -132,8 +132,10 @@ unsigned properties_of_return(struct state_space *space, const uint32_t *words, 
         return properties_of_grant(space, words, client);
     unsigned violated = did & DID_CRASH ? bit(PROPERTY_NO_CRASH) : 0;
     bool is_any_kept = count_kept(space, words, client) > 0;
-    /* Of a quorum a minority may always be left: there every orphan counts alike. */
-    bool is_told = did & (DID_REFUSE | DID_NOT_MINE | DID_RELEASE) || quorum(config) > 1;
+    /* What was granted behind the answer nobody could have told it of. Of a quorum a minority may
+     * always be left: there every orphan counts alike. */
+    bool is_told = quorum(config) > 1 || (did & (DID_REFUSE | DID_NOT_MINE | DID_RELEASE) &&
+                                          kept_all_along(space, words, client));
     if (is_any_kept && config->scheme->promises_token)
         violated |= bit(PROPERTY_NO_ORPHAN) | (is_told ? 0 : ORPHAN_BY_LEFTOVER);
     if (did & (DID_REFUSE | DID_NOT_MINE) &&

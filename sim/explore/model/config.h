@@ -50,10 +50,10 @@ struct config {
     enum section section;        /* what a critical section does */
     bool keeps_count;            /* the guarded counter has its real value: it may be forgotten */
     struct lease lease;          /* of every attempt, but for its token */
+    bool repeats_commands;       /* one may be executed twice */
     /* What faults ask for: fault_kind.prepare. */
     bool is_collision;              /* all draw the same token */
     bool keeps_commands;            /* of what was executed: it may be needed again */
-    bool repeats_commands;          /* one may be executed twice */
     bool saves;                     /* a server may save its keys, and restart with those */
     bool has_replica, has_replicas; /* one may be cut off; and then another one */
     bool forgets;                   /* a server its keys */

@@ -92,12 +92,24 @@ static unsigned ghost_expiry(const struct sender *sender, const struct packed_me
     return 0;
 }
 
+/* Is it a copy on its way, or is one of it? */
+static bool is_copied(const struct sender *sender, const struct packed_message *message)
+{
+    bool is = (message->flags & MESSAGE_COPY) != 0;
+    for (int i = 0; i < sender->client_state->count; i++) {
+        const struct packed_message *other = &sender->client_state->messages[i];
+        is |= other->flags & MESSAGE_COPY && other->server == message->server &&
+              other->op == message->op && other->verb == message->verb;
+    }
+    return is;
+}
+
 static unsigned ghost_delete(const struct sender *sender, const struct packed_message *message,
                              const struct keyspace *before)
 {
     /* Only a command that comes twice can be answered "no" for what it has done itself. */
     if (sender->config->repeats_commands && is_own(&before->ghost, sender) &&
-        sender->client_state->phase == PHASE_RELEASING)
+        sender->client_state->phase == PHASE_RELEASING && !is_copied(sender, message))
         sender->client_state->deleted |= (uint8_t)(1u << message->server);
     /* A dead stamp is nobody's lock; a unit more, for what it was rounded up by. */
     bool counts = !sender->config->scheme->uses_client_clock || before->ghost.left > 0;
