@@ -21,6 +21,7 @@ part "workers: pairs, stress" env PICKLOCK_LONG=1 "${PYTHON:-python3}" -m pytest
 part "explorer"         env PICKLOCK_SAMPLE=1 PICKLOCK_RUNS=1500 harness/units.sh test_explore_walks test_partial_order test_explore_reductions
 part "random schemes"   env PICKLOCK_RUNS=30000 PICKLOCK_SEED="$(date +%s)" harness/units.sh test_random_schemes
 part "selftest"         "${BUILD:-build}/picklock" selftest --histories 20000000
+part "checks, random"   env PICKLOCK_RUNS=1000000 PICKLOCK_SEED="$(date +%s)" harness/units.sh test_checks_random
 part "blank in path"    harness/elsewhere.sh
 part "package, bare root" harness/bare_root.sh package
 part "demo, bare root"  harness/bare_root.sh demo

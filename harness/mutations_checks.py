@@ -3,6 +3,7 @@
 against sim/test/test_checks_*.c: noticed is what fails, crashes or does not end.
 
     BUILD=build harness/mutations_checks.py [--sample N]    --survivors lists those that nobody noticed
+    BUILD=build harness/mutations_checks.py --match 'extend|renew'     only those; told, not held to a figure
 
 All slips are compiled into one program, under address and undefined sanitizers, as `make sanitised` runs these tests. Each slip
 is a copy of its function's body behind a switch, and a number chooses it when the program runs. The quick tests come first, and the
@@ -302,8 +303,9 @@ def main():
     parser = argparse.ArgumentParser(description="Which slips in the checks do their tests notice?")
     parser.add_argument("--sample", type=int, default=0)
     parser.add_argument("--survivors", action="store_true")
+    parser.add_argument("--match", default="")
     asked = parser.parse_args()
-    everything = all_slips()
+    everything = [slip for slip in all_slips() if re.search(asked.match, slip[1])]
     slips = dict(enumerate(everything[:asked.sample] if asked.sample else everything, 1))
     with tempfile.TemporaryDirectory() as made:
         folder = pathlib.Path(made)
@@ -315,6 +317,9 @@ def main():
             _, words, path, line, _ = slips[number]
             print(f"survives  {words.replace(path.name, f'{path.name}:{line + 1}', 1)}")
     noticed = sum(results.values())
+    if asked.match:
+        print(f"checks: {len(good)} slips that match '{asked.match}': {noticed} noticed")
+        return 0
     wanted = least("checks-sample" if asked.sample else "checks")
     print(f"checks: {len(good)} slips{f', a sample of {len(everything)}' if asked.sample else ''}: {noticed} noticed, "
           f"{noticed / len(good):.1%}; at least {wanted / 10:.1f}% (harness/mutations.txt)")

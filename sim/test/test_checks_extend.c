@@ -192,6 +192,54 @@ static void who_extends_anothers_lock_has_extended_nothing(void **state)
     story_free(story);
 }
 
+/* Granted when its own lease was over, extended in time, and deleted by a stranger. */
+static void who_has_extended_is_late_no_more(void **state)
+{
+    struct story *story = story_new(&expiring, 1, LEASE);
+    (void)state;
+    calls(story, A, OP_ACQUIRE);
+    at(story, 250);
+    executes(story, A, OP_ACQUIRE, set(story, A), OK);
+    at(story, 310);
+    returns(story, A, OP_ACQUIRE, RESULT_GRANTED);
+    at(story, 320);
+    calls(story, A, OP_EXTEND);
+    asks(story, A, 0);
+    is_executed(story, A, 0, 1);
+    returns(story, A, OP_EXTEND, RESULT_DONE);
+    at(story, 400);
+    deletes(story, C, 1);
+    takes_at_all(story, B);
+    ends(story);
+    assert_violated(story, PROPERTY_LEASE_EXCLUSION, 1, CAUSE_UNLOCK_BUG);
+    story_free(story);
+}
+
+/* B made it shorter; what A gave it anew is A's, and that it is gone early is the server's. */
+static void what_is_extended_is_touched_no_more(void **state)
+{
+    (void)state;
+    for (int is_extended = 0; is_extended < 2; is_extended++) {
+        struct story *story = story_new(&expiring, 1, LEASE);
+        takes_at_all(story, A);
+        at(story, 50);
+        executes(story, B, OP_ACQUIRE, command(VERB_PEXPIRE, 0, 100), INTEGER(1));
+        at(story, 100);
+        if (is_extended) {
+            calls(story, A, OP_EXTEND);
+            asks(story, A, 0);
+            is_executed(story, A, 0, 1);
+            returns(story, A, OP_EXTEND, RESULT_DONE);
+        }
+        at(story, 200);
+        takes_at_all(story, C);
+        ends(story);
+        assert_violated(story, PROPERTY_LEASE_EXCLUSION, 1,
+                        is_extended ? CAUSE_EARLY_EXPIRY : CAUSE_FOREIGN_EXTEND);
+        story_free(story);
+    }
+}
+
 /* Nobody said so: the wire showed it. */
 static void what_was_inferred_is_no_answer(void **state)
 {
@@ -223,6 +271,8 @@ int main(void)
         cmocka_unit_test(extended_means_that_a_server_did),
         cmocka_unit_test(each_is_asked_for_itself),
         cmocka_unit_test(who_extends_anothers_lock_has_extended_nothing),
+        cmocka_unit_test(who_has_extended_is_late_no_more),
+        cmocka_unit_test(what_is_extended_is_touched_no_more),
         cmocka_unit_test(what_was_inferred_is_no_answer),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

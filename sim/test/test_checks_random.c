@@ -1,6 +1,8 @@
 /* test_checks_random.c - random small histories: the streaming checks against a brute-force count
- * of overlaps, and executions that are logged in a wrong order against what must never be said
- * about them. Fixed seeds; PICKLOCK_SAMPLE=N plays an Nth of them. */
+ * of overlaps, of untrue answers and of strangers' locks that were extended; and executions that
+ * are logged in a wrong order against what must never be said about them. Fixed seeds;
+ * PICKLOCK_SAMPLE=N plays an Nth of them, PICKLOCK_RUNS=N so many of the first kind,
+ * PICKLOCK_SEED=N others. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -25,12 +27,17 @@ static void server_expire(struct simple_server *server, int64_t now_us)
         server->is_there = false;
 }
 
-enum at { IDLE, CALLED, TOLD_YES, TOLD_NO, HOLDING, RENEWING, LEAVING, LEFT };
+enum at { IDLE, CALLED, TOLD_YES, TOLD_NO, HOLDING, RENEWING, ASKED, ANSWERED, LEAVING, LEFT };
+enum { SPANS_MAX = 16 };
+#define ALL_ANSWERED_US INT64_MAX
 
 struct locker {
     enum at at;
     int64_t token;
-    int64_t renewal_us; /* sent */
+    int64_t renewal_us; /* sent: the first that was not answered, or ALL_ANSWERED_US */
+    bool has_extended;  /* its own lock, in the extend that it was asked for */
+    int64_t asked_us;   /* the first request to do so that was not answered */
+    enum result result; /* of that */
 };
 
 /* What a believer had: its hold, and the parts of it that its own lease covered. */
@@ -38,7 +45,7 @@ struct hold {
     int client;
     int64_t begin_us, end_us;
     int spans;
-    int64_t from_us[8], until_us[8];
+    int64_t from_us[SPANS_MAX], until_us[SPANS_MAX];
 };
 
 struct random_play {
@@ -49,7 +56,8 @@ struct random_play {
     int holds_count;
     int open[CLIENTS]; /* the hold under way, or -1 */
     int64_t called_us[CLIENTS];
-    bool is_blind; /* releases by DEL, whoever it belongs to */
+    bool is_blind;           /* releases by DEL, and extends by PEXPIRE, whoever it belongs to */
+    int64_t untrue, touched; /* told "extended" of nothing; strangers' locks that were extended */
 };
 
 static void play_set(struct random_play *play, int client)
@@ -71,6 +79,7 @@ static void play_told(struct random_play *play, int client)
     if (is_granted_now) {
         struct hold *hold = &play->holds[play->holds_count];
         play->open[client] = play->holds_count++;
+        play->lockers[client].renewal_us = ALL_ANSWERED_US;
         *hold = (struct hold){
             .client = client, .begin_us = play->story->now_us, .end_us = INT64_MAX, .spans = 1};
         hold->from_us[0] = play->story->now_us;
@@ -80,29 +89,114 @@ static void play_told(struct random_play *play, int client)
     play->lockers[client].at = is_granted_now ? HOLDING : IDLE;
 }
 
+/* Its lease counts anew from the first request that was not answered; from now on, if it was over.
+ */
+static void lengthen(struct hold *hold, int64_t now_us, int64_t sent_us)
+{
+    const int64_t until_us = sent_us + LEASE_MS * 1000;
+    const int last = hold->spans - 1;
+    if (hold->until_us[last] > now_us) {
+        if (until_us > hold->until_us[last])
+            hold->until_us[last] = until_us;
+    } else if (until_us > now_us) {
+        assert_true(hold->spans < SPANS_MAX);
+        hold->from_us[hold->spans] = now_us;
+        hold->until_us[hold->spans++] = until_us;
+    }
+}
+
+static void note_sent(struct random_play *play, struct locker *locker)
+{
+    if (locker->renewal_us == ALL_ANSWERED_US)
+        locker->renewal_us = play->story->now_us;
+}
+
 static void play_renew(struct random_play *play, int client)
 {
     struct locker *locker = &play->lockers[client];
-    struct hold *hold = &play->holds[play->open[client]];
     struct command renew = command(VERB_COMPARE_EXPIRE, locker->token, LEASE_MS);
     int64_t now_us = play->story->now_us;
     server_expire(&play->server, now_us);
     bool is_mine = play->server.is_there && play->server.token == locker->token;
     if (is_mine) {
         play->server.expire_us = now_us + LEASE_MS * 1000;
-        int64_t until_us = locker->renewal_us + LEASE_MS * 1000;
-        int last = hold->spans - 1;
-        if (hold->until_us[last] >= now_us) {
-            hold->until_us[last] =
-                until_us > hold->until_us[last] ? until_us : hold->until_us[last];
-        } else if (until_us > now_us && hold->spans < 8) {
-            hold->from_us[hold->spans] = now_us;
-            hold->until_us[hold->spans++] = until_us;
-        }
+        lengthen(&play->holds[play->open[client]], now_us, locker->renewal_us);
     }
     executes(play->story, client, OP_EXTEND, renew, INTEGER(is_mine));
     hears(play->story, client, 0, OP_EXTEND, renew, INTEGER(is_mine));
+    locker->renewal_us = ALL_ANSWERED_US;
     locker->at = HOLDING;
+}
+
+/* --- a holder that is asked to extend --- */
+
+static struct command extension(const struct random_play *play, int client)
+{
+    return play->is_blind ? command(VERB_PEXPIRE, 0, LEASE_MS)
+                          : command(VERB_COMPARE_EXPIRE, play->lockers[client].token, LEASE_MS);
+}
+
+static void on_main(struct story *story, enum event_kind kind, int client, struct command command,
+                    struct reply reply)
+{
+    happens(
+        story,
+        (struct event){
+            .kind = kind, .client = client, .op = OP_EXTEND, .command = command, .reply = reply});
+}
+
+static void play_ask(struct random_play *play, int client)
+{
+    calls(play->story, client, OP_EXTEND);
+    note_sent(play, &play->lockers[client]);
+    on_main(play->story, EVENT_SEND, client, extension(play, client), OK);
+    play->lockers[client].has_extended = false;
+    play->lockers[client].result = RESULT_FAILED;
+    play->lockers[client].at = ASKED;
+}
+
+/* The request is lost, or its answer is, or neither. */
+static void play_extend(struct random_play *play, struct random *random, int client)
+{
+    struct locker *locker = &play->lockers[client];
+    struct simple_server *server = &play->server;
+    const uint64_t fate = random_below(random, 8);
+    int64_t now_us = play->story->now_us;
+    server_expire(server, now_us);
+    bool is_mine = server->is_there && server->token == locker->token;
+    bool is_done = play->is_blind ? server->is_there : is_mine;
+    locker->at = ANSWERED;
+    if (fate == 0)
+        return;
+    if (is_done)
+        server->expire_us = now_us + LEASE_MS * 1000;
+    locker->has_extended = is_mine;
+    locker->asked_us = locker->renewal_us;
+    play->touched += is_done && server->token / 1000 != client + 1;
+    executes(play->story, client, OP_EXTEND, extension(play, client), INTEGER(is_done));
+    if (fate == 1)
+        return;
+    on_main(play->story, EVENT_HEAR, client, extension(play, client), INTEGER(is_done));
+    locker->renewal_us = ALL_ANSWERED_US;
+    locker->result = is_done ? RESULT_DONE : RESULT_NOT_MINE;
+}
+
+static void play_answer(struct random_play *play, struct random *random, int client)
+{
+    struct locker *locker = &play->lockers[client];
+    struct hold *hold = &play->holds[play->open[client]];
+    if (random_below(random, 8) == 0 && locker->result != RESULT_NOT_MINE)
+        locker->result = random_below(random, 2) ? RESULT_DONE : RESULT_FAILED;
+    locker->at = HOLDING;
+    if (locker->result == RESULT_DONE && locker->has_extended)
+        lengthen(hold, play->story->now_us, locker->asked_us);
+    else if (locker->result == RESULT_DONE)
+        play->untrue++;
+    if (locker->result == RESULT_NOT_MINE) {
+        hold->end_us = play->story->now_us;
+        locker->at = IDLE;
+    }
+    returns(play->story, client, OP_EXTEND, locker->result);
 }
 
 static void play_leave(struct random_play *play, int client)
@@ -141,8 +235,12 @@ static void play_step(struct random_play *play, struct random *random)
         play_told(play, client);
         break;
     case HOLDING:
+        if (random_below(random, 4) == 0) {
+            play_ask(play, client);
+            break;
+        }
         if (random_below(random, 3) == 0) {
-            locker->renewal_us = story->now_us;
+            note_sent(play, locker);
             sends(story, client, 0, OP_EXTEND,
                   command(VERB_COMPARE_EXPIRE, locker->token, LEASE_MS));
             locker->at = RENEWING;
@@ -154,6 +252,12 @@ static void play_step(struct random_play *play, struct random *random)
         break;
     case RENEWING:
         play_renew(play, client);
+        break;
+    case ASKED:
+        play_extend(play, random, client);
+        break;
+    case ANSWERED:
+        play_answer(play, random, client);
         break;
     case LEAVING:
         play_leave(play, client);
@@ -204,6 +308,11 @@ static void assert_counts(const struct random_play *play, int round)
         fail_msg("round %d: mutual %d and lease %d, brute force says %d and %d", round,
                  (int)findings[PROPERTY_MUTUAL_EXCLUSION].count,
                  (int)findings[PROPERTY_LEASE_EXCLUSION].count, (int)mutual, (int)cut);
+    if (findings[PROPERTY_TRUTHFUL].count != play->untrue ||
+        findings[PROPERTY_EXTEND_OWN].count != play->touched)
+        fail_msg("round %d: truthful %d and extend-own %d, counted were %d and %d", round,
+                 (int)findings[PROPERTY_TRUTHFUL].count, (int)findings[PROPERTY_EXTEND_OWN].count,
+                 (int)play->untrue, (int)play->touched);
 }
 
 /* What may be said of a right server, slow clients and nothing else. */
@@ -218,18 +327,22 @@ static void assert_causes(const struct random_play *play)
     } else if (story->findings[PROPERTY_LEASE_EXCLUSION].count > 0) {
         assert_int_equal(story->findings[PROPERTY_LEASE_EXCLUSION].cause, CAUSE_UNLOCK_BUG);
     }
-    assert_int_equal(story->findings[PROPERTY_EXTEND_OWN].count, 0);
-    assert_int_equal(story->findings[PROPERTY_TRUTHFUL].count, 0);
+    if (play->touched > 0)
+        assert_int_equal(story->findings[PROPERTY_EXTEND_OWN].cause, CAUSE_FOREIGN_EXTEND);
+    if (play->untrue > 0)
+        assert_int_equal(story->findings[PROPERTY_TRUTHFUL].cause, CAUSE_UNTRUE_ANSWER);
     assert_int_equal(story->findings[PROPERTY_PROGRESS].count, 0);
     assert_int_equal(story->findings[PROPERTY_ALWAYS_EXPIRES].count, 0);
 }
 
 static void streaming_and_brute_force_agree(void **state)
 {
-    int64_t mutual = 0, cut = 0, foreign = 0;
+    int64_t mutual = 0, cut = 0, foreign = 0, untrue = 0, touched = 0;
+    const int rounds = (int)sample_number("PICKLOCK_RUNS", (uint64_t)(ROUNDS / sample_every()));
+    const uint64_t seed = sample_number("PICKLOCK_SEED", 7);
     (void)state;
-    for (int round = 0; round < ROUNDS / sample_every(); round++) {
-        struct random random = {.seed = 7, .stream = (uint64_t)round};
+    for (int round = 0; round < rounds; round++) {
+        struct random random = {.seed = seed, .stream = (uint64_t)round};
         struct random_play play = {.story = story_new(&expiring, 1, LEASE_MS),
                                    .is_blind = round % 2};
         int steps = 10 + (int)random_below(&random, EVENTS_MAX);
@@ -247,13 +360,16 @@ static void streaming_and_brute_force_agree(void **state)
         mutual += play.story->findings[PROPERTY_MUTUAL_EXCLUSION].count;
         cut += play.story->findings[PROPERTY_LEASE_EXCLUSION].count;
         foreign += play.story->findings[PROPERTY_RELEASE_OWN].count;
+        untrue += play.untrue;
+        touched += play.touched;
         story_free(play.story);
     }
     /* The histories were worth it. */
-    int rounds = ROUNDS / sample_every();
     assert_true(mutual > rounds / 10);
     assert_true(cut > rounds / 100);
     assert_true(foreign > rounds / 100);
+    assert_true(untrue > rounds / 100);
+    assert_true(touched > rounds / 100);
 }
 
 /* --- real-time histories: replies of one turn of a loop are read in any order --- */
